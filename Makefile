@@ -1,0 +1,98 @@
+# Needs Python 3.11 or newer and make. Everything else goes into .venv (or, as root on Debian and Ubuntu, comes by apt-get).
+#
+#   make demo       compile three picture kernels, run them on a photograph, check them, show their inner loops
+#   make test       all tests
+#   make help       the rest
+
+PYTHON ?=#         the Python to make the environment with; the first that is new enough when empty
+JOBS ?= auto#      test processes
+ARGS ?=#           more arguments for the command behind a target, e.g. make test ARGS='-k poly', make demo ARGS=photo.jpg
+
+VENV := .venv
+BIN := $(VENV)/bin
+PIP := $(BIN)/python -m pip install --quiet --disable-pip-version-check
+SOURCES := $(shell find src -name '*.py')
+NATIVE := build/native/.built
+
+# Commands that show or measure speed use the native build once there is one.
+RUN_FAST := PYTHONPATH=build/native
+
+.PHONY: help demo test test-native bench native lint types contract format lock clean
+.DEFAULT_GOAL := help
+
+help:
+	@echo 'make demo         picture kernels on a photograph: checked, timed, their inner loops listed (ARGS=your-photo.jpg)'
+	@echo 'make test         all tests (ARGS="-k poly" for some)'
+	@echo 'make bench        the figures, beside their peers (ARGS=compile for one table)'
+	@echo 'make native       compile the compiler itself with mypyc and a C compiler; demo and bench then use it'
+	@echo 'make test-native  all tests on the native build'
+	@echo 'make lint types contract   style, types, import rules'
+	@echo 'make format       put the style right'
+	@echo 'make lock         resolve requirements/*.txt anew from pyproject.toml'
+	@echo 'make clean        remove environments and whatever was built'
+
+demo: $(VENV)/.demo $(wildcard $(NATIVE))
+	@$(RUN_FAST) $(BIN)/loopwright demo $(ARGS)
+
+test: $(VENV)/.test
+	@.ci/packages
+	$(BIN)/python -m pytest -n $(JOBS) $(ARGS)
+
+test-native: $(VENV)/.test $(NATIVE)
+	@.ci/packages
+	$(RUN_FAST) $(BIN)/python -m pytest -n $(JOBS) $(ARGS)
+
+bench: $(VENV)/.bench
+	@.ci/packages
+	@if command -v $${CC:-gcc} >/dev/null; then $(MAKE) --no-print-directory native; fi
+	@$(RUN_FAST) $(BIN)/loopwright bench $(ARGS)
+
+native: $(NATIVE)
+
+$(NATIVE): $(SOURCES) setup.py $(VENV)/.test
+	@command -v $${CC:-gcc} >/dev/null || { echo 'make native needs a C compiler (gcc)' >&2; exit 1; }
+	rm -rf build
+	LOOPWRIGHT_MYPYC=1 $(BIN)/python setup.py --quiet build --build-lib build/native --build-temp build/objects
+	@touch $@
+
+lint: $(VENV)/.test
+	$(BIN)/ruff check .
+	$(BIN)/ruff format --check .
+
+format: $(VENV)/.test
+	$(BIN)/ruff check --fix .
+	$(BIN)/ruff format .
+
+types: $(VENV)/.test
+	$(BIN)/mypy
+
+contract: $(VENV)/.test
+	$(BIN)/lint-imports
+
+# --- environments: one, to which each of these adds its part -----------------------------------------------------
+
+$(BIN)/python:
+	@.ci/venv $(VENV) $(PYTHON)
+
+$(VENV)/.base: requirements/base.txt pyproject.toml setup.py | $(BIN)/python
+	$(PIP) --require-hashes -r requirements/base.txt
+	$(PIP) --no-deps --no-build-isolation --editable .
+	@touch $@
+
+$(VENV)/.demo $(VENV)/.test $(VENV)/.bench: $(VENV)/.%: requirements/%.txt $(VENV)/.base
+	$(PIP) --require-hashes -r $<
+	@touch $@
+
+# Resolved once for every supported Python, all sets at the same versions.
+lock:
+	test -x .venv-lock/bin/uv || { .ci/venv .venv-lock $(PYTHON) && .venv-lock/bin/python -m pip install --quiet uv; }
+	.venv-lock/bin/uv pip compile -q pyproject.toml --all-extras --universal --python-version 3.11 -o build/all.txt --no-header
+	for set in 'base build' 'demo demo' 'test demo,test,lint' 'bench demo,bench'; do \
+		set -- $$set; \
+		.venv-lock/bin/uv pip compile -q pyproject.toml $$(printf ' --extra %s' $$(echo $$2 | tr , ' ')) -c build/all.txt \
+			--universal --python-version 3.11 --generate-hashes --no-annotate --custom-compile-command 'make lock' -o requirements/$$1.txt; \
+	done
+
+clean:
+	rm -rf $(VENV) .venv-lock build demo-output bench-output .hypothesis .*_cache
+	find . -name __pycache__ -type d -prune -exec rm -rf {} +

@@ -1,0 +1,1 @@
+"""What loopwright is measured against: the same kernels, compiled by others."""

@@ -1,0 +1,261 @@
+"""The command line: ``loopwright demo | show | passes | targets | bench``."""
+
+from __future__ import annotations
+
+import argparse
+import ast
+import importlib.util
+import os
+import re
+import subprocess
+import sys
+from collections.abc import Callable, Sequence
+from pathlib import Path
+from types import ModuleType
+from typing import Any
+
+from loopwright.errors import LoopwrightError, TargetError
+
+__all__ = ["main"]
+
+DESCRIPTION = """\
+loopwright turns loops written in Python into vector machine code, and shows every step of how.
+
+Start here:
+  loopwright demo                                     compile three picture kernels, run, check, time and list them
+  loopwright passes                                   what happens to a kernel on its way to machine code
+  loopwright show FILE:KERNEL -- SIGNATURE            the machine code of a kernel of yours
+"""
+
+SHOW = """\
+Print a kernel of yours at any stage of its way to machine code.
+
+FILE:KERNEL names a Python file and, in it, a function under @lw.kernel or a loopwright.Function. The file is run as an
+import runs it. After a lone -- comes the SIGNATURE: one word for each parameter, in order or by name (x=f32[]).
+
+  i64  f32  ptr      a scalar            i32[]   f32[]      an array of one dimension
+  3  (1.0, 2.0)      the value of an     f32[,]  u8[,]      an array of two
+                     lw.Const parameter
+
+Parameters whose annotations say it all (src: lw.Array[lw.f32, 2]) may be left out.
+"""
+
+SHOW_EXAMPLES = """\
+examples:
+  loopwright show examples/polynomial.py:poly -- 'f32[]' 'f32[]' 'coeffs=(1.0, 2.0, 1.0)'
+      the listing: address, bytes, instruction, and the line of Python it comes from
+  loopwright show examples/polynomial.py:poly --after liveness --target x86-64-v4 -- 'f32[]' 'f32[]' 'coeffs=(1.0, 2.0)'
+      the code in the compiler's own language after the pass named; loopwright passes lists them
+  loopwright show examples/selection_sort.py:selection_sort --target riscv64 -- 'i32[]'
+      the same kernel for another machine: nothing here needs to be able to run it
+"""
+
+Word = tuple[str | None, object]
+
+_NAMED = re.compile(r"([A-Za-z_]\w*)=(.*)", re.DOTALL)
+_TYPE = re.compile(r"([a-z]+[0-9]*)(?:\[(,*)\])?")
+
+
+# --- signatures ----------------------------------------------------------------------------------------------
+
+
+def parse_signature(words: Sequence[str]) -> tuple[list[object], dict[str, object]]:
+    """The words after ``--`` as positional and named arguments of a kernel's ``compile``."""
+    positional: list[object] = []
+    named: dict[str, object] = {}
+    for word in words:
+        match = _NAMED.fullmatch(word)
+        if match:
+            if match[1] in named:
+                raise LoopwrightError(f"the signature gives {match[1]} twice")
+            named[match[1]] = _parse_word(match[2])
+        elif named:
+            raise LoopwrightError(f"'{word}' follows a named parameter; give it a name as well, e.g. x={word}")
+        else:
+            positional.append(_parse_word(word))
+    return positional, named
+
+
+def _parse_word(word: str) -> object:
+    import loopwright as lw
+
+    match = _TYPE.fullmatch(word.strip())
+    if match and match[1] in lw.types.BY_NAME_FOR_USERS:
+        element = getattr(lw, match[1])
+        return element if match[2] is None else lw.Array[element, len(match[2]) + 1]
+    try:
+        return ast.literal_eval(word)
+    except (ValueError, SyntaxError):
+        raise LoopwrightError(f"'{word}' is neither a type (f32), nor an array (f32[], u8[,]), nor a Python value (3, (1.0, 2.0))") from None
+
+
+# --- finding a kernel ----------------------------------------------------------------------------------------
+
+
+def load(path: Path) -> ModuleType:
+    """Import a Python file by its path; its neighbours can be imported by it, as when it is run."""
+    if not path.is_file():
+        raise LoopwrightError(f"there is no file {path}")
+    spec = importlib.util.spec_from_file_location(path.stem, path)
+    if spec is None or spec.loader is None:
+        raise LoopwrightError(f"{path} is not a Python file")
+    module = importlib.util.module_from_spec(spec)
+    sys.modules[spec.name] = module
+    sys.path.insert(0, str(path.parent.resolve()))
+    try:
+        spec.loader.exec_module(module)
+    except LoopwrightError:
+        raise
+    except Exception as reason:
+        raise LoopwrightError(f"running {path} ended in {type(reason).__name__}: {reason}") from reason
+    return module
+
+
+def find(reference: str) -> Any:
+    """What ``FILE:KERNEL`` names: a kernel or a ``Function``."""
+    import loopwright as lw
+
+    file, colon, name = reference.rpartition(":")
+    if not colon or not file:
+        raise LoopwrightError(f"'{reference}' should be FILE:KERNEL, for example examples/polynomial.py:poly")
+    module = load(Path(file))
+    kinds = (lw.Kernel, lw.Function)
+    found = getattr(module, name, None)
+    if isinstance(found, kinds):
+        return found
+    there = [key for key, value in vars(module).items() if isinstance(value, kinds)]
+    listed = f"it has {', '.join(there)}" if there else "it has no function under @lw.kernel and no lw.Function"
+    raise LoopwrightError(f"{file} has no kernel '{name}'; {listed}")
+
+
+# --- the commands --------------------------------------------------------------------------------------------
+
+
+def show(args: argparse.Namespace) -> int:
+    """``loopwright show``."""
+    from loopwright.passes.pipeline import PASSES
+
+    stages = [name for name, _ in PASSES]
+    after: str = args.after
+    if after not in (*stages, "asm"):
+        raise TargetError(f"there is no pass '{after}'; there are {', '.join(stages)}, and asm for the listing")
+    kernel = find(args.kernel)
+    positional, named = parse_signature(args.signature)
+    settings = {"target": args.target, "vector_bits": args.vector_bits, "ordering": args.ordering, "check": args.check or None}
+    options = {key: value for key, value in settings.items() if value is not None}
+    code = kernel.compile(*positional, **named, **options)
+    print(code.asm() if after == "asm" else code.ir(after), end="")
+    return 0
+
+
+def passes(args: argparse.Namespace) -> int:
+    """``loopwright passes``."""
+    from loopwright.passes.pipeline import PASSES
+
+    width = max(len(name) for name, _ in PASSES)
+    for name, line in PASSES:
+        print(f"{name:{width}}  {line}")
+    print(f"\nEach name is what 'loopwright show --after NAME' takes; without it, 'show' prints the listing ({'asm':s}).")
+    return 0
+
+
+def targets(args: argparse.Namespace) -> int:
+    """``loopwright targets``."""
+    from loopwright.targets import registry
+
+    host = registry.host()
+    for name in registry.names():
+        target = registry.get(name)
+        missing = sorted(registry.missing(target))
+        vectors = f"vectors of {target.vector_bits} bits" if target.vector_bits else "no vectors: loops over lanes become scalar loops"
+        here = "this CPU runs it" if not missing else f"not for this CPU: {', '.join(missing)}"
+        print(f"{name:{12}}  {vectors}; calls as {target.convention.name}; {here}{'; the default here' if name == host.name else ''}")
+        print(f"{'':{12}}  needs {', '.join(sorted(target.features)) or 'nothing beyond its base'}")
+    return 0
+
+
+def demo(args: argparse.Namespace) -> int:
+    """``loopwright demo``."""
+    try:
+        from loopwright.demo import run
+    except ImportError as reason:
+        raise LoopwrightError(f"the demo needs SciPy, Pillow and scikit-learn ({reason}): pip install 'loopwright[demo]'") from reason
+    return run.main(args.picture, args.output, target=args.target, vector_bits=args.vector_bits, listings=not args.no_listings)
+
+
+def bench(args: argparse.Namespace) -> int:
+    """``loopwright bench``: the benchmarks live beside the package, in its checkout."""
+    checkout = Path(__file__).resolve().parents[2]
+    if not (checkout / "benchmarks" / "__main__.py").is_file():
+        raise LoopwrightError("the benchmarks are files of loopwright's source checkout; run this command from one (make bench)")
+    path = os.pathsep.join(part for part in (os.environ.get("PYTHONPATH", ""), str(checkout)) if part)
+    return subprocess.run([sys.executable, "-m", "benchmarks", *args.arguments], env={**os.environ, "PYTHONPATH": path}, check=False).returncode
+
+
+# --- the command line itself ---------------------------------------------------------------------------------
+
+
+def _parser() -> argparse.ArgumentParser:
+    from loopwright import __version__
+
+    parser = argparse.ArgumentParser(prog="loopwright", description=DESCRIPTION, formatter_class=argparse.RawDescriptionHelpFormatter)
+    parser.add_argument("--version", action="version", version=f"loopwright {__version__}")
+    commands = parser.add_subparsers(metavar="COMMAND", required=True)
+
+    def command(name: str, run: Callable[[argparse.Namespace], int], summary: str, description: str = "", epilog: str = "") -> argparse.ArgumentParser:
+        added = commands.add_parser(name, help=summary, description=description or summary, epilog=epilog, formatter_class=argparse.RawDescriptionHelpFormatter)
+        added.set_defaults(run=run)
+        return added
+
+    def machine(to: argparse.ArgumentParser) -> None:
+        to.add_argument("--target", metavar="NAME", help="the machine to compile for: a name that 'loopwright targets' lists (default: this one)")
+        to.add_argument("--vector-bits", type=int, metavar="N", help="width of vectors, where the target has several (256 or 512 on x86-64-v4)")
+
+    added = command("demo", demo, "three picture kernels on a photograph: compiled, checked, timed, listed")
+    added.add_argument("picture", nargs="?", type=Path, metavar="PICTURE", help="a picture file of yours (default: a photograph that scikit-learn brings)")
+    added.add_argument(
+        "--output", type=Path, default=Path("demo-output"), metavar="DIR", help="where the pictures before and after go (default: ./demo-output)"
+    )
+    added.add_argument("--no-listings", action="store_true", help="leave out the listings of the inner loops")
+    machine(added)
+
+    added = command("show", show, "print a kernel at any stage, from Python to bytes", SHOW, SHOW_EXAMPLES)
+    added.add_argument("kernel", metavar="FILE:KERNEL", help="a Python file and the name of a kernel in it")
+    added.add_argument("--after", default="asm", metavar="PASS", help="the stage: a name that 'loopwright passes' lists, or asm for the listing (the default)")
+    machine(added)
+    added.add_argument("--check", action="store_true", help="with a check before every array access")
+    added.add_argument(
+        "--ordering",
+        metavar="LETTERS",
+        help="the order of the register allocator's filters, a permutation of A to Q (default: $LOOPWRIGHT_LSRA_ORDERING, or alphabetic)",
+    )
+    added.add_argument("signature", nargs="*", metavar="-- SIGNATURE", help="a word for each parameter: f32 i64 f32[] u8[,] coeffs=(1.0,2.0)")
+
+    command("passes", passes, "list the passes, in the order they run")
+    command("targets", targets, "list the machines code can be made for, and which of them this CPU is")
+    added = command(
+        "bench",
+        bench,
+        "measure the figures, beside NumPy, Numba, LLVM and gcc where they are installed",
+        "Arguments go to the benchmarks; --help among them lists what there is.",
+    )
+    added.add_argument("arguments", nargs=argparse.REMAINDER, metavar="...", help="names of benchmarks, and their options")
+    return parser
+
+
+def main(argv: Sequence[str] | None = None) -> int:
+    """Run the command line; returns the exit status: 0 done, 1 an error that is explained, 2 wrong usage."""
+    args = _parser().parse_args(argv)
+    try:
+        return int(args.run(args))
+    except LoopwrightError as error:
+        if os.environ.get("LOOPWRIGHT_TRACEBACK") == "1":
+            raise
+        print(f"loopwright: {error}", file=sys.stderr)
+        return 1
+    except BrokenPipeError:
+        # The reader (head, less) has seen enough. Python would complain once more when it flushes at exit.
+        os.dup2(os.open(os.devnull, os.O_WRONLY), sys.stdout.fileno())
+        return 0
+    except KeyboardInterrupt:
+        return 130

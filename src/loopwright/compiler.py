@@ -1,0 +1,163 @@
+"""Function + target + options -> machine code: the pipeline run, stage by stage."""
+
+from __future__ import annotations
+
+from time import perf_counter
+from typing import Any, Final
+
+from loopwright.errors import InternalError, LoopwrightError, TargetError
+from loopwright.ir.function import Function
+from loopwright.passes import addresses, allocate, elif_, emission, immediates, jumps, liveness, lower, lower_late, nests, simplify
+from loopwright.passes.pipeline import NAMES
+from loopwright.regalloc.heuristics import DEFAULT_ORDER, check_order
+from loopwright.targets.target import MachineCode, Target
+
+__all__ = ["Compiled", "compile", "run_passes"]
+
+ENVIRONMENT_ORDER: Final = "LOOPWRIGHT_LSRA_ORDERING"
+
+
+class Compiled:
+    """What a compilation gives.
+
+    Attributes:
+        source: the function as the front end made it.
+        function: the function after the last pass (allocated, with its frame).
+        machine: bytes, constant pool, relocations.
+        target: the target it was compiled for.
+        order: the register selection order used.
+        times: seconds spent in each pass, in order.
+        stages: text after each pass, when asked for with ``keep``.
+    """
+
+    __slots__ = ("function", "machine", "order", "source", "stages", "target", "times")
+
+    def __init__(self, source: Function, function: Function, machine: MachineCode, target: Target, order: str, times: dict[str, float], stages: dict[str, str]) -> None:
+        self.source = source
+        self.function = function
+        self.machine = machine
+        self.target = target
+        self.order = order
+        self.times = times
+        self.stages = stages
+
+
+def order_in_force(ordering: str | None) -> str:
+    """The order of register selection filters: the argument, else the environment's, else the default.
+
+    Raises ``TargetError`` when it is no permutation of the letters A to Q.
+    """
+    if ordering is None:
+        import os
+
+        ordering = os.environ.get(ENVIRONMENT_ORDER) or DEFAULT_ORDER
+    return check_order(ordering)
+
+
+def _step(name: str, f: Function, target: Target, order: str) -> None:
+    if name == "nests":
+        nests.run(f, target)
+    elif name == "addresses":
+        addresses.run(f, target)
+    elif name == "simplify":
+        simplify.run(f, target)
+    elif name == "immediates":
+        immediates.run(f, target)
+    elif name == "elif":
+        elif_.run(f, target)
+    elif name == "lower":
+        lower.run(f, target)
+    elif name == "liveness":
+        liveness.run(f, target)
+    elif name == "allocate":
+        allocate.run(f, target, order)
+    elif name == "jumps":
+        jumps.run(f, target)
+    elif name == "lower-late":
+        lower_late.run(f, target)
+    elif name == "assemble":
+        emission.assemble(f, target)
+    elif name == "encode":
+        emission.encode(f, target)
+
+
+def run_passes(function: Function, target: Target, after: str = "encode", ordering: str | None = None, times: dict[str, float] | None = None, stages: dict[str, str] | None = None) -> Function:
+    """The function after the named pass; the one given is not changed.
+
+    A function that is already past some passes (parsed from text printed there) goes on from its stage.
+
+    Args:
+        function: any function of the IR.
+        target: what to compile for.
+        after: name of the last pass to run.
+        ordering: a permutation of A to Q; None for the environment's or the default.
+        times: receives the seconds each pass took.
+        stages: receives the text after each pass.
+
+    Raises:
+        TargetError: unknown pass name or bad ordering.
+        UnsupportedOperationError: the target lacks an operation for a type.
+    """
+    if after not in NAMES:
+        raise TargetError(f"there is no pass {after!r}; the passes are {', '.join(NAMES)}")
+    order = order_in_force(ordering)
+    f = function.clone()
+    first = NAMES.index(f.stage) + 1 if f.stage in NAMES else 1
+    if f.stage == "liveness":
+        # The analysis is not part of the text.
+        first -= 1
+    last = NAMES.index(after)
+    if stages is not None:
+        stages[f.stage] = text_of(f, target)
+    for n in range(first, last + 1):
+        name = NAMES[n]
+        start = perf_counter()
+        try:
+            _step(name, f, target, order)
+        except (LoopwrightError, InternalError):
+            raise
+        except Exception as error:
+            raise InternalError(f"pass {name}: {type(error).__name__}: {error}", _text_or_nothing(function, target)) from error
+        f.stage = name
+        if times is not None:
+            times[name] = perf_counter() - start
+        if stages is not None:
+            stages[name] = text_of(f, target)
+    return f
+
+
+def text_of(f: Function, target: Target) -> str:
+    """The text of a function at whatever stage it is."""
+    from loopwright.ir.text import print_function
+
+    notes: Any = None
+    if f.stage == "liveness" and f.analysis is not None:
+        notes = liveness.notes(f)
+    return print_function(f, target, notes) if notes else print_function(f, target)
+
+
+def _text_or_nothing(f: Function, target: Target) -> str:
+    try:
+        return text_of(f, target)
+    except Exception as error:
+        return f"(no text: {error})"
+
+
+def compile(function: Function, target: Target, *, ordering: str | None = None, keep: bool = False) -> Compiled:
+    """Compile a function for a target: all passes.
+
+    Args:
+        function: as the front end made it, or parsed from text; it is not changed.
+        target: what to compile for.
+        ordering: a permutation of A to Q for the register selection filters; None for the environment's or the default.
+        keep: keep the text after every pass in ``Compiled.stages``.
+
+    Raises:
+        TargetError: bad ordering.
+        UnsupportedOperationError: the target lacks an operation for a type.
+    """
+    times: dict[str, float] = {}
+    stages: dict[str, str] | None = {} if keep else None
+    order = order_in_force(ordering)
+    f = run_passes(function, target, "encode", order, times, stages)
+    return Compiled(function, f, f.machine, target, order, times, stages if stages is not None else {})

@@ -1,0 +1,25 @@
+"""The part of a listing a program spends its time in."""
+
+from __future__ import annotations
+
+import re
+from typing import Final
+
+__all__ = ["Row", "inner_loops"]
+
+#: (offset, bytes, text, line of the user's source), as a target's ``listing`` gives them.
+Row = tuple[int, bytes, str, int]
+
+#: A jump or branch to an offset: x86's ``jl 0x40``, RISC-V's ``blt a0, a1, 0x40`` and ``j 0x40``.
+_JUMP: Final = re.compile(r"[jb]\w* (?:.*, )?(0x[0-9a-f]+)")
+
+
+def inner_loops(rows: list[Row]) -> list[list[Row]]:
+    """Each innermost loop of a listing: from the target of a backward branch to the branch, where no other lies between."""
+    spans: list[tuple[int, int]] = []
+    for offset, _, text, _ in rows:
+        match = _JUMP.fullmatch(text)
+        if match and int(match[1], 16) <= offset:
+            spans.append((int(match[1], 16), offset))
+    innermost = [span for span in spans if not any(other != span and span[0] <= other[0] and other[1] <= span[1] for other in spans)]
+    return [[row for row in rows if first <= row[0] <= last] for first, last in innermost]

@@ -1,0 +1,104 @@
+"""The library's own exceptions.
+
+A user's mistake raises a ``LoopwrightError`` that names the user's file and line where there is one;
+a mistake of the library's own raises ``InternalError`` with the function's text attached.
+"""
+
+from __future__ import annotations
+
+__all__ = [
+    "AbiError",
+    "ArgumentError",
+    "BoundsError",
+    "CpuError",
+    "InternalError",
+    "KernelSyntaxError",
+    "KernelTypeError",
+    "LoopwrightError",
+    "OverlapError",
+    "ParseError",
+    "TargetError",
+    "UnsupportedOperationError",
+    "VerifyError",
+]
+
+
+class LoopwrightError(Exception):
+    """Base of every error the library raises for a user's mistake.
+
+    Attributes:
+        file, line: where in the user's source, or "" and 0.
+    """
+
+    def __init__(self, message: str, file: str = "", line: int = 0) -> None:
+        self.message = message
+        self.file = file
+        self.line = line
+        super().__init__(message)
+
+    def __str__(self) -> str:
+        if self.file or self.line:
+            return f"{self.file}:{self.line}: {self.message}"
+        return self.message
+
+
+class KernelSyntaxError(LoopwrightError, SyntaxError):
+    """A Python construct that a kernel cannot contain; the message says what to write instead."""
+
+    def __init__(self, message: str, file: str = "", line: int = 0) -> None:
+        LoopwrightError.__init__(self, message, file, line)
+        self.msg = message
+        self.filename = file
+        self.lineno = line
+
+
+class KernelTypeError(LoopwrightError, TypeError):
+    """Types that do not fit together inside a kernel or a builder call."""
+
+
+class ArgumentError(LoopwrightError, TypeError):
+    """An argument of a compiled kernel's call that does not fit its signature: count, dtype, rank, stride, writability."""
+
+
+class BoundsError(LoopwrightError, IndexError):
+    """Checked mode: an access outside its array. The message names array, index and line."""
+
+
+class OverlapError(LoopwrightError, ValueError):
+    """Checked mode: an output shares memory with an input in a way that changes the result."""
+
+
+class UnsupportedOperationError(LoopwrightError, NotImplementedError):
+    """An operation that a target does not have for a type."""
+
+
+class AbiError(LoopwrightError, TypeError):
+    """A signature that the calling convention cannot pass."""
+
+
+class CpuError(LoopwrightError, RuntimeError):
+    """Code that this CPU lacks the features to run."""
+
+
+class TargetError(LoopwrightError, ValueError):
+    """An unknown target name, option, or register allocation order."""
+
+
+class ParseError(LoopwrightError, ValueError):
+    """IR text that does not parse. ``line`` and ``column`` are 1-based."""
+
+    def __init__(self, message: str, line: int, column: int, file: str = "<ir>") -> None:
+        self.column = column
+        super().__init__(f"column {column}: {message}", file, line)
+
+
+class VerifyError(LoopwrightError, ValueError):
+    """IR that breaks a rule of the representation."""
+
+
+class InternalError(Exception):
+    """A bug in loopwright. Carries the text of the function that was being compiled."""
+
+    def __init__(self, message: str, text: str = "") -> None:
+        self.text = text
+        super().__init__(message + ("\n\nThis is a bug in loopwright. The function at that point:\n" + text if text else ""))

@@ -1,0 +1,249 @@
+"""Arrays: the annotation ``lw.Array``, and arrays inside kernels and builder functions."""
+
+from __future__ import annotations
+
+from typing import Any, NoReturn
+
+import numpy as np
+
+from loopwright.errors import KernelTypeError
+from loopwright.frontend.emitter import Emitter, type_of_dtype
+from loopwright.frontend.expr import Value
+from loopwright.frontend.lane_index import LaneIndex
+from loopwright.ir import function as ir
+from loopwright.ir import ops
+from loopwright.ir.function import Instr
+from loopwright.ir.ops import mask_for
+from loopwright.types import BOOL, I64, U64, VOID, Type, vector_of
+
+__all__ = ["Array", "ArrayType", "StagedArray"]
+
+
+class ArrayType:
+    """What ``lw.Array`` and ``lw.Array[lw.f32, 2]`` are: the type of an array parameter.
+
+    Attributes:
+        element: type of the elements, or None when the argument decides.
+        rank: number of dimensions; 0 when the argument decides.
+    """
+
+    __slots__ = ("element", "rank")
+
+    def __init__(self, element: Type | None = None, rank: int = 0) -> None:
+        self.element = element
+        self.rank = rank
+
+    def __getitem__(self, what: Any) -> ArrayType:
+        items = what if isinstance(what, tuple) else (what,)
+        element = items[0]
+        if not isinstance(element, Type):
+            found = type_of_dtype(element) if isinstance(element, (str, type, np.dtype)) else None
+            if found is None:
+                raise KernelTypeError(f"lw.Array[…] takes an element type such as lw.f32, not {element!r}")
+            element = found
+        if element.lanes or not (element.is_integer or element.is_float):
+            raise KernelTypeError(f"arrays of {element} are not available")
+        rank = items[1] if len(items) > 1 else 1
+        if len(items) > 2 or type(rank) is not int or not 1 <= rank <= 8:
+            raise KernelTypeError(f"lw.Array[element, rank] takes a rank from 1 to 8, not {rank!r}")
+        return ArrayType(element, rank)
+
+    def __eq__(self, other: object) -> bool:
+        return isinstance(other, ArrayType) and other.element is self.element and other.rank == self.rank
+
+    def __hash__(self) -> int:
+        return hash((self.element.number if self.element is not None else -1, self.rank))
+
+    def __repr__(self) -> str:
+        if self.element is None:
+            return "lw.Array"
+        return f"lw.Array[lw.{self.element}]" if self.rank == 1 else f"lw.Array[lw.{self.element}, {self.rank}]"
+
+    def __call__(self, *_: Any) -> NoReturn:
+        raise KernelTypeError("lw.Array is the annotation of a parameter; arrays are made with NumPy")
+
+
+#: The annotation of an array parameter.
+Array = ArrayType()
+
+
+class StagedArray:
+    """An array inside a kernel or builder function.
+
+    Attributes:
+        graph: what emits the accesses.
+        array: its parameters.
+        number: its number in the function.
+        shape: the extents, run-time i64 values.
+    """
+
+    __slots__ = ("array", "graph", "number", "shape")
+    __staged__ = True
+    __array_ufunc__ = None
+
+    def __init__(self, graph: Emitter, array: ir.Array, number: int) -> None:
+        self.graph = graph
+        self.array = array
+        self.number = number
+        self.shape = tuple([Value(graph, extent, I64) for extent in array.shape])
+
+    @property
+    def ndim(self) -> int:
+        return len(self.array.shape)
+
+    @property
+    def dtype(self) -> Type:
+        """The element type; called, it converts: ``x.dtype(0)``."""
+        return self.array.element
+
+    @property
+    def name(self) -> str:
+        return self.array.name
+
+    @property
+    def length(self) -> Value:
+        return self.shape[0]
+
+    def __len__(self) -> NoReturn:
+        self.graph.fail(f"len({self.array.name}) here is Python's own: write {self.array.name}.shape[0]")
+
+    def __iter__(self) -> NoReturn:
+        self.graph.fail(f"an array cannot be iterated over: write for i in lw.range(len({self.array.name})), or lw.lanes, and {self.array.name}[i]")
+
+    def __bool__(self) -> NoReturn:
+        self.graph.fail(f"the array {self.array.name} has no truth value: write len({self.array.name}) != 0")
+
+    def __repr__(self) -> str:
+        return f"<array {self.array.name}>"
+
+    def __getitem__(self, index: Any) -> Value:
+        graph = self.graph
+        operands, varying = self._indices(index, "read")
+        element = self.array.element
+        if varying:
+            assert graph.level is not None
+            type_ = graph.vector(element, graph.lanes)
+            return graph.value(ops.MASKED_LOAD, type_, [graph.mask_operand(type_), *operands], type_, VOID, self.number)
+        if graph.level is not None and graph.level.parent is not None:
+            return self._guarded_load(operands)
+        return graph.value(ops.LOAD, element, operands, element, VOID, self.number)
+
+    def _guarded_load(self, operands: list[int]) -> Value:
+        """An element the same for all lanes, read only when a lane runs: the index may be wrong otherwise."""
+        graph = self.graph
+        assert graph.level is not None
+        element = self.array.element
+        register = graph.f.register(element, "", True)
+        graph.copy_to(register, element, graph.f.const(element, 0))
+        some = graph.value(ops.ANY, graph.level.mask.type, [graph.level.mask.operand], BOOL)
+        graph.open(ops.IF, VOID, [some.operand])
+        graph.code.append(Instr(ops.LOAD, element, register, operands, self.number, graph.line))
+        graph.close()
+        return Value(graph, register, element)
+
+    def __setitem__(self, index: Any, value: Any) -> None:
+        graph = self.graph
+        operands, varying = self._indices(index, "written")
+        element = self.array.element
+        what = f"the array {self.array.name}"
+        stored = graph.assignable(value, element, what)
+        self.array.written = True
+        if varying:
+            type_ = graph.vector(element, graph.lanes)
+            source = graph.splat(stored, graph.lanes)
+            graph.emit(ops.MASKED_STORE, type_, [graph.mask_operand(type_), source.operand, *operands], self.number)
+            return
+        if graph.level is not None:
+            graph.fail(
+                f"{self.array.name} is written at an index that is the same for all lanes: inside lw.lanes the last index of a store must be the loop's index. "
+                "To combine the lanes into one value, update a variable from before the loop (total += …) and store it after the loop"
+            )
+        graph.emit(ops.STORE, stored.type, [stored.operand, *operands], self.number)
+
+    # --- explicit vectors, for the builder -----------------------------------------------------------------
+
+    def load_vector(self, index: Any, lanes: int, mask: Value | None) -> Value:
+        graph = self.graph
+        operands, _ = self._indices(index, "read", lanes if mask is None else 1)
+        type_ = vector_of(self.array.element, lanes)
+        if mask is None:
+            return graph.value(ops.LOAD, type_, operands, type_, VOID, self.number)
+        return graph.value(ops.MASKED_LOAD, type_, [graph.as_mask(mask, mask_for(type_)).operand, *operands], type_, VOID, self.number)
+
+    def store_vector(self, index: Any, value: Any, lanes: int, mask: Value | None) -> None:
+        graph = self.graph
+        operands, _ = self._indices(index, "written", lanes if mask is None else 1)
+        stored = graph.splat(graph.assignable(value, self.array.element, f"the array {self.array.name}"), lanes)
+        self.array.written = True
+        if mask is None:
+            graph.emit(ops.STORE, stored.type, [stored.operand, *operands], self.number)
+        else:
+            graph.emit(ops.MASKED_STORE, stored.type, [graph.as_mask(mask, mask_for(stored.type)).operand, stored.operand, *operands], self.number)
+
+    # --- indices ------------------------------------------------------------------------------------------
+
+    def _indices(self, index: Any, how: str, lanes: int = 0) -> tuple[list[int], bool]:
+        """The index operands, and whether the last one runs along the lanes."""
+        graph = self.graph
+        name = self.array.name
+        items = index if type(index) is tuple else (index,)
+        rank = len(self.array.shape)
+        if len(items) != rank:
+            indices = "1 index" if rank == 1 else f"{rank} indices"
+            graph.fail(f"{name} has {rank} dimension{'s' if rank > 1 else ''}: it takes {indices}, as in {name}[{', '.join('ijklmnop'[:rank])}], not {len(items)}")
+        operands: list[int] = []
+        varying = False
+        last = rank - 1
+        position = -1
+        for item in items:
+            position += 1
+            if type(item) is int or isinstance(item, np.integer):
+                item = int(item)
+                if item < 0:
+                    size = f"len({name})" if position == 0 else f"{name}.shape[{position}]"
+                    graph.fail(f"{name}[{item}]: an index does not count from the end; write {name}[{size} - {-item}]")
+                operands.append(graph.f.const(I64, item))
+                continue
+            if not isinstance(item, Value):
+                kind = "a slice" if isinstance(item, slice) or item is Ellipsis else type(item).__name__
+                graph.fail(f"{name} is indexed with {kind}: an index must be an integer; loop over the elements instead")
+            if isinstance(item, LaneIndex):
+                if position != last:
+                    graph.unsupported(
+                        f"{name} is {how} with the lanes' index in dimension {position}, which would gather from distant elements: "
+                        "the lanes run along the last dimension; use lw.range for this loop, or exchange the dimensions"
+                    )
+                varying = True
+            elif item.type.lanes:
+                graph.unsupported(
+                    f"{name} is {how} at an index that differs from lane to lane in more than the loop's own step ({item.type}): "
+                    "inside lw.lanes the last index is the loop's index plus or minus a value that is the same for all lanes; use lw.range for this loop"
+                )
+            else:
+                operands.append(graph.index(item, f"an index of {name}").operand)
+                continue
+            operands.append(item.operand)
+        if graph.errors >= 0:
+            self._check(operands, lanes)
+        return operands, varying
+
+    def _check(self, operands: list[int], lanes: int) -> None:
+        """Checked mode: before an access (of ``lanes`` elements), report an index outside the array and return."""
+        graph = self.graph
+        f = graph.f
+        dimension = -1
+        for operand, extent in zip(operands, self.array.shape, strict=True):
+            dimension += 1
+            ends = [operand]
+            if lanes > 1 and dimension == len(operands) - 1:
+                ends.append(graph.define(ops.ADD, I64, [operand, f.const(I64, lanes - 1)], I64))
+            for end in ends:
+                # As unsigned numbers: a negative index is a large one.
+                a = graph.define(ops.CONVERT, U64, [end], U64, I64)
+                b = graph.define(ops.CONVERT, U64, [extent], U64, I64)
+                bad = graph.define(ops.GE, U64, [a, b], BOOL)
+                graph.open(ops.IF, VOID, [bad])
+                number = len(f.sites)
+                f.sites.append(ir.Site(self.array.name, dimension, graph.line, f.lines.get(graph.line, "").strip()))
+                graph.emit(ops.FAIL, VOID, [graph.errors, end, extent], number)
+                graph.close()

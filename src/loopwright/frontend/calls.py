@@ -1,0 +1,322 @@
+"""Calls inside kernels: what is inlined, what is called while compiling, and what is called at run time."""
+
+from __future__ import annotations
+
+import ctypes
+import math
+from types import BuiltinFunctionType, FunctionType, MethodType
+from typing import Any, Final
+
+import numpy as np
+
+from loopwright.errors import AbiError, KernelSyntaxError, KernelTypeError
+from loopwright.frontend.emitter import Emitter
+from loopwright.frontend.expr import Value, is_staged
+from loopwright.frontend.flow import RESULT
+from loopwright.frontend.merging import Edge
+from loopwright.frontend.parse import parse, parse_if_possible
+from loopwright.frontend.program import Parsed
+from loopwright.frontend.staging import ENDED, FALLS, RETURN, Activation, Staging
+from loopwright.ir import ops
+from loopwright.ir.function import Callee, Function
+from loopwright.types import BOOL, F32, F64, I8, I16, I32, I64, PTR, U8, U16, U32, U64, VOID, Type
+
+__all__ = ["Inner", "call", "call_native", "callee_of", "native_call"]
+
+#: Functions inlined within each other at most: more is a recursion that does not end.
+DEPTH_LIMIT: Final = 64
+
+_OURS: Final = "loopwright"
+_MUTATING: Final = frozenset(("append", "extend", "insert", "pop", "remove", "clear", "update", "add", "discard", "setdefault", "popitem", "sort", "reverse"))
+_IN_LOOPWRIGHT: Final = frozenset(("sqrt", "floor", "ceil", "trunc", "fma", "minimum", "maximum", "rint", "where", "abs", "fabs", "absolute"))
+_OUR_NAME: Final = {"minimum": "min", "maximum": "max", "rint": "round", "where": "select", "fabs": "abs", "absolute": "abs"}
+
+_C_TYPES: Final[dict[Any, Type]] = {
+    ctypes.c_bool: BOOL,
+    ctypes.c_int8: I8,
+    ctypes.c_uint8: U8,
+    ctypes.c_int16: I16,
+    ctypes.c_uint16: U16,
+    ctypes.c_int32: I32,
+    ctypes.c_uint32: U32,
+    ctypes.c_int64: I64,
+    ctypes.c_uint64: U64,
+    ctypes.c_long: I64 if ctypes.sizeof(ctypes.c_long) == 8 else I32,
+    ctypes.c_ulong: U64 if ctypes.sizeof(ctypes.c_ulong) == 8 else U32,
+    ctypes.c_longlong: I64,
+    ctypes.c_ulonglong: U64,
+    ctypes.c_ssize_t: I64,
+    ctypes.c_size_t: U64,
+    ctypes.c_float: F32,
+    ctypes.c_double: F64,
+    ctypes.c_void_p: PTR,
+    ctypes.c_char_p: PTR,
+    ctypes.c_char: I8,
+    ctypes.c_byte: I8,
+    ctypes.c_ubyte: U8,
+}
+
+
+class Inner:
+    """A function defined inside a kernel: inlined where it is called."""
+
+    __slots__ = ("defaults", "owner", "parsed")
+
+    def __init__(self, parsed: Parsed, owner: Activation, defaults: dict[str, Any]) -> None:
+        self.parsed = parsed
+        self.owner = owner
+        self.defaults = defaults
+
+
+def call(s: Staging, function: Any, args: tuple[Any, ...], named: dict[str, Any]) -> Any:
+    """A call in a kernel."""
+    kind = type(function)
+    if kind is FunctionType:
+        if function.__globals__.get("__name__", "").partition(".")[0] == _OURS:
+            if function is native_call:
+                return call_native(s.g, args[0], args[1:])
+            return function(*args, **named)
+        if is_staged(args) or is_staged(tuple(named.values())) or _captures(function):
+            parsed = parse_if_possible(function)
+            if parsed is not None:
+                return inline(s, parsed, function, args, named)
+    elif kind is Inner:
+        return _inline_inner(s, function, args, named)
+    elif hasattr(kind, "__inlined__"):
+        return inline(s, parse(function.function), function.function, args, named)
+    elif isinstance(function, Type):
+        return function(args[0]) if len(args) == 1 else function(*args)
+    elif isinstance(function, ctypes._CFuncPtr):
+        return call_native(s.g, function, args)
+    elif kind is MethodType and isinstance(function.__func__, FunctionType) and is_staged(args):
+        parsed = parse_if_possible(function.__func__)
+        if parsed is not None:
+            return inline(s, parsed, function.__func__, (function.__self__, *args), named)
+    g = s.g
+    if kind is BuiltinFunctionType or isinstance(function, np.ufunc) or getattr(function, "__module__", "") == "numpy":
+        if is_staged(args):
+            _refuse_builtin(g, function)
+        owner = getattr(function, "__self__", None)
+        if g.region and isinstance(owner, (list, dict, set)) and getattr(function, "__name__", "") in _MUTATING:
+            at = min((act_region for name, act_region in s.act.regions.items() if s.act.env.get(name) is owner), default=-1)
+            if at != g.region:
+                g.fail(f"a Python {type(owner).__name__} changes (.{function.__name__}) under run-time control flow: it would change once, while compiling; use an array argument or variables")
+    if args and is_staged(args):
+        args = tuple([g.snapshot(arg) for arg in args])
+    return function(*args, **named)
+
+
+def _captures(function: FunctionType) -> bool:
+    return function.__closure__ is not None and any(is_staged(cell.cell_contents) for cell in function.__closure__ if _filled(cell))
+
+
+def _filled(cell: Any) -> bool:
+    try:
+        cell.cell_contents  # noqa: B018
+    except ValueError:
+        return False
+    return True
+
+
+def _refuse_builtin(g: Emitter, function: Any) -> None:
+    """A function of math or NumPy on a run-time value."""
+    module = getattr(function, "__module__", "") or ""
+    name = getattr(function, "__name__", "")
+    if module == "math" or module == "numpy" or isinstance(function, np.ufunc) or getattr(math, name, None) is function:
+        where = "math" if getattr(math, name, None) is function else "np"
+        ours = _OUR_NAME.get(name, name)
+        instead = f"write lw.{ours}" if name in _IN_LOOPWRIGHT else "write it with the operators and functions of lw, or call a C function with lw.call"
+        g.fail(f"{where}.{name} works on Python and NumPy values, not on a run-time value: {instead}")
+
+
+def _bind(s: Staging, parsed: Parsed, defaults: dict[str, Any], args: tuple[Any, ...], named: dict[str, Any]) -> dict[str, Any]:
+    """Parameters to arguments, as Python does."""
+    params = parsed.params
+    bound: dict[str, Any] = dict(zip(params, args, strict=False))
+    if len(args) > len(params):
+        if not parsed.varargs:
+            s.g.fail(f"{parsed.name}() takes {len(params)} arguments, not {len(args)}")
+        bound[parsed.varargs] = args[len(params) :]
+    elif parsed.varargs:
+        bound[parsed.varargs] = ()
+    extra: dict[str, Any] = {}
+    for name, value in named.items():
+        if name in bound and name in params:
+            s.g.fail(f"{parsed.name}() got `{name}` twice")
+        if name in params or name in parsed.keyword_only:
+            bound[name] = value
+        elif parsed.kwargs:
+            extra[name] = value
+        else:
+            s.g.fail(f"{parsed.name}() has no parameter `{name}`")
+    if parsed.kwargs:
+        bound[parsed.kwargs] = extra
+    for name in (*params, *parsed.keyword_only):
+        if name not in bound:
+            if name not in defaults:
+                s.g.fail(f"{parsed.name}() needs an argument for `{name}`")
+            bound[name] = defaults[name]
+    return bound
+
+
+def outside_names(parsed: Parsed, function: Any) -> dict[str, Any]:
+    """The values of the names a function reads from its closure and module."""
+    found: dict[str, Any] = {}
+    scope = function.__globals__
+    closure = function.__closure__
+    cells = dict(zip(function.__code__.co_freevars, closure, strict=True)) if closure else {}
+    for name in parsed.outside:
+        cell = cells.get(name)
+        if cell is not None:
+            if _filled(cell):
+                found[name] = cell.cell_contents
+        elif name in scope:
+            found[name] = scope[name]
+    return found
+
+
+def inline(s: Staging, parsed: Parsed, function: Any, args: tuple[Any, ...], named: dict[str, Any]) -> Any:
+    """Stage another Python function's statements in place of a call."""
+    defaults: dict[str, Any] = {}
+    if function.__defaults__:
+        defaults.update(zip(parsed.params[len(parsed.params) - len(function.__defaults__) :], function.__defaults__, strict=True))
+    if function.__kwdefaults__:
+        defaults.update(function.__kwdefaults__)
+    env = outside_names(parsed, function)
+    env.update(_bind(s, parsed, defaults, args, named))
+    return _run(s, parsed, env)
+
+
+def _inline_inner(s: Staging, function: Inner, args: tuple[Any, ...], named: dict[str, Any]) -> Any:
+    parsed = function.parsed
+    owner = function.owner.env
+    env = {name: owner[name] for name in parsed.outside if name in owner}
+    env.update(_bind(s, parsed, function.defaults, args, named))
+    return _run(s, parsed, env)
+
+
+def _run(s: Staging, parsed: Parsed, env: dict[str, Any]) -> Any:
+    g = s.g
+    env["__builtins__"] = s.builtins
+    if s.depth >= DEPTH_LIMIT:
+        raise KernelSyntaxError(
+            f"`{parsed.name}` is inlined more than {DEPTH_LIMIT} calls deep: a recursion on run-time values does not end while compiling; write a loop", g.at_file, g.at_line
+        )
+    caller = s.act
+    at = (g.at_file, g.at_line, g.line, g.region)
+    act = Activation(parsed, env, False)
+    act.level = g.level
+    branches = len(g.branches)
+    if parsed.inner_returns:
+        act.block = g.open(ops.BLOCK, VOID, [])
+    act.depth = len(g.brackets)
+    s.act = act
+    s.depth += 1
+    g.at_file = parsed.file
+    try:
+        status = s.block(parsed.body)
+        if act.block is not None:
+            last = Edge({RESULT: env[RESULT]} if RESULT in env else {}, act.lines, act.block) if status in (FALLS, RETURN) else None
+            end = g.drop_block(act.block, branches, bool(act.result))
+            edges = act.result
+            if last is not None:
+                if end is not None:
+                    last.anchor = end
+                edges.append(last)
+            if len(edges) > 1 and any(RESULT not in edge.values for edge in edges) and any(edge.values.get(RESULT) is not None for edge in edges):
+                act.missing[RESULT] = ""
+                env.pop(RESULT, None)
+            else:
+                s.merge(edges, {RESULT}, set())
+        elif status == ENDED:
+            env.setdefault(RESULT, None)
+        if RESULT not in env and RESULT in act.missing:
+            raise KernelSyntaxError(f"`{parsed.name}` returns a value on some paths only: return one on every path", parsed.file, parsed.line)
+        result = env.get(RESULT)
+        if isinstance(result, Value):
+            result.plain() if result.type is VOID else None
+        return result
+    finally:
+        s.act = caller
+        s.depth -= 1
+        g.at_file, g.at_line, g.line, g.region = at
+
+
+# --- calls at run time -------------------------------------------------------------------------------------------
+
+
+def native_call(function: Any, *args: Any) -> Any:
+    """Call a C function, a ctypes callback, or another compiled function at run time, from a kernel or builder function.
+
+    Args:
+        function: a ctypes function with ``argtypes`` and ``restype`` set (from a library, or made with ``CFUNCTYPE`` from a Python
+            function, which is kept alive), or a ``lw.Function``.
+        args: run-time values or Python numbers, converted to the parameters' types.
+
+    Returns:
+        The result as a run-time value, or None where the function has none.
+    """
+    for arg in args:
+        if isinstance(arg, Value):
+            return call_native(arg.graph, function, args)
+    raise KernelTypeError("lw.call works inside a kernel (or use f.call of a builder function); to call a C function from Python, call it")
+
+
+def callee_of(g: Emitter, function: Any) -> Callee:
+    """What the IR needs to know of a function that is called."""
+    if isinstance(function, Callee):
+        return function
+    made = getattr(function, "__callee__", None)
+    if made is not None:
+        return made()  # type: ignore[no-any-return]
+    if isinstance(function, Function):
+        return Callee(function.name, [function.types[p] for p in function.params], function.result, 0, function)
+    if isinstance(function, ctypes._CFuncPtr):
+        argtypes = function.argtypes
+        if argtypes is None:
+            argtypes = getattr(type(function), "_argtypes_", None)
+        name = getattr(function, "__name__", "") or "callback"
+        if argtypes is None:
+            g.fail(f"lw.call of the C function `{name}`: set its argtypes and restype first, as in {name}.argtypes = [ctypes.c_double]")
+        address = ctypes.cast(function, ctypes.c_void_p).value or 0
+        if not address:
+            g.fail(f"lw.call of `{name}`: the function pointer is null")
+        params = [_c_type(g, t, name) for t in argtypes]
+        result = VOID if function.restype is None else _c_type(g, function.restype, name)
+        return Callee(name, params, result, address, None, function)
+    if callable(function):
+        g.fail(f"lw.call of a Python function: call it as {getattr(function, '__name__', 'f')}(…) to inline it, or make a callback with ctypes.CFUNCTYPE(…) to call it at run time")
+    g.fail(f"lw.call needs a ctypes function or a lw.Function, not {type(function).__name__}")
+
+
+def _c_type(g: Emitter, type_: Any, name: str) -> Type:
+    known = _C_TYPES.get(type_)
+    if known is None and isinstance(type_, type) and issubclass(type_, ctypes._Pointer):
+        known = PTR
+    if known is None:
+        raise AbiError(f"`{name}` has a parameter or result of type {getattr(type_, '__name__', type_)}, which generated code cannot pass", g.at_file, g.at_line)
+    return known
+
+
+def call_native(g: Emitter, function: Any, args: tuple[Any, ...]) -> Any:
+    """Emit a call."""
+    callee = callee_of(g, function)
+    if g.level is not None:
+        g.fail(f"a call of `{callee.name}` inside lw.lanes: a C function takes one value at a time; use lw.range for this loop")
+    if len(args) != len(callee.params):
+        g.fail(f"`{callee.name}` takes {len(callee.params)} arguments, not {len(args)}")
+    operands = [g.assignable(arg, type_, f"argument {position} of `{callee.name}`").operand for position, (arg, type_) in enumerate(zip(args, callee.params, strict=True), 1)]
+    f = g.f
+    number = -1
+    for k, known in enumerate(f.callees):
+        if known is callee or known.keep is not None and known.keep is callee.keep or callee.function is not None and known.function is callee.function:
+            number = k
+    if number < 0:
+        number = len(f.callees)
+        f.callees.append(callee)
+    if callee.result is VOID:
+        g.emit(ops.CALL_VOID, VOID, operands, number)
+        return None
+    return g.value(ops.CALL, callee.result, operands, callee.result, VOID, number)
+
+

@@ -1,0 +1,774 @@
+"""Emitting instructions: the operations of expressions with their typing rules, brackets, and merging of values.
+
+Typing follows NumPy 2: two typed operands meet at ``numpy.result_type`` of their types; a Python number takes the
+type of the other operand, and is refused where that type cannot hold it.
+"""
+
+from __future__ import annotations
+
+from typing import Any, Final, NoReturn
+
+import numpy as np
+
+from loopwright.errors import KernelTypeError, LoopwrightError, UnsupportedOperationError
+from loopwright.frontend.expr import Cell, Value, Weak, is_number
+from loopwright.ir import ops
+from loopwright.ir.function import NONE, Function, Instr, Loop
+from loopwright.ir.ops import Op, mask_for
+from loopwright.types import BOOL, F64, I64, KIND_BOOL, KIND_FLOAT, KIND_INT, KIND_MASK, KIND_PTR, KIND_UINT, SCALARS, VOID, Type, mask_of, vector_of
+
+__all__ = ["Emitter", "Level", "Mark", "promote", "type_of_dtype"]
+
+_BY_DTYPE: Final[dict[str, Type]] = {t.dtype: t for t in SCALARS if t.dtype and t.kind != KIND_PTR}
+_promoted: Final[dict[tuple[int, int], Type]] = {}
+
+_KIND_WORDS: Final[list[tuple[int, str]]] = [(KIND_BOOL, "bool"), (KIND_INT, "int"), (KIND_UINT, "int"), (KIND_FLOAT, "float"), (KIND_PTR, "ptr"), (KIND_MASK, "mask")]
+#: Per operation, per kind of type: does the row take it?
+_TAKES: Final[list[list[bool]]] = [[any(k == kind and word in op.types for k, word in _KIND_WORDS) for kind in range(KIND_MASK + 1)] for op in ops.OPS]
+
+_SPELLED: Final[dict[str, str]] = {
+    "add": "+",
+    "sub": "-",
+    "mul": "*",
+    "div": "/",
+    "div_floor": "//",
+    "rem_floor": "%",
+    "and": "&",
+    "or": "|",
+    "xor": "^",
+    "shl": "<<",
+    "shr": ">>",
+    "eq": "==",
+    "ne": "!=",
+    "lt": "<",
+    "le": "<=",
+    "gt": ">",
+    "ge": ">=",
+    "neg": "unary -",
+    "not": "~",
+}
+_DIVISIONS: Final[frozenset[Op]] = frozenset((ops.DIV_TRUNC, ops.REM_TRUNC, ops.DIV_FLOOR, ops.REM_FLOOR))
+
+
+def type_of_dtype(dtype: Any) -> Type | None:
+    """The type of a NumPy dtype, or None when there is none such."""
+    return _BY_DTYPE.get(np.dtype(dtype).name)
+
+
+def promote(a: Type, b: Type) -> Type | None:
+    """The element type at which two typed operands meet: ``numpy.result_type``. None when there is none."""
+    if a is b:
+        return a
+    known = _promoted.get((a.number, b.number))
+    if known is None:
+        if a.kind == KIND_PTR or b.kind == KIND_PTR:
+            return (a if a.kind == KIND_PTR else b) if a.is_integer or b.is_integer else None
+        if not a.dtype or not b.dtype:
+            return None
+        found = _BY_DTYPE.get(np.result_type(np.dtype(a.dtype), np.dtype(b.dtype)).name)
+        if found is None:
+            return None
+        known = _promoted[(a.number, b.number)] = found
+    return known
+
+
+class Level:
+    """Which lanes run the code being emitted.
+
+    Attributes:
+        mask: the mask, or None at the top of a function, where everything runs.
+        parent: the level around this one.
+        variable: the mask is a variable, from which a break under a condition of the lanes takes lanes away.
+    """
+
+    __slots__ = ("mask", "parent", "variable")
+
+    def __init__(self, mask: Value, parent: Level | None, variable: bool = False) -> None:
+        self.mask = mask
+        self.parent = parent
+        self.variable = variable
+
+
+class Mark:
+    """A point to which emission can be rolled back."""
+
+    __slots__ = ("branches", "brackets", "code", "registers", "sites")
+
+    def __init__(self, code: int, registers: int, brackets: int, branches: int, sites: int) -> None:
+        self.code = code
+        self.registers = registers
+        self.brackets = brackets
+        self.branches = branches
+        self.sites = sites
+
+
+class Emitter:
+    """Emits into one function.
+
+    Attributes:
+        f: the function.
+        code: its list of instructions.
+        line: the user's line, for the next instruction.
+        at_file, at_line: where an error is reported.
+        brackets: the open brackets' first instructions, outermost first.
+        branches: (instruction, index of its bracket in ``brackets``) of every br so far.
+        lanes: lanes of the lw.lanes loop around, or 0.
+        widest: bits of the widest element in a vector of that loop so far.
+        width: bits of the lanes that the loop's masks govern.
+        level: which lanes run, inside such a loop.
+        active: registers of variables that may still be written: a reading that is kept is a copy.
+        open_cells: cells of vectors whose type may be open still.
+        staging: the staging of a kernel that this belongs to, or None.
+        errors: register of the hidden parameter of a checked function, or NONE.
+        regions: number of run-time brackets opened so far; ``region`` is the innermost one's.
+    """
+
+    def __init__(self, f: Function) -> None:
+        self.f = f
+        self.code = f.code
+        self.line = 0
+        self.at_file = f.file
+        self.at_line = 0
+        self.brackets: list[Instr] = []
+        self.branches: list[tuple[Instr, int]] = []
+        self.lanes = 0
+        self.widest = 0
+        self.width = 0
+        self.level: Level | None = None
+        self.active: set[int] = set()
+        self.errors = NONE
+        self.regions = 0
+        self.region = 0
+        self.open_cells: list[Cell] = []
+        self.staging: Any = None
+
+    # --- errors -------------------------------------------------------------------------------------------
+
+    def fail(self, message: str) -> NoReturn:
+        raise KernelTypeError(message, self.at_file, self.at_line)
+
+    def unsupported(self, message: str) -> NoReturn:
+        raise UnsupportedOperationError(message, self.at_file, self.at_line)
+
+    # --- instructions -------------------------------------------------------------------------------------
+
+    def define(self, op: Op, type_: Type, args: list[int], result: Type, source: Type = VOID, imm: int = 0) -> int:
+        """Emit an instruction that defines a new register."""
+        f = self.f
+        types = f.types
+        dst = len(types)
+        types.append(result)
+        f.names.append("")
+        f.variable.append(False)
+        self.code.append(Instr(op, type_, dst, args, imm, self.line, source))
+        return dst
+
+    def emit(self, op: Op, type_: Type, args: list[int], imm: int = 0) -> Instr:
+        """Emit an instruction without a result."""
+        instr = Instr(op, type_, NONE, args, imm, self.line)
+        self.code.append(instr)
+        return instr
+
+    def value(self, op: Op, type_: Type, args: list[int], result: Type, source: Type = VOID, imm: int = 0) -> Value:
+        return Value(self, self.define(op, type_, args, result, source, imm), result)
+
+    def copy_to(self, register: int, type_: Type, operand: int) -> Instr:
+        instr = Instr(ops.COPY, type_, register, [operand], 0, self.line)
+        self.code.append(instr)
+        return instr
+
+    # --- constants and types ------------------------------------------------------------------------------
+
+    def number(self, type_: Type, value: int | float | bool) -> int:
+        """The constant operand for a Python number that adapts to ``type_``; refused where it does not fit."""
+        kind = type_.kind
+        if kind == KIND_FLOAT:
+            try:
+                return self.f.const(type_, float(value))
+            except OverflowError:
+                self.fail(f"the integer {value} is too large for {type_.element}")
+        if kind == KIND_BOOL or kind == KIND_MASK:
+            if type(value) is not bool:
+                self.fail(f"the number {value!r} where a condition is needed: compare it, as in x != {value!r}")
+            return self.f.const(type_, value)
+        if type(value) is float:
+            self.fail(f"the Python float {value!r} with an operand of integer type {type_.element}: convert the operand, as in lw.f64(x), or write an integer")
+        value = int(value)
+        if kind == KIND_PTR:
+            return self.f.const(type_, value)
+        bits = type_.bits
+        low, high = (-(1 << (bits - 1)), (1 << (bits - 1)) - 1) if kind == KIND_INT else (0, (1 << bits) - 1)
+        if not low <= value <= high:
+            self.fail(f"the Python integer {value} does not fit in {type_.element} ({low} to {high}): convert the other operand to a wider type first")
+        return self.f.const(type_, value)
+
+    def wrap(self, value: Any) -> Value | None:
+        """A NumPy scalar as a typed constant; a value as itself; None for anything else."""
+        if isinstance(value, Value):
+            return value.plain()
+        if isinstance(value, np.generic):
+            type_ = _BY_DTYPE.get(value.dtype.name)
+            if type_ is None:
+                self.fail(f"there is no type for NumPy's {value.dtype.name}")
+            return Value(self, self.f.const(type_, value.item()), type_)
+        return None
+
+    def staged(self, value: Any, what: str = "this") -> Value:
+        """Any number as a value; a Python number takes i64 or f64."""
+        made = self.wrap(value)
+        if made is not None:
+            return made
+        if not is_number(value):
+            self.fail(f"{what} must be a number, not {_describe(value)}")
+        type_ = BOOL if type(value) is bool else I64 if type(value) is int else F64
+        return Value(self, self.number(type_, value), type_)
+
+    def vector(self, element: Type, lanes: int) -> Type:
+        """The vector type, counted for the width of the lanes loop."""
+        if element.bits > self.widest and element.kind != KIND_BOOL:
+            self.widest = element.bits
+        return vector_of(element, lanes)
+
+    # --- weak values --------------------------------------------------------------------------------------
+
+    def settle(self, value: Value, element: Type | None = None) -> None:
+        """Give an open value its element type (by default i64 or f64) and everything computed from it so far."""
+        if type(value) is not Weak:
+            return
+        cell = value.cell.root()
+        if not cell.settled:
+            self._retype(cell, element if element is not None else cell.element)
+            cell.settled = True
+
+    def _retype(self, cell: Cell, element: Type) -> None:
+        if element.kind == KIND_BOOL:
+            self.fail("a variable that holds a Python number meets a condition: compare it, or start it as False or True")
+        if cell.floating and not element.is_float:
+            self.fail(f"a variable that starts as a Python float meets a value of integer type {element}: convert the value, as in lw.f64(x)")
+        cell.element = element
+        type_ = self.vector(element, cell.lanes) if cell.lanes else element
+        types = self.f.types
+        for instr in cell.instrs:
+            if not _TAKES[instr.op.code][type_.kind]:
+                self.fail(f"`{_SPELLED.get(instr.op.name, instr.op.name)}` was applied to a variable that starts as a Python integer and becomes {type_}: it is not available for {type_}")
+            instr.type = type_
+            if instr.dst >= 0 and instr.op.result == "T":
+                types[instr.dst] = type_
+                if instr.op is ops.SELECT and type_.lanes:
+                    self._fit_mask(instr, type_)
+        for instr, position, number in cell.numbers:
+            if position < len(instr.args):
+                instr.args[position] = self.number(type_, number)
+
+    def widen(self, cell: Cell) -> None:
+        """An open type of Python integers becomes one of Python floats."""
+        self._retype(cell, F64)
+        cell.floating = True
+
+    def _fit_mask(self, instr: Instr, type_: Type) -> None:
+        """Convert the mask of a select, already emitted, whose type has changed."""
+        wanted = mask_for(type_)
+        mask = instr.args[0]
+        if self.f.type_of(mask) is not wanted:
+            since = len(self.code)
+            instr.args[0] = self.as_mask(Value(self, mask, self.f.type_of(mask)), wanted).operand
+            self.insert_before(instr, since)
+
+    def settle_vectors(self) -> None:
+        """Give every vector whose type is still open its default type."""
+        for cell in self.open_cells:
+            root = cell.root()
+            if not root.settled:
+                self._retype(root, root.element)
+                root.settled = True
+        self.open_cells.clear()
+
+    def unite(self, a: Value, b: Value) -> Cell:
+        """One cell for two open values."""
+        assert isinstance(a, Weak) and isinstance(b, Weak)
+        kept, gone = a.cell.root(), b.cell.root()
+        if kept is gone:
+            return kept
+        if kept.floating != gone.floating:
+            self._retype(gone if kept.floating else kept, F64)
+            kept.floating = True
+            kept.element = F64
+        kept.instrs += gone.instrs
+        kept.numbers += gone.numbers
+        gone.parent = kept
+        return kept
+
+    def weak_variable(self, floating: bool, name: str, lanes: int = 0) -> Weak:
+        """A variable whose type is open."""
+        cell = Cell(floating, lanes)
+        if lanes:
+            self.open_cells.append(cell)
+        return Weak(self, self.f.register(cell.type, name, True), cell)
+
+    def weak_instr(self, cell: Cell, op: Op, operands: list[Any]) -> Instr:
+        """An instruction of a cell's type over open values and Python numbers, not yet emitted."""
+        for operand in operands:
+            if type(operand) is float and not cell.floating:
+                self.widen(cell)
+        type_ = cell.type
+        if not _TAKES[op.code][type_.kind]:
+            self._refuse(op, type_)
+        instr = Instr(op, type_, NONE, [0] * len(operands), 0, self.line)
+        for position, operand in enumerate(operands):
+            if isinstance(operand, Value):
+                instr.args[position] = operand.operand
+            else:
+                instr.args[position] = self.number(type_, operand)
+                cell.numbers.append((instr, position, operand))
+        cell.instrs.append(instr)
+        return instr
+
+    def _weak(self, op: Op, operands: list[Any]) -> Value:
+        """An operation over open values and Python numbers: of open type itself."""
+        first: Weak | None = None
+        for operand in operands:
+            if isinstance(operand, Weak):
+                if first is None:
+                    first = operand
+                elif first.cell.root().lanes != operand.cell.root().lanes:
+                    for value in operands:
+                        if isinstance(value, Weak):
+                            self.settle(value)
+                    return self.operation(op, operands)
+                else:
+                    self.unite(first, operand)
+        assert first is not None
+        cell = first.cell.root()
+        compares = op.result == "M"
+        if compares and cell.lanes:
+            # A mask is as wide as what was compared: the type must be known.
+            self.settle(first)
+            return self.operation(op, operands)
+        instr = self.weak_instr(cell, op, operands)
+        result = BOOL if compares else cell.type
+        instr.dst = self.f.register(result)
+        self.code.append(instr)
+        return Value(self, instr.dst, BOOL) if compares else Weak(self, instr.dst, cell)
+
+    # --- operations ---------------------------------------------------------------------------------------
+
+    def _refuse(self, op: Op, type_: Type) -> NoReturn:
+        name = _SPELLED.get(op.name, op.name)
+        if type_.kind == KIND_BOOL or type_.kind == KIND_MASK:
+            self.fail(f"`{name}` is not available for conditions: use lw.select(condition, a, b), or convert as in lw.i32(condition)")
+        if op is ops.REM_FLOOR:
+            self.unsupported(f"`%` is not available for {type_}: write a - b * lw.floor(a / b)")
+        hint = ": convert to an integer type first" if type_.is_float else ": convert to a float type first, as in lw.f64(x)" if "float" in op.types else ""
+        self.unsupported(f"`{name}` is not available for {type_}{hint}")
+
+    def binary(self, op: Op, a: Any, b: Any) -> Any:
+        """An operation on two operands of one type; ``NotImplemented`` when one is no number."""
+        if type(a) is Value and type(b) is Value and a.type is b.type:
+            type_ = a.type
+            if _TAKES[op.code][type_.kind] and not (type_.lanes and op in _DIVISIONS):
+                result = type_ if op.result == "T" else mask_for(type_)
+                return Value(self, self.define(op, type_, [a.operand, b.operand], result), result)
+        for operand in (a, b):
+            if not (isinstance(operand, (Value, np.generic)) or is_number(operand)):
+                return NotImplemented
+        return self.operation(op, [a, b])
+
+    def operation(self, op: Op, operands: list[Any]) -> Value:
+        """An operation whose operands all have the instruction's type, after adapting them to each other."""
+        type_, args = self.adapt(op, operands)
+        if type_ is None:
+            return self._weak(op, args)
+        if not _TAKES[op.code][type_.kind]:
+            self._refuse(op, type_)
+        if op in _DIVISIONS and type_.lanes and self.level is not None and not type_.is_float and (args[1] >= 0 or self.f.const_values[~args[1]] == 0):
+            # Lanes that are off must not trap: they divide by one.
+            args[1] = self.define(ops.SELECT, type_, [self.mask_operand(type_), args[1], self.f.const(type_, 1)], type_)
+        result = type_ if op.result == "T" else mask_for(type_)
+        return Value(self, self.define(op, type_, args, result), result)
+
+    def adapt(self, op: Op, operands: list[Any]) -> tuple[Type | None, list[Any]]:
+        """The operands at their common type: (type, operand numbers), or (None, operands) when the type is open."""
+        typed: Type | None = None
+        lanes = 0
+        weak = False
+        values: list[Any] = []
+        for operand in operands:
+            value = operand if is_number(operand) else self.wrap(operand)
+            if value is None:
+                self.fail(f"`{_SPELLED.get(op.name, op.name)}` needs numbers, not {_describe(operand)}")
+            values.append(value)
+            if isinstance(value, Value):
+                if isinstance(value, Weak) and value.open:
+                    weak = True
+                    continue
+                type_ = value.type
+                if type_.lanes:
+                    if lanes and lanes != type_.lanes:
+                        self.fail(f"vectors of {lanes} and {type_.lanes} lanes do not combine")
+                    lanes = type_.lanes
+                if type_.kind == KIND_MASK:
+                    type_ = BOOL
+                element = type_.element
+                if typed is None:
+                    typed = element
+                elif typed is not element:
+                    met = promote(typed, element)
+                    if met is None or ((typed is BOOL) != (element is BOOL) and met is not BOOL):
+                        self.fail(f"`{_SPELLED.get(op.name, op.name)}` of {typed} and {element}: convert one of them, as in lw.f64(x)")
+                    typed = met
+        if typed is None:
+            if weak:
+                return None, values
+            # Only Python numbers: they have Python's own types.
+            typed = F64 if any(type(v) is float for v in values) else BOOL if all(type(v) is bool for v in values) else I64
+        for value in values:
+            if isinstance(value, Weak) and value.open:
+                self.settle(value, typed)
+                if value.type.lanes:
+                    lanes = value.type.lanes
+        if lanes and typed is BOOL:
+            full = mask_of(self.width or max(v.type.bits for v in values if isinstance(v, Value) and v.type.kind == KIND_MASK), lanes)
+        else:
+            full = vector_of(typed, lanes)
+        return full, [self.operand(value, full) for value in values]
+
+    def operand(self, value: Any, type_: Type) -> int:
+        """The operand for a number or value at ``type_``, converted and splatted as needed."""
+        if not isinstance(value, Value):
+            return self.number(type_, value)
+        if value.type is type_:
+            return value.operand
+        if type_.kind == KIND_MASK:
+            return self.as_mask(value, type_).operand
+        converted = self.convert(value, type_.element)
+        if type_.lanes and not converted.type.lanes:
+            return self.splat(converted, type_.lanes).operand
+        return converted.operand
+
+    def unary(self, op: Op, a: Any) -> Value:
+        """An operation on one operand."""
+        value = self.staged(a)
+        type_ = value.type
+        if isinstance(value, Weak) and value.open:
+            if _TAKES[op.code][type_.kind]:
+                return self._weak(op, [value])
+            # sqrt, floor, …: the number is a float from here on.
+            self.settle(value)
+        if op is ops.ROUND or op is ops.FLOOR or op is ops.CEIL or op is ops.TRUNC:
+            if type_.is_integer:
+                return value
+        elif op is ops.SQRT and type_.is_integer:
+            value = self.convert(value, F64)
+            type_ = value.type
+        if not _TAKES[op.code][type_.kind]:
+            self._refuse(op, type_)
+        return self.value(op, type_, [value.operand], type_)
+
+    def absolute(self, a: Any) -> Value:
+        value = self.staged(a)
+        return value if value.type.kind == KIND_UINT else self.unary(ops.ABS, value)
+
+    def true_divide(self, a: Any, b: Any) -> Any:
+        """``/``: of integers in f64, as NumPy does."""
+        for operand in (a, b):
+            if not (isinstance(operand, (Value, np.generic)) or is_number(operand)):
+                return NotImplemented
+        x = a if is_number(a) else self.wrap(a)
+        y = b if is_number(b) else self.wrap(b)
+        whole = True
+        for operand in (x, y):
+            if isinstance(operand, Value):
+                if operand.type.kind in (KIND_BOOL, KIND_MASK):
+                    self._refuse(ops.DIV, operand.type)
+                if operand.type.is_float:
+                    whole = False
+        if whole:
+            x = self.convert(x, F64) if isinstance(x, Value) else float(x)
+            y = self.convert(y, F64) if isinstance(y, Value) else float(y)
+        return self.operation(ops.DIV, [x, y])
+
+    def power(self, a: Any, exponent: Any) -> Any:
+        """``a ** n`` for a Python integer n, by squaring."""
+        if type(exponent) is float and exponent == 0.5:
+            return self.unary(ops.SQRT, a)
+        if type(exponent) is not int or abs(exponent) > 64:
+            self.fail(f"** takes a Python integer from -64 to 64 (or 0.5) as its exponent, not {_describe(exponent)}")
+        value = self.staged(a)
+        if exponent < 0:
+            if value.type.is_integer:
+                self.fail("an integer to a negative power: convert it first, as in lw.f64(x) ** -1")
+            return self.true_divide(1.0, self.power(value, -exponent))
+        if exponent == 0:
+            self.settle(value)
+            return Value(self, self.f.const(value.type, 1), value.type)
+        result: Any = None
+        square: Any = value
+        while True:
+            if exponent & 1:
+                result = square if result is None else self.binary(ops.MUL, result, square)
+            exponent >>= 1
+            if not exponent:
+                return result
+            square = self.binary(ops.MUL, square, square)
+
+    def shift(self, op: Op, a: Any, count: Any) -> Any:
+        """Shifts: the result has the type of the left operand."""
+        if type(count) is int:
+            value = self.staged(a)
+            self.settle(value)
+            if not value.type.is_integer:
+                self._refuse(op, value.type)
+            if not 0 <= count < value.type.bits:
+                self.fail(f"a shift of {value.type} by {count}: the count must be from 0 to {value.type.bits - 1}")
+            return self.value(op, value.type, [value.operand, self.f.const(value.type, count)], value.type)
+        if not isinstance(count, (Value, np.generic)):
+            return NotImplemented
+        by = self.staged(count)
+        self.settle(by)
+        if not by.type.is_integer:
+            self.fail(f"a shift count must be an integer, not {by.type}")
+        if is_number(a):
+            return self.operation(op, [a, by])
+        value = self.staged(a)
+        self.settle(value, by.type.element if isinstance(value, Weak) else None)
+        type_ = value.type
+        if not type_.is_integer:
+            self._refuse(op, type_)
+        if by.type.lanes and not type_.lanes:
+            value = self.splat(value, by.type.lanes)
+            type_ = value.type
+        return self.value(op, type_, [value.operand, self.operand(by, type_)], type_)
+
+    def convert(self, value: Any, type_: Type) -> Value:
+        """The value converted to a scalar type, lane by lane for a vector."""
+        if is_number(value):
+            return Value(self, self.number(type_, value), type_)
+        if isinstance(value, Value):
+            special = value.converted_lanes(type_)
+            if special is not None:
+                return special
+        value = self.staged(value)
+        self.settle(value)
+        source = value.type
+        if type_.lanes:
+            if type_.kind == KIND_MASK:
+                return self.as_mask(value, type_)
+            if not source.lanes:
+                return self.splat(self.convert(value, type_.element), type_.lanes)
+            type_ = type_.element
+        if source.element is type_ and source.kind != KIND_MASK:
+            return value
+        if source.kind == KIND_MASK:
+            if type_ is BOOL:
+                return value
+            full = self.vector(type_, source.lanes)
+            mask = self.as_mask(value, mask_for(full))
+            return self.value(ops.SELECT, full, [mask.operand, self.f.const(full, 1), self.f.const(full, 0)], full)
+        if type_ is BOOL:
+            return self.value(ops.NE, source, [value.operand, self.f.const(source, 0)], mask_for(source))
+        if type_.kind == KIND_PTR and (source.lanes or source.is_float) or source.kind == KIND_PTR and type_.is_float:
+            self.fail(f"{source} cannot be converted to {type_}")
+        if value.operand < 0 and source.kind != KIND_BOOL and (type_.is_float or not source.is_float):
+            full = self.vector(type_, source.lanes) if source.lanes else type_
+            return Value(self, self.f.const(full, self.f.const_values[~value.operand]), full)
+        full = self.vector(type_, source.lanes) if source.lanes else type_
+        return self.value(ops.CONVERT, full, [value.operand], full, source)
+
+    def assignable(self, value: Any, type_: Type, what: str) -> Value:
+        """A value stored to a place of a given element type: converted, but never silently from float to integer."""
+        if is_number(value):
+            return Value(self, self.number(type_, value), type_)
+        if isinstance(value, Value):
+            special = value.converted_lanes(type_)
+            if special is not None:
+                return special
+        made = self.wrap(value)
+        if made is None:
+            self.fail(f"{what} must be a number, not {_describe(value)}")
+        if isinstance(made, Weak) and made.open:
+            self.settle(made, type_)
+        if made.type.is_float and not type_.is_float:
+            self.fail(f"{what} is {type_} and the value {made.type}: say how it becomes an integer, as in lw.{type_}(lw.round(x))")
+        return self.convert(made, type_)
+
+    def splat(self, value: Value, lanes: int) -> Value:
+        """The scalar in every lane."""
+        self.settle(value)
+        if value.type.lanes:
+            return value
+        if value.type is BOOL:
+            return self.as_mask(value, mask_of(self.width or 32, lanes))
+        type_ = self.vector(value.type, lanes)
+        if value.operand < 0:
+            return Value(self, self.f.const(type_, self.f.const_values[~value.operand]), type_)
+        return self.value(ops.SPLAT, type_, [value.operand], type_)
+
+    def index(self, value: Any, what: str = "an index") -> Value:
+        """A scalar integer as i64."""
+        if type(value) is Value and value.type is I64:
+            return value
+        if type(value) is int:
+            return Value(self, self.number(I64, value), I64)
+        made = self.wrap(value)
+        if made is None:
+            self.fail(f"{what} must be an integer, not {_describe(value)}")
+        self.settle(made, I64)
+        if made.type.lanes:
+            self.fail(f"{what} must be the same for all lanes here, not {made.type}")
+        if not made.type.is_integer:
+            self.fail(f"{what} must be an integer, not {made.type}: convert it, as in lw.i64(x)")
+        return self.convert(made, I64)
+
+    # --- conditions and masks -----------------------------------------------------------------------------
+
+    def condition(self, value: Any) -> Value:
+        """The truth of a value: ``bool`` or a mask."""
+        made = self.staged(value, "a condition")
+        kind = made.type.kind
+        if kind == KIND_BOOL or kind == KIND_MASK:
+            return made
+        self.settle(made)
+        return self.value(ops.NE, made.type, [made.operand, self.f.const(made.type, 0)], mask_for(made.type))
+
+    def as_mask(self, value: Value, type_: Type) -> Value:
+        """A condition as a mask of another lane width."""
+        if value.type is type_:
+            return value
+        if value.type.kind == KIND_MASK:
+            if value.operand < 0:
+                return Value(self, self.f.const(type_, self.f.const_values[~value.operand]), type_)
+            return self.value(ops.MASK_CONVERT, type_, [value.operand], type_, value.type)
+        if value.type.kind != KIND_BOOL:
+            return self.as_mask(self.condition(value), type_)
+        if value.operand < 0:
+            return Value(self, self.f.const(type_, self.f.const_values[~value.operand]), type_)
+        return self.value(ops.MASK_SPLAT, type_, [value.operand], type_)
+
+    def mask_operand(self, type_: Type) -> int:
+        """The mask of the lanes that run, for an operation on ``type_``."""
+        assert self.level is not None
+        return self.as_mask(self.level.mask, mask_of(type_.bits, type_.lanes)).operand
+
+    def logical_not(self, value: Value) -> Value:
+        return self.value(ops.NOT, value.type, [value.operand], value.type)
+
+    def select(self, condition: Any, a: Any, b: Any) -> Any:
+        """``a`` where the condition holds, ``b`` elsewhere; both are computed."""
+        if type(condition) is bool or isinstance(condition, np.bool_):
+            return a if condition else b
+        c = self.condition(condition)
+        type_, args = self.adapt(ops.SELECT, [a, b])
+        if type_ is None:
+            for value in args:
+                if isinstance(value, Weak):
+                    self.settle(value)
+            type_, args = self.adapt(ops.SELECT, [a, b])
+            assert type_ is not None
+        if c.type.kind == KIND_MASK:
+            if not type_.lanes:
+                both = [self.splat(Value(self, arg, type_), c.type.lanes) for arg in args]
+                type_ = both[0].type
+                args = [both[0].operand, both[1].operand]
+            c = self.as_mask(c, type_ if type_.kind == KIND_MASK else mask_for(type_))
+        elif type_.lanes:
+            c = self.as_mask(c, type_ if type_.kind == KIND_MASK else mask_for(type_))
+        return self.value(ops.SELECT, type_, [c.operand, *args], type_)
+
+    # --- brackets -----------------------------------------------------------------------------------------
+
+    def open(self, op: Op, type_: Type, args: list[int], dst: int = NONE, loop: Loop | None = None) -> Instr:
+        instr = Instr(op, type_, dst, args, 0, self.line, VOID, None, loop)
+        self.code.append(instr)
+        self.brackets.append(instr)
+        return instr
+
+    def close(self) -> Instr:
+        """Close the innermost bracket; the ``end`` instruction."""
+        self.brackets.pop()
+        return self.emit(ops.END, VOID, [])
+
+    def branch(self, opener: Instr, condition: Value | None = None) -> Instr:
+        """Leave or repeat a bracket, when the condition holds if there is one."""
+        depth = len(self.brackets) - 1
+        index = depth
+        while self.brackets[index] is not opener:
+            index -= 1
+        if condition is None:
+            instr = self.emit(ops.BR, VOID, [], depth - index)
+        else:
+            instr = self.emit(ops.BR_IF, VOID, [condition.operand], depth - index)
+        self.branches.append((instr, index))
+        return instr
+
+    def drop_block(self, opener: Instr, branches: int, used: bool) -> Instr | None:
+        """Close a block; when no br needs it, remove it instead. ``branches`` is the count of them when it was opened."""
+        if used:
+            return self.close()
+        depth = len(self.brackets) - 1
+        self.brackets.pop()
+        code = self.code
+        position = len(code) - 1
+        while code[position] is not opener:
+            position -= 1
+        del code[position]
+        for k in range(branches, len(self.branches)):
+            instr, index = self.branches[k]
+            if index < depth:
+                instr.imm -= 1
+            elif index > depth:
+                self.branches[k] = (instr, index - 1)
+        return None
+
+    def mark(self) -> Mark:
+        return Mark(len(self.code), len(self.f.types), len(self.brackets), len(self.branches), len(self.f.sites))
+
+    def rollback(self, mark: Mark) -> None:
+        """Forget everything emitted since the mark."""
+        f = self.f
+        for instr in self.code[mark.code :]:
+            # Open types that are settled later leave it alone.
+            instr.dst = NONE
+        del self.code[mark.code :]
+        del f.types[mark.registers :]
+        del f.names[mark.registers :]
+        del f.variable[mark.registers :]
+        del self.brackets[mark.brackets :]
+        del self.branches[mark.branches :]
+        del f.sites[mark.sites :]
+
+    def insert_before(self, anchor: Instr, since: int) -> None:
+        """Move what was emitted since position ``since`` to before an earlier instruction."""
+        code = self.code
+        moved = code[since:]
+        if not moved:
+            return
+        del code[since:]
+        position = len(code) - 1
+        while code[position] is not anchor:
+            position -= 1
+        line = anchor.line
+        for instr in moved:
+            instr.line = line
+        code[position:position] = moved
+
+    def snapshot(self, value: Any) -> Any:
+        """The value as it is now: a variable that may change later is copied."""
+        if isinstance(value, Value) and value.operand in self.active:
+            if isinstance(value, Weak) and value.open:
+                return self._weak(ops.COPY, [value])
+            return self.value(ops.COPY, value.type, [value.operand], value.type)
+        if type(value) is tuple:
+            return tuple([self.snapshot(item) for item in value])
+        return value
+
+    def located(self, error: LoopwrightError) -> LoopwrightError:
+        """Give an error raised without a position the current one."""
+        if not error.file and not error.line:
+            error.file, error.line = self.at_file, self.at_line
+        return error
+
+
+def _describe(value: Any) -> str:
+    kind = type(value).__name__
+    text = repr(value)
+    return f"{kind} {text if len(text) <= 40 else text[:37] + '…'}"

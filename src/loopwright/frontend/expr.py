@@ -1,0 +1,280 @@
+"""Expressions: what run-time values are while a kernel is staged or a builder's function is written.
+
+An operator on a :class:`Value` emits an instruction at once and returns the value of its result. Python numbers are
+*weak*: they take the type of the other operand (NEP 50). A variable that starts as a Python number is weak too,
+until it meets a typed value; its :class:`Cell` remembers what has to be given a type then.
+"""
+
+from __future__ import annotations
+
+from typing import TYPE_CHECKING, Any, Final, NoReturn
+
+from loopwright.ir import ops
+from loopwright.ir.function import Instr
+from loopwright.types import F64, I64, VOID, Type, vector_of
+
+if TYPE_CHECKING:
+    from loopwright.frontend.emitter import Emitter
+
+__all__ = ["Cell", "Unavailable", "Value", "Weak", "is_number", "is_staged"]
+
+
+class Value:
+    """The value of an expression at run time.
+
+    Attributes:
+        graph: what emits the instructions.
+        operand: register or constant.
+        type: its type; inside ``lw.lanes`` the vector that holds every lane's value.
+    """
+
+    __slots__ = ("graph", "operand", "type")
+
+    #: NumPy scalars and arrays leave operators with a value to the value.
+    __array_ufunc__: Final = None
+
+    def __init__(self, graph: Emitter, operand: int, type: Type) -> None:
+        self.graph = graph
+        self.operand = operand
+        self.type = type
+
+    def __converted__(self, type_: Type) -> Any:
+        return self.graph.convert(self, type_)
+
+    def plain(self) -> Value:
+        """The value in registers: itself, except for special values."""
+        return self
+
+    def converted_lanes(self, type_: Type) -> Value | None:
+        """The conversion to an element type, where it is other than that of the plain value."""
+        return None
+
+    def __add__(self, other: Any) -> Any:
+        return self.graph.binary(ops.ADD, self, other)
+
+    def __radd__(self, other: Any) -> Any:
+        return self.graph.binary(ops.ADD, other, self)
+
+    def __sub__(self, other: Any) -> Any:
+        return self.graph.binary(ops.SUB, self, other)
+
+    def __rsub__(self, other: Any) -> Any:
+        return self.graph.binary(ops.SUB, other, self)
+
+    def __mul__(self, other: Any) -> Any:
+        return self.graph.binary(ops.MUL, self, other)
+
+    def __rmul__(self, other: Any) -> Any:
+        return self.graph.binary(ops.MUL, other, self)
+
+    def __truediv__(self, other: Any) -> Any:
+        return self.graph.true_divide(self, other)
+
+    def __rtruediv__(self, other: Any) -> Any:
+        return self.graph.true_divide(other, self)
+
+    def __floordiv__(self, other: Any) -> Any:
+        return self.graph.binary(ops.DIV_FLOOR, self, other)
+
+    def __rfloordiv__(self, other: Any) -> Any:
+        return self.graph.binary(ops.DIV_FLOOR, other, self)
+
+    def __mod__(self, other: Any) -> Any:
+        return self.graph.binary(ops.REM_FLOOR, self, other)
+
+    def __rmod__(self, other: Any) -> Any:
+        return self.graph.binary(ops.REM_FLOOR, other, self)
+
+    def __divmod__(self, other: Any) -> Any:
+        return self // other, self % other
+
+    def __rdivmod__(self, other: Any) -> Any:
+        return other // self, other % self
+
+    def __pow__(self, other: Any) -> Any:
+        return self.graph.power(self, other)
+
+    def __rpow__(self, other: Any) -> Any:
+        self.graph.fail("** with a run-time exponent is not available: the exponent must be a small Python integer")
+
+    def __lshift__(self, other: Any) -> Any:
+        return self.graph.shift(ops.SHL, self, other)
+
+    def __rlshift__(self, other: Any) -> Any:
+        return self.graph.shift(ops.SHL, other, self)
+
+    def __rshift__(self, other: Any) -> Any:
+        return self.graph.shift(ops.SHR, self, other)
+
+    def __rrshift__(self, other: Any) -> Any:
+        return self.graph.shift(ops.SHR, other, self)
+
+    def __and__(self, other: Any) -> Any:
+        return self.graph.binary(ops.AND, self, other)
+
+    def __rand__(self, other: Any) -> Any:
+        return self.graph.binary(ops.AND, other, self)
+
+    def __or__(self, other: Any) -> Any:
+        return self.graph.binary(ops.OR, self, other)
+
+    def __ror__(self, other: Any) -> Any:
+        return self.graph.binary(ops.OR, other, self)
+
+    def __xor__(self, other: Any) -> Any:
+        return self.graph.binary(ops.XOR, self, other)
+
+    def __rxor__(self, other: Any) -> Any:
+        return self.graph.binary(ops.XOR, other, self)
+
+    def __neg__(self) -> Any:
+        return self.graph.unary(ops.NEG, self)
+
+    def __pos__(self) -> Any:
+        return self.graph.unary(ops.COPY, self)
+
+    def __invert__(self) -> Any:
+        return self.graph.unary(ops.NOT, self)
+
+    def __abs__(self) -> Any:
+        return self.graph.absolute(self)
+
+    def __eq__(self, other: Any) -> Any:
+        return self.graph.binary(ops.EQ, self, other)
+
+    def __ne__(self, other: Any) -> Any:
+        return self.graph.binary(ops.NE, self, other)
+
+    def __lt__(self, other: Any) -> Any:
+        return self.graph.binary(ops.LT, self, other)
+
+    def __le__(self, other: Any) -> Any:
+        return self.graph.binary(ops.LE, self, other)
+
+    def __gt__(self, other: Any) -> Any:
+        return self.graph.binary(ops.GT, self, other)
+
+    def __ge__(self, other: Any) -> Any:
+        return self.graph.binary(ops.GE, self, other)
+
+    __hash__ = object.__hash__
+
+    def __bool__(self) -> NoReturn:
+        self.graph.fail(
+            f"a run-time value ({self.type}) has no truth value while compiling. In a kernel, if, while, and, or, not work on it directly; "
+            "in Python code that is called with it, and in the builder, write lw.select(condition, a, b), f.if_(condition), a & b, a | b, ~a"
+        )
+
+    def __int__(self) -> NoReturn:
+        self.graph.fail(f"int() of a run-time value ({self.type}): write lw.i64(…), or the integer type wanted")
+
+    def __float__(self) -> NoReturn:
+        self.graph.fail(f"float() of a run-time value ({self.type}): write lw.f64(…) or lw.f32(…)")
+
+    def __index__(self) -> NoReturn:
+        self.graph.fail(
+            f"a run-time value ({self.type}) cannot be used where Python needs an integer while compiling (an index of a list or tuple, the bound of a Python range): "
+            "use an array argument, or lw.range"
+        )
+
+    def __round__(self, digits: int | None = None) -> Any:
+        if digits:
+            self.graph.fail("round() of a run-time value takes no number of digits")
+        return self.graph.unary(ops.ROUND, self)
+
+    def __iter__(self) -> NoReturn:
+        self.graph.fail(f"a run-time value ({self.type}) cannot be iterated over: a for loop takes lw.range, lw.lanes or a Python value")
+
+    def __getitem__(self, index: Any) -> NoReturn:
+        self.graph.fail(f"a run-time value ({self.type}) has no elements: only arrays are indexed")
+
+    def __repr__(self) -> str:
+        return f"<run-time {self.type}>"
+
+
+class Cell:
+    """The type, still open, of a variable that started as a Python number, and of what was computed from it alone.
+
+    Until it is settled everything is emitted as i64 or f64; settling gives the recorded instructions their type.
+
+    Attributes:
+        floating: it holds a Python float.
+        lanes: lanes of the vector it is, or 0.
+        element: the element type, final once ``settled``.
+        instrs: instructions of the open type.
+        numbers: (instruction, operand position, Python number) of the constants in them.
+        parent: the cell this one was united with.
+    """
+
+    __slots__ = ("element", "floating", "instrs", "lanes", "numbers", "parent", "settled")
+
+    def __init__(self, floating: bool, lanes: int) -> None:
+        self.floating = floating
+        self.lanes = lanes
+        self.element: Type = F64 if floating else I64
+        self.settled = False
+        self.instrs: list[Instr] = []
+        self.numbers: list[tuple[Instr, int, int | float]] = []
+        self.parent: Cell | None = None
+
+    def root(self) -> Cell:
+        cell = self
+        while cell.parent is not None:
+            cell = cell.parent
+        return cell
+
+    @property
+    def type(self) -> Type:
+        return vector_of(self.element, self.lanes)
+
+
+class Weak(Value):
+    """A value whose type is open."""
+
+    __slots__ = ("cell",)
+
+    def __init__(self, graph: Emitter, operand: int, cell: Cell) -> None:
+        # The type is the cell's; the slot of the base class stays empty.
+        self.graph = graph
+        self.operand = operand
+        self.cell = cell
+
+    @property
+    def type(self) -> Type:  # type: ignore[override]
+        return self.cell.root().type
+
+    @property
+    def open(self) -> bool:
+        return not self.cell.root().settled
+
+
+class Unavailable(Value):
+    """Stands for a variable that cannot be read; reading it reports why."""
+
+    __slots__ = ("reason",)
+
+    def __init__(self, graph: Emitter, reason: str) -> None:
+        super().__init__(graph, 0, VOID)
+        self.reason = reason
+
+    def plain(self) -> NoReturn:
+        self.graph.fail(self.reason)
+
+    def converted_lanes(self, type_: Type) -> NoReturn:
+        self.graph.fail(self.reason)
+
+
+def is_number(value: Any) -> bool:
+    """A Python number (not a NumPy scalar, which has a type)."""
+    kind = type(value)
+    return kind is int or kind is float or kind is bool
+
+
+def is_staged(value: Any) -> bool:
+    """A run-time value or array, or a tuple or list that holds one."""
+    if isinstance(value, Value) or hasattr(type(value), "__staged__"):
+        return True
+    kind = type(value)
+    if kind is tuple or kind is list:
+        return any(is_staged(item) for item in value)
+    return False

@@ -1,0 +1,175 @@
+"""What rewritten expressions call: short-circuiting, conditional expressions, and Python's builtins on run-time values."""
+
+from __future__ import annotations
+
+import builtins
+from collections.abc import Callable
+from typing import Any, Final
+
+from loopwright.frontend import functions, loops
+from loopwright.frontend.arrays import StagedArray
+from loopwright.frontend.calls import call
+from loopwright.frontend.emitter import Level
+from loopwright.frontend.expr import Value, is_number, is_staged
+from loopwright.frontend.merging import Edge, join, same, select_lanes
+from loopwright.frontend.program import AND, OR
+from loopwright.frontend.rewrite import AND_HOOK, CALL_HOOK, CHAIN_HOOK, HOLD_HOOK, IF_HOOK, NOT_HOOK, OR_HOOK
+from loopwright.frontend.staging import Staging
+from loopwright.ir import ops
+from loopwright.ir.function import Instr
+from loopwright.types import KIND_MASK, VOID, mask_of
+
+__all__ = ["environment"]
+
+_COMPARE: Final[dict[str, Callable[[Any, Any], Any]]] = {
+    "eq": lambda a, b: a == b,
+    "ne": lambda a, b: a != b,
+    "lt": lambda a, b: a < b,
+    "le": lambda a, b: a <= b,
+    "gt": lambda a, b: a > b,
+    "ge": lambda a, b: a >= b,
+}
+
+#: Most instructions on the two sides of a conditional expression that are computed rather than branched around.
+_CHEAP: Final = 4
+_TRAPPING: Final[frozenset[ops.Op]] = frozenset((ops.DIV_TRUNC, ops.REM_TRUNC, ops.DIV_FLOOR, ops.REM_FLOOR))
+
+
+def _len(value: Any) -> Any:
+    return value.length if type(value) is StagedArray else builtins.len(value)
+
+
+def _range(*args: Any) -> Any:
+    if builtins.any(isinstance(arg, Value) for arg in args):
+        return loops.range(*args)
+    return builtins.range(*args)
+
+
+def _least(*args: Any, **named: Any) -> Any:
+    return functions.min(*args) if not named and _staged_items(args) else builtins.min(*args, **named)
+
+
+def _greatest(*args: Any, **named: Any) -> Any:
+    return functions.max(*args) if not named and _staged_items(args) else builtins.max(*args, **named)
+
+
+def _staged_items(args: tuple[Any, ...]) -> bool:
+    return is_staged(args) if len(args) > 1 or type(args[0]) in (tuple, list) else False
+
+
+#: Python's builtins as kernels see them.
+_BUILTINS: Final[dict[str, Any]] = {**vars(builtins), "len": _len, "range": _range, "min": _least, "max": _greatest}
+
+
+def environment(s: Staging) -> dict[str, Any]:
+    """The builtins of a kernel being staged, with the hooks of its rewritten expressions."""
+    g = s.g
+    made = dict(_BUILTINS)
+
+    def later(value: Any) -> Any:
+        return g.condition(value) if isinstance(value, Value) and value.type.kind == KIND_MASK else value
+
+    def both(first: Any, *rest: Callable[[], Any]) -> Any:
+        if not isinstance(first, Value):
+            for position, thunk in enumerate(rest):
+                if not first:
+                    return first
+                first = thunk()
+                if isinstance(first, Value):
+                    return s.short_circuit(AND, first, list(rest[position + 1 :]))
+            return first
+        return s.short_circuit(AND, first, list(rest))
+
+    def either(first: Any, *rest: Callable[[], Any]) -> Any:
+        if not isinstance(first, Value):
+            for position, thunk in enumerate(rest):
+                if first:
+                    return first
+                first = thunk()
+                if isinstance(first, Value):
+                    return s.short_circuit(OR, first, list(rest[position + 1 :]))
+            return first
+        return s.short_circuit(OR, first, list(rest))
+
+    def negation(value: Any) -> Any:
+        return g.logical_not(g.condition(value)) if isinstance(value, Value) else not value
+
+    def chain(names: tuple[str, ...], left: Any, right: Any, *rest: Callable[[], Any]) -> Any:
+        value = _COMPARE[names[0]](left, right)
+        if not rest:
+            return value
+        remaining = list(rest)
+
+        def more() -> Any:
+            return chain(names[1:], right, remaining[0](), *remaining[1:])
+
+        return both(value, more)
+
+    def conditional(test: Any, a: Callable[[], Any], b: Callable[[], Any]) -> Any:
+        if not isinstance(test, Value):
+            return a() if test else b()
+        condition = g.condition(test)
+        if condition.type.kind == KIND_MASK:
+            return _by_lane(s, later(condition), a, b)
+        return _by_branch(s, condition, a, b)
+
+    def called(function: Any, *args: Any, **named: Any) -> Any:
+        return call(s, function, args, named)
+
+    made[AND_HOOK] = both
+    made[OR_HOOK] = either
+    made[NOT_HOOK] = negation
+    made[IF_HOOK] = conditional
+    made[CHAIN_HOOK] = chain
+    made[CALL_HOOK] = called
+    made[HOLD_HOOK] = g.snapshot
+    return made
+
+
+def _by_lane(s: Staging, condition: Value, a: Callable[[], Any], b: Callable[[], Any]) -> Any:
+    """A conditional expression on a condition of the lanes: each side is evaluated for the lanes that want it."""
+    g = s.g
+    level = g.level
+    if level is None:
+        # Explicit vectors, outside lw.lanes.
+        return g.select(condition, a(), b())
+    type_ = mask_of(g.width, g.lanes)
+    condition = g.as_mask(condition, type_)
+    g.level = Level(g.value(ops.AND, type_, [level.mask.operand, condition.operand], type_), level)
+    first = a()
+    g.level = Level(g.value(ops.ANDNOT, type_, [condition.operand, level.mask.operand], type_), level)
+    second = b()
+    g.level = level
+    line = g.at_line
+    made = select_lanes(g, "this conditional expression", condition, first, second, (line, line))
+    if isinstance(made, Value):
+        made.plain()
+    return made
+
+
+def _by_branch(s: Staging, condition: Value, a: Callable[[], Any], b: Callable[[], Any]) -> Any:
+    """A conditional expression on a condition that is the same for all lanes: a select where both sides are cheap, else a branch."""
+    g = s.g
+    mark = g.mark()
+    first, second = a(), b()
+    if same(first, second):
+        return first
+    emitted: list[Instr] = g.code[mark.code :]
+    cheap = len(emitted) <= _CHEAP and all(instr.op.pure and instr.op not in _TRAPPING for instr in emitted)
+    if cheap and all(isinstance(v, Value) and not v.type.lanes or is_number(v) for v in (first, second)):
+        if any(isinstance(v, Value) for v in (first, second)):
+            return g.select(condition, first, second)
+        if len({type(v) for v in (first, second)}) == 1 and type(first) is bool:
+            return g.select(condition, first, second)
+    g.rollback(mark)
+    opener = g.open(ops.IF, VOID, [condition.operand])
+    first = a()
+    otherwise = g.emit(ops.ELSE, VOID, [])
+    second = b()
+    end = g.close()
+    line = g.at_line
+    made = join(g, "$this conditional expression", [Edge({"$this conditional expression": first}, {}, otherwise), Edge({"$this conditional expression": second}, {"": line}, end)])
+    del opener
+    if isinstance(made, Value):
+        made.plain()
+    return made

@@ -1,0 +1,65 @@
+"""What a kernel's ``for`` loops run over: ``lw.range`` and ``lw.lanes``."""
+
+from __future__ import annotations
+
+import builtins
+from collections.abc import Iterator
+from typing import Any
+
+__all__ = ["Lanes", "Range", "lanes", "range"]
+
+
+class Range:
+    """``lw.range(…)``: a loop of the generated code. Iterated over in Python, it is Python's ``range``."""
+
+    __slots__ = ("hi", "lo", "step")
+    __staged__ = True
+
+    def __init__(self, lo: Any, hi: Any, step: Any) -> None:
+        self.lo = lo
+        self.hi = hi
+        self.step = step
+
+    def __iter__(self) -> Iterator[int]:
+        return iter(builtins.range(self.lo, self.hi, self.step))
+
+
+class Lanes:
+    """``lw.lanes(…)``: a loop of the generated code, a vector of indices at a time. Iterated over in Python, it is Python's ``range``."""
+
+    __slots__ = ("hi", "lo", "unroll")
+    __staged__ = True
+
+    def __init__(self, lo: Any, hi: Any, unroll: int) -> None:
+        self.lo = lo
+        self.hi = hi
+        self.unroll = unroll
+
+    def __iter__(self) -> Iterator[int]:
+        return iter(builtins.range(self.lo, self.hi))
+
+
+def range(start: Any, stop: Any = None, step: Any = 1) -> Range:
+    """A loop at run time: ``for i in lw.range(n)``, ``lw.range(a, b)``, ``lw.range(a, b, step)``.
+
+    ``i`` is an i64. The bounds are computed once, before the loop; the step is not 0.
+    """
+    if stop is None:
+        start, stop = 0, start
+    return Range(start, stop, step)
+
+
+def lanes(start: Any, stop: Any = None, *, unroll: int = 0) -> Lanes:
+    """A loop at run time that runs as many consecutive indices at once as a vector has lanes: ``for i in lw.lanes(n)``.
+
+    The body means what it says for each index alone; indices past the end of the range do nothing.
+
+    Args:
+        start, stop: the range, as in ``lw.range``.
+        unroll: how many vectors are worked on in one step; 0 leaves the choice to the compiler.
+    """
+    if stop is None:
+        start, stop = 0, start
+    if type(unroll) is not int or unroll < 0:
+        raise ValueError(f"unroll must be an integer from 0 on, not {unroll!r}")
+    return Lanes(start, stop, unroll)

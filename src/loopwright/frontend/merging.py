@@ -1,0 +1,212 @@
+"""Where paths meet: the value of a name that differs between them becomes a variable, written at the end of each path.
+
+For paths that differ by lane there is no control flow, and the value becomes a ``select``.
+"""
+
+from __future__ import annotations
+
+from typing import Any, Final
+
+import numpy as np
+
+from loopwright.frontend.emitter import Emitter
+from loopwright.frontend.expr import Cell, Unavailable, Value, Weak, is_number
+from loopwright.frontend.lane_index import LaneIndex
+from loopwright.ir import ops
+from loopwright.ir.function import Instr
+from loopwright.ir.ops import mask_for
+from loopwright.types import BOOL, F64, I64, KIND_MASK, Type, mask_of, vector_of
+
+__all__ = ["MISSING", "Edge", "join", "same", "select_lanes"]
+
+
+class _Missing:
+    def __repr__(self) -> str:
+        return "<not assigned>"
+
+
+#: Stands for a name that a path has not assigned.
+MISSING: Final = _Missing()
+
+
+class Edge:
+    """A path that reaches a meeting point.
+
+    Attributes:
+        values: the names' values on it.
+        lines: where they were assigned.
+        anchor: the instruction before which its last instructions go.
+    """
+
+    __slots__ = ("anchor", "lines", "values")
+
+    def __init__(self, values: dict[str, Any], lines: dict[str, int], anchor: Instr) -> None:
+        self.values = values
+        self.lines = lines
+        self.anchor = anchor
+
+
+def same(a: Any, b: Any) -> bool:
+    """Whether two values are known to be the same without looking at run-time values."""
+    if a is b:
+        return True
+    if isinstance(a, Value):
+        return isinstance(b, Value) and a.operand == b.operand and type(a) is type(b) and type(a) is not Unavailable
+    if is_number(a):
+        return type(a) is type(b) and repr(a) == repr(b)
+    if isinstance(a, np.generic):
+        return type(a) is type(b) and a.tobytes() == b.tobytes()
+    if type(a) is tuple:
+        return type(b) is tuple and len(a) == len(b) and all(same(x, y) for x, y in zip(a, b, strict=True))
+    return False
+
+
+def _kind(graph: Emitter, name: str, values: list[Any], lines: list[int]) -> tuple[Type | None, int, bool, str]:
+    """What the values have in common: (element type, lanes, any of open type, why they cannot meet)."""
+    element: Type | None = None
+    where = 0
+    lanes = 0
+    weak = False
+    number = False
+    for value, line in zip(values, lines, strict=True):
+        if is_number(value):
+            number = number or type(value) is not bool
+            continue
+        if isinstance(value, np.generic):
+            value = graph.wrap(value)
+        if not isinstance(value, Value):
+            return None, 0, False, f"`{name}` is a Python value ({type(value).__name__}) that differs between paths taken at run time; only numbers can"
+        if isinstance(value, Unavailable):
+            return None, 0, False, value.reason
+        if isinstance(value, LaneIndex):
+            found, count = I64, graph.lanes
+        else:
+            found, count = value.type.element, value.type.lanes
+            if value.type.kind == KIND_MASK:
+                found = BOOL
+        lanes = lanes or count
+        if isinstance(value, Weak) and value.open:
+            weak = True
+            continue
+        if element is None:
+            element, where = found, line
+        elif element is not found:
+            return None, 0, False, f"`{name}` is {element} on one path (line {where}) and {found} on another (line {line}): convert one of them, as in lw.{element}(…)"
+    if element is BOOL and (number or weak):
+        return None, 0, False, f"`{name}` is a condition on one path (line {where}) and a number on another"
+    return element, lanes, weak, ""
+
+
+def join(graph: Emitter, name: str, edges: list[Edge]) -> Any:
+    """One value for a name whose values differ between run-time paths."""
+    values = [edge.values[name] for edge in edges]
+    element, lanes, weak, problem = _kind(graph, name, values, [edge.lines.get(name, 0) for edge in edges])
+    if problem:
+        return Unavailable(graph, problem)
+    f = graph.f
+    if element is None:
+        if not weak and all(type(v) is bool for v in values):
+            element = BOOL
+        else:
+            return _join_open(graph, name, edges, values, lanes)
+    full = vector_of(element, lanes) if element is not BOOL or not lanes else mask_of(graph.width, lanes)
+    register = f.register(full, "" if name[0] == "$" else name, True)
+    for edge, value in zip(edges, values, strict=True):
+        if isinstance(value, Weak) and value.open:
+            graph.settle(value, element)
+        since = len(graph.code)
+        if not is_number(value):
+            wrapped = graph.wrap(value)
+            assert wrapped is not None
+            value = wrapped
+        graph.copy_to(register, full, graph.operand(value, full))
+        graph.insert_before(edge.anchor, since)
+    return Value(graph, register, full)
+
+
+def _join_open(graph: Emitter, name: str, edges: list[Edge], values: list[Any], lanes: int) -> Any:
+    """As ``join``, of Python numbers and values whose type is open."""
+    floating = any(type(v) is float for v in values)
+    made = graph.weak_variable(floating, "" if name[0] == "$" else name, lanes)
+    for value in values:
+        if isinstance(value, Weak):
+            if value.type.lanes != lanes:
+                graph.settle(value)
+                graph.settle(made, value.type.element)
+            else:
+                graph.unite(made, value)
+    for edge, value in zip(edges, values, strict=True):
+        since = len(graph.code)
+        _write_open(graph, made, value)
+        graph.insert_before(edge.anchor, since)
+    return made
+
+
+def _write_open(graph: Emitter, variable: Weak, value: Any) -> None:
+    cell: Cell = variable.cell.root()
+    if cell.settled:
+        graph.copy_to(variable.operand, cell.type, graph.operand(value, cell.type))
+        return
+    instr = graph.weak_instr(cell, ops.COPY, [value])
+    instr.dst = variable.operand
+    graph.code.append(instr)
+
+
+def select_lanes(graph: Emitter, name: str, condition: Value, a: Any, b: Any, lines: tuple[int, int]) -> Any:
+    """One value for a name that is ``a`` in the lanes where the condition holds and ``b`` in the others."""
+    if same(a, b):
+        return a
+    element, _, weak, problem = _kind(graph, name, [a, b], [*lines])
+    if problem:
+        return Unavailable(graph, problem)
+    lanes = graph.lanes
+    if element is None:
+        if not weak and type(a) is bool and type(b) is bool:
+            element = BOOL
+        else:
+            return _select_open(graph, condition, a, b)
+    full = vector_of(element, lanes) if element is not BOOL else mask_of(graph.width, lanes)
+    operands = []
+    for value in (a, b):
+        if isinstance(value, Weak) and value.open:
+            graph.settle(value, element)
+        if not is_number(value):
+            wrapped = graph.wrap(value)
+            assert wrapped is not None
+            value = wrapped
+        operands.append(graph.operand(value, full))
+    if full.kind != KIND_MASK:
+        graph.vector(element, lanes)
+    mask = graph.as_mask(condition, full if full.kind == KIND_MASK else mask_for(full))
+    return graph.value(ops.SELECT, full, [mask.operand, *operands], full)
+
+
+def _select_open(graph: Emitter, condition: Value, a: Any, b: Any) -> Any:
+    """As ``select_lanes``, of Python numbers and values whose type is open."""
+    floating = type(a) is float or type(b) is float
+    for value in (a, b):
+        if isinstance(value, Weak) and not value.type.lanes:
+            # It is a scalar: the lanes take its default type.
+            graph.settle(value)
+            return graph.select(condition, a, b)
+    cell = Cell(floating, graph.lanes)
+    graph.open_cells.append(cell)
+    made = Weak(graph, graph.f.register(cell.type), cell)
+    for value in (a, b):
+        if isinstance(value, Weak):
+            graph.unite(made, value)
+    cell = cell.root()
+    if any(type(v) is float for v in (a, b)) and not cell.floating:
+        graph.widen(cell)
+    type_ = cell.type
+    # The mask is fitted to the type when that is known.
+    instr = Instr(ops.SELECT, type_, made.operand, [condition.operand, 0, 0], 0, graph.line)
+    for position, value in ((1, a), (2, b)):
+        if isinstance(value, Value):
+            instr.args[position] = value.operand
+        else:
+            instr.args[position] = graph.number(type_, value)
+            cell.numbers.append((instr, position, value))
+    cell.instrs.append(instr)
+    graph.code.append(instr)
+    return made

@@ -1,0 +1,416 @@
+"""From a Python function's source to the statements that staging walks."""
+
+from __future__ import annotations
+
+import ast
+import inspect
+import textwrap
+import threading
+from types import CodeType, FunctionType
+from typing import Any, Final, NoReturn
+
+from loopwright.errors import KernelSyntaxError
+from loopwright.frontend.flow import RESULT, analyse
+from loopwright.frontend.program import (
+    AND,
+    LEAF,
+    NOT,
+    OR,
+    Assert,
+    Assign,
+    Break,
+    Continue,
+    Define,
+    Evaluate,
+    For,
+    If,
+    NameTarget,
+    Parsed,
+    Pass,
+    Reduction,
+    Return,
+    Stmt,
+    Store,
+    Target,
+    Test,
+    TupleTarget,
+    Update,
+    While,
+)
+from loopwright.frontend.rewrite import Rewriter, names_read
+
+__all__ = ["parse", "parse_if_possible"]
+
+_REDUCING: Final = {"Add": "add", "Sub": "sub", "Mult": "mul", "BitAnd": "and", "BitOr": "or", "BitXor": "xor"}
+
+#: What to write instead of a statement that a kernel cannot contain.
+_REFUSED: Final[dict[str, tuple[str, str]]] = {
+    "Try": ("`try`", "code cannot raise exceptions; test for the condition with `if`"),
+    "TryStar": ("`try`", "code cannot raise exceptions; test for the condition with `if`"),
+    "With": ("`with`", "write the steps out as statements"),
+    "AsyncWith": ("`async with`", "a kernel runs from start to end"),
+    "AsyncFor": ("`async for`", "use `for … in lw.range(…)`"),
+    "AsyncFunctionDef": ("`async def`", "a kernel runs from start to end"),
+    "Global": ("`global`", "return the value, or store it in an array"),
+    "Nonlocal": ("`nonlocal`", "return the value from the inner function and assign it"),
+    "ClassDef": ("`class`", "define it outside the kernel"),
+    "Import": ("`import`", "import outside the kernel, at the top of the file"),
+    "ImportFrom": ("`import`", "import outside the kernel, at the top of the file"),
+    "Delete": ("`del`", "leave the name as it is: registers are freed when they are not read any more"),
+    "Match": ("`match`", "use `if`, `elif`, `else`"),
+    "Raise": ("`raise`", "return an error code, or use `assert` on values known while compiling"),
+    "TypeAlias": ("`type`", "define it outside the kernel"),
+}
+
+_cache: Final[dict[CodeType, Parsed]] = {}
+_unparsable: Final[set[CodeType]] = set()
+_lock: Final = threading.Lock()
+
+
+def parse(function: Any) -> Parsed:
+    """The parsed form of a Python function, made once. Raises ``KernelSyntaxError`` for what a kernel cannot contain."""
+    code: CodeType = function.__code__
+    known = _cache.get(code)
+    if known is not None:
+        return known
+    with _lock:
+        known = _cache.get(code)
+        if known is None:
+            known = _cache[code] = _parse(function)
+    return known
+
+
+def parse_if_possible(function: FunctionType) -> Parsed | None:
+    """The parsed form of a helper function, or None when it has no source that can be read (a lambda, a built-in, a string)."""
+    code = function.__code__
+    known = _cache.get(code)
+    if known is not None or code in _unparsable:
+        return known
+    if code.co_name == "<lambda>":
+        _unparsable.add(code)
+        return None
+    try:
+        return parse(function)
+    except (OSError, TypeError):
+        _unparsable.add(code)
+        return None
+
+
+def _parse(function: Any) -> Parsed:
+    code: CodeType = function.__code__
+    file = code.co_filename
+    if code.co_name == "<lambda>":
+        raise KernelSyntaxError("a lambda cannot be a kernel: write it with `def`", file, code.co_firstlineno)
+    try:
+        source_lines, first = inspect.getsourcelines(function)
+    except OSError as error:
+        raise _NoSource(f"the source of {function.__name__} cannot be read: a kernel must be defined in a file (or a notebook cell), not by exec or at the plain prompt", file, code.co_firstlineno) from error
+    tree = ast.parse(textwrap.dedent("".join(source_lines)))
+    node = tree.body[0]
+    if not isinstance(node, ast.FunctionDef):
+        what = "an async function" if isinstance(node, ast.AsyncFunctionDef) else "this"
+        raise KernelSyntaxError(f"{what} cannot be a kernel: write it with `def`", file, first)
+    ast.increment_lineno(tree, first - 1)
+    lines = {first + k: text.rstrip("\n") for k, text in enumerate(source_lines)}
+    if inspect.isgeneratorfunction(function):
+        for part in ast.walk(node):
+            if isinstance(part, (ast.Yield, ast.YieldFrom)):
+                raise KernelSyntaxError("`yield` cannot stand in a kernel: store results in an array", file, part.lineno)
+    return _Parser(file, lines).function(node)
+
+
+class _NoSource(KernelSyntaxError, OSError):
+    """A function whose source is not available."""
+
+
+def _terminates(body: list[ast.stmt]) -> bool:
+    """Whether control never passes the end of the statements because of return, continue or raise."""
+    if not body:
+        return False
+    last = body[-1]
+    if isinstance(last, (ast.Return, ast.Continue, ast.Raise)):
+        return True
+    return isinstance(last, ast.If) and bool(last.orelse) and _terminates(last.body) and _terminates(last.orelse)
+
+
+def _else_the_rest(body: list[ast.stmt]) -> list[ast.stmt]:
+    """``if c: …; return`` followed by more becomes ``if c: …; return`` ``else:`` more, so that returns and continues come last."""
+    out: list[ast.stmt] = []
+    for position, node in enumerate(body):
+        if isinstance(node, ast.If):
+            rest = body[position + 1 :]
+            if rest and _terminates(node.body):
+                made = ast.copy_location(ast.If(node.test, node.body, node.orelse + rest), node)
+                out.append(made)
+                return out
+            if rest and node.orelse and _terminates(node.orelse):
+                made = ast.copy_location(ast.If(node.test, node.body + rest, node.orelse), node)
+                out.append(made)
+                return out
+        out.append(node)
+        if isinstance(node, (ast.Return, ast.Continue, ast.Break, ast.Raise)):
+            # What follows cannot run.
+            return out
+    return out
+
+
+def _without_last_continue(body: list[ast.stmt]) -> list[ast.stmt]:
+    """A loop's body without the continues that nothing follows."""
+    if not body:
+        return body
+    last = body[-1]
+    if isinstance(last, ast.Continue):
+        return [*body[:-1], ast.copy_location(ast.Pass(), last)]
+    if isinstance(last, ast.If):
+        made = ast.If(last.test, _without_last_continue(_else_the_rest(last.body)), _without_last_continue(_else_the_rest(last.orelse)))
+        return [*body[:-1], ast.copy_location(made, last)]
+    return body
+
+
+class _Parser:
+    """Turns the statements of one function."""
+
+    def __init__(self, file: str, lines: dict[int, str]) -> None:
+        self.file = file
+        self.lines = lines
+        self.rewriter = Rewriter(file)
+        self.kept: set[str] = set()
+
+    def refuse(self, node: ast.AST, what: str, instead: str) -> NoReturn:
+        self.rewriter.refuse(node, what, instead)
+
+    def function(self, node: ast.FunctionDef) -> Parsed:
+        made = Parsed(node.name, self.file, node.lineno, self.lines)
+        made.last = node.end_lineno or node.lineno
+        args = node.args
+        made.params = [a.arg for a in (*args.posonlyargs, *args.args)]
+        made.keyword_only = [a.arg for a in args.kwonlyargs]
+        made.varargs = args.vararg.arg if args.vararg is not None else ""
+        made.kwargs = args.kwarg.arg if args.kwarg is not None else ""
+        body = node.body
+        if isinstance(body[0], ast.Expr) and isinstance(body[0].value, ast.Constant) and isinstance(body[0].value.value, str):
+            body = body[1:]
+        made.body = self.block(body)
+        own = {*made.params, *made.keyword_only}
+        if made.varargs:
+            own.add(made.varargs)
+        if made.kwargs:
+            own.add(made.kwargs)
+        reads: set[str] = set()
+        for stmt in made.body:
+            own |= stmt.writes
+            reads |= stmt.reads
+        made.local = own
+        made.outside = reads - own
+        made.inner_returns = analyse(made, self.kept)
+        return made
+
+    def block(self, body: list[ast.stmt]) -> list[Stmt]:
+        return [self.statement(node) for node in _else_the_rest(body)]
+
+    def loop_body(self, body: list[ast.stmt]) -> list[Stmt]:
+        return self.block(_without_last_continue(_else_the_rest(body)))
+
+    def expression(self, node: ast.expr) -> CodeType:
+        for part in ast.walk(node):
+            if isinstance(part, ast.Lambda):
+                # A lambda may be called later: the names in it are always live.
+                self.kept |= names_read(part)
+        return self.rewriter.compile(node)
+
+    def statement(self, node: ast.stmt) -> Stmt:
+        refused = _REFUSED.get(type(node).__name__)
+        if refused is not None:
+            self.refuse(node, *refused)
+        line = node.lineno
+        made: Stmt
+        if isinstance(node, ast.Assign):
+            made = self.assign(node.targets, node.value, line)
+        elif isinstance(node, ast.AnnAssign):
+            if node.value is None:
+                return Pass(line)
+            made = self.assign([node.target], node.value, line)
+        elif isinstance(node, ast.AugAssign):
+            made = self.augmented(node)
+        elif isinstance(node, ast.Expr):
+            if isinstance(node.value, ast.Constant):
+                return Pass(line)
+            reads = names_read(node.value)
+            made = Evaluate(line, self.expression(node.value))
+            made.reads = reads
+        elif isinstance(node, ast.If):
+            reads = names_read(node.test)
+            branch = If(line, self.test(node.test), self.block(node.body), self.block(node.orelse))
+            if branch.orelse and all(isinstance(inner, Pass) for inner in branch.body):
+                branch.test = Test(NOT, None, [branch.test])
+                branch.body, branch.orelse = branch.orelse, []
+            self.gather(branch, branch.body)
+            self.gather(branch, branch.orelse)
+            branch.reads |= reads
+            branch.head = reads
+            made = branch
+        elif isinstance(node, ast.While):
+            if node.orelse:
+                self.refuse(node.orelse[0], "`else` after a loop", "set a variable before `break` and test it after the loop")
+            reads = names_read(node.test)
+            forever = isinstance(node.test, ast.Constant) and bool(node.test.value)
+            loop: While | For = While(line, self.test(node.test), self.loop_body(node.body), forever)
+            self.gather(loop, loop.body)
+            loop.reads |= reads
+            loop.head = reads
+            made = loop
+        elif isinstance(node, ast.For):
+            if node.orelse:
+                self.refuse(node.orelse[0], "`else` after a loop", "set a variable before `break` and test it after the loop")
+            reads = names_read(node.iter)
+            iterable = self.expression(node.iter)
+            writes: set[str] = set()
+            target = self.target(node.target, writes, reads)
+            loop = For(line, target, iterable, self.loop_body(node.body))
+            self.gather(loop, loop.body)
+            loop.reads |= reads
+            loop.head = reads
+            loop.writes |= writes
+            made = loop
+        elif isinstance(node, ast.Break):
+            return Break(line)
+        elif isinstance(node, ast.Continue):
+            return Continue(line)
+        elif isinstance(node, ast.Pass):
+            return Pass(line)
+        elif isinstance(node, ast.Return):
+            reads = names_read(node.value)
+            fresh = isinstance(node.value, ast.BinOp)
+            made = Return(line, self.expression(node.value) if node.value is not None else None, fresh)
+            made.reads = reads
+            made.writes = {RESULT}
+        elif isinstance(node, ast.Assert):
+            reads = names_read(node.test, node.msg)
+            made = Assert(line, self.expression(node.test), self.expression(node.msg) if node.msg is not None else None)
+            made.reads = reads
+        elif isinstance(node, ast.FunctionDef):
+            if node.decorator_list:
+                self.refuse(node, "a decorator on an inner function", "define the function outside the kernel")
+            inner = _Parser(self.file, self.lines).function(node)
+            arguments = node.args
+            defaults = list(zip([a.arg for a in (*arguments.posonlyargs, *arguments.args)][len(arguments.posonlyargs) + len(arguments.args) - len(arguments.defaults) :], arguments.defaults, strict=True))
+            defaults += [(a.arg, d) for a, d in zip(arguments.kwonlyargs, arguments.kw_defaults, strict=True) if d is not None]
+            made = Define(line, inner, [(name, self.expression(value)) for name, value in defaults])
+            made.reads = set(inner.outside) | names_read(*[value for _, value in defaults])
+            made.writes = {node.name}
+            self.kept |= inner.outside
+        else:
+            self.refuse(node, f"`{type(node).__name__}`", "use assignments, if, while, for, return")
+        return made
+
+    def gather(self, into: Stmt, body: list[Stmt]) -> None:
+        for stmt in body:
+            into.reads |= stmt.reads
+            into.writes |= stmt.writes
+
+    def test(self, node: ast.expr) -> Test:
+        if isinstance(node, ast.BoolOp):
+            return Test(AND if isinstance(node.op, ast.And) else OR, None, [self.test(value) for value in node.values])
+        if isinstance(node, ast.UnaryOp) and isinstance(node.op, ast.Not):
+            return Test(NOT, None, [self.test(node.operand)])
+        if isinstance(node, ast.Compare) and len(node.ops) > 1 and all(isinstance(c, (ast.Name, ast.Constant)) for c in node.comparators[:-1]):
+            # a < b < c with a simple b: the same as a < b and b < c.
+            lefts = [node.left, *node.comparators[:-1]]
+            return Test(AND, None, [self.test(ast.copy_location(ast.Compare(left, [op], [right]), node)) for left, op, right in zip(lefts, node.ops, node.comparators, strict=True)])
+        return Test(LEAF, self.expression(node), [])
+
+    # --- assignments --------------------------------------------------------------------------------------
+
+    def target(self, node: ast.expr, writes: set[str], reads: set[str]) -> Target:
+        if isinstance(node, ast.Name):
+            writes.add(node.id)
+            return NameTarget(node.id)
+        if isinstance(node, (ast.Tuple, ast.List)):
+            starred = -1
+            items: list[Target] = []
+            for position, item in enumerate(node.elts):
+                if isinstance(item, ast.Starred):
+                    starred = position
+                    item = item.value
+                items.append(self.target(item, writes, reads))
+            return TupleTarget(items, starred)
+        if isinstance(node, ast.Subscript):
+            return self.store(node, reads)
+        if isinstance(node, ast.Attribute):
+            self.refuse(node, f"assignment to the attribute `.{node.attr}`", "assign to a variable or to an array's element")
+        self.refuse(node, "this target of an assignment", "assign to a name, a tuple of names, or an array's element")
+
+    def store(self, node: ast.Subscript, reads: set[str]) -> Store:
+        reads |= names_read(node.value, node.slice)
+        name = node.value.id if isinstance(node.value, ast.Name) else ""
+        container = self.expression(node.value)
+        index: ast.expr = node.slice
+        if isinstance(index, ast.Slice):
+            index = ast.copy_location(ast.Call(ast.Name("slice", ast.Load()), [part if part is not None else ast.Constant(None) for part in (index.lower, index.upper, index.step)], []), index)
+            ast.fix_missing_locations(index)
+        if isinstance(index, ast.Tuple) and not any(isinstance(item, (ast.Slice, ast.Starred)) for item in index.elts):
+            # Used at once: nothing in it needs to be held.
+            made = ast.Expression(ast.copy_location(ast.Tuple([self.rewriter.visit(item) for item in index.elts], ast.Load()), index))
+            ast.fix_missing_locations(made)
+            return Store(container, compile(made, self.file, "eval", dont_inherit=True), name)
+        if isinstance(index, ast.Tuple):
+            self.refuse(node, "a slice", "loop over the elements")
+        return Store(container, self.expression(index), name)
+
+    def assign(self, targets: list[ast.expr], value: ast.expr, line: int) -> Assign:
+        reads = names_read(value)
+        reduction = None
+        if len(targets) == 1 and isinstance(targets[0], ast.Name):
+            reduction = self.reduction(targets[0].id, value)
+        code = self.expression(value)
+        writes: set[str] = set()
+        made = Assign(line, [self.target(t, writes, reads) for t in targets], code, isinstance(value, ast.BinOp), reduction)
+        made.reads = reads
+        made.writes = writes
+        return made
+
+    def augmented(self, node: ast.AugAssign) -> Stmt:
+        line = node.lineno
+        if isinstance(node.target, ast.Name):
+            name = node.target.id
+            value = ast.copy_location(ast.BinOp(ast.copy_location(ast.Name(name, ast.Load()), node), node.op, node.value), node)
+            return self.assign([node.target], value, line)
+        if not isinstance(node.target, ast.Subscript):
+            self.refuse(node, "augmented assignment to an attribute", "assign to a variable or to an array's element")
+        reads = names_read(node.value)
+        value_code = self.expression(node.value)
+        made = Update(line, self.store(node.target, reads), type(node.op).__name__, value_code)
+        made.reads = reads
+        return made
+
+    def reduction(self, name: str, value: ast.expr) -> Reduction | None:
+        """How ``name = value`` updates ``name`` with a value that does not depend on it, or None when it does not."""
+        if isinstance(value, ast.Call) and not value.keywords and not any(isinstance(a, ast.Starred) for a in value.args):
+            positions = [k for k, a in enumerate(value.args) if isinstance(a, ast.Name) and a.id == name]
+            others = [a for a in value.args if not (isinstance(a, ast.Name) and a.id == name)]
+            if len(positions) != 1 or name in names_read(value.func, *others):
+                return None
+            arguments = [None if k == positions[0] else self.expression(a) for k, a in enumerate(value.args)]
+            return Reduction(self.expression(value.func), arguments, [])
+        steps: list[tuple[str, CodeType]] = []
+        node = value
+        commuting: set[str] = set()
+        while isinstance(node, ast.BinOp):
+            kind = _REDUCING.get(type(node.op).__name__)
+            if kind is None:
+                return None
+            commuting.add("add" if kind == "sub" else kind)
+            if len(commuting) > 1:
+                return None
+            if isinstance(node.right, ast.Name) and node.right.id == name and kind != "sub":
+                if name in names_read(node.left):
+                    return None
+                steps.append((kind, self.expression(node.left)))
+                return Reduction(None, [], steps[::-1])
+            if name in names_read(node.right):
+                return None
+            steps.append((kind, self.expression(node.right)))
+            node = node.left
+        if isinstance(node, ast.Name) and node.id == name and steps:
+            return Reduction(None, [], steps[::-1])
+        return None

@@ -1,0 +1,406 @@
+"""The one data structure of the compiler: a function as one flat list of instructions.
+
+Operands are plain integers, so that passes can keep facts in lists indexed by register number:
+
+* ``0 <= r < SLOT``: a register. Virtual and unlimited before allocation; after it (``Function.physical``),
+  the number of one of the target's physical registers.
+* ``r >= SLOT``: after allocation, stack slot number ``r - SLOT``.
+* ``r < 0``: constant number ``~r`` of the function's table of constants.
+* ``NONE``: no operand (an instruction without a result).
+"""
+
+from __future__ import annotations
+
+import math
+import struct
+from typing import Any, Final
+
+from loopwright.ir import ops
+from loopwright.ir.ops import Op
+from loopwright.types import BOOL, F32, I64, PTR, VOID, Type
+
+#: Operands from here on are stack slots.
+SLOT: Final = 1 << 20
+#: "No register", in ``Instr.dst``. (Constants are negative too, but never a destination.)
+NONE: Final = -1
+
+
+class Mem:
+    """How the last one or two operands of an instruction make an address: base + index * scale + disp.
+
+    Attributes:
+        indexed: the last operand is the index and the one before it the base; otherwise the last is the base.
+        scale: what the index is multiplied by (bytes).
+        disp: constant offset (bytes).
+        size: bytes accessed (for the verifier, the listing and compressed displacements).
+        broadcast: one element is loaded and repeated in every lane.
+        role: for an operation with an operand folded into memory, which operand (by role, from 0) that is; -1 for the last.
+    """
+
+    __slots__ = ("broadcast", "disp", "indexed", "role", "scale", "size")
+
+    def __init__(self, indexed: bool, scale: int, disp: int, size: int = 0, broadcast: bool = False, role: int = -1) -> None:
+        self.indexed = indexed
+        self.scale = scale
+        self.disp = disp
+        self.size = size
+        self.broadcast = broadcast
+        self.role = role
+
+
+class Loop:
+    """What the front end says about a ``for`` over lanes, for the nests pass.
+
+    Attributes:
+        mask: the register that holds the lanes in range in each step (the second result of the ``for``), or NONE.
+        unroll: how many steps to do at once; 0 lets the pass decide.
+        accumulators: (variable, operation, identity constant operand) of each reduction carried by the loop.
+    """
+
+    __slots__ = ("accumulators", "mask", "unroll")
+
+    def __init__(self, mask: int = NONE, unroll: int = 1, accumulators: list[tuple[int, Op, int]] | None = None) -> None:
+        self.mask = mask
+        self.unroll = unroll
+        self.accumulators: list[tuple[int, Op, int]] = accumulators if accumulators is not None else []
+
+
+class Instr:
+    """One instruction.
+
+    Attributes:
+        op: its row.
+        type: the T of the row's signature (VOID where there is none).
+        source: the S of the row's signature, or VOID.
+        dst: the register it defines, or NONE.
+        args: operands. Where ``mem`` is set, the last one or two are the address: for the memory operations
+            that is their A operand; for any other operation it means that one role (``mem.role``) is loaded from memory.
+        imm: array, callee, label or site number, or branch depth.
+        mem: the shape of the address, or None.
+        loop: only on a ``for``: what the front end knows of it.
+        line: line in the user's source, or 0.
+        rule: the target's rule for it, from the lower pass on; not part of the text.
+    """
+
+    __slots__ = ("args", "dst", "imm", "line", "loop", "mem", "op", "rule", "source", "type")
+
+    def __init__(
+        self,
+        op: Op,
+        type: Type,
+        dst: int,
+        args: list[int],
+        imm: int = 0,
+        line: int = 0,
+        source: Type = VOID,
+        mem: Mem | None = None,
+        loop: Loop | None = None,
+    ) -> None:
+        self.op = op
+        self.type = type
+        self.dst = dst
+        self.args = args
+        self.imm = imm
+        self.line = line
+        self.source = source
+        self.mem = mem
+        self.loop = loop
+        self.rule: Any = None
+
+    def copy(self) -> Instr:
+        """The same instruction with its own operand list."""
+        made = Instr(self.op, self.type, self.dst, list(self.args), self.imm, self.line, self.source, self.mem, self.loop)
+        made.rule = self.rule
+        return made
+
+
+class Array:
+    """An array parameter: elements of one type, any strides outside, unit stride in the last dimension.
+
+    Attributes:
+        name: the user's name for it.
+        element: scalar type of the elements.
+        base: register with the address of element (0, …, 0).
+        shape: registers (i64) with the extents, outermost first.
+        strides: registers (i64) with the strides of all dimensions but the last, in bytes.
+        written: the function stores to it.
+    """
+
+    __slots__ = ("base", "element", "name", "shape", "strides", "written")
+
+    def __init__(self, name: str, element: Type, base: int, shape: list[int], strides: list[int], written: bool = False) -> None:
+        self.name = name
+        self.element = element
+        self.base = base
+        self.shape = shape
+        self.strides = strides
+        self.written = written
+
+    @property
+    def rank(self) -> int:
+        return len(self.shape)
+
+
+class Callee:
+    """Something a function calls.
+
+    Attributes:
+        name: symbol, for listings and linking.
+        params, result: the signature; result VOID for none.
+        address: where it is in this process, or 0 when ``target`` will be linked.
+        function: the ``Function`` to link, or None.
+        keep: keeps the Python object behind the address alive.
+    """
+
+    __slots__ = ("address", "function", "keep", "name", "params", "result")
+
+    def __init__(self, name: str, params: list[Type], result: Type, address: int = 0, function: Any = None, keep: Any = None) -> None:
+        self.name = name
+        self.params = params
+        self.result = result
+        self.address = address
+        self.function = function
+        self.keep = keep
+
+
+class Site:
+    """Where a checked access is, for the error it may raise: array, dimension, the user's line."""
+
+    __slots__ = ("array", "dimension", "line", "text")
+
+    def __init__(self, array: str, dimension: int, line: int, text: str) -> None:
+        self.array = array
+        self.dimension = dimension
+        self.line = line
+        self.text = text
+
+
+#: kinds of stack slot
+SPILL: Final = 0
+INCOMING: Final = 1
+
+
+class Slot:
+    """A place in the frame. ``offset`` of an INCOMING slot counts from the first stack argument."""
+
+    __slots__ = ("kind", "offset", "size")
+
+    def __init__(self, kind: int, size: int, offset: int) -> None:
+        self.kind = kind
+        self.size = size
+        self.offset = offset
+
+
+class Frame:
+    """What prologue and epilogue have to do, from the allocate pass.
+
+    Attributes:
+        saved: callee-saved registers in use, in the order they are saved.
+        size: bytes of spill slots.
+        outgoing: bytes for stack arguments of calls (with shadow space where the convention has one).
+        calls: the function calls others.
+        align: greatest alignment any slot needs, bytes.
+    """
+
+    __slots__ = ("align", "calls", "outgoing", "saved", "size")
+
+    def __init__(self) -> None:
+        self.saved: list[int] = []
+        self.size = 0
+        self.outgoing = 0
+        self.calls = False
+        self.align = 8
+
+
+class Options:
+    """What a kernel allows the compiler to do.
+
+    Attributes:
+        contract: a*b + c may become one fused operation.
+        fastmath: floats may be treated as real numbers without NaN (reassociation, either operand of min/max first).
+        check: every array access is checked.
+    """
+
+    __slots__ = ("check", "contract", "fastmath")
+
+    def __init__(self, contract: bool = True, fastmath: bool = False, check: bool = False) -> None:
+        self.contract = contract
+        self.fastmath = fastmath
+        self.check = check
+
+
+class Function:
+    """A function: parameters, arrays, constants and one flat list of instructions.
+
+    Attributes:
+        name: its name.
+        params: parameter registers in order; an array contributes base, shape, strides (see ``Array``).
+        result: scalar type of the result, or VOID.
+        arrays, callees, sites: what LOAD/STORE, CALL and FAIL number.
+        types, names, variable: per virtual register: type, name for the printer ("" for none), written more than once.
+        const_types, const_values: the table of constants; a vector constant has its scalar in every lane.
+        code: the instructions.
+        physical: registers are the target's, not virtual ones.
+        stage: the last pass that ran ("collect" at first).
+        target_name: the target it was lowered for, or "".
+        slots, frame: after allocation.
+        labels: number of labels, after the jumps pass; ``aligned`` those at heads of innermost loops.
+        analysis: what one pass leaves for the next (liveness for allocate, the assembler for encode); not part of the text.
+        machine: the machine code, after the last pass.
+        file: the user's source file; ``lines`` maps line numbers to source text.
+    """
+
+    __slots__ = (
+        "_const_index",
+        "aligned",
+        "analysis",
+        "arrays",
+        "callees",
+        "code",
+        "const_types",
+        "const_values",
+        "file",
+        "frame",
+        "labels",
+        "lines",
+        "machine",
+        "name",
+        "names",
+        "options",
+        "params",
+        "physical",
+        "result",
+        "sites",
+        "slots",
+        "stage",
+        "target_name",
+        "types",
+        "variable",
+    )
+
+    def __init__(self, name: str, result: Type = VOID, options: Options | None = None) -> None:
+        self.name = name
+        self.result = result
+        self.options: Options = options if options is not None else Options()
+        self.params: list[int] = []
+        self.arrays: list[Array] = []
+        self.callees: list[Callee] = []
+        self.sites: list[Site] = []
+        self.types: list[Type] = []
+        self.names: list[str] = []
+        self.variable: list[bool] = []
+        self.const_types: list[Type] = []
+        self.const_values: list[int | float | bool] = []
+        self._const_index: dict[tuple[int, object], int] = {}
+        self.code: list[Instr] = []
+        self.physical = False
+        self.stage = "collect"
+        self.target_name = ""
+        self.slots: list[Slot] = []
+        self.frame: Frame | None = None
+        self.labels = 0
+        self.aligned: set[int] = set()
+        self.file = ""
+        self.lines: dict[int, str] = {}
+        self.analysis: Any = None
+        self.machine: Any = None
+
+    def register(self, type_: Type, name: str = "", variable: bool = False) -> int:
+        """A new virtual register."""
+        number = len(self.types)
+        self.types.append(type_)
+        self.names.append(name)
+        self.variable.append(variable)
+        return number
+
+    def param(self, type_: Type, name: str) -> int:
+        """A new scalar parameter."""
+        number = self.register(type_, name)
+        self.params.append(number)
+        return number
+
+    def array_param(self, name: str, element: Type, rank: int) -> Array:
+        """A new array parameter: base, then ``rank`` extents, then ``rank - 1`` strides as registers."""
+        base = self.param(PTR, name)
+        shape = [self.param(I64, f"{name}.n{d}") for d in range(rank)]
+        strides = [self.param(I64, f"{name}.s{d}") for d in range(rank - 1)]
+        made = Array(name, element, base, shape, strides)
+        self.arrays.append(made)
+        return made
+
+    def const(self, type_: Type, value: int | float | bool) -> int:
+        """The operand for a constant (of a vector type: the scalar in every lane); equal ones share a number.
+
+        Integers are wrapped to the type and f32 values rounded to it, so that equal bits mean equal constants.
+        """
+        kept: int | float | bool
+        key: object
+        if type_.is_float:
+            kept = float(value)
+            if type_.bits == 32 and not math.isnan(kept):
+                kept = round_f32(kept)
+            # The key is the bits: 0.0 and -0.0 differ, NaN equals itself.
+            key = struct.pack("<d", kept)
+        elif type_.element is BOOL:
+            kept = bool(value)
+            key = kept
+        else:
+            kept = wrap(type_, int(value))
+            key = kept
+        full = (type_.number, key)
+        known = self._const_index.get(full)
+        if known is None:
+            known = len(self.const_values)
+            self.const_types.append(type_)
+            self.const_values.append(kept)
+            self._const_index[full] = known
+        return ~known
+
+    def type_of(self, operand: int) -> Type:
+        """The type of a virtual register or constant."""
+        return self.types[operand] if operand >= 0 else self.const_types[~operand]
+
+    def clone(self) -> Function:
+        """A copy that passes may change without touching this one."""
+        made = Function(self.name, self.result, self.options)
+        made.params = list(self.params)
+        made.arrays = list(self.arrays)
+        made.callees = list(self.callees)
+        made.sites = list(self.sites)
+        made.types = list(self.types)
+        made.names = list(self.names)
+        made.variable = list(self.variable)
+        made.const_types = list(self.const_types)
+        made.const_values = list(self.const_values)
+        made._const_index = dict(self._const_index)
+        made.code = [instr.copy() for instr in self.code]
+        made.physical = self.physical
+        made.stage = self.stage
+        made.target_name = self.target_name
+        made.slots = list(self.slots)
+        made.frame = self.frame
+        made.labels = self.labels
+        made.aligned = set(self.aligned)
+        made.file = self.file
+        made.lines = self.lines
+        return made
+
+
+def wrap(type_: Type, value: int) -> int:
+    """``value`` reduced to the width of an integer (or pointer) type."""
+    bits = type_.bits
+    value &= (1 << bits) - 1
+    if type_.signed and value >> (bits - 1):
+        value -= 1 << bits
+    return value
+
+
+def round_f32(value: float) -> float:
+    """``value`` rounded to f32; too large becomes an infinity."""
+    try:
+        return float(struct.unpack("<f", struct.pack("<f", value))[0])
+    except OverflowError:
+        return math.copysign(math.inf, value)
+
+
+__all__ = ["F32", "INCOMING", "NONE", "SLOT", "SPILL", "Array", "Callee", "Frame", "Function", "Instr", "Loop", "Mem", "Op", "Options", "Site", "Slot", "ops", "round_f32", "wrap"]

@@ -1,0 +1,822 @@
+"""Executing a function over NumPy values, at every stage: the reference for everything the compiler makes of it.
+
+Operations with a meaning in their row are executed by it; control flow, memory and calls here. After allocation,
+registers are the target's and hold one typed value each: reading one that was destroyed (by a call, by the scratch
+use of an instruction) or that holds another type is an error, so that an allocation can be tested by running it.
+"""
+
+from __future__ import annotations
+
+from collections.abc import Callable, Mapping
+from typing import Any, Final
+
+import numpy as np
+
+from loopwright.errors import BoundsError, LoopwrightError
+from loopwright.ir import ops
+from loopwright.ir.brackets import BLOCK, DO, ELIF, ELSE, END, FOR, IF, KIND, PLAIN, THEN, WHILE, match
+from loopwright.ir.function import INCOMING, NONE, SLOT, SPILL, Array, Callee, Function, Instr
+from loopwright.ir.memory_model import Memory
+from loopwright.ir.roles import address_at, operand_types, role_type
+from loopwright.types import BOOL, I64, PTR, VOID, Type
+
+__all__ = ["Interpreter", "InterpreterBoundsError", "InterpreterDivisionError", "InterpreterError", "run"]
+
+#: Target's vector class (targets/target.py); named here because ``ir`` stands below the targets.
+_VECTORS: Final = 1
+
+# What a step does. Brackets are resolved beforehand, so most of them only fall through.
+_PURE: Final = 0
+_NEXT: Final = 1
+_GOTO: Final = 2
+_WHEN: Final = 3
+_UNLESS: Final = 4
+_FOR: Final = 5
+_STEP: Final = 6
+_LOAD: Final = 7
+_STORE: Final = 8
+_LOAD_AT: Final = 9
+_STORE_AT: Final = 10
+_ADDRESS: Final = 11
+_CALL: Final = 12
+_RET: Final = 13
+_FAIL: Final = 14
+_STORE_ARG: Final = 15
+_SWAP: Final = 16
+
+
+class InterpreterError(LoopwrightError):
+    """Something an interpreted function must not do."""
+
+
+class InterpreterBoundsError(InterpreterError, BoundsError):
+    """An access outside an array, or a check that failed (``site`` then numbers it)."""
+
+    site: int = -1
+
+
+class InterpreterDivisionError(InterpreterError, ZeroDivisionError):
+    """An integer division by zero."""
+
+
+class _Step:
+    """An instruction made ready: what to do, where its operands are in the store, and where to go on."""
+
+    __slots__ = ("address", "clobbers", "compare", "dst", "instr", "kills", "kind", "meaning", "mem", "negated", "reads", "source", "target", "temps", "type", "wants")
+
+    def __init__(self, instr: Instr) -> None:
+        self.instr = instr
+        self.kind = _PURE
+        self.meaning: Callable[..., Any] | None = instr.op.meaning
+        self.type = instr.type
+        self.source = instr.source
+        self.dst = NONE
+        self.reads: list[int] = []
+        self.wants: list[Type] = []
+        self.mem = instr.mem
+        self.address = -1
+        self.target = -1
+        self.temps: list[int] = []
+        self.kills = 0
+        self.clobbers = 0
+        self.compare: Callable[..., Any] | None = None
+        self.negated = False
+
+
+def _dtype(type_: Type) -> Any:
+    return np.dtype(type_.element.dtype)
+
+
+def _to(type_: Type, value: Any) -> Any:
+    """A NumPy value of a scalar type from a Python or NumPy scalar. Raises ``OverflowError`` when it does not fit."""
+    if type_ is BOOL:
+        return np.bool_(value)
+    if type_.is_float:
+        with np.errstate(all="ignore"):
+            return _dtype(type_).type(value)
+    number = int(value)
+    bits = type_.bits
+    if not (-(1 << (bits - 1)) if type_.signed else 0) <= number < (1 << (bits - type_.signed)):
+        raise OverflowError(f"{number} does not fit {type_.name}")
+    return _dtype(type_).type(number)
+
+
+def _wrapped(type_: Type, value: Any) -> Any:
+    """As ``_to``, for what a called function returned: integers wrap."""
+    if type_ is BOOL or type_.is_float:
+        return _to(type_, value)
+    number = int(value) & ((1 << type_.bits) - 1)
+    if type_.signed and number >> (type_.bits - 1):
+        number -= 1 << type_.bits
+    return _dtype(type_).type(number)
+
+
+def _constant(type_: Type, value: float) -> Any:
+    if type_.lanes:
+        return np.full(type_.lanes, value, bool if type_.element is BOOL else _dtype(type_))
+    return _to(type_, value)
+
+
+def _width(type_: Type) -> int:
+    """Bytes a value takes in a register: masks as wide as their lanes."""
+    return type_.bits * type_.lanes // 8 if type_.is_mask else type_.size
+
+
+def _interchangeable(held: Type, want: Type) -> bool:
+    """Whether a register holding one may be read as the other: integers and pointers of one width."""
+    return held.bits == want.bits and held.lanes == want.lanes and not (held.is_float or want.is_float or held.is_mask or want.is_mask)
+
+
+class Interpreter:
+    """Runs one function.
+
+    Args:
+        f: the function, at any stage.
+        target: needed after allocation (its registers and calling convention), and for calls with stack arguments.
+        callees: Python functions to call, by the callee's name, before ``Callee.function`` and ``Callee.keep`` are tried.
+        limit: how many instructions may be executed in one call.
+        memory: memory to share with another interpreter.
+
+    Attributes:
+        steps: how many instructions the last call executed.
+    """
+
+    def __init__(
+        self, f: Function, target: Any = None, callees: Mapping[str, Callable[..., Any]] | None = None, limit: int = 50_000_000, memory: Memory | None = None
+    ) -> None:
+        self.f = f
+        self.target = target
+        self.callees = dict(callees or {})
+        self.limit = limit
+        self.steps = 0
+        self.memory = memory if memory is not None else Memory()
+        self._record: np.ndarray[Any, Any] | None = None
+        self.physical = f.physical
+        if self.physical and target is None:
+            raise InterpreterError(f"{f.name}: a function after allocation needs its target to be interpreted")
+        self._registers = len(target.registers) if self.physical else len(f.types)
+        self._constants = [_constant(t, v) for t, v in zip(f.const_types, f.const_values, strict=True)]
+        self._slots = self._registers + len(self._constants)
+        self._overlaps = self._overlapping_slots()
+        self._prepare()
+
+    # --- preparation --------------------------------------------------------------------------------------
+
+    def _place(self, operand: int) -> int:
+        """Where an operand is in the store: registers, then constants, then slots."""
+        if operand < 0:
+            place = self._registers + ~operand
+            if place >= self._slots:
+                raise InterpreterError(f"{self.f.name}: there is no constant number {~operand}")
+            return place
+        if operand >= SLOT:
+            if operand - SLOT >= len(self.f.slots):
+                raise InterpreterError(f"{self.f.name}: there is no slot @s{operand - SLOT}")
+            return self._slots + operand - SLOT
+        if operand >= self._registers:
+            raise InterpreterError(f"{self.f.name}: there is no register {operand}")
+        return operand
+
+    def _overlapping_slots(self) -> list[list[int]]:
+        """For each slot, the places of the others that share bytes with it."""
+        slots = self.f.slots
+        out: list[list[int]] = []
+        for a in slots:
+            others = [
+                self._slots + k
+                for k, b in enumerate(slots)
+                if b is not a and a.kind == SPILL and b.kind == SPILL and a.offset < b.offset + b.size and b.offset < a.offset + a.size
+            ]
+            out.append(others)
+        return out
+
+    def _prepare(self) -> None:
+        f = self.f
+        code = f.code
+        partner = match(code)
+        labels: dict[int, int] = {}
+        self._code: list[_Step] = []
+        open_: list[int] = []
+        for index, instr in enumerate(code):
+            step = _Step(instr)
+            op = instr.op
+            step.dst = self._place(instr.dst) if instr.dst != NONE else NONE
+            step.address = address_at(instr)
+            step.wants = operand_types(f, instr)
+            if len(instr.args) < len(step.wants):
+                raise self._error(instr, f"{len(instr.args)} operands, needs {len(step.wants)}")
+            places = [self._place(x) for x in instr.args]
+            step.reads = places
+            if self.physical:
+                used = len(step.wants)
+                while used and step.wants[used - 1] is VOID and op.effect != ops.CALLS:
+                    used -= 1
+                step.reads = places[:used]
+                step.temps = places[used:]
+                rule = instr.rule
+                step.kills = rule.kills if rule is not None and op.effect != ops.CALLS else 0
+                step.clobbers = rule.clobbers if rule is not None and op.effect != ops.CALLS else 0
+            if op.compare:
+                comparison = op.compare[1:] if op.compare[0] == "n" and op.compare != "ne" else op.compare
+                step.compare = ops.COMPARISONS[comparison].meaning
+                step.negated = comparison != op.compare
+            kind = KIND[op.code] if op.opens or op.closes else PLAIN
+            if kind == PLAIN:
+                self._plain(step, instr, open_, partner, code)
+            else:
+                self._bracket(step, kind, index, open_, partner, code)
+            if op is ops.LABEL:
+                labels[instr.imm] = index
+            self._code.append(step)
+        for step in self._code:
+            if step.target == -2:
+                label = labels.get(step.instr.imm)
+                if label is None:
+                    raise self._error(step.instr, f"there is no label L{step.instr.imm}")
+                step.target = label
+
+    def _plain(self, step: _Step, instr: Instr, open_: list[int], partner: list[int], code: list[Instr]) -> None:
+        op = instr.op
+        if op.meaning is not None:
+            step.kind = _PURE
+        elif op is ops.LOAD or op is ops.MASKED_LOAD or op is ops.STORE or op is ops.MASKED_STORE:
+            step.kind = _LOAD if op.result else _STORE
+            if not 0 <= instr.imm < len(self.f.arrays):
+                raise self._error(instr, f"there is no array number {instr.imm}")
+        elif op is ops.LOAD_AT or op is ops.MASKED_LOAD_AT:
+            step.kind = _LOAD_AT
+        elif op is ops.STORE_AT or op is ops.MASKED_STORE_AT:
+            step.kind = _STORE_AT
+        elif op is ops.ADDRESS:
+            step.kind = _ADDRESS
+        elif op is ops.CALL or op is ops.CALL_VOID:
+            step.kind = _CALL
+            if not 0 <= instr.imm < len(self.f.callees):
+                raise self._error(instr, f"there is no callee number {instr.imm}")
+        elif op is ops.RET:
+            step.kind = _RET
+        elif op is ops.FAIL:
+            step.kind = _FAIL
+        elif op is ops.STORE_ARG:
+            step.kind = _STORE_ARG
+        elif op is ops.SWAP:
+            step.kind = _SWAP
+        elif op is ops.LABEL or op is ops.PROLOGUE or op is ops.EPILOGUE:
+            step.kind = _NEXT
+        elif op is ops.BR or op is ops.BR_IF or op in ops.BR_CMP.values():
+            step.kind = _GOTO if op is ops.BR else _WHEN
+            if not 0 <= instr.imm < len(open_):
+                raise self._error(instr, f"branch depth {instr.imm} with {len(open_)} brackets open")
+            opener = open_[-1 - instr.imm]
+            kind = KIND[code[opener].op.code]
+            if kind in (BLOCK, IF, FOR):
+                # A `for` is repeated at its end, which makes the next step.
+                end = partner[opener]
+                while partner[end] > end:
+                    end = partner[end]
+                step.target = end if kind == FOR else end + 1
+            else:
+                step.target = opener
+        elif op is ops.JUMP or op is ops.JUMP_IF or op is ops.JUMP_UNLESS or op in ops.JUMP_CMP.values():
+            step.kind = _GOTO if op is ops.JUMP else _UNLESS if op is ops.JUMP_UNLESS else _WHEN
+            step.target = -2
+        else:
+            raise self._error(instr, f"`{op.name}` cannot be interpreted")
+
+    def _bracket(self, step: _Step, kind: int, index: int, open_: list[int], partner: list[int], code: list[Instr]) -> None:
+        if kind == END:
+            opener = open_.pop()
+            first = KIND[code[opener].op.code]
+            if first == FOR:
+                step.kind = _STEP
+                step.target = opener
+            elif first == WHILE:
+                step.kind = _GOTO
+                step.target = opener
+            else:
+                step.kind = _NEXT
+            return
+        if kind in (ELIF, ELSE):
+            # Reached only from the section before, which ends the whole `if`.
+            end = index
+            while partner[end] > end:
+                end = partner[end]
+            step.kind = _GOTO
+            step.target = end + 1
+            return
+        if kind in (IF, THEN, DO):
+            step.kind = _UNLESS
+            step.target = partner[index] + 1
+        elif kind == FOR:
+            step.kind = _FOR
+            step.target = partner[index]
+        else:
+            step.kind = _NEXT
+        if kind not in (THEN, DO):
+            open_.append(index)
+
+    # --- errors -------------------------------------------------------------------------------------------
+
+    def _error(self, instr: Instr, problem: str) -> InterpreterError:
+        return InterpreterError(self._message(instr, problem), self.f.file, instr.line)
+
+    def _bounds(self, instr: Instr, problem: str) -> InterpreterBoundsError:
+        return InterpreterBoundsError(self._message(instr, problem), self.f.file, instr.line)
+
+    def _message(self, instr: Instr, problem: str) -> str:
+        from loopwright.ir.text import instruction_text
+
+        return f"{self.f.name}: `{instruction_text(self.f, instr, self.target)}`: {problem}"
+
+    def _shown(self, place: int) -> str:
+        from loopwright.ir.text import Printer
+
+        if place >= self._slots:
+            operand = SLOT + place - self._slots
+        elif place >= self._registers:
+            operand = ~(place - self._registers)
+        else:
+            operand = place
+        return Printer(self.f, self.target).operand(operand)
+
+    # --- arguments ----------------------------------------------------------------------------------------
+
+    def _bind(self, args: tuple[Any, ...]) -> list[Any]:
+        """Values of the parameters, in order, from the arguments of a call."""
+        f = self.f
+        given: dict[int, Any] = {}
+        bases = {array.base: array for array in f.arrays}
+        rest = list(args)
+        taken = 0
+        for r in f.params:
+            if r in given:
+                continue
+            if taken == len(rest):
+                if f.options.check and r == f.params[-1] and f.types[r] is PTR:
+                    self._record = np.zeros(4, np.int64)
+                    given[r] = np.uint64(self.memory.add(self._record))
+                    continue
+                raise InterpreterError(f"{f.name}: no argument for {self._parameter(r)}", f.file)
+            value = rest[taken]
+            taken += 1
+            array = bases.get(r)
+            if isinstance(value, np.ndarray) and array is not None:
+                self._bind_array(array, value, given)
+            elif isinstance(value, np.ndarray) and value.ndim and f.types[r] is PTR:
+                given[r] = np.uint64(self.memory.add(value))
+            else:
+                try:
+                    given[r] = _to(f.types[r], value)
+                except (TypeError, ValueError, OverflowError) as problem:
+                    raise InterpreterError(f"{f.name}: argument for {self._parameter(r)}: {problem}", f.file) from None
+        if taken < len(rest):
+            raise InterpreterError(f"{f.name}: {len(rest)} arguments, takes {taken}", f.file)
+        return [given[r] for r in f.params]
+
+    def _parameter(self, r: int) -> str:
+        return f"{self.f.names[r] or f'%{r}'}: {self.f.types[r].name}"
+
+    def _bind_array(self, array: Array, value: np.ndarray[Any, Any], given: dict[int, Any]) -> None:
+        f = self.f
+        if value.dtype != _dtype(array.element):
+            raise InterpreterError(f"{f.name}: array {array.name} has elements of {array.element.name}, the argument of {value.dtype}", f.file)
+        if value.ndim != array.rank:
+            raise InterpreterError(f"{f.name}: array {array.name} has {array.rank} dimensions, the argument {value.ndim}", f.file)
+        if value.size and value.shape[-1] > 1 and value.strides[-1] != value.itemsize:
+            raise InterpreterError(f"{f.name}: array {array.name} needs unit stride in its last dimension, the argument has {value.strides[-1]} bytes", f.file)
+        if array.written and not value.flags.writeable:
+            raise InterpreterError(f"{f.name}: array {array.name} is written, the argument is read-only", f.file)
+        given[array.base] = np.uint64(self.memory.add(value, array.name))
+        for r, number in (*zip(array.shape, value.shape, strict=True), *zip(array.strides, value.strides, strict=False)):
+            if r in given and int(given[r]) != number:
+                raise InterpreterError(f"{f.name}: array {array.name} needs {int(given[r])} for {self._parameter(r)}, the argument has {number}", f.file)
+            given[r] = np.int64(number)
+
+    def _enter(self, values: list[Any]) -> tuple[list[Any], list[Type | None]]:
+        """The store at entry, and with physical registers the type each place holds (None: nothing)."""
+        f = self.f
+        store: list[Any] = [None] * (self._slots + len(f.slots))
+        store[self._registers : self._slots] = self._constants
+        if not self.physical:
+            for r, value in zip(f.params, values, strict=True):
+                store[r] = value
+            return store, []
+        tags: list[Type | None] = [None] * len(store)
+        tags[self._registers : self._slots] = f.const_types
+        types = [f.types[r] for r in f.params]
+        for place, value, type_ in zip(self.target.convention.assign(types), values, types, strict=True):
+            if place >= 0:
+                store[place] = value
+                tags[place] = type_
+            else:
+                for number, slot in enumerate(f.slots):
+                    if slot.kind == INCOMING and slot.offset == ~place:
+                        store[self._slots + number] = value
+                        tags[self._slots + number] = type_
+        return store, tags
+
+    # --- running ------------------------------------------------------------------------------------------
+
+    def call(self, *args: Any) -> Any:
+        """Call the function and return its result as a NumPy scalar, or None.
+
+        An array parameter may be given as a NumPy array (its extents and strides then come from it), a ``ptr`` too;
+        everything else as a number. Arrays are read and written in place. The last parameter of a checked function,
+        where failures are recorded, may be left out; a recorded failure is then raised.
+
+        Raises ``InterpreterError``, or ``InterpreterBoundsError`` and ``InterpreterDivisionError`` which are kinds of it.
+        """
+        self._record = None
+        try:
+            result = self._run(*self._enter(self._bind(args)))
+        except RecursionError:
+            raise InterpreterError(f"{self.f.name}: calls nest too deeply", self.f.file) from None
+        record = self._record
+        if record is not None and record[0]:
+            raise self._failed(int(record[0]) - 1, list(record[1:3]))
+        return result
+
+    def _undefined(self, step: _Step, place: int) -> InterpreterError:
+        if self.physical:
+            return self._error(step.instr, f"{self._shown(place)} holds nothing: never written, or destroyed since")
+        return self._error(step.instr, f"{self._shown(place)} is read before it is written")
+
+    def _typed(self, step: _Step, store: list[Any], tags: list[Type | None]) -> list[Any]:
+        """Operands from physical registers and slots, which must hold the types the instruction reads."""
+        values = []
+        wants = step.wants
+        for position, place in enumerate(step.reads):
+            value = store[place]
+            held = tags[place]
+            if value is None or held is None:
+                raise self._undefined(step, place)
+            want = wants[position]
+            if held is not want and want is not VOID:
+                if not _interchangeable(held, want):
+                    raise self._error(step.instr, f"{self._shown(place)} holds {held.name}, {want.name} is read")
+                value = np.atleast_1d(value).view(_dtype(want))
+                if not want.lanes:
+                    value = value[0]
+            values.append(value)
+        return values
+
+    def _destroy(self, mask: int, store: list[Any], except_: int) -> None:
+        place = 0
+        while mask:
+            if mask & 1 and place != except_:
+                store[place] = None
+            mask >>= 1
+            place += 1
+
+    def _written(self, step: _Step, store: list[Any], tags: list[Type | None], type_: Type) -> None:
+        """Bookkeeping of a write to a physical register or slot."""
+        dst = step.dst
+        tags[dst] = type_
+        if dst >= self._slots:
+            for other in self._overlaps[dst - self._slots]:
+                store[other] = None
+
+    def _run(self, store: list[Any], tags: list[Type | None]) -> Any:
+        code = self._code
+        count = len(code)
+        physical = self.physical
+        counters: dict[int, list[int]] = {}
+        outgoing: dict[int, tuple[Any, Type]] = {}
+        at = 0
+        steps = 0
+        limit = self.limit
+        while at < count:
+            step = code[at]
+            at += 1
+            steps += 1
+            if steps > limit:
+                raise self._error(step.instr, f"more than {limit} instructions executed")
+            kind = step.kind
+            if kind == _NEXT:
+                continue
+            if kind == _STEP:
+                counter = counters[step.target]
+                counter[0] += counter[2]
+                if counter[0] < counter[1] if counter[2] > 0 else counter[0] > counter[1]:
+                    at = step.target + 1
+                    self._enter_step(code[step.target], counter, store, tags)
+                continue
+            if physical:
+                if kind == _SWAP or (kind == _PURE and step.instr.op is ops.COPY and step.mem is None):
+                    self._move(step, store, tags)
+                    continue
+                if step.clobbers:
+                    self._destroy(step.clobbers, store, NONE)
+                values = [] if kind == _CALL else self._typed(step, store, tags)
+            else:
+                values = []
+                for place in step.reads:
+                    value = store[place]
+                    if value is None:
+                        raise self._undefined(step, place)
+                    values.append(value)
+            result: Any = None
+            if kind == _PURE:
+                if step.mem is not None:
+                    self._memory_operand(step, values)
+                assert step.meaning is not None
+                try:
+                    result = step.meaning(step.type, step.source, *values)
+                except ZeroDivisionError:
+                    raise InterpreterDivisionError(self._message(step.instr, "division by zero"), self.f.file, step.instr.line) from None
+            elif kind == _GOTO:
+                at = step.target
+                continue
+            elif kind in (_WHEN, _UNLESS):
+                if step.mem is not None:
+                    self._memory_operand(step, values)
+                holds = bool(step.compare(step.type, VOID, *values)) != step.negated if step.compare is not None else bool(values[0])
+                if holds == (kind == _WHEN):
+                    at = step.target
+                if step.kills or step.temps:
+                    self._scratch(step, store)
+                continue
+            elif kind == _FOR:
+                counter = [int(values[0]), int(values[1]), int(values[2])]
+                if counter[2] == 0:
+                    raise self._error(step.instr, "the step is 0")
+                if counter[0] < counter[1] if counter[2] > 0 else counter[0] > counter[1]:
+                    counters[at - 1] = counter
+                    self._enter_step(step, counter, store, tags)
+                else:
+                    at = step.target + 1
+                continue
+            elif kind == _LOAD:
+                result = self._load(step, values, store)
+            elif kind == _STORE:
+                self._store(step, values, store)
+            elif kind == _LOAD_AT:
+                mask = values[0] if step.address else None
+                result = self._read(step, self._address(step, values), step.type, mask)
+            elif kind == _STORE_AT:
+                mask = values[0] if step.address == 2 else None
+                self._write(step, self._address(step, values), values[step.address - 1], step.type, mask)
+            elif kind == _ADDRESS:
+                result = np.uint64(self._address(step, values) & 0xFFFFFFFFFFFFFFFF)
+            elif kind == _CALL:
+                self.steps = steps
+                result = self._called(step, values, store, tags, outgoing)
+                outgoing.clear()
+            elif kind == _RET:
+                self.steps = steps
+                return values[0] if values else None
+            elif kind == _FAIL:
+                raise self._failed(step.instr.imm, values[1:])
+            elif kind == _STORE_ARG:
+                outgoing[step.instr.imm] = (values[0], step.type)
+            else:
+                raise self._error(step.instr, "only allocated registers can be swapped")
+            if physical:
+                if step.kills or step.temps:
+                    self._scratch(step, store)
+                if step.dst != NONE:
+                    store[step.dst] = result
+                    self._written(step, store, tags, ops.result_type(step.instr.op, step.type, step.source))
+            elif step.dst != NONE:
+                store[step.dst] = result
+        self.steps = steps
+        if self.f.result is not VOID:
+            raise InterpreterError(f"{self.f.name}: the function ended without a return", self.f.file)
+        return None
+
+    def _scratch(self, step: _Step, store: list[Any]) -> None:
+        """What an instruction destroys besides writing its result."""
+        if step.kills:
+            self._destroy(step.kills, store, step.dst)
+        for place in step.temps:
+            if place != step.dst:
+                store[place] = None
+
+    def _move(self, step: _Step, store: list[Any], tags: list[Type | None]) -> None:
+        """``copy`` and ``swap`` of physical registers and slots: they carry whatever is there."""
+        if step.kind == _SWAP:
+            a, b = step.reads[:2]
+            store[a], store[b] = store[b], store[a]
+            tags[a], tags[b] = tags[b], tags[a]
+        else:
+            source = step.reads[0]
+            held = tags[source]
+            if store[source] is None or held is None:
+                raise self._undefined(step, source)
+            if _width(held) > _width(step.type):
+                raise self._error(step.instr, f"{self._shown(source)} holds {held.name}, which {step.type.name} would cut")
+            store[step.dst] = store[source]
+            self._written(step, store, tags, held)
+        self._scratch(step, store)
+
+    def _enter_step(self, step: _Step, counter: list[int], store: list[Any], tags: list[Type | None]) -> None:
+        """Set the index, and the mask of lanes in range, for one step of a ``for``."""
+        if step.dst != NONE:
+            store[step.dst] = np.int64(counter[0])
+            if tags:
+                self._written(step, store, tags, I64)
+        loop = step.instr.loop
+        if loop is not None and loop.mask != NONE and not self.physical:
+            lanes = self.f.types[loop.mask].lanes
+            store[loop.mask] = np.arange(lanes) < min(counter[1] - counter[0], lanes)
+
+    # --- memory -------------------------------------------------------------------------------------------
+
+    def _address(self, step: _Step, values: list[Any]) -> int:
+        mem = step.mem
+        if mem is None:
+            raise self._error(step.instr, "no address")
+        address = int(values[step.address]) + mem.disp
+        if mem.indexed:
+            address += int(values[step.address + 1]) * mem.scale
+        return address
+
+    def _memory_operand(self, step: _Step, values: list[Any]) -> None:
+        """Replace the address at the end of ``values`` by what is there."""
+        address = self._address(step, values)
+        del values[step.address :]
+        type_ = role_type(step.instr.op.operands[-1], step.type, step.source)
+        values.append(self._read(step, address, type_, None))
+
+    def _read(self, step: _Step, address: int, type_: Type, mask: Any) -> Any:
+        dtype = _dtype(type_)
+        mem = step.mem
+        if mem is not None and mem.broadcast:
+            return np.full(type_.lanes, self._bytes(step, address, dtype.itemsize, False).view(dtype)[0], dtype)
+        if not type_.lanes:
+            return self._bytes(step, address, dtype.itemsize, False).view(dtype)[0]
+        if mask is None or mask.all():
+            return self._bytes(step, address, type_.size, False).view(dtype).copy()
+        out = np.zeros(type_.lanes, dtype)
+        for lane in np.flatnonzero(mask):
+            out[lane] = self._bytes(step, address + int(lane) * dtype.itemsize, dtype.itemsize, False).view(dtype)[0]
+        return out
+
+    def _write(self, step: _Step, address: int, value: Any, type_: Type, mask: Any) -> None:
+        dtype = _dtype(type_)
+        if not type_.lanes or mask is None or mask.all():
+            size = type_.size
+            self._bytes(step, address, size, True)[:] = np.atleast_1d(value).view(np.uint8)
+            return
+        for lane in np.flatnonzero(mask):
+            self._bytes(step, address + int(lane) * dtype.itemsize, dtype.itemsize, True)[:] = value[lane : lane + 1].view(np.uint8)
+
+    def _bytes(self, step: _Step, address: int, size: int, write: bool) -> Any:
+        found = self.memory.at(address, size, write)
+        if found is None:
+            what = "is read-only" if write and self.memory.at(address, size, False) is not None else "is outside every array"
+            raise self._bounds(step.instr, f"address {address:#x} ({size} bytes) {what}{self._nearest(address)}")
+        return found
+
+    def _nearest(self, address: int) -> str:
+        """Where an address is relative to the array parameters, for the message (only where they are still known)."""
+        near = ""
+        distance = 1 << 12
+        for low, high, name in self.memory.named:
+            if address >= high and address - high < distance:
+                distance = address - high
+                near = f", {distance} bytes past the end of {name}"
+            elif address < low and low - address < distance:
+                distance = low - address
+                near = f", {distance} bytes before {name}"
+        return near
+
+    def _element(self, step: _Step, indices: list[int], store: list[Any], mask: Any) -> int:
+        """The address of an array element; checks that the lanes that are on are inside the array."""
+        instr = step.instr
+        array = self.f.arrays[instr.imm]
+        last = len(indices) - 1
+        lanes = np.flatnonzero(mask) if mask is not None else None
+        for dimension, index in enumerate(indices):
+            extent = int(store[array.shape[dimension]])
+            low = high = index
+            if dimension == last and step.type.lanes:
+                if lanes is None:
+                    high += step.type.lanes - 1
+                elif len(lanes):
+                    low += int(lanes[0])
+                    high += int(lanes[-1])
+            if low < 0 or high >= extent:
+                wrong = low if low < 0 else high
+                where = f"index {wrong}" if last == 0 else f"index {wrong} in dimension {dimension}"
+                raise self._bounds(instr, f"{where} is outside array {array.name}, whose extent is {extent}")
+        address = int(store[array.base]) + indices[last] * array.element.size
+        for dimension in range(last):
+            address += indices[dimension] * int(store[array.strides[dimension]])
+        return address
+
+    def _load(self, step: _Step, values: list[Any], store: list[Any]) -> Any:
+        mask = None
+        if step.instr.op is ops.MASKED_LOAD:
+            mask = values[0]
+            del values[0]
+            if not mask.any():
+                return np.zeros(step.type.lanes, _dtype(step.type))
+        return self._read(step, self._element(step, [int(v) for v in values], store, mask), step.type, mask)
+
+    def _store(self, step: _Step, values: list[Any], store: list[Any]) -> None:
+        mask = None
+        if step.instr.op is ops.MASKED_STORE:
+            mask = values[0]
+            del values[0]
+            if not mask.any():
+                return
+        self._write(step, self._element(step, [int(v) for v in values[1:]], store, mask), values[0], step.type, mask)
+
+    # --- calls --------------------------------------------------------------------------------------------
+
+    def _called(self, step: _Step, values: list[Any], store: list[Any], tags: list[Type | None], outgoing: dict[int, tuple[Any, Type]]) -> Any:
+        callee = self.f.callees[step.instr.imm]
+        if self.physical:
+            values = self._convention_arguments(step, callee, store, tags, outgoing)
+        elif len(values) < len(callee.params):
+            values = self._mixed_arguments(step, callee, values, outgoing)
+        result = self._invoke(step, callee, values)
+        if self.physical:
+            self._destroy(self.target.caller_saved, store, NONE)
+            part = self.target.convention.vector_part_saved
+            if part:
+                for r, register in enumerate(self.target.registers):
+                    held = tags[r]
+                    if register.cls == _VECTORS and held is not None and _width(held) > part:
+                        store[r] = None
+        return result
+
+    def _stack_argument(self, step: _Step, offset: int, want: Type, outgoing: dict[int, tuple[Any, Type]]) -> Any:
+        # store_arg counts from the first stack argument, or from the stack pointer, above the convention's shadow space.
+        if outgoing and min(outgoing) > 0:
+            offset += self.target.convention.shadow
+        if offset not in outgoing:
+            raise self._error(step.instr, f"the stack argument at {offset} was not stored")
+        value, held = outgoing[offset]
+        if held is not want and not _interchangeable(held, want):
+            raise self._error(step.instr, f"the stack argument at {offset} is {held.name}, needs {want.name}")
+        return value
+
+    def _convention_arguments(self, step: _Step, callee: Callee, store: list[Any], tags: list[Type | None], outgoing: dict[int, tuple[Any, Type]]) -> list[Any]:
+        """The arguments of a call after allocation: from where the convention has them, whatever the operands say."""
+        values = []
+        for place, want in zip(self.target.convention.assign(callee.params), callee.params, strict=True):
+            if place < 0:
+                values.append(self._stack_argument(step, ~place, want, outgoing))
+                continue
+            held = tags[place]
+            if store[place] is None or held is None:
+                raise self._undefined(step, place)
+            if held is not want and not _interchangeable(held, want):
+                raise self._error(step.instr, f"{self._shown(place)} holds {held.name}, {callee.name} takes {want.name}")
+            values.append(store[place])
+        return values
+
+    def _mixed_arguments(self, step: _Step, callee: Callee, values: list[Any], outgoing: dict[int, tuple[Any, Type]]) -> list[Any]:
+        """The arguments of a call before allocation of which some are on the stack."""
+        if self.target is None:
+            raise self._error(step.instr, "a call with stack arguments needs the target to be interpreted")
+        out = []
+        taken = 0
+        for place, want in zip(self.target.convention.assign(callee.params), callee.params, strict=True):
+            if place < 0:
+                out.append(self._stack_argument(step, ~place, want, outgoing))
+            else:
+                out.append(values[taken])
+                taken += 1
+        return out
+
+    def _invoke(self, step: _Step, callee: Callee, values: list[Any]) -> Any:
+        function: Any = self.callees.get(callee.name)
+        if function is None and callee.function is not None:
+            nested = Interpreter(callee.function, self.target, self.callees, self.limit - self.steps, self.memory)
+            result = nested.call(*values)
+            self.steps += nested.steps
+            return result
+        if function is None:
+            function = callee.keep
+        if not callable(function):
+            raise self._error(step.instr, f"nothing is known of {callee.name} to interpret it by")
+        result = function(*[v.item() if isinstance(v, np.generic) else v for v in values])
+        if callee.result is VOID:
+            return None
+        try:
+            return _wrapped(callee.result, result)
+        except (TypeError, ValueError, OverflowError):
+            raise self._error(step.instr, f"{callee.name} returned {result!r}, expected {callee.result.name}") from None
+
+    def _failed(self, number: int, values: list[Any]) -> InterpreterBoundsError:
+        sites = self.f.sites
+        shown = ", ".join(str(int(v)) for v in values)
+        if number < len(sites):
+            site = sites[number]
+            index = int(values[0]) if values else 0
+            extent = f", whose extent is {int(values[1])}" if len(values) > 1 else ""
+            error = InterpreterBoundsError(
+                f"{site.text}: index {index} in dimension {site.dimension} is outside array {site.array}{extent}", self.f.file, site.line
+            )
+        else:
+            error = InterpreterBoundsError(f"{self.f.name}: check {number} failed ({shown})", self.f.file)
+        error.site = number
+        return error
+
+
+def run(f: Function, *args: Any, target: Any = None) -> Any:
+    """Call ``f`` with ``args`` under the interpreter; see ``Interpreter.call``."""
+    return Interpreter(f, target).call(*args)

@@ -1,0 +1,420 @@
+"""The operations of the intermediate representation, one row each.
+
+Printer, parser, verifier, interpreter, documentation and the operator sugar all read these rows.
+
+A row's ``signature`` gives the operand roles and the result by letters:
+
+====  =====================================================================================
+ T    the instruction's type (``add.f32x8``: f32x8)
+ S    the instruction's source type (``convert.f32x8.i32x8``: i32x8)
+ E    the element type of T
+ M    the mask that governs T: ``bool`` when T is a scalar, ``mask<bits>x<lanes>`` when a vector
+ B    ``bool``
+ L    ``i64``
+ P    ``ptr``
+ ``*L``  any number of i64 operands (the indices of an array access)
+ ``*``   operands given by something else (a callee's signature, the function's result)
+ A    address operands: one or two registers described by the instruction's ``mem``
+====  =====================================================================================
+
+``types`` says which T an operation takes, as space-separated words out of ``int float ptr bool mask``
+(element kinds) and ``scalar vector`` (shapes; both when neither is named).
+
+``meaning`` is executable Python over NumPy values: it is called with T, S and the operands and returns the
+result. Scalars are NumPy scalars of the element's dtype, vectors NumPy arrays of ``lanes`` elements, masks
+boolean arrays, ``bool`` is ``np.bool_``. Rows without a meaning are executed by the interpreter itself
+(control flow, memory, calls).
+"""
+
+from __future__ import annotations
+
+import math
+from collections.abc import Callable
+from typing import Any, Final
+
+import numpy as np
+
+from loopwright.types import BOOL, I64, PTR, Type, mask_of
+
+Meaning = Callable[..., Any]
+
+#: What an operation may do beyond computing its result.
+PURE: Final = 0
+READS: Final = 1
+WRITES: Final = 2
+CONTROL: Final = 3
+CALLS: Final = 4
+
+
+class Op:
+    """One row of the table of operations.
+
+    Attributes:
+        name: as printed.
+        operands: the role letters of the operands, in order (see the module's docstring).
+        result: the role letter of the result, or "" for none.
+        types: which types the operation takes.
+        effect: ``PURE``, ``READS``, ``WRITES``, ``CONTROL`` or ``CALLS``.
+        commutes: the first two operands may be exchanged.
+        opens, closes: the operation begins / ends a bracket (``else`` does both).
+        code: dense number, an index into per-operation tables.
+        meaning: the operation over NumPy values, or None.
+        doc: one line for the documentation.
+    """
+
+    __slots__ = ("closes", "code", "commutes", "compare", "doc", "effect", "meaning", "name", "opens", "operands", "pure", "result", "types")
+
+    def __init__(self, code: int, name: str, signature: str, types: str, doc: str, meaning: Meaning | None, effect: int, commutes: bool, opens: bool, closes: bool, compare: str) -> None:
+        left, _, right = signature.partition("->")
+        self.code = code
+        self.name = name
+        self.operands = tuple(left.split())
+        self.result = right.strip()
+        self.types = frozenset(types.split())
+        self.doc = doc
+        self.meaning = meaning
+        self.effect = effect
+        self.pure = effect == PURE
+        self.commutes = commutes
+        self.opens = opens
+        self.closes = closes
+        self.compare = compare
+
+    def __repr__(self) -> str:
+        return self.name
+
+    def __reduce__(self) -> tuple[object, tuple[str]]:
+        return _op_named, (self.name,)
+
+
+OPS: Final[list[Op]] = []
+BY_NAME: Final[dict[str, Op]] = {}
+
+
+def _op_named(name: str) -> Op:
+    return BY_NAME[name]
+
+
+def row(
+    name: str,
+    signature: str,
+    types: str,
+    doc: str,
+    meaning: Meaning | None = None,
+    effect: int = PURE,
+    commutes: bool = False,
+    opens: bool = False,
+    closes: bool = False,
+    compare: str = "",
+) -> Op:
+    """Add a row. ``compare`` names the comparison a fused conditional bracket or branch tests."""
+    op = Op(len(OPS), name, signature, types, doc, meaning, effect, commutes, opens, closes, compare)
+    OPS.append(op)
+    BY_NAME[name] = op
+    return op
+
+
+def result_type(op: Op, type_: Type, source: Type | None) -> Type:
+    """The type of the register an instruction defines."""
+    letter = op.result
+    if letter == "T":
+        return type_
+    if letter == "E":
+        return type_.element
+    if letter == "M":
+        return mask_for(type_)
+    if letter == "L":
+        return I64
+    if letter == "P":
+        return PTR
+    return BOOL
+
+
+def mask_for(type_: Type) -> Type:
+    """The mask that governs ``type_``: bool for a scalar."""
+    return mask_of(type_.bits, type_.lanes) if type_.lanes else BOOL
+
+
+# --- meanings that need more than one expression -------------------------------------------------------------
+
+
+def _quiet(function: Meaning) -> Meaning:
+    """Machine arithmetic neither warns nor traps."""
+
+    def run(*args: Any) -> Any:
+        with np.errstate(all="ignore"):
+            return function(*args)
+
+    return run
+
+
+def _as(type_: Type, value: Any) -> Any:
+    # Through an array for scalars as well: NumPy's scalar constructors refuse values that would wrap.
+    made = np.asarray(value).astype(type_.element.dtype)
+    return made if type_.lanes else made[()]
+
+
+def _div_trunc(t: Type, _s: Type, a: Any, b: Any) -> Any:
+    # Through Python integers, because NumPy divides towards minus infinity.
+    def one(x: int, y: int) -> int:
+        if y == 0:
+            raise ZeroDivisionError("div_trunc by zero")
+        q = abs(x) // abs(y)
+        return q if (x < 0) == (y < 0) else -q
+
+    return _each(t, one, a, b)
+
+
+def _rem_trunc(t: Type, _s: Type, a: Any, b: Any) -> Any:
+    return _each(t, lambda x, y: x - y * (abs(x) // abs(y) * (1 if (x < 0) == (y < 0) else -1)), a, b)
+
+
+def _div_floor(t: Type, _s: Type, a: Any, b: Any) -> Any:
+    return _each(t, lambda x, y: x // y, a, b) if t.is_integer else _as(t, np.floor_divide(a, b))
+
+
+def _rem_floor(t: Type, _s: Type, a: Any, b: Any) -> Any:
+    return _each(t, lambda x, y: x % y, a, b)
+
+
+def _each(t: Type, one: Callable[..., int], *operands: Any) -> Any:
+    """Apply a function on Python integers lane by lane and wrap to the type."""
+    wrap = (1 << t.bits) - 1
+
+    def fold(value: int) -> int:
+        value &= wrap
+        return value - wrap - 1 if t.signed and value >> (t.bits - 1) else value
+
+    if t.lanes:
+        return np.array([fold(one(*(int(v) for v in lane))) for lane in zip(*operands, strict=True)], dtype=t.element.dtype)
+    return np.dtype(t.dtype).type(fold(one(*(int(v) for v in operands))))
+
+
+def _fma(t: Type, a: Any, b: Any, c: Any) -> Any:
+    """a*b + c with one rounding (IEEE 754-2019, 5.4.1).
+
+    For f32 and f16 the product is exact in f64; the sum is then rounded to odd in f64 before the last rounding, which
+    makes the double rounding harmless (Boldo and Melquiond, *Emulation of FMA and Correctly Rounded Sums*, 2008).
+    For f64 lane by lane with exact rationals.
+    """
+    if t.bits < 64:
+        x = np.asarray(a, np.float64) * np.asarray(b, np.float64)
+        y = np.asarray(c, np.float64)
+        s = x + y
+        bb = s - x
+        error = (x - (s - bb)) + (y - bb)
+        s = np.atleast_1d(np.asarray(s, np.float64)).copy()
+        error = np.atleast_1d(np.asarray(error, np.float64))
+        bits = s.view(np.int64)
+        fix = np.isfinite(s) & (error != 0) & (bits & 1 == 0)
+        towards = np.where((error > 0) == (s > 0), 1, -1)
+        bits[fix] += towards[fix]
+        out = s.astype(t.element.dtype)
+        return out if t.lanes else out[0]
+    if t.lanes:
+        return np.array([_fma64(float(p), float(q), float(r)) for p, q, r in zip(a, b, c, strict=True)], np.float64)
+    return np.float64(_fma64(float(a), float(b), float(c)))
+
+
+def _fma64(a: float, b: float, c: float) -> float:
+    from fractions import Fraction
+
+    if not (math.isfinite(a) and math.isfinite(b)):
+        return float(np.float64(a) * np.float64(b) + np.float64(c))
+    if not math.isfinite(c):
+        # Not through the rounded product, which may overflow to an infinity of the other sign.
+        return c
+    exact = Fraction(a) * Fraction(b) + Fraction(c)
+    if exact == 0:
+        # The sign of an exact zero: that of the sum in round-to-nearest (IEEE 754-2019, 6.3).
+        return math.copysign(0.0, a) * math.copysign(1.0, b) + c if c == 0 else 0.0
+    try:
+        return exact.numerator / exact.denominator
+    except OverflowError:
+        return math.inf if exact > 0 else -math.inf
+
+
+def _convert(t: Type, s: Type, a: Any) -> Any:
+    if s.is_float and t.element is not BOOL and not t.is_float:
+        # Out of range: the "integer indefinite" of CVTTSS2SI (Intel SDM vol. 1, 4.8.4.3 and table 4-7), at the
+        # width of the conversion instruction (32 bits for integers that 32 signed bits hold, 64 above), then wrapped.
+        # u64 has its upper half besides, as VCVTTSD2USI gives it.
+        width = 64 if t.bits == 64 or (t.bits == 32 and not t.signed) else 32
+        low, high = -(1 << (width - 1)), (1 << (width - 1))
+        value = np.trunc(np.asarray(a, np.float64))
+        inside = (value >= low) & (value < high)
+        whole = np.where(inside, np.where(inside, value, 0).astype(np.int64), low)
+        if t.bits == 64 and not t.signed:
+            upper = (value >= high) & (value < 2.0 * high)
+            whole = np.where(upper, np.where(upper, value - high, 0).astype(np.int64) + low, whole)
+        return _as(t, whole.astype(np.int64))
+    return _as(t, a)
+
+
+def _bitcast(t: Type, s: Type, a: Any) -> Any:
+    raw = np.ascontiguousarray(np.atleast_1d(a)).view(t.element.dtype)
+    return raw.copy() if t.lanes else raw[0]
+
+
+def _reduce(ufunc: Any) -> Meaning:
+    """Halving: lane k meets lane k + n/2, until one is left; the order the targets use."""
+
+    def run(t: Type, s: Type, a: Any) -> Any:
+        a = np.asarray(a)
+        with np.errstate(all="ignore"):
+            while len(a) > 1:
+                half = len(a) // 2
+                a = ufunc(a[:half], a[half:])
+        return a[0]
+
+    return run
+
+
+def _shift(left: bool) -> Meaning:
+    def run(t: Type, _s: Type, a: Any, b: Any) -> Any:
+        # Counts are taken modulo the width (scalar shifts on x86 and RISC-V do so; vector ones are made to).
+        count = np.asarray(b).astype(np.int64) & (t.bits - 1)
+        out = np.left_shift(a, count.astype(np.asarray(a).dtype)) if left else np.right_shift(a, count.astype(np.asarray(a).dtype))
+        return _as(t, out)
+
+    return run
+
+
+def _python_max(a: Any, b: Any) -> Any:
+    return np.where(b > a, b, a)
+
+
+def _python_min(a: Any, b: Any) -> Any:
+    return np.where(b < a, b, a)
+
+
+# --- arithmetic ----------------------------------------------------------------------------------------------
+
+ADD: Final = row("add", "T T -> T", "int float ptr", "a + b; integers wrap", _quiet(lambda t, s, a, b: _as(t, a + b)), commutes=True)
+SUB: Final = row("sub", "T T -> T", "int float ptr", "a - b; integers wrap", _quiet(lambda t, s, a, b: _as(t, a - b)))
+MUL: Final = row("mul", "T T -> T", "int float", "a * b; integers wrap", _quiet(lambda t, s, a, b: _as(t, a * b)), commutes=True)
+DIV: Final = row("div", "T T -> T", "float", "a / b, IEEE division", _quiet(lambda t, s, a, b: _as(t, a / b)))
+DIV_TRUNC: Final = row("div_trunc", "T T -> T", "int", "a / b rounded towards zero; b = 0 traps", _div_trunc)
+REM_TRUNC: Final = row("rem_trunc", "T T -> T", "int", "what div_trunc leaves; the sign of a", _rem_trunc)
+DIV_FLOOR: Final = row("div_floor", "T T -> T", "int float", "Python's a // b; an integer b = 0 traps", _quiet(_div_floor))
+REM_FLOOR: Final = row("rem_floor", "T T -> T", "int", "Python's a % b; the sign of b", _rem_floor)
+NEG: Final = row("neg", "T -> T", "int float", "-a", _quiet(lambda t, s, a: _as(t, -a)))
+ABS: Final = row("abs", "T -> T", "int float", "|a|; the most negative integer stays itself", _quiet(lambda t, s, a: _as(t, np.abs(a))))
+MIN: Final = row("min", "T T -> T", "int float", "Python's min(a, b): b if b < a else a", lambda t, s, a, b: _as(t, _python_min(a, b)))
+MAX: Final = row("max", "T T -> T", "int float", "Python's max(a, b): b if b > a else a", lambda t, s, a, b: _as(t, _python_max(a, b)))
+FMA: Final = row("fma", "T T T -> T", "float", "a * b + c with one rounding", _quiet(lambda t, s, a, b, c: _fma(t, a, b, c)), commutes=True)
+FMS: Final = row("fms", "T T T -> T", "float", "a * b - c with one rounding", _quiet(lambda t, s, a, b, c: _fma(t, a, b, -c)), commutes=True)
+FNMA: Final = row("fnma", "T T T -> T", "float", "c - a * b with one rounding", _quiet(lambda t, s, a, b, c: _fma(t, -a, b, c)), commutes=True)
+SQRT: Final = row("sqrt", "T -> T", "float", "square root, correctly rounded", _quiet(lambda t, s, a: _as(t, np.sqrt(a))))
+FLOOR: Final = row("floor", "T -> T", "float", "round towards minus infinity", _quiet(lambda t, s, a: _as(t, np.floor(a))))
+CEIL: Final = row("ceil", "T -> T", "float", "round towards plus infinity", _quiet(lambda t, s, a: _as(t, np.ceil(a))))
+TRUNC: Final = row("trunc", "T -> T", "float", "round towards zero", _quiet(lambda t, s, a: _as(t, np.trunc(a))))
+ROUND: Final = row("round", "T -> T", "float", "round to nearest, ties to even", _quiet(lambda t, s, a: _as(t, np.rint(a))))
+
+# --- bits ----------------------------------------------------------------------------------------------------
+
+AND: Final = row("and", "T T -> T", "int bool mask", "bitwise and", lambda t, s, a, b: a & b, commutes=True)
+OR: Final = row("or", "T T -> T", "int bool mask", "bitwise or", lambda t, s, a, b: a | b, commutes=True)
+XOR: Final = row("xor", "T T -> T", "int bool mask", "bitwise exclusive or", lambda t, s, a, b: a ^ b, commutes=True)
+ANDNOT: Final = row("andnot", "T T -> T", "int bool mask", "~a & b", lambda t, s, a, b: ~a & b)
+NOT: Final = row("not", "T -> T", "int bool mask", "bitwise complement; logical of bool and masks", lambda t, s, a: ~a)
+SHL: Final = row("shl", "T T -> T", "int", "a << b; the count modulo the width", _shift(True))
+SHR: Final = row("shr", "T T -> T", "int", "a >> b; arithmetic for signed types, logical for unsigned; the count modulo the width", _shift(False))
+
+# --- comparison and choice -----------------------------------------------------------------------------------
+
+EQ: Final = row("eq", "T T -> M", "int float ptr", "a == b", lambda t, s, a, b: a == b, commutes=True)
+NE: Final = row("ne", "T T -> M", "int float ptr", "a != b", lambda t, s, a, b: a != b, commutes=True)
+LT: Final = row("lt", "T T -> M", "int float ptr", "a < b", lambda t, s, a, b: a < b)
+LE: Final = row("le", "T T -> M", "int float ptr", "a <= b", lambda t, s, a, b: a <= b)
+GT: Final = row("gt", "T T -> M", "int float ptr", "a > b", lambda t, s, a, b: a > b)
+GE: Final = row("ge", "T T -> M", "int float ptr", "a >= b", lambda t, s, a, b: a >= b)
+SELECT: Final = row("select", "M T T -> T", "int float ptr bool mask", "a where the condition holds, b elsewhere", lambda t, s, m, a, b: np.where(m, a, b) if t.lanes else (a if m else b))
+
+# --- moving and converting -----------------------------------------------------------------------------------
+
+COPY: Final = row("copy", "T -> T", "int float ptr bool mask", "a", lambda t, s, a: a)
+SWAP: Final = row("swap", "T T ->", "int float ptr bool mask", "exchange two allocated registers", None, WRITES)
+CONVERT: Final = row("convert", "S -> T", "int float ptr bool", "value conversion: integers wrap, floats to integers truncate", _quiet(_convert))
+BITCAST: Final = row("bitcast", "S -> T", "int float", "the same bits as another type of the same width", _bitcast)
+MASK_CONVERT: Final = row("mask_convert", "S -> T", "mask", "a mask for lanes of another width", lambda t, s, a: a)
+SPLAT: Final = row("splat", "E -> T", "int float vector", "the scalar in every lane", lambda t, s, a: np.full(t.lanes, a, t.element.dtype))
+MASK_SPLAT: Final = row("mask_splat", "B -> T", "mask", "the bool in every lane", lambda t, s, a: np.full(t.lanes, bool(a)))
+IOTA: Final = row("iota", "-> T", "int float vector", "0, 1, 2, … by lane", lambda t, s: np.arange(t.lanes, dtype=t.element.dtype))
+LANE_MASK: Final = row("lane_mask", "L L -> T", "mask", "lane k holds where a + k < b", lambda t, s, a, b: np.arange(t.lanes) < min(int(b) - int(a), t.lanes))
+EXTRACT: Final = row("extract", "T -> E", "int float vector", "lane 0", lambda t, s, a: a[0])
+REDUCE_ADD: Final = row("reduce_add", "T -> E", "int float vector", "sum of the lanes, by halving", _reduce(np.add))
+REDUCE_MUL: Final = row("reduce_mul", "T -> E", "int float vector", "product of the lanes, by halving", _reduce(np.multiply))
+REDUCE_MIN: Final = row("reduce_min", "T -> E", "int float vector", "least lane, by halving with min", _reduce(_python_min))
+REDUCE_MAX: Final = row("reduce_max", "T -> E", "int float vector", "greatest lane, by halving with max", _reduce(_python_max))
+REDUCE_AND: Final = row("reduce_and", "T -> E", "int vector", "bitwise and of the lanes", _reduce(np.bitwise_and))
+REDUCE_OR: Final = row("reduce_or", "T -> E", "int vector", "bitwise or of the lanes", _reduce(np.bitwise_or))
+REDUCE_XOR: Final = row("reduce_xor", "T -> E", "int vector", "bitwise exclusive or of the lanes", _reduce(np.bitwise_xor))
+ANY: Final = row("any", "T -> B", "mask", "true when a lane holds", lambda t, s, a: np.bool_(np.any(a)))
+ALL: Final = row("all", "T -> B", "mask", "true when every lane holds", lambda t, s, a: np.bool_(np.all(a)))
+
+# --- memory: array accesses (imm = number of the array), then addresses ---------------------------------------
+
+LOAD: Final = row("load", "*L -> T", "int float", "array element(s) at the indices; a vector takes lanes along the last dimension", None, READS)
+STORE: Final = row("store", "T *L ->", "int float", "write array element(s) at the indices", None, WRITES)
+MASKED_LOAD: Final = row("masked_load", "M *L -> T", "int float vector", "load where the mask holds, zero elsewhere; other lanes touch no memory", None, READS)
+MASKED_STORE: Final = row("masked_store", "M T *L ->", "int float vector", "store where the mask holds; other lanes touch no memory", None, WRITES)
+LOAD_AT: Final = row("load_at", "A -> T", "int float ptr", "load from an address", None, READS)
+STORE_AT: Final = row("store_at", "T A ->", "int float ptr", "store to an address", None, WRITES)
+MASKED_LOAD_AT: Final = row("masked_load_at", "M A -> T", "int float vector", "load from an address where the mask holds, zero elsewhere", None, READS)
+MASKED_STORE_AT: Final = row("masked_store_at", "M T A ->", "int float vector", "store to an address where the mask holds", None, WRITES)
+ADDRESS: Final = row("address", "A -> P", "ptr", "the address itself", None)
+
+# --- calls ---------------------------------------------------------------------------------------------------
+
+CALL: Final = row("call", "* -> T", "int float ptr", "call callee number imm and take its result", None, CALLS)
+CALL_VOID: Final = row("call_void", "* ->", "", "call callee number imm", None, CALLS)
+RET: Final = row("ret", "* ->", "", "return, with the function's result if it has one", None, CONTROL)
+STORE_ARG: Final = row("store_arg", "T ->", "int float ptr", "put an argument of the next call on the stack, imm bytes up", None, WRITES)
+FAIL: Final = row("fail", "* ->", "", "checked mode: report site number imm with the offending values, and return", None, CONTROL)
+
+# --- brackets ------------------------------------------------------------------------------------------------
+
+BLOCK: Final = row("block", "->", "", "a bracket that br leaves", None, CONTROL, opens=True)
+LOOP: Final = row("loop", "->", "", "a bracket that br repeats", None, CONTROL, opens=True)
+IF: Final = row("if", "B ->", "", "what follows runs when the condition holds; br leaves it", None, CONTROL, opens=True)
+ELIF: Final = row("elif", "->", "", "begins the next condition of an if …", None, CONTROL, opens=True, closes=True)
+THEN: Final = row("then", "B ->", "", "… and ends it", None, CONTROL, opens=True, closes=True)
+ELSE: Final = row("else", "->", "", "what follows runs when no condition held", None, CONTROL, opens=True, closes=True)
+FOR: Final = row("for", "L L L -> L", "", "i = lo, hi, step (a constant, not 0); bounds read once; br goes on with the next i", None, CONTROL, opens=True)
+WHILE: Final = row("while", "->", "", "begins the condition of a loop; br goes there", None, CONTROL, opens=True)
+DO: Final = row("do", "B ->", "", "ends the condition of a while; the body follows", None, CONTROL, opens=True, closes=True)
+END: Final = row("end", "->", "", "closes the innermost bracket", None, CONTROL, closes=True)
+BR: Final = row("br", "->", "", "leave (block, if) or repeat (loop, for, while) the imm-th enclosing bracket, 0 the innermost", None, CONTROL)
+BR_IF: Final = row("br_if", "B ->", "", "br when the condition holds", None, CONTROL)
+
+# Brackets and branches with the comparison inside, as the lower pass makes them. The n-forms hold when the
+# comparison does not, which for floats differs from the opposite comparison where a NaN is involved.
+COMPARISONS: Final[dict[str, Op]] = {"eq": EQ, "ne": NE, "lt": LT, "le": LE, "gt": GT, "ge": GE}
+CONDITIONS: Final[tuple[str, ...]] = ("eq", "ne", "lt", "le", "gt", "ge", "nlt", "nle", "ngt", "nge")
+IF_CMP: Final[dict[str, Op]] = {}
+BR_CMP: Final[dict[str, Op]] = {}
+JUMP_CMP: Final[dict[str, Op]] = {}
+for _c in CONDITIONS:
+    IF_CMP[_c] = row(f"if_{_c}", "T T ->", "int float ptr bool", f"if with the comparison {_c} inside", None, CONTROL, opens=True, compare=_c)
+    BR_CMP[_c] = row(f"br_{_c}", "T T ->", "int float ptr bool", f"br when {_c} holds", None, CONTROL, compare=_c)
+    JUMP_CMP[_c] = row(f"jump_{_c}", "T T ->", "int float ptr bool", f"jump to label imm when {_c} holds", None, CONTROL, compare=_c)
+
+# --- after the jumps pass ------------------------------------------------------------------------------------
+
+LABEL: Final = row("label", "->", "", "label number imm; aligned where the head of an inner loop", None, CONTROL)
+JUMP: Final = row("jump", "->", "", "jump to label imm", None, CONTROL)
+JUMP_IF: Final = row("jump_if", "B ->", "", "jump to label imm when the condition holds", None, CONTROL)
+JUMP_UNLESS: Final = row("jump_unless", "B ->", "", "jump to label imm when the condition does not hold", None, CONTROL)
+
+# --- frames (after allocate) ---------------------------------------------------------------------------------
+
+PROLOGUE: Final = row("prologue", "->", "", "make the frame, save the callee-saved registers in use", None, CONTROL)
+EPILOGUE: Final = row("epilogue", "->", "", "undo the prologue", None, CONTROL)
+
+#: The condition that holds exactly when the given one does not.
+OPPOSITE: Final[dict[str, str]] = {"eq": "ne", "ne": "eq", "lt": "nlt", "nlt": "lt", "le": "nle", "nle": "le", "gt": "ngt", "ngt": "gt", "ge": "nge", "nge": "ge"}
+#: For totally ordered operands (integers, pointers) the n-forms have plain equals.
+ORDERED_EQUAL: Final[dict[str, str]] = {"nlt": "ge", "nle": "gt", "ngt": "le", "nge": "lt"}
+#: The condition that holds with the operands exchanged.
+EXCHANGED: Final[dict[str, str]] = {"eq": "eq", "ne": "ne", "lt": "gt", "gt": "lt", "le": "ge", "ge": "le", "nlt": "ngt", "ngt": "nlt", "nle": "nge", "nge": "nle"}

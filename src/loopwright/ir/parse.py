@@ -1,0 +1,818 @@
+"""Reading the text form of functions (``ir/text.py`` prints it).
+
+The grammar, one construct a line; ``;`` begins a comment, and a comment that begins with ``@12`` gives the user's line::
+
+    function NAME(%r: TYPE, var %r: TYPE, …) -> TYPE
+      stage NAME | target NAME | file "…" | physical | labels N
+      option contract | fastmath | check
+      array NAME: TYPE[%extent, …] strides [%stride, …] at %base written
+      var %r: TYPE            a variable                    reg %r: TYPE    a register that no instruction defines
+      callee NAME(TYPE, …) -> TYPE
+      site ARRAY dimension N line N "…"
+      slot @sN: spill|incoming SIZE at OFFSET
+      frame size N outgoing N align N calls saved $r, …
+      %r = OPERATION.TYPE.SOURCETYPE OPERAND, …
+      L3: align
+    end
+
+Operands: ``%r $r @s0``, literals (``1 -2.5 inf nan true 5:u8``), array elements ``x[%i, 2]``, addresses
+``[%base + %index*4 + 16]`` with ``{bcast}`` and ``{size 64}``, calls ``name(…)``, labels ``L3``.
+"""
+
+from __future__ import annotations
+
+import json
+import re
+from typing import Any, Final
+
+from loopwright.errors import ParseError
+from loopwright.ir import ops
+from loopwright.ir.function import INCOMING, NONE, SLOT, SPILL, Array, Callee, Frame, Function, Instr, Loop, Mem, Options, Site, Slot, wrap
+from loopwright.ir.roles import natural_size, operand_types
+from loopwright.types import BOOL, VOID, Type, parse_type
+
+__all__ = ["NAME", "parse", "parse_all"]
+
+_TOKEN: Final = re.compile(
+    r"""[ \t\r\f\v]*(?:
+    (?P<comment>;.*)
+  | (?P<string>"(?:[^"\\]|\\.)*")
+  | (?P<register>%\w+(?:\.\w+)*)
+  | (?P<physical>\$\w+)
+  | (?P<slot>@s[0-9]{1,6}(?!\w))
+  | (?P<number>-?(?:(?:inf|nan)(?!\w)|[0-9]+(?:\.[0-9]*)?(?:[eE][+-]?[0-9]+)?(?!\w)))
+  | (?P<word>[^\W\d]\w*(?:\.\w+)*)
+  | (?P<mark>->|[()\[\]{},:=+*\#-])
+  | (?P<end>$)
+    )""",
+    re.VERBOSE,
+)
+_NUMBERED: Final = re.compile(r"%(?:\w+\.)*([0-9]+)(?![\w.])")
+#: What a register's name looks like (``x``, ``x.n0``); other names are not printed.
+NAME: Final = re.compile(r"[^\W\d]\w*(?:\.[^\W\d]\w*)*")
+_SPLIT: Final = re.compile(r"(?:(.*)\.)?([0-9]+)")
+_REST: Final = re.compile(r"[ \t]*([\w.+-]+)[ \t\r]*(?:;.*)?$")
+_LINE: Final = re.compile(r";[ \t]*@([0-9]{1,9})(?![0-9])")
+_LABEL: Final = re.compile(r"L([0-9]{1,6})")
+_INTEGER: Final = re.compile(r"-?[0-9]{1,400}")
+
+#: A register number, slot number or count beyond this is a mistake (and would only fill memory).
+_LIMIT: Final = SLOT
+
+_ARRAY_OPS: Final = frozenset((ops.LOAD, ops.STORE, ops.MASKED_LOAD, ops.MASKED_STORE))
+_CALL_OPS: Final = frozenset((ops.CALL, ops.CALL_VOID))
+_DEPTH_OPS: Final = frozenset((ops.BR, ops.BR_IF, *ops.BR_CMP.values()))
+_LABEL_OPS: Final = frozenset((ops.JUMP, ops.JUMP_IF, ops.JUMP_UNLESS, *ops.JUMP_CMP.values()))
+_COUNT_OPS: Final = frozenset((ops.FAIL, ops.STORE_ARG))
+
+
+class _Literal:
+    """A constant whose type is not known until the whole instruction has been read."""
+
+    __slots__ = ("column", "text", "type")
+
+    def __init__(self, text: str, type_: Type, column: int) -> None:
+        self.text = text
+        self.type = type_
+        self.column = column
+
+
+class _Parser:
+    """Reads the functions of one text. ``column`` and ``at`` walk the tokens of the current line."""
+
+    def __init__(self, text: str, file: str, target: Any) -> None:
+        self.lines = text.split("\n")
+        self.file = file
+        self.target = target
+        self.number = 0
+        self.at = 0
+        self.kinds: list[str] = []
+        self.texts: list[str] = []
+        self.columns: list[int] = []
+        self.user_line = 0
+        self.f = Function("")
+        self.registers: dict[str, int] = {}
+        self.reserved: set[int] = set()
+        self.next_free = 0
+        self.known: list[bool] = []
+        self.seen: list[bool] = []
+        self.first_use: dict[int, tuple[int, int]] = {}
+        self.arrays: dict[str, int] = {}
+        self.callees: dict[str, int] = {}
+        self.physical: dict[str, int] = {r.name: n for n, r in enumerate(target.registers)} if target is not None else {}
+
+    # --- tokens -------------------------------------------------------------------------------------------
+
+    def error(self, message: str, column: int = 0) -> ParseError:
+        if column == 0:
+            column = self.columns[self.at] if self.at < len(self.columns) else 1
+        return ParseError(message, self.number, column, self.file)
+
+    def expected(self, what: str) -> ParseError:
+        found = self.texts[self.at] if self.at < len(self.texts) else ""
+        if self.at >= len(self.kinds) or self.kinds[self.at] == "end":
+            return self.error(f"expected {what}, found the end of the line")
+        return self.error(f"expected {what}, found `{found}`")
+
+    def next_line(self) -> bool:
+        """Tokens of the next line that has any; False at the end of the text."""
+        lines = self.lines
+        while self.number < len(lines):
+            text = lines[self.number]
+            self.number += 1
+            self.kinds = kinds = []
+            self.texts = texts = []
+            self.columns = columns = []
+            self.at = 0
+            self.user_line = 0
+            place = 0
+            while True:
+                found = _TOKEN.match(text, place)
+                if found is None:
+                    rest = text[place:].lstrip()
+                    column = len(text) - len(rest) + 1
+                    if rest.startswith('"'):
+                        raise ParseError("expected a closing quote before the end of the line", self.number, column, self.file)
+                    raise ParseError(f"expected an instruction, an operand or a comment, found `{rest[:1]}`", self.number, column, self.file)
+                kind = str(found.lastgroup)
+                place = found.end()
+                if kind == "comment":
+                    noted = _LINE.match(found["comment"])
+                    if noted is not None:
+                        self.user_line = int(noted[1])
+                    kind = "end"
+                    texts.append("")
+                    columns.append(found.start("comment") + 1)
+                else:
+                    texts.append(found[kind])
+                    columns.append(found.start(kind) + 1)
+                kinds.append(kind)
+                if kind == "end":
+                    break
+            if len(kinds) > 1:
+                return True
+        self.kinds, self.texts, self.columns, self.at = ["end"], [""], [len(lines[-1]) + 1], 0
+        return False
+
+    def take(self, text: str) -> bool:
+        """Step over a mark or word if it is next."""
+        if self.texts[self.at] == text and self.kinds[self.at] in ("mark", "word"):
+            self.at += 1
+            return True
+        return False
+
+    def need(self, text: str) -> None:
+        if not self.take(text):
+            raise self.expected(f"`{text}`")
+
+    def done(self) -> None:
+        if self.kinds[self.at] != "end":
+            raise self.expected("the end of the line")
+
+    def word(self, what: str) -> str:
+        if self.kinds[self.at] != "word":
+            raise self.expected(what)
+        self.at += 1
+        return self.texts[self.at - 1]
+
+    def name(self, what: str) -> str:
+        """A word or a quoted string."""
+        kind = self.kinds[self.at]
+        if kind == "string":
+            return self.string()
+        if kind != "word" or "." in self.texts[self.at]:
+            raise self.expected(what)
+        self.at += 1
+        return self.texts[self.at - 1]
+
+    def string(self) -> str:
+        if self.kinds[self.at] != "string":
+            raise self.expected("a string in double quotes")
+        try:
+            value = json.loads(self.texts[self.at])
+        except ValueError:
+            raise self.error("expected a string as in JSON") from None
+        self.at += 1
+        return str(value)
+
+    def integer(self, what: str, low: int = -(1 << 63), high: int = (1 << 63) - 1) -> int:
+        text = self.texts[self.at]
+        if self.kinds[self.at] != "number" or not _INTEGER.fullmatch(text):
+            raise self.expected(what)
+        value = int(text)
+        if not low <= value <= high:
+            raise self.error(f"expected {what} between {low} and {high}, found {text[:30]}")
+        self.at += 1
+        return value
+
+    def count(self, what: str) -> int:
+        return self.integer(what, 0, _LIMIT - 1)
+
+    def type(self, void: bool = False) -> Type:
+        text = self.word("a type, such as f32 or i32x8")
+        return self._type_named(text, self.columns[self.at - 1], void)
+
+    def _type_named(self, text: str, column: int, void: bool = False) -> Type:
+        try:
+            if len(text) < 20 and text.isascii():
+                type_ = parse_type(text)
+                if type_ is not VOID or void:
+                    return type_
+        except KeyError:
+            pass
+        raise self.error(f"expected a type, such as f32 or i32x8, found `{text}`", column)
+
+    # --- registers and operands ---------------------------------------------------------------------------
+
+    def register(self) -> int:
+        """A virtual register by its text; new ones get their number here."""
+        if self.kinds[self.at] != "register":
+            raise self.expected("a register, such as %x")
+        text = self.texts[self.at]
+        known = self.registers.get(text)
+        if known is None:
+            known = self._new_register(text[1:])
+            self.registers[text] = known
+        if not self.known[known]:
+            self.first_use.setdefault(known, (self.number, self.columns[self.at]))
+        self.at += 1
+        return known
+
+    def _new_register(self, text: str) -> int:
+        f = self.f
+        split = _SPLIT.fullmatch(text)
+        name = text if split is None else split[1] or ""
+        if name and not NAME.fullmatch(name):
+            raise self.error(f"expected a register as in %x, %x.3 or %3, found `%{text}`")
+        if split is None:
+            while self.next_free in self.reserved:
+                self.next_free += 1
+            number = self.next_free
+            self.next_free += 1
+        else:
+            if len(split[2]) > 7 or int(split[2]) >= _LIMIT:
+                raise self.error(f"expected a register number below {_LIMIT}, found {split[2][:30]}")
+            number = int(split[2])
+        while len(f.types) <= number:
+            f.register(VOID)
+            self.known.append(False)
+            self.seen.append(False)
+        if self.seen[number] and f.names[number] != name:
+            raise self.error(f"expected register {number} under one name, found `%{text}`")
+        self.seen[number] = True
+        f.names[number] = name
+        return number
+
+    def define(self, r: int, type_: Type, column: int) -> None:
+        """Give a register its type; the first definition counts."""
+        if not self.known[r]:
+            self.known[r] = True
+            self.f.types[r] = type_
+
+    def declare(self, variable: bool = False) -> int:
+        """``%r: TYPE`` of a header line."""
+        column = self.columns[self.at]
+        r = self.register()
+        if self.known[r]:
+            raise self.error("expected a register that is not declared yet", column)
+        self.need(":")
+        self.define(r, self.type(), column)
+        self.f.variable[r] = variable
+        return r
+
+    def physical_register(self) -> int:
+        text = self.texts[self.at][1:]
+        known = self.physical.get(text)
+        if known is None:
+            if text.isascii() and text.isdigit() and len(text) < 7 and (self.target is None or int(text) < len(self.target.registers)):
+                known = int(text)
+            elif self.target is None:
+                raise self.error(f"expected a register by number, as in $0, for want of a target that knows `${text}`: give target=")
+            else:
+                raise self.error(f"expected a register of {self.target.name}, found `${text}`")
+        self.at += 1
+        return known
+
+    def literal(self) -> _Literal | None:
+        """A literal, with its type where one is written; None if none is next."""
+        text = self.texts[self.at]
+        if self.kinds[self.at] != "number" and not (self.kinds[self.at] == "word" and text in ("true", "false", "inf", "nan")):
+            return None
+        column = self.columns[self.at]
+        self.at += 1
+        type_ = VOID
+        if self.texts[self.at] == ":" and self.kinds[self.at] == "mark":
+            self.at += 1
+            type_ = self.type()
+        return _Literal(text, type_, column)
+
+    def constant(self, literal: _Literal, expected: Type) -> int:
+        """The operand for a literal in a place that asks for a type."""
+        type_ = literal.type if literal.type is not VOID else expected
+        text = literal.text
+        column = literal.column
+        if type_ is VOID:
+            raise self.error(f"expected a constant with its type here, as in {text[:30]}:i32", column)
+        if type_.element is BOOL:
+            if text not in ("true", "false"):
+                raise self.error(f"expected true or false for a {type_.name}, found `{text[:30]}`", column)
+            return self.f.const(type_, text == "true")
+        if text in ("true", "false"):
+            raise self.error(f"expected a number for a {type_.name}, found `{text}`", column)
+        if type_.is_float:
+            return self.f.const(type_, float(text))
+        if not _INTEGER.fullmatch(text):
+            raise self.error(f"expected a whole number for a {type_.name}, found `{text[:30]}`", column)
+        value = int(text)
+        if wrap(type_, value) != value:
+            raise self.error(f"expected a number that fits {type_.name}, found {text[:30]}", column)
+        return self.f.const(type_, value)
+
+    def place(self) -> int | None:
+        """A register or slot; None if none is next."""
+        kind = self.kinds[self.at]
+        if kind == "register":
+            if self.f.physical:
+                raise self.expected("a physical register, such as $rax, in a function after allocation")
+            return self.register()
+        if kind == "physical":
+            if not self.f.physical:
+                raise self.expected("a virtual register, such as %x (`physical` in the header says that registers are the target's)")
+            return self.physical_register()
+        if kind == "slot":
+            number = int(self.texts[self.at][2:])
+            if not self.f.physical:
+                raise self.expected("a virtual register, such as %x (stack slots exist after allocation)")
+            if number >= _LIMIT:
+                raise self.error(f"expected a slot number below {_LIMIT}")
+            self.at += 1
+            return SLOT + number
+        return None
+
+    def value(self) -> int | _Literal:
+        place = self.place()
+        if place is not None:
+            return place
+        literal = self.literal()
+        if literal is None:
+            raise self.expected("an operand: a register or a constant")
+        return literal
+
+    def values(self, close: str) -> list[int | _Literal]:
+        """Operands up to a closing mark."""
+        out: list[int | _Literal] = []
+        if self.take(close):
+            return out
+        while True:
+            out.append(self.value())
+            if self.take(close):
+                return out
+            if not self.take(","):
+                raise self.expected(f"`,` or `{close}`")
+
+    def address(self, out: list[int | _Literal]) -> Mem:
+        """What stands behind ``[`` of an address."""
+        out.append(self.value())
+        mem = Mem(False, 1, 0)
+        while not self.take("]"):
+            sign = 1
+            if self.take("-"):
+                sign = -1
+            elif not self.take("+"):
+                raise self.expected("`+`, `-` or `]`")
+            if self.kinds[self.at] == "number" and self.texts[self.at + 1] not in ("*", ":"):
+                mem.disp = sign * self.integer("a displacement in bytes", -(1 << 62), 1 << 62)
+                self.need("]")
+                break
+            if mem.indexed or sign < 0:
+                raise self.expected("a displacement in bytes")
+            out.append(self.value())
+            mem.indexed = True
+            self.need("*")
+            mem.scale = self.integer("the scale of the index", 1, 1 << 40)
+        while self.take("{"):
+            if self.take("bcast"):
+                mem.broadcast = True
+            elif self.take("size"):
+                mem.size = self.count("a size in bytes")
+            else:
+                raise self.expected("`bcast` or `size`")
+            self.need("}")
+        return mem
+
+    # --- the header ---------------------------------------------------------------------------------------
+
+    def function(self) -> Function:
+        """The function whose first line is the current one."""
+        self.need("function")
+        self.f = f = Function("", VOID, Options(contract=False))
+        self.registers = {}
+        self.reserved = set()
+        self.known = []
+        self.seen = []
+        self.next_free = 0
+        self.first_use = {}
+        self.arrays = {}
+        self.callees = {}
+        first = self.number - 1
+        for text in self.lines[first:]:
+            if "function" in text and text.lstrip().startswith("function") and text is not self.lines[first]:
+                break
+            for number in _NUMBERED.findall(text):
+                if len(number) < 8:
+                    self.reserved.add(int(number))
+        f.name = self.name("the function's name")
+        f.file = ""
+        self.need("(")
+        if not self.take(")"):
+            while True:
+                variable = self.take("var")
+                f.params.append(self.declare(variable))
+                if self.take(")"):
+                    break
+                if not self.take(","):
+                    raise self.expected("`,` or `)`")
+        if self.take("->"):
+            f.result = self.type()
+        self.done()
+        start = (self.number, 1)
+        in_header = True
+        depth = 0
+        while True:
+            if not self.next_line():
+                raise ParseError(f"expected `end` for the function of line {start[0]}, found the end of the text", self.number, self.columns[0], self.file)
+            if in_header:
+                word = self.texts[0] if self.kinds[0] == "word" else ""
+                if word in _HEADER:
+                    self.at = 1
+                    _HEADER[word](self)
+                    self.done()
+                    continue
+                in_header = False
+            if depth == 0 and self.texts[0] == "end" and self.kinds[0] == "word":
+                self.at = 1
+                self.done()
+                break
+            instr = self.instruction()
+            op = instr.op
+            if op.closes:
+                if depth == 0:
+                    self.at = 0
+                    raise self.error(f"expected an open bracket before `{op.name}`")
+                depth -= 1
+            if op.opens:
+                depth += 1
+            f.code.append(instr)
+        for r, place in self.first_use.items():
+            if not self.known[r]:
+                raise ParseError(
+                    f"expected register %{f.names[r] or r} to be defined somewhere, or declared with `reg` or `var`", place[0], place[1], self.file
+                )
+        return f
+
+    def rest(self, what: str) -> str:
+        """A name that may contain dashes, or a string."""
+        if self.kinds[self.at] == "string":
+            return self.string()
+        found = _REST.match(self.lines[self.number - 1], self.columns[0] - 1 + len(self.texts[0]))
+        if found is None:
+            raise self.expected(what)
+        self.at = len(self.kinds) - 1
+        return found[1]
+
+    def h_stage(self) -> None:
+        self.f.stage = self.rest("the name of a pass")
+
+    def h_target(self) -> None:
+        self.f.target_name = self.rest("the name of a target")
+
+    def h_physical(self) -> None:
+        self.f.physical = True
+
+    def h_file(self) -> None:
+        self.f.file = self.string()
+
+    def h_labels(self) -> None:
+        self.f.labels = self.count("the number of labels")
+
+    def h_option(self) -> None:
+        while True:
+            word = self.word("contract, fastmath or check")
+            if word == "contract":
+                self.f.options.contract = True
+            elif word == "fastmath":
+                self.f.options.fastmath = True
+            elif word == "check":
+                self.f.options.check = True
+            else:
+                self.at -= 1
+                raise self.expected("contract, fastmath or check")
+            if not self.take(","):
+                return
+
+    def register_list(self) -> list[int]:
+        self.need("[")
+        out: list[int] = []
+        if self.take("]"):
+            return out
+        while True:
+            out.append(self.register())
+            if self.take("]"):
+                return out
+            if not self.take(","):
+                raise self.expected("`,` or `]`")
+
+    def h_array(self) -> None:
+        column = self.columns[self.at]
+        name = self.name("the array's name")
+        self.need(":")
+        element = self.type()
+        if element.lanes or element.is_mask:
+            self.at -= 1
+            raise self.expected("a scalar type")
+        shape = self.register_list()
+        strides = self.register_list() if self.take("strides") else []
+        self.need("at")
+        base = self.register()
+        made = Array(name, element, base, shape, strides, self.take("written"))
+        if not shape or len(strides) != len(shape) - 1:
+            raise self.error(f"expected one stride fewer than extents, found {len(shape)} extents and {len(strides)} strides", column)
+        self._reference(self.arrays, name, len(self.f.arrays))
+        self.f.arrays.append(made)
+
+    def _reference(self, table: dict[str, int], name: str, number: int) -> None:
+        table[f"#{number}"] = number
+        table[name] = -1 if name in table else number
+
+    def h_var(self) -> None:
+        self.declare(True)
+
+    def h_reg(self) -> None:
+        self.declare()
+
+    def h_callee(self) -> None:
+        name = self.name("the callee's name")
+        params: list[Type] = []
+        self.need("(")
+        if not self.take(")"):
+            while True:
+                params.append(self.type())
+                if self.take(")"):
+                    break
+                if not self.take(","):
+                    raise self.expected("`,` or `)`")
+        result = self.type() if self.take("->") else VOID
+        self._reference(self.callees, name, len(self.f.callees))
+        self.f.callees.append(Callee(name, params, result))
+
+    def h_site(self) -> None:
+        array = self.name("the array's name")
+        self.need("dimension")
+        dimension = self.count("the number of the dimension")
+        self.need("line")
+        line = self.count("the user's line")
+        self.f.sites.append(Site(array, dimension, line, self.string()))
+
+    def h_slot(self) -> None:
+        number = len(self.f.slots)
+        if self.kinds[self.at] != "slot" or int(self.texts[self.at][2:]) != number:
+            raise self.expected(f"@s{number}, the next slot")
+        self.at += 1
+        self.need(":")
+        incoming = self.take("incoming")
+        if not incoming and not self.take("spill"):
+            raise self.expected("`spill` or `incoming`")
+        size = self.count("the slot's size in bytes")
+        self.need("at")
+        self.f.slots.append(Slot(INCOMING if incoming else SPILL, size, self.integer("the slot's offset in bytes")))
+
+    def h_frame(self) -> None:
+        self.f.frame = frame = Frame()
+        self.need("size")
+        frame.size = self.count("bytes of slots")
+        self.need("outgoing")
+        frame.outgoing = self.count("bytes of arguments")
+        self.need("align")
+        frame.align = self.count("an alignment in bytes")
+        frame.calls = self.take("calls")
+        if self.take("saved"):
+            while True:
+                if self.kinds[self.at] != "physical":
+                    raise self.expected("a physical register")
+                frame.saved.append(self.physical_register())
+                if not self.take(","):
+                    return
+
+    # --- instructions -------------------------------------------------------------------------------------
+
+    def instruction(self) -> Instr:
+        """The instruction on the current line."""
+        f = self.f
+        if self.kinds[0] == "word" and self.texts[1] == ":" and _LABEL.fullmatch(self.texts[0]):
+            number = int(self.texts[0][1:])
+            self.at = 2
+            if self.take("align"):
+                f.aligned.add(number)
+            self.done()
+            return Instr(ops.LABEL, VOID, NONE, [], number, self.user_line)
+        dst = NONE
+        place = self.place()
+        if place is not None:
+            dst = place
+            self.need("=")
+        word = self.word("an operation")
+        column = self.columns[self.at - 1]
+        name, *suffixes = word.split(".")
+        op = ops.BY_NAME.get(name)
+        if op is None:
+            raise self.error(f"expected an operation, found `{name}`", column)
+        type_ = source = VOID
+        if len(suffixes) > 2:
+            raise self.error(f"expected at most two types after `{name}`", column)
+        if suffixes:
+            type_ = self._type_named(suffixes[0], column + len(name) + 1, True)
+        if len(suffixes) > 1:
+            source = self._type_named(suffixes[1], column + len(name) + len(suffixes[0]) + 2)
+        if op.types and type_ is VOID:
+            example = (
+                "f32x8"
+                if "vector" in op.types
+                else "i32"
+                if "int" in op.types
+                else "f32"
+                if "float" in op.types
+                else "mask32x8"
+                if "mask" in op.types
+                else "ptr"
+            )
+            raise self.error(f"expected a type after the operation, as in {name}.{example}", column)
+        if "S" in op.operands and source is VOID:
+            raise self.error(f"expected a second type, that of the operand, as in {name}.{type_.name}.i32", column)
+        if not op.types and suffixes and op is not ops.RET and op.operands != ("B",):
+            raise self.error(f"expected `{name}` without a type", column + len(name))
+        if dst != NONE and not op.result:
+            raise self.error(f"expected no result, `{name}` has none", self.columns[0])
+        instr = Instr(op, type_, dst, [], 0, self.user_line, source)
+        values = self._operands(instr)
+        if op is ops.FOR:
+            self._loop(instr)
+        elif self.take("imm"):
+            instr.imm = self.integer("a number")
+        self.done()
+        if not f.physical and dst >= 0:
+            self.define(dst, ops.result_type(op, type_, source), self.columns[0])
+        self._resolve(instr, values)
+        if instr.mem is not None and not instr.mem.size:
+            instr.mem.size = natural_size(instr)
+        return instr
+
+    def _resolve(self, instr: Instr, values: list[int | _Literal]) -> None:
+        """Operands, with literals made constants of the types their places ask for."""
+        args = instr.args
+        literals = False
+        for value in values:
+            if isinstance(value, _Literal):
+                literals = True
+                args.append(0)
+            else:
+                args.append(value)
+        if literals:
+            types = operand_types(self.f, instr)
+            for position, value in enumerate(values):
+                if isinstance(value, _Literal):
+                    args[position] = self.constant(value, types[position])
+
+    def _operands(self, instr: Instr) -> list[int | _Literal]:
+        op = instr.op
+        out: list[int | _Literal] = []
+        if op in _CALL_OPS:
+            instr.imm = self._named(self.callees, "callee")
+            self.need("(")
+            return self.values(")")
+        comma = False
+        if op in _DEPTH_OPS:
+            instr.imm = self.count("how many brackets to leave")
+            comma = True
+        elif op in _COUNT_OPS:
+            instr.imm = self.count("a number")
+            comma = True
+        elif op in _LABEL_OPS or op is ops.LABEL:
+            text = self.texts[self.at]
+            if self.kinds[self.at] != "word" or not _LABEL.fullmatch(text):
+                raise self.expected("a label, such as L3")
+            instr.imm = int(text[1:])
+            self.at += 1
+            comma = True
+        if comma and not self.take(","):
+            return out
+        if self.kinds[self.at] == "end" and not comma:
+            return out
+        while True:
+            kind = self.kinds[self.at]
+            if kind == "mark" and self.texts[self.at] == "[":
+                if instr.mem is not None:
+                    raise self.expected("one address only")
+                if op in _ARRAY_OPS:
+                    raise self.expected("an array's name")
+                roles = op.operands
+                place = roles.index("A") if "A" in roles else len(roles) - 1
+                if place < 0 or roles[place] == "*" or len(out) != place:
+                    raise self.expected("a register or a constant here, not an address")
+                self.at += 1
+                instr.mem = self.address(out)
+            elif op in _ARRAY_OPS and (kind == "word" or self.texts[self.at] == "#") and self.texts[self.at] not in ("true", "false", "inf", "nan"):
+                instr.imm = self._named(self.arrays, "array")
+                self.need("[")
+                return out + self.values("]")
+            elif not out and kind == "word" and not comma and self.texts[self.at] == "imm":
+                return out
+            else:
+                out.append(self.value())
+            if not self.take(","):
+                if op in _ARRAY_OPS:
+                    raise self.expected("`,` and an array element, such as x[%i]")
+                return out
+
+    def _named(self, table: dict[str, int], what: str) -> int:
+        """The number of an array or callee from its name, or from ``#number``."""
+        column = self.columns[self.at]
+        text = f"#{self.count(f'the number of the {what}')}" if self.take("#") else self.word(f"the name of the {what}")
+        number = table.get(text)
+        if number is None:
+            raise self.error(f"expected a declared {what}, found `{text}`", column)
+        if number < 0:
+            raise self.error(f"expected `#` and a number, because several have the name `{text}`", column)
+        return number
+
+    def _loop(self, instr: Instr) -> None:
+        """What the front end said of a ``for``, behind its operands."""
+        f = self.f
+        mask = NONE
+        if self.take("mask"):
+            column = self.columns[self.at]
+            mask = self.register()
+            self.need(":")
+            self.define(mask, self.type(), column)
+        if self.take("unroll"):
+            instr.loop = Loop(mask, self.count("how many steps to unroll"))
+        elif mask != NONE:
+            instr.loop = Loop(mask)
+        while self.take("accumulate"):
+            if instr.loop is None:
+                instr.loop = Loop()
+            variable = self.register()
+            column = self.columns[self.at]
+            op = ops.BY_NAME.get(self.word("an operation"))
+            if op is None:
+                raise self.error("expected an operation", column)
+            identity = self.value()
+            if isinstance(identity, _Literal):
+                identity = self.constant(identity, f.types[variable])
+            instr.loop.accumulators.append((variable, op, identity))
+
+
+_HEADER: Final = {
+    "stage": _Parser.h_stage,
+    "target": _Parser.h_target,
+    "physical": _Parser.h_physical,
+    "file": _Parser.h_file,
+    "labels": _Parser.h_labels,
+    "option": _Parser.h_option,
+    "array": _Parser.h_array,
+    "var": _Parser.h_var,
+    "reg": _Parser.h_reg,
+    "callee": _Parser.h_callee,
+    "site": _Parser.h_site,
+    "slot": _Parser.h_slot,
+    "frame": _Parser.h_frame,
+}
+
+
+def parse_all(text: str, file: str = "<ir>", target: Any = None) -> list[Function]:
+    """All functions of a text, in order. Raises ``ParseError``."""
+    parser = _Parser(text, file, target)
+    out = []
+    while parser.next_line():
+        if parser.kinds[0] != "word" or parser.texts[0] != "function":
+            raise parser.expected("`function`")
+        out.append(parser.function())
+    return out
+
+
+def parse(text: str, file: str = "<ir>", target: Any = None) -> Function:
+    """The function that ``text`` describes.
+
+    Args:
+        text: as ``print_function`` prints it, or written by hand.
+        file: for error messages.
+        target: knows the names of physical registers, for functions after allocation.
+
+    Raises ``ParseError``, with line and column, for any text that is not one function.
+    """
+    parser = _Parser(text, file, target)
+    if not parser.next_line():
+        raise parser.expected("`function`")
+    made = parser.function()
+    if parser.next_line():
+        raise parser.expected("the end of the text")
+    return made

@@ -1,0 +1,510 @@
+"""The rules of the representation, checked in one walk over the list.
+
+What is checked: brackets; operand counts and types against the rows; constants' types; that a register which is no
+variable is defined once, and before its uses on every path; that a variable is written on some path before it is read;
+numbers of arrays, callees, sites, labels and slots; branch depths; results; that every path of a function with a
+result returns; and after allocation, that registers exist and are of the right class, and that callee-saved ones are
+saved before they are written.
+"""
+
+from __future__ import annotations
+
+from typing import Any, Final
+
+from loopwright.errors import VerifyError
+from loopwright.ir import ops
+from loopwright.ir.brackets import BLOCK, DO, ELIF, ELSE, FOR, IF, KIND, LOOP, PLAIN, THEN, WHILE, BracketError, match
+from loopwright.ir.function import NONE, SLOT, Function, Instr
+from loopwright.ir.roles import operand_types
+from loopwright.types import BOOL, I64, KIND_BOOL, KIND_MASK, KIND_PTR, PTR, VOID, Type
+
+__all__ = ["verify"]
+
+_ARRAY_OPS: Final = frozenset((ops.LOAD, ops.STORE, ops.MASKED_LOAD, ops.MASKED_STORE))
+_CALL_OPS: Final = frozenset((ops.CALL, ops.CALL_VOID))
+_DEPTH_OPS: Final = frozenset((ops.BR, ops.BR_IF, *ops.BR_CMP.values()))
+_JUMP_OPS: Final = frozenset((ops.JUMP, ops.JUMP_IF, ops.JUMP_UNLESS, *ops.JUMP_CMP.values()))
+_SHAPES: Final = frozenset(("scalar", "vector"))
+
+#: Nothing recorded yet, for the least number of registers defined where a bracket is left.
+_NOWHERE: Final = 1 << 60
+
+
+class _Bracket:
+    """An open bracket.
+
+    Attributes:
+        kind: of the marker that began it.
+        entry: how many registers are defined where its next section begins (a condition that fails goes there).
+        exit: the least number of registers defined on any path that leaves it so far, counting later removals.
+        start: how many were defined where it began.
+        only: those defined since on the only path that leaves it so far; None with several.
+        live: some path reaches the next section.
+        implicit: leaving without entering any section is possible (an ``if`` without ``else``).
+    """
+
+    __slots__ = ("entry", "exit", "implicit", "kind", "live", "only", "start")
+
+    def __init__(self, kind: int, entry: int, live: bool) -> None:
+        self.kind = kind
+        self.live = live
+        self.start = entry
+        self.only: list[int] | None = None
+        self.entry = entry
+        self.exit = _NOWHERE
+        self.implicit = kind == IF
+
+
+class _Verifier:
+    """One walk. ``trail`` lists the registers defined on every path to the current point, in order."""
+
+    def __init__(self, f: Function, target: Any) -> None:
+        self.f = f
+        self.target = target
+        self.physical = f.physical
+        self.count = len(f.types)
+        self.trail: list[int] = []
+        self.defined = bytearray(len(f.types))
+        self.once = bytearray(len(f.types))
+        self.first_write: list[int] = []
+        self.open: list[_Bracket] = []
+        self.reachable = True
+        self.index = -1
+
+    def error(self, problem: str, index: int = -1) -> VerifyError:
+        """The error for the instruction at ``index`` (the current one by default)."""
+        from loopwright.ir.text import instruction_text
+
+        f = self.f
+        if index < 0:
+            index = self.index
+        if not 0 <= index < len(f.code):
+            return VerifyError(f"{f.name}: {problem}", f.file)
+        instr = f.code[index]
+        return VerifyError(f"{f.name}: instruction {index} `{instruction_text(f, instr, self.target)}`: {problem}", f.file, instr.line)
+
+    def shown(self, operand: int) -> str:
+        from loopwright.ir.text import Printer
+
+        return Printer(self.f, self.target).operand(operand)
+
+    # --- definitions --------------------------------------------------------------------------------------
+
+    def define(self, r: int) -> None:
+        f = self.f
+        if f.variable[r]:
+            return
+        if self.once[r]:
+            raise self.error(f"{self.shown(r)} is defined a second time and is not a variable")
+        self.once[r] = 1
+        self.defined[r] = 1
+        self.trail.append(r)
+
+    def truncate(self, length: int) -> None:
+        """Forget definitions from ``length`` on: not every path to here passes them."""
+        trail = self.trail
+        if len(trail) > length:
+            defined = self.defined
+            for r in trail[length:]:
+                defined[r] = 0
+            del trail[length:]
+        for bracket in self.open:
+            if length < bracket.exit < _NOWHERE:
+                bracket.exit = length
+
+    def leave(self, bracket: _Bracket) -> None:
+        """A path from here goes to the end of ``bracket``."""
+        if self.reachable:
+            bracket.only = self.trail[bracket.start :] if bracket.exit == _NOWHERE else None
+            if len(self.trail) < bracket.exit:
+                bracket.exit = len(self.trail)
+
+    def branch(self, depth: int) -> None:
+        if not 0 <= depth < len(self.open):
+            raise self.error(f"branch depth {depth} with {len(self.open)} brackets open")
+        bracket = self.open[-1 - depth]
+        if bracket.kind in (BLOCK, IF):
+            self.leave(bracket)
+
+    def marker(self, instr: Instr, kind: int) -> None:
+        """What a bracket marker does to the paths and the registers defined on them."""
+        opened = self.open
+        trail = self.trail
+        if kind == FOR:
+            bracket = _Bracket(FOR, len(trail), self.reachable)
+            opened.append(bracket)
+            self.define_result(instr, I64)
+            if instr.loop is not None and instr.loop.mask != NONE and not self.physical:
+                self.define(instr.loop.mask)
+        elif kind < ELIF:
+            opened.append(_Bracket(kind, len(trail), self.reachable))
+        elif kind in (ELIF, ELSE):
+            bracket = opened[-1]
+            self.leave(bracket)
+            self.truncate(bracket.entry)
+            self.reachable = bracket.live
+            bracket.implicit = kind == ELIF
+        elif kind in (THEN, DO):
+            opened[-1].entry = len(trail)
+            opened[-1].live = self.reachable
+            if kind == DO and instr.args[0] < 0 and self.f.const_values[~instr.args[0]]:
+                # `while true`: the only way on is out of an enclosing bracket.
+                opened[-1].live = False
+        else:
+            bracket = opened[-1]
+            kind = bracket.kind
+            if kind == LOOP:
+                opened.pop()
+            elif kind in (FOR, WHILE):
+                self.truncate(bracket.entry)
+                opened.pop()
+                self.reachable = bracket.live
+            else:
+                if kind == IF and bracket.implicit:
+                    self.leave(bracket)
+                    self.truncate(bracket.entry)
+                    self.reachable = bracket.live
+                if bracket.exit < _NOWHERE:
+                    opened.pop()
+                    if not self.reachable and bracket.only is not None:
+                        # One path leads on, and it is not the text's last: back to what that one had defined.
+                        self.truncate(bracket.start)
+                        for r in bracket.only:
+                            self.defined[r] = 1
+                        trail += bracket.only
+                    else:
+                        self.truncate(bracket.exit)
+                    opened.append(bracket)
+                    self.reachable = True
+                opened.pop()
+
+    # --- one instruction ----------------------------------------------------------------------------------
+
+    def check_type(self, instr: Instr) -> None:
+        """The instruction's type against the row's."""
+        op = instr.op
+        type_ = instr.type
+        words = op.types
+        if not words:
+            # Conditions may say that they test a bool, and a return what it returns.
+            if type_ is not VOID and not (type_ is BOOL and op.operands == ("B",)) and not (type_ is self.f.result and op is ops.RET):
+                raise self.error(f"`{op.name}` takes no type")
+            return
+        kind = type_.kind
+        word = (
+            "mask"
+            if kind == KIND_MASK
+            else "ptr"
+            if kind == KIND_PTR
+            else "float"
+            if type_.is_float
+            else "bool"
+            if kind == KIND_BOOL
+            else "int"
+            if type_.is_integer
+            else "void"
+        )
+        shape = "vector" if type_.lanes else "scalar"
+        if word not in words or (not _SHAPES.isdisjoint(words) and shape not in words):
+            raise self.error(f"`{op.name}` does not take {type_.name}: it takes {' '.join(sorted(words))}")
+        if "S" in op.operands:
+            source = instr.source
+            if op is ops.BITCAST:
+                if source.size != type_.size or not source.size:
+                    raise self.error(f"{source.name} and {type_.name} differ in width")
+            elif source.lanes != type_.lanes or source.is_mask != type_.is_mask or source is VOID:
+                raise self.error(f"{source.name} and {type_.name} differ in their lanes")
+
+    def check_operands(self, instr: Instr, wanted: list[Type]) -> None:
+        args = instr.args
+        given = len(args)
+        f = self.f
+        if given < len(wanted):
+            raise self.error(f"{given} operands, needs {len(wanted)}")
+        mem = instr.mem
+        op = instr.op
+        if mem is not None:
+            if not op.operands or "*" in op.operands or "*L" in op.operands:
+                raise self.error(f"`{op.name}` has no operand in memory")
+            if mem.indexed and mem.scale < 1:
+                raise self.error(f"scale {mem.scale}")
+            if mem.broadcast and not instr.type.lanes:
+                raise self.error("a broadcast needs a vector")
+        elif "A" in op.operands:
+            raise self.error("no address")
+        physical = self.physical
+        for position in range(given):
+            x = args[position]
+            want = wanted[position]
+            if x < 0:
+                number = ~x
+                if number >= len(f.const_types):
+                    raise self.error(f"there is no constant number {number}")
+                if want is VOID:
+                    if op not in _CALL_OPS:
+                        raise self.error(f"operand {position} is one too many")
+                elif f.const_types[number] is not want:
+                    raise self.error(f"the constant {self.shown(x)} stands where {want.name} is needed")
+            elif physical:
+                if want is not VOID:
+                    self.check_physical(x, want)
+                elif op not in _CALL_OPS and (x >= SLOT or op.effect == ops.CONTROL):
+                    raise self.error(f"operand {position} is one too many")
+            else:
+                if x >= self.count:
+                    raise self.error(f"there is no register {self.shown(x)}")
+                if want is VOID:
+                    if op not in _CALL_OPS:
+                        raise self.error(f"{given} operands, takes {position}")
+                elif f.types[x] is not want:
+                    raise self.error(f"{self.shown(x)} is {f.types[x].name}, needs {want.name}")
+                if not self.defined[x]:
+                    self.check_defined(x)
+
+    def check_defined(self, x: int) -> None:
+        """A register that is not defined on every path to here."""
+        f = self.f
+        if not f.variable[x]:
+            if self.once[x]:
+                raise self.error(f"{self.shown(x)} is used where a path has not defined it")
+            for position in range(self.index, len(f.code)):
+                if f.code[position].dst == x:
+                    raise self.error(f"{self.shown(x)} is used before it is defined, by instruction {position}")
+            raise self.error(f"{self.shown(x)} is never defined")
+        first = self.first_write[x]
+        if first < self.index:
+            return
+        # A later write reaches this read only around a loop that holds both.
+        loop_end = self.loop_ends[self.index]
+        if first >= loop_end:
+            raise self.error(f"the variable {self.shown(x)} is read before anything is written to it")
+
+    def check_physical(self, x: int, want: Type) -> None:
+        f = self.f
+        target = self.target
+        if x >= SLOT:
+            number = x - SLOT
+            if number >= len(f.slots):
+                raise self.error(f"there is no slot {self.shown(x)}")
+            if target is not None and f.slots[number].size < target.spill_size(want):
+                raise self.error(f"{self.shown(x)} has {f.slots[number].size} bytes, {want.name} needs {target.spill_size(want)}")
+        elif target is not None:
+            if x >= len(target.registers):
+                raise self.error(f"{target.name} has no register {x}")
+            if target.registers[x].cls != target.class_of(want):
+                raise self.error(f"{self.shown(x)} cannot hold {want.name}")
+
+    def define_result(self, instr: Instr, type_: Type) -> None:
+        dst = instr.dst
+        if dst == NONE:
+            return
+        if self.physical:
+            if dst < 0:
+                raise self.error("a constant as the result")
+            self.check_physical(dst, type_)
+            self.check_saved(dst)
+            return
+        if not 0 <= dst < self.count:
+            raise self.error(f"there is no register {self.shown(dst)}")
+        if self.f.types[dst] is not type_:
+            raise self.error(f"{self.shown(dst)} is {self.f.types[dst].name}, the result is {type_.name}")
+        self.define(dst)
+
+    def check_saved(self, dst: int) -> None:
+        frame = self.f.frame
+        if frame is None or self.target is None or dst >= SLOT:
+            return
+        if self.target.convention.callee_saved >> dst & 1 and dst not in frame.saved:
+            raise self.error(f"{self.shown(dst)} belongs to the caller, and the frame does not save it")
+
+    def check_numbers(self, instr: Instr) -> None:
+        """The ``imm`` of operations that number something."""
+        op = instr.op
+        f = self.f
+        imm = instr.imm
+        if op in _ARRAY_OPS:
+            if not 0 <= imm < len(f.arrays):
+                raise self.error(f"there is no array number {imm}")
+            array = f.arrays[imm]
+            if instr.type.element is not array.element:
+                raise self.error(f"array {array.name} has elements of {array.element.name}")
+            before = len(op.operands) - 1
+            if len(instr.args) - before != len(array.shape):
+                raise self.error(f"array {array.name} has {len(array.shape)} dimensions, {len(instr.args) - before} indices are given")
+            if op.effect == ops.WRITES and not array.written:
+                raise self.error(f"array {array.name} is not marked as written")
+        elif op in _CALL_OPS:
+            if not 0 <= imm < len(f.callees):
+                raise self.error(f"there is no callee number {imm}")
+            callee = f.callees[imm]
+            if len(instr.args) > len(callee.params):
+                raise self.error(f"{callee.name} takes {len(callee.params)} arguments, {len(instr.args)} are given")
+            if op is ops.CALL and instr.type is not callee.result:
+                raise self.error(f"{callee.name} returns {callee.result.name}")
+            if len(instr.args) < len(callee.params):
+                self.check_stack_arguments(instr)
+        elif op is ops.FAIL:
+            if not 0 <= imm < len(f.sites):
+                raise self.error(f"there is no site number {imm}")
+            if not instr.args:
+                raise self.error("nowhere to record the failure")
+        elif (op in _JUMP_OPS or op is ops.LABEL) and not 0 <= imm < f.labels:
+            raise self.error(f"there is no label L{imm}: the function has {f.labels}")
+
+    def check_stack_arguments(self, instr: Instr) -> None:
+        """A call with fewer operands than parameters: the others were put on the stack by ``store_arg``."""
+        f = self.f
+        stored = 0
+        position = self.index - 1
+        while position >= 0 and f.code[position].op not in _CALL_OPS:
+            stored += f.code[position].op is ops.STORE_ARG
+            position -= 1
+        missing = len(f.callees[instr.imm].params) - len(instr.args)
+        if stored < missing:
+            raise self.error(f"{f.callees[instr.imm].name} takes {missing + len(instr.args)} arguments, {len(instr.args)} are given and {stored} on the stack")
+
+    def check_loop(self, instr: Instr) -> None:
+        f = self.f
+        if len(instr.args) != 3:
+            raise self.error(f"{len(instr.args)} operands, needs 3")
+        step = instr.args[2]
+        if step >= 0:
+            raise self.error("the step must be a constant")
+        if f.const_values[~step] == 0:
+            raise self.error("the step must not be 0")
+        loop = instr.loop
+        if loop is None or self.physical:
+            return
+        if loop.mask != NONE and (not 0 <= loop.mask < self.count or not f.types[loop.mask].is_mask):
+            raise self.error("the loop's mask is not a mask")
+        for variable, _, identity in loop.accumulators:
+            if not 0 <= variable < self.count or not f.variable[variable]:
+                raise self.error(f"the accumulator {self.shown(variable)} is not a variable")
+            if identity >= self.count or f.type_of(identity) is not f.types[variable]:
+                raise self.error(f"the identity of {self.shown(variable)} is not {f.types[variable].name}")
+
+    # --- the whole ----------------------------------------------------------------------------------------
+
+    def header(self) -> None:
+        f = self.f
+        for r in f.params:
+            if not 0 <= r < self.count:
+                raise self.error(f"there is no register %{r}, a parameter")
+            if self.once[r]:
+                raise self.error(f"the parameter {self.shown(r)} appears twice")
+            if f.types[r].lanes or f.types[r] is VOID:
+                raise self.error(f"a parameter of type {f.types[r].name}")
+            self.once[r] = 1
+            self.defined[r] = 1
+        for array in f.arrays:
+            if len(array.shape) < 1 or len(array.strides) != len(array.shape) - 1:
+                raise self.error(f"array {array.name} has {len(array.shape)} extents and {len(array.strides)} strides")
+            for r in (array.base, *array.shape, *array.strides):
+                if not 0 <= r < self.count or not self.once[r]:
+                    raise self.error(f"array {array.name}: %{r} is not a parameter")
+                if f.types[r] is not (PTR if r == array.base else I64):
+                    raise self.error(f"array {array.name}: %{r} is {f.types[r].name}")
+        if f.result.lanes or f.result.is_mask:
+            raise self.error(f"a result of type {f.result.name}: only scalars can be returned")
+
+    def prepare(self, partner: list[int]) -> None:
+        """First write of each variable, and for each instruction where the outermost loop around it ends."""
+        f = self.f
+        variable = f.variable
+        code = f.code
+        self.first_write = first = [_NOWHERE] * self.count
+        for r in f.params:
+            first[r] = -1
+        self.loop_ends = ends = [0] * len(code)
+        end = 0
+        for index, instr in enumerate(code):
+            if index >= end:
+                end = 0
+                kind = KIND[instr.op.code] if instr.op.opens else PLAIN
+                if kind in (LOOP, FOR, WHILE):
+                    end = partner[index]
+                    while partner[end] > end:
+                        end = partner[end]
+            ends[index] = end
+            r = instr.dst
+            if 0 <= r < self.count and variable[r] and first[r] == _NOWHERE:
+                first[r] = index
+            if instr.loop is not None and 0 <= instr.loop.mask < self.count and first[instr.loop.mask] == _NOWHERE:
+                first[instr.loop.mask] = index
+
+    def labels(self) -> None:
+        f = self.f
+        seen: set[int] = set()
+        for index, instr in enumerate(f.code):
+            if instr.op is ops.LABEL:
+                if instr.imm in seen:
+                    raise self.error(f"L{instr.imm} appears a second time", index)
+                seen.add(instr.imm)
+        for index, instr in enumerate(f.code):
+            if instr.op in _JUMP_OPS and instr.imm not in seen:
+                raise self.error(f"L{instr.imm} is nowhere", index)
+
+    def run(self) -> None:
+        f = self.f
+        self.header()
+        code = f.code
+        try:
+            partner = match(code)
+        except BracketError as error:
+            raise self.error(error.message, error.index) from None
+        if not self.physical:
+            self.prepare(partner)
+        labelled = f.labels > 0
+        if labelled or any(instr.op is ops.LABEL or instr.op in _JUMP_OPS for instr in code):
+            labelled = True
+            self.labels()
+        for index, instr in enumerate(code):
+            self.index = index
+            op = instr.op
+            self.check_type(instr)
+            if op.effect == ops.PURE:
+                wanted = operand_types(f, instr)
+                self.check_operands(instr, wanted)
+                if instr.dst == NONE:
+                    raise self.error("the result goes nowhere")
+                self.define_result(instr, ops.result_type(op, instr.type, instr.source))
+                continue
+            self.check_numbers(instr)
+            if op is ops.FOR:
+                self.check_loop(instr)
+            if op is ops.RET and len(instr.args) != (f.result is not VOID):
+                raise self.error("returns a value, the function has no result" if instr.args else f"returns nothing, the function's result is {f.result.name}")
+            self.check_operands(instr, operand_types(f, instr))
+            if op is ops.SWAP and self.physical:
+                for x in instr.args[:2]:
+                    self.check_saved(x)
+            kind = KIND[op.code] if op.opens or op.closes else PLAIN
+            if kind != PLAIN:
+                if not labelled:
+                    self.marker(instr, kind)
+                continue
+            if instr.dst != NONE:
+                if not op.result:
+                    raise self.error(f"`{op.name}` has no result")
+                self.define_result(instr, ops.result_type(op, instr.type, instr.source))
+            if op in _DEPTH_OPS and not labelled:
+                self.branch(instr.imm)
+            if op is ops.RET or op is ops.FAIL or op is ops.BR or op is ops.JUMP:
+                self.reachable = False
+            elif op is ops.LABEL:
+                self.reachable = True
+        if self.reachable and f.result is not VOID:
+            self.index = -1
+            raise self.error("a path ends without a return")
+
+
+def verify(f: Function, target: Any = None) -> None:
+    """Check that ``f`` follows the rules of the representation.
+
+    Args:
+        f: the function, at any stage.
+        target: knows the physical registers and their classes, for functions after allocation.
+
+    Raises ``VerifyError`` naming the instruction by its index and text, with the user's line.
+    """
+    _Verifier(f, target).run()

@@ -1,0 +1,167 @@
+"""Copying ranges of instructions: what unrolling, and every other rewriting of loops, is made of."""
+
+from __future__ import annotations
+
+from typing import Final
+
+from loopwright.ir import ops
+from loopwright.ir.function import NONE, Function, Instr, Loop
+
+__all__ = ["clone", "crossing_branches", "has_loops", "local_variables"]
+
+_LOOPS: Final = frozenset((ops.FOR.code, ops.LOOP.code, ops.WHILE.code))
+
+# What becomes of an operation whose mask is known to be all true.
+_OTHER: Final = 0
+_LOAD: Final = 1
+_STORE: Final = 2
+_SELECT: Final = 3
+_AND: Final = 4
+_OR: Final = 5
+_ANDNOT: Final = 6
+_SAME: Final = 7
+_MASKED: Final[list[int]] = [_OTHER] * len(ops.OPS)
+for _op, _kind in ((ops.MASKED_LOAD, _LOAD), (ops.MASKED_LOAD_AT, _LOAD), (ops.MASKED_STORE, _STORE), (ops.MASKED_STORE_AT, _STORE), (ops.SELECT, _SELECT), (ops.AND, _AND), (ops.OR, _OR), (ops.ANDNOT, _ANDNOT), (ops.COPY, _SAME), (ops.MASK_CONVERT, _SAME)):
+    _MASKED[_op.code] = _kind
+_UNMASKED: Final = {ops.MASKED_LOAD: ops.LOAD, ops.MASKED_LOAD_AT: ops.LOAD_AT, ops.MASKED_STORE: ops.STORE, ops.MASKED_STORE_AT: ops.STORE_AT}
+
+
+def clone(f: Function, body: list[Instr], rename: dict[int, int], out: list[Instr]) -> None:
+    """Append a copy of ``body`` to ``out``, operands replaced as ``rename`` says.
+
+    A register that ``body`` defines gets a fresh one of the same type and name (entered in ``rename``, which the
+    caller reads afterwards) unless ``rename`` has it or it is a variable: variables are shared by all copies
+    except where ``rename`` says otherwise. Operands may be renamed to constants; operations under a mask renamed
+    to the constant "all true" lose it.
+    """
+    variable = f.variable
+    types = f.types
+    names = f.names
+    values = f.const_values
+    get = rename.get
+    masked = _MASKED
+    for instr in body:
+        op = instr.op
+        type_ = instr.type
+        args = [get(a, a) for a in instr.args]
+        dst = instr.dst
+        kind = masked[op.code]
+        if kind != _OTHER:
+            # Only masks and bools have the constant True.
+            first = args[0]
+            true = first < 0 and values[~first] is True
+            if true:
+                if kind in (_LOAD, _STORE):
+                    op = _UNMASKED[op]
+                    del args[0]
+                else:
+                    if kind in (_SELECT, _AND):
+                        same = args[1]
+                    elif kind == _OR:
+                        same = first
+                    elif kind == _SAME:
+                        same = first if op is ops.COPY else f.const(type_, True)
+                    else:
+                        same = f.const(type_, False)
+                    if not variable[dst] and (same < 0 or not variable[same]):
+                        rename[dst] = same
+                        continue
+                    op = ops.COPY
+                    args = [same]
+            elif kind in (_AND, _ANDNOT, _OR) and args[1] < 0 and values[~args[1]] is True:
+                if kind == _ANDNOT:
+                    op = ops.NOT
+                    del args[1]
+                else:
+                    same = first if kind == _AND else args[1]
+                    if not variable[dst] and (same < 0 or not variable[same]):
+                        rename[dst] = same
+                        continue
+                    op = ops.COPY
+                    args = [same]
+        if dst >= 0:
+            new = get(dst, -1)
+            if new >= 0:
+                dst = new
+            elif not variable[dst]:
+                new = len(types)
+                types.append(types[dst])
+                names.append(names[dst])
+                variable.append(False)
+                rename[dst] = new
+                dst = new
+        loop = instr.loop
+        if loop is not None:
+            if loop.mask != NONE and loop.mask not in rename:
+                rename[loop.mask] = f.register(types[loop.mask], names[loop.mask])
+            loop = Loop(get(loop.mask, loop.mask), loop.unroll, [(get(v, v), o, c) for v, o, c in loop.accumulators])
+        out.append(Instr(op, type_, dst, args, instr.imm, instr.line, instr.source, instr.mem, loop))
+
+
+def has_loops(body: list[Instr]) -> bool:
+    """Whether there is a loop in ``body``."""
+    return any(instr.op.code in _LOOPS for instr in body)
+
+
+def crossing_branches(body: list[Instr]) -> bool:
+    """Whether a branch in ``body`` goes to the bracket that ``body`` is in, or to one outside of that."""
+    depth = 0
+    for instr in body:
+        op = instr.op
+        if op.opens:
+            if not op.closes:
+                depth += 1
+        elif op.closes:
+            depth -= 1
+        elif (op is ops.BR or op is ops.BR_IF) and instr.imm >= depth:
+            return True
+    return False
+
+
+def local_variables(f: Function, body: list[Instr], references: dict[int, int]) -> list[int]:
+    """The variables whose values do not outlive one run of ``body``: written before they are read on every path, and not used elsewhere.
+
+    ``references`` counts how often the whole function names each variable.
+    """
+    variable = f.variable
+    inside: dict[int, int] = {}
+    carried: set[int] = set()
+    written: set[int] = set()
+    # Per open bracket: what was written when it began, and at the end of each of its finished branches.
+    entry: list[set[int]] = []
+    meet: list[set[int] | None] = []
+    opener: list[ops.Op] = []
+    for instr in body:
+        for a in instr.args:
+            if a >= 0 and variable[a]:
+                inside[a] = inside.get(a, 0) + 1
+                if a not in written:
+                    carried.add(a)
+        op = instr.op
+        if op.closes:
+            if op is ops.END:
+                first = opener.pop()
+                before = entry.pop()
+                met = meet.pop()
+                # Only an if … else is sure to run one of its branches to the end; a block may be left early.
+                written = written & met if met is not None and first is ops.ELSE else set(before)
+            else:
+                met = meet[-1]
+                if op is ops.ELSE or op is ops.ELIF:
+                    meet[-1] = set(written) if met is None else met & written
+                    written = set(entry[-1])
+                opener[-1] = op
+        elif op.opens:
+            entry.append(set(written))
+            meet.append(None)
+            opener.append(op)
+        elif op is ops.BR or op is ops.BR_IF:
+            # A branch that leaves an if … else early: treat that bracket as one that may write nothing.
+            k = instr.imm
+            if k < len(meet):
+                meet[-1 - k] = set(entry[-1 - k])
+        d = instr.dst
+        if d >= 0 and variable[d]:
+            inside[d] = inside.get(d, 0) + 1
+            written.add(d)
+    return [v for v, count in inside.items() if v not in carried and references.get(v, 0) == count]

@@ -1,0 +1,552 @@
+"""What the simplify pass knows of the operations: folding of constants, and identities.
+
+A rule looks at one instruction and the values of its operands and either names the value that the instruction
+has (an operand number), or changes operation and operands in place and answers ``KEEP``. Every identity holds bit for bit
+(up to the sign and payload of NaNs) unless it asks for ``fastmath``.
+"""
+
+from __future__ import annotations
+
+import math
+from collections.abc import Callable
+from typing import Final
+
+import numpy as np
+
+from loopwright.ir import ops
+from loopwright.ir.function import Function, Instr
+from loopwright.ir.ops import Op
+from loopwright.types import BOOL, Type
+
+#: The answer of a rule that has found no value.
+KEEP: Final = 1 << 40
+
+
+class Values:
+    """What is known of the values a rule sees.
+
+    A value is an operand number: that of a constant, or of a register written once. A number from ``opaque`` on is
+    what a variable held at some point; ``homes`` says which.
+
+    Attributes:
+        made_by: per register, the instruction that defines it, or None; ``made_from`` the values of its operands.
+        level: per value, how many loops it is inside of (in the low bits).
+        count: per register, how often it is used.
+        current: per register, its value now.
+    """
+
+    __slots__ = ("contract", "count", "current", "f", "fastmath", "homes", "level", "made_by", "made_from", "opaque")
+
+    def __init__(self, f: Function) -> None:
+        count = len(f.types)
+        self.f = f
+        self.contract = f.options.contract
+        self.fastmath = f.options.fastmath
+        self.opaque = count
+        self.homes: list[int] = []
+        self.current = list(range(count))
+        self.level = [0] * count
+        self.count = [0] * count
+        self.made_by: list[Instr | None] = [None] * count
+        self.made_from: list[list[int]] = [[]] * count
+
+    def available(self, values: list[int]) -> bool:
+        """Whether operands of an earlier instruction can still be read: a variable may have been written since."""
+        opaque = self.opaque
+        return all(value < opaque or self.current[self.homes[value - opaque]] == value for value in values)
+
+    def origin(self, value: int) -> Instr | None:
+        """The instruction that made a value, if that is known."""
+        return self.made_by[value] if 0 <= value < self.opaque else None
+
+
+Rule = Callable[[Values, Instr, list[int]], int]
+
+_LEVEL: Final = (1 << 20) - 1
+
+
+# --- constants -----------------------------------------------------------------------------------------------
+
+
+def _fold(v: Values, instr: Instr, args: list[int]) -> int:
+    """Fold an operation on constants alone, through its row's meaning; a uniform vector is folded as its one element."""
+    f = v.f
+    op = instr.op
+    element = instr.type.element
+    if not element.dtype or op.meaning is None:
+        return KEEP
+    operands: list[object] = []
+    for a in args:
+        type_ = f.const_types[~a].element
+        if not type_.dtype:
+            return KEEP
+        operands.append(np.dtype(type_.dtype).type(f.const_values[~a]))
+    try:
+        value = op.meaning(element, instr.source.element, *operands)
+    except ZeroDivisionError:
+        return KEEP
+    return f.const(ops.result_type(op, instr.type, instr.source), value.item() if hasattr(value, "item") else value)
+
+
+def _elementwise(v: Values, instr: Instr, args: list[int]) -> int:
+    for a in args:
+        if a >= 0:
+            return KEEP
+    return _fold(v, instr, args)
+
+
+# --- arithmetic ----------------------------------------------------------------------------------------------
+
+
+def _add(v: Values, instr: Instr, args: list[int]) -> int:
+    a, b = args
+    f = v.f
+    type_ = instr.type
+    if a < 0:
+        if b < 0:
+            x = f.const_values[~a]
+            y = f.const_values[~b]
+            return f.const(type_, x + y) if type_.bits != 16 or not type_.is_float else _fold(v, instr, args)
+        args[0], args[1] = a, b = b, a
+    if b < 0:
+        y = f.const_values[~b]
+        if type_.is_float:
+            if y == 0 and (v.fastmath or math.copysign(1.0, y) < 0):
+                return a
+        else:
+            if y == 0:
+                return a
+            inner = v.origin(a)
+            if inner is not None and inner.op is ops.ADD and inner.type is type_:
+                x, z = v.made_from[a]
+                if z < 0 and v.available([x]):
+                    args[0] = x
+                    args[1] = f.const(f.const_types[~b], int(f.const_values[~z]) + int(y))
+                    if f.const_values[~args[1]] == 0:
+                        return x
+    if v.contract and type_.is_float and a != b and not _contract(v, instr, args, b, a, ops.FMA):
+        _contract(v, instr, args, a, b, ops.FMA)
+    return KEEP
+
+
+def _contract(v: Values, instr: Instr, args: list[int], product: int, addend: int, op: Op) -> bool:
+    """Make one operation of an addition and the multiplication that feeds it alone; not when that is outside of a loop that this is in."""
+    inner = v.origin(product)
+    if inner is None or inner.op is not ops.MUL or inner.type is not instr.type or v.count[product] > 1:
+        return False
+    level = v.level
+    if addend >= 0 and level[addend] & _LEVEL > level[product] & _LEVEL:
+        return False
+    factors = v.made_from[product]
+    if not v.available(factors):
+        return False
+    instr.op = op
+    args[:] = (factors[0], factors[1], addend)
+    return True
+
+
+def _sub(v: Values, instr: Instr, args: list[int]) -> int:
+    a, b = args
+    f = v.f
+    type_ = instr.type
+    if b < 0:
+        y = f.const_values[~b]
+        if a < 0:
+            return f.const(type_, f.const_values[~a] - y) if type_.bits != 16 or not type_.is_float else _fold(v, instr, args)
+        if not type_.is_float:
+            instr.op = ops.ADD
+            args[1] = f.const(f.const_types[~b], -int(y))
+            return _add(v, instr, args)
+        if y == 0 and (v.fastmath or math.copysign(1.0, y) > 0):
+            return a
+    elif type_.is_float:
+        # -0.0 - x is -x also for zeros; 0.0 - x is not.
+        if a < 0 and f.const_values[~a] == 0 and (v.fastmath or math.copysign(1.0, f.const_values[~a]) < 0):
+            instr.op = ops.NEG
+            args[:] = [b]
+            return KEEP
+    elif a == b:
+        return f.const(type_, 0)
+    elif a < 0 and f.const_values[~a] == 0:
+        instr.op = ops.NEG
+        args[:] = [b]
+        return KEEP
+    if v.contract and type_.is_float and a != b and not _contract(v, instr, args, b, a, ops.FNMA):
+        _contract(v, instr, args, a, b, ops.FMS)
+    return KEEP
+
+
+def _mul(v: Values, instr: Instr, args: list[int]) -> int:
+    a, b = args
+    if a < 0:
+        if b < 0:
+            return _fold(v, instr, args)
+        args[0], args[1] = a, b = b, a
+    if b >= 0:
+        return KEEP
+    f = v.f
+    y = f.const_values[~b]
+    type_ = instr.type
+    if y == 1:
+        return a
+    if y == -1:
+        instr.op = ops.NEG
+        args[:] = [a]
+    elif not type_.is_float:
+        if y == 0:
+            return b
+        whole = int(y)
+        if whole > 0 and whole & (whole - 1) == 0 and type_.bits >= 32:
+            instr.op = ops.SHL
+            args[1] = f.const(f.const_types[~b], whole.bit_length() - 1)
+    return KEEP
+
+
+def _div(v: Values, instr: Instr, args: list[int]) -> int:
+    a, b = args
+    if b >= 0:
+        return KEEP
+    if a < 0:
+        return _fold(v, instr, args)
+    f = v.f
+    type_ = instr.type
+    y = float(f.const_values[~b])
+    if y == 1.0:
+        return a
+    if y != 0 and math.isfinite(y) and abs(math.frexp(y)[0]) == 0.5:
+        # By a power of two: multiplying by the reciprocal rounds the same value, as long as that is a normal number.
+        least = -126 if type_.bits == 32 else -1022
+        if type_.bits in (32, 64) and least <= math.frexp(1.0 / y)[1] - 1 <= -least:
+            instr.op = ops.MUL
+            args[1] = f.const(type_, 1.0 / y)
+    return KEEP
+
+
+def _divide_whole(v: Values, instr: Instr, args: list[int]) -> int:
+    """Integer division and remainder, both kinds; and the floor division of floats."""
+    a, b = args
+    if b >= 0:
+        return KEEP
+    if a < 0:
+        return _fold(v, instr, args)
+    type_ = instr.type
+    if type_.is_float:
+        return KEEP
+    f = v.f
+    y = int(f.const_values[~b])
+    op = instr.op
+    quotient = op is ops.DIV_FLOOR or op is ops.DIV_TRUNC
+    if y == 1:
+        return a if quotient else f.const(type_, 0)
+    if y > 1 and y & (y - 1) == 0 and type_.bits >= 32 and (not type_.signed or op is ops.DIV_FLOOR or op is ops.REM_FLOOR):
+        # The arithmetic shift rounds downwards.
+        instr.op = ops.SHR if quotient else ops.AND
+        args[1] = f.const(type_, y.bit_length() - 1 if quotient else y - 1)
+    return KEEP
+
+
+def _neg(v: Values, instr: Instr, args: list[int]) -> int:
+    a = args[0]
+    if a < 0:
+        return _fold(v, instr, args)
+    inner = v.origin(a)
+    if inner is not None and inner.op is ops.NEG:
+        values = v.made_from[a]
+        if v.available(values):
+            return values[0]
+    return KEEP
+
+
+def _shift(v: Values, instr: Instr, args: list[int]) -> int:
+    a, b = args
+    if b < 0:
+        if a < 0:
+            return _fold(v, instr, args)
+        if int(v.f.const_values[~b]) & (instr.type.bits - 1) == 0:
+            return a
+    return KEEP
+
+
+def _least_most(v: Values, instr: Instr, args: list[int]) -> int:
+    a, b = args
+    if a < 0 and b < 0:
+        return _fold(v, instr, args)
+    if a == b:
+        return a
+    # Of floats, which operand comes first decides between zeros and about NaN.
+    if a < 0 and not instr.type.is_float:
+        args[0], args[1] = b, a
+    return KEEP
+
+
+def _multiply_add(v: Values, instr: Instr, args: list[int]) -> int:
+    a, b, c = args
+    f = v.f
+    if a < 0:
+        if b < 0:
+            return _fold(v, instr, args) if c < 0 else KEEP
+        args[0], args[1] = a, b = b, a
+    op = instr.op
+    if b < 0:
+        y = f.const_values[~b]
+        if y == 1:
+            instr.op = ops.ADD if op is ops.FMA else ops.SUB
+            args[:] = [c, a] if op is ops.FNMA else [a, c]
+            return _add(v, instr, args) if op is ops.FMA else _sub(v, instr, args)
+        if y == -1 and op is not ops.FMS:
+            instr.op = ops.SUB if op is ops.FMA else ops.ADD
+            args[:] = [c, a]
+            return _sub(v, instr, args) if op is ops.FMA else _add(v, instr, args)
+    if c < 0 and f.const_values[~c] == 0 and op is not ops.FNMA:
+        negative = math.copysign(1.0, f.const_values[~c]) < 0
+        if v.fastmath or negative == (op is ops.FMA):
+            instr.op = ops.MUL
+            del args[2]
+            return _mul(v, instr, args)
+    return KEEP
+
+
+# --- bits and masks ------------------------------------------------------------------------------------------
+
+
+def _ones(type_: Type, value: float | bool) -> bool:
+    """Whether a constant has every bit set."""
+    if type_.element is BOOL:
+        return value is True
+    return value == -1 if type_.signed else value == (1 << type_.bits) - 1
+
+
+def _and_or(v: Values, instr: Instr, args: list[int]) -> int:
+    a, b = args
+    f = v.f
+    if a < 0:
+        if b < 0:
+            return _fold(v, instr, args)
+        args[0], args[1] = a, b = b, a
+    if a == b:
+        return a
+    if b < 0:
+        y = f.const_values[~b]
+        if y == 0:
+            return b if instr.op is ops.AND else a
+        if _ones(instr.type, y):
+            return a if instr.op is ops.AND else b
+    elif instr.op is ops.AND and instr.type.element is BOOL:
+        # a and not b; not worth it for integers, which have no shorter form for a test.
+        for first, second in ((a, b), (b, a)):
+            inner = v.origin(first)
+            if inner is not None and inner.op is ops.NOT and instr.type.is_mask and v.available(v.made_from[first]):
+                instr.op = ops.ANDNOT
+                args[0] = v.made_from[first][0]
+                args[1] = second
+                break
+    return KEEP
+
+
+def _xor(v: Values, instr: Instr, args: list[int]) -> int:
+    a, b = args
+    f = v.f
+    if a < 0:
+        if b < 0:
+            return _fold(v, instr, args)
+        args[0], args[1] = a, b = b, a
+    if a == b:
+        return f.const(instr.type, 0)
+    if b < 0:
+        y = f.const_values[~b]
+        if y == 0:
+            return a
+        if _ones(instr.type, y):
+            instr.op = ops.NOT
+            del args[1]
+            return _not(v, instr, args)
+    return KEEP
+
+
+def _andnot(v: Values, instr: Instr, args: list[int]) -> int:
+    a, b = args
+    f = v.f
+    if a < 0:
+        if b < 0:
+            return _fold(v, instr, args)
+        x = f.const_values[~a]
+        if x == 0:
+            return b
+        if _ones(instr.type, x):
+            return f.const(instr.type, 0)
+    elif b < 0:
+        y = f.const_values[~b]
+        if y == 0:
+            return b
+        if _ones(instr.type, y):
+            instr.op = ops.NOT
+            del args[1]
+            return _not(v, instr, args)
+    elif a == b:
+        return f.const(instr.type, 0)
+    return KEEP
+
+
+def _not(v: Values, instr: Instr, args: list[int]) -> int:
+    a = args[0]
+    if a < 0:
+        return _fold(v, instr, args)
+    inner = v.origin(a)
+    if inner is None:
+        return KEEP
+    if inner.op is ops.NOT:
+        values = v.made_from[a]
+        return values[0] if v.available(values) else KEEP
+    name = _COMPARISON[inner.op.code]
+    if name and (not inner.type.is_float or name == "eq" or name == "ne") and v.available(v.made_from[a]):
+        opposite = ops.OPPOSITE[name]
+        instr.op = ops.COMPARISONS[ops.ORDERED_EQUAL.get(opposite, opposite)]
+        instr.type = inner.type
+        args[:] = v.made_from[a]
+    return KEEP
+
+
+_COMPARISON: Final[list[str]] = [""] * len(ops.OPS)
+for _name, _op in ops.COMPARISONS.items():
+    _COMPARISON[_op.code] = _name
+
+
+# --- comparison and choice -----------------------------------------------------------------------------------
+
+
+def _compare(v: Values, instr: Instr, args: list[int]) -> int:
+    a, b = args
+    f = v.f
+    name = instr.op.name
+    if a < 0:
+        if b < 0:
+            x = f.const_values[~a]
+            y = f.const_values[~b]
+            holds = (x == y) if name == "eq" else (x != y) if name == "ne" else (x < y) if name == "lt" else (x <= y) if name == "le" else (x > y) if name == "gt" else (x >= y)
+            return f.const(ops.mask_for(instr.type), holds)
+        args[0], args[1] = b, a
+        instr.op = ops.COMPARISONS[ops.EXCHANGED[name]]
+    elif a == b and not instr.type.is_float:
+        return f.const(ops.mask_for(instr.type), name in ("eq", "le", "ge"))
+    return KEEP
+
+
+def _select(v: Values, instr: Instr, args: list[int]) -> int:
+    c, a, b = args
+    f = v.f
+    if c < 0:
+        return a if f.const_values[~c] else b
+    if a == b:
+        return a
+    inner = v.origin(c)
+    if inner is not None and inner.op is ops.NOT and v.available(v.made_from[c]):
+        args[:] = c, a, b = v.made_from[c][0], b, a
+        inner = v.origin(c)
+    type_ = instr.type
+    if type_.element is BOOL:
+        if a < 0 and b < 0:
+            # The two differ.
+            if f.const_values[~a]:
+                return c
+            instr.op = ops.NOT
+            args[:] = [c]
+            return _not(v, instr, args)
+        return KEEP
+    if inner is not None and inner.type is type_ and (type_.is_float or type_.is_integer):
+        name = _COMPARISON[inner.op.code]
+        if name and name != "eq" and name != "ne":
+            x, y = v.made_from[c]
+            if x == b and y == a:
+                name = ops.EXCHANGED[name]
+            elif x != a or y != b:
+                return KEEP
+            # a where a < b, else b: that is the row's min(b, a), also for zeros and NaN.
+            if name == "lt" or (name == "le" and not type_.is_float):
+                instr.op = ops.MIN
+                args[:] = [b, a]
+            elif name == "gt" or (name == "ge" and not type_.is_float):
+                instr.op = ops.MAX
+                args[:] = [b, a]
+    return KEEP
+
+
+# --- converting ----------------------------------------------------------------------------------------------
+
+
+def _convert(v: Values, instr: Instr, args: list[int]) -> int:
+    if instr.source is instr.type:
+        return args[0]
+    return _fold(v, instr, args) if args[0] < 0 else KEEP
+
+
+def _uniform(v: Values, instr: Instr, args: list[int]) -> int:
+    """Operations that give the same of a constant in every lane as of the constant alone: splat, extract, any, all, …"""
+    a = args[0]
+    op = instr.op
+    f = v.f
+    if a < 0:
+        return f.const(ops.result_type(op, instr.type, instr.source), f.const_values[~a])
+    if op is ops.EXTRACT or op is ops.ANY or op is ops.ALL:
+        inner = v.origin(a)
+        if inner is not None and (inner.op is ops.SPLAT or inner.op is ops.MASK_SPLAT) and v.available(v.made_from[a]):
+            return v.made_from[a][0]
+    return KEEP
+
+
+def _lane_mask(v: Values, instr: Instr, args: list[int]) -> int:
+    a, b = args
+    f = v.f
+    if a < 0 and b < 0:
+        left = int(f.const_values[~b]) - int(f.const_values[~a])
+        if left >= instr.type.lanes or left <= 0:
+            return f.const(instr.type, left > 0)
+    return KEEP
+
+
+def _masked_load(v: Values, instr: Instr, args: list[int]) -> int:
+    m = args[0]
+    if m < 0:
+        if not v.f.const_values[~m]:
+            return v.f.const(instr.type, 0)
+        instr.op = ops.LOAD_AT if instr.op is ops.MASKED_LOAD_AT else ops.LOAD
+        del args[0]
+    return KEEP
+
+
+def _copy(v: Values, instr: Instr, args: list[int]) -> int:
+    return args[0]
+
+
+def _table() -> list[Rule | None]:
+    table: list[Rule | None] = [None] * len(ops.OPS)
+    rules: list[tuple[Rule, tuple[Op, ...]]] = [
+        (_add, (ops.ADD,)),
+        (_sub, (ops.SUB,)),
+        (_mul, (ops.MUL,)),
+        (_div, (ops.DIV,)),
+        (_divide_whole, (ops.DIV_TRUNC, ops.REM_TRUNC, ops.DIV_FLOOR, ops.REM_FLOOR)),
+        (_neg, (ops.NEG,)),
+        (_least_most, (ops.MIN, ops.MAX)),
+        (_multiply_add, (ops.FMA, ops.FMS, ops.FNMA)),
+        (_elementwise, (ops.ABS, ops.SQRT, ops.FLOOR, ops.CEIL, ops.TRUNC, ops.ROUND, ops.BITCAST)),
+        (_and_or, (ops.AND, ops.OR)),
+        (_xor, (ops.XOR,)),
+        (_andnot, (ops.ANDNOT,)),
+        (_not, (ops.NOT,)),
+        (_shift, (ops.SHL, ops.SHR)),
+        (_compare, tuple(ops.COMPARISONS.values())),
+        (_select, (ops.SELECT,)),
+        (_copy, (ops.COPY,)),
+        (_convert, (ops.CONVERT,)),
+        (_uniform, (ops.SPLAT, ops.MASK_SPLAT, ops.MASK_CONVERT, ops.EXTRACT, ops.ANY, ops.ALL, ops.REDUCE_MIN, ops.REDUCE_MAX, ops.REDUCE_AND, ops.REDUCE_OR)),
+        (_lane_mask, (ops.LANE_MASK,)),
+        (_masked_load, (ops.MASKED_LOAD, ops.MASKED_LOAD_AT)),
+    ]
+    for rule, served in rules:
+        for op in served:
+            table[op.code] = rule
+    return table
+
+
+#: The rule of each operation, by code.
+RULES: Final[list[Rule | None]] = _table()

@@ -1,0 +1,24 @@
+"""``allocate``: registers, spills, reloads, resolution moves; prologue and epilogue."""
+
+from __future__ import annotations
+
+from loopwright.ir import ops
+from loopwright.ir.function import NONE, Function, Instr
+from loopwright.regalloc.linear_scan import allocate
+from loopwright.targets.target import Target
+from loopwright.types import VOID
+
+
+def run(f: Function, target: Target, order: str) -> None:
+    """Allocate by linear scan with the filters in ``order``, then frame the function."""
+    liveness, shape = f.analysis
+    f.analysis = allocate(f, target, liveness, shape, order)
+    out: list[Instr] = [Instr(ops.PROLOGUE, VOID, NONE, [])]
+    for instr in f.code:
+        if instr.op is ops.RET:
+            out.append(Instr(ops.EPILOGUE, VOID, NONE, [], 0, instr.line))
+        out.append(instr)
+    if f.result is VOID and (len(out) < 2 or out[-1].op is not ops.RET):
+        out.append(Instr(ops.EPILOGUE, VOID, NONE, []))
+        out.append(Instr(ops.RET, VOID, NONE, []))
+    f.code = out

@@ -1,0 +1,19 @@
+"""``assemble`` and ``encode``: IR to target instructions, and those to bytes."""
+
+from __future__ import annotations
+
+from loopwright.ir.function import Function
+from loopwright.targets.target import Target
+
+
+def assemble(f: Function, target: Target) -> None:
+    """Each instruction's rule emits its machine instructions; the assembler is left in ``f.analysis``."""
+    assembler = target.assembler(f)
+    for instr in f.code:
+        instr.rule.emit(assembler, f, instr)
+    f.analysis = assembler
+
+
+def encode(f: Function, target: Target) -> None:
+    """Machine instructions to bytes, with displacements and constant pool, in ``f.machine``."""
+    f.machine = f.analysis.encode()

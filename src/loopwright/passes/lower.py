@@ -1,0 +1,447 @@
+"""``lower``: operations without a direct counterpart become short sequences; ``for`` and ``while`` become rotated loops.
+
+Also here, because it must be settled before allocation: comparisons move into the branches they decide, loads used
+once become memory operands, stack arguments of calls are stored, and every instruction gets its target's rule.
+"""
+
+from __future__ import annotations
+
+from typing import Final
+
+from loopwright.errors import InternalError
+from loopwright.ir import ops
+from loopwright.ir.function import NONE, Function, Instr, Mem
+from loopwright.targets.target import Target
+from loopwright.types import BOOL, I64, VOID
+
+_GONE: Final = Instr(ops.END, VOID, NONE, [])
+
+
+class _Bracket:
+    """A bracket of the input and what it has become.
+
+    Attributes:
+        opener: the input's instruction.
+        index: its place in the input.
+        count: brackets of the output now open for it.
+        guard: an if that skips a loop which would not run.
+        inner: a block around the body, left to continue.
+        condition: of a while, copies of the instructions up to and with its ``do``, for the test at the bottom.
+    """
+
+    __slots__ = ("condition", "count", "guard", "hi", "index", "inner", "opener")
+
+    def __init__(self, opener: Instr, index: int, count: int) -> None:
+        self.opener = opener
+        self.index = index
+        self.count = count
+        self.guard = False
+        self.inner = False
+        self.condition: list[Instr] = []
+        self.hi = 0
+
+
+def continued(code: list[Instr]) -> set[int]:
+    """The ``for`` and ``while`` brackets (by index) that some ``br`` goes on with."""
+    found: set[int] = set()
+    stack: list[int] = []
+    for k in range(len(code)):
+        op = code[k].op
+        if op.effect != ops.CONTROL:
+            continue
+        if op.closes:
+            if op is ops.END:
+                stack.pop()
+        elif op.opens:
+            stack.append(k)
+        elif op is ops.BR or op is ops.BR_IF or op.compare:
+            opener = stack[len(stack) - 1 - code[k].imm]
+            if code[opener].op is ops.FOR or code[opener].op is ops.WHILE:
+                found.add(opener)
+    return found
+
+
+class Lowering:
+    """One run of the pass."""
+
+    def __init__(self, f: Function, target: Target) -> None:
+        self.f = f
+        self.target = target
+        self.code = f.code
+        self.out: list[Instr] = []
+        self.stack: list[_Bracket] = []
+        self.continued = continued(f.code)
+        self.known = len(f.types)
+        self.uses: list[int] = [0] * self.known
+        for instr in f.code:
+            for a in instr.args:
+                if a >= 0:
+                    self.uses[a] += 1
+        # Straight-line stretches: a comparison may move into a branch, and a load into its use, only inside one.
+        self.stretch = 0
+        self.memory = 0
+        self.compare_at: dict[int, int] = {}
+        self.compare_stretch: dict[int, int] = {}
+        self.load_at: dict[int, int] = {}
+        self.load_stretch: dict[int, int] = {}
+
+    def run(self) -> None:
+        code = self.code
+        for k in range(len(code)):
+            self.step(code[k], k)
+        self.f.code = [instr for instr in self.out if instr is not _GONE]
+
+    # --- emitting -----------------------------------------------------------------------------------------
+
+    def emit(self, instr: Instr) -> None:
+        """Append an instruction the target has a rule for."""
+        instr.rule = self.target.rule(self.f, instr)
+        self.out.append(instr)
+
+    def bracket(self, op: ops.Op, line: int) -> None:
+        """Append a bracket without operands, or an end."""
+        self.stretch += 1
+        self.out.append(Instr(op, VOID, NONE, [], 0, line))
+
+    def depth(self, k: int) -> int:
+        """What branch depth ``k`` of the input is in the output."""
+        stack = self.stack
+        top = len(stack) - 1
+        depth = 0
+        for n in range(k):
+            depth += stack[top - n].count
+        # A loop with an inner block is continued by leaving that block; without one nothing branches to it.
+        return depth
+
+    # --- the walk -----------------------------------------------------------------------------------------
+
+    def step(self, instr: Instr, k: int) -> None:
+        op = instr.op
+        if op.effect == ops.CONTROL:
+            self.control(instr, k)
+            return
+        dst = instr.dst
+        if op.effect == ops.CALLS:
+            self.call(instr)
+        else:
+            if self.load_at:
+                self.fold(instr)
+            if not self.target.expand(self.f, instr, self.emit):
+                self.emit(instr)
+                if dst >= 0 and dst < self.known and self.uses[dst] == 1 and not self.f.variable[dst]:
+                    if op is ops.LOAD_AT:
+                        self.load_at[dst] = len(self.out) - 1
+                        self.load_stretch[dst] = self.memory
+                    elif op.result == "M" or op is ops.NOT:
+                        self.compare_at[dst] = len(self.out) - 1
+                        self.compare_stretch[dst] = self.stretch
+            if op.effect == ops.WRITES:
+                self.memory += 1
+        if dst >= 0 and self.f.variable[dst]:
+            self.stretch += 1
+            self.memory += 1
+
+    def fold(self, instr: Instr) -> None:
+        """Make a load used only here the memory operand."""
+        if instr.mem is not None:
+            return
+        args = instr.args
+        for position in range(len(args) - 1, -1, -1):
+            a = args[position]
+            at = self.load_at.get(a, -1)
+            if at < 0 or self.load_stretch[a] != self.memory:
+                continue
+            if self.target.fold_memory(self.f, instr, position):
+                load = self.out[at]
+                self.out[at] = _GONE
+                instr.args = args[:position] + args[position + 1 :] + load.args
+                memory = load.mem
+                assert memory is not None
+                if position != len(args) - 1:
+                    memory = Mem(memory.indexed, memory.scale, memory.disp, memory.size, False, position)
+                instr.mem = memory
+                del self.load_at[a]
+                return
+
+    def call(self, instr: Instr) -> None:
+        f = self.f
+        callee = f.callees[instr.imm]
+        convention = self.target.convention
+        places = convention.assign(callee.params)
+        kept: list[int] = []
+        for position in range(len(places)):
+            if places[position] < 0:
+                store = Instr(ops.STORE_ARG, callee.params[position], NONE, [instr.args[position]], ~places[position] + convention.shadow, instr.line)
+                if store.args[0] < 0 and not self.target.immediate(store, 0, callee.params[position], f.const_values[~store.args[0]]):
+                    store.args[0] = self.materialise(store.args[0], instr.line)
+                self.emit(store)
+            else:
+                kept.append(instr.args[position])
+        instr.args = kept
+        self.emit(instr)
+        self.memory += 1
+        self.stretch += 1
+
+    def materialise(self, constant: int, line: int) -> int:
+        """A register with the constant in it."""
+        type_ = self.f.const_types[~constant]
+        r = self.f.register(type_)
+        self.emit(Instr(ops.COPY, type_, r, [constant], 0, line))
+        return r
+
+    def condition(self, c: int, line: int) -> tuple[str, Instr | None, int]:
+        """How to test register ``c``: (condition, the comparison it came from) or ("", None) with the bool to test.
+
+        The third is 1 when the bool must be tested for false.
+        """
+        negate = 0
+        while True:
+            at = self.compare_at.get(c, -1)
+            if at < 0 or self.compare_stretch[c] != self.stretch:
+                break
+            found = self.out[at]
+            if found.op is ops.NOT:
+                self.out[at] = _GONE
+                del self.compare_at[c]
+                negate ^= 1
+                c = found.args[0]
+                # The comparison below may have been used once as well.
+                continue
+            if found.type.lanes:
+                break
+            self.out[at] = _GONE
+            del self.compare_at[c]
+            name = found.op.name
+            if negate:
+                name = ops.OPPOSITE[name]
+                if not found.type.is_float:
+                    name = ops.ORDERED_EQUAL.get(name, name)
+            return name, found, 0
+        if c < 0:
+            c = self.materialise(c, line)
+        return "", Instr(ops.COPY, BOOL, NONE, [c]), negate
+
+    def control(self, instr: Instr, k: int) -> None:
+        op = instr.op
+        line = instr.line
+        if op is ops.FOR:
+            self.begin_for(instr, k)
+        elif op is ops.WHILE:
+            made = _Bracket(instr, k, 0)
+            made.condition = self.copy_condition(k)
+            self.stack.append(made)
+        elif op is ops.DO:
+            self.begin_while_body(instr, k)
+        elif op is ops.END:
+            self.end(line)
+        elif op is ops.ELSE:
+            self.bracket(op, line)
+            self.memory += 1
+        elif op is ops.BLOCK or op is ops.LOOP:
+            self.stack.append(_Bracket(instr, k, 1))
+            self.bracket(op, line)
+            self.memory += 1
+        elif op is ops.IF:
+            self.begin_if(instr.args[0], line)
+            self.stack.append(_Bracket(instr, k, 1))
+        elif op is ops.BR:
+            self.out.append(Instr(op, VOID, NONE, [], self.depth(instr.imm), line))
+        elif op is ops.BR_IF:
+            self.branch_if(instr.args[0], self.depth(instr.imm), line)
+        elif op.compare and op.opens:
+            self.stack.append(_Bracket(instr, k, 1))
+            self.emit(instr)
+            self.stretch += 1
+            self.memory += 1
+        elif op.compare:
+            instr.imm = self.depth(instr.imm)
+            self.emit(instr)
+            self.stretch += 1
+        elif op is ops.RET:
+            self.emit(instr)
+        elif op is ops.FAIL:
+            self.fail(instr)
+        else:
+            raise InternalError(f"{op.name} before the lower pass")
+
+    def fail(self, instr: Instr) -> None:
+        """Checked mode: the record behind the hidden last parameter, then return."""
+        f = self.f
+        errors = instr.args[0]
+        values = [f.const(I64, instr.imm + 1)] + instr.args[1:]
+        for n in range(len(values)):
+            store = Instr(ops.STORE_AT, I64, NONE, [values[n], errors], 0, instr.line, VOID, Mem(False, 1, 8 * n, 8))
+            if values[n] < 0 and not self.target.immediate(store, 0, I64, f.const_values[~values[n]]):
+                store.args[0] = self.materialise(values[n], instr.line)
+            self.emit(store)
+        args = [] if f.result is VOID else [f.const(f.result, 0)]
+        self.emit(Instr(ops.RET, f.result, NONE, args, 0, instr.line))
+        self.memory += 1
+
+    def begin_if(self, c: int, line: int) -> None:
+        name, found, negate = self.condition(c, line)
+        assert found is not None
+        if name:
+            self.emit_compare(ops.IF_CMP[name], found, 0, line)
+        elif negate:
+            self.emit(self.compare_false(ops.IF_CMP["eq"], found.args[0], 0, line))
+        else:
+            self.emit(Instr(ops.IF, BOOL, NONE, [found.args[0]], 0, line))
+        self.stretch += 1
+        self.memory += 1
+
+    def branch_if(self, c: int, depth: int, line: int) -> None:
+        name, found, negate = self.condition(c, line)
+        assert found is not None
+        if name:
+            self.emit_compare(ops.BR_CMP[name], found, depth, line)
+        elif negate:
+            self.emit(self.compare_false(ops.BR_CMP["eq"], found.args[0], depth, line))
+        else:
+            self.emit(Instr(ops.BR_IF, BOOL, NONE, [found.args[0]], depth, line))
+        self.stretch += 1
+        self.memory += 1
+
+    def emit_compare(self, op: ops.Op, compare: Instr, depth: int, line: int) -> None:
+        self.emit(Instr(op, compare.type, NONE, compare.args, depth, line, VOID, compare.mem))
+
+    def compare_false(self, op: ops.Op, c: int, depth: int, line: int) -> Instr:
+        """A bool tested for false."""
+        return Instr(op, BOOL, NONE, [c, self.f.const(BOOL, False)], depth, line)
+
+    # --- loops --------------------------------------------------------------------------------------------
+
+    def begin_for(self, instr: Instr, k: int) -> None:
+        f = self.f
+        lo, hi, step = instr.args
+        line = instr.line
+        if hi >= 0 and f.variable[hi]:
+            # The bounds are read once.
+            held = f.register(I64, f.names[hi])
+            self.emit(Instr(ops.COPY, I64, held, [hi], 0, line))
+            hi = held
+        up = f.const_values[~step] > 0
+        made = _Bracket(instr, k, 1)
+        made.hi = hi
+        if lo < 0 and hi < 0:
+            runs = f.const_values[~lo] < f.const_values[~hi] if up else f.const_values[~lo] > f.const_values[~hi]
+            if not runs:
+                # Nothing of the body is reached.
+                self.bracket(ops.BLOCK, line)
+                self.out.append(Instr(ops.BR, VOID, NONE, [], 0, line))
+                made.count += 1
+                made.guard = True
+        else:
+            made.guard = True
+            made.count += 1
+            if lo < 0:
+                self.emit(Instr(ops.IF_CMP["gt" if up else "lt"], I64, NONE, [hi, lo], 0, line))
+            else:
+                self.emit(Instr(ops.IF_CMP["lt" if up else "gt"], I64, NONE, [lo, hi], 0, line))
+        f.variable[instr.dst] = True
+        self.emit(Instr(ops.COPY, I64, instr.dst, [lo], 0, line))
+        self.bracket(ops.LOOP, line)
+        if k in self.continued:
+            made.inner = True
+            made.count += 1
+            self.bracket(ops.BLOCK, line)
+        self.stack.append(made)
+        self.memory += 1
+
+    def begin_while_body(self, instr: Instr, k: int) -> None:
+        made = self.stack[-1]
+        line = instr.line
+        self.begin_if(instr.args[0], line)
+        self.bracket(ops.LOOP, line)
+        made.count = 2
+        if made.index in self.continued:
+            made.inner = True
+            made.count = 3
+            self.bracket(ops.BLOCK, line)
+        self.memory += 1
+
+    def end(self, line: int) -> None:
+        made = self.stack[-1]
+        op = made.opener.op
+        self.memory += 1
+        if op is ops.FOR:
+            if made.inner:
+                self.bracket(ops.END, line)
+                made.count -= 1
+            opener = made.opener
+            step = opener.args[2]
+            i = opener.dst
+            up = self.f.const_values[~step] > 0
+            advance = Instr(ops.ADD, I64, i, [i, step], 0, opener.line)
+            if not self.target.immediate(advance, 1, I64, self.f.const_values[~step]):
+                advance.args[1] = self.materialise(step, opener.line)
+            self.emit(advance)
+            self.emit(Instr(ops.BR_CMP["lt" if up else "gt"], I64, NONE, [i, made.hi], 0, opener.line))
+            self.bracket(ops.END, line)
+            if made.guard:
+                self.bracket(ops.END, line)
+            self.stack.pop()
+        elif op is ops.WHILE:
+            if made.inner:
+                self.bracket(ops.END, line)
+                made.count -= 1
+            self.repeat_condition(made)
+            self.bracket(ops.END, line)
+            self.bracket(ops.END, line)
+            self.stack.pop()
+        else:
+            self.stack.pop()
+            out = self.out
+            if len(out) >= 2 and out[-1].op is ops.BR and out[-1].imm > 0 and out[-2] is not _GONE and (out[-2].op is ops.IF or out[-2].op.compare) and out[-2].op.opens:
+                # An if around a branch is a conditional branch.
+                branch = out.pop()
+                test = out.pop()
+                op = ops.BR_IF if test.op is ops.IF else ops.BR_CMP[test.op.compare]
+                self.emit(Instr(op, test.type, NONE, test.args, branch.imm - 1, test.line, VOID, test.mem))
+                self.stretch += 1
+            else:
+                self.bracket(ops.END, line)
+
+    def copy_condition(self, k: int) -> list[Instr]:
+        """The instructions after the ``while`` at ``k``, up to and with its ``do``, before this pass changes them."""
+        copies: list[Instr] = []
+        depth = 0
+        while True:
+            k += 1
+            instr = self.code[k]
+            copies.append(instr.copy())
+            if instr.op is ops.DO and depth == 0:
+                return copies
+            if instr.op.opens and not instr.op.closes:
+                depth += 1
+            elif instr.op is ops.END:
+                depth -= 1
+
+    def repeat_condition(self, made: _Bracket) -> None:
+        """The condition of a while again at the bottom, with registers of its own."""
+        f = self.f
+        renamed: dict[int, int] = {}
+        condition = made.condition
+        for n in range(len(condition)):
+            instr = condition[n]
+            instr.args = [renamed.get(a, a) for a in instr.args]
+            if instr.op is ops.DO:
+                if n == len(condition) - 1:
+                    self.branch_if(instr.args[0], 0, instr.line)
+                    return
+            elif instr.dst >= 0 and not f.variable[instr.dst]:
+                fresh = f.register(f.types[instr.dst], f.names[instr.dst])
+                while len(self.uses) <= fresh:
+                    self.uses.append(0)
+                self.uses[fresh] = self.uses[instr.dst]
+                self.known = len(self.uses)
+                renamed[instr.dst] = fresh
+                instr.dst = fresh
+            self.step(instr, made.index + 1 + n)
+
+
+def run(f: Function, target: Target) -> None:
+    """Lower ``f`` for ``target``. Raises ``UnsupportedOperationError`` for an operation the target lacks for a type."""
+    lowering = Lowering(f, target)
+    lowering.run()
+    f.target_name = target.name

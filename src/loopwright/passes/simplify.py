@@ -1,0 +1,826 @@
+"""The ``simplify`` pass: folding, value numbering, loop-invariant motion, multiply-add contraction, dead code.
+
+One walk forwards gives every register a *value* (see ``algebra.Values``), replaces operands by the constant or the earliest
+register of the same value, finds expressions computed before (in a table whose entries are in force as long as the bracket
+they were made in is open), and puts operations whose operands do not change in a loop in front of it. One walk
+backwards then drops what nobody uses and lets variables be written directly by what computes their value.
+
+Variables are followed by value too: at a write their value becomes known; where ways through the
+code meet, the values of those written on one of them are forgotten.
+"""
+
+from __future__ import annotations
+
+from typing import Final
+
+from loopwright.ir import ops
+from loopwright.ir.function import NONE, Function, Instr
+from loopwright.passes.algebra import KEEP, RULES, Values
+from loopwright.targets.target import Target
+from loopwright.types import BOOL, VOID
+
+# How the forward walk treats an operation.
+_PURE: Final = 0
+_LOAD: Final = 1
+_STORE: Final = 2
+_CALL: Final = 3
+_BRANCH: Final = 4
+_LEAVE: Final = 5
+_OPEN: Final = 6
+_MIDDLE: Final = 7
+_END: Final = 8
+_PLAIN: Final = 9
+
+_KIND: Final[list[int]] = [_PLAIN] * len(ops.OPS)
+# Whether an operation may run earlier, and more often, than the program says.
+_NEVER: Final = 0
+_ALWAYS: Final = 1
+_LANES: Final = 2  # not a bool: a comparison next to the branch that tests it costs nothing
+_NONZERO: Final = 3  # traps if the divisor is 0
+_HOIST: Final[list[int]] = [_NEVER] * len(ops.OPS)
+
+
+def _classify() -> None:
+    for op in ops.OPS:
+        c = op.code
+        if op.effect == ops.PURE:
+            _KIND[c] = _PURE
+            _HOIST[c] = _ALWAYS
+        elif op.effect == ops.READS:
+            _KIND[c] = _LOAD
+        elif op.effect == ops.WRITES:
+            _KIND[c] = _STORE
+        elif op.effect == ops.CALLS:
+            _KIND[c] = _CALL
+        elif op is ops.END:
+            _KIND[c] = _END
+        elif op.closes:
+            _KIND[c] = _MIDDLE
+        elif op.opens:
+            _KIND[c] = _OPEN
+    for op in (ops.BR, ops.BR_IF, *ops.BR_CMP.values()):
+        _KIND[op.code] = _BRANCH
+    for op in (ops.RET, ops.FAIL):
+        _KIND[op.code] = _LEAVE
+    for op in (*ops.COMPARISONS.values(), ops.AND, ops.OR, ops.XOR, ops.NOT, ops.ANDNOT, ops.SELECT, ops.ANY, ops.ALL):
+        _HOIST[op.code] = _LANES
+    for op in (ops.DIV_TRUNC, ops.REM_TRUNC, ops.DIV_FLOOR, ops.REM_FLOOR):
+        _HOIST[op.code] = _NONZERO
+
+
+_classify()
+
+_COPY: Final = ops.COPY.code
+_LOOPS: Final = frozenset((ops.FOR, ops.LOOP, ops.WHILE))
+
+#: In ``Values.level``: the value is (or was) held by a variable, so operands need a closer look.
+_SPECIAL: Final = 1 << 20
+_LEVEL: Final = _SPECIAL - 1
+
+
+def run(f: Function, target: Target) -> None:
+    """Simplify ``f.code``."""
+    walk = _Forward(f)
+    walk.survey()
+    walk.run()
+    _Backward(f, walk).run()
+    if walk.removed:
+        _remove_brackets(f, walk)
+
+
+class _Bracket:
+    """An open bracket of the forward walk.
+
+    Attributes:
+        instr: what opened it.
+        loop: number of the loop it is, or -1.
+        mark: length of the log of variables when it was opened; ``branch_mark`` when the current branch of it was.
+        base: number of scopes outside of it.
+        written: variables written in branches that are finished, or on ways out.
+        targeted: a branch leaves it.
+        falls: some finished branch runs to the end.
+        otherwise: it has an ``else``.
+        taken: its first branch always runs, and it has become a block.
+        reads: the variables read in it as bits (loops); those outside of it read before, while it is open.
+    """
+
+    __slots__ = ("base", "branch_mark", "falls", "instr", "loop", "mark", "otherwise", "reads", "taken", "targeted", "written")
+
+    def __init__(self, instr: Instr, loop: int, mark: int, base: int) -> None:
+        self.instr = instr
+        self.loop = loop
+        self.mark = mark
+        self.branch_mark = mark
+        self.base = base
+        self.written: set[int] = set()
+        self.targeted = False
+        self.falls = False
+        self.otherwise = False
+        self.taken = False
+        self.reads = 0
+
+
+class _Forward(Values):
+    """The forward walk."""
+
+    __slots__ = (
+        "bit",
+        "brackets",
+        "branches",
+        "buffers",
+        "code",
+        "ends",
+        "held_by",
+        "held_uses",
+        "log",
+        "loop_number",
+        "loop_scope",
+        "loop_stores",
+        "loop_writes",
+        "reads",
+        "removed",
+        "scopes",
+        "table",
+        "variables",
+        "version",
+    )
+
+    def __init__(self, f: Function) -> None:
+        Values.__init__(self, f)
+        self.code = f.code
+        #: Per loop in order: the variables written in it; whether memory is.
+        self.loop_writes: list[set[int]] = []
+        self.loop_stores: list[bool] = []
+        self.loop_number = 0
+        self.brackets: list[_Bracket] = []
+        #: The code so far, of the function and of each open loop. What is moved out of loops goes to the end of an outer one's.
+        self.buffers: list[list[Instr]] = [[]]
+        #: Keys entered in the table since each open bracket (or branch of one) began; per loop, how many scopes are outside.
+        self.scopes: list[list[tuple[int, ...]]] = [[]]
+        self.loop_scope: list[int] = []
+        self.table: dict[tuple[int, ...], int] = {}
+        #: (variable, value before) of every change, so that the other branch of an if can begin from before the first.
+        self.log: list[tuple[int, int]] = []
+        self.version = 0
+        self.variables = False
+        self.bit: list[int] = []
+        self.reads = 0
+        #: Per register, the variable that was made a copy of it last, and the instructions that used it while it still was.
+        self.held_by: dict[int, int] = {}
+        self.held_uses: dict[int, list[Instr]] = {}
+        #: Brackets in the order of their ends; branches with the bracket they go to; openers of those that are to vanish.
+        self.ends: list[_Bracket] = []
+        self.branches: list[tuple[Instr, _Bracket]] = []
+        self.removed: set[int] = set()
+
+    # --- before the walk ----------------------------------------------------------------------------------
+
+    def survey(self) -> None:
+        """Count uses; find what each loop writes; take variables that are written once for what they are."""
+        f = self.f
+        count = self.count
+        self.variables = any(f.variable)
+        if self.variables:
+            self._find_single_writes()
+        variable = f.variable
+        kinds = _KIND
+        open_loops: list[int] = []  # -1 for brackets that are no loops
+        writes = self.loop_writes
+        stores = self.loop_stores
+        for instr in self.code:
+            for a in instr.args:
+                if a >= 0:
+                    count[a] += 1
+            kind = kinds[instr.op.code]
+            d = instr.dst
+            if d >= 0 and variable[d]:
+                for n in open_loops:
+                    if n >= 0:
+                        writes[n].add(d)
+            if kind in (_STORE, _CALL):
+                for n in open_loops:
+                    if n >= 0:
+                        stores[n] = True
+            elif kind == _OPEN:
+                if instr.op in _LOOPS:
+                    open_loops.append(len(writes))
+                    writes.append(set())
+                    stores.append(False)
+                else:
+                    open_loops.append(-1)
+            elif kind == _END:
+                open_loops.pop()
+        bit = [0] * len(variable)
+        if self.variables:
+            self.variables = any(variable)
+            one = 1
+            for r in range(len(variable)):
+                if variable[r]:
+                    bit[r] = one
+                    one <<= 1
+                    # What a variable holds at entry: of a parameter its argument, of others nothing.
+                    self.current[r] = self.unknown(r)
+            self.log.clear()
+        self.bit = bit
+
+    def _find_single_writes(self) -> None:
+        """A variable written once, before all its uses and in a bracket around them, is none."""
+        f = self.f
+        variable = f.variable
+        writes = [0] * len(variable)
+        region_of = [-1] * len(variable)
+        for p in f.params:
+            writes[p] = 1
+            region_of[p] = 0
+        is_open = [True]
+        stack = [0]
+        for instr in self.code:
+            op = instr.op
+            if op.closes:
+                is_open[stack.pop()] = False
+            for a in instr.args:
+                if a >= 0 and variable[a] and (region_of[a] < 0 or not is_open[region_of[a]]):
+                    writes[a] = 2
+            d = instr.dst
+            if d >= 0 and variable[d]:
+                writes[d] += 1
+                region_of[d] = stack[-1]
+            if op.opens:
+                stack.append(len(is_open))
+                is_open.append(True)
+        for instr in self.code:
+            if instr.loop is not None:
+                for v, _op, _identity in instr.loop.accumulators:
+                    writes[v] = 2
+        for r in range(len(variable)):
+            if variable[r] and writes[r] < 2:
+                variable[r] = False
+
+    # --- the walk -----------------------------------------------------------------------------------------
+
+    def run(self) -> None:
+        f = self.f
+        variable = f.variable
+        types = f.types
+        current = self.current
+        level = self.level
+        made_by = self.made_by
+        made_from = self.made_from
+        opaque = self.opaque
+        buffers = self.buffers
+        scopes = self.scopes
+        table = self.table
+        lookup = table.get
+        kinds = _KIND
+        hoist = _HOIST
+        rules = RULES
+        out = buffers[0]
+        depth = 0
+        scope = scopes[0]
+        skipped = -1  # brackets opened in code that is not reached; -1 in code that is
+        position = -1
+        for instr in self.code:
+            position += 1
+            kind = kinds[instr.op.code]
+            if skipped >= 0:
+                if kind == _OPEN:
+                    skipped += 1
+                    if instr.op in _LOOPS:
+                        self.loop_number += 1
+                    continue
+                if skipped > 0:
+                    if kind == _END:
+                        skipped -= 1
+                    continue
+                if kind != _MIDDLE and kind != _END:
+                    continue
+            args = instr.args
+            values = [current[a] if a >= 0 else a for a in args]
+            if kind <= _LOAD:
+                dst = instr.dst
+                rule = rules[instr.op.code]
+                if rule is not None:
+                    value = rule(self, instr, values)
+                    if value != KEEP:
+                        self.assign(instr, dst, value, buffers[-1])
+                        continue
+                op = instr.op
+                c = op.code
+                # The same operation on the same values, made before?
+                key: tuple[int, ...]
+                if kind == _LOAD or instr.mem is not None:
+                    mem = instr.mem
+                    first = c << 12 | instr.type.number
+                    key = (first, self.version, instr.imm, *values) if mem is None else (first, self.version, instr.imm, mem.disp, mem.scale, mem.indexed, mem.broadcast, *values)
+                elif op.commutes and values[0] > values[1]:
+                    key = (c << 12 | instr.type.number, values[1], values[0], *values[2:])
+                else:
+                    key = (c << 12 | instr.type.number, *values)
+                found = lookup(key)
+                if found is not None and (found < opaque or current[self.homes[found - opaque]] == found):
+                    self.assign(instr, dst, found, buffers[-1])
+                    continue
+                place = 0
+                for a in values:
+                    if a >= 0:
+                        deep = level[a]
+                        if deep > place:  # noqa: PLR1730 (the hottest loop of the compiler: no calls)
+                            place = deep
+                written = variable[dst]
+                how = hoist[c]
+                fixed = (
+                    how == _NEVER
+                    or written
+                    or (how == _LANES and types[dst] is BOOL)
+                    or (how == _NONZERO and not instr.type.is_float and (values[1] >= 0 or not f.const_values[~values[1]]))
+                )
+                if place >= _SPECIAL:
+                    place = self.operands(instr, args, values, fixed)
+                else:
+                    instr.args = values
+                if fixed or place > depth:
+                    # (Deeper: what a loop that has been left at its end computed.)
+                    place = depth
+                if written:
+                    table[key] = self.unknown(dst)
+                    scope.append(key)
+                    out.append(instr)
+                    continue
+                level[dst] = place
+                made_by[dst] = instr
+                made_from[dst] = values
+                table[key] = dst
+                if place == depth:
+                    scope.append(key)
+                    out.append(instr)
+                else:
+                    scopes[self.loop_scope[place]].append(key)
+                    buffers[place].append(instr)
+                continue
+            # Everything else stays where it is.
+            for a in values:
+                if a >= 0 and level[a] >= _SPECIAL:
+                    self.operands(instr, args, values, True)
+                    break
+            else:
+                instr.args = values
+            if kind == _STORE:
+                if args and instr.args[0] < 0 and (instr.op is ops.MASKED_STORE or instr.op is ops.MASKED_STORE_AT):
+                    if not f.const_values[~instr.args[0]]:
+                        continue
+                    instr.op = ops.STORE if instr.op is ops.MASKED_STORE else ops.STORE_AT
+                    instr.args = instr.args[1:]
+                self.version += 1
+                out.append(instr)
+            elif kind == _CALL:
+                self.version += 1
+                dst = instr.dst
+                if dst >= 0:
+                    if variable[dst]:
+                        self.unknown(dst)
+                    else:
+                        level[dst] = depth
+                        made_by[dst] = instr
+                out.append(instr)
+            elif kind == _BRANCH:
+                op = instr.op
+                if op is ops.BR_IF and values[0] < 0:
+                    if not f.const_values[~values[0]]:
+                        continue
+                    op = instr.op = ops.BR
+                    instr.args = []
+                self.branch(instr)
+                out.append(instr)
+                if op is ops.BR:
+                    skipped = 0
+            elif kind == _LEAVE:
+                out.append(instr)
+                skipped = 0
+            elif kind == _OPEN:
+                if instr.op is ops.IF and values[0] < 0 and not self._has_elif(position):
+                    # The condition is known. A bracket stays, because branches may leave it; mostly it vanishes in the end.
+                    taken = bool(f.const_values[~values[0]])
+                    instr.op = ops.BLOCK
+                    instr.args = []
+                    self.open(instr)
+                    self.brackets[-1].taken = taken
+                    if not taken:
+                        self.brackets[-1].falls = True
+                        skipped = 0
+                else:
+                    self.open(instr)
+                out = buffers[-1]
+                depth = len(buffers) - 1
+                scope = scopes[-1]
+                if instr.dst >= 0:
+                    level[instr.dst] = depth
+                    if variable[instr.dst]:
+                        self.unknown(instr.dst)
+                if instr.loop is not None and instr.loop.mask != NONE:
+                    level[instr.loop.mask] = depth
+            elif kind == _MIDDLE:
+                bracket = self.brackets[-1]
+                if bracket.instr.op is ops.BLOCK:
+                    # What was an if with a known condition.
+                    bracket.falls = bracket.taken and skipped < 0
+                    skipped = 0 if bracket.taken else -1
+                    continue
+                self.middle(instr, skipped < 0)
+                skipped = -1
+                scope = scopes[-1]
+                out.append(instr)
+            elif kind == _END:
+                skipped = -1 if self.end(instr, skipped < 0) else 0
+                out = buffers[-1]
+                depth = len(buffers) - 1
+                scope = scopes[-1]
+            else:
+                out.append(instr)
+
+    def unknown(self, variable: int) -> int:
+        """Give a variable a value of its own, not known to be any other."""
+        value = self.opaque + len(self.homes)
+        self.homes.append(variable)
+        self.level.append((len(self.buffers) - 1) | _SPECIAL)
+        self.log.append((variable, self.current[variable]))
+        self.current[variable] = value
+        return value
+
+    def assign(self, instr: Instr, dst: int, value: int, out: list[Instr]) -> None:
+        """``dst`` gets a value that already exists."""
+        current = self.current
+        opaque = self.opaque
+        register = value
+        if self.f.variable[dst]:
+            if current[dst] == value:
+                return
+            if value >= opaque:
+                register = self._register_of(instr, value)
+            self.log.append((dst, current[dst]))
+            current[dst] = value
+            if 0 <= value < opaque and self.made_by[value] is not None and self.level[value] & _LEVEL == len(self.buffers) - 1:
+                self.held_by[value] = dst
+                self.held_uses[value] = []
+                self.level[value] |= _SPECIAL
+        else:
+            current[dst] = value
+            if value < opaque:
+                if value >= 0:
+                    self.count[value] += self.count[dst] - 1
+                return
+            # A variable's value of this moment, which may be wanted after the variable has been written again.
+            register = self._register_of(instr, value)
+            self.level[dst] = len(self.buffers) - 1
+        if register >= 0 and self.bit[register]:
+            self.reads |= self.bit[register]
+        instr.op = ops.COPY
+        instr.type = self.f.types[dst]
+        instr.source = VOID
+        instr.args = [register]
+        instr.imm = 0
+        instr.mem = None
+        out.append(instr)
+
+    def _register_of(self, instr: Instr, value: int) -> int:
+        """A register that holds an opaque value now: its variable, or an operand of ``instr`` that is a copy of it."""
+        home = self.homes[value - self.opaque]
+        if self.current[home] == value:
+            return home
+        for a in instr.args:
+            if a >= 0 and self.current[a] == value:
+                return a
+        raise AssertionError("a value without a register")
+
+    def operands(self, instr: Instr, args: list[int], values: list[int], fixed: bool) -> int:
+        """Give ``instr`` registers that hold ``values``, some of which variables hold or held. Returns the deepest loop among them."""
+        level = self.level
+        current = self.current
+        opaque = self.opaque
+        bit = self.bit
+        place = 0
+        chosen: list[int] = []
+        held: list[int] = []
+        for value in values:
+            register = value
+            if value >= 0:
+                deep = level[value]
+                if value >= opaque:
+                    register = self.homes[value - opaque]
+                    if current[register] != value:
+                        # The variable has been written since; an operand was a copy of it.
+                        register = self._register_of(instr, value)
+                        if level[register] > deep & _LEVEL:
+                            deep = level[register]
+                    if bit[register]:
+                        self.reads |= bit[register]
+                elif deep >= _SPECIAL and current[self.held_by[value]] == value:
+                    held.append(value)
+                deep &= _LEVEL
+                place = max(place, deep)
+            chosen.append(register)
+        instr.args = chosen
+        if held and (fixed or place >= len(self.buffers) - 1):
+            for value in held:
+                users = self.held_uses[value]
+                if not users or users[-1] is not instr:
+                    users.append(instr)
+        return place
+
+    # --- brackets -----------------------------------------------------------------------------------------
+
+    def _has_elif(self, position: int) -> bool:
+        depth = 0
+        for instr in self.code[position + 1 :]:
+            op = instr.op
+            if op.closes:
+                if depth == 0:
+                    return op is ops.ELIF
+                if not op.opens:
+                    depth -= 1
+            elif op.opens:
+                depth += 1
+        return False
+
+    def open(self, instr: Instr) -> None:
+        """Open a bracket."""
+        number = -1
+        if instr.op in _LOOPS:
+            number = self.loop_number
+            self.loop_number += 1
+        bracket = _Bracket(instr, number, len(self.log), len(self.scopes))
+        self.brackets.append(bracket)
+        if number < 0:
+            self.buffers[-1].append(instr)
+        else:
+            self.loop_scope.append(len(self.scopes) - 1)
+            self.buffers.append([instr])
+            bracket.reads = self.reads
+            self.reads = 0
+            for v in self.loop_writes[number]:
+                self.unknown(v)
+            if self.loop_stores[number]:
+                self.version += 1
+        self.scopes.append([])
+
+    def branch(self, instr: Instr) -> None:
+        """A branch carries what was written on its way to the end of the bracket it leaves."""
+        bracket = self.brackets[-1 - instr.imm]
+        bracket.targeted = True
+        self.branches.append((instr, bracket))
+        if bracket.loop < 0:
+            log = self.log
+            for k in range(bracket.mark, len(log)):
+                bracket.written.add(log[k][0])
+
+    def _unwind(self, bracket: _Bracket, mark: int, falls: bool) -> None:
+        """Back to the values of variables at ``mark``; what was written since counts at the bracket's end if that is reached."""
+        log = self.log
+        current = self.current
+        while len(log) > mark:
+            v, value = log.pop()
+            current[v] = value
+            if falls:
+                bracket.written.add(v)
+
+    def _close_scopes(self, base: int) -> None:
+        scopes = self.scopes
+        table = self.table
+        while len(scopes) > base:
+            for key in scopes.pop():
+                table.pop(key, None)
+
+    def middle(self, instr: Instr, reached: bool) -> None:
+        """``else``, ``elif``, ``then`` or ``do``."""
+        bracket = self.brackets[-1]
+        op = instr.op
+        if op is ops.ELSE or op is ops.ELIF:
+            bracket.falls |= reached
+            self._unwind(bracket, bracket.branch_mark, reached)
+            self._close_scopes(max(bracket.base, len(self.scopes) - 1))
+            bracket.otherwise = op is ops.ELSE
+        elif op is ops.THEN:
+            # The condition's own code runs before this branch and all that follow.
+            bracket.branch_mark = len(self.log)
+        self.scopes.append([])
+
+    def end(self, instr: Instr, reached: bool) -> bool:
+        """Close a bracket; whether what follows is reached."""
+        bracket = self.brackets.pop()
+        op = bracket.instr.op
+        self._close_scopes(bracket.base)
+        if bracket.loop >= 0:
+            body = self.buffers.pop()
+            out = self.buffers[-1]
+            out.extend(body)
+            self.loop_scope.pop()
+            inside = self.reads
+            self.reads |= bracket.reads
+            bracket.reads = inside
+            for v in self.loop_writes[bracket.loop]:
+                self.unknown(v)
+            out.append(instr)
+            self.ends.append(bracket)
+            return reached or op is not ops.LOOP
+        if op is ops.BLOCK:
+            if bracket.targeted:
+                for k in range(bracket.mark, len(self.log)):
+                    bracket.written.add(self.log[k][0])
+                for v in bracket.written:
+                    self.unknown(v)
+            else:
+                self.removed.add(id(bracket.instr))
+            follows = reached or bracket.falls or bracket.targeted
+        else:
+            self._unwind(bracket, bracket.branch_mark, reached)
+            self._unwind(bracket, bracket.mark, True)
+            for v in bracket.written:
+                self.unknown(v)
+            follows = reached or bracket.falls or bracket.targeted or not bracket.otherwise
+        self.buffers[-1].append(instr)
+        self.ends.append(bracket)
+        return follows
+
+
+class _Exit:
+    """A bracket of the backward walk: which variables are wanted where branches to it go, after it, and where its last condition fails."""
+
+    __slots__ = ("after", "otherwise", "target")
+
+    def __init__(self, target: int, after: int) -> None:
+        self.target = target
+        self.after = after
+        self.otherwise = -1
+
+
+class _Pending:
+    """A copy into a variable that goes away if what computes the value can write the variable itself."""
+
+    __slots__ = ("place", "users", "variable")
+
+    def __init__(self, variable: int, place: int, users: list[Instr]) -> None:
+        self.variable = variable
+        self.place = place
+        self.users = users
+
+
+class _Backward:
+    """The backward walk: dead code, and variables written directly."""
+
+    __slots__ = ("f", "forward")
+
+    def __init__(self, f: Function, forward: _Forward) -> None:
+        self.f = f
+        self.forward = forward
+
+    def run(self) -> None:
+        f = self.f
+        forward = self.forward
+        bit = forward.bit
+        ends = forward.ends
+        kinds = _KIND
+        used = [0] * len(f.types)
+        wanted = 0  # variables that will be read, as bits
+        exits: list[_Exit] = []
+        pending: dict[int, _Pending] = {}  # by the register copied from
+        waiting: dict[int, int] = {}  # variable -> that register
+        out: list[Instr | None] = []
+        for instr in reversed(forward.buffers[0]):
+            op = instr.op
+            kind = kinds[op.code]
+            args = instr.args
+            dst = instr.dst
+            if kind <= _LOAD:
+                own = bit[dst]
+                if own:
+                    if not wanted & own:
+                        instr.args = []
+                        continue
+                    wanted &= ~own
+                    if dst in waiting:
+                        del pending[waiting.pop(dst)]
+                    if op.code == _COPY:
+                        a = args[0]
+                        if a >= 0 and not bit[a] and a not in pending:
+                            users: list[Instr] = []
+                            free = used[a] == 0
+                            if not free and forward.held_by.get(a, -1) == dst:
+                                users = forward.held_uses[a]
+                                free = sum(user.args.count(a) for user in users) == used[a]
+                            if free:
+                                pending[a] = _Pending(dst, len(out), list(users))
+                                waiting[dst] = a
+                                used[a] += 1
+                                out.append(instr)
+                                continue
+                elif used[dst] == 0:
+                    instr.args = []
+                    continue
+                elif dst in pending:
+                    self._write_directly(instr, pending.pop(dst), out, waiting)
+                if op is ops.MUL and args[1] < 0 and instr.type.is_float and f.const_values[~args[1]] == 2:
+                    # x * 2 is x + x, which needs no constant; not earlier, so that it could become part of a multiply-add.
+                    instr.op = ops.ADD
+                    args = instr.args = [args[0], args[0]]
+            elif kind == _CALL:
+                if dst >= 0:
+                    own = bit[dst]
+                    if own:
+                        wanted &= ~own
+                        if dst in waiting:
+                            del pending[waiting.pop(dst)]
+                    elif dst in pending:
+                        self._write_directly(instr, pending.pop(dst), out, waiting)
+            elif kind != _STORE:
+                if pending:
+                    pending.clear()
+                    waiting.clear()
+                if kind == _BRANCH:
+                    target = exits[-1 - instr.imm].target
+                    wanted = target if op is ops.BR else wanted | target
+                elif kind == _LEAVE:
+                    wanted = 0
+                elif kind == _END:
+                    bracket = ends.pop()
+                    after = wanted
+                    if bracket.loop >= 0:
+                        wanted |= bracket.reads
+                    exits.append(_Exit(wanted, after))
+                elif kind == _MIDDLE:
+                    exit_ = exits[-1]
+                    if op is ops.ELSE or op is ops.ELIF:
+                        exit_.otherwise = wanted
+                        wanted = exit_.after
+                        while out and out[-1] is None:
+                            out.pop()
+                        last = out[-1]
+                        if op is ops.ELSE and last is not None and last.op is ops.END:
+                            continue
+                    elif op is ops.THEN:
+                        wanted |= exit_.after if exit_.otherwise < 0 else exit_.otherwise
+                    else:
+                        wanted |= exit_.after
+                elif kind == _OPEN:
+                    exit_ = exits.pop()
+                    while out and out[-1] is None:
+                        out.pop()
+                    last = out[-1]
+                    if last is not None and last.op is ops.END:
+                        # Nothing is left inside. (A loop without a counter that is left only by its end does nothing either.)
+                        if op is not ops.WHILE:
+                            out.pop()
+                            wanted = exit_.after
+                            continue
+                    elif op in _LOOPS:
+                        wanted |= exit_.target
+                    elif op is not ops.BLOCK:
+                        wanted |= exit_.after if exit_.otherwise < 0 else exit_.otherwise
+            for a in args:
+                if a >= 0:
+                    own = bit[a]
+                    if own:
+                        wanted |= own
+                        if a in waiting:
+                            del pending[waiting.pop(a)]
+                    else:
+                        used[a] += 1
+                        if a in pending:
+                            pending[a].users.append(instr)
+            out.append(instr)
+        f.code = [instr for instr in reversed(out) if instr is not None]
+
+    def _write_directly(self, instr: Instr, found: _Pending, out: list[Instr | None], waiting: dict[int, int]) -> None:
+        """``instr`` computes what is only copied to a variable: it writes the variable."""
+        old = instr.dst
+        new = found.variable
+        del waiting[new]
+        instr.dst = new
+        out[found.place] = None
+        for user in found.users:
+            user.args = [new if a == old else a for a in user.args]
+
+
+def _remove_brackets(f: Function, walk: _Forward) -> None:
+    """Drop the blocks that no branch leaves, and count the branches' depths anew."""
+    target_of = {id(instr): id(bracket.instr) for instr, bracket in walk.branches}
+    stack: list[int] = []
+    out: list[Instr] = []
+    for instr in f.code:
+        op = instr.op
+        if op.opens and not op.closes:
+            stack.append(id(instr))
+        if op is ops.END:
+            if stack.pop() in walk.removed:
+                continue
+        elif id(instr) in walk.removed:
+            continue
+        target = target_of.get(id(instr))
+        if target is not None:
+            depth = 0
+            for opener in reversed(stack):
+                if opener == target:
+                    break
+                if opener not in walk.removed:
+                    depth += 1
+            instr.imm = depth
+        out.append(instr)
+    f.code = out

@@ -1,0 +1,191 @@
+"""Live intervals and what the allocator knows about each.
+
+Locations number the program points: instruction k reads its operands at ``2k`` and writes its result at ``2k + 1``.
+"""
+
+from __future__ import annotations
+
+from typing import Final
+
+#: A location after every other.
+NEVER: Final = 1 << 60
+
+#: Factor a loop multiplies the weight of the references inside it with (as in RyuJIT's BB_LOOP_WEIGHT_SCALE).
+LOOP_WEIGHT: Final = 8.0
+#: Nesting deeper than this no longer raises the weight.
+DEEPEST: Final = 8
+
+
+class Interval:
+    """The life of one virtual register.
+
+    Attributes:
+        register: the virtual register's number.
+        cls: register class.
+        starts, ends: its ranges ``[start, end)`` as two lists; while liveness runs backwards the earliest is last,
+            afterwards the earliest is first. What lies between two ranges is a hole.
+        refs: locations of its definitions and uses, latest first: the next one is last, and popped when passed.
+        costs: parallel to ``refs``: summed weight of that reference and all later ones.
+        defs: number of definitions; ``def_weight`` their summed weight.
+        preferences: registers (bit mask) that fixed references would like it in.
+        related: the interval it is copied from or to, or None.
+        crosses_call: is live across an instruction that destroys registers.
+        constant: for a value that can be made again anywhere (a copied constant), its operand; otherwise 0.
+        register_now: where it is: a physical register, or -1 for memory (or nowhere, when not live).
+        previous: the last physical register it had, or -1.
+        floor: what its references cost when the innermost loop around is repeated.
+        spilled: it has been in memory, so it needs a slot.
+        slot: slot operand, once known; -1 before.
+        incoming: it is a stack argument; its home is the caller's frame.
+        stores: (position in the output, register) of the places where a register's value went to memory.
+        definitions: (position in the output, register) after each definition.
+        store_weight: summed weight of ``stores``.
+    """
+
+    __slots__ = (
+        "cls",
+        "constant",
+        "costs",
+        "crosses_call",
+        "def_weight",
+        "definitions",
+        "defs",
+        "ends",
+        "floor",
+        "incoming",
+        "preferences",
+        "previous",
+        "refs",
+        "register",
+        "register_now",
+        "related",
+        "slot",
+        "spilled",
+        "starts",
+        "store_weight",
+        "stores",
+    )
+
+    def __init__(self, register: int, cls: int) -> None:
+        self.register = register
+        self.cls = cls
+        self.starts: list[int] = []
+        self.ends: list[int] = []
+        self.refs: list[int] = []
+        self.costs: list[float] = []
+        self.defs = 0
+        self.def_weight = 0.0
+        self.preferences = 0
+        self.related: Interval | None = None
+        self.crosses_call = False
+        self.constant = 0
+        self.register_now = -1
+        self.previous = -1
+        self.floor = 0.0
+        self.spilled = False
+        self.slot = -1
+        self.incoming = False
+        self.stores: list[tuple[int, int]] = []
+        self.definitions: list[tuple[int, int]] = []
+        self.store_weight = 0.0
+
+    def add_range(self, start: int, end: int) -> None:
+        """Add ``[start, end)``; called with falling starts, so only the earliest ranges can meet it."""
+        starts = self.starts
+        ends = self.ends
+        while starts and starts[-1] <= end:
+            last = ends.pop()
+            first = starts.pop()
+            if last > end:
+                end = last
+            if first < start:
+                start = first
+        starts.append(start)
+        ends.append(end)
+
+    def range_end(self, location: int) -> int:
+        """The end of the range that covers ``location`` (or of the first one after it)."""
+        for end in self.ends:
+            if end > location:
+                return end
+        return location
+
+    @property
+    def last(self) -> int:
+        """The end of the whole interval."""
+        return self.ends[-1]
+
+    def next_ref(self) -> int:
+        """The nearest location at which it is referenced again; its end when the next reference is by way of a loop."""
+        if self.refs:
+            return self.refs[-1]
+        return self.ends[-1] if self.ends else NEVER
+
+    def cost(self) -> float:
+        """What it costs, from here on, to have it in memory. A constant needs no store and is remade, not loaded: half."""
+        cost = self.costs[-1] if self.costs else 0.0
+        if self.floor > cost:
+            cost = self.floor
+        return cost * 0.5 if self.constant else cost
+
+    def weight_until(self, location: int) -> float:
+        """Summed weight of the references from now up to ``location``."""
+        refs = self.refs
+        if not refs or refs[-1] > location:
+            return 0.0
+        k = len(refs) - 1
+        while k >= 0 and refs[k] <= location:
+            k -= 1
+        return self.costs[-1] - (self.costs[k] if k >= 0 else 0.0)
+
+
+class LoopInfo:
+    """A loop as the allocator sees it.
+
+    Attributes:
+        head, end: indices of its brackets.
+        depth: 1 for an outermost loop.
+        live: virtual registers live at its head.
+        kills: physical registers destroyed inside (bit mask).
+        pressure: per register class, the most values live at once inside.
+    """
+
+    __slots__ = ("depth", "end", "head", "kills", "live", "pressure")
+
+    def __init__(self, head: int, end: int, depth: int) -> None:
+        self.head = head
+        self.end = end
+        self.depth = depth
+        self.live: set[int] = set()
+        self.kills = 0
+        self.pressure: list[int] = []
+
+
+class Liveness:
+    """The result of the liveness analysis.
+
+    Attributes:
+        intervals: by virtual register number; None for registers that never occur.
+        dies: per instruction, a bit per operand that is read for the last time.
+        dead: per instruction, its result is never read.
+        live_after: per opening bracket (block, if), the registers live after its end; for else (by its index) those
+            live at its beginning.
+        drops: per conditional branch or if, the registers live only the other way.
+        loops: by index of the loop's opening bracket.
+        weights: per instruction, the weight of a reference there.
+        fixed: per physical register, the locations where an instruction demands or destroys it, latest first.
+        pressure: per class, values live at each location.
+    """
+
+    __slots__ = ("dead", "dies", "drops", "fixed", "intervals", "live_after", "loops", "pressure", "weights")
+
+    def __init__(self, registers: int, length: int, physical: int) -> None:
+        self.intervals: list[Interval | None] = [None] * registers
+        self.dies: list[int] = [0] * length
+        self.dead: list[bool] = [False] * length
+        self.live_after: dict[int, set[int]] = {}
+        self.drops: dict[int, list[int]] = {}
+        self.loops: dict[int, LoopInfo] = {}
+        self.weights: list[float] = [1.0] * length
+        self.fixed: list[list[int]] = [[] for _ in range(physical)]
+        self.pressure: list[list[int]] = []

@@ -1,0 +1,843 @@
+"""Linear scan register allocation over structured code, in the shape of RyuJIT's LSRA.
+
+One forward walk over the instructions. Each value is, at any point, either in one register or in memory (a stack
+slot, the caller's frame, or nowhere for a constant that can be made again). Where control flow joins, the first edge
+seen decides where each value is (a loop's head: the entry), and moves on the other edges bring the values there.
+Which register a value gets is decided by the 17 filters of ``heuristics`` in the order given.
+"""
+
+from __future__ import annotations
+
+from typing import Final
+
+from loopwright.errors import InternalError
+from loopwright.ir import ops
+from loopwright.ir.function import INCOMING, SLOT, SPILL, Frame, Function, Instr, Slot
+from loopwright.regalloc.heuristics import Filter, RegisterState, filters_in_order, spill_cost
+from loopwright.regalloc.intervals import Interval, Liveness, LoopInfo
+from loopwright.regalloc.liveness import Brackets
+from loopwright.regalloc.resolution import Move, sequence
+from loopwright.targets.target import ANY_REGISTER, Rule, Target
+from loopwright.types import Type
+
+#: An edge's moves go before the instruction at that place of the output …
+BEFORE: Final = 0
+#: … or the conditional branch there is taken around them.
+SPLIT: Final = 1
+
+
+class Edge:
+    """Moves that an edge needs."""
+
+    __slots__ = ("at", "kind", "moves", "weight")
+
+    def __init__(self, at: int, kind: int, weight: float) -> None:
+        self.at = at
+        self.kind = kind
+        self.weight = weight
+        #: (interval, where it is, where it must be); -1 is memory
+        self.moves: list[tuple[Interval, int, int]] = []
+
+
+class Statistics:
+    """What the allocation cost, for reports."""
+
+    __slots__ = ("moves", "reloads", "spill_weight", "spilled", "stores")
+
+    def __init__(self) -> None:
+        self.spilled = 0
+        self.reloads = 0
+        self.stores = 0
+        self.moves = 0
+        self.spill_weight = 0.0
+
+
+class LinearScan:
+    """The state of one allocation. ``run`` does the work."""
+
+    def __init__(self, f: Function, target: Target, liveness: Liveness, shape: Brackets, order: str) -> None:
+        self.f = f
+        self.target = target
+        self.liveness = liveness
+        self.shape = shape
+        self.filters: list[Filter] = filters_in_order(order)
+        count = len(target.registers)
+        rank = [0] * count
+        for class_order in target.orders:
+            for place in range(len(class_order)):
+                rank[class_order[place]] = place
+        self.state = RegisterState(count, liveness.fixed, target.caller_saved, rank)
+        self.class_of_register: list[int] = [register.cls for register in target.registers]
+        self.intervals = liveness.intervals
+        self.out: list[Instr] = []
+        self.edges: list[Edge] = []
+        #: by opening bracket: where each live value must be when control arrives
+        self.arrival: dict[int, dict[int, int]] = {}
+        self.saved: dict[int, dict[int, int]] = {}
+        self.reachable = True
+        self.used = 0
+        self.weight = 1.0
+        self.location = 0
+        self.line = 0
+        self.spills: list[Interval] = []
+        self.floors: list[tuple[Interval, float]] = []
+        self.floor_marks: list[int] = []
+        self.calls = False
+        #: what the register placed last was known to contain before
+        self.replaced = 0
+        self.statistics = Statistics()
+
+    # --- choosing a register ------------------------------------------------------------------------------
+
+    def choose(self, interval: Interval, candidates: int) -> int:
+        """Narrow the candidates (not empty) to one register by the filters in their order."""
+        if not candidates & (candidates - 1):
+            return candidates.bit_length() - 1
+        state = self.state
+        location = self.location
+        for narrow in self.filters:
+            kept = narrow(state, interval, candidates, location) & candidates
+            if kept:
+                candidates = kept
+                if not kept & (kept - 1):
+                    break
+        return (candidates & -candidates).bit_length() - 1
+
+    def take(self, interval: Interval, candidates: int, optional: bool) -> int:
+        """A register for the interval, spilling its holder if it has one; -1 when the value had better stay in memory."""
+        if not candidates:
+            if optional:
+                return -1
+            raise InternalError(f"no register is left for a {self.f.types[interval.register].name} in {self.f.name}", "")
+        state = self.state
+        previous = interval.previous
+        if previous >= 0 and state.holder[previous] is interval and candidates & ~state.active & (1 << previous):
+            r = previous
+        else:
+            r = self.choose(interval, candidates)
+        if state.active >> r & 1:
+            if optional and spill_cost(state, r) >= interval.cost():
+                return -1
+            holder = state.holder[r]
+            assert holder is not None
+            self.evict(holder)
+        self.place(interval, r)
+        return r
+
+    # --- moving values about ------------------------------------------------------------------------------
+
+    def place(self, interval: Interval, r: int) -> None:
+        """The interval is in free register ``r`` from now on."""
+        state = self.state
+        bit = 1 << r
+        old = state.holder[r]
+        if old is not interval:
+            if interval.previous >= 0 and state.holder[interval.previous] is interval:
+                state.holder[interval.previous] = None
+                state.held &= ~(1 << interval.previous)
+            state.holder[r] = interval
+        state.active |= bit
+        state.held |= bit
+        self.replaced = state.constant_in[r]
+        state.constant_in[r] = interval.constant
+        interval.register_now = r
+        interval.previous = r
+        self.used |= bit
+
+    def advance(self, interval: Interval) -> None:
+        """Pass the references up to here (those in code that control cannot reach too)."""
+        refs = interval.refs
+        costs = interval.costs
+        while refs and refs[-1] <= self.location:
+            refs.pop()
+            costs.pop()
+
+    def release(self, interval: Interval) -> None:
+        """The interval leaves its register: it is dead, in a hole, or in memory."""
+        r = interval.register_now
+        if r < 0:
+            return
+        state = self.state
+        bit = 1 << r
+        state.active &= ~bit
+        if not interval.refs:
+            state.holder[r] = None
+            state.held &= ~bit
+        interval.register_now = -1
+
+    def evict(self, interval: Interval) -> None:
+        """The interval's value goes to memory, here."""
+        self.to_memory(interval)
+        interval.stores.append((len(self.out), interval.register_now))
+        interval.store_weight += self.weight
+        r = interval.register_now
+        self.release(interval)
+        self.state.holder[r] = None
+        self.state.held &= ~(1 << r)
+
+    def to_memory(self, interval: Interval) -> None:
+        """The interval needs a home in memory."""
+        if interval.spilled or interval.constant != 0:
+            return
+        interval.spilled = True
+        self.statistics.spilled += 1
+        self.spills.append(interval)
+        if interval.slot < 0:
+            interval.slot = SLOT + len(self.f.slots)
+            self.f.slots.append(Slot(SPILL, self.target.spill_size(self.f.types[interval.register]), 0))
+
+    def home(self, interval: Interval) -> int:
+        """The operand that stands for the interval's value in memory."""
+        if interval.constant != 0:
+            return interval.constant
+        self.to_memory(interval)
+        return interval.slot
+
+    def copy(self, type_: Type, destination: int, source: int) -> None:
+        self.out.append(Instr(ops.COPY, type_, destination, [source], 0, self.line))
+
+    def reload(self, interval: Interval, r: int) -> None:
+        """Bring the value from memory into the register it was placed in."""
+        source = self.home(interval)
+        if source >= SLOT:
+            self.statistics.reloads += 1
+            self.statistics.spill_weight += self.weight
+        self.copy(self.f.types[interval.register], r, source)
+
+    def clear_register(self, r: int, avoid: int) -> None:
+        """Get the holder of ``r`` out of it: into another free register if there is one not in ``avoid``, else to memory."""
+        state = self.state
+        holder = state.holder[r]
+        assert holder is not None
+        free = self.target.class_masks[holder.cls] & ~state.active & ~avoid & ~(1 << r)
+        if free and holder.constant == 0:
+            self.release(holder)
+            new = self.choose(holder, free)
+            self.copy(self.f.types[holder.register], new, r)
+            self.place(holder, new)
+        else:
+            self.evict(holder)
+
+    # --- control flow -------------------------------------------------------------------------------------
+
+    def snapshot(self, live: set[int]) -> dict[int, int]:
+        """Where each of these values is now."""
+        intervals = self.intervals
+        where: dict[int, int] = {}
+        for v in live:
+            interval = intervals[v]
+            if interval is not None:
+                where[v] = interval.register_now
+        return where
+
+    def adopt(self, where: dict[int, int]) -> None:
+        """Continue from a recorded state."""
+        state = self.state
+        bits = state.active
+        while bits:
+            low = bits & -bits
+            r = low.bit_length() - 1
+            holder = state.holder[r]
+            if holder is not None:
+                holder.register_now = -1
+                if not holder.refs:
+                    state.holder[r] = None
+                    state.held &= ~low
+            bits ^= low
+        state.active = 0
+        self.forget_constants()
+        for v, r in where.items():
+            interval = self.intervals[v]
+            if interval is None:
+                continue
+            if r >= 0:
+                old = state.holder[r]
+                if old is not None and old is not interval:
+                    state.holder[r] = None
+                self.place(interval, r)
+            else:
+                interval.register_now = -1
+        self.reachable = True
+
+    def forget_constants(self) -> None:
+        """Control may arrive from elsewhere: registers are known to contain only what their holders say."""
+        state = self.state
+        for r in range(len(state.constant_in)):
+            if state.constant_in[r] != 0 and not state.active >> r & 1:
+                state.constant_in[r] = 0
+
+    def edge(self, opener: int, live: set[int], at: int, kind: int) -> None:
+        """Control goes from here to the bracket's arrival point."""
+        expected = self.arrival.get(opener)
+        if expected is None:
+            self.arrival[opener] = self.snapshot(live)
+            return
+        made: Edge | None = None
+        for v, wanted in expected.items():
+            interval = self.intervals[v]
+            if interval is None or interval.register_now == wanted:
+                continue
+            if wanted < 0 and interval.constant != 0:
+                continue
+            if made is None:
+                made = Edge(at, kind, self.weight)
+                self.edges.append(made)
+            made.moves.append((interval, interval.register_now, wanted))
+            if wanted < 0 or interval.register_now < 0:
+                self.to_memory(interval)
+                if wanted < 0:
+                    interval.store_weight += self.weight
+
+    def arrival_set(self, opener: int) -> set[int]:
+        info = self.liveness.loops.get(opener)
+        return info.live if info is not None else self.liveness.live_after[opener]
+
+    def enter_loop(self, info: LoopInfo) -> None:
+        """Decide what the loop keeps in registers, bring that about, and fix it as the state at the loop's head.
+
+        When more values are live inside than there are registers, those with the cheapest references in the loop
+        stay in memory; the others are loaded before it. A value that the loop does not touch does not sit in a
+        register the loop destroys.
+        """
+        intervals = self.intervals
+        state = self.state
+        end = 2 * info.end + 1
+        by_class: list[list[tuple[float, int]]] = [[] for _ in self.target.class_masks]
+        for v in info.live:
+            interval = intervals[v]
+            if interval is None:
+                continue
+            weight = interval.weight_until(end)
+            if interval.constant != 0:
+                weight *= 0.5
+            by_class[interval.cls].append((weight, v))
+        for cls in range(len(by_class)):
+            inside = by_class[cls]
+            if not inside:
+                continue
+            room = self.target.class_masks[cls].bit_count()
+            excess = info.pressure[cls] - room
+            inside.sort()
+            for n in range(len(inside)):
+                weight, v = inside[n]
+                interval = intervals[v]
+                assert interval is not None
+                r = interval.register_now
+                if r >= 0 and (n < excess or (weight == 0.0 and info.kills >> r & 1)):
+                    self.evict(interval)
+            for n in range(len(inside) - 1, max(excess, 0) - 1, -1):
+                weight, v = inside[n]
+                interval = intervals[v]
+                assert interval is not None
+                free = self.target.class_masks[cls] & ~state.active & ~info.kills
+                if interval.register_now < 0 and weight > 0.0 and free:
+                    self.reload(interval, self.take(interval, free, False))
+        mark = len(self.floors)
+        self.floor_marks.append(mark)
+        for v in info.live:
+            interval = intervals[v]
+            if interval is not None:
+                self.floors.append((interval, interval.floor))
+                interval.floor = max(interval.floor, interval.costs[-1] if interval.costs else 0.0)
+        self.forget_constants()
+        self.arrival[info.head] = self.snapshot(info.live)
+
+    def leave_loop(self) -> None:
+        mark = self.floor_marks.pop()
+        while len(self.floors) > mark:
+            interval, floor = self.floors.pop()
+            interval.floor = floor
+
+    # --- the walk -----------------------------------------------------------------------------------------
+
+    def parameters(self) -> None:
+        """Values arrive where the calling convention puts them."""
+        f = self.f
+        places = self.target.convention.assign([f.types[p] for p in f.params])
+        crossed: list[tuple[Interval, int]] = []
+        for position in range(len(f.params)):
+            interval = self.intervals[f.params[position]]
+            if interval is None or not interval.starts or interval.starts[0] >= 0:
+                continue
+            place = places[position]
+            if place < 0:
+                interval.incoming = True
+                interval.slot = SLOT + len(f.slots)
+                f.slots.append(Slot(INCOMING, 8, ~place))
+            elif self.class_of_register[place] != interval.cls:
+                crossed.append((interval, place))
+            else:
+                self.place(interval, place)
+                interval.definitions.append((0, place))
+                interval.defs += 1
+                interval.def_weight += 1.0
+        for interval, place in crossed:
+            # A float that arrives in an integer register (LP64D); nothing else wants that class yet.
+            r = self.take(interval, self.target.class_masks[interval.cls], False)
+            self.copy(f.types[interval.register], r, place)
+            interval.definitions.append((len(self.out), r))
+            interval.defs += 1
+            interval.def_weight += 1.0
+
+    def run(self) -> None:
+        """Allocate: rewrites ``f.code``, sets ``f.slots``, ``f.frame`` and ``f.physical``."""
+        f = self.f
+        code = f.code
+        self.parameters()
+        out = self.out
+        for k in range(len(code)):
+            instr = code[k]
+            op = instr.op
+            self.location = 2 * k
+            self.weight = self.liveness.weights[k]
+            self.line = instr.line
+            if op is ops.BLOCK:
+                out.append(instr)
+            elif op is ops.LOOP:
+                if self.reachable:
+                    self.enter_loop(self.liveness.loops[k])
+                else:
+                    self.floor_marks.append(len(self.floors))
+                out.append(instr)
+            elif op is ops.ELSE:
+                opener = self.shape.opener_of[k]
+                if self.reachable:
+                    self.edge(opener, self.liveness.live_after[opener], len(out), BEFORE)
+                out.append(instr)
+                self.adopt(self.saved.pop(opener, {}))
+            elif op is ops.END:
+                self.end(k, instr)
+            elif op is ops.BR:
+                if self.reachable:
+                    opener = self.shape.target[k]
+                    self.edge(opener, self.arrival_set(opener), len(out), BEFORE)
+                    self.reachable = False
+                out.append(instr)
+            elif self.reachable:
+                self.instruction(k, instr)
+                if op is ops.RET:
+                    self.reachable = False
+            elif op.opens:
+                # Code that control cannot reach keeps its brackets and nothing else.
+                out.append(Instr(ops.BLOCK, instr.type, -1, []))
+        self.finish()
+
+    def end(self, k: int, instr: Instr) -> None:
+        opener = self.shape.opener_of[k]
+        if opener in self.liveness.loops:
+            self.leave_loop()
+            self.out.append(instr)
+            return
+        live = self.liveness.live_after[opener]
+        if opener in self.arrival:
+            if self.reachable:
+                self.edge(opener, live, len(self.out), BEFORE)
+            self.out.append(instr)
+            self.adopt(self.arrival[opener])
+        else:
+            self.out.append(instr)
+
+    def instruction(self, k: int, instr: Instr) -> None:
+        """Registers for one instruction's operands and result."""
+        rule = instr.rule
+        assert isinstance(rule, Rule)
+        intervals = self.intervals
+        state = self.state
+        args = instr.args
+        uses = rule.uses
+        dies = self.liveness.dies[k]
+        op = instr.op
+        busy = 0
+        fixed_now = 0
+        count = len(args)
+        missing = False
+        for j in range(count):
+            v = args[j]
+            if v < 0:
+                continue
+            interval = intervals[v]
+            assert interval is not None
+            self.advance(interval)
+            fixed = uses[j].fixed
+            if fixed != ANY_REGISTER:
+                fixed_now |= 1 << fixed
+            r = interval.register_now
+            if r >= 0:
+                busy |= 1 << r
+                state.optional[r] = uses[j].memory
+            else:
+                missing = True
+        result = rule.result
+        operands = list(args)
+        late = 0
+        if fixed_now or rule.clobbers:
+            self.fixed_operands(instr, rule, operands, dies, busy, fixed_now)
+            busy |= fixed_now | rule.clobbers
+            for j in range(count):
+                v = args[j]
+                if v >= 0:
+                    interval = intervals[v]
+                    assert interval is not None
+                    if interval.register_now >= 0:
+                        busy |= 1 << interval.register_now
+                    elif uses[j].fixed == ANY_REGISTER:
+                        missing = True
+        if missing:
+            in_memory = instr.mem is not None
+            for j in range(count):
+                v = args[j]
+                if v < 0 or uses[j].fixed != ANY_REGISTER:
+                    continue
+                interval = intervals[v]
+                assert interval is not None
+                if interval.register_now >= 0:
+                    continue
+                use = uses[j]
+                optional = use.memory and not in_memory
+                r = -1
+                if not optional or interval.refs or interval.floor > 0.0:
+                    candidates = self.target.class_masks[use.cls] & ~busy
+                    r = self.take(interval, candidates, optional)
+                if r >= 0:
+                    self.reload(interval, r)
+                    busy |= 1 << r
+                    state.optional[r] = use.memory
+                else:
+                    in_memory = True
+                    operands[j] = self.home(interval)
+                    if operands[j] >= SLOT:
+                        self.statistics.reloads += 1
+                        self.statistics.spill_weight += self.weight
+        for j in range(count):
+            v = args[j]
+            if v >= 0 and uses[j].fixed == ANY_REGISTER:
+                interval = intervals[v]
+                assert interval is not None
+                r = interval.register_now
+                if r >= 0:
+                    operands[j] = r
+                    if uses[j].late:
+                        late |= 1 << r
+        for cls in rule.temps:
+            candidates = self.target.class_masks[cls] & ~busy
+            free = candidates & ~state.active & ~self.result_registers(rule)
+            if free:
+                r = (free & -free).bit_length() - 1
+            else:
+                scratch = Interval(-1, cls)
+                scratch.add_range(self.location, self.location + 2)
+                r = self.choose(scratch, candidates)
+                holder = state.holder[r]
+                if state.active >> r & 1 and holder is not None:
+                    self.evict(holder)
+            operands.append(r)
+            state.constant_in[r] = 0
+            self.used |= 1 << r
+            busy |= 1 << r
+            late |= 1 << r
+        waiting: list[Interval] = []
+        if dies:
+            for j in range(count):
+                if dies >> j & 1:
+                    interval = intervals[args[j]]
+                    assert interval is not None
+                    r = interval.register_now
+                    if r >= 0:
+                        if late >> r & 1:
+                            waiting.append(interval)
+                        else:
+                            self.release(interval)
+        kills = rule.kills
+        if kills:
+            struck = kills & state.active
+            for interval in waiting:
+                struck &= ~(1 << interval.register_now)
+            while struck:
+                low = struck & -struck
+                holder = state.holder[low.bit_length() - 1]
+                assert holder is not None
+                self.evict(holder)
+                struck ^= low
+            for r in range(len(state.constant_in)):
+                if kills >> r & 1:
+                    state.constant_in[r] = 0
+            if op.effect == ops.CALLS:
+                self.calls = True
+        dst = instr.dst
+        self.location += 1
+        if dst < 0:
+            instr.args = operands
+            self.out.append(instr)
+        else:
+            assert result is not None
+            self.define(k, instr, rule, operands, busy, late)
+        for interval in waiting:
+            self.release(interval)
+        gone = self.liveness.drops.get(k)
+        if op.opens:
+            opener_else = self.shape.else_of.get(k, -1)
+            if opener_else >= 0:
+                self.saved[k] = self.snapshot(self.liveness.live_after[opener_else])
+            else:
+                self.edge(k, self.liveness.live_after[k], len(self.out) - 1, SPLIT)
+        elif k in self.shape.target:
+            opener = self.shape.target[k]
+            self.edge(opener, self.arrival_set(opener), len(self.out) - 1, SPLIT)
+        if gone:
+            for v in gone:
+                dropped = intervals[v]
+                if dropped is not None:
+                    self.release(dropped)
+
+    def result_registers(self, rule: Rule) -> int:
+        result = rule.result
+        return 1 << result.fixed if result is not None and result.fixed != ANY_REGISTER else 0
+
+    def fixed_operands(self, instr: Instr, rule: Rule, operands: list[int], dies: int, busy: int, fixed_now: int) -> None:
+        """Copy operands into the registers the instruction demands; who is in the way moves out."""
+        state = self.state
+        uses = rule.uses
+        args = instr.args
+        # Nobody who has to move may go where an operand is or will be, nor into what the instruction destroys.
+        avoid = busy | fixed_now | rule.kills | rule.clobbers
+        settled = 0
+        bits = rule.clobbers & state.active
+        while bits:
+            low = bits & -bits
+            self.clear_register(low.bit_length() - 1, avoid)
+            bits ^= low
+        self.used |= rule.clobbers
+        for j in range(len(args)):
+            fixed = uses[j].fixed
+            if fixed == ANY_REGISTER:
+                continue
+            v = args[j]
+            bit = 1 << fixed
+            interval = self.intervals[v] if v >= 0 else None
+            if interval is not None and interval.register_now == fixed and not settled & bit:
+                settled |= bit
+                operands[j] = fixed
+        for j in range(len(args)):
+            fixed = uses[j].fixed
+            if fixed == ANY_REGISTER:
+                continue
+            bit = 1 << fixed
+            v = args[j]
+            interval = self.intervals[v] if v >= 0 else None
+            if interval is not None and interval.register_now == fixed and operands[j] == fixed and settled & bit:
+                continue
+            if state.active & bit:
+                self.clear_register(fixed, avoid)
+            type_ = self.f.type_of(v)
+            if interval is None:
+                source = v
+            elif interval.register_now >= 0:
+                source = interval.register_now
+            else:
+                source = self.home(interval)
+                if source >= SLOT:
+                    self.statistics.reloads += 1
+                    self.statistics.spill_weight += self.weight
+            self.copy(type_, fixed, source)
+            state.constant_in[fixed] = 0
+            self.used |= bit
+            operands[j] = fixed
+            settled |= bit
+            if interval is not None and interval.register_now >= 0 and dies >> j & 1 and not self.wanted_again(args, j) and interval.cls == self.class_of_register[fixed]:
+                # The last use: the value itself moves, and its old register is free for the operands still to come.
+                self.release(interval)
+                self.place(interval, fixed)
+            elif state.holder[fixed] is not None and not state.active & bit:
+                # An inactive interval's leftover is overwritten.
+                state.holder[fixed] = None
+                state.held &= ~bit
+
+    def wanted_again(self, args: list[int], j: int) -> bool:
+        """Another operand of the instruction is the same register."""
+        v = args[j]
+        for i in range(len(args)):
+            if i != j and args[i] == v:
+                return True
+        return False
+
+    def define(self, k: int, instr: Instr, rule: Rule, operands: list[int], busy: int, late: int) -> None:
+        """A register for the result; ``busy`` are the operands' registers, ``late`` those it must not share."""
+        state = self.state
+        interval = self.intervals[instr.dst]
+        assert interval is not None
+        result = rule.result
+        assert result is not None
+        self.advance(interval)
+        op = instr.op
+        type_ = self.f.types[instr.dst]
+        fixed = result.fixed
+        candidates = self.target.class_masks[interval.cls] & ~late
+        if fixed != ANY_REGISTER:
+            bit = 1 << fixed
+            if state.active & bit:
+                self.clear_register(fixed, rule.kills | busy | bit)
+            instr.dst = fixed
+            instr.args = operands
+            self.used |= bit
+            state.constant_in[fixed] = 0
+            self.out.append(instr)
+            if self.liveness.dead[k]:
+                return
+            r = self.take(interval, self.target.class_masks[interval.cls], False)
+            if r != fixed:
+                self.copy(type_, r, fixed)
+            interval.definitions.append((len(self.out), r))
+            return
+        if op is ops.COPY and operands[0] < 0 and interval.constant != 0:
+            # A constant: worth a register only when one is to be had for less than the constant's own uses cost.
+            r = self.take(interval, candidates, True)
+            if r < 0:
+                return
+            if self.replaced != operands[0]:
+                instr.dst = r
+                instr.args = operands
+                self.out.append(instr)
+            if self.liveness.dead[k]:
+                self.release(interval)
+            return
+        r = self.take(interval, candidates, False)
+        state.constant_in[r] = 0
+        state.optional[r] = False
+        instr.dst = r
+        instr.args = operands
+        if op is not ops.COPY or operands[0] != r:
+            self.out.append(instr)
+        interval.definitions.append((len(self.out), r))
+        if self.liveness.dead[k]:
+            self.release(interval)
+
+    # --- afterwards ---------------------------------------------------------------------------------------
+
+    def finish(self) -> None:
+        """Insert stores and resolution moves, lay out the frame."""
+        f = self.f
+        inserts: dict[int, list[Instr]] = {}
+        at_edges: set[int] = set()
+        for interval in self.spills:
+            if interval.incoming and interval.defs == 0:
+                continue
+            type_ = f.types[interval.register]
+            # Once after each definition, or wherever it goes to memory: whichever weighs less.
+            if interval.def_weight <= interval.store_weight or interval.incoming:
+                places = interval.definitions
+                self.statistics.spill_weight += interval.def_weight
+            else:
+                places = interval.stores
+                at_edges.add(interval.register)
+                self.statistics.spill_weight += interval.store_weight
+            for at, r in places:
+                self.statistics.stores += 1
+                inserts.setdefault(at, []).append(Instr(ops.COPY, type_, interval.slot, [r]))
+        splits: dict[int, list[Instr]] = {}
+        for edge in self.edges:
+            moves: list[Move] = []
+            for interval, source, destination in edge.moves:
+                type_ = f.types[interval.register]
+                if destination < 0:
+                    if interval.register in at_edges:
+                        moves.append(Move(interval.slot, source, type_))
+                        self.statistics.stores += 1
+                elif source < 0:
+                    moves.append(Move(destination, self.home(interval), type_))
+                    self.statistics.reloads += 1
+                    self.statistics.spill_weight += edge.weight
+                else:
+                    moves.append(Move(destination, source, type_))
+                    self.statistics.moves += 1
+            made = sequence(moves, 0)
+            if not made:
+                continue
+            if edge.kind == BEFORE:
+                inserts.setdefault(edge.at, []).extend(made)
+            else:
+                splits[edge.at] = made
+        if inserts or splits:
+            self.merge(inserts, splits)
+        else:
+            f.code = self.out
+        self.layout()
+
+    def merge(self, inserts: dict[int, list[Instr]], splits: dict[int, list[Instr]]) -> None:
+        """The output with what was put off: stores and moves before places, conditional edges with code of their own."""
+        final: list[Instr] = []
+        out = self.out
+        for k in range(len(out)):
+            extra = inserts.get(k)
+            if extra is not None:
+                final.extend(extra)
+            instr = out[k]
+            op = instr.op
+            moves = splits.get(k)
+            if moves is not None:
+                opener = ops.IF if op is ops.BR_IF else ops.IF_CMP[op.compare]
+                taken = Instr(opener, instr.type, -1, instr.args, 0, instr.line, instr.source, instr.mem)
+                final.append(taken)
+                final.extend(moves)
+                final.append(Instr(ops.BR, instr.type, -1, [], instr.imm + 1, instr.line))
+                final.append(Instr(ops.END, instr.type, -1, []))
+            else:
+                final.append(instr)
+        extra = inserts.get(len(out))
+        if extra is not None:
+            final.extend(extra)
+        self.f.code = final
+
+    def layout(self) -> None:
+        """Frame offsets for the spill slots; slots of intervals that are never alive together share a place."""
+        f = self.f
+        frame = Frame()
+        frame.calls = self.calls
+        for instr in f.code:
+            if instr.op is ops.STORE_ARG and instr.imm + 8 > frame.outgoing:
+                frame.outgoing = instr.imm + 8
+        if self.calls:
+            shadow = self.target.convention.shadow
+            frame.outgoing = frame.outgoing + shadow if frame.outgoing or shadow else 0
+        offset = 0
+        taken: list[tuple[int, int, int]] = []  # (end of life, size, offset)
+        for interval in sorted(self.spills, key=_start):
+            if interval.incoming:
+                continue
+            slot = f.slots[interval.slot - SLOT]
+            place = -1
+            for n in range(len(taken)):
+                end, size, at = taken[n]
+                if end <= interval.starts[0] and size == slot.size:
+                    place = at
+                    taken[n] = (interval.last, size, at)
+                    break
+            if place < 0:
+                offset = (offset + slot.size - 1) // slot.size * slot.size
+                place = offset
+                offset += slot.size
+                taken.append((interval.last, slot.size, place))
+                if slot.size > frame.align:
+                    frame.align = slot.size
+            slot.offset = place
+        frame.size = (offset + 7) // 8 * 8
+        saved = self.used & self.target.convention.callee_saved
+        for order in self.target.orders:
+            for r in order:
+                if saved >> r & 1:
+                    frame.saved.append(r)
+        f.frame = frame
+        f.physical = True
+
+
+def _start(interval: Interval) -> int:
+    return interval.starts[0] if interval.starts else -1
+
+
+def allocate(f: Function, target: Target, liveness: Liveness, shape: Brackets, order: str) -> Statistics:
+    """Give every value of lowered code a register or a place in memory, rewriting ``f``.
+
+    Raises ``TargetError`` for an order that is no permutation of A to Q.
+    """
+    scan = LinearScan(f, target, liveness, shape, order)
+    scan.run()
+    return scan.statistics

@@ -1,0 +1,294 @@
+"""Live intervals of structured code, by one backward walk.
+
+Back edges are first taken to carry nothing; at the head of a loop whatever turns out to be live is then live in the
+whole loop, which is exact for reducible code (Wimmer and Franz, *Linear Scan Register Allocation on SSA Form*,
+CGO 2010, section 4; here for brackets instead of blocks).
+"""
+
+from __future__ import annotations
+
+from loopwright.ir import ops
+from loopwright.ir.function import Function, Instr
+from loopwright.regalloc.intervals import DEEPEST, LOOP_WEIGHT, Interval, Liveness, LoopInfo
+from loopwright.targets.target import ANY_REGISTER, Rule, Target
+from loopwright.types import Type
+
+
+class Brackets:
+    """Where each bracket ends, and where its else is."""
+
+    __slots__ = ("else_of", "end_of", "opener_of", "target")
+
+    def __init__(self, length: int) -> None:
+        self.end_of: dict[int, int] = {}
+        self.else_of: dict[int, int] = {}
+        self.opener_of: dict[int, int] = {}
+        self.target: dict[int, int] = {}
+
+
+def brackets(f: Function, liveness: Liveness) -> Brackets:
+    """Match the brackets, resolve branch depths to opening brackets, and weigh every instruction by its loop depth."""
+    code = f.code
+    found = Brackets(len(code))
+    stack: list[int] = []
+    weights = liveness.weights
+    depth = 0
+    weight = 1.0
+    block, loop, br = ops.BLOCK, ops.LOOP, ops.BR
+    for k in range(len(code)):
+        instr = code[k]
+        op = instr.op
+        weights[k] = weight
+        if op is loop:
+            stack.append(k)
+            depth += 1
+            if depth <= DEEPEST:
+                weight *= LOOP_WEIGHT
+        elif op is ops.ELSE:
+            found.else_of[stack[-1]] = k
+            found.opener_of[k] = stack[-1]
+        elif op is ops.END:
+            opener = stack.pop()
+            found.end_of[opener] = k
+            found.opener_of[k] = opener
+            if code[opener].op is loop:
+                liveness.loops[opener] = LoopInfo(opener, k, depth)
+                if depth <= DEEPEST:
+                    weight /= LOOP_WEIGHT
+                depth -= 1
+        elif op is block or op.opens:
+            stack.append(k)
+        elif op is br or op is ops.BR_IF or (op.compare and not op.opens):
+            found.target[k] = stack[len(stack) - 1 - instr.imm]
+    return found
+
+
+def analyse(f: Function, target: Target) -> tuple[Liveness, Brackets]:
+    """Live intervals, last uses, loop facts of lowered code (every instruction has its rule)."""
+    code = f.code
+    length = len(code)
+    liveness = Liveness(len(f.types), length, len(target.registers))
+    shape = brackets(f, liveness)
+    intervals = liveness.intervals
+    types = f.types
+    weights = liveness.weights
+    dies = liveness.dies
+    dead = liveness.dead
+    fixed = liveness.fixed
+    live_after = liveness.live_after
+    live: set[int] = set()
+    open_end: list[int] = [0] * len(types)
+    # What loops must mend once they know what is live at their head:
+    death_notes: list[int] = []  # (instruction, operand bit, register) flattened
+    bracket_sets: list[set[int]] = []
+    inner_loops: list[LoopInfo] = []
+    drops: dict[int, list[int]] = {}
+    drop_notes: list[int] = []
+    marks: list[tuple[int, int, int, int]] = []
+    call_masks: list[int] = []
+
+    for k in range(length - 1, -1, -1):
+        instr = code[k]
+        op = instr.op
+        here = 2 * k
+        if op is ops.END:
+            opener = shape.opener_of[k]
+            if code[opener].op is ops.LOOP:
+                marks.append((len(death_notes), len(bracket_sets), len(inner_loops), len(drop_notes)))
+            else:
+                saved = set(live)
+                live_after[opener] = saved
+                bracket_sets.append(saved)
+            continue
+        if op is ops.ELSE:
+            saved = set(live)
+            live_after[k] = saved
+            bracket_sets.append(saved)
+            for v in live:
+                _interval(intervals, v, target, types).add_range(here, open_end[v])
+            live = set(live_after[shape.opener_of[k]])
+            for v in live:
+                open_end[v] = here
+            continue
+        if op is ops.BLOCK:
+            continue
+        if op is ops.LOOP:
+            info = liveness.loops[k]
+            info.live = set(live)
+            end = 2 * info.end + 1
+            for v in live:
+                interval = _interval(intervals, v, target, types)
+                interval.add_range(here, open_end[v])
+                interval.add_range(here, end)
+                open_end[v] = here
+            deaths, sets, loops_before, dropped = marks.pop()
+            _mend(live, death_notes, deaths, dies, dead)
+            for s in range(sets, len(bracket_sets)):
+                bracket_sets[s] |= live
+            for inner in range(loops_before, len(inner_loops)):
+                inner_loops[inner].live |= live
+            for n in range(dropped, len(drop_notes)):
+                drops[drop_notes[n]] = [v for v in drops[drop_notes[n]] if v not in live]
+            inner_loops.append(info)
+            continue
+        rule: Rule | None = instr.rule
+        if op is ops.BR:
+            for v in live:
+                _interval(intervals, v, target, types).add_range(here, open_end[v])
+            live = set(_target_set(code, shape, live_after, k))
+            for v in live:
+                open_end[v] = here
+            continue
+        if op is ops.RET:
+            for v in live:
+                _interval(intervals, v, target, types).add_range(here, open_end[v])
+            live = set()
+        elif k in shape.target or op.opens:
+            # A conditional branch or an if: also what the other way needs is live before it.
+            other = _target_set(code, shape, live_after, k) if k in shape.target else live_after[shape.else_of.get(k, k)]
+            gone: list[int] = []
+            for v in other:
+                if v not in live:
+                    gone.append(v)
+                    live.add(v)
+                    open_end[v] = here + 1
+            drops[k] = gone
+            drop_notes.append(k)
+        assert rule is not None, op.name
+        weight = weights[k]
+        dst = instr.dst
+        if dst >= 0:
+            interval = _interval(intervals, dst, target, types)
+            if dst in live:
+                live.remove(dst)
+                interval.add_range(here + 1, open_end[dst])
+            else:
+                interval.add_range(here + 1, here + 2)
+                dead[k] = True
+                death_notes.append(k)
+                death_notes.append(-1)
+                death_notes.append(dst)
+            interval.refs.append(here + 1)
+            interval.costs.append((interval.costs[-1] if interval.costs else 0.0) + weight)
+            interval.defs += 1
+            interval.def_weight += weight
+            result = rule.result
+            if result is not None and result.fixed != ANY_REGISTER:
+                interval.preferences |= 1 << result.fixed
+                fixed[result.fixed].append(here + 1)
+            if op is ops.COPY and instr.args[0] < 0 and not f.variable[dst]:
+                interval.constant = instr.args[0]
+        kills = rule.kills
+        if kills:
+            call_masks.append(k)
+            for v in live:
+                interval = _interval(intervals, v, target, types)
+                if kills & target.class_masks[interval.cls]:
+                    interval.crosses_call = True
+            bits = kills
+            while bits:
+                low = bits & -bits
+                fixed[low.bit_length() - 1].append(here + 1)
+                bits ^= low
+        bits = rule.clobbers
+        while bits:
+            low = bits & -bits
+            fixed[low.bit_length() - 1].append(here)
+            bits ^= low
+        args = instr.args
+        uses = rule.uses
+        for j in range(len(args) - 1, -1, -1):
+            v = args[j]
+            if v < 0:
+                continue
+            interval = _interval(intervals, v, target, types)
+            use = uses[j]
+            if v not in live:
+                live.add(v)
+                open_end[v] = here + 2 if use.late else here + 1
+                dies[k] |= 1 << j
+                death_notes.append(k)
+                death_notes.append(1 << j)
+                death_notes.append(v)
+            elif use.late and open_end[v] < here + 2:
+                open_end[v] = here + 2
+            interval.refs.append(here)
+            interval.costs.append((interval.costs[-1] if interval.costs else 0.0) + weight)
+            if use.fixed != ANY_REGISTER:
+                fixed[use.fixed].append(here)
+                if target.registers[use.fixed].cls == interval.cls:
+                    interval.preferences |= 1 << use.fixed
+        if dst >= 0 and args:
+            source = rule.tied if rule.tied >= 0 else (0 if op is ops.COPY else -1)
+            if source >= 0 and args[source] >= 0 and args[source] != dst:
+                mine = _interval(intervals, dst, target, types)
+                theirs = _interval(intervals, args[source], target, types)
+                if mine.cls == theirs.cls:
+                    mine.related = theirs
+                    theirs.related = mine
+
+    for v in live:
+        _interval(intervals, v, target, types).add_range(-1, open_end[v])
+    for maybe in intervals:
+        if maybe is not None:
+            maybe.starts.reverse()
+            maybe.ends.reverse()
+    liveness.drops = drops
+    _loop_facts(liveness, code, call_masks, len(target.class_masks))
+    return liveness, shape
+
+
+def _interval(intervals: list[Interval | None], v: int, target: Target, types: list[Type]) -> Interval:
+    known = intervals[v]
+    if known is None:
+        known = Interval(v, target.class_of(types[v]))
+        intervals[v] = known
+    return known
+
+
+def _target_set(code: list[Instr], shape: Brackets, live_after: dict[int, set[int]], k: int) -> set[int]:
+    opener = shape.target[k]
+    # A loop's head is not known yet when walking backwards: the loop itself mends what this leaves out.
+    return live_after.get(opener, _NOTHING)
+
+
+_NOTHING: set[int] = set()
+
+
+def _mend(live: set[int], notes: list[int], start: int, dies: list[int], dead: list[bool]) -> None:
+    """Values live at a loop's head do not die inside the loop."""
+    for n in range(start, len(notes), 3):
+        if notes[n + 2] in live:
+            k = notes[n]
+            bit = notes[n + 1]
+            if bit < 0:
+                dead[k] = False
+            else:
+                dies[k] &= ~bit
+
+
+def _loop_facts(liveness: Liveness, code: list[Instr], calls: list[int], classes: int) -> None:
+    """Pressure by class and destroyed registers of every loop."""
+    if not liveness.loops:
+        return
+    size = 2 * len(code) + 3
+    steps: list[list[int]] = [[0] * size for _ in range(classes)]
+    for interval in liveness.intervals:
+        if interval is None:
+            continue
+        step = steps[interval.cls]
+        for r in range(len(interval.starts)):
+            step[interval.starts[r] + 1] += 1
+            step[interval.ends[r] + 1] -= 1
+    for step in steps:
+        running = 0
+        for n in range(size):
+            running += step[n]
+            step[n] = running
+    liveness.pressure = steps
+    for info in liveness.loops.values():
+        low, high = 2 * info.head + 1, 2 * info.end + 2
+        info.pressure = [max(step[low:high]) for step in steps]
+        for k in calls:
+            if info.head < k < info.end:
+                info.kills |= code[k].rule.kills

@@ -1,0 +1,376 @@
+"""Running compiled code of other machines under QEMU's user mode.
+
+The functions, everything they call, and the arguments become one static executable (``elf.py``); its entry code makes
+the calls and writes the results and the arrays' memory to the standard output, from where they go back into the
+NumPy arrays. No cross compiler, linker or library of the other machine is needed.
+
+Each array (arrays that share memory count as one) is placed so that its last byte is the last of a page and the next page is
+not mapped: code that reads or writes past the end dies.
+"""
+
+from __future__ import annotations
+
+import ctypes
+import os
+import shutil
+import struct
+import subprocess
+import tempfile
+from collections.abc import Sequence
+from typing import Any, Final
+
+import numpy as np
+
+from loopwright.compiler import Compiled
+from loopwright.errors import ArgumentError, BoundsError, InternalError, TargetError
+from loopwright.runtime import elf
+from loopwright.runtime.arrays import ArrayParameter, admit, check_overlap
+from loopwright.runtime.call import Signature
+from loopwright.runtime.code import Code, index_groups, signature_of_function
+from loopwright.runtime.link import Linked
+from loopwright.runtime.scalars import ScalarParameter, convert
+from loopwright.targets.riscv import start
+from loopwright.types import BOOL, VOID, Type
+
+__all__ = ["available", "run", "run_many"]
+
+#: Seconds a program may run.
+TIMEOUT: Final = 60.0
+
+_CODE: Final = 0x10000
+_TABLE: Final = 0x1000_0000
+_ARRAYS: Final = 0x2000_0000
+#: What an array without elements points to: nothing is mapped there.
+_NOWHERE: Final = 0x1000
+
+#: Emulators by the beginning of the target's name: programs, e_machine, e_flags (RVC and the double-float ABI).
+_MACHINES: Final[dict[str, tuple[tuple[str, ...], int, int]]] = {"rv64": (("qemu-riscv64", "qemu-riscv64-static"), 243, 0x5)}
+
+
+def _machine(name: str) -> tuple[tuple[str, ...], int, int]:
+    for prefix, machine in _MACHINES.items():
+        if name.startswith(prefix):
+            return machine
+    raise TargetError(f"there is no emulator for {name}; code for {', '.join(_MACHINES)}… can be emulated")
+
+
+def _emulator(name: str) -> str:
+    programs = _machine(name)[0]
+    for program in programs:
+        path = shutil.which(program)
+        if path is not None:
+            return path
+    raise TargetError(f"emulating {name} needs {programs[0]}, which is not installed; on Debian and Ubuntu: apt-get install qemu-user")
+
+
+def available(name: str) -> bool:
+    """Whether code for the target of that name can be emulated here."""
+    try:
+        _emulator(name)
+    except TargetError:
+        return False
+    return True
+
+
+class _Memory:
+    """A stretch of this process's memory that arguments lie in, and where it is in the emulated program."""
+
+    __slots__ = ("address", "data", "high", "low", "written")
+
+    def __init__(self, low: int, high: int, written: bool) -> None:
+        self.low = low
+        self.high = high
+        self.written = written
+        self.address = 0
+        self.data = b""
+
+
+class _Call:
+    """One call with its arguments checked."""
+
+    __slots__ = ("arrays", "compiled", "linked", "signature", "values")
+
+    def __init__(self, code: Code | Compiled, args: Sequence[Any]) -> None:
+        compiled: Compiled = code.compiled if isinstance(code, Code) else code
+        self.compiled = compiled
+        self.signature: Signature = signature_of_function(compiled.source)
+        parameters = self.signature.parameters
+        if len(args) != len(parameters):
+            names = ", ".join(p.name for p in parameters) or "none"
+            raise ArgumentError(f"{compiled.source.name} takes {len(parameters)} arguments ({names}), {len(args)} were given")
+        self.arrays: list[np.ndarray[Any, Any]] = []
+        self.values: list[int | float | np.ndarray[Any, Any]] = []
+        for parameter, value in zip(parameters, args, strict=True):
+            if isinstance(parameter, ArrayParameter):
+                array = admit(parameter, value)
+                self.arrays.append(array)
+                self.values.append(array)
+            else:
+                self.values.append(convert(parameter, value))
+        if self.signature.checked:
+            described = [p for p in parameters if isinstance(p, ArrayParameter)]
+            if any(p.written for p in described):
+                check_overlap(described, self.arrays, index_groups(compiled.source))
+        self.linked = _linked(compiled)
+
+
+def _linked(compiled: Compiled) -> Linked:
+    """The function with all that it calls. Raises ``TargetError`` when that includes something of this process."""
+    linked = Linked(compiled)
+    for _, part in linked.parts:
+        called = {symbol for _, _, symbol in part.machine.relocations}
+        for callee in part.source.callees:
+            if part.target.call_symbol(callee) in called and callee.address:
+                raise TargetError(f"{part.source.name} calls {callee.name}, which is in this process and cannot be called from under an emulator")
+    return linked
+
+
+def run(code: Code | Compiled, *args: Any, timeout: float = TIMEOUT) -> Any:
+    """Call compiled code under the emulator of its machine, with the arguments a call of ``code`` would take.
+
+    Arrays are written in place; the result is a Python number, or None.
+
+    Raises:
+        ArgumentError: an argument does not fit.
+        BoundsError, OverlapError: from code compiled with ``check=True``.
+        TargetError: no emulator for this machine, or the code calls into this process.
+        TimeoutError: it ran longer than ``timeout`` seconds.
+        InternalError: the program died, or broke the calling convention.
+    """
+    return run_many([(code, args)], timeout)[0]
+
+
+def run_many(calls: Sequence[tuple[Code | Compiled, Sequence[Any]]], timeout: float = TIMEOUT) -> list[Any]:
+    """Several calls one after the other in one emulated program: starting the emulator costs more than most calls.
+
+    An array passed to several calls carries its contents from one to the next. Results and errors as in ``run``; a
+    ``BoundsError`` is raised when all calls are done.
+    """
+    if not calls:
+        return []
+    checked = [_Call(code, args) for code, args in calls]
+    target = checked[0].compiled.target
+    for call in checked:
+        if call.compiled.target.name != target.name:
+            raise TargetError(f"calls for {target.name} and {call.compiled.target.name} cannot run in one program")
+    emulator = _emulator(target.name)
+    memories = _place_arrays(checked)
+    code, addresses = _place_code(checked)
+    records, table = _records(checked, addresses, memories)
+    regions = [(_TABLE, len(table)), *((m.address, m.high - m.low) for m in memories)]
+    region_at = _TABLE + len(table)
+    entry = start.entry(_TABLE, len(checked), region_at, len(regions))
+    table += b"".join(struct.pack("<QQ", *region) for region in regions)
+    room = _code_start(entry)
+    if room != _code_start(start.entry(0, 0, 0, 0)):
+        raise InternalError("the entry code has outgrown its place")
+    segments = [elf.Segment(_CODE, entry.ljust(room - _CODE, b"\0") + code, elf.READ | elf.EXECUTE), elf.Segment(_TABLE, table, elf.READ | elf.WRITE)]
+    segments += [elf.Segment(m.address, m.data, elf.READ | elf.WRITE) for m in memories]
+    _, machine, flags = _machine(target.name)
+    output = _execute(emulator, elf.executable(machine, flags, _CODE, segments), sum(size for _, size in regions), timeout)
+    at = region_at - _TABLE
+    for memory in memories:
+        _write_back(memory, output[at : at + memory.high - memory.low])
+        at += memory.high - memory.low
+    results: list[Any] = []
+    for call, record in zip(checked, records, strict=True):
+        if call.signature.checked:
+            _check_errors(call, struct.unpack_from("<4q", output, record.errors))
+        results.append(_result(call.signature.result, output, record.offset))
+    return results
+
+
+# --- layout ------------------------------------------------------------------------------------------------------
+
+
+def _code_start(entry: bytes) -> int:
+    return _CODE + (len(entry) + 1023) // 1024 * 1024
+
+
+def _place_code(calls: list[_Call]) -> tuple[bytes, list[int]]:
+    """The code of all calls, a function once however often it is called, and the address of each call's function."""
+    base = _code_start(start.entry(0, 0, 0, 0))
+    code = bytearray()
+    known: dict[int, int] = {}
+    addresses: list[int] = []
+    for call in calls:
+        address = known.get(id(call.compiled))
+        if address is None:
+            code += bytes(-len(code) % max(call.linked.align, 16))
+            address = base + len(code)
+            code += call.linked.fill(address)
+            known[id(call.compiled)] = address
+        addresses.append(address)
+    return bytes(code), addresses
+
+
+def _bounds(array: np.ndarray[Any, Any]) -> tuple[int, int]:
+    """First and one past the last byte of an array's elements."""
+    low = high = int(array.ctypes.data)
+    for extent, stride in zip(array.shape, array.strides, strict=True):
+        if stride < 0:
+            low += (extent - 1) * stride
+        else:
+            high += (extent - 1) * stride
+    return low, high + array.itemsize
+
+
+def _place_arrays(calls: list[_Call]) -> list[_Memory]:
+    """Where the arrays' memory goes; what overlaps stays together."""
+    spans: list[tuple[int, int, bool]] = []
+    for call in calls:
+        arrays = iter(call.arrays)
+        for parameter in call.signature.parameters:
+            if isinstance(parameter, ArrayParameter):
+                array = next(arrays)
+                if array.size:
+                    spans.append((*_bounds(array), parameter.written))
+    spans.sort(key=lambda span: span[0])
+    memories: list[_Memory] = []
+    for low, high, written in spans:
+        if memories and low < memories[-1].high:
+            memories[-1].high = max(memories[-1].high, high)
+            memories[-1].written |= written
+        else:
+            memories.append(_Memory(low, high, written))
+    page = _ARRAYS
+    for memory in memories:
+        size = memory.high - memory.low
+        end = page + (size + elf.PAGE - 1) // elf.PAGE * elf.PAGE
+        memory.address = end - size
+        memory.data = ctypes.string_at(memory.low, size)
+        page = end + elf.PAGE
+    return memories
+
+
+class _Record:
+    """Offsets in the table of a call's record and of its four error words."""
+
+    __slots__ = ("errors", "offset")
+
+    def __init__(self, offset: int, errors: int) -> None:
+        self.offset = offset
+        self.errors = errors
+
+
+def _records(calls: list[_Call], addresses: list[int], memories: list[_Memory]) -> tuple[list[_Record], bytes]:
+    """The table of calls that the entry code goes through: records first, then error words and stack arguments."""
+    table = bytearray(start.RECORD * len(calls))
+    records: list[_Record] = []
+    for number, call in enumerate(calls):
+        offset = number * start.RECORD
+        errors = len(table)
+        table += bytes(32)
+        words = _words(call, memories, _TABLE + errors)
+        types = call.signature.native_types()
+        convention = call.compiled.target.convention
+        stack = bytearray()
+        struct.pack_into("<Q", table, offset + start.FUNCTION, addresses[number])
+        for type_, word, place in zip(types, words, convention.assign(types), strict=True):
+            if place < 0:
+                stack += bytes(~place - len(stack)) + struct.pack("<Q", word)
+            elif place in convention.float_args:
+                if type_.bits == 32:
+                    # A narrower float is boxed: all ones above it (ISA manual, "NaN Boxing of Narrower Values").
+                    word |= 0xFFFFFFFF << 32
+                struct.pack_into("<Q", table, offset + start.FLOATS + 8 * convention.float_args.index(place), word)
+            else:
+                struct.pack_into("<Q", table, offset + start.INTS + 8 * convention.int_args.index(place), word)
+        stack += bytes(-len(stack) % 16)
+        struct.pack_into("<QQ", table, offset + start.STACK_BYTES, len(stack), _TABLE + len(table))
+        table += stack
+        records.append(_Record(offset, errors))
+    return records, bytes(table)
+
+
+def _words(call: _Call, memories: list[_Memory], errors: int) -> list[int]:
+    """The arguments as 64-bit words, in the order of the calling convention."""
+    words: list[int] = []
+    for parameter, value in zip(call.signature.parameters, call.values, strict=True):
+        if isinstance(value, np.ndarray):
+            words.append(_emulated_address(value, memories))
+            words.extend(n & _WORD for n in (*value.shape, *value.strides[:-1]))
+        else:
+            assert isinstance(parameter, ScalarParameter)
+            words.append(_word(parameter.type, value))
+    if call.signature.checked:
+        words.append(errors)
+    return words
+
+
+_WORD: Final = (1 << 64) - 1
+
+
+def _word(type_: Type, value: int | float) -> int:
+    if type_.is_float:
+        with np.errstate(over="ignore"):
+            return int.from_bytes(np.dtype(type_.dtype).type(value).tobytes(), "little")
+    number = int(value)
+    if type_.bits == 32 and number >> 31 & 1:
+        # 32-bit integers are passed sign-extended, whether signed or not.
+        number -= 1 << 32 if number > 0 else 0
+    return number & _WORD
+
+
+def _emulated_address(array: np.ndarray[Any, Any], memories: list[_Memory]) -> int:
+    if not array.size:
+        return _NOWHERE
+    here = int(array.ctypes.data)
+    for memory in memories:
+        if memory.low <= here < memory.high:
+            return memory.address + here - memory.low
+    raise InternalError("an array was not placed")
+
+
+# --- running and reading back --------------------------------------------------------------------------------------
+
+
+def _execute(emulator: str, image: bytes, expected: int, timeout: float) -> bytes:
+    with tempfile.TemporaryDirectory(prefix="loopwright-") as folder:
+        path = os.path.join(folder, "program")
+        # QEMU refuses a file that is not executable, as the kernel would.
+        with open(os.open(path, os.O_WRONLY | os.O_CREAT | os.O_EXCL, 0o700), "wb") as file:
+            file.write(image)
+        try:
+            done = subprocess.run([emulator, path], stdin=subprocess.DEVNULL, capture_output=True, timeout=timeout)
+        except subprocess.TimeoutExpired:
+            raise TimeoutError(f"the emulated program did not end within {timeout:g} seconds") from None
+    if done.returncode == start.BROKEN_CONVENTION:
+        raise InternalError("the emulated function did not preserve the registers its calling convention tells it to")
+    if done.returncode != 0 or len(done.stdout) != expected:
+        said = done.stderr.decode(errors="replace").strip()
+        how = f"signal {-done.returncode}" if done.returncode < 0 else f"exit status {done.returncode}"
+        raise InternalError(f"the emulated program died ({how}){': ' + said if said else ''}")
+    return done.stdout
+
+
+def _write_back(memory: _Memory, data: bytes) -> None:
+    if data == memory.data:
+        return
+    if not memory.written:
+        raise InternalError("the emulated function changed an array that it only reads")
+    ctypes.memmove(memory.low, data, len(data))
+
+
+def _result(type_: Type, output: bytes, record: int) -> Any:
+    if type_ is VOID:
+        return None
+    if type_.is_float:
+        return struct.unpack_from("<f" if type_.bits == 32 else "<d", output, record + start.FLOAT_RESULT)[0]
+    word = struct.unpack_from("<Q", output, record + start.INT_RESULT)[0] & (1 << type_.bits) - 1
+    if type_ is BOOL:
+        return bool(word)
+    return word - (1 << type_.bits) if type_.signed and word >> (type_.bits - 1) else word
+
+
+def _check_errors(call: _Call, errors: tuple[int, ...]) -> None:
+    number, index, extent = errors[0], errors[1], errors[2]
+    if number == 0:
+        return
+    source = call.compiled.source
+    site = source.sites[number - 1]
+    dimension = f" along dimension {site.dimension}" if any(isinstance(p, ArrayParameter) and p.name == site.array and p.rank > 1 for p in call.signature.parameters) else ""
+    where = f" ({site.text})" if site.text else ""
+    raise BoundsError(f"{site.array}: index {index} is outside the array, which has {extent} element{'' if extent == 1 else 's'}{dimension}{where}", source.file, site.line)
+
+

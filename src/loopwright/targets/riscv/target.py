@@ -1,0 +1,71 @@
+"""RISC-V as a target: RV64GC, scalar, LP64D."""
+
+from __future__ import annotations
+
+from collections.abc import Callable
+from typing import Any, Final
+
+from loopwright.errors import TargetError
+from loopwright.ir.function import Frame, Function, Instr
+from loopwright.targets.riscv import assembler, rules
+from loopwright.targets.riscv.abi import LP64D, RiscVAssembler, enter, leave
+from loopwright.targets.riscv.registers import FLOAT_ORDER, INT_ORDER, REGISTERS
+from loopwright.targets.target import MachineCode, Rule, Target
+
+__all__ = ["FEATURES", "RiscV", "rv64gc"]
+
+#: What the G and C in RV64GC stand for (names as in the ISA string).
+FEATURES: Final = frozenset(["i", "m", "a", "f", "d", "c", "zicsr", "zifencei"])
+
+
+class RiscV(Target):
+    """RV64GC without vectors: loops over lanes become scalar loops.
+
+    Without the feature ``c`` no compressed instructions are used.
+    """
+
+    name = "rv64gc"
+    vector_bits = 0
+    mask_registers = False
+
+    def __init__(self, features: frozenset[str] = FEATURES) -> None:
+        missing = FEATURES - {"c", "a", "zicsr", "zifencei"} - features
+        if missing:
+            raise TargetError(f"rv64gc code needs the extensions {', '.join(sorted(missing))}")
+        super().__init__(LP64D, REGISTERS, [INT_ORDER, FLOAT_ORDER], features)
+        self.name = "rv64gc" if "c" in features else "rv64g"
+
+    def immediate(self, instr: Instr, position: int, type_: Any, value: int | float | bool) -> bool:
+        return rules.immediate(instr, position, type_, value)
+
+    def address(self, scale: int, disp: int) -> tuple[bool, bool]:
+        return False, -2048 <= disp <= 2047
+
+    def expand(self, function: Function, instr: Instr, emit: Callable[[Instr], None]) -> bool:
+        # Every operation has a rule here, if one of several instructions.
+        return False
+
+    def rule(self, function: Function, instr: Instr) -> Rule:
+        return rules.rule_for(function, instr)
+
+    def assembler(self, function: Function) -> RiscVAssembler:
+        return RiscVAssembler(function, "c" in self.features)
+
+    def prologue(self, assembler: RiscVAssembler, function: Function, frame: Frame) -> None:
+        enter(assembler, frame)
+
+    def epilogue(self, assembler: RiscVAssembler, function: Function, frame: Frame) -> None:
+        leave(assembler, frame)
+
+    def listing(self, machine: MachineCode) -> list[tuple[int, bytes, str, int]]:
+        return assembler.listing(machine)
+
+    def relocate(self, data: bytearray, offset: int, kind: str, distance: int) -> None:
+        if kind != assembler.CALL:
+            raise TargetError(f"a relocation of kind {kind!r} is none of RISC-V's")
+        assembler.patch_call(data, offset, distance)
+
+
+def rv64gc() -> RiscV:
+    """The target ``rv64gc``."""
+    return RiscV()

@@ -1,0 +1,147 @@
+"""Sequences that stand for operations few machines have: division as Python and NumPy mean it, narrow integers.
+
+Any target's ``expand`` may use them. What they emit goes straight to the target's rules.
+"""
+
+from __future__ import annotations
+
+from collections.abc import Callable
+
+from loopwright.ir import ops
+from loopwright.ir.function import NONE, Function, Instr
+from loopwright.types import BOOL, I32, VOID, Type
+
+Emit = Callable[[Instr], None]
+
+
+def bracket(op: ops.Op, line: int) -> Instr:
+    """A bracket without operands."""
+    return Instr(op, VOID, NONE, [], 0, line)
+
+
+def constant(f: Function, type_: Type, value: int | float | bool, emit: Emit, line: int) -> int:
+    """A register with a constant."""
+    r = f.register(type_)
+    emit(Instr(ops.COPY, type_, r, [f.const(type_, value)], 0, line))
+    return r
+
+
+def divide(f: Function, instr: Instr, emit: Emit) -> None:
+    """An integer division or remainder, by truncation or floor, that never traps.
+
+    A divisor of zero gives 0, as in NumPy; the most negative integer divided by -1 wraps to itself. The target's rules
+    for ``div_trunc`` and ``rem_trunc`` are the bare machine instructions and meet neither case.
+    """
+    op, type_, line = instr.op, instr.type, instr.line
+    a, b = instr.args
+    floor = op is ops.DIV_FLOOR or op is ops.REM_FLOOR
+    remainder = op is ops.REM_TRUNC or op is ops.REM_FLOOR
+    if b < 0:
+        _divide_by_constant(f, instr, a, int(f.const_values[~b]), floor, remainder, emit)
+        return
+    if a < 0:
+        a = constant(f, type_, f.const_values[~a], emit, line)
+    result = f.register(type_, "", True)
+    emit(Instr(ops.COPY, type_, result, [f.const(type_, 0)], 0, line))
+    emit(Instr(ops.IF_CMP["ne"], type_, NONE, [b, f.const(type_, 0)], 0, line))
+    if type_.signed:
+        emit(Instr(ops.IF_CMP["eq"], type_, NONE, [b, f.const(type_, -1)], 0, line))
+        if not remainder:
+            emit(Instr(ops.NEG, type_, result, [a], 0, line))
+        emit(bracket(ops.ELSE, line))
+        _quotient(f, type_, result, a, b, floor, remainder, emit, line)
+        emit(bracket(ops.END, line))
+    else:
+        _quotient(f, type_, result, a, b, False, remainder, emit, line)
+    emit(bracket(ops.END, line))
+    emit(Instr(ops.COPY, type_, instr.dst, [result], 0, line))
+
+
+def _quotient(f: Function, type_: Type, result: int, a: int, b: int, floor: bool, remainder: bool, emit: Emit, line: int) -> None:
+    """The division proper, into the variable ``result``."""
+    if not floor or not type_.signed:
+        emit(Instr(ops.REM_TRUNC if remainder else ops.DIV_TRUNC, type_, result, [a, b], 0, line))
+        return
+    zero = f.const(type_, 0)
+    if remainder:
+        emit(Instr(ops.REM_TRUNC, type_, result, [a, b], 0, line))
+        rest = result
+    else:
+        emit(Instr(ops.DIV_TRUNC, type_, result, [a, b], 0, line))
+        product = f.register(type_)
+        rest = f.register(type_)
+        emit(Instr(ops.MUL, type_, product, [result, b], 0, line))
+        emit(Instr(ops.SUB, type_, rest, [a, product], 0, line))
+    # A remainder whose sign differs from the divisor's: one step further down.
+    signs = f.register(type_)
+    emit(Instr(ops.IF_CMP["ne"], type_, NONE, [rest, zero], 0, line))
+    emit(Instr(ops.XOR, type_, signs, [rest, b], 0, line))
+    emit(Instr(ops.IF_CMP["lt"], type_, NONE, [signs, zero], 0, line))
+    if remainder:
+        emit(Instr(ops.ADD, type_, result, [result, b], 0, line))
+    else:
+        emit(Instr(ops.SUB, type_, result, [result, f.const(type_, 1)], 0, line))
+    emit(bracket(ops.END, line))
+    emit(bracket(ops.END, line))
+
+
+def _divide_by_constant(f: Function, instr: Instr, a: int, b: int, floor: bool, remainder: bool, emit: Emit) -> None:
+    type_, line, dst = instr.type, instr.line, instr.dst
+    if a < 0:
+        a = constant(f, type_, f.const_values[~a], emit, line)
+    if b == 0 or (remainder and b in (1, -1)):
+        emit(Instr(ops.COPY, type_, dst, [f.const(type_, 0)], 0, line))
+    elif b == 1:
+        emit(Instr(ops.COPY, type_, dst, [a], 0, line))
+    elif b == -1 and type_.signed:
+        emit(Instr(ops.NEG, type_, dst, [a], 0, line))
+    elif b > 0 and b & (b - 1) == 0 and (floor or not type_.signed):
+        # Arithmetic shifts round down, and masking keeps the sign of the divisor.
+        mask = b - 1
+        if remainder and mask >= 1 << 31:
+            emit(Instr(ops.AND, type_, dst, [a, constant(f, type_, mask, emit, line)], 0, line))
+        elif remainder:
+            emit(Instr(ops.AND, type_, dst, [a, f.const(type_, mask)], 0, line))
+        else:
+            emit(Instr(ops.SHR, type_, dst, [a, f.const(type_, b.bit_length() - 1)], 0, line))
+    else:
+        divisor = constant(f, type_, b, emit, line)
+        result = f.register(type_, "", True)
+        _quotient(f, type_, result, a, divisor, floor, remainder, emit, line)
+        emit(Instr(ops.COPY, type_, dst, [result], 0, line))
+
+
+def select_by_branch(f: Function, instr: Instr, emit: Emit) -> None:
+    """A choice between two values by a branch."""
+    c, a, b = instr.args
+    type_, line = instr.type, instr.line
+    result = f.register(type_, "", True)
+    emit(Instr(ops.COPY, type_, result, [b], 0, line))
+    emit(Instr(ops.IF, BOOL, NONE, [c], 0, line))
+    emit(Instr(ops.COPY, type_, result, [a], 0, line))
+    emit(bracket(ops.END, line))
+    emit(Instr(ops.COPY, type_, instr.dst, [result], 0, line))
+
+
+#: Operations on narrow integers, kept extended in wider registers, whose result needs no cutting down to the type.
+_CLOSED = (ops.AND, ops.OR, ops.XOR, ops.MIN, ops.MAX, ops.SHR, ops.SELECT, ops.DIV_TRUNC, ops.REM_TRUNC)
+
+
+def narrow_integer(f: Function, instr: Instr, emit: Callable[[Instr], bool]) -> None:
+    """An operation on 8- or 16-bit integers by the same one on 32 bits."""
+    op, type_, line = instr.op, instr.type, instr.line
+    args = [f.const(I32, int(f.const_values[~a])) if a < 0 and f.const_types[~a] is type_ else a for a in instr.args]
+    if op is ops.SHL or op is ops.SHR:
+        count = args[1]
+        if count < 0:
+            args[1] = f.const(I32, int(f.const_values[~count]) & (type_.bits - 1))
+        else:
+            cut = f.register(I32)
+            emit(Instr(ops.AND, I32, cut, [count, f.const(I32, type_.bits - 1)], 0, line))
+            args[1] = cut
+    if op in _CLOSED:
+        emit(Instr(op, I32, instr.dst, args, instr.imm, line))
+        return
+    wide = f.register(I32)
+    emit(Instr(op, I32, wide, args, instr.imm, line))
+    emit(Instr(ops.CONVERT, type_, instr.dst, [wide], 0, line, I32))

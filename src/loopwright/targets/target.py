@@ -1,0 +1,318 @@
+"""What a target is: the tables and the few functions the passes ask.
+
+Passes and the register allocator know this file and no machine. Physical registers are dense numbers from 0
+(at most 62 of them, so that a set of registers is a small integer used as a bit mask); only registers that
+may be allocated are numbered (no stack pointer, no zero register).
+"""
+
+from __future__ import annotations
+
+from collections.abc import Callable
+from typing import Any, Final
+
+from loopwright.ir.function import Callee, Frame, Function, Instr
+from loopwright.types import Type
+
+#: Register classes. Every target has the first two; MASKS only where masks have registers of their own.
+INTS: Final = 0
+VECTORS: Final = 1
+MASKS: Final = 2
+
+ANY_REGISTER: Final = -1
+
+
+class Register:
+    """A physical register.
+
+    Attributes:
+        name: as printed after allocation (``rax``, ``zmm3``, ``a0``; a vector register by its widest name).
+        cls: register class.
+        code: the machine's number for it in encodings.
+    """
+
+    __slots__ = ("cls", "code", "name")
+
+    def __init__(self, name: str, cls: int, code: int) -> None:
+        self.name = name
+        self.cls = cls
+        self.code = code
+
+
+class Convention:
+    """A calling convention.
+
+    Attributes:
+        name: e.g. ``sysv``, ``win64``, ``lp64d``.
+        int_args, float_args: argument registers in order.
+        shared_positions: an argument takes its position's register in whichever class (Win64).
+        int_result, float_result: where a scalar result is returned.
+        callee_saved: bit mask of registers a function must preserve.
+        shadow: bytes the caller leaves free above the return address for the callee (Win64: 32).
+        stack_align: alignment of the stack pointer at a call, in bytes.
+        vector_part_saved: bytes of a callee-saved vector register that survive a call (Win64: xmm6-15, 16 bytes);
+            wider values must not live there across calls.
+        floats_in_ints: when the float registers are used up, floats go to the next integer registers (LP64D).
+    """
+
+    __slots__ = (
+        "callee_saved",
+        "float_args",
+        "float_result",
+        "floats_in_ints",
+        "int_args",
+        "int_result",
+        "name",
+        "shadow",
+        "shared_positions",
+        "stack_align",
+        "vector_part_saved",
+    )
+
+    def __init__(
+        self,
+        name: str,
+        int_args: tuple[int, ...],
+        float_args: tuple[int, ...],
+        int_result: int,
+        float_result: int,
+        callee_saved: int,
+        shared_positions: bool = False,
+        shadow: int = 0,
+        stack_align: int = 16,
+        vector_part_saved: int = 0,
+        floats_in_ints: bool = False,
+    ) -> None:
+        self.name = name
+        self.int_args = int_args
+        self.float_args = float_args
+        self.int_result = int_result
+        self.float_result = float_result
+        self.callee_saved = callee_saved
+        self.shared_positions = shared_positions
+        self.shadow = shadow
+        self.stack_align = stack_align
+        self.vector_part_saved = vector_part_saved
+        self.floats_in_ints = floats_in_ints
+
+    def assign(self, types: list[Type]) -> list[int]:
+        """Where each argument goes: a register number, or ``~offset`` (bytes above the first stack argument)."""
+        places: list[int] = []
+        ints = floats = stack = 0
+        for position, type_ in enumerate(types):
+            registers = self.float_args if type_.is_float else self.int_args
+            if self.shared_positions:
+                taken = position
+            elif type_.is_float and (floats < len(registers) or not self.floats_in_ints):
+                taken = floats
+                floats += 1
+            else:
+                registers = self.int_args
+                taken = ints
+                ints += 1
+            if taken < len(registers):
+                places.append(registers[taken])
+            else:
+                places.append(~stack)
+                stack += 8
+        return places
+
+
+class Use:
+    """What a rule demands of one operand.
+
+    Attributes:
+        cls: register class.
+        fixed: the only register it may be in, or ANY_REGISTER.
+        memory: may be taken from memory (a spill slot or a constant) instead of a register.
+        late: is read after the result is written, so it must not share the result's register.
+    """
+
+    __slots__ = ("cls", "fixed", "late", "memory")
+
+    def __init__(self, cls: int, fixed: int = ANY_REGISTER, memory: bool = False, late: bool = False) -> None:
+        self.cls = cls
+        self.fixed = fixed
+        self.memory = memory
+        self.late = late
+
+
+class Rule:
+    """What a target does for one shape of instruction: operand demands for the allocator, and how to emit it.
+
+    Attributes:
+        name: for listings and errors.
+        uses: one per operand register (constants included; their entry is ignored).
+        result: demand on the result, or None. ``fixed`` there is where the machine leaves it.
+        tied: the operand whose register the result must share (two-operand forms), or -1. The lower-late pass
+            inserts the copy when allocation could not make them the same. With several equally good operands
+            (``commutes``) the first is tied and may be exchanged with the second.
+        commutes: operands 0 and 1 may be exchanged.
+        kills: bit mask of registers whose contents the instruction destroys once its operands are read.
+        clobbers: bit mask of registers it destroys before its operands are read (no operand may be there).
+        temps: classes of scratch registers it needs, appended to its operands by the allocator.
+        emit: called as ``emit(assembler, function, instr)`` by the assemble pass.
+    """
+
+    __slots__ = ("clobbers", "commutes", "emit", "kills", "name", "result", "temps", "tied", "uses")
+
+    def __init__(
+        self,
+        name: str,
+        uses: tuple[Use, ...],
+        result: Use | None,
+        emit: Callable[..., None],
+        tied: int = -1,
+        commutes: bool = False,
+        kills: int = 0,
+        temps: tuple[int, ...] = (),
+        clobbers: int = 0,
+    ) -> None:
+        self.name = name
+        self.uses = uses
+        self.result = result
+        self.emit = emit
+        self.tied = tied
+        self.commutes = commutes
+        self.kills = kills
+        self.temps = temps
+        self.clobbers = clobbers
+
+
+class MachineCode:
+    """The output of a target's encoder.
+
+    Attributes:
+        data: the bytes, constants included.
+        code_size: bytes of instructions; the constant pool follows.
+        lines: (offset, size, text, user's line) of each instruction, in order; made on request.
+        relocations: (offset, kind, symbol) left for the linker: calls between functions.
+        align: alignment the start needs, in bytes.
+    """
+
+    __slots__ = ("align", "code_size", "data", "instructions", "relocations")
+
+    def __init__(self, data: bytes, code_size: int, instructions: Any, relocations: list[tuple[int, str, str]], align: int = 64) -> None:
+        self.data = data
+        self.code_size = code_size
+        self.instructions = instructions
+        self.relocations = relocations
+        self.align = align
+
+
+class Target:
+    """A machine with a vector width, CPU features and a calling convention; see ``targets/registry.py`` for the names.
+
+    Each machine's folder substitutes the methods that raise here.
+
+    Attributes:
+        name: e.g. ``x86-64-v3``.
+        vector_bits: width of a vector register; 0 means that loops over lanes become scalar loops.
+        features: CPU features the generated code may use (names as in Linux's /proc/cpuinfo for x86).
+        convention: the calling convention.
+        registers: the physical registers by number.
+        orders: per class, the allocation order (caller-saved before callee-saved).
+        class_masks: per class, its registers as a bit mask.
+        caller_saved: bit mask of what a call destroys.
+        mask_registers: masks live in registers of class MASKS (otherwise in VECTORS).
+    """
+
+    name: str = ""
+    vector_bits: int = 0
+    mask_registers: bool = False
+
+    def __init__(self, convention: Convention, registers: list[Register], orders: list[tuple[int, ...]], features: frozenset[str]) -> None:
+        self.convention = convention
+        self.registers = registers
+        self.orders = orders
+        self.features = features
+        self.class_masks: list[int] = []
+        for order in orders:
+            mask = 0
+            for r in order:
+                mask |= 1 << r
+            self.class_masks.append(mask)
+        everything = 0
+        for mask in self.class_masks:
+            everything |= mask
+        self.caller_saved = everything & ~convention.callee_saved
+        self._class_of: list[int] = []
+
+    def class_of(self, type_: Type) -> int:
+        """The register class that holds a type."""
+        table = self._class_of
+        n = type_.number
+        while len(table) <= n:
+            table.append(-1)
+        known = table[n]
+        if known < 0:
+            if type_.is_mask:
+                known = MASKS if self.mask_registers else VECTORS
+            elif type_.is_float or type_.lanes:
+                known = VECTORS
+            else:
+                known = INTS
+            table[n] = known
+        return known
+
+    def lanes(self, widest_bits: int) -> int:
+        """Lanes of a loop whose widest element type has ``widest_bits``; 0 for a scalar target."""
+        return self.vector_bits // widest_bits
+
+    def spill_size(self, type_: Type) -> int:
+        """Bytes of a spill slot for a type."""
+        if type_.is_mask:
+            return 8 if self.mask_registers else type_.bits * type_.lanes // 8
+        return max(8, type_.size)
+
+    # --- asked by the passes ------------------------------------------------------------------------------
+
+    def immediate(self, instr: Instr, position: int, type_: Type, value: int | float | bool) -> bool:
+        """Whether the constant at ``position`` of ``instr`` can stay inside the instruction."""
+        raise NotImplementedError
+
+    def address(self, scale: int, disp: int) -> tuple[bool, bool]:
+        """(may an index be scaled by ``scale`` inside an address, does ``disp`` fit in an address)."""
+        raise NotImplementedError
+
+    def expand(self, function: Function, instr: Instr, emit: Callable[[Instr], None]) -> bool:
+        """Replace an operation without a direct counterpart by a sequence (through ``emit``); False when it has one.
+
+        Raises ``UnsupportedOperationError`` for an operation this target lacks for the type.
+        """
+        raise NotImplementedError
+
+    def rule(self, function: Function, instr: Instr) -> Rule:
+        """The rule that will emit ``instr``. Raises ``UnsupportedOperationError`` when there is none."""
+        raise NotImplementedError
+
+    def fold_memory(self, function: Function, instr: Instr, position: int) -> bool:
+        """Whether the operand at ``position`` of ``instr``, a load used once, could be its memory operand (it becomes the last)."""
+        return False
+
+    # --- asked by assemble and encode ---------------------------------------------------------------------
+
+    def assembler(self, function: Function) -> Any:
+        """A fresh assembler; rules emit into it, and its ``encode() -> MachineCode`` ends the work."""
+        raise NotImplementedError
+
+    def prologue(self, assembler: Any, function: Function, frame: Frame) -> None:
+        """Emit the function's entry."""
+        raise NotImplementedError
+
+    def epilogue(self, assembler: Any, function: Function, frame: Frame) -> None:
+        """Emit what precedes a return."""
+        raise NotImplementedError
+
+    def call_symbol(self, callee: Callee) -> str:
+        """The symbol a linker looks for."""
+        return callee.name
+
+    # --- asked by whoever loads or lists the code ---------------------------------------------------------
+
+    def listing(self, machine: MachineCode) -> list[tuple[int, bytes, str, int]]:
+        """(offset, bytes, text, user's line) of each instruction, in order."""
+        raise NotImplementedError
+
+    def relocate(self, data: bytearray, offset: int, kind: str, distance: int) -> None:
+        """Make the place at ``offset``, a relocation of ``kind``, refer to ``offset + distance``. Raises ``TargetError`` when that is too far."""
+        raise NotImplementedError

@@ -1,0 +1,777 @@
+"""Emission of integer, control-flow, call and frame operations."""
+
+from __future__ import annotations
+
+import struct
+from typing import Final
+
+from loopwright.errors import InternalError
+from loopwright.ir.function import SLOT, Frame, Function, Instr
+from loopwright.targets.target import INTS, MASKS, VECTORS
+from loopwright.targets.x86.assembler import ALWAYS, Form, M, lookup
+from loopwright.targets.x86.emit_vector import iota_bytes, width
+from loopwright.targets.x86.encoder import NO_REGISTER
+from loopwright.targets.x86.operands import X86Assembler, address, in_memory, roles
+from loopwright.targets.x86.registers import CODES, RAX, REGISTERS
+from loopwright.types import I64, Type, parse_type
+
+_RSP: Final = 4
+
+#: Condition codes after CMP (SDM volume 1, appendix B), for signed and unsigned operands.
+SIGNED: Final[dict[str, int]] = {"eq": 4, "ne": 5, "lt": 12, "ge": 13, "le": 14, "gt": 15}
+UNSIGNED: Final[dict[str, int]] = {"eq": 4, "ne": 5, "lt": 2, "ge": 3, "le": 6, "gt": 7}
+
+
+def conditions(type_: Type) -> dict[str, int]:
+    """Condition codes of the comparisons of an integer type."""
+    return SIGNED if type_.signed else UNSIGNED
+
+
+def register_name(type_: Type) -> str:
+    """``r32`` or ``r64``: narrower integers live in 32-bit registers, extended from their type."""
+    return "r64" if type_.bits == 64 else "r32"
+
+
+def fits32(value: int) -> bool:
+    """Whether a value survives the sign extension of a 32-bit immediate."""
+    return -(1 << 31) <= value < 1 << 31
+
+
+def immediate_value(f: Function, operand: int) -> int:
+    """The integer of a constant operand."""
+    return int(f.const_values[~operand])
+
+
+class Alu:
+    """Two-operand arithmetic: ``dst op= b`` with b a register, immediate or memory; dst is operand 0."""
+
+    __slots__ = ("imm_form", "mem_form", "reg_form")
+
+    def __init__(self, mnemonic: str, type_: Type) -> None:
+        r = register_name(type_)
+        self.reg_form = lookup(mnemonic, f"{r},{r}")
+        self.mem_form = lookup(mnemonic, f"{r},m{r[1:]}")
+        self.imm_form = lookup(mnemonic, f"{r},imm") if mnemonic != "IMUL" else lookup(mnemonic, f"{r},{r},imm")
+
+    def emit(self, asm: X86Assembler, f: Function, instr: Instr) -> None:
+        operands = roles(instr)
+        self.apply(asm, f, instr, CODES[instr.dst], operands[1])
+
+    def apply(self, asm: X86Assembler, f: Function, instr: Instr, d: int, b: int) -> None:
+        line = instr.line
+        if b < 0 and fits32(immediate_value(f, b)):
+            value = immediate_value(f, b)
+            if len(self.imm_form.operands) == 3:
+                asm.emit(self.imm_form, (d, d), None, value, line=line)
+            else:
+                asm.emit(self.imm_form, (d,), None, value, line=line)
+            return
+        mem = in_memory(asm, instr, b, instr.type)
+        if mem is not None:
+            asm.emit(self.mem_form, (d,), mem, line=line)
+        else:
+            asm.emit(self.reg_form, (d, CODES[b]), line=line)
+
+
+class Add(Alu):
+    """Addition: LEA where the result is in a third register."""
+
+    __slots__ = ("lea", "move", "move_mem", "negate")
+
+    def __init__(self, type_: Type, negate: bool = False) -> None:
+        Alu.__init__(self, "SUB" if negate else "ADD", type_)
+        r = register_name(type_)
+        self.lea = lookup("LEA", f"{r},m")
+        self.move = lookup("MOV", f"{r},{r}")
+        self.move_mem = lookup("MOV", f"{r},m{r[1:]}")
+        self.negate = negate
+
+    def emit(self, asm: X86Assembler, f: Function, instr: Instr) -> None:
+        operands = roles(instr)
+        a, b = operands[0], operands[1]
+        dst = instr.dst
+        d = CODES[dst]
+        line = instr.line
+        if dst == b and not self.negate:
+            a, b = b, a
+        if dst == a:
+            self.apply(asm, f, instr, d, b)
+            return
+        if 0 <= a < SLOT:
+            if 0 <= b < SLOT:
+                asm.emit(self.lea, (d,), M(CODES[a], CODES[b]), line=line)
+                return
+            if b < 0 and fits32(immediate_value(f, b)) and immediate_value(f, b) != -(1 << 31):
+                value = immediate_value(f, b)
+                asm.emit(self.lea, (d,), M(CODES[a], NO_REGISTER, 1, -value if self.negate else value), line=line)
+                return
+            asm.emit(self.move, (d, CODES[a]), line=line)
+        else:
+            mem = in_memory(asm, instr, a, instr.type)
+            asm.emit(self.move_mem, (d,), mem, line=line)
+        self.apply(asm, f, instr, d, b)
+
+
+class MultiplyImmediate:
+    """``dst = a * immediate``: the three-operand form; a may be in memory."""
+
+    __slots__ = ("form",)
+
+    def __init__(self, type_: Type) -> None:
+        r = register_name(type_)
+        self.form = lookup("IMUL", f"{r},{r},imm")
+
+    def emit(self, asm: X86Assembler, f: Function, instr: Instr) -> None:
+        a, b = instr.args[0], instr.args[1]
+        mem = in_memory(asm, instr, a, instr.type)
+        value = immediate_value(f, b)
+        if mem is not None:
+            asm.emit(self.form, (CODES[instr.dst],), mem, value, line=instr.line)
+        else:
+            asm.emit(self.form, (CODES[instr.dst], CODES[a]), None, value, line=instr.line)
+
+
+class Unary:
+    """``dst = op dst``."""
+
+    __slots__ = ("form",)
+
+    def __init__(self, mnemonic: str, type_: Type) -> None:
+        self.form = lookup(mnemonic, register_name(type_))
+
+    def emit(self, asm: X86Assembler, f: Function, instr: Instr) -> None:
+        asm.emit(self.form, (CODES[instr.dst],), line=instr.line)
+
+
+class NotBool:
+    """A bool is 0 or 1: the other one."""
+
+    __slots__ = ()
+
+    def emit(self, asm: X86Assembler, f: Function, instr: Instr) -> None:
+        asm.emit(lookup("XOR", "r32,imm"), (CODES[instr.dst],), None, 1, line=instr.line)
+
+
+class AndNot:
+    """ANDN: ``~a & b`` (BMI1)."""
+
+    __slots__ = ("form",)
+
+    def __init__(self, type_: Type) -> None:
+        r = register_name(type_)
+        self.form = lookup("ANDN", f"{r},{r},{r}")
+
+    def emit(self, asm: X86Assembler, f: Function, instr: Instr) -> None:
+        a, b = instr.args[:2]
+        asm.emit(self.form, (CODES[instr.dst], CODES[a], CODES[b]), line=instr.line)
+
+
+class Shift:
+    """Shifts: by an immediate in place, by a register with SHLX, SARX, SHRX (BMI2); the count modulo the width by themselves."""
+
+    __slots__ = ("by_imm", "by_register")
+
+    def __init__(self, left: bool, type_: Type) -> None:
+        r = register_name(type_)
+        name = "SHL" if left else "SAR" if type_.signed else "SHR"
+        self.by_imm = lookup(name, f"{r},imm")
+        self.by_register = lookup(name + "X", f"{r},{r},{r}")
+
+    def emit(self, asm: X86Assembler, f: Function, instr: Instr) -> None:
+        a, b = instr.args[:2]
+        if b < 0:
+            asm.emit(self.by_imm, (CODES[instr.dst],), None, immediate_value(f, b) & (instr.type.bits - 1), line=instr.line)
+        else:
+            asm.emit(self.by_register, (CODES[instr.dst], CODES[a], CODES[b]), line=instr.line)
+
+
+class Divide:
+    """IDIV or DIV of rdx:rax; the quotient comes in rax, the remainder in rdx."""
+
+    __slots__ = ("extend", "form", "mem_form")
+
+    def __init__(self, type_: Type) -> None:
+        r = register_name(type_)
+        name = "IDIV" if type_.signed else "DIV"
+        self.form = lookup(name, r)
+        self.mem_form = lookup(name, f"m{r[1:]}")
+        self.extend: Form | None = lookup("CQO" if type_.bits == 64 else "CDQ") if type_.signed else None
+
+    def emit(self, asm: X86Assembler, f: Function, instr: Instr) -> None:
+        line = instr.line
+        if self.extend is not None:
+            asm.emit(self.extend, line=line)
+        else:
+            asm.emit(lookup("XOR", "r32,r32"), (2, 2), line=line)
+        b = instr.args[1]
+        mem = in_memory(asm, instr, b, instr.type)
+        if mem is not None:
+            asm.emit(self.mem_form, (), mem, line=line)
+        else:
+            asm.emit(self.form, (CODES[b],), line=line)
+
+
+def emit_compare(asm: X86Assembler, f: Function, instr: Instr) -> None:
+    """CMP (or TEST against itself for zero) of an integer comparison's operands."""
+    a, b = roles(instr)
+    type_ = instr.type
+    line = instr.line
+    narrow = type_.bits < 32
+    r = register_name(type_)
+    mem = in_memory(asm, instr, a, type_) if a >= SLOT else None
+    if b < 0 and fits32(immediate_value(f, b)):
+        value = immediate_value(f, b)
+        if mem is not None and not narrow:
+            asm.emit(lookup("CMP", f"m{r[1:]},imm"), (), mem, value, line=line)
+        elif value == 0:
+            asm.emit(lookup("TEST", f"{r},{r}"), (CODES[a], CODES[a]), line=line)
+        else:
+            asm.emit(lookup("CMP", f"{r},imm"), (CODES[a],), None, value, line=line)
+        return
+    if mem is not None:
+        asm.emit(lookup("CMP", f"m{r[1:]},{r}"), (CODES[b],), mem, line=line)
+        return
+    mem = in_memory(asm, instr, b, type_)
+    if mem is not None:
+        asm.emit(lookup("CMP", f"{r},m{r[1:]}"), (CODES[a],), mem, line=line)
+    else:
+        asm.emit(lookup("CMP", f"{r},{r}"), (CODES[a], CODES[b]), line=line)
+
+
+class SetCondition:
+    """A comparison of integers as a bool."""
+
+    __slots__ = ("condition",)
+
+    def __init__(self, condition: int) -> None:
+        self.condition = condition
+
+    def emit(self, asm: X86Assembler, f: Function, instr: Instr) -> None:
+        emit_compare(asm, f, instr)
+        d = CODES[instr.dst]
+        asm.emit(lookup("SET" + CONDITION_NAMES[self.condition], "r8"), (d,), line=instr.line)
+        asm.emit(lookup("MOVZX", "r32,r8"), (d, d), line=instr.line)
+
+
+CONDITION_NAMES: Final = ("O", "NO", "B", "AE", "E", "NE", "BE", "A", "S", "NS", "P", "NP", "L", "GE", "LE", "G")
+
+
+class JumpInteger:
+    """Compare integers and jump."""
+
+    __slots__ = ("condition",)
+
+    def __init__(self, condition: int) -> None:
+        self.condition = condition
+
+    def emit(self, asm: X86Assembler, f: Function, instr: Instr) -> None:
+        emit_compare(asm, f, instr)
+        asm.jump(self.condition, instr.imm, instr.line)
+
+
+class JumpBool:
+    """Jump on a bool."""
+
+    __slots__ = ("condition",)
+
+    def __init__(self, condition: int) -> None:
+        self.condition = condition
+
+    def emit(self, asm: X86Assembler, f: Function, instr: Instr) -> None:
+        a = instr.args[0]
+        if a >= SLOT:
+            asm.emit(lookup("CMP", "m8,imm"), (), asm.slot(a), 0, line=instr.line)
+        else:
+            asm.emit(lookup("TEST", "r32,r32"), (CODES[a], CODES[a]), line=instr.line)
+        asm.jump(self.condition, instr.imm, instr.line)
+
+
+class SelectInteger:
+    """``dst = c ? a : b`` with dst already a: CMOVE takes b when c is 0."""
+
+    __slots__ = ("form",)
+
+    def __init__(self, type_: Type) -> None:
+        r = register_name(type_)
+        self.form = lookup("CMOVE", f"{r},{r}")
+
+    def emit(self, asm: X86Assembler, f: Function, instr: Instr) -> None:
+        c, _a, b = instr.args[:3]
+        asm.emit(lookup("TEST", "r32,r32"), (CODES[c], CODES[c]), line=instr.line)
+        mem = in_memory(asm, instr, b, instr.type)
+        if mem is not None:
+            asm.emit(self.form, (CODES[instr.dst],), mem, line=instr.line)
+        else:
+            asm.emit(self.form, (CODES[instr.dst], CODES[b]), line=instr.line)
+
+
+class MinMax:
+    """``dst = min/max(dst, b)`` of integers: CMP and CMOV."""
+
+    __slots__ = ("compare", "compare_mem", "form")
+
+    def __init__(self, type_: Type, largest: bool) -> None:
+        r = register_name(type_)
+        condition = conditions(type_)["lt" if largest else "gt"]
+        self.compare = lookup("CMP", f"{r},{r}")
+        self.compare_mem = lookup("CMP", f"{r},m{r[1:]}")
+        self.form = lookup("CMOV" + CONDITION_NAMES[condition], f"{r},{r}")
+
+    def emit(self, asm: X86Assembler, f: Function, instr: Instr) -> None:
+        operands = roles(instr)
+        b = operands[1]
+        d = CODES[instr.dst]
+        mem = in_memory(asm, instr, b, instr.type)
+        if mem is not None:
+            asm.emit(self.compare_mem, (d,), mem, line=instr.line)
+            asm.emit(self.form, (d,), mem, line=instr.line)
+        else:
+            asm.emit(self.compare, (d, CODES[b]), line=instr.line)
+            asm.emit(self.form, (d, CODES[b]), line=instr.line)
+
+
+class Move:
+    """Copies among registers, slots and constants, of any class."""
+
+    __slots__ = ()
+
+    def emit(self, asm: X86Assembler, f: Function, instr: Instr) -> None:
+        type_ = instr.type
+        dst, source = instr.dst, instr.args[0]
+        line = instr.line
+        if source < 0:
+            move_constant(asm, f, type_, dst, source, line)
+            return
+        if dst >= SLOT:
+            cls = REGISTERS[source].cls
+            mem = asm.slot(dst)
+            if cls == INTS:
+                asm.emit(lookup("MOV", "m64,r64"), (CODES[source],), mem, line=line)
+            elif cls == MASKS:
+                asm.emit(lookup("KMOVQ", "m64,k"), (CODES[source],), mem, line=line)
+            else:
+                asm.emit(vector_store(type_), (CODES[source],), mem, line=line)
+            return
+        cls = REGISTERS[dst].cls
+        d = CODES[dst]
+        if source >= SLOT:
+            mem = asm.slot(source)
+            if cls == INTS:
+                name = register_name(type_)
+                asm.emit(lookup("MOV", f"{name},m{name[1:]}"), (d,), mem, line=line)
+            elif cls == MASKS:
+                asm.emit(lookup("KMOVQ", "k,m64"), (d,), mem, line=line)
+            else:
+                asm.emit(vector_load(type_), (d,), mem, line=line)
+        elif cls == INTS:
+            name = register_name(type_)
+            asm.emit(lookup("MOV", f"{name},{name}"), (d, CODES[source]), line=line)
+        elif cls == MASKS:
+            asm.emit(lookup("KMOVQ", "k,k"), (d, CODES[source]), line=line)
+        else:
+            name = width(type_)
+            asm.emit(lookup("VMOVAPS", f"{name},{name}"), (d, CODES[source]), line=line)
+
+
+def vector_load(type_: Type) -> Form:
+    """The unaligned load of a float or vector of this type."""
+    bits = type_.bits * max(type_.lanes, 1)
+    if bits <= 32:
+        return lookup("VMOVSS", "xmm,m32") if type_.is_float else lookup("VMOVD", "xmm,m32")
+    if bits == 64:
+        return lookup("VMOVSD", "xmm,m64") if type_.is_float else lookup("VMOVQ", "xmm,m64")
+    return lookup("VMOVUPD" if type_.is_float and type_.bits == 64 else "VMOVUPS", f"{width(type_)},m")
+
+
+def vector_store(type_: Type) -> Form:
+    """The unaligned store of a float or vector of this type."""
+    bits = type_.bits * max(type_.lanes, 1)
+    if bits <= 32:
+        return lookup("VMOVSS", "m32,xmm") if type_.is_float else lookup("VMOVD", "m32,xmm")
+    if bits == 64:
+        return lookup("VMOVSD", "m64,xmm") if type_.is_float else lookup("VMOVQ", "m64,xmm")
+    return lookup("VMOVUPD" if type_.is_float and type_.bits == 64 else "VMOVUPS", f"m,{width(type_)}")
+
+
+def move_constant(asm: X86Assembler, f: Function, type_: Type, dst: int, source: int, line: int) -> None:
+    """Make a constant in a register."""
+    value = f.const_values[~source]
+    d = CODES[dst]
+    cls = REGISTERS[dst].cls
+    if cls == INTS:
+        whole = int(value)
+        if whole == 0:
+            asm.emit(lookup("XOR", "r32,r32"), (d, d), line=line)
+        elif 0 < whole < 1 << 32:
+            asm.emit(lookup("MOV", "r32,imm32"), (d,), None, whole, line=line)
+        elif type_.bits <= 32:
+            asm.emit(lookup("MOV", "r32,imm32"), (d,), None, whole & 0xFFFFFFFF, line=line)
+        elif fits32(whole):
+            asm.emit(lookup("MOV", "r64,imm32"), (d,), None, whole, line=line)
+        else:
+            asm.emit(lookup("MOVABS", "r64,imm64"), (d,), None, whole, line=line)
+        return
+    if cls == MASKS:
+        asm.emit(lookup("KXNORQ" if value else "KXORQ", "k,k,k"), (d, d, d), line=line)
+        return
+    if type_.is_mask:
+        name = width(type_)
+        if value:
+            asm.emit(lookup("VPCMPEQD", f"vex:{name},{name},{name}"), (d, d, d), line=line)
+        else:
+            asm.emit(lookup("VPXOR", f"vex:{name},{name},{name}"), (d, d, d), line=line)
+        return
+    if struct.pack("<d", float(value)) == bytes(8):
+        # VEX-encoded 128-bit instructions clear the rest of the register (SDM volume 1, 14.1.2); one is short and enough.
+        asm.emit(lookup("VXORPS", "xmm,xmm,xmm"), (d, d, d), line=line)
+        return
+    if not type_.lanes:
+        asm.emit(vector_load(type_), (d,), asm.pool(source, type_, False), line=line)
+        return
+    name = width(type_)
+    mem = asm.pool(source, type_.element, False)
+    if type_.is_float:
+        if type_.bits == 32:
+            asm.emit(lookup("VBROADCASTSS", f"{name},m32"), (d,), mem, line=line)
+        elif name == "xmm":
+            asm.emit(lookup("VMOVDDUP", "xmm,m64"), (d,), mem, line=line)
+        else:
+            asm.emit(lookup("VBROADCASTSD", f"{name},m64"), (d,), mem, line=line)
+    else:
+        letter = {8: "B", 16: "W", 32: "D", 64: "Q"}[type_.bits]
+        asm.emit(lookup("VPBROADCAST" + letter, f"{name},m{type_.bits}"), (d,), mem, line=line)
+
+
+class Exchange:
+    """Exchange two registers."""
+
+    __slots__ = ()
+
+    def emit(self, asm: X86Assembler, f: Function, instr: Instr) -> None:
+        a, b = instr.args
+        cls = REGISTERS[a].cls
+        x, y = CODES[a], CODES[b]
+        if cls == INTS:
+            asm.emit(lookup("XCHG", "r64,r64"), (x, y), line=instr.line)
+            return
+        if cls == MASKS:
+            form = lookup("KXORQ", "k,k,k")
+        else:
+            name = width(instr.type)
+            form = lookup("VPXORD", f"evex:{name},{name},{name}") if max(x, y) > 15 else lookup("VXORPS", f"{name},{name},{name}")
+        for d, other in ((x, y), (y, x), (x, y)):
+            asm.emit(form, (d, d, other), line=instr.line)
+
+
+class StoreInteger:
+    """``[address] = a``: an integer register, or any scalar constant as an immediate."""
+
+    __slots__ = ("imm_form", "reg_form")
+
+    def __init__(self, type_: Type) -> None:
+        bits = type_.bits
+        self.reg_form: Form | None = None if type_.is_float else lookup("MOV", f"m{bits},r{bits}")
+        self.imm_form = lookup("MOV", f"m{bits},imm")
+
+    def emit(self, asm: X86Assembler, f: Function, instr: Instr) -> None:
+        a = instr.args[0]
+        if a < 0:
+            asm.emit(self.imm_form, (), address(instr), stored_bits(f, instr.type, a), line=instr.line)
+        else:
+            assert self.reg_form is not None
+            asm.emit(self.reg_form, (CODES[a],), address(instr), line=instr.line)
+
+
+def stored_bits(f: Function, type_: Type, operand: int) -> int:
+    """The constant as the signed 32-bit immediate of a store."""
+    return bits_as_immediate(type_, f.const_values[~operand])
+
+
+def bits_as_immediate(type_: Type, value: int | float | bool) -> int:
+    """The bit pattern of a scalar constant as a signed integer."""
+    if type_.is_float:
+        code = "<f" if type_.bits == 32 else "<d"
+        return int.from_bytes(struct.pack(code, value), "little", signed=True)
+    whole = int(value) & ((1 << type_.bits) - 1)
+    return whole - (1 << type_.bits) if whole >> (type_.bits - 1) else whole
+
+
+class StoreArgument:
+    """A stack argument of the next call."""
+
+    __slots__ = ()
+
+    def emit(self, asm: X86Assembler, f: Function, instr: Instr) -> None:
+        a = instr.args[0]
+        mem = M(_RSP, NO_REGISTER, 1, instr.imm)
+        if a < 0:
+            type_ = instr.type
+            # Float arguments take eight bytes too; those above the value do not matter.
+            form = lookup("MOV", "m64,imm") if not (type_.is_float and type_.bits == 32) else lookup("MOV", "m32,imm")
+            asm.emit(form, (), mem, stored_bits(f, type_, a), line=instr.line)
+        elif REGISTERS[a].cls == INTS:
+            asm.emit(lookup("MOV", "m64,r64"), (CODES[a],), mem, line=instr.line)
+        else:
+            asm.emit(vector_store(instr.type), (CODES[a],), mem, line=instr.line)
+
+
+class Convert:
+    """Scalar integer conversions: the source register extended or cut."""
+
+    __slots__ = ("form", "mem_form")
+
+    def __init__(self, form: Form, mem_form: Form | None) -> None:
+        self.form = form
+        self.mem_form = mem_form
+
+    def emit(self, asm: X86Assembler, f: Function, instr: Instr) -> None:
+        a = roles(instr)[0]
+        mem = in_memory(asm, instr, a, instr.source)
+        if mem is not None and self.mem_form is not None:
+            asm.emit(self.mem_form, (CODES[instr.dst],), mem, line=instr.line)
+        else:
+            asm.emit(self.form, (CODES[instr.dst], CODES[a]), line=instr.line)
+
+
+class IntToFloat:
+    """VCVTSI2SS and its kin; the upper part of the result is cleared first, so that it depends on nothing old."""
+
+    __slots__ = ("form",)
+
+    def __init__(self, type_: Type, source: Type) -> None:
+        self.form = lookup("VCVTSI2SS" if type_.bits == 32 else "VCVTSI2SD", f"xmm,xmm,{register_name(source)}")
+
+    def emit(self, asm: X86Assembler, f: Function, instr: Instr) -> None:
+        d = CODES[instr.dst]
+        asm.emit(lookup("VXORPS", "xmm,xmm,xmm"), (d, d, d), line=instr.line)
+        asm.emit(self.form, (d, d, CODES[instr.args[0]]), line=instr.line)
+
+
+class FloatToFloat:
+    """VCVTSS2SD, VCVTSD2SS."""
+
+    __slots__ = ("form",)
+
+    def __init__(self, form: Form) -> None:
+        self.form = form
+
+    def emit(self, asm: X86Assembler, f: Function, instr: Instr) -> None:
+        a = CODES[instr.args[0]]
+        asm.emit(self.form, (CODES[instr.dst], a, a), line=instr.line)
+
+
+class ToBool:
+    """Nonzero."""
+
+    __slots__ = ()
+
+    def emit(self, asm: X86Assembler, f: Function, instr: Instr) -> None:
+        a = CODES[instr.args[0]]
+        d = CODES[instr.dst]
+        name = register_name(instr.source)
+        asm.emit(lookup("TEST", f"{name},{name}"), (a, a), line=instr.line)
+        asm.emit(lookup("SETNE", "r8"), (d,), line=instr.line)
+        asm.emit(lookup("MOVZX", "r32,r8"), (d, d), line=instr.line)
+
+
+class LaneMask:
+    """Lane k holds where a + k < b: min(max(b - a, 0), lanes) ones.
+
+    For mask registers by BZHI of all ones; otherwise by comparing the count with 0, 1, 2, …
+    """
+
+    __slots__ = ("to_vector",)
+
+    def __init__(self, to_vector: bool) -> None:
+        self.to_vector = to_vector
+
+    def emit(self, asm: X86Assembler, f: Function, instr: Instr) -> None:
+        a, b, count, other = (CODES[r] if r >= 0 else -1 for r in instr.args)
+        type_ = instr.type
+        line = instr.line
+        if instr.args[1] < 0:
+            move_constant(asm, f, I64, instr.args[2], instr.args[1], line)
+        else:
+            asm.emit(lookup("MOV", "r64,r64"), (count, b), line=line)
+        asm.emit(lookup("XOR", "r32,r32"), (other, other), line=line)
+        asm.emit(lookup("SUB", "r64,r64"), (count, a), line=line)
+        asm.emit(lookup("CMOVL", "r64,r64"), (count, other), line=line)
+        asm.emit(lookup("MOV", "r32,imm32"), (other,), None, type_.lanes, line=line)
+        asm.emit(lookup("CMP", "r64,r64"), (count, other), line=line)
+        asm.emit(lookup("CMOVG", "r64,r64"), (count, other), line=line)
+        d = CODES[instr.dst]
+        if not self.to_vector:
+            asm.emit(lookup("MOV", "r64,imm32"), (other,), None, -1, line=line)
+            asm.emit(lookup("BZHI", "r64,r64,r64"), (other, other, count), line=line)
+            asm.emit(lookup("KMOVQ", "k,r64"), (d, other), line=line)
+            return
+        name = width(type_)
+        letter = {8: "B", 16: "W", 32: "D", 64: "Q"}[type_.bits]
+        # Lanes fit in the element: at most 32 of bytes.
+        asm.emit(lookup("VMOVQ" if type_.bits == 64 else "VMOVD", "xmm,r64" if type_.bits == 64 else "xmm,r32"), (d, count), line=line)
+        asm.emit(lookup("VPBROADCAST" + letter, f"vex:{name},xmm"), (d, d), line=line)
+        lanes = parse_type(f"i{type_.bits}x{type_.lanes}")
+        asm.emit(lookup("VPCMPGT" + letter, f"vex:{name},{name},{name}"), (d, d), asm.constant(iota_bytes(lanes)), line=line)
+
+
+class AnyAll:
+    """Whether any, or every, lane of a mask holds."""
+
+    __slots__ = ("every", "registers")
+
+    def __init__(self, every: bool, registers: bool) -> None:
+        self.every = every
+        self.registers = registers
+
+    def emit(self, asm: X86Assembler, f: Function, instr: Instr) -> None:
+        type_ = instr.type
+        line = instr.line
+        lanes = type_.lanes
+        m, d = CODES[instr.args[0]], CODES[instr.dst]
+        full = (1 << lanes) - 1
+        bits = lanes
+        if self.registers:
+            asm.emit(lookup("KMOVQ", "r64,k"), (d, m), line=line)
+        else:
+            name = width(type_)
+            if type_.bits == 32:
+                asm.emit(lookup("VMOVMSKPS", f"r32,{name}"), (d, m), line=line)
+            elif type_.bits == 64:
+                asm.emit(lookup("VMOVMSKPD", f"r32,{name}"), (d, m), line=line)
+            else:
+                asm.emit(lookup("VPMOVMSKB", f"r32,{name}"), (d, m), line=line)
+                bits = lanes * type_.bits // 8
+                full = (1 << bits) - 1
+        # What lies above the lanes is anything: keep it out.
+        if bits == 64:
+            pass
+        elif bits == 32:
+            asm.emit(lookup("MOV", "r32,r32"), (d, d), line=line)
+        else:
+            asm.emit(lookup("AND", "r32,imm"), (d,), None, full, line=line)
+        if self.every:
+            if bits == 64:
+                asm.emit(lookup("CMP", "r64,imm"), (d,), None, -1, line=line)
+            elif bits == 32:
+                asm.emit(lookup("CMP", "r32,imm"), (d,), None, -1, line=line)
+            else:
+                asm.emit(lookup("CMP", "r32,imm"), (d,), None, full, line=line)
+            asm.emit(lookup("SETE", "r8"), (d,), line=line)
+        else:
+            asm.emit(lookup("TEST", "r64,r64"), (d, d), line=line)
+            asm.emit(lookup("SETNE", "r8"), (d,), line=line)
+        asm.emit(lookup("MOVZX", "r32,r8"), (d, d), line=line)
+
+
+class Lea:
+    """The address itself."""
+
+    __slots__ = ()
+
+    def emit(self, asm: X86Assembler, f: Function, instr: Instr) -> None:
+        asm.emit(lookup("LEA", "r64,m"), (CODES[instr.dst],), address(instr), line=instr.line)
+
+
+class Call:
+    """Call an address through r11, which no convention uses for arguments and every call destroys; or a symbol."""
+
+    __slots__ = ("floats",)
+
+    def __init__(self, floats: int) -> None:
+        self.floats = floats
+
+    def emit(self, asm: X86Assembler, f: Function, instr: Instr) -> None:
+        callee = f.callees[instr.imm]
+        line = instr.line
+        if asm.wide:
+            asm.emit(lookup("VZEROUPPER"), line=line)
+        if self.floats:
+            # For functions with a variable number of arguments: how many vector registers hold some (System V, 3.2.3).
+            asm.emit(lookup("MOV", "r32,imm32"), (CODES[RAX],), None, self.floats, line=line)
+        if callee.address:
+            asm.emit(lookup("MOVABS", "r64,imm64"), (11,), None, callee.address, line=line)
+            asm.emit(lookup("CALL", "r64"), (11,), line=line)
+        else:
+            asm.call_symbol(callee.name, line)
+
+
+class Return:
+    """RET."""
+
+    __slots__ = ()
+
+    def emit(self, asm: X86Assembler, f: Function, instr: Instr) -> None:
+        asm.emit(lookup("RET"), line=instr.line)
+
+
+class Label:
+    """A label; at an innermost loop's head aligned to half a cache line, which one fetch window takes whole."""
+
+    __slots__ = ()
+
+    def emit(self, asm: X86Assembler, f: Function, instr: Instr) -> None:
+        if instr.imm in f.aligned:
+            asm.align(32)
+        asm.label(instr.imm)
+
+
+class Jump:
+    """JMP."""
+
+    __slots__ = ()
+
+    def emit(self, asm: X86Assembler, f: Function, instr: Instr) -> None:
+        asm.jump(ALWAYS, instr.imm, instr.line)
+
+
+class Prologue:
+    """Save what belongs to the caller and make the frame."""
+
+    __slots__ = ()
+
+    def emit(self, asm: X86Assembler, f: Function, instr: Instr) -> None:
+        frame = f.frame
+        assert frame is not None
+        for r in frame.saved:
+            if REGISTERS[r].cls == INTS:
+                asm.emit(lookup("PUSH", "r64"), (CODES[r],))
+        if asm.adjust:
+            asm.emit(lookup("SUB", "r64,imm"), (_RSP,), None, asm.adjust)
+        save_vectors(asm, frame, lookup("VMOVUPS", "m,xmm"))
+
+
+class Epilogue:
+    """Undo the prologue."""
+
+    __slots__ = ()
+
+    def emit(self, asm: X86Assembler, f: Function, instr: Instr) -> None:
+        frame = f.frame
+        assert frame is not None
+        if asm.wide:
+            asm.emit(lookup("VZEROUPPER"))
+        save_vectors(asm, frame, lookup("VMOVUPS", "xmm,m"))
+        if asm.adjust:
+            asm.emit(lookup("ADD", "r64,imm"), (_RSP,), None, asm.adjust)
+        for n in range(len(frame.saved) - 1, -1, -1):
+            r = frame.saved[n]
+            if REGISTERS[r].cls == INTS:
+                asm.emit(lookup("POP", "r64"), (CODES[r],))
+
+
+def save_vectors(asm: X86Assembler, frame: Frame, form: Form) -> None:
+    """Save or restore the vector registers that belong to the caller (Win64)."""
+    place = asm.saved_vectors
+    for r in frame.saved:
+        if REGISTERS[r].cls == VECTORS:
+            asm.emit(form, (CODES[r],), M(_RSP, NO_REGISTER, 1, place))
+            place += 16
+
+
+class Nothing:
+    """Brackets before the jumps pass; nothing to emit."""
+
+    __slots__ = ()
+
+    def emit(self, asm: X86Assembler, f: Function, instr: Instr) -> None:
+        raise InternalError(f"{instr.op.name} reached the assembler")

@@ -1,0 +1,561 @@
+"""Emission of floating-point and vector operations: one small class per shape of machine code."""
+
+from __future__ import annotations
+
+from typing import Final
+
+from loopwright.errors import InternalError
+from loopwright.ir.function import SLOT, Function, Instr
+from loopwright.targets.x86.assembler import ALWAYS, BELOW, EQUAL, NOT_EQUAL, Form, M, lookup
+from loopwright.targets.x86.encoder import NO_REGISTER
+from loopwright.targets.x86.operands import MEMORY, X86Assembler, address, in_memory, roles
+from loopwright.targets.x86.registers import CODES
+from loopwright.types import Type
+
+_RSP: Final = 4
+
+
+def width(type_: Type) -> str:
+    """The register name prefix a vector (or float scalar) of this type is held in."""
+    bits = type_.bits * max(type_.lanes, 1)
+    return "xmm" if bits <= 128 else "ymm" if bits <= 256 else "zmm"
+
+
+def same(mnemonic: str, count: int, type_: Type, kind: str = "") -> Form:
+    """The form of a mnemonic with ``count`` vector operands of one width."""
+    return lookup(mnemonic, kind + ",".join([width(type_)] * count))
+
+
+class ThreeOperand:
+    """``dst = a op b``, b or (when it commutes) a from memory. ``swapped`` exchanges the sources in the encoding."""
+
+    __slots__ = ("commutes", "form", "swapped")
+
+    def __init__(self, form: Form, commutes: bool, swapped: bool = False) -> None:
+        self.form = form
+        self.commutes = commutes
+        self.swapped = swapped
+
+    def emit(self, asm: X86Assembler, f: Function, instr: Instr) -> None:
+        operands = roles(instr)
+        a, b = operands[0], operands[1]
+        if self.swapped:
+            a, b = b, a
+        mem = in_memory(asm, instr, b, instr.type)
+        if mem is None and self.commutes:
+            mem = in_memory(asm, instr, a, instr.type)
+            if mem is not None:
+                a, b = b, a
+        d = CODES[instr.dst]
+        if mem is not None:
+            asm.emit(self.form, (d, CODES[a]), mem, line=instr.line)
+        else:
+            asm.emit(self.form, (d, CODES[a], CODES[b]), line=instr.line)
+
+
+class TwoOperand:
+    """``dst = op a`` with an optional immediate; a may be in memory."""
+
+    __slots__ = ("form", "imm", "scalar", "source")
+
+    def __init__(self, form: Form, imm: int = 0, scalar: bool = False, source: Type | None = None) -> None:
+        self.form = form
+        self.imm = imm
+        self.scalar = scalar
+        self.source = source
+
+    def emit(self, asm: X86Assembler, f: Function, instr: Instr) -> None:
+        a = roles(instr)[0]
+        d = CODES[instr.dst]
+        mem = in_memory(asm, instr, a, self.source if self.source is not None else instr.type)
+        if self.scalar:
+            # The upper elements come from the first source: taking it equal to the second avoids a false dependency.
+            first = d if mem is not None else CODES[a]
+            if mem is not None:
+                asm.emit(lookup("VXORPS", "xmm,xmm,xmm"), (d, d, d), line=instr.line)
+                asm.emit(self.form, (d, first), mem, self.imm, line=instr.line)
+            else:
+                asm.emit(self.form, (d, first, CODES[a]), None, self.imm, line=instr.line)
+        elif mem is not None:
+            asm.emit(self.form, (d,), mem, self.imm, line=instr.line)
+        else:
+            asm.emit(self.form, (d, CODES[a]), None, self.imm, line=instr.line)
+
+
+class FusedMultiplyAdd:
+    """``dst = ±(a*b) ± c`` in whichever of the three operand orders fits the registers."""
+
+    __slots__ = ("form132", "form213", "form231", "move")
+
+    def __init__(self, name: str, suffix: str, type_: Type) -> None:
+        shape = ",".join([width(type_)] * 3)
+        self.form132 = lookup(f"{name}132{suffix}", shape)
+        self.form213 = lookup(f"{name}213{suffix}", shape)
+        self.form231 = lookup(f"{name}231{suffix}", shape)
+        self.move = lookup("VMOVAPS", ",".join([width(type_)] * 2))
+
+    def emit(self, asm: X86Assembler, f: Function, instr: Instr) -> None:
+        a, b, c = roles(instr)
+        line = instr.line
+        dst = instr.dst
+        d = CODES[dst]
+        mem = in_memory(asm, instr, a, instr.type)
+        if mem is not None:
+            a, b = b, a
+        else:
+            mem = in_memory(asm, instr, b, instr.type)
+        if mem is not None:
+            # b is in memory: it must be the third operand.
+            if dst == c:
+                asm.emit(self.form231, (d, CODES[a]), mem, line=line)
+            else:
+                if dst != a:
+                    asm.emit(self.move, (d, CODES[a]), line=line)
+                asm.emit(self.form132, (d, CODES[c]), mem, line=line)
+            return
+        mem = in_memory(asm, instr, c, instr.type)
+        if mem is not None:
+            if dst == b:
+                a, b = b, a
+            elif dst != a:
+                asm.emit(self.move, (d, CODES[a]), line=line)
+            asm.emit(self.form213, (d, CODES[b]), mem, line=line)
+            return
+        if dst == c:
+            asm.emit(self.form231, (d, CODES[a], CODES[b]), line=line)
+        elif dst == a:
+            asm.emit(self.form213, (d, CODES[b], CODES[c]), line=line)
+        elif dst == b:
+            asm.emit(self.form213, (d, CODES[a], CODES[c]), line=line)
+        else:
+            asm.emit(self.move, (d, CODES[c]), line=line)
+            asm.emit(self.form231, (d, CODES[a], CODES[b]), line=line)
+
+
+class WithConstant:
+    """``dst = a op constant``, the constant a bit pattern of the operation's own (sign masks and the like)."""
+
+    __slots__ = ("element", "form", "swapped")
+
+    def __init__(self, form: Form, element: bytes) -> None:
+        self.form = form
+        self.element = element
+
+    def emit(self, asm: X86Assembler, f: Function, instr: Instr) -> None:
+        type_ = instr.type
+        mem = constant_operand(asm, self.element, type_)
+        asm.emit(self.form, (CODES[instr.dst], CODES[instr.args[0]]), mem, line=instr.line)
+
+
+def constant_operand(asm: X86Assembler, element: bytes, type_: Type) -> M:
+    """A vector constant with one element in every lane, as an operand of an instruction on ``type_``."""
+    if type_.lanes and asm.evex and len(element) >= 4:
+        return asm.constant(element, len(element), True)
+    size = max(16, type_.bits * max(type_.lanes, 1) // 8)
+    return asm.constant(element * (size // len(element)))
+
+
+class ShiftImmediate:
+    """``dst = a shifted by a constant``."""
+
+    __slots__ = ("form",)
+
+    def __init__(self, form: Form) -> None:
+        self.form = form
+
+    def emit(self, asm: X86Assembler, f: Function, instr: Instr) -> None:
+        count = int(f.const_values[~instr.args[1]]) & (instr.type.bits - 1)
+        asm.emit(self.form, (CODES[instr.dst], CODES[instr.args[0]]), None, count, line=instr.line)
+
+
+class ShiftVariable:
+    """``dst = a shifted by b lane by lane``, the counts modulo the width (the instruction itself gives 0 for larger ones)."""
+
+    __slots__ = ("form", "mask", "pattern")
+
+    def __init__(self, form: Form, mask: Form, pattern: bytes) -> None:
+        self.form = form
+        self.mask = mask
+        self.pattern = pattern
+
+    def emit(self, asm: X86Assembler, f: Function, instr: Instr) -> None:
+        a, b, t = instr.args
+        asm.emit(self.mask, (CODES[t], CODES[b]), constant_operand(asm, self.pattern, instr.type), line=instr.line)
+        asm.emit(self.form, (CODES[instr.dst], CODES[a], CODES[t]), line=instr.line)
+
+
+class Compare:
+    """``dst = a ? b`` by an instruction with a predicate; to a mask register, or lanes of ones (AVX2, floats)."""
+
+    __slots__ = ("form", "predicate")
+
+    def __init__(self, form: Form, predicate: int) -> None:
+        self.form = form
+        self.predicate = predicate
+
+    def emit(self, asm: X86Assembler, f: Function, instr: Instr) -> None:
+        a, b = roles(instr)
+        mem = in_memory(asm, instr, b, instr.type)
+        d = CODES[instr.dst]
+        if mem is not None:
+            asm.emit(self.form, (d, CODES[a]), mem, self.predicate, line=instr.line)
+        else:
+            asm.emit(self.form, (d, CODES[a], CODES[b]), None, self.predicate, line=instr.line)
+
+
+class CompareScalar:
+    """``dst = a ? b`` of float scalars as a bool: all ones or zeros by VCMPSS, moved over, one bit kept."""
+
+    __slots__ = ("form", "predicate")
+
+    def __init__(self, form: Form, predicate: int) -> None:
+        self.form = form
+        self.predicate = predicate
+
+    def emit(self, asm: X86Assembler, f: Function, instr: Instr) -> None:
+        a, b = roles(instr)[:2]
+        t = instr.args[-1]
+        line = instr.line
+        mem = in_memory(asm, instr, b, instr.type)
+        if mem is not None:
+            asm.emit(self.form, (CODES[t], CODES[a]), mem, self.predicate, line=line)
+        else:
+            asm.emit(self.form, (CODES[t], CODES[a], CODES[b]), None, self.predicate, line=line)
+        d = CODES[instr.dst]
+        asm.emit(lookup("VMOVD", "r32,xmm"), (d, CODES[t]), line=line)
+        asm.emit(lookup("AND", "r32,imm"), (d,), None, 1, line=line)
+
+
+#: condition -> (exchange the operands, condition code after UCOMISS); eq and ne need the parity flag as well.
+#: UCOMISS sets ZF, PF, CF to 111 for unordered, 000 greater, 001 less, 100 equal (SDM volume 2, UCOMISS).
+_FLOAT_JUMPS: Final[dict[str, tuple[bool, int]]] = {
+    "gt": (False, 7),  # above
+    "ge": (False, 3),  # above or equal
+    "lt": (True, 7),
+    "le": (True, 3),
+    "ngt": (False, 6),  # below or equal
+    "nge": (False, 2),  # below
+    "nlt": (True, 6),
+    "nle": (True, 2),
+}
+
+
+class JumpFloat:
+    """Compare float scalars and jump."""
+
+    __slots__ = ("condition", "form")
+
+    def __init__(self, form: Form, condition: str) -> None:
+        self.form = form
+        self.condition = condition
+
+    def emit(self, asm: X86Assembler, f: Function, instr: Instr) -> None:
+        a, b = roles(instr)
+        line = instr.line
+        known = _FLOAT_JUMPS.get(self.condition)
+        if known is not None and known[0]:
+            a, b = b, a
+        mem = in_memory(asm, instr, b, instr.type)
+        if mem is not None:
+            asm.emit(self.form, (CODES[a],), mem, line=line)
+        else:
+            asm.emit(self.form, (CODES[a], CODES[b]), line=line)
+        if known is not None:
+            asm.jump(known[1], instr.imm, line)
+        elif self.condition == "ne":
+            asm.jump(10, instr.imm, line)  # parity: unordered
+            asm.jump(NOT_EQUAL, instr.imm, line)
+        else:
+            past = asm.new_label()
+            asm.jump(10, past, line)
+            asm.jump(EQUAL, instr.imm, line)
+            asm.label(past)
+
+
+class BlendMask:
+    """``dst = mask ? a : b`` with a mask register: VBLENDM takes the second source where the mask holds."""
+
+    __slots__ = ("form",)
+
+    def __init__(self, form: Form) -> None:
+        self.form = form
+
+    def emit(self, asm: X86Assembler, f: Function, instr: Instr) -> None:
+        m, a, b = roles(instr)
+        mem = in_memory(asm, instr, a, instr.type)
+        d = CODES[instr.dst]
+        if mem is not None:
+            asm.emit(self.form, (d, CODES[b]), mem, k=CODES[m], line=instr.line)
+        else:
+            asm.emit(self.form, (d, CODES[b], CODES[a]), k=CODES[m], line=instr.line)
+
+
+class BlendVector:
+    """``dst = mask ? a : b`` with a mask of lanes of ones: VBLENDV takes the second source where the top bit is set."""
+
+    __slots__ = ("form",)
+
+    def __init__(self, form: Form) -> None:
+        self.form = form
+
+    def emit(self, asm: X86Assembler, f: Function, instr: Instr) -> None:
+        m, a, b = roles(instr)
+        mem = in_memory(asm, instr, a, instr.type)
+        d = CODES[instr.dst]
+        if mem is not None:
+            asm.emit(self.form, (d, CODES[b], CODES[m]), mem, line=instr.line)
+        else:
+            asm.emit(self.form, (d, CODES[b], CODES[a], CODES[m]), line=instr.line)
+
+
+class Load:
+    """``dst = [address]``."""
+
+    __slots__ = ("form",)
+
+    def __init__(self, form: Form) -> None:
+        self.form = form
+
+    def emit(self, asm: X86Assembler, f: Function, instr: Instr) -> None:
+        asm.emit(self.form, (CODES[instr.dst],), address(instr), line=instr.line)
+
+
+class Store:
+    """``[address] = a``, registers only."""
+
+    __slots__ = ("form",)
+
+    def __init__(self, form: Form) -> None:
+        self.form = form
+
+    def emit(self, asm: X86Assembler, f: Function, instr: Instr) -> None:
+        asm.emit(self.form, (CODES[instr.args[0]],), address(instr), line=instr.line)
+
+
+class MaskedLoad:
+    """Load under a mask register, zero elsewhere (faults are suppressed for lanes that are off: SDM volume 1, 15.6.4)."""
+
+    __slots__ = ("form",)
+
+    def __init__(self, form: Form) -> None:
+        self.form = form
+
+    def emit(self, asm: X86Assembler, f: Function, instr: Instr) -> None:
+        asm.emit(self.form, (CODES[instr.dst],), address(instr), k=CODES[instr.args[0]], z=True, line=instr.line)
+
+
+class MaskedStore:
+    """Store under a mask register."""
+
+    __slots__ = ("form",)
+
+    def __init__(self, form: Form) -> None:
+        self.form = form
+
+    def emit(self, asm: X86Assembler, f: Function, instr: Instr) -> None:
+        asm.emit(self.form, (CODES[instr.args[1]],), address(instr), k=CODES[instr.args[0]], line=instr.line)
+
+
+class MoveMaskedLoad:
+    """VMASKMOV/VPMASKMOV loads: the mask is the top bit of each lane of a vector."""
+
+    __slots__ = ("form",)
+
+    def __init__(self, form: Form) -> None:
+        self.form = form
+
+    def emit(self, asm: X86Assembler, f: Function, instr: Instr) -> None:
+        asm.emit(self.form, (CODES[instr.dst], CODES[instr.args[0]]), address(instr), line=instr.line)
+
+
+class MoveMaskedStore:
+    """VMASKMOV/VPMASKMOV stores."""
+
+    __slots__ = ("form",)
+
+    def __init__(self, form: Form) -> None:
+        self.form = form
+
+    def emit(self, asm: X86Assembler, f: Function, instr: Instr) -> None:
+        asm.emit(self.form, (CODES[instr.args[0]], CODES[instr.args[1]]), address(instr), line=instr.line)
+
+
+class ByteMasked:
+    """Masked byte loads and stores where the machine has none (AVX2): by way of the stack, one active lane after the other.
+
+    Only the masked remainder of a loop gets here, and nothing outside the active lanes is touched.
+    """
+
+    __slots__ = ("load",)
+
+    def __init__(self, load: bool) -> None:
+        self.load = load
+
+    def emit(self, asm: X86Assembler, f: Function, instr: Instr) -> None:
+        type_ = instr.type
+        line = instr.line
+        lanes = type_.lanes
+        bits, at, index, byte = (CODES[t] for t in instr.args[-4:])
+        mask = CODES[instr.args[0]]
+        where = instr.args[:-4]
+        mem = instr.mem
+        assert mem is not None
+        shape = "ymm" if lanes > 16 else "xmm"
+        vector = CODES[instr.dst] if self.load else CODES[instr.args[1]]
+        base = M(CODES[where[-2]], CODES[where[-1]], mem.scale, mem.disp) if mem.indexed else M(CODES[where[-1]], NO_REGISTER, 1, mem.disp)
+        asm.emit(lookup("VPMOVMSKB", f"r32,{shape}"), (bits, mask), line=line)
+        if lanes < 16:
+            asm.emit(lookup("AND", "r32,imm"), (bits,), None, (1 << lanes) - 1, line=line)
+        asm.emit(lookup("LEA", "r64,m"), (at,), base, line=line)
+        # The buffer lies below the red zone, so that spill slots there stay as they are.
+        room = 128 + 64
+        asm.emit(lookup("LEA", "r64,m"), (_RSP,), M(_RSP, NO_REGISTER, 1, -room), line=line)
+        if self.load:
+            asm.emit(same3("VPXOR", shape), (vector, vector, vector), line=line)
+        asm.emit(lookup("VMOVDQU", f"m,{shape}"), (vector,), M(_RSP), line=line)
+        top, done = asm.new_label(), asm.new_label()
+        asm.label(top)
+        # TZCNT of zero sets the carry flag (SDM volume 2, TZCNT).
+        asm.emit(lookup("TZCNT", "r32,r32"), (index, bits), line=line)
+        asm.jump(BELOW, done, line)
+        asm.emit(lookup("BLSR", "r32,r32"), (bits, bits), line=line)
+        memory, buffer = M(at, index), M(_RSP, index)
+        asm.emit(lookup("MOVZX", "r32,m8"), (byte,), memory if self.load else buffer, line=line)
+        asm.emit(lookup("MOV", "m8,r8"), (byte,), buffer if self.load else memory, line=line)
+        asm.jump(ALWAYS, top, line)
+        asm.label(done)
+        if self.load:
+            asm.emit(lookup("VMOVDQU", f"{shape},m"), (vector,), M(_RSP), line=line)
+        asm.emit(lookup("LEA", "r64,m"), (_RSP,), M(_RSP, NO_REGISTER, 1, room), line=line)
+
+
+def same3(mnemonic: str, shape: str) -> Form:
+    """The form with three registers of one width."""
+    return lookup(mnemonic, f"{shape},{shape},{shape}")
+
+
+class Splat:
+    """The scalar in every lane."""
+
+    __slots__ = ("form", "from_int", "lead")
+
+    def __init__(self, form: Form, lead: Form | None = None) -> None:
+        self.form = form
+        self.lead = lead
+
+    def emit(self, asm: X86Assembler, f: Function, instr: Instr) -> None:
+        a = roles(instr)[0]
+        d = CODES[instr.dst]
+        if a == MEMORY or a >= SLOT or a < 0:
+            mem = in_memory(asm, instr, a, instr.type.element)
+            asm.emit(self.form, (d,), mem, line=instr.line)
+        elif self.lead is not None:
+            # AVX2 repeats only what is in a vector register.
+            asm.emit(self.lead, (d, CODES[a]), line=instr.line)
+            asm.emit(self.form, (d, d), line=instr.line)
+        else:
+            asm.emit(self.form, (d, CODES[a]), line=instr.line)
+
+
+class Iota:
+    """0, 1, 2, … from the constant pool."""
+
+    __slots__ = ("form",)
+
+    def __init__(self, form: Form) -> None:
+        self.form = form
+
+    def emit(self, asm: X86Assembler, f: Function, instr: Instr) -> None:
+        asm.emit(self.form, (CODES[instr.dst],), asm.constant(iota_bytes(instr.type)), line=instr.line)
+
+
+def iota_bytes(type_: Type) -> bytes:
+    """The bytes of 0, 1, 2, … in the elements of a vector type."""
+    import numpy as np
+
+    return np.arange(type_.lanes, dtype=type_.element.dtype).tobytes()
+
+
+class Reduce:
+    """Halving: the upper half meets the lower until one lane is left.
+
+    ``step`` is the operation's form by register width; ``swapped`` for VMIN/VMAX, whose second source wins ties and NaN.
+    """
+
+    __slots__ = ("steps", "swapped", "to_int")
+
+    def __init__(self, steps: dict[str, Form], swapped: bool, to_int: Form | None) -> None:
+        self.steps = steps
+        self.swapped = swapped
+        self.to_int = to_int
+
+    def emit(self, asm: X86Assembler, f: Function, instr: Instr) -> None:
+        type_ = instr.type
+        line = instr.line
+        source = CODES[instr.args[0]]
+        upper = CODES[instr.args[1]]
+        total = CODES[instr.args[2]] if self.to_int is not None else CODES[instr.dst]
+        bits = type_.bits * type_.lanes
+        while bits > type_.bits:
+            bits //= 2
+            if bits == 256:
+                asm.emit(lookup("VEXTRACTF64X4", "ymm,zmm,imm"), (upper, source), None, 1, line=line)
+                step = self.steps["ymm"]
+            elif bits == 128:
+                asm.emit(lookup("VEXTRACTF128", "xmm,ymm,imm"), (upper, source), None, 1, line=line)
+                step = self.steps["xmm"]
+            else:
+                # VPSRLDQ counts bytes.
+                asm.emit(lookup("VPSRLDQ", "xmm,xmm,imm"), (upper, source), None, bits // 8, line=line)
+                step = self.steps["xmm"]
+            if self.swapped:
+                asm.emit(step, (total, upper, source), line=line)
+            else:
+                asm.emit(step, (total, source, upper), line=line)
+            source = total
+        if self.to_int is not None:
+            asm.emit(self.to_int, (CODES[instr.dst], source), line=line)
+            if type_.bits == 8:
+                asm.emit(lookup("MOVZX", "r32,r8"), (CODES[instr.dst], CODES[instr.dst]), line=line)
+
+
+class NarrowPack:
+    """AVX2: i32 lanes to bytes (kept modulo 256) through a byte shuffle of each 128-bit half."""
+
+    __slots__ = ()
+
+    def emit(self, asm: X86Assembler, f: Function, instr: Instr) -> None:
+        line = instr.line
+        lanes = instr.type.lanes
+        d, a, t = CODES[instr.dst], CODES[instr.args[0]], CODES[instr.args[1]]
+        step = instr.source.bits // 8
+        per_half = 16 // step
+        pattern = bytes(step * n if n < per_half else 0x80 for n in range(16))
+        if lanes * step <= 16:
+            asm.emit(lookup("VPSHUFB", "xmm,xmm,xmm"), (d, a), asm.constant(pattern), line=line)
+            return
+        if lanes * step != 32:
+            raise InternalError(f"narrowing {instr.source.name} to {instr.type.name}")
+        asm.emit(lookup("VPSHUFB", "ymm,ymm,ymm"), (t, a), asm.constant(pattern * 2), line=line)
+        asm.emit(lookup("VEXTRACTI128", "xmm,ymm,imm"), (d, t), None, 1, line=line)
+        # The upper half's bytes follow the lower half's.
+        asm.emit(lookup("VPSLLDQ", "xmm,xmm,imm"), (d, d), None, per_half, line=line)
+        asm.emit(lookup("VPOR", "xmm,xmm,xmm"), (d, d, t), line=line)
+
+
+class NarrowHalf:
+    """AVX2: 64-bit lanes to 32 bits (also masks): the even 32-bit elements."""
+
+    __slots__ = ()
+
+    def emit(self, asm: X86Assembler, f: Function, instr: Instr) -> None:
+        line = instr.line
+        lanes = instr.type.lanes
+        d, a, t = CODES[instr.dst], CODES[instr.args[0]], CODES[instr.args[1]]
+        if lanes <= 2:
+            asm.emit(lookup("VPSHUFD", "xmm,xmm,imm"), (d, a), None, 0b1000, line=line)
+            return
+        asm.emit(lookup("VEXTRACTI128", "xmm,ymm,imm"), (t, a), None, 1, line=line)
+        # VSHUFPS takes elements 0 and 2 of both sources.
+        asm.emit(lookup("VSHUFPS", "xmm,xmm,xmm,imm"), (d, a, t), None, 0b10001000, line=line)
+

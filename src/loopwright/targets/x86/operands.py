@@ -1,0 +1,135 @@
+"""From operands of allocated IR to operands of machine instructions: registers, frame slots, addresses, pool constants."""
+
+from __future__ import annotations
+
+import struct
+from typing import Final
+
+from loopwright.errors import InternalError
+from loopwright.ir.function import INCOMING, SLOT, Frame, Function, Instr
+from loopwright.targets.target import INTS, VECTORS
+from loopwright.targets.x86.abi import SYSV
+from loopwright.targets.x86.assembler import Assembler, M
+from loopwright.targets.x86.encoder import NO_REGISTER
+from loopwright.targets.x86.registers import CODES, REGISTERS
+from loopwright.types import BOOL, Type
+
+#: In a list of operands by role: this one is the instruction's memory operand.
+MEMORY: Final = SLOT << 1
+
+_RSP_CODE: Final = 4
+#: Bytes below the stack pointer that a leaf function may use (System V ABI 1.0, section 3.2.2).
+RED_ZONE: Final = 128
+
+
+class X86Assembler(Assembler):
+    """An assembler that knows the function's frame.
+
+    Attributes:
+        f: the function.
+        evex: EVEX encodings (AVX-512) may be used.
+        wide: the function uses vectors of more than 128 bits, so their upper halves must be cleared before
+            returning or calling (Intel optimization manual, 15.3: transition penalties).
+        slot_base: offset from the stack pointer to the spill slots.
+        incoming_base: offset from the stack pointer to the first stack argument.
+        adjust: what the prologue subtracts from the stack pointer after its pushes.
+        saved_vectors: offset from the stack pointer to saved vector registers.
+        scratch_label: number of the next label that no pass has given out.
+    """
+
+    __slots__ = ("adjust", "evex", "f", "incoming_base", "saved_vectors", "scratch_label", "slot_base", "wide")
+
+    def __init__(self, f: Function, evex: bool, sysv: bool, shadow: int) -> None:
+        super().__init__()
+        self.f = f
+        self.evex = evex
+        self.wide = False
+        for instr in f.code:
+            if instr.type.lanes and instr.type.bits * instr.type.lanes > 128:
+                self.wide = True
+                break
+        frame = f.frame if f.frame is not None else Frame()
+        pushes = 0
+        vectors = 0
+        for r in frame.saved:
+            if REGISTERS[r].cls == INTS:
+                pushes += 1
+            elif REGISTERS[r].cls == VECTORS:
+                vectors += 1
+        self.saved_vectors = (frame.outgoing + frame.size + 15) // 16 * 16
+        body = self.saved_vectors + 16 * vectors if vectors else frame.outgoing + frame.size
+        if not frame.calls and sysv and body <= RED_ZONE and not vectors:
+            # A leaf keeps its few slots in the red zone.
+            self.adjust = 0
+            self.slot_base = -body
+        else:
+            # The return address and the pushes leave the stack pointer at 8 mod 16 or 0; calls need 0 (section 3.2.2).
+            total = 8 + 8 * pushes + body
+            if body or frame.calls:
+                body += -total % 16
+            self.adjust = body
+            self.slot_base = frame.outgoing
+        self.incoming_base = self.adjust + 8 * pushes + 8 + shadow
+        self.scratch_label = f.labels + (1 << 20)
+
+    def new_label(self) -> int:
+        """A label of this function's own code sequences."""
+        self.scratch_label += 1
+        return self.scratch_label
+
+    def slot(self, operand: int) -> M:
+        """The memory of a slot operand."""
+        slot = self.f.slots[operand - SLOT]
+        base = self.incoming_base if slot.kind == INCOMING else self.slot_base
+        return M(_RSP_CODE, NO_REGISTER, 1, base + slot.offset)
+
+    def pool(self, operand: int, type_: Type, broadcast: bool) -> M:
+        """A constant operand in memory: one element where ``broadcast``, all lanes otherwise."""
+        value = self.f.const_values[~operand]
+        element = element_bytes(type_.element, value)
+        if broadcast:
+            return self.constant(element, len(element), True)
+        return self.constant(element * max(type_.lanes, 1))
+
+
+def element_bytes(type_: Type, value: int | float | bool) -> bytes:
+    """The bytes of one constant element."""
+    if type_.is_float:
+        return struct.pack("<f" if type_.bits == 32 else "<d", value)
+    if type_ is BOOL:
+        return bytes((1 if value else 0,))
+    return (int(value) & ((1 << type_.bits) - 1)).to_bytes(type_.bits // 8, "little")
+
+
+def roles(instr: Instr) -> list[int]:
+    """The operands by role, with ``MEMORY`` where one is loaded from memory."""
+    mem = instr.mem
+    args = instr.args
+    if mem is None:
+        return args
+    count = len(args) - (2 if mem.indexed else 1)
+    role = mem.role if mem.role >= 0 else count
+    return args[:role] + [MEMORY] + args[role:count]
+
+
+def address(instr: Instr) -> M:
+    """The instruction's address."""
+    mem = instr.mem
+    if mem is None:
+        raise InternalError(f"{instr.op.name} without an address")
+    args = instr.args
+    if mem.indexed:
+        return M(CODES[args[-2]], CODES[args[-1]], mem.scale, mem.disp, mem.broadcast)
+    return M(CODES[args[-1]], NO_REGISTER, 1, mem.disp, mem.broadcast)
+
+
+def in_memory(asm: X86Assembler, instr: Instr, operand: int, type_: Type) -> M | None:
+    """The memory an operand is in: the folded load, a slot, or the constant pool; None for a register."""
+    if operand == MEMORY:
+        return address(instr)
+    if operand >= SLOT:
+        return asm.slot(operand)
+    if operand < 0:
+        # Only EVEX instructions on 32- and 64-bit elements can repeat one element.
+        return asm.pool(operand, type_, type_.lanes > 0 and asm.evex and type_.bits >= 32)
+    return None

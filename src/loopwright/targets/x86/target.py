@@ -1,0 +1,284 @@
+"""x86-64 as a target: AVX2 (x86-64-v3) and AVX-512 (x86-64-v4), System V and Win64.
+
+The levels are those of the System V ABI supplement, version 1.0, section 3.1.1.
+"""
+
+from __future__ import annotations
+
+from collections.abc import Callable
+from typing import Any, Final
+
+from loopwright.errors import TargetError
+from loopwright.ir import ops
+from loopwright.ir.function import Function, Instr, Mem
+from loopwright.ir.ops import Op
+from loopwright.targets import sequences
+from loopwright.targets.target import VECTORS, MachineCode, Rule, Target
+from loopwright.targets.x86 import assembler
+from loopwright.targets.x86.abi import CONVENTIONS, SYSV, int_order, vector_order
+from loopwright.targets.x86.emit_scalar import bits_as_immediate, fits32
+from loopwright.targets.x86.lowering import FOLDS, _lane_form, make_rule, missing
+from loopwright.targets.x86.operands import X86Assembler
+from loopwright.targets.x86.registers import K0, REGISTERS
+from loopwright.types import BOOL, F64, I32, PTR, Type, mask_of, parse_type, vector_of
+
+__all__ = ["V3_FEATURES", "V4_FEATURES", "X86"]
+
+#: What x86-64-v3 may use, by the names of Linux's /proc/cpuinfo (``abm`` there means LZCNT).
+V3_FEATURES: Final = frozenset({"avx", "avx2", "bmi1", "bmi2", "f16c", "fma", "abm", "movbe", "popcnt", "sse4_2"})
+#: What x86-64-v4 adds.
+V4_FEATURES: Final = V3_FEATURES | {"avx512f", "avx512bw", "avx512cd", "avx512dq", "avx512vl"}
+
+_ALU_IMMEDIATE: Final = frozenset({ops.ADD, ops.SUB, ops.MUL, ops.AND, ops.OR, ops.XOR, ops.SHL, ops.SHR})
+_DIVISIONS: Final = frozenset({ops.DIV_TRUNC, ops.REM_TRUNC, ops.DIV_FLOOR, ops.REM_FLOOR})
+_COMPARES: Final = frozenset(ops.COMPARISONS.values())
+
+
+class X86(Target):
+    """One level of x86-64.
+
+    Args:
+        name: ``x86-64-v3`` or ``x86-64-v4``.
+        vector_bits: 128, 256, or with v4 also 512.
+        convention: ``sysv`` or ``win64``.
+    """
+
+    def __init__(self, name: str, vector_bits: int = 0, convention: str = "sysv") -> None:
+        evex = name == "x86-64-v4"
+        widths = (128, 256, 512) if evex else (128, 256)
+        bits = vector_bits or widths[-1]
+        if bits not in widths:
+            raise TargetError(f"{name} has vectors of {', '.join(map(str, widths))} bits, not {bits}")
+        if convention not in CONVENTIONS:
+            raise TargetError(f"x86-64 has the calling conventions {', '.join(CONVENTIONS)}, not {convention!r}")
+        rules = CONVENTIONS[convention]
+        orders = [int_order(rules), vector_order(rules, 32 if evex else 16)]
+        if evex:
+            orders.append(tuple(range(K0 + 1, K0 + 8)))
+        super().__init__(rules, REGISTERS, orders, V4_FEATURES if evex else V3_FEATURES)
+        self.name = name
+        self.vector_bits = bits
+        self.mask_registers = evex
+        self._rules: dict[int, Rule] = {}
+
+    # --- asked by the passes ------------------------------------------------------------------------------
+
+    def immediate(self, instr: Instr, position: int, type_: Type, value: int | float | bool) -> bool:
+        op = instr.op
+        if op is ops.COPY or op is ops.RET or op.effect == ops.CALLS:
+            return True
+        if op is ops.STORE_AT or op is ops.STORE_ARG:
+            if position != 0 or type_.lanes:
+                return False
+            return type_.bits <= 32 or fits32(bits_as_immediate(type_, value))
+        if type_.lanes:
+            return (op is ops.SHL or op is ops.SHR) and position == 1 and type_.bits >= 32
+        if type_.is_float:
+            return False
+        if op is ops.FOR:
+            return position == 2 or fits32(int(value))
+        if position != 1:
+            return False
+        if op in _DIVISIONS:
+            return True
+        if op in _ALU_IMMEDIATE or op in _COMPARES or op.compare:
+            return fits32(int(value))
+        return op is ops.LANE_MASK
+
+    def address(self, scale: int, disp: int) -> tuple[bool, bool]:
+        return scale in (1, 2, 4, 8), fits32(disp)
+
+    def rule(self, function: Function, instr: Instr) -> Rule:
+        op = instr.op
+        if op.effect == ops.CALLS or op is ops.RET:
+            return make_rule(self, function, instr)
+        shape = 0
+        args = instr.args
+        for n in range(len(args)):
+            if args[n] < 0:
+                shape |= 1 << n
+            if n == 2:
+                break
+        mem = instr.mem
+        if mem is not None:
+            shape |= 8 | (16 if mem.indexed else 0) | (mem.role + 1 << 5)
+        if function.options.fastmath:
+            shape |= 256
+        key = ((op.code << 16 | instr.type.number) << 16 | instr.source.number) << 9 | shape
+        known = self._rules.get(key)
+        if known is None:
+            known = make_rule(self, function, instr)
+            self._rules[key] = known
+        return known
+
+    def fold_memory(self, function: Function, instr: Instr, position: int) -> bool:
+        op = instr.op
+        allowed = FOLDS.get(op)
+        type_ = instr.type
+        if allowed is None or position not in allowed or type_.is_mask:
+            return False
+        if not type_.lanes and type_.bits < 32:
+            return False
+        if op is ops.CONVERT:
+            source = instr.source
+            if type_.lanes:
+                if source.is_integer and type_.is_integer:
+                    return source.bits < type_.bits
+                return source.bits >= 32 or self.convert_in_steps(type_, source)
+            return source.bits == 32 and (source.is_float != type_.is_float or type_.bits == 64) and not type_.is_float and source.kind != 3
+        if op is ops.SPLAT:
+            return type_.is_float or type_.bits >= 8
+        if op in _COMPARES:
+            if not type_.lanes:
+                return not type_.is_float
+            if type_.is_float or self.mask_registers:
+                return type_.bits >= 32 or not self.mask_registers
+            return op is ops.EQ or (op is ops.GT and type_.signed)
+        if op is ops.MIN or op is ops.MAX:
+            if type_.is_float:
+                return position == 0 or function.options.fastmath
+            if not type_.lanes:
+                return position == 1
+        if not type_.lanes and op is ops.MUL and instr.args[1] < 0:
+            return position == 0
+        if type_.lanes and not type_.is_float:
+            return _lane_form(self, op, type_, "xmm") is not None
+        return True
+
+    def convert_in_steps(self, type_: Type, source: Type) -> bool:
+        """Whether a conversion of lanes goes by way of i32: bytes to and from floats."""
+        return (source.bits < 32 and type_.is_float) or (type_.bits < 32 and source.is_float)
+
+    def expand(self, function: Function, instr: Instr, emit: Callable[[Instr], None]) -> bool:
+        op = instr.op
+        type_ = instr.type
+        if op is ops.CONVERT:
+            return self._expand_convert(function, instr, emit)
+        if type_.lanes:
+            return self._expand_lanes(function, instr, emit)
+        if op in _DIVISIONS and type_.is_integer:
+            if type_.bits < 32:
+                raise missing(self, instr, "convert to lw.i32 first")
+            sequences.divide(function, instr, emit)
+            return True
+        if op is ops.DIV_FLOOR:
+            quotient = function.register(type_)
+            emit(Instr(ops.DIV, type_, quotient, instr.args, 0, instr.line))
+            emit(Instr(ops.FLOOR, type_, instr.dst, [quotient], 0, instr.line))
+            return True
+        if op is ops.ABS and type_.is_integer:
+            negated = function.register(type_)
+            emit(Instr(ops.NEG, type_, negated, list(instr.args), 0, instr.line))
+            emit(Instr(ops.MAX, type_, instr.dst, [negated, instr.args[0]], 0, instr.line))
+            return True
+        if op is ops.SELECT and type_.is_float:
+            sequences.select_by_branch(function, instr, emit)
+            return True
+        if type_.bits < 32 and type_.is_integer and op.pure and op not in _COMPARES and op is not ops.COPY and op is not ops.BITCAST:
+            sequences.narrow_integer(function, instr, emit)  # type: ignore[arg-type]
+            return True
+        return False
+
+    def _expand_convert(self, f: Function, instr: Instr, emit: Callable[[Instr], None]) -> bool:
+        type_, source = instr.type, instr.source
+        if not type_.lanes:
+            if source.is_float and not type_.is_float and type_.bits < 32:
+                whole = f.register(I32)
+                emit(Instr(ops.CONVERT, I32, whole, instr.args, 0, instr.line, source, instr.mem))
+                emit(Instr(ops.CONVERT, type_, instr.dst, [whole], 0, instr.line, I32))
+                return True
+            return False
+        if self.convert_in_steps(type_, source):
+            middle = vector_of(I32, type_.lanes)
+            whole = f.register(middle)
+            emit(Instr(ops.CONVERT, middle, whole, instr.args, 0, instr.line, source, instr.mem))
+            emit(Instr(ops.CONVERT, type_, instr.dst, [whole], 0, instr.line, middle))
+            return True
+        return False
+
+    def _expand_lanes(self, f: Function, instr: Instr, emit: Callable[[Instr], None]) -> bool:
+        op, type_, line = instr.op, instr.type, instr.line
+        if op is ops.DIV_FLOOR and type_.is_float:
+            quotient = f.register(type_)
+            emit(Instr(ops.DIV, type_, quotient, instr.args, 0, line))
+            emit(Instr(ops.FLOOR, type_, instr.dst, [quotient], 0, line))
+            return True
+        if type_.is_mask:
+            if op is ops.SELECT and self.mask_registers:
+                m, a, b = instr.args
+                yes, no = f.register(type_), f.register(type_)
+                emit(Instr(ops.AND, type_, yes, [m, a], 0, line))
+                emit(Instr(ops.ANDNOT, type_, no, [m, b], 0, line))
+                emit(Instr(ops.OR, type_, instr.dst, [yes, no], 0, line))
+                return True
+            return False
+        if op is ops.NEG and type_.is_integer:
+            zero = sequences.constant(f, type_, 0, emit, line)
+            emit(Instr(ops.SUB, type_, instr.dst, [zero, instr.args[0]], 0, line))
+            return True
+        if self.mask_registers or type_.is_float:
+            if op is ops.ANDNOT and type_.is_integer and type_.bits < 32:
+                return False
+            return False
+        return self._expand_avx2(f, instr, emit)
+
+    def _expand_avx2(self, f: Function, instr: Instr, emit: Callable[[Instr], None]) -> bool:
+        """What AVX2 lacks for integer lanes: comparisons other than equal and signed greater; 64-bit min, max, abs."""
+        op, type_, line = instr.op, instr.type, instr.line
+        if op in _COMPARES and op is not ops.EQ and not (op is ops.GT and type_.signed):
+            a, b = instr.args[:2]
+            mask = mask_of(type_.bits, type_.lanes)
+            if type_.signed:
+                if op is ops.LT:
+                    emit(Instr(ops.GT, type_, instr.dst, [b, a], 0, line))
+                    return True
+                positive = f.register(mask)
+                if op is ops.NE:
+                    emit(Instr(ops.EQ, type_, positive, [a, b], 0, line))
+                else:
+                    emit(Instr(ops.GT, type_, positive, [a, b] if op is ops.LE else [b, a], 0, line))
+                emit(Instr(ops.NOT, mask, instr.dst, [positive], 0, line))
+                return True
+            if op is ops.NE:
+                positive = f.register(mask)
+                emit(Instr(ops.EQ, type_, positive, [a, b], 0, line))
+                emit(Instr(ops.NOT, mask, instr.dst, [positive], 0, line))
+                return True
+            # Unsigned: a >= b exactly when max(a, b) is a.
+            extreme = f.register(type_)
+            emit(Instr(ops.MAX if op in (ops.GE, ops.LT) else ops.MIN, type_, extreme, [a, b], 0, line))
+            if op in (ops.GE, ops.LE):
+                emit(Instr(ops.EQ, type_, instr.dst, [extreme, a], 0, line))
+            else:
+                positive = f.register(mask)
+                emit(Instr(ops.EQ, type_, positive, [extreme, a], 0, line))
+                emit(Instr(ops.NOT, mask, instr.dst, [positive], 0, line))
+            return True
+        if (op is ops.MIN or op is ops.MAX) and type_.bits == 64 and type_.signed:
+            a, b = instr.args
+            greater = f.register(mask_of(64, type_.lanes))
+            emit(Instr(ops.GT, type_, greater, [b, a] if op is ops.MAX else [a, b], 0, line))
+            emit(Instr(ops.SELECT, type_, instr.dst, [greater, b, a], 0, line))
+            return True
+        if op is ops.ABS and type_.bits == 64:
+            zero = sequences.constant(f, type_, 0, emit, line)
+            negated, negative = f.register(type_), f.register(mask_of(64, type_.lanes))
+            emit(Instr(ops.SUB, type_, negated, [zero, instr.args[0]], 0, line))
+            emit(Instr(ops.GT, type_, negative, [zero, instr.args[0]], 0, line))
+            emit(Instr(ops.SELECT, type_, instr.dst, [negative, negated, instr.args[0]], 0, line))
+            return True
+        return False
+
+    # --- asked by assemble and encode ---------------------------------------------------------------------
+
+    def assembler(self, function: Function) -> X86Assembler:
+        return X86Assembler(function, self.mask_registers, self.convention is SYSV, self.convention.shadow)
+
+    def listing(self, machine: MachineCode) -> list[tuple[int, bytes, str, int]]:
+        return assembler.listing(machine)
+
+    def relocate(self, data: bytearray, offset: int, kind: str, distance: int) -> None:
+        """Fill in a call's displacement: ``distance`` from the field to the callee; it counts from the field's end."""
+        data[offset : offset + 4] = (distance - 4).to_bytes(4, "little", signed=True)
+
+

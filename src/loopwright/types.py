@@ -1,0 +1,178 @@
+"""Types of the intermediate representation: scalars, vectors and masks.
+
+Every type exists once (types are interned), so ``is`` compares them, and each has a dense ``number``
+that tables can be indexed with.
+"""
+
+from __future__ import annotations
+
+from typing import Any, Final
+
+__all__ = [
+    "BF16",
+    "BOOL",
+    "F16",
+    "F32",
+    "F64",
+    "I8",
+    "I16",
+    "I32",
+    "I64",
+    "PTR",
+    "SCALARS",
+    "U8",
+    "U16",
+    "U32",
+    "U64",
+    "VOID",
+    "Type",
+    "mask_of",
+    "parse_type",
+    "vector_of",
+]
+
+KIND_VOID: Final = 0
+KIND_BOOL: Final = 1
+KIND_INT: Final = 2
+KIND_UINT: Final = 3
+KIND_FLOAT: Final = 4
+KIND_PTR: Final = 5
+KIND_MASK: Final = 6
+
+
+class Type:
+    """A scalar, vector or mask type.
+
+    Attributes:
+        name: as printed, e.g. ``f32``, ``f32x8``, ``mask32x8``.
+        kind: one of the ``KIND_…`` codes; for a vector, that of its elements.
+        bits: width of one element in bits (of a mask: of the lanes it governs; of ``bool``: 8).
+        lanes: number of lanes; 0 for a scalar.
+        element: the scalar type of one lane (itself for a scalar; ``BOOL`` for a mask).
+        size: bytes in memory (of the whole vector; 0 for masks and void).
+        number: dense identity, an index into per-type tables.
+        dtype: the NumPy dtype name of one element, or "" where NumPy has none.
+    """
+
+    __slots__ = ("bits", "dtype", "element", "is_float", "is_vector", "kind", "lanes", "name", "number", "signed", "size")
+
+    def __init__(self, name: str, kind: int, bits: int, lanes: int, element: Type | None, number: int, dtype: str) -> None:
+        self.name = name
+        self.kind = kind
+        self.bits = bits
+        self.lanes = lanes
+        self.element: Type = element if element is not None else self
+        self.size = 0 if kind == KIND_MASK else bits // 8 * max(lanes, 1)
+        self.number = number
+        self.dtype = dtype
+        self.is_float = kind == KIND_FLOAT
+        self.is_vector = lanes > 0 and kind != KIND_MASK
+        self.signed = kind == KIND_INT
+
+    @property
+    def is_mask(self) -> bool:
+        return self.kind == KIND_MASK
+
+    @property
+    def is_integer(self) -> bool:
+        """True for signed and unsigned integers, scalar or vector (not pointers, not ``bool``)."""
+        return self.kind == KIND_INT or self.kind == KIND_UINT
+
+    def __call__(self, value: Any) -> Any:
+        """``value`` converted to this type: an expression of a kernel or builder if it is one, otherwise a NumPy scalar.
+
+        A NumPy scalar is a constant of exactly this type wherever an expression meets it, unlike a Python number, which adapts.
+        """
+        converted = getattr(value, "__converted__", None)
+        if converted is not None:
+            return converted(self)
+        if not self.dtype or self.lanes:
+            raise TypeError(f"{self.name} has no constants of its own: convert an expression of a kernel")
+        import numpy
+
+        return numpy.dtype(self.dtype).type(value)
+
+    def __repr__(self) -> str:
+        return self.name
+
+    def __reduce__(self) -> tuple[object, tuple[str]]:
+        return parse_type, (self.name,)
+
+
+_by_name: Final[dict[str, Type]] = {}
+_all: Final[list[Type]] = []
+
+
+def _make(name: str, kind: int, bits: int, lanes: int = 0, element: Type | None = None, dtype: str = "") -> Type:
+    known = _by_name.get(name)
+    if known is not None:
+        return known
+    made = Type(name, kind, bits, lanes, element, len(_all), dtype)
+    # setdefault is atomic: two threads that make the same type at once agree on one of the two.
+    kept = _by_name.setdefault(name, made)
+    if kept is made:
+        _all.append(made)
+    return kept
+
+
+VOID: Final = _make("void", KIND_VOID, 0)
+BOOL: Final = _make("bool", KIND_BOOL, 8, dtype="bool")
+I8: Final = _make("i8", KIND_INT, 8, dtype="int8")
+U8: Final = _make("u8", KIND_UINT, 8, dtype="uint8")
+I16: Final = _make("i16", KIND_INT, 16, dtype="int16")
+U16: Final = _make("u16", KIND_UINT, 16, dtype="uint16")
+I32: Final = _make("i32", KIND_INT, 32, dtype="int32")
+U32: Final = _make("u32", KIND_UINT, 32, dtype="uint32")
+I64: Final = _make("i64", KIND_INT, 64, dtype="int64")
+U64: Final = _make("u64", KIND_UINT, 64, dtype="uint64")
+PTR: Final = _make("ptr", KIND_PTR, 64, dtype="uint64")
+F16: Final = _make("f16", KIND_FLOAT, 16, dtype="float16")
+BF16: Final = _make("bf16", KIND_FLOAT, 16)
+F32: Final = _make("f32", KIND_FLOAT, 32, dtype="float32")
+F64: Final = _make("f64", KIND_FLOAT, 64, dtype="float64")
+
+SCALARS: Final[tuple[Type, ...]] = (BOOL, I8, U8, I16, U16, I32, U32, I64, U64, PTR, F16, BF16, F32, F64)
+
+_vectors: Final[dict[tuple[int, int], Type]] = {}
+
+
+def vector_of(element: Type, lanes: int) -> Type:
+    """The vector of ``lanes`` elements of a scalar type; ``lanes`` 0 gives the scalar itself."""
+    if lanes == 0:
+        return element
+    known = _vectors.get((element.number, lanes))
+    if known is None:
+        if element.lanes or element.kind == KIND_VOID or element.kind == KIND_PTR:
+            raise ValueError(f"no vectors of {element.name}")
+        if element.kind == KIND_BOOL:
+            return mask_of(32, lanes)
+        known = _make(f"{element.name}x{lanes}", element.kind, element.bits, lanes, element, element.dtype)
+        _vectors[(element.number, lanes)] = known
+    return known
+
+
+def mask_of(bits: int, lanes: int) -> Type:
+    """The mask that governs ``lanes`` lanes of ``bits`` bits each (AVX2 keeps it as wide as the lanes; AVX-512 as one bit a lane)."""
+    known = _vectors.get((-bits, lanes))
+    if known is None:
+        known = _make(f"mask{bits}x{lanes}", KIND_MASK, bits, lanes, BOOL)
+        _vectors[(-bits, lanes)] = known
+    return known
+
+
+def parse_type(name: str) -> Type:
+    """The type printed as ``name``. Raises ``KeyError`` when there is none such."""
+    known = _by_name.get(name)
+    if known is not None:
+        return known
+    base, _, lanes = name.partition("x")
+    if not lanes.isdigit() or not 0 < int(lanes) <= 4096:
+        raise KeyError(name)
+    if base.startswith("mask"):
+        if base[4:] not in ("8", "16", "32", "64"):
+            raise KeyError(name)
+        return mask_of(int(base[4:]), int(lanes))
+    element = _by_name.get(base)
+    if element is None or element.lanes or not (element.is_integer or element.is_float):
+        raise KeyError(name)
+    return vector_of(element, int(lanes))

@@ -1,0 +1,15 @@
+"""What all tests share: the ``--bless`` option, which rewrites expected texts to what came out."""
+
+from __future__ import annotations
+
+import pytest
+
+
+def pytest_addoption(parser: pytest.Parser) -> None:
+    parser.addoption("--bless", action="store_true", default=False, help="rewrite the expected texts in tests/files to what comes out now")
+
+
+@pytest.fixture
+def bless(request: pytest.FixtureRequest) -> bool:
+    """Whether expected texts are to be rewritten instead of compared."""
+    return bool(request.config.getoption("--bless"))

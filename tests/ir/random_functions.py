@@ -1,0 +1,252 @@
+"""Random functions that obey the rules of the representation and end: input for round trips, and for comparing compilers.
+
+Every array access is inside its array as long as the arrays have ``EXTENT`` elements a dimension, integer divisors are never
+zero, and loops run a bounded number of steps.
+"""
+
+from __future__ import annotations
+
+import random
+from typing import Any
+
+import numpy as np
+
+from loopwright.ir import ops
+from loopwright.ir.function import NONE, Function, Instr, Loop, Options
+from loopwright.types import BOOL, F32, F64, I32, I64, U8, VOID, Type, mask_of, vector_of
+
+#: Elements in each dimension of each array of a random function.
+EXTENT = 16
+SCALARS = [I32, I64, F32, F64]
+LANES = 4
+
+
+class Generator:
+    """Makes one function; every choice comes from ``seed``."""
+
+    def __init__(self, seed: int, vectors: bool = True, size: int = 25, scalars: list[Type] | None = None) -> None:
+        self.random = random.Random(seed)
+        self.scalars = scalars or SCALARS
+        self.types = [*self.scalars, *[vector_of(t, LANES) for t in self.scalars]] if vectors else list(self.scalars)
+        self.vectors = vectors
+        self.left = size
+        self.f = Function(f"random_{seed}", self.random.choice([VOID, *self.scalars]), Options(contract=False))
+        self.scope: list[int] = []
+        self.variables: list[int] = []
+        self.line = 0
+        self.brackets: list[str] = []
+
+    def make(self) -> Function:
+        f, pick = self.f, self.random
+        for k in range(pick.randint(1, 4)):
+            self.scope.append(f.param(pick.choice(self.scalars), f"p{k}"))
+        for k, rank in enumerate([1, pick.choice([1, 2])]):
+            array = f.array_param(f"a{k}", pick.choice([*self.scalars, U8] if U8 not in self.scalars and self.scalars is SCALARS else self.scalars), rank)
+            array.written = True
+        for k, t in enumerate(self.types):
+            if pick.random() < 0.6:
+                v = f.register(t, f"v{k}" if pick.random() < 0.7 else "", True)
+                self.emit(ops.COPY, t, [self.constant(t)], v)
+                self.variables.append(v)
+        self.body()
+        if f.result is not VOID:
+            self.emit(ops.RET, VOID, [self.value(f.result)])
+        return f
+
+    def emit(self, op: ops.Op, t: Type, args: list[int], dst: int = NONE, imm: int = 0, source: Type = VOID, loop: Loop | None = None) -> int:
+        if self.random.random() < 0.5:
+            self.line += self.random.randint(0, 2)
+        self.f.code.append(Instr(op, t, dst, args, imm, self.line, source, None, loop))
+        return dst
+
+    def define(self, op: ops.Op, t: Type, args: list[int], imm: int = 0, source: Type = VOID) -> int:
+        name = self.random.choice(["", "", "", "x", "y", "t"])
+        return self.emit(op, t, args, self.f.register(ops.result_type(op, t, source), name), imm, source)
+
+    def constant(self, t: Type) -> int:
+        pick = self.random
+        if t.element is BOOL:
+            return self.f.const(t, pick.random() < 0.5)
+        if t.is_float:
+            return self.f.const(t, pick.choice([0.0, -0.0, 1.0, -1.5, 0.1, 3.25, 1e6, float("inf"), float("nan"), pick.uniform(-100, 100)]))
+        return self.f.const(t, pick.choice([0, 1, 2, 7, 100, pick.randint(0, 127)]) if t is U8 else pick.choice([0, 1, -1, 2, 7, -100, pick.randint(-1000, 1000), (1 << (t.bits - 1)) - 1]))
+
+    def value(self, t: Type) -> int:
+        """A register or constant of a type; registers are made by conversion or splat if there is none."""
+        pick = self.random
+        known = [r for r in (*self.scope, *self.variables) if self.f.types[r] is t]
+        if known and pick.random() < 0.8:
+            return pick.choice(known)
+        if t.element is BOOL and pick.random() < 0.8:
+            return self.compare(t)
+        return self.constant(t)
+
+    def compare(self, t: Type) -> int:
+        if t.lanes:
+            of = vector_of(self.random.choice([s for s in self.scalars if s.bits == t.bits]), t.lanes)
+        else:
+            of = self.random.choice(self.scalars)
+        return self.define(ops.COMPARISONS[self.random.choice(list(ops.COMPARISONS))], of, [self.value(of), self.value(of)])
+
+    def index(self, lanes: int) -> int:
+        known = [r for r in (*self.scope, *self.variables) if self.f.types[r] is I64]
+        if not known:
+            return self.f.const(I64, self.random.randint(0, EXTENT - max(lanes, 1)))
+        mask = EXTENT - 1 if not lanes else EXTENT - LANES - 1 & ~3
+        return self.define(ops.AND, I64, [self.random.choice(known), self.f.const(I64, mask)])
+
+    def access(self) -> None:
+        f, pick = self.f, self.random
+        number = pick.randrange(len(f.arrays))
+        array = f.arrays[number]
+        lanes = LANES if self.vectors and array.element is not U8 and pick.random() < 0.5 else 0
+        t = vector_of(array.element, lanes)
+        indices = [self.index(0) for _ in array.shape[:-1]] + [self.index(lanes)]
+        store = pick.random() < 0.4
+        mask = [self.value(mask_of(t.bits, lanes))] if lanes and pick.random() < 0.5 else []
+        if store:
+            self.emit(ops.MASKED_STORE if mask else ops.STORE, t, [*mask, self.value(t), *indices], NONE, number)
+        else:
+            self.scope.append(self.define(ops.MASKED_LOAD if mask else ops.LOAD, t, [*mask, *indices], number))
+
+    def arithmetic(self) -> None:
+        pick = self.random
+        t = pick.choice(self.types)
+        kind = pick.random()
+        if kind < 0.15 and t.lanes:
+            op = pick.choice([ops.REDUCE_ADD, ops.REDUCE_MIN, ops.REDUCE_MAX] if t.is_float else [ops.REDUCE_ADD, ops.REDUCE_MIN, ops.REDUCE_MAX, ops.REDUCE_AND, ops.REDUCE_OR])
+            self.scope.append(self.define(op, t, [self.value(t)]))
+            return
+        if kind < 0.25 and t.lanes:
+            self.scope.append(self.define(ops.SPLAT, t, [self.value(t.element)]))
+            return
+        if kind < 0.35:
+            s = vector_of(pick.choice([x for x in self.scalars if not t.lanes or x.bits == t.bits]), t.lanes)
+            # Floats out of an integer's range convert differently on different machines.
+            if s is not t and (t.is_float or not s.is_float):
+                self.scope.append(self.define(ops.CONVERT, t, [self.value(s)], 0, s))
+            return
+        if kind < 0.45:
+            mask = self.value(ops.mask_for(t))
+            self.scope.append(self.define(ops.SELECT, t, [mask, self.value(t), self.value(t)]))
+            return
+        if t.is_float:
+            op = pick.choice([ops.ADD, ops.SUB, ops.MUL, ops.DIV, ops.MIN, ops.MAX, ops.FMA, ops.FNMA, ops.SQRT, ops.FLOOR, ops.ROUND, ops.NEG, ops.ABS])
+        else:
+            op = pick.choice([ops.ADD, ops.SUB, ops.MUL, ops.AND, ops.OR, ops.XOR, ops.NOT, ops.SHL, ops.SHR, ops.MIN, ops.MAX, ops.NEG, ops.ABS])
+            if not t.lanes and pick.random() < 0.15:
+                # Odd and positive: neither a division by zero nor the one quotient that overflows.
+                low = self.define(ops.AND, t, [self.value(t), self.f.const(t, 62)])
+                self.scope.append(self.define(pick.choice([ops.DIV_TRUNC, ops.REM_TRUNC, ops.DIV_FLOOR, ops.REM_FLOOR]), t, [self.value(t), self.define(ops.OR, t, [low, self.f.const(t, 1)])]))
+                return
+        self.scope.append(self.define(op, t, [self.value(t) for _ in op.operands]))
+
+    def assign(self) -> None:
+        if self.variables:
+            v = self.random.choice(self.variables)
+            t = self.f.types[v]
+            if self.random.random() < 0.5 and not t.is_mask:
+                self.emit(ops.ADD, t, [v, self.value(t)], v)
+            else:
+                self.emit(ops.COPY, t, [self.value(t)], v)
+
+    def body(self) -> None:
+        steps = self.random.randint(2, 6)
+        while steps and self.left > 0:
+            steps -= 1
+            self.left -= 1
+            kind = self.random.random()
+            if kind < 0.4:
+                self.arithmetic()
+            elif kind < 0.55:
+                self.access()
+            elif kind < 0.7:
+                self.assign()
+            elif len(self.brackets) < 4:
+                self.bracket()
+
+    def section(self, kind: str) -> None:
+        scope = list(self.scope)
+        self.brackets.append(kind)
+        self.body()
+        if self.random.random() < 0.2:
+            targets = [depth for depth, outer in enumerate(reversed(self.brackets)) if outer != "repeat"]
+            if targets:
+                self.emit(ops.BR_IF, VOID, [self.value(BOOL)], NONE, self.random.choice(targets))
+        self.brackets.pop()
+        self.scope = scope
+
+    def bracket(self) -> None:
+        f, pick = self.f, self.random
+        kind = pick.choice(["block", "if", "if", "for", "for", "while", "loop"])
+        if kind == "block":
+            self.emit(ops.BLOCK, VOID, [])
+            self.section("leave")
+        elif kind == "if":
+            self.emit(ops.IF, VOID, [self.value(BOOL)])
+            self.section("leave")
+            while pick.random() < 0.3:
+                self.emit(ops.ELIF, VOID, [])
+                scope = list(self.scope)
+                condition = self.value(BOOL)
+                self.emit(ops.THEN, VOID, [condition])
+                self.section("leave")
+                self.scope = scope
+            if pick.random() < 0.5:
+                self.emit(ops.ELSE, VOID, [])
+                self.section("leave")
+        elif kind == "for":
+            lo, step, count = pick.randint(-3, 3), pick.choice([1, 2, -1, 4]), pick.randint(0, 4)
+            i = f.register(I64, pick.choice(["i", "j", ""]))
+            scope = list(self.scope)
+            args = [f.const(I64, lo), f.const(I64, lo + step * count), f.const(I64, step)]
+            loop = None
+            if self.vectors and pick.random() < 0.3:
+                m = f.register(mask_of(32, LANES), "m")
+                args[1], args[2] = f.const(I64, lo + count * LANES + pick.randint(0, 3)), f.const(I64, LANES)
+                loop = Loop(m, pick.randint(0, 4))
+                accumulators = [v for v in self.variables if f.types[v].lanes == LANES]
+                if accumulators:
+                    v = pick.choice(accumulators)
+                    # Only said, not relied on: the pass that would is not run over these.
+                    loop.accumulators.append((v, ops.ADD, f.const(f.types[v], 0)))
+                self.scope.append(m)
+            self.emit(ops.FOR, VOID, args, i, loop=loop)
+            self.scope.append(i)
+            self.section("for")
+            self.scope = scope
+        else:
+            counter = f.register(I64, "n", True)
+            self.emit(ops.COPY, I64, [f.const(I64, pick.randint(0, 3))], counter)
+            self.emit(ops.WHILE if kind == "while" else ops.LOOP, VOID, [])
+            if kind == "while":
+                more = self.define(ops.GT, I64, [counter, f.const(I64, 0)])
+                self.emit(ops.DO, VOID, [more])
+            self.emit(ops.SUB, I64, [counter, f.const(I64, 1)], counter)
+            self.section("repeat")
+            if kind == "loop":
+                more = self.define(ops.GT, I64, [counter, f.const(I64, 0)])
+                self.emit(ops.BR_IF, VOID, [more], NONE, 0)
+        self.emit(ops.END, VOID, [])
+
+
+def random_function(seed: int, **options: Any) -> Function:
+    """The function of a seed."""
+    return Generator(seed, **options).make()
+
+
+def random_arguments(f: Function, seed: int) -> list[Any]:
+    """Arguments for a random function: arrays of ``EXTENT`` elements a dimension, with rows further apart than they are long."""
+    chooser = np.random.default_rng(seed)
+    bases = {array.base: array for array in f.arrays}
+    inner = {r for array in f.arrays for r in (*array.shape, *array.strides)}
+    out: list[Any] = []
+    for r in f.params:
+        if r in bases:
+            array = bases[r]
+            data = chooser.integers(0, 100, (EXTENT,) * (array.rank - 1) + (EXTENT + 3,)).astype(array.element.dtype)
+            out.append(data[..., :EXTENT])
+        elif r not in inner:
+            t = f.types[r]
+            out.append(np.dtype(t.dtype).type(chooser.normal() * 50 if t.is_float else chooser.integers(-100, 100)))
+    return out

@@ -1,0 +1,429 @@
+"""Every operation's meaning against an independent judge: Python integers, exact rationals, ``math``, mpmath."""
+
+from __future__ import annotations
+
+import math
+import struct
+from collections.abc import Callable
+from fractions import Fraction
+from typing import Any
+
+import mpmath
+import numpy as np
+import pytest
+from hypothesis import given, settings
+from hypothesis import strategies as st
+
+from loopwright.ir import ops
+from loopwright.types import BOOL, F32, F64, I8, I16, I32, I64, PTR, U8, U16, U32, U64, VOID, Type, mask_of, vector_of
+
+INTEGERS = [I8, U8, I16, U16, I32, U32, I64, U64]
+FLOATS = [F32, F64]
+LANES = 8
+
+
+def limits(t: Type) -> tuple[int, int]:
+    return (-(1 << (t.bits - 1)), (1 << (t.bits - 1)) - 1) if t.signed else (0, (1 << t.bits) - 1)
+
+
+def wrap(t: Type, value: int) -> int:
+    value &= (1 << t.bits) - 1
+    return value - (1 << t.bits) if t.signed and value >> (t.bits - 1) else value
+
+
+def samples(t: Type) -> list[Any]:
+    if t.is_float:
+        info = np.finfo(t.dtype)
+        values = [0.0, -0.0, 1.0, -1.0, 0.1, -2.5, 3.5, 1e10, -7.0, float(info.max), float(info.min), float(info.tiny), float(info.smallest_subnormal)]
+        return values + [-float(info.smallest_subnormal), math.inf, -math.inf, math.nan, float(info.eps), 1 + float(info.eps), 2.0**31, -(2.0**31), 2.0**63]
+    low, high = limits(t)
+    return sorted({low, low + 1, high, high - 1, 0, 1, 2, 3, 7, 100, high // 2, high // 3} | ({-1, -2, -7} if t.signed else set()))
+
+
+def scalar(t: Type, value: Any) -> Any:
+    return np.bool_(value) if t is BOOL else np.dtype(t.dtype).type(value)
+
+
+def same(a: Any, b: Any) -> bool:
+    """Equal bits, but any NaN equals any other."""
+    a, b = np.asarray(a), np.asarray(b)
+    if a.dtype != b.dtype or a.shape != b.shape:
+        return False
+    if a.dtype.kind == "f":
+        return bool(np.all((np.isnan(a) & np.isnan(b)) | ((a == b) & (np.signbit(a) == np.signbit(b)))))
+    return bool(np.all(a == b))
+
+
+def check(op: ops.Op, t: Type, expected: Callable[..., Any], arity: int, result: Type | None = None, skip: Callable[..., bool] = lambda *_: False, s: Type = VOID) -> None:
+    """The meaning of ``op`` on scalars and vectors of ``t`` (operands of ``s`` where given) gives what ``expected`` does on Python numbers."""
+    result = result or t
+    operand = s if s is not VOID else t
+    values = samples(operand)
+    cases = [(a,) for a in values] if arity == 1 else [(a, b) for a in values for b in values]
+    cases = [case for case in cases if not skip(*case)]
+    wanted = []
+    for case in cases:
+        args = [scalar(operand, v) for v in case]
+        want = scalar(result, expected(*[v.item() for v in args]))
+        wanted.append(want)
+        assert op.meaning is not None
+        got = op.meaning(t, s, *args)
+        assert same(got, want), f"{op.name}.{t.name}{case}: {got!r}, expected {want!r}"
+        assert np.ndim(got) == 0
+    # The same cases as vectors.
+    while len(cases) % LANES:
+        cases.append(cases[0])
+        wanted.append(wanted[0])
+    tv, sv = vector_of(t, LANES), vector_of(s, LANES) if s is not VOID else VOID
+    for at in range(0, len(cases), LANES):
+        columns = [np.array([case[k] for case in cases[at : at + LANES]], operand.dtype) for k in range(arity)]
+        got = op.meaning(tv, sv, *columns)
+        want = np.array(wanted[at : at + LANES], bool if result is BOOL else result.dtype)
+        assert same(got, want), f"{op.name}.{tv.name}{columns}: {got!r}, expected {want!r}"
+
+
+def trunc_div(a: int, b: int) -> int:
+    return int(Fraction(a, b))
+
+
+INTEGER_OPS: list[tuple[ops.Op, int, Callable[[Type], Callable[..., int]]]] = [
+    (ops.ADD, 2, lambda t: lambda a, b: wrap(t, a + b)),
+    (ops.SUB, 2, lambda t: lambda a, b: wrap(t, a - b)),
+    (ops.MUL, 2, lambda t: lambda a, b: wrap(t, a * b)),
+    (ops.DIV_TRUNC, 2, lambda t: lambda a, b: wrap(t, trunc_div(a, b))),
+    (ops.REM_TRUNC, 2, lambda t: lambda a, b: wrap(t, a - b * trunc_div(a, b))),
+    (ops.DIV_FLOOR, 2, lambda t: lambda a, b: wrap(t, a // b)),
+    (ops.REM_FLOOR, 2, lambda t: lambda a, b: wrap(t, a % b)),
+    (ops.NEG, 1, lambda t: lambda a: wrap(t, -a)),
+    (ops.ABS, 1, lambda t: lambda a: wrap(t, abs(a))),
+    (ops.MIN, 2, lambda t: min),
+    (ops.MAX, 2, lambda t: max),
+    (ops.AND, 2, lambda t: lambda a, b: a & b),
+    (ops.OR, 2, lambda t: lambda a, b: a | b),
+    (ops.XOR, 2, lambda t: lambda a, b: a ^ b),
+    (ops.ANDNOT, 2, lambda t: lambda a, b: wrap(t, ~a & b)),
+    (ops.NOT, 1, lambda t: lambda a: wrap(t, ~a)),
+    (ops.SHL, 2, lambda t: lambda a, b: wrap(t, a << (b % t.bits))),
+    (ops.SHR, 2, lambda t: lambda a, b: wrap(t, a >> (b % t.bits))),
+    (ops.COPY, 1, lambda t: lambda a: a),
+]
+DIVISIONS = (ops.DIV_TRUNC, ops.REM_TRUNC, ops.DIV_FLOOR, ops.REM_FLOOR)
+
+
+@pytest.mark.parametrize("t", INTEGERS, ids=str)
+@pytest.mark.parametrize(("op", "arity", "judge"), INTEGER_OPS, ids=[str(row[0]) for row in INTEGER_OPS])
+def test_integer_operations_are_pythons_wrapped_to_the_width(op: ops.Op, arity: int, judge: Any, t: Type) -> None:
+    check(op, t, judge(t), arity, skip=(lambda a, b: b == 0) if op in DIVISIONS else lambda *_: False)
+
+
+@pytest.mark.parametrize("op", DIVISIONS, ids=str)
+@pytest.mark.parametrize("t", [I32, U64, vector_of(I32, 4)], ids=str)
+def test_integer_division_by_zero_raises(op: ops.Op, t: Type) -> None:
+    one = np.ones(4, t.element.dtype) if t.lanes else scalar(t, 1)
+    assert op.meaning is not None
+    with pytest.raises(ZeroDivisionError):
+        op.meaning(t, VOID, one, one * 0)
+
+
+def test_pointers_add_and_subtract_as_64_bit_numbers() -> None:
+    assert ops.ADD.meaning is not None and ops.SUB.meaning is not None
+    top = np.uint64(2**64 - 8)
+    assert ops.ADD.meaning(PTR, VOID, top, np.uint64(16)) == np.uint64(8)
+    assert ops.SUB.meaning(PTR, VOID, np.uint64(8), np.uint64(16)) == top
+
+
+def rounded(t: Type, value: Fraction) -> float:
+    """A rational rounded once to the type, to nearest even."""
+    if value == 0:
+        return 0.0
+    digits, least, most = (24, -149, 128) if t.bits == 32 else (53, -1074, 1024)
+    exponent = value.numerator.bit_length() - value.denominator.bit_length() - digits
+    if abs(value) >= Fraction(2) ** (exponent + digits):
+        exponent += 1
+    exponent = max(exponent, least)
+    result = round(value / Fraction(2) ** exponent) * Fraction(2) ** exponent
+    return float(result) if abs(result) < 2**most else math.inf if value > 0 else -math.inf
+
+
+def exact_fma(t: Type, a: float, b: float, c: float) -> float:
+    """a*b + c with one rounding, from rationals; IEEE 754's rules where there is no rational."""
+    if any(math.isnan(v) for v in (a, b, c)):
+        return math.nan
+    if math.isinf(a) or math.isinf(b):
+        if a == 0 or b == 0:
+            return math.nan
+        product = math.copysign(math.inf, a) * math.copysign(1.0, b)
+        return math.nan if math.isinf(c) and c != product else product
+    if math.isinf(c):
+        return c
+    value = Fraction(a) * Fraction(b) + Fraction(c)
+    if value == 0:
+        product_sign = math.copysign(1.0, a) * math.copysign(1.0, b)
+        exact_zero = (a == 0 or b == 0) and c == 0
+        return -0.0 if exact_zero and product_sign < 0 and math.copysign(1.0, c) < 0 else 0.0
+    return math.copysign(rounded(t, value), 1 if value > 0 else -1)
+
+
+def fma_of(t: Type, op: ops.Op, a: float, b: float, c: float) -> float:
+    if op is ops.FMS:
+        c = -c
+    elif op is ops.FNMA:
+        a = -a
+    return exact_fma(t, a, b, c)
+
+
+@pytest.mark.parametrize("op", [ops.FMA, ops.FMS, ops.FNMA], ids=str)
+@pytest.mark.parametrize("t", FLOATS, ids=str)
+def test_fused_multiply_add_rounds_once(op: ops.Op, t: Type) -> None:
+    values = [0.0, -0.0, 1.0, -1.0, math.inf, -math.inf, math.nan, float(np.finfo(t.dtype).max), float(np.finfo(t.dtype).smallest_subnormal), 1 + float(np.finfo(t.dtype).eps), -0.1]
+    cases = [tuple(scalar(t, v).item() for v in (a, b, c)) for a in values for b in values for c in values]
+    assert op.meaning is not None
+    for a, b, c in cases:
+        got = op.meaning(t, VOID, scalar(t, a), scalar(t, b), scalar(t, c))
+        assert same(got, scalar(t, fma_of(t, op, a, b, c))), (a, b, c, got)
+
+
+def float32(bits: int) -> float:
+    return float(struct.unpack("<f", struct.pack("<I", bits))[0])
+
+
+@settings(max_examples=300, deadline=None)
+@given(st.lists(st.integers(0, 2**32 - 1), min_size=12, max_size=12))
+def test_fused_multiply_add_of_f32_rounds_once_for_any_bits(raw: list[int]) -> None:
+    t = vector_of(F32, 4)
+    values = [float32(v) for v in raw]
+    columns = [np.array(values[k : k + 4], np.float32) for k in (0, 4, 8)]
+    assert ops.FMA.meaning is not None
+    want = np.array([exact_fma(F32, values[k], values[4 + k], values[8 + k]) for k in range(4)], np.float32)
+    assert same(ops.FMA.meaning(t, VOID, *columns), want)
+
+
+@settings(max_examples=300, deadline=None)
+@given(*[st.floats(width=64)] * 3)
+def test_fused_multiply_add_of_f64_rounds_once_for_any_values(a: float, b: float, c: float) -> None:
+    assert ops.FMA.meaning is not None
+    assert same(ops.FMA.meaning(F64, VOID, np.float64(a), np.float64(b), np.float64(c)), np.float64(exact_fma(F64, a, b, c)))
+
+
+@settings(max_examples=200, deadline=None)
+@given(st.integers(0, 2**23 - 1), st.integers(0, 2**23 - 1), st.integers(-60, 60))
+def test_fused_multiply_add_near_ties(m: int, n: int, shift: int) -> None:
+    """Products whose rounding the addend decides."""
+    a, b = float32(0x3F800000 | m), float32(0x3F800000 | n)
+    assert ops.FMA.meaning is not None
+    for c in (2.0**-shift, -(2.0**-shift), -(a * b)):
+        c = float(np.float32(c))
+        assert same(ops.FMA.meaning(F32, VOID, np.float32(a), np.float32(b), np.float32(c)), np.float32(exact_fma(F32, a, b, c)))
+
+
+def ieee(f: Callable[..., Any], t: Type) -> Callable[..., Any]:
+    def run(*args: float) -> Any:
+        with np.errstate(all="ignore"):
+            return f(*[scalar(t, a) for a in args])
+
+    return run
+
+
+def python_floor_divide(a: float, b: float) -> float:
+    try:
+        return a // b
+    except ZeroDivisionError:
+        return math.nan if a == 0 or math.isnan(a) else math.copysign(math.inf, a) * math.copysign(1.0, b)
+
+
+def round_half_even(a: float) -> float:
+    return a if not math.isfinite(a) else math.copysign(float(round(a)), a)
+
+
+def integral(f: Callable[[float], int]) -> Callable[[float], float]:
+    return lambda a: a if not math.isfinite(a) or a == 0 else math.copysign(float(f(a)), a)
+
+
+def square_root(t: Type) -> Callable[[float], float]:
+    def run(a: float) -> float:
+        if not a > 0 or math.isinf(a):
+            return a if a == 0 or a == math.inf else math.nan
+        with mpmath.workprec(200):
+            root = mpmath.sqrt(mpmath.mpf(a))
+        return float(root) if t.bits == 64 else float(np.float32(float(root)))
+
+    return run
+
+
+@pytest.mark.parametrize("t", FLOATS, ids=str)
+def test_float_operations_are_ieees(t: Type) -> None:
+    check(ops.ADD, t, ieee(lambda a, b: a + b, t), 2)
+    check(ops.SUB, t, ieee(lambda a, b: a - b, t), 2)
+    check(ops.MUL, t, ieee(lambda a, b: a * b, t), 2)
+    check(ops.DIV, t, ieee(lambda a, b: a / b, t), 2)
+    check(ops.NEG, t, lambda a: -a, 1)
+    check(ops.ABS, t, abs, 1)
+    check(ops.SQRT, t, square_root(t), 1)
+    check(ops.FLOOR, t, integral(math.floor), 1)
+    check(ops.CEIL, t, integral(math.ceil), 1)
+    check(ops.TRUNC, t, integral(math.trunc), 1)
+    check(ops.ROUND, t, round_half_even, 1)
+
+
+@pytest.mark.parametrize("t", FLOATS, ids=str)
+def test_float_min_and_max_are_pythons(t: Type) -> None:
+    """With a NaN, and with zeros of both signs, the first operand comes out, as from Python's min(a, b)."""
+    check(ops.MIN, t, lambda a, b: min(a, b), 2)
+    check(ops.MAX, t, lambda a, b: max(a, b), 2)
+
+
+def test_float_floor_division_is_pythons() -> None:
+    check(ops.DIV_FLOOR, F64, python_floor_divide, 2)
+    assert ops.DIV_FLOOR.meaning is not None
+    assert ops.DIV_FLOOR.meaning(F64, VOID, np.float64(1.0), np.float64(0.1)) == 9.0
+
+
+@pytest.mark.parametrize("t", [*INTEGERS, *FLOATS], ids=str)
+def test_comparisons_are_pythons(t: Type) -> None:
+    for name, judge in {"eq": lambda a, b: a == b, "ne": lambda a, b: a != b, "lt": lambda a, b: a < b, "le": lambda a, b: a <= b, "gt": lambda a, b: a > b, "ge": lambda a, b: a >= b}.items():
+        check(ops.COMPARISONS[name], t, judge, 2, BOOL)
+
+
+def converted(t: Type, s: Type) -> Callable[[Any], Any]:
+    def run(a: Any) -> Any:
+        if t is BOOL:
+            return a != 0
+        if t.is_float:
+            if not s.is_float:
+                return rounded(t, Fraction(int(a)))
+            with np.errstate(all="ignore"):
+                return np.float64(a).astype(t.dtype)
+        if s.is_float:
+            width = 32 if t.bits < 32 or t is I32 else 64
+            if t is U64 and 2.0**63 <= a < 2.0**64:
+                return int(a)
+            if not math.isfinite(a) or not -(1 << (width - 1)) <= math.trunc(a) < 1 << (width - 1):
+                return wrap(t, -(1 << (width - 1)))
+        return wrap(t, int(a))
+
+    return run
+
+
+@pytest.mark.parametrize("s", [*INTEGERS, *FLOATS], ids=str)
+@pytest.mark.parametrize("t", [*INTEGERS, *FLOATS], ids=str)
+def test_conversions_truncate_wrap_and_round_to_nearest(t: Type, s: Type) -> None:
+    check(ops.CONVERT, t, converted(t, s), 1, t, s=s)
+
+
+def test_conversions_from_and_to_bool() -> None:
+    assert ops.CONVERT.meaning is not None
+    for t in (I32, U8, F32, F64):
+        assert same(ops.CONVERT.meaning(t, BOOL, np.bool_(True)), scalar(t, 1))
+        assert ops.CONVERT.meaning(BOOL, t, scalar(t, 2)) == np.bool_(True)
+        assert ops.CONVERT.meaning(BOOL, t, scalar(t, 0)) == np.bool_(False)
+
+
+def test_float_to_integer_in_range_is_exact_at_the_ends() -> None:
+    assert ops.CONVERT.meaning is not None
+    convert = ops.CONVERT.meaning
+    assert convert(I32, F64, np.float64(2147483647.9)) == 2147483647
+    assert convert(I32, F64, np.float64(-2147483648.9)) == -2147483648
+    assert convert(I32, F64, np.float64(2147483648.0)) == -2147483648
+    assert convert(U32, F64, np.float64(3e9)) == 3000000000
+    assert convert(U64, F64, np.float64(2.0**63)) == 2**63
+    assert convert(I64, F64, np.float64(2.0**63)) == -(2**63)
+
+
+def test_bitcasts_keep_the_bits() -> None:
+    assert ops.BITCAST.meaning is not None
+    for value in samples(F32):
+        bits = struct.unpack("<I", struct.pack("<f", value))[0]
+        assert int(ops.BITCAST.meaning(U32, F32, np.float32(value))) == bits
+        assert struct.pack("<f", ops.BITCAST.meaning(F32, U32, np.uint32(bits))) == struct.pack("<f", value)
+    doubles = np.array(samples(F64)[:4])
+    assert ops.BITCAST.meaning(vector_of(I64, 4), vector_of(F64, 4), doubles).tobytes() == doubles.tobytes()
+    assert ops.BITCAST.meaning(vector_of(F32, 8), vector_of(I64, 4), doubles.view(np.int64)).tobytes() == doubles.tobytes()
+
+
+@pytest.mark.parametrize("t", [*INTEGERS, *FLOATS], ids=str)
+def test_choice_splat_and_lanes(t: Type) -> None:
+    tv = vector_of(t, LANES)
+    values = np.array((samples(t) * 2)[:LANES], t.dtype)
+    mask = np.array([True, False] * (LANES // 2))
+    assert ops.SELECT.meaning and ops.SPLAT.meaning and ops.IOTA.meaning and ops.EXTRACT.meaning
+    got = ops.SELECT.meaning(tv, VOID, mask, values, values[::-1])
+    assert same(got, np.array([values[k] if mask[k] else values[LANES - 1 - k] for k in range(LANES)], t.dtype))
+    one, two = values[0], values[1]
+    assert same(ops.SELECT.meaning(t, VOID, np.bool_(True), one, two), one)
+    assert same(ops.SELECT.meaning(t, VOID, np.bool_(False), one, two), two)
+    assert same(ops.SPLAT.meaning(tv, VOID, one), np.array([one] * LANES, t.dtype))
+    assert same(ops.IOTA.meaning(tv, VOID), np.array(range(LANES), t.dtype))
+    assert same(ops.EXTRACT.meaning(tv, VOID, values), one)
+
+
+def halved(f: Callable[[Any, Any], Any], lanes: list[Any]) -> Any:
+    while len(lanes) > 1:
+        half = len(lanes) // 2
+        lanes = [f(lanes[k], lanes[half + k]) for k in range(half)]
+    return lanes[0]
+
+
+@pytest.mark.parametrize("t", [*INTEGERS, *FLOATS], ids=str)
+def test_reductions_go_by_halving(t: Type) -> None:
+    judges: list[tuple[ops.Op, Callable[[Any, Any], Any]]] = [(ops.REDUCE_MIN, min), (ops.REDUCE_MAX, max)]
+    if t.is_float:
+        judges += [(ops.REDUCE_ADD, ieee(lambda a, b: a + b, t)), (ops.REDUCE_MUL, ieee(lambda a, b: a * b, t))]
+    else:
+        judges += [(ops.REDUCE_ADD, lambda a, b: wrap(t, a + b)), (ops.REDUCE_MUL, lambda a, b: wrap(t, a * b))]
+        judges += [(ops.REDUCE_AND, lambda a, b: a & b), (ops.REDUCE_OR, lambda a, b: a | b), (ops.REDUCE_XOR, lambda a, b: a ^ b)]
+    tv = vector_of(t, LANES)
+    values = samples(t)
+    for start in range(len(values)):
+        lanes = (values[start:] + values)[:LANES]
+        array = np.array(lanes, t.dtype)
+        for op, judge in judges:
+            assert op.meaning is not None
+            got = op.meaning(tv, VOID, array)
+            assert same(got, scalar(t, halved(judge, [v.item() for v in array]))), (op, lanes, got)
+
+
+def test_masks() -> None:
+    t = mask_of(32, 4)
+    a, b = np.array([True, True, False, False]), np.array([True, False, True, False])
+
+    def run(op: ops.Op, *args: Any) -> Any:
+        assert op.meaning is not None
+        return op.meaning(t, VOID, *args)
+
+    assert run(ops.AND, a, b).tolist() == [True, False, False, False]
+    assert run(ops.OR, a, b).tolist() == [True, True, True, False]
+    assert run(ops.XOR, a, b).tolist() == [False, True, True, False]
+    assert run(ops.ANDNOT, a, b).tolist() == [False, False, True, False]
+    assert run(ops.NOT, a).tolist() == [False, False, True, True]
+    assert run(ops.MASK_SPLAT, np.bool_(True)).tolist() == [True] * 4
+    assert run(ops.MASK_CONVERT, a).tolist() == a.tolist()
+    assert run(ops.SELECT, a, b, ~b).tolist() == [True, False, False, True]
+    assert bool(run(ops.ANY, a)) and not run(ops.ALL, a) and not run(ops.ANY, a & ~a) and bool(run(ops.ALL, a | ~a))
+    assert not ops.NOT.meaning(BOOL, VOID, np.bool_(True))  # type: ignore[misc]
+
+
+@pytest.mark.parametrize(("lo", "hi", "want"), [(0, 9, 4), (0, 3, 3), (5, 5, 0), (6, 5, 0), (-2, 0, 2), (2**63 - 2, 2**63 - 1, 1), (-(2**63), 2**63 - 1, 4), (2**63 - 1, -(2**63), 0)])
+def test_lane_mask_holds_the_lanes_below_the_bound(lo: int, hi: int, want: int) -> None:
+    assert ops.LANE_MASK.meaning is not None
+    assert ops.LANE_MASK.meaning(mask_of(32, 4), VOID, np.int64(lo), np.int64(hi)).tolist() == [k < want for k in range(4)]
+
+
+def test_every_row_with_a_meaning_is_tested_here() -> None:
+    import inspect
+    import sys
+
+    source = inspect.getsource(sys.modules[__name__]) if __name__ in sys.modules else open(__file__, encoding="utf-8").read()
+    constants = {op: name for name, op in vars(ops).items() if isinstance(op, ops.Op) and op.meaning is not None}
+    missing = [name for op, name in constants.items() if f"ops.{name}" not in source and op not in ops.COMPARISONS.values()]
+    assert not missing
+
+
+def test_result_types_follow_the_letters() -> None:
+    vector = vector_of(F32, 8)
+    assert ops.result_type(ops.ADD, vector, VOID) is vector
+    assert ops.result_type(ops.LT, vector, VOID) is mask_of(32, 8)
+    assert ops.result_type(ops.LT, F32, VOID) is BOOL
+    assert ops.result_type(ops.REDUCE_ADD, vector, VOID) is F32
+    assert ops.result_type(ops.ANY, mask_of(32, 8), VOID) is BOOL
+    assert ops.result_type(ops.FOR, VOID, VOID) is I64
+    assert ops.result_type(ops.ADDRESS, PTR, VOID) is PTR

@@ -1,0 +1,96 @@
+"""CPU features by their bits, and the refusal to run without them."""
+
+from __future__ import annotations
+
+import sys
+
+import pytest
+
+from loopwright.errors import CpuError
+from loopwright.runtime import cpu
+
+pytestmark = pytest.mark.skipif(not cpu.is_x86_64(), reason="needs x86-64")
+
+
+@pytest.fixture(autouse=True)
+def _plain(monkeypatch: pytest.MonkeyPatch) -> None:
+    monkeypatch.delenv(cpu.VARIABLE, raising=False)
+
+
+@pytest.mark.skipif(not sys.platform.startswith("linux"), reason="needs /proc/cpuinfo")
+def test_features_are_those_the_kernel_reports() -> None:
+    with open("/proc/cpuinfo") as lines:
+        flags = next(set(line.split(":")[1].split()) for line in lines if line.startswith("flags"))
+    # Linux has no name for OSXSAVE.
+    names = {row[0] for row in cpu.ROWS} - {"osxsave"}
+    assert cpu.host_features() - {"osxsave"} == flags & names
+
+
+def test_every_x86_64_cpu_reaches_the_first_level() -> None:
+    assert cpu.LEVELS["x86-64"] <= cpu.host_features()
+    assert cpu.host_level() in cpu.LEVELS
+
+
+def test_levels_grow() -> None:
+    levels = list(cpu.LEVELS.values())
+    assert all(a < b for a, b in zip(levels, levels[1:], strict=False))
+    assert set.union(*map(set, levels)) <= {row[0] for row in cpu.ROWS}
+
+
+def test_no_bit_is_named_twice() -> None:
+    assert len({row[0] for row in cpu.ROWS}) == len({row[1:5] for row in cpu.ROWS}) == len(cpu.ROWS)
+
+
+def test_pretending_a_level(monkeypatch: pytest.MonkeyPatch) -> None:
+    monkeypatch.setenv(cpu.VARIABLE, "x86-64-v2")
+    assert cpu.host_features() == cpu.LEVELS["x86-64-v2"] & cpu._detect()
+    assert cpu.host_level() == "x86-64-v2"
+
+
+def test_leaving_features_out(monkeypatch: pytest.MonkeyPatch) -> None:
+    monkeypatch.setenv(cpu.VARIABLE, "-x86-64-v4, -fma")
+    assert cpu.host_features() == cpu._detect() - (cpu.LEVELS["x86-64-v4"] - cpu.LEVELS["x86-64-v3"]) - {"fma"}
+    assert cpu.host_level() == "x86-64-v2"
+
+
+def test_none_can_be_pretended(monkeypatch: pytest.MonkeyPatch) -> None:
+    monkeypatch.setenv(cpu.VARIABLE, "none")
+    assert cpu.host_features() == frozenset()
+    assert cpu.host_level() == ""
+
+
+def test_nothing_can_be_added(monkeypatch: pytest.MonkeyPatch) -> None:
+    monkeypatch.setenv(cpu.VARIABLE, " ".join(row[0] for row in cpu.ROWS))
+    assert cpu.host_features() == cpu._detect()
+
+
+@pytest.mark.parametrize("setting", ["avx9", "avx2 -fma", "-avx2 fma"])
+def test_a_setting_that_makes_no_sense_is_refused(monkeypatch: pytest.MonkeyPatch, setting: str) -> None:
+    monkeypatch.setenv(cpu.VARIABLE, setting)
+    with pytest.raises(CpuError, match=cpu.VARIABLE):
+        cpu.host_features()
+
+
+def test_require_names_what_is_missing(monkeypatch: pytest.MonkeyPatch) -> None:
+    cpu.require({"sse2"}, "x86-64")
+    monkeypatch.setenv(cpu.VARIABLE, "x86-64-v2")
+    with pytest.raises(CpuError, match=r"code for x86-64-v3 cannot run on this CPU, which lacks avx2, fma"):
+        cpu.require({"sse2", "fma", "avx2"}, "x86-64-v3")
+
+
+def test_a_state_the_system_does_not_save_takes_its_features_away(monkeypatch: pytest.MonkeyPatch) -> None:
+    # xor eax, eax; xor edx, edx; ret: an operating system that has enabled nothing in XCR0
+    monkeypatch.setattr(cpu, "_XGETBV", bytes.fromhex("31c031d2c3"))
+    found = cpu._ask()
+    assert not {name for name, *_, state in cpu.ROWS if state} & found
+    assert "sse2" in found
+
+
+def test_other_machines_have_no_features(monkeypatch: pytest.MonkeyPatch) -> None:
+    monkeypatch.setattr(cpu, "_detected", None)
+    monkeypatch.setattr(cpu, "_by_setting", {})
+    monkeypatch.setattr(cpu.platform, "machine", lambda: "riscv64")
+    assert cpu.host_features() == frozenset()
+    assert cpu.host_level() == ""
+    with pytest.raises(CpuError, match="this CPU is riscv64, not x86-64"):
+        cpu.require({"avx2"}, "x86-64-v3")

@@ -1,0 +1,190 @@
+"""The command line: what each command prints, and that errors are one clear message and an exit status."""
+
+from __future__ import annotations
+
+import os
+import subprocess
+import sys
+from pathlib import Path
+
+import pytest
+
+import loopwright as lw
+from loopwright.cli import find, load, main, parse_signature
+from loopwright.errors import LoopwrightError
+from loopwright.passes.pipeline import PASSES
+from loopwright.targets import registry
+
+ROOT = Path(__file__).parents[1]
+SUM = f"{ROOT}/examples/sum_of_two.py"
+SORT = f"{ROOT}/examples/selection_sort.py:selection_sort"
+POLY = f"{ROOT}/examples/polynomial.py:poly"
+
+
+def run(*arguments: str, **variables: str) -> subprocess.CompletedProcess[str]:
+    return subprocess.run(
+        [sys.executable, "-m", "loopwright", *arguments], capture_output=True, text=True, timeout=120, check=False, env={**os.environ, **variables}
+    )
+
+
+# --- signatures ----------------------------------------------------------------------------------------------
+
+
+def test_a_signature_has_scalars_arrays_and_python_values() -> None:
+    positional, named = parse_signature(["f32[]", "u8[,]", "i64", "3", "(1.0, 2.0)", "coeffs=(1.0,-2.0)", "x=f64[,,]"])
+    assert positional == [lw.Array[lw.f32], lw.Array[lw.u8, 2], lw.i64, 3, (1.0, 2.0)]
+    assert named == {"coeffs": (1.0, -2.0), "x": lw.Array[lw.f64, 3]}
+
+
+@pytest.mark.parametrize(
+    ("words", "message"),
+    [
+        (["f33[]"], "f33"),
+        (["f32["], "neither a type"),
+        (["open('x')"], "neither a type"),
+        (["x=f32", "i64"], "follows a named"),
+        (["x=f32", "x=i64"], "twice"),
+    ],
+)
+def test_a_wrong_signature_is_named(words: list[str], message: str) -> None:
+    with pytest.raises(LoopwrightError, match=message):
+        parse_signature(words)
+
+
+# --- finding kernels -----------------------------------------------------------------------------------------
+
+
+def test_a_kernel_and_a_built_function_are_found() -> None:
+    assert find(f"{SUM}:add") is not None
+    assert isinstance(find(f"{SUM}:built"), lw.Function)
+
+
+def test_a_missing_kernel_is_answered_with_those_there_are() -> None:
+    with pytest.raises(LoopwrightError, match=r"no kernel 'nothing'; it has add, built, mean"):
+        find(f"{SUM}:nothing")
+    with pytest.raises(LoopwrightError, match="FILE:KERNEL"):
+        find("add")
+    with pytest.raises(LoopwrightError, match="no file"):
+        find("/nowhere/file.py:add")
+
+
+def test_a_file_that_fails_says_how(tmp_path: Path) -> None:
+    (tmp_path / "broken.py").write_text("1 / 0\n")
+    with pytest.raises(LoopwrightError, match="ZeroDivisionError"):
+        load(tmp_path / "broken.py")
+
+
+# --- show ----------------------------------------------------------------------------------------------------
+
+
+@pytest.mark.parametrize("stage", [name for name, _ in PASSES])
+def test_show_prints_every_stage(stage: str, capsys: pytest.CaptureFixture[str]) -> None:
+    assert main(["show", POLY, "--after", stage, "--target", "x86-64-v3", "--", "f32[]", "f32[]", "coeffs=(1.0,2.0,1.0)"]) == 0
+    assert "poly" in capsys.readouterr().out
+
+
+def test_show_prints_a_listing_with_bytes_instructions_and_the_python_line(capsys: pytest.CaptureFixture[str]) -> None:
+    assert main(["show", POLY, "--target", "x86-64-v3", "--", "f32[]", "f32[]", "coeffs=(1.0,2.0,1.0)"]) == 0
+    printed = capsys.readouterr().out
+    assert "c3" in printed and "ret" in printed
+    assert "vfmadd" in printed
+    assert "y[i] = horner(coeffs, x[i])" in printed
+
+
+@pytest.mark.parametrize("target", ["x86-64-v3", "x86-64-v4", "riscv64"])
+def test_show_compiles_for_machines_that_are_not_here(target: str, capsys: pytest.CaptureFixture[str]) -> None:
+    assert main(["show", SORT, "--target", target, "--", "i32[]"]) == 0
+    assert "ret" in capsys.readouterr().out
+
+
+def test_show_needs_no_signature_where_annotations_say_it_all(capsys: pytest.CaptureFixture[str]) -> None:
+    assert main(["show", f"{SUM}:add", "--target", "x86-64-v3"]) == 0
+    assert "ret" in capsys.readouterr().out
+    assert main(["show", f"{SUM}:built", "--target", "x86-64-v3"]) == 0
+    assert "ret" in capsys.readouterr().out
+
+
+def test_show_takes_options_of_the_compiler(capsys: pytest.CaptureFixture[str]) -> None:
+    signature = ["--", "f32[]", "f32[]", "coeffs=(0.5,2.0)"]
+    assert main(["show", POLY, "--target", "x86-64-v4", "--vector-bits", "256", *signature]) == 0
+    narrow = capsys.readouterr().out
+    assert "ymm" in narrow and "zmm" not in narrow
+    assert main(["show", POLY, "--target", "x86-64-v4", "--vector-bits", "512", *signature]) == 0
+    assert "zmm" in capsys.readouterr().out
+    assert main(["show", POLY, "--target", "x86-64-v3", "--ordering", "QPONMLKJIHGFEDCBA", *signature]) == 0
+    capsys.readouterr()
+    assert main(["show", POLY, "--after", "collect", "--check", "--target", "x86-64-v3", *signature]) == 0
+    assert "fail" in capsys.readouterr().out
+
+
+@pytest.mark.parametrize(
+    ("arguments", "message"),
+    [
+        (["show", POLY, "--after", "nothing"], "there is no pass 'nothing'"),
+        (["show", POLY, "--target", "z80", "--", "f32[]", "f32[]", "(1.0,)"], "z80"),
+        (["show", POLY, "--ordering", "AAB", "--", "f32[]", "f32[]", "(1.0,)"], "A"),
+        (["show", POLY, "--", "f32[]"], "y"),
+        (["show", "nothing.py:f"], "no file nothing.py"),
+        (["demo", "nothing.jpg"], "nothing.jpg"),
+    ],
+)
+def test_an_error_is_one_message_and_status_1(arguments: list[str], message: str, capsys: pytest.CaptureFixture[str]) -> None:
+    assert main(arguments) == 1
+    captured = capsys.readouterr()
+    assert captured.err.startswith("loopwright: ")
+    assert message in captured.err
+    assert "Traceback" not in captured.err
+
+
+# --- the rest, as a user runs it -----------------------------------------------------------------------------
+
+
+def test_wrong_usage_is_status_2() -> None:
+    done = run("nothing")
+    assert done.returncode == 2
+    assert "nothing" in done.stderr
+
+
+def test_help_teaches_with_examples() -> None:
+    assert "loopwright show FILE:KERNEL -- SIGNATURE" in run("--help").stdout
+    shown = run("show", "--help").stdout
+    assert "examples:" in shown and "--after liveness" in shown
+
+
+def test_passes_lists_each_pass_in_order() -> None:
+    done = run("passes")
+    assert done.returncode == 0, done.stderr
+    first_words = [line.split()[0] for line in done.stdout.splitlines() if line]
+    assert first_words[: len(PASSES)] == [name for name, _ in PASSES]
+
+
+def test_targets_lists_each_target() -> None:
+    done = run("targets")
+    assert done.returncode == 0, done.stderr
+    for name in registry.names():
+        assert name in done.stdout
+
+
+def test_a_traceback_is_shown_on_request() -> None:
+    quiet = run("show", "nothing.py:f")
+    assert quiet.returncode == 1 and "Traceback" not in quiet.stderr
+    loud = run("show", "nothing.py:f", LOOPWRIGHT_TRACEBACK="1")
+    assert loud.returncode == 1 and "Traceback" in loud.stderr
+
+
+def test_bench_passes_its_arguments_on() -> None:
+    done = run("bench", "--help")
+    assert done.returncode == 0, done.stderr
+    assert "usage" in done.stdout.lower()
+
+
+def test_output_into_a_closed_pipe_is_no_error() -> None:
+    done = subprocess.run(["sh", "-c", f"{sys.executable} -m loopwright passes | true"], capture_output=True, text=True, timeout=60, check=False)
+    assert done.returncode == 0
+    assert not done.stderr
+
+
+def test_importing_the_command_line_loads_nothing_heavy() -> None:
+    code = "import sys, loopwright.cli; print([m for m in ('scipy', 'PIL', 'sklearn', 'rich', 'numba') if m in sys.modules])"
+    done = subprocess.run([sys.executable, "-c", code], capture_output=True, text=True, timeout=60, check=True)
+    assert done.stdout.strip() == "[]"
