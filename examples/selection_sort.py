@@ -2,7 +2,7 @@
 
 python examples/selection_sort.py
 loopwright show examples/selection_sort.py:selection_sort
-loopwright show examples/selection_sort.py:selection_sort --target riscv64
+loopwright show examples/selection_sort.py:selection_sort --target rv64gc
 """
 
 import numpy as np

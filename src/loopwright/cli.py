@@ -46,7 +46,7 @@ examples:
       the listing: address, bytes, instruction, and the line of Python it comes from
   loopwright show examples/polynomial.py:poly --after liveness --target x86-64-v4 -- 'f32[]' 'f32[]' 'coeffs=(1.0, 2.0)'
       the code in the compiler's own language after the pass named; loopwright passes lists them
-  loopwright show examples/selection_sort.py:selection_sort --target riscv64 -- 'i32[]'
+  loopwright show examples/selection_sort.py:selection_sort --target rv64gc -- 'i32[]'
       the same kernel for another machine: nothing here needs to be able to run it
 """
 

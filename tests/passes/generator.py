@@ -428,7 +428,7 @@ def results(f: Function, arguments: list[Any]) -> list[Any]:
     copies = [a.copy() if isinstance(a, np.ndarray) else a for a in arguments]
     with np.errstate(all="ignore"):
         found = run(f, *copies)
-    out: list[Any] = ["nan" if found is not None and found != found else found]
+    out: list[Any] = ["nan" if found is not None and np.isnan(found) else found]
     for a in copies:
         if isinstance(a, np.ndarray):
             out.append(np.where(np.isnan(a), np.float32(-12345.0), a).tolist() if a.dtype.kind == "f" else a.tolist())

@@ -65,14 +65,14 @@ def test_one_register_in_front_of_the_outermost_loop() -> None:
     """
     assert rewritten(text, immediates) == block("""
         %s = copy.f64 %x
-        %c1.5 = copy.f64 1.5
-        %c2.5 = copy.f64 2.5
+        %c1_5 = copy.f64 1.5
+        %c2_5 = copy.f64 2.5
         %i = for 0, %a, 1
         %j = for 0, %a, 1
-        %1 = mul.f64 %s, %c1.5
-        %s = add.f64 %1, %c2.5
+        %1 = mul.f64 %s, %c1_5
+        %s = add.f64 %1, %c2_5
         end
-        %2 = mul.f64 %s, %c1.5
+        %2 = mul.f64 %s, %c1_5
         %s = copy.f64 %2
         end
         ret %s
@@ -93,12 +93,12 @@ def test_uses_in_both_branches_share_one_register() -> None:
     end
     """
     assert rewritten(text, immediates) == block("""
-        %c1.5 = copy.f64 1.5
+        %c1_5 = copy.f64 1.5
         if %c
-        %1 = mul.f64 %x, %c1.5
+        %1 = mul.f64 %x, %c1_5
         ret %1
         else
-        %2 = add.f64 %x, %c1.5
+        %2 = add.f64 %x, %c1_5
         %c4 = copy.f64 4.0
         %3 = add.f64 %2, %c4
         ret %3

@@ -134,7 +134,9 @@ class OnCpu(OnDevice):
 
 
 class Cuda:
-    __cuda_array_interface__: dict[str, Any] = {}
+    @property
+    def __cuda_array_interface__(self) -> dict[str, Any]:
+        return {}
 
 
 X = ArrayParameter("x", F32, 2, False)

@@ -7,7 +7,6 @@ import gc
 import sys
 import threading
 import time
-from collections.abc import Callable
 from typing import Any
 
 import numpy as np

@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import itertools
 import sys
 
 import pytest
@@ -33,7 +34,7 @@ def test_every_x86_64_cpu_reaches_the_first_level() -> None:
 
 def test_levels_grow() -> None:
     levels = list(cpu.LEVELS.values())
-    assert all(a < b for a, b in zip(levels, levels[1:], strict=False))
+    assert all(a < b for a, b in itertools.pairwise(levels))
     assert set.union(*map(set, levels)) <= {row[0] for row in cpu.ROWS}
 
 

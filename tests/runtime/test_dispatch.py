@@ -261,7 +261,7 @@ def test_the_usual_call_does_not_pass_through_python(monkeypatch: pytest.MonkeyP
         kernel.call(x, 1, c=c)
         kernel.call(x=x, n=2, c=c)
         usual = list(frames)
-        kernel.call(x, 1, tuple([1.0, 2.0]))
+        kernel.call(x, 1, tuple(value for value in c))
     finally:
         sys.setprofile(None)
     assert usual == []

@@ -177,8 +177,8 @@ def test_every_integer_type_checks_its_range(recorder: Callable[..., Any], type_
 def test_what_a_float_takes(recorder: Callable[..., Any]) -> None:
     record = recorder([F32, F64])
     for call in ways(Signature("f", [ScalarParameter("a", F32), ScalarParameter("b", F64)], VOID), record.block):
-        for given, expected in (((1, 2), [1, 2]), ((np.float32(0.5), np.int8(-1)), [0.5, -1]), ((1e300, -1e300), [math.inf, -1e300]), ((True, 0.1), [1, 0.1])):
-            call(*given)
+        for passed, expected in (((1, 2), [1, 2]), ((np.float32(0.5), np.int8(-1)), [0.5, -1]), ((1e300, -1e300), [math.inf, -1e300]), ((True, 0.1), [1, 0.1])):
+            call(*passed)
             assert record.seen() == expected
         call(0.1, math.nan)
         assert record.seen()[0] == np.float32(0.1)
@@ -201,8 +201,8 @@ def test_what_a_pointer_takes(recorder: Callable[..., Any]) -> None:
             (ctypes.c_void_p(None), 0),
             (callback, ctypes.cast(callback, ctypes.c_void_p).value or 0),
         ]
-        for given, expected in cases:
-            call(given)
+        for passed, expected in cases:
+            call(passed)
             assert record.seen() == [expected]
         with pytest.raises(ArgumentError, match=r"p: got numpy\.ndarray .* use p\.ctypes\.data"):
             call(np.zeros(1))

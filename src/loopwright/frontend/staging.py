@@ -18,10 +18,9 @@ import numpy as np
 
 from loopwright.errors import KernelSyntaxError, KernelTypeError, LoopwrightError
 from loopwright.frontend.arrays import StagedArray
-from loopwright.frontend.emitter import Emitter, Level, promote
+from loopwright.frontend.emitter import Emitter, Level
 from loopwright.frontend.expr import Unavailable, Value, Weak, is_number, is_staged
 from loopwright.frontend.flow import RESULT
-from loopwright.frontend.lane_index import LaneIndex
 from loopwright.frontend.merging import MISSING, Edge, join, same
 from loopwright.frontend.program import (
     AND,
@@ -51,7 +50,7 @@ from loopwright.frontend.program import (
 )
 from loopwright.ir import ops
 from loopwright.ir.function import Instr
-from loopwright.types import BOOL, KIND_MASK, VOID, Type, mask_of, vector_of
+from loopwright.types import BOOL, KIND_MASK, VOID, mask_of
 
 __all__ = ["BREAK", "CONTINUE", "ENDED", "FALLS", "RETURN", "Activation", "Compound", "LoopState", "Restage", "Staging", "Sticky", "Summed"]
 
@@ -548,7 +547,7 @@ class Staging:
             made.append((name, sticky))
         return made
 
-    def release(self, stmt: LoopStmt, made: list[tuple[str, Any]], bound: dict[str, Any], why: str) -> None:
+    def release(self, stmt: LoopStmt, made: list[tuple[str, Any]], why: str) -> None:
         """After a run-time loop: its variables keep their last values; other names assigned in it have none."""
         act = self.act
         for name, sticky in made:
@@ -559,10 +558,6 @@ class Staging:
         carried = {name for name, _ in made}
         for name in stmt.writes:
             if name not in carried and name not in act.sticky and name != RESULT:
-                if name in bound and name not in stmt.carried:
-                    act.env.pop(name, None)
-                else:
-                    act.env.pop(name, None)
                 self.lose(name, f"`{name}` {why}")
 
     def lose(self, name: str, reason: str) -> None:
@@ -984,14 +979,6 @@ class Staging:
 
         return looping.stage_while(self, stmt)
 
-    # --- types --------------------------------------------------------------------------------------------
-
-    def meet(self, a: Type, b: Type) -> Type | None:
-        return promote(a, b)
-
-    def vector_type(self, element: Type) -> Type:
-        return mask_of(self.g.width, self.g.lanes) if element is BOOL else vector_of(element, self.g.lanes)
-
 
 _RUN: Final[dict[type[Stmt], Callable[[Staging, Any], int]]] = {
     Assign: Staging._assign,
@@ -1018,5 +1005,3 @@ def _plainer(message: str) -> str:
     """Python's message with our class names replaced by what they stand for."""
     return message.replace("'Value'", "a run-time value").replace("'Weak'", "a run-time value").replace("'StagedArray'", "an array").replace("'LaneIndex'", "the lanes' index")
 
-
-__all__ += ["LaneIndex"]

@@ -248,7 +248,7 @@ class _Verifier:
             elif physical:
                 if want is not VOID:
                     self.check_physical(x, want)
-                elif op not in _CALL_OPS and (x >= SLOT or op.effect == ops.CONTROL):
+                elif op not in _CALL_OPS and (x >= SLOT or not op.operands or op.operands == ("*",)):
                     raise self.error(f"operand {position} is one too many")
             else:
                 if x >= self.count:

@@ -119,8 +119,8 @@ def _region(parent: list[int], opened: list[int], is_loop: list[bool], is_open: 
 
 
 def _text(value: float | bool) -> str:
-    """A constant as part of a register's name: letters, digits, dots."""
+    """A constant as part of a register's name; a dot and digits at its end would read as the register's number."""
     if isinstance(value, bool):
         return "true" if value else "false"
     text = f"{value:g}" if isinstance(value, float) else str(value)
-    return text.replace("-", "m").replace("+", "")
+    return text.replace("-", "m").replace("+", "").replace(".", "_")

@@ -29,20 +29,23 @@ class RegisterState:
         held: bit mask of the registers with any holder.
         constant_in: per register, the constant operand it is known to contain, or 0.
         fixed: per register, locations where an instruction demands or destroys it, latest first.
+        owners: parallel to ``fixed``: the virtual register that is demanded there, or -1. An interval's own fixed use does
+            not keep it out of the register.
         fixed_any: bit mask of registers with such locations anywhere.
         optional: per register, its holder's last reference could have been taken from memory.
         caller_saved: bit mask of what calls destroy.
         rank: per register, its place in its class's allocation order.
     """
 
-    __slots__ = ("active", "caller_saved", "constant_in", "fixed", "fixed_any", "held", "holder", "optional", "rank")
+    __slots__ = ("active", "caller_saved", "constant_in", "fixed", "fixed_any", "held", "holder", "optional", "owners", "rank")
 
-    def __init__(self, registers: int, fixed: list[list[int]], caller_saved: int, rank: list[int]) -> None:
+    def __init__(self, registers: int, fixed: list[list[int]], owners: list[list[int]], caller_saved: int, rank: list[int]) -> None:
         self.holder: list[Interval | None] = [None] * registers
         self.active = 0
         self.held = 0
         self.constant_in: list[int] = [0] * registers
         self.fixed = fixed
+        self.owners = owners
         self.fixed_any = 0
         for r in range(registers):
             if fixed[r]:
@@ -51,20 +54,26 @@ class RegisterState:
         self.caller_saved = caller_saved
         self.rank = rank
 
-    def next_ref(self, r: int, location: int) -> int:
-        """The nearest location after ``location`` at which register ``r`` is wanted; NEVER for one nobody wants."""
+    def next_ref(self, r: int, location: int, register: int) -> int:
+        """The nearest location after ``location`` at which register ``r`` is wanted by another than virtual ``register``; NEVER for one nobody wants."""
         nearest = NEVER
         owner = self.holder[r]
         if owner is not None:
             nearest = owner.next_ref()
         points = self.fixed[r]
-        while points and points[-1] <= location:
-            points.pop()
-        if points and points[-1] < nearest:
-            nearest = points[-1]
+        if points:
+            owners = self.owners[r]
+            while points and points[-1] <= location:
+                points.pop()
+                owners.pop()
+            n = len(points) - 1
+            while n >= 0 and owners[n] == register:
+                n -= 1
+            if n >= 0 and points[n] < nearest:
+                nearest = points[n]
         return nearest
 
-    def free_until(self, candidates: int, end: int, location: int) -> int:
+    def free_until(self, candidates: int, end: int, location: int, register: int) -> int:
         """The free candidates that nobody wants before ``end``."""
         free = candidates & ~self.active
         wanted = free & (self.held | self.fixed_any)
@@ -73,7 +82,7 @@ class RegisterState:
         result = free & ~wanted
         while wanted:
             low = wanted & -wanted
-            if self.next_ref(low.bit_length() - 1, location) >= end:
+            if self.next_ref(low.bit_length() - 1, location, register) >= end:
                 result |= low
             wanted ^= low
         return result
@@ -108,7 +117,7 @@ def filter_this_assigned(state: RegisterState, interval: Interval, candidates: i
 
 def filter_covers(state: RegisterState, interval: Interval, candidates: int, location: int) -> int:
     """D COVERS: are free from here past the end of the current range."""
-    return state.free_until(candidates, interval.range_end(location), location)
+    return state.free_until(candidates, interval.range_end(location), location, interval.register)
 
 
 def filter_own_preference(state: RegisterState, interval: Interval, candidates: int, location: int) -> int:
@@ -133,7 +142,7 @@ def filter_covers_related(state: RegisterState, interval: Interval, candidates: 
         return 0
     end = related.last
     own = interval.last
-    return state.free_until(liked, end if end > own else own, location)
+    return state.free_until(liked, end if end > own else own, location, interval.register)
 
 
 def filter_related_preference(state: RegisterState, interval: Interval, candidates: int, location: int) -> int:
@@ -158,12 +167,12 @@ def filter_unassigned(state: RegisterState, interval: Interval, candidates: int,
 
 def filter_covers_full(state: RegisterState, interval: Interval, candidates: int, location: int) -> int:
     """J COVERS_FULL: are free past the whole interval's end."""
-    return state.free_until(candidates, interval.last, location)
+    return state.free_until(candidates, interval.last, location, interval.register)
 
 
 def filter_best_fit(state: RegisterState, interval: Interval, candidates: int, location: int) -> int:
     """K BEST_FIT: if J held, have the nearest next reference; otherwise the farthest."""
-    covers = state.free_until(candidates, interval.last, location)
+    covers = state.free_until(candidates, interval.last, location, interval.register)
     if covers == candidates and not covers & (state.held | state.fixed_any):
         return candidates
     nearest = covers == candidates
@@ -172,7 +181,7 @@ def filter_best_fit(state: RegisterState, interval: Interval, candidates: int, l
     bits = candidates
     while bits:
         low = bits & -bits
-        at = state.next_ref(low.bit_length() - 1, location)
+        at = state.next_ref(low.bit_length() - 1, location, interval.register)
         if best < 0 or (at < best if nearest else at > best):
             best = at
             result = low
@@ -185,7 +194,7 @@ def filter_best_fit(state: RegisterState, interval: Interval, candidates: int, l
 def filter_is_prev_reg(state: RegisterState, interval: Interval, candidates: int, location: int) -> int:
     """L IS_PREV_REG: if J held, is the interval's previous register."""
     r = interval.previous
-    if r < 0 or not candidates >> r & 1 or state.free_until(candidates, interval.last, location) != candidates:
+    if r < 0 or not candidates >> r & 1 or state.free_until(candidates, interval.last, location, interval.register) != candidates:
         return 0
     return 1 << r
 
@@ -239,7 +248,7 @@ def filter_far_next_ref(state: RegisterState, interval: Interval, candidates: in
     while bits:
         low = bits & -bits
         r = low.bit_length() - 1
-        at = state.next_ref(r, location) if state.active & low else NEVER
+        at = state.next_ref(r, location, interval.register) if state.active & low else NEVER
         if at > farthest:
             farthest = at
             result = low

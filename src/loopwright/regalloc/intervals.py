@@ -174,10 +174,11 @@ class Liveness:
         loops: by index of the loop's opening bracket.
         weights: per instruction, the weight of a reference there.
         fixed: per physical register, the locations where an instruction demands or destroys it, latest first.
+        owners: parallel to ``fixed``: the virtual register demanded there, or -1.
         pressure: per class, values live at each location.
     """
 
-    __slots__ = ("dead", "dies", "drops", "fixed", "intervals", "live_after", "loops", "pressure", "weights")
+    __slots__ = ("dead", "dies", "drops", "fixed", "intervals", "live_after", "loops", "owners", "pressure", "weights")
 
     def __init__(self, registers: int, length: int, physical: int) -> None:
         self.intervals: list[Interval | None] = [None] * registers
@@ -188,4 +189,5 @@ class Liveness:
         self.loops: dict[int, LoopInfo] = {}
         self.weights: list[float] = [1.0] * length
         self.fixed: list[list[int]] = [[] for _ in range(physical)]
+        self.owners: list[list[int]] = [[] for _ in range(physical)]
         self.pressure: list[list[int]] = []

@@ -66,7 +66,7 @@ class LinearScan:
         for class_order in target.orders:
             for place in range(len(class_order)):
                 rank[class_order[place]] = place
-        self.state = RegisterState(count, liveness.fixed, target.caller_saved, rank)
+        self.state = RegisterState(count, liveness.fixed, liveness.owners, target.caller_saved, rank)
         self.class_of_register: list[int] = [register.cls for register in target.registers]
         self.intervals = liveness.intervals
         self.out: list[Instr] = []
@@ -453,14 +453,14 @@ class LinearScan:
         missing = False
         for j in range(count):
             v = args[j]
+            fixed = uses[j].fixed
+            if fixed != ANY_REGISTER:
+                fixed_now |= 1 << fixed
             if v < 0:
                 continue
             interval = intervals[v]
             assert interval is not None
             self.advance(interval)
-            fixed = uses[j].fixed
-            if fixed != ANY_REGISTER:
-                fixed_now |= 1 << fixed
             r = interval.register_now
             if r >= 0:
                 busy |= 1 << r

@@ -1,8 +1,9 @@
-"""Live intervals of structured code, by one backward walk.
+"""Live intervals of structured code, by a backward walk.
 
-Back edges are first taken to carry nothing; at the head of a loop whatever turns out to be live is then live in the
-whole loop, which is exact for reducible code (Wimmer and Franz, *Linear Scan Register Allocation on SSA Form*,
-CGO 2010, section 4; here for brackets instead of blocks).
+Where there are loops, a first light walk finds what each needs from before its head, taking back edges to carry nothing;
+that is exact for reducible code (Boissinot et al., *Fast Liveness Checking for SSA-Form Programs*, CGO 2008, section 4).
+The second walk, with those sets on the back edges, makes the intervals. What merely passes through a loop is live in all
+of it (Wimmer and Franz, *Linear Scan Register Allocation on SSA Form*, CGO 2010, section 4).
 """
 
 from __future__ import annotations
@@ -10,7 +11,7 @@ from __future__ import annotations
 from loopwright.ir import ops
 from loopwright.ir.function import Function, Instr
 from loopwright.regalloc.intervals import DEEPEST, LOOP_WEIGHT, Interval, Liveness, LoopInfo
-from loopwright.targets.target import ANY_REGISTER, Rule, Target
+from loopwright.targets.target import ANY_REGISTER, ANY_TIED, Rule, Target
 from loopwright.types import Type
 
 
@@ -75,6 +76,7 @@ def analyse(f: Function, target: Target) -> tuple[Liveness, Brackets]:
     dies = liveness.dies
     dead = liveness.dead
     fixed = liveness.fixed
+    owners = liveness.owners
     live_after = liveness.live_after
     live: set[int] = set()
     open_end: list[int] = [0] * len(types)
@@ -86,6 +88,7 @@ def analyse(f: Function, target: Target) -> tuple[Liveness, Brackets]:
     drop_notes: list[int] = []
     marks: list[tuple[int, int, int, int]] = []
     call_masks: list[int] = []
+    needs: dict[int, set[int]] = _loop_needs(code, shape) if liveness.loops else {}
 
     for k in range(length - 1, -1, -1):
         instr = code[k]
@@ -116,13 +119,17 @@ def analyse(f: Function, target: Target) -> tuple[Liveness, Brackets]:
             info = liveness.loops[k]
             info.live = set(live)
             end = 2 * info.end + 1
+            need = needs[k]
             for v in live:
                 interval = _interval(intervals, v, target, types)
                 interval.add_range(here, open_end[v])
-                interval.add_range(here, end)
+                if v not in need:
+                    interval.add_range(here, end)
                 open_end[v] = here
             deaths, sets, loops_before, dropped = marks.pop()
-            _mend(live, death_notes, deaths, dies, dead)
+            through = live - need
+            if through:
+                _mend(through, death_notes, deaths, dies, dead)
             for s in range(sets, len(bracket_sets)):
                 bracket_sets[s] |= live
             for inner in range(loops_before, len(inner_loops)):
@@ -135,7 +142,7 @@ def analyse(f: Function, target: Target) -> tuple[Liveness, Brackets]:
         if op is ops.BR:
             for v in live:
                 _interval(intervals, v, target, types).add_range(here, open_end[v])
-            live = set(_target_set(code, shape, live_after, k))
+            live = set(_target_set(shape, live_after, needs, k))
             for v in live:
                 open_end[v] = here
             continue
@@ -145,7 +152,7 @@ def analyse(f: Function, target: Target) -> tuple[Liveness, Brackets]:
             live = set()
         elif k in shape.target or op.opens:
             # A conditional branch or an if: also what the other way needs is live before it.
-            other = _target_set(code, shape, live_after, k) if k in shape.target else live_after[shape.else_of.get(k, k)]
+            other = _target_set(shape, live_after, needs, k) if k in shape.target else live_after[shape.else_of.get(k, k)]
             gone: list[int] = []
             for v in other:
                 if v not in live:
@@ -176,6 +183,7 @@ def analyse(f: Function, target: Target) -> tuple[Liveness, Brackets]:
             if result is not None and result.fixed != ANY_REGISTER:
                 interval.preferences |= 1 << result.fixed
                 fixed[result.fixed].append(here + 1)
+                owners[result.fixed].append(dst)
             if op is ops.COPY and instr.args[0] < 0 and not f.variable[dst]:
                 interval.constant = instr.args[0]
         kills = rule.kills
@@ -189,11 +197,13 @@ def analyse(f: Function, target: Target) -> tuple[Liveness, Brackets]:
             while bits:
                 low = bits & -bits
                 fixed[low.bit_length() - 1].append(here + 1)
+                owners[low.bit_length() - 1].append(-1)
                 bits ^= low
         bits = rule.clobbers
         while bits:
             low = bits & -bits
             fixed[low.bit_length() - 1].append(here)
+            owners[low.bit_length() - 1].append(-1)
             bits ^= low
         args = instr.args
         uses = rule.uses
@@ -216,10 +226,13 @@ def analyse(f: Function, target: Target) -> tuple[Liveness, Brackets]:
             interval.costs.append((interval.costs[-1] if interval.costs else 0.0) + weight)
             if use.fixed != ANY_REGISTER:
                 fixed[use.fixed].append(here)
+                owners[use.fixed].append(v)
                 if target.registers[use.fixed].cls == interval.cls:
                     interval.preferences |= 1 << use.fixed
         if dst >= 0 and args:
             source = rule.tied if rule.tied >= 0 else (0 if op is ops.COPY else -1)
+            if rule.tied == ANY_TIED:
+                source = _dying_operand(instr, dies[k], intervals, target, types, dst)
             if source >= 0 and args[source] >= 0 and args[source] != dst:
                 mine = _interval(intervals, dst, target, types)
                 theirs = _interval(intervals, args[source], target, types)
@@ -246,10 +259,63 @@ def _interval(intervals: list[Interval | None], v: int, target: Target, types: l
     return known
 
 
-def _target_set(code: list[Instr], shape: Brackets, live_after: dict[int, set[int]], k: int) -> set[int]:
+def _dying_operand(instr: Instr, dies: int, intervals: list[Interval | None], target: Target, types: list[Type], dst: int) -> int:
+    """The operand whose register the result had best take over: one that is read for the last time, of the result's class."""
+    rule: Rule = instr.rule
+    best = -1
+    for j in range(len(rule.uses)):
+        v = instr.args[j]
+        if v == dst:
+            return -1
+        if v >= 0 and dies >> j & 1 and rule.result is not None and rule.uses[j].cls == rule.result.cls and best < 0:
+            best = j
+    return best
+
+
+def _target_set(shape: Brackets, live_after: dict[int, set[int]], needs: dict[int, set[int]], k: int) -> set[int]:
+    """What is live where the branch at ``k`` goes."""
     opener = shape.target[k]
-    # A loop's head is not known yet when walking backwards: the loop itself mends what this leaves out.
-    return live_after.get(opener, _NOTHING)
+    known = live_after.get(opener)
+    return known if known is not None else needs.get(opener, _NOTHING)
+
+
+def _loop_needs(code: list[Instr], shape: Brackets) -> dict[int, set[int]]:
+    """By the index of each loop's bracket: the registers it reads before it writes them, or leaves to those that do."""
+    found: dict[int, set[int]] = {}
+    after: dict[int, set[int]] = {}
+    live: set[int] = set()
+    for k in range(len(code) - 1, -1, -1):
+        instr = code[k]
+        op = instr.op
+        if op is ops.END:
+            opener = shape.opener_of[k]
+            if code[opener].op is not ops.LOOP:
+                after[opener] = set(live)
+            continue
+        if op is ops.ELSE:
+            after[k] = live
+            live = set(after[shape.opener_of[k]])
+            continue
+        if op is ops.BLOCK:
+            continue
+        if op is ops.LOOP:
+            found[k] = set(live)
+            continue
+        if op is ops.BR:
+            live = set(after.get(shape.target[k], _NOTHING))
+            continue
+        if op is ops.RET:
+            live = set()
+        elif op.opens:
+            live |= after[shape.else_of.get(k, k)]
+        elif k in shape.target:
+            live |= after.get(shape.target[k], _NOTHING)
+        if instr.dst >= 0:
+            live.discard(instr.dst)
+        for v in instr.args:
+            if v >= 0:
+                live.add(v)
+    return found
 
 
 _NOTHING: set[int] = set()

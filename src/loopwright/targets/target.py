@@ -19,6 +19,8 @@ VECTORS: Final = 1
 MASKS: Final = 2
 
 ANY_REGISTER: Final = -1
+#: In ``Rule.tied``: the result may share any operand's register, and profits from doing so.
+ANY_TIED: Final = -2
 
 
 class Register:
@@ -143,7 +145,7 @@ class Rule:
         name: for listings and errors.
         uses: one per operand register (constants included; their entry is ignored).
         result: demand on the result, or None. ``fixed`` there is where the machine leaves it.
-        tied: the operand whose register the result must share (two-operand forms), or -1. The lower-late pass
+        tied: the operand whose register the result must share (two-operand forms), -1 for none, ANY_TIED for a mere wish. The lower-late pass
             inserts the copy when allocation could not make them the same. With several equally good operands
             (``commutes``) the first is tied and may be exchanged with the second.
         commutes: operands 0 and 1 may be exchanged.

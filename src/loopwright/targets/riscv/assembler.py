@@ -350,8 +350,8 @@ def compress(row: Row, values: tuple[int, ...]) -> tuple[Row, tuple[int, ...]] |
             a, b = b, a
         if rd == a and b:
             return i.C_ADD, (rd, b)
-        if a == 0 and b:
-            return i.C_MV, (rd, b)
+        if (a == 0) != (b == 0):
+            return i.C_MV, (rd, a or b)
         return None
     pair = _SHORT_PAIRS.get(row.number)
     if pair is not None:
@@ -361,7 +361,9 @@ def compress(row: Row, values: tuple[int, ...]) -> tuple[Row, tuple[int, ...]] |
         return (pair, (rd, b)) if rd == a and rd in _SHORT and b in _SHORT else None
     if row is i.ADDIW:
         rd, a, k = values
-        return (i.C_ADDIW, (rd, k)) if rd == a and rd and -32 <= k <= 31 else None
+        if rd and -32 <= k <= 31:
+            return (i.C_ADDIW, (rd, k)) if rd == a else (i.C_LI, (rd, k)) if a == ZERO else None
+        return None
     if row is i.LUI:
         rd, k = values
         if rd in (ZERO, SP) or 31 < k < 0xFFFE0 or k == 0:

@@ -12,7 +12,7 @@ from loopwright.errors import UnsupportedOperationError
 from loopwright.ir import ops
 from loopwright.ir.function import Function, Instr
 from loopwright.ir.ops import Op
-from loopwright.targets.target import INTS, MASKS, VECTORS, Rule, Target, Use
+from loopwright.targets.target import ANY_TIED, INTS, MASKS, VECTORS, Rule, Target, Use
 from loopwright.targets.x86 import emit_scalar as es
 from loopwright.targets.x86 import emit_vector as ev
 from loopwright.targets.x86.assembler import Form, lookup
@@ -115,9 +115,6 @@ _GML: Final = Use(INTS, memory=True, late=True)
 _V: Final = Use(VECTORS)
 _VM: Final = Use(VECTORS, memory=True)
 _K: Final = Use(MASKS)
-
-#: "The result may share any operand's register": a hint for the allocator, see ``Rule.tied``.
-ANY_TIED: Final = -2
 
 
 def missing(target: Target, instr: Instr, hint: str = "") -> UnsupportedOperationError:

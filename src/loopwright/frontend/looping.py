@@ -1,0 +1,356 @@
+"""Staging loops: those that run at run time, and those that run while compiling."""
+
+from __future__ import annotations
+
+from typing import Any
+
+
+from loopwright.frontend.arrays import StagedArray
+from loopwright.frontend.expr import Value, is_number
+from loopwright.frontend.lanes import begin_remaining, lanes_left, stage_lanes, varying_for, varying_while
+from loopwright.frontend.loops import Lanes, Range
+from loopwright.frontend.merging import Edge
+from loopwright.frontend.program import AND, For, LoopStmt, NameTarget, While
+from loopwright.frontend.staging import BREAK, CONTINUE, ENDED, FALLS, RETURN, UNROLL_LIMIT, Compound, LoopState, Staging
+from loopwright.ir import ops
+from loopwright.ir.function import Instr
+from loopwright.types import BOOL, I64, KIND_MASK, VOID
+
+__all__ = ["finish", "loop_body", "stage_for", "stage_while"]
+
+_MAYBE_NEVER = "is assigned in a loop that may not run at all: assign it before the loop too"
+
+
+def stage_for(s: Staging, stmt: For) -> int:
+    """A ``for`` over whatever its iterable turns out to be."""
+    iterable = s.evaluate(stmt.iterable)
+    kind = type(iterable)
+    if kind is Range:
+        return _stage_range(s, stmt, iterable)
+    if kind is Lanes:
+        return stage_lanes(s, stmt, iterable)
+    if isinstance(iterable, (Value, StagedArray)):
+        iter(iterable)
+    try:
+        items = iter(iterable)
+    except TypeError:
+        s.g.fail(f"`for` over {kind.__name__}: loop over lw.range(…), lw.lanes(…), or a Python value that can be iterated over")
+    return _unrolled(s, stmt, items)
+
+
+# --- loops that run while compiling ------------------------------------------------------------------------------
+
+
+class _Unrolling:
+    """A loop that runs while compiling, step by step, with the blocks that run-time breaks and continues in it leave."""
+
+    def __init__(self, s: Staging, stmt: LoopStmt) -> None:
+        g = s.g
+        self.s = s
+        self.stmt = stmt
+        self.branches = len(g.branches)
+        self.loop = LoopState("python", stmt)
+        if stmt.breaks:
+            self.loop.exit = g.open(ops.BLOCK, VOID, [])
+        self.loop.next_names = stmt.writes & (stmt.carried | stmt.live | stmt.head)
+        self.loop.level = g.level
+        s.act.loops.append(self.loop)
+        self.status = FALLS
+        self.masked = (id(stmt), "leaves") in s.notes
+        self.outer = g.level
+        if self.masked:
+            begin_remaining(s, self.loop)
+
+    def step(self) -> bool:
+        """Stage the body once; False when the loop ends."""
+        s, g, stmt, loop = self.s, self.s.g, self.stmt, self.loop
+        branches = len(g.branches)
+        loop.nexts = []
+        if stmt.continues:
+            loop.next = g.open(ops.BLOCK, VOID, [])
+        if self.masked:
+            lanes_left(s, loop)
+        loop.depth = len(g.brackets)
+        status = s.block(stmt.body)
+        if loop.next is not None:
+            edges = loop.nexts
+            if status == BREAK and edges:
+                # Other paths go on with the next step, so this one needs a branch.
+                assert loop.exit is not None
+                loop.exits.append(s.edge(loop.exit_names, g.branch(loop.exit)))
+                status = ENDED
+            last = Edge(s.values_of(loop.next_names), dict(s.act.lines), loop.next) if status != ENDED else None
+            end = g.drop_block(loop.next, branches, bool(edges))
+            if edges:
+                if last is not None:
+                    assert end is not None
+                    last.anchor = end
+                    edges.append(last)
+                s.merge(edges, loop.next_names, set())
+                if status == ENDED:
+                    status = FALLS
+        if self.masked:
+            g.level = self.outer
+            if status == ENDED:
+                # Some lanes may be left: they go on with the next step.
+                status = FALLS
+        self.status = status
+        return status == FALLS or status == CONTINUE
+
+    def finish(self) -> int:
+        s, g, loop = self.s, self.s.g, self.loop
+        s.act.loops.pop()
+        if self.masked:
+            g.level = self.outer
+            assert loop.remaining is not None
+            g.active.discard(loop.remaining.operand)
+        status = self.status
+        if loop.exit is None:
+            return status if status in (ENDED, RETURN) else FALLS
+        edges = loop.exits
+        last = Edge(s.values_of(loop.exit_names), dict(s.act.lines), loop.exit) if status != ENDED else None
+        end = g.drop_block(loop.exit, self.branches, bool(edges))
+        if not edges:
+            return status if status in (ENDED, RETURN) else FALLS
+        if last is not None:
+            assert end is not None
+            last.anchor = end
+            edges.append(last)
+        return s.merge(edges, loop.exit_names, set())
+
+
+def _unrolled(s: Staging, stmt: For, items: Any) -> int:
+    """A ``for`` over a Python value."""
+    unrolling = _Unrolling(s, stmt)
+    while True:
+        s.at(stmt.line)
+        try:
+            item = next(items)
+        except StopIteration:
+            break
+        s.bind(stmt.target, item)
+        if not unrolling.step():
+            break
+    return unrolling.finish()
+
+
+def stage_while(s: Staging, stmt: While) -> int:
+    """A ``while``: as long as its condition is known it runs while compiling, from then on at run time."""
+    if stmt.forever:
+        return _runtime_while(s, stmt)
+    g = s.g
+    unrolling: _Unrolling | None = None
+    steps = 0
+    while True:
+        s.at(stmt.line)
+        mark = g.mark()
+        found = s.decide(stmt.test)
+        if type(found) is not bool:
+            g.rollback(mark)
+            if unrolling is None:
+                return _runtime_while(s, stmt)
+            unrolling.status = _runtime_while(s, stmt)
+            return unrolling.finish()
+        if not found:
+            break
+        if unrolling is None:
+            unrolling = _Unrolling(s, stmt)
+        steps += 1
+        if steps > UNROLL_LIMIT:
+            s.at(stmt.line)
+            g.fail(
+                f"this while loop runs while compiling, because its condition depends on Python values alone, and has not ended after {UNROLL_LIMIT} steps: "
+                "start its variable with a type, as in i = lw.i64(0) + n * 0, or use lw.range"
+            )
+        if not unrolling.step():
+            break
+    return unrolling.finish() if unrolling is not None else FALLS
+
+
+# --- loops that run at run time ----------------------------------------------------------------------------------
+
+
+def loop_body(s: Staging, stmt: LoopStmt, loop: LoopState) -> int:
+    """Stage the body of a run-time loop once."""
+    g = s.g
+    outer = g.region
+    g.regions += 1
+    g.region = g.regions
+    loop.level = g.level
+    loop.depth = len(g.brackets)
+    s.act.loops.append(loop)
+    status = s.block(stmt.body)
+    s.act.loops.pop()
+    g.region = outer
+    return status
+
+
+def finish(s: Staging, stmt: LoopStmt, loop: LoopState, made: list[tuple[str, Any]], bound: dict[str, Any], falls: bool, branches: int) -> int:
+    """After a run-time loop's ``end``: close its block, release its variables, merge the ways out. ``falls``: it may end other than by break."""
+    g = s.g
+    s.restore({name for name in stmt.writes if name not in s.act.sticky}, bound)
+    if loop.exit is None:
+        s.release(stmt, made, _MAYBE_NEVER)
+        return FALLS if falls else ENDED
+    edges = loop.exits
+    last = Edge(s.values_of(loop.exit_names), dict(s.act.lines), loop.exit) if falls else None
+    end = g.drop_block(loop.exit, branches, bool(edges))
+    s.release(stmt, made, _MAYBE_NEVER)
+    if last is not None:
+        if end is not None:
+            last.anchor = end
+        edges.append(last)
+    carried = {name for name, _ in made}
+    return s.merge(edges, loop.exit_names - carried - set(s.act.sticky), set())
+
+
+def _stage_range(s: Staging, stmt: For, spec: Range) -> int:
+    g = s.g
+    step = spec.step
+    for bound in (spec.lo, spec.hi):
+        value = g.wrap(bound)
+        if value is not None and value.type.lanes:
+            return varying_for(s, stmt, spec)
+    if not isinstance(step, Value) and not is_number(step):
+        step = g.wrap(step)
+    if isinstance(step, Value):
+        if step.operand >= 0:
+            return _stepping(s, stmt, spec)
+        step = g.f.const_values[~step.operand]
+    if type(step) is not int:
+        g.fail(f"the step of lw.range must be an integer, not {step!r}")
+    if step == 0:
+        g.fail("the step of lw.range must not be 0")
+    if not isinstance(stmt.target, NameTarget):
+        g.fail("`for` over lw.range takes one name")
+    lo = g.snapshot(g.index(spec.lo, "a bound of lw.range"))
+    hi = g.snapshot(g.index(spec.hi, "a bound of lw.range"))
+    bound = s.values_of(stmt.writes)
+    masked = (id(stmt), "leaves") in s.notes
+    loop = LoopState("runtime", stmt)
+    outer = g.level
+    if masked:
+        begin_remaining(s, loop)
+    made = s.carry(stmt, masked)
+    branches = len(g.branches)
+    if stmt.breaks:
+        loop.exit = g.open(ops.BLOCK, VOID, [])
+    index = g.f.register(I64, stmt.target.name)
+    loop.next = g.open(ops.FOR, VOID, [lo.operand, hi.operand, g.number(I64, step)], index)
+    if masked:
+        lanes_left(s, loop)
+    s.assign(stmt.target.name, Value(g, index, I64))
+    loop_body(s, stmt, loop)
+    if masked:
+        _leave_when_empty(s, loop)
+        g.level = outer
+    s.at(stmt.line)
+    g.close()
+    return finish(s, stmt, loop, made, bound, True, branches)
+
+
+def _leave_when_empty(s: Staging, loop: LoopState) -> None:
+    """At the end of a step: no lane is left, so the loop ends."""
+    g = s.g
+    if loop.exit is not None and loop.remaining is not None:
+        some = g.value(ops.ANY, loop.remaining.type, [loop.remaining.operand], BOOL)
+        loop.exits.append(s.edge(loop.exit_names, g.branch(loop.exit, g.logical_not(some))))
+        g.active.discard(loop.remaining.operand)
+
+
+def _stepping(s: Staging, stmt: For, spec: Range) -> int:
+    """A range whose step is known at run time only: a while loop."""
+    g = s.g
+    if not isinstance(stmt.target, NameTarget):
+        g.fail("`for` over lw.range takes one name")
+    if (id(stmt), "leaves") in s.notes:
+        g.fail("lanes leave this loop one by one, which a range with a run-time step does not allow: use a while loop")
+    lo = g.index(spec.lo, "a bound of lw.range")
+    hi = g.snapshot(g.index(spec.hi, "a bound of lw.range"))
+    step = g.snapshot(g.index(spec.step, "the step of lw.range"))
+    up = g.value(ops.GT, I64, [step.operand, g.f.const(I64, 0)], BOOL)
+    bound = s.values_of(stmt.writes)
+    made = s.carry(stmt)
+    counter = g.f.register(I64, "", True)
+    g.copy_to(counter, I64, lo.operand)
+    g.active.add(counter)
+    loop = LoopState("runtime", stmt)
+    branches = len(g.branches)
+    if stmt.breaks:
+        loop.exit = g.open(ops.BLOCK, VOID, [])
+    g.open(ops.WHILE, VOID, [])
+    current = Value(g, counter, I64)
+    going = g.select(up, current < hi, current > hi)
+    g.emit(ops.DO, VOID, [going.operand])
+    inner = len(g.branches)
+    loop.next = g.open(ops.BLOCK, VOID, [])
+    s.assign(stmt.target.name, current)
+    loop_body(s, stmt, loop)
+    g.drop_block(loop.next, inner, any(depth == len(g.brackets) - 1 for _, depth in g.branches[inner:]))
+    s.at(stmt.line)
+    g.code.append(Instr(ops.ADD, I64, counter, [counter, step.operand], 0, g.line))
+    g.close()
+    g.active.discard(counter)
+    return finish(s, stmt, loop, made, bound, True, branches)
+
+
+def _runtime_while(s: Staging, stmt: While) -> int:
+    g = s.g
+    if (id(stmt), "leaves") in s.notes:
+        return varying_while(s, stmt)
+    bound = s.values_of(stmt.writes)
+    made = s.carry(stmt)
+    loop = LoopState("runtime", stmt)
+    branches = len(g.branches)
+    start = g.mark()
+    loop.exit = g.open(ops.BLOCK, VOID, [])
+    if stmt.forever:
+        loop.next = g.open(ops.LOOP, VOID, [])
+        status = loop_body(s, stmt, loop)
+        s.at(stmt.line)
+        if status == FALLS:
+            g.branch(loop.next)
+        g.close()
+        if not loop.exits:
+            # Nothing leaves it but a return.
+            g.drop_block(loop.exit, branches, False)
+            loop.exit = None
+        return finish(s, stmt, loop, made, bound, False, branches)
+    loop.next = g.open(ops.WHILE, VOID, [])
+    found = s.decide(stmt.test)
+    used = False
+    if isinstance(found, Compound):
+        if found.kind == AND and g.level is None:
+            # while a and b: while a: if not b: break
+            first = s.compound_value(found.first)
+            g.emit(ops.DO, VOID, [first.operand])
+            for part in found.rest:
+                s._leave_unless(s.decide(part), loop.exit)
+            used = True
+        else:
+            found = s.compound_value(found)
+    if not isinstance(found, Compound):
+        found = g.condition(found)
+        if found.type.kind == KIND_MASK:
+            g.rollback(start)
+            s.note((id(stmt), "leaves"), 1)
+        g.emit(ops.DO, VOID, [found.operand])
+    loop_body(s, stmt, loop)
+    s.at(stmt.line)
+    g.close()
+    if used and not loop.exits:
+        # The block is left by the condition only, with the names as they were before the body.
+        g.close()
+        loop.exit = None
+    elif used:
+        # Leaving by the condition reaches the block's end like leaving by break, with the values from before the body.
+        s.restore({name for name in stmt.writes if name not in s.act.sticky}, bound)
+        end = g.close()
+        edges = [*loop.exits, Edge(s.values_of(loop.exit_names), dict(s.act.lines), loop.exit)]
+        del end
+        s.release(stmt, made, _MAYBE_NEVER)
+        carried = {name for name, _ in made}
+        return s.merge(edges, loop.exit_names - carried - set(s.act.sticky), set())
+    return finish(s, stmt, loop, made, bound, True, branches)
+
+
