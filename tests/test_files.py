@@ -81,7 +81,8 @@ def execute(text: str, path: Path, made: dict[str, Function], target: Any) -> No
     for word, rest, index in directives(text):
         where = f"{path.name}:{index + 1}: {rest}"
         if word == "let":
-            exec(rest, names)
+            name, _, expression = rest.partition("=")
+            names[name.strip()] = eval(expression, names)
         elif word == "run":
             expression, _, message = rest.partition(" raises ")
             if message:

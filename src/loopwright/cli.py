@@ -161,16 +161,26 @@ def passes(args: argparse.Namespace) -> int:
 
 def targets(args: argparse.Namespace) -> int:
     """``loopwright targets``."""
+    from loopwright.runtime import cpu
     from loopwright.targets import registry
 
-    host = registry.host()
-    for name in registry.names():
+    host = cpu.host_features()
+    default = registry.best(host)
+    width = max(map(len, registry.NAMES))
+    for name, line in registry.NAMES.items():
         target = registry.get(name)
-        missing = sorted(registry.missing(target))
-        vectors = f"vectors of {target.vector_bits} bits" if target.vector_bits else "no vectors: loops over lanes become scalar loops"
-        here = "this CPU runs it" if not missing else f"not for this CPU: {', '.join(missing)}"
-        print(f"{name:{12}}  {vectors}; calls as {target.convention.name}; {here}{'; the default here' if name == host.name else ''}")
-        print(f"{'':{12}}  needs {', '.join(sorted(target.features)) or 'nothing beyond its base'}")
+        missing = sorted(target.features - host)
+        if not name.startswith("x86-64"):
+            here = "compiled for from here; runs under an emulator"
+        elif missing:
+            here = f"this CPU lacks {', '.join(missing)}"
+        else:
+            here = "this CPU runs it" + (", and code is made for it unless you say otherwise" if name == default else "")
+        print(f"{name:{width}}  {line}")
+        print(f"{'':{width}}  {here}")
+        vectors = f"vectors of {target.vector_bits} bits" if target.vector_bits else "no vectors: a loop over lanes takes one element at a time"
+        print(f"{'':{width}}  {vectors}; calls by the convention {target.convention.name}")
+        print(f"{'':{width}}  uses {' '.join(sorted(target.features)) or 'nothing beyond the base instructions'}\n")
     return 0
 
 

@@ -69,7 +69,12 @@ class Generator:
             return self.f.const(t, pick.random() < 0.5)
         if t.is_float:
             return self.f.const(t, pick.choice([0.0, -0.0, 1.0, -1.5, 0.1, 3.25, 1e6, float("inf"), float("nan"), pick.uniform(-100, 100)]))
-        return self.f.const(t, pick.choice([0, 1, 2, 7, 100, pick.randint(0, 127)]) if t is U8 else pick.choice([0, 1, -1, 2, 7, -100, pick.randint(-1000, 1000), (1 << (t.bits - 1)) - 1]))
+        return self.f.const(
+            t,
+            pick.choice([0, 1, 2, 7, 100, pick.randint(0, 127)])
+            if t is U8
+            else pick.choice([0, 1, -1, 2, 7, -100, pick.randint(-1000, 1000), (1 << (t.bits - 1)) - 1]),
+        )
 
     def value(self, t: Type) -> int:
         """A register or constant of a type; registers are made by conversion or splat if there is none."""
@@ -82,10 +87,7 @@ class Generator:
         return self.constant(t)
 
     def compare(self, t: Type) -> int:
-        if t.lanes:
-            of = vector_of(self.random.choice([s for s in self.scalars if s.bits == t.bits]), t.lanes)
-        else:
-            of = self.random.choice(self.scalars)
+        of = vector_of(self.random.choice([s for s in self.scalars if s.bits == t.bits]), t.lanes) if t.lanes else self.random.choice(self.scalars)
         return self.define(ops.COMPARISONS[self.random.choice(list(ops.COMPARISONS))], of, [self.value(of), self.value(of)])
 
     def index(self, lanes: int) -> int:
@@ -114,7 +116,11 @@ class Generator:
         t = pick.choice(self.types)
         kind = pick.random()
         if kind < 0.15 and t.lanes:
-            op = pick.choice([ops.REDUCE_ADD, ops.REDUCE_MIN, ops.REDUCE_MAX] if t.is_float else [ops.REDUCE_ADD, ops.REDUCE_MIN, ops.REDUCE_MAX, ops.REDUCE_AND, ops.REDUCE_OR])
+            op = pick.choice(
+                [ops.REDUCE_ADD, ops.REDUCE_MIN, ops.REDUCE_MAX]
+                if t.is_float
+                else [ops.REDUCE_ADD, ops.REDUCE_MIN, ops.REDUCE_MAX, ops.REDUCE_AND, ops.REDUCE_OR]
+            )
             self.scope.append(self.define(op, t, [self.value(t)]))
             return
         if kind < 0.25 and t.lanes:
@@ -137,7 +143,13 @@ class Generator:
             if not t.lanes and pick.random() < 0.15:
                 # Odd and positive: neither a division by zero nor the one quotient that overflows.
                 low = self.define(ops.AND, t, [self.value(t), self.f.const(t, 62)])
-                self.scope.append(self.define(pick.choice([ops.DIV_TRUNC, ops.REM_TRUNC, ops.DIV_FLOOR, ops.REM_FLOOR]), t, [self.value(t), self.define(ops.OR, t, [low, self.f.const(t, 1)])]))
+                self.scope.append(
+                    self.define(
+                        pick.choice([ops.DIV_TRUNC, ops.REM_TRUNC, ops.DIV_FLOOR, ops.REM_FLOOR]),
+                        t,
+                        [self.value(t), self.define(ops.OR, t, [low, self.f.const(t, 1)])],
+                    )
+                )
                 return
         self.scope.append(self.define(op, t, [self.value(t) for _ in op.operands]))
 

@@ -314,7 +314,9 @@ def test_memory_operands_and_conditions_on_memory() -> None:
 
 
 def test_calls_go_to_python_ctypes_and_functions() -> None:
-    f = parse("function f(%n: i64, %v: f32) -> f32\n  callee g(i64, f32) -> f32\n  callee note(i64)\n  call_void note(%n)\n  %r = call.f32 g(%n, %v)\n  ret %r\nend")
+    f = parse(
+        "function f(%n: i64, %v: f32) -> f32\n  callee g(i64, f32) -> f32\n  callee note(i64)\n  call_void note(%n)\n  %r = call.f32 g(%n, %v)\n  ret %r\nend"
+    )
     seen: list[int] = []
     assert Interpreter(f, callees={"g": lambda n, v: n * v + 0.1, "note": seen.append}).call(3, 0.5) == np.float32(1.6)
     assert seen == [3] and type(seen[0]) is int
@@ -368,7 +370,9 @@ end
 """
 
 
-@pytest.mark.parametrize("fail", ["fail 0, %errors, %i, %n", "store_at.i64 1, [%errors]\nstore_at.i64 %i, [%errors + 8]\nstore_at.i64 %n, [%errors + 16]\nret 0"])
+@pytest.mark.parametrize(
+    "fail", ["fail 0, %errors, %i, %n", "store_at.i64 1, [%errors]\nstore_at.i64 %i, [%errors + 8]\nstore_at.i64 %n, [%errors + 16]\nret 0"]
+)
 def test_a_failed_check_raises_with_its_site(fail: str) -> None:
     f = parse(CHECKED.replace("FAIL", fail))
     verify(f)
@@ -418,7 +422,9 @@ def test_slots_hold_values_and_overlapping_ones_destroy_each_other() -> None:
 
 def test_calls_destroy_what_the_caller_must_save() -> None:
     def body(kept: int) -> Function:
-        f = allocated([I64], I64, Instr(ops.COPY, I64, kept, [0]), Instr(ops.CALL, I64, 0, [0]), Instr(ops.ADD, I64, 0, [0, kept]), Instr(ops.RET, VOID, NONE, [0]))
+        f = allocated(
+            [I64], I64, Instr(ops.COPY, I64, kept, [0]), Instr(ops.CALL, I64, 0, [0]), Instr(ops.ADD, I64, 0, [0, kept]), Instr(ops.RET, VOID, NONE, [0])
+        )
         return call_g(f, [I64])
 
     assert Interpreter(body(4), toy()).call(5) == 10
@@ -472,7 +478,14 @@ def test_copies_and_swaps_carry_whatever_is_there() -> None:
 
 def test_an_instructions_scratch_registers_and_kills_are_destroyed() -> None:
     def body(kept: int, kills: int) -> Function:
-        f = allocated([I64, I64], I64, Instr(ops.COPY, I64, kept, [1]), Instr(ops.MUL, I64, 0, [0, 1, 3]), Instr(ops.ADD, I64, 0, [0, kept]), Instr(ops.RET, VOID, NONE, [0]))
+        f = allocated(
+            [I64, I64],
+            I64,
+            Instr(ops.COPY, I64, kept, [1]),
+            Instr(ops.MUL, I64, 0, [0, 1, 3]),
+            Instr(ops.ADD, I64, 0, [0, kept]),
+            Instr(ops.RET, VOID, NONE, [0]),
+        )
         f.code[1].rule = Rule("toy", (), None, lambda *_: None, kills=kills)
         return f
 

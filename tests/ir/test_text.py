@@ -95,7 +95,9 @@ def everything() -> Function:
     acc = f.register(vec, "acc", True)
     code = f.code
 
-    def emit(op: ops.Op, type_: Any, dst: int, args: list[int], imm: int = 0, line: int = 0, source: Any = VOID, mem: Mem | None = None, loop: Loop | None = None) -> None:
+    def emit(
+        op: ops.Op, type_: Any, dst: int, args: list[int], imm: int = 0, line: int = 0, source: Any = VOID, mem: Mem | None = None, loop: Loop | None = None
+    ) -> None:
         code.append(Instr(op, type_, dst, args, imm, line, source, mem, loop))
 
     emit(ops.COPY, I64, v, [f.const(I64, -(2**63))], line=3)
@@ -287,7 +289,7 @@ MISTAKES = [
     ("function f()\n  %a = copy.i32 $rax\nend", 2, 17, "expected a virtual register"),
     ("function f()\n  physical\n  %a = copy.i32 1\nend", 3, 3, "expected a physical register"),
     ("function f()\n  %99999999 = copy.i32 1\nend", 2, 3, "expected a register number below"),
-    ("function f()\n  file \"x\nend", 2, 8, "closing quote"),
+    ('function f()\n  file "x\nend', 2, 8, "closing quote"),
     ("function f()\n  ret ?\nend", 2, 7, "found `?`"),
     ("function f(%x: ptr)\n  array x: i32[] at %x\nend", 2, 9, "expected one stride fewer"),
     ("function f(%x: ptr, %n: i64)\n  array x: i32[%n] strides [%n] at %x\nend", 2, 9, "1 extents and 1 strides"),

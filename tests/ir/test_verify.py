@@ -18,7 +18,7 @@ from loopwright.types import F32, I32, I64, VOID, vector_of
 from .random_functions import random_function
 from .test_text import everything, mutations
 
-HEAD = "function f(%n: i64, %c: bool, %v: f32, %a: ptr) -> i64\n  array a: f32[%n] at %a\n  var %k: i64\n  callee g(i64, f32) -> f32\n  site a dimension 0 line 1 \"\"\n"
+HEAD = 'function f(%n: i64, %c: bool, %v: f32, %a: ptr) -> i64\n  array a: f32[%n] at %a\n  var %k: i64\n  callee g(i64, f32) -> f32\n  site a dimension 0 line 1 ""\n'
 
 
 def check(body: str, head: str = HEAD) -> None:
@@ -157,7 +157,7 @@ def test_brackets_that_do_not_match(names: str, message: str) -> None:
 
 
 def test_matching_links_each_marker_to_the_next_and_the_end_to_the_first() -> None:
-    names = "block if elif then while do end else for end end end loop end".split()
+    names = ["block", "if", "elif", "then", "while", "do", "end", "else", "for", "end", "end", "end", "loop", "end"]
     code = [Instr(ops.BY_NAME[name], VOID, NONE, []) for name in names]
     assert match(code) == [11, 2, 3, 7, 5, 6, 4, 10, 9, 8, 1, 0, 13, 12]
 
@@ -256,7 +256,12 @@ def test_verifying_is_linear() -> None:
     f.code.append(Instr(ops.LT, I64, condition, [n, n]))
     for _ in range(6000):
         made = f.register(I64)
-        f.code += [Instr(ops.BLOCK, VOID, NONE, []), Instr(ops.BR_IF, VOID, NONE, [condition]), Instr(ops.ADD, I64, made, [n, n]), Instr(ops.END, VOID, NONE, [])]
+        f.code += [
+            Instr(ops.BLOCK, VOID, NONE, []),
+            Instr(ops.BR_IF, VOID, NONE, [condition]),
+            Instr(ops.ADD, I64, made, [n, n]),
+            Instr(ops.END, VOID, NONE, []),
+        ]
     f.code.append(Instr(ops.RET, VOID, NONE, [n]))
     start = time.perf_counter()
     verify(f)

@@ -377,8 +377,8 @@ def lanes_left(s: Staging, loop: LoopState) -> None:
     loop.level = g.level
 
 
-def lanes_leave(s: Staging, loop: LoopState, breaks: bool) -> None:
-    """break or continue for the lanes that run: take them out of the levels up to the loop's."""
+def lanes_leave(s: Staging, loop: LoopState, breaks: bool) -> int:
+    """break or continue for the lanes that run: take them out of the levels up to the loop's. How control leaves it."""
     g = s.g
     if loop.remaining is None:
         if loop.kind == "lanes":
@@ -398,6 +398,8 @@ def lanes_leave(s: Staging, loop: LoopState, breaks: bool) -> None:
         current = current.parent
     if breaks:
         _clear(s, loop.remaining, leaving, done)
+    # Inside a bracket control goes on to its end, with these lanes off.
+    return FALLS if len(g.brackets) > loop.depth else ENDED
 
 
 def _clear(s: Staging, mask: Value, leaving: Value, done: set[int]) -> None:
@@ -406,7 +408,7 @@ def _clear(s: Staging, mask: Value, leaving: Value, done: set[int]) -> None:
         s.g.code.append(Instr(ops.ANDNOT, mask.type, mask.operand, [leaving.operand, mask.operand], 0, s.g.line))
 
 
-def varying_while(s: Staging, stmt: While, counter: _Counter | None = None) -> int:
+def varying_while(s: Staging, stmt: LoopStmt, counter: _Counter | None = None) -> int:
     """A ``while`` whose condition differs by lane, or which lanes leave one by one: it runs while a lane remains."""
     from loopwright.frontend.looping import finish, loop_body
 
@@ -428,6 +430,7 @@ def varying_while(s: Staging, stmt: While, counter: _Counter | None = None) -> i
     if counter is not None:
         condition: Any = counter.going()
     else:
+        assert isinstance(stmt, While)
         condition = True if stmt.forever else s.compound_value(s.decide(stmt.test))
     if condition is not True:
         mask = g.as_mask(g.condition(condition), remaining.type)
@@ -498,8 +501,4 @@ class _Counter:
 
 def varying_for(s: Staging, stmt: For, spec: Range) -> int:
     """A range whose bounds differ by lane."""
-    made = While(stmt.line, _NEVER, stmt.body, False)
-    made.carried, made.live, made.head, made.writes, made.reads = stmt.carried, stmt.live, stmt.head, stmt.writes, stmt.reads
-    made.breaks, made.continues = stmt.breaks, stmt.continues
-    # Notes are kept by the statement of the source, which lives as long as its function.
-    return varying_while(s, _standing_in(stmt, made), _Counter(s, stmt, spec))
+    return varying_while(s, stmt, _Counter(s, stmt, spec))

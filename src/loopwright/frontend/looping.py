@@ -16,7 +16,7 @@ from loopwright.ir import ops
 from loopwright.ir.function import Instr
 from loopwright.types import BOOL, I64, KIND_MASK, VOID
 
-__all__ = ["finish", "loop_body", "stage_for", "stage_while"]
+__all__ = ["finish", "loop_body", "stage_for", "stage_range", "stage_while"]
 
 _MAYBE_NEVER = "is assigned in a loop that may not run at all: assign it before the loop too"
 
@@ -26,7 +26,7 @@ def stage_for(s: Staging, stmt: For) -> int:
     iterable = s.evaluate(stmt.iterable)
     kind = type(iterable)
     if kind is Range:
-        return _stage_range(s, stmt, iterable)
+        return stage_range(s, stmt, iterable)
     if kind is Lanes:
         return stage_lanes(s, stmt, iterable)
     if isinstance(iterable, (Value, StagedArray)):
@@ -204,7 +204,7 @@ def finish(s: Staging, stmt: LoopStmt, loop: LoopState, made: list[tuple[str, An
     return s.merge(edges, loop.exit_names - carried - set(s.act.sticky), set())
 
 
-def _stage_range(s: Staging, stmt: For, spec: Range) -> int:
+def stage_range(s: Staging, stmt: For, spec: Range) -> int:
     g = s.g
     step = spec.step
     for bound in (spec.lo, spec.hi):

@@ -125,10 +125,12 @@ class Summed:
         initial: its value before the loop.
         op: the operation, once an update was seen.
         total: the vector accumulator, once an update was seen.
+        identity: operand it starts from.
         anchor: the loop's first instruction.
+        outer: the variable of an outer loop that the name stands for, or None.
     """
 
-    __slots__ = ("anchor", "initial", "key", "line", "name", "op", "total")
+    __slots__ = ("anchor", "identity", "initial", "line", "name", "op", "outer", "total")
 
     def __init__(self, name: str, initial: Any, anchor: Instr, line: int) -> None:
         self.name = name
@@ -137,6 +139,8 @@ class Summed:
         self.line = line
         self.op: ops.Op | None = None
         self.total: Value | None = None
+        self.identity = 0
+        self.outer: Any = None
 
 
 class LoopState:
@@ -788,7 +792,7 @@ class Staging:
             from loopwright.frontend.lanes import varying_if
 
             return varying_if(self, stmt, found)
-        if not stmt.orelse and len(stmt.body) == 1 and isinstance(stmt.body[0], (Break, Continue)):
+        if not stmt.orelse and len(stmt.body) == 1 and isinstance(stmt.body[0], (Break, Continue)) and self.act.loops and self.act.loops[-1].remaining is None:
             self.at(stmt.body[0].line)
             self._leave(stmt.body[0], found)
             return FALLS
@@ -951,11 +955,10 @@ class Staging:
         breaks = word == "break"
         if loop.kind == "lanes" and breaks:
             g.fail("`break` in an lw.lanes loop: the lanes run at once, in no order; use lw.range for this loop, or a condition")
-        if g.level is not loop.level:
+        if g.level is not loop.level or loop.remaining is not None:
             from loopwright.frontend.lanes import lanes_leave
 
-            lanes_leave(self, loop, breaks)
-            return ENDED
+            return lanes_leave(self, loop, breaks)
         if condition is None and loop.kind == "python" and len(g.brackets) == loop.depth:
             return BREAK if breaks else CONTINUE
         target = loop.exit if breaks else loop.next

@@ -62,7 +62,24 @@ class InterpreterDivisionError(InterpreterError, ZeroDivisionError):
 class _Step:
     """An instruction made ready: what to do, where its operands are in the store, and where to go on."""
 
-    __slots__ = ("address", "clobbers", "compare", "dst", "instr", "kills", "kind", "meaning", "mem", "negated", "reads", "source", "target", "temps", "type", "wants")
+    __slots__ = (
+        "address",
+        "clobbers",
+        "compare",
+        "dst",
+        "instr",
+        "kills",
+        "kind",
+        "meaning",
+        "mem",
+        "negated",
+        "reads",
+        "source",
+        "target",
+        "temps",
+        "type",
+        "wants",
+    )
 
     def __init__(self, instr: Instr) -> None:
         self.instr = instr

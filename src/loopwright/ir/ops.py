@@ -290,8 +290,8 @@ def _python_min(a: Any, b: Any) -> Any:
 
 # --- arithmetic ----------------------------------------------------------------------------------------------
 
-ADD: Final = row("add", "T T -> T", "int float ptr", "a + b; integers wrap", _quiet(lambda t, s, a, b: _as(t, a + b)), commutes=True)
-SUB: Final = row("sub", "T T -> T", "int float ptr", "a - b; integers wrap", _quiet(lambda t, s, a, b: _as(t, a - b)))
+ADD: Final = row("add", "T T -> T", "int float ptr", "a + b; integers wrap; to a ptr an i64 is added", _quiet(lambda t, s, a, b: _as(t, a + _as(t, b))), commutes=True)
+SUB: Final = row("sub", "T T -> T", "int float ptr", "a - b; integers wrap; from a ptr an i64 is taken", _quiet(lambda t, s, a, b: _as(t, a - _as(t, b))))
 MUL: Final = row("mul", "T T -> T", "int float", "a * b; integers wrap", _quiet(lambda t, s, a, b: _as(t, a * b)), commutes=True)
 DIV: Final = row("div", "T T -> T", "float", "a / b, IEEE division", _quiet(lambda t, s, a, b: _as(t, a / b)))
 DIV_TRUNC: Final = row("div_trunc", "T T -> T", "int", "a / b rounded towards zero; b = 0 traps", _div_trunc)

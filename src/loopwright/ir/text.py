@@ -162,7 +162,6 @@ class Printer:
                 self.names[r] = f"%{name}.{r}"
             if r < count and r not in params and (f.variable[r] or r in undefined or r not in known):
                 self._declared.append(r)
-        self._declared.sort()
 
     # --- parts --------------------------------------------------------------------------------------------
 

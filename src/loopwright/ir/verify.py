@@ -116,8 +116,7 @@ class _Verifier:
         """A path from here goes to the end of ``bracket``."""
         if self.reachable:
             bracket.only = self.trail[bracket.start :] if bracket.exit == _NOWHERE else None
-            if len(self.trail) < bracket.exit:
-                bracket.exit = len(self.trail)
+            bracket.exit = min(bracket.exit, len(self.trail))
 
     def branch(self, depth: int) -> None:
         if not 0 <= depth < len(self.open):

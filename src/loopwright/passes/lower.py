@@ -157,6 +157,9 @@ class Lowering:
                 instr.args = args[:position] + args[position + 1 :] + load.args
                 memory = load.mem
                 assert memory is not None
+                if position == 0 and instr.op.commutes:
+                    # What is left becomes the first operand.
+                    position = 1
                 if position != len(args) - 1:
                     memory = Mem(memory.indexed, memory.scale, memory.disp, memory.size, False, position)
                 instr.mem = memory

@@ -15,62 +15,12 @@ from typing import Final
 
 from loopwright.ir import ops
 from loopwright.ir.function import NONE, Function, Instr
+from loopwright.passes import dead_code
 from loopwright.passes.algebra import KEEP, RULES, Values
+from loopwright.passes.flow import BRANCH, CALL, END, HOIST, KIND, LANES, LEAVE, LOAD, MIDDLE, NEVER, NONZERO, OPEN, STORE, Bracket
 from loopwright.targets.target import Target
 from loopwright.types import BOOL, VOID
 
-# How the forward walk treats an operation.
-_PURE: Final = 0
-_LOAD: Final = 1
-_STORE: Final = 2
-_CALL: Final = 3
-_BRANCH: Final = 4
-_LEAVE: Final = 5
-_OPEN: Final = 6
-_MIDDLE: Final = 7
-_END: Final = 8
-_PLAIN: Final = 9
-
-_KIND: Final[list[int]] = [_PLAIN] * len(ops.OPS)
-# Whether an operation may run earlier, and more often, than the program says.
-_NEVER: Final = 0
-_ALWAYS: Final = 1
-_LANES: Final = 2  # not a bool: a comparison next to the branch that tests it costs nothing
-_NONZERO: Final = 3  # traps if the divisor is 0
-_HOIST: Final[list[int]] = [_NEVER] * len(ops.OPS)
-
-
-def _classify() -> None:
-    for op in ops.OPS:
-        c = op.code
-        if op.effect == ops.PURE:
-            _KIND[c] = _PURE
-            _HOIST[c] = _ALWAYS
-        elif op.effect == ops.READS:
-            _KIND[c] = _LOAD
-        elif op.effect == ops.WRITES:
-            _KIND[c] = _STORE
-        elif op.effect == ops.CALLS:
-            _KIND[c] = _CALL
-        elif op is ops.END:
-            _KIND[c] = _END
-        elif op.closes:
-            _KIND[c] = _MIDDLE
-        elif op.opens:
-            _KIND[c] = _OPEN
-    for op in (ops.BR, ops.BR_IF, *ops.BR_CMP.values()):
-        _KIND[op.code] = _BRANCH
-    for op in (ops.RET, ops.FAIL):
-        _KIND[op.code] = _LEAVE
-    for op in (*ops.COMPARISONS.values(), ops.AND, ops.OR, ops.XOR, ops.NOT, ops.ANDNOT, ops.SELECT, ops.ANY, ops.ALL):
-        _HOIST[op.code] = _LANES
-    for op in (ops.DIV_TRUNC, ops.REM_TRUNC, ops.DIV_FLOOR, ops.REM_FLOOR):
-        _HOIST[op.code] = _NONZERO
-
-
-_classify()
-
-_COPY: Final = ops.COPY.code
 _LOOPS: Final = frozenset((ops.FOR, ops.LOOP, ops.WHILE))
 
 #: In ``Values.level``: the value is (or was) held by a variable, so operands need a closer look.
@@ -83,41 +33,9 @@ def run(f: Function, target: Target) -> None:
     walk = _Forward(f)
     walk.survey()
     walk.run()
-    _Backward(f, walk).run()
+    f.code = dead_code.remove(f, walk.buffers[0], walk.bit, walk.ends, walk.held_by, walk.held_uses)
     if walk.removed:
         _remove_brackets(f, walk)
-
-
-class _Bracket:
-    """An open bracket of the forward walk.
-
-    Attributes:
-        instr: what opened it.
-        loop: number of the loop it is, or -1.
-        mark: length of the log of variables when it was opened; ``branch_mark`` when the current branch of it was.
-        base: number of scopes outside of it.
-        written: variables written in branches that are finished, or on ways out.
-        targeted: a branch leaves it.
-        falls: some finished branch runs to the end.
-        otherwise: it has an ``else``.
-        taken: its first branch always runs, and it has become a block.
-        reads: the variables read in it as bits (loops); those outside of it read before, while it is open.
-    """
-
-    __slots__ = ("base", "branch_mark", "falls", "instr", "loop", "mark", "otherwise", "reads", "taken", "targeted", "written")
-
-    def __init__(self, instr: Instr, loop: int, mark: int, base: int) -> None:
-        self.instr = instr
-        self.loop = loop
-        self.mark = mark
-        self.branch_mark = mark
-        self.base = base
-        self.written: set[int] = set()
-        self.targeted = False
-        self.falls = False
-        self.otherwise = False
-        self.taken = False
-        self.reads = 0
 
 
 class _Forward(Values):
@@ -152,7 +70,7 @@ class _Forward(Values):
         self.loop_writes: list[set[int]] = []
         self.loop_stores: list[bool] = []
         self.loop_number = 0
-        self.brackets: list[_Bracket] = []
+        self.brackets: list[Bracket] = []
         #: The code so far, of the function and of each open loop. What is moved out of loops goes to the end of an outer one's.
         self.buffers: list[list[Instr]] = [[]]
         #: Keys entered in the table since each open bracket (or branch of one) began; per loop, how many scopes are outside.
@@ -169,8 +87,8 @@ class _Forward(Values):
         self.held_by: dict[int, int] = {}
         self.held_uses: dict[int, list[Instr]] = {}
         #: Brackets in the order of their ends; branches with the bracket they go to; openers of those that are to vanish.
-        self.ends: list[_Bracket] = []
-        self.branches: list[tuple[Instr, _Bracket]] = []
+        self.ends: list[Bracket] = []
+        self.branches: list[tuple[Instr, Bracket]] = []
         self.removed: set[int] = set()
 
     # --- before the walk ----------------------------------------------------------------------------------
@@ -183,7 +101,7 @@ class _Forward(Values):
         if self.variables:
             self._find_single_writes()
         variable = f.variable
-        kinds = _KIND
+        kinds = KIND
         open_loops: list[int] = []  # -1 for brackets that are no loops
         writes = self.loop_writes
         stores = self.loop_stores
@@ -197,18 +115,18 @@ class _Forward(Values):
                 for n in open_loops:
                     if n >= 0:
                         writes[n].add(d)
-            if kind in (_STORE, _CALL):
+            if kind in (STORE, CALL):
                 for n in open_loops:
                     if n >= 0:
                         stores[n] = True
-            elif kind == _OPEN:
+            elif kind == OPEN:
                 if instr.op in _LOOPS:
                     open_loops.append(len(writes))
                     writes.append(set())
                     stores.append(False)
                 else:
                     open_loops.append(-1)
-            elif kind == _END:
+            elif kind == END:
                 open_loops.pop()
         bit = [0] * len(variable)
         if self.variables:
@@ -271,8 +189,8 @@ class _Forward(Values):
         scopes = self.scopes
         table = self.table
         lookup = table.get
-        kinds = _KIND
-        hoist = _HOIST
+        kinds = KIND
+        hoist = HOIST
         rules = RULES
         out = buffers[0]
         depth = 0
@@ -283,20 +201,20 @@ class _Forward(Values):
             position += 1
             kind = kinds[instr.op.code]
             if skipped >= 0:
-                if kind == _OPEN:
+                if kind == OPEN:
                     skipped += 1
                     if instr.op in _LOOPS:
                         self.loop_number += 1
                     continue
                 if skipped > 0:
-                    if kind == _END:
+                    if kind == END:
                         skipped -= 1
                     continue
-                if kind != _MIDDLE and kind != _END:
+                if kind != MIDDLE and kind != END:
                     continue
             args = instr.args
             values = [current[a] if a >= 0 else a for a in args]
-            if kind <= _LOAD:
+            if kind <= LOAD:
                 dst = instr.dst
                 rule = rules[instr.op.code]
                 if rule is not None:
@@ -308,7 +226,7 @@ class _Forward(Values):
                 c = op.code
                 # The same operation on the same values, made before?
                 key: tuple[int, ...]
-                if kind == _LOAD or instr.mem is not None:
+                if kind == LOAD or instr.mem is not None:
                     mem = instr.mem
                     first = c << 12 | instr.type.number
                     key = (first, self.version, instr.imm, *values) if mem is None else (first, self.version, instr.imm, mem.disp, mem.scale, mem.indexed, mem.broadcast, *values)
@@ -329,10 +247,10 @@ class _Forward(Values):
                 written = variable[dst]
                 how = hoist[c]
                 fixed = (
-                    how == _NEVER
+                    how == NEVER
                     or written
-                    or (how == _LANES and types[dst] is BOOL)
-                    or (how == _NONZERO and not instr.type.is_float and (values[1] >= 0 or not f.const_values[~values[1]]))
+                    or (how == LANES and types[dst] is BOOL)
+                    or (how == NONZERO and not instr.type.is_float and (values[1] >= 0 or not f.const_values[~values[1]]))
                 )
                 if place >= _SPECIAL:
                     place = self.operands(instr, args, values, fixed)
@@ -364,7 +282,7 @@ class _Forward(Values):
                     break
             else:
                 instr.args = values
-            if kind == _STORE:
+            if kind == STORE:
                 if args and instr.args[0] < 0 and (instr.op is ops.MASKED_STORE or instr.op is ops.MASKED_STORE_AT):
                     if not f.const_values[~instr.args[0]]:
                         continue
@@ -372,7 +290,7 @@ class _Forward(Values):
                     instr.args = instr.args[1:]
                 self.version += 1
                 out.append(instr)
-            elif kind == _CALL:
+            elif kind == CALL:
                 self.version += 1
                 dst = instr.dst
                 if dst >= 0:
@@ -382,7 +300,7 @@ class _Forward(Values):
                         level[dst] = depth
                         made_by[dst] = instr
                 out.append(instr)
-            elif kind == _BRANCH:
+            elif kind == BRANCH:
                 op = instr.op
                 if op is ops.BR_IF and values[0] < 0:
                     if not f.const_values[~values[0]]:
@@ -393,10 +311,10 @@ class _Forward(Values):
                 out.append(instr)
                 if op is ops.BR:
                     skipped = 0
-            elif kind == _LEAVE:
+            elif kind == LEAVE:
                 out.append(instr)
                 skipped = 0
-            elif kind == _OPEN:
+            elif kind == OPEN:
                 if instr.op is ops.IF and values[0] < 0 and not self._has_elif(position):
                     # The condition is known. A bracket stays, because branches may leave it; mostly it vanishes in the end.
                     taken = bool(f.const_values[~values[0]])
@@ -418,7 +336,7 @@ class _Forward(Values):
                         self.unknown(instr.dst)
                 if instr.loop is not None and instr.loop.mask != NONE:
                     level[instr.loop.mask] = depth
-            elif kind == _MIDDLE:
+            elif kind == MIDDLE:
                 bracket = self.brackets[-1]
                 if bracket.instr.op is ops.BLOCK:
                     # What was an if with a known condition.
@@ -429,7 +347,7 @@ class _Forward(Values):
                 skipped = -1
                 scope = scopes[-1]
                 out.append(instr)
-            elif kind == _END:
+            elif kind == END:
                 skipped = -1 if self.end(instr, skipped < 0) else 0
                 out = buffers[-1]
                 depth = len(buffers) - 1
@@ -547,7 +465,7 @@ class _Forward(Values):
         if instr.op in _LOOPS:
             number = self.loop_number
             self.loop_number += 1
-        bracket = _Bracket(instr, number, len(self.log), len(self.scopes))
+        bracket = Bracket(instr, number, len(self.log), len(self.scopes))
         self.brackets.append(bracket)
         if number < 0:
             self.buffers[-1].append(instr)
@@ -572,7 +490,7 @@ class _Forward(Values):
             for k in range(bracket.mark, len(log)):
                 bracket.written.add(log[k][0])
 
-    def _unwind(self, bracket: _Bracket, mark: int, falls: bool) -> None:
+    def _unwind(self, bracket: Bracket, mark: int, falls: bool) -> None:
         """Back to the values of variables at ``mark``; what was written since counts at the bracket's end if that is reached."""
         log = self.log
         current = self.current
@@ -639,164 +557,6 @@ class _Forward(Values):
         self.buffers[-1].append(instr)
         self.ends.append(bracket)
         return follows
-
-
-class _Exit:
-    """A bracket of the backward walk: which variables are wanted where branches to it go, after it, and where its last condition fails."""
-
-    __slots__ = ("after", "otherwise", "target")
-
-    def __init__(self, target: int, after: int) -> None:
-        self.target = target
-        self.after = after
-        self.otherwise = -1
-
-
-class _Pending:
-    """A copy into a variable that goes away if what computes the value can write the variable itself."""
-
-    __slots__ = ("place", "users", "variable")
-
-    def __init__(self, variable: int, place: int, users: list[Instr]) -> None:
-        self.variable = variable
-        self.place = place
-        self.users = users
-
-
-class _Backward:
-    """The backward walk: dead code, and variables written directly."""
-
-    __slots__ = ("f", "forward")
-
-    def __init__(self, f: Function, forward: _Forward) -> None:
-        self.f = f
-        self.forward = forward
-
-    def run(self) -> None:
-        f = self.f
-        forward = self.forward
-        bit = forward.bit
-        ends = forward.ends
-        kinds = _KIND
-        used = [0] * len(f.types)
-        wanted = 0  # variables that will be read, as bits
-        exits: list[_Exit] = []
-        pending: dict[int, _Pending] = {}  # by the register copied from
-        waiting: dict[int, int] = {}  # variable -> that register
-        out: list[Instr | None] = []
-        for instr in reversed(forward.buffers[0]):
-            op = instr.op
-            kind = kinds[op.code]
-            args = instr.args
-            dst = instr.dst
-            if kind <= _LOAD:
-                own = bit[dst]
-                if own:
-                    if not wanted & own:
-                        instr.args = []
-                        continue
-                    wanted &= ~own
-                    if dst in waiting:
-                        del pending[waiting.pop(dst)]
-                    if op.code == _COPY:
-                        a = args[0]
-                        if a >= 0 and not bit[a] and a not in pending:
-                            users: list[Instr] = []
-                            free = used[a] == 0
-                            if not free and forward.held_by.get(a, -1) == dst:
-                                users = forward.held_uses[a]
-                                free = sum(user.args.count(a) for user in users) == used[a]
-                            if free:
-                                pending[a] = _Pending(dst, len(out), list(users))
-                                waiting[dst] = a
-                                used[a] += 1
-                                out.append(instr)
-                                continue
-                elif used[dst] == 0:
-                    instr.args = []
-                    continue
-                elif dst in pending:
-                    self._write_directly(instr, pending.pop(dst), out, waiting)
-                if op is ops.MUL and args[1] < 0 and instr.type.is_float and f.const_values[~args[1]] == 2:
-                    # x * 2 is x + x, which needs no constant; not earlier, so that it could become part of a multiply-add.
-                    instr.op = ops.ADD
-                    args = instr.args = [args[0], args[0]]
-            elif kind == _CALL:
-                if dst >= 0:
-                    own = bit[dst]
-                    if own:
-                        wanted &= ~own
-                        if dst in waiting:
-                            del pending[waiting.pop(dst)]
-                    elif dst in pending:
-                        self._write_directly(instr, pending.pop(dst), out, waiting)
-            elif kind != _STORE:
-                if pending:
-                    pending.clear()
-                    waiting.clear()
-                if kind == _BRANCH:
-                    target = exits[-1 - instr.imm].target
-                    wanted = target if op is ops.BR else wanted | target
-                elif kind == _LEAVE:
-                    wanted = 0
-                elif kind == _END:
-                    bracket = ends.pop()
-                    after = wanted
-                    if bracket.loop >= 0:
-                        wanted |= bracket.reads
-                    exits.append(_Exit(wanted, after))
-                elif kind == _MIDDLE:
-                    exit_ = exits[-1]
-                    if op is ops.ELSE or op is ops.ELIF:
-                        exit_.otherwise = wanted
-                        wanted = exit_.after
-                        while out and out[-1] is None:
-                            out.pop()
-                        last = out[-1]
-                        if op is ops.ELSE and last is not None and last.op is ops.END:
-                            continue
-                    elif op is ops.THEN:
-                        wanted |= exit_.after if exit_.otherwise < 0 else exit_.otherwise
-                    else:
-                        wanted |= exit_.after
-                elif kind == _OPEN:
-                    exit_ = exits.pop()
-                    while out and out[-1] is None:
-                        out.pop()
-                    last = out[-1]
-                    if last is not None and last.op is ops.END:
-                        # Nothing is left inside. (A loop without a counter that is left only by its end does nothing either.)
-                        if op is not ops.WHILE:
-                            out.pop()
-                            wanted = exit_.after
-                            continue
-                    elif op in _LOOPS:
-                        wanted |= exit_.target
-                    elif op is not ops.BLOCK:
-                        wanted |= exit_.after if exit_.otherwise < 0 else exit_.otherwise
-            for a in args:
-                if a >= 0:
-                    own = bit[a]
-                    if own:
-                        wanted |= own
-                        if a in waiting:
-                            del pending[waiting.pop(a)]
-                    else:
-                        used[a] += 1
-                        if a in pending:
-                            pending[a].users.append(instr)
-            out.append(instr)
-        f.code = [instr for instr in reversed(out) if instr is not None]
-
-    def _write_directly(self, instr: Instr, found: _Pending, out: list[Instr | None], waiting: dict[int, int]) -> None:
-        """``instr`` computes what is only copied to a variable: it writes the variable."""
-        old = instr.dst
-        new = found.variable
-        del waiting[new]
-        instr.dst = new
-        out[found.place] = None
-        for user in found.users:
-            user.args = [new if a == old else a for a in user.args]
 
 
 def _remove_brackets(f: Function, walk: _Forward) -> None:

@@ -385,26 +385,29 @@ class LinearScan:
         code = f.code
         self.parameters()
         out = self.out
-        for k in range(len(code)):
+        k = -1
+        while k + 1 < len(code):
+            k += 1
             instr = code[k]
             op = instr.op
+            if not self.reachable and op.opens and op is not ops.ELSE:
+                # Control cannot get into this bracket.
+                k = self.shape.end_of[k]
+                continue
             self.location = 2 * k
             self.weight = self.liveness.weights[k]
             self.line = instr.line
             if op is ops.BLOCK:
                 out.append(instr)
             elif op is ops.LOOP:
-                if self.reachable:
-                    self.enter_loop(self.liveness.loops[k])
-                else:
-                    self.floor_marks.append(len(self.floors))
+                self.enter_loop(self.liveness.loops[k])
                 out.append(instr)
             elif op is ops.ELSE:
                 opener = self.shape.opener_of[k]
                 if self.reachable:
                     self.edge(opener, self.liveness.live_after[opener], len(out), BEFORE)
                 out.append(instr)
-                self.adopt(self.saved.pop(opener, {}))
+                self.adopt(self.saved.pop(opener))
             elif op is ops.END:
                 self.end(k, instr)
             elif op is ops.BR:
@@ -417,9 +420,6 @@ class LinearScan:
                 self.instruction(k, instr)
                 if op is ops.RET:
                     self.reachable = False
-            elif op.opens:
-                # Code that control cannot reach keeps its brackets and nothing else.
-                out.append(Instr(ops.BLOCK, instr.type, -1, []))
         self.finish()
 
     def end(self, k: int, instr: Instr) -> None:

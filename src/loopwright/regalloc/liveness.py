@@ -130,12 +130,12 @@ def analyse(f: Function, target: Target) -> tuple[Liveness, Brackets]:
             through = live - need
             if through:
                 _mend(through, death_notes, deaths, dies, dead)
-            for s in range(sets, len(bracket_sets)):
-                bracket_sets[s] |= live
-            for inner in range(loops_before, len(inner_loops)):
-                inner_loops[inner].live |= live
-            for n in range(dropped, len(drop_notes)):
-                drops[drop_notes[n]] = [v for v in drops[drop_notes[n]] if v not in live]
+                for s in range(sets, len(bracket_sets)):
+                    bracket_sets[s] |= through
+                for inner in range(loops_before, len(inner_loops)):
+                    inner_loops[inner].live |= through
+                for n in range(dropped, len(drop_notes)):
+                    drops[drop_notes[n]] = [v for v in drops[drop_notes[n]] if v not in through]
             inner_loops.append(info)
             continue
         rule: Rule | None = instr.rule

@@ -88,13 +88,13 @@ def freeze(value: object) -> object:
         ArgumentError: a value of another kind, or one that contains itself.
     """
     kind = value.__class__
-    if kind is tuple:
+    if kind is tuple or kind is list:
         # The usual case, coefficients, in one step.
         for item in value:  # type: ignore[attr-defined]
             if item.__class__ is not float:
                 break
         else:
-            return tuple, struct.pack(f"{len(value)}d", *value)  # type: ignore
+            return kind, struct.pack(f"{len(value)}d", *value)  # type: ignore
     try:
         return _freeze(value)
     except RecursionError:
@@ -123,7 +123,7 @@ def _freeze(value: Any) -> object:
         return kind, value.dtype, value.tobytes()
     if kind is np.ndarray and not value.dtype.hasobject:
         return kind, value.dtype, value.shape, value.tobytes()
-    if isinstance(value, Type | type | enum.Enum | np.dtype | np.ufunc | types.FunctionType | types.BuiltinFunctionType | types.ModuleType):
+    if isinstance(value, _BY_IDENTITY):
         return _Same(value)
     if isinstance(value, tuple):
         # A named tuple: its class may have methods.
@@ -151,6 +151,7 @@ class _Same:
         return id(self.value)
 
 
+_BY_IDENTITY: Final = (Type, type, enum.Enum, np.dtype, np.ufunc, types.FunctionType, types.BuiltinFunctionType, types.ModuleType)
 _IMMUTABLE: Final = frozenset((int, float, bool, complex, str, bytes, type(None)))
 
 
@@ -158,7 +159,7 @@ def _is_immutable(value: object) -> bool:
     """Whether the same object always means the same value."""
     if value.__class__ is tuple:
         return all(_is_immutable(item) for item in value)
-    return value.__class__ in _IMMUTABLE or isinstance(value, Type)
+    return value.__class__ in _IMMUTABLE or isinstance(value, _BY_IDENTITY)
 
 
 #: Types of scalar arguments whose parameter has no annotation.
@@ -294,12 +295,12 @@ class Dispatcher:
         compile: makes the code for a key.
     """
 
-    __slots__ = ("__weakref__", "_formals", "_hub", "_moves", "_there", "call", "specializations")
+    __slots__ = ("__weakref__", "_formals", "_hub", "_slow", "_there", "call", "specializations")
 
     def __init__(self, name: str, formals: list[Formal], compile: Callable[[Key], Code]) -> None:
         self._formals = formals
         self.specializations = Specializations(compile)
-        self._moves = 0
+        self._slow = 0
         self._there: tuple[object, ...] = ()
         self._hub: Hub | None = None
         slow = _make_call(name, formals, self._find, self._noticed)
@@ -308,23 +309,23 @@ class Dispatcher:
 
     def _find(self, values: tuple[object, ...]) -> Code:
         code = self.specializations.get(signature_of(values, self._formals))
-        self._moves = 0
+        self._slow = 0
         return code
 
     def _noticed(self, code: Code, values: tuple[object, ...]) -> None:
-        """A call took the slow way to code that was there: point the quick way at it, unless calls go to and fro."""
-        if self._hub is None or self._moves >= MOVES or not code.address:
+        """A call took the slow way to this code: point the quick way at it, at every first, second, fourth, eighth, … such call.
+
+        So calls that go to and fro between specialisations, or can never take the quick way, cost little; and one that
+        becomes usual gets it in the end.
+        """
+        self._slow += 1
+        if self._slow & (self._slow - 1) or self._hub is None or not code.address:
             return
         constants = {k: value for k, (value, formal) in enumerate(zip(values, self._formals, strict=True)) if formal.kind == CONST}
         there = (code, *map(id, constants.values()))
         if there != self._there and all(_is_immutable(value) for value in constants.values()):
-            self._moves += 1
             self._there = there
             self._hub.point_at(code.signature, code.address, code, constants, [formal.name for formal in self._formals])
-
-
-#: How often the quick way is moved to another specialisation before it stays where it is.
-MOVES: Final = 8
 
 
 def _make_call(name: str, formals: list[Formal], find: Callable[[tuple[object, ...]], Code], noticed: Callable[[Code, tuple[object, ...]], None]) -> Callable[..., Any]:

@@ -88,9 +88,9 @@ class Block:
             self._owner = None
             _release(owner, self.address, self._length)
 
-    def __del__(self) -> None:
-        # During the interpreter's shutdown the memory may be left as it is.
-        if not sys.is_finalizing():
+    def __del__(self, is_finalizing: Callable[[], bool] = sys.is_finalizing) -> None:
+        # During the interpreter's shutdown, when this module's names may be gone already, the memory is left as it is.
+        if not is_finalizing():
             self.free()
 
     def read(self) -> bytes:

@@ -279,6 +279,11 @@ class JumpBool:
 
     def emit(self, asm: X86Assembler, f: Function, instr: Instr) -> None:
         a = instr.args[0]
+        if a < 0:
+            # A constant that was not worth a register decides here and now.
+            if bool(f.const_values[~a]) == (self.condition == 5):
+                asm.jump(ALWAYS, instr.imm, instr.line)
+            return
         if a >= SLOT:
             asm.emit(lookup("CMP", "m8,imm"), (), asm.slot(a), 0, line=instr.line)
         else:

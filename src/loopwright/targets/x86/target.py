@@ -134,13 +134,14 @@ class X86(Target):
             if type_.is_float or self.mask_registers:
                 return type_.bits >= 32 or not self.mask_registers
             return op is ops.EQ or (op is ops.GT and type_.signed)
+        if not type_.lanes and not type_.is_float and len(instr.args) == 2 and instr.args[1 - position] < 0:
+            # Loading and then operating on an immediate is as short.
+            return False
         if op is ops.MIN or op is ops.MAX:
             if type_.is_float:
                 return position == 0 or function.options.fastmath
             if not type_.lanes:
                 return position == 1
-        if not type_.lanes and op is ops.MUL and instr.args[1] < 0:
-            return position == 0
         if type_.lanes and not type_.is_float:
             return _lane_form(self, op, type_, "xmm") is not None
         return True

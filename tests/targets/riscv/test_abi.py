@@ -1,0 +1,242 @@
+"""Calls between functions by LP64D, frames of every size, and programs under register pressure."""
+
+from __future__ import annotations
+
+import copy
+from typing import Any
+
+import numpy as np
+import pytest
+
+from loopwright.compiler import Compiled, compile
+from loopwright.errors import AbiError
+from loopwright.ir import ops
+from loopwright.ir.function import SLOT, SPILL, Callee, Frame, Function, Instr, Slot
+from loopwright.ir.interpret import run as interpret
+from loopwright.runtime import emulate
+from loopwright.targets.riscv.abi import LP64D
+from loopwright.targets.riscv.registers import REGISTERS, number
+from loopwright.targets.riscv.target import RiscV, rv64gc
+from loopwright.types import BOOL, F16, F32, F64, I32, I64, U8, U32, VOID, Type
+from tests.ir.random_functions import random_arguments, random_function
+
+needs_qemu = pytest.mark.skipif(not emulate.available("rv64gc"), reason="qemu-riscv64 is not installed (Debian package qemu-user)")
+TARGET = rv64gc()
+
+
+def places(*types: Type) -> list[str]:
+    return [REGISTERS[place].name if place >= 0 else f"stack+{~place}" for place in LP64D.assign(list(types))]
+
+
+def test_arguments_go_where_the_psabi_says() -> None:
+    assert places(I32, F32, I64, F64) == ["a0", "fa0", "a1", "fa1"]
+    assert places(*[I64] * 10) == [f"a{k}" for k in range(8)] + ["stack+0", "stack+8"]
+    # Floats beyond fa7 take integer registers, then the stack.
+    assert places(*[F64] * 10, I32) == [f"fa{k}" for k in range(8)] + ["a0", "a1", "a2"]
+    assert places(*[I64] * 7, *[F64] * 10, I64) == [f"a{k}" for k in range(7)] + [f"fa{k}" for k in range(8)] + ["a7", "stack+0", "stack+8"]
+
+
+def test_no_register_of_the_order_is_missing_or_double() -> None:
+    every = [r for order in TARGET.orders for r in order]
+    assert sorted(every) == list(range(len(REGISTERS))) and len(REGISTERS) <= 62
+    saved = [bool(LP64D.callee_saved >> r & 1) for r in TARGET.orders[0]]
+    assert saved == sorted(saved), "caller-saved registers come first"
+
+
+def weighted(types: list[Type], result: Type, name: str = "weighted") -> Function:
+    """sum of (k + 1) * argument k, in the result's type."""
+    f = Function(name, result)
+    arguments = [f.param(t, f"a{k}") for k, t in enumerate(types)]
+    total = f.const(result, 0)
+    for k, (argument, type_) in enumerate(zip(arguments, types, strict=True)):
+        value = argument
+        if type_ is not result:
+            value = f.register(result)
+            f.code.append(Instr(ops.CONVERT, result, value, [argument], source=type_))
+        product, sum_ = f.register(result), f.register(result)
+        f.code.append(Instr(ops.MUL, result, product, [value, f.const(result, k + 1)]))
+        f.code.append(Instr(ops.ADD, result, sum_, [total, product]))
+        total = sum_
+    f.code.append(Instr(ops.RET, result, -1, [total]))
+    return f
+
+
+def caller(callee: Function, types: list[Type], result: Type, constants: dict[int, Any]) -> Function:
+    """Calls twice, with values live across the calls, and adds the results to the first argument."""
+    f = Function("caller", result)
+    f.callees.append(Callee(callee.name, types, result, function=callee))
+    arguments = [f.const(t, constants[k]) if k in constants else f.param(t, f"p{k}") for k, t in enumerate(types)]
+    r, s, t = f.register(result), f.register(result), f.register(result)
+    f.code = [
+        Instr(ops.CALL, result, r, list(arguments)),
+        Instr(ops.CALL, result, s, list(arguments)),
+        Instr(ops.ADD, result, t, [r, s]),
+    ]
+    for k, type_ in enumerate(types):
+        if type_ is result and k not in constants:
+            more = f.register(result)
+            f.code.append(Instr(ops.ADD, result, more, [t, arguments[k]]))
+            t = more
+    f.code.append(Instr(ops.RET, result, -1, [t]))
+    return f
+
+
+SIGNATURES: list[tuple[list[Type], Type]] = [
+    ([I64, I64], I64),
+    ([I64] * 13, I64),
+    ([F64] * 12, F64),
+    ([F32] * 19, F32),
+    ([I64] * 7 + [F64] * 11 + [I64, F32, I32], F64),
+    ([I32, F32, U8, F64, BOOL, U32] * 5, I64),
+    ([F64, I32] * 12, F32),
+]
+
+
+@needs_qemu
+@pytest.mark.parametrize(("types", "result"), SIGNATURES, ids=[f"{len(t)} arguments to {r.name}" for t, r in SIGNATURES])
+@pytest.mark.parametrize("constants", [False, True])
+def test_calls_between_functions_pass_every_argument(types: list[Type], result: Type, constants: bool) -> None:
+    values = [k % 2 == 0 if t is BOOL else np.dtype(t.dtype).type(3 * k + 1) for k, t in enumerate(types)]
+    chosen = {k: values[k].item() if hasattr(values[k], "item") else values[k] for k in range(0, len(types), 3)} if constants else {}
+    f = caller(weighted(types, result), types, result, chosen)
+    passed = [v for k, v in enumerate(values) if k not in chosen]
+    once = sum((k + 1) * float(v) for k, v in enumerate(values))
+    want = 2 * once + sum(float(v) for k, (v, t) in enumerate(zip(values, types, strict=True)) if t is result and k not in chosen)
+    assert emulate.run(compile(f, TARGET), *passed) == want
+
+
+@needs_qemu
+def test_a_function_calls_itself() -> None:
+    f = Function("fibonacci", I64)
+    n = f.param(I64, "n")
+    f.callees.append(Callee("fibonacci", [I64], I64, function=f))
+    small, a, b, x, y, sum_ = f.register(BOOL), *(f.register(I64) for _ in range(5))
+    f.code = [
+        Instr(ops.LT, I64, small, [n, f.const(I64, 2)]),
+        Instr(ops.IF, BOOL, -1, [small]),
+        Instr(ops.RET, I64, -1, [n]),
+        Instr(ops.END, VOID, -1, []),
+        Instr(ops.SUB, I64, a, [n, f.const(I64, 1)]),
+        Instr(ops.SUB, I64, b, [n, f.const(I64, 2)]),
+        Instr(ops.CALL, I64, x, [a]),
+        Instr(ops.CALL, I64, y, [b]),
+        Instr(ops.ADD, I64, sum_, [x, y]),
+        Instr(ops.RET, I64, -1, [sum_]),
+    ]
+    assert emulate.run(compile(f, TARGET), 15) == 610
+
+
+@needs_qemu
+@pytest.mark.parametrize("type_", [I32, I64, F32, F64], ids=str)
+@pytest.mark.parametrize("count", [10, 70, 700])
+def test_more_values_than_registers_live_in_the_frame(type_: Type, count: int) -> None:
+    """All are live at once; 700 of them put slots beyond a load's reach."""
+    f = Function("pressure", type_)
+    a = f.param(type_, "a")
+    made = []
+    for k in range(count):
+        r = f.register(type_)
+        f.code.append(Instr(ops.ADD, type_, r, [made[-1] if made else a, f.const(type_, k % 5)]))
+        made.append(r)
+    # Backwards, so that none dies early; the middle once more, across a call.
+    f.callees.append(Callee("weighted", [type_], type_, function=weighted([type_], type_)))
+    total = f.register(type_)
+    f.code.append(Instr(ops.CALL, type_, total, [a]))
+    for r in reversed(made):
+        t = f.register(type_)
+        f.code.append(Instr(ops.ADD, type_, t, [total, r]))
+        total = t
+    f.code.append(Instr(ops.RET, type_, -1, [total]))
+    compiled = compile(f, TARGET)
+    frame = compiled.function.frame
+    assert frame is not None and (frame.size > 4096) == (count == 700) and (frame.size > 0 or count == 10)
+    partial = [1 + sum(n % 5 for n in range(k + 1)) for k in range(count)]
+    assert emulate.run(compiled, 1) == 1 + sum(partial)
+
+
+@needs_qemu
+def test_a_leaf_function_without_spills_has_no_frame() -> None:
+    texts = [text for _, _, text, _ in TARGET.listing(compile(weighted([I64] * 8, I64), TARGET).machine)]
+    assert not any("sp" in text.replace("fsp", "") for text in texts), texts
+    assert texts[-1] == "ret"
+
+
+@needs_qemu
+@pytest.mark.parametrize("size", [25, 80])
+@pytest.mark.parametrize("target", [TARGET, RiscV(TARGET.features - {"c"})], ids=["compressed", "not compressed"])
+def test_random_functions_agree_with_the_interpreter(size: int, target: RiscV) -> None:
+    calls: list[tuple[Compiled, list[Any]]] = []
+    wants: list[tuple[int, Any, list[Any]]] = []
+    for seed in range(60):
+        f = random_function(seed, vectors=False, size=size)
+        arguments = random_arguments(f, seed)
+        mine = copy.deepcopy(arguments)
+        wants.append((seed, interpret(f, *arguments), arguments))
+        calls.append((compile(f, target), mine))
+    results = emulate.run_many(calls)
+    for (seed, want, arrays), got, (_, mine) in zip(wants, results, calls, strict=True):
+        if want is None:
+            assert got is None
+        else:
+            assert np.array_equal(np.asarray(got, np.asarray(want).dtype), want, equal_nan=isinstance(want, np.floating)), seed
+        for a, b in zip(arrays, mine, strict=True):
+            if isinstance(a, np.ndarray):
+                assert np.array_equal(a, b, equal_nan=a.dtype.kind == "f"), seed
+
+
+def framed(size: int, saved: list[str], calls: bool, outgoing: int) -> Function:
+    """A function after allocation: stores its argument in the first and last slot, loads it back, adds."""
+    f = Function("framed", I64)
+    f.param(I64, "a")
+    f.physical = True
+    f.frame = Frame()
+    f.frame.size, f.frame.saved, f.frame.calls, f.frame.outgoing = size, [number(name) for name in saved], calls, outgoing
+    f.slots = [Slot(SPILL, 8, 0), Slot(SPILL, 8, size - 8)]
+    a0, a1, s1, fs0 = number("a0"), number("a1"), number("s1"), number("fs0")
+    body = [
+        Instr(ops.PROLOGUE, VOID, -1, []),
+        Instr(ops.COPY, I64, SLOT, [a0]),
+        Instr(ops.COPY, I64, SLOT + 1, [a0]),
+        Instr(ops.COPY, I64, a0, [f.const(I64, 1)]),
+    ]
+    if "s1" in saved:
+        body.append(Instr(ops.COPY, I64, s1, [f.const(I64, 77)]))
+    if "fs0" in saved:
+        body.append(Instr(ops.COPY, F64, fs0, [SLOT + 1]))
+        body.append(Instr(ops.COPY, F64, SLOT, [fs0]))
+    body += [
+        Instr(ops.COPY, I64, a0, [SLOT]),
+        Instr(ops.COPY, I64, a1, [SLOT + 1]),
+        Instr(ops.ADD, I64, a0, [a0, a1]),
+        Instr(ops.EPILOGUE, VOID, -1, []),
+        Instr(ops.RET, I64, -1, [a0]),
+    ]
+    f.code = body
+    return f
+
+
+@needs_qemu
+@pytest.mark.parametrize("size", [16, 1992, 2000, 2016, 2032, 2048, 4096, 8192, 1 << 17])
+@pytest.mark.parametrize(("saved", "calls", "outgoing"), [([], False, 0), (["s1", "fs0"], False, 0), (["s1", "fs0"], True, 24), (["fs0"], True, 0)])
+def test_frames_of_every_size_preserve_registers_and_stack(size: int, saved: list[str], calls: bool, outgoing: int) -> None:
+    """The entry code notices a register or stack pointer that comes back changed."""
+    f = framed(size, saved, calls, outgoing)
+    assembler = TARGET.assembler(f)
+    for instr in f.code:
+        instr.rule = TARGET.rule(f, instr)
+        instr.rule.emit(assembler, f, instr)
+    source = Function("framed", I64)
+    source.param(I64, "a")
+    f.machine = assembler.encode()
+    assert emulate.run(Compiled(source, f, f.machine, TARGET, "", {}, {}), 21) == 42
+
+
+@pytest.mark.parametrize("where", ["parameter", "result"])
+def test_what_the_convention_cannot_pass_is_an_abi_error(where: str) -> None:
+    f = Function("f", VOID)
+    a = f.param(F16, "a")
+    r = f.register(F16)
+    f.callees.append(Callee("g", [F16] if where == "parameter" else [], F16 if where == "result" else VOID))
+    call = Instr(ops.CALL, F16, r, []) if where == "result" else Instr(ops.CALL_VOID, VOID, -1, [a])
+    with pytest.raises(AbiError, match="g: the lp64d convention"):
+        TARGET.rule(f, call)
