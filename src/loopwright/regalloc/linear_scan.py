@@ -13,7 +13,7 @@ from typing import Final
 from loopwright.errors import InternalError
 from loopwright.ir import ops
 from loopwright.ir.function import INCOMING, SLOT, SPILL, Frame, Function, Instr, Slot
-from loopwright.regalloc.heuristics import Filter, RegisterState, filters_in_order, spill_cost
+from loopwright.regalloc.heuristics import Filter, RegisterState, filter_reg_order, filters_in_order, spill_cost
 from loopwright.regalloc.intervals import Interval, Liveness, LoopInfo
 from loopwright.regalloc.liveness import Brackets
 from loopwright.regalloc.resolution import Move, sequence
@@ -110,6 +110,9 @@ class LinearScan:
                 return -1
             raise InternalError(f"no register is left for a {self.f.types[interval.register].name} in {self.f.name}", "")
         state = self.state
+        if optional and interval.constant != 0 and not candidates & ~state.active:
+            # A constant operand from memory costs next to nothing: it drives nobody out.
+            return -1
         previous = interval.previous
         if previous >= 0 and state.holder[previous] is interval and candidates & ~state.active & (1 << previous):
             r = previous
@@ -522,7 +525,7 @@ class LinearScan:
             candidates = self.target.class_masks[cls] & ~busy
             free = candidates & ~state.active & ~self.result_registers(rule)
             if free:
-                r = (free & -free).bit_length() - 1
+                r = filter_reg_order(state, _NOBODY, free, self.location).bit_length() - 1
             else:
                 scratch = Interval(-1, cls)
                 scratch.add_range(self.location, self.location + 2)
@@ -827,6 +830,10 @@ class LinearScan:
                     frame.saved.append(r)
         f.frame = frame
         f.physical = True
+
+
+#: Stands for the interval where a filter does not look at it.
+_NOBODY: Final = Interval(-1, 0)
 
 
 def _start(interval: Interval) -> int:

@@ -301,7 +301,7 @@ def _words(call: _Call, memories: list[_Memory], errors: int) -> list[int]:
 _WORD: Final = (1 << 64) - 1
 
 
-def _word(type_: Type, value: int | float) -> int:
+def _word(type_: Type, value: float) -> int:
     if type_.is_float:
         with np.errstate(over="ignore"):
             return int.from_bytes(np.dtype(type_.dtype).type(value).tobytes(), "little")
@@ -332,7 +332,7 @@ def _execute(emulator: str, image: bytes, expected: int, timeout: float) -> byte
         with open(os.open(path, os.O_WRONLY | os.O_CREAT | os.O_EXCL, 0o700), "wb") as file:
             file.write(image)
         try:
-            done = subprocess.run([emulator, path], stdin=subprocess.DEVNULL, capture_output=True, timeout=timeout)
+            done = subprocess.run([emulator, path], check=False, stdin=subprocess.DEVNULL, capture_output=True, timeout=timeout)
         except subprocess.TimeoutExpired:
             raise TimeoutError(f"the emulated program did not end within {timeout:g} seconds") from None
     if done.returncode == start.BROKEN_CONVENTION:

@@ -7,6 +7,7 @@ from typing import Any
 
 import numpy as np
 import pytest
+from tests.ir.random_functions import random_arguments, random_function
 
 from loopwright.compiler import Compiled, compile
 from loopwright.errors import AbiError
@@ -18,7 +19,6 @@ from loopwright.targets.riscv.abi import LP64D
 from loopwright.targets.riscv.registers import REGISTERS, number
 from loopwright.targets.riscv.target import RiscV, rv64gc
 from loopwright.types import BOOL, F16, F32, F64, I32, I64, U8, U32, VOID, Type
-from tests.ir.random_functions import random_arguments, random_function
 
 needs_qemu = pytest.mark.skipif(not emulate.available("rv64gc"), reason="qemu-riscv64 is not installed (Debian package qemu-user)")
 TARGET = rv64gc()

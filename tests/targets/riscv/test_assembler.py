@@ -6,12 +6,12 @@ import random
 import subprocess
 
 import pytest
+from tests.targets.riscv.test_instructions import LLVM_MC, assemble, needs_llvm, samples
 
 from loopwright.targets.riscv import instructions as i
 from loopwright.targets.riscv.assembler import Assembler, compress, listing, materialise, patch_call
 from loopwright.targets.riscv.instructions import ROWS, Row, decode
 from loopwright.targets.target import MachineCode
-from tests.targets.riscv.test_instructions import LLVM_MC, assemble, needs_llvm, samples
 
 ZERO, RA, SP, T0, A0, A1, FA0 = 0, 1, 2, 5, 10, 11, 10
 

@@ -18,7 +18,7 @@ from loopwright.targets.riscv.assembler import Assembler
 from loopwright.targets.riscv.registers import CODES, RA, REGISTERS, SP, number
 from loopwright.targets.target import INTS, Convention
 
-__all__ = ["LP64D", "RiscVAssembler", "leave", "enter"]
+__all__ = ["LP64D", "RiscVAssembler", "enter", "leave"]
 
 
 def _mask(names: str) -> int:

@@ -12,7 +12,7 @@ from loopwright.targets.riscv import instructions as i
 from loopwright.targets.riscv.assembler import Assembler
 from loopwright.targets.riscv.registers import FLOAT_NAMES, INT_NAMES, RA, SP, ZERO
 
-__all__ = ["BROKEN_CONVENTION", "FUNCTION", "INTS", "FLOATS", "INT_RESULT", "FLOAT_RESULT", "RECORD", "STACK", "STACK_BYTES", "entry"]
+__all__ = ["BROKEN_CONVENTION", "FLOATS", "FLOAT_RESULT", "FUNCTION", "INTS", "INT_RESULT", "RECORD", "STACK", "STACK_BYTES", "entry"]
 
 # Offsets in a record, all of 64-bit values.
 FUNCTION: Final = 0

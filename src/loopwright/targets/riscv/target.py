@@ -7,7 +7,7 @@ from typing import Any, Final
 
 from loopwright.errors import TargetError
 from loopwright.ir.function import Frame, Function, Instr
-from loopwright.targets.riscv import assembler, rules
+from loopwright.targets.riscv import assembler, lowering
 from loopwright.targets.riscv.abi import LP64D, RiscVAssembler, enter, leave
 from loopwright.targets.riscv.registers import FLOAT_ORDER, INT_ORDER, REGISTERS
 from loopwright.targets.target import MachineCode, Rule, Target
@@ -35,8 +35,8 @@ class RiscV(Target):
         super().__init__(LP64D, REGISTERS, [INT_ORDER, FLOAT_ORDER], features)
         self.name = "rv64gc" if "c" in features else "rv64g"
 
-    def immediate(self, instr: Instr, position: int, type_: Any, value: int | float | bool) -> bool:
-        return rules.immediate(instr, position, type_, value)
+    def immediate(self, instr: Instr, position: int, type_: Any, value: float | bool) -> bool:
+        return lowering.immediate(instr, position, type_, value)
 
     def address(self, scale: int, disp: int) -> tuple[bool, bool]:
         return False, -2048 <= disp <= 2047
@@ -46,7 +46,7 @@ class RiscV(Target):
         return False
 
     def rule(self, function: Function, instr: Instr) -> Rule:
-        return rules.rule_for(function, instr)
+        return lowering.rule_for(function, instr)
 
     def assembler(self, function: Function) -> RiscVAssembler:
         return RiscVAssembler(function, "c" in self.features)

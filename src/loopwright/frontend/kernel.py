@@ -1,0 +1,430 @@
+"""``@lw.kernel``: a Python function whose run-time part becomes code."""
+
+from __future__ import annotations
+
+import functools
+import inspect
+from collections.abc import Callable, Sequence
+from typing import Any, Final
+
+import numpy as np
+
+from loopwright.errors import ArgumentError, KernelSyntaxError, KernelTypeError
+from loopwright.frontend.arrays import ArrayType, StagedArray
+from loopwright.frontend.calls import outside_names
+from loopwright.frontend.emitter import Emitter, type_of_dtype
+from loopwright.frontend.expr import Value, is_staged
+from loopwright.frontend.hooks import environment
+from loopwright.frontend.parse import parse
+from loopwright.frontend.program import Parsed
+from loopwright.frontend.staging import FALLS, Activation, Restage, Staging
+from loopwright.ir.function import Callee, Function, Options
+from loopwright.types import BOOL, F64, I64, PTR, VOID, Type
+
+__all__ = ["ARRAY", "CONST", "SCALAR", "Const", "Kernel", "Parameter", "kernel", "provide"]
+
+ARRAY: Final = 0
+SCALAR: Final = 1
+CONST: Final = 2
+
+#: Stands for "no default".
+REQUIRED: Final = inspect.Parameter.empty
+
+#: Most attempts at staging one function; each but the last learns a fact about it.
+ATTEMPTS: Final = 200
+
+
+class _Const:
+    """The annotation of a parameter that is a Python value while compiling: ``lw.Const``."""
+
+    def __repr__(self) -> str:
+        return "lw.Const"
+
+
+Const: Final = _Const()
+
+_PYTHON_TYPES: Final[dict[Any, Type]] = {int: I64, float: F64, bool: BOOL}
+
+
+class Parameter:
+    """A parameter of a kernel.
+
+    Attributes:
+        name: its name.
+        kind: ``ARRAY``, ``SCALAR`` or ``CONST``.
+        type: the scalar's type or the array's element type; None where the argument decides.
+        rank: of an array; 0 where the argument decides.
+        default: the default value of a constant, or ``REQUIRED``.
+    """
+
+    __slots__ = ("default", "kind", "name", "rank", "type")
+
+    def __init__(self, name: str, kind: int, type_: Type | None, rank: int, default: Any) -> None:
+        self.name = name
+        self.kind = kind
+        self.type = type_
+        self.rank = rank
+        self.default = default
+
+
+class Backend:
+    """What makes code of functions; substituted by the package's own, so that the front end stands on the IR alone."""
+
+    def caller(self, kernel: Kernel) -> Callable[..., Any]:
+        """A function that calls the kernel with NumPy arrays and numbers, compiling as needed."""
+        raise NotImplementedError
+
+    def compile(self, stage: Callable[[int], Function], target: str | None, vector_bits: int | None, ordering: str | None, keep: bool) -> Any:
+        """Code for a target; ``stage`` makes the function for a vector width in bits."""
+        raise NotImplementedError
+
+
+_backend: list[Callable[[], Backend]] = []
+
+
+def provide(make: Callable[[], Backend]) -> None:
+    """Set what compiles functions."""
+    _backend[:] = [make]
+
+
+def backend() -> Backend:
+    """What compiles functions."""
+    if not _backend:
+        raise RuntimeError("no back end: import loopwright, not its parts")
+    return _backend[0]()
+
+
+class Kernel(functools.partial[Any]):
+    """A compiled function in the making: call it with NumPy arrays and numbers.
+
+    A call compiles the kernel for the arguments' element types and ranks, the values of its ``lw.Const`` parameters and this CPU,
+    unless it has been, and runs it. Inside another kernel a call of it is inlined.
+
+    Attributes:
+        function: the Python function.
+        check, contract, fastmath: options of the generated code, see :func:`kernel`.
+        target, vector_bits, ordering: what it is compiled for, None for the default.
+    """
+
+    # A `partial`, so that a call goes through C only; its function is replaced at the first call.
+
+    __inlined__ = True
+
+    function: Any
+    check: bool
+    contract: bool
+    fastmath: bool
+    target: str | None
+    vector_bits: int | None
+    ordering: str | None
+
+    def __new__(
+        cls,
+        function: Any,
+        check: bool = False,
+        contract: bool = True,
+        fastmath: bool = False,
+        target: str | None = None,
+        vector_bits: int | None = None,
+        ordering: str | None = None,
+    ) -> Kernel:
+        cell: list[Kernel] = []
+
+        def first_call(*args: Any, **named: Any) -> Any:
+            return cell[0]._first_call(args, named)
+
+        made = super().__new__(cls, first_call)
+        cell.append(made)
+        functools.update_wrapper(made, function)
+        made.function = function
+        made.check = check
+        made.contract = contract
+        made.fastmath = fastmath
+        made.target = target
+        made.vector_bits = vector_bits
+        made.ordering = ordering
+        made._parameters = None
+        made._result = VOID
+        return made
+
+    _parameters: list[Parameter] | None
+    _result: Type
+
+    def _first_call(self, args: tuple[Any, ...], named: dict[str, Any]) -> Any:
+        graph = _graph_of((*args, *named.values()))
+        if graph is not None and graph.staging is not None:
+            # Called by Python code that runs while another kernel is staged.
+            from loopwright.frontend.calls import call
+
+            return call(graph.staging, self, args, named)
+        caller = backend().caller(self)
+        self.__setstate__((caller, (), {}, self.__dict__))
+        return caller(*args, **named)
+
+    def __repr__(self) -> str:
+        return f"<kernel {self.function.__qualname__}>"
+
+    # --- parameters ---------------------------------------------------------------------------------------
+
+    @property
+    def parameters(self) -> list[Parameter]:
+        """The parameters, from the annotations. Raises ``KernelSyntaxError`` for one that says nothing a kernel understands."""
+        known = self._parameters
+        if known is None:
+            known = self._read_parameters()
+            self._parameters = known
+        return known
+
+    @property
+    def result(self) -> Type:
+        """The type of the result; VOID for none."""
+        if self._parameters is None:
+            self._parameters = self._read_parameters()
+        return self._result
+
+    def _wrong(self, message: str) -> KernelSyntaxError:
+        code = self.function.__code__
+        return KernelSyntaxError(message, code.co_filename, code.co_firstlineno)
+
+    def _read_parameters(self) -> list[Parameter]:
+        function = self.function
+        if not inspect.isfunction(function):
+            raise KernelSyntaxError(f"@lw.kernel goes on a Python function, not on {type(function).__name__}")
+        made: list[Parameter] = []
+        for p in inspect.signature(function).parameters.values():
+            if p.kind in (p.VAR_POSITIONAL, p.VAR_KEYWORD):
+                raise self._wrong(f"a kernel has no *{p.name}: give each parameter a name, or pass a tuple to an lw.Const parameter")
+            made.append(self._parameter(p.name, self._annotation(p.annotation, p.name), p.default))
+        returned = self._annotation(function.__annotations__.get("return", REQUIRED), "return")
+        returned = _PYTHON_TYPES.get(returned, returned) if isinstance(returned, type) else returned
+        if returned is REQUIRED or returned is None:
+            self._result = VOID
+        elif isinstance(returned, Type) and not returned.lanes:
+            self._result = returned
+        else:
+            raise self._wrong(f"the result is annotated {returned!r}: a kernel returns one number (-> lw.f32, -> lw.i64, …) or nothing; results of other kinds are stored in arrays")
+        return made
+
+    def _annotation(self, annotation: Any, name: str) -> Any:
+        """An annotation's value; those kept as text are evaluated where the function was defined."""
+        if not isinstance(annotation, str):
+            return annotation
+        function = self.function
+        scope = dict(function.__globals__)
+        if function.__closure__:
+            for free, cell in zip(function.__code__.co_freevars, function.__closure__, strict=True):
+                try:
+                    scope[free] = cell.cell_contents
+                except ValueError:
+                    continue
+        try:
+            return eval(annotation, scope)  # noqa: S307
+        except Exception as error:
+            raise self._wrong(f"the annotation of `{name}` is {annotation!r}, which cannot be evaluated: {error}") from None
+
+    def _parameter(self, name: str, annotation: Any, default: Any) -> Parameter:
+        if isinstance(annotation, type) and annotation in _PYTHON_TYPES:
+            annotation = _PYTHON_TYPES[annotation]
+        if annotation is Const or annotation is REQUIRED and default is not REQUIRED:
+            return Parameter(name, CONST, None, 0, default)
+        if isinstance(annotation, ArrayType):
+            return Parameter(name, ARRAY, annotation.element, annotation.rank, REQUIRED)
+        if isinstance(annotation, Type) and not annotation.lanes and annotation is not VOID:
+            return Parameter(name, SCALAR, annotation, 0, default)
+        if annotation is REQUIRED:
+            raise self._wrong(
+                f"the parameter `{name}` needs an annotation: lw.f32, lw.i64, … for a number, lw.Array for an array, lw.Const for a Python value known while compiling "
+                "(a parameter with a default and no annotation is an lw.Const)"
+            )
+        raise self._wrong(f"the parameter `{name}` is annotated {annotation!r}: use lw.f32, lw.i64, …, lw.Array, lw.Array[lw.f32, 2] or lw.Const")
+
+    # --- compiling ----------------------------------------------------------------------------------------
+
+    def signature(self, args: Sequence[Any], named: dict[str, Any]) -> list[Any]:
+        """What to stage for, one item a parameter: an ``ArrayType``, a ``Type``, or the value of a constant.
+
+        Arguments may be arrays and numbers as in a call, or types: ``lw.Array[lw.f32]``, ``lw.f32``. Those whose annotation says
+        it all may be left out.
+        """
+        parameters = self.parameters
+        name_of = self.function.__name__
+        if len(args) > len(parameters):
+            raise ArgumentError(f"{name_of}() takes {len(parameters)} arguments ({', '.join(p.name for p in parameters)}), {len(args)} were given")
+        given = dict(zip([p.name for p in parameters], args, strict=False))
+        for name, value in named.items():
+            if name in given:
+                raise ArgumentError(f"{name_of}() got `{name}` twice")
+            if not any(p.name == name for p in parameters):
+                raise ArgumentError(f"{name_of}() has no parameter `{name}`; it has {', '.join(p.name for p in parameters) or 'none'}")
+            given[name] = value
+        return [self._signature_item(p, given.get(p.name, REQUIRED)) for p in parameters]
+
+    def _signature_item(self, p: Parameter, value: Any) -> Any:
+        if p.kind == CONST:
+            if value is REQUIRED:
+                value = p.default
+            if value is REQUIRED:
+                raise ArgumentError(f"{self.function.__name__}() needs a value for `{p.name}` (lw.Const) to be compiled")
+            return value
+        if p.kind == SCALAR:
+            if isinstance(value, Type) and value is not p.type:
+                raise ArgumentError(f"{p.name}: the parameter is annotated {p.type}, {value} was given")
+            return p.type
+        if value is REQUIRED:
+            if p.type is None:
+                raise ArgumentError(f"{self.function.__name__}() needs the type of `{p.name}` to be compiled: lw.Array[lw.f32], or an array like those it will be called with")
+            return ArrayType(p.type, p.rank or 1)
+        if isinstance(value, ArrayType):
+            element, rank = value.element or p.type, value.rank or p.rank or 1
+        elif isinstance(value, np.ndarray):
+            element, rank = type_of_dtype(value.dtype), value.ndim
+            if element is None or not value.dtype.isnative:
+                raise ArgumentError(f"{p.name}: arrays of {value.dtype} are not available")
+        else:
+            raise ArgumentError(f"{p.name}: an array or a type such as lw.Array[lw.f32] is needed, not {type(value).__name__}")
+        if element is None:
+            raise ArgumentError(f"{p.name}: lw.Array alone does not say the element type; write lw.Array[lw.f32]")
+        if p.type is not None and element is not p.type or p.rank and rank != p.rank:
+            raise ArgumentError(f"{p.name}: the parameter is annotated {ArrayType(p.type, p.rank or 1)}, {ArrayType(element, rank)} was given")
+        if rank == 0:
+            raise ArgumentError(f"{p.name}: an array of at least one dimension is needed")
+        return ArrayType(element, rank)
+
+    def stage(self, signature: Sequence[Any], vector_bits: int, check: bool | None = None) -> Function:
+        """The kernel as a function of the IR.
+
+        Args:
+            signature: one item a parameter, as :meth:`signature` gives.
+            vector_bits: width of the vectors in ``lw.lanes`` loops; 0 makes scalar loops of them.
+            check: check every access; None as the kernel says.
+        """
+        return stage(self, signature, vector_bits, self.check if check is None else check)
+
+    def compile(
+        self,
+        *args: Any,
+        target: str | None = None,
+        vector_bits: int | None = None,
+        ordering: str | None = None,
+        check: bool | None = None,
+        keep: bool = False,
+        **named: Any,
+    ) -> Any:
+        """Compile for arguments or their types, without running: ``poly.compile(lw.Array[lw.f32], lw.Array[lw.f32], coeffs=(1.0, 2.0))``.
+
+        Args:
+            args, named: as in a call; arrays and numbers stand for their types.
+            target: name of the target; None for this CPU (or the kernel's own setting).
+            vector_bits: width of the vectors; None for the target's widest.
+            ordering: order of the register selection filters, a permutation of A to Q.
+            check: check every access; None as the kernel says.
+            keep: keep the text after every pass.
+
+        Returns:
+            The code: callable, with ``ir(stage)``, ``asm()``, ``emulate(…)``.
+        """
+        signature = self.signature(args, named)
+
+        def make(bits: int) -> Function:
+            return self.stage(signature, bits, check)
+
+        return backend().compile(make, target or self.target, vector_bits or self.vector_bits, ordering or self.ordering, keep)
+
+    def __callee__(self) -> Callee:
+        raise KernelTypeError(f"the kernel {self.function.__name__} is called with {self.function.__name__}(…): it is inlined")
+
+
+def _graph_of(values: Sequence[Any]) -> Emitter | None:
+    for value in values:
+        if isinstance(value, (Value, StagedArray)):
+            return value.graph
+        if type(value) in (tuple, list) and is_staged(value):
+            found = _graph_of(value)
+            if found is not None:
+                return found
+    return None
+
+
+def stage(kernel: Kernel, signature: Sequence[Any], vector_bits: int, check: bool) -> Function:
+    """Stage a kernel for a signature; once more for each wrong guess about it."""
+    function = kernel.function
+    parameters = kernel.parameters
+    parsed = parse(function)
+    notes: dict[tuple[Any, ...], int] = {}
+    if check:
+        vector_bits = 0
+    for _ in range(ATTEMPTS):
+        try:
+            made = _attempt(kernel, parsed, parameters, signature, vector_bits, check, notes)
+        except Restage:
+            continue
+        if made is not None:
+            return made
+    raise KernelTypeError(f"`{parsed.name}` could not be staged: the types of its variables do not settle", parsed.file, parsed.line)
+
+
+def _attempt(
+    kernel: Kernel, parsed: Parsed, parameters: list[Parameter], signature: Sequence[Any], vector_bits: int, check: bool, notes: dict[tuple[Any, ...], int]
+) -> Function | None:
+    f = Function(parsed.name, kernel.result, Options(kernel.contract, kernel.fastmath, check))
+    f.file = parsed.file
+    f.lines = parsed.lines
+    g = Emitter(f)
+    g.line = g.at_line = parsed.line
+    s = Staging(g, vector_bits, notes, {})
+    s.builtins = environment(s)
+    env = outside_names(parsed, kernel.function)
+    env["__builtins__"] = s.builtins
+    act = Activation(parsed, env, True)
+    s.act = act
+    for p, item in zip(parameters, signature, strict=True):
+        if p.kind == CONST:
+            env[p.name] = item
+        elif p.kind == SCALAR:
+            env[p.name] = Value(g, f.param(item, p.name), item)
+        else:
+            assert isinstance(item, ArrayType) and item.element is not None
+            env[p.name] = StagedArray(g, f.array_param(p.name, item.element, item.rank or 1), len(f.arrays) - 1)
+    if check:
+        g.errors = f.param(PTR, "errors")
+    status = s.block(parsed.body)
+    if s.again:
+        return None
+    if status == FALLS and f.result is not VOID:
+        raise KernelSyntaxError(f"`{parsed.name}` returns {f.result}, but can come to its end without `return`: return a value on every path", parsed.file, parsed.last)
+    return f
+
+
+def kernel(
+    function: Any = None,
+    /,
+    *,
+    check: bool = False,
+    contract: bool = True,
+    fastmath: bool = False,
+    target: str | None = None,
+    vector_bits: int | None = None,
+    ordering: str | None = None,
+) -> Any:
+    """Make a kernel of a Python function; a decorator, with or without options.
+
+    ::
+
+        @lw.kernel
+        def scale(x: lw.Array, y: lw.Array, a: lw.f32):
+            for i in lw.lanes(len(x)):
+                y[i] = a * x[i]
+
+    Args:
+        check: check every access (and compile lw.lanes loops as scalar loops); a bad one raises ``BoundsError``.
+        contract: let ``a * b + c`` become one operation with one rounding.
+        fastmath: treat floats as real numbers without NaN: reassociate sums, drop signs of zero.
+        target: name of the target; None for this CPU.
+        vector_bits: width of the vectors; None for the target's widest.
+        ordering: order of the register selection filters, a permutation of A to Q.
+    """
+
+    def decorate(function: Any) -> Kernel:
+        return Kernel(function, check, contract, fastmath, target, vector_bits, ordering)
+
+    return decorate if function is None else decorate(function)

@@ -1,0 +1,78 @@
+"""Jumps, calls, returns and frames on RISC-V."""
+
+from __future__ import annotations
+
+from typing import Final
+
+from loopwright.ir import ops
+from loopwright.ir.function import Function, Instr
+from loopwright.targets.riscv import instructions as i
+from loopwright.targets.riscv.abi import LP64D, RiscVAssembler, enter, leave
+from loopwright.targets.riscv.moves import far_slot, load_constant
+from loopwright.targets.riscv.operands import code_of
+from loopwright.targets.riscv.registers import CODES, RA, SP, ZERO
+from loopwright.types import Type
+
+
+def jump_if(asm: RiscVAssembler, f: Function, instr: Instr) -> None:
+    asm.branch(i.BNE if instr.op is ops.JUMP_IF else i.BEQ, code_of(instr.args[0]), ZERO, instr.imm)
+
+
+def jump(asm: RiscVAssembler, f: Function, instr: Instr) -> None:
+    asm.jump(instr.imm)
+
+
+def label(asm: RiscVAssembler, f: Function, instr: Instr) -> None:
+    asm.bind(instr.imm)
+
+
+#: What is free where the convention's argument and result registers are filled: no argument, not preserved.
+_T0: Final = 5
+
+
+def _fixed_constants(asm: RiscVAssembler, f: Function, instr: Instr, types: list[Type]) -> None:
+    """Constants among the operands go straight into the registers that the convention names."""
+    rule = instr.rule
+    for position, a in enumerate(instr.args):
+        if a < 0:
+            load_constant(asm, f, a, types[position], rule.uses[position].fixed, _T0)
+
+
+def call(asm: RiscVAssembler, f: Function, instr: Instr) -> None:
+    callee = f.callees[instr.imm]
+    in_registers = [type_ for type_, place in zip(callee.params, LP64D.assign(callee.params), strict=True) if place >= 0]
+    _fixed_constants(asm, f, instr, in_registers)
+    asm.call(callee.name)
+
+
+def ret(asm: RiscVAssembler, f: Function, instr: Instr) -> None:
+    _fixed_constants(asm, f, instr, [f.result])
+    asm.emit(i.JALR, ZERO, 0, RA)
+
+
+def store_arg(asm: RiscVAssembler, f: Function, instr: Instr) -> None:
+    """An argument of the next call on the stack: integers fill their eight bytes."""
+    value = instr.args[0]
+    offset = instr.imm
+    base = SP
+    if offset > 2047:
+        base = RA
+        offset = far_slot(asm, RA, offset)
+    if instr.type.is_float and value >= 0:
+        asm.emit(i.FSW if instr.type.bits == 32 else i.FSD, CODES[value], offset, base)
+    else:
+        asm.emit(i.SD, code_of(value), offset, base)
+
+
+def prologue(asm: RiscVAssembler, f: Function, instr: Instr) -> None:
+    assert f.frame is not None
+    enter(asm, f.frame)
+
+
+def epilogue(asm: RiscVAssembler, f: Function, instr: Instr) -> None:
+    assert f.frame is not None
+    leave(asm, f.frame)
+
+
+def nothing(asm: RiscVAssembler, f: Function, instr: Instr) -> None:
+    """Brackets that leave no code."""
