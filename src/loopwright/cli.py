@@ -80,8 +80,8 @@ def _parse_word(word: str) -> object:
     import loopwright as lw
 
     match = _TYPE.fullmatch(word.strip())
-    if match and match[1] in lw.types.BY_NAME_FOR_USERS:
-        element = getattr(lw, match[1])
+    element = getattr(lw, "bool_" if match[1] == "bool" else match[1], None) if match else None
+    if match and isinstance(element, lw.Type):
         return element if match[2] is None else lw.Array[element, len(match[2]) + 1]
     try:
         return ast.literal_eval(word)

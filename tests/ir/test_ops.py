@@ -62,14 +62,14 @@ def check(
     result = result or t
     operand = s if s is not VOID else t
     values = samples(operand)
-    cases = [(a,) for a in values] if arity == 1 else [(a, b) for a in values for b in values]
+    cases: list[tuple[Any, ...]] = [(a,) for a in values] if arity == 1 else [(a, b) for a in values for b in values]
     cases = [case for case in cases if not skip(*case)]
     wanted = []
+    assert op.meaning is not None
     for case in cases:
         args = [scalar(operand, v) for v in case]
         want = scalar(result, expected(*[v.item() for v in args]))
         wanted.append(want)
-        assert op.meaning is not None
         got = op.meaning(t, s, *args)
         assert same(got, want), f"{op.name}.{t.name}{case}: {got!r}, expected {want!r}"
         assert np.ndim(got) == 0

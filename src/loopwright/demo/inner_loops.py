@@ -15,11 +15,18 @@ _JUMP: Final = re.compile(r"[jb]\w* (?:.*, )?(0x[0-9a-f]+)")
 
 
 def inner_loops(rows: list[Row]) -> list[list[Row]]:
-    """Each innermost loop of a listing: from the target of a backward branch to the branch, where no other lies between."""
+    """The innermost loops of a listing: from the target of a backward branch to the branch, where no other lies between.
+
+    Of those that come from the same line of the user's source only the first: it is the main loop, and the remainder follows it.
+    """
     spans: list[tuple[int, int]] = []
     for offset, _, text, _ in rows:
         match = _JUMP.fullmatch(text)
         if match and int(match[1], 16) <= offset:
             spans.append((int(match[1], 16), offset))
     innermost = [span for span in spans if not any(other != span and span[0] <= other[0] and other[1] <= span[1] for other in spans)]
-    return [[row for row in rows if first <= row[0] <= last] for first, last in innermost]
+    loops: dict[int, list[Row]] = {}
+    for first, last in innermost:
+        loop = [row for row in rows if first <= row[0] <= last]
+        loops.setdefault(loop[-1][3], loop)
+    return list(loops.values())

@@ -49,10 +49,10 @@ def largest(src: lw.Array[lw.f32, 2], line: lw.Array[lw.f32], dst: lw.Array[lw.f
         for c in lw.lanes(src.shape[1]):
             most = src[r, c]
             for down in range(1, size):
-                most = lw.max(most, src[r + down, c])
+                most = lw.max(src[r + down, c], most)
             line[c] = most
         for c in lw.lanes(dst.shape[1]):
             most = line[c]
             for along in range(1, size):
-                most = lw.max(most, line[c + along])
+                most = lw.max(line[c + along], most)
             dst[r, c] = most

@@ -23,7 +23,7 @@ from loopwright.frontend.expr import Value, is_number
 from loopwright.frontend.kernel import backend
 from loopwright.ir import function as ir
 from loopwright.ir import ops
-from loopwright.ir.function import Callee, Instr, Options
+from loopwright.ir.function import NONE, Callee, Instr, Options
 from loopwright.types import BOOL, I64, PTR, VOID, Type, mask_of, vector_of
 
 __all__ = ["Bracket", "Function", "Variable"]
@@ -57,12 +57,15 @@ class Variable(Value):
 class Bracket:
     """An open ``if``, loop or block: ``with f.if_(c):``. Its object can be given to ``break_`` and ``continue_``."""
 
-    __slots__ = ("opener", "owner", "result")
+    __slots__ = ("branches", "exit", "opener", "owner", "result")
 
-    def __init__(self, owner: Function, opener: Instr | None, result: Any = None) -> None:
+    def __init__(self, owner: Function, opener: Instr, result: Any = None, exit_: Instr | None = None, branches: int = 0) -> None:
         self.owner = owner
         self.opener = opener
         self.result = result
+        #: Of a loop: the block around it that breaks leave, and the branches there were when it was opened.
+        self.exit = exit_
+        self.branches = branches
 
     def __enter__(self) -> Any:
         return self.result if self.result is not None else self
@@ -90,8 +93,9 @@ class Function:
         self._f = ir.Function(name, returns if returns is not None else VOID, Options(contract, fastmath, check))
         self._g = Emitter(self._f)
         self._params: dict[str, Any] = {}
-        #: Of each open ``if``: the instruction a following else_ continues.
-        self._reopen: tuple[Instr, int] | None = None
+        #: The if that was closed last and its end, for an else_ that follows.
+        self._reopen: tuple[Instr, Instr] | None = None
+        self._loops: list[Bracket] = []
         self._finished = False
         for key, type_ in params.items():
             if isinstance(type_, ArrayType):
@@ -182,7 +186,7 @@ class Function:
 
     def const(self, type_: Type, value: int | float | bool) -> Value:
         """A constant of a type, scalar or vector."""
-        g = self._emitting()
+        g = self._g
         return Value(g, g.number(type_, value), type_)
 
     def _emitting(self) -> Emitter:
@@ -195,54 +199,60 @@ class Function:
 
     def if_(self, condition: Any) -> Bracket:
         """``with f.if_(a < b): …``"""
-        g = self._emitting()
-        return Bracket(self, g.open(ops.IF, VOID, [self._scalar_condition(condition).operand]))
+        c = self._scalar_condition(condition)
+        return Bracket(self, self._emitting().open(ops.IF, VOID, [c.operand]))
 
     def elif_(self, condition: Any) -> Bracket:
-        """``with f.elif_(c): …`` right after an if_ or elif_. The condition is computed where it is written: use a function,
-        ``f.elif_(lambda: x[i] > 0)``, for one that may be evaluated only if the earlier ones did not hold."""
-        opener = self._continued("elif_")
-        g = self._g
-        if callable(condition):
-            g.emit(ops.ELIF, VOID, [])
-            g.emit(ops.THEN, VOID, [self._scalar_condition(condition()).operand])
-        else:
-            # What the condition was computed from stands after the `end` of the if: it moves before it.
-            g.emit(ops.ELIF, VOID, [])
-            g.emit(ops.THEN, VOID, [self._scalar_condition(condition).operand])
+        """``with f.elif_(c): …`` right after an if_ or elif_; ``c`` is computed only if the conditions before did not hold."""
+        opener = self._continue_if("elif_", ops.ELIF)
+        c = self._scalar_condition(condition() if callable(condition) else condition)
+        self._g.emit(ops.THEN, VOID, [c.operand])
         return Bracket(self, opener)
 
     def else_(self) -> Bracket:
         """``with f.else_(): …`` right after an if_ or elif_."""
-        opener = self._continued("else_")
-        self._g.emit(ops.ELSE, VOID, [])
-        return Bracket(self, opener)
+        return Bracket(self, self._continue_if("else_", ops.ELSE))
 
-    def _continued(self, what: str) -> Instr:
-        """Reopen the if that was closed last."""
+    def _continue_if(self, what: str, marker: ops.Op) -> Instr:
+        """Reopen the if that was closed last: its ``end`` becomes the marker."""
         reopen = self._reopen
-        code = self._g.code
         if reopen is None:
-            raise KernelSyntaxError(f"f.{what}() must follow an f.if_() or f.elif_() directly")
-        opener, position = reopen
-        # Code between the end and here computes the condition of an elif_: it is part of the else side.
-        del code[position]
+            raise KernelSyntaxError(f"f.{what}() must follow f.if_() or f.elif_() directly")
+        self._emitting()
+        opener, end = reopen
+        code = self._g.code
+        position = len(code) - 1
+        while code[position] is not end:
+            position -= 1
+        # What stands between computes the condition of an elif_, whose arguments Python evaluates first.
+        between = code[position + 1 :]
+        if any(instr.op.effect > ops.READS for instr in between) or between and marker is ops.ELSE:
+            raise KernelSyntaxError(f"f.{what}() must follow f.if_() or f.elif_() directly: there are statements between")
+        code[position] = Instr(marker, VOID, end.dst, [], 0, end.line)
         self._g.brackets.append(opener)
-        self._reopen = None
         return opener
 
-    def while_(self, condition: Any) -> Bracket:
-        """``with f.while_(lambda: i < n): …``. The condition is evaluated before each step, so it is a function."""
+    def _loop(self, op: ops.Op, args: list[int], dst: int = NONE, result: Any = None) -> Bracket:
+        """Open a loop with a block around it for breaks, which goes again when there are none."""
         g = self._emitting()
+        branches = len(g.branches)
+        exit_ = g.open(ops.BLOCK, VOID, [])
+        opener = g.open(op, VOID, args, dst)
+        made = Bracket(self, opener, result, exit_, branches)
+        self._loops.append(made)
+        return made
+
+    def while_(self, condition: Any) -> Bracket:
+        """``with f.while_(lambda: i < n): …``. The condition is computed before each step, so it is a function."""
         if not callable(condition):
-            g.fail("f.while_ takes a function that computes the condition, because it is computed again before each step: f.while_(lambda: i < n)")
-        opener = g.open(ops.WHILE, VOID, [])
-        g.emit(ops.DO, VOID, [self._scalar_condition(condition()).operand])
-        return Bracket(self, opener)
+            self._g.fail("f.while_ takes a function that computes the condition, because it is computed again before each step: f.while_(lambda: i < n)")
+        made = self._loop(ops.WHILE, [])
+        self._g.emit(ops.DO, VOID, [self._scalar_condition(condition()).operand])
+        return made
 
     def loop(self) -> Bracket:
         """``with f.loop(): …`` repeats until a break_ or ret."""
-        return Bracket(self, self._emitting().open(ops.LOOP, VOID, []))
+        return self._loop(ops.LOOP, [])
 
     def block(self) -> Bracket:
         """``with f.block() as b: … f.break_(b)``: a bracket that break_ leaves."""
@@ -250,73 +260,56 @@ class Function:
 
     def for_(self, lo: Any, hi: Any = None, step: int = 1) -> Bracket:
         """``with f.for_(n) as i: …``, ``f.for_(lo, hi, step)``: i is an i64; the step is a Python integer other than 0."""
-        g = self._emitting()
+        g = self._g
         if hi is None:
             lo, hi = 0, lo
         if type(step) is not int or step == 0:
             g.fail(f"the step of f.for_ must be a Python integer other than 0, not {step!r}")
-        low, high = g.index(lo, "a bound of f.for_"), g.index(hi, "a bound of f.for_")
-        bounds = [value.get() if isinstance(value, Variable) else value for value in (low, high)]
+        bounds = [value.get() if isinstance(value, Variable) else value for value in (g.index(lo, "a bound of f.for_"), g.index(hi, "a bound of f.for_"))]
         index = self._f.register(I64)
-        opener = g.open(ops.FOR, VOID, [bounds[0].operand, bounds[1].operand, g.number(I64, step)], index)
-        return Bracket(self, opener, Value(g, index, I64))
+        return self._loop(ops.FOR, [bounds[0].operand, bounds[1].operand, g.number(I64, step)], index, Value(g, index, I64))
 
     def _closed(self, bracket: Bracket) -> None:
         g = self._g
         opener = bracket.opener
         if not g.brackets or g.brackets[-1] is not opener:
             raise KernelSyntaxError(f"{self._f.name}: brackets are closed out of order")
-        if opener.op is ops.LOOP and (not g.code or g.code[-1].op not in (ops.BR, ops.RET)):
+        self._emitting()
+        if opener.op is ops.LOOP and g.code[-1].op not in (ops.BR, ops.RET):
             g.branch(opener)
-        if opener.op is ops.IF and opener.loop is None and g.code[-1].op is ops.ELSE:
-            pass
-        g.close()
-        self._reopen = (opener, len(g.code) - 1) if opener.op is ops.IF else None
+        end = g.close()
+        if bracket.exit is not None:
+            self._loops.pop()
+            depth = len(g.brackets) - 1
+            g.drop_block(bracket.exit, bracket.branches, any(index == depth for _, index in g.branches[bracket.branches :]))
+        elif opener.op is ops.IF:
+            self._reopen = (opener, end)
 
     def break_(self, level: int | Bracket = 0, condition: Any = None) -> None:
-        """Leave a loop or block: the innermost (0), one further out (1, …), or a given bracket; if a condition is given, when it holds.
-
-        Loops count as levels, and blocks. (A loop is left by leaving the bracket around its ``end``.)
-        """
+        """Leave a loop: the innermost (0), one further out (1, …), or the loop or block given; if a condition is given, when it holds."""
         self._leave(level, True, condition)
 
     def continue_(self, level: int | Bracket = 0, condition: Any = None) -> None:
-        """Go on with the next step of a loop: the innermost (0), one further out (1, …), or a given one; if a condition is given, when it holds."""
+        """Go on with the next step of a loop: the innermost (0), one further out (1, …), or the one given; if a condition is given, when it holds."""
         self._leave(level, False, condition)
 
     def _leave(self, level: int | Bracket, breaks: bool, condition: Any) -> None:
-        g = self._emitting()
+        g = self._g
         word = "break_" if breaks else "continue_"
         c = self._scalar_condition(condition) if condition is not None else None
+        self._emitting()
+        bracket: Bracket | None
         if isinstance(level, Bracket):
-            opener = level.opener
-            if opener is None or not any(b is opener for b in g.brackets):
-                raise KernelSyntaxError(f"f.{word}: that bracket is not open here")
+            bracket = level
+            if not any(b is level.opener for b in g.brackets):
+                raise KernelSyntaxError(f"f.{word}(…): that bracket is not open here")
         else:
-            wanted = [b for b in g.brackets if b.op in _LOOPS or breaks and b.op is ops.BLOCK]
-            if not 0 <= level < len(wanted):
-                raise KernelSyntaxError(f"f.{word}({level}): there are {len(wanted)} loops around")
-            opener = wanted[-1 - level]
-        if breaks and opener.op in _LOOPS:
-            self._break_loop(opener, c)
-        else:
-            g.branch(opener, c)
-
-    def _break_loop(self, opener: Instr, condition: Value | None) -> None:
-        """A br that leaves a loop: to a block around it, which is made when the first one is needed."""
-        g = self._g
-        position = next(k for k, b in enumerate(g.brackets) if b is opener)
-        around = g.brackets[position - 1] if position else None
-        if around is None or around.op is not ops.BLOCK or around.loop is not None or not self._wraps(around, opener):
-            raise KernelSyntaxError("unreachable")
-        g.branch(around, condition)
-
-    def _wraps(self, block: Instr, opener: Instr) -> bool:
-        code = self._g.code
-        for k, instr in enumerate(code):
-            if instr is block:
-                return code[k + 1] is opener
-        return False
+            if not 0 <= level < len(self._loops):
+                raise KernelSyntaxError(f"f.{word}({level}): there are {len(self._loops)} loops around")
+            bracket = self._loops[-1 - level]
+        if bracket.exit is None and not breaks:
+            raise KernelSyntaxError(f"f.{word}(…): a {bracket.opener.op.name} has no next step")
+        g.branch(bracket.exit if breaks and bracket.exit is not None else bracket.opener, c)
 
     # --- expressions --------------------------------------------------------------------------------------
 
@@ -328,33 +321,31 @@ class Function:
 
     def load(self, array: StagedArray, *index: Any, lanes: int = 0, mask: Value | None = None) -> Value:
         """An element, or ``lanes`` consecutive ones along the last dimension; with a mask, those it allows (others are 0)."""
-        self._emitting()
         return array.load_vector(index, lanes, mask) if lanes else array[index]
 
     def store(self, array: StagedArray, *index: Any, value: Any, mask: Value | None = None) -> None:
         """Store a number or vector at an index; with a mask, the lanes it allows."""
-        g = self._emitting()
+        self._emitting()
         lanes = value.type.lanes if isinstance(value, Value) else mask.type.lanes if mask is not None else 0
         if not lanes:
             array[index] = value
             return
         array.store_vector(index, value, lanes, mask)
-        del g
 
     def splat(self, value: Any, lanes: int, type_: Type | None = None) -> Value:
         """The number in every lane."""
-        g = self._emitting()
+        g = self._g
         made = g.staged(value) if type_ is None else g.convert(value, type_)
         return g.splat(made, lanes)
 
     def iota(self, type_: Type, lanes: int) -> Value:
         """0, 1, 2, … by lane."""
         full = vector_of(type_, lanes)
-        return self._emitting().value(ops.IOTA, full, [], full)
+        return self._g.value(ops.IOTA, full, [], full)
 
     def lane_mask(self, index: Any, limit: Any, lanes: int, bits: int = 32) -> Value:
         """The mask of the lanes k with index + k < limit, for lanes of ``bits`` bits."""
-        g = self._emitting()
+        g = self._g
         type_ = mask_of(bits, lanes)
         return g.value(ops.LANE_MASK, type_, [g.index(index).operand, g.index(limit).operand], type_)
 
@@ -373,9 +364,35 @@ class Function:
 
 
 def _falls(code: list[Instr]) -> bool:
-    """Whether control can come to the end of the list."""
-    return _reach(code, 0)[0]
-
-
-def _reach(code: list[Instr], start: int) -> tuple[bool, int]:
-    raise NotImplementedError
+    """Whether control can come to the end of a function's code."""
+    reachable = True
+    #: Of each open bracket: [its operation, whether its end is reached from elsewhere].
+    stack: list[tuple[ops.Op, list[bool]]] = []
+    for instr in code:
+        op = instr.op
+        if op is ops.END:
+            opener, reached = stack.pop()
+            reachable = reachable or reached[0]
+        elif op is ops.ELIF or op is ops.ELSE:
+            reached = stack[-1][1]
+            reached[0] = reached[0] or reachable
+            # The condition not holding leads here; without an else, to the end.
+            reachable = reached[1]
+            if op is ops.ELSE:
+                reached[1] = False
+        elif op.opens and not op.closes:
+            # An if or loop may be passed by.
+            stack.append((op, [reachable and op in (ops.FOR,), reachable]))
+        elif op is ops.BR or op is ops.BR_IF:
+            opener, reached = stack[-1 - instr.imm]
+            if opener is ops.BLOCK or opener is ops.IF:
+                reached[0] = reached[0] or reachable
+            if op is ops.BR:
+                reachable = False
+        elif op is ops.DO:
+            stack[-1][1][0] = reachable
+        elif op is ops.RET:
+            reachable = False
+        if op is ops.END and opener is ops.IF:
+            reachable = reachable or reached[1]
+    return reachable

@@ -90,10 +90,11 @@ def parse_if_possible(function: FunctionType) -> Parsed | None:
         _unparsable.add(code)
         return None
     try:
-        return parse(function)
+        inspect.getsourcelines(function)
     except (OSError, TypeError):
         _unparsable.add(code)
         return None
+    return parse(function)
 
 
 def _parse(function: Any) -> Parsed:
@@ -104,7 +105,7 @@ def _parse(function: Any) -> Parsed:
     try:
         source_lines, first = inspect.getsourcelines(function)
     except OSError as error:
-        raise _NoSource(f"the source of {function.__name__} cannot be read: a kernel must be defined in a file (or a notebook cell), not by exec or at the plain prompt", file, code.co_firstlineno) from error
+        raise KernelSyntaxError(f"the source of {function.__name__} cannot be read: a kernel must be defined in a file (or a notebook cell), not by exec or at the plain prompt", file, code.co_firstlineno) from error
     tree = ast.parse(textwrap.dedent("".join(source_lines)))
     node = tree.body[0]
     if not isinstance(node, ast.FunctionDef):
@@ -117,10 +118,6 @@ def _parse(function: Any) -> Parsed:
             if isinstance(part, (ast.Yield, ast.YieldFrom)):
                 raise KernelSyntaxError("`yield` cannot stand in a kernel: store results in an array", file, part.lineno)
     return _Parser(file, lines).function(node)
-
-
-class _NoSource(KernelSyntaxError, OSError):
-    """A function whose source is not available."""
 
 
 def _terminates(body: list[ast.stmt]) -> bool:

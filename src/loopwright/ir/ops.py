@@ -342,6 +342,7 @@ SPLAT: Final = row("splat", "E -> T", "int float vector", "the scalar in every l
 MASK_SPLAT: Final = row("mask_splat", "B -> T", "mask", "the bool in every lane", lambda t, s, a: np.full(t.lanes, bool(a)))
 IOTA: Final = row("iota", "-> T", "int float vector", "0, 1, 2, … by lane", lambda t, s: np.arange(t.lanes, dtype=t.element.dtype))
 LANE_MASK: Final = row("lane_mask", "L L -> T", "mask", "lane k holds where a + k < b", lambda t, s, a, b: np.arange(t.lanes) < min(int(b) - int(a), t.lanes))
+SLIDE: Final = row("slide", "T T L -> T", "int float vector", "lanes k, k + 1, … of a followed by b; k a constant", lambda t, s, a, b, k: np.concatenate([a, b])[int(k) : int(k) + t.lanes])
 EXTRACT: Final = row("extract", "T -> E", "int float vector", "lane 0", lambda t, s, a: a[0])
 REDUCE_ADD: Final = row("reduce_add", "T -> E", "int float vector", "sum of the lanes, by halving", _reduce(np.add))
 REDUCE_MUL: Final = row("reduce_mul", "T -> E", "int float vector", "product of the lanes, by halving", _reduce(np.multiply))

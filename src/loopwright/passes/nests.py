@@ -20,16 +20,20 @@ from typing import Final
 from loopwright.ir import ops
 from loopwright.ir.brackets import match
 from loopwright.ir.function import NONE, Function, Instr
+from loopwright.nests import reuse
 from loopwright.nests.unroll import clone, crossing_branches, has_loops, local_variables
 from loopwright.targets.target import Target
 from loopwright.types import BOOL, I64, VOID
 
 #: How many steps to do at once when the user does not say: (most work in the body, see ``_work``; steps).
 #: Elementwise: enough that counting and branching are a small part of the work; more only grows the code.
-ELEMENTWISE: Final[tuple[tuple[int, int], ...]] = ((8, 4), (20, 2))
+#: Four also let neighbouring loads be made from one another (``nests.reuse``).
+ELEMENTWISE: Final[tuple[tuple[int, int], ...]] = ((24, 4), (48, 2))
 #: Reductions: each step's accumulator waits for the one before, so independent copies must cover
-#: the latency of the operation (4 cycles, two a cycle, on most x86 cores since Skylake).
-REDUCTION: Final[tuple[tuple[int, int], ...]] = ((8, 4), (20, 2))
+#: the latency of the operation (4 cycles, two a cycle up to 256 bits, on most x86 cores since Skylake).
+REDUCTION: Final[tuple[tuple[int, int], ...]] = ((4, 8), (8, 4), (24, 2))
+#: Vectors of 512 bits: half as many a cycle on cores that split them, and half as many steps to a kilobyte.
+REDUCTION_512: Final[tuple[tuple[int, int], ...]] = ((8, 4), (24, 2))
 
 
 def run(f: Function, target: Target) -> None:
@@ -41,16 +45,17 @@ def run(f: Function, target: Target) -> None:
     else:
         return
     out: list[Instr] = []
-    _rewrite(f, code, out, {})
+    _rewrite(f, target, code, out, {})
     f.code = out
+    reuse.run(f, target)
 
 
-def steps_at_once(f: Function, body: list[Instr], reduction: bool) -> int:
+def steps_at_once(f: Function, target: Target, body: list[Instr], reduction: bool) -> int:
     """The unroll factor for a loop over lanes, from the size of its body."""
     if has_loops(body):
         return 1
     work = _work(f, body)
-    for most, steps in REDUCTION if reduction else ELEMENTWISE:
+    for most, steps in (REDUCTION_512 if target.vector_bits >= 512 else REDUCTION) if reduction else ELEMENTWISE:
         if work <= most:
             return steps
     return 1
@@ -78,7 +83,7 @@ def _work(f: Function, body: list[Instr]) -> int:
     return work + len(loaded) + max(products, sums)
 
 
-def _rewrite(f: Function, code: list[Instr], out: list[Instr], references: dict[int, int]) -> None:
+def _rewrite(f: Function, target: Target, code: list[Instr], out: list[Instr], references: dict[int, int]) -> None:
     partner = match(code)
     position = 0
     while position < len(code):
@@ -93,21 +98,21 @@ def _rewrite(f: Function, code: list[Instr], out: list[Instr], references: dict[
         for inner in body:
             if inner.loop is not None and inner.loop.mask != NONE:
                 rewritten: list[Instr] = []
-                _rewrite(f, body, rewritten, references)
+                _rewrite(f, target, body, rewritten, references)
                 body = rewritten
                 break
-        _split(f, instr, body, code[end], out, references)
+        _split(f, target, instr, body, code[end], out, references)
         position = end + 1
 
 
-def _split(f: Function, head: Instr, body: list[Instr], end: Instr, out: list[Instr], references: dict[int, int]) -> None:
+def _split(f: Function, target: Target, head: Instr, body: list[Instr], end: Instr, out: list[Instr], references: dict[int, int]) -> None:
     """Append the main loop and the remainder of one loop over lanes."""
     loop = head.loop
     assert loop is not None
     line = head.line
     lo, hi, step_operand = head.args
     step = int(f.const_values[~step_operand])
-    unroll = loop.unroll if loop.unroll > 0 else steps_at_once(f, body, bool(loop.accumulators))
+    unroll = loop.unroll if loop.unroll > 0 else steps_at_once(f, target, body, bool(loop.accumulators))
     if unroll > 1 and crossing_branches(body):
         unroll = 1
     if hi >= 0 and f.variable[hi]:

@@ -18,7 +18,7 @@ from loopwright.regalloc.intervals import Interval, Liveness, LoopInfo
 from loopwright.regalloc.liveness import Brackets
 from loopwright.regalloc.resolution import Move, sequence
 from loopwright.targets.target import ANY_REGISTER, Rule, Target
-from loopwright.types import Type
+from loopwright.types import VOID, Type
 
 #: An edge's moves go before the instruction at that place of the output …
 BEFORE: Final = 0
@@ -781,8 +781,8 @@ class LinearScan:
                 taken = Instr(opener, instr.type, -1, instr.args, 0, instr.line, instr.source, instr.mem)
                 final.append(taken)
                 final.extend(moves)
-                final.append(Instr(ops.BR, instr.type, -1, [], instr.imm + 1, instr.line))
-                final.append(Instr(ops.END, instr.type, -1, []))
+                final.append(Instr(ops.BR, VOID, -1, [], instr.imm + 1, instr.line))
+                final.append(Instr(ops.END, VOID, -1, []))
             else:
                 final.append(instr)
         extra = inserts.get(len(out))

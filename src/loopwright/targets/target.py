@@ -291,6 +291,10 @@ class Target:
         """Whether the operand at ``position`` of ``instr``, a load used once, could be its memory operand (it becomes the last)."""
         return False
 
+    def slides(self, type_: Type) -> bool:
+        """Whether ``slide`` on a vector type is one cheap instruction, worth more than a load."""
+        return False
+
     # --- asked by assemble and encode ---------------------------------------------------------------------
 
     def assembler(self, function: Function) -> Any:

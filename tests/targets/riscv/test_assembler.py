@@ -3,7 +3,6 @@
 from __future__ import annotations
 
 import random
-import subprocess
 
 import pytest
 from tests.targets.riscv.test_instructions import LLVM_MC, assemble, needs_llvm, samples
@@ -123,7 +122,7 @@ def test_jumps_reach_whatever_the_distance(distance: int) -> None:
     asm.bind(0)
     asm.emit(i.FADD_S, 1, 2, 3, 7)
     machine = asm.encode()
-    at, row, values, _, _ = machine.instructions[0]
+    at, row, values, _ = machine.instructions[0]
     if row is i.AUIPC:
         upper = (values[1] << 12) - (1 << 32 if values[1] >> 19 else 0)
         goal = at + upper + machine.instructions[1][2][1]
@@ -205,8 +204,7 @@ def test_a_listing_reads_back_as_the_same_bytes() -> None:
     assert b"".join(data for _, data, _, _ in rows) == machine.data[: machine.code_size]
 
 
-@needs_llvm
-def test_labels_in_a_listing_assemble(tmp_path: object) -> None:
+def test_a_listing_says_where_branches_go() -> None:
     asm = Assembler(compressed=False)
     skip = asm.new_label()
     asm.bind(0)
@@ -216,15 +214,8 @@ def test_labels_in_a_listing_assemble(tmp_path: object) -> None:
     asm.jump(0)
     asm.bind(skip)
     asm.emit(i.JALR, ZERO, 0, RA)
-    machine = asm.encode()
-    texts = [text for _, _, text, _ in listing(machine)]
-    assert texts == ["bne a0, a1, .L0", "bgtz a1, .l1", "bgez a0, .l1", "j .L0", "ret"]
-    assert LLVM_MC is not None
-    source = ".L0:\n" + "\n".join(texts[:4]) + "\n.l1:\nret\n"
-    path = f"{tmp_path}/code.o"
-    subprocess.run([LLVM_MC, "-triple=riscv64", "-filetype=obj", "-o", path], input=source, text=True, check=True)
-    with open(path, "rb") as file:
-        assert machine.data in file.read()
+    texts = [text for _, _, text, _ in listing(asm.encode())]
+    assert texts == ["bne a0, a1, 0x0", "bgtz a1, 0x10", "bgez a0, 0x10", "j 0x0", "ret"]
 
 
 def test_calls_are_patched_over_their_whole_range() -> None:

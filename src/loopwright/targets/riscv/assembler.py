@@ -24,8 +24,6 @@ _BRANCH: Final = 0
 _JUMP: Final = 1
 _POOL: Final = 2
 
-_NO_LABEL: Final = -(1 << 40)
-
 _INVERSE: Final[dict[int, Row]] = {
     i.BEQ.number: i.BNE,
     i.BNE.number: i.BEQ,
@@ -204,7 +202,7 @@ class Assembler:
         low_part: dict[int, int] = {}
         fix_of = {index: (kind, label) for index, kind, label in self._fixes}
         data = bytearray()
-        placed: list[tuple[int, Row, tuple[int, ...], int, int]] = []
+        placed: list[tuple[int, Row, tuple[int, ...], int]] = []
         for index, row in enumerate(rows):
             offset = offsets[index]
             operands = values[index]
@@ -213,18 +211,18 @@ class Assembler:
             if fix is None:
                 if index in low_part:
                     operands = (operands[0], low_part[index], operands[2])
-                placed.append((offset, row, operands, line, _NO_LABEL))
+                placed.append((offset, row, operands, line))
                 continue
             kind, label = fix
             if kind == _POOL:
                 distance = pool + label - offset
                 high, low = _halves(distance)
-                placed.append((offset, row, (operands[0], high), line, _NO_LABEL))
+                placed.append((offset, row, (operands[0], high), line))
                 low_part[index + 1] = low
                 continue
             distance = offsets[self._labels[label]] - offset
-            self._place_branch(placed, offset, sizes[index], row, operands, distance, line, label)
-        for _, row, operands, _, _ in placed:
+            self._place_branch(placed, offset, sizes[index], row, operands, distance, line)
+        for _, row, operands, _ in placed:
             data += row.encode(operands).to_bytes(row.size, "little")
         if self._pool:
             data += bytes(pool - code_size)
@@ -233,30 +231,30 @@ class Assembler:
         return MachineCode(bytes(data), code_size, placed, relocations, 16)
 
     def _place_branch(
-        self, placed: list[tuple[int, Row, tuple[int, ...], int, int]], offset: int, size: int, row: Row, operands: tuple[int, ...], distance: int, line: int, label: int
+        self, placed: list[tuple[int, Row, tuple[int, ...], int]], offset: int, size: int, row: Row, operands: tuple[int, ...], distance: int, line: int
     ) -> None:
         if row is i.JAL:
             if size == 2:
-                placed.append((offset, i.C_J, (distance,), line, label))
+                placed.append((offset, i.C_J, (distance,), line))
             elif size == 4:
-                placed.append((offset, row, (ZERO, distance), line, label))
+                placed.append((offset, row, (ZERO, distance), line))
             else:
                 high, low = _halves(distance)
-                placed.append((offset, i.AUIPC, (RA, high), line, label))
-                placed.append((offset + 4, i.JALR, (ZERO, low, RA), line, label))
+                placed.append((offset, i.AUIPC, (RA, high), line))
+                placed.append((offset + 4, i.JALR, (ZERO, low, RA), line))
         elif size == 2:
-            placed.append((offset, i.C_BEQZ if row is i.BEQ else i.C_BNEZ, (operands[0], distance), line, label))
+            placed.append((offset, i.C_BEQZ if row is i.BEQ else i.C_BNEZ, (operands[0], distance), line))
         elif size == 4:
-            placed.append((offset, row, (operands[0], operands[1], distance), line, label))
+            placed.append((offset, row, (operands[0], operands[1], distance), line))
         else:
             # Out of a branch's reach: the opposite branch over a jump.
-            placed.append((offset, _INVERSE[row.number], (operands[0], operands[1], size), line, _NO_LABEL))
+            placed.append((offset, _INVERSE[row.number], (operands[0], operands[1], size), line))
             if size == 8:
-                placed.append((offset + 4, i.JAL, (ZERO, distance - 4), line, label))
+                placed.append((offset + 4, i.JAL, (ZERO, distance - 4), line))
             else:
                 high, low = _halves(distance - 4)
-                placed.append((offset + 4, i.AUIPC, (RA, high), line, label))
-                placed.append((offset + 8, i.JALR, (ZERO, low, RA), line, label))
+                placed.append((offset + 4, i.AUIPC, (RA, high), line))
+                placed.append((offset + 8, i.JALR, (ZERO, low, RA), line))
 
     def _relax(self, sizes: list[int]) -> list[int]:
         """Give every branch its final size, smallest first, growing those that do not reach until all do."""
@@ -461,13 +459,13 @@ def _alias(row: Row, values: tuple[int, ...], target: str) -> str:
 
 
 def listing(machine: MachineCode) -> list[tuple[int, bytes, str, int]]:
-    """(offset, bytes, text, user's line) of each instruction; texts as the GNU assembler reads them, labels as ``.L3``."""
+    """(offset, bytes, text, user's line) of each instruction, as the GNU assembler writes it; a branch names the offset it goes to."""
     made: list[tuple[int, bytes, str, int]] = []
-    placed: list[tuple[int, Row, tuple[int, ...], int, int]] = machine.instructions
+    placed: list[tuple[int, Row, tuple[int, ...], int]] = machine.instructions
     symbols = {offset: symbol for offset, _, symbol in machine.relocations}
     pending = ""
-    for offset, row, values, line, label in placed:
-        target = "" if label == _NO_LABEL else f".L{label}" if label >= 0 else f".l{-label}"
+    for offset, row, values, line in placed:
+        target = "" if row.branch < 0 else hex(offset + values[row.branch])
         text = _alias(row, values, target) or row.text(values, target)
         symbol = symbols.get(offset, "")
         if symbol:

@@ -300,10 +300,7 @@ def jump_compare(asm: RiscVAssembler, f: Function, instr: Instr) -> None:
         if condition == "gt" or condition == "le":
             a, b = b, a
         less = condition == "lt" or condition == "gt"
-        if wide_compare(instr.type):
-            row = i.BLTU if less else i.BGEU
-        else:
-            row = i.BLT if less else i.BGE
+        row = (i.BLTU if less else i.BGEU) if wide_compare(instr.type) else i.BLT if less else i.BGE
     asm.branch(row, a, b, instr.imm)
 
 

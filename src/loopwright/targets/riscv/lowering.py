@@ -34,6 +34,18 @@ _II: Final = (_INT, _INT)
 _FF: Final = (_FLOAT, _FLOAT)
 
 
+def _rule(
+    name: str, uses: tuple[Use, ...], result: Use | None, emit: Emit, tied: int = -1, commutes: bool = False, kills: int = 0, temps: tuple[int, ...] = (), clobbers: int = 0
+) -> Rule:
+    """A rule whose instructions carry the user's line."""
+
+    def emit_at_line(asm: RiscVAssembler, f: Function, instr: Instr) -> None:
+        asm.line = instr.line
+        emit(asm, f, instr)
+
+    return Rule(name, uses, result, emit_at_line, tied, commutes, kills, temps, clobbers)
+
+
 class Table:
     """Rules by operation and kind of T: ``i`` integers and pointers, ``f`` floats, ``b`` bool, ``-`` no type."""
 
@@ -43,7 +55,7 @@ class Table:
     def add(self, op: ops.Op, kinds: str, uses: tuple[Use, ...], result: Use | None, emit: Emit, temps: tuple[int, ...] = ()) -> None:
         """One row for each kind."""
         for kind in kinds:
-            self.rules[op.code, kind] = Rule(op.name, uses, result, emit, commutes=op.commutes, temps=temps)
+            self.rules[op.code, kind] = _rule(op.name, uses, result, emit, commutes=op.commutes, temps=temps)
 
 
 def _table() -> dict[tuple[int, str], Rule]:
@@ -109,7 +121,7 @@ _RULES: Final = _table()
 
 
 def _conversion(name: str, source: Use, result: Use, emit: Emit, temps: tuple[int, ...] = ()) -> Rule:
-    return Rule(name, (source,), result, emit, temps=temps)
+    return _rule(name, (source,), result, emit, temps=temps)
 
 
 #: By (float source, float result).
@@ -123,15 +135,15 @@ _CONVERT_TO_BOOL: Final = _conversion("convert", _FLOAT, _INT, moves.convert_to_
 _BITCAST: Final[dict[tuple[bool, bool], Rule]] = {
     (a, b): _conversion("bitcast", _FLOAT if a else _INT, _FLOAT if b else _INT, moves.bitcast) for a in (False, True) for b in (False, True)
 }
-_COPY_FLOAT_CONSTANT: Final = Rule("copy", (_FLOAT,), _FLOAT, moves.copy, temps=(INTS,))
-_SHIFT_NARROW: Final = {op.code: Rule(op.name, (_INT, _INT), _INT, integers.shift, temps=(INTS,)) for op in (ops.SHL, ops.SHR)}
-_MIN_MAX_FAST: Final = {op.code: Rule(op.name, _FF, _FLOAT, floats.min_max_float) for op in (ops.MIN, ops.MAX)}
+_COPY_FLOAT_CONSTANT: Final = _rule("copy", (_FLOAT,), _FLOAT, moves.copy, temps=(INTS,))
+_SHIFT_NARROW: Final = {op.code: _rule(op.name, (_INT, _INT), _INT, integers.shift, temps=(INTS,)) for op in (ops.SHL, ops.SHR)}
+_MIN_MAX_FAST: Final = {op.code: _rule(op.name, _FF, _FLOAT, floats.min_max_float) for op in (ops.MIN, ops.MAX)}
 _NO_SCRATCH: Final = {
-    ops.DIV_FLOOR.code: Rule("div_floor", _II, _INT, integers.div_floor),
-    ops.REM_FLOOR.code: Rule("rem_floor", _II, _INT, integers.rem_floor),
-    ops.DIV_TRUNC.code: Rule("div_trunc", _II, _INT, integers.div_trunc),
-    ops.REM_TRUNC.code: Rule("rem_trunc", _II, _INT, integers.rem_trunc),
-    ops.ABS.code: Rule("abs", (_INT,), _INT, integers.abs_),
+    ops.DIV_FLOOR.code: _rule("div_floor", _II, _INT, integers.div_floor),
+    ops.REM_FLOOR.code: _rule("rem_floor", _II, _INT, integers.rem_floor),
+    ops.DIV_TRUNC.code: _rule("div_trunc", _II, _INT, integers.div_trunc),
+    ops.REM_TRUNC.code: _rule("rem_trunc", _II, _INT, integers.rem_trunc),
+    ops.ABS.code: _rule("abs", (_INT,), _INT, integers.abs_),
 }
 _MEMORY: Final[dict[tuple[int, bool, bool, bool], Rule]] = {}
 _CALLS: Final[dict[tuple[int, ...], Rule]] = {}
@@ -215,9 +227,9 @@ def _memory_rule(instr: Instr) -> Rule:
         base: tuple[Use, ...] = _II if mem.indexed else (_INT,)
         temps = (INTS,) * (int(mem.indexed) + int(far))
         if instr.op is ops.STORE_AT:
-            known = Rule("store_at", (value, *base), None, moves.store, temps=temps)
+            known = _rule("store_at", (value, *base), None, moves.store, temps=temps)
         else:
-            known = Rule(instr.op.name, base, value, moves.load if instr.op is ops.LOAD_AT else moves.address, temps=temps)
+            known = _rule(instr.op.name, base, value, moves.load if instr.op is ops.LOAD_AT else moves.address, temps=temps)
         _MEMORY[key] = known
     return known
 
@@ -242,15 +254,15 @@ def _call_rule(f: Function, instr: Instr) -> Rule:
     known = _CALLS.get(key)
     if known is None:
         uses = tuple(_use_of(place) for place in places)
-        known = Rule("call", uses, _use_of(result) if result >= 0 else None, control.call, kills=_CALLER_SAVED)
+        known = _rule("call", uses, _use_of(result) if result >= 0 else None, control.call, kills=_CALLER_SAVED)
         _CALLS[key] = known
     return known
 
 
 _RETURNS: Final = {
-    "-": Rule("ret", (), None, control.ret),
-    "f": Rule("ret", (_use_of(LP64D.float_result),), None, control.ret),
-    "i": Rule("ret", (_use_of(LP64D.int_result),), None, control.ret),
+    "-": _rule("ret", (), None, control.ret),
+    "f": _rule("ret", (_use_of(LP64D.float_result),), None, control.ret),
+    "i": _rule("ret", (_use_of(LP64D.int_result),), None, control.ret),
 }
 
 
@@ -340,4 +352,4 @@ def _with_constants(f: Function, instr: Instr, found: Rule) -> Rule:
         filled.args = args[: count + len(found.temps)]
         found.emit(asm, function, filled)
 
-    return Rule(found.name, found.uses, found.result, emit, found.tied, False, found.kills, tuple(temps), found.clobbers)
+    return _rule(found.name, found.uses, found.result, emit, found.tied, False, found.kills, tuple(temps), found.clobbers)

@@ -7,6 +7,7 @@ from typing import Final
 from loopwright.ir.function import SLOT, Function, Instr
 from loopwright.targets.riscv import instructions as i
 from loopwright.targets.riscv.abi import RiscVAssembler
+from loopwright.targets.riscv.assembler import materialise
 from loopwright.targets.riscv.instructions import DYNAMIC, Row
 from loopwright.targets.riscv.operands import FLOAT_EQ, FROM_BITS, TO_BITS, TOWARDS_ZERO, Pair, code_of, constant_of, float_bits, move_float, narrow, width_of
 from loopwright.targets.riscv.registers import CODES, RA, REGISTERS, SP, ZERO
@@ -65,10 +66,7 @@ _TO_FLOAT: Final[dict[str, Pair]] = {
 
 def convert_to_float(asm: RiscVAssembler, f: Function, instr: Instr) -> None:
     source = instr.source
-    if source.bits == 64:
-        kind = "l" if source.signed else "lu"
-    else:
-        kind = "wu" if source.bits == 32 and not source.signed else "w"
+    kind = ("l" if source.signed else "lu") if source.bits == 64 else "wu" if source.bits == 32 and not source.signed else "w"
     row = _TO_FLOAT[kind][width_of(instr.type)]
     rd, rs = CODES[instr.dst], code_of(instr.args[0])
     if row is i.FCVT_D_W or row is i.FCVT_D_WU:
@@ -193,19 +191,17 @@ def _load_float(asm: RiscVAssembler, type_: Type, rd: int, bits: int, scratch: i
     if type_.bits == 32:
         asm.load_immediate(scratch, (bits ^ 1 << 31) - (1 << 31))
         asm.emit(i.FMV_W_X, rd, scratch)
-    elif bits & (1 << 44) - 1:
-        # More than the topmost 20 bits would take lui, shift and more.
+        return
+    value = bits - (bits >> 63 << 64)
+    if len(materialise(value)) > 2:
         asm.load_pool(i.FLD, rd, scratch, bits.to_bytes(8, "little"))
     else:
-        asm.load_immediate(scratch, bits)
+        asm.load_immediate(scratch, value)
         asm.emit(i.FMV_D_X, rd, scratch)
 
 
 def _load_slot(asm: RiscVAssembler, rd: int, is_float: bool, offset: int, size: int) -> None:
-    if is_float:
-        row = i.FLW if size == 4 else i.FLD
-    else:
-        row = i.LW if size == 4 else i.LD
+    row = (i.FLW if size == 4 else i.FLD) if is_float else i.LW if size == 4 else i.LD
     base = SP
     if offset > 2047:
         base = RA if is_float else rd

@@ -434,6 +434,19 @@ def same3(mnemonic: str, shape: str) -> Form:
     return lookup(mnemonic, f"{shape},{shape},{shape}")
 
 
+class Slide:
+    """``dst = lanes k … of a followed by b``: VALIGN shifts its first source, followed downwards by its second, right."""
+
+    __slots__ = ("form",)
+
+    def __init__(self, form: Form) -> None:
+        self.form = form
+
+    def emit(self, asm: X86Assembler, f: Function, instr: Instr) -> None:
+        a, b, k = instr.args
+        asm.emit(self.form, (CODES[instr.dst], CODES[b], CODES[a]), None, int(f.const_values[~k]), line=instr.line)
+
+
 class Splat:
     """The scalar in every lane."""
 

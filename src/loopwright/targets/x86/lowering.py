@@ -479,6 +479,8 @@ def _vector(target: Any, f: Function, instr: Instr) -> Rule | None:
         return Rule(name, (_V, _VM, _V), _V, ev.BlendVector(lookup(mnemonic, f"{shape},{shape},{shape},{shape}")).emit)
     if op in ops.COMPARISONS.values():
         return _compare_lanes(target, instr, shape)
+    if op is ops.SLIDE:
+        return Rule(name, (_V, _V, _G), _V, ev.Slide(lookup("VALIGN" + LETTER[bits], f"{three},imm")).emit) if target.slides(type_) else None
     if op is ops.SPLAT:
         return _splat(target, instr, shape)
     if op is ops.IOTA:

@@ -29,6 +29,9 @@ V3_FEATURES: Final = frozenset({"avx", "avx2", "bmi1", "bmi2", "f16c", "fma", "a
 #: What x86-64-v4 adds.
 V4_FEATURES: Final = V3_FEATURES | {"avx512f", "avx512bw", "avx512cd", "avx512dq", "avx512vl"}
 
+#: Python's // of floats is not the floor of the rounded quotient: 1.0 // 0.1 is 9, floor(1.0 / 0.1) is 10.
+FLOOR_HINT: Final = "write lw.floor(a / b), which differs where the quotient rounds up to a whole number"
+
 _ALU_IMMEDIATE: Final = frozenset({ops.ADD, ops.SUB, ops.MUL, ops.AND, ops.OR, ops.XOR, ops.SHL, ops.SHR})
 _DIVISIONS: Final = frozenset({ops.DIV_TRUNC, ops.REM_TRUNC, ops.DIV_FLOOR, ops.REM_FLOOR})
 _COMPARES: Final = frozenset(ops.COMPARISONS.values())
@@ -71,6 +74,8 @@ class X86(Target):
             if position != 0 or type_.lanes:
                 return False
             return type_.bits <= 32 or fits32(bits_as_immediate(type_, value))
+        if op is ops.SLIDE:
+            return position == 2
         if type_.lanes:
             return (op is ops.SHL or op is ops.SHR) and position == 1 and type_.bits >= 32
         if type_.is_float:
@@ -146,6 +151,10 @@ class X86(Target):
             return _lane_form(self, op, type_, "xmm") is not None
         return True
 
+    def slides(self, type_: Type) -> bool:
+        # VALIGND and VALIGNQ.
+        return self.mask_registers and type_.bits >= 32
+
     def convert_in_steps(self, type_: Type, source: Type) -> bool:
         """Whether a conversion of lanes goes by way of i32: bytes to and from floats."""
         return (source.bits < 32 and type_.is_float) or (type_.bits < 32 and source.is_float)
@@ -163,10 +172,7 @@ class X86(Target):
             sequences.divide(function, instr, emit)
             return True
         if op is ops.DIV_FLOOR:
-            quotient = function.register(type_)
-            emit(Instr(ops.DIV, type_, quotient, instr.args, 0, instr.line))
-            emit(Instr(ops.FLOOR, type_, instr.dst, [quotient], 0, instr.line))
-            return True
+            raise missing(self, instr, FLOOR_HINT)
         if op is ops.ABS and type_.is_integer:
             negated = function.register(type_)
             emit(Instr(ops.NEG, type_, negated, list(instr.args), 0, instr.line))
@@ -200,10 +206,7 @@ class X86(Target):
     def _expand_lanes(self, f: Function, instr: Instr, emit: Callable[[Instr], None]) -> bool:
         op, type_, line = instr.op, instr.type, instr.line
         if op is ops.DIV_FLOOR and type_.is_float:
-            quotient = f.register(type_)
-            emit(Instr(ops.DIV, type_, quotient, instr.args, 0, line))
-            emit(Instr(ops.FLOOR, type_, instr.dst, [quotient], 0, line))
-            return True
+            raise missing(self, instr, FLOOR_HINT)
         if type_.is_mask:
             if op is ops.SELECT and self.mask_registers:
                 m, a, b = instr.args

@@ -1,0 +1,166 @@
+"""loopwright turns loops written in Python into vector machine code, at run time, in milliseconds, and shows every step of how.
+
+::
+
+    import numpy as np, loopwright as lw
+
+    @lw.kernel
+    def axpy(a: lw.f32, x: lw.Array, y: lw.Array):
+        for i in lw.lanes(len(x)):
+            y[i] += a * x[i]
+
+    axpy(2.0, x, y)                       # compiled for these dtypes and this CPU, then cached
+    print(axpy.compile(lw.f32, lw.Array[lw.f32], lw.Array[lw.f32]).asm())
+
+What is used at the first kernel only (the passes, the targets, the runtime) is imported then.
+"""
+
+from __future__ import annotations
+
+from typing import TYPE_CHECKING, Any
+
+from loopwright import errors, types
+from loopwright.errors import (
+    AbiError,
+    ArgumentError,
+    BoundsError,
+    CpuError,
+    InternalError,
+    KernelSyntaxError,
+    KernelTypeError,
+    LoopwrightError,
+    OverlapError,
+    ParseError,
+    TargetError,
+    UnsupportedOperationError,
+    VerifyError,
+)
+from loopwright.types import (
+    BF16 as bf16,
+    BOOL as bool_,
+    F16 as f16,
+    F32 as f32,
+    F64 as f64,
+    I8 as i8,
+    I16 as i16,
+    I32 as i32,
+    I64 as i64,
+    PTR as ptr,
+    U8 as u8,
+    U16 as u16,
+    U32 as u32,
+    U64 as u64,
+    Type,
+)
+
+if TYPE_CHECKING:
+    from loopwright.frontend.arrays import Array, ArrayType
+    from loopwright.frontend.builder import Function
+    from loopwright.frontend.calls import native_call as call
+    from loopwright.frontend.functions import abs, all, any, bitcast, ceil, div_trunc, floor, fma, max, min, rem_trunc, round, select, sqrt, sum, trunc
+    from loopwright.frontend.kernel import Const, Kernel, kernel
+    from loopwright.frontend.loops import lanes, range
+    from loopwright.ir.parse import parse
+
+__version__ = "0.1.0"
+
+_FUNCTIONS = ("abs", "all", "any", "bitcast", "ceil", "div_trunc", "floor", "fma", "max", "min", "rem_trunc", "round", "select", "sqrt", "sum", "trunc")
+
+#: What is imported when it is first used: name -> (module, name there).
+_LAZY: dict[str, tuple[str, str]] = {
+    "Array": ("loopwright.frontend.arrays", "Array"),
+    "ArrayType": ("loopwright.frontend.arrays", "ArrayType"),
+    "Const": ("loopwright.frontend.kernel", "Const"),
+    "Function": ("loopwright.frontend.builder", "Function"),
+    "Kernel": ("loopwright.frontend.kernel", "Kernel"),
+    "call": ("loopwright.frontend.calls", "native_call"),
+    "kernel": ("loopwright.frontend.kernel", "kernel"),
+    "lanes": ("loopwright.frontend.loops", "lanes"),
+    "parse": ("loopwright.ir.parse", "parse"),
+    "range": ("loopwright.frontend.loops", "range"),
+    **{name: ("loopwright.frontend.functions", name) for name in _FUNCTIONS},
+}
+
+__all__ = [
+    "AbiError",
+    "ArgumentError",
+    "Array",
+    "ArrayType",
+    "BoundsError",
+    "Const",
+    "CpuError",
+    "Function",
+    "InternalError",
+    "Kernel",
+    "KernelSyntaxError",
+    "KernelTypeError",
+    "LoopwrightError",
+    "OverlapError",
+    "ParseError",
+    "TargetError",
+    "Type",
+    "UnsupportedOperationError",
+    "VerifyError",
+    "abs",
+    "all",
+    "any",
+    "bf16",
+    "bitcast",
+    "bool_",
+    "call",
+    "ceil",
+    "div_trunc",
+    "errors",
+    "f16",
+    "f32",
+    "f64",
+    "floor",
+    "fma",
+    "i16",
+    "i32",
+    "i64",
+    "i8",
+    "kernel",
+    "lanes",
+    "max",
+    "min",
+    "parse",
+    "ptr",
+    "range",
+    "rem_trunc",
+    "round",
+    "select",
+    "sqrt",
+    "sum",
+    "trunc",
+    "types",
+    "u16",
+    "u32",
+    "u64",
+    "u8",
+]
+
+
+def __getattr__(name: str) -> Any:
+    where = _LAZY.get(name)
+    if where is None:
+        raise AttributeError(f"module 'loopwright' has no attribute {name!r}")
+    import importlib
+
+    module = importlib.import_module(where[0])
+    if where[0].startswith("loopwright.frontend"):
+        from loopwright.frontend import kernel as frontend
+
+        frontend.provide(_backend)
+    value = globals()[name] = getattr(module, where[1])
+    return value
+
+
+def _backend() -> Any:
+    from loopwright.jit import BACKEND
+
+    return BACKEND
+
+
+def __dir__() -> list[str]:
+    return sorted(__all__)

@@ -1,0 +1,62 @@
+"""From a kernel to code that runs: joins the front end, the compiler and the runtime."""
+
+from __future__ import annotations
+
+from collections.abc import Callable
+from typing import Any, Final
+
+from loopwright import compiler
+from loopwright.errors import CpuError
+from loopwright.frontend.arrays import ArrayType
+from loopwright.frontend.kernel import REQUIRED as NO_DEFAULT
+from loopwright.frontend.kernel import Backend, Kernel
+from loopwright.ir.function import Function
+from loopwright.runtime import cpu
+from loopwright.runtime.code import Code
+from loopwright.runtime.dispatch import REQUIRED, Dispatcher, Formal, Frozen, Key
+from loopwright.targets import registry
+from loopwright.targets.target import Target
+
+__all__ = ["BACKEND", "Native", "target_for"]
+
+
+def target_for(name: str | None, vector_bits: int | None) -> Target:
+    """The target of a name, or the best one this CPU runs.
+
+    Raises:
+        TargetError: no target of that name, or none with that vector width.
+        CpuError: no name was given and there is no target for this CPU.
+    """
+    if name is None:
+        name = registry.best(cpu.host_features())
+        if name is None:
+            raise CpuError("there is no target for this CPU: it lacks AVX2; name a target to compile for another machine, as in target='x86-64-v3'")
+    return registry.get(name, vector_bits)
+
+
+class Native(Backend):
+    """Compiles with the pipeline; runs in this process."""
+
+    def caller(self, kernel: Kernel) -> Callable[..., Any]:
+        formals = [Formal(p.name, p.kind, p.type, p.rank, REQUIRED if p.default is NO_DEFAULT else p.default) for p in kernel.parameters]
+
+        def make(key: Key) -> Code:
+            signature: list[Any] = []
+            for item in key:
+                if isinstance(item, Frozen):
+                    signature.append(item.value)
+                elif isinstance(item, tuple):
+                    signature.append(ArrayType(item[0], item[1]))
+                else:
+                    signature.append(item)
+            code: Code = self.compile(lambda bits: kernel.stage(signature, bits), kernel.target, kernel.vector_bits, kernel.ordering, False)
+            return code
+
+        return Dispatcher(kernel.function.__name__, formals, make).call
+
+    def compile(self, stage: Callable[[int], Function], target: str | None, vector_bits: int | None, ordering: str | None, keep: bool) -> Code:
+        chosen = target_for(target, vector_bits)
+        return Code(compiler.compile(stage(chosen.vector_bits), chosen, ordering=ordering, keep=keep))
+
+
+BACKEND: Final = Native()
