@@ -15,7 +15,7 @@ from setuptools import setup
 CORE = ("types.py", "ir", "frontend", "passes", "nests", "regalloc", "targets", "compiler.py")
 
 #: Left to the interpreter: what runs rarely and uses what mypyc compiles poorly or not at all.
-LEFT_OUT = ("ir/interpret.py",)
+LEFT_OUT = ("ir/interpret.py", "frontend/kernel.py")
 
 
 def core_files() -> list[str]:

@@ -239,7 +239,7 @@ def _parser() -> argparse.ArgumentParser:
         metavar="LETTERS",
         help="the order of the register allocator's filters, a permutation of A to Q (default: $LOOPWRIGHT_LSRA_ORDERING, or alphabetic)",
     )
-    added.add_argument("signature", nargs="*", metavar="-- SIGNATURE", help="a word for each parameter: f32 i64 f32[] u8[,] coeffs=(1.0,2.0)")
+    added.usage = "loopwright show [options] FILE:KERNEL [-- SIGNATURE]"
 
     command("passes", passes, "list the passes, in the order they run")
     command("targets", targets, "list the machines code can be made for, and which of them this CPU is")
@@ -255,7 +255,13 @@ def _parser() -> argparse.ArgumentParser:
 
 def main(argv: Sequence[str] | None = None) -> int:
     """Run the command line; returns the exit status: 0 done, 1 an error that is explained, 2 wrong usage."""
-    args = _parser().parse_args(argv)
+    words = list(sys.argv[1:] if argv is None else argv)
+    signature: list[str] = []
+    if words[:1] == ["show"] and "--" in words:
+        # argparse would give the words after -- to whichever positional argument comes first.
+        at = words.index("--")
+        words, signature = words[:at], words[at + 1 :]
+    args = _parser().parse_args(words, argparse.Namespace(signature=signature))
     try:
         return int(args.run(args))
     except LoopwrightError as error:

@@ -28,9 +28,10 @@ class Compiled:
         order: the register selection order used.
         times: seconds spent in each pass, in order.
         stages: text after each pass, when asked for with ``keep``.
+        statistics: what register allocation cost.
     """
 
-    __slots__ = ("function", "machine", "order", "source", "stages", "target", "times")
+    __slots__ = ("function", "machine", "order", "source", "stages", "statistics", "target", "times")
 
     def __init__(self, source: Function, function: Function, machine: MachineCode, target: Target, order: str, times: dict[str, float], stages: dict[str, str]) -> None:
         self.source = source
@@ -40,6 +41,7 @@ class Compiled:
         self.order = order
         self.times = times
         self.stages = stages
+        self.statistics = function.statistics
 
 
 def order_in_force(ordering: str | None) -> str:

@@ -273,8 +273,20 @@ def _reduce(s: Staging, sums: list[Summed], described: Loop) -> None:
             continue
         full = summed.total.type
         described.accumulators.append((summed.total.operand, summed.op, summed.identity))
-        reduced = g.value(_REDUCE[summed.op], full, [summed.total.operand], full.element)
-        s.assign(summed.name, g.operation(summed.op, [summed.initial, reduced]))
+        result: Any = g.value(_REDUCE[summed.op], full, [summed.total.operand], full.element)
+        if not _absorbed(summed.op, summed.initial):
+            result = g.operation(summed.op, [summed.initial, result])
+        s.assign(summed.name, result)
+
+
+def _absorbed(op: ops.Op, initial: Any) -> bool:
+    """Whether the value from before the loop changes nothing any more."""
+    if op in (ops.MIN, ops.MAX, ops.AND, ops.OR):
+        # Every lane started from it.
+        return True
+    neutral = 1 if op is ops.MUL else 0
+    # A sum that started from +0.0 is never -0.0.
+    return not isinstance(initial, Value) and bool(initial == neutral) and not (isinstance(initial, (float, np.floating)) and bool(np.signbit(initial)))
 
 
 # --- conditions --------------------------------------------------------------------------------------------------

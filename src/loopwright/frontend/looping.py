@@ -58,7 +58,10 @@ class _Unrolling:
         self.status = FALLS
         self.masked = (id(stmt), "leaves") in s.notes
         self.outer = g.level
+        self.made: list[tuple[str, Any]] = []
         if self.masked:
+            # Lanes that have left keep what is read after the loop; those that skip the rest of a step, what the next reads.
+            self.made = s.carry(stmt, True, stmt.carried if stmt.continues else stmt.carried & stmt.live)
             begin_remaining(s, self.loop)
 
     def step(self) -> bool:
@@ -102,8 +105,7 @@ class _Unrolling:
         s.act.loops.pop()
         if self.masked:
             g.level = self.outer
-            assert loop.remaining is not None
-            g.active.discard(loop.remaining.operand)
+            s.drop(self.made)
         status = self.status
         if loop.exit is None:
             return status if status in (ENDED, RETURN) else FALLS
@@ -255,7 +257,6 @@ def _leave_when_empty(s: Staging, loop: LoopState) -> None:
     if loop.exit is not None and loop.remaining is not None:
         some = g.value(ops.ANY, loop.remaining.type, [loop.remaining.operand], BOOL)
         loop.exits.append(s.edge(loop.exit_names, g.branch(loop.exit, g.logical_not(some))))
-        g.active.discard(loop.remaining.operand)
 
 
 def _stepping(s: Staging, stmt: For, spec: Range) -> int:

@@ -361,7 +361,7 @@ class _Parser:
             reduction = self.reduction(targets[0].id, value)
         code = self.expression(value)
         writes: set[str] = set()
-        made = Assign(line, [self.target(t, writes, reads) for t in targets], code, isinstance(value, ast.BinOp), reduction)
+        made = Assign(line, [self.target(t, writes, reads) for t in targets], code, isinstance(value, (ast.BinOp, ast.Subscript)), reduction)
         made.reads = reads
         made.writes = writes
         return made

@@ -505,11 +505,11 @@ class Staging:
         self.notes[key] = value
         raise Restage
 
-    def carry(self, stmt: LoopStmt, varying: bool = False) -> list[tuple[str, Any]]:
-        """Make variables of the names that a run-time loop carries; what to give back to ``release``."""
+    def carry(self, stmt: LoopStmt, varying: bool = False, names: set[str] | None = None) -> list[tuple[str, Any]]:
+        """Make variables of the names that a run-time loop carries (or of those given); what to give back to ``release``."""
         act, g = self.act, self.g
         made: list[tuple[str, Any]] = []
-        for name in sorted(stmt.carried):
+        for name in sorted(stmt.carried if names is None else names):
             value = act.env.get(name, MISSING)
             known = act.sticky.get(name)
             if known is not None:
@@ -554,15 +554,20 @@ class Staging:
     def release(self, stmt: LoopStmt, made: list[tuple[str, Any]], why: str) -> None:
         """After a run-time loop: its variables keep their last values; other names assigned in it have none."""
         act = self.act
+        self.drop(made)
+        carried = {name for name, _ in made}
+        for name in stmt.writes:
+            if name not in carried and name not in act.sticky and name != RESULT:
+                self.lose(name, f"`{name}` {why}")
+
+    def drop(self, made: list[tuple[str, Any]]) -> None:
+        """The variables of a loop are not written any more."""
+        act = self.act
         for name, sticky in made:
             del act.sticky[name]
             if isinstance(sticky.value, Value):
                 self.g.active.discard(sticky.value.operand)
                 act.env[name] = sticky.value
-        carried = {name for name, _ in made}
-        for name in stmt.writes:
-            if name not in carried and name not in act.sticky and name != RESULT:
-                self.lose(name, f"`{name}` {why}")
 
     def lose(self, name: str, reason: str) -> None:
         """A name has no value from here on."""
@@ -638,12 +643,13 @@ class Staging:
 
                 reduce_into(self, summed, stmt.reduction)
                 return FALLS
+        before = len(self.g.code)
         value = self.evaluate(stmt.value)
         targets = stmt.targets
         target = targets[0]
         if len(targets) == 1:
             if type(target) is NameTarget:
-                self.assign(target.name, value, stmt.fresh)
+                self.assign(target.name, value, stmt.fresh and len(self.g.code) > before)
             else:
                 self.bind(target, value)
             return FALLS

@@ -80,9 +80,10 @@ class Instr:
         loop: only on a ``for``: what the front end knows of it.
         line: line in the user's source, or 0.
         rule: the target's rule for it, from the lower pass on; not part of the text.
+        weight: how often it runs against straight-line code, by the loops around it, from the jumps pass on; not part of the text.
     """
 
-    __slots__ = ("args", "dst", "imm", "line", "loop", "mem", "op", "rule", "source", "type")
+    __slots__ = ("args", "dst", "imm", "line", "loop", "mem", "op", "rule", "source", "type", "weight")
 
     def __init__(
         self,
@@ -106,6 +107,7 @@ class Instr:
         self.mem = mem
         self.loop = loop
         self.rule: Any = None
+        self.weight = 1.0
 
     def copy(self) -> Instr:
         """The same instruction with its own operand list."""
@@ -247,6 +249,7 @@ class Function:
         labels: number of labels, after the jumps pass; ``aligned`` those at heads of innermost loops.
         analysis: what one pass leaves for the next (liveness for allocate, the assembler for encode); not part of the text.
         machine: the machine code, after the last pass.
+        statistics: what register allocation cost (``regalloc.linear_scan.Statistics``), after the allocate pass.
         file: the user's source file; ``lines`` maps line numbers to source text.
     """
 
@@ -273,6 +276,7 @@ class Function:
         "sites",
         "slots",
         "stage",
+        "statistics",
         "target_name",
         "types",
         "variable",
@@ -304,6 +308,7 @@ class Function:
         self.lines: dict[int, str] = {}
         self.analysis: Any = None
         self.machine: Any = None
+        self.statistics: Any = None
 
     def register(self, type_: Type, name: str = "", variable: bool = False) -> int:
         """A new virtual register."""

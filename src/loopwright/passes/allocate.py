@@ -12,7 +12,8 @@ from loopwright.types import VOID
 def run(f: Function, target: Target, order: str) -> None:
     """Allocate by linear scan with the filters in ``order``, then frame the function."""
     liveness, shape = f.analysis
-    f.analysis = allocate(f, target, liveness, shape, order)
+    f.statistics = allocate(f, target, liveness, shape, order)
+    f.analysis = None
     out: list[Instr] = [Instr(ops.PROLOGUE, VOID, NONE, [])]
     for instr in f.code:
         if instr.op is ops.RET:

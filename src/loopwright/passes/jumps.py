@@ -4,6 +4,7 @@ from __future__ import annotations
 
 from loopwright.ir import ops
 from loopwright.ir.function import NONE, Function, Instr
+from loopwright.regalloc.intervals import LOOP_WEIGHT
 from loopwright.targets.target import Target
 from loopwright.types import BOOL, VOID, Type
 
@@ -30,6 +31,13 @@ def jump_unless(instr: Instr, label: int) -> Instr:
     return Instr(ops.JUMP_CMP[name], instr.type, NONE, instr.args, label, instr.line, instr.source, instr.mem)
 
 
+def _weigh(out: list[Instr], start: int, weight: float) -> int:
+    """Give the instructions from ``start`` on their weight; returns where the next ones begin."""
+    for n in range(start, len(out)):
+        out[n].weight = weight
+    return len(out)
+
+
 def opposite(condition: str, type_: Type) -> str:
     """The condition that holds when this one does not; plain ones for operands that are always ordered."""
     name = ops.OPPOSITE[condition]
@@ -45,6 +53,8 @@ def run(f: Function, target: Target) -> None:
     used: set[int] = set()
     # After a jump or a return nothing runs until the next label.
     dead = False
+    weight = 1.0
+    weighed = 0
     for k in range(len(code)):
         instr = code[k]
         op = instr.op
@@ -61,6 +71,8 @@ def run(f: Function, target: Target) -> None:
             opened.head = labels
             labels += 1
             stack.append(opened)
+            weighed = _weigh(out, weighed, weight)
+            weight *= LOOP_WEIGHT
             if not dead:
                 out.append(Instr(ops.LABEL, VOID, NONE, [], opened.head, instr.line))
         elif op.opens and op is not ops.ELSE:
@@ -86,6 +98,8 @@ def run(f: Function, target: Target) -> None:
         elif op is ops.END:
             opened = stack.pop()
             if opened.is_loop:
+                weighed = _weigh(out, weighed, weight)
+                weight /= LOOP_WEIGHT
                 if opened.inner and opened.head in used:
                     f.aligned.add(opened.head)
                 continue
@@ -119,5 +133,6 @@ def run(f: Function, target: Target) -> None:
             out.append(instr)
             if op is ops.RET:
                 dead = True
+    _weigh(out, weighed, weight)
     f.code = [instr for instr in out if instr.op is not ops.LABEL or instr.imm in used]
     f.labels = labels

@@ -131,6 +131,20 @@ def test_jumps_reach_whatever_the_distance(distance: int) -> None:
     assert goal == machine.code_size - 4
 
 
+def test_a_branch_beyond_a_jumps_reach_goes_through_ra() -> None:
+    asm = Assembler()
+    asm.branch(i.BLT, A0, A1, 0)
+    for _ in range((1 << 18) + 10):
+        asm.emit(i.FADD_S, 1, 2, 3, 7)
+    asm.bind(0)
+    asm.emit(i.EBREAK)
+    machine = asm.encode()
+    (_, skip, skip_values, _), (at, high, high_values, _), (_, low, low_values, _) = machine.instructions[:3]
+    assert (skip, skip_values[-1]) == (i.BGE, 12)
+    assert (high, high_values[0], low, low_values[0], low_values[2]) == (i.AUIPC, RA, i.JALR, ZERO, RA)
+    assert at + (high_values[1] << 12) + low_values[1] == machine.code_size - 2
+
+
 def test_a_branch_is_as_short_as_it_can_be() -> None:
     asm = Assembler()
     asm.branch(i.BEQ, A0, ZERO, 0)

@@ -41,8 +41,8 @@ LP64D: Final = Convention(
 
 #: Frames up to here are made and unmade by one instruction, and all their slots are within a load's 12-bit offset.
 _SMALL: Final = 2032
-#: More instructions than this may put a jump out of ``jal``'s reach (an instruction of ours is rarely over 20 bytes).
-_LONG: Final = 50_000
+#: More instructions than this may put a jump out of ``jal``'s reach (the longest sequence for one is under 200 bytes).
+_LONG: Final = 5_000
 
 
 class RiscVAssembler(Assembler):
