@@ -104,14 +104,14 @@ class StagedArray:
     def length(self) -> Value:
         return self.shape[0]
 
-    def __len__(self) -> NoReturn:
-        self.graph.fail(f"len({self.array.name}) here is Python's own: write {self.array.name}.shape[0]")
+    def __len__(self) -> int:
+        raise self.graph.wrong(f"len({self.array.name}) here is Python's own: write {self.array.name}.shape[0]")
 
     def __iter__(self) -> NoReturn:
         self.graph.fail(f"an array cannot be iterated over: write for i in lw.range(len({self.array.name})), or lw.lanes, and {self.array.name}[i]")
 
-    def __bool__(self) -> NoReturn:
-        self.graph.fail(f"the array {self.array.name} has no truth value: write len({self.array.name}) != 0")
+    def __bool__(self) -> bool:
+        raise self.graph.wrong(f"the array {self.array.name} has no truth value: write len({self.array.name}) != 0")
 
     def __repr__(self) -> str:
         return f"<array {self.array.name}>"

@@ -13,7 +13,7 @@
 from __future__ import annotations
 
 from types import TracebackType
-from typing import Any
+from typing import Any, Self
 
 from loopwright.errors import KernelSyntaxError, KernelTypeError
 from loopwright.frontend.arrays import ArrayType, StagedArray
@@ -129,7 +129,7 @@ class Function:
 
     # --- the whole ----------------------------------------------------------------------------------------
 
-    def __enter__(self) -> Function:
+    def __enter__(self) -> Self:
         return self
 
     def __exit__(self, kind: type[BaseException] | None, error: BaseException | None, trace: TracebackType | None) -> None:
@@ -184,7 +184,7 @@ class Function:
         made.set(bool(value) if type_.element is BOOL and is_number(value) else value)
         return made
 
-    def const(self, type_: Type, value: int | float | bool) -> Value:
+    def const(self, type_: Type, value: float | bool) -> Value:
         """A constant of a type, scalar or vector."""
         g = self._g
         return Value(g, g.number(type_, value), type_)
@@ -360,7 +360,7 @@ class Function:
         known = self.__dict__.get("_callee")
         if known is None:
             known = self.__dict__["_callee"] = callee_of(self._g, self)
-        return known  # type: ignore[no-any-return]
+        return known
 
 
 def _falls(code: list[Instr]) -> bool:

@@ -5,7 +5,7 @@ from __future__ import annotations
 import ctypes
 import math
 from types import BuiltinFunctionType, FunctionType, MethodType
-from typing import Any, Final
+from typing import TYPE_CHECKING, Any, Final
 
 import numpy as np
 
@@ -16,15 +16,21 @@ from loopwright.frontend.flow import RESULT
 from loopwright.frontend.merging import Edge
 from loopwright.frontend.parse import parse, parse_if_possible
 from loopwright.frontend.program import Parsed
-from loopwright.frontend.staging import ENDED, FALLS, RETURN, Activation, Staging
+from loopwright.frontend.state import ENDED, FALLS, RETURN, Activation
 from loopwright.ir import ops
 from loopwright.ir.function import Callee, Function
 from loopwright.types import BOOL, F32, F64, I8, I16, I32, I64, PTR, U8, U16, U32, U64, VOID, Type
+
+if TYPE_CHECKING:
+    from loopwright.frontend.staging import Staging
 
 __all__ = ["Inner", "call", "call_native", "callee_of", "native_call"]
 
 #: Functions inlined within each other at most: more is a recursion that does not end.
 DEPTH_LIMIT: Final = 64
+
+#: The class of all ctypes functions and callbacks.
+_C_FUNCTION: Final[Any] = ctypes.CFUNCTYPE(None).__mro__[1]
 
 _OURS: Final = "loopwright"
 _MUTATING: Final = frozenset(("append", "extend", "insert", "pop", "remove", "clear", "update", "add", "discard", "setdefault", "popitem", "sort", "reverse"))
@@ -86,7 +92,7 @@ def call(s: Staging, function: Any, args: tuple[Any, ...], named: dict[str, Any]
         return inline(s, parse(function.function), function.function, args, named)
     elif isinstance(function, Type):
         return function(args[0]) if len(args) == 1 else function(*args)
-    elif isinstance(function, ctypes._CFuncPtr):
+    elif isinstance(function, _C_FUNCTION):
         return call_native(s.g, function, args)
     elif kind is MethodType and isinstance(function.__func__, FunctionType) and is_staged(args):
         parsed = parse_if_possible(function.__func__)
@@ -202,6 +208,8 @@ def _run(s: Staging, parsed: Parsed, env: dict[str, Any]) -> Any:
         raise KernelSyntaxError(
             f"`{parsed.name}` is inlined more than {DEPTH_LIMIT} calls deep: a recursion on run-time values does not end while compiling; write a loop", g.at_file, g.at_line
         )
+    if parsed.file == s.file and parsed.line not in g.f.lines:
+        g.f.lines = {**g.f.lines, **parsed.lines}
     caller = s.act
     at = (g.at_file, g.at_line, g.line, g.region)
     act = Activation(parsed, env, False)
@@ -271,7 +279,7 @@ def callee_of(g: Emitter, function: Any) -> Callee:
         return made()  # type: ignore[no-any-return]
     if isinstance(function, Function):
         return Callee(function.name, [function.types[p] for p in function.params], function.result, 0, function)
-    if isinstance(function, ctypes._CFuncPtr):
+    if isinstance(function, _C_FUNCTION):
         argtypes = function.argtypes
         if argtypes is None:
             argtypes = getattr(type(function), "_argtypes_", None)

@@ -92,7 +92,7 @@ class Level:
 class Mark:
     """A point to which emission can be rolled back."""
 
-    __slots__ = ("branches", "brackets", "code", "registers", "sites")
+    __slots__ = ("brackets", "branches", "code", "registers", "sites")
 
     def __init__(self, code: int, registers: int, brackets: int, branches: int, sites: int) -> None:
         self.code = code
@@ -144,6 +144,10 @@ class Emitter:
 
     # --- errors -------------------------------------------------------------------------------------------
 
+    def wrong(self, message: str) -> KernelTypeError:
+        """An error at the user's line."""
+        return KernelTypeError(message, self.at_file, self.at_line)
+
     def fail(self, message: str) -> NoReturn:
         raise KernelTypeError(message, self.at_file, self.at_line)
 
@@ -179,7 +183,7 @@ class Emitter:
 
     # --- constants and types ------------------------------------------------------------------------------
 
-    def number(self, type_: Type, value: int | float | bool) -> int:
+    def number(self, type_: Type, value: float | bool) -> int:
         """The constant operand for a Python number that adapts to ``type_``; refused where it does not fit."""
         kind = type_.kind
         if kind == KIND_FLOAT:
@@ -187,7 +191,7 @@ class Emitter:
                 return self.f.const(type_, float(value))
             except OverflowError:
                 self.fail(f"the integer {value} is too large for {type_.element}")
-        if kind == KIND_BOOL or kind == KIND_MASK:
+        if kind in (KIND_BOOL, KIND_MASK):
             if type(value) is not bool:
                 self.fail(f"the number {value!r} where a condition is needed: compare it, as in x != {value!r}")
             return self.f.const(type_, value)
@@ -483,8 +487,7 @@ class Emitter:
                 if operand.type.is_float:
                     whole = False
         if whole:
-            x = self.convert(x, F64) if isinstance(x, Value) else float(x)
-            y = self.convert(y, F64) if isinstance(y, Value) else float(y)
+            x, y = [self.convert(operand, F64) if isinstance(operand, Value) else float(operand) for operand in (a, b)]
         return self.operation(ops.DIV, [x, y])
 
     def power(self, a: Any, exponent: Any) -> Any:
@@ -544,10 +547,12 @@ class Emitter:
         if is_number(value):
             return Value(self, self.number(type_, value), type_)
         if isinstance(value, Value):
-            special = value.converted_lanes(type_)
+            special: Value | None = value.converted_lanes(type_)
             if special is not None:
                 return special
-        value = self.staged(value)
+        return self._converted(self.staged(value), type_)
+
+    def _converted(self, value: Value, type_: Type) -> Value:
         self.settle(value)
         source = value.type
         if type_.lanes:
@@ -579,7 +584,7 @@ class Emitter:
         if is_number(value):
             return Value(self, self.number(type_, value), type_)
         if isinstance(value, Value):
-            special = value.converted_lanes(type_)
+            special: Value | None = value.converted_lanes(type_)
             if special is not None:
                 return special
         made = self.wrap(value)
@@ -625,7 +630,7 @@ class Emitter:
         """The truth of a value: ``bool`` or a mask."""
         made = self.staged(value, "a condition")
         kind = made.type.kind
-        if kind == KIND_BOOL or kind == KIND_MASK:
+        if kind in (KIND_BOOL, KIND_MASK):
             return made
         self.settle(made)
         return self.value(ops.NE, made.type, [made.operand, self.f.const(made.type, 0)], mask_for(made.type))
@@ -693,10 +698,7 @@ class Emitter:
         index = depth
         while self.brackets[index] is not opener:
             index -= 1
-        if condition is None:
-            instr = self.emit(ops.BR, VOID, [], depth - index)
-        else:
-            instr = self.emit(ops.BR_IF, VOID, [condition.operand], depth - index)
+        instr = self.emit(ops.BR, VOID, [], depth - index) if condition is None else self.emit(ops.BR_IF, VOID, [condition.operand], depth - index)
         self.branches.append((instr, index))
         return instr
 

@@ -139,10 +139,10 @@ class Value:
     def __abs__(self) -> Any:
         return self.graph.absolute(self)
 
-    def __eq__(self, other: Any) -> Any:
+    def __eq__(self, other: object) -> Any:
         return self.graph.binary(ops.EQ, self, other)
 
-    def __ne__(self, other: Any) -> Any:
+    def __ne__(self, other: object) -> Any:
         return self.graph.binary(ops.NE, self, other)
 
     def __lt__(self, other: Any) -> Any:
@@ -159,20 +159,20 @@ class Value:
 
     __hash__ = object.__hash__
 
-    def __bool__(self) -> NoReturn:
-        self.graph.fail(
+    def __bool__(self) -> bool:
+        raise self.graph.wrong(
             f"a run-time value ({self.type}) has no truth value while compiling. In a kernel, if, while, and, or, not work on it directly; "
             "in Python code that is called with it, and in the builder, write lw.select(condition, a, b), f.if_(condition), a & b, a | b, ~a"
         )
 
-    def __int__(self) -> NoReturn:
-        self.graph.fail(f"int() of a run-time value ({self.type}): write lw.i64(…), or the integer type wanted")
+    def __int__(self) -> int:
+        raise self.graph.wrong(f"int() of a run-time value ({self.type}): write lw.i64(…), or the integer type wanted")
 
-    def __float__(self) -> NoReturn:
-        self.graph.fail(f"float() of a run-time value ({self.type}): write lw.f64(…) or lw.f32(…)")
+    def __float__(self) -> float:
+        raise self.graph.wrong(f"float() of a run-time value ({self.type}): write lw.f64(…) or lw.f32(…)")
 
-    def __index__(self) -> NoReturn:
-        self.graph.fail(
+    def __index__(self) -> int:
+        raise self.graph.wrong(
             f"a run-time value ({self.type}) cannot be used where Python needs an integer while compiling (an index of a list or tuple, the bound of a Python range): "
             "use an array argument, or lw.range"
         )

@@ -9,6 +9,7 @@ from typing import Any, Final
 from loopwright.frontend import functions, loops
 from loopwright.frontend.arrays import StagedArray
 from loopwright.frontend.calls import call
+from loopwright.frontend.conditions import short_circuit
 from loopwright.frontend.emitter import Level
 from loopwright.frontend.expr import Value, is_number, is_staged
 from loopwright.frontend.merging import Edge, join, same, select_lanes
@@ -76,9 +77,9 @@ def environment(s: Staging) -> dict[str, Any]:
                     return first
                 first = thunk()
                 if isinstance(first, Value):
-                    return s.short_circuit(AND, first, list(rest[position + 1 :]))
+                    return short_circuit(s, AND, first, list(rest[position + 1 :]))
             return first
-        return s.short_circuit(AND, first, list(rest))
+        return short_circuit(s, AND, first, list(rest))
 
     def either(first: Any, *rest: Callable[[], Any]) -> Any:
         if not isinstance(first, Value):
@@ -87,9 +88,9 @@ def environment(s: Staging) -> dict[str, Any]:
                     return first
                 first = thunk()
                 if isinstance(first, Value):
-                    return s.short_circuit(OR, first, list(rest[position + 1 :]))
+                    return short_circuit(s, OR, first, list(rest[position + 1 :]))
             return first
-        return s.short_circuit(OR, first, list(rest))
+        return short_circuit(s, OR, first, list(rest))
 
     def negation(value: Any) -> Any:
         return g.logical_not(g.condition(value)) if isinstance(value, Value) else not value

@@ -5,11 +5,11 @@ from __future__ import annotations
 import functools
 import inspect
 from collections.abc import Callable, Sequence
-from typing import Any, Final
+from typing import Any, Final, Self
 
 import numpy as np
 
-from loopwright.errors import ArgumentError, KernelSyntaxError, KernelTypeError
+from loopwright.errors import ArgumentError, KernelSyntaxError, KernelTypeError, LoopwrightError
 from loopwright.frontend.arrays import ArrayType, StagedArray
 from loopwright.frontend.calls import outside_names
 from loopwright.frontend.emitter import Emitter, type_of_dtype
@@ -17,7 +17,8 @@ from loopwright.frontend.expr import Value, is_staged
 from loopwright.frontend.hooks import environment
 from loopwright.frontend.parse import parse
 from loopwright.frontend.program import Parsed
-from loopwright.frontend.staging import FALLS, Activation, Restage, Staging
+from loopwright.frontend.staging import Staging
+from loopwright.frontend.state import FALLS, Activation, Restage
 from loopwright.ir.function import Callee, Function, Options
 from loopwright.types import BOOL, F64, I64, PTR, VOID, Type
 
@@ -127,7 +128,7 @@ class Kernel(functools.partial[Any]):
         target: str | None = None,
         vector_bits: int | None = None,
         ordering: str | None = None,
-    ) -> Kernel:
+    ) -> Self:
         cell: list[Kernel] = []
 
         def first_call(*args: Any, **named: Any) -> Any:
@@ -158,7 +159,7 @@ class Kernel(functools.partial[Any]):
 
             return call(graph.staging, self, args, named)
         caller = backend().caller(self)
-        self.__setstate__((caller, (), {}, self.__dict__))
+        _repoint(self, (caller, (), {}, self.__dict__))
         return caller(*args, **named)
 
     def __repr__(self) -> str:
@@ -218,8 +219,8 @@ class Kernel(functools.partial[Any]):
                 except ValueError:
                     continue
         try:
-            return eval(annotation, scope)  # noqa: S307
-        except Exception as error:
+            return eval(annotation, scope)
+        except (NameError, AttributeError, TypeError, ValueError, SyntaxError, LookupError, LoopwrightError) as error:
             raise self._wrong(f"the annotation of `{name}` is {annotation!r}, which cannot be evaluated: {error}") from None
 
     def _parameter(self, name: str, annotation: Any, default: Any) -> Parameter:
@@ -332,6 +333,10 @@ class Kernel(functools.partial[Any]):
 
     def __callee__(self) -> Callee:
         raise KernelTypeError(f"the kernel {self.function.__name__} is called with {self.function.__name__}(…): it is inlined")
+
+
+#: ``functools.partial`` objects can be pointed at another function, as unpickling does.
+_repoint: Final[Callable[[Any, tuple[Any, ...]], None]] = getattr(functools.partial, "__setstate__")  # noqa: B009
 
 
 def _graph_of(values: Sequence[Any]) -> Emitter | None:

@@ -87,14 +87,14 @@ class LaneIndex(Value):
         limit = self._uniform(other)
         return self.graph.logical_not(self._up_to(limit)) if limit is not None else super().__gt__(other)
 
-    def __eq__(self, other: Any) -> Any:
+    def __eq__(self, other: object) -> Any:
         limit = self._uniform(other)
         if limit is None:
             return super().__eq__(other)
         upper, lower = self._up_to(limit), self._below(limit)
         return self.graph.value(ops.ANDNOT, lower.type, [lower.operand, upper.operand], lower.type)
 
-    def __ne__(self, other: Any) -> Any:
+    def __ne__(self, other: object) -> Any:
         limit = self._uniform(other)
         if limit is None:
             return super().__ne__(other)

@@ -2,23 +2,27 @@
 
 from __future__ import annotations
 
-from typing import Any
-
+from typing import TYPE_CHECKING, Any
 
 from loopwright.frontend.arrays import StagedArray
+from loopwright.frontend.conditions import compound_value, decide, leave_unless
 from loopwright.frontend.expr import Value, is_number
-from loopwright.frontend.lanes import begin_remaining, lanes_left, stage_lanes, varying_for, varying_while
+from loopwright.frontend.lanes import stage_lanes
 from loopwright.frontend.loops import Lanes, Range
+from loopwright.frontend.masked import begin_remaining, lanes_left, varying_for, varying_while
 from loopwright.frontend.merging import Edge
 from loopwright.frontend.program import AND, For, LoopStmt, NameTarget, While
-from loopwright.frontend.staging import BREAK, CONTINUE, ENDED, FALLS, RETURN, UNROLL_LIMIT, Compound, LoopState, Staging
+from loopwright.frontend.state import BREAK, CONTINUE, ENDED, FALLS, RETURN, UNROLL_LIMIT, Compound, LoopState
+from loopwright.frontend.steps import MAYBE_NEVER, finish, loop_body
+from loopwright.frontend.variables import carry, drop, release
 from loopwright.ir import ops
 from loopwright.ir.function import Instr
 from loopwright.types import BOOL, I64, KIND_MASK, VOID
 
-__all__ = ["finish", "loop_body", "stage_for", "stage_range", "stage_while"]
+if TYPE_CHECKING:
+    from loopwright.frontend.staging import Staging
 
-_MAYBE_NEVER = "is assigned in a loop that may not run at all: assign it before the loop too"
+__all__ = ["stage_for", "stage_range", "stage_while"]
 
 
 def stage_for(s: Staging, stmt: For) -> int:
@@ -28,6 +32,8 @@ def stage_for(s: Staging, stmt: For) -> int:
     if kind is Range:
         return stage_range(s, stmt, iterable)
     if kind is Lanes:
+        if s.vector_bits == 0:
+            return stage_range(s, stmt, Range(iterable.lo, iterable.hi, 1))
         return stage_lanes(s, stmt, iterable)
     if isinstance(iterable, (Value, StagedArray)):
         iter(iterable)
@@ -61,7 +67,7 @@ class _Unrolling:
         self.made: list[tuple[str, Any]] = []
         if self.masked:
             # Lanes that have left keep what is read after the loop; those that skip the rest of a step, what the next reads.
-            self.made = s.carry(stmt, True, stmt.carried if stmt.continues else stmt.carried & stmt.live)
+            self.made = carry(s, stmt, True, stmt.carried if stmt.continues else stmt.carried & stmt.live)
             begin_remaining(s, self.loop)
 
     def step(self) -> bool:
@@ -98,14 +104,14 @@ class _Unrolling:
                 # Some lanes may be left: they go on with the next step.
                 status = FALLS
         self.status = status
-        return status == FALLS or status == CONTINUE
+        return status in (FALLS, CONTINUE)
 
     def finish(self) -> int:
         s, g, loop = self.s, self.s.g, self.loop
         s.act.loops.pop()
         if self.masked:
             g.level = self.outer
-            s.drop(self.made)
+            drop(s, self.made)
         status = self.status
         if loop.exit is None:
             return status if status in (ENDED, RETURN) else FALLS
@@ -146,7 +152,7 @@ def stage_while(s: Staging, stmt: While) -> int:
     while True:
         s.at(stmt.line)
         mark = g.mark()
-        found = s.decide(stmt.test)
+        found = decide(s, stmt.test)
         if type(found) is not bool:
             g.rollback(mark)
             if unrolling is None:
@@ -170,40 +176,6 @@ def stage_while(s: Staging, stmt: While) -> int:
 
 
 # --- loops that run at run time ----------------------------------------------------------------------------------
-
-
-def loop_body(s: Staging, stmt: LoopStmt, loop: LoopState) -> int:
-    """Stage the body of a run-time loop once."""
-    g = s.g
-    outer = g.region
-    g.regions += 1
-    g.region = g.regions
-    loop.level = g.level
-    loop.depth = len(g.brackets)
-    s.act.loops.append(loop)
-    status = s.block(stmt.body)
-    s.act.loops.pop()
-    g.region = outer
-    return status
-
-
-def finish(s: Staging, stmt: LoopStmt, loop: LoopState, made: list[tuple[str, Any]], bound: dict[str, Any], falls: bool, branches: int) -> int:
-    """After a run-time loop's ``end``: close its block, release its variables, merge the ways out. ``falls``: it may end other than by break."""
-    g = s.g
-    s.restore({name for name in stmt.writes if name not in s.act.sticky}, bound)
-    if loop.exit is None:
-        s.release(stmt, made, _MAYBE_NEVER)
-        return FALLS if falls else ENDED
-    edges = loop.exits
-    last = Edge(s.values_of(loop.exit_names), dict(s.act.lines), loop.exit) if falls else None
-    end = g.drop_block(loop.exit, branches, bool(edges))
-    s.release(stmt, made, _MAYBE_NEVER)
-    if last is not None:
-        if end is not None:
-            last.anchor = end
-        edges.append(last)
-    carried = {name for name, _ in made}
-    return s.merge(edges, loop.exit_names - carried - set(s.act.sticky), set())
 
 
 def stage_range(s: Staging, stmt: For, spec: Range) -> int:
@@ -233,7 +205,7 @@ def stage_range(s: Staging, stmt: For, spec: Range) -> int:
     outer = g.level
     if masked:
         begin_remaining(s, loop)
-    made = s.carry(stmt, masked)
+    made = carry(s, stmt, masked)
     branches = len(g.branches)
     if stmt.breaks:
         loop.exit = g.open(ops.BLOCK, VOID, [])
@@ -271,7 +243,7 @@ def _stepping(s: Staging, stmt: For, spec: Range) -> int:
     step = g.snapshot(g.index(spec.step, "the step of lw.range"))
     up = g.value(ops.GT, I64, [step.operand, g.f.const(I64, 0)], BOOL)
     bound = s.values_of(stmt.writes)
-    made = s.carry(stmt)
+    made = carry(s, stmt)
     counter = g.f.register(I64, "", True)
     g.copy_to(counter, I64, lo.operand)
     g.active.add(counter)
@@ -300,7 +272,7 @@ def _runtime_while(s: Staging, stmt: While) -> int:
     if (id(stmt), "leaves") in s.notes:
         return varying_while(s, stmt)
     bound = s.values_of(stmt.writes)
-    made = s.carry(stmt)
+    made = carry(s, stmt)
     loop = LoopState("runtime", stmt)
     branches = len(g.branches)
     start = g.mark()
@@ -318,18 +290,18 @@ def _runtime_while(s: Staging, stmt: While) -> int:
             loop.exit = None
         return finish(s, stmt, loop, made, bound, False, branches)
     loop.next = g.open(ops.WHILE, VOID, [])
-    found = s.decide(stmt.test)
+    found = decide(s, stmt.test)
     used = False
     if isinstance(found, Compound):
         if found.kind == AND and g.level is None:
             # while a and b: while a: if not b: break
-            first = s.compound_value(found.first)
+            first = compound_value(s, found.first)
             g.emit(ops.DO, VOID, [first.operand])
             for part in found.rest:
-                s._leave_unless(s.decide(part), loop.exit)
+                leave_unless(s, decide(s, part), loop.exit)
             used = True
         else:
-            found = s.compound_value(found)
+            found = compound_value(s, found)
     if not isinstance(found, Compound):
         found = g.condition(found)
         if found.type.kind == KIND_MASK:
@@ -349,7 +321,7 @@ def _runtime_while(s: Staging, stmt: While) -> int:
         end = g.close()
         edges = [*loop.exits, Edge(s.values_of(loop.exit_names), dict(s.act.lines), loop.exit)]
         del end
-        s.release(stmt, made, _MAYBE_NEVER)
+        release(s, stmt, made, MAYBE_NEVER)
         carried = {name for name, _ in made}
         return s.merge(edges, loop.exit_names - carried - set(s.act.sticky), set())
     return finish(s, stmt, loop, made, bound, True, branches)

@@ -15,7 +15,7 @@ from loopwright.frontend.lane_index import LaneIndex
 from loopwright.ir import ops
 from loopwright.ir.function import Instr
 from loopwright.ir.ops import mask_for
-from loopwright.types import BOOL, F64, I64, KIND_MASK, Type, mask_of, vector_of
+from loopwright.types import BOOL, I64, KIND_MASK, Type, mask_of, vector_of
 
 __all__ = ["MISSING", "Edge", "join", "same", "select_lanes"]
 

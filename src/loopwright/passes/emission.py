@@ -10,6 +10,7 @@ def assemble(f: Function, target: Target) -> None:
     """Each instruction's rule emits its machine instructions; the assembler is left in ``f.analysis``."""
     assembler = target.assembler(f)
     for instr in f.code:
+        assembler.line = instr.line
         instr.rule.emit(assembler, f, instr)
     f.analysis = assembler
 

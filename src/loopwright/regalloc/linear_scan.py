@@ -168,6 +168,17 @@ class LinearScan:
             state.held &= ~bit
         interval.register_now = -1
 
+    def leave(self, interval: Interval, r: int) -> None:
+        """The interval is no longer in ``r``, where it was for the instruction's sake; it may have been defined anew elsewhere."""
+        if interval.register_now == r:
+            self.release(interval)
+            return
+        state = self.state
+        state.active &= ~(1 << r)
+        if state.holder[r] is interval or state.holder[r] is None:
+            state.holder[r] = None
+            state.held &= ~(1 << r)
+
     def evict(self, interval: Interval) -> None:
         """The interval's value goes to memory, here."""
         self.to_memory(interval)
@@ -538,7 +549,7 @@ class LinearScan:
             self.used |= 1 << r
             busy |= 1 << r
             late |= 1 << r
-        waiting: list[Interval] = []
+        waiting: list[tuple[Interval, int]] = []
         if dies:
             for j in range(count):
                 if dies >> j & 1:
@@ -547,14 +558,14 @@ class LinearScan:
                     r = interval.register_now
                     if r >= 0:
                         if late >> r & 1:
-                            waiting.append(interval)
+                            waiting.append((interval, r))
                         else:
                             self.release(interval)
         kills = rule.kills
         if kills:
             struck = kills & state.active
-            for interval in waiting:
-                struck &= ~(1 << interval.register_now)
+            for _interval, r in waiting:
+                struck &= ~(1 << r)
             while struck:
                 low = struck & -struck
                 holder = state.holder[low.bit_length() - 1]
@@ -574,8 +585,8 @@ class LinearScan:
         else:
             assert result is not None
             self.define(k, instr, rule, operands, busy, late)
-        for interval in waiting:
-            self.release(interval)
+        for interval, r in waiting:
+            self.leave(interval, r)
         gone = self.liveness.drops.get(k)
         if op.opens:
             opener_else = self.shape.else_of.get(k, -1)

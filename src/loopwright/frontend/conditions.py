@@ -1,0 +1,277 @@
+"""Conditions: what is known while compiling is decided then, the rest becomes control flow or masks."""
+
+from __future__ import annotations
+
+from collections.abc import Callable
+from typing import TYPE_CHECKING, Any
+
+from loopwright.frontend.arrays import StagedArray
+from loopwright.frontend.emitter import Level
+from loopwright.frontend.expr import Value
+from loopwright.frontend.merging import Edge
+from loopwright.frontend.program import AND, LEAF, NOT, OR, If, Stmt, Test
+from loopwright.frontend.state import FALLS, Compound
+from loopwright.ir import ops
+from loopwright.ir.function import Instr
+from loopwright.types import BOOL, KIND_MASK, VOID, mask_of
+
+if TYPE_CHECKING:
+    from loopwright.frontend.staging import Staging
+
+__all__ = ["compound_if", "compound_value", "decide", "leave_unless", "negated", "runtime_if", "short_circuit"]
+
+
+def decide(s: Staging, test: Test) -> Any:
+    """A condition, as far as it is known: a Python bool, a ``Value`` that is bool or a mask, or a ``Compound``."""
+    if test.kind == LEAF:
+        assert test.code is not None
+        value = s.evaluate(test.code)
+        if isinstance(value, Value):
+            return s.g.condition(value)
+        if isinstance(value, StagedArray):
+            bool(value)
+        return bool(value)
+    if test.kind == NOT:
+        return negated(s, decide(s, test.parts[0]))
+    absorbing = test.kind == OR
+    parts = test.parts
+    for position, part in enumerate(parts):
+        found = decide(s, part)
+        if type(found) is bool:
+            if found is absorbing:
+                return found
+            continue
+        rest = parts[position + 1 :]
+        return Compound(test.kind, found, rest) if rest else found
+    return not absorbing
+
+
+def negated(s: Staging, found: Any) -> Any:
+    if type(found) is bool:
+        return not found
+    if isinstance(found, Value):
+        return s.g.logical_not(found)
+    return Compound(OR if found.kind == AND else AND, negated(s, found.first), [Test(NOT, None, [part]) for part in found.rest])
+
+
+def compound_value(s: Staging, found: Any) -> Any:
+    """A condition as one value, bool or mask, its later parts evaluated only where the earlier ones leave it open."""
+    if not isinstance(found, Compound):
+        return found
+
+    def later(part: Test) -> Callable[[], Any]:
+        return lambda: compound_value(s, decide(s, part))
+
+    thunks = [later(part) for part in found.rest]
+    return short_circuit(s, found.kind, compound_value(s, found.first), thunks)
+
+
+def short_circuit(s: Staging, kind: int, first: Any, thunks: list[Callable[[], Any]]) -> Any:
+    """``and`` / ``or`` of conditions as a value."""
+    g = s.g
+    absorbing = kind == OR
+    if not isinstance(first, Value):
+        for position, thunk in enumerate(thunks):
+            if bool(first) is absorbing:
+                return first
+            first = thunk()
+            if isinstance(first, Value):
+                return short_circuit(s, kind, first, thunks[position + 1 :])
+        return first
+    if not thunks:
+        return first
+    if first.type.kind != KIND_MASK and first.type is not BOOL:
+        word = "or" if absorbing else "and"
+        g.fail(f"`{word}` of numbers (here {first.type}) has no value in a kernel: compare them, as in x != 0 {word} …, or use lw.select")
+    if g.level is not None:
+        mark = g.mark()
+        if first.type is BOOL:
+            made = _uniform_short_circuit(s, absorbing, first, thunks)
+            if made is not None:
+                return made
+            g.rollback(mark)
+        return _masked_short_circuit(s, absorbing, first, thunks)
+    made = _uniform_short_circuit(s, absorbing, first, thunks)
+    assert made is not None
+    return made
+
+
+def _uniform_short_circuit(s: Staging, absorbing: bool, first: Value, thunks: list[Callable[[], Any]]) -> Value | None:
+    """With control flow; None when a part differs by lane."""
+    g = s.g
+    result = g.f.register(BOOL, "", True)
+    g.copy_to(result, BOOL, first.operand)
+    opened = 0
+    reached: Value = first
+    for thunk in thunks:
+        g.open(ops.IF, VOID, [(g.logical_not(reached) if absorbing else reached).operand])
+        opened += 1
+        part = thunk()
+        if isinstance(part, Value) and part.type.kind == KIND_MASK:
+            for _ in range(opened):
+                g.brackets.pop()
+            return None
+        reached = g.condition(part)
+        g.copy_to(result, BOOL, reached.operand)
+    for _ in range(opened):
+        g.close()
+    return Value(g, result, BOOL)
+
+
+def _masked_short_circuit(s: Staging, absorbing: bool, first: Value, thunks: list[Callable[[], Any]]) -> Value:
+    g = s.g
+    level = g.level
+    assert level is not None
+    type_ = mask_of(g.width, g.lanes)
+    result = g.as_mask(first, type_)
+    for thunk in thunks:
+        running = g.level
+        assert running is not None
+        going = g.value(ops.ANDNOT if absorbing else ops.AND, type_, [result.operand, running.mask.operand], type_)
+        g.level = Level(going, level)
+        part = g.as_mask(g.condition(thunk()), type_)
+        g.level = level
+        result = g.value(ops.OR if absorbing else ops.AND, type_, [result.operand, part.operand], type_)
+    return result
+
+
+def _arm(s: Staging, body: list[Stmt]) -> int:
+    """One side of a run-time if."""
+    g = s.g
+    outer = g.region
+    g.regions += 1
+    g.region = g.regions
+    status = s.block(body)
+    g.region = outer
+    return status
+
+
+def runtime_if(s: Staging, stmt: If, condition: Value) -> int:
+    g = s.g
+    names = stmt.writes & stmt.live
+    before = s.values_of(stmt.writes)
+    lines = dict(s.act.lines)
+    opener = g.open(ops.IF, VOID, [condition.operand])
+    edges: list[Edge] = []
+    current = stmt
+    while True:
+        falls = _arm(s, current.body) == FALLS
+        ended = Edge(s.values_of(names), dict(s.act.lines), opener) if falls else None
+        s.restore(stmt.writes, before)
+        orelse = current.orelse
+        if not orelse:
+            edges.append(Edge(before, lines, opener))
+            marker = g.close()
+        elif len(orelse) == 1 and isinstance(orelse[0], If):
+            inner = orelse[0]
+            marker = g.emit(ops.ELIF, VOID, [])
+            s.at(inner.line)
+            found = decide(s, inner.test)
+            if isinstance(found, Value) and found.type is BOOL:
+                if ended is not None:
+                    ended.anchor = marker
+                    edges.append(ended)
+                g.emit(ops.THEN, VOID, [found.operand])
+                current = inner
+                continue
+            # A condition that needs more than one test, or none: a nested if.
+            marker.op = ops.ELSE
+            g.regions += 1
+            outer, g.region = g.region, g.regions
+            status = s.branch(inner, found)
+            g.region = outer
+            other = Edge(s.values_of(names), dict(s.act.lines), opener) if status == FALLS else None
+            end = g.close()
+            if other is not None:
+                other.anchor = end
+                edges.append(other)
+        else:
+            marker = g.emit(ops.ELSE, VOID, [])
+            other = None
+            if _arm(s, orelse) == FALLS:
+                other = Edge(s.values_of(names), dict(s.act.lines), opener)
+            end = g.close()
+            if other is not None:
+                other.anchor = end
+                edges.append(other)
+        if ended is not None:
+            ended.anchor = marker
+            edges.append(ended)
+        return s.merge(edges, names, stmt.writes)
+
+
+def compound_if(s: Staging, stmt: If, found: Compound) -> int:
+    """``if a and b``: each part branches; no condition is materialised."""
+    g = s.g
+    names = stmt.writes & stmt.live
+    before = s.values_of(stmt.writes)
+    lines = dict(s.act.lines)
+    edges: list[Edge] = []
+    outside = g.open(ops.BLOCK, VOID, []) if stmt.orelse else None
+    inside = g.open(ops.BLOCK, VOID, [])
+    holds = leave_unless(s, found, inside)
+    if holds and _arm(s, stmt.body) == FALLS:
+        then = Edge(s.values_of(names), dict(s.act.lines), inside)
+        if outside is not None:
+            then.anchor = g.branch(outside)
+        edges.append(then)
+    end = g.close()
+    if edges and outside is None:
+        edges[0].anchor = end
+    s.restore(stmt.writes, before)
+    if outside is None:
+        edges.append(Edge(before, lines, inside))
+    else:
+        other = None
+        if _arm(s, stmt.orelse) == FALLS:
+            other = Edge(s.values_of(names), dict(s.act.lines), inside)
+        end = g.close()
+        if other is not None:
+            other.anchor = end
+            edges.append(other)
+    return s.merge(edges, names, stmt.writes)
+
+
+def leave_unless(s: Staging, found: Any, opener: Instr) -> bool:
+    """Branch out of a block when a condition does not hold; False when it never does."""
+    g = s.g
+    if type(found) is bool:
+        if not found:
+            g.branch(opener)
+        return found
+    if isinstance(found, Value):
+        g.branch(opener, g.logical_not(g.condition(found)))
+        return True
+    if found.kind == AND:
+        if not leave_unless(s, found.first, opener):
+            return False
+        return all(leave_unless(s, decide(s, part), opener) for part in found.rest)
+    holds = g.open(ops.BLOCK, VOID, [])
+    _leave_if(s, found.first, holds)
+    for part in found.rest[:-1]:
+        _leave_if(s, decide(s, part), holds)
+    leave_unless(s, decide(s, found.rest[-1]), opener)
+    g.close()
+    return True
+
+
+def _leave_if(s: Staging, found: Any, opener: Instr) -> None:
+    """Branch out of a block when a condition holds."""
+    g = s.g
+    if type(found) is bool:
+        if found:
+            g.branch(opener)
+    elif isinstance(found, Value):
+        g.branch(opener, g.condition(found))
+    elif found.kind == OR:
+        _leave_if(s, found.first, opener)
+        for part in found.rest:
+            _leave_if(s, decide(s, part), opener)
+    else:
+        fails = g.open(ops.BLOCK, VOID, [])
+        going = leave_unless(s, found.first, fails)
+        for part in found.rest[:-1]:
+            going = going and leave_unless(s, decide(s, part), fails)
+        if going:
+            _leave_if(s, decide(s, found.rest[-1]), opener)
+        g.close()

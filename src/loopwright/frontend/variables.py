@@ -1,0 +1,209 @@
+"""The variables that run-time loops carry: made before the loop, written by its assignments."""
+
+from __future__ import annotations
+
+from typing import TYPE_CHECKING, Any, NoReturn
+
+import numpy as np
+
+from loopwright.frontend.expr import Unavailable, Value, Weak, is_number
+from loopwright.frontend.flow import RESULT
+from loopwright.frontend.merging import MISSING, same
+from loopwright.frontend.program import LoopStmt
+from loopwright.frontend.state import Sticky, Summed, shown
+from loopwright.ir import ops
+from loopwright.ir.function import Instr
+from loopwright.types import BOOL, KIND_MASK
+
+if TYPE_CHECKING:
+    from loopwright.frontend.staging import Staging
+
+__all__ = ["carry", "drop", "release", "write"]
+
+
+def write(s: Staging, sticky: Any, value: Any, fresh: bool) -> None:
+    """Write a variable that a run-time loop carries."""
+    g = s.g
+    name = sticky.name
+    if isinstance(sticky, Summed):
+        g.fail(
+            f"`{name}` comes from before the lw.lanes loop: inside, it can only be updated as a reduction ({name} += v, {name} *= v, {name} &= v, {name} = lw.min({name}, v), "
+            f"{name} = lw.max({name}, v), {name} = lw.fma(a, b, {name})) in a statement of the loop, because the lanes run at once; use another name for a value of each lane"
+        )
+    variable = sticky.value
+    if not isinstance(variable, Value):
+        if same(variable, value):
+            return
+        g.fail(f"`{name}` is a Python value ({shown(variable)}) and cannot change in a loop that runs at run time: only numbers can")
+    masked = g.level is not sticky.level
+    open_ = isinstance(variable, Weak) and variable.open
+    if is_number(value):
+        if isinstance(variable, Weak) and open_ and not masked:
+            if type(value) is bool:
+                g.fail(f"`{name}` is a number (line {sticky.line}) and is assigned a condition: use another name")
+            instr = g.weak_instr(variable.cell.root(), ops.COPY, [value])
+            instr.dst = variable.operand
+            g.code.append(instr)
+            return
+        if open_:
+            _masked_open(s, sticky, value)
+            return
+        if variable.type.element is BOOL and type(value) is not bool:
+            g.fail(f"`{name}` is a condition (line {sticky.line}) and is assigned the number {value!r}: use another name")
+        if type(value) is float and not variable.type.is_float:
+            _mistyped(s, sticky, "a Python float")
+        new = Value(g, g.number(variable.type, value), variable.type)
+    else:
+        wrapped = g.wrap(value)
+        if wrapped is None:
+            g.fail(f"`{name}` is a number carried by a loop that runs at run time, and cannot become {shown(value)}")
+        new = wrapped
+        if new.type.lanes and not variable.type.lanes or masked and not variable.type.lanes:
+            s.note((*sticky.key, "varies"), 1)
+        if isinstance(new, Weak) and new.open:
+            if open_ and new.type.lanes == variable.type.lanes:
+                g.unite(variable, new)
+                if masked:
+                    _masked_open(s, sticky, new)
+                    return
+                _copy(s, variable, new, fresh)
+                return
+            g.settle(new, None if open_ else variable.type.element)
+        if open_:
+            if new.type.element is BOOL:
+                g.fail(f"`{name}` is a number (line {sticky.line}) and is assigned a condition: use another name")
+            if isinstance(variable, Weak) and variable.cell.root().floating and not new.type.is_float:
+                _mistyped(s, sticky, str(new.type))
+            g.settle(variable, new.type.element)
+        have, want = new.type, variable.type
+        if have is not want:
+            if have.kind == KIND_MASK or have is BOOL:
+                if want.element is not BOOL:
+                    _mistyped(s, sticky, "a condition")
+                new = g.as_mask(new, want)
+            elif have.element is not want.element:
+                _mistyped(s, sticky, str(have.element))
+            else:
+                new = g.splat(new, want.lanes)
+    if masked:
+        if not variable.type.lanes:
+            s.note((*sticky.key, "varies"), 1)
+        assert g.level is not None
+        type_ = variable.type
+        mask = g.level.mask if type_.kind == KIND_MASK else Value(g, g.mask_operand(type_), g.level.mask.type)
+        g.code.append(Instr(ops.SELECT, type_, variable.operand, [mask.operand, new.operand, variable.operand], 0, g.line))
+        return
+    _copy(s, variable, new, fresh)
+
+
+def _copy(s: Staging, variable: Value, new: Value, fresh: bool) -> None:
+    """Write a variable; the instruction that made a value nobody else holds writes it directly."""
+    g = s.g
+    if fresh and g.code and new.operand >= 0 and g.code[-1].dst == new.operand and not g.f.variable[new.operand] and type(new) is Value:
+        g.code[-1].dst = variable.operand
+        if new.operand == len(g.f.types) - 1:
+            g.f.types.pop()
+            g.f.names.pop()
+            g.f.variable.pop()
+        return
+    if isinstance(variable, Weak) and variable.open:
+        instr = g.weak_instr(variable.cell.root(), ops.COPY, [new])
+        instr.dst = variable.operand
+        g.code.append(instr)
+        return
+    g.copy_to(variable.operand, variable.type, new.operand)
+
+
+def _masked_open(s: Staging, sticky: Sticky, value: Any) -> None:
+    g = s.g
+    variable = sticky.value
+    cell = variable.cell.root()
+    if not cell.lanes:
+        s.note((*sticky.key, "varies"), 1)
+    if type(value) is float and not cell.floating:
+        g.widen(cell)
+    assert g.level is not None
+    type_ = cell.type
+    instr = Instr(ops.SELECT, type_, variable.operand, [g.level.mask.operand, 0, variable.operand], 0, g.line)
+    if isinstance(value, Value):
+        instr.args[1] = value.operand
+    else:
+        instr.args[1] = g.number(type_, value)
+        cell.numbers.append((instr, 1, value))
+    cell.instrs.append(instr)
+    g.code.append(instr)
+
+
+def _mistyped(s: Staging, sticky: Sticky, found: str) -> NoReturn:
+    want = sticky.value.type.element
+    s.g.fail(
+        f"`{sticky.name}` is {want} (line {sticky.line}) and is assigned {found} here (line {s.g.at_line}): a variable keeps its type in run-time code; "
+        f"convert the value, as in lw.{want}(…), or start the variable with the type wanted"
+    )
+
+
+def carry(s: Staging, stmt: LoopStmt, varying: bool = False, names: set[str] | None = None) -> list[tuple[str, Any]]:
+    """Make variables of the names that a run-time loop carries (or of those given); what to give back to ``release``."""
+    act, g = s.act, s.g
+    made: list[tuple[str, Any]] = []
+    for name in sorted(stmt.carried if names is None else names):
+        value = act.env.get(name, MISSING)
+        known = act.sticky.get(name)
+        if known is not None:
+            if varying and isinstance(known, Sticky) and isinstance(known.value, Value) and not known.value.type.lanes:
+                s.note((*known.key, "varies"), 1)
+            continue
+        if value is MISSING or type(value) is Unavailable:
+            continue
+        key = (id(stmt), name)
+        line = act.lines.get(name, stmt.line)
+        lanes = g.lanes if varying or (*key, "varies") in s.notes else 0
+        variable: Any
+        if is_number(value) and type(value) is not bool:
+            variable = g.weak_variable(type(value) is float, name, lanes)
+            instr = g.weak_instr(variable.cell, ops.COPY, [value])
+            instr.dst = variable.operand
+            g.code.append(instr)
+        elif isinstance(value, Weak) and value.open and not lanes:
+            variable = Weak(g, g.f.register(value.type, name, True), value.cell)
+            instr = g.weak_instr(value.cell.root(), ops.COPY, [value])
+            instr.dst = variable.operand
+            g.code.append(instr)
+        elif isinstance(value, (Value, np.generic)) or type(value) is bool:
+            start = g.staged(value)
+            g.settle(start)
+            type_ = start.type
+            if lanes and not type_.lanes:
+                start = g.splat(start, lanes)
+                type_ = start.type
+            variable = Value(g, g.f.register(type_, name, True), type_)
+            g.copy_to(variable.operand, type_, start.operand)
+        else:
+            variable = value
+        sticky = Sticky(name, variable, g.level, key, line)
+        act.sticky[name] = sticky
+        if isinstance(variable, Value):
+            act.env[name] = variable
+            g.active.add(variable.operand)
+        made.append((name, sticky))
+    return made
+
+
+def release(s: Staging, stmt: LoopStmt, made: list[tuple[str, Any]], why: str) -> None:
+    """After a run-time loop: its variables keep their last values; other names assigned in it have none."""
+    act = s.act
+    drop(s, made)
+    carried = {name for name, _ in made}
+    for name in stmt.writes:
+        if name not in carried and name not in act.sticky and name != RESULT:
+            s.lose(name, f"`{name}` {why}")
+
+
+def drop(s: Staging, made: list[tuple[str, Any]]) -> None:
+    """The variables of a loop are not written any more."""
+    act = s.act
+    for name, sticky in made:
+        del act.sticky[name]
+        if isinstance(sticky.value, Value):
+            s.g.active.discard(sticky.value.operand)
+            act.env[name] = sticky.value
