@@ -7,14 +7,17 @@ The core is compiled as one group, so that calls between its modules are C calls
 from __future__ import annotations
 
 import os
+from concurrent.futures import Future, ThreadPoolExecutor
 from pathlib import Path
+from typing import Any
 
 from setuptools import setup
+from setuptools.command.build_ext import build_ext
 
-#: What is compiled: the way from a front end's output to machine code. Relative to src/loopwright; folders with all below them.
+#: What is compiled: the way from a kernel to machine code. Relative to src/loopwright; folders with all below them.
 CORE = ("types.py", "ir", "frontend", "passes", "nests", "regalloc", "targets", "compiler.py")
 
-#: Left to the interpreter: what runs rarely and uses what mypyc compiles poorly or not at all.
+#: Left to the interpreter: what no compilation of a kernel runs, or mypyc does not compile (subclasses of C classes with a ``__new__``).
 LEFT_OUT = ("ir/interpret.py", "frontend/kernel.py")
 
 
@@ -29,9 +32,29 @@ def core_files() -> list[str]:
     return [path.as_posix() for path in found if path not in left_out and path.stat().st_size]
 
 
+class ParallelBuild(build_ext):
+    """Compiles the C files of one extension side by side; setuptools would take one after the other."""
+
+    def build_extensions(self) -> None:
+        compiler: Any = self.compiler
+        one, all_of_them = compiler._compile, compiler.compile
+
+        def compile(*args: Any, **options: Any) -> Any:
+            running: list[Future[None]] = []
+            with ThreadPoolExecutor(os.cpu_count()) as pool:
+                compiler._compile = lambda *each: running.append(pool.submit(one, *each))
+                objects = all_of_them(*args, **options)
+            for each in running:
+                each.result()
+            return objects
+
+        compiler.compile = compile
+        super().build_extensions()
+
+
 if os.environ.get("LOOPWRIGHT_MYPYC") == "1":
     from mypyc.build import mypycify
 
-    setup(ext_modules=mypycify(core_files(), opt_level=os.environ.get("LOOPWRIGHT_MYPYC_OPT", "2"), debug_level="0", group_name="loopwright"))
+    setup(ext_modules=mypycify(core_files(), opt_level="2", debug_level="0", multi_file=True, group_name="loopwright"), cmdclass={"build_ext": ParallelBuild})
 else:
     setup()

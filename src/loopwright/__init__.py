@@ -54,11 +54,11 @@ from loopwright.types import (
 )
 
 if TYPE_CHECKING:
-    from loopwright.frontend.arrays import Array, ArrayType
+    from loopwright.frontend.annotations import Array, ArrayType, Const
     from loopwright.frontend.builder import Function
     from loopwright.frontend.calls import native_call as call
     from loopwright.frontend.functions import abs, all, any, bitcast, ceil, div_trunc, floor, fma, max, min, rem_trunc, round, select, sqrt, sum, trunc
-    from loopwright.frontend.kernel import Const, Kernel, kernel
+    from loopwright.frontend.kernel import Kernel, kernel
     from loopwright.frontend.loops import lanes, range
     from loopwright.ir.parse import parse
 
@@ -68,9 +68,9 @@ _FUNCTIONS = ("abs", "all", "any", "bitcast", "ceil", "div_trunc", "floor", "fma
 
 #: What is imported when it is first used: name -> (module, name there).
 _LAZY: dict[str, tuple[str, str]] = {
-    "Array": ("loopwright.frontend.arrays", "Array"),
-    "ArrayType": ("loopwright.frontend.arrays", "ArrayType"),
-    "Const": ("loopwright.frontend.kernel", "Const"),
+    "Array": ("loopwright.frontend.annotations", "Array"),
+    "ArrayType": ("loopwright.frontend.annotations", "ArrayType"),
+    "Const": ("loopwright.frontend.annotations", "Const"),
     "Function": ("loopwright.frontend.builder", "Function"),
     "Kernel": ("loopwright.frontend.kernel", "Kernel"),
     "call": ("loopwright.frontend.calls", "native_call"),

@@ -116,7 +116,11 @@ def run_passes(function: Function, target: Target, after: str = "encode", orderi
         start = perf_counter()
         try:
             _step(name, f, target, order)
-        except (LoopwrightError, InternalError):
+        except LoopwrightError as error:
+            if error.line and not error.file:
+                error.file = f.file
+            raise
+        except InternalError:
             raise
         except Exception as error:
             raise InternalError(f"pass {name}: {type(error).__name__}: {error}", _text_or_nothing(function, target)) from error

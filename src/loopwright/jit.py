@@ -7,7 +7,7 @@ from typing import Any, Final
 
 from loopwright import compiler
 from loopwright.errors import CpuError
-from loopwright.frontend.arrays import ArrayType
+from loopwright.frontend.annotations import ArrayType
 from loopwright.frontend.kernel import REQUIRED as NO_DEFAULT
 from loopwright.frontend.kernel import Backend, Kernel
 from loopwright.ir.function import Function

@@ -121,11 +121,18 @@ def test_integer_operations_are_pythons_wrapped_to_the_width(op: ops.Op, arity: 
 
 @pytest.mark.parametrize("op", DIVISIONS, ids=str)
 @pytest.mark.parametrize("t", [I32, U64, vector_of(I32, 4)], ids=str)
-def test_integer_division_by_zero_raises(op: ops.Op, t: Type) -> None:
+def test_integer_division_by_zero_is_zero(op: ops.Op, t: Type) -> None:
     one = np.ones(4, t.element.dtype) if t.lanes else scalar(t, 1)
     assert op.meaning is not None
-    with pytest.raises(ZeroDivisionError):
-        op.meaning(t, VOID, one, one * 0)
+    assert same(op.meaning(t, VOID, one, one * 0), one * 0)
+
+
+@pytest.mark.parametrize("t", [I32, I64], ids=str)
+def test_the_quotient_that_overflows_wraps(t: Type) -> None:
+    least, minus = scalar(t, -(1 << (t.bits - 1))), scalar(t, -1)
+    for op, result in ((ops.DIV_TRUNC, least), (ops.DIV_FLOOR, least), (ops.REM_TRUNC, least * 0), (ops.REM_FLOOR, least * 0)):
+        assert op.meaning is not None
+        assert same(op.meaning(t, VOID, least, minus), result)
 
 
 def test_pointers_move_by_64_bit_numbers() -> None:

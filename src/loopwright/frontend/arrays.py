@@ -1,4 +1,4 @@
-"""Arrays: the annotation ``lw.Array``, and arrays inside kernels and builder functions."""
+"""Arrays inside kernels and builder functions."""
 
 from __future__ import annotations
 
@@ -6,8 +6,7 @@ from typing import Any, NoReturn
 
 import numpy as np
 
-from loopwright.errors import KernelTypeError
-from loopwright.frontend.emitter import Emitter, type_of_dtype
+from loopwright.frontend.emitter import Emitter
 from loopwright.frontend.expr import Value
 from loopwright.frontend.lane_index import LaneIndex
 from loopwright.ir import function as ir
@@ -16,55 +15,7 @@ from loopwright.ir.function import Instr
 from loopwright.ir.ops import mask_for
 from loopwright.types import BOOL, I64, U64, VOID, Type, vector_of
 
-__all__ = ["Array", "ArrayType", "StagedArray"]
-
-
-class ArrayType:
-    """What ``lw.Array`` and ``lw.Array[lw.f32, 2]`` are: the type of an array parameter.
-
-    Attributes:
-        element: type of the elements, or None when the argument decides.
-        rank: number of dimensions; 0 when the argument decides.
-    """
-
-    __slots__ = ("element", "rank")
-
-    def __init__(self, element: Type | None = None, rank: int = 0) -> None:
-        self.element = element
-        self.rank = rank
-
-    def __getitem__(self, what: Any) -> ArrayType:
-        items = what if isinstance(what, tuple) else (what,)
-        element = items[0]
-        if not isinstance(element, Type):
-            found = type_of_dtype(element) if isinstance(element, (str, type, np.dtype)) else None
-            if found is None:
-                raise KernelTypeError(f"lw.Array[…] takes an element type such as lw.f32, not {element!r}")
-            element = found
-        if element.lanes or not (element.is_integer or element.is_float):
-            raise KernelTypeError(f"arrays of {element} are not available")
-        rank = items[1] if len(items) > 1 else 1
-        if len(items) > 2 or type(rank) is not int or not 1 <= rank <= 8:
-            raise KernelTypeError(f"lw.Array[element, rank] takes a rank from 1 to 8, not {rank!r}")
-        return ArrayType(element, rank)
-
-    def __eq__(self, other: object) -> bool:
-        return isinstance(other, ArrayType) and other.element is self.element and other.rank == self.rank
-
-    def __hash__(self) -> int:
-        return hash((self.element.number if self.element is not None else -1, self.rank))
-
-    def __repr__(self) -> str:
-        if self.element is None:
-            return "lw.Array"
-        return f"lw.Array[lw.{self.element}]" if self.rank == 1 else f"lw.Array[lw.{self.element}, {self.rank}]"
-
-    def __call__(self, *_: Any) -> NoReturn:
-        raise KernelTypeError("lw.Array is the annotation of a parameter; arrays are made with NumPy")
-
-
-#: The annotation of an array parameter.
-Array = ArrayType()
+__all__ = ["StagedArray"]
 
 
 class StagedArray:

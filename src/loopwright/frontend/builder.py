@@ -16,7 +16,8 @@ from types import TracebackType
 from typing import Any, Self
 
 from loopwright.errors import KernelSyntaxError, KernelTypeError
-from loopwright.frontend.arrays import ArrayType, StagedArray
+from loopwright.frontend.annotations import ArrayType
+from loopwright.frontend.arrays import StagedArray
 from loopwright.frontend.calls import call_native, callee_of
 from loopwright.frontend.emitter import Emitter
 from loopwright.frontend.expr import Value, is_number

@@ -11,15 +11,15 @@ from typing import Any, Final, NoReturn
 import numpy as np
 
 from loopwright.errors import KernelTypeError, LoopwrightError, UnsupportedOperationError
+from loopwright.frontend.annotations import BY_DTYPE
 from loopwright.frontend.expr import Cell, Value, Weak, is_number
 from loopwright.ir import ops
 from loopwright.ir.function import NONE, Function, Instr, Loop
 from loopwright.ir.ops import Op, mask_for
-from loopwright.types import BOOL, F64, I64, KIND_BOOL, KIND_FLOAT, KIND_INT, KIND_MASK, KIND_PTR, KIND_UINT, SCALARS, VOID, Type, mask_of, vector_of
+from loopwright.types import BOOL, F64, I64, KIND_BOOL, KIND_FLOAT, KIND_INT, KIND_MASK, KIND_PTR, KIND_UINT, VOID, Type, mask_of, vector_of
 
-__all__ = ["Emitter", "Level", "Mark", "promote", "type_of_dtype"]
+__all__ = ["Emitter", "Level", "Mark", "promote"]
 
-_BY_DTYPE: Final[dict[str, Type]] = {t.dtype: t for t in SCALARS if t.dtype and t.kind != KIND_PTR}
 _promoted: Final[dict[tuple[int, int], Type]] = {}
 
 _KIND_WORDS: Final[list[tuple[int, str]]] = [(KIND_BOOL, "bool"), (KIND_INT, "int"), (KIND_UINT, "int"), (KIND_FLOAT, "float"), (KIND_PTR, "ptr"), (KIND_MASK, "mask")]
@@ -50,11 +50,6 @@ _SPELLED: Final[dict[str, str]] = {
 _DIVISIONS: Final[frozenset[Op]] = frozenset((ops.DIV_TRUNC, ops.REM_TRUNC, ops.DIV_FLOOR, ops.REM_FLOOR))
 
 
-def type_of_dtype(dtype: Any) -> Type | None:
-    """The type of a NumPy dtype, or None when there is none such."""
-    return _BY_DTYPE.get(np.dtype(dtype).name)
-
-
 def promote(a: Type, b: Type) -> Type | None:
     """The element type at which two typed operands meet: ``numpy.result_type``. None when there is none."""
     if a is b:
@@ -65,7 +60,7 @@ def promote(a: Type, b: Type) -> Type | None:
             return (a if a.kind == KIND_PTR else b) if a.is_integer or b.is_integer else None
         if not a.dtype or not b.dtype:
             return None
-        found = _BY_DTYPE.get(np.result_type(np.dtype(a.dtype), np.dtype(b.dtype)).name)
+        found = BY_DTYPE.get(np.result_type(np.dtype(a.dtype), np.dtype(b.dtype)).name)
         if found is None:
             return None
         known = _promoted[(a.number, b.number)] = found
@@ -211,7 +206,7 @@ class Emitter:
         if isinstance(value, Value):
             return value.plain()
         if isinstance(value, np.generic):
-            type_ = _BY_DTYPE.get(value.dtype.name)
+            type_ = BY_DTYPE.get(value.dtype.name)
             if type_ is None:
                 self.fail(f"there is no type for NumPy's {value.dtype.name}")
             return Value(self, self.f.const(type_, value.item()), type_)
@@ -256,13 +251,20 @@ class Emitter:
             if not _TAKES[instr.op.code][type_.kind]:
                 self.fail(f"`{_SPELLED.get(instr.op.name, instr.op.name)}` was applied to a variable that starts as a Python integer and becomes {type_}: it is not available for {type_}")
             instr.type = type_
-            if instr.dst >= 0 and instr.op.result == "T":
+            if instr.dst < 0:
+                continue
+            if instr.op.result == "M":
+                types[instr.dst] = mask_for(type_)
+            elif instr.op.result == "T":
                 types[instr.dst] = type_
                 if instr.op is ops.SELECT and type_.lanes:
                     self._fit_mask(instr, type_)
         for instr, position, number in cell.numbers:
-            if position < len(instr.args):
-                instr.args[position] = self.number(type_, number)
+            instr.args[position] = self.number(type_, number)
+        for instr in cell.masks:
+            source = mask_for(type_)
+            instr.op = ops.COPY if source is instr.type else ops.MASK_CONVERT
+            instr.source = VOID if source is instr.type else source
 
     def widen(self, cell: Cell) -> None:
         """An open type of Python integers becomes one of Python floats."""
@@ -299,6 +301,7 @@ class Emitter:
             kept.element = F64
         kept.instrs += gone.instrs
         kept.numbers += gone.numbers
+        kept.masks += gone.masks
         gone.parent = kept
         return kept
 
@@ -344,15 +347,19 @@ class Emitter:
         assert first is not None
         cell = first.cell.root()
         compares = op.result == "M"
-        if compares and cell.lanes:
-            # A mask is as wide as what was compared: the type must be known.
-            self.settle(first)
-            return self.operation(op, operands)
         instr = self.weak_instr(cell, op, operands)
-        result = BOOL if compares else cell.type
-        instr.dst = self.f.register(result)
+        instr.dst = self.f.register(mask_for(cell.type) if compares else cell.type)
         self.code.append(instr)
-        return Value(self, instr.dst, BOOL) if compares else Weak(self, instr.dst, cell)
+        if not compares:
+            return Weak(self, instr.dst, cell)
+        if not cell.lanes:
+            return Value(self, instr.dst, BOOL)
+        # The mask is as wide as what is compared, which is not known yet: it is converted to the loop's width, if only by a copy.
+        full = mask_of(self.width, cell.lanes)
+        source = mask_for(cell.type)
+        made = self.value(ops.COPY if source is full else ops.MASK_CONVERT, full, [instr.dst], full, VOID if source is full else source)
+        cell.masks.append(self.code[-1])
+        return made
 
     # --- operations ---------------------------------------------------------------------------------------
 
@@ -367,13 +374,32 @@ class Emitter:
 
     def binary(self, op: Op, a: Any, b: Any) -> Any:
         """An operation on two operands of one type; ``NotImplemented`` when one is no number."""
-        if type(a) is Value and type(b) is Value and a.type is b.type:
-            type_ = a.type
-            if _TAKES[op.code][type_.kind] and not (type_.lanes and op in _DIVISIONS):
-                result = type_ if op.result == "T" else mask_for(type_)
-                return Value(self, self.define(op, type_, [a.operand, b.operand], result), result)
+        # The usual cases first: two values of one type, a value and a Python number.
+        type_: Type | None = None
+        if type(a) is Value:
+            if type(b) is Value:
+                if a.type is b.type:
+                    type_ = a.type
+                    x, y = a.operand, b.operand
+            elif type(b) is float or type(b) is int:
+                type_ = a.type
+                if type_.kind != KIND_BOOL and type_.kind != KIND_MASK:
+                    x, y = a.operand, self.number(type_, b)
+        elif type(b) is Value and (type(a) is float or type(a) is int):
+            type_ = b.type
+            if type_.kind != KIND_BOOL and type_.kind != KIND_MASK:
+                x, y = self.number(type_, a), b.operand
+        if type_ is not None and _TAKES[op.code][type_.kind] and not (type_.lanes and op in _DIVISIONS):
+            result = type_ if op.result == "T" else mask_for(type_)
+            return Value(self, self.define(op, type_, [x, y], result), result)
         for operand in (a, b):
-            if not (isinstance(operand, (Value, np.generic)) or is_number(operand)):
+            if isinstance(operand, Value):
+                if operand.type is VOID:
+                    operand.plain()
+            elif not (is_number(operand) or isinstance(operand, np.generic)):
+                if op is ops.EQ or op is ops.NE:
+                    # Python would compare identities.
+                    self.fail(f"`{_SPELLED[op.name]}` of a run-time value and {_describe(operand)}: a run-time value is a number")
                 return NotImplemented
         return self.operation(op, [a, b])
 
@@ -621,7 +647,7 @@ class Emitter:
         if made.type.lanes:
             self.fail(f"{what} must be the same for all lanes here, not {made.type}")
         if not made.type.is_integer:
-            self.fail(f"{what} must be an integer, not {made.type}: convert it, as in lw.i64(x)")
+            self.fail(f"{what} must be an integer, not {made.type}: convert it, as in lw.i64(…)")
         return self.convert(made, I64)
 
     # --- conditions and masks -----------------------------------------------------------------------------

@@ -203,10 +203,11 @@ class Cell:
         element: the element type, final once ``settled``.
         instrs: instructions of the open type.
         numbers: (instruction, operand position, Python number) of the constants in them.
+        masks: conversions of the masks of comparisons to a known width.
         parent: the cell this one was united with.
     """
 
-    __slots__ = ("element", "floating", "instrs", "lanes", "numbers", "parent", "settled")
+    __slots__ = ("element", "floating", "instrs", "lanes", "masks", "numbers", "parent", "settled")
 
     def __init__(self, floating: bool, lanes: int) -> None:
         self.floating = floating
@@ -215,6 +216,7 @@ class Cell:
         self.settled = False
         self.instrs: list[Instr] = []
         self.numbers: list[tuple[Instr, int, int | float]] = []
+        self.masks: list[Instr] = []
         self.parent: Cell | None = None
 
     def root(self) -> Cell:

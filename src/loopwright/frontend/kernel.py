@@ -3,48 +3,32 @@
 from __future__ import annotations
 
 import functools
-import inspect
 from collections.abc import Callable, Sequence
+from types import FunctionType
 from typing import Any, Final, Self
 
 import numpy as np
 
 from loopwright.errors import ArgumentError, KernelSyntaxError, KernelTypeError, LoopwrightError
-from loopwright.frontend.arrays import ArrayType, StagedArray
-from loopwright.frontend.calls import outside_names
-from loopwright.frontend.emitter import Emitter, type_of_dtype
-from loopwright.frontend.expr import Value, is_staged
-from loopwright.frontend.hooks import environment
-from loopwright.frontend.parse import parse
-from loopwright.frontend.program import Parsed
-from loopwright.frontend.staging import Staging
-from loopwright.frontend.state import FALLS, Activation, Restage
-from loopwright.ir.function import Callee, Function, Options
-from loopwright.types import BOOL, F64, I64, PTR, VOID, Type
+from loopwright.frontend.annotations import ArrayType, Const, type_of_dtype
+from loopwright.ir.function import Callee, Function
+from loopwright.types import BOOL, F64, I64, VOID, Type
 
-__all__ = ["ARRAY", "CONST", "SCALAR", "Const", "Kernel", "Parameter", "kernel", "provide"]
+__all__ = ["ARRAY", "CONST", "REQUIRED", "SCALAR", "Backend", "Kernel", "Parameter", "backend", "kernel", "provide"]
 
 ARRAY: Final = 0
 SCALAR: Final = 1
 CONST: Final = 2
 
-#: Stands for "no default".
-REQUIRED: Final = inspect.Parameter.empty
-
-#: Most attempts at staging one function; each but the last learns a fact about it.
-ATTEMPTS: Final = 200
-
-
-class _Const:
-    """The annotation of a parameter that is a Python value while compiling: ``lw.Const``."""
-
-    def __repr__(self) -> str:
-        return "lw.Const"
-
-
-Const: Final = _Const()
+#: Stands for "no default" and "no annotation".
+REQUIRED: Final[Any] = type("REQUIRED", (), {})
 
 _PYTHON_TYPES: Final[dict[Any, Type]] = {int: I64, float: F64, bool: BOOL}
+
+
+#: Bits of a code object's flags.
+_VARARGS: Final = 0x04
+_VARKEYWORDS: Final = 0x08
 
 
 class Parameter:
@@ -152,12 +136,13 @@ class Kernel(functools.partial[Any]):
     _result: Type
 
     def _first_call(self, args: tuple[Any, ...], named: dict[str, Any]) -> Any:
-        graph = _graph_of((*args, *named.values()))
-        if graph is not None and graph.staging is not None:
-            # Called by Python code that runs while another kernel is staged.
-            from loopwright.frontend.calls import call
+        for value in (*args, *named.values()):
+            graph = getattr(value, "graph", None)
+            if graph is not None and graph.staging is not None:
+                # Called by Python code that runs while another kernel is staged.
+                from loopwright.frontend.calls import call
 
-            return call(graph.staging, self, args, named)
+                return call(graph.staging, self, args, named)
         caller = backend().caller(self)
         _repoint(self, (caller, (), {}, self.__dict__))
         return caller(*args, **named)
@@ -189,13 +174,18 @@ class Kernel(functools.partial[Any]):
 
     def _read_parameters(self) -> list[Parameter]:
         function = self.function
-        if not inspect.isfunction(function):
+        if not isinstance(function, FunctionType):
             raise KernelSyntaxError(f"@lw.kernel goes on a Python function, not on {type(function).__name__}")
-        made: list[Parameter] = []
-        for p in inspect.signature(function).parameters.values():
-            if p.kind in (p.VAR_POSITIONAL, p.VAR_KEYWORD):
-                raise self._wrong(f"a kernel has no *{p.name}: give each parameter a name, or pass a tuple to an lw.Const parameter")
-            made.append(self._parameter(p.name, self._annotation(p.annotation, p.name), p.default))
+        code = function.__code__
+        if code.co_flags & (_VARARGS | _VARKEYWORDS):
+            raise self._wrong("a kernel has no *args or **kwargs: give each parameter a name, or pass a tuple to an lw.Const parameter")
+        count = code.co_argcount
+        names = code.co_varnames[: count + code.co_kwonlyargcount]
+        defaults: dict[str, Any] = dict(function.__kwdefaults__ or {})
+        given = function.__defaults__ or ()
+        defaults.update(zip(names[count - len(given) : count], given, strict=True))
+        annotations = function.__annotations__
+        made = [self._parameter(name, self._annotation(annotations.get(name, REQUIRED), name), defaults.get(name, REQUIRED)) for name in names]
         returned = self._annotation(function.__annotations__.get("return", REQUIRED), "return")
         returned = _PYTHON_TYPES.get(returned, returned) if isinstance(returned, type) else returned
         if returned is REQUIRED or returned is None:
@@ -299,6 +289,8 @@ class Kernel(functools.partial[Any]):
             vector_bits: width of the vectors in ``lw.lanes`` loops; 0 makes scalar loops of them.
             check: check every access; None as the kernel says.
         """
+        from loopwright.frontend.stage import stage
+
         return stage(self, signature, vector_bits, self.check if check is None else check)
 
     def compile(
@@ -337,67 +329,6 @@ class Kernel(functools.partial[Any]):
 
 #: ``functools.partial`` objects can be pointed at another function, as unpickling does.
 _repoint: Final[Callable[[Any, tuple[Any, ...]], None]] = getattr(functools.partial, "__setstate__")  # noqa: B009
-
-
-def _graph_of(values: Sequence[Any]) -> Emitter | None:
-    for value in values:
-        if isinstance(value, (Value, StagedArray)):
-            return value.graph
-        if type(value) in (tuple, list) and is_staged(value):
-            found = _graph_of(value)
-            if found is not None:
-                return found
-    return None
-
-
-def stage(kernel: Kernel, signature: Sequence[Any], vector_bits: int, check: bool) -> Function:
-    """Stage a kernel for a signature; once more for each wrong guess about it."""
-    function = kernel.function
-    parameters = kernel.parameters
-    parsed = parse(function)
-    notes: dict[tuple[Any, ...], int] = {}
-    if check:
-        vector_bits = 0
-    for _ in range(ATTEMPTS):
-        try:
-            made = _attempt(kernel, parsed, parameters, signature, vector_bits, check, notes)
-        except Restage:
-            continue
-        if made is not None:
-            return made
-    raise KernelTypeError(f"`{parsed.name}` could not be staged: the types of its variables do not settle", parsed.file, parsed.line)
-
-
-def _attempt(
-    kernel: Kernel, parsed: Parsed, parameters: list[Parameter], signature: Sequence[Any], vector_bits: int, check: bool, notes: dict[tuple[Any, ...], int]
-) -> Function | None:
-    f = Function(parsed.name, kernel.result, Options(kernel.contract, kernel.fastmath, check))
-    f.file = parsed.file
-    f.lines = parsed.lines
-    g = Emitter(f)
-    g.line = g.at_line = parsed.line
-    s = Staging(g, vector_bits, notes, {})
-    s.builtins = environment(s)
-    env = outside_names(parsed, kernel.function)
-    env["__builtins__"] = s.builtins
-    act = Activation(parsed, env, True)
-    s.act = act
-    for p, item in zip(parameters, signature, strict=True):
-        if p.kind == CONST:
-            env[p.name] = item
-        elif p.kind == SCALAR:
-            env[p.name] = Value(g, f.param(item, p.name), item)
-        else:
-            assert isinstance(item, ArrayType) and item.element is not None
-            env[p.name] = StagedArray(g, f.array_param(p.name, item.element, item.rank or 1), len(f.arrays) - 1)
-    if check:
-        g.errors = f.param(PTR, "errors")
-    status = s.block(parsed.body)
-    if s.again:
-        return None
-    if status == FALLS and f.result is not VOID:
-        raise KernelSyntaxError(f"`{parsed.name}` returns {f.result}, but can come to its end without `return`: return a value on every path", parsed.file, parsed.last)
-    return f
 
 
 def kernel(

@@ -168,7 +168,7 @@ def stage_while(s: Staging, stmt: While) -> int:
             s.at(stmt.line)
             g.fail(
                 f"this while loop runs while compiling, because its condition depends on Python values alone, and has not ended after {UNROLL_LIMIT} steps: "
-                "start its variable with a type, as in i = lw.i64(0) + n * 0, or use lw.range"
+                "for a loop at run time write for … in lw.range(…), or let the condition depend on a run-time value"
             )
         if not unrolling.step():
             break

@@ -120,6 +120,8 @@ class Staging:
             raise self.syntax(reason or f"`{name}` is not assigned on every path to here: assign it before") from None
         except TypeError as error:
             raise KernelTypeError(_plainer(str(error)), self.g.at_file, self.g.at_line) from error
+        except (LookupError, ArithmeticError, ValueError, AttributeError) as error:
+            raise KernelTypeError(f"{type(error).__name__} while compiling: {_plainer(str(error))}", self.g.at_file, self.g.at_line) from error
         except Exception as error:
             error.add_note(f"{self.g.at_file}:{self.g.at_line}: while compiling the kernel")
             raise

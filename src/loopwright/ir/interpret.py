@@ -20,7 +20,7 @@ from loopwright.ir.memory_model import Memory
 from loopwright.ir.roles import address_at, operand_types, role_type
 from loopwright.types import BOOL, I64, PTR, VOID, Type
 
-__all__ = ["Interpreter", "InterpreterBoundsError", "InterpreterDivisionError", "InterpreterError", "run"]
+__all__ = ["Interpreter", "InterpreterBoundsError", "InterpreterError", "run"]
 
 #: Target's vector class (targets/target.py); named here because ``ir`` stands below the targets.
 _VECTORS: Final = 1
@@ -53,10 +53,6 @@ class InterpreterBoundsError(InterpreterError, BoundsError):
     """An access outside an array, or a check that failed (``site`` then numbers it)."""
 
     site: int = -1
-
-
-class InterpreterDivisionError(InterpreterError, ZeroDivisionError):
-    """An integer division by zero."""
 
 
 class _Step:
@@ -441,7 +437,7 @@ class Interpreter:
         everything else as a number. Arrays are read and written in place. The last parameter of a checked function,
         where failures are recorded, may be left out; a recorded failure is then raised.
 
-        Raises ``InterpreterError``, or ``InterpreterBoundsError`` and ``InterpreterDivisionError`` which are kinds of it.
+        Raises ``InterpreterError``, or ``InterpreterBoundsError``, which is a kind of it.
         """
         self._record = None
         try:
@@ -537,10 +533,7 @@ class Interpreter:
                 if step.mem is not None:
                     self._memory_operand(step, values)
                 assert step.meaning is not None
-                try:
-                    result = step.meaning(step.type, step.source, *values)
-                except ZeroDivisionError:
-                    raise InterpreterDivisionError(self._message(step.instr, "division by zero"), self.f.file, step.instr.line) from None
+                result = step.meaning(step.type, step.source, *values)
             elif kind == _GOTO:
                 at = step.target
                 continue

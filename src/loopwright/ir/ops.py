@@ -158,7 +158,7 @@ def _div_trunc(t: Type, _s: Type, a: Any, b: Any) -> Any:
     # Through Python integers, because NumPy divides towards minus infinity.
     def one(x: int, y: int) -> int:
         if y == 0:
-            raise ZeroDivisionError("div_trunc by zero")
+            return 0
         q = abs(x) // abs(y)
         return q if (x < 0) == (y < 0) else -q
 
@@ -166,15 +166,15 @@ def _div_trunc(t: Type, _s: Type, a: Any, b: Any) -> Any:
 
 
 def _rem_trunc(t: Type, _s: Type, a: Any, b: Any) -> Any:
-    return _each(t, lambda x, y: x - y * (abs(x) // abs(y) * (1 if (x < 0) == (y < 0) else -1)), a, b)
+    return _each(t, lambda x, y: x - y * (abs(x) // abs(y) * (1 if (x < 0) == (y < 0) else -1)) if y else 0, a, b)
 
 
 def _div_floor(t: Type, _s: Type, a: Any, b: Any) -> Any:
-    return _each(t, lambda x, y: x // y, a, b) if t.is_integer else _as(t, np.floor_divide(a, b))
+    return _each(t, lambda x, y: x // y if y else 0, a, b) if t.is_integer else _as(t, np.floor_divide(a, b))
 
 
 def _rem_floor(t: Type, _s: Type, a: Any, b: Any) -> Any:
-    return _each(t, lambda x, y: x % y, a, b)
+    return _each(t, lambda x, y: x % y if y else 0, a, b)
 
 
 def _each(t: Type, one: Callable[..., int], *operands: Any) -> Any:
@@ -294,10 +294,10 @@ ADD: Final = row("add", "T T -> T", "int float ptr", "a + b; integers wrap; to a
 SUB: Final = row("sub", "T T -> T", "int float ptr", "a - b; integers wrap; from a ptr an i64 is taken", _quiet(lambda t, s, a, b: _as(t, a - _as(t, b))))
 MUL: Final = row("mul", "T T -> T", "int float", "a * b; integers wrap", _quiet(lambda t, s, a, b: _as(t, a * b)), commutes=True)
 DIV: Final = row("div", "T T -> T", "float", "a / b, IEEE division", _quiet(lambda t, s, a, b: _as(t, a / b)))
-DIV_TRUNC: Final = row("div_trunc", "T T -> T", "int", "a / b rounded towards zero; b = 0 traps", _div_trunc)
-REM_TRUNC: Final = row("rem_trunc", "T T -> T", "int", "what div_trunc leaves; the sign of a", _rem_trunc)
-DIV_FLOOR: Final = row("div_floor", "T T -> T", "int float", "Python's a // b; an integer b = 0 traps", _quiet(_div_floor))
-REM_FLOOR: Final = row("rem_floor", "T T -> T", "int", "Python's a % b; the sign of b", _rem_floor)
+DIV_TRUNC: Final = row("div_trunc", "T T -> T", "int", "a / b rounded towards zero; 0 where b is 0", _div_trunc)
+REM_TRUNC: Final = row("rem_trunc", "T T -> T", "int", "what div_trunc leaves, with the sign of a; 0 where b is 0", _rem_trunc)
+DIV_FLOOR: Final = row("div_floor", "T T -> T", "int float", "Python's a // b; of integers 0 where b is 0, as in NumPy", _quiet(_div_floor))
+REM_FLOOR: Final = row("rem_floor", "T T -> T", "int", "Python's a % b, with the sign of b; 0 where b is 0, as in NumPy", _rem_floor)
 NEG: Final = row("neg", "T -> T", "int float", "-a", _quiet(lambda t, s, a: _as(t, -a)))
 ABS: Final = row("abs", "T -> T", "int float", "|a|; the most negative integer stays itself", _quiet(lambda t, s, a: _as(t, np.abs(a))))
 MIN: Final = row("min", "T T -> T", "int float", "Python's min(a, b): b if b < a else a", lambda t, s, a, b: _as(t, _python_min(a, b)))

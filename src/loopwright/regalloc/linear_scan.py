@@ -14,6 +14,7 @@ from loopwright.errors import InternalError
 from loopwright.ir import ops
 from loopwright.ir.function import INCOMING, SLOT, SPILL, Frame, Function, Instr, Slot
 from loopwright.regalloc.heuristics import Filter, RegisterState, filter_reg_order, filters_in_order, spill_cost
+from loopwright.regalloc.history import Decision, History
 from loopwright.regalloc.intervals import Interval, Liveness, LoopInfo
 from loopwright.regalloc.liveness import Brackets
 from loopwright.regalloc.resolution import Move, sequence
@@ -61,6 +62,8 @@ class LinearScan:
         self.liveness = liveness
         self.shape = shape
         self.filters: list[Filter] = filters_in_order(order)
+        self.order = order
+        self.history: History | None = None
         count = len(target.registers)
         rank = [0] * count
         for class_order in target.orders:
@@ -91,6 +94,8 @@ class LinearScan:
 
     def choose(self, interval: Interval, candidates: int) -> int:
         """Narrow the candidates (not empty) to one register by the filters in their order."""
+        if self.history is not None:
+            return self.choose_and_tell(interval, candidates, self.history)
         if not candidates & (candidates - 1):
             return candidates.bit_length() - 1
         state = self.state
@@ -103,6 +108,36 @@ class LinearScan:
                     break
         return (candidates & -candidates).bit_length() - 1
 
+    def choose_and_tell(self, interval: Interval, candidates: int, history: History) -> int:
+        """``choose``, with a record of what each filter did."""
+        decision = Decision(self.location, interval.register, candidates, interval.cost())
+        history.decisions.append(decision)
+        if not candidates & (candidates - 1):
+            decision.reason = "the only candidate"
+        else:
+            for letter, narrow in zip(self.order, self.filters, strict=True):
+                kept = narrow(self.state, interval, candidates, self.location) & candidates
+                if kept and kept != candidates:
+                    decision.steps.append((letter, candidates, kept))
+                    candidates = kept
+                    if not kept & (kept - 1):
+                        break
+        r = (candidates & -candidates).bit_length() - 1
+        decision.chosen = r
+        holder = self.state.holder[r]
+        if self.state.active >> r & 1 and holder is not None:
+            decision.victim = holder.register
+            decision.cost = holder.cost()
+        return r
+
+    def tell(self, interval: Interval, candidates: int, r: int, reason: str) -> None:
+        """Record a choice that no filter made."""
+        if self.history is not None:
+            decision = Decision(self.location, interval.register, candidates, interval.cost())
+            decision.chosen = r
+            decision.reason = reason
+            self.history.decisions.append(decision)
+
     def take(self, interval: Interval, candidates: int, optional: bool) -> int:
         """A register for the interval, spilling its holder if it has one; -1 when the value had better stay in memory."""
         if not candidates:
@@ -112,14 +147,19 @@ class LinearScan:
         state = self.state
         if optional and interval.constant != 0 and not candidates & ~state.active:
             # A constant operand from memory costs next to nothing: it drives nobody out.
+            self.tell(interval, candidates, -1, "nothing is free, and the instruction takes the constant from memory")
             return -1
         previous = interval.previous
         if previous >= 0 and state.holder[previous] is interval and candidates & ~state.active & (1 << previous):
             r = previous
+            self.tell(interval, candidates, r, "still in the register of its last reference")
         else:
             r = self.choose(interval, candidates)
         if state.active >> r & 1:
             if optional and spill_cost(state, r) >= interval.cost():
+                if self.history is not None:
+                    self.history.decisions[-1].chosen = -1
+                    self.history.decisions[-1].reason = "the cheapest victim costs as much as the value itself, which the instruction takes from memory"
                 return -1
             holder = state.holder[r]
             assert holder is not None
@@ -146,6 +186,8 @@ class LinearScan:
         interval.register_now = r
         interval.previous = r
         self.used |= bit
+        if self.history is not None:
+            self.history.moves.append((self.location, interval.register, r))
 
     def advance(self, interval: Interval) -> None:
         """Pass the references up to here (those in code that control cannot reach too)."""
@@ -160,6 +202,8 @@ class LinearScan:
         r = interval.register_now
         if r < 0:
             return
+        if self.history is not None:
+            self.history.moves.append((self.location, interval.register, -1))
         state = self.state
         bit = 1 << r
         state.active &= ~bit
@@ -181,6 +225,8 @@ class LinearScan:
 
     def evict(self, interval: Interval) -> None:
         """The interval's value goes to memory, here."""
+        if self.history is not None:
+            self.history.spills.append((self.location, interval.register))
         self.to_memory(interval)
         interval.stores.append((len(self.out), interval.register_now))
         interval.store_weight += self.weight
@@ -212,6 +258,8 @@ class LinearScan:
 
     def reload(self, interval: Interval, r: int) -> None:
         """Bring the value from memory into the register it was placed in."""
+        if self.history is not None:
+            self.history.reloads.append((self.location, interval.register))
         source = self.home(interval)
         if source >= SLOT:
             self.statistics.reloads += 1
@@ -254,6 +302,8 @@ class LinearScan:
             holder = state.holder[r]
             if holder is not None:
                 holder.register_now = -1
+                if self.history is not None:
+                    self.history.moves.append((self.location, holder.register, -1))
                 if not holder.refs:
                     state.holder[r] = None
                     state.held &= ~low
@@ -851,11 +901,12 @@ def _start(interval: Interval) -> int:
     return interval.starts[0] if interval.starts else -1
 
 
-def allocate(f: Function, target: Target, liveness: Liveness, shape: Brackets, order: str) -> Statistics:
-    """Give every value of lowered code a register or a place in memory, rewriting ``f``.
+def allocate(f: Function, target: Target, liveness: Liveness, shape: Brackets, order: str, history: History | None = None) -> Statistics:
+    """Give every value of lowered code a register or a place in memory, rewriting ``f``; ``history`` receives what happened.
 
     Raises ``TargetError`` for an order that is no permutation of A to Q.
     """
     scan = LinearScan(f, target, liveness, shape, order)
+    scan.history = history
     scan.run()
     return scan.statistics

@@ -16,7 +16,7 @@ from loopwright.targets.target import ANY_TIED, INTS, MASKS, VECTORS, Rule, Targ
 from loopwright.targets.x86 import emit_scalar as es
 from loopwright.targets.x86 import emit_vector as ev
 from loopwright.targets.x86.assembler import Form, lookup
-from loopwright.targets.x86.registers import R11, RAX, RDX
+from loopwright.targets.x86.registers import CODES, R11, RAX, RDX
 from loopwright.types import BOOL, I32, I64, PTR, VOID, Type
 
 #: Operation -> mnemonic stem of floating-point instructions (PS, PD, SS or SD follows); the flag says that it commutes.
@@ -386,7 +386,7 @@ class _Narrow:
         self.form = form
 
     def emit(self, asm: Any, f: Function, instr: Instr) -> None:
-        asm.emit(self.form, (es.CODES[instr.dst], es.CODES[instr.args[0]]), line=instr.line)
+        asm.emit(self.form, (CODES[instr.dst], CODES[instr.args[0]]), line=instr.line)
 
 
 def _convert(target: Any, instr: Instr) -> Rule | None:
@@ -521,7 +521,7 @@ class _First:
 
     def emit(self, asm: Any, f: Function, instr: Instr) -> None:
         if instr.dst != instr.args[0]:
-            asm.emit(lookup("VMOVAPS", "xmm,xmm"), (es.CODES[instr.dst], es.CODES[instr.args[0]]), line=instr.line)
+            asm.emit(lookup("VMOVAPS", "xmm,xmm"), (CODES[instr.dst], CODES[instr.args[0]]), line=instr.line)
 
 
 def _fma(instr: Instr) -> Rule:

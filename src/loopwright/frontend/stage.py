@@ -1,0 +1,76 @@
+"""A kernel and a signature to a function of the IR: attempts at staging until no guess was wrong."""
+
+from __future__ import annotations
+
+from collections.abc import Sequence
+from typing import Any, Final
+
+from loopwright.errors import KernelSyntaxError, KernelTypeError
+from loopwright.frontend.annotations import ArrayType
+from loopwright.frontend.arrays import StagedArray
+from loopwright.frontend.calls import outside_names
+from loopwright.frontend.emitter import Emitter
+from loopwright.frontend.expr import Value
+from loopwright.frontend.hooks import environment
+from loopwright.frontend.kernel import CONST, SCALAR, Kernel, Parameter
+from loopwright.frontend.parse import parse
+from loopwright.frontend.program import Parsed
+from loopwright.frontend.staging import Staging
+from loopwright.frontend.state import FALLS, Activation, Restage
+from loopwright.ir.function import Function, Options
+from loopwright.types import PTR, VOID
+
+__all__ = ["stage"]
+
+#: Most attempts at staging one function; each but the last learns a fact about it.
+ATTEMPTS: Final = 200
+
+
+def stage(kernel: Kernel, signature: Sequence[Any], vector_bits: int, check: bool) -> Function:
+    """Stage a kernel for a signature; once more for each wrong guess about it."""
+    function = kernel.function
+    parameters = kernel.parameters
+    parsed = parse(function)
+    notes: dict[tuple[Any, ...], int] = {}
+    if check:
+        vector_bits = 0
+    for _ in range(ATTEMPTS):
+        try:
+            made = _attempt(kernel, parsed, parameters, signature, vector_bits, check, notes)
+        except Restage:
+            continue
+        if made is not None:
+            return made
+    raise KernelTypeError(f"`{parsed.name}` could not be staged: the types of its variables do not settle", parsed.file, parsed.line)
+
+
+def _attempt(
+    kernel: Kernel, parsed: Parsed, parameters: list[Parameter], signature: Sequence[Any], vector_bits: int, check: bool, notes: dict[tuple[Any, ...], int]
+) -> Function | None:
+    f = Function(parsed.name, kernel.result, Options(kernel.contract, kernel.fastmath, check))
+    f.file = parsed.file
+    f.lines = parsed.lines
+    g = Emitter(f)
+    g.line = g.at_line = parsed.line
+    s = Staging(g, vector_bits, notes, {})
+    s.builtins = environment(s)
+    env = outside_names(parsed, kernel.function)
+    env["__builtins__"] = s.builtins
+    act = Activation(parsed, env, True)
+    s.act = act
+    for p, item in zip(parameters, signature, strict=True):
+        if p.kind == CONST:
+            env[p.name] = item
+        elif p.kind == SCALAR:
+            env[p.name] = Value(g, f.param(item, p.name), item)
+        else:
+            assert isinstance(item, ArrayType) and item.element is not None
+            env[p.name] = StagedArray(g, f.array_param(p.name, item.element, item.rank or 1), len(f.arrays) - 1)
+    if check:
+        g.errors = f.param(PTR, "errors")
+    status = s.block(parsed.body)
+    if s.again:
+        return None
+    if status == FALLS and f.result is not VOID:
+        raise KernelSyntaxError(f"`{parsed.name}` returns {f.result}, but can come to its end without `return`: return a value on every path", parsed.file, parsed.last)
+    return f
