@@ -14,11 +14,12 @@ from typing import Any
 from setuptools import setup
 from setuptools.command.build_ext import build_ext
 
-#: What is compiled: the way from a kernel to machine code. Relative to src/loopwright; folders with all below them.
-CORE = ("types.py", "ir", "frontend", "passes", "nests", "regalloc", "targets", "compiler.py")
+#: What is compiled: the way from a function of the IR to machine code. Relative to src/loopwright; folders with all below them.
+#: The front end spends its time in Python's own machinery (evaluating the user's expressions), of which little is gained.
+CORE = ("types.py", "ir", "passes", "nests", "regalloc", "targets", "compiler.py")
 
-#: Left to the interpreter: what no compilation of a kernel runs, or mypyc does not compile (subclasses of C classes with a ``__new__``).
-LEFT_OUT = ("ir/interpret.py", "frontend/kernel.py")
+#: Left to the interpreter: what no compilation runs.
+LEFT_OUT = ("ir/interpret.py",)
 
 
 def core_files() -> list[str]:

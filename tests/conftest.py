@@ -2,7 +2,12 @@
 
 from __future__ import annotations
 
+import os
+
 import pytest
+
+#: Every allocation of every test is proved.
+os.environ.setdefault("LOOPWRIGHT_CHECK_ALLOCATION", "1")
 
 
 def pytest_addoption(parser: pytest.Parser) -> None:

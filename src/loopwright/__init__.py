@@ -37,19 +37,47 @@ from loopwright.errors import (
 )
 from loopwright.types import (
     BF16 as bf16,
+)
+from loopwright.types import (
     BOOL as bool_,
+)
+from loopwright.types import (
     F16 as f16,
+)
+from loopwright.types import (
     F32 as f32,
+)
+from loopwright.types import (
     F64 as f64,
+)
+from loopwright.types import (
     I8 as i8,
+)
+from loopwright.types import (
     I16 as i16,
+)
+from loopwright.types import (
     I32 as i32,
+)
+from loopwright.types import (
     I64 as i64,
+)
+from loopwright.types import (
     PTR as ptr,
+)
+from loopwright.types import (
     U8 as u8,
+)
+from loopwright.types import (
     U16 as u16,
+)
+from loopwright.types import (
     U32 as u32,
+)
+from loopwright.types import (
     U64 as u64,
+)
+from loopwright.types import (
     Type,
 )
 
@@ -61,6 +89,7 @@ if TYPE_CHECKING:
     from loopwright.frontend.kernel import Kernel, kernel
     from loopwright.frontend.loops import lanes, range
     from loopwright.ir.parse import parse
+    from loopwright.tuning.recording import record
 
 __version__ = "0.1.0"
 
@@ -78,6 +107,7 @@ _LAZY: dict[str, tuple[str, str]] = {
     "lanes": ("loopwright.frontend.loops", "lanes"),
     "parse": ("loopwright.ir.parse", "parse"),
     "range": ("loopwright.frontend.loops", "range"),
+    "record": ("loopwright.tuning.recording", "record"),
     **{name: ("loopwright.frontend.functions", name) for name in _FUNCTIONS},
 }
 
@@ -116,10 +146,10 @@ __all__ = [
     "f64",
     "floor",
     "fma",
+    "i8",
     "i16",
     "i32",
     "i64",
-    "i8",
     "kernel",
     "lanes",
     "max",
@@ -127,6 +157,7 @@ __all__ = [
     "parse",
     "ptr",
     "range",
+    "record",
     "rem_trunc",
     "round",
     "select",
@@ -134,10 +165,10 @@ __all__ = [
     "sum",
     "trunc",
     "types",
+    "u8",
     "u16",
     "u32",
     "u64",
-    "u8",
 ]
 
 

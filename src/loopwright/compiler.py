@@ -2,6 +2,8 @@
 
 from __future__ import annotations
 
+import os
+from collections.abc import Callable
 from time import perf_counter
 from typing import Any, Final
 
@@ -15,6 +17,11 @@ from loopwright.targets.target import MachineCode, Target
 __all__ = ["Compiled", "compile", "run_passes"]
 
 ENVIRONMENT_ORDER: Final = "LOOPWRIGHT_LSRA_ORDERING"
+ENVIRONMENT_CHECK: Final = "LOOPWRIGHT_CHECK_ALLOCATION"
+ENVIRONMENT_RECORD: Final = "LOOPWRIGHT_RECORD"
+
+#: Called with (function, target, order) before each compilation: whoever records them.
+RECORDERS: Final[list[Callable[[Function, Target, str], None]]] = []
 
 
 class Compiled:
@@ -50,13 +57,18 @@ def order_in_force(ordering: str | None) -> str:
     Raises ``TargetError`` when it is no permutation of the letters A to Q.
     """
     if ordering is None:
-        import os
-
         ordering = os.environ.get(ENVIRONMENT_ORDER) or DEFAULT_ORDER
     return check_order(ordering)
 
 
-def _step(name: str, f: Function, target: Target, order: str) -> None:
+def check_in_force(check_allocation: bool | None) -> bool:
+    """Whether every allocation is to be proved: the argument, else the environment's (anything but empty and 0)."""
+    if check_allocation is None:
+        return os.environ.get(ENVIRONMENT_CHECK, "0") not in ("", "0")
+    return check_allocation
+
+
+def _step(name: str, f: Function, target: Target, order: str, check: bool) -> None:
     if name == "nests":
         nests.run(f, target)
     elif name == "addresses":
@@ -72,7 +84,7 @@ def _step(name: str, f: Function, target: Target, order: str) -> None:
     elif name == "liveness":
         liveness.run(f, target)
     elif name == "allocate":
-        allocate.run(f, target, order)
+        allocate.run(f, target, order, check or f.options.check)
     elif name == "jumps":
         jumps.run(f, target)
     elif name == "lower-late":
@@ -83,7 +95,15 @@ def _step(name: str, f: Function, target: Target, order: str) -> None:
         emission.encode(f, target)
 
 
-def run_passes(function: Function, target: Target, after: str = "encode", ordering: str | None = None, times: dict[str, float] | None = None, stages: dict[str, str] | None = None) -> Function:
+def run_passes(
+    function: Function,
+    target: Target,
+    after: str = "encode",
+    ordering: str | None = None,
+    times: dict[str, float] | None = None,
+    stages: dict[str, str] | None = None,
+    check_allocation: bool | None = None,
+) -> Function:
     """The function after the named pass; the one given is not changed.
 
     A function that is already past some passes (parsed from text printed there) goes on from its stage.
@@ -95,6 +115,7 @@ def run_passes(function: Function, target: Target, after: str = "encode", orderi
         ordering: a permutation of A to Q; None for the environment's or the default.
         times: receives the seconds each pass took.
         stages: receives the text after each pass.
+        check_allocation: prove the register allocation; None for as the environment says. Functions with the option ``check`` always are.
 
     Raises:
         TargetError: unknown pass name or bad ordering.
@@ -103,6 +124,7 @@ def run_passes(function: Function, target: Target, after: str = "encode", orderi
     if after not in NAMES:
         raise TargetError(f"there is no pass {after!r}; the passes are {', '.join(NAMES)}")
     order = order_in_force(ordering)
+    check = check_in_force(check_allocation)
     f = function.clone()
     first = NAMES.index(f.stage) + 1 if f.stage in NAMES else 1
     if f.stage == "liveness":
@@ -115,7 +137,7 @@ def run_passes(function: Function, target: Target, after: str = "encode", orderi
         name = NAMES[n]
         start = perf_counter()
         try:
-            _step(name, f, target, order)
+            _step(name, f, target, order, check)
         except LoopwrightError as error:
             if error.line and not error.file:
                 error.file = f.file
@@ -149,7 +171,7 @@ def _text_or_nothing(f: Function, target: Target) -> str:
         return f"(no text: {error})"
 
 
-def compile(function: Function, target: Target, *, ordering: str | None = None, keep: bool = False) -> Compiled:
+def compile(function: Function, target: Target, *, ordering: str | None = None, keep: bool = False, check_allocation: bool | None = None) -> Compiled:
     """Compile a function for a target: all passes.
 
     Args:
@@ -157,6 +179,7 @@ def compile(function: Function, target: Target, *, ordering: str | None = None, 
         target: what to compile for.
         ordering: a permutation of A to Q for the register selection filters; None for the environment's or the default.
         keep: keep the text after every pass in ``Compiled.stages``.
+        check_allocation: prove the register allocation (``regalloc.checker``); None for as the environment says.
 
     Raises:
         TargetError: bad ordering.
@@ -165,5 +188,24 @@ def compile(function: Function, target: Target, *, ordering: str | None = None, 
     times: dict[str, float] = {}
     stages: dict[str, str] | None = {} if keep else None
     order = order_in_force(ordering)
-    f = run_passes(function, target, "encode", order, times, stages)
+    if RECORDERS:
+        for recorder in tuple(RECORDERS):
+            recorder(function, target, order)
+    f = run_passes(function, target, "encode", order, times, stages, check_allocation)
     return Compiled(function, f, f.machine, target, order, times, stages if stages is not None else {})
+
+
+def _record_where_told(function: Function, target: Target, order: str) -> None:
+    """Stands in ``RECORDERS`` until the first compilation; then the recorder for the environment's file takes its place."""
+    import importlib
+
+    # By name: the recorder stands above the compiler.
+    recording = importlib.import_module("loopwright.tuning.recording")
+    recorder: Callable[[Function, Target, str], None] = recording.from_environment(os.environ[ENVIRONMENT_RECORD])
+    if _record_where_told in RECORDERS:
+        RECORDERS[RECORDERS.index(_record_where_told)] = recorder
+    recorder(function, target, order)
+
+
+if os.environ.get(ENVIRONMENT_RECORD):
+    RECORDERS.append(_record_where_told)

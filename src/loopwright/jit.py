@@ -10,6 +10,7 @@ from loopwright.errors import CpuError
 from loopwright.frontend.annotations import ArrayType
 from loopwright.frontend.kernel import REQUIRED as NO_DEFAULT
 from loopwright.frontend.kernel import Backend, Kernel
+from loopwright.ir import ops
 from loopwright.ir.function import Function
 from loopwright.runtime import cpu
 from loopwright.runtime.code import Code
@@ -56,7 +57,30 @@ class Native(Backend):
 
     def compile(self, stage: Callable[[int], Function], target: str | None, vector_bits: int | None, ordering: str | None, keep: bool) -> Code:
         chosen = target_for(target, vector_bits)
-        return Code(compiler.compile(stage(chosen.vector_bits), chosen, ordering=ordering, keep=keep))
+        function = stage(chosen.vector_bits)
+        if vector_bits is None and 0 < chosen.stream_bits < chosen.vector_bits and reads_one_stream(function):
+            chosen = target_for(chosen.name, chosen.stream_bits)
+            function = stage(chosen.vector_bits)
+        return Code(compiler.compile(function, chosen, ordering=ordering, keep=keep))
+
+
+def reads_one_stream(f: Function) -> bool:
+    """Whether all a function does over lanes is reduce one array."""
+    reduces = False
+    array = -1
+    where: list[int] = []
+    for instr in f.code:
+        if instr.loop is not None and instr.loop.mask >= 0:
+            reduces = bool(instr.loop.accumulators)
+            if not reduces:
+                return False
+        elif instr.op is ops.MASKED_LOAD:
+            if array >= 0 and (array != instr.imm or instr.args[1:] != where):
+                return False
+            array, where = instr.imm, instr.args[1:]
+        elif instr.op is ops.MASKED_STORE:
+            return False
+    return reduces and array >= 0
 
 
 BACKEND: Final = Native()

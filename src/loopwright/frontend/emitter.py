@@ -13,58 +13,16 @@ import numpy as np
 from loopwright.errors import KernelTypeError, LoopwrightError, UnsupportedOperationError
 from loopwright.frontend.annotations import BY_DTYPE
 from loopwright.frontend.expr import Cell, Value, Weak, is_number
+from loopwright.frontend.promotion import SPELLED, TAKES, promote
 from loopwright.ir import ops
 from loopwright.ir.function import NONE, Function, Instr, Loop
 from loopwright.ir.ops import Op, mask_for
 from loopwright.types import BOOL, F64, I64, KIND_BOOL, KIND_FLOAT, KIND_INT, KIND_MASK, KIND_PTR, KIND_UINT, VOID, Type, mask_of, vector_of
 
-__all__ = ["Emitter", "Level", "Mark", "promote"]
+__all__ = ["Emitter", "Level", "Mark"]
 
-_promoted: Final[dict[tuple[int, int], Type]] = {}
-
-_KIND_WORDS: Final[list[tuple[int, str]]] = [(KIND_BOOL, "bool"), (KIND_INT, "int"), (KIND_UINT, "int"), (KIND_FLOAT, "float"), (KIND_PTR, "ptr"), (KIND_MASK, "mask")]
-#: Per operation, per kind of type: does the row take it?
-_TAKES: Final[list[list[bool]]] = [[any(k == kind and word in op.types for k, word in _KIND_WORDS) for kind in range(KIND_MASK + 1)] for op in ops.OPS]
-
-_SPELLED: Final[dict[str, str]] = {
-    "add": "+",
-    "sub": "-",
-    "mul": "*",
-    "div": "/",
-    "div_floor": "//",
-    "rem_floor": "%",
-    "and": "&",
-    "or": "|",
-    "xor": "^",
-    "shl": "<<",
-    "shr": ">>",
-    "eq": "==",
-    "ne": "!=",
-    "lt": "<",
-    "le": "<=",
-    "gt": ">",
-    "ge": ">=",
-    "neg": "unary -",
-    "not": "~",
-}
+_CONDITIONS: Final = (KIND_BOOL, KIND_MASK)
 _DIVISIONS: Final[frozenset[Op]] = frozenset((ops.DIV_TRUNC, ops.REM_TRUNC, ops.DIV_FLOOR, ops.REM_FLOOR))
-
-
-def promote(a: Type, b: Type) -> Type | None:
-    """The element type at which two typed operands meet: ``numpy.result_type``. None when there is none."""
-    if a is b:
-        return a
-    known = _promoted.get((a.number, b.number))
-    if known is None:
-        if a.kind == KIND_PTR or b.kind == KIND_PTR:
-            return (a if a.kind == KIND_PTR else b) if a.is_integer or b.is_integer else None
-        if not a.dtype or not b.dtype:
-            return None
-        found = BY_DTYPE.get(np.result_type(np.dtype(a.dtype), np.dtype(b.dtype)).name)
-        if found is None:
-            return None
-        known = _promoted[(a.number, b.number)] = found
-    return known
 
 
 class Level:
@@ -248,8 +206,8 @@ class Emitter:
         type_ = self.vector(element, cell.lanes) if cell.lanes else element
         types = self.f.types
         for instr in cell.instrs:
-            if not _TAKES[instr.op.code][type_.kind]:
-                self.fail(f"`{_SPELLED.get(instr.op.name, instr.op.name)}` was applied to a variable that starts as a Python integer and becomes {type_}: it is not available for {type_}")
+            if not TAKES[instr.op.code][type_.kind]:
+                self.fail(f"`{SPELLED.get(instr.op.name, instr.op.name)}` was applied to a variable that starts as a Python integer and becomes {type_}: it is not available for {type_}")
             instr.type = type_
             if instr.dst < 0:
                 continue
@@ -318,7 +276,7 @@ class Emitter:
             if type(operand) is float and not cell.floating:
                 self.widen(cell)
         type_ = cell.type
-        if not _TAKES[op.code][type_.kind]:
+        if not TAKES[op.code][type_.kind]:
             self._refuse(op, type_)
         instr = Instr(op, type_, NONE, [0] * len(operands), 0, self.line)
         for position, operand in enumerate(operands):
@@ -364,7 +322,7 @@ class Emitter:
     # --- operations ---------------------------------------------------------------------------------------
 
     def _refuse(self, op: Op, type_: Type) -> NoReturn:
-        name = _SPELLED.get(op.name, op.name)
+        name = SPELLED.get(op.name, op.name)
         if type_.kind == KIND_BOOL or type_.kind == KIND_MASK:
             self.fail(f"`{name}` is not available for conditions: use lw.select(condition, a, b), or convert as in lw.i32(condition)")
         if op is ops.REM_FLOOR:
@@ -381,15 +339,13 @@ class Emitter:
                 if a.type is b.type:
                     type_ = a.type
                     x, y = a.operand, b.operand
-            elif type(b) is float or type(b) is int:
+            elif (type(b) is float or type(b) is int) and a.type.kind not in _CONDITIONS:
                 type_ = a.type
-                if type_.kind != KIND_BOOL and type_.kind != KIND_MASK:
-                    x, y = a.operand, self.number(type_, b)
-        elif type(b) is Value and (type(a) is float or type(a) is int):
+                x, y = a.operand, self.number(type_, b)
+        elif type(b) is Value and (type(a) is float or type(a) is int) and b.type.kind not in _CONDITIONS:
             type_ = b.type
-            if type_.kind != KIND_BOOL and type_.kind != KIND_MASK:
-                x, y = self.number(type_, a), b.operand
-        if type_ is not None and _TAKES[op.code][type_.kind] and not (type_.lanes and op in _DIVISIONS):
+            x, y = self.number(type_, a), b.operand
+        if type_ is not None and TAKES[op.code][type_.kind] and not (type_.lanes and op in _DIVISIONS):
             result = type_ if op.result == "T" else mask_for(type_)
             return Value(self, self.define(op, type_, [x, y], result), result)
         for operand in (a, b):
@@ -399,7 +355,7 @@ class Emitter:
             elif not (is_number(operand) or isinstance(operand, np.generic)):
                 if op is ops.EQ or op is ops.NE:
                     # Python would compare identities.
-                    self.fail(f"`{_SPELLED[op.name]}` of a run-time value and {_describe(operand)}: a run-time value is a number")
+                    self.fail(f"`{SPELLED[op.name]}` of a run-time value and {_describe(operand)}: a run-time value is a number")
                 return NotImplemented
         return self.operation(op, [a, b])
 
@@ -408,7 +364,7 @@ class Emitter:
         type_, args = self.adapt(op, operands)
         if type_ is None:
             return self._weak(op, args)
-        if not _TAKES[op.code][type_.kind]:
+        if not TAKES[op.code][type_.kind]:
             self._refuse(op, type_)
         if op in _DIVISIONS and type_.lanes and self.level is not None and not type_.is_float and (args[1] >= 0 or self.f.const_values[~args[1]] == 0):
             # Lanes that are off must not trap: they divide by one.
@@ -425,7 +381,7 @@ class Emitter:
         for operand in operands:
             value = operand if is_number(operand) else self.wrap(operand)
             if value is None:
-                self.fail(f"`{_SPELLED.get(op.name, op.name)}` needs numbers, not {_describe(operand)}")
+                self.fail(f"`{SPELLED.get(op.name, op.name)}` needs numbers, not {_describe(operand)}")
             values.append(value)
             if isinstance(value, Value):
                 if isinstance(value, Weak) and value.open:
@@ -444,7 +400,7 @@ class Emitter:
                 elif typed is not element:
                     met = promote(typed, element)
                     if met is None or ((typed is BOOL) != (element is BOOL) and met is not BOOL):
-                        self.fail(f"`{_SPELLED.get(op.name, op.name)}` of {typed} and {element}: convert one of them, as in lw.f64(x)")
+                        self.fail(f"`{SPELLED.get(op.name, op.name)}` of {typed} and {element}: convert one of them, as in lw.f64(x)")
                     typed = met
         if typed is None:
             if weak:
@@ -480,7 +436,7 @@ class Emitter:
         value = self.staged(a)
         type_ = value.type
         if isinstance(value, Weak) and value.open:
-            if _TAKES[op.code][type_.kind]:
+            if TAKES[op.code][type_.kind]:
                 return self._weak(op, [value])
             # sqrt, floor, …: the number is a float from here on.
             self.settle(value)
@@ -490,7 +446,7 @@ class Emitter:
         elif op is ops.SQRT and type_.is_integer:
             value = self.convert(value, F64)
             type_ = value.type
-        if not _TAKES[op.code][type_.kind]:
+        if not TAKES[op.code][type_.kind]:
             self._refuse(op, type_)
         return self.value(op, type_, [value.operand], type_)
 

@@ -17,7 +17,7 @@ from loopwright.frontend.program import AND, OR
 from loopwright.frontend.rewrite import AND_HOOK, CALL_HOOK, CHAIN_HOOK, HOLD_HOOK, IF_HOOK, NOT_HOOK, OR_HOOK
 from loopwright.frontend.staging import Staging
 from loopwright.ir import ops
-from loopwright.ir.function import Instr
+from loopwright.ir.function import NONE, Instr
 from loopwright.types import KIND_MASK, VOID, mask_of
 
 __all__ = ["environment"]
@@ -151,26 +151,26 @@ def _by_lane(s: Staging, condition: Value, a: Callable[[], Any], b: Callable[[],
 def _by_branch(s: Staging, condition: Value, a: Callable[[], Any], b: Callable[[], Any]) -> Any:
     """A conditional expression on a condition that is the same for all lanes: a select where both sides are cheap, else a branch."""
     g = s.g
-    mark = g.mark()
-    first, second = a(), b()
-    if same(first, second):
-        return first
-    emitted: list[Instr] = g.code[mark.code :]
-    cheap = len(emitted) <= _CHEAP and all(instr.op.pure and instr.op not in _TRAPPING for instr in emitted)
-    if cheap and all(isinstance(v, Value) and not v.type.lanes or is_number(v) for v in (first, second)):
-        if any(isinstance(v, Value) for v in (first, second)):
-            return g.select(condition, first, second)
-        if len({type(v) for v in (first, second)}) == 1 and type(first) is bool:
-            return g.select(condition, first, second)
-    g.rollback(mark)
-    opener = g.open(ops.IF, VOID, [condition.operand])
+    code = g.code
+    start = len(code)
     first = a()
-    otherwise = g.emit(ops.ELSE, VOID, [])
+    middle = len(code)
     second = b()
-    end = g.close()
-    line = g.at_line
-    made = join(g, "$this conditional expression", [Edge({"$this conditional expression": first}, {}, otherwise), Edge({"$this conditional expression": second}, {"": line}, end)])
-    del opener
+    if same(first, second) and len(code) == start:
+        return first
+    cheap = len(code) - start <= _CHEAP and all(instr.op.pure and instr.op not in _TRAPPING for instr in code[start:])
+    numbers = isinstance(first, Value) or isinstance(second, Value) or type(first) is type(second) is bool
+    if cheap and numbers and all(isinstance(v, Value) and not v.type.lanes or is_number(v) for v in (first, second)):
+        return g.select(condition, first, second)
+    # Put what was emitted for each side into its arm of an if.
+    opener = Instr(ops.IF, VOID, NONE, [condition.operand], 0, g.line)
+    otherwise = Instr(ops.ELSE, VOID, NONE, [], 0, g.line)
+    code.insert(start, opener)
+    code.insert(middle + 1, otherwise)
+    end = g.emit(ops.END, VOID, [])
+    name = "$this conditional expression"
+    lines = {name: g.at_line}
+    made = join(g, name, [Edge({name: first}, lines, otherwise), Edge({name: second}, lines, end)])
     if isinstance(made, Value):
         made.plain()
     return made

@@ -1,4 +1,18 @@
-"""``@lw.kernel``: a Python function whose run-time part becomes code."""
+"""``@lw.kernel``: a Python function whose run-time part becomes code.
+
+What a kernel means, where Python and NumPy leave a choice:
+
+* Two typed operands meet where NumPy lets them meet: i32 and i64 at i64, i32 or i64 and f32 at f64, f32 and f64 at f64. A Python
+  number takes the other operand's type, and is refused where that cannot hold it. A NumPy scalar, which ``lw.f32(2)`` makes
+  of a Python number, has its own type.
+* A variable that starts as a Python number and is changed by run-time code takes the type of the first typed value it meets: of the
+  elements, if ``total = 0`` is followed by ``total += x[i]``. Start it as ``lw.i64(0)`` to say otherwise.
+* A store converts to the array's element type, except from float to integer, which must be written.
+* Indices do not count from the end.
+* A parameter with a default and no annotation is an ``lw.Const``.
+* ``lw.lanes`` takes as many lanes as the widest type used in the loop leaves room for. Its index used as a number is an i64, and makes
+  the loop as narrow as that; ``lw.i32(i)`` does not.
+"""
 
 from __future__ import annotations
 

@@ -12,12 +12,13 @@ import numpy as np
 
 from loopwright.frontend import functions
 from loopwright.frontend.arrays import StagedArray
-from loopwright.frontend.emitter import Level, promote
+from loopwright.frontend.emitter import Level
 from loopwright.frontend.expr import Unavailable, Value, Weak, is_number
 from loopwright.frontend.lane_index import LaneIndex
 from loopwright.frontend.loops import Lanes
 from loopwright.frontend.merging import MISSING
 from loopwright.frontend.program import For, NameTarget, Reduction
+from loopwright.frontend.promotion import promote
 from loopwright.frontend.state import FALLS, LoopState, Summed
 from loopwright.frontend.steps import finish, loop_body
 from loopwright.ir import ops

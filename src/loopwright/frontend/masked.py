@@ -8,11 +8,12 @@ from __future__ import annotations
 from typing import TYPE_CHECKING, Any
 
 from loopwright.frontend.conditions import compound_value, decide
-from loopwright.frontend.emitter import Level, promote
+from loopwright.frontend.emitter import Level
 from loopwright.frontend.expr import Value, is_number
 from loopwright.frontend.loops import Range
 from loopwright.frontend.merging import MISSING, select_lanes
 from loopwright.frontend.program import For, If, LoopStmt, NameTarget, While
+from loopwright.frontend.promotion import promote
 from loopwright.frontend.state import ENDED, FALLS, LoopState
 from loopwright.frontend.steps import finish, loop_body
 from loopwright.frontend.variables import carry

@@ -280,6 +280,13 @@ def _shift(left: bool) -> Meaning:
     return run
 
 
+def _select(t: Type, _s: Type, m: Any, a: Any, b: Any) -> Any:
+    if t.lanes:
+        chosen: Any = np.where(m, a, b)
+        return chosen
+    return a if m else b
+
+
 def _python_max(a: Any, b: Any) -> Any:
     return np.where(b > a, b, a)
 
@@ -329,7 +336,7 @@ LT: Final = row("lt", "T T -> M", "int float ptr", "a < b", lambda t, s, a, b: a
 LE: Final = row("le", "T T -> M", "int float ptr", "a <= b", lambda t, s, a, b: a <= b)
 GT: Final = row("gt", "T T -> M", "int float ptr", "a > b", lambda t, s, a, b: a > b)
 GE: Final = row("ge", "T T -> M", "int float ptr", "a >= b", lambda t, s, a, b: a >= b)
-SELECT: Final = row("select", "M T T -> T", "int float ptr bool mask", "a where the condition holds, b elsewhere", lambda t, s, m, a, b: np.where(m, a, b) if t.lanes else (a if m else b))
+SELECT: Final = row("select", "M T T -> T", "int float ptr bool mask", "a where the condition holds, b elsewhere", _select)
 
 # --- moving and converting -----------------------------------------------------------------------------------
 

@@ -4,13 +4,18 @@ from __future__ import annotations
 
 from loopwright.ir import ops
 from loopwright.ir.function import NONE, Function, Instr
+from loopwright.regalloc import checker
 from loopwright.regalloc.linear_scan import allocate
 from loopwright.targets.target import Target
 from loopwright.types import VOID
 
 
-def run(f: Function, target: Target, order: str) -> None:
-    """Allocate by linear scan with the filters in ``order``, then frame the function."""
+def run(f: Function, target: Target, order: str, check: bool = False) -> None:
+    """Allocate by linear scan with the filters in ``order``, then frame the function; ``check`` proves the result.
+
+    Raises ``InternalError`` when the proof fails.
+    """
+    before = f.clone() if check else f
     liveness, shape = f.analysis
     f.statistics = allocate(f, target, liveness, shape, order)
     f.analysis = None
@@ -23,3 +28,5 @@ def run(f: Function, target: Target, order: str) -> None:
         out.append(Instr(ops.EPILOGUE, VOID, NONE, []))
         out.append(Instr(ops.RET, VOID, NONE, []))
     f.code = out
+    if check:
+        checker.check(before, f, target)

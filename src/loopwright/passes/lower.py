@@ -73,10 +73,15 @@ class Lowering:
         self.continued = continued(f.code)
         self.known = len(f.types)
         self.uses: list[int] = [0] * self.known
+        # Of those, by fused multiply-adds.
+        self.fused_uses: list[int] = [0] * self.known
         for instr in f.code:
+            fused = instr.op is ops.FMA
             for a in instr.args:
                 if a >= 0:
                     self.uses[a] += 1
+                    if fused:
+                        self.fused_uses[a] += 1
         # Straight-line stretches: a comparison may move into a branch, and a load into its use, only inside one.
         self.stretch = 0
         self.memory = 0
@@ -128,7 +133,7 @@ class Lowering:
                 self.fold(instr)
             if not self.target.expand(self.f, instr, self.emit):
                 self.emit(instr)
-                if dst >= 0 and dst < self.known and self.uses[dst] == 1 and not self.f.variable[dst]:
+                if dst >= 0 and dst < self.known and (self.uses[dst] == 1 or self.may_repeat(instr)) and not self.f.variable[dst]:
                     if op is ops.LOAD_AT:
                         self.load_at[dst] = len(self.out) - 1
                         self.load_stretch[dst] = self.memory
@@ -141,8 +146,13 @@ class Lowering:
             self.stretch += 1
             self.memory += 1
 
+    def may_repeat(self, instr: Instr) -> bool:
+        """Whether an instruction is a load that only multiply-adds read, few enough to read memory each for itself."""
+        uses = self.uses[instr.dst]
+        return instr.op is ops.LOAD_AT and uses == self.fused_uses[instr.dst] and uses <= self.target.repeated_loads(instr.type)
+
     def fold(self, instr: Instr) -> None:
-        """Make a load used only here the memory operand."""
+        """Make a load the memory operand of an instruction that reads it: the only one, or one of few."""
         if instr.mem is not None:
             return
         args = instr.args
@@ -153,7 +163,9 @@ class Lowering:
                 continue
             if self.target.fold_memory(self.f, instr, position):
                 load = self.out[at]
-                self.out[at] = _GONE
+                self.uses[a] -= 1
+                if not self.uses[a]:
+                    self.out[at] = _GONE
                 instr.args = args[:position] + args[position + 1 :] + load.args
                 memory = load.mem
                 assert memory is not None
@@ -163,7 +175,8 @@ class Lowering:
                 if position != len(args) - 1:
                     memory = Mem(memory.indexed, memory.scale, memory.disp, memory.size, False, position)
                 instr.mem = memory
-                del self.load_at[a]
+                if not self.uses[a]:
+                    del self.load_at[a]
                 return
 
     def call(self, instr: Instr) -> None:
@@ -436,6 +449,7 @@ class Lowering:
                 fresh = f.register(f.types[instr.dst], f.names[instr.dst])
                 while len(self.uses) <= fresh:
                     self.uses.append(0)
+                    self.fused_uses.append(0)
                 self.uses[fresh] = self.uses[instr.dst]
                 self.known = len(self.uses)
                 renamed[instr.dst] = fresh

@@ -43,13 +43,14 @@ class Edge:
 class Statistics:
     """What the allocation cost, for reports."""
 
-    __slots__ = ("moves", "reloads", "spill_weight", "spilled", "stores")
+    __slots__ = ("move_weight", "moves", "reloads", "spill_weight", "spilled", "stores")
 
     def __init__(self) -> None:
         self.spilled = 0
         self.reloads = 0
         self.stores = 0
         self.moves = 0
+        self.move_weight = 0.0
         self.spill_weight = 0.0
 
 
@@ -813,6 +814,7 @@ class LinearScan:
                 else:
                     moves.append(Move(destination, source, type_))
                     self.statistics.moves += 1
+                    self.statistics.move_weight += edge.weight
             made = sequence(moves, 0)
             if not made:
                 continue

@@ -57,6 +57,15 @@ def divide(f: Function, instr: Instr, emit: Emit) -> None:
     emit(Instr(ops.COPY, type_, instr.dst, [result], 0, line))
 
 
+def divide_narrow(f: Function, instr: Instr, emit: Emit) -> None:
+    """As ``divide``, for 8- and 16-bit integers, which registers hold extended to 32 bits."""
+    type_, line = instr.type, instr.line
+    args = [f.const(I32, int(f.const_values[~a])) if a < 0 else a for a in instr.args]
+    wide = f.register(I32)
+    divide(f, Instr(instr.op, I32, wide, args, 0, line), emit)
+    emit(Instr(ops.CONVERT, type_, instr.dst, [wide], 0, line, I32))
+
+
 def _quotient(f: Function, type_: Type, result: int, a: int, b: int, floor: bool, remainder: bool, emit: Emit, line: int) -> None:
     """The division proper, into the variable ``result``."""
     if not floor or not type_.signed:

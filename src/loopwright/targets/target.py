@@ -11,6 +11,7 @@ from collections.abc import Callable
 from typing import Any, Final
 
 from loopwright.ir.function import Callee, Frame, Function, Instr
+from loopwright.native_build import mypyc_attr
 from loopwright.types import Type
 
 #: Register classes. Every target has the first two; MASKS only where masks have registers of their own.
@@ -201,6 +202,7 @@ class MachineCode:
         self.align = align
 
 
+@mypyc_attr(allow_interpreted_subclasses=True)
 class Target:
     """A machine with a vector width, CPU features and a calling convention; see ``targets/registry.py`` for the names.
 
@@ -215,11 +217,13 @@ class Target:
         orders: per class, the allocation order (caller-saved before callee-saved).
         class_masks: per class, its registers as a bit mask.
         caller_saved: bit mask of what a call destroys.
+        stream_bits: width for reductions over one array, where memory is all that counts; 0 for ``vector_bits``.
         mask_registers: masks live in registers of class MASKS (otherwise in VECTORS).
     """
 
     name: str = ""
     vector_bits: int = 0
+    stream_bits: int = 0
     mask_registers: bool = False
 
     def __init__(self, convention: Convention, registers: list[Register], orders: list[tuple[int, ...]], features: frozenset[str]) -> None:
@@ -290,6 +294,10 @@ class Target:
     def fold_memory(self, function: Function, instr: Instr, position: int) -> bool:
         """Whether the operand at ``position`` of ``instr``, a load used once, could be its memory operand (it becomes the last)."""
         return False
+
+    def repeated_loads(self, type_: Type) -> int:
+        """How many multiply-adds had better read the same vector from memory, each for itself, than from a register loaded for them."""
+        return 1
 
     def slides(self, type_: Type) -> bool:
         """Whether ``slide`` on a vector type is one cheap instruction, worth more than a load."""

@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+from collections.abc import Callable
 from typing import Final
 
 from loopwright.errors import InternalError
@@ -27,14 +28,18 @@ def same(mnemonic: str, count: int, type_: Type, kind: str = "") -> Form:
 
 
 class ThreeOperand:
-    """``dst = a op b``, b or (when it commutes) a from memory. ``swapped`` exchanges the sources in the encoding."""
+    """``dst = a op b``, b or (when it commutes) a from memory.
 
-    __slots__ = ("commutes", "form", "swapped")
+    ``swapped`` exchanges the sources in the encoding; ``repeat`` is the form for a constant repeated in every lane, where it is another.
+    """
 
-    def __init__(self, form: Form, commutes: bool, swapped: bool = False) -> None:
+    __slots__ = ("commutes", "form", "repeat", "swapped")
+
+    def __init__(self, form: Form, commutes: bool, swapped: bool = False, repeat: Form | None = None) -> None:
         self.form = form
         self.commutes = commutes
         self.swapped = swapped
+        self.repeat = repeat
 
     def emit(self, asm: X86Assembler, f: Function, instr: Instr) -> None:
         operands = roles(instr)
@@ -48,7 +53,7 @@ class ThreeOperand:
                 a, b = b, a
         d = CODES[instr.dst]
         if mem is not None:
-            asm.emit(self.form, (d, CODES[a]), mem, line=instr.line)
+            asm.emit(self.repeat if mem.bcst and self.repeat is not None else self.form, (d, CODES[a]), mem, line=instr.line)
         else:
             asm.emit(self.form, (d, CODES[a], CODES[b]), line=instr.line)
 
@@ -204,7 +209,7 @@ class Compare:
 
 
 class CompareScalar:
-    """``dst = a ? b`` of float scalars as a bool: all ones or zeros by VCMPSS, moved over, one bit kept."""
+    """``dst = a ? b`` of float scalars as a bool: VCMPSS gives one bit in a mask register, or all ones or zeros of which one bit is kept."""
 
     __slots__ = ("form", "predicate")
 
@@ -222,8 +227,11 @@ class CompareScalar:
         else:
             asm.emit(self.form, (CODES[t], CODES[a], CODES[b]), None, self.predicate, line=line)
         d = CODES[instr.dst]
-        asm.emit(lookup("VMOVD", "r32,xmm"), (d, CODES[t]), line=line)
-        asm.emit(lookup("AND", "r32,imm"), (d,), None, 1, line=line)
+        if self.form.operands[0].register == "k":
+            asm.emit(lookup("KMOVW", "r32,k"), (d, CODES[t]), line=line)
+        else:
+            asm.emit(lookup("VMOVD", "r32,xmm"), (d, CODES[t]), line=line)
+            asm.emit(lookup("AND", "r32,imm"), (d,), None, 1, line=line)
 
 
 #: condition -> (exchange the operands, condition code after UCOMISS); eq and ne need the parity flag as well.
@@ -434,34 +442,22 @@ def same3(mnemonic: str, shape: str) -> Form:
     return lookup(mnemonic, f"{shape},{shape},{shape}")
 
 
-class Slide:
-    """``dst = lanes k … of a followed by b``: VALIGN shifts its first source, followed downwards by its second, right."""
-
-    __slots__ = ("form",)
-
-    def __init__(self, form: Form) -> None:
-        self.form = form
-
-    def emit(self, asm: X86Assembler, f: Function, instr: Instr) -> None:
-        a, b, k = instr.args
-        asm.emit(self.form, (CODES[instr.dst], CODES[b], CODES[a]), None, int(f.const_values[~k]), line=instr.line)
-
-
 class Splat:
     """The scalar in every lane."""
 
-    __slots__ = ("form", "from_int", "lead")
+    __slots__ = ("form", "lead", "memory")
 
-    def __init__(self, form: Form, lead: Form | None = None) -> None:
+    def __init__(self, form: Form, lead: Form | None = None, memory: Form | None = None) -> None:
         self.form = form
         self.lead = lead
+        self.memory: Form = memory if memory is not None else form
 
     def emit(self, asm: X86Assembler, f: Function, instr: Instr) -> None:
         a = roles(instr)[0]
         d = CODES[instr.dst]
         if a == MEMORY or a >= SLOT or a < 0:
             mem = in_memory(asm, instr, a, instr.type.element)
-            asm.emit(self.form, (d,), mem, line=instr.line)
+            asm.emit(self.memory, (d,), mem, line=instr.line)
         elif self.lead is not None:
             # AVX2 repeats only what is in a vector register.
             asm.emit(self.lead, (d, CODES[a]), line=instr.line)
@@ -493,14 +489,16 @@ class Reduce:
     """Halving: the upper half meets the lower until one lane is left.
 
     ``step`` is the operation's form by register width; ``swapped`` for VMIN/VMAX, whose second source wins ties and NaN.
+    ``combine`` emits a step of several instructions instead, with the last two operands as scratch.
     """
 
-    __slots__ = ("steps", "swapped", "to_int")
+    __slots__ = ("combine", "steps", "swapped", "to_int")
 
-    def __init__(self, steps: dict[str, Form], swapped: bool, to_int: Form | None) -> None:
+    def __init__(self, steps: dict[str, Form], swapped: bool, to_int: Form | None, combine: Callable[..., None] | None = None) -> None:
         self.steps = steps
         self.swapped = swapped
         self.to_int = to_int
+        self.combine = combine
 
     def emit(self, asm: X86Assembler, f: Function, instr: Instr) -> None:
         type_ = instr.type
@@ -513,14 +511,17 @@ class Reduce:
             bits //= 2
             if bits == 256:
                 asm.emit(lookup("VEXTRACTF64X4", "ymm,zmm,imm"), (upper, source), None, 1, line=line)
-                step = self.steps["ymm"]
             elif bits == 128:
                 asm.emit(lookup("VEXTRACTF128", "xmm,ymm,imm"), (upper, source), None, 1, line=line)
-                step = self.steps["xmm"]
             else:
                 # VPSRLDQ counts bytes.
                 asm.emit(lookup("VPSRLDQ", "xmm,xmm,imm"), (upper, source), None, bits // 8, line=line)
-                step = self.steps["xmm"]
+            shape = "ymm" if bits == 256 else "xmm"
+            if self.combine is not None:
+                self.combine(asm, shape, total, source, upper, CODES[instr.args[3]], CODES[instr.args[4]], line)
+                source = total
+                continue
+            step = self.steps[shape]
             if self.swapped:
                 asm.emit(step, (total, upper, source), line=line)
             else:

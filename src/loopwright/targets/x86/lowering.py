@@ -13,6 +13,7 @@ from loopwright.ir import ops
 from loopwright.ir.function import Function, Instr
 from loopwright.ir.ops import Op
 from loopwright.targets.target import ANY_TIED, INTS, MASKS, VECTORS, Rule, Target, Use
+from loopwright.targets.x86 import emit_lanes as el
 from loopwright.targets.x86 import emit_scalar as es
 from loopwright.targets.x86 import emit_vector as ev
 from loopwright.targets.x86.assembler import Form, lookup
@@ -68,7 +69,9 @@ FLOAT_PREDICATE: Final[dict[Op, int]] = {ops.EQ: 0x00, ops.NE: 0x04, ops.LT: 0x1
 #: Predicates of VPCMPD and its kin (SDM volume 2, VPCMPD, table 5-…: EQ, LT, LE, NE, NLT, NLE).
 INTEGER_PREDICATE: Final[dict[Op, int]] = {ops.EQ: 0, ops.LT: 1, ops.LE: 2, ops.NE: 4, ops.GE: 5, ops.GT: 6}
 
-LETTER: Final[dict[int, str]] = {8: "B", 16: "W", 32: "D", 64: "Q"}
+LETTER: Final[dict[int, str]] = el.LETTER
+
+DIVISIONS: Final = frozenset({ops.DIV_TRUNC, ops.REM_TRUNC, ops.DIV_FLOOR, ops.REM_FLOOR})
 
 #: (from bits, to bits) of integer lanes made wider, unsigned and signed.
 WIDEN: Final[dict[tuple[int, int], str]] = {(8, 16): "BW", (8, 32): "BD", (8, 64): "BQ", (16, 32): "WD", (16, 64): "WQ", (32, 64): "DQ"}
@@ -256,6 +259,8 @@ def _memory(target: Any, instr: Instr) -> Rule | None:
     where = _addresses(instr, False)
     name = op.name
     if op is ops.LOAD_AT:
+        if type_.size == 2 and type_.lanes:
+            return Rule(name, where, _V, el.LoadPair(True).emit)
         if cls == VECTORS:
             return Rule(name, where, _V, ev.Load(es.vector_load(type_)).emit)
         if type_.bits >= 32:
@@ -264,6 +269,8 @@ def _memory(target: Any, instr: Instr) -> Rule | None:
             form = lookup("MOVSX" if type_.signed else "MOVZX", f"r32,m{type_.bits}")
         return Rule(name, where, _G, ev.Load(form).emit)
     if op is ops.STORE_AT:
+        if type_.size == 2 and type_.lanes:
+            return Rule(name, (_V, *where), None, el.LoadPair(False).emit)
         if type_.lanes:
             return Rule(name, (_V, *where), None, ev.Store(es.vector_store(type_)).emit)
         if cls == VECTORS:
@@ -294,6 +301,8 @@ def _memory(target: Any, instr: Instr) -> Rule | None:
 def _mask(target: Any, instr: Instr) -> Rule | None:
     op = instr.op
     type_ = instr.type
+    if op is ops.MASK_SPLAT:
+        return Rule(op.name, (_G,), Use(target.class_of(type_)), el.SplatMask(target.mask_registers).emit, temps=(INTS,))
     if target.mask_registers:
         if op in BITWISE:
             stem = {ops.AND: "KAND", ops.OR: "KOR", ops.XOR: "KXOR", ops.ANDNOT: "KANDN"}[op]
@@ -320,6 +329,10 @@ def _mask(target: Any, instr: Instr) -> Rule | None:
 def _reduction(target: Any, instr: Instr) -> Rule | None:
     op = REDUCTIONS[instr.op]
     type_ = instr.type
+    combine = _combine(target, op, type_)
+    if combine is not None:
+        move = lookup("VMOVQ", "r64,xmm") if type_.bits == 64 else lookup("VMOVD", "r32,xmm")
+        return Rule(instr.op.name, (_V,), _G, ev.Reduce({}, False, move, combine).emit, temps=(VECTORS, VECTORS, VECTORS, VECTORS))
     steps: dict[str, Form] = {}
     for shape in ("xmm", "ymm"):
         form = _lane_form(target, op, type_, shape)
@@ -331,6 +344,22 @@ def _reduction(target: Any, instr: Instr) -> Rule | None:
         return Rule(instr.op.name, (Use(VECTORS, late=True),), _V, ev.Reduce(steps, swapped, None).emit, temps=(VECTORS,))
     move = lookup("VMOVQ", "r64,xmm") if type_.bits == 64 else lookup("VMOVD", "r32,xmm")
     return Rule(instr.op.name, (_V,), _G, ev.Reduce(steps, False, move).emit, temps=(VECTORS, VECTORS))
+
+
+def _combine(target: Any, op: Op, type_: Type) -> el.Combine | None:
+    """The sequence for an operation on lanes that takes several instructions, or None."""
+    if type_.is_float:
+        return None
+    if op is ops.MUL and type_.bits == 8:
+        return el.multiply_bytes
+    if type_.bits == 64 and not target.mask_registers:
+        if op is ops.MUL:
+            return el.multiply_quads
+        if type_.signed and op is ops.MIN:
+            return el.least_quads
+        if type_.signed and op is ops.MAX:
+            return el.greatest_quads
+    return None
 
 
 def _lane_form(target: Any, op: Op, type_: Type, shape: str) -> Form | None:
@@ -412,6 +441,12 @@ def _convert(target: Any, instr: Instr) -> Rule | None:
     if mnemonic is None:
         if type_.is_float and type_ is not source and type_.element is source.element:
             return Rule(name, (_V,), _V, es.Move().emit)
+        if type_.is_float and source.bits == 64 and source.signed:
+            if type_.bits == 64:
+                return Rule(name, (_V,), _V, el.QuadsToDoubles().emit, temps=(VECTORS,))
+            return Rule(name, (Use(VECTORS, late=True),), _V, el.QuadsToFloats().emit, temps=(VECTORS, VECTORS, INTS))
+        if source.is_float and source.bits == 64 and type_.bits == 64 and type_.signed:
+            return Rule(name, (Use(VECTORS, late=True),), _V, el.DoublesToQuads().emit, temps=(VECTORS, VECTORS, INTS))
         return None
     form = lookup(mnemonic, f"{shape},{from_shape}")
     return Rule(name, _with_memory(instr, (_VM,)), _V, ev.TwoOperand(form, source=source).emit)
@@ -427,12 +462,12 @@ def _convert_scalar(target: Any, instr: Instr) -> Rule | None:
         return Rule(name, (_V,), _V, es.FloatToFloat(form).emit)
     if type_.is_float:
         # Narrow integers are kept extended to 32 bits, so they convert as i32; u32 as the i64 it is zero-extended to.
-        if source.bits == 64 and source.kind == 3:
+        if source.bits == 64 and not source.signed:
             return None
         return Rule(name, (_G,), _V, es.IntToFloat(type_, source if source.kind != 3 or source.bits < 32 else I64).emit)
     if source.is_float:
         wide = type_.bits == 64 or (type_.bits == 32 and not type_.signed)
-        if type_.bits == 64 and type_.kind == 3:
+        if type_.bits == 64 and not type_.signed:
             return None
         mnemonic = "VCVTTSS2SI" if source.bits == 32 else "VCVTTSD2SI"
         form = lookup(mnemonic, ("r64" if wide else "r32") + ",xmm")
@@ -480,7 +515,9 @@ def _vector(target: Any, f: Function, instr: Instr) -> Rule | None:
     if op in ops.COMPARISONS.values():
         return _compare_lanes(target, instr, shape)
     if op is ops.SLIDE:
-        return Rule(name, (_V, _V, _G), _V, ev.Slide(lookup("VALIGN" + LETTER[bits], f"{three},imm")).emit) if target.slides(type_) else None
+        scratch = 0 if target.slides(type_) or shape == "xmm" else 1 if shape == "ymm" else 2
+        # The operands are still read after the result is begun only where the result is written once, last.
+        return Rule(name, (_V, _V, _G), _V, el.Slide(type_, target.mask_registers).emit, temps=(VECTORS,) * scratch)
     if op is ops.SPLAT:
         return _splat(target, instr, shape)
     if op is ops.IOTA:
@@ -489,7 +526,7 @@ def _vector(target: Any, f: Function, instr: Instr) -> Rule | None:
         if type_.is_float:
             return Rule(name, (_V,), _V, _First().emit)
         move = lookup("VMOVQ", "r64,xmm") if bits == 64 else lookup("VMOVD", "r32,xmm")
-        return Rule(name, (_V,), _G, ev.TwoOperand(move).emit) if bits >= 32 else None
+        return Rule(name, (_V,), _G, (ev.TwoOperand(move) if bits >= 32 else el.ExtractByte(type_)).emit)
     if type_.is_float:
         if op is ops.SQRT:
             return Rule(name, _with_memory(instr, (_VM,)), _V, ev.TwoOperand(float_form("VSQRT", type_, 2)).emit)
@@ -501,6 +538,12 @@ def _vector(target: Any, f: Function, instr: Instr) -> Rule | None:
         return None
     if op is ops.SHL or op is ops.SHR:
         return _shift_lanes(target, instr, shape)
+    if op in DIVISIONS:
+        clobbers = 1 << RAX | 1 << RDX
+        return Rule(name, (_V, _V), _V, el.DivideLanes(type_, op).emit, temps=(INTS, INTS), kills=clobbers, clobbers=clobbers)
+    combine = _combine(target, op, type_)
+    if combine is not None:
+        return Rule(name, (_V, _V), _V, el.Combined(combine, shape).emit, temps=(VECTORS, VECTORS))
     if op is ops.ABS:
         mnemonic = {8: "VPABSB", 16: "VPABSW", 32: "VPABSD", 64: "VPABSQ" if target.mask_registers else ""}[bits]
         return Rule(name, (_VM,), _V, ev.TwoOperand(lookup(mnemonic, f"{shape},{shape}")).emit) if mnemonic and type_.signed else None
@@ -511,7 +554,10 @@ def _vector(target: Any, f: Function, instr: Instr) -> Rule | None:
     if form is None:
         return None
     use = _VM if bits >= 32 or not target.mask_registers else _V
-    return Rule(name, _with_memory(instr, (use, use) if op.commutes else (_V, use)), _V, ev.ThreeOperand(form, op.commutes or op in (ops.MIN, ops.MAX)).emit, tied=ANY_TIED)
+    # Bitwise VEX forms have no element size; a repeated 64-bit constant needs one that has.
+    repeat = lookup(BITWISE[op] + "Q", "evex:" + three) if op in BITWISE and bits == 64 and target.mask_registers else None
+    emit = ev.ThreeOperand(form, op.commutes or op in (ops.MIN, ops.MAX), False, repeat).emit
+    return Rule(name, _with_memory(instr, (use, use) if op.commutes else (_V, use)), _V, emit, tied=ANY_TIED)
 
 
 class _First:
@@ -579,8 +625,8 @@ def _splat(target: Any, instr: Instr, shape: str) -> Rule | None:
     if type_.is_float:
         if bits == 64 and shape == "xmm":
             return Rule(name, _with_memory(instr, (_VM,)), _V, ev.Splat(lookup("VMOVDDUP", "xmm,xmm")).emit)
-        form = lookup("VBROADCASTSS" if bits == 32 else "VBROADCASTSD", f"{shape},xmm")
-        return Rule(name, _with_memory(instr, (_VM,)), _V, ev.Splat(form).emit)
+        mnemonic = "VBROADCASTSS" if bits == 32 else "VBROADCASTSD"
+        return Rule(name, _with_memory(instr, (_VM,)), _V, ev.Splat(lookup(mnemonic, f"{shape},xmm"), None, lookup(mnemonic, f"{shape},m{bits}")).emit)
     mnemonic = "VPBROADCAST" + LETTER[bits]
     if instr.mem is not None:
         return Rule(name, _addresses(instr, False), _V, ev.Splat(lookup(mnemonic, f"{shape},m{bits}")).emit)
@@ -594,12 +640,16 @@ def _shift_lanes(target: Any, instr: Instr, shape: str) -> Rule | None:
     type_ = instr.type
     bits = type_.bits
     left = instr.op is ops.SHL
-    if bits < 32 or (bits == 64 and not left and type_.signed and not target.mask_registers):
+    if bits == 8 and instr.args[1] < 0:
+        return Rule(instr.op.name, (_V, _V), _V, el.ShiftBytes(type_, left).emit)
+    if bits < 32:
         return None
+    if bits == 64 and not left and type_.signed and not target.mask_registers:
+        return Rule(instr.op.name, (_V, _V), _V, el.ShiftSignedQuads(shape).emit, temps=(VECTORS, VECTORS) if instr.args[1] >= 0 else ())
     stem = "VPSLL" if left else "VPSRA" if type_.signed else "VPSRL"
     if instr.args[1] < 0:
         return Rule(instr.op.name, (_V, _V), _V, ev.ShiftImmediate(lookup(stem + LETTER[bits], f"{shape},{shape},imm")).emit)
-    mask = lookup(("VPANDQ" if bits == 64 else "VPANDD") if shape == "zmm" else "VPAND", f"{shape},{shape},{shape}")
+    mask = lookup("VPAND" + LETTER[bits] if target.mask_registers else "VPAND", f"{shape},{shape},{shape}")
     emit = ev.ShiftVariable(lookup(stem + "V" + LETTER[bits], f"{shape},{shape},{shape}"), mask, (bits - 1).to_bytes(bits // 8, "little")).emit
     return Rule(instr.op.name, (_V, _V), _V, emit, temps=(VECTORS,))
 
@@ -621,14 +671,11 @@ def _float(target: Any, f: Function, instr: Instr) -> Rule | None:
     if op is ops.NEG or op is ops.ABS:
         return _sign(instr, "xmm")
     if op in ops.COMPARISONS.values():
-        form = lookup("VCMP" + suffix(type_), "vex:xmm,xmm,xmm,imm")
-        return Rule(op.name, (_V, _V), _G, es_compare(form, FLOAT_PREDICATE[op]), temps=(VECTORS,))
+        # VEX-encoded comparisons do not reach the upper 16 registers.
+        where = "k" if target.mask_registers else "vex:xmm"
+        emit = ev.CompareScalar(lookup("VCMP" + suffix(type_), f"{where},xmm,xmm,imm"), FLOAT_PREDICATE[op]).emit
+        return Rule(op.name, (_V, _V), _G, emit, temps=(MASKS if target.mask_registers else VECTORS,))
     return None
-
-
-def es_compare(form: Form, predicate: int) -> Any:
-    """The emission of a float comparison as a bool."""
-    return ev.CompareScalar(form, predicate).emit
 
 
 def _integer(target: Any, instr: Instr) -> Rule | None:

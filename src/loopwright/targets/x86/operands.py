@@ -89,7 +89,8 @@ class X86Assembler(Assembler):
         element = element_bytes(type_.element, value)
         if broadcast:
             return self.constant(element, len(element), True)
-        return self.constant(element * max(type_.lanes, 1))
+        # Instructions on lanes read whole registers of at least 16 bytes, however few of the lanes count.
+        return self.constant(element * max(type_.lanes, 16 // len(element)) if type_.lanes else element)
 
 
 def element_bytes(type_: Type, value: int | float | bool) -> bytes:

@@ -61,6 +61,9 @@ class X86(Target):
         super().__init__(rules, REGISTERS, orders, V4_FEATURES if evex else V3_FEATURES)
         self.name = name
         self.vector_bits = bits
+        # Measured (benchmarks/runtime.py, sum): one 512-bit load a cache line leaves the hardware prefetcher behind; two
+        # 256-bit ones are 10 % faster out of the first-level cache and as fast inside it.
+        self.stream_bits = min(bits, 256)
         self.mask_registers = evex
         self._rules: dict[int, Rule] = {}
 
@@ -77,7 +80,7 @@ class X86(Target):
         if op is ops.SLIDE:
             return position == 2
         if type_.lanes:
-            return (op is ops.SHL or op is ops.SHR) and position == 1 and type_.bits >= 32
+            return (op is ops.SHL or op is ops.SHR) and position == 1 and type_.bits != 16
         if type_.is_float:
             return False
         if op is ops.FOR:
@@ -124,11 +127,18 @@ class X86(Target):
             return False
         if not type_.lanes and type_.bits < 32:
             return False
+        if type_.lanes and op is not ops.SPLAT and max(type_.size, instr.source.size) < 16:
+            # The instruction would read a whole register, past the few lanes there are.
+            return False
         if op is ops.CONVERT:
             source = instr.source
             if type_.lanes:
                 if source.is_integer and type_.is_integer:
                     return source.bits < type_.bits
+                if source.bits == 64 and source.is_integer and not self.mask_registers:
+                    return False
+                if source.bits == 64 and type_.bits == 64 and not self.mask_registers:
+                    return False
                 return source.bits >= 32 or self.convert_in_steps(type_, source)
             return source.bits == 32 and (source.is_float != type_.is_float or type_.bits == 64) and not type_.is_float and source.kind != 3
         if op is ops.SPLAT:
@@ -151,12 +161,23 @@ class X86(Target):
             return _lane_form(self, op, type_, "xmm") is not None
         return True
 
+    def spill_size(self, type_: Type) -> int:
+        # The moves to and from slots are of at least 4 bytes.
+        return max(8, super().spill_size(type_))
+
+    def repeated_loads(self, type_: Type) -> int:
+        # Measured (benchmarks/runtime.py, poly3): with 512-bit stores the limit, one instruction less a vector is 5 % faster; with
+        # longer chains the load ports become the limit instead.
+        return 3 if type_.size == 64 else 1
+
     def slides(self, type_: Type) -> bool:
         # VALIGND and VALIGNQ.
         return self.mask_registers and type_.bits >= 32
 
     def convert_in_steps(self, type_: Type, source: Type) -> bool:
-        """Whether a conversion of lanes goes by way of i32: bytes to and from floats."""
+        """Whether a conversion of lanes goes by way of i32, bytes to and from floats, or of f64, f32 to i64 on AVX2."""
+        if source.bits == 32 and source.is_float and type_.bits == 64 and type_.signed:
+            return not self.mask_registers
         return (source.bits < 32 and type_.is_float) or (type_.bits < 32 and source.is_float)
 
     def expand(self, function: Function, instr: Instr, emit: Callable[[Instr], None]) -> bool:
@@ -168,12 +189,16 @@ class X86(Target):
             return self._expand_lanes(function, instr, emit)
         if op in _DIVISIONS and type_.is_integer:
             if type_.bits < 32:
-                raise missing(self, instr, "convert to lw.i32 first")
-            sequences.divide(function, instr, emit)
+                sequences.divide_narrow(function, instr, emit)
+            else:
+                sequences.divide(function, instr, emit)
             return True
         if op is ops.DIV_FLOOR:
             raise missing(self, instr, FLOOR_HINT)
         if op is ops.ABS and type_.is_integer:
+            if not type_.signed:
+                emit(Instr(ops.COPY, type_, instr.dst, list(instr.args), 0, instr.line))
+                return True
             negated = function.register(type_)
             emit(Instr(ops.NEG, type_, negated, list(instr.args), 0, instr.line))
             emit(Instr(ops.MAX, type_, instr.dst, [negated, instr.args[0]], 0, instr.line))
@@ -189,6 +214,10 @@ class X86(Target):
     def _expand_convert(self, f: Function, instr: Instr, emit: Callable[[Instr], None]) -> bool:
         type_, source = instr.type, instr.source
         if not type_.lanes:
+            if source.is_float and type_ is BOOL:
+                zero = sequences.constant(f, source, 0.0, emit, instr.line)
+                emit(Instr(ops.NE, source, instr.dst, [instr.args[0], zero], 0, instr.line))
+                return True
             if source.is_float and not type_.is_float and type_.bits < 32:
                 whole = f.register(I32)
                 emit(Instr(ops.CONVERT, I32, whole, instr.args, 0, instr.line, source, instr.mem))
@@ -196,7 +225,7 @@ class X86(Target):
                 return True
             return False
         if self.convert_in_steps(type_, source):
-            middle = vector_of(I32, type_.lanes)
+            middle = vector_of(F64 if type_.bits == 64 and not type_.is_float else I32, type_.lanes)
             whole = f.register(middle)
             emit(Instr(ops.CONVERT, middle, whole, instr.args, 0, instr.line, source, instr.mem))
             emit(Instr(ops.CONVERT, type_, instr.dst, [whole], 0, instr.line, middle))
@@ -220,11 +249,31 @@ class X86(Target):
             zero = sequences.constant(f, type_, 0, emit, line)
             emit(Instr(ops.SUB, type_, instr.dst, [zero, instr.args[0]], 0, line))
             return True
-        if self.mask_registers or type_.is_float:
-            if op is ops.ANDNOT and type_.is_integer and type_.bits < 32:
-                return False
+        if type_.is_float:
             return False
-        return self._expand_avx2(f, instr, emit)
+        if op is ops.ABS and not type_.signed:
+            emit(Instr(ops.COPY, type_, instr.dst, list(instr.args), 0, line))
+            return True
+        if (op is ops.SHL or op is ops.SHR) and type_.bits == 8 and instr.args[1] >= 0:
+            self._shift_bytes(f, instr, emit)
+            return True
+        return not self.mask_registers and self._expand_avx2(f, instr, emit)
+
+    def _shift_bytes(self, f: Function, instr: Instr, emit: Callable[[Instr], None]) -> None:
+        """Bytes shifted by counts lane by lane: by 4, 2 and 1 where the count has that bit."""
+        type_, line = instr.type, instr.line
+        value, count = instr.args
+        mask = mask_of(8, type_.lanes)
+        zero = sequences.constant(f, type_, 0, emit, line)
+        for bit in (4, 2, 1):
+            held, clear = f.register(type_), f.register(mask)
+            emit(Instr(ops.AND, type_, held, [count, sequences.constant(f, type_, bit, emit, line)], 0, line))
+            emit(Instr(ops.EQ, type_, clear, [held, zero], 0, line))
+            shifted = f.register(type_)
+            emit(Instr(instr.op, type_, shifted, [value, f.const(type_, bit)], 0, line))
+            chosen = instr.dst if bit == 1 else f.register(type_)
+            emit(Instr(ops.SELECT, type_, chosen, [clear, value, shifted], 0, line))
+            value = chosen
 
     def _expand_avx2(self, f: Function, instr: Instr, emit: Callable[[Instr], None]) -> bool:
         """What AVX2 lacks for integer lanes: comparisons other than equal and signed greater; 64-bit min, max, abs."""

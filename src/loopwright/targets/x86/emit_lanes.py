@@ -1,0 +1,410 @@
+"""Emission of operations on integer lanes for which the machine has no instruction of its own, as short sequences.
+
+Rules give these classes scratch registers behind the operands; no scratch register is ever the result's or an operand's.
+"""
+
+from __future__ import annotations
+
+from collections.abc import Callable
+from typing import Final
+
+from loopwright.ir import ops
+from loopwright.ir.function import Function, Instr
+from loopwright.targets.x86.assembler import ALWAYS, EQUAL, NOT_SIGN, Form, M, lookup
+from loopwright.targets.x86.emit_vector import width
+from loopwright.targets.x86.encoder import NO_REGISTER
+from loopwright.targets.x86.operands import X86Assembler
+from loopwright.targets.x86.registers import CODES
+from loopwright.types import Type
+
+_RAX: Final = 0
+_RDX: Final = 2
+_RSP: Final = 4
+#: Bytes below the stack pointer that stay untouched (see operands.RED_ZONE), and two vectors' room below them.
+_ROOM: Final = 128 + 128
+
+LETTER: Final[dict[int, str]] = {8: "B", 16: "W", 32: "D", 64: "Q"}
+
+
+def three(mnemonic: str, shape: str) -> Form:
+    """The form with three registers of one width."""
+    return lookup(mnemonic, f"{shape},{shape},{shape}")
+
+
+def bitwise(mnemonic: str, shape: str) -> Form:
+    """VPAND and its kin, which for 512 bits have an element size in the name."""
+    return three(mnemonic + "D", shape) if shape == "zmm" else three(mnemonic, shape)
+
+
+def by_immediate(mnemonic: str, shape: str) -> Form:
+    """A shift by an immediate."""
+    return lookup(mnemonic, f"{shape},{shape},imm")
+
+
+def repeated(asm: X86Assembler, element: bytes, shape: str) -> M:
+    """An element of at most 8 bytes in every lane, as the operand of an instruction of any element size."""
+    size = {"xmm": 16, "ymm": 32, "zmm": 64}[shape]
+    return asm.constant(element * (size // len(element)))
+
+
+# --- products --------------------------------------------------------------------------------------------------
+
+#: ``(asm, shape, d, a, b, t, u, line)``: d = a op b with scratch registers t and u; d may be a or b.
+Combine = Callable[[X86Assembler, str, int, int, int, int, int, int], None]
+
+
+def multiply_bytes(asm: X86Assembler, shape: str, d: int, a: int, b: int, t: int, u: int, line: int) -> None:
+    """Products of bytes by 16-bit products: of the even bytes the low halves, of the odd ones (a >> 8) * (b & 0xff00), high already."""
+    asm.emit(by_immediate("VPSRLW", shape), (t, a), None, 8, line=line)
+    asm.emit(bitwise("VPAND", shape), (u, b), repeated(asm, b"\x00\xff", shape), line=line)
+    asm.emit(three("VPMULLW", shape), (t, t, u), line=line)
+    asm.emit(three("VPMULLW", shape), (d, a, b), line=line)
+    asm.emit(bitwise("VPAND", shape), (d, d), repeated(asm, b"\xff\x00", shape), line=line)
+    asm.emit(bitwise("VPOR", shape), (d, d, t), line=line)
+
+
+def multiply_quads(asm: X86Assembler, shape: str, d: int, a: int, b: int, t: int, u: int, line: int) -> None:
+    """Products of 64-bit lanes by three 32-bit ones (Intel optimization manual, 64-bit multiplication of SIMD elements)."""
+    asm.emit(by_immediate("VPSRLQ", shape), (t, a), None, 32, line=line)
+    asm.emit(by_immediate("VPSRLQ", shape), (u, b), None, 32, line=line)
+    asm.emit(three("VPMULUDQ", shape), (t, t, b), line=line)
+    asm.emit(three("VPMULUDQ", shape), (u, u, a), line=line)
+    asm.emit(three("VPADDQ", shape), (t, t, u), line=line)
+    asm.emit(by_immediate("VPSLLQ", shape), (t, t), None, 32, line=line)
+    asm.emit(three("VPMULUDQ", shape), (d, a, b), line=line)
+    asm.emit(three("VPADDQ", shape), (d, d, t), line=line)
+
+
+def least_quads(asm: X86Assembler, shape: str, d: int, a: int, b: int, t: int, u: int, line: int) -> None:
+    """AVX2: the lesser of signed 64-bit lanes."""
+    asm.emit(three("VPCMPGTQ", shape), (t, a, b), line=line)
+    asm.emit(lookup("VBLENDVPD", f"{shape},{shape},{shape},{shape}"), (d, a, b, t), line=line)
+
+
+def greatest_quads(asm: X86Assembler, shape: str, d: int, a: int, b: int, t: int, u: int, line: int) -> None:
+    """AVX2: the greater of signed 64-bit lanes."""
+    asm.emit(three("VPCMPGTQ", shape), (t, b, a), line=line)
+    asm.emit(lookup("VBLENDVPD", f"{shape},{shape},{shape},{shape}"), (d, a, b, t), line=line)
+
+
+class Combined:
+    """``dst = a op b`` by a sequence; two scratch vectors."""
+
+    __slots__ = ("combine", "shape")
+
+    def __init__(self, combine: Combine, shape: str) -> None:
+        self.combine = combine
+        self.shape = shape
+
+    def emit(self, asm: X86Assembler, f: Function, instr: Instr) -> None:
+        a, b, t, u = (CODES[r] for r in instr.args)
+        self.combine(asm, self.shape, CODES[instr.dst], a, b, t, u, instr.line)
+
+
+# --- shifts ----------------------------------------------------------------------------------------------------
+
+
+class ShiftBytes:
+    """Bytes shifted by a constant: as 16-bit lanes, what came over from the neighbour masked away."""
+
+    __slots__ = ("left", "shape", "signed")
+
+    def __init__(self, type_: Type, left: bool) -> None:
+        self.shape = width(type_)
+        self.left = left
+        self.signed = type_.signed
+
+    def emit(self, asm: X86Assembler, f: Function, instr: Instr) -> None:
+        count = int(f.const_values[~instr.args[1]]) & 7
+        d, shape, line = CODES[instr.dst], self.shape, instr.line
+        asm.emit(by_immediate("VPSLLW" if self.left else "VPSRLW", shape), (d, CODES[instr.args[0]]), None, count, line=line)
+        kept = 0xFF << count & 0xFF if self.left else 0xFF >> count
+        asm.emit(bitwise("VPAND", shape), (d, d), repeated(asm, bytes((kept,)), shape), line=line)
+        if self.signed and not self.left:
+            # (x ^ sign) - sign spreads the sign bit, wherever it now is.
+            sign = repeated(asm, bytes((0x80 >> count,)), shape)
+            asm.emit(bitwise("VPXOR", shape), (d, d), sign, line=line)
+            asm.emit(three("VPSUBB", shape), (d, d), sign, line=line)
+
+
+class ShiftSignedQuads:
+    """AVX2: signed 64-bit lanes shifted right, by a logical shift of the value and of the sign bit s: ((x >> n) ^ (s >> n)) - (s >> n)."""
+
+    __slots__ = ("shape",)
+
+    def __init__(self, shape: str) -> None:
+        self.shape = shape
+
+    def emit(self, asm: X86Assembler, f: Function, instr: Instr) -> None:
+        shape, line = self.shape, instr.line
+        d, a = CODES[instr.dst], CODES[instr.args[0]]
+        if instr.args[1] < 0:
+            count = int(f.const_values[~instr.args[1]]) & 63
+            asm.emit(by_immediate("VPSRLQ", shape), (d, a), None, count, line=line)
+            sign = repeated(asm, (1 << 63 >> count).to_bytes(8, "little"), shape)
+            asm.emit(bitwise("VPXOR", shape), (d, d), sign, line=line)
+            asm.emit(three("VPSUBQ", shape), (d, d), sign, line=line)
+            return
+        t, s = CODES[instr.args[2]], CODES[instr.args[3]]
+        asm.emit(bitwise("VPAND", shape), (t, CODES[instr.args[1]]), repeated(asm, (63).to_bytes(8, "little"), shape), line=line)
+        asm.emit(lookup("VMOVDQU", f"{shape},m"), (s,), repeated(asm, (1 << 63).to_bytes(8, "little"), shape), line=line)
+        asm.emit(three("VPSRLVQ", shape), (s, s, t), line=line)
+        asm.emit(three("VPSRLVQ", shape), (d, a, t), line=line)
+        asm.emit(bitwise("VPXOR", shape), (d, d, s), line=line)
+        asm.emit(three("VPSUBQ", shape), (d, d, s), line=line)
+
+
+# --- lanes moved -----------------------------------------------------------------------------------------------
+
+
+class Slide:
+    """``dst = lanes k … of a followed by b``.
+
+    VALIGND and VALIGNQ take any number of lanes of 32 and 64 bits, VPALIGNR bytes of each 128-bit part.
+    """
+
+    __slots__ = ("evex", "shape", "type")
+
+    def __init__(self, type_: Type, evex: bool) -> None:
+        self.type = type_
+        self.shape = width(type_)
+        self.evex = evex
+
+    def emit(self, asm: X86Assembler, f: Function, instr: Instr) -> None:
+        type_, shape, line = self.type, self.shape, instr.line
+        d, a, b = CODES[instr.dst], CODES[instr.args[0]], CODES[instr.args[1]]
+        k = int(f.const_values[~instr.args[2]])
+        shift = k * type_.bits // 8
+        if k == 0 or k == type_.lanes:
+            asm.emit(lookup("VMOVAPS", f"{shape},{shape}"), (d, b if k else a), line=line)
+        elif type_.size < 16:
+            # Both in one register, then whole bytes down.
+            asm.emit(three({2: "VPUNPCKLWD", 4: "VPUNPCKLDQ", 8: "VPUNPCKLQDQ"}[type_.size], "xmm"), (d, a, b), line=line)
+            asm.emit(by_immediate("VPSRLDQ", "xmm"), (d, d), None, shift, line=line)
+        elif self.evex and type_.bits >= 32:
+            asm.emit(lookup("VALIGN" + LETTER[type_.bits], f"{shape},{shape},{shape},imm"), (d, b, a), None, k, line=line)
+        elif shape == "xmm":
+            asm.emit(lookup("VPALIGNR", "xmm,xmm,xmm,imm"), (d, b, a), None, shift, line=line)
+        elif shape == "ymm":
+            # Between them, the upper half of a and the lower of b.
+            t = CODES[instr.args[3]]
+            if self.evex:
+                asm.emit(lookup("VALIGNQ", "ymm,ymm,ymm,imm"), (t, b, a), None, 2, line=line)
+            else:
+                asm.emit(lookup("VPERM2I128", "ymm,ymm,ymm,imm"), (t, a, b), None, 0x21, line=line)
+            low, high = (t, b) if shift >= 16 else (a, t)
+            asm.emit(lookup("VPALIGNR", "ymm,ymm,ymm,imm"), (d, high, low), None, shift % 16, line=line)
+        else:
+            t, u = CODES[instr.args[3]], CODES[instr.args[4]]
+            part = shift // 16
+            low = a
+            if part:
+                asm.emit(lookup("VALIGNQ", "zmm,zmm,zmm,imm"), (t, b, a), None, 2 * part, line=line)
+                low = t
+            high = b
+            if part < 3:
+                asm.emit(lookup("VALIGNQ", "zmm,zmm,zmm,imm"), (u, b, a), None, 2 * part + 2, line=line)
+                high = u
+            asm.emit(lookup("VPALIGNR", "zmm,zmm,zmm,imm"), (d, high, low), None, shift % 16, line=line)
+
+
+class ExtractByte:
+    """Lane 0 of bytes, extended as its type asks."""
+
+    __slots__ = ("extend",)
+
+    def __init__(self, type_: Type) -> None:
+        self.extend = lookup("MOVSX" if type_.signed else "MOVZX", f"r32,r{type_.bits}")
+
+    def emit(self, asm: X86Assembler, f: Function, instr: Instr) -> None:
+        d = CODES[instr.dst]
+        asm.emit(lookup("VMOVD", "r32,xmm"), (d, CODES[instr.args[0]]), line=instr.line)
+        asm.emit(self.extend, (d, d), line=instr.line)
+
+
+class SplatMask:
+    """A bool in every lane of a mask: 0 or -1 by negation; one scratch integer."""
+
+    __slots__ = ("registers",)
+
+    def __init__(self, registers: bool) -> None:
+        self.registers = registers
+
+    def emit(self, asm: X86Assembler, f: Function, instr: Instr) -> None:
+        a, t = CODES[instr.args[0]], CODES[instr.args[1]]
+        d, line = CODES[instr.dst], instr.line
+        asm.emit(lookup("XOR", "r32,r32"), (t, t), line=line)
+        asm.emit(lookup("SUB", "r64,r64"), (t, a), line=line)
+        if self.registers:
+            asm.emit(lookup("KMOVQ", "k,r64"), (d, t), line=line)
+        else:
+            asm.emit(lookup("VMOVD", "xmm,r32"), (d, t), line=line)
+            asm.emit(lookup("VPBROADCASTD", f"vex:{width(instr.type)},xmm"), (d, d), line=line)
+
+
+class LoadPair:
+    """Two bytes into a vector register: there is no move of 16 bits, only an insertion."""
+
+    __slots__ = ("load",)
+
+    def __init__(self, load: bool) -> None:
+        self.load = load
+
+    def emit(self, asm: X86Assembler, f: Function, instr: Instr) -> None:
+        mem = instr.mem
+        assert mem is not None
+        args = instr.args
+        where = M(CODES[args[-2]], CODES[args[-1]], mem.scale, mem.disp) if mem.indexed else M(CODES[args[-1]], NO_REGISTER, 1, mem.disp)
+        if self.load:
+            d = CODES[instr.dst]
+            asm.emit(lookup("VXORPS", "xmm,xmm,xmm"), (d, d, d), line=instr.line)
+            asm.emit(lookup("VPINSRW", "xmm,xmm,m16,imm"), (d, d), where, 0, line=instr.line)
+        else:
+            asm.emit(lookup("VPEXTRW", "m16,xmm,imm"), (CODES[args[0]],), where, 0, line=instr.line)
+
+
+# --- 64-bit integers and floats on AVX2 --------------------------------------------------------------------------
+
+
+class QuadsToDoubles:
+    """AVX2: i64 to f64. The halves become parts of doubles near 2**84 and 2**52, exactly; only their sum rounds. One scratch vector."""
+
+    __slots__ = ()
+
+    def emit(self, asm: X86Assembler, f: Function, instr: Instr) -> None:
+        shape, line = width(instr.type), instr.line
+        d, a, t = CODES[instr.dst], CODES[instr.args[0]], CODES[instr.args[1]]
+
+        def constant(bits: int) -> M:
+            return repeated(asm, bits.to_bytes(8, "little"), shape)
+
+        # 2**84 + 2**63 + the upper half, signed, times 2**32 …
+        asm.emit(by_immediate("VPSRLQ", shape), (t, a), None, 32, line=line)
+        asm.emit(three("VPXOR", shape), (t, t), constant(0x4530000080000000), line=line)
+        # … less 2**84 + 2**63 + 2**52, plus (2**52 + the lower half).
+        asm.emit(lookup("VPBLENDD", f"{shape},{shape},{shape},imm"), (d, a), constant(0x4330000000000000), 0xAA, line=line)
+        asm.emit(three("VSUBPD", shape), (t, t), constant(0x4530000080100000), line=line)
+        asm.emit(three("VADDPD", shape), (d, t, d), line=line)
+
+
+class DoublesToQuads:
+    """AVX2: f64 to i64 truncated, one lane after the other. Two scratch vectors, one scratch integer."""
+
+    __slots__ = ()
+
+    def emit(self, asm: X86Assembler, f: Function, instr: Instr) -> None:
+        line = instr.line
+        d, a, t, u, r = CODES[instr.dst], *(CODES[x] for x in instr.args)
+        self._half(asm, d, a, u, r, line)
+        if instr.type.lanes > 2:
+            asm.emit(lookup("VEXTRACTF128", "xmm,ymm,imm"), (t, a), None, 1, line=line)
+            self._half(asm, t, t, u, r, line)
+            asm.emit(lookup("VINSERTI128", "ymm,ymm,xmm,imm"), (d, d, t), None, 1, line=line)
+
+    def _half(self, asm: X86Assembler, d: int, a: int, u: int, r: int, line: int) -> None:
+        asm.emit(three("VUNPCKHPD", "xmm"), (u, a, a), line=line)
+        asm.emit(lookup("VCVTTSD2SI", "r64,xmm"), (r, a), line=line)
+        asm.emit(lookup("VMOVQ", "xmm,r64"), (d, r), line=line)
+        asm.emit(lookup("VCVTTSD2SI", "r64,xmm"), (r, u), line=line)
+        asm.emit(lookup("VPINSRQ", "xmm,xmm,r64,imm"), (d, d, r), None, 1, line=line)
+
+
+class QuadsToFloats:
+    """AVX2: i64 to f32, one lane after the other (by way of f64 it would be rounded twice). Two scratch vectors, one scratch integer."""
+
+    __slots__ = ()
+
+    def emit(self, asm: X86Assembler, f: Function, instr: Instr) -> None:
+        line = instr.line
+        d, a, t, u, r = CODES[instr.dst], *(CODES[x] for x in instr.args)
+        convert = lookup("VCVTSI2SS", "xmm,xmm,r64")
+        for lane in range(instr.type.lanes):
+            if lane == 2:
+                asm.emit(lookup("VEXTRACTI128", "xmm,ymm,imm"), (u, a), None, 1, line=line)
+            source = u if lane >= 2 else a
+            if lane & 1:
+                asm.emit(lookup("VPEXTRQ", "r64,xmm,imm"), (r, source), None, 1, line=line)
+            else:
+                asm.emit(lookup("VMOVQ", "r64,xmm"), (r, source), line=line)
+            into = t if lane else d
+            asm.emit(three("VXORPS", "xmm"), (into, into, into), line=line)
+            asm.emit(convert, (into, into, r), line=line)
+            if lane:
+                asm.emit(lookup("VINSERTPS", "xmm,xmm,xmm,imm"), (d, d, t), None, lane << 4, line=line)
+
+
+# --- division --------------------------------------------------------------------------------------------------
+
+
+class DivideLanes:
+    """Integer division and remainder of lanes, one after the other in a loop over copies on the stack; two scratch integers.
+
+    0 divides to 0, and the most negative number by -1 wraps, as the operations' rows have it.
+    """
+
+    __slots__ = ("floor", "remainder", "type")
+
+    def __init__(self, type_: Type, op: ops.Op) -> None:
+        self.type = type_
+        self.floor = type_.signed and (op is ops.DIV_FLOOR or op is ops.REM_FLOOR)
+        self.remainder = op is ops.REM_TRUNC or op is ops.REM_FLOOR
+
+    def emit(self, asm: X86Assembler, f: Function, instr: Instr) -> None:
+        type_, line = self.type, instr.line
+        a, b, index, divisor = (CODES[x] for x in instr.args)
+        shape = width(type_)
+        bits = type_.bits
+        size = bits // 8
+        r = "r64" if bits == 64 else "r32"
+        rr = f"{r},{r}"
+        if bits >= 32:
+            load = lookup("MOV", f"{r},m{bits}")
+        else:
+            load = lookup("MOVSX" if type_.signed else "MOVZX", f"r32,m{bits}")
+        top, minus, zero, done = asm.new_label(), asm.new_label(), asm.new_label(), asm.new_label()
+        asm.emit(lookup("LEA", "r64,m"), (_RSP,), M(_RSP, NO_REGISTER, 1, -_ROOM), line=line)
+        asm.emit(lookup("VMOVDQU" if shape != "zmm" else "VMOVDQU64", f"m,{shape}"), (a,), M(_RSP), line=line)
+        asm.emit(lookup("VMOVDQU" if shape != "zmm" else "VMOVDQU64", f"m,{shape}"), (b,), M(_RSP, NO_REGISTER, 1, 64), line=line)
+        asm.emit(lookup("MOV", "r32,imm32"), (index,), None, type_.lanes - 1, line=line)
+        asm.label(top)
+        asm.emit(load, (divisor,), M(_RSP, index, size, 64), line=line)
+        asm.emit(load, (_RAX,), M(_RSP, index, size), line=line)
+        asm.emit(lookup("TEST", rr), (divisor, divisor), line=line)
+        asm.jump(EQUAL, zero, line)
+        if type_.signed:
+            asm.emit(lookup("CMP", f"{r},imm"), (divisor,), None, -1, line=line)
+            asm.jump(EQUAL, minus, line)
+            asm.emit(lookup("CQO" if bits == 64 else "CDQ"), line=line)
+            asm.emit(lookup("IDIV", r), (divisor,), line=line)
+        else:
+            asm.emit(lookup("XOR", "r32,r32"), (_RDX, _RDX), line=line)
+            asm.emit(lookup("DIV", r), (divisor,), line=line)
+        result = _RDX if self.remainder else _RAX
+        if self.floor:
+            # Something is left over whose sign is not the divisor's: one step further down.
+            asm.emit(lookup("TEST", rr), (_RDX, _RDX), line=line)
+            asm.jump(EQUAL, done, line)
+            signs = _RAX if self.remainder else _RDX
+            if self.remainder:
+                asm.emit(lookup("MOV", rr), (signs, _RDX), line=line)
+            asm.emit(lookup("XOR", rr), (signs, divisor), line=line)
+            asm.jump(NOT_SIGN, done, line)
+            if self.remainder:
+                asm.emit(lookup("ADD", rr), (_RDX, divisor), line=line)
+            else:
+                asm.emit(lookup("SUB", f"{r},imm"), (_RAX,), None, 1, line=line)
+        asm.jump(ALWAYS, done, line)
+        if type_.signed:
+            # By -1: the quotient is the negative, which wraps where idiv would trap; nothing is left over.
+            asm.label(minus)
+            if not self.remainder:
+                asm.emit(lookup("NEG", r), (_RAX,), line=line)
+                asm.jump(ALWAYS, done, line)
+        asm.label(zero)
+        asm.emit(lookup("XOR", "r32,r32"), (result, result), line=line)
+        asm.label(done)
+        asm.emit(lookup("MOV", f"m{bits},r{bits}"), (result,), M(_RSP, index, size), line=line)
+        asm.emit(lookup("SUB", "r32,imm"), (index,), None, 1, line=line)
+        asm.jump(NOT_SIGN, top, line)
+        asm.emit(lookup("VMOVDQU" if shape != "zmm" else "VMOVDQU64", f"{shape},m"), (CODES[instr.dst],), M(_RSP), line=line)
+        asm.emit(lookup("LEA", "r64,m"), (_RSP,), M(_RSP, NO_REGISTER, 1, _ROOM), line=line)

@@ -1,0 +1,327 @@
+"""Latency and throughput of instructions on the machine at hand, measured with generated loops.
+
+Each sample is one function of our own assembler: a chain of dependent additions, the instructions in question, the chain again,
+with the time stamp counter read in between (Intel SDM volume 2, RDTSC: fenced by LFENCE). An addition of two registers takes
+one cycle on every x86 processor, so the chain's ticks a step are the ticks of one core cycle at the clock of that very moment;
+nothing has to be known of the counter's or the core's frequency. A sample whose two chains disagree was disturbed
+and is thrown away; of the rest the least counts.
+
+* Throughput: copies that do not depend on each other, in turn over as many registers as there are.
+* Latency: a chain in which each instruction reads what the one before wrote. Where source and result are in different
+  classes of registers, an instruction that brings the value back closes the chain; the figure is that of the round trip.
+"""
+
+from __future__ import annotations
+
+import ctypes
+import platform
+from typing import Any, Final
+
+from loopwright.errors import CpuError, TargetError
+from loopwright.targets.x86.assembler import NO_REGISTER, NOT_EQUAL, Assembler, Form, M, lookup
+from loopwright.targets.x86.encoder import EVEX, VEX
+
+__all__ = ["Case", "Measured", "Meter"]
+
+_RDX, _RSP, _RSI, _RDI = 2, 4, 6, 7
+#: Registers the loops may write: all but rsp, rsi (buffer), rdi (counter), rdx (zero, for the chain).
+_INTS: Final = (0, 1, 3, 5, 8, 9, 10, 11, 12, 13)
+#: Never written by the loops, to be sources that depend on nothing.
+_SOURCES: Final[dict[str, tuple[int, int]]] = {"g": (14, 15), "v": (14, 15), "k": (6, 7)}
+_INT_SOURCE: Final = 15
+_MASK_SOURCE: Final = 7
+_DIVISIONS: Final = ("div", "idiv")
+_SAVED: Final = (3, 5, 12, 13, 14, 15)
+#: Bytes of the buffer, and where in it loads and stores go; the time stamps lie in front.
+_BUFFER: Final = 8192
+_DATA: Final = 1024
+#: Cycles of the chain that the clock is taken from, and its additions in one pass of its loop.
+_CHAIN: Final = 6400
+_CHAIN_UNROLL: Final = 64
+#: Copies of an instruction in one pass of a loop, for throughput and for latency.
+_COPIES: Final = 96
+_CHAINED: Final = 48
+
+
+class Case:
+    """An instruction to be measured.
+
+    Attributes:
+        form: its row.
+        memory: the operand that may be in memory is.
+        masked: a writemask with all lanes on is given.
+        imm: immediate, where there is one.
+    """
+
+    __slots__ = ("form", "imm", "masked", "memory")
+
+    def __init__(self, form: Form, memory: bool = False, masked: bool = False, imm: int = 1) -> None:
+        self.form = form
+        self.memory = memory
+        self.masked = masked
+        self.imm = imm
+
+    def __repr__(self) -> str:
+        words = []
+        for operand in self.form.operands:
+            if operand.immediate:
+                word = "imm"
+            elif operand.place == "M" and (self.memory or not operand.register):
+                word = f"m{operand.memory}" if operand.memory > 0 else "m"
+            else:
+                word = operand.register or operand.fixed
+            words.append(word + ("{k}" if self.masked and operand.masked else ""))
+        return f"{self.form.mnemonic} {', '.join(words)}".rstrip()
+
+
+class Measured:
+    """What was found for one instruction, in core cycles; None where it could not be measured.
+
+    Attributes:
+        throughput: cycles an instruction, when nothing else is going on.
+        latency: cycles from a source to the result; of the round trip, when ``through`` names the instruction that closes the chain.
+        through: that instruction, or "".
+    """
+
+    __slots__ = ("latency", "through", "throughput")
+
+    def __init__(self, throughput: float | None, latency: float | None, through: str = "") -> None:
+        self.throughput = throughput
+        self.latency = latency
+        self.through = through
+
+
+def _class(register: str) -> str:
+    return "" if not register else "v" if register[1:] == "mm" else "k" if register == "k" else "g"
+
+
+#: By (class of the result, class of the source): what takes a result back to where the source was.
+_BACK: Final[dict[tuple[str, str], tuple[str, str, int]]] = {
+    ("g", "v"): ("VMOVD", "xmm,r32", 0),
+    ("v", "g"): ("VMOVD", "r32,xmm", 0),
+    ("k", "g"): ("KMOVD", "r32,k", 0),
+    ("g", "k"): ("KMOVD", "k,r32", 0),
+    ("k", "v"): ("VPMOVM2D", "zmm,k", 0),
+    ("v", "k"): ("VPMOVD2M", "k,zmm", 0),
+}
+
+
+class Meter:
+    """Measures sequences of instructions in core cycles.
+
+    Args:
+        rounds: samples of each sequence.
+        ticks: length of a sample, roughly, in core cycles.
+
+    Raises:
+        CpuError: this is no x86-64 processor.
+    """
+
+    def __init__(self, rounds: int = 25, ticks: int = 12000) -> None:
+        if platform.machine() not in ("x86_64", "AMD64"):
+            raise CpuError("instructions are measured on an x86-64 processor")
+        from loopwright.runtime import cpu
+
+        self.rounds = rounds
+        self.ticks = ticks
+        self.features = cpu.host_features()
+        self.wide = "avx512f" in self.features
+        self._buffer = ctypes.create_string_buffer(_BUFFER + 64)
+        self.base = -(-ctypes.addressof(self._buffer) // 64) * 64
+        ctypes.memmove(self.base, b"\x00\x00\x80\x3f" * (_BUFFER // 4), _BUFFER)  # 1.0 in f32
+
+    # --- a sample ---------------------------------------------------------------------------------------------
+
+    def cycles(self, body: Assembler, repetitions: int, rounds: int = 0) -> float:
+        """Core cycles of one run of ``body``, of which ``repetitions`` runs follow each other; the least of several samples.
+
+        The body may write every register but rsp, rsi (the buffer) and rdi; rdx must stay 0. It ends by itself: no loop is made of it here.
+        """
+        from loopwright.runtime import memory
+
+        code = self._around(body, repetitions)
+        block = memory.allocate(code.data, 64)
+        run = ctypes.CFUNCTYPE(None, ctypes.c_void_p)(block.address)
+        stamps = (ctypes.c_uint64 * 5).from_address(self.base)
+        samples: list[tuple[int, int, int, int]] = []
+        for _ in range(rounds or self.rounds):
+            run(self.base)
+            samples.append((stamps[1] - stamps[0], stamps[2] - stamps[1], stamps[3] - stamps[2], stamps[4] - stamps[3]))
+        block.free()
+        empty = min(sample[0] for sample in samples)
+        best = least = float("inf")
+        for _, before, middle, after in samples:
+            chain = (before + after) / 2 - empty
+            least = min(least, (middle - empty) / chain)
+            # Chains within 1 % of each other saw the same clock and no interruption.
+            if abs(before - after) <= 0.01 * chain:
+                best = min(best, (middle - empty) / chain)
+        return (best if best < float("inf") else least) * _CHAIN / repetitions
+
+    def _around(self, body: Assembler, repetitions: int) -> Any:
+        asm = Assembler()
+        for r in _SAVED:
+            asm.emit(lookup("PUSH", "r64"), (r,))
+        asm.emit(lookup("MOV", "r64,r64"), (_RSI, _RDI))
+        asm.emit(lookup("XOR", "r32,r32"), (_RDX, _RDX))
+        for r in (*_INTS, *_SOURCES["g"]):
+            asm.emit(lookup("MOV", "r32,imm32"), (r,), None, 1)
+        if "avx" in self.features:
+            for r in range(32 if self.wide else 16):
+                shape = "zmm" if self.wide else "ymm"
+                asm.emit(lookup("VBROADCASTSS", f"{shape},m32"), (r,), M(_RSI, NO_REGISTER, 1, 64))
+        if self.wide:
+            for r in range(8):
+                asm.emit(lookup("KXNORQ" if "avx512bw" in self.features else "KXNORW", "k,k,k"), (r, r, r))
+        stamp = 0
+        label = 1
+        # A first, unmeasured pass warms caches, predictors and the wide vector units.
+        for part in ("chain", "body", "stamp", "stamp", "chain", "stamp", "body", "stamp", "chain", "stamp"):
+            if part == "stamp":
+                self._stamp(asm, stamp)
+                stamp += 1
+                continue
+            asm.emit(lookup("MOV", "r32,imm32"), (_RDI,), None, repetitions if part == "body" else _CHAIN // _CHAIN_UNROLL)
+            asm.align(64)
+            asm.label(label)
+            if part == "body":
+                asm.items += body.items
+            else:
+                for _ in range(_CHAIN_UNROLL):
+                    asm.emit(lookup("ADD", "r64,r64"), (0, _RDX))
+            asm.emit(lookup("SUB", "r64,imm"), (_RDI,), None, 1)
+            asm.jump(NOT_EQUAL, label)
+            label += 1
+        if "avx" in self.features:
+            asm.emit(lookup("VZEROUPPER"))
+        for r in reversed(_SAVED):
+            asm.emit(lookup("POP", "r64"), (r,))
+        asm.emit(lookup("RET"))
+        return asm.encode()
+
+    def _stamp(self, asm: Assembler, number: int) -> None:
+        asm.emit(lookup("LFENCE"))
+        asm.emit(lookup("RDTSC"))
+        asm.emit(lookup("SHL", "r64,imm"), (_RDX,), None, 32)
+        asm.emit(lookup("OR", "r64,r64"), (0, _RDX))
+        asm.emit(lookup("MOV", "m64,r64"), (0,), M(_RSI, NO_REGISTER, 1, 8 * number))
+        asm.emit(lookup("XOR", "r32,r32"), (_RDX, _RDX))
+        asm.emit(lookup("MOV", "r32,imm32"), (0,), None, 1)
+        asm.emit(lookup("LFENCE"))
+
+    # --- one instruction --------------------------------------------------------------------------------------
+
+    def measure(self, case: Case) -> Measured:
+        """Throughput and latency of an instruction. Raises ``CpuError`` when this processor lacks it."""
+        lacking = [feature for feature in case.form.features if feature not in self.features]
+        if lacking:
+            raise CpuError(f"{case} needs {', '.join(lacking)}, which this CPU does not have")
+        throughput = self._throughput(case)
+        latency, through = self._latency(case)
+        return Measured(throughput, latency, through)
+
+    def _throughput(self, case: Case) -> float | None:
+        asm = Assembler()
+        if case.form.mnemonic in _DIVISIONS:
+            for _ in range(16):
+                asm.emit(lookup("MOV", "r32,imm32"), (0,), None, 0x12345678)
+                self._divide(asm, case)
+            return self._per(asm, 16)
+        count = _COPIES
+        pools = {"v": [r for r in range(32 if self._evex(case) else 16) if r not in _SOURCES["v"]], "g": list(_INTS), "k": [1, 2, 3, 4, 5]}
+        for n in range(count):
+            self._emit(asm, case, lambda cls, place, n=n: pools[cls][n % len(pools[cls])], n)  # type: ignore[misc]
+        return self._per(asm, count)
+
+    def _per(self, asm: Assembler, count: int) -> float:
+        """Cycles of each of the ``count`` things that ``asm`` does."""
+        once = self.cycles(asm, max(1, 2000 // max(1, count)), 3)
+        repetitions = max(2, int(self.ticks / max(once, 1.0)))
+        return self.cycles(asm, repetitions) / count
+
+    def _evex(self, case: Case) -> bool:
+        return self.wide and (case.form.kind == EVEX or (case.form.kind == VEX and case.form.evex() is not None))
+
+    def _divide(self, asm: Assembler, case: Case) -> None:
+        wide = case.form.rex != 0
+        if case.form.mnemonic == "idiv":
+            asm.emit(lookup("CQO" if wide else "CDQ"))
+        else:
+            asm.emit(lookup("XOR", "r32,r32"), (_RDX, _RDX))
+        if case.memory:
+            asm.emit(case.form, (), M(_RSI, NO_REGISTER, 1, 64))
+        else:
+            asm.emit(case.form, (_INT_SOURCE,))
+
+    def _emit(self, asm: Assembler, case: Case, register: Any, n: int, source: int = -1, source_place: int = -1, base: int = _RSI) -> None:
+        """One copy: results in ``register(class, place)``, sources in the registers kept for it, but ``source`` at ``source_place``."""
+        form = case.form
+        ops: list[int] = []
+        mem: M | None = None
+        for place in range(len(form.operands)):
+            operand = form.operands[place]
+            if operand.immediate or operand.fixed:
+                continue
+            if case.memory and operand.place == "M":
+                # One behind the other, as a loop over an array goes.
+                size = (operand.memory if operand.memory > 0 else 512) // 8
+                mem = M(base, NO_REGISTER, 1, _DATA + size * n % 4096)
+                continue
+            if not operand.register and operand.memory:
+                mem = M(_INT_SOURCE, NO_REGISTER, 1, 8)
+                continue
+            cls = _class(operand.register)
+            if place == source_place:
+                ops.append(source)
+            elif operand.role == "r":
+                # Two sources are never the same register: some instructions then need no execution at all.
+                ops.append(_SOURCES[cls][len(ops) % 2])
+            else:
+                ops.append(register(cls, place))
+        zeroing = case.masked and form.zeroing and not (case.memory and form.operands[0].place == "M")
+        asm.emit(form, tuple(ops), mem, case.imm, _MASK_SOURCE if case.masked else 0, zeroing)
+
+    def _latency(self, case: Case) -> tuple[float | None, str]:
+        form = case.form
+        if case.memory:
+            return None, ""
+        if form.mnemonic in _DIVISIONS:
+            asm = Assembler()
+            for _ in range(16):
+                self._divide(asm, case)
+            return self._per(asm, 16), "cdq" if form.mnemonic == "idiv" else ""
+        result = -1
+        source = -1
+        for place in range(len(form.operands)):
+            operand = form.operands[place]
+            if not operand.register or operand.fixed:
+                continue
+            if "w" in operand.role or "x" in operand.role:
+                if result < 0:
+                    result = place
+            elif source < 0:
+                source = place
+        if result < 0:
+            return None, ""
+        made = _class(form.operands[result].register)
+        asm = Assembler()
+        if form.operands[result].role == "x" or source < 0:
+            if source < 0 and form.operands[result].role != "x":
+                return None, ""
+            for _ in range(_CHAINED):
+                self._emit(asm, case, lambda cls, place: 3 if cls != "k" else 1, 0)
+            return self._per(asm, _CHAINED), ""
+        wanted = _class(form.operands[source].register)
+        if made == wanted:
+            for _ in range(_CHAINED):
+                self._emit(asm, case, lambda cls, place: 3 if cls != "k" else 1, 0, 3 if made != "k" else 1, source)
+            return self._per(asm, _CHAINED), ""
+        mnemonic, shape, imm = _BACK[(made, wanted)]
+        back = lookup(mnemonic, shape)
+        if any(feature not in self.features for feature in back.features):
+            return None, ""
+        code = {"v": 3, "g": 3, "k": 1}
+        for _ in range(_CHAINED):
+            self._emit(asm, case, lambda cls, place: code[cls], 0, code[wanted], source)
+            asm.emit(back, (code[wanted], code[made]), None, imm)
+        return self._per(asm, _CHAINED), mnemonic.lower()

@@ -1,0 +1,149 @@
+"""A process that compiles contexts for somebody else: a line of JSON in, a line of JSON out.
+
+It is run as a file, by any interpreter that has some version of loopwright installed, so it must get along with older and newer
+ones: it asks of them only ``compiler.compile``, ``ir.parse.parse``, ``targets.registry.get`` and a target's ``listing``; what else
+is missing is missing from its answers.
+
+In: ``{"id", "function", "settings": [{"target", "vector_bits", "convention", "ordering"}, …], "listing", "check", "repeat"}``.
+Out: ``{"id", "results": [{metric: number, …, "listing": […]} or {"error": text}, …]}``, after one line about the version.
+"""
+
+from __future__ import annotations
+
+import hashlib
+import json
+import os
+import sys
+import traceback
+from typing import Any
+
+#: (module, function) of the scores, taken from the version that is measured.
+_SCORE = ("loopwright.tuning.perfscore", "perf_score")
+_CHECK = ("loopwright.regalloc.checker", "check")
+
+
+def _optional(place: tuple[str, str]) -> Any:
+    import importlib
+
+    try:
+        return getattr(importlib.import_module(place[0]), place[1], None)
+    except ImportError:
+        return None
+
+
+def _number(value: Any) -> float | int | None:
+    return value if isinstance(value, (int, float)) and value == value else None
+
+
+class Worker:
+    """Compiles and measures."""
+
+    def __init__(self) -> None:
+        from loopwright import compiler
+        from loopwright.ir.parse import parse
+        from loopwright.targets import registry
+
+        self.compile: Any = compiler.compile
+        self.parse: Any = parse
+        self.target: Any = registry.get
+        self.score: Any = _optional(_SCORE)
+        # What is replayed is recorded already.
+        getattr(compiler, "RECORDERS", []).clear()
+
+    def hello(self) -> dict[str, Any]:
+        """Which loopwright this is."""
+        import loopwright
+
+        return {"version": loopwright.__version__, "path": os.path.dirname(os.path.abspath(loopwright.__file__)), "scores": self.score is not None}
+
+    def measure(self, function: str, setting: dict[str, Any], listing: bool, check: bool, repeat: int) -> dict[str, Any]:
+        """Compile a function's text one way."""
+        target = self.target(setting["target"], setting["vector_bits"] or None, setting["convention"])
+        f = self.parse(function, target=target)
+        if check:
+            self.prove(f, target, setting["ordering"])
+        compiled = self.compile(f, target, ordering=setting["ordering"])
+        result = self.metrics(compiled)
+        lines = target.listing(compiled.machine)
+        # The instructions of the listing: what versions keep of a program otherwise differs between them.
+        result["instructions"] = len(lines)
+        for _ in range(repeat - 1):
+            again = self.metrics(self.compile(f, target, ordering=setting["ordering"]))
+            if again["code"] != result["code"]:
+                raise RuntimeError("compiling the same function twice gave different code")
+            for name in ("allocator_time", "compile_time"):
+                result[name] = min(result[name], again[name])
+        if listing:
+            result["listing"] = [[data.hex(), text, line] for _, data, text, line in lines]
+        return result
+
+    def prove(self, f: Any, target: Any, ordering: str) -> None:
+        """Prove the allocation by the symbolic checker."""
+        from loopwright import compiler
+
+        check = _optional(_CHECK)
+        if check is None:
+            raise RuntimeError("this loopwright has no checker of allocations")
+        before = compiler.run_passes(f, target, "lower", ordering)
+        check(before, compiler.run_passes(before, target, "allocate", ordering), target)
+
+    def metrics(self, compiled: Any) -> dict[str, Any]:
+        """The numbers about compiled code; None for one that this version cannot tell."""
+        machine = compiled.machine
+        statistics = getattr(compiled, "statistics", None)
+        score = self.score(compiled) if self.score is not None else None
+        times = compiled.times
+        found: dict[str, Any] = {
+            "code_size": machine.code_size,
+            "perf_score": _number(getattr(score, "perf_score", None)),
+            "cycles": _number(getattr(score, "cycles", None)),
+            "instructions": None,
+            "spills": None,
+            "spill_weight": _number(getattr(statistics, "spill_weight", None)),
+            "moves": _number(getattr(statistics, "moves", None)),
+            "move_weight": _number(getattr(statistics, "move_weight", None)),
+            "allocator_time": times.get("liveness", 0.0) + times.get("allocate", 0.0),
+            "compile_time": sum(times.values()),
+        }
+        stores, reloads = getattr(statistics, "stores", None), getattr(statistics, "reloads", None)
+        if stores is not None and reloads is not None:
+            found["spills"] = stores + reloads
+        digest = hashlib.sha256(bytes(machine.data))
+        digest.update(repr(sorted((offset, kind, symbol) for offset, kind, symbol in machine.relocations)).encode())
+        found["code"] = digest.hexdigest()[:32]
+        return found
+
+    def answer(self, request: dict[str, Any]) -> dict[str, Any]:
+        """The answer to a request; failures are part of it."""
+        results: list[dict[str, Any]] = []
+        for setting in request["settings"]:
+            try:
+                results.append(self.measure(setting.get("function") or request["function"], setting, request["listing"], request["check"], request["repeat"]))
+            except Exception as error:  # noqa: BLE001 (any failure is a result)
+                results.append({"error": f"{type(error).__name__}: {error}".split("\n\nThis is a bug", 1)[0], "trace": traceback.format_exc(limit=-6)})
+        return {"id": request["id"], "results": results}
+
+
+def serve() -> None:
+    """Answer requests until standard input ends."""
+    # What anything else prints must not get between the answers.
+    out = os.fdopen(os.dup(1), "w", encoding="utf-8")
+    os.dup2(2, 1)
+
+    def reply(value: dict[str, Any]) -> None:
+        out.write(json.dumps(value) + "\n")
+        out.flush()
+
+    try:
+        worker = Worker()
+        hello = worker.hello()
+    except Exception as error:  # noqa: BLE001
+        reply({"error": f"{type(error).__name__}: {error}"})
+        return
+    reply(hello)
+    for line in sys.stdin:
+        reply(worker.answer(json.loads(line)))
+
+
+if __name__ == "__main__":
+    serve()

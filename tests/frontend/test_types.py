@@ -1,0 +1,128 @@
+"""Types of expressions: NumPy's, with Python numbers that adapt."""
+
+from __future__ import annotations
+
+import math
+
+import numpy as np
+import pytest
+
+import loopwright as lw
+from loopwright.ir.interpret import run
+from loopwright.ir.verify import verify
+
+SCALARS = [lw.i8, lw.u8, lw.i16, lw.u16, lw.i32, lw.u32, lw.i64, lw.u64, lw.f16, lw.f32, lw.f64]
+
+
+def test_operands_meet_where_numpy_lets_them_meet():
+    for a in SCALARS:
+        for b in SCALARS:
+            f = lw.Function("f", a=a, b=b)
+            want = np.result_type(np.dtype(a.dtype), np.dtype(b.dtype)).name
+            assert (f.a + f.b).type.dtype == want, (a, b)
+
+
+@pytest.mark.parametrize("type_", SCALARS)
+def test_a_python_number_adapts(type_):
+    f = lw.Function("f", a=type_)
+    assert (f.a + 1).type is type_
+    assert (3 * f.a).type is type_
+    assert (f.a < 5).type.name == "bool"
+    if type_.is_float:
+        assert (f.a + 0.5).type is type_
+    else:
+        with pytest.raises(lw.KernelTypeError, match="Python float"):
+            f.a + 0.5
+
+
+def test_true_division_of_integers_is_in_f64():
+    f = lw.Function("f", a=lw.i32, b=lw.f32)
+    assert (f.a / 2).type is lw.f64
+    assert (f.a / f.a).type is lw.f64
+    assert (1 / f.a).type is lw.f64
+    assert (f.b / 2).type is lw.f32
+
+
+@pytest.mark.parametrize(("type_", "number"), [(lw.u8, 256), (lw.u8, -1), (lw.i8, 128), (lw.i32, 2**31), (lw.u64, 2**64), (lw.f64, 10**400)])
+def test_a_number_that_does_not_fit_is_refused(type_, number):
+    f = lw.Function("f", a=type_)
+    with pytest.raises(lw.KernelTypeError, match="fit|too large"):
+        f.a + number
+
+
+def test_numpy_scalars_have_their_type():
+    f = lw.Function("f", a=lw.f32, b=lw.i32)
+    assert (f.a * np.float64(2)).type is lw.f64
+    assert (np.float32(2) * f.a).type is lw.f32
+    assert (f.b + np.int64(2)).type is lw.i64
+    assert (np.int16(2) < f.b).type.name == "bool"
+    assert isinstance(lw.f32(3), np.float32)
+
+
+def test_conversions_called_as_types():
+    f = lw.Function("f", a=lw.f32, b=lw.i64)
+    assert lw.i32(f.a).type is lw.i32
+    assert lw.f64(f.b).type is lw.f64
+    assert lw.u8(f.a < 1).type is lw.u8
+    assert lw.f32(f.a) is f.a
+
+
+def test_powers():
+    f = lw.Function("f", a=lw.f64, returns=lw.f64)
+    with f:
+        f.ret(f.a**3 + f.a**0 + f.a**-1 + f.a**0.5 + f.a**10)
+    verify(f.ir)
+    assert run(f.ir, 2.0) == 8 + 1 + 0.5 + math.sqrt(2.0) + 1024
+    with pytest.raises(lw.KernelTypeError, match="exponent"):
+        f.a**f.a
+
+
+@pytest.mark.parametrize("how", [bool, int, float, list, lambda v: [1, 2][v], lambda v: v == "a", lambda v: v[0], lambda v: 2**v])
+def test_what_python_asks_of_a_run_time_value_is_refused_with_advice(how):
+    f = lw.Function("f", a=lw.i64)
+    with pytest.raises(lw.KernelTypeError):
+        how(f.a)
+
+
+def test_the_message_of_a_truth_value_teaches():
+    f = lw.Function("f", a=lw.i64)
+    with pytest.raises(lw.KernelTypeError, match=r"lw\.select.*f\.if_"):
+        bool(f.a > 1)
+
+
+def test_shift_counts_are_checked():
+    f = lw.Function("f", a=lw.i32)
+    assert (f.a << 31).type is lw.i32
+    with pytest.raises(lw.KernelTypeError, match="0 to 31"):
+        f.a << 32
+
+
+def test_functions_work_on_python_numbers_too():
+    assert lw.min(3, 2.5) == 2.5
+    assert lw.max([1, 5, 2]) == 5
+    assert lw.select(True, 1, 2) == 1
+    assert lw.fma(2.0, 3.0, 1.0) == 7.0
+    assert lw.sqrt(9.0) == 3.0
+    assert (lw.floor(-1.5), lw.ceil(-1.5), lw.trunc(-1.5), lw.round(2.5)) == (-2.0, -1.0, -1.0, 2.0)
+    assert (lw.div_trunc(-7, 2), lw.rem_trunc(-7, 2)) == (-3, -1)
+    assert lw.sum([1, 2]) == 3 and lw.any([0, 1]) and not lw.all([0, 1])
+    assert list(lw.range(2, 8, 3)) == [2, 5]
+    assert list(lw.lanes(3)) == [0, 1, 2]
+
+
+def test_weak_variables_take_the_type_they_meet(staged):
+    @lw.kernel
+    def kernel(x: lw.Array, n: lw.i64) -> lw.f64:
+        total = 0
+        count = 0
+        for i in lw.range(n):
+            total = total * 2 + x[i]
+            count += 1
+        return total + count
+
+    f = staged(kernel, lw.Array[lw.f32])
+    types = {f.names[k]: f.types[k].name for k in range(len(f.types)) if f.variable[k]}
+    assert types == {"total": "f32", "count": "f32"}
+    f = staged(kernel, lw.Array[lw.i32])
+    types = {f.names[k]: f.types[k].name for k in range(len(f.types)) if f.variable[k]}
+    assert types == {"total": "i32", "count": "i32"}
