@@ -85,7 +85,7 @@ if TYPE_CHECKING:
     from loopwright.frontend.annotations import Array, ArrayType, Const
     from loopwright.frontend.builder import Function
     from loopwright.frontend.calls import native_call as call
-    from loopwright.frontend.functions import abs, all, any, bitcast, ceil, div_trunc, floor, fma, max, min, rem_trunc, round, select, sqrt, sum, trunc
+    from loopwright.frontend.functions import abs, all, any, bitcast, ceil, crc32c, div_trunc, floor, fma, max, min, rem_trunc, round, select, sqrt, sum, trunc
     from loopwright.frontend.kernel import Kernel, kernel
     from loopwright.frontend.loops import lanes, range
     from loopwright.ir.parse import parse
@@ -93,7 +93,7 @@ if TYPE_CHECKING:
 
 __version__ = "0.1.0"
 
-_FUNCTIONS = ("abs", "all", "any", "bitcast", "ceil", "div_trunc", "floor", "fma", "max", "min", "rem_trunc", "round", "select", "sqrt", "sum", "trunc")
+_FUNCTIONS = ("abs", "all", "any", "bitcast", "ceil", "crc32c", "div_trunc", "floor", "fma", "max", "min", "rem_trunc", "round", "select", "sqrt", "sum", "trunc")
 
 #: What is imported when it is first used: name -> (module, name there).
 _LAZY: dict[str, tuple[str, str]] = {
@@ -139,6 +139,7 @@ __all__ = [
     "bool_",
     "call",
     "ceil",
+    "crc32c",
     "div_trunc",
     "errors",
     "f16",

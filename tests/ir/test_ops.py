@@ -442,6 +442,13 @@ def test_lane_mask_holds_the_lanes_below_the_bound(lo: int, hi: int, want: int) 
     assert ops.LANE_MASK.meaning(mask_of(32, 4), VOID, np.int64(lo), np.int64(hi)).tolist() == [k < want for k in range(4)]
 
 
+@pytest.mark.parametrize("k", [0, 1, 3, 4])
+def test_slide_takes_lanes_of_two_vectors_in_a_row(k: int) -> None:
+    a, b = np.arange(4, dtype=np.float32), np.arange(4, 8, dtype=np.float32)
+    assert ops.SLIDE.meaning is not None
+    assert ops.SLIDE.meaning(vector_of(F32, 4), VOID, a, b, np.int64(k)).tolist() == list(range(k, k + 4))
+
+
 def test_every_row_with_a_meaning_is_tested_here() -> None:
     source = Path(__file__).read_text(encoding="utf-8")
     constants = {op: name for name, op in vars(ops).items() if isinstance(op, ops.Op) and op.meaning is not None}

@@ -16,9 +16,9 @@ from loopwright.frontend.emitter import Emitter
 from loopwright.frontend.expr import Value
 from loopwright.ir import ops
 from loopwright.ir.ops import Op
-from loopwright.types import BOOL, F64, KIND_MASK, Type
+from loopwright.types import BOOL, F64, KIND_MASK, U8, U32, U64, Type
 
-__all__ = ["abs", "all", "any", "bitcast", "ceil", "div_trunc", "floor", "fma", "max", "min", "rem_trunc", "round", "select", "sqrt", "sum", "trunc"]
+__all__ = ["abs", "all", "any", "bitcast", "ceil", "crc32c", "div_trunc", "floor", "fma", "max", "min", "rem_trunc", "round", "select", "sqrt", "sum", "trunc"]
 
 _python_min = min
 _python_max = max
@@ -139,6 +139,29 @@ def bitcast(type_: Type, value: Any) -> Any:
         graph.fail(f"bitcast of {made.type} to {type_}: the widths differ")
     full = graph.vector(type_.element, made.type.lanes) if made.type.lanes else type_
     return graph.value(ops.BITCAST, full, [made.operand], full, made.type)
+
+
+def crc32c(crc: Any, data: Any) -> Any:
+    """The checksum CRC-32C of what ``crc`` is the checksum of, followed by the bytes of ``data`` (u8, u32 or u64, lowest byte first).
+
+    The usual checksum starts at 0xFFFFFFFF and is complemented in the end.
+    """
+    graph = _graph(crc, data)
+    types = (U8, U32, U64)
+    if graph is None:
+        for type_ in types:
+            if isinstance(data, np.generic) and data.dtype == type_.dtype:
+                assert ops.CRC32C.meaning is not None
+                return ops.CRC32C.meaning(U32, type_, crc, data)
+        raise KernelTypeError(f"lw.crc32c takes data of type u8, u32 or u64, not {type(data).__name__}: convert it, as in lw.u8(x)")
+    made = graph.staged(data)
+    graph.settle(made)
+    if made.type.lanes or graph.level is not None:
+        graph.fail("lw.crc32c inside lw.lanes: each step needs the checksum of the one before; use lw.range for this loop")
+    if made.type not in types:
+        graph.fail(f"lw.crc32c takes data of type u8, u32 or u64, not {made.type}: convert it, as in lw.u8(x)")
+    start = graph.assignable(crc, U32, "the checksum")
+    return graph.value(ops.CRC32C, U32, [start.operand, made.operand], U32, made.type)
 
 
 def sum(values: Any) -> Any:

@@ -287,6 +287,14 @@ def _select(t: Type, _s: Type, m: Any, a: Any, b: Any) -> Any:
     return a if m else b
 
 
+def _crc32c(t: Type, s: Type, crc: Any, data: Any) -> Any:
+    """The polynomial 0x1EDC6F41 bit by bit, lowest bit first (SDM volume 2, CRC32); no initial or final complement."""
+    value = int(crc) ^ (int(data) & ((1 << s.bits) - 1))
+    for _ in range(s.bits):
+        value = value >> 1 ^ (0x82F63B78 if value & 1 else 0)
+    return _as(t, value)
+
+
 def _python_max(a: Any, b: Any) -> Any:
     return np.where(b > a, b, a)
 
@@ -327,6 +335,8 @@ ANDNOT: Final = row("andnot", "T T -> T", "int bool mask", "~a & b", lambda t, s
 NOT: Final = row("not", "T -> T", "int bool mask", "bitwise complement; logical of bool and masks", lambda t, s, a: ~a)
 SHL: Final = row("shl", "T T -> T", "int", "a << b; the count modulo the width", _shift(True))
 SHR: Final = row("shr", "T T -> T", "int", "a >> b; arithmetic for signed types, logical for unsigned; the count modulo the width", _shift(False))
+
+CRC32C: Final = row("crc32c", "T S -> T", "int scalar", "the CRC-32C of u32 a continued with the bytes of b, a u8, u32 or u64", _crc32c)
 
 # --- comparison and choice -----------------------------------------------------------------------------------
 

@@ -394,7 +394,7 @@ class _Checker:
         at = self.locate(step, source)
         if a.dst < 0 or (a.dst >= SLOT and not 0 <= source < SLOT):
             raise self.fail(step, "a copy into memory takes a register")
-        if a.dst < SLOT and self.target.registers[a.dst].cls != cls:
+        if a.dst < SLOT and self.target.registers[a.dst].cls != cls and not (a.type.is_float and self.target.convention.floats_in_ints):
             raise self.fail(step, f"{self.location_text(a.dst)} is no register for {a.type.name}")
         for operand in (a.dst, source):
             if operand >= SLOT and self.target.spill_size(a.type) > self.after.slots[operand - SLOT].size:

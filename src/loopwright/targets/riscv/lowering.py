@@ -209,7 +209,8 @@ def _choose(f: Function, instr: Instr) -> Rule:
 def _unsupported(instr: Instr) -> UnsupportedOperationError:
     of = f".{instr.type.name}" if instr.type is not VOID else ""
     source = f".{instr.source.name}" if instr.source is not VOID else ""
-    return UnsupportedOperationError(f"rv64gc has no {instr.op.name}{of}{source}: it computes with scalars only (integers, f32, f64)", line=instr.line)
+    why = ": it computes with scalars only (integers, f32, f64)" if _kind(instr.type) == "?" or _kind(instr.source) == "?" else ""
+    return UnsupportedOperationError(f"rv64gc has no {instr.op.name}{of}{source}{why}", line=instr.line)
 
 
 def _memory_rule(instr: Instr) -> Rule:

@@ -335,6 +335,27 @@ class MinMax:
             asm.emit(self.form, (d, CODES[b]), line=instr.line)
 
 
+class Crc32:
+    """``dst = crc32c(dst, data)``; the 64-bit form clears the upper half of its destination, the others write 32 bits."""
+
+    __slots__ = ("form", "form_mem", "source")
+
+    def __init__(self, source: Type) -> None:
+        bits = source.bits
+        self.source = source
+        self.form = lookup("CRC32", f"r{max(bits, 32)},r{bits}")
+        self.form_mem = lookup("CRC32", f"r{max(bits, 32)},m{bits}")
+
+    def emit(self, asm: X86Assembler, f: Function, instr: Instr) -> None:
+        data = roles(instr)[1]
+        d = CODES[instr.dst]
+        mem = in_memory(asm, instr, data, self.source)
+        if mem is not None:
+            asm.emit(self.form_mem, (d,), mem, line=instr.line)
+        else:
+            asm.emit(self.form, (d, CODES[data]), line=instr.line)
+
+
 class Move:
     """Copies among registers, slots and constants, of any class."""
 

@@ -260,7 +260,6 @@ TZCNT            | r64, r/m64                                   | F3 REX.W + 0F 
 LZCNT            | r32, r/m32                                   | F3 0F BD /r                      | RM:wr     |            | abm
 LZCNT            | r64, r/m64                                   | F3 REX.W + 0F BD /r              | RM:wr     |            | abm
 CRC32            | r32, r/m8                                    | F2 0F 38 F0 /r                   | RM:xr     |            | sse4_2
-CRC32            | r32, r/m16                                   | 66 F2 0F 38 F1 /r                | RM:xr     |            | sse4_2
 CRC32            | r32, r/m32                                   | F2 0F 38 F1 /r                   | RM:xr     |            | sse4_2
 CRC32            | r64, r/m64                                   | F2 REX.W + 0F 38 F1 /r           | RM:xr     |            | sse4_2
 ANDN             | r32a, r32b, r/m32                            | VEX.LZ.0F38.W0 F2 /r             | RVM:wrr   |            | bmi1

@@ -18,7 +18,7 @@ from loopwright.targets.x86 import emit_scalar as es
 from loopwright.targets.x86 import emit_vector as ev
 from loopwright.targets.x86.assembler import Form, lookup
 from loopwright.targets.x86.registers import CODES, R11, RAX, RDX
-from loopwright.types import BOOL, I32, I64, PTR, VOID, Type
+from loopwright.types import BOOL, I32, I64, PTR, U8, U32, U64, VOID, Type
 
 #: Operation -> mnemonic stem of floating-point instructions (PS, PD, SS or SD follows); the flag says that it commutes.
 FLOAT: Final[dict[Op, tuple[str, bool]]] = {
@@ -101,6 +101,7 @@ FOLDS: Final[dict[Op, tuple[int, ...]]] = {
     ops.MIN: (0, 1),
     ops.MAX: (0, 1),
     ops.SQRT: (0,),
+    ops.CRC32C: (1,),
     ops.SPLAT: (0,),
     ops.CONVERT: (0,),
     ops.EQ: (1,),
@@ -142,6 +143,8 @@ def make_rule(target: Any, f: Function, instr: Instr) -> Rule:
     op = instr.op
     type_ = instr.type
     name = op.name
+    if (type_.is_float and type_.bits == 16) or (instr.source.is_float and instr.source.bits == 16):
+        raise missing(target, instr)
     if op.effect == ops.CONTROL:
         return _control(target, f, instr)
     if op is ops.COPY:
@@ -724,6 +727,10 @@ def _integer(target: Any, instr: Instr) -> Rule | None:
         return Rule(name, _with_memory(instr, (_G, _GML), True), _G, es.MinMax(type_, op is ops.MAX).emit, tied=0)
     if op is ops.SELECT:
         return Rule(name, (_GL, _G, _GML), _G, es.SelectInteger(type_).emit, tied=1)
+    if op is ops.CRC32C:
+        if type_ is not U32 or instr.source not in (U8, U32, U64):
+            return None
+        return Rule(name, _with_memory(instr, (_G, _GML), True), _G, es.Crc32(instr.source).emit, tied=0)
     if op is ops.DIV_TRUNC:
         return Rule(name, (Use(INTS, RAX), _GM), Use(INTS, RAX), es.Divide(type_).emit, kills=1 << RDX, clobbers=1 << RDX)
     if op is ops.REM_TRUNC:
