@@ -113,7 +113,7 @@ def _compare(result: report.Result, rounds: int) -> None:
 
 def instruction_count(code: Any) -> int:
     """Instructions in the machine code."""
-    return len(code.machine.instructions)
+    return len(code.target.listing(code.compiled.machine))
 
 
 def _per_instruction(result: report.Result, rounds: int) -> None:

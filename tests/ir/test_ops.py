@@ -135,6 +135,27 @@ def test_the_quotient_that_overflows_wraps(t: Type) -> None:
         assert same(op.meaning(t, VOID, least, minus), result)
 
 
+def reflected(value: int, bits: int) -> int:
+    return int(f"{value:0{bits}b}"[::-1], 2)
+
+
+def crc_by_division(crc: int, data: int, bits: int) -> int:
+    """The remainder of a long division of polynomials, as the SDM writes it (volume 2, CRC32, operation)."""
+    dividend = reflected(data, bits) << 32 ^ reflected(crc, 32) << bits
+    for place in reversed(range(32, bits + 32)):
+        if dividend >> place & 1:
+            dividend ^= 0x11EDC6F41 << (place - 32)
+    return reflected(dividend, 32)
+
+
+@settings(max_examples=300, deadline=None)
+@given(st.integers(0, 2**32 - 1), st.integers(0, 2**64 - 1), st.sampled_from([U8, U32, U64]))
+def test_crc32c_is_the_remainder_of_a_division(crc: int, data: int, s: Type) -> None:
+    data &= (1 << s.bits) - 1
+    assert ops.CRC32C.meaning is not None
+    assert same(ops.CRC32C.meaning(U32, s, np.uint32(crc), scalar(s, data)), np.uint32(crc_by_division(crc, data, s.bits)))
+
+
 def test_pointers_move_by_64_bit_numbers() -> None:
     assert ops.ADD.meaning is not None and ops.SUB.meaning is not None
     top = np.uint64(2**64 - 9)

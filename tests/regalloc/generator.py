@@ -156,10 +156,16 @@ class Generator:
 
     def demands(self, op: ops.Op, types: list[Type], args: list[int], result: Type | None, in_memory: bool) -> Rule:
         """A random rule whose demands can be met at once."""
+        tries = 0
         while True:
             rule = self.some_rule(op, types, args, result, in_memory)
             if self.possible(rule, args):
                 return rule
+            tries += 1
+            if tries % 4 == 0:
+                # The machine may have too few registers for so many operands.
+                j = self.random.randrange(len(args))
+                args[j] = self.constant(types[j])
 
     def some_rule(self, op: ops.Op, types: list[Type], args: list[int], result: Type | None, in_memory: bool) -> Rule:
         chance = self.random.random

@@ -216,7 +216,7 @@ def _div(v: Values, instr: Instr, args: list[int]) -> int:
     if y != 0 and math.isfinite(y) and abs(math.frexp(y)[0]) == 0.5:
         # By a power of two: multiplying by the reciprocal rounds the same value, as long as that is a normal number.
         least = -126 if type_.bits == 32 else -1022
-        if type_.bits in (32, 64) and least <= math.frexp(1.0 / y)[1] - 1 <= -least:
+        if type_.bits in (32, 64) and least <= 1 - math.frexp(y)[1] <= -least:
             instr.op = ops.MUL
             args[1] = f.const(type_, 1.0 / y)
     return KEEP
@@ -309,7 +309,7 @@ def _multiply_add(v: Values, instr: Instr, args: list[int]) -> int:
 # --- bits and masks ------------------------------------------------------------------------------------------
 
 
-def _ones(type_: Type, value: float | bool) -> bool:
+def _ones(type_: Type, value: int | float | bool) -> bool:
     """Whether a constant has every bit set."""
     if type_.element is BOOL:
         return value is True

@@ -19,6 +19,13 @@ def run(f: Function, target: Target, order: str, check: bool = False) -> None:
     liveness, shape = f.analysis
     f.statistics = allocate(f, target, liveness, shape, order)
     f.analysis = None
+    frame(f)
+    if check:
+        checker.check(before, f, target)
+
+
+def frame(f: Function) -> None:
+    """Put prologue and epilogues into an allocated function."""
     out: list[Instr] = [Instr(ops.PROLOGUE, VOID, NONE, [])]
     for instr in f.code:
         if instr.op is ops.RET:
@@ -28,5 +35,3 @@ def run(f: Function, target: Target, order: str, check: bool = False) -> None:
         out.append(Instr(ops.EPILOGUE, VOID, NONE, []))
         out.append(Instr(ops.RET, VOID, NONE, []))
     f.code = out
-    if check:
-        checker.check(before, f, target)

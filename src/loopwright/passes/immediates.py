@@ -44,6 +44,7 @@ def run(f: Function, target: Target) -> None:
     first_region = [0] * count
     first = [0] * count
     made: list[int] = []
+    users: list[list[Instr]] = [[] for _ in range(count)]
     immediate = target.immediate
     for position, instr in enumerate(code):
         op = instr.op
@@ -80,10 +81,12 @@ def run(f: Function, target: Target) -> None:
                     lowest = parent[lowest]
                 around[n] = lowest
             args[k] = r
+            users[n].append(instr)
         if op.opens and not op.closes:
             region = _region(parent, opened, is_loop, is_open, region, position, c in _LOOPS)
     if not made:
         return
+    made = _worth_registers(f, target, made, register, users)
     before: dict[int, list[Instr]] = {}
     for n in made:
         position = first[n]
@@ -110,6 +113,38 @@ def run(f: Function, target: Target) -> None:
     f.code = out
 
 
+def _worth_registers(f: Function, target: Target, made: list[int], register: list[int], users: list[list[Instr]]) -> list[int]:
+    """The constants that keep their registers. Beyond what the register file has room for, those that every user can take
+    from memory become operands again: the allocator would only find that out, at the price of hundreds of long intervals."""
+    room = [0] * len(target.orders)
+    for cls in range(len(room)):
+        room[cls] = len(target.orders[cls]) * 3 // 4
+    if len(made) <= min(room):
+        return made
+    kept: list[int] = []
+    # The most used first; in the order of their appearance where that is equal.
+    for n in sorted(made, key=lambda n: -len(users[n])):
+        cls = target.class_of(f.const_types[n])
+        if room[cls] > 0:
+            room[cls] -= 1
+            kept.append(n)
+            continue
+        r = register[n]
+        fits = True
+        for instr in users[n]:
+            if instr.args.count(r) != 1 or min(instr.args) < 0 or not target.constant_from_memory(instr, instr.args.index(r)):
+                fits = False
+                break
+        if not fits:
+            kept.append(n)
+            continue
+        for instr in users[n]:
+            instr.args[instr.args.index(r)] = ~n
+    place = {n: k for k, n in enumerate(made)}
+    kept.sort(key=place.__getitem__)
+    return kept
+
+
 def _region(parent: list[int], opened: list[int], is_loop: list[bool], is_open: list[bool], outer: int, position: int, loop: bool) -> int:
     parent.append(outer)
     opened.append(position)
@@ -118,7 +153,7 @@ def _region(parent: list[int], opened: list[int], is_loop: list[bool], is_open: 
     return len(parent) - 1
 
 
-def _text(value: float | bool) -> str:
+def _text(value: int | float | bool) -> str:
     """A constant as part of a register's name; a dot and digits at its end would read as the register's number."""
     if isinstance(value, bool):
         return "true" if value else "false"

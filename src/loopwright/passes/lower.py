@@ -82,11 +82,14 @@ class Lowering:
                     self.uses[a] += 1
                     if fused:
                         self.fused_uses[a] += 1
+        # As they were: ``uses`` falls when instructions are merged.
+        self.all_uses = list(self.uses)
         # Straight-line stretches: a comparison may move into a branch, and a load into its use, only inside one.
         self.stretch = 0
         self.memory = 0
         self.compare_at: dict[int, int] = {}
         self.compare_stretch: dict[int, int] = {}
+        self.compare_memory: dict[int, int] = {}
         self.load_at: dict[int, int] = {}
         self.load_stretch: dict[int, int] = {}
 
@@ -140,6 +143,7 @@ class Lowering:
                     elif op.result == "M" or op is ops.NOT:
                         self.compare_at[dst] = len(self.out) - 1
                         self.compare_stretch[dst] = self.stretch
+                        self.compare_memory[dst] = self.memory
             if op.effect == ops.WRITES:
                 self.memory += 1
         if dst >= 0 and self.f.variable[dst]:
@@ -216,6 +220,9 @@ class Lowering:
             if at < 0 or self.compare_stretch[c] != self.stretch:
                 break
             found = self.out[at]
+            if found.mem is not None and self.compare_memory[c] != self.memory:
+                # Its operand in memory may have been written since.
+                break
             if found.op is ops.NOT:
                 self.out[at] = _GONE
                 del self.compare_at[c]
@@ -434,10 +441,14 @@ class Lowering:
                 depth -= 1
 
     def repeat_condition(self, made: _Bracket) -> None:
-        """The condition of a while again at the bottom, with registers of its own."""
+        """The condition of a while again at the bottom, with registers of its own but for those that the body reads too."""
         f = self.f
         renamed: dict[int, int] = {}
         condition = made.condition
+        inside: dict[int, int] = {}
+        for instr in condition:
+            for a in instr.args:
+                inside[a] = inside.get(a, 0) + 1
         for n in range(len(condition)):
             instr = condition[n]
             instr.args = [renamed.get(a, a) for a in instr.args]
@@ -445,6 +456,9 @@ class Lowering:
                 if n == len(condition) - 1:
                     self.branch_if(instr.args[0], 0, instr.line)
                     return
+            elif 0 <= instr.dst < len(self.all_uses) and self.all_uses[instr.dst] > inside.get(instr.dst, 0) and (instr.op is not ops.COPY or instr.args[0] >= 0):
+                # The body reads it, in each step the value of that step.
+                f.variable[instr.dst] = True
             elif instr.dst >= 0 and not f.variable[instr.dst]:
                 fresh = f.register(f.types[instr.dst], f.names[instr.dst])
                 while len(self.uses) <= fresh:

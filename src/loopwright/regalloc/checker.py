@@ -169,9 +169,9 @@ class _Checker:
             [
                 self.registers + n
                 for n, other in enumerate(self.places)
-                if other is not place and other[0] == place[0] and other[1] < place[1] + place[2] and place[1] < other[1] + other[2]
+                if n != m and other[0] == place[0] and other[1] < place[1] + place[2] and place[1] < other[1] + other[2]
             ]
-            for place in self.places
+            for m, place in enumerate(self.places)
         ]
         self.locations = self.registers + len(self.places)
         #: locations a value defined by a copy can be in, constants included
@@ -498,7 +498,7 @@ class _Checker:
         if tied >= 0 and a.args[tied] != dst:
             # The lower-late pass exchanges the operands, or copies the tied one into the result's register first.
             if rule.commutes and a.args[1 - tied] == dst:
-                if not 0 <= a.args[tied] < SLOT and not rule.uses[1 - tied].memory:
+                if b.args[tied] >= 0 and not 0 <= a.args[tied] < SLOT and not rule.uses[1 - tied].memory:
                     raise self.fail(step, f"operand {tied} is in memory, where operand {1 - tied}, with which it must be exchanged, cannot be")
             else:
                 for j in range(count):

@@ -537,15 +537,27 @@ class LinearScan:
         late = 0
         if fixed_now or rule.clobbers:
             self.fixed_operands(instr, rule, operands, dies, busy, fixed_now)
-            busy |= fixed_now | rule.clobbers
+        barred = self.barred(rule)
+        if barred:
+            # Out of the result's register with what is read after the result is written.
             for j in range(count):
                 v = args[j]
-                if v >= 0:
+                if v >= 0 and uses[j].late and uses[j].fixed == ANY_REGISTER:
+                    interval = intervals[v]
+                    assert interval is not None
+                    if interval.register_now >= 0 and barred >> interval.register_now & 1:
+                        self.clear_register(interval.register_now, busy | fixed_now | rule.kills | rule.clobbers)
+        if fixed_now or rule.clobbers or barred:
+            # Who was copied into a fixed register need not stay where it was, and who was in the way is elsewhere.
+            busy = fixed_now | rule.clobbers
+            for j in range(count):
+                v = args[j]
+                if v >= 0 and uses[j].fixed == ANY_REGISTER:
                     interval = intervals[v]
                     assert interval is not None
                     if interval.register_now >= 0:
                         busy |= 1 << interval.register_now
-                    elif uses[j].fixed == ANY_REGISTER:
+                    else:
                         missing = True
         if missing:
             in_memory = instr.mem is not None
@@ -561,7 +573,7 @@ class LinearScan:
                 optional = use.memory and not in_memory
                 r = -1
                 if not optional or interval.refs or interval.floor > 0.0:
-                    candidates = self.target.class_masks[use.cls] & ~busy
+                    candidates = self.target.class_masks[use.cls] & ~busy & ~barred
                     r = self.take(interval, candidates, optional)
                 if r >= 0:
                     self.reload(interval, r)
@@ -575,7 +587,10 @@ class LinearScan:
                         self.statistics.spill_weight += self.weight
         for j in range(count):
             v = args[j]
-            if v >= 0 and uses[j].fixed == ANY_REGISTER:
+            if uses[j].fixed != ANY_REGISTER:
+                if uses[j].late:
+                    late |= 1 << uses[j].fixed
+            elif v >= 0:
                 interval = intervals[v]
                 assert interval is not None
                 r = interval.register_now
@@ -584,8 +599,8 @@ class LinearScan:
                     if uses[j].late:
                         late |= 1 << r
         for cls in rule.temps:
-            candidates = self.target.class_masks[cls] & ~busy
-            free = candidates & ~state.active & ~self.result_registers(rule)
+            candidates = self.target.class_masks[cls] & ~busy & ~barred
+            free = candidates & ~state.active
             if free:
                 r = filter_reg_order(state, _NOBODY, free, self.location).bit_length() - 1
             else:
@@ -612,7 +627,12 @@ class LinearScan:
                             waiting.append((interval, r))
                         else:
                             self.release(interval)
-        kills = rule.kills
+        if op.effect == ops.CALLS:
+            self.calls = True
+        else:
+            # (What a callee destroys of the preserved registers is not this function's to save.)
+            self.used |= rule.kills
+        kills = rule.kills | rule.clobbers
         if kills:
             struck = kills & state.active
             for _interval, r in waiting:
@@ -626,8 +646,6 @@ class LinearScan:
             for r in range(len(state.constant_in)):
                 if kills >> r & 1:
                     state.constant_in[r] = 0
-            if op.effect == ops.CALLS:
-                self.calls = True
         dst = instr.dst
         self.location += 1
         if dst < 0:
@@ -635,7 +653,7 @@ class LinearScan:
             self.out.append(instr)
         else:
             assert result is not None
-            self.define(k, instr, rule, operands, busy, late)
+            self.define(k, instr, rule, operands, busy, late, waiting)
         for interval, r in waiting:
             self.leave(interval, r)
         gone = self.liveness.drops.get(k)
@@ -654,9 +672,18 @@ class LinearScan:
                 if dropped is not None:
                     self.release(dropped)
 
-    def result_registers(self, rule: Rule) -> int:
+    def barred(self, rule: Rule) -> int:
+        """The result's fixed register where it must hold no operand: when some are read late, or scratch registers are in use until then."""
         result = rule.result
-        return 1 << result.fixed if result is not None and result.fixed != ANY_REGISTER else 0
+        if result is None or result.fixed == ANY_REGISTER:
+            return 0
+        if not rule.temps:
+            for use in rule.uses:
+                if use.late:
+                    break
+            else:
+                return 0
+        return 1 << result.fixed
 
     def fixed_operands(self, instr: Instr, rule: Rule, operands: list[int], dies: int, busy: int, fixed_now: int) -> None:
         """Copy operands into the registers the instruction demands; who is in the way moves out."""
@@ -725,8 +752,8 @@ class LinearScan:
                 return True
         return False
 
-    def define(self, k: int, instr: Instr, rule: Rule, operands: list[int], busy: int, late: int) -> None:
-        """A register for the result; ``busy`` are the operands' registers, ``late`` those it must not share."""
+    def define(self, k: int, instr: Instr, rule: Rule, operands: list[int], busy: int, late: int, waiting: list[tuple[Interval, int]]) -> None:
+        """A register for the result; ``busy`` are the operands' registers, ``late`` those it must not share, ``waiting`` the dying values in them."""
         state = self.state
         interval = self.intervals[instr.dst]
         assert interval is not None
@@ -746,6 +773,9 @@ class LinearScan:
             self.used |= bit
             state.constant_in[fixed] = 0
             self.out.append(instr)
+            for dying, at in waiting:
+                self.leave(dying, at)
+            waiting.clear()
             if self.liveness.dead[k]:
                 return
             r = self.take(interval, self.target.class_masks[interval.cls], False)

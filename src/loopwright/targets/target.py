@@ -276,6 +276,10 @@ class Target:
         """Whether the constant at ``position`` of ``instr`` can stay inside the instruction."""
         raise NotImplementedError
 
+    def constant_from_memory(self, instr: Instr, position: int) -> bool:
+        """Whether the constant at ``position`` of ``instr`` could be its memory operand, at no cost worth a register."""
+        return False
+
     def address(self, scale: int, disp: int) -> tuple[bool, bool]:
         """(may an index be scaled by ``scale`` inside an address, does ``disp`` fit in an address)."""
         raise NotImplementedError

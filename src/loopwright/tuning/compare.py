@@ -77,15 +77,12 @@ def _differs(base: float, diff: float) -> bool:
 
 @dataclass(slots=True)
 class Pair:
-    """A context compiled both ways.
-
-    ``counterpart`` is the other context, where the corpus has the same thing recorded for the other target.
-    """
+    """A context compiled both ways; ``other`` is what the other side compiled: for another target, that one's recording."""
 
     context: Context
+    other: Context
     base: Result
     diff: Result
-    counterpart: Context | None = None
 
     @property
     def failed(self) -> bool:
@@ -444,7 +441,7 @@ class Comparison:
         if not changes:
             return
         titles = self.titles()
-        sides = _run(self.base, self.diff, [(c.pair.context, c.pair.counterpart) for c in changes], processes, listing=True)[0]
+        sides = _run(self.base, self.diff, [(c.pair.context, c.pair.other) for c in changes], processes, listing=True)[0]
         for change, (base, diff) in zip(changes, sides, strict=True):
             change.pair.base.listing, change.pair.diff.listing = base.listing, diff.listing
             change.listing = side_by_side(base, diff, titles)
@@ -469,26 +466,23 @@ def _changes(largest: Sequence[Change], titles: tuple[str, str]) -> list[str]:
     return parts
 
 
-Ways = tuple[Context, Context | None]
+#: What is compiled on the base's side, and what on the other.
+Way = tuple[Context, Context]
 
 
 def _run(
-    base: Setting, diff: Setting, ways: Sequence[Ways], processes: int, **options: Any
+    base: Setting, diff: Setting, ways: Sequence[Way], processes: int, **options: Any
 ) -> tuple[list[tuple[Result, Result]], tuple[dict[str, Any], dict[str, Any]]]:
-    """Compile each context by the base's setting, and it or its counterpart by the other."""
-
-    def side(setting: Setting, context: Context) -> dict[str, Any]:
-        return setting.of(context)
-
+    """Compile the contexts, each side by its setting."""
     if base.python == diff.python:
         # The same processes do both, one after the other, so that they are timed alike.
-        jobs = [Job([a.function, (b or a).function], [side(base, a), side(diff, b or a)]) for a, b in ways]
+        jobs = [Job([a.function, b.function], [base.of(a), diff.of(b)]) for a, b in ways]
         with Replayer(base.python, processes) as replayer:
             replayer.run(jobs, **options)
             about = replayer.about
         return [(job.results[0], job.results[1]) for job in jobs], (about, about)
-    left = [Job([a.function], [side(base, a)]) for a, _ in ways]
-    right = [Job([(b or a).function], [side(diff, b or a)]) for a, b in ways]
+    left = [Job([a.function], [base.of(a)]) for a, _ in ways]
+    right = [Job([b.function], [diff.of(b)]) for _, b in ways]
     with Replayer(base.python, processes) as first, Replayer(diff.python, processes) as second:
         first.run(left, **options)
         second.run(right, **options)
@@ -496,38 +490,46 @@ def _run(
     return [(a.results[0], b.results[0]) for a, b in zip(left, right, strict=True)], abouts
 
 
-def _ways(base: Setting, diff: Setting, contexts: Sequence[Context]) -> tuple[list[Ways], list[Context]]:
-    """What is compiled on either side.
+Machine = tuple[str, int, str]
 
-    Code for lanes is made for a width of vectors, so where the sides have different targets a context of the base's is compared with
-    what was recorded under the same name for the other's. Scalar code is compiled for both, counterpart or not.
+
+def _ways(base: Setting, diff: Setting, contexts: Sequence[Context]) -> tuple[list[Way], list[Context]]:
+    """What is compiled on either side, and what has nothing to be compared with.
+
+    Code for lanes is made for a width of vectors, so where a side has another target than a context was recorded for, it takes what was
+    recorded under the same name for that target. Scalar code is compiled for either, recorded or not.
     """
-    if (base.target, base.vector_bits, base.convention) == (diff.target, diff.vector_bits, diff.convention):
-        return [(context, None) for context in contexts], []
+    machines: list[Machine] = [(side.target, side.vector_bits, side.convention) for side in (base, diff)]
+    if machines[0] == machines[1]:
+        return [(context, context) for context in contexts], []
 
-    def is_for(setting: Setting, context: Context) -> bool:
-        return (setting.target, setting.vector_bits, setting.convention) == (context.target, context.vector_bits, context.convention)
+    def machine(context: Context) -> Machine:
+        return context.target, context.vector_bits, context.convention
 
-    def key(context: Context) -> tuple[str, str]:
-        return context.collection, context.name
-
-    others: dict[tuple[str, str], list[Context]] = {}
+    recorded: dict[tuple[str, str, Machine], list[Context]] = {}
     for context in contexts:
-        if is_for(diff, context):
-            others.setdefault(key(context), []).append(context)
-    ways: list[Ways] = []
+        recorded.setdefault((context.collection, context.name, machine(context)), []).append(context)
+
+    def version(context: Context, wanted: Machine) -> Context | None:
+        if not wanted[0] or machine(context) == wanted:
+            return context
+        there = recorded.get((context.collection, context.name, wanted), [])
+        if len(there) == 1:
+            return there[0]
+        return None if _has_vectors(context.function) else context
+
+    ways: dict[tuple[str, str], Way] = {}
     unpaired: list[Context] = []
     for context in contexts:
-        if base.target and not is_for(base, context):
+        if not (machines[0][0] and machines[1][0]) and machine(context) in machines:
+            # It would be compared with itself.
             continue
-        there = others.get(key(context), [])
-        if len(there) == 1:
-            ways.append((context, there[0]))
-        elif not context.vector_bits or "x" not in context.function or not _has_vectors(context.function):
-            ways.append((context, None))
-        else:
+        left, right = version(context, machines[0]), version(context, machines[1])
+        if left is None or right is None:
             unpaired.append(context)
-    return ways, unpaired
+        else:
+            ways.setdefault((left.identity, right.identity), (left, right))
+    return list(ways.values()), unpaired
 
 
 def _has_vectors(text: str) -> bool:
@@ -564,5 +566,5 @@ def compare(
     start = perf_counter()
     ways, unpaired = _ways(base, diff, list(contexts))
     results, about = _run(base, diff, ways, processes, check=check, repeat=repeat, progress=progress)
-    pairs = [Pair(a, left, right, b) for (a, b), (left, right) in zip(ways, results, strict=True)]
+    pairs = [Pair(a, b, left, right) for (a, b), (left, right) in zip(ways, results, strict=True)]
     return Comparison(base, diff, about, pairs, unpaired, perf_counter() - start)

@@ -18,10 +18,11 @@ import platform
 from typing import Any, Final
 
 from loopwright.errors import CpuError, TargetError
-from loopwright.targets.x86.assembler import NO_REGISTER, NOT_EQUAL, Assembler, Form, M, lookup
+from loopwright.targets.x86.assembler import JUMP, LABEL, NO_REGISTER, NOT_EQUAL, Assembler, Form, M, lookup
 from loopwright.targets.x86.encoder import EVEX, VEX
+from loopwright.targets.x86.timing import MEMORY, REGISTERS_ONLY, Microarchitecture, timing_of
 
-__all__ = ["Case", "Measured", "Meter"]
+__all__ = ["Case", "Comparison", "Measured", "Meter", "cases", "compare", "timing_command"]
 
 _RDX, _RSP, _RSI, _RDI = 2, 4, 6, 7
 #: Registers the loops may write: all but rsp, rsi (buffer), rdi (counter), rdx (zero, for the chain).
@@ -128,7 +129,11 @@ class Meter:
         self.wide = "avx512f" in self.features
         self._buffer = ctypes.create_string_buffer(_BUFFER + 64)
         self.base = -(-ctypes.addressof(self._buffer) // 64) * 64
-        ctypes.memmove(self.base, b"\x00\x00\x80\x3f" * (_BUFFER // 4), _BUFFER)  # 1.0 in f32
+        self._fill()
+
+    def _fill(self) -> None:
+        """1.0 in f32 everywhere: a normal number in f64 too, and no denormals left over from what was stored last."""
+        ctypes.memmove(self.base, b"\x00\x00\x80\x3f" * (_BUFFER // 4), _BUFFER)
 
     # --- a sample ---------------------------------------------------------------------------------------------
 
@@ -185,7 +190,9 @@ class Meter:
             asm.align(64)
             asm.label(label)
             if part == "body":
-                asm.items += body.items
+                for form, ops, mem, imm, k, z, line in body.items:
+                    # The body stands there twice, so its labels need other numbers the second time.
+                    asm.items.append((form, ops, mem, imm + (label << 16) if form.kind in (LABEL, JUMP) else imm, k, z, line))
             else:
                 for _ in range(_CHAIN_UNROLL):
                     asm.emit(lookup("ADD", "r64,r64"), (0, _RDX))
@@ -235,8 +242,10 @@ class Meter:
 
     def _per(self, asm: Assembler, count: int) -> float:
         """Cycles of each of the ``count`` things that ``asm`` does."""
+        self._fill()
         once = self.cycles(asm, max(1, 2000 // max(1, count)), 3)
         repetitions = max(2, int(self.ticks / max(once, 1.0)))
+        self._fill()
         return self.cycles(asm, repetitions) / count
 
     def _evex(self, case: Case) -> bool:
@@ -324,4 +333,167 @@ class Meter:
         for _ in range(_CHAINED):
             self._emit(asm, case, lambda cls, place: code[cls], 0, code[wanted], source)
             asm.emit(back, (code[wanted], code[made]), None, imm)
-        return self._per(asm, _CHAINED), mnemonic.lower()
+        return self._per(asm, _CHAINED), f"{mnemonic.lower()} {shape}"
+
+
+# --- what the compiler uses -----------------------------------------------------------------------------------
+
+#: Mnemonics | shapes they are measured in. A shape that a mnemonic does not have, or that this CPU lacks, is left out.
+FORMS: Final = """
+ADD SUB AND OR XOR | r32,r32; r64,r64; r64,imm; r64,m64; m64,r64
+NEG NOT | r64
+IMUL | r32,r32; r64,r64; r64,m64; r64,r64,imm
+IDIV DIV | r32; r64
+SHL SAR SHR | r32,imm; r64,imm
+SHLX SARX SHRX BZHI ANDN | r64,r64,r64
+TZCNT BLSR POPCNT | r64,r64
+LEA | r64,m
+CMP | r64,r64; r64,imm; r64,m64
+TEST | r64,r64
+CMOVL CMOVE CMOVA | r64,r64
+SETL SETA | r8
+CDQ CQO VZEROUPPER |
+MOV | r32,r32; r64,r64; r32,imm32; r64,m64; r32,m32; m64,r64; m32,r32; m8,r8
+MOVABS | r64,imm64
+MOVZX MOVSX | r32,r8; r32,m8; r32,m16
+MOVSXD | r64,r32; r64,m32
+VMOVAPS | xmm,xmm; ymm,ymm; zmm,zmm
+VMOVUPS VMOVDQU | xmm,m; ymm,m; zmm,m; m,xmm; m,ymm; m,zmm
+VMOVUPS VMOVDQU8 VMOVDQU32 | zmm{k},m; m{k},zmm; ymm{k},m; m{k},ymm
+VMOVSS | xmm,m32; m32,xmm
+VMOVSD | xmm,m64; m64,xmm
+VMASKMOVPS VPMASKMOVD VMASKMOVPD | ymm,ymm,m; m,ymm,ymm; m,xmm,xmm
+VMOVD | xmm,r32; r32,xmm
+VMOVQ | xmm,r64; r64,xmm
+VBROADCASTSS | xmm,m32; ymm,m32; zmm,m32; xmm,xmm; ymm,xmm; zmm,xmm
+VBROADCASTSD | ymm,m64; zmm,m64; ymm,xmm
+VPBROADCASTB | ymm,m8; zmm,m8; ymm,xmm
+VPBROADCASTD | ymm,m32; zmm,m32; ymm,r32; zmm,r32
+VADDPS VMULPS VADDPD VMULPD VMAXPS VMAXPD | xmm,xmm,xmm; ymm,ymm,ymm; zmm,zmm,zmm; ymm,ymm,m; zmm,zmm,m
+VSUBPS VMINPS | ymm,ymm,ymm; zmm,zmm,zmm
+VADDSS VMULSS VMAXSS VADDSD VMULSD | xmm,xmm,xmm; xmm,xmm,m
+VFMADD213PS VFMADD231PD | xmm,xmm,xmm; ymm,ymm,ymm; zmm,zmm,zmm; ymm,ymm,m; zmm,zmm,m
+VFMADD213SS VFMADD213SD | xmm,xmm,xmm
+VDIVPS VDIVPD | xmm,xmm,xmm; ymm,ymm,ymm; zmm,zmm,zmm; ymm,ymm,m
+VDIVSS VDIVSD | xmm,xmm,xmm
+VSQRTPS VSQRTPD | xmm,xmm; ymm,ymm; zmm,zmm
+VSQRTSS VSQRTSD | xmm,xmm,xmm
+VROUNDPS | ymm,ymm,imm
+VRNDSCALEPS | ymm,ymm,imm; zmm,zmm,imm
+VANDPS VXORPS | ymm,ymm,ymm; zmm,zmm,zmm
+VPAND VPXOR | ymm,ymm,ymm
+VPANDD VPXORQ | zmm,zmm,zmm
+VCMPPS VCMPPD | vex:ymm,ymm,ymm,imm; k,xmm,xmm,imm; k,ymm,ymm,imm; k,zmm,zmm,imm
+VPCMPD VPCMPUB VPCMPQ | k,ymm,ymm,imm; k,zmm,zmm,imm
+VPCMPEQB VPCMPEQD VPCMPEQQ VPCMPGTD VPCMPGTQ | vex:ymm,ymm,ymm
+VUCOMISS VUCOMISD | xmm,xmm
+VBLENDVPS VPBLENDVB | ymm,ymm,ymm,ymm
+VBLENDMPS VPBLENDMB | ymm{k},ymm,ymm; zmm{k},zmm,zmm
+VPADDB VPADDD VPADDQ VPSUBD VPMAXUB VPMAXSD VPMINUD VPMAXSQ | ymm,ymm,ymm; zmm,zmm,zmm; zmm,zmm,m
+VPABSD | ymm,ymm; zmm,zmm
+VPMULLW VPMULLD VPMULLQ VPMULUDQ | ymm,ymm,ymm; zmm,zmm,zmm
+VPSLLD VPSRLQ VPSRAD | ymm,ymm,imm; zmm,zmm,imm
+VPSLLVD VPSRLVQ | ymm,ymm,ymm; zmm,zmm,zmm
+VPSLLDQ VPSRLDQ | xmm,xmm,imm
+VPSHUFB | xmm,xmm,xmm; ymm,ymm,ymm; zmm,zmm,zmm
+VSHUFPS | xmm,xmm,xmm,imm; ymm,ymm,ymm,imm
+VUNPCKHPD | xmm,xmm,xmm
+VPERM2I128 | ymm,ymm,ymm,imm
+VALIGND VALIGNQ | xmm,xmm,xmm,imm; ymm,ymm,ymm,imm; zmm,zmm,zmm,imm
+VPALIGNR | ymm,ymm,ymm,imm; zmm,zmm,zmm,imm
+VEXTRACTF128 VEXTRACTI128 | xmm,ymm,imm
+VEXTRACTF64X4 | ymm,zmm,imm
+VINSERTI128 | ymm,ymm,xmm,imm
+VPMOVZXBD VPMOVSXWD VPMOVSXDQ VPMOVZXBW | ymm,xmm; zmm,ymm; zmm,xmm; ymm,m; zmm,m
+VPMOVDB | xmm,zmm; xmm,ymm
+VPMOVQD | xmm,ymm; ymm,zmm
+VPMOVWB | ymm,zmm
+VCVTDQ2PS VCVTTPS2DQ | ymm,ymm; zmm,zmm; ymm,m
+VCVTDQ2PD VCVTPS2PD | ymm,xmm; zmm,ymm; ymm,m
+VCVTPD2PS VCVTTPD2DQ | xmm,ymm; ymm,zmm
+VCVTQQ2PD VCVTTPD2QQ | ymm,ymm; zmm,zmm
+VCVTSI2SS VCVTSI2SD | xmm,xmm,r64
+VCVTTSS2SI VCVTTSD2SI | r64,xmm; r32,xmm
+VCVTSS2SD VCVTSD2SS | xmm,xmm,xmm
+VMOVMSKPS VPMOVMSKB | r32,xmm; r32,ymm
+KANDQ KORQ KXORQ KANDNQ | k,k,k
+KNOTQ | k,k
+KMOVQ | k,k; k,r64; r64,k; k,m64; m64,k
+KMOVD | k,r32; r32,k
+"""
+
+
+def cases() -> list[Case]:
+    """The instructions that code of this compiler is made of, in the forms that matter to their timing."""
+    found: list[Case] = []
+    for text in FORMS.strip().split("\n"):
+        names, _, shapes = text.partition("|")
+        for name in names.split():
+            for shape in shapes.split(";"):
+                shape = shape.strip()
+                try:
+                    form = lookup(name, shape)
+                except KeyError:
+                    continue
+                words = shape.partition(":")[2] or shape
+                found.append(Case(form, any(word.strip()[:1] == "m" for word in words.split(",")), "{k}" in shape))
+    return found
+
+
+class Comparison:
+    """One instruction: what the tables say, and what was measured.
+
+    Attributes:
+        case: the instruction.
+        throughput, latency: by the tables; the latency with the instruction that closes the chain.
+        measured: on this machine.
+        differs: which of the two ("throughput", "latency") are not what the tables say.
+        others: (latency, throughput) by other tables' names, where they know the instruction.
+    """
+
+    __slots__ = ("case", "differs", "latency", "measured", "others", "throughput")
+
+    def __init__(self, case: Case, throughput: float, latency: float, measured: Measured) -> None:
+        self.case = case
+        self.throughput = throughput
+        self.latency = latency
+        self.measured = measured
+        self.others: dict[str, tuple[float, float]] = {}
+        self.differs: list[str] = []
+        if measured.throughput is not None and _apart(throughput, measured.throughput):
+            self.differs.append("throughput")
+        if measured.latency is not None and _apart(latency, measured.latency):
+            self.differs.append("latency")
+
+
+def _apart(told: float, found: float) -> bool:
+    return abs(told - found) > 0.06 + 0.06 * max(told, found)
+
+
+def expected(machine: Microarchitecture, case: Case, through: str = "") -> tuple[float, float]:
+    """(throughput, latency) of a measurement, by the tables."""
+    timing = timing_of(machine, case.form, MEMORY if case.memory or case.form.mnemonic == "lea" else REGISTERS_ONLY)
+    latency = timing.latency
+    if case.form.mnemonic in _DIVISIONS:
+        latency += 1.0 if through else 0.0
+    elif through:
+        mnemonic, shape = next((mnemonic, shape) for mnemonic, shape, _ in _BACK.values() if mnemonic.lower() == through.split()[0] and shape == through.split()[1])
+        latency += timing_of(machine, lookup(mnemonic, shape), REGISTERS_ONLY).latency
+    elif latency == 0.0:
+        # A renamed move costs its place in the dispatch group, no more.
+        latency = timing.slots / machine.width
+    return timing.throughput, latency
+
+
+def compare(machine: Microarchitecture, meter: Meter | None = None, chosen: list[Case] | None = None) -> list[Comparison]:
+    """Measure instructions on this CPU and hold them against a microarchitecture's tables; what this CPU lacks is left out."""
+    meter = meter or Meter()
+    found: list[Comparison] = []
+    for case in chosen if chosen is not None else cases():
+        try:
+            measured = meter.measure(case)
+        except CpuError:
+            continue
+        throughput, latency = expected(machine, case, measured.through)
+        found.append(Comparison(case, throughput, latency, measured))
+    return found

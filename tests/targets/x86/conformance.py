@@ -6,6 +6,7 @@ operation and stores each result in a section of its own of a result array. ``ex
 
 from __future__ import annotations
 
+import copy
 import random
 from typing import Any, Final
 
@@ -18,7 +19,8 @@ from loopwright.ir.function import NONE, Array, Function, Instr, Options
 from loopwright.ir.ops import Op
 from loopwright.runtime.code import Code
 from loopwright.targets.target import Target
-from loopwright.types import BOOL, F32, F64, I8, I16, I32, I64, PTR, U8, U16, U32, U64, VOID, Type, mask_of, vector_of
+from loopwright.targets.x86.registers import CODES
+from loopwright.types import BOOL, I16, I32, I64, PTR, U8, U64, VOID, Type, mask_of, vector_of
 
 #: How operands reach the instruction: in registers; each one loaded for it alone, so that the load may be folded in; one or another a
 #: constant; in registers so many at once that they are spilled.
@@ -45,6 +47,15 @@ def special_values(t: Type) -> list[Any]:
     if t.bits == 64:
         values += [1 << 31, 1 << 32, (1 << 53) + 1, (1 << 24) + 1, 0xFFFFFFFF, *([-(1 << 31), -(1 << 31) - 1, -(1 << 53) - 1] if t.signed else [1 << 63])]
     return values
+
+
+def limited(target: Target, ints: tuple[int, ...], vectors: tuple[int, ...], masks: tuple[int, ...] = ()) -> Target:
+    """A target with only the registers whose codes are given: spilling everywhere, or encodings for the upper registers."""
+    made = copy.copy(target)
+    made._rules = {}  # type: ignore[attr-defined]
+    made.orders = [tuple(r for r in order if CODES[r] in kept) for order, kept in zip(target.orders, (ints, vectors, masks), strict=False)]
+    made.class_masks = [sum(1 << r for r in order) for order in made.orders]
+    return made
 
 
 def operands(t: Type, count: int, seed: int) -> list[np.ndarray[Any, Any]]:
@@ -349,5 +360,3 @@ def constant_cases(op: Op, bench: Bench, chooser: random.Random) -> list[Case]:
             cases.append(Case(op, {position: value}))
     return cases
 
-
-__all__ = ["BOOL", "F32", "F64", "I8", "I16", "I32", "I64", "MODES", "PTR", "U8", "U16", "U32", "U64", "Bench", "Case", "admitted", "available", "constant_cases", "elements_of", "operands", "same", "special_values"]

@@ -293,7 +293,7 @@ _BY_POWERS: Final = frozenset(op.code for op in (ops.MUL, ops.DIV_TRUNC, ops.REM
 _SHIFTS: Final = frozenset((ops.SHL.code, ops.SHR.code))
 
 
-def immediate(instr: Instr, position: int, type_: Type, value: float | bool) -> bool:
+def immediate(instr: Instr, position: int, type_: Type, value: int | float | bool) -> bool:
     """Whether a constant operand has room inside its instruction.
 
     Comparisons take none but 0: fused with a branch they have no room for others.

@@ -35,7 +35,7 @@ class RiscV(Target):
         super().__init__(LP64D, REGISTERS, [INT_ORDER, FLOAT_ORDER], features)
         self.name = "rv64gc" if "c" in features else "rv64g"
 
-    def immediate(self, instr: Instr, position: int, type_: Any, value: float | bool) -> bool:
+    def immediate(self, instr: Instr, position: int, type_: Any, value: int | float | bool) -> bool:
         return lowering.immediate(instr, position, type_, value)
 
     def address(self, scale: int, disp: int) -> tuple[bool, bool]:

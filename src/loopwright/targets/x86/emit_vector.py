@@ -340,52 +340,86 @@ class Store:
         asm.emit(self.form, (CODES[instr.args[0]],), address(instr), line=instr.line)
 
 
+def _only_lanes(asm: X86Assembler, instr: Instr) -> int:
+    """The mask of a vector with fewer lanes than a register, what lies above its lanes cleared; the last operand is scratch.
+
+    Operations on such vectors leave anything above their lanes, in masks too, which memory accesses must not heed.
+    """
+    t, mask = CODES[instr.args[-1]], CODES[instr.args[0]]
+    if asm.evex:
+        unused = 64 - instr.type.lanes
+        asm.emit(lookup("KSHIFTLQ", "k,k,imm"), (t, mask), None, unused, line=instr.line)
+        asm.emit(lookup("KSHIFTRQ", "k,k,imm"), (t, t), None, unused, line=instr.line)
+    else:
+        # Two lanes of 32 bits: this move clears the rest.
+        asm.emit(lookup("VMOVQ", "xmm,xmm"), (t, mask), line=instr.line)
+    return t
+
+
+def _address_before(instr: Instr, scratch: int) -> M:
+    """The address of an instruction with scratch registers behind it."""
+    mem = instr.mem
+    assert mem is not None
+    args = instr.args[: len(instr.args) - scratch]
+    if mem.indexed:
+        return M(CODES[args[-2]], CODES[args[-1]], mem.scale, mem.disp)
+    return M(CODES[args[-1]], NO_REGISTER, 1, mem.disp)
+
+
 class MaskedLoad:
     """Load under a mask register, zero elsewhere (faults are suppressed for lanes that are off: SDM volume 1, 15.6.4)."""
 
-    __slots__ = ("form",)
+    __slots__ = ("few", "form")
 
-    def __init__(self, form: Form) -> None:
+    def __init__(self, form: Form, few: bool) -> None:
         self.form = form
+        self.few = few
 
     def emit(self, asm: X86Assembler, f: Function, instr: Instr) -> None:
-        asm.emit(self.form, (CODES[instr.dst],), address(instr), k=CODES[instr.args[0]], z=True, line=instr.line)
+        k = _only_lanes(asm, instr) if self.few else CODES[instr.args[0]]
+        asm.emit(self.form, (CODES[instr.dst],), _address_before(instr, self.few), k=k, z=True, line=instr.line)
 
 
 class MaskedStore:
     """Store under a mask register."""
 
-    __slots__ = ("form",)
+    __slots__ = ("few", "form")
 
-    def __init__(self, form: Form) -> None:
+    def __init__(self, form: Form, few: bool) -> None:
         self.form = form
+        self.few = few
 
     def emit(self, asm: X86Assembler, f: Function, instr: Instr) -> None:
-        asm.emit(self.form, (CODES[instr.args[1]],), address(instr), k=CODES[instr.args[0]], line=instr.line)
+        k = _only_lanes(asm, instr) if self.few else CODES[instr.args[0]]
+        asm.emit(self.form, (CODES[instr.args[1]],), _address_before(instr, self.few), k=k, line=instr.line)
 
 
 class MoveMaskedLoad:
     """VMASKMOV/VPMASKMOV loads: the mask is the top bit of each lane of a vector."""
 
-    __slots__ = ("form",)
+    __slots__ = ("few", "form")
 
-    def __init__(self, form: Form) -> None:
+    def __init__(self, form: Form, few: bool) -> None:
         self.form = form
+        self.few = few
 
     def emit(self, asm: X86Assembler, f: Function, instr: Instr) -> None:
-        asm.emit(self.form, (CODES[instr.dst], CODES[instr.args[0]]), address(instr), line=instr.line)
+        mask = _only_lanes(asm, instr) if self.few else CODES[instr.args[0]]
+        asm.emit(self.form, (CODES[instr.dst], mask), _address_before(instr, self.few), line=instr.line)
 
 
 class MoveMaskedStore:
     """VMASKMOV/VPMASKMOV stores."""
 
-    __slots__ = ("form",)
+    __slots__ = ("few", "form")
 
-    def __init__(self, form: Form) -> None:
+    def __init__(self, form: Form, few: bool) -> None:
         self.form = form
+        self.few = few
 
     def emit(self, asm: X86Assembler, f: Function, instr: Instr) -> None:
-        asm.emit(self.form, (CODES[instr.args[0]], CODES[instr.args[1]]), address(instr), line=instr.line)
+        mask = _only_lanes(asm, instr) if self.few else CODES[instr.args[0]]
+        asm.emit(self.form, (mask, CODES[instr.args[1]]), _address_before(instr, self.few), line=instr.line)
 
 
 class ByteMasked:

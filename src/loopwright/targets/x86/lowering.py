@@ -123,7 +123,7 @@ _K: Final = Use(MASKS)
 
 def missing(target: Target, instr: Instr, hint: str = "") -> UnsupportedOperationError:
     """The error for an operation the target does not have for a type."""
-    what = f"{instr.op.name} on {instr.type.name}" + (f" from {instr.source.name}" if instr.source is not VOID else "")
+    what = f"{instr.op.name.removesuffix('_at')} on {instr.type.name}" + (f" from {instr.source.name}" if instr.source is not VOID else "")
     return UnsupportedOperationError(f"{what} is not available on {target.name}" + (f"; {hint}" if hint else ""), "", instr.line)
 
 
@@ -143,6 +143,9 @@ def make_rule(target: Any, f: Function, instr: Instr) -> Rule:
     op = instr.op
     type_ = instr.type
     name = op.name
+    most = 512 if target.mask_registers else 256
+    if type_.size * 8 > most or instr.source.size * 8 > most:
+        raise missing(target, instr, f"its vectors have at most {most} bits")
     if (type_.is_float and type_.bits == 16) or (instr.source.is_float and instr.source.bits == 16):
         raise missing(target, instr)
     if op.effect == ops.CONTROL:
@@ -285,14 +288,18 @@ def _memory(target: Any, instr: Instr) -> Rule | None:
     shape = ev.width(type_)
     if target.mask_registers:
         move = {8: "VMOVDQU8", 16: "VMOVDQU16"}.get(type_.bits) or (("VMOVUPS" if type_.bits == 32 else "VMOVUPD") if type_.is_float else f"VMOVDQU{type_.bits}")
+        few = type_.size < 16
+        temps: tuple[int, ...] = (MASKS,) if few else ()
         if op is ops.MASKED_LOAD_AT:
-            return Rule(name, (mask, *where), _V, ev.MaskedLoad(lookup(move, f"{shape}{{k}},m")).emit)
-        return Rule(name, (mask, _V, *where), None, ev.MaskedStore(lookup(move, f"m{{k}},{shape}")).emit)
+            return Rule(name, (mask, *where), _V, ev.MaskedLoad(lookup(move, f"{shape}{{k}},m"), few).emit, temps=temps)
+        return Rule(name, (mask, _V, *where), None, ev.MaskedStore(lookup(move, f"m{{k}},{shape}"), few).emit, temps=temps)
     if type_.bits >= 32:
         move = "VMASKMOVP" + ("S" if type_.bits == 32 else "D") if type_.is_float else "VPMASKMOV" + LETTER[type_.bits]
+        few = type_.size < 16
+        temps = (VECTORS,) if few else ()
         if op is ops.MASKED_LOAD_AT:
-            return Rule(name, (mask, *where), _V, ev.MoveMaskedLoad(lookup(move, f"{shape},{shape},m")).emit)
-        return Rule(name, (mask, _V, *where), None, ev.MoveMaskedStore(lookup(move, f"m,{shape},{shape}")).emit)
+            return Rule(name, (mask, *where), _V, ev.MoveMaskedLoad(lookup(move, f"{shape},{shape},m"), few).emit, temps=temps)
+        return Rule(name, (mask, _V, *where), None, ev.MoveMaskedStore(lookup(move, f"m,{shape},{shape}"), few).emit, temps=temps)
     if type_.bits == 8:
         temps = (INTS, INTS, INTS, INTS)
         if op is ops.MASKED_LOAD_AT:
@@ -645,8 +652,6 @@ def _shift_lanes(target: Any, instr: Instr, shape: str) -> Rule | None:
     left = instr.op is ops.SHL
     if bits == 8 and instr.args[1] < 0:
         return Rule(instr.op.name, (_V, _V), _V, el.ShiftBytes(type_, left).emit)
-    if bits < 32:
-        return None
     if bits == 64 and not left and type_.signed and not target.mask_registers:
         return Rule(instr.op.name, (_V, _V), _V, el.ShiftSignedQuads(shape).emit, temps=(VECTORS, VECTORS) if instr.args[1] >= 0 else ())
     stem = "VPSLL" if left else "VPSRA" if type_.signed else "VPSRL"

@@ -20,7 +20,7 @@ from loopwright.targets.x86.emit_scalar import bits_as_immediate, fits32
 from loopwright.targets.x86.lowering import FOLDS, _lane_form, make_rule, missing
 from loopwright.targets.x86.operands import X86Assembler
 from loopwright.targets.x86.registers import K0, REGISTERS
-from loopwright.types import BOOL, F64, I32, PTR, Type, mask_of, parse_type, vector_of
+from loopwright.types import BOOL, F64, I32, I64, PTR, Type, mask_of, parse_type, vector_of
 
 __all__ = ["V3_FEATURES", "V4_FEATURES", "X86"]
 
@@ -80,7 +80,7 @@ class X86(Target):
         if op is ops.SLIDE:
             return position == 2
         if type_.lanes:
-            return (op is ops.SHL or op is ops.SHR) and position == 1 and type_.bits != 16
+            return (op is ops.SHL or op is ops.SHR) and position == 1
         if type_.is_float:
             return False
         if op is ops.FOR:
@@ -92,6 +92,12 @@ class X86(Target):
         if op in _ALU_IMMEDIATE or op in _COMPARES or op.compare:
             return fits32(int(value))
         return op is ops.LANE_MASK
+
+    def constant_from_memory(self, instr: Instr, position: int) -> bool:
+        op = instr.op
+        return instr.type.is_float and instr.mem is None and op is not ops.CONVERT and op is not ops.SPLAT and op.pure and (
+            position in FOLDS.get(op, ()) and op not in (ops.MIN, ops.MAX) and op not in _COMPARES
+        )
 
     def address(self, scale: int, disp: int) -> tuple[bool, bool]:
         return scale in (1, 2, 4, 8), fits32(disp)
@@ -199,9 +205,13 @@ class X86(Target):
             if not type_.signed:
                 emit(Instr(ops.COPY, type_, instr.dst, list(instr.args), 0, instr.line))
                 return True
-            negated = function.register(type_)
-            emit(Instr(ops.NEG, type_, negated, list(instr.args), 0, instr.line))
-            emit(Instr(ops.MAX, type_, instr.dst, [negated, instr.args[0]], 0, instr.line))
+            wide = type_ if type_.bits >= 32 else I32
+            negated = function.register(wide)
+            largest = instr.dst if wide is type_ else function.register(wide)
+            emit(Instr(ops.NEG, wide, negated, list(instr.args), 0, instr.line))
+            emit(Instr(ops.MAX, wide, largest, [negated, instr.args[0]], 0, instr.line))
+            if wide is not type_:
+                emit(Instr(ops.CONVERT, type_, instr.dst, [largest], 0, instr.line, wide))
             return True
         if op is ops.SELECT and type_.is_float:
             sequences.select_by_branch(function, instr, emit)
@@ -254,18 +264,18 @@ class X86(Target):
         if op is ops.ABS and not type_.signed:
             emit(Instr(ops.COPY, type_, instr.dst, list(instr.args), 0, line))
             return True
-        if (op is ops.SHL or op is ops.SHR) and type_.bits == 8 and instr.args[1] >= 0:
-            self._shift_bytes(f, instr, emit)
+        if (op is ops.SHL or op is ops.SHR) and type_.bits < 32 and instr.args[1] >= 0:
+            self._shift_narrow(f, instr, emit)
             return True
         return not self.mask_registers and self._expand_avx2(f, instr, emit)
 
-    def _shift_bytes(self, f: Function, instr: Instr, emit: Callable[[Instr], None]) -> None:
-        """Bytes shifted by counts lane by lane: by 4, 2 and 1 where the count has that bit."""
+    def _shift_narrow(self, f: Function, instr: Instr, emit: Callable[[Instr], None]) -> None:
+        """Lanes of 8 or 16 bits shifted by counts lane by lane: by 8, 4, 2 and 1 where the count has that bit."""
         type_, line = instr.type, instr.line
         value, count = instr.args
-        mask = mask_of(8, type_.lanes)
+        mask = mask_of(type_.bits, type_.lanes)
         zero = sequences.constant(f, type_, 0, emit, line)
-        for bit in (4, 2, 1):
+        for bit in (8, 4, 2, 1) if type_.bits == 16 else (4, 2, 1):
             held, clear = f.register(type_), f.register(mask)
             emit(Instr(ops.AND, type_, held, [count, sequences.constant(f, type_, bit, emit, line)], 0, line))
             emit(Instr(ops.EQ, type_, clear, [held, zero], 0, line))
@@ -297,6 +307,9 @@ class X86(Target):
                 emit(Instr(ops.EQ, type_, positive, [a, b], 0, line))
                 emit(Instr(ops.NOT, mask, instr.dst, [positive], 0, line))
                 return True
+            if type_.bits == 64:
+                self._compare_unsigned(f, instr, emit)
+                return True
             # Unsigned: a >= b exactly when max(a, b) is a.
             extreme = f.register(type_)
             emit(Instr(ops.MAX if op in (ops.GE, ops.LT) else ops.MIN, type_, extreme, [a, b], 0, line))
@@ -307,10 +320,14 @@ class X86(Target):
                 emit(Instr(ops.EQ, type_, positive, [extreme, a], 0, line))
                 emit(Instr(ops.NOT, mask, instr.dst, [positive], 0, line))
             return True
-        if (op is ops.MIN or op is ops.MAX) and type_.bits == 64 and type_.signed:
+        if (op is ops.MIN or op is ops.MAX) and type_.bits == 64:
             a, b = instr.args
             greater = f.register(mask_of(64, type_.lanes))
-            emit(Instr(ops.GT, type_, greater, [b, a] if op is ops.MAX else [a, b], 0, line))
+            compare = Instr(ops.GT, type_, greater, [b, a] if op is ops.MAX else [a, b], 0, line)
+            if type_.signed:
+                emit(compare)
+            else:
+                self._compare_unsigned(f, compare, emit)
             emit(Instr(ops.SELECT, type_, instr.dst, [greater, b, a], 0, line))
             return True
         if op is ops.ABS and type_.bits == 64:
@@ -321,6 +338,27 @@ class X86(Target):
             emit(Instr(ops.SELECT, type_, instr.dst, [negative, negated, instr.args[0]], 0, line))
             return True
         return False
+
+    def _compare_unsigned(self, f: Function, instr: Instr, emit: Callable[[Instr], None]) -> None:
+        """AVX2: unsigned 64-bit lanes compared as signed ones, the top bits flipped."""
+        op, line = instr.op, instr.line
+        signed, mask = vector_of(I64, instr.type.lanes), mask_of(64, instr.type.lanes)
+        top = sequences.constant(f, signed, -(1 << 63), emit, line)
+        flipped = []
+        for operand in instr.args[:2]:
+            same, changed = f.register(signed), f.register(signed)
+            emit(Instr(ops.BITCAST, signed, same, [operand], 0, line, instr.type))
+            emit(Instr(ops.XOR, signed, changed, [same, top], 0, line))
+            flipped.append(changed)
+        if op is ops.LT or op is ops.GE:
+            flipped.reverse()
+        if op is ops.GT or op is ops.LT:
+            emit(Instr(ops.GT, signed, instr.dst, flipped, 0, line))
+        else:
+            # a <= b unless a > b.
+            greater = f.register(mask)
+            emit(Instr(ops.GT, signed, greater, flipped, 0, line))
+            emit(Instr(ops.NOT, mask, instr.dst, [greater], 0, line))
 
     # --- asked by assemble and encode ---------------------------------------------------------------------
 

@@ -1,0 +1,61 @@
+"""``lw.crc32c``: the kernel's view of the operation that docs/adding-an-instruction.md adds."""
+
+from __future__ import annotations
+
+import numpy as np
+import pytest
+
+import loopwright as lw
+from loopwright.errors import KernelTypeError, UnsupportedOperationError
+
+
+@lw.kernel
+def checksum(data: lw.Array[lw.u8]) -> lw.u32:
+    """Eight bytes a step would be quicker; this takes any length."""
+    crc = lw.u32(0xFFFFFFFF)
+    for i in lw.range(len(data)):
+        crc = lw.crc32c(crc, data[i])
+    return ~crc
+
+
+@lw.kernel
+def by_lanes(data: lw.Array[lw.u8], out: lw.Array[lw.u32]):
+    for i in lw.lanes(len(data)):
+        out[i] = lw.crc32c(0, data[i])
+
+
+@lw.kernel
+def of_signed(data: lw.Array[lw.i32]) -> lw.u32:
+    return lw.crc32c(0, data[0])
+
+
+def test_the_check_value_of_the_definition() -> None:
+    assert checksum(np.frombuffer(b"123456789", np.uint8)) == 0xE3069283
+
+
+def test_python_numbers_give_the_same() -> None:
+    crc = np.uint32(0xFFFFFFFF)
+    for byte in b"123456789":
+        crc = lw.crc32c(crc, np.uint8(byte))
+    assert ~crc & 0xFFFFFFFF == 0xE3069283
+
+
+def test_the_data_is_read_by_the_instruction_itself() -> None:
+    assert "crc32 eax, byte ptr [rdi+rcx]" in checksum.compile(target="x86-64-v3").asm()
+
+
+def test_it_has_no_lanes() -> None:
+    with pytest.raises(KernelTypeError, match=r"lw\.range"):
+        by_lanes.compile(target="x86-64-v3")
+
+
+def test_the_width_of_the_data_must_be_said() -> None:
+    with pytest.raises(KernelTypeError, match="u8, u32 or u64, not i32"):
+        of_signed.compile(target="x86-64-v3")
+    with pytest.raises(KernelTypeError, match="not int"):
+        lw.crc32c(0, 1)
+
+
+def test_a_machine_without_it_says_so() -> None:
+    with pytest.raises(UnsupportedOperationError, match=r"rv64gc has no crc32c\.u32\.u8"):
+        checksum.compile(target="rv64gc")
