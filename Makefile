@@ -85,7 +85,8 @@ $(VENV)/.demo $(VENV)/.test $(VENV)/.bench: $(VENV)/.%: requirements/%.txt $(VEN
 
 # Resolved once for every supported Python, all sets at the same versions.
 lock:
-	test -x .venv-lock/bin/uv || { .ci/venv .venv-lock $(PYTHON) && .venv-lock/bin/python -m pip install --quiet uv; }
+	test -x .venv-lock/bin/uv || { .ci/venv .venv-lock $(PYTHON) && .venv-lock/bin/python -m pip install --quiet uv==0.13.8; }
+	mkdir -p build
 	.venv-lock/bin/uv pip compile -q pyproject.toml --all-extras --universal --python-version 3.11 -o build/all.txt --no-header
 	for set in 'base build' 'demo demo' 'test demo,test,lint' 'bench demo,bench'; do \
 		set -- $$set; \

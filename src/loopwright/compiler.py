@@ -57,7 +57,13 @@ def order_in_force(ordering: str | None) -> str:
     Raises ``TargetError`` when it is no permutation of the letters A to Q.
     """
     if ordering is None:
-        ordering = os.environ.get(ENVIRONMENT_ORDER) or DEFAULT_ORDER
+        told = os.environ.get(ENVIRONMENT_ORDER)
+        if not told:
+            return DEFAULT_ORDER
+        try:
+            return check_order(told)
+        except TargetError as error:
+            raise TargetError(f"{error.message} (it is the environment's {ENVIRONMENT_ORDER})") from None
     return check_order(ordering)
 
 

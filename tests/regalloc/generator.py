@@ -49,13 +49,13 @@ class Machine(Target):
             for r in range(len(registers)):
                 if chooser.random() < 0.4:
                     saved |= 1 << r
+        results = (chooser.choice(ints), chooser.choice(floats))
         convention = Convention(
             "synthetic",
             tuple(chooser.sample(ints, pick(0, len(ints)))),
             tuple(chooser.sample(floats, pick(0, len(floats)))),
-            chooser.choice(ints),
-            chooser.choice(floats),
-            saved,
+            *results,
+            saved & ~(1 << results[0] | 1 << results[1]),
             shared_positions=chooser.random() < 0.2,
             shadow=chooser.choice((0, 0, 32)),
             floats_in_ints=chooser.random() < 0.2,
@@ -197,10 +197,10 @@ class Generator:
             cls = target.class_of(result)
             place = self.random.choice(self.registers(cls)) if chance() < 0.2 * strange else ANY_REGISTER
             made = Use(cls, place)
-            alike = [j for j in range(count) if classes[j] == cls]
+            alike = [j for j in range(count) if types[j] is result]
             if alike and chance() < 0.3:
                 tied = self.random.choice(alike)
-                commutes = tied < 2 <= count and classes[0] == classes[1] and chance() < 0.5
+                commutes = tied < 2 <= count and types[0] is types[1] and chance() < 0.5
                 if commutes:
                     # What may be exchanged is alike.
                     fixed[0] = fixed[1] = ANY_REGISTER
@@ -245,6 +245,11 @@ class Generator:
                     fixed |= 1 << result.fixed
             else:
                 late[result.cls] += 1
+            if rule.tied >= 0:
+                # Not into a register that is destroyed before the operands are read.
+                fixed_late |= rule.clobbers
+                if result.fixed != ANY_REGISTER and rule.clobbers >> result.fixed & 1:
+                    return False
         for cls, mask in enumerate(classes):
             room = mask.bit_count()
             if free[cls] + (fixed & mask).bit_count() > room or late[cls] + (fixed_late & mask).bit_count() > room:

@@ -81,10 +81,7 @@ def _fold(v: Values, instr: Instr, args: list[int]) -> int:
         if not type_.dtype:
             return KEEP
         operands.append(np.dtype(type_.dtype).type(f.const_values[~a]))
-    try:
-        value = op.meaning(element, instr.source.element, *operands)
-    except ZeroDivisionError:
-        return KEEP
+    value = op.meaning(element, instr.source.element, *operands)
     return f.const(ops.result_type(op, instr.type, instr.source), value.item() if hasattr(value, "item") else value)
 
 

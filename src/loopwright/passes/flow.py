@@ -24,7 +24,6 @@ KIND: Final[list[int]] = [PLAIN] * len(ops.OPS)
 NEVER: Final = 0
 ALWAYS: Final = 1
 LANES: Final = 2  # not a bool: a comparison next to the branch that tests it costs nothing
-NONZERO: Final = 3  # traps if the divisor is 0
 HOIST: Final[list[int]] = [NEVER] * len(ops.OPS)
 
 
@@ -52,8 +51,6 @@ def _classify() -> None:
         KIND[op.code] = LEAVE
     for op in (*ops.COMPARISONS.values(), ops.AND, ops.OR, ops.XOR, ops.NOT, ops.ANDNOT, ops.SELECT, ops.ANY, ops.ALL):
         HOIST[op.code] = LANES
-    for op in (ops.DIV_TRUNC, ops.REM_TRUNC, ops.DIV_FLOOR, ops.REM_FLOOR):
-        HOIST[op.code] = NONZERO
 
 
 _classify()

@@ -17,7 +17,7 @@ from loopwright.ir import ops
 from loopwright.ir.function import NONE, Function, Instr
 from loopwright.passes import dead_code
 from loopwright.passes.algebra import KEEP, RULES, Values
-from loopwright.passes.flow import BRANCH, CALL, END, HOIST, KIND, LANES, LEAVE, LOAD, MIDDLE, NEVER, NONZERO, OPEN, STORE, Bracket
+from loopwright.passes.flow import BRANCH, CALL, END, HOIST, KIND, LANES, LEAVE, LOAD, MIDDLE, NEVER, OPEN, STORE, Bracket
 from loopwright.targets.target import Target
 from loopwright.types import BOOL, VOID
 
@@ -250,7 +250,6 @@ class _Forward(Values):
                     how == NEVER
                     or written
                     or (how == LANES and types[dst] is BOOL)
-                    or (how == NONZERO and not instr.type.is_float and (values[1] >= 0 or not f.const_values[~values[1]]))
                 )
                 if place >= _SPECIAL:
                     place = self.operands(instr, args, values, fixed)

@@ -495,6 +495,8 @@ class _Checker:
             if a.args[j] == dst and rule.uses[j].late:
                 raise self.fail(step, f"operand {j} is read after the result is written, and shares {self.location_text(dst)} with it")
         tied = rule.tied
+        if tied >= 0 and rule.clobbers >> dst & 1:
+            raise self.fail(step, f"operand {tied} must be brought into {self.location_text(dst)}, which is destroyed before operands are read")
         if tied >= 0 and a.args[tied] != dst:
             # The lower-late pass exchanges the operands, or copies the tied one into the result's register first.
             if rule.commutes and a.args[1 - tied] == dst:

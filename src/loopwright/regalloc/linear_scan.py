@@ -537,7 +537,7 @@ class LinearScan:
         late = 0
         if fixed_now or rule.clobbers:
             self.fixed_operands(instr, rule, operands, dies, busy, fixed_now)
-        barred = self.barred(rule)
+        barred = self.barred(rule, args)
         if barred:
             # Out of the result's register with what is read after the result is written.
             for j in range(count):
@@ -604,6 +604,8 @@ class LinearScan:
             if free:
                 r = filter_reg_order(state, _NOBODY, free, self.location).bit_length() - 1
             else:
+                if not candidates:
+                    raise InternalError(f"no scratch register is left for {rule.name} in {self.f.name}", "")
                 scratch = Interval(-1, cls)
                 scratch.add_range(self.location, self.location + 2)
                 r = self.choose(scratch, candidates)
@@ -672,18 +674,19 @@ class LinearScan:
                 if dropped is not None:
                     self.release(dropped)
 
-    def barred(self, rule: Rule) -> int:
+    def barred(self, rule: Rule, args: list[int]) -> int:
         """The result's fixed register where it must hold no operand: when some are read late, or scratch registers are in use until then."""
         result = rule.result
         if result is None or result.fixed == ANY_REGISTER:
             return 0
-        if not rule.temps:
-            for use in rule.uses:
-                if use.late:
-                    break
-            else:
-                return 0
-        return 1 << result.fixed
+        cls = self.class_of_register[result.fixed]
+        if cls in rule.temps:
+            return 1 << result.fixed
+        uses = rule.uses
+        for j in range(len(args)):
+            if uses[j].late and args[j] >= 0 and uses[j].cls == cls and uses[j].fixed == ANY_REGISTER:
+                return 1 << result.fixed
+        return 0
 
     def fixed_operands(self, instr: Instr, rule: Rule, operands: list[int], dies: int, busy: int, fixed_now: int) -> None:
         """Copy operands into the registers the instruction demands; who is in the way moves out."""
@@ -763,6 +766,9 @@ class LinearScan:
         op = instr.op
         type_ = self.f.types[instr.dst]
         fixed = result.fixed
+        if rule.tied >= 0:
+            # The tied operand will be brought there before the instruction.
+            late |= rule.clobbers
         candidates = self.target.class_masks[interval.cls] & ~late
         if fixed != ANY_REGISTER:
             bit = 1 << fixed

@@ -1,9 +1,9 @@
 """Live intervals of structured code, by a backward walk.
 
 Where there are loops, a first light walk finds what each needs from before its head, taking back edges to carry nothing;
-that is exact for reducible code (Boissinot et al., *Fast Liveness Checking for SSA-Form Programs*, CGO 2008, section 4).
-The second walk, with those sets on the back edges, makes the intervals. What merely passes through a loop is live in all
-of it (Wimmer and Franz, *Linear Scan Register Allocation on SSA Form*, CGO 2010, section 4).
+that is exact for an outermost loop of reducible code (Boissinot et al., *Fast Liveness Checking for SSA-Form Programs*, CGO 2008,
+section 4), and repeated for loops inside loops, because variables are written more than once. The last walk, with those
+sets on the back edges, makes the intervals.
 """
 
 from __future__ import annotations
@@ -88,7 +88,7 @@ def analyse(f: Function, target: Target) -> tuple[Liveness, Brackets]:
     drop_notes: list[int] = []
     marks: list[tuple[int, int, int, int]] = []
     call_masks: list[int] = []
-    needs: dict[int, set[int]] = _loop_needs(code, shape) if liveness.loops else {}
+    needs: dict[int, set[int]] = _needs(code, shape, liveness)
 
     for k in range(length - 1, -1, -1):
         instr = code[k]
@@ -279,8 +279,31 @@ def _target_set(shape: Brackets, live_after: dict[int, set[int]], needs: dict[in
     return known if known is not None else needs.get(opener, _NOTHING)
 
 
-def _loop_needs(code: list[Instr], shape: Brackets) -> dict[int, set[int]]:
-    """By the index of each loop's bracket: the registers it reads before it writes them, or leaves to those that do."""
+def _needs(code: list[Instr], shape: Brackets, liveness: Liveness) -> dict[int, set[int]]:
+    """What is live at the head of each loop, by the index of its bracket."""
+    if not liveness.loops:
+        return {}
+    needs = _loop_needs(code, shape, {})
+    depth = 1
+    for info in liveness.loops.values():
+        if info.depth > depth:
+            depth = info.depth
+    # What an inner loop merely hands on to the next turn of an outer one: once for each level of nesting at most. For a
+    # register written once that is what passes through; a variable may be written anew on some of the ways.
+    while depth > 1:
+        depth -= 1
+        more = _loop_needs(code, shape, needs)
+        if more == needs:
+            break
+        needs = more
+    return needs
+
+
+def _loop_needs(code: list[Instr], shape: Brackets, known: dict[int, set[int]]) -> dict[int, set[int]]:
+    """By the index of each loop's bracket: the registers it reads before it writes them, or leaves to those that do.
+
+    The back edge of a loop carries what is ``known`` of its head.
+    """
     found: dict[int, set[int]] = {}
     after: dict[int, set[int]] = {}
     live: set[int] = set()
@@ -302,14 +325,14 @@ def _loop_needs(code: list[Instr], shape: Brackets) -> dict[int, set[int]]:
             found[k] = set(live)
             continue
         if op is ops.BR:
-            live = set(after.get(shape.target[k], _NOTHING))
+            live = set(_target_set(shape, after, known, k))
             continue
         if op is ops.RET:
             live = set()
         elif op.opens:
             live |= after[shape.else_of.get(k, k)]
         elif k in shape.target:
-            live |= after.get(shape.target[k], _NOTHING)
+            live |= _target_set(shape, after, known, k)
         if instr.dst >= 0:
             live.discard(instr.dst)
         for v in instr.args:

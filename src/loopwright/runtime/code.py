@@ -254,22 +254,23 @@ def _refuse(raises: Callable[[], NoReturn]) -> Callable[..., Any]:
 
 
 def listing(compiled: Compiled, address: int = 0) -> str:
-    """The listing of a compiled function as if its first byte stood at ``address``."""
+    """The listing of a compiled function, by offsets from its first byte, which stands at ``address`` (0: nowhere here)."""
     source, machine = compiled.source, compiled.machine
     rows = compiled.target.listing(machine)
     # Most instructions fit; longer ones push their text to the right.
     width = min(max((len(data) for _, data, _, _ in rows), default=1), 11) * 3
-    out = [f"; {source.name}, {compiled.target.name}, {machine.code_size} bytes of code, {len(machine.data) - machine.code_size} of constants"]
+    place = f", at {address:#x}" if address else ""
+    out = [f"; {source.name}, {compiled.target.name}, {machine.code_size} bytes of code, {len(machine.data) - machine.code_size} of constants{place}"]
     shown = 0
     for offset, data, text, line in rows:
         if line and line != shown:
             shown = line
             words = source.lines.get(line, "").rstrip()
             out.append(f"; {source.file}:{line}: {words.strip()}" if source.file else f"; line {line}: {words.strip()}")
-        out.append(f"{address + offset:12x}  {data.hex(' '):{width}} {text}".rstrip())
+        out.append(f"{offset:6x}  {data.hex(' '):{width}} {text}".rstrip())
     pool = machine.data[machine.code_size :]
     if pool:
         out.append("; constants")
         for start in range(0, len(pool), 16):
-            out.append(f"{address + machine.code_size + start:12x}  {pool[start : start + 16].hex(' ')}")
+            out.append(f"{machine.code_size + start:6x}  {pool[start : start + 16].hex(' ')}")
     return "\n".join(out) + "\n"

@@ -15,7 +15,7 @@ from pathlib import Path
 from types import ModuleType
 from typing import Any, Final
 
-from loopwright.errors import ArgumentError, LoopwrightError, UnsupportedOperationError
+from loopwright.errors import ArgumentError, InternalError, LoopwrightError, UnsupportedOperationError
 from loopwright.ir.function import Function
 from loopwright.regalloc.heuristics import DEFAULT_ORDER
 from loopwright.targets import registry
@@ -143,28 +143,37 @@ def _staged(case: Case, target: Target, check: bool) -> Function:
 
 
 def _kernel_contexts(say: Callable[[str], None]) -> Iterator[Context]:
+    for case in _kernel_cases():
+        for name, bits in LEVELS:
+            yield from _level_contexts(case, registry.get(name, bits or None), say)
+
+
+def _level_contexts(case: Case, target: Target, say: Callable[[str], None]) -> Iterator[Context]:
+    """A case for one target and width of vectors; kernels of examples and benchmarks also with every access checked."""
+    import loopwright as lw
     from loopwright import compiler
     from loopwright.tuning.recording import paused
 
-    for case in _kernel_cases():
-        for name, bits in LEVELS:
-            target = registry.get(name, bits or None)
-            # Checks make scalar loops: once for each machine will do.
-            for check in (False, True) if bits != 256 or name == "x86-64-v3" else (False,):
-                label = case[0] + (" checked" if check else "")
-                if check and (case[0].startswith("kernels:") or not case[1:][0].__class__.__name__ == "Kernel"):
-                    continue
-                try:
-                    f = _staged(case, target, check)
-                    with paused():
-                        compiler.compile(f, target, ordering=DEFAULT_ORDER)
-                except ArgumentError as error:
-                    say(f"{label} is left out: {error}")
-                    break
-                except UnsupportedOperationError as error:
-                    say(f"{label} is left out for {name}: {error}")
-                    continue
-                yield context_of(f, target, DEFAULT_ORDER, "kernels", label)
+    widest = target.vector_bits == registry.get(target.name).vector_bits
+    for check in (False, True):
+        label = case[0] + (" checked" if check else "")
+        if check and (not widest or not isinstance(case[1], lw.Kernel) or case[0].startswith("kernels:") or "poly" in case[0]):
+            # Checks make scalar loops, so one width will do.
+            continue
+        try:
+            f = _staged(case, target, check)
+            with paused():
+                compiler.compile(f, target, ordering=DEFAULT_ORDER)
+        except ArgumentError as error:
+            say(f"{label} is left out: {error}")
+            continue
+        except UnsupportedOperationError as error:
+            say(f"{label} is left out for {target.name}: {error}")
+            continue
+        except InternalError as error:
+            # What shows a mistake of the compiler is worth keeping.
+            say(f"{label} fails to compile for {target.name}: {str(error).splitlines()[0]}")
+        yield context_of(f, target, DEFAULT_ORDER, "kernels", label)
 
 
 def _program_contexts() -> Iterator[Context]:

@@ -354,6 +354,9 @@ class Comparison:
                 for side, result in (("base", pair.base), ("diff", pair.diff)):
                     if result.error:
                         notes.append(f"  {side}: {_called(pair.context)}: {result.error.splitlines()[0][:200]}")
+        noted = [note for pair in self.pairs for note in (pair.base.note or pair.diff.note,) if note]
+        if noted:
+            notes.append(f"{len(noted)} without a score, e.g. {noted[0].splitlines()[0][:160]}")
         for name, count in self.missing_numbers().items():
             notes.append(f"one side alone has the {TITLES[name]} (of {count} contexts)")
         if self.unpaired:

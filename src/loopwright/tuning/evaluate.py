@@ -2,7 +2,8 @@
 
 Everything before register allocation is the same in every order, so each function is brought up to the ``lower`` pass once. For an
 order it is then allocated, assembled and scored. Much of that is spared too: an allocation that consulted the first *n* filters of an
-order and never the next is the same for every order that begins with those *n*, so its numbers are kept under them.
+order and never the next is the same for every order that begins with those *n*, so its numbers are kept under them; and what is allocated
+as it was in another order is not assembled and scored again.
 
 The work is shared out by functions, over processes of this machine or over the workers of a Dask cluster. A process
 that dies is replaced and its share done again.
@@ -20,7 +21,7 @@ from concurrent.futures import Future, ProcessPoolExecutor
 from concurrent.futures.process import BrokenProcessPool
 from typing import Any, Final, Protocol
 
-from loopwright.errors import InternalError, LoopwrightError
+from loopwright.errors import LoopwrightError, TargetError
 from loopwright.ir.function import Function
 from loopwright.regalloc.heuristics import DEFAULT_ORDER, FILTERS, Filter, canonical
 from loopwright.regalloc.intervals import Interval
@@ -83,7 +84,8 @@ class Prepared:
         target: what it is compiled for.
         function: after the ``lower`` pass.
         inert: filters that cannot do anything in this function.
-        asked, found: evaluations asked for, and those of them that an earlier one had answered.
+        asked, found, same: evaluations asked for; those of them that an earlier one had answered; those whose code was that of an earlier one.
+        failures: orders it could not be compiled in.
     """
 
     def __init__(self, context: Context) -> None:
@@ -95,7 +97,9 @@ class Prepared:
         self.name = context.name
         self.target: Target = registry.get(context.target, context.vector_bits or None, context.convention)
         self.function: Function = compiler.run_passes(parse(context.function, target=self.target), self.target, after="lower")
-        self.asked = self.found = 0
+        self.asked = self.found = self.same = 0
+        self.failures: list[str] = []
+        self._codes: dict[int, Numbers] = {}
         self._known: dict[str, Numbers] = {}
         self._lengths: list[int] = []
         self._score = _scorer()
@@ -109,7 +113,10 @@ class Prepared:
             self.inert += "P"
 
     def numbers(self, order: str) -> Numbers:
-        """The numbers named by ``MODELS``, in an order."""
+        """The numbers named by ``MODELS``, in an order.
+
+        Where the target has no timing tables, instructions times their weights stand for PerfScore and cycles.
+        """
         self.asked += 1
         acting = "".join(letter for letter in order if letter not in self.inert)
         for length in self._lengths:
@@ -119,8 +126,9 @@ class Prepared:
                 return known
         try:
             made, asked = self._measure(acting)
-        except (InternalError, AssertionError, IndexError, KeyError):
+        except Exception as error:  # a bug of the compiler; the search goes on, and whoever asked is told
             made, asked = FAILED, len(acting)
+            self.failures.append(f"{self.name} ({self.target.name}, order {order}): {type(error).__name__}: {str(error).splitlines()[0] if str(error) else ''}")
         self._known[acting[:asked]] = made
         if asked not in self._lengths:
             self._lengths = sorted([*self._lengths, asked])
@@ -139,6 +147,11 @@ class Prepared:
         trips = _Trips(order)
         scan.filters = trips.filters
         scan.run()
+        code = hash(tuple([part for instr in f.code for part in (id(instr.op), instr.dst, *instr.args)]))
+        known = self._codes.get(code)
+        if known is not None:
+            self.same += 1
+            return known, trips.asked
         f.statistics = scan.statistics
         f.analysis = None
         allocate.frame(f)
@@ -147,12 +160,18 @@ class Prepared:
         emission.assemble(f, target)
         emission.encode(f, target)
         perf, cycles = self._scores(Compiled(f, f, f.machine, target, order, {}, {}))
-        return (perf, cycles, float(f.machine.code_size), scan.statistics.spill_weight + scan.statistics.move_weight), trips.asked
+        made = (perf, cycles, float(f.machine.code_size), scan.statistics.spill_weight + scan.statistics.move_weight)
+        self._codes[code] = made
+        return made, trips.asked
 
     def _scores(self, compiled: Any) -> tuple[float, float]:
         if self._score is not None:
-            found = self._score(compiled)
-            return float(found.perf_score), float(found.cycles)
+            try:
+                found = self._score(compiled)
+                return float(found.perf_score), float(found.cycles)
+            except TargetError:
+                # No timing tables for this target.
+                self._score = None
         weight = math.fsum(instr.weight for instr in compiled.function.code)
         return weight, weight
 
@@ -184,15 +203,23 @@ class _Share:
 _ready: Final[OrderedDict[str, _Share]] = OrderedDict()
 
 
-def _table(contexts: Sequence[Context], orders: Sequence[str], with_counts: bool = False) -> tuple[list[list[Numbers]], int, int]:
-    """A task: the table of a share, and how many of its evaluations were asked for and answered from memory since the process began."""
+Answer = tuple[list[list[Numbers]], list[str]]
+
+
+def _table(contexts: Sequence[Context], orders: Sequence[str]) -> Answer:
+    """A task: the table of a share, and what failed."""
     key = _share_key(contexts)
     share = _ready.get(key)
     if share is None:
         share = _ready[key] = _Share(contexts)
         while len(_ready) > _KEPT:
             _ready.popitem(last=False)
-    return share.table(orders), sum(f.asked for f in share.functions), sum(f.found for f in share.functions)
+    table = share.table(orders)
+    failures: list[str] = []
+    for function in share.functions:
+        failures += function.failures
+        function.failures.clear()
+    return table, failures
 
 
 # --- evaluators -------------------------------------------------------------------------------------------------
@@ -201,8 +228,8 @@ def _table(contexts: Sequence[Context], orders: Sequence[str], with_counts: bool
 class _Backend(Protocol):
     """Does tasks somewhere. Each share is a list of contexts."""
 
-    def tables(self, shares: Sequence[Sequence[Context]], orders: Sequence[str]) -> list[list[list[Numbers]]]:
-        """Per share, per order, the numbers of its functions."""
+    def tables(self, shares: Sequence[Sequence[Context]], orders: Sequence[str]) -> list[Answer]:
+        """Per share: per order, the numbers of its functions; and what failed."""
         ...
 
     def close(self) -> None: ...
@@ -211,8 +238,8 @@ class _Backend(Protocol):
 class _Here:
     """In this process."""
 
-    def tables(self, shares: Sequence[Sequence[Context]], orders: Sequence[str]) -> list[list[list[Numbers]]]:
-        return [_table(share, orders)[0] for share in shares]
+    def tables(self, shares: Sequence[Sequence[Context]], orders: Sequence[str]) -> list[Answer]:
+        return [_table(share, orders) for share in shares]
 
     def close(self) -> None:
         pass
@@ -228,13 +255,13 @@ class _Processes:
     def _pool() -> ProcessPoolExecutor:
         return ProcessPoolExecutor(1, mp_context=multiprocessing.get_context("spawn"))
 
-    def tables(self, shares: Sequence[Sequence[Context]], orders: Sequence[str]) -> list[list[list[Numbers]]]:
+    def tables(self, shares: Sequence[Sequence[Context]], orders: Sequence[str]) -> list[Answer]:
         waiting: dict[int, Future[Any]] = {n: self._submit(n, share, orders) for n, share in enumerate(shares)}
-        done: list[list[list[Numbers]]] = [[] for _ in shares]
+        done: list[Answer] = [([], []) for _ in shares]
         for n, share in enumerate(shares):
             for attempt in range(_RETRIES + 1):
                 try:
-                    done[n] = waiting[n].result()[0]
+                    done[n] = waiting[n].result()
                     break
                 except BrokenProcessPool:
                     if attempt == _RETRIES:
@@ -275,7 +302,7 @@ class _Cluster:
         """Threads of all workers; 1 while there are none."""
         return max(1, sum(self.client.nthreads().values()))
 
-    def tables(self, shares: Sequence[Sequence[Context]], orders: Sequence[str]) -> list[list[list[Numbers]]]:
+    def tables(self, shares: Sequence[Sequence[Context]], orders: Sequence[str]) -> list[Answer]:
         batches = [list(orders[n : n + _BATCH]) for n in range(0, len(orders), _BATCH)]
         waiting = []
         for share in shares:
@@ -288,7 +315,7 @@ class _Cluster:
             found = self.client.gather(waiting)
         except Exception as error:
             raise LoopwrightError(f"the cluster failed: {type(error).__name__}: {error}") from error
-        return [[row for table, _, _ in parts for row in table] for parts in found]
+        return [([row for table, _ in parts for row in table], [text for _, failures in parts for text in failures]) for parts in found]
 
     def close(self) -> None:
         self._shares.clear()
@@ -327,6 +354,8 @@ class Evaluator:
             raise LoopwrightError("there are no functions to tune for")
         self.contexts = list(contexts)
         self.model = MODELS.index(model)
+        #: what could not be compiled or scored, and in which order
+        self.failures: list[str] = []
         self._backend: _Backend
         if scheduler:
             cluster = _Cluster(scheduler)
@@ -355,7 +384,8 @@ class Evaluator:
         found: dict[str, list[Numbers]] = {order: [FAILED] * len(self.contexts) for order in each}
         if each:
             parts = self._backend.tables([[self.contexts[n] for n in share] for share in self._shares], each)
-            for share, table in zip(self._shares, parts, strict=True):
+            for share, (table, failures) in zip(self._shares, parts, strict=True):
+                self.failures += failures
                 for order, row in zip(each, table, strict=True):
                     for n, value in zip(share, row, strict=True):
                         found[order][n] = value
@@ -377,7 +407,9 @@ def open_evaluator(contexts: Sequence[Context], model: str = "perfscore", jobs: 
     good = [n for n, score in enumerate(base) if math.isfinite(score) and score > 0]
     if len(good) < len(base):
         evaluator.close()
+        failures = evaluator.failures
         evaluator = Evaluator([evaluator.contexts[n] for n in good], model, jobs, scheduler)
+        evaluator.failures = failures
     return evaluator, [base[n] for n in good]
 
 

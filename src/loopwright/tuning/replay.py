@@ -108,12 +108,14 @@ class Result:
         numbers: by the names in ``NUMBERS``; None where the compiler that ran cannot tell.
         error: why it failed, or "".
         listing: (bytes in hexadecimal, text, user's line) of each instruction, if asked for.
+        note: why it has no score, or "".
     """
 
     code: str = ""
     numbers: dict[str, float | int | None] = field(default_factory=dict)
     error: str = ""
     listing: list[tuple[str, str, int]] = field(default_factory=list)
+    note: str = ""
 
     @staticmethod
     def of(answer: dict[str, Any]) -> Result:
@@ -121,7 +123,7 @@ class Result:
         if "error" in answer:
             return Result(error=answer["error"])
         listing = [(data, text, line) for data, text, line in answer.get("listing", ())]
-        return Result(answer["code"], {name: answer.get(name) for name in NUMBERS}, "", listing)
+        return Result(answer["code"], {name: answer.get(name) for name in NUMBERS}, "", listing, answer.get("note", ""))
 
 
 def default_processes() -> int:

@@ -5,11 +5,12 @@ ones: it asks of them only ``compiler.compile``, ``ir.parse.parse``, ``targets.r
 is missing is missing from its answers.
 
 In: ``{"id", "function", "settings": [{"target", "vector_bits", "convention", "ordering"}, …], "listing", "check", "repeat"}``.
-Out: ``{"id", "results": [{metric: number, …, "listing": […]} or {"error": text}, …]}``, after one line about the version.
+Out: ``{"id", "results": [{metric: number, …, "note", "listing": […]} or {"error": text}, …]}``, after one line about the version.
 """
 
 from __future__ import annotations
 
+import gc
 import hashlib
 import json
 import os
@@ -47,6 +48,8 @@ class Worker:
         self.parse: Any = parse
         self.target: Any = registry.get
         self.score: Any = _optional(_SCORE)
+        #: Targets something has been compiled for: the first time fills the target's tables, which is not to be measured.
+        self.warm: set[tuple[Any, ...]] = set()
         # What is replayed is recorded already.
         getattr(compiler, "RECORDERS", []).clear()
 
@@ -62,6 +65,10 @@ class Worker:
         f = self.parse(function, target=target)
         if check:
             self.prove(f, target, setting["ordering"])
+        key = (setting["target"], setting["vector_bits"], setting["convention"])
+        if key not in self.warm:
+            self.warm.add(key)
+            self.compile(f, target, ordering=setting["ordering"])
         compiled = self.compile(f, target, ordering=setting["ordering"])
         result = self.metrics(compiled)
         lines = target.listing(compiled.machine)
@@ -91,7 +98,13 @@ class Worker:
         """The numbers about compiled code; None for one that this version cannot tell."""
         machine = compiled.machine
         statistics = getattr(compiled, "statistics", None)
-        score = self.score(compiled) if self.score is not None else None
+        score: Any = None
+        note = ""
+        if self.score is not None:
+            try:
+                score = self.score(compiled)
+            except Exception as error:  # noqa: BLE001 (the code is good, only the model does not know it)
+                note = f"{type(error).__name__}: {error}"
         times = compiled.times
         found: dict[str, Any] = {
             "code_size": machine.code_size,
@@ -104,6 +117,7 @@ class Worker:
             "move_weight": _number(getattr(statistics, "move_weight", None)),
             "allocator_time": times.get("liveness", 0.0) + times.get("allocate", 0.0),
             "compile_time": sum(times.values()),
+            "note": note,
         }
         stores, reloads = getattr(statistics, "stores", None), getattr(statistics, "reloads", None)
         if stores is not None and reloads is not None:
@@ -141,8 +155,12 @@ def serve() -> None:
         reply({"error": f"{type(error).__name__}: {error}"})
         return
     reply(hello)
-    for line in sys.stdin:
+    # A collection of garbage in the middle of a compilation would be measured with it.
+    gc.disable()
+    for number, line in enumerate(sys.stdin):
         reply(worker.answer(json.loads(line)))
+        if number % 64 == 63:
+            gc.collect()
 
 
 if __name__ == "__main__":

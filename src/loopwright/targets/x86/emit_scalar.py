@@ -701,10 +701,11 @@ class Lea:
 class Call:
     """Call an address through r11, which no convention uses for arguments and every call destroys; or a symbol."""
 
-    __slots__ = ("floats",)
+    __slots__ = ("extend", "floats")
 
-    def __init__(self, floats: int) -> None:
+    def __init__(self, floats: int, extend: Form | None) -> None:
         self.floats = floats
+        self.extend = extend
 
     def emit(self, asm: X86Assembler, f: Function, instr: Instr) -> None:
         callee = f.callees[instr.imm]
@@ -719,6 +720,8 @@ class Call:
             asm.emit(lookup("CALL", "r64"), (11,), line=line)
         else:
             asm.call_symbol(callee.name, line)
+        if self.extend is not None:
+            asm.emit(self.extend, (CODES[RAX], CODES[RAX]), line=line)
 
 
 class Return:

@@ -133,9 +133,17 @@ class X86(Target):
             return False
         if not type_.lanes and type_.bits < 32:
             return False
-        if type_.lanes and op is not ops.SPLAT and max(type_.size, instr.source.size) < 16:
-            # The instruction would read a whole register, past the few lanes there are.
-            return False
+        if type_.lanes and op is not ops.SPLAT:
+            first = self._middle(type_, instr.source) if op is ops.CONVERT and self.convert_in_steps(type_, instr.source) else type_
+            if max(first.size, instr.source.size) < 16:
+                # The instruction would read a whole register, past the few lanes there are.
+                return False
+        if type_.lanes or type_.is_float:
+            args = instr.args
+            for other in range(len(args)):
+                if args[other] < 0 and other != position:
+                    # A constant that stayed in place is the operand in memory.
+                    return False
         if op is ops.CONVERT:
             source = instr.source
             if type_.lanes:
@@ -186,6 +194,10 @@ class X86(Target):
             return not self.mask_registers
         return (source.bits < 32 and type_.is_float) or (type_.bits < 32 and source.is_float)
 
+    def _middle(self, type_: Type, source: Type) -> Type:
+        """The type between, of a conversion in steps."""
+        return vector_of(F64 if source.is_float and type_.bits == 64 else I32, type_.lanes)
+
     def expand(self, function: Function, instr: Instr, emit: Callable[[Instr], None]) -> bool:
         op = instr.op
         type_ = instr.type
@@ -235,7 +247,7 @@ class X86(Target):
                 return True
             return False
         if self.convert_in_steps(type_, source):
-            middle = vector_of(F64 if type_.bits == 64 and not type_.is_float else I32, type_.lanes)
+            middle = self._middle(type_, source)
             whole = f.register(middle)
             emit(Instr(ops.CONVERT, middle, whole, instr.args, 0, instr.line, source, instr.mem))
             emit(Instr(ops.CONVERT, type_, instr.dst, [whole], 0, instr.line, middle))

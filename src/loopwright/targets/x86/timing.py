@@ -76,7 +76,8 @@ CMOV\\w+|SET\\w+                       | *   | 1        | 1 | cmov
 SHL|SHR|SAR|ROL|ROR|SHLX|SHRX|SARX|RORX|BZHI|BEXTR|BT[CRS]?|CDQE?|CQO | * | 1 | 1 | shift
 IMUL|PDEP|PEXT|CRC32                   | *   | 3        | 1 | mul
 MUL|MULX                               | *   | 3        | 2 | mul
-I?DIV                                  | *   | 8        | 2 | 6 div + alu
+DIV                                    | *   | 9        | 2 | 6.5 div + alu
+IDIV                                   | *   | 8        | 2 | 6.5 div + alu
 XCHG                                   | r   | 0        | 2 | -
 PUSH                                   | *   | 0        | 1 | agu + 0.5 store
 POP                                    | *   | 4        | 1 | agu
@@ -99,18 +100,18 @@ VMOV[DQ]|VPEXTR\\w                     | v>g | 3/3/3    | 1 | to_int
 VMOVQ                                  | r   | 1        | 1 | fp
 VP?MOVMSK\\w+                          | *   | 3/5/5    | 1 | to_int
 VPBROADCAST\\w                         | g>v | 4        | 2 | to_vector + shuffle
-KMOV\\w                                | m   | 2        | 2 | fadd
+KMOV\\w                                | m   | 2        | 2 | 2 fadd
 KMOV\\w                                | s   | 3        | 2 | 1 store
-KMOVQ                                  | v>g | 5        | 2 | 2 to_int
-KMOV\\w                                | v>g | 4        | 1 | to_int
-KMOVQ                                  | g>v | 4        | 2 | to_vector + fadd
-KMOV\\w                                | g>v | 4        | 1 | to_vector
+KMOVQ                                  | v>g | 4        | 2 | 2 to_int
+KMOV\\w                                | v>g | 3        | 1 | to_int
+KMOVQ                                  | g>v | 6        | 2 | 1.4 to_vector + fadd
+KMOV\\w                                | g>v | 6        | 1 | to_vector
 KMOV\\w                                | r   | 1        | 1 | 2 fadd
 K(AND|ANDN|OR|XOR|XNOR|NOT|ADD|UNPCK|SHIFT)\\w+ | *  | 1 | 1 | 2 fadd
 K(OR)?TEST\\w                          | *   | 4        | 2 | fadd + to_int
 VPMOVM2\\w                             | *   | 1        | 1 | fadd
 VPMOV\\w2M                             | *   | 3/4/5    | 1 | fma
-VZEROUPPER                             | *   | 0        | 1 | fp
+VZEROUPPER                             | *   | 0        | 1 | 4 fp
 # Floating point
 VFN?M(ADD|SUB)\\d+\\w\\w               | *   | 4        | 1 | fma
 VMUL\\w\\w                             | *   | 3        | 1 | fma
@@ -160,7 +161,8 @@ VEXTRACT[FI]\\w+                       | *   | 3/3/4    | 1 | shuffle
 VPERM2[FI]128|VSHUF[FI]\\w+            | *   | 3/3/4    | 1 | shuffle
 VPERM\\w+                              | *   | 4        | 1 | shuffle
 VPMOV[SZ]X\\w+                         | *   | 2/2/4    | 1 | shuffle
-VPMOV(DB|DW|QB|QW|QD|WB)               | *   | 4/4/5    | 1 | shuffle
+VPMOV(DB|QB|QW)                        | *   | 4/4/5    | 1 | shuffle
+VPMOV(DW|QD|WB)                        | *   | 4        | 1 | shuffle
 """
 
 # --- Intel Skylake with AVX-512 ---------------------------------------------------------------------------------
@@ -341,8 +343,7 @@ def bound(use: dict[int, float]) -> float:
             if mask | union == union:
                 work += cycles
         work /= union.bit_count()
-        if work > best:
-            best = work
+        best = max(best, work)
     return best
 
 
@@ -371,6 +372,7 @@ class Microarchitecture:
         forward: cycles from a store's data to a load of the same place: integers, masks, vectors of 128, 256, 512 bits.
         mispredict: cycles lost by a branch predicted wrongly.
         split_load: further cycles of the load ports for a load that crosses a cache line.
+        one_address: what reads and writes one place in memory takes one address operation for both.
         fused: what, in front of a conditional jump, becomes one operation with it (mnemonics).
         taken: the least cycles an iteration of any loop takes.
     """
@@ -387,6 +389,7 @@ class Microarchitecture:
         "load_ports",
         "mispredict",
         "name",
+        "one_address",
         "port_names",
         "split_load",
         "store_ports",
@@ -416,6 +419,7 @@ class Microarchitecture:
         mispredict: float,
         split_load: float,
         fused: str,
+        one_address: bool,
     ) -> None:
         self.name = name
         self.title = title
@@ -440,6 +444,7 @@ class Microarchitecture:
         self.split_load = split_load
         self.fused = frozenset(fused.split())
         self.taken = 1.0
+        self.one_address = one_address
         self._source = source
         self._lines: list[_Line] = []
         self._cache: dict[tuple[Form, int], Timing] = {}
@@ -513,6 +518,7 @@ ZEN4: Final = Microarchitecture(
     13,
     1,
     "CMP TEST ADD SUB AND OR XOR INC DEC",
+    True,
 )
 
 _INTEL_GROUPS: Final[dict[str, str]] = {
@@ -548,6 +554,7 @@ SKX: Final = Microarchitecture(
     16,
     1,
     "CMP TEST ADD SUB AND INC DEC",
+    False,
 )
 
 V3: Final = Microarchitecture(
@@ -566,6 +573,7 @@ V3: Final = Microarchitecture(
     16,
     1,
     "CMP TEST ADD SUB AND INC DEC",
+    False,
 )
 
 MICROARCHITECTURES: Final[dict[str, Microarchitecture]] = {m.name: m for m in (ZEN4, SKX, V3)}
@@ -681,7 +689,9 @@ def _find(machine: Microarchitecture, form: Form, memory: int) -> Timing:
         load = machine.wide_load if bits == 512 else machine.vector_load if vector else machine.int_load
         uses += [(mask, cycles * twice) for mask, cycles in (machine.vector_load_ports if vector else machine.load_ports)]
     if writes:
-        uses += [(mask, cycles * twice) for mask, cycles in (machine.vector_store_ports if vector else machine.store_ports)]
+        stores = machine.vector_store_ports if vector else machine.store_ports
+        # On AMD an operation that reads and writes one place computes its address once.
+        uses += [(mask, cycles * twice) for mask, cycles in (stores[1:] if reads and machine.one_address else stores)]
         if reads:
             slots += 1
     gathered: dict[int, float] = {}

@@ -1,0 +1,262 @@
+"""How good and how fast is the register allocator? Its distance from the optimum, its part of compile time, its time for growing functions.
+
+The optimum (``loopwright.tuning.exact``) is the least weighted cost of loads, stores, moves and constants that any allocation of the
+same code has; it takes OR-Tools. Functions of at most ``LIMIT`` instructions are asked about, from the corpora ``kernels`` and ``programs``.
+
+python -m benchmarks.allocator [--quick]
+"""
+
+from __future__ import annotations
+
+import random
+import statistics
+import sys
+import time
+from collections.abc import Iterator
+from typing import Any
+
+from benchmarks import measure, report
+from loopwright import compiler
+from loopwright.ir import ops
+from loopwright.ir.function import NONE, Function, Instr, Mem
+from loopwright.ir.text import parse, print_function
+from loopwright.targets import registry
+from loopwright.targets.target import Target
+from loopwright.tuning import exact
+from loopwright.types import F64, I64, PTR, VOID, Type, vector_of
+
+#: Median distance from the optimum, as a part of it; share of compile time; time for a ref position, largest to smallest.
+GAP, SHARE, FLAT = 0.05, 0.35, 1.3
+#: Instructions when it comes to allocation, brackets counted.
+LIMIT = 60
+#: Seconds the solver may take for a function.
+PATIENCE = 20.0
+SIZES = (100, 300, 1000, 3000, 10000)
+SHAPES = ("straight", "loops", "branches", "nested")
+
+
+# --- distance from the optimum ----------------------------------------------------------------------------------------
+
+
+def small_functions() -> Iterator[tuple[str, Function, Target]]:
+    """Functions of the corpora for the two levels of x86-64, whatever their size."""
+    from loopwright.tuning import collections
+
+    for collection in ("kernels", "programs"):
+        for context in collections.contexts(collection):
+            if not context.target.startswith("x86"):
+                continue
+            target = registry.get(context.target, context.vector_bits or None)
+            if target.vector_bits == registry.get(context.target).vector_bits:
+                yield f"{context.name}, {context.target}", parse(context.function), target
+
+
+def _gaps(result: report.Result, every: int, worst: int) -> None:
+    found: list[tuple[float, str, float, float, Function, Target]] = []
+    unproven = 0
+    skipped = 0
+    step = 0
+    for name, f, target in small_functions():
+        step += 1
+        if step % every:
+            continue
+        try:
+            _, cost = exact.allocated(f, target)
+            best = exact.optimum(f, target, seconds=PATIENCE, limit=LIMIT, known=cost.total)
+        except exact.ExactError as error:
+            if "instructions when it comes" not in str(error):
+                raise
+            skipped += 1
+            continue
+        if not best.proven:
+            unproven += 1
+        # What is not proven is judged by the bound: the distance is at most that.
+        least = best.cost if best.proven and best.cost is not None else best.bound
+        gap = cost.total / least - 1 if least else (0.0 if cost.total == 0 else float("inf"))
+        found.append((gap, name, cost.total, least, f, target))
+    if not found:
+        result.verdicts.append(report.Verdict("distance of linear scan from the optimum, median", None, GAP, why="no function"))
+        return
+    gaps = sorted(g for g, *_ in found)
+    parts = {"median": 0.5, "upper quartile": 0.75, "9 of 10": 0.9, "95 of 100": 0.95, "all": 1.0}
+    table = report.Table(
+        f"Cost above the optimum, {len(found)} functions of at most {LIMIT} instructions ({unproven} judged by a bound; {skipped} longer)",
+        ["part of the functions", "at most"],
+        [[name, f"{gaps[min(len(gaps) - 1, int(part * len(gaps)))]:.1%}"] for name, part in parts.items()],
+    )
+    table.rows.append(["at the optimum", f"{sum(g == 0 for g in gaps) / len(gaps):.0%} of them"])
+    total, least = sum(row[2] for row in found), sum(row[3] for row in found)
+    table.rows.append(["all costs added up", f"{total / least - 1:.1%}"])
+    result.tables.append(table)
+    found.sort(key=lambda row: -row[0])
+    worse = report.Table("Farthest from the optimum", ["function", "linear scan", "optimum", "above"])
+    for gap, name, cost_total, best_total, f, target in found[:worst]:
+        worse.rows.append([name, f"{cost_total:g}", f"{best_total:g}", f"{gap:.0%}"])
+        allocated, _ = exact.allocated(f, target)
+        lowered = compiler.run_passes(f, target, after="liveness")
+        result.data.setdefault("listings", {})[name] = {"before": print_function(lowered), "after": print_function(allocated, target)}
+    result.tables.append(worse)
+    result.data["gaps"] = {name: [cost_total, best_total] for _, name, cost_total, best_total, _, _ in found}
+    result.verdicts.append(report.Verdict("distance of linear scan from the optimum, median", statistics.median(gaps), GAP, unit=""))
+
+
+# --- generated functions of any size ------------------------------------------------------------------------------------
+
+
+class Generator:
+    """Code of a given length and shape that keeps about ``width`` integers and ``width`` vectors alive."""
+
+    def __init__(self, seed: int, shape: str, size: int, width: int = 8) -> None:
+        self.random = random.Random(seed)
+        self.shape = shape
+        self.size = size
+        self.f = Function(f"{shape}_{size}", I64)
+        self.vector = vector_of(F64, 4)
+        self.base = self.f.param(PTR, "p")
+        self.count = self.f.param(I64, "n")
+        self.width = width
+        self.alive: dict[int, list[int]] = {}
+        self.depth = 0
+
+    def emit(self, op: ops.Op, type_: Type, args: list[int], result: bool = True, mem: Mem | None = None, variable: int = NONE) -> int:
+        dst = variable if variable >= 0 else self.f.register(type_) if result else NONE
+        self.f.code.append(Instr(op, type_, dst, args, 0, 0, VOID, mem))
+        return dst
+
+    def make(self) -> Function:
+        f = self.f
+        for type_ in (I64, self.vector):
+            self.alive[type_.number] = [self.emit(ops.LOAD_AT, type_, [self.base], mem=Mem(False, 1, 32 * k, type_.size)) for k in range(self.width)]
+        self.variables = [f.register(I64, f"v{k}", True) for k in range(4)]
+        for v in self.variables:
+            self.emit(ops.COPY, I64, [self.count], variable=v)
+        while len(f.code) < self.size:
+            self.piece()
+        total = self.count
+        for value in (*self.alive[I64.number], *self.variables):
+            total = self.emit(ops.ADD, I64, [total, value])
+        for k, value in enumerate(self.alive[self.vector.number]):
+            self.emit(ops.STORE_AT, self.vector, [value, self.base], False, Mem(False, 1, 32 * k, 32))
+        self.emit(ops.RET, VOID, [total], False)
+        return f
+
+    def step(self) -> None:
+        pick = self.random
+        if pick.random() < 0.2:
+            v = pick.choice(self.variables)
+            self.emit(ops.ADD, I64, [v, pick.choice(self.alive[I64.number])], variable=v)
+            return
+        type_ = pick.choice((I64, self.vector))
+        pool = self.alive[type_.number]
+        op = pick.choice((ops.ADD, ops.SUB, ops.MUL, ops.XOR) if type_ is I64 else (ops.ADD, ops.MUL, ops.FMA))
+        made = self.emit(op, type_, [pick.choice(pool) for _ in op.operands])
+        pool[pick.randrange(len(pool))] = made
+
+    def section(self) -> None:
+        """Instructions in a bracket: what they make is not seen outside."""
+        kept = {number: list(pool) for number, pool in self.alive.items()}
+        for _ in range(self.random.randint(6, 16)):
+            self.step()
+        self.alive = kept
+
+    def piece(self) -> None:
+        pick = self.random
+        kind = self.shape if self.shape != "straight" else ""
+        if kind == "nested" and self.depth < 3 and pick.random() < 0.5:
+            self.loop(lambda: (self.section(), self.piece()))
+        elif kind in ("loops", "nested"):
+            self.loop(self.section)
+        elif kind == "branches":
+            condition = self.emit(ops.LT, I64, [pick.choice(self.alive[I64.number]), self.count])
+            self.f.types[condition] = ops.result_type(ops.LT, I64, None)
+            self.emit(ops.IF, VOID, [condition], False)
+            self.section()
+            self.emit(ops.ELSE, VOID, [], False)
+            self.section()
+            self.emit(ops.END, VOID, [], False)
+        for _ in range(pick.randint(2, 8)):
+            self.step()
+
+    def loop(self, body: Any) -> None:
+        f = self.f
+        i = f.register(I64, "i")
+        self.depth += 1
+        f.code.append(Instr(ops.FOR, VOID, i, [f.const(I64, 0), self.count, f.const(I64, 1)]))
+        body()
+        self.emit(ops.END, VOID, [], False)
+        self.depth -= 1
+
+
+def _references(f: Function) -> int:
+    liveness, _ = f.analysis
+    return sum(len(interval.refs) for interval in liveness.intervals if interval is not None)
+
+
+def _growth(result: report.Result, rounds: int, sizes: tuple[int, ...]) -> None:
+    target = registry.get("x86-64-v3")
+    table = report.Table("Time for a ref position, microseconds (median)", ["shape", *(f"{n} instructions" for n in sizes), "largest to smallest"])
+    worst = 0.0
+    for shape in SHAPES:
+        lowered = {n: compiler.run_passes(Generator(1, shape, n).make(), target, after="lower") for n in sizes}
+        counts = {n: _references(compiler.run_passes(f, target, after="liveness")) for n, f in lowered.items()}
+        samples: dict[str, dict[int, list[float]]] = {"liveness": {n: [] for n in sizes}, "allocate": {n: [] for n in sizes}}
+        for turn in range(rounds + 1):
+            for n in sizes:
+                times: dict[str, float] = {}
+                compiler.run_passes(lowered[n], target, after="allocate", times=times)
+                for name, by_size in samples.items():
+                    if turn:
+                        by_size[n].append(times[name] / counts[n] * 1e6)
+        both = {n: [a + b for a, b in zip(samples["liveness"][n], samples["allocate"][n], strict=True)] for n in sizes}
+        for name, by_size in (*samples.items(), ("both", both)):
+            each = [measure.median(by_size[n]) for n in sizes]
+            flat = max(each) / min(each)
+            table.rows.append([f"{shape}, {name}", *(f"{x:.2f}" for x in each), f"{flat:.2f}"])
+            result.data[f"{shape}, {name}"] = dict(zip(map(str, sizes), each, strict=True))
+            if name == "both":
+                worst = max(worst, flat)
+    result.tables.append(table)
+    result.verdicts.append(report.Verdict("time for a ref position, 100 to 10000 instructions: largest to smallest", worst, FLAT))
+
+
+# --- share of compile time ------------------------------------------------------------------------------------------------
+
+
+def _share(result: report.Result, rounds: int) -> None:
+    from benchmarks.spills import plain_kernels
+
+    table = report.Table("Share of compile time (median)", ["function", "all, us", "liveness", "allocate", "both"])
+    shares: list[float] = []
+    for subject in plain_kernels():
+        code = subject.kernel.compile(*subject.types, **subject.constants)
+        source, target = code.compiled.source, code.target
+        samples: list[dict[str, float]] = []
+        for turn in range(rounds + 2):
+            start = time.perf_counter()
+            made = compiler.compile(source, target)
+            taken = time.perf_counter() - start
+            if turn > 1:
+                samples.append({"all": taken, "liveness": made.times["liveness"] / taken, "allocate": made.times["allocate"] / taken})
+        middle = {key: measure.median([s[key] for s in samples]) for key in ("all", "liveness", "allocate")}
+        both = measure.median([s["liveness"] + s["allocate"] for s in samples])
+        shares.append(both)
+        table.rows.append([subject.name, f"{middle['all'] * 1e6:.0f}", f"{middle['liveness']:.0%}", f"{middle['allocate']:.0%}", f"{both:.0%}"])
+    result.tables.append(table)
+    result.data["share"] = shares
+    result.verdicts.append(report.Verdict("liveness and allocation, share of compile time: largest", max(shares), SHARE, unit=""))
+
+
+def run(quick: bool = False) -> report.Result:
+    """Measure the allocator."""
+    result = report.Result("allocator")
+    _share(result, 3 if quick else 31)
+    _growth(result, 1 if quick else 7, SIZES[:3] if quick else SIZES)
+    try:
+        _gaps(result, 60 if quick else 1, 5 if quick else 25)
+    except exact.ExactError as error:
+        result.verdicts.append(report.Verdict("distance of linear scan from the optimum, median", None, GAP, why=str(error)))
+    return result
+
+
+if __name__ == "__main__":
+    sys.exit(report.main(run, __doc__ or ""))

@@ -1,0 +1,241 @@
+"""The searches for orders, the evaluation of orders, and what happens when they are interrupted."""
+
+from __future__ import annotations
+
+import json
+import random
+from pathlib import Path
+
+import pytest
+
+from loopwright import compiler
+from loopwright.errors import LoopwrightError
+from loopwright.ir.parse import parse
+from loopwright.regalloc.heuristics import DEFAULT_ORDER, canonical
+from loopwright.targets import registry
+from loopwright.tuning import evaluate, programs
+from loopwright.tuning.corpus import Context
+from loopwright.tuning.genetic import METHODS, Result, Settings, search
+from loopwright.tuning.orders import PUBLISHED
+from loopwright.tuning.recording import context_of
+
+GOAL = "HGIDJNLCPOBKAEFMQ"
+
+
+def distance(orders: list[str]) -> list[float]:
+    """A fitness without a compiler: how far letters are from where they are in ``GOAL``."""
+    return [float(sum(abs(order.index(letter) - place) for place, letter in enumerate(canonical(GOAL)))) for order in orders]
+
+
+def contexts(count: int = 6, targets: tuple[str, ...] = ("x86-64-v3", "rv64gc")) -> list[Context]:
+    """Contexts of programs, from small ones up."""
+    made: list[Context] = []
+    for name in programs.names(1)[:count]:
+        f = programs.make(name)
+        made += [context_of(f, registry.get(target), DEFAULT_ORDER, "programs", name) for target in targets]
+    return made
+
+
+def random_orders(count: int, seed: int) -> list[str]:
+    source = random.Random(seed)
+    return ["".join(source.sample(DEFAULT_ORDER, len(DEFAULT_ORDER))) for _ in range(count)]
+
+
+def needs_deap(method: str) -> None:
+    if method == "genetic":
+        pytest.importorskip("deap", reason="the genetic search uses DEAP")
+
+
+# --- searches -----------------------------------------------------------------------------------------------------
+
+
+@pytest.mark.parametrize("method", METHODS)
+def test_a_search_scores_each_canonical_order_once_within_its_budget(method: str) -> None:
+    needs_deap(method)
+    asked: list[str] = []
+
+    def evaluate_(orders: list[str]) -> list[float]:
+        asked.extend(orders)
+        return distance(orders)
+
+    result = search(evaluate_, Settings(budget=300, population=20, children=15, seed=4), method)
+    assert len(asked) == len(set(asked)) == len(result.known) <= 300
+    assert all(order == canonical(order) for order in asked)
+    assert result.fitness == min(result.known.values()) == distance([result.best])[0]
+    assert [point.best for point in result.history] == sorted((point.best for point in result.history), reverse=True)
+
+
+def test_the_genetic_search_beats_chance() -> None:
+    pytest.importorskip("deap")
+    settings = Settings(budget=1500, population=50, children=30, seed=2)
+    assert search(distance, settings).fitness < search(distance, settings, "random").fitness
+
+
+@pytest.mark.parametrize("method", METHODS)
+def test_the_same_seed_gives_the_same_search(method: str) -> None:
+    needs_deap(method)
+    settings = Settings(budget=200, population=20, children=15, seed=9)
+    random.seed(1)
+    one = search(distance, settings, method)
+    random.seed(2)
+    before = random.getstate()
+    two = search(distance, settings, method)
+    assert random.getstate() == before
+    assert (one.known, one.best, one.history) == (two.known, two.best, two.history)
+    assert list(one.known) == list(two.known)
+    assert search(distance, Settings(budget=200, population=20, children=15, seed=10), method).known != one.known
+
+
+@pytest.mark.parametrize("method", METHODS)
+@pytest.mark.parametrize("steps", [1, 3, 7])
+def test_a_search_that_was_killed_ends_as_it_would_have_ended(method: str, steps: int, tmp_path: Path) -> None:
+    needs_deap(method)
+    settings = Settings(budget=250, population=20, children=15, seed=5)
+    whole = search(distance, settings, method)
+    calls = 0
+
+    def dying(orders: list[str]) -> list[float]:
+        nonlocal calls
+        calls += 1
+        if calls > steps:
+            raise KeyboardInterrupt
+        return distance(orders)
+
+    state = tmp_path / "state.json"
+    with pytest.raises(KeyboardInterrupt):
+        search(dying, settings, method, state)
+    scored: list[str] = []
+
+    def counting(orders: list[str]) -> list[float]:
+        scored.extend(orders)
+        return distance(orders)
+
+    resumed = search(counting, settings, method, state)
+    assert (resumed.known, resumed.best, resumed.history, resumed.finished) == (whole.known, whole.best, whole.history, whole.finished)
+    assert len(scored) < len(whole.known)
+    assert [path.name for path in tmp_path.iterdir()] == ["state.json"]
+    # A finished one is not searched again.
+    assert search(dying, settings, method, state).known == whole.known
+
+
+def test_a_state_of_another_search_is_refused(tmp_path: Path) -> None:
+    state = tmp_path / "state.json"
+    search(distance, Settings(budget=30, seed=1), "random", state, "kernels")
+    with pytest.raises(LoopwrightError, match="another search"):
+        search(distance, Settings(budget=30, seed=2), "random", state, "kernels")
+    with pytest.raises(LoopwrightError, match="another search"):
+        search(distance, Settings(budget=30, seed=1), "random", state, "programs")
+    state.write_text("{")
+    with pytest.raises(LoopwrightError, match="not the state"):
+        search(distance, Settings(budget=30, seed=1), "random", state, "kernels")
+
+
+def test_the_state_on_disk_is_whole_after_each_step(tmp_path: Path) -> None:
+    state = tmp_path / "state.json"
+
+    def look(result: Result) -> None:
+        assert json.loads(state.read_text())["result"]["known"] == result.known
+
+    search(distance, Settings(budget=60, children=10), "hill climbing", state, progress=look)
+
+
+def test_a_population_that_makes_nothing_new_ends_the_search() -> None:
+    pytest.importorskip("deap")
+    found = search(lambda orders: [0.0 if order == canonical(DEFAULT_ORDER) else 1.0 for order in orders], Settings(budget=100_000, population=1, children=5, patience=3))
+    assert found.finished == "no candidate of 3 generations was good enough to stay"
+    assert found.best == canonical(DEFAULT_ORDER)
+
+
+def test_bad_settings_and_methods_are_clear_errors() -> None:
+    with pytest.raises(LoopwrightError, match="not a permutation"):
+        Settings(start=("ABC",))
+    with pytest.raises(LoopwrightError, match="population"):
+        Settings(population=0)
+    with pytest.raises(LoopwrightError, match="there are genetic"):
+        search(distance, Settings(), "annealing")
+
+
+# --- evaluation ---------------------------------------------------------------------------------------------------
+
+
+def plain(context: Context, order: str) -> evaluate.Numbers:
+    """The same numbers by the whole pipeline."""
+    target = registry.get(context.target, context.vector_bits or None, context.convention)
+    compiled = compiler.compile(parse(context.function, target=target), target, ordering=order)
+    perf, cycles = evaluate.Prepared(context)._scores(compiled)
+    return perf, cycles, float(compiled.machine.code_size), compiled.statistics.spill_weight + compiled.statistics.move_weight
+
+
+def test_an_order_scores_as_in_the_whole_pipeline_and_memory_changes_nothing() -> None:
+    orders = [DEFAULT_ORDER, *PUBLISHED.values(), *random_orders(25, 3)]
+    # Neighbours share prefixes, which is what the memory is about.
+    orders += [order[:9] + order[9:][::-1] for order in orders]
+    asked = found = 0
+    for context in contexts(5):
+        prepared = evaluate.Prepared(context)
+        for order in orders:
+            assert prepared.numbers(canonical(order)) == plain(context, order), (context.name, context.target, order)
+        asked += prepared.asked
+        found += prepared.found
+    assert asked > found > 0
+
+
+def test_processes_give_what_one_process_gives_and_one_that_dies_is_replaced() -> None:
+    import os
+    import signal
+
+    those = contexts(4)
+    orders = random_orders(6, 1)
+    with evaluate.Evaluator(those, jobs=1) as alone, evaluate.Evaluator(those, jobs=2) as shared:
+        expected = alone.numbers(orders)
+        assert shared.numbers(orders) == expected
+        backend = shared._backend
+        assert isinstance(backend, evaluate._Processes)
+        for pid in list(backend._pools[0]._processes):
+            os.kill(pid, signal.SIGKILL)
+        assert shared.numbers(orders) == expected
+
+
+def test_fitness_is_the_sum_of_relative_changes() -> None:
+    assert evaluate.fitness([110.0, 1.0], [100.0, 2.0]) == pytest.approx(0.1 - 0.5)
+    those = contexts(2)
+    evaluator, base = evaluate.open_evaluator(those, jobs=1)
+    with evaluator:
+        assert evaluate.fitness(evaluator.scores([DEFAULT_ORDER])[0], base) == 0.0
+
+
+def test_unknown_models_and_empty_corpora_are_clear_errors() -> None:
+    with pytest.raises(LoopwrightError, match="there are perfscore, cycles"):
+        evaluate.Evaluator(contexts(1), model="speed")
+    with pytest.raises(LoopwrightError, match="no functions"):
+        evaluate.Evaluator([])
+
+
+@pytest.mark.slow
+@pytest.mark.filterwarnings("ignore")
+def test_nothing_is_lost_when_a_worker_of_the_cluster_dies() -> None:
+    distributed = pytest.importorskip("distributed", reason="Dask's distributed is not installed (extra: tuning)")
+    import os
+    import signal
+    import threading
+    import time
+
+    those = contexts(16)
+    orders = random_orders(80, 8)
+    with evaluate.Evaluator(those, jobs=1) as alone:
+        expected = alone.numbers(orders)
+    with distributed.LocalCluster(n_workers=2, threads_per_worker=1, processes=True, dashboard_address=None) as cluster:
+        pids = [worker.pid for worker in cluster.workers.values()]
+        with evaluate.Evaluator(those, scheduler=cluster.scheduler_address) as remote:
+            remote.numbers(orders[:2])
+
+            def kill() -> None:
+                time.sleep(0.3)
+                os.kill(pids[0], signal.SIGKILL)
+
+            killer = threading.Thread(target=kill)
+            killer.start()
+            assert remote.numbers(orders) == expected
+            killer.join()
+            assert pids[0] not in [worker.pid for worker in cluster.workers.values() if worker.status is distributed.Status.running]
+            assert remote.numbers(orders[:3]) == expected[:3]
