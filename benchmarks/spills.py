@@ -90,23 +90,15 @@ def estrin(x: lw.Array[lw.f32], y: lw.Array[lw.f32], coeffs: lw.Const):
 
 @lw.kernel
 def product(a: lw.Array[lw.f32, 2], b: lw.Array[lw.f32, 2], c: lw.Array[lw.f32, 2]):
-    """Four rows and three vectors of columns of a matrix product: twelve accumulators, three columns, one element."""
-    for j in lw.range(0, c.shape[1], 1):
-        s00 = s01 = s02 = s10 = s11 = s12 = s20 = s21 = s22 = s30 = s31 = s32 = lw.f32(0)
-        for k in lw.lanes(a.shape[1]):
-            x, y, z = b[j, k], b[j + 1, k], b[j + 2, k]
-            v = a[0, k]
-            s00, s01, s02 = s00 + v * x, s01 + v * y, s02 + v * z
-            v = a[1, k]
-            s10, s11, s12 = s10 + v * x, s11 + v * y, s12 + v * z
-            v = a[2, k]
-            s20, s21, s22 = s20 + v * x, s21 + v * y, s22 + v * z
-            v = a[3, k]
-            s30, s31, s32 = s30 + v * x, s31 + v * y, s32 + v * z
-        c[0, j] = s00 + s01 + s02
-        c[1, j] = s10 + s11 + s12
-        c[2, j] = s20 + s21 + s22
-        c[3, j] = s30 + s31 + s32
+    """Ten rows of a matrix product, a vector of columns at a time: ten accumulators, and ten rows to find elements in."""
+    for j in lw.lanes(c.shape[1]):
+        s0 = s1 = s2 = s3 = s4 = s5 = s6 = s7 = s8 = s9 = b[0, j] * 0
+        for k in lw.range(a.shape[1]):
+            v = b[k, j]
+            s0, s1, s2, s3, s4 = s0 + a[0, k] * v, s1 + a[1, k] * v, s2 + a[2, k] * v, s3 + a[3, k] * v, s4 + a[4, k] * v
+            s5, s6, s7, s8, s9 = s5 + a[5, k] * v, s6 + a[6, k] * v, s7 + a[7, k] * v, s8 + a[8, k] * v, s9 + a[9, k] * v
+        c[0, j], c[1, j], c[2, j], c[3, j], c[4, j] = s0, s1, s2, s3, s4
+        c[5, j], c[6, j], c[7, j], c[8, j], c[9, j] = s5, s6, s7, s8, s9
 
 
 @lw.kernel
@@ -202,7 +194,7 @@ def _pressed() -> Iterator[Subject]:
         yield Subject(f"polynomials {count}", polynomials, (_V, _V), {"coeffs": _coefficients(8), "count": count})
     for degree in (15, 31, 63):
         yield Subject(f"estrin {degree}", estrin, (_V, _V), {"coeffs": _coefficients(degree + 1)})
-    yield Subject("product 4x3", product, (_P, _P, _P), {})
+    yield Subject("product", product, (_P, _P, _P), {})
     yield Subject("counters", counters, (lw.Array[lw.i64], lw.Array[lw.i64]), {})
     doubles = (lw.Array[lw.f64], lw.Array[lw.f64])
     for count in (2, 6):

@@ -1,4 +1,4 @@
-"""The command line: ``loopwright demo | show | passes | targets | bench``."""
+"""The command line: ``loopwright demo | show | passes | targets | bench | corpus``."""
 
 from __future__ import annotations
 
@@ -144,6 +144,8 @@ def show(args: argparse.Namespace) -> int:
     settings = {"target": args.target, "vector_bits": args.vector_bits, "ordering": args.ordering, "check": args.check or None}
     options = {key: value for key, value in settings.items() if value is not None}
     code = kernel.compile(*positional, **named, **options)
+    if args.explain or args.picture:
+        return _explain(code, args.picture)
     print(code.asm() if after == "asm" else code.ir(after), end="")
     return 0
 
@@ -193,6 +195,36 @@ def demo(args: argparse.Namespace) -> int:
     return run.main(args.picture, args.output, target=args.target, vector_bits=args.vector_bits, listings=not args.no_listings)
 
 
+def _explain(code: Any, picture: Path | None) -> int:
+    """Why each value got the register it has, in words or as a picture."""
+    from loopwright import compiler
+    from loopwright.regalloc import explain
+
+    compiled = code.compiled
+    lowered = compiler.run_passes(compiled.source, compiled.target, "lower")
+    explanation = explain.explain(lowered, compiled.target, compiled.order)
+    if picture is None:
+        print(explanation.text())
+    else:
+        picture.write_text(explain.picture(explanation), encoding="utf-8")
+        print(f"written: {picture}")
+    return 0
+
+
+def corpus(args: argparse.Namespace) -> int:
+    """``loopwright corpus``."""
+    from loopwright.tuning.cli_corpus import corpus_command
+
+    return corpus_command(args.arguments)
+
+
+def timing(args: argparse.Namespace) -> int:
+    """``loopwright timing``."""
+    from loopwright.tuning.measure import timing_command
+
+    return timing_command(args)
+
+
 def bench(args: argparse.Namespace) -> int:
     """``loopwright bench``: the benchmarks live beside the package, in its checkout."""
     checkout = Path(__file__).resolve().parents[2]
@@ -239,6 +271,8 @@ def _parser() -> argparse.ArgumentParser:
         metavar="LETTERS",
         help="the order of the register allocator's filters, a permutation of A to Q (default: $LOOPWRIGHT_LSRA_ORDERING, or alphabetic)",
     )
+    added.add_argument("--explain", action="store_true", help="why each value got its register: the filter that decided, what was spilled and what it cost")
+    added.add_argument("--picture", type=Path, metavar="FILE.html", help="the same as a picture: values in registers over the instructions, loops shaded")
     added.usage = "loopwright show [options] FILE:KERNEL [-- SIGNATURE]"
 
     command("passes", passes, "list the passes, in the order they run")
@@ -250,6 +284,14 @@ def _parser() -> argparse.ArgumentParser:
         "Arguments go to the benchmarks; --help among them lists what there is.",
     )
     added.add_argument("arguments", nargs=argparse.REMAINDER, metavar="...", help="names of benchmarks, and their options")
+    added = command("timing", timing, "what instructions cost by the tables, and as measured on this CPU")
+    added.add_argument("--measure", action="store_true", help="measure latency and throughput here and mark where the tables disagree")
+    added.add_argument("--llvm", action="store_true", help="beside what LLVM's scheduling model says (needs llvm-mca)")
+    added.add_argument("--all", action="store_true", help="every form, not only those that differ")
+    added.add_argument("--microarchitecture", metavar="NAME", help="whose tables (default: znver4)")
+    added.add_argument("--rounds", type=int, default=15, metavar="N", help="repetitions of each measurement; the least counts (default: 15)")
+    added = command("corpus", corpus, "record, merge, replay and compare collections of compilations", "Arguments: see loopwright corpus --help.")
+    added.add_argument("arguments", nargs=argparse.REMAINDER, metavar="...", help="record, merge, strip, list, replay or diff, and their options")
     return parser
 
 
@@ -261,8 +303,11 @@ def main(argv: Sequence[str] | None = None) -> int:
         # argparse would give the words after -- to whichever positional argument comes first.
         at = words.index("--")
         words, signature = words[:at], words[at + 1 :]
-    args = _parser().parse_args(words, argparse.Namespace(signature=signature))
     try:
+        if words[:1] == ["corpus"]:
+            # It has a parser of its own, with help of its own.
+            return corpus(argparse.Namespace(arguments=words[1:]))
+        args = _parser().parse_args(words, argparse.Namespace(signature=signature))
         return int(args.run(args))
     except LoopwrightError as error:
         if os.environ.get("LOOPWRIGHT_TRACEBACK") == "1":

@@ -483,13 +483,14 @@ def test_record_runs_a_program(tmp_path, capfd, monkeypatch):
 
 def test_list_show_strip_and_replay(tmp_path, capsys):
     path = str(tmp_path / "a.lwc")
-    bad = Context("function broken(%a: i64) -> i64\n  %r = add.i64 %a, %a\nend\n", "x86-64-v3", 256, "sysv", DEFAULT_ORDER, "c", "broken")
+    text = "function broken(%a: i32)\n  %v = splat.i32x8 %a\n  %w = add.i32x8 %v, %v\n  %s = reduce_add.i32x8 %w\nend\n"
+    bad = Context(text, "rv64gc", 0, "lp64d", DEFAULT_ORDER, "c", "broken")
     corpus.write(path, [*contexts(4, "c"), bad])
     assert corpus_command(["list", path]) == 0
     assert "5 contexts" in capsys.readouterr().out
     assert corpus_command(["list", path, "--json", "--name", "brok"]) == 0
-    assert json.loads(capsys.readouterr().out)["features"]["instructions"] == 1
-    assert corpus_command(["list", path, "--summary", "--min-instructions", "2"]) == 0
+    assert json.loads(capsys.readouterr().out)["features"]["vector_share"] == 1000
+    assert corpus_command(["list", path, "--summary", "--only-target", "x86-64-v3"]) == 0
     assert "4 contexts" in capsys.readouterr().out
     assert corpus_command(["list", path, "--max-pressure", "0"]) == 0
     assert "0 contexts" in capsys.readouterr().out

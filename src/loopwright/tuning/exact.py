@@ -503,6 +503,8 @@ class _Model:
             lost |= 1 << rule.result.fixed
         in_memory: dict[int, Any] = {}
         options: list[Any] = []
+        # An instruction takes one operand from memory: a folded load, a constant that stands in it, or what is chosen here.
+        choice_left = instr.mem is None and not any(a < 0 and use.memory for a, use in zip(args, uses, strict=False))
         for j in range(min(len(args), len(uses))):
             use = uses[j]
             v = self.value(args[j]) if args[j] >= 0 else args[j]
@@ -511,7 +513,7 @@ class _Model:
                 continue
             if v < 0:
                 continue
-            if use.memory and instr.mem is None:
+            if use.memory and choice_left:
                 option = self.variable()
                 if v not in self.constant:
                     self.model.add_implication(option, states[v].memory)

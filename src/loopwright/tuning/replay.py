@@ -134,7 +134,8 @@ def default_processes() -> int:
 
 
 def _environment(python: str) -> dict[str, str]:
-    kept = {name: value for name, value in os.environ.items() if name not in ("LOOPWRIGHT_RECORD", "LOOPWRIGHT_LSRA_ORDERING")}
+    # What is replayed is what was recorded, whatever the environment would have otherwise.
+    kept = {name: value for name, value in os.environ.items() if not name.startswith("LOOPWRIGHT_")}
     if python:
         # Another interpreter finds its own loopwright.
         kept.pop("PYTHONPATH", None)
