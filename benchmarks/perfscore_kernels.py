@@ -113,7 +113,7 @@ def axpy(x: lw.Array, y: lw.Array):
 @lw.kernel
 def divide(x: lw.Array, y: lw.Array):
     for i in lw.lanes(len(y)):
-        y[i] = y[i] / x[i]
+        y[i] = 3.0 / x[i]
 
 
 @lw.kernel
@@ -144,7 +144,7 @@ def choose(x: lw.Array, y: lw.Array):
 def branches(x: lw.Array, y: lw.Array):
     for i in lw.lanes(len(y)):
         v = x[i]
-        if v > 2:
+        if v > 2:  # noqa: SIM108 (a branch is wanted)
             v = v * 3 + 1
         else:
             v = v + 5

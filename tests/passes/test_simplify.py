@@ -230,10 +230,10 @@ def test_invariants_leave_all_loops_they_are_invariant_in_but_loads_stay() -> No
         %4 = div_trunc.i64 %a, 3
         %i = for 0, %a, 1
         %2 = add.i64 %i, %1
-        %j = for 0, %a, 1
-        %5 = load_at.i64 [%p]
         %6 = add.i64 %2, %3
         %7 = add.i64 %6, %4
+        %j = for 0, %a, 1
+        %5 = load_at.i64 [%p]
         %8 = add.i64 %7, %5
         %s = add.i64 %s, %8
         end

@@ -257,7 +257,10 @@ def test_the_command_and_its_status(mixed, tmp_path, capsys):
     assert corpus_command(["diff", path, "-j", "1"]) == SAME
     assert "Both sides give the same code." in capsys.readouterr().out
     page, data = tmp_path / "a.md", tmp_path / "a.json"
-    assert corpus_command(["diff", path, "-j", "2", "--ordering", OTHER, "--largest", "1", "--number", "code_size", "--markdown", str(page), "--json", str(data)]) == DIFFERENT
+    assert (
+        corpus_command(["diff", path, "-j", "2", "--ordering", OTHER, "--largest", "1", "--number", "code_size", "--markdown", str(page), "--json", str(data)])
+        == DIFFERENT
+    )
     assert "contexts differ" in capsys.readouterr().out
     assert "| large | code size, bytes |" in page.read_text()
     found = json.loads(data.read_text())

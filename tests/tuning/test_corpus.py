@@ -342,7 +342,9 @@ def test_a_compiler_that_crashes_or_hangs_is_a_failure_of_that_context_alone(tmp
         (package / folder).mkdir(exist_ok=True, parents=True)
         (package / folder / "__init__.py").write_text("__version__ = '0.0.1'\n")
     (package / "ir" / "parse.py").write_text("def parse(text, file='', target=None): return text\n")
-    (package / "targets" / "registry.py").write_text("def get(*args): return Target()\nclass Target:\n    def listing(self, machine): return [(0, b'', 'ret', 0)]\n")
+    (package / "targets" / "registry.py").write_text(
+        "def get(*args): return Target()\nclass Target:\n    def listing(self, machine): return [(0, b'', 'ret', 0)]\n"
+    )
     (package / "compiler.py").write_text(
         textwrap.dedent("""
         import os, signal, time
@@ -483,7 +485,7 @@ def test_record_runs_a_program(tmp_path, capfd, monkeypatch):
 
 def test_list_show_strip_and_replay(tmp_path, capsys):
     path = str(tmp_path / "a.lwc")
-    text = "function broken(%a: i32)\n  %v = splat.i32x8 %a\n  %w = add.i32x8 %v, %v\n  %s = reduce_add.i32x8 %w\nend\n"
+    text = "function broken(%a: i32) -> i32\n  %v = splat.i32x8 %a\n  %w = add.i32x8 %v, %v\n  %s = reduce_add.i32x8 %w\n  ret.i32 %s\nend\n"
     bad = Context(text, "rv64gc", 0, "lp64d", DEFAULT_ORDER, "c", "broken")
     corpus.write(path, [*contexts(4, "c"), bad])
     assert corpus_command(["list", path]) == 0

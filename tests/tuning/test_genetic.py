@@ -3,7 +3,13 @@
 from __future__ import annotations
 
 import json
+import os
 import random
+import signal
+import subprocess
+import sys
+import threading
+import time
 from pathlib import Path
 
 import pytest
@@ -13,7 +19,7 @@ from loopwright.errors import LoopwrightError
 from loopwright.ir.parse import parse
 from loopwright.regalloc.heuristics import DEFAULT_ORDER, canonical
 from loopwright.targets import registry
-from loopwright.tuning import evaluate, programs
+from loopwright.tuning import corpus, evaluate, programs
 from loopwright.tuning.corpus import Context
 from loopwright.tuning.genetic import METHODS, Result, Settings, search
 from loopwright.tuning.orders import PUBLISHED
@@ -141,7 +147,9 @@ def test_the_state_on_disk_is_whole_after_each_step(tmp_path: Path) -> None:
 
 def test_a_population_that_makes_nothing_new_ends_the_search() -> None:
     pytest.importorskip("deap")
-    found = search(lambda orders: [0.0 if order == canonical(DEFAULT_ORDER) else 1.0 for order in orders], Settings(budget=100_000, population=1, children=5, patience=3))
+    found = search(
+        lambda orders: [0.0 if order == canonical(DEFAULT_ORDER) else 1.0 for order in orders], Settings(budget=100_000, population=1, children=5, patience=3)
+    )
     assert found.finished == "no candidate of 3 generations was good enough to stay"
     assert found.best == canonical(DEFAULT_ORDER)
 
@@ -181,9 +189,6 @@ def test_an_order_scores_as_in_the_whole_pipeline_and_memory_changes_nothing() -
 
 
 def test_processes_give_what_one_process_gives_and_one_that_dies_is_replaced() -> None:
-    import os
-    import signal
-
     those = contexts(4)
     orders = random_orders(6, 1)
     with evaluate.Evaluator(those, jobs=1) as alone, evaluate.Evaluator(those, jobs=2) as shared:
@@ -194,6 +199,37 @@ def test_processes_give_what_one_process_gives_and_one_that_dies_is_replaced() -
         for pid in list(backend._pools[0]._processes):
             os.kill(pid, signal.SIGKILL)
         assert shared.numbers(orders) == expected
+
+
+@pytest.mark.slow
+def test_a_command_that_is_killed_leaves_no_processes_and_goes_on_when_given_again(tmp_path: Path) -> None:
+    pytest.importorskip("deap", reason="the genetic search uses DEAP")
+    file = tmp_path / "few.lwc"
+    corpus.write(file, contexts(14, ("x86-64-v3",)))
+    script = tmp_path / "tune.py"
+    script.write_text("import sys\nfrom loopwright.tuning.cli_tune import tune_command\nif __name__ == '__main__':\n    sys.exit(tune_command(sys.argv[1:]))\n")
+    command = [sys.executable, str(script), str(file), "--methods", "genetic", "--population", "10", "--children", "5", "-j", "2", "--budget", "120", "-o"]
+    assert subprocess.run([*command, str(tmp_path / "whole")], capture_output=True, check=False).returncode == 0
+    running = subprocess.Popen([*command, str(tmp_path / "killed")], stderr=subprocess.DEVNULL, stdout=subprocess.DEVNULL)
+    while not list((tmp_path / "killed").glob("state-*.json")):
+        assert running.poll() is None
+        time.sleep(0.01)
+    children = Path(f"/proc/{running.pid}/task/{running.pid}/children")
+    left = [int(word) for word in children.read_text().split()] if children.exists() else []
+    running.kill()
+    running.wait()
+    end = time.monotonic() + 20
+    while any(Path(f"/proc/{pid}/cmdline").exists() and Path(f"/proc/{pid}/cmdline").read_bytes() for pid in left):
+        assert time.monotonic() < end, "processes were left behind"
+        time.sleep(0.05)
+    (state,) = (tmp_path / "killed").glob("state-*.json")
+    before = json.loads(state.read_text())["result"]
+    assert not before["finished"]
+    assert subprocess.run([*command, str(tmp_path / "killed")], capture_output=True, check=False).returncode == 0
+    after = json.loads(state.read_text())["result"]
+    whole = json.loads((tmp_path / "whole" / state.name).read_text())["result"]
+    assert after["known"] == whole["known"] and after["history"] == whole["history"]
+    assert after["seconds"] >= before["seconds"]
 
 
 def test_fitness_is_the_sum_of_relative_changes() -> None:
@@ -215,11 +251,6 @@ def test_unknown_models_and_empty_corpora_are_clear_errors() -> None:
 @pytest.mark.filterwarnings("ignore")
 def test_nothing_is_lost_when_a_worker_of_the_cluster_dies() -> None:
     distributed = pytest.importorskip("distributed", reason="Dask's distributed is not installed (extra: tuning)")
-    import os
-    import signal
-    import threading
-    import time
-
     those = contexts(16)
     orders = random_orders(80, 8)
     with evaluate.Evaluator(those, jobs=1) as alone:

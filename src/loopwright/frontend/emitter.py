@@ -22,7 +22,6 @@ from loopwright.types import BOOL, F64, I64, KIND_BOOL, KIND_FLOAT, KIND_INT, KI
 __all__ = ["Emitter", "Level", "Mark"]
 
 _CONDITIONS: Final = (KIND_BOOL, KIND_MASK)
-_DIVISIONS: Final[frozenset[Op]] = frozenset((ops.DIV_TRUNC, ops.REM_TRUNC, ops.DIV_FLOOR, ops.REM_FLOOR))
 
 
 class Level:
@@ -345,7 +344,7 @@ class Emitter:
         elif type(b) is Value and (type(a) is float or type(a) is int) and b.type.kind not in _CONDITIONS:
             type_ = b.type
             x, y = self.number(type_, a), b.operand
-        if type_ is not None and TAKES[op.code][type_.kind] and not (type_.lanes and op in _DIVISIONS):
+        if type_ is not None and TAKES[op.code][type_.kind]:
             result = type_ if op.result == "T" else mask_for(type_)
             return Value(self, self.define(op, type_, [x, y], result), result)
         for operand in (a, b):
@@ -366,9 +365,6 @@ class Emitter:
             return self._weak(op, args)
         if not TAKES[op.code][type_.kind]:
             self._refuse(op, type_)
-        if op in _DIVISIONS and type_.lanes and self.level is not None and not type_.is_float and (args[1] >= 0 or self.f.const_values[~args[1]] == 0):
-            # Lanes that are off must not trap: they divide by one.
-            args[1] = self.define(ops.SELECT, type_, [self.mask_operand(type_), args[1], self.f.const(type_, 1)], type_)
         result = type_ if op.result == "T" else mask_for(type_)
         return Value(self, self.define(op, type_, args, result), result)
 

@@ -80,13 +80,7 @@ def analyse(f: Function, target: Target) -> tuple[Liveness, Brackets]:
     live_after = liveness.live_after
     live: set[int] = set()
     open_end: list[int] = [0] * len(types)
-    # What loops must mend once they know what is live at their head:
-    death_notes: list[int] = []  # (instruction, operand bit, register) flattened
-    bracket_sets: list[set[int]] = []
-    inner_loops: list[LoopInfo] = []
     drops: dict[int, list[int]] = {}
-    drop_notes: list[int] = []
-    marks: list[tuple[int, int, int, int]] = []
     call_masks: list[int] = []
     needs: dict[int, set[int]] = _needs(code, shape, liveness)
 
@@ -96,17 +90,11 @@ def analyse(f: Function, target: Target) -> tuple[Liveness, Brackets]:
         here = 2 * k
         if op is ops.END:
             opener = shape.opener_of[k]
-            if code[opener].op is ops.LOOP:
-                marks.append((len(death_notes), len(bracket_sets), len(inner_loops), len(drop_notes)))
-            else:
-                saved = set(live)
-                live_after[opener] = saved
-                bracket_sets.append(saved)
+            if code[opener].op is not ops.LOOP:
+                live_after[opener] = set(live)
             continue
         if op is ops.ELSE:
-            saved = set(live)
-            live_after[k] = saved
-            bracket_sets.append(saved)
+            live_after[k] = live
             for v in live:
                 _interval(intervals, v, target, types).add_range(here, open_end[v])
             live = set(live_after[shape.opener_of[k]])
@@ -116,27 +104,10 @@ def analyse(f: Function, target: Target) -> tuple[Liveness, Brackets]:
         if op is ops.BLOCK:
             continue
         if op is ops.LOOP:
-            info = liveness.loops[k]
-            info.live = set(live)
-            end = 2 * info.end + 1
-            need = needs[k]
+            liveness.loops[k].live = set(live)
             for v in live:
-                interval = _interval(intervals, v, target, types)
-                interval.add_range(here, open_end[v])
-                if v not in need:
-                    interval.add_range(here, end)
+                _interval(intervals, v, target, types).add_range(here, open_end[v])
                 open_end[v] = here
-            deaths, sets, loops_before, dropped = marks.pop()
-            through = live - need
-            if through:
-                _mend(through, death_notes, deaths, dies, dead)
-                for s in range(sets, len(bracket_sets)):
-                    bracket_sets[s] |= through
-                for inner in range(loops_before, len(inner_loops)):
-                    inner_loops[inner].live |= through
-                for n in range(dropped, len(drop_notes)):
-                    drops[drop_notes[n]] = [v for v in drops[drop_notes[n]] if v not in through]
-            inner_loops.append(info)
             continue
         rule: Rule | None = instr.rule
         if op is ops.BR:
@@ -147,8 +118,9 @@ def analyse(f: Function, target: Target) -> tuple[Liveness, Brackets]:
                 open_end[v] = here
             continue
         if op is ops.RET:
+            # (What comes next in the list does not come next when it runs.)
             for v in live:
-                _interval(intervals, v, target, types).add_range(here, open_end[v])
+                _interval(intervals, v, target, types).add_range(here + 1, open_end[v])
             live = set()
         elif k in shape.target or op.opens:
             # A conditional branch or an if: also what the other way needs is live before it.
@@ -160,7 +132,6 @@ def analyse(f: Function, target: Target) -> tuple[Liveness, Brackets]:
                     live.add(v)
                     open_end[v] = here + 1
             drops[k] = gone
-            drop_notes.append(k)
         assert rule is not None, op.name
         weight = weights[k]
         dst = instr.dst
@@ -172,9 +143,6 @@ def analyse(f: Function, target: Target) -> tuple[Liveness, Brackets]:
             else:
                 interval.add_range(here + 1, here + 2)
                 dead[k] = True
-                death_notes.append(k)
-                death_notes.append(-1)
-                death_notes.append(dst)
             interval.refs.append(here + 1)
             interval.costs.append((interval.costs[-1] if interval.costs else 0.0) + weight)
             interval.defs += 1
@@ -217,9 +185,6 @@ def analyse(f: Function, target: Target) -> tuple[Liveness, Brackets]:
                 live.add(v)
                 open_end[v] = here + 2 if use.late else here + 1
                 dies[k] |= 1 << j
-                death_notes.append(k)
-                death_notes.append(1 << j)
-                death_notes.append(v)
             elif use.late and open_end[v] < here + 2:
                 open_end[v] = here + 2
             interval.refs.append(here)
@@ -342,18 +307,6 @@ def _loop_needs(code: list[Instr], shape: Brackets, known: dict[int, set[int]]) 
 
 
 _NOTHING: set[int] = set()
-
-
-def _mend(live: set[int], notes: list[int], start: int, dies: list[int], dead: list[bool]) -> None:
-    """Values live at a loop's head do not die inside the loop."""
-    for n in range(start, len(notes), 3):
-        if notes[n + 2] in live:
-            k = notes[n]
-            bit = notes[n + 1]
-            if bit < 0:
-                dead[k] = False
-            else:
-                dies[k] &= ~bit
 
 
 def _loop_facts(liveness: Liveness, code: list[Instr], calls: list[int], classes: int) -> None:

@@ -78,9 +78,7 @@ def _parser() -> argparse.ArgumentParser:
         for feature in ("instructions", "loops", "depth", "branches", "calls", "params", "pressure", "vector-share"):
             group.add_argument(f"--min-{feature}", type=int, metavar="N", help=argparse.SUPPRESS)
             group.add_argument(f"--max-{feature}", type=int, metavar="N", help=argparse.SUPPRESS)
-        group.description = (
-            "--min-FEATURE N and --max-FEATURE N for the features instructions, loops, depth, branches, calls, params, pressure and vector-share (in thousandths)."
-        )
+        group.description = "--min-FEATURE N and --max-FEATURE N for the features instructions, loops, depth, branches, calls, params, pressure and vector-share (in thousandths)."
         group.add_argument("--limit", type=_number, metavar="N", help="only the first N of them")
 
     def machine(to: argparse.ArgumentParser) -> None:
@@ -129,7 +127,9 @@ def _parser() -> argparse.ArgumentParser:
         added.add_argument(f"--{side}target", default="", metavar="NAME[/BITS][/CONVENTION]", help=f"{which}: this target (default: as recorded)")
         added.add_argument(f"--{side}python", default="", metavar="PATH", help=f"{which}: the loopwright installed for this interpreter (default: this one)")
     added.add_argument("--number", default="", metavar="NAME", help="what the largest changes are of (default: perf_score, or code_size where there is none)")
-    added.add_argument("--largest", type=int, default=3, metavar="N", help="how many of the largest improvements and regressions to show (default: 3; 0 for none)")
+    added.add_argument(
+        "--largest", type=int, default=3, metavar="N", help="how many of the largest improvements and regressions to show (default: 3; 0 for none)"
+    )
     added.add_argument("--no-listings", action="store_true", help="without their listings")
     added.add_argument("--repeat", type=_number, default=1, metavar="N", help="compile N times and take the shortest times")
     added.add_argument("--markdown", metavar="FILE", help="write the report there as Markdown")

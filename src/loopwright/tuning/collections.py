@@ -48,7 +48,9 @@ def shipped(name: str) -> Path:
         path = folder / f"{name}.lwc"
         if path.is_file():
             return path
-    raise LoopwrightError(f"the corpus {name} is not here: it lies in loopwright's source checkout; loopwright corpus record --collection {name} -o {name}.lwc makes it there")
+    raise LoopwrightError(
+        f"the corpus {name} is not here: it lies in loopwright's source checkout; loopwright corpus record --collection {name} -o {name}.lwc makes it there"
+    )
 
 
 def _module(path: Path) -> ModuleType:
@@ -79,7 +81,9 @@ def _polynomials() -> list[tuple[str, tuple[float, ...]]]:
         ("x", (0.0, 1.0)),
         ("odd", (0.0, 0.75, 0.0, -0.25, 0.0, 0.125, 0.0, -0.0625)),
     ]
-    return found + [(f"degree {n}", tuple(round((0.9 - 0.0125 * k) * (-1) ** (k // 2), 5) for k in range(n + 1))) for n in (1, 2, 3, 4, 5, 7, 9, 12, 15, 23, 31, 47)]
+    return found + [
+        (f"degree {n}", tuple(round((0.9 - 0.0125 * k) * (-1) ** (k // 2), 5) for k in range(n + 1))) for n in (1, 2, 3, 4, 5, 7, 9, 12, 15, 23, 31, 47)
+    ]
 
 
 def _example_cases() -> Iterator[Case]:

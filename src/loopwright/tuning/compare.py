@@ -156,7 +156,8 @@ def table(columns: Sequence[str], rows: Sequence[Sequence[str]], left: int = 1) 
     widths = [max(len(row[i]) for row in [columns, *rows]) for i in range(len(columns))]
     lines = [columns, ["-" * width for width in widths], *rows]
     return "\n".join(
-        "  ".join(cell.ljust(width) if i < left else cell.rjust(width) for i, (cell, width) in enumerate(zip(line, widths, strict=True))).rstrip() for line in lines
+        "  ".join(cell.ljust(width) if i < left else cell.rjust(width) for i, (cell, width) in enumerate(zip(line, widths, strict=True))).rstrip()
+        for line in lines
     )
 
 
@@ -386,12 +387,20 @@ class Comparison:
         """For a page."""
         titles = self.titles()
         columns, rows = self._table()
-        parts = ["# Comparison", f"Base: {titles[0]}  \nDiff: {titles[1]}", _markdown(columns, rows, 2) if rows else "", "\n".join(f"- {note.strip()}" for note in self._notes())]
+        parts = [
+            "# Comparison",
+            f"Base: {titles[0]}  \nDiff: {titles[1]}",
+            _markdown(columns, rows, 2) if rows else "",
+            "\n".join(f"- {note.strip()}" for note in self._notes()),
+        ]
         if largest:
             parts.append("## Largest changes")
             head = ["context", "number", "base", "diff", "change", "which"]
             parts.append(
-                _markdown(head, [[_called(c.pair.context), TITLES[c.number], _amount(c.base), _amount(c.diff), _percent(c.ratio), "; ".join(c.kinds)] for c in largest])
+                _markdown(
+                    head,
+                    [[_called(c.pair.context), TITLES[c.number], _amount(c.base), _amount(c.diff), _percent(c.ratio), "; ".join(c.kinds)] for c in largest],
+                )
             )
             for change in largest:
                 if change.listing:

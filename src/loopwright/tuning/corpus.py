@@ -31,7 +31,7 @@ from typing import IO, Any, Final
 from loopwright.errors import LoopwrightError
 from loopwright.tuning.features import Features, features_of_text
 
-__all__ = ["Context", "Contents", "CorpusError", "Row", "append", "merge", "pack", "read", "read_index", "write"]
+__all__ = ["Contents", "Context", "CorpusError", "Row", "append", "merge", "pack", "read", "read_index", "write"]
 
 _MAGIC: Final = "loopwright corpus 1 "
 _HEAD: Final = re.compile(rb"loopwright corpus (\d+) (\d+) (\d+)\n")

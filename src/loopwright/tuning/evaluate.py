@@ -12,14 +12,17 @@ that dies is replaced and its share done again.
 from __future__ import annotations
 
 import hashlib
+import importlib
 import math
 import multiprocessing
 import os
+import threading
+from array import array
 from collections import OrderedDict
 from collections.abc import Callable, Iterable, Sequence
 from concurrent.futures import Future, ProcessPoolExecutor
 from concurrent.futures.process import BrokenProcessPool
-from typing import Any, Final, Protocol
+from typing import Any, Final, Protocol, Self
 
 from loopwright.errors import LoopwrightError, TargetError
 from loopwright.ir.function import Function
@@ -66,8 +69,6 @@ class _Trips:
 
 
 def _scorer() -> Callable[[Any], Any] | None:
-    import importlib
-
     try:
         # By name: the scores come from the targets' timing tables, which not every target has.
         made: Callable[[Any], Any] = importlib.import_module("loopwright.tuning.perfscore").perf_score
@@ -126,7 +127,7 @@ class Prepared:
                 return known
         try:
             made, asked = self._measure(acting)
-        except Exception as error:  # a bug of the compiler; the search goes on, and whoever asked is told
+        except Exception as error:  # noqa: BLE001 (a bug of the compiler; the search goes on, and whoever asked is told)
             made, asked = FAILED, len(acting)
             self.failures.append(f"{self.name} ({self.target.name}, order {order}): {type(error).__name__}: {str(error).splitlines()[0] if str(error) else ''}")
         self._known[acting[:asked]] = made
@@ -147,7 +148,8 @@ class Prepared:
         trips = _Trips(order)
         scan.filters = trips.filters
         scan.run()
-        code = hash(tuple([part for instr in f.code for part in (id(instr.op), instr.dst, *instr.args)]))
+        # Of the bytes: as integers, -1 and -2 have the same hash.
+        code = hash(array("q", [part for instr in f.code for part in (id(instr.op), instr.dst, *instr.args)]).tobytes())
         known = self._codes.get(code)
         if known is not None:
             self.same += 1
@@ -245,6 +247,19 @@ class _Here:
         pass
 
 
+def _end_with_parent() -> None:
+    """End this process when the one that started it has ended, even by a kill; it would wait for work for ever."""
+    parent = multiprocessing.parent_process()
+    if parent is None:
+        return
+
+    def wait() -> None:
+        parent.join()
+        os._exit(1)
+
+    threading.Thread(target=wait, daemon=True).start()
+
+
 class _Processes:
     """A process for each share, so that what it has learned of its functions stays with them."""
 
@@ -253,7 +268,7 @@ class _Processes:
 
     @staticmethod
     def _pool() -> ProcessPoolExecutor:
-        return ProcessPoolExecutor(1, mp_context=multiprocessing.get_context("spawn"))
+        return ProcessPoolExecutor(1, mp_context=multiprocessing.get_context("spawn"), initializer=_end_with_parent)
 
     def tables(self, shares: Sequence[Sequence[Context]], orders: Sequence[str]) -> list[Answer]:
         waiting: dict[int, Future[Any]] = {n: self._submit(n, share, orders) for n, share in enumerate(shares)}
@@ -289,18 +304,19 @@ class _Cluster:
 
     def __init__(self, address: str) -> None:
         try:
-            from distributed import Client
+            distributed: Any = importlib.import_module("distributed")
         except ImportError:
             raise LoopwrightError("--scheduler needs Dask's distributed: pip install 'loopwright[tuning]'") from None
         try:
-            self.client: Any = Client(address, timeout="20s")
+            self.client: Any = distributed.Client(address, timeout="20s")
         except (OSError, ValueError) as error:
             raise LoopwrightError(f"there is no Dask scheduler at {address} ({error})") from None
         self._shares: dict[str, Any] = {}
 
     def workers(self) -> int:
         """Threads of all workers; 1 while there are none."""
-        return max(1, sum(self.client.nthreads().values()))
+        threads: dict[str, int] = self.client.nthreads()
+        return max(1, sum(threads.values()))
 
     def tables(self, shares: Sequence[Sequence[Context]], orders: Sequence[str]) -> list[Answer]:
         batches = [list(orders[n : n + _BATCH]) for n in range(0, len(orders), _BATCH)]
@@ -367,7 +383,7 @@ class Evaluator:
             self._backend = _Processes(count) if count > 1 else _Here()
         self._shares = _shared_out(self.contexts, count)
 
-    def __enter__(self) -> Evaluator:
+    def __enter__(self) -> Self:
         return self
 
     def __exit__(self, *_: object) -> None:

@@ -10,6 +10,7 @@ that was killed goes on from its last step and ends as it would have ended.
 
 from __future__ import annotations
 
+import importlib
 import json
 import os
 import random
@@ -233,10 +234,9 @@ class _Genetic(_Search):
     def __init__(self, evaluate: Evaluate, settings: Settings, question: str) -> None:
         super().__init__(evaluate, settings, question)
         try:
-            from deap import tools
+            self.tools: Any = importlib.import_module("deap.tools")
         except ImportError:
             raise LoopwrightError("the genetic search uses the library DEAP: pip install 'loopwright[tuning]'") from None
-        self.tools: Any = tools
         self.population: list[str] = []
         self.idle = 0
 

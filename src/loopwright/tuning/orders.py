@@ -229,9 +229,7 @@ _COUNT: Final[dict[str, str]] = {
     "vectors": "    vectors = max((info.pressure[1] for info in liveness.loops.values()), default=0)",
     "calls": "    calls = sum(1 for instr in f.code if instr.op.effect == ops.CALLS)",
     "params": "    params = len(f.params)",
-    "share": (
-        "    results = [instr.type.lanes > 0 for instr in f.code if instr.dst >= 0]\n    share = 100 * sum(results) // len(results) if results else 0"
-    ),
+    "share": ("    results = [instr.type.lanes > 0 for instr in f.code if instr.dst >= 0]\n    share = 100 * sum(results) // len(results) if results else 0"),
     "length": "    length = len(f.code)",
 }
 

@@ -7,13 +7,17 @@ of others less one (dotnet/runtime, ``emitter::insEvaluateExecutionCost``). It k
 
 * the *port bound*: how long the execution ports need, their work spread as well as can be (``timing.bound``);
 * the *front-end bound*: dispatch slots over dispatch width;
+* the *taken branches*: one a cycle;
+* the *window*: with N operations of the loop's body in flight at most W can be, so that of a chain of L cycles in the body at least L x N / W are not hidden
+  behind other iterations (Little's law);
 * the *loop-carried latency*: the longest cycle of dependences through registers, flags and spill slots, per iteration (the recurrence
   bound, RecMII, of modulo scheduling: Rau, *Iterative Modulo Scheduling*, 1994);
 
-each times the blocks' weights. Straight-line code has no cycle; its longest chain of dependences takes that place.
+each times the blocks' weights. Straight-line code has no cycle and overlaps with what is around it.
 
 Weights are those the compiler gave (8 for each loop around), or, with ``counts``, how often each block really ran
-(``measure.count_blocks``); with counts, mispredicted branches are estimated as well.
+(``measure.count_blocks``). With counts, what one run of a loop's latency overlaps with the next (short inner loops, calls one after the other), and
+mispredicted branches, are estimated as well.
 """
 
 from __future__ import annotations
@@ -42,6 +46,8 @@ _RSP: Final = 4
 #: Iterations that the loop-carried latency is taken over: enough for a cycle through several registers to show its mean.
 _SETTLE: Final = 4
 _ITERATIONS: Final = 12
+#: Of the rarer outcomes of branches, the part that predictors do not foresee.
+_SURPRISE: Final = 0.5
 
 
 class _Shape:
@@ -51,7 +57,7 @@ class _Shape:
     ``extra_results`` are places outright.
     """
 
-    __slots__ = ("cost", "extra_results", "extra_sources", "fuses", "idiom", "move", "results", "slot_forward", "sources", "timing")
+    __slots__ = ("cost", "extra_results", "extra_sources", "fuses", "idiom", "move", "results", "slot_forward", "sources", "timing", "vector")
 
     def __init__(self, machine: Microarchitecture, form: Form, memory: int, masked: int) -> None:
         self.timing: Timing = timing.timing_of(machine, form, memory)
@@ -100,6 +106,7 @@ class _Shape:
         self.idiom = 0
         if not in_memory and not masked:
             self.idiom = 1 if timing.ZERO_IDIOM.fullmatch(mnemonic) else 2 if timing.ONES_IDIOM.fullmatch(mnemonic) else 0
+        self.vector = 1 if vector and not (self.timing.reads and not self.sources) else 0
         self.fuses = mnemonic in machine.fused and not self.timing.writes
         # Only what merely stores or reloads a whole integer register is renamed; anything else waits for the store queue.
         plain_int = mnemonic == "MOV" and not vector and not mask
@@ -107,7 +114,8 @@ class _Shape:
         self.slot_forward = forward[0] if plain_int else forward[1] if mask or not vector else forward[4] if widest == 512 else forward[3] if widest == 256 else forward[2]
         latency = self.timing.latency + self.timing.load
         if self.timing.writes:
-            latency = max(0.0, latency + STORE_LATENCY - STORE_LATENCY)
+            # RyuJIT's tables give a store STORE_LATENCY and take that off again; ours give the latency of the operation in front of it.
+            latency = max(0.0, latency - (STORE_LATENCY if self.timing.reads else 0.0))
         elif latency >= 1.0:
             latency -= 1.0
         self.cost = max(self.timing.throughput, latency)
@@ -125,12 +133,12 @@ class BlockScore:
         weight: how often it runs.
         loop: the head (an item) of the innermost loop around it, or -1.
         instructions: their number.
-        ports, front_end: bounds for one run of the block alone, in cycles.
-        latency: the longest chain of dependences in one run.
+        use: cycles by set of ports, in one run.
+        front_end: dispatch slots over width, in one run.
         perf_score: RyuJIT's sum, weighted.
     """
 
-    __slots__ = ("first", "front_end", "instructions", "label", "last", "latency", "loop", "perf_score", "ports", "weight")
+    __slots__ = ("first", "front_end", "instructions", "label", "last", "loop", "perf_score", "use", "weight")
 
     def __init__(self, first: int, label: int) -> None:
         self.first = first
@@ -139,35 +147,57 @@ class BlockScore:
         self.weight = 0.0
         self.loop = -1
         self.instructions = 0
-        self.ports = 0.0
+        self.use: dict[int, float] = {}
         self.front_end = 0.0
-        self.latency = 0.0
         self.perf_score = 0.0
+
+    @property
+    def ports(self) -> float:
+        """Port bound of one run of the block alone, in cycles."""
+        return timing.bound(self.use)
 
 
 class LoopScore:
     """The figures of the blocks directly in one loop (or in none): all weighted, in cycles.
 
     Attributes:
-        head, last: its items; head -1 for the code outside of loops.
+        head, last, label: its items, and the label of the head; head -1 for the code outside of loops.
         iterations: how often its head runs.
-        ports, front_end, latency, branches: the bounds, and what mispredicted branches cost.
-        cycles: the greatest bound, and the branches.
+        ports, front_end, taken, window, latency: the bounds.
+        branches: what mispredicted branches cost.
+        cycles: the greatest bound, and ``branches``.
         recurrence: cycles an iteration of the longest dependence cycle.
+        repeats: how often it jumps back.
+        slots, vectors: dispatch slots and vector operations, weighted.
     """
 
-    __slots__ = ("branches", "cycles", "front_end", "head", "iterations", "last", "latency", "ports", "recurrence")
+    __slots__ = ("branches", "cycles", "front_end", "head", "iterations", "label", "last", "latency", "ports", "recurrence", "repeats", "slots", "taken", "vectors", "window")
 
-    def __init__(self, head: int, last: int) -> None:
+    def __init__(self, head: int, last: int, label: int) -> None:
         self.head = head
         self.last = last
+        self.label = label
+        self.repeats = 0.0
         self.iterations = 0.0
         self.ports = 0.0
         self.front_end = 0.0
         self.latency = 0.0
         self.recurrence = 0.0
+        self.taken = 0.0
+        self.window = 0.0
         self.branches = 0.0
         self.cycles = 0.0
+        self.slots = 0.0
+        self.vectors = 0.0
+
+
+    def bound_by(self) -> str:
+        """The name of the greatest bound."""
+        best, name = self.ports, "ports"
+        for value, other in ((self.front_end, "front end"), (self.taken, "taken branches"), (self.window, "window"), (self.latency, "latency")):
+            if value > best:
+                best, name = value, other
+        return name
 
 
 class Score:
@@ -206,22 +236,23 @@ class Score:
     def table(self) -> str:
         """Per block and per loop, what each bound says, as text."""
         lines = [f"PerfScore {self.perf_score:.2f}; {self.cycles:.2f} cycles on {self.microarchitecture}; {self.code_size} bytes, {self.instructions} instructions", ""]
-        lines.append(f"{'block':>7} {'label':>6} {'loop':>5} {'weight':>10} {'instrs':>7} {'ports':>8} {'front end':>10} {'chain':>7} {'PerfScore':>11}")
+        lines.append(f"{'block':>7} {'label':>6} {'loop':>5} {'weight':>10} {'instrs':>7} {'ports':>8} {'front end':>10} {'PerfScore':>11}")
         for n in range(len(self.blocks)):
             b = self.blocks[n]
             label = "" if b.label < 0 else str(b.label)
             loop = "" if b.loop < 0 else str(self._loop_number(b.loop))
-            lines.append(f"{n:7} {label:>6} {loop:>5} {b.weight:10.6g} {b.instructions:7} {b.ports:8.2f} {b.front_end:10.2f} {b.latency:7.1f} {b.perf_score:11.2f}")
+            lines.append(f"{n:7} {label:>6} {loop:>5} {b.weight:10.6g} {b.instructions:7} {b.ports:8.2f} {b.front_end:10.2f} {b.perf_score:11.2f}")
         lines.append("")
-        lines.append(f"{'loop':>7} {'iterations':>12} {'ports':>10} {'front end':>10} {'latency':>10} {'branches':>9} {'cycles':>11}  bound by")
+        lines.append(f"{'loop':>7} {'iterations':>11} {'ports':>9} {'front end':>9} {'taken':>9} {'window':>9} {'latency':>9} {'mispredicted':>12} {'cycles':>10}  bound by")
         for n in range(len(self.loops)):
             r = self.loops[n]
-            greatest = max(r.ports, r.front_end, r.latency)
-            by = "ports" if r.ports == greatest else "front end" if r.front_end == greatest else "latency"
-            if r.recurrence and by == "latency" and r.head >= 0:
+            by = r.bound_by()
+            if by == "latency":
                 by += f" ({r.recurrence:g} an iteration)"
             name = "none" if r.head < 0 else str(n)
-            lines.append(f"{name:>7} {r.iterations:12.6g} {r.ports:10.2f} {r.front_end:10.2f} {r.latency:10.2f} {r.branches:9.2f} {r.cycles:11.2f}  {by}")
+            lines.append(
+                f"{name:>7} {r.iterations:11.6g} {r.ports:9.1f} {r.front_end:9.1f} {r.taken:9.1f} {r.window:9.1f} {r.latency:9.1f} {r.branches:12.1f} {r.cycles:10.1f}  {by}"
+            )
         return "\n".join(lines)
 
     def _loop_number(self, head: int) -> int:
@@ -253,12 +284,9 @@ def blocks_of(items: list[Item]) -> list[BlockScore]:
     for n in range(count):
         form = items[n][0]
         kind = form.kind
-        if kind == LABEL or kind == ALIGN:
-            if n > block.first and kind == LABEL and items[n - 1][0].kind not in (LABEL, ALIGN):
-                block.last = n
-                found.append(block)
-                block = BlockScore(n, -1)
-            elif kind == ALIGN and n > block.first:
+        if kind in (LABEL, ALIGN):
+            # An alignment and the label behind it begin one block together.
+            if n > block.first and items[n - 1][0].kind not in (LABEL, ALIGN):
                 block.last = n
                 found.append(block)
                 block = BlockScore(n, -1)
@@ -286,9 +314,9 @@ def _loops_of(items: list[Item], blocks: list[BlockScore]) -> list[LoopScore]:
             head = places.get(items[n][3], -1)
             if head >= 0:
                 ends[head] = n
-    loops = [LoopScore(-1, len(items))]
+    loops = [LoopScore(-1, len(items), -1)]
     for head in sorted(ends):
-        loops.append(LoopScore(head, ends[head]))
+        loops.append(LoopScore(head, ends[head], items[head][3]))
     for loop in loops[1:]:
         # Inner loops come later and overwrite.
         for block in blocks:
@@ -336,6 +364,7 @@ def perf_score(compiled: Compiled, microarchitecture: str | None = None, counts:
             heaviest[block.loop] = weight
         ports: dict[int, float] = {}
         slots = 0.0
+        vectors = 0.0
         total = 0.0
         chain: list[tuple[_Shape | None, Item]] = []
         n = block.first
@@ -383,12 +412,13 @@ def perf_score(compiled: Compiled, microarchitecture: str | None = None, counts:
                         ports[mask] = ports.get(mask, 0.0) + cycles
                 continue
             slots += shape.timing.slots
+            vectors += shape.vector
             for mask, cycles in shape.timing.ports:
                 ports[mask] = ports.get(mask, 0.0) + cycles
             if mem is not None and shape.timing.reads and _crosses(form, mem):
                 extra = machine.vector_load_ports[-1]
                 ports[extra[0]] = ports.get(extra[0], 0.0) + machine.split_load * _crosses(form, mem)
-        block.ports = timing.bound(ports)
+        block.use = ports
         block.front_end = slots / machine.width
         block.perf_score = total * weight
         score.perf_score += total * weight
@@ -397,25 +427,28 @@ def perf_score(compiled: Compiled, microarchitecture: str | None = None, counts:
             whole = use[block.loop]
             for mask, cycles in ports.items():
                 whole[mask] = whole.get(mask, 0.0) + cycles * weight
-            loop.front_end += block.front_end * weight
+            loop.slots += slots * weight
+            loop.vectors += vectors * weight
             if items[block.first][0].kind in (LABEL, ALIGN) and block.first <= loop.head < block.last:
                 loop.iterations = weight
-        chains[block.loop].append((None, items[block.first]))
         chains[block.loop].extend(chain)
-    if counts is not None:
-        _mispredictions(machine, items, blocks, by_head)
+    _branches(machine, items, blocks, by_head, counts is not None)
     for loop in loops:
         loop.ports = timing.bound(use[loop.head])
+        loop.front_end = loop.slots / machine.width
         if not loop.iterations:
             loop.iterations = heaviest.get(loop.head, 0.0)
-        if loop.iterations > 0.0:
-            if loop.head >= 0:
-                loop.recurrence = _recurrence(machine, chains[loop.head])
-                loop.latency = max(loop.recurrence, machine.taken) * loop.iterations
-            else:
-                loop.recurrence = _critical_path(machine, chains[-1])
-                loop.latency = loop.recurrence * loop.iterations
-        loop.cycles = max(loop.ports, loop.front_end, loop.latency) + loop.branches
+        if loop.iterations > 0.0 and loop.head >= 0:
+            steps = _steps(chains[loop.head])
+            loop.recurrence = _recurrence(steps)
+            loop.latency = loop.recurrence * loop.iterations
+            if counts is not None:
+                # Half of what is in flight, on average, is of the loop's next run.
+                once = loop.slots / max(1.0, loop.iterations - loop.repeats)
+                loop.latency *= once / (once + machine.window / 2)
+            share = max(loop.vectors / machine.vector_window, loop.slots / machine.window)
+            loop.window = _follow(steps, {}) * share
+        loop.cycles = max(loop.ports, loop.front_end, loop.taken, loop.window, loop.latency) + loop.branches
         score.cycles += loop.cycles
     return score
 
@@ -441,75 +474,89 @@ def _jump_ports(machine: Microarchitecture) -> tuple[int, float]:
     return mask, 1.0
 
 
-def _mispredictions(machine: Microarchitecture, items: list[Item], blocks: list[BlockScore], by_head: dict[int, LoopScore]) -> None:
-    """With counts: the rarer way of every conditional jump is mispredicted each time it is taken."""
-    for b in range(len(blocks) - 1):
+def _branches(machine: Microarchitecture, items: list[Item], blocks: list[BlockScore], by_head: dict[int, LoopScore], counted: bool) -> None:
+    """Taken and mispredicted branches, and how often loops repeat.
+
+    Without counts, jumps back are taken and others are not. With them, the rarer way of a conditional jump is mispredicted each time.
+    """
+    for b in range(len(blocks)):
         block = blocks[b]
         item = items[block.last - 1]
-        if item[0].kind != JUMP or item[1][0] == ALWAYS:
+        if item[0].kind != JUMP or block.weight == 0.0:
             continue
-        through = min(blocks[b + 1].weight, block.weight)
-        if blocks[b + 1].label >= 0:
-            continue
-        rarer = min(through, block.weight - through)
-        by_head[block.loop].branches += rarer * machine.mispredict
+        loop = by_head[block.loop]
+        back = loop.head >= 0 and block.last - 1 <= loop.last and item[3] == loop.label
+        taken = block.weight
+        if item[1][0] != ALWAYS:
+            if counted:
+                # What falls through arrives in the next block; where others jump to that too, the count says no more than a bound.
+                through = min(blocks[b + 1].weight, block.weight) if b + 1 < len(blocks) else 0.0
+                taken -= through
+                if b + 1 < len(blocks) and blocks[b + 1].label >= 0 and not back:
+                    taken = 0.0
+                loop.branches += min(taken, block.weight - taken) * machine.mispredict * _SURPRISE
+            elif not back:
+                taken = 0.0
+        loop.taken += taken * machine.taken
+        if back:
+            loop.repeats += taken
 
 
 # --- chains of dependences --------------------------------------------------------------------------------------------
 
 
-def _places(shape: _Shape, item: Item) -> tuple[list[int], list[int], list[int], int, int]:
-    """(register sources, address sources, results, slot read, slot written) of an instruction, as places."""
-    ops = item[1]
-    sources = [ops[n] + offset for n, offset in shape.sources] + shape.extra_sources
-    results = [ops[n] + offset for n, offset in shape.results] + shape.extra_results
-    if item[4]:
-        sources.append(_MASK + item[4])
-    address: list[int] = []
-    read = written = -1
-    mem = item[2]
-    if mem is not None:
-        if mem.base >= 0 and mem.base != _RSP:
-            address.append(mem.base)
-        if mem.index >= 0:
-            address.append(mem.index)
-        if mem.base == _RSP and mem.index < 0:
-            slot = _SLOT + mem.disp
-            if shape.timing.reads:
-                read = slot
-            if shape.timing.writes:
-                written = slot
-    return sources, address, results, read, written
-
+_NOTHING: Final[list[int]] = []
 
 #: (sources, latency from them, address sources, latency from those, results, slot read, slot written, its forwarding)
 _Step = tuple[list[int], float, list[int], float, list[int], int, int, float]
 
 
 def _steps(chain: list[tuple[_Shape | None, Item]]) -> list[_Step]:
+    """The instructions as what they read and write: places, and how long after."""
     steps: list[_Step] = []
     for shape, item in chain:
+        ops = item[1]
         if shape is None:
             form = item[0]
-            if form.kind > EVEX:
-                continue
-            # An idiom: its results depend on nothing.
-            offset = _VECTOR if form.operands[0].register[1:] == "mm" else _MASK if form.operands[0].register == "k" else 0
-            steps.append(([], 0.0, [], 0.0, [item[1][0] + offset], -1, -1, 0.0))
+            if form.kind <= EVEX:
+                # An idiom: its results depend on nothing.
+                offset = _VECTOR if form.operands[0].register[1:] == "mm" else _MASK if form.operands[0].register == "k" else 0
+                steps.append((_NOTHING, 0.0, _NOTHING, 0.0, [ops[0] + offset], -1, -1, 0.0))
             continue
-        sources, address, results, read, written = _places(shape, item)
-        latency = shape.timing.latency
-        steps.append((sources, latency, address, latency + shape.timing.load, results, read, written, shape.slot_forward))
+        sources = [ops[n] + offset for n, offset in shape.sources]
+        if shape.extra_sources:
+            sources += shape.extra_sources
+        results = [ops[n] + offset for n, offset in shape.results]
+        if shape.extra_results:
+            results += shape.extra_results
+        if item[4]:
+            sources.append(_MASK + item[4])
+        cost = shape.timing
+        latency = cost.latency
+        address = _NOTHING
+        read = written = -1
+        mem = item[2]
+        if mem is not None:
+            base = mem.base
+            if mem.index >= 0:
+                address = [base, mem.index] if base >= 0 and base != _RSP else [mem.index]
+            elif base == _RSP:
+                if cost.reads:
+                    read = _SLOT + mem.disp
+                if cost.writes:
+                    written = _SLOT + mem.disp
+            elif base >= 0:
+                address = [base]
+        steps.append((sources, latency, address, latency + cost.load, results, read, written, shape.slot_forward))
     return steps
 
 
-def _recurrence(machine: Microarchitecture, chain: list[tuple[_Shape | None, Item]]) -> float:
+def _recurrence(steps: list[_Step]) -> float:
     """Cycles an iteration of the longest cycle of dependences through a loop's body.
 
     The body's dependences are followed through several iterations, without limits on resources; what the last ones add, on average, is the
     greatest mean of any cycle.
     """
-    steps = _steps(chain)
     # Only what is read before it is written, and written later, carries anything over; and of the body only what leads from such to such.
     written: set[int] = set()
     early: set[int] = set()
@@ -558,10 +605,6 @@ def _recurrence(machine: Microarchitecture, chain: list[tuple[_Shape | None, Ite
     return (total - settled) / _ITERATIONS
 
 
-def _critical_path(machine: Microarchitecture, chain: list[tuple[_Shape | None, Item]]) -> float:
-    return _follow(_steps(chain), {})
-
-
 def _follow(steps: list[_Step], ready: dict[int, float]) -> float:
     """Advance the times at which places are ready through one run of the steps; gives the latest."""
     latest = 0.0
@@ -570,22 +613,22 @@ def _follow(steps: list[_Step], ready: dict[int, float]) -> float:
         at = 0.0
         for place in sources:
             t = get(place, 0.0)
-            if t > at:
+            if t > at:  # noqa: PLR1730 (max() is a call)
                 at = t
         at += latency
         for place in address:
             t = get(place, 0.0) + through
-            if t > at:
+            if t > at:  # noqa: PLR1730 (max() is a call)
                 at = t
         if read >= 0:
             t = get(read, 0.0) + latency
-            if t > at:
+            if t > at:  # noqa: PLR1730 (max() is a call)
                 at = t
         for place in results:
             ready[place] = at
         if slot >= 0:
             # When a load of the slot would have the value.
             ready[slot] = at + forward
-        if at > latest:
+        if at > latest:  # noqa: PLR1730
             latest = at
     return latest

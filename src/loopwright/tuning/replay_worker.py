@@ -13,6 +13,7 @@ from __future__ import annotations
 import gc
 import hashlib
 import json
+import math
 import os
 import sys
 import traceback
@@ -33,7 +34,7 @@ def _optional(place: tuple[str, str]) -> Any:
 
 
 def _number(value: Any) -> float | int | None:
-    return value if isinstance(value, (int, float)) and value == value else None
+    return value if isinstance(value, (int, float)) and not math.isnan(value) else None
 
 
 class Worker:

@@ -2,6 +2,8 @@
 
 from __future__ import annotations
 
+import importlib
+import importlib.util
 import json
 import math
 from collections.abc import Callable, Sequence
@@ -178,12 +180,11 @@ class Tuning:
 
 
 def _figure(path: Path, draw: Callable[[Any], None], size: tuple[float, float] = (7.0, 3.6)) -> None:
-    import matplotlib
-
+    matplotlib: Any = importlib.import_module("matplotlib")
     # No screen, and the same bytes for the same data.
     matplotlib.use("Agg")
     matplotlib.rcParams["svg.hashsalt"] = "loopwright"
-    from matplotlib import pyplot
+    pyplot: Any = importlib.import_module("matplotlib.pyplot")
 
     figure, axes = pyplot.subplots(figsize=size, layout="constrained")
     draw(axes)
@@ -246,7 +247,10 @@ def _configured(one: Configured, pictures: list[str]) -> list[str]:
     lines = [f"## {one.name}", ""]
     any_held = next(iter(one.held.values()))
     any_train = next(iter(one.train.values()))
-    lines += [f"{any_train.functions} functions to train on, {any_held.functions} held out; {one.rate:,.0f} (order, function) pairs a second while searching.", ""]
+    lines += [
+        f"{any_train.functions} functions to train on, {any_held.functions} held out; {one.rate:,.0f} (order, function) pairs a second while searching.",
+        "",
+    ]
     rows = []
     for method, result in one.results.items():
         train, held = one.train[method], one.held[method]
@@ -263,7 +267,17 @@ def _configured(one: Configured, pictures: list[str]) -> list[str]:
                 str(held.beyond),
             ]
         )
-    head = ["search", "best order", "orders scored", "fitness (training)", "mean change, training", "mean change, held out [95 %]", "better / worse", "worst change", "worse by > 2 %"]
+    head = [
+        "search",
+        "best order",
+        "orders scored",
+        "fitness (training)",
+        "mean change, training",
+        "mean change, held out [95 %]",
+        "better / worse",
+        "worst change",
+        "worse by > 2 %",
+    ]
     lines += _table(head, rows)
     lines += [f"- {method}: {result.finished}; {result.seconds:.0f} s" for method, result in one.results.items()]
     lines += ["", *pictures, ""]
@@ -271,8 +285,16 @@ def _configured(one: Configured, pictures: list[str]) -> list[str]:
 
 
 def _cross(cross: Cross) -> list[str]:
-    lines = ["## Every order on every configuration", "", "Geometric mean change on the held-out functions against the default order; in brackets the sum of the relative changes.", ""]
-    rows = [[name, f"`{order}`", *(f"{percent(cell.mean)} ({total:+.2f})" for cell, total in zip(cells, sums, strict=True))] for (name, order), cells, sums in zip(cross.rows, cross.cells, cross.sums, strict=True)]
+    lines = [
+        "## Every order on every configuration",
+        "",
+        "Geometric mean change on the held-out functions against the default order; in brackets the sum of the relative changes.",
+        "",
+    ]
+    rows = [
+        [name, f"`{order}`", *(f"{percent(cell.mean)} ({total:+.2f})" for cell, total in zip(cells, sums, strict=True))]
+        for (name, order), cells, sums in zip(cross.rows, cross.cells, cross.sums, strict=True)
+    ]
     lines += _table(["order of", "order", *cross.columns], rows)
     rows = []
     for n, column in enumerate(cross.columns):
@@ -290,13 +312,28 @@ def _rule(trial: RuleTrial) -> list[str]:
         ["", "mean change, held out [95 %]", "better / worse", "worst change", "worse by > 2 %"],
         [
             ["the rule", trial.held.interval(), f"{trial.held.better} / {trial.held.worse}", percent(trial.held.worst), str(trial.held.beyond)],
-            [f"one order for all, `{trial.single}`", trial.single_held.interval(), f"{trial.single_held.better} / {trial.single_held.worse}", percent(trial.single_held.worst), str(trial.single_held.beyond)],
-            ["the rule against that one", trial.against_single.interval(), f"{trial.against_single.better} / {trial.against_single.worse}", percent(trial.against_single.worst), str(trial.against_single.beyond)],
+            [
+                f"one order for all, `{trial.single}`",
+                trial.single_held.interval(),
+                f"{trial.single_held.better} / {trial.single_held.worse}",
+                percent(trial.single_held.worst),
+                str(trial.single_held.beyond),
+            ],
+            [
+                "the rule against that one",
+                trial.against_single.interval(),
+                f"{trial.against_single.better} / {trial.against_single.worse}",
+                percent(trial.against_single.worst),
+                str(trial.against_single.beyond),
+            ],
         ],
     )
     lines += [f"On the training part the rule gained {percent(trial.train.mean)}.", ""]
     if trial.wins:
-        lines += ["**It wins where it was not trained:** better than the default order and than one order for all, both with their intervals, and no function worse by more than 2 %.", ""]
+        lines += [
+            "**It wins where it was not trained:** better than the default order and than one order for all, both with their intervals, and no function worse by more than 2 %.",
+            "",
+        ]
     else:
         why = []
         if trial.held.high >= 0:
@@ -306,7 +343,14 @@ def _rule(trial: RuleTrial) -> list[str]:
         if trial.held.beyond:
             why.append(f"it makes {trial.held.beyond} functions worse by more than 2 %")
         lines += [f"**It does not win where it was not trained** ({'; '.join(why)}), so the default order stays.", ""]
-    lines += ["What it sees of a function: " + "; ".join(f"`{name}`, {what}" for name, what in FEATURES.items()) + ".", "", "```python", rule_source(trial.rule).rstrip(), "```", ""]
+    lines += [
+        "What it sees of a function: " + "; ".join(f"`{name}`, {what}" for name, what in FEATURES.items()) + ".",
+        "",
+        "```python",
+        rule_source(trial.rule).rstrip(),
+        "```",
+        "",
+    ]
     return lines
 
 
@@ -322,13 +366,9 @@ def _as_json(tuning: Tuning) -> dict[str, Any]:
 
 def write_report(tuning: Tuning, folder: Path) -> Path:
     """Write ``report.md``, its plots and ``report.json`` into a folder; the path of the first."""
-    try:
-        import matplotlib  # noqa: F401
-    except ImportError:
-        plots = False
+    plots = importlib.util.find_spec("matplotlib") is not None
+    if not plots:
         tuning.notes.append("No plots: matplotlib is not installed (`pip install 'loopwright[tuning]'`).")
-    else:
-        plots = True
     s = tuning.settings
     lines = ["# Tuning the order of the register filters", ""]
     lines += [

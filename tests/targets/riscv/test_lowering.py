@@ -77,7 +77,7 @@ def applicable() -> list[tuple[ops.Op, Type]]:
     for op in ops.OPS:
         if op.meaning is None or not op.pure or op.operands == () or {"vector", "mask"} & op.types and not {"int", "float", "bool"} & op.types or "vector" in op.types:
             continue
-        if op in (ops.CONVERT, ops.BITCAST, ops.MASK_CONVERT):
+        if "S" in op.operands:  # those with a source type have tests of their own
             continue
         types: list[Type] = []
         if "int" in op.types:
@@ -95,8 +95,6 @@ def applicable() -> list[tuple[ops.Op, Type]]:
 def arguments(op: ops.Op, operands: list[Type]) -> list[tuple[Any, ...]]:
     lists = [interesting(type_) for type_ in operands]
     rows = list(itertools.product(*lists)) if len(operands) < 3 else [tuple(values[(k * 7 + n * (p + 1)) % len(values)] for p, values in enumerate(lists)) for k in range(6) for n in range(12)]
-    if op in (ops.DIV_TRUNC, ops.REM_TRUNC, ops.DIV_FLOOR, ops.REM_FLOOR) and not operands[0].is_float:
-        rows = [row for row in rows if row[1] != 0]
     return rows[:: max(1, len(rows) // 90)]
 
 
@@ -128,8 +126,6 @@ def test_every_operation_means_what_its_row_says(constant: int) -> None:
             for value in interesting(operands[constant])[::2] + [2]:
                 if operands[constant] is BOOL:
                     value = bool(value)
-                if value == 0 and constant == 1 and "div" in op.name + op.name.replace("rem", "div") and not type_.is_float:
-                    continue
                 code = build(op, type_, operands, result, constants={constant: value})
                 rows = [row for row in arguments(op, operands)][::13]
                 for row in rows:

@@ -1,8 +1,4 @@
-"""Integer and pointer operations as RISC-V instructions.
-
-A difference between machines that the operations' rows leave open: integer division by zero does not trap here;
-it gives all ones, and the remainder is the dividend (ISA manual, chapter "M", table of division results).
-"""
+"""Integer and pointer operations as RISC-V instructions."""
 
 from __future__ import annotations
 
@@ -98,15 +94,28 @@ def _biased(asm: RiscVAssembler, type_: Type, rd: int, rs: int, power: int) -> N
         asm.emit(i.ADD, rd, rd, rs)
 
 
+def _unless_zero(asm: RiscVAssembler, rd: int, b: int) -> int:
+    """Make the result 0 where the divisor is: the machine itself would give all ones, and as the remainder the dividend (ISA manual,
+    chapter "M", table of division results). Returns the label to bind behind the division."""
+    divide, done = asm.new_label(), asm.new_label()
+    asm.branch(i.BNE, b, ZERO, divide)
+    asm.move(rd, ZERO)
+    asm.jump(done)
+    asm.bind(divide)
+    return done
+
+
 def div_trunc(asm: RiscVAssembler, f: Function, instr: Instr) -> None:
     a, b = instr.args[0], instr.args[1]
     type_ = instr.type
     rd = CODES[instr.dst]
     power = _power(f, b)
     if power < 0:
+        done = _unless_zero(asm, rd, code_of(b))
         asm.emit(_DIVIDE[width_of(type_), type_.signed], rd, code_of(a), code_of(b))
         if type_.signed and type_.bits < 32:
             narrow(asm, type_, rd, rd)
+        asm.bind(done)
     elif power == 0:
         asm.move(rd, code_of(a))
     elif type_.signed:
@@ -122,7 +131,9 @@ def rem_trunc(asm: RiscVAssembler, f: Function, instr: Instr) -> None:
     rd = CODES[instr.dst]
     power = _power(f, b)
     if power < 0:
+        done = _unless_zero(asm, rd, code_of(b))
         asm.emit(_REMAINDER[width_of(type_), type_.signed], rd, code_of(a), code_of(b))
+        asm.bind(done)
     elif power == 0:
         asm.move(rd, ZERO)
     elif type_.signed:
@@ -147,7 +158,7 @@ def div_floor(asm: RiscVAssembler, f: Function, instr: Instr) -> None:
         div_trunc(asm, f, instr)
         return
     rest = CODES[instr.args[2]]
-    done = asm.new_label()
+    done = _unless_zero(asm, rd, code_of(b))
     asm.emit(_REMAINDER[width_of(type_), True], rest, code_of(a), code_of(b))
     asm.emit(_DIVIDE[width_of(type_), True], rd, code_of(a), code_of(b))
     asm.branch(i.BEQ, rest, ZERO, done)
@@ -173,7 +184,7 @@ def rem_floor(asm: RiscVAssembler, f: Function, instr: Instr) -> None:
         rem_trunc(asm, f, instr)
     else:
         sign = CODES[instr.args[2]]
-        done = asm.new_label()
+        done = _unless_zero(asm, rd, code_of(b))
         asm.emit(_REMAINDER[width_of(type_), True], rd, code_of(a), code_of(b))
         asm.branch(i.BEQ, rd, ZERO, done)
         asm.emit(i.XOR, sign, rd, code_of(b))

@@ -368,6 +368,8 @@ class Move:
         if source < 0:
             move_constant(asm, f, type_, dst, source, line)
             return
+        if source == dst:
+            return
         if dst >= SLOT:
             cls = REGISTERS[source].cls
             mem = asm.slot(dst)
@@ -640,6 +642,10 @@ class LaneMask:
         asm.emit(lookup("VPCMPGT" + letter, f"vex:{name},{name},{name}"), (d, d), asm.constant(iota_bytes(lanes)), line=line)
 
 
+#: The instruction whose width is the number of lanes.
+KORTEST: Final[dict[int, str]] = {8: "KORTESTB", 16: "KORTESTW", 32: "KORTESTD", 64: "KORTESTQ"}
+
+
 class AnyAll:
     """Whether any, or every, lane of a mask holds."""
 
@@ -654,6 +660,12 @@ class AnyAll:
         line = instr.line
         lanes = type_.lanes
         m, d = CODES[instr.args[0]], CODES[instr.dst]
+        if self.registers and lanes in KORTEST:
+            # KORTEST sets ZF when no bit is set and CF when all are (SDM volume 2, KORTEST).
+            asm.emit(lookup(KORTEST[lanes], "k,k"), (m, m), line=line)
+            asm.emit(lookup("SETB" if self.every else "SETNE", "r8"), (d,), line=line)
+            asm.emit(lookup("MOVZX", "r32,r8"), (d, d), line=line)
+            return
         full = (1 << lanes) - 1
         bits = lanes
         if self.registers:

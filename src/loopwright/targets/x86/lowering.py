@@ -324,7 +324,7 @@ def _mask(target: Any, instr: Instr) -> Rule | None:
         if op is ops.NOT:
             return Rule(op.name, (_K,), _K, ev.TwoOperand(lookup("KNOTQ", "k,k")).emit)
         if op is ops.MASK_CONVERT:
-            return Rule(op.name, (_K,), _K, es.Move().emit)
+            return Rule(op.name, (_K,), _K, es.Move().emit, tied=ANY_TIED)
         return None
     shape = ev.width(type_)
     if op in BITWISE:

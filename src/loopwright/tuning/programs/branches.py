@@ -11,6 +11,7 @@ from loopwright.frontend.functions import max as lw_max
 from loopwright.frontend.functions import min as lw_min
 from loopwright.frontend.functions import select
 from loopwright.ir.function import Function as IR
+from loopwright.tuning.programs.signatures import parameters
 from loopwright.types import F32, F64, I32, I64, U8
 
 _INTS: Final = ArrayType(I64, 1)
@@ -45,7 +46,7 @@ def binary_search(name: str, pick: Random) -> IR:
 def decision_tree(name: str, pick: Random) -> IR:
     """A tree of comparisons of a few features with thresholds, as learned trees come out of generators."""
     features = pick.randint(2, 8)
-    f = Function(name, returns=F64, **dict.fromkeys([f"x{k}" for k in range(features)], F64))
+    f = Function(name, returns=F64, **parameters([f"x{k}" for k in range(features)], F64))
 
     def node(depth: int, sure: int = 2) -> None:
         if depth == 0 or (sure <= 0 and pick.random() < 0.15):
@@ -70,9 +71,9 @@ def forest(name: str, pick: Random) -> IR:
 
         def node(depth: int) -> None:
             if depth == 0:
-                vote.set(vote + round(pick.uniform(-1, 1), 2))  # noqa: B023 (runs here)
+                vote.set(vote + round(pick.uniform(-1, 1), 2))
                 return
-            with f.if_(values[pick.randrange(features)] < round(pick.uniform(0.3, 2), 2)):  # noqa: B023
+            with f.if_(values[pick.randrange(features)] < round(pick.uniform(0.3, 2), 2)):
                 node(depth - 1)
             with f.else_():
                 node(depth - 1)
@@ -96,11 +97,10 @@ def lexer(name: str, pick: Random) -> IR:
         with f.for_(f.n) as i:
             c = I64(f.text[i])
             for k, edge in enumerate(edges):
-                with f.if_(c < edge) if k == 0 else f.elif_(c < edge):
-                    with f.if_(state != k):
-                        counts[k].set(counts[k] + 1)
-                        state.set(k)
-                        length.set(0)
+                with f.if_(c < edge) if k == 0 else f.elif_(c < edge), f.if_(state != k):
+                    counts[k].set(counts[k] + 1)
+                    state.set(k)
+                    length.set(0)
             with f.else_():
                 counts[classes].set(counts[classes] + 1)
                 state.set(classes)
@@ -175,7 +175,7 @@ def merge_sorted(name: str, pick: Random) -> IR:
                     i.set(i + 1)
         if not common:
             for index, array, limit in ((i, f.a, f.n), (j, f.b, f.m)):
-                with f.while_(lambda index=index, limit=limit: index < limit):  # type: ignore[misc]
+                with f.while_(lambda index=index, limit=limit: index < limit):
                     f.out[k] = array[index]
                     k.set(k + 1)
                     index.set(index + 1)

@@ -12,6 +12,7 @@ from loopwright.frontend.functions import max as lw_max
 from loopwright.frontend.functions import min as lw_min
 from loopwright.frontend.functions import select
 from loopwright.ir.function import Function as IR
+from loopwright.tuning.programs.signatures import parameters
 from loopwright.types import F32, F64, I32, I64
 
 # --- what is called ----------------------------------------------------------------------------------------------
@@ -56,7 +57,7 @@ def distance() -> Function:
 @functools.cache
 def blend(count: int) -> Function:
     """So many integers, weighted by their places."""
-    f = Function(f"blend{count}", returns=I64, **dict.fromkeys([f"a{k}" for k in range(count)], I64))
+    f = Function(f"blend{count}", returns=I64, **parameters([f"a{k}" for k in range(count)], I64))
     with f:
         total = f["a0"]
         for k in range(1, count):
@@ -68,7 +69,7 @@ def blend(count: int) -> Function:
 @functools.cache
 def combine(count: int) -> Function:
     """So many floats in one number."""
-    f = Function(f"combine{count}", returns=F64, **dict.fromkeys([f"a{k}" for k in range(count)], F64))
+    f = Function(f"combine{count}", returns=F64, **parameters([f"a{k}" for k in range(count)], F64))
     with f:
         total = f["a0"]
         for k in range(1, count):
@@ -124,7 +125,7 @@ _FLOATS: Final = ArrayType(F64, 1)
 def map_values(name: str, pick: Random) -> IR:
     """y[i] = g(x[i]), with constants that live across the call."""
     held = pick.randint(1, 10)
-    f = Function(name, x=_FLOATS, y=_FLOATS, n=I64, **dict.fromkeys([f"k{j}" for j in range(held)], F64))
+    f = Function(name, x=_FLOATS, y=_FLOATS, n=I64, **parameters([f"k{j}" for j in range(held)], F64))
     with f, f.for_(f.n) as i:
         value = f.call(scale(), f.x[i], f[f"k{pick.randrange(held)}"])
         for j in range(held):
@@ -154,7 +155,7 @@ def chain(name: str, pick: Random) -> IR:
     """Steps one after another; each may fail, and then what was done is taken back."""
     f = Function(name, start=I64, limit=I64, log=_INTS, returns=I64)
     with f:
-        states = []
+        states: list[Any] = []
         state = f.start
         for k in range(pick.randint(3, 9)):
             result = f.call(step(), state, f.limit + pick.randint(0, 30))
@@ -174,7 +175,7 @@ def chain(name: str, pick: Random) -> IR:
 def many_arguments(name: str, pick: Random) -> IR:
     """Calls with more arguments than there are registers for them, in changing order."""
     count = pick.randint(5, 12)
-    f = Function(name, returns=I64, **dict.fromkeys([f"p{k}" for k in range(count)], I64))
+    f = Function(name, returns=I64, **parameters([f"p{k}" for k in range(count)], I64))
     with f:
         values: list[Any] = [f[f"p{k}"] for k in range(count)]
         for _ in range(pick.randint(2, 4)):
@@ -285,7 +286,8 @@ def bodies(name: str, pick: Random) -> IR:
         total = f.var(F64, 0.0, "total")
         with f.for_(f.n) as j:
             r = f.call(distance(), f.x[j] - xi, f.y[j] - yi, f.z[j] - zi) + f.soft
-            pull = pick.choice([lambda: 1.0 / r, lambda: f.soft / (r * r), lambda: (r - f.soft) / (r * r + 1.0)])()
+            law = pick.randrange(3)
+            pull = 1.0 / r if law == 0 else f.soft / (r * r) if law == 1 else (r - f.soft) / (r * r + 1.0)
             total.set(total + pull)
         f.force[i] = total
     return f.finish()
@@ -329,4 +331,3 @@ FAMILIES: Final = {
         dispatch,
     )
 }
-

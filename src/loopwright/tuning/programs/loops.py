@@ -11,6 +11,7 @@ from loopwright.frontend.functions import fma, select, sqrt
 from loopwright.frontend.functions import max as lw_max
 from loopwright.frontend.functions import min as lw_min
 from loopwright.ir.function import Function as IR
+from loopwright.tuning.programs.signatures import parameters
 from loopwright.types import F32, F64, I32, I64, U8
 
 _INTS: Final = ArrayType(I64, 1)
@@ -40,7 +41,7 @@ def biquads(name: str, pick: Random) -> IR:
     sections = pick.randint(1, 7)
     given = pick.random() < 0.5
     names = [f"{letter}{s}" for s in range(sections) for letter in ("b0_", "b1_", "b2_", "a1_", "a2_")]
-    f = Function(name, x=ArrayType(F64, 1), y=ArrayType(F64, 1), n=I64, **(dict.fromkeys(names, F64) if given else {}))
+    f = Function(name, x=ArrayType(F64, 1), y=ArrayType(F64, 1), n=I64, **(parameters(names, F64) if given else {}))
 
     def coefficient(k: int) -> Any:
         return f[names[k]] if given else round(pick.uniform(-0.9, 0.9), 3)
@@ -260,7 +261,7 @@ def simulation(name: str, pick: Random) -> IR:
     dimensions = pick.choice([1, 2, 3])
     count = pick.choice([1, 2, 3, 4]) if dimensions > 1 else pick.randint(2, 5)
     names = [f"{letter}{k}" for k in range(count) for letter in ("x", "y", "z")[:dimensions]]
-    f = Function(name, n=I64, dt=F64, k=F64, returns=F64, **dict.fromkeys(names, F64))
+    f = Function(name, n=I64, dt=F64, k=F64, returns=F64, **parameters(names, F64))
     with f:
         place = [[f.var(F64, f[names[b * dimensions + d]], f"p{b}{d}") for d in range(dimensions)] for b in range(count)]
         speed = [[f.var(F64, 0.0, f"v{b}{d}") for d in range(dimensions)] for b in range(count)]

@@ -11,6 +11,7 @@ from loopwright.frontend.functions import max as lw_max
 from loopwright.frontend.functions import min as lw_min
 from loopwright.frontend.functions import select, sqrt
 from loopwright.ir.function import Function as IR
+from loopwright.tuning.programs.signatures import parameters
 from loopwright.types import F32, F64, I32, I64
 
 _INTS: Final = ArrayType(I64, 1)
@@ -158,7 +159,7 @@ def formula(name: str, pick: Random) -> IR:
     """An expression of many operations over a handful of parameters."""
     count = pick.randint(2, 9)
     kind = pick.choice([F64, F32, I64, I32])
-    f = Function(name, returns=kind, **dict.fromkeys([f"p{k}" for k in range(count)], kind))
+    f = Function(name, returns=kind, **parameters([f"p{k}" for k in range(count)], kind))
     with f:
         values = [f[f"p{k}"] for k in range(count)]
         # How far back operands are taken from: how many values are alive at once.
@@ -226,11 +227,11 @@ def colours(name: str, pick: Random) -> IR:
     planes = pick.choice([3, 3, 4])
     kind = I32 if fixed else F32
     row = ArrayType(kind, 1)
-    f = Function(name, n=I64, top=kind, **dict.fromkeys([f"{where}{p}" for where in "xy" for p in range(planes)], row))
+    f = Function(name, n=I64, top=kind, **parameters([f"{where}{p}" for where in "xy" for p in range(planes)], row))
     with f, f.for_(f.n) as i:
         values = [f[f"x{p}"][i] for p in range(planes)]
         for p in range(planes):
-            total = None
+            total: Any = None
             for value in values:
                 term = value * (pick.randint(-60, 256) if fixed else round(pick.uniform(-0.5, 1), 3))
                 total = term if total is None else total + term
