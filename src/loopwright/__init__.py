@@ -83,12 +83,11 @@ from loopwright.types import (
 
 if TYPE_CHECKING:
     from loopwright.frontend.annotations import Array, ArrayType, Const
-    from loopwright.frontend.builder import Function
+    from loopwright.frontend.builder import Function, parse
     from loopwright.frontend.calls import native_call as call
     from loopwright.frontend.functions import abs, all, any, bitcast, ceil, crc32c, div_trunc, floor, fma, max, min, rem_trunc, round, select, sqrt, sum, trunc
     from loopwright.frontend.kernel import Kernel, kernel
     from loopwright.frontend.loops import lanes, range
-    from loopwright.ir.parse import parse
     from loopwright.tuning.recording import record
 
 __version__ = "0.1.0"
@@ -105,7 +104,7 @@ _LAZY: dict[str, tuple[str, str]] = {
     "call": ("loopwright.frontend.calls", "native_call"),
     "kernel": ("loopwright.frontend.kernel", "kernel"),
     "lanes": ("loopwright.frontend.loops", "lanes"),
-    "parse": ("loopwright.ir.parse", "parse"),
+    "parse": ("loopwright.frontend.builder", "parse"),
     "range": ("loopwright.frontend.loops", "range"),
     "record": ("loopwright.tuning.recording", "record"),
     **{name: ("loopwright.frontend.functions", name) for name in _FUNCTIONS},

@@ -270,9 +270,11 @@ def test_the_command_and_its_status(mixed, tmp_path, capsys):
     assert found["largest"][0]["listing"]["base"]
     assert corpus_command(["diff", path, "--name", "nothing"]) == MISSING
     corpus.append(path, [Context("function f(", "x86-64-v3", 256, "sysv", DEFAULT_ORDER, "c", "bad", "1")])
-    with pytest.raises(lw.LoopwrightError):
-        # Its features cannot be told.
-        corpus_command(["diff", path])
+    # What this version cannot read is a failure, not an obstacle.
+    assert corpus_command(["diff", path, "-j", "1", "--largest", "0"]) == FAILED
+    assert "ParseError" in capsys.readouterr().out
+    assert corpus_command(["strip", path]) == 0
+    assert corpus_command(["diff", path, "-j", "1"]) == SAME
 
 
 def test_the_command_reports_failures(mixed, tmp_path, capsys):

@@ -76,6 +76,25 @@ class Bracket:
             self.owner._closed(self)
 
 
+def parse(text: str, file: str = "<ir>") -> Function:
+    """A function from IR text, at any stage of the pipeline: what ``code.ir(stage)`` prints can be read back and compiled on.
+
+    Raises:
+        ParseError: the text does not parse; with line and column.
+        VerifyError: it parses, but breaks a rule of the representation.
+    """
+    from loopwright.ir import parse as reader
+    from loopwright.ir.verify import verify
+
+    read = reader.parse(text, file)
+    if not read.physical:
+        verify(read)
+    made = Function(read.name)
+    made._f = read
+    made._finished = True
+    return made
+
+
 class Function:
     """A function built by calls. Parameters are attributes of it.
 
