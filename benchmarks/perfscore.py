@@ -103,7 +103,10 @@ def run(quick: bool) -> report.Result:
     from loopwright.tuning.measure import Meter
 
     result = report.Result("perfscore")
-    table = report.Table(f"Cycles of one call: measured, and by the tables of {MICROARCHITECTURE}", ["kernel", "measured", "PerfScore", "model", "model/measured", "static PerfScore", "static model"])
+    table = report.Table(
+        f"Cycles of one call: measured, and by the tables of {MICROARCHITECTURE}",
+        ["kernel", "measured", "PerfScore", "model", "model/measured", "static PerfScore", "static model"],
+    )
     try:
         meter = Meter(rounds=5 if quick else 15, ticks=20000)
     except CpuError as error:
@@ -133,7 +136,9 @@ def run(quick: bool) -> report.Result:
     measured = [row[0] for row in rows]
     each = [row[0] / row[5] for row in rows]
     scaled = [row[6] for row in rows]
-    correlations = report.Table(f"Spearman's rank correlation with what was measured, {len(rows)} kernels", ["model", "cycles", "cycles an instruction", "static weights"])
+    correlations = report.Table(
+        f"Spearman's rank correlation with what was measured, {len(rows)} kernels", ["model", "cycles", "cycles an instruction", "static weights"]
+    )
     figures: dict[str, list[float]] = {}
     for n, model in ((1, "PerfScore"), (2, BETTER)):
         figures[model] = [

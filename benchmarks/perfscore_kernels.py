@@ -399,7 +399,12 @@ def subjects() -> Iterator[Subject]:
 
     for t in _FLOATS:
         for degree in (1, 2, 3, 4, 5, 7, 9, 12, 15, 20, 30):
-            yield Subject(f"poly{degree} {t}", poly if t == "f32" else poly_unrolled, [_a(t), _a(t)], {"coeffs": coefficients(degree)} | ({} if t == "f32" else {"unroll": 0}))
+            yield Subject(
+                f"poly{degree} {t}",
+                poly if t == "f32" else poly_unrolled,
+                [_a(t), _a(t)],
+                {"coeffs": coefficients(degree)} | ({} if t == "f32" else {"unroll": 0}),
+            )
         for unroll in (1, 2, 3, 6):
             for degree in (3, 15):
                 yield Subject(f"poly{degree} {t} unrolled {unroll}", poly_unrolled, [_a(t), _a(t)], {"coeffs": coefficients(degree), "unroll": unroll})

@@ -258,7 +258,9 @@ class Generator:
 
     # --- instructions ---------------------------------------------------------------------------------------
 
-    def emit(self, op: ops.Op, type_: Type, args: list[int], dst: int = NONE, imm: int = 0, source: Type = VOID, mem: Mem | None = None, rule: Rule | None = None) -> None:
+    def emit(
+        self, op: ops.Op, type_: Type, args: list[int], dst: int = NONE, imm: int = 0, source: Type = VOID, mem: Mem | None = None, rule: Rule | None = None
+    ) -> None:
         instr = Instr(op, type_, dst, args, imm, 0, source, mem)
         instr.rule = rule if rule is not None else self.target.rule(self.f, instr)
         self.f.code.append(instr)

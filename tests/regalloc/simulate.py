@@ -61,7 +61,9 @@ class Machine:
         slot = self.f.slots[operand - SLOT]
         value, first, valid = self.memory.get((slot.kind, slot.offset), (0, -1, 0))
         valid = min(valid, bits)
-        if first != 0 or any(self.memory.get((slot.kind, slot.offset + n)) != (value, n, self.memory[slot.kind, slot.offset][2]) for n in range((valid + 7) // 8)):
+        if first != 0 or any(
+            self.memory.get((slot.kind, slot.offset + n)) != (value, n, self.memory[slot.kind, slot.offset][2]) for n in range((valid + 7) // 8)
+        ):
             return self.garbage()
         return value, valid
 

@@ -203,7 +203,13 @@ def test_every_filter_leaves_the_state_as_it_was() -> None:
         scene.own.related = scene.others[3]
         before = (scene.state.active, scene.state.held, list(scene.state.holder), list(scene.state.constant_in), [list(points) for points in scene.state.fixed])
         scene(letter)
-        assert before == (scene.state.active, scene.state.held, list(scene.state.holder), list(scene.state.constant_in), [list(points) for points in scene.state.fixed]), letter
+        assert before == (
+            scene.state.active,
+            scene.state.held,
+            list(scene.state.holder),
+            list(scene.state.constant_in),
+            [list(points) for points in scene.state.fixed],
+        ), letter
 
 
 # --- orders --------------------------------------------------------------------------------------------------
@@ -250,27 +256,21 @@ def allocated(f: Function, target: Target, order: str) -> str:
 
 
 def alike(chooser: random.Random, order: str) -> str:
-    """Another order with the same canonical form."""
-    head, _, tail = order.partition("Q")
-    moved = list(tail)
-    if "M" in head:
-        before, _, after = head.partition("M")
-        acting = [letter for letter in after if letter in "EHKNOP"]
-        idle = [letter for letter in after if letter not in "EHKNOP"]
-        places = list(idle)
-        # The idle ones anywhere after M, and beyond Q.
-        tail_too = [letter for letter in places if chooser.random() < 0.5]
-        moved += tail_too
-        between = list(acting)
-        for letter in idle:
-            if letter not in tail_too:
-                between.insert(chooser.randint(0, len(between)), letter)
-        for letter in [letter for letter in moved if letter not in "EHKNOPM" and chooser.random() < 0.5]:
-            moved.remove(letter)
-            between.insert(chooser.randint(0, len(between)), letter)
-        head = before + "M" + "".join(between)
-    chooser.shuffle(moved)
-    return head + "Q" + "".join(moved)
+    """Another order with the same canonical form, by exchanging neighbours at random."""
+    for _ in range(150):
+        n = chooser.randrange(16)
+        other = order[:n] + order[n + 1] + order[n] + order[n + 2 :]
+        if canonical(other) == canonical(order):
+            order = other
+    return order
+
+
+def early(chooser: random.Random) -> str:
+    """An order with M among the first, or A just before it, or neither: much that never acts."""
+    rest = random_order(chooser).replace("M", "")
+    n = chooser.randint(0, 6)
+    order = rest[:n] + "M" + rest[n:]
+    return order.replace("A", "").replace("M", "AM") if chooser.random() < 0.3 else order
 
 
 def test_orders_with_one_canonical_form_give_the_same_code() -> None:
@@ -278,11 +278,7 @@ def test_orders_with_one_canonical_form_give_the_same_code() -> None:
     different = 0
     for seed in range(700):
         f, target = random_input(seed)
-        order = random_order(chooser)
-        if chooser.random() < 0.6:
-            # More of those that have much to put aside: M early.
-            order = "M" + order.replace("M", "") if chooser.random() < 0.3 else order[:3].replace("M", "") + "M" + order[:3].replace("M", "").join(order[3:].split("M")).replace(order[:3].replace("M", ""), "")
-            order = order if sorted(order) == sorted(LETTERS) else random_order(chooser)
+        order = early(chooser) if seed % 2 else random_order(chooser)
         other = alike(chooser, order)
         assert canonical(other) == canonical(order)
         different += other != order
@@ -311,5 +307,5 @@ def test_orders_with_different_canonical_forms_do_differ_somewhere() -> None:
             continue
         if all(allocated(f, target, other) == text for (f, target), text in zip(inputs, texts, strict=True)):
             same.append(other)
-    # (A then B: what B keeps is free, so that their order alone never shows; and so with others of the free.)
-    assert len(same) <= 8, same
+    # (When nothing is free K has chosen by the next reference already, so that N, O and P seldom differ.)
+    assert len(same) <= 6, same

@@ -42,10 +42,10 @@ def expect(moves: list[tuple[int, int, Type]]) -> list[Instr]:
     found = run(code, state)
     for destination, source, type_ in moves:
         assert found[destination] == (source, type_.size) or destination == source
-    for place in state:
+    for place, value in state.items():
         # What nobody moved to is as it was, unless somebody moved away from it: an exchange leaves anything there.
         if place not in {move[0] for move in moves} and place not in {move[1] for move in moves}:
-            assert found[place] == state[place]
+            assert found[place] == value
     assert all(instr.line == 7 for instr in code)
     return code
 

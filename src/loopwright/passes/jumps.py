@@ -2,11 +2,16 @@
 
 from __future__ import annotations
 
+from typing import Final
+
 from loopwright.ir import ops
 from loopwright.ir.function import NONE, Function, Instr
 from loopwright.regalloc.intervals import LOOP_WEIGHT
 from loopwright.targets.target import Target
 from loopwright.types import BOOL, VOID, Type
+
+#: What stands at the end of a block that leaves the function.
+_LEAVING: Final = (ops.RET, ops.EPILOGUE)
 
 
 class _Open:
@@ -133,6 +138,13 @@ def run(f: Function, target: Target) -> None:
             out.append(instr)
             if op is ops.RET:
                 dead = True
+                if weight > 1.0:
+                    # A block that returns runs once at most, however many loops are around it.
+                    weighed = _weigh(out, weighed, weight)
+                    n = weighed - 1
+                    while n >= 0 and (out[n].op.effect != ops.CONTROL or out[n].op in _LEAVING):
+                        out[n].weight = 1.0
+                        n -= 1
     _weigh(out, weighed, weight)
     f.code = [instr for instr in out if instr.op is not ops.LABEL or instr.imm in used]
     f.labels = labels

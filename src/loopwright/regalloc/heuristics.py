@@ -309,21 +309,52 @@ def check_order(order: str) -> str:
     return given
 
 
+#: Per letter, those that may change places with it when they stand next to each other: their sets contain one another,
+#: and depend on nothing but the register, so that narrowing by both gives the same either way. What B, C, D, F, G, I and J keep
+#: is free (A); what is free to the interval's end (J) is so to the range's (D); F is G and more.
+_EXCHANGE: Final[dict[str, str]] = {"A": "BCDFGIJ", "B": "A", "C": "A", "D": "AJ", "F": "AG", "G": "AF", "I": "A", "J": "AD"}
+#: Those that keep free registers only, and have nothing to say when none is.
+_FREE_ONLY: Final = "ABCDFGIJL"
+
+
 def canonical(order: str) -> str:
     """The representative of all orders that cannot differ from this one.
 
     What follows Q never acts. What follows M acts only when nothing is free, where a filter that speaks of free
-    registers only (A, B, C, D, F, G, I, J, L) has nothing to say; those are put in alphabetical order at M's end.
+    registers only has nothing to say; A straight before M says nothing that M does not. Those go to the end, in alphabetical order.
+    Neighbours that may change places stand in alphabetical order.
     """
     order = check_order(order)
     head, _, tail = order.partition("Q")
-    rest = "".join(sorted(tail))
+    idle = list(tail)
+    after = ""
     if "M" in head:
-        before, _, after = head.partition("M")
-        acting = "".join(letter for letter in after if letter in "EHKNOP")
-        rest = "".join(sorted(rest + "".join(letter for letter in after if letter not in "EHKNOP")))
-        head = before + "M" + acting
-    return head + "Q" + rest
+        head, _, behind = head.partition("M")
+        for letter in behind:
+            if letter in _FREE_ONLY:
+                idle.append(letter)
+            else:
+                after += letter
+        after = "M" + after
+        _, found, rest = head.partition("A")
+        if found and not rest.strip(_EXCHANGE["A"]):
+            idle.append("A")
+            head = head.replace("A", "")
+    return _sorted_neighbours(head) + after + "Q" + "".join(sorted(idle))
+
+
+def _sorted_neighbours(letters: str) -> str:
+    """The first in alphabetical order of the sequences that exchanging neighbours can reach."""
+    made = ""
+    while letters:
+        best = 0
+        for n in range(1, len(letters)):
+            letter = letters[n]
+            if letter < letters[best] and not letters[:n].strip(_EXCHANGE.get(letter, "")):
+                best = n
+        made += letters[best]
+        letters = letters[:best] + letters[best + 1 :]
+    return made
 
 
 _compiled: Final[dict[str, list[Filter]]] = {}

@@ -480,7 +480,9 @@ def expected(machine: Microarchitecture, case: Case, through: str = "") -> tuple
     if case.form.mnemonic in _DIVISIONS:
         latency += 1.0 if through else 0.0
     elif through:
-        mnemonic, shape = next((mnemonic, shape) for mnemonic, shape, _ in _BACK.values() if mnemonic.lower() == through.split()[0] and shape == through.split()[1])
+        mnemonic, shape = next(
+            (mnemonic, shape) for mnemonic, shape, _ in _BACK.values() if mnemonic.lower() == through.split()[0] and shape == through.split()[1]
+        )
         latency += timing_of(machine, lookup(mnemonic, shape), REGISTERS_ONLY).latency
     elif latency == 0.0:
         # A renamed move costs its place in the dispatch group, no more.
@@ -500,7 +502,6 @@ def compare(machine: Microarchitecture, meter: Meter | None = None, chosen: list
         throughput, latency = expected(machine, case, measured.through)
         found.append(Comparison(case, throughput, latency, measured))
     return found
-
 
 
 # --- whole functions ------------------------------------------------------------------------------------------
@@ -618,6 +619,7 @@ def count_blocks(compiled: Compiled, words: list[int]) -> list[float]:
 
 #: What LLVM calls the processors of our tables; the second where an older LLVM lacks the first.
 _LLVM_NAMES: Final[dict[str, tuple[str, ...]]] = {"znver4": ("znver4", "znver3"), "skylake-avx512": ("skylake-avx512",), "x86-64-v3": ("haswell",)}
+_WITHOUT_AVX512: Final = ("znver3", "haswell")
 
 
 def llvm_figures(machine: Microarchitecture, chosen: list[Case]) -> tuple[str, list[tuple[float, float] | None]]:
@@ -646,8 +648,8 @@ def llvm_figures(machine: Microarchitecture, chosen: list[Case]) -> tuple[str, l
             break
     if not processor:
         raise TargetError(f"this llvm-mca does not know {machine.title}")
-    # What this LLVM or this processor does not know ends the whole run, so such lines are taken out one after the other.
-    bad: set[int] = set()
+    # What this LLVM or this processor does not know ends the whole run, so such lines are taken out.
+    bad = {n for n in range(len(chosen)) if processor in _WITHOUT_AVX512 and any(feature.startswith("avx512") for feature in chosen[n].form.features)}
     while True:
         kept = [n for n in range(len(texts)) if n not in bad]
         done = ask(processor, [texts[n] for n in kept])
@@ -655,6 +657,8 @@ def llvm_figures(machine: Microarchitecture, chosen: list[Case]) -> tuple[str, l
         if not wrong:
             break
         bad |= wrong
+    if done.returncode:
+        raise TargetError(f"llvm-mca failed: {done.stderr.strip()[:300]}")
     figures: list[tuple[float, float] | None] = [None] * len(chosen)
     # " 1      4     1.00           *            vmovups ...": micro-operations, latency, throughput.
     rows = re.findall(r"^ +\d+ +(\d+) +(\d+\.\d+) ", done.stdout, re.MULTILINE)
@@ -717,7 +721,7 @@ def timing_command(args: Any) -> int:
         if other:
             differs = measured.throughput is not None and _apart(other[1], measured.throughput)
             # LLVM's latency of what loads includes the load, and of a round trip it knows the one half only.
-            if measured.latency is not None and not measured.through and not figure.case.memory:
+            if measured.latency is not None and not measured.through and not figure.case.memory and other[0]:
                 differs = differs or _apart(other[0], measured.latency)
             llvm_wrong += differs
             told = f"{other[1]:8.2f} {other[0]:6g} {'<-' if differs else '  '}     "
@@ -727,8 +731,11 @@ def timing_command(args: Any) -> int:
         throughput = f"{measured.throughput:9.2f}" if measured.throughput is not None else f"{'':9}"
         if args.all or figure.differs or "<-" in told:
             print(f"{figure.case!r:36} {figure.throughput:18.2f} {throughput} {latency}  {told}{flag}".rstrip())
-    print(f"\n{len(figures)} instructions; the tables of {machine.name} are not what was measured for {wrong} of them" + (f", LLVM's of {processor} for {llvm_wrong}" if processor else ""))
-    _about_wide_fma(figures)
+    print(
+        f"\n{len(figures)} instructions; the tables of {machine.name} are not what was measured for {wrong} of them"
+        + (f", LLVM's of {processor} for {llvm_wrong}" if processor else "")
+    )
+    _about_fma(figures)
     return 0
 
 
@@ -737,8 +744,12 @@ def _ports(machine: Microarchitecture, mask: int, cycles: float) -> str:
     return (f"{cycles:g} x " if cycles != 1.0 else "") + "/".join(names)
 
 
-def _about_wide_fma(figures: list[Comparison]) -> None:
-    """One line on the question that published tables answer differently for one processor: 512-bit FMA a cycle."""
+def _about_fma(figures: list[Comparison]) -> None:
+    """One line on a figure that published tables differ about: fused multiply-adds a cycle, by width."""
+    found: list[str] = []
     for figure in figures:
-        if figure.case.form.row.mnemonic == "VFMADD213PS" and repr(figure.case).endswith("zmm, zmm, zmm") and figure.measured.throughput:
-            print(f"512-bit FMA: {1 / figure.measured.throughput:.1f} a cycle on this CPU")
+        text = repr(figure.case)
+        if text.startswith("vfmadd213ps") and "m256" not in text and "m512" not in text and figure.measured.throughput:
+            found.append(f"{1 / figure.measured.throughput:.1f} of {({'x': 128, 'y': 256, 'z': 512})[text.rpartition(' ')[2][0]]} bits")
+    if found:
+        print("fused multiply-adds a cycle on this CPU: " + ", ".join(found))

@@ -111,7 +111,9 @@ class _Shape:
         # Only what merely stores or reloads a whole integer register is renamed; anything else waits for the store queue.
         plain_int = mnemonic == "MOV" and not vector and not mask
         forward = machine.forward
-        self.slot_forward = forward[0] if plain_int else forward[1] if mask or not vector else forward[4] if widest == 512 else forward[3] if widest == 256 else forward[2]
+        self.slot_forward = (
+            forward[0] if plain_int else forward[1] if mask or not vector else forward[4] if widest == 512 else forward[3] if widest == 256 else forward[2]
+        )
         latency = self.timing.latency + self.timing.load
         if self.timing.writes:
             # RyuJIT's tables give a store STORE_LATENCY and take that off again; ours give the latency of the operation in front of it.
@@ -171,7 +173,23 @@ class LoopScore:
         slots, vectors: dispatch slots and vector operations, weighted.
     """
 
-    __slots__ = ("branches", "cycles", "front_end", "head", "iterations", "label", "last", "latency", "ports", "recurrence", "repeats", "slots", "taken", "vectors", "window")
+    __slots__ = (
+        "branches",
+        "cycles",
+        "front_end",
+        "head",
+        "iterations",
+        "label",
+        "last",
+        "latency",
+        "ports",
+        "recurrence",
+        "repeats",
+        "slots",
+        "taken",
+        "vectors",
+        "window",
+    )
 
     def __init__(self, head: int, last: int, label: int) -> None:
         self.head = head
@@ -189,7 +207,6 @@ class LoopScore:
         self.cycles = 0.0
         self.slots = 0.0
         self.vectors = 0.0
-
 
     def bound_by(self) -> str:
         """The name of the greatest bound."""
@@ -213,7 +230,20 @@ class Score:
         blocks, loops: the parts.
     """
 
-    __slots__ = ("_listing", "blocks", "code_size", "cycles", "instructions", "loops", "microarchitecture", "moves", "perf_score", "reloads", "spill_weight", "spilled", "stores")
+    __slots__ = (
+        "blocks",
+        "code_size",
+        "cycles",
+        "instructions",
+        "loops",
+        "microarchitecture",
+        "moves",
+        "perf_score",
+        "reloads",
+        "spill_weight",
+        "spilled",
+        "stores",
+    )
 
     def __init__(self, compiled: Compiled, machine: Microarchitecture) -> None:
         self.microarchitecture = machine.name
@@ -235,7 +265,10 @@ class Score:
 
     def table(self) -> str:
         """Per block and per loop, what each bound says, as text."""
-        lines = [f"PerfScore {self.perf_score:.2f}; {self.cycles:.2f} cycles on {self.microarchitecture}; {self.code_size} bytes, {self.instructions} instructions", ""]
+        lines = [
+            f"PerfScore {self.perf_score:.2f}; {self.cycles:.2f} cycles on {self.microarchitecture}; {self.code_size} bytes, {self.instructions} instructions",
+            "",
+        ]
         lines.append(f"{'block':>7} {'label':>6} {'loop':>5} {'weight':>10} {'instrs':>7} {'ports':>8} {'front end':>10} {'PerfScore':>11}")
         for n in range(len(self.blocks)):
             b = self.blocks[n]
@@ -243,7 +276,9 @@ class Score:
             loop = "" if b.loop < 0 else str(self._loop_number(b.loop))
             lines.append(f"{n:7} {label:>6} {loop:>5} {b.weight:10.6g} {b.instructions:7} {b.ports:8.2f} {b.front_end:10.2f} {b.perf_score:11.2f}")
         lines.append("")
-        lines.append(f"{'loop':>7} {'iterations':>11} {'ports':>9} {'front end':>9} {'taken':>9} {'window':>9} {'latency':>9} {'mispredicted':>12} {'cycles':>10}  bound by")
+        lines.append(
+            f"{'loop':>7} {'iterations':>11} {'ports':>9} {'front end':>9} {'taken':>9} {'window':>9} {'latency':>9} {'mispredicted':>12} {'cycles':>10}  bound by"
+        )
         for n in range(len(self.loops)):
             r = self.loops[n]
             by = r.bound_by()

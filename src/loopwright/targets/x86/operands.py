@@ -45,7 +45,9 @@ class X86Assembler(Assembler):
         self.evex = evex
         self.wide = False
         for instr in f.code:
-            if instr.type.lanes and instr.type.bits * instr.type.lanes > 128:
+            type_ = instr.type
+            # Masks take up vector registers only without EVEX.
+            if type_.lanes and type_.bits * type_.lanes > 128 and not (evex and type_.is_mask):
                 self.wide = True
                 break
         frame = f.frame if f.frame is not None else Frame()

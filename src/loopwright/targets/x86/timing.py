@@ -62,6 +62,7 @@ INDEXED_AND_DISPLACED: Final = 3
 #  - VSQRTPD one in 8.3 cycles, not 9; three-component LEA one in half a cycle; VPMOVZX and VPMOVSX 2 (256 bits) and 4 (512 bits) cycles;
 #  - vector stores and the third operand of FMA compete for something (two FMA and a store take 1.5 cycles, three 1.8, while two MUL and a store take
 #    one): the group "third" stands for it, whatever it is;
+#  - scalar FMA: two a cycle, where the model has one (and LLVM's model of znver3 has one for every width);
 #  - 512-bit FMA, ADD and MUL: one a cycle (they take both 256-bit pipes), as in the model.
 ZNVER4: Final = """
 # Integer
@@ -106,7 +107,7 @@ KMOV\\w                                | m   | 2        | 2 | 2 fadd
 KMOV\\w                                | s   | 3        | 2 | 1 store
 KMOVQ                                  | v>g | 4        | 2 | 2 to_int
 KMOV\\w                                | v>g | 3        | 1 | to_int
-KMOVQ                                  | g>v | 6        | 2 | 1.4 to_vector + fadd
+KMOVQ                                  | g>v | 6        | 2 | 1.6 to_vector + fadd
 KMOV\\w                                | g>v | 6        | 1 | to_vector
 KMOV\\w                                | r   | 1        | 1 | 2 fadd
 K(AND|ANDN|OR|XOR|XNOR|NOT|ADD|UNPCK|SHIFT)\\w+ | *  | 1 | 1 | 2 fadd
@@ -279,7 +280,8 @@ VPMOV(DB|DW|QB|QW|QD|WB)               | *   | 4        | 2 | 2 p5
 # --- any x86-64-v3 processor --------------------------------------------------------------------------------------
 # A machine between Haswell, Skylake and Zen 2, for code that is to run on all of them: four slots, four integer ports, two pipes for floating point, a
 # third for vector integers, one of them for shuffles, two loads and one store a cycle. Latencies are the middle of those three in Agner Fog's tables.
-GENERIC_V3: Final = """
+GENERIC_V3: Final = (
+    """
 V(ADD|SUB)(PS|PD|SS|SD)                | *   | 4        | 1 | p01
 V(MIN|MAX)(PS|PD|SS|SD)|VCMP\\w\\w     | *   | 3        | 1 | p01
 VFN?M(ADD|SUB)\\d+\\w\\w               | *   | 5        | 1 | p01
@@ -290,7 +292,9 @@ VDIV[PS]D                              | *   | 14       | 1 | 8 div + p0
 VSQRT[PS]S                             | *   | 13       | 1 | 6 div + p0
 VSQRT[PS]D                             | *   | 18       | 1 | 10 div + p0
 I?DIV                                  | *   | 22       | 6 | 9 div + 2 p0156
-""" + SKYLAKE_AVX512
+"""
+    + SKYLAKE_AVX512
+)
 
 
 class Timing:
@@ -308,7 +312,9 @@ class Timing:
 
     __slots__ = ("latency", "load", "named", "ports", "reads", "slots", "throughput", "writes")
 
-    def __init__(self, latency: float, load: float, slots: float, ports: list[tuple[int, float]], throughput: float, reads: bool, writes: bool, named: bool) -> None:
+    def __init__(
+        self, latency: float, load: float, slots: float, ports: list[tuple[int, float]], throughput: float, reads: bool, writes: bool, named: bool
+    ) -> None:
         self.latency = latency
         self.load = load
         self.slots = slots
@@ -326,18 +332,19 @@ def bound(use: dict[int, float]) -> float:
     programme; its value is the greatest, over the unions of some of those sets, of the work that can go nowhere else divided by
     the union's size (the port pressure of Abel and Reineke, *uiCA*, ICS 2022; it is Hall's theorem for fractional assignments).
     """
+    # All unions of sets that hang together: ports that have nothing in common cannot relieve each other.
     unions: list[int] = []
     seen: set[int] = set()
     for mask in use:
-        for known in list(unions):
-            joined = known | mask
-            # Ports that have nothing in common cannot relieve each other.
-            if known & mask and joined not in seen:
-                seen.add(joined)
-                unions.append(joined)
-        if mask not in seen:
-            seen.add(mask)
-            unions.append(mask)
+        joined = [mask]
+        for known in unions:
+            for n in range(len(joined)):
+                if joined[n] & known and joined[n] | known not in joined:
+                    joined.append(joined[n] | known)
+        for union in joined:
+            if union not in seen:
+                seen.add(union)
+                unions.append(union)
     best = 0.0
     for union in unions:
         work = 0.0
@@ -699,7 +706,12 @@ def _find(machine: Microarchitecture, form: Form, memory: int) -> Timing:
         latency, slots, uses = _by_kind(machine, form, width)
     double = 2.0 if machine.halves and width == 512 else 1.0
     if double > 1.0:
-        uses = [(mask, cycles * double) if mask not in (machine.groups.get("to_int"), machine.groups.get("to_vector"), machine.groups.get("vload")) else (mask, cycles) for mask, cycles in uses]
+        uses = [
+            (mask, cycles * double)
+            if mask not in (machine.groups.get("to_int"), machine.groups.get("to_vector"), machine.groups.get("vload"))
+            else (mask, cycles)
+            for mask, cycles in uses
+        ]
     vector = (result in ("v", "k") or source in ("v", "k") or width > 0) and form.kind != LEGACY
     load = 0.0
     twice = 2.0 if machine.halves and bits == 512 else 1.0
@@ -730,7 +742,9 @@ def _by_kind(machine: Microarchitecture, form: Form, width: int) -> tuple[float,
 # --- what an instruction depends on beside its operands ---------------------------------------------------------------
 
 #: Mnemonics that leave the arithmetic flags as they found them are not here.
-WRITES_FLAGS: Final = re.compile(r"ADD|SUB|AND|OR|XOR|NEG|INC|DEC|CMP|TEST|ADC|SBB|I?MUL|SHL|SHR|SAR|ROL|ROR|ANDN|BLS\w+|BZHI|BEXTR|TZCNT|LZCNT|POPCNT|BTC?|VU?COMIS[SD]|K(OR)?TEST\w|I?DIV|VPTEST")
+WRITES_FLAGS: Final = re.compile(
+    r"ADD|SUB|AND|OR|XOR|NEG|INC|DEC|CMP|TEST|ADC|SBB|I?MUL|SHL|SHR|SAR|ROL|ROR|ANDN|BLS\w+|BZHI|BEXTR|TZCNT|LZCNT|POPCNT|BTC?|VU?COMIS[SD]|K(OR)?TEST\w|I?DIV|VPTEST"
+)
 READS_FLAGS: Final = re.compile(r"ADC|SBB|CMOV\w+|SET\w+")
 #: Of equal sources the result does not depend on them; the first kind needs no execution at all.
 ZERO_IDIOM: Final = re.compile(r"XOR|SUB|VXORP[SD]|VPXOR[DQ]?|VPSUB[BWDQ]|VPANDNQ?|KXOR\w|VPCMPGT[BWDQ]")
