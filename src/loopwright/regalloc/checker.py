@@ -119,8 +119,10 @@ def _is_move(op: ops.Op) -> bool:
 
 
 class _Checker:
-    """One proof. A state is a list with, per location, the set of values it holds as a bit mask: bit v for virtual register v, and above them a bit per constant.
+    """One proof.
 
+    A state is a list with, per location, the set of values it holds as a bit mask: bit v for virtual register v, and above
+    them a bit per constant.
     Locations are numbered: physical registers, then places in the frame, then constants (which hold themselves).
     """
 

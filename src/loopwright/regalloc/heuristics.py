@@ -2,7 +2,7 @@
 
 Each filter is a function ``(state, interval, candidates, location) -> S``: the subset of the candidates (bit masks of
 physical registers) that has the filter's property. The allocator narrows the candidates to S when S is not empty and
-stops when one register is left. A to M look for a free register; N to Q choose which busy one to spill.
+stops when one register is left. A to M look for a free register and keep free ones only; N to Q choose which busy one to spill.
 
 The method and the letters are those of RyuJIT's LSRA (dotnet/runtime, docs/design/coreclr/jit/lsra-detail.md). What
 RyuJIT caches between filters is computed here from the candidates as they stand when the filter runs, and N to Q may
@@ -121,8 +121,8 @@ def filter_covers(state: RegisterState, interval: Interval, candidates: int, loc
 
 
 def filter_own_preference(state: RegisterState, interval: Interval, candidates: int, location: int) -> int:
-    """E OWN_PREFERENCE: the interval prefers."""
-    return candidates & interval.preferences
+    """E OWN_PREFERENCE: the interval prefers, and are free."""
+    return candidates & interval.preferences & ~state.active
 
 
 def _related_registers(related: Interval) -> int:
@@ -154,10 +154,10 @@ def filter_related_preference(state: RegisterState, interval: Interval, candidat
 
 
 def filter_caller_callee(state: RegisterState, interval: Interval, candidates: int, location: int) -> int:
-    """H CALLER_CALLEE: are callee-saved where the interval lives across a call, caller-saved otherwise."""
+    """H CALLER_CALLEE: are free, and callee-saved where the interval lives across a call, caller-saved otherwise."""
     if interval.crosses_call:
-        return candidates & ~state.caller_saved
-    return candidates & state.caller_saved
+        return candidates & ~state.caller_saved & ~state.active
+    return candidates & state.caller_saved & ~state.active
 
 
 def filter_unassigned(state: RegisterState, interval: Interval, candidates: int, location: int) -> int:
@@ -171,14 +171,15 @@ def filter_covers_full(state: RegisterState, interval: Interval, candidates: int
 
 
 def filter_best_fit(state: RegisterState, interval: Interval, candidates: int, location: int) -> int:
-    """K BEST_FIT: if J held, have the nearest next reference; otherwise the farthest."""
-    covers = state.free_until(candidates, interval.last, location, interval.register)
-    if covers == candidates and not covers & (state.held | state.fixed_any):
-        return candidates
-    nearest = covers == candidates
+    """K BEST_FIT: are free; of those, if J holds for all, the ones with the nearest next reference, otherwise with the farthest."""
+    free = candidates & ~state.active
+    covers = state.free_until(free, interval.last, location, interval.register)
+    if covers == free and not covers & (state.held | state.fixed_any):
+        return free
+    nearest = covers == free
     result = 0
     best = -1
-    bits = candidates
+    bits = free
     while bits:
         low = bits & -bits
         at = state.next_ref(low.bit_length() - 1, location, interval.register)
@@ -192,9 +193,10 @@ def filter_best_fit(state: RegisterState, interval: Interval, candidates: int, l
 
 
 def filter_is_prev_reg(state: RegisterState, interval: Interval, candidates: int, location: int) -> int:
-    """L IS_PREV_REG: if J held, is the interval's previous register."""
+    """L IS_PREV_REG: if J holds for all that are free, is the interval's previous register."""
     r = interval.previous
-    if r < 0 or not candidates >> r & 1 or state.free_until(candidates, interval.last, location, interval.register) != candidates:
+    free = candidates & ~state.active
+    if r < 0 or not free >> r & 1 or state.free_until(free, interval.last, location, interval.register) != free:
         return 0
     return 1 << r
 
@@ -310,11 +312,11 @@ def check_order(order: str) -> str:
 
 
 #: Per letter, those that may change places with it when they stand next to each other: their sets contain one another,
-#: and depend on nothing but the register, so that narrowing by both gives the same either way. What B, C, D, F, G, I and J keep
+#: and depend on nothing but the register, so that narrowing by both gives the same either way. What all up to L keep
 #: is free (A); what is free to the interval's end (J) is so to the range's (D); F is G and more.
-_EXCHANGE: Final[dict[str, str]] = {"A": "BCDFGIJ", "B": "A", "C": "A", "D": "AJ", "F": "AG", "G": "AF", "I": "A", "J": "AD"}
+_EXCHANGE: Final[dict[str, str]] = {"A": "BCDEFGHIJ", "B": "A", "C": "A", "D": "AJ", "E": "A", "F": "AG", "G": "AF", "H": "A", "I": "A", "J": "AD"}
 #: Those that keep free registers only, and have nothing to say when none is.
-_FREE_ONLY: Final = "ABCDFGIJL"
+_FREE_ONLY: Final = "ABCDEFGHIJKL"
 
 
 def canonical(order: str) -> str:

@@ -1,0 +1,190 @@
+"""The jumps pass: brackets become labels and jumps that go where the brackets went."""
+
+from __future__ import annotations
+
+import pytest
+from tests.passes.generator import Generator, block, body, random_arguments, results
+
+from loopwright.compiler import run_passes
+from loopwright.ir import ops
+from loopwright.ir.function import Function
+from loopwright.ir.interpret import Interpreter
+from loopwright.ir.text import parse
+from loopwright.passes import jumps
+from loopwright.targets import registry
+
+V3 = registry.get("x86-64-v3")
+
+
+def jumped(text: str) -> Function:
+    """After the pass, straight from text: what it does needs no registers allocated."""
+    f = parse(text)
+    jumps.run(f, V3)
+    return f
+
+
+def lines(text: str) -> str:
+    return body(jumped(text))
+
+
+def test_an_if_jumps_over_its_body() -> None:
+    assert lines("""
+    function f(%a: i64) -> i64
+      if_lt.i64 %a, 5
+        ret 1
+      end
+      ret 0
+    end
+    """) == block("""
+      jump_ge.i64 L0, %a, 5
+      ret 1
+      L0:
+      ret 0
+    """)
+
+
+def test_an_else_is_jumped_to_and_over() -> None:
+    text = """
+    function f(%a: i64, %c: bool) -> i64
+      var %r: i64
+      if %c
+        %r = copy.i64 1
+      else
+        %r = copy.i64 2
+      end
+      ret %r
+    end
+    """
+    assert lines(text) == block("""
+      jump_unless L0, %c
+      %r = copy.i64 1
+      jump L1
+      L0:
+      %r = copy.i64 2
+      L1:
+      ret %r
+    """)
+
+
+def test_floats_jump_on_the_opposite_that_holds_for_nan() -> None:
+    f = jumped("function f(%a: f32, %b: f32) -> i64\n if_lt.f32 %a, %b\n ret 1\n end\n ret 0\nend")
+    assert f.code[0].op.name == "jump_nlt"
+    f = jumped("function f(%a: i32, %b: i32) -> i64\n if_lt.i32 %a, %b\n ret 1\n end\n ret 0\nend")
+    assert f.code[0].op.name == "jump_ge"
+
+
+def test_what_cannot_be_reached_goes_away() -> None:
+    f = jumped("""
+    function f(%a: i64) -> i64
+      var %r: i64
+      %r = copy.i64 0
+      block
+        br 0
+        %r = copy.i64 1
+        loop
+          %r = add.i64 %r, 1
+          br_lt.i64 0, %r, %a
+        end
+      end
+      ret %r
+    end
+    """)
+    assert [instr.op.name for instr in f.code if instr.op is not ops.LABEL] == ["copy", "ret"]
+
+
+def test_a_jump_to_the_next_instruction_is_none() -> None:
+    f = jumped("function f(%a: i64) -> i64\n var %r: i64\n %r = copy.i64 %a\n if_lt.i64 %a, 5\n %r = copy.i64 1\n else\n end\n ret %r\nend")
+    assert "jump" not in [instr.op.name for instr in f.code]
+
+
+def test_branches_leave_as_many_brackets_as_they_say() -> None:
+    text = """
+    function f(%a: i64) -> i64
+      var %r: i64
+      var %k: i64
+      %r = copy.i64 0
+      %k = copy.i64 0
+      block
+        loop
+          block
+            br_gt.i64 2, %k, %a
+            br_eq.i64 0, %k, 3
+            %r = add.i64 %r, %k
+          end
+          %k = add.i64 %k, 1
+          br 0
+        end
+      end
+      ret %r
+    end
+    """
+    before, after = parse(text), jumped(text)
+    for a in (-1, 0, 2, 3, 7):
+        assert Interpreter(after).call(a) == Interpreter(before).call(a)
+
+
+NESTED = """
+function f(%n: i64) -> i64
+  var %i: i64
+  var %j: i64
+  %i = copy.i64 0
+  loop
+    %j = copy.i64 0
+    loop
+      %j = add.i64 %j, 1
+      br_lt.i64 0, %j, %n
+    end
+    %i = add.i64 %i, 1
+    br_lt.i64 0, %i, %n
+  end
+  loop
+    %i = sub.i64 %i, 1
+    br_gt.i64 0, %i, 0
+  end
+  ret %i
+end
+"""
+
+
+def test_heads_of_innermost_loops_are_marked_for_alignment() -> None:
+    f = jumped(NESTED)
+    heads = [instr.imm for instr in f.code if instr.op is ops.LABEL]
+    assert len(heads) == 3
+    assert f.aligned == {heads[1], heads[2]}
+
+
+def test_a_loop_that_nothing_repeats_has_no_label() -> None:
+    f = jumped("function f(%a: i64) -> i64\n loop\n %b = add.i64 %a, 1\n ret %b\n end\nend")
+    assert [instr.op.name for instr in f.code] == ["add", "ret"]
+    assert not f.aligned
+
+
+def test_instructions_weigh_as_much_as_the_loops_around_them() -> None:
+    f = jumped(NESTED)
+    weights = {instr.op.name + str(n): instr.weight for n, instr in enumerate(f.code) if instr.op is not ops.LABEL}
+    once, inner = min(weights.values()), max(weights.values())
+    assert once == 1.0
+    middle = {w for w in weights.values() if once < w < inner}
+    assert len(middle) == 1
+    assert inner == middle.pop() ** 2
+
+
+@pytest.mark.parametrize("name", ["x86-64-v3", "x86-64-v4"])
+@pytest.mark.parametrize("seed", range(40))
+def test_random_functions_mean_the_same(name: str, seed: int) -> None:
+    """With registers allocated, so that what the allocator put on the edges is jumped to and over as well."""
+    f = Generator(seed).f
+    target = registry.get(name)
+    arguments = random_arguments(seed)
+    after = run_passes(f, target, "jumps")
+    assert all(not instr.op.opens and not instr.op.closes for instr in after.code)
+    labels = [instr.imm for instr in after.code if instr.op is ops.LABEL]
+    assert len(labels) == len(set(labels))
+    copies = [a.copy() if hasattr(a, "copy") else a for a in arguments]
+    theirs = [a.copy() if hasattr(a, "copy") else a for a in arguments]
+    got = Interpreter(after, target).call(*copies)
+    assert results(f, arguments)[0] in (got, "nan")
+    Interpreter(f).call(*theirs)
+    for mine, want in zip(copies, theirs, strict=True):
+        if hasattr(mine, "dtype") and getattr(mine, "ndim", 0):
+            assert mine.tobytes() == want.tobytes() or mine.dtype.kind == "f"

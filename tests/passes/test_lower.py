@@ -1,0 +1,394 @@
+"""The lower pass: rotated loops, comparisons inside branches, loads inside their uses, and never a change of meaning."""
+
+from __future__ import annotations
+
+import numpy as np
+import pytest
+from tests.passes.generator import Generator, block, body, random_arguments, results
+
+from loopwright.ir import ops
+from loopwright.ir.function import Function
+from loopwright.ir.interpret import Interpreter
+from loopwright.ir.text import parse
+from loopwright.ir.verify import verify
+from loopwright.passes import lower
+from loopwright.targets import registry
+
+TARGETS = ["x86-64-v3", "x86-64-v4"]
+
+
+def lowered(text: str, name: str = "x86-64-v3") -> Function:
+    f = parse(text)
+    verify(f)
+    lower.run(f, registry.get(name))
+    return f
+
+
+def shown(text: str) -> str:
+    return body(lowered(text))
+
+
+def opcodes(f: Function) -> list[str]:
+    return [instr.op.name for instr in f.code]
+
+
+def same_meaning(text: str, *calls: tuple[object, ...], name: str = "x86-64-v3") -> Function:
+    """Both the function and what the pass makes of it give the same in these calls."""
+    before, after = parse(text), lowered(text, name)
+    for args in calls:
+        mine = [a.copy() if isinstance(a, np.ndarray) else a for a in args]
+        theirs = [a.copy() if isinstance(a, np.ndarray) else a for a in args]
+        got = Interpreter(after, registry.get(name), limit=100_000).call(*mine)
+        want = Interpreter(before, limit=100_000).call(*theirs)
+        assert got == want, args
+        for a, b in zip(mine, theirs, strict=True):
+            assert not isinstance(a, np.ndarray) or np.array_equal(a, b)
+    return after
+
+
+# --- loops -----------------------------------------------------------------------------------------------------
+
+SUM = """
+function f(%n: i64) -> i64
+  var %s: i64
+  %s = copy.i64 0
+  %i = for 0, %n, 1
+    %s = add.i64 %s, %i
+  end
+  ret %s
+end
+"""
+
+
+def test_a_for_tests_at_the_bottom_behind_one_guard() -> None:
+    f = same_meaning(SUM, (0,), (1,), (5,), (-3,))
+    assert opcodes(f) == ["copy", "if_gt", "copy", "loop", "add", "add", "br_lt", "end", "end", "ret"]
+
+
+@pytest.mark.parametrize(("lo", "hi", "step", "runs"), [(0, 5, 1, True), (5, 0, -2, True), (0, 0, 1, False), (3, 1, 1, False), (1, 3, -1, False)])
+def test_constant_bounds_need_no_guard(lo: int, hi: int, step: int, runs: bool) -> None:
+    f = same_meaning(SUM.replace("for 0, %n, 1", f"for {lo}, {hi}, {step}"), (0,))
+    assert "if_gt" not in opcodes(f) and "if_lt" not in opcodes(f)
+    assert ("br" in opcodes(f)) != runs
+
+
+def test_the_bound_is_read_once() -> None:
+    text = """
+    function f(%n: i64) -> i64
+      var %s: i64
+      var %m: i64
+      %s = copy.i64 0
+      %m = copy.i64 %n
+      %i = for 0, %m, 1
+        %m = add.i64 %m, 1
+        %s = add.i64 %s, %i
+      end
+      ret %s
+    end
+    """
+    same_meaning(text, (0,), (4,))
+
+
+def test_continue_goes_on_with_the_next_index() -> None:
+    text = """
+    function f(%n: i64) -> i64
+      var %s: i64
+      %s = copy.i64 0
+      %i = for 0, %n, 1
+        %j = for 0, %n, 2
+          %c = gt.i64 %j, %i
+          br_if 0, %c
+          %1 = eq.i64 %i, 3
+          br_if 1, %1
+          %s = add.i64 %s, %j
+        end
+        %s = add.i64 %s, 100
+      end
+      ret %s
+    end
+    """
+    same_meaning(text, (0,), (1,), (5,), (9,))
+
+
+WHILE = """
+function f(%n: i64, %p: i64) -> i64
+  var %k: i64
+  %k = copy.i64 0
+  while
+    %c = lt.i64 %k, %n
+  do %c
+    %k = add.i64 %k, 1
+    %1 = eq.i64 %k, %p
+    br_if 0, %1
+    %k = add.i64 %k, 2
+  end
+  ret %k
+end
+"""
+
+
+def test_a_while_tests_again_at_the_bottom() -> None:
+    f = same_meaning(WHILE, (0, 0), (1, 0), (10, 4), (10, 1))
+    assert opcodes(f).count("if_lt") == 1 and opcodes(f).count("br_lt") == 1
+    assert "br" not in opcodes(f)
+
+
+def test_a_condition_with_brackets_is_repeated_with_its_brackets() -> None:
+    text = """
+    function f(%n: i64, %p: i64) -> i64
+      var %k: i64
+      var %c: bool
+      %k = copy.i64 0
+      while
+        %c = copy.bool false
+        %1 = lt.i64 %k, %n
+        if %1
+          %2 = ne.i64 %k, %p
+          %c = copy.bool %2
+        end
+      do %c
+        %k = add.i64 %k, 1
+      end
+      ret %k
+    end
+    """
+    same_meaning(text, (0, 0), (5, 9), (5, 3), (5, 0))
+
+
+def test_loops_inside_a_condition_are_repeated() -> None:
+    text = """
+    function f(%goal: i64) -> i64
+      var %n: i64
+      var %k: i64
+      var %s: i64
+      %n = copy.i64 0
+      while
+        %k = copy.i64 0
+        %s = copy.i64 0
+        while
+          %1 = add.i64 %k, 0
+          %2 = lt.i64 %1, %n
+        do %2
+          %k = add.i64 %k, 1
+          %s = add.i64 %s, %k
+        end
+        %j = for 0, 2, 1
+          %3 = eq.i64 %j, 0
+          br_if 0, %3
+          %s = add.i64 %s, %j
+        end
+        %4 = lt.i64 %s, %goal
+      do %4
+        %n = add.i64 %n, 1
+      end
+      ret %n
+    end
+    """
+    same_meaning(text, (0,), (1,), (2,), (7,), (50,))
+
+
+# --- comparisons and branches -----------------------------------------------------------------------------------
+
+
+def test_a_comparison_used_once_is_in_its_branch() -> None:
+    assert shown("""
+    function f(%a: i64, %b: i64) -> i64
+      %c = lt.i64 %a, %b
+      %d = not.bool %c
+      if %d
+        ret 1
+      end
+      ret 0
+    end
+    """) == block("""
+      if_ge.i64 %a, %b
+      ret 1
+      end
+      ret 0
+    """)
+
+
+def test_the_opposite_of_a_float_comparison_holds_for_nan() -> None:
+    text = """
+    function f(%a: f64, %b: f64) -> i64
+      %c = lt.f64 %a, %b
+      %d = not.bool %c
+      if %d
+        ret 1
+      end
+      ret 0
+    end
+    """
+    f = same_meaning(text, (1.0, 2.0), (2.0, 1.0), (np.nan, 1.0), (1.0, np.nan))
+    assert opcodes(f)[0] == "if_nlt"
+
+
+@pytest.mark.parametrize(
+    ("between", "moves"),
+    [("%s = add.i64 %s, 1", False), ("store.i64 %a, x[0]", True), ("%u = add.i64 %a, %a\n  store.i64 %u, x[1]", True), ("call_void g(%a)", False)],
+    ids=["variable", "store", "arithmetic", "call"],
+)
+def test_a_comparison_moves_only_where_its_operands_stay(between: str, moves: bool) -> None:
+    text = f"""
+    function f(%x: ptr, %x.n0: i64, %a: i64) -> i64
+      array x: i64[%x.n0] at %x written
+      callee g(i64)
+      var %s: i64
+      %s = copy.i64 %a
+      %c = lt.i64 %s, 5
+      {between}
+      if %c
+        ret %s
+      end
+      ret 0
+    end
+    """.replace("%x[", "x[")
+    f = lowered(addressed(text))
+    assert ("lt" not in opcodes(f)) == moves
+
+
+def addressed(text: str) -> str:
+    """Accesses to x[k] as addresses, which is what the pass gets."""
+    import re
+
+    def address(match: re.Match[str]) -> str:
+        return f"[%x + {8 * int(match[1])}]"
+
+    return re.sub(r"x\[(\d+)\]", address, text.replace("store.i64", "store_at.i64").replace("load.i64", "load_at.i64"))
+
+
+def test_a_comparison_with_memory_stays_before_a_store() -> None:
+    text = addressed("""
+    function f(%x: ptr, %x.n0: i64, %v: i64) -> i64
+      array x: i64[%x.n0] at %x written
+      %a = load.i64 x[0]
+      %c = lt.i64 %v, %a
+      store.i64 100, x[0]
+      if %c
+        ret 1
+      end
+      ret 0
+    end
+    """)
+    f = same_meaning(text, (np.array([5, 6]), 50), (np.array([5, 6]), 3))
+    # The load is inside the comparison, which must not pass the store.
+    assert opcodes(f)[:2] == ["lt", "store_at"]
+
+
+def test_a_branch_in_an_if_becomes_a_conditional_branch() -> None:
+    text = """
+    function f(%n: i64) -> i64
+      var %k: i64
+      %k = copy.i64 0
+      block
+        loop
+          %c = ge.i64 %k, %n
+          if %c
+            br 2
+          end
+          %k = add.i64 %k, 1
+          br 0
+        end
+      end
+      ret %k
+    end
+    """
+    f = same_meaning(text, (0,), (5,))
+    assert "br_ge" in opcodes(f) and "if_ge" not in opcodes(f)
+
+
+# --- loads ------------------------------------------------------------------------------------------------------
+
+
+def loads_left(lines: str) -> int:
+    f = lowered(
+        addressed(f"""
+        function f(%x: ptr, %x.n0: i64, %a: i64) -> i64
+          array x: i64[%x.n0] at %x written
+          callee g(i64)
+          var %s: i64
+          %s = copy.i64 %a
+          {lines}
+        end
+        """)
+    )
+    return opcodes(f).count("load_at")
+
+
+def test_a_load_used_once_is_in_its_use() -> None:
+    assert loads_left("%v = load.i64 x[1]\n %t = add.i64 %a, %v\n ret %t") == 0
+    assert loads_left("%v = load.i64 x[1]\n %t = mul.i64 %v, %a\n ret %t") == 0
+    assert loads_left("%v = load.i64 x[1]\n %t = lt.i64 %a, %v\n if %t\n ret 1\n end\n ret 0") == 0
+
+
+@pytest.mark.parametrize(
+    "between",
+    ["store.i64 0, x[1]", "call_void g(%a)", "%s = add.i64 %s, 1", "loop", "%i = for 0, %a, 1", "block"],
+)
+def test_a_load_does_not_move_over_what_may_change_it_nor_into_a_loop(between: str) -> None:
+    closing = "end" if between.startswith(("loop", "%i", "block")) else ""
+    assert loads_left(f"%v = load.i64 x[1]\n {between}\n %t = add.i64 %s, %v\n %s = copy.i64 %t\n {closing}\n ret %s") == 1
+
+
+def test_a_load_used_twice_stays_a_load() -> None:
+    assert loads_left("%v = load.i64 x[1]\n %t = add.i64 %a, %v\n %u = add.i64 %t, %v\n ret %u") == 1
+
+
+def test_few_lanes_are_not_read_as_a_whole_register() -> None:
+    text = """
+    function f(%x: ptr, %y: ptr)
+      %a = load_at.TYPE [%x]
+      %b = load_at.TYPE [%y]
+      %c = add.TYPE %a, %b
+      store_at.TYPE %c, [%y]
+    end
+    """
+    for type_, folded in (("u8x4", False), ("u8x8", False), ("u8x16", True), ("f32x2", False), ("f32x4", True), ("i32x8", True)):
+        assert (opcodes(lowered(text.replace("TYPE", type_))).count("load_at") == 1) == folded, type_
+
+
+# --- calls and checks ---------------------------------------------------------------------------------------------
+
+
+def test_arguments_beyond_the_registers_are_stored_first() -> None:
+    names = [f"%p{n}" for n in range(9)]
+    text = f"function f({', '.join(f'{name}: i64' for name in names)}) -> i64\n callee g({', '.join(['i64'] * 9)}) -> i64\n %r = call.i64 g({', '.join(names)})\n ret %r\nend"
+    f = lowered(text)
+    assert opcodes(f) == ["store_arg"] * 3 + ["call", "ret"]
+    assert [instr.imm for instr in f.code[:3]] == [0, 8, 16]
+    assert len(f.code[3].args) == 6
+
+
+def test_a_failed_check_writes_its_record_and_returns() -> None:
+    text = """
+    function f(%a: i64, %errors: ptr) -> i64
+      option check
+      site x dimension 0 line 3 "x[i]"
+      %c = lt.i64 %a, 0
+      if %c
+        fail %errors, 0, %a, 10
+      end
+      ret %a
+    end
+    """
+    f = lowered(text)
+    assert opcodes(f)[:5] == ["if_lt", "store_at", "store_at", "store_at", "ret"]
+
+
+# --- any function -------------------------------------------------------------------------------------------------
+
+
+@pytest.mark.parametrize("name", TARGETS)
+@pytest.mark.parametrize("seed", range(60))
+def test_random_functions_mean_the_same(name: str, seed: int) -> None:
+    from loopwright.compiler import run_passes
+
+    f = Generator(seed).f
+    target = registry.get(name)
+    arguments = random_arguments(seed)
+    want = results(f, arguments)
+    after = run_passes(f, target, "lower")
+    for instr in after.code:
+        assert instr.rule is not None or instr.op in (ops.BLOCK, ops.LOOP, ops.ELSE, ops.END, ops.BR), instr.op.name
+        assert instr.op not in (ops.FOR, ops.WHILE, ops.DO, ops.ELIF, ops.THEN)
+    assert results(after, arguments) == want
