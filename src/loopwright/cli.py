@@ -1,4 +1,4 @@
-"""The command line: ``loopwright demo | show | passes | targets | bench | corpus``."""
+"""The command line: ``loopwright demo | show | passes | targets | bench | timing | corpus | tune``."""
 
 from __future__ import annotations
 
@@ -218,6 +218,13 @@ def corpus(args: argparse.Namespace) -> int:
     return corpus_command(args.arguments)
 
 
+def tune(args: argparse.Namespace) -> int:
+    """``loopwright tune``."""
+    from loopwright.tuning.cli_tune import tune_command
+
+    return tune_command(args.arguments)
+
+
 def timing(args: argparse.Namespace) -> int:
     """``loopwright timing``."""
     from loopwright.tuning.measure import timing_command
@@ -292,6 +299,8 @@ def _parser() -> argparse.ArgumentParser:
     added.add_argument("--rounds", type=int, default=15, metavar="N", help="repetitions of each measurement; the least counts (default: 15)")
     added = command("corpus", corpus, "record, merge, replay and compare collections of compilations", "Arguments: see loopwright corpus --help.")
     added.add_argument("arguments", nargs=argparse.REMAINDER, metavar="...", help="record, merge, strip, list, replay or diff, and their options")
+    added = command("tune", tune, "search for a better order of the register filters", "Arguments: see loopwright tune --help.")
+    added.add_argument("arguments", nargs=argparse.REMAINDER, metavar="...", help="what to search, on what, and for how long")
     return parser
 
 
@@ -304,9 +313,9 @@ def main(argv: Sequence[str] | None = None) -> int:
         at = words.index("--")
         words, signature = words[:at], words[at + 1 :]
     try:
-        if words[:1] == ["corpus"]:
-            # It has a parser of its own, with help of its own.
-            return corpus(argparse.Namespace(arguments=words[1:]))
+        if words[:1] == ["corpus"] or words[:1] == ["tune"]:
+            # These have parsers of their own, with help of their own.
+            return (corpus if words[0] == "corpus" else tune)(argparse.Namespace(arguments=words[1:]))
         args = _parser().parse_args(words, argparse.Namespace(signature=signature))
         return int(args.run(args))
     except LoopwrightError as error:

@@ -91,6 +91,10 @@ class ParseError(LoopwrightError, ValueError):
         self.column = column
         super().__init__(f"column {column}: {message}", file, line)
 
+    def __reduce__(self) -> tuple[Any, ...]:
+        # Errors cross between processes; this one's message is not its first argument.
+        return type(self), (self.message.partition(": ")[2], self.line, self.column, self.file)
+
 
 class VerifyError(LoopwrightError, ValueError):
     """IR that breaks a rule of the representation."""

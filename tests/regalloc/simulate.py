@@ -128,8 +128,8 @@ def simulate(f: Function, target: Target, salt: int, kinds: dict[int, list[Type]
             assert f.frame is not None
             saved = [(r, m.registers[r]) for r in f.frame.saved]
         elif op is ops.EPILOGUE:
-            for r, value in saved:
-                m.registers[r] = value
+            for r, old in saved:
+                m.registers[r] = old
         elif op is ops.LABEL:
             pass
         elif op is ops.JUMP:

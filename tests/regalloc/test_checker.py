@@ -63,7 +63,7 @@ class Pair:
         self.one = self.before.const(I64, 1)
         self.two = self.before.const(I64, 2)
         self.yes = self.before.const(BOOL, True)
-        self.after.frame = Frame()
+        self.frame = self.after.frame = Frame()
         self.after.physical = True
         self.target = Tiny()
 
@@ -88,8 +88,7 @@ class Pair:
 
     def slot(self, offset: int, size: int = 8, kind: int = SPILL) -> int:
         self.after.slots.append(Slot(kind, size, offset))
-        frame = self.after.frame
-        assert frame is not None
+        frame = self.frame
         if kind == SPILL:
             frame.size = max(frame.size, offset + size)
             frame.align = max(frame.align, size)
@@ -128,7 +127,7 @@ def test_parameters_come_where_the_convention_puts_them() -> None:
     p = Pair(3)
     incoming = p.slot(0, kind=INCOMING)
     p.copy(2, incoming)
-    p.after.frame.saved.append(2)
+    p.frame.saved.append(2)
     p.both(ops.ADD, 4, [0, 2], 0, [0, 2])
     p.ret(4)
     p.right()
@@ -139,7 +138,7 @@ def test_parameters_come_where_the_convention_puts_them() -> None:
 def test_a_variable_that_is_written_again_is_no_longer_where_it_was() -> None:
     p = Pair()
     p.copy(2, 0)
-    p.after.frame.saved = [2]
+    p.frame.saved = [2]
     p.both(ops.NEG, 0, [0], 0, [0])
     p.ret(0)
     p.right()
@@ -208,7 +207,7 @@ def test_slots_that_share_bytes_destroy_one_another() -> None:
 def test_a_move_carries_no_more_than_its_type() -> None:
     p = Pair()
     p.copy(2, 0, I32)
-    p.after.frame.saved = [2]
+    p.frame.saved = [2]
     p.copy(0, 2)
     p.ret(0)
     p.wrong("operand 0 must be %0; .r0 holds nothing known")
@@ -256,7 +255,7 @@ def test_registers_of_the_right_class() -> None:
 def test_what_a_rule_demands(args: list[int], places: list[int], rule: Rule, message: str) -> None:
     p = Pair()
     p.copy(p.slot(0), 0)
-    p.after.frame.saved = [2, 3]
+    p.frame.saved = [2, 3]
     p.both(ops.ADD, 4, args, 2, places, rule)
     p.copy(0, 2)
     p.ret(4)
@@ -284,10 +283,10 @@ def test_what_a_rule_demands(args: list[int], places: list[int], rule: Rule, mes
 def test_late_operands_and_two_operand_forms(places: list[int], dst: int, rule: Rule, message: str) -> None:
     p = Pair()
     p.copy(p.slot(0), 0)
-    p.after.frame.saved = [2]
+    p.frame.saved = [2]
     p.both(ops.ADD, 4, [0, 1], dst, places, rule)
     p.copy(3 if dst != 0 else 1, dst)
-    p.after.frame.saved.append(3)
+    p.frame.saved.append(3)
     if dst != 0:
         p.copy(0, dst)
     p.ret(4)
@@ -303,7 +302,7 @@ def test_calls_and_kills_destroy_registers() -> None:
         place = 2 if safe else 1
         if safe:
             p.copy(2, 1)
-            p.after.frame.saved = [2]
+            p.frame.saved = [2]
         p.both(op, 4, [0], 0, [0], Rule("x", (G,), G, nothing, kills=0b11))
         p.both(ops.ADD, 5, [4, 1], 0, [0, place])
         p.ret(5)
@@ -318,9 +317,9 @@ def test_preserved_registers_are_saved_in_the_frame() -> None:
     p.copy(3, 1)
     p.ret(0)
     p.wrong(".r3 must be preserved, is written, and is not saved")
-    p.after.frame.saved = [3]
+    p.frame.saved = [3]
     p.right()
-    p.after.frame.saved = [3, 3]
+    p.frame.saved = [3, 3]
     p.wrong("saved twice")
 
 
@@ -331,7 +330,7 @@ def test_the_frame_has_room_for_its_slots() -> None:
     p.wrong("does not fit into a frame")
     p.after.slots[0].offset = 0
     p.right()
-    p.after.frame.size = 0
+    p.frame.size = 0
     p.wrong("does not fit into a frame")
 
 
@@ -353,7 +352,7 @@ def loop_pair() -> Pair:
     """A loop that must find %1 where the first turn found it."""
     p = Pair()
     p.copy(2, 1)
-    p.after.frame.saved = [2]
+    p.frame.saved = [2]
     p.both(ops.LOOP, NONE, [], NONE, [], type_=VOID)
     p.both(ops.ADD, 0, [0, 1], 0, [0, 2])
     p.both(ops.ADD, 4, [0, 0], 2, [0, 0])

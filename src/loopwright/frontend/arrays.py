@@ -153,7 +153,7 @@ class StagedArray:
                 if item < 0:
                     size = f"len({name})" if position == 0 else f"{name}.shape[{position}]"
                     graph.fail(f"{name}[{item}]: an index does not count from the end; write {name}[{size} - {-item}]")
-                operands.append(graph.f.const(I64, item))
+                operands.append(graph.number(I64, item))
                 continue
             if not isinstance(item, Value):
                 kind = "a slice" if isinstance(item, slice) or item is Ellipsis else type(item).__name__

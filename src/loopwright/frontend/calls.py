@@ -109,7 +109,34 @@ def call(s: Staging, function: Any, args: tuple[Any, ...], named: dict[str, Any]
                 g.fail(f"a Python {type(owner).__name__} changes (.{function.__name__}) under run-time control flow: it would change once, while compiling; use an array argument or variables")
     if args and is_staged(args):
         args = tuple([g.snapshot(arg) for arg in args])
+    if g.region:
+        return _watched(s, function, args, named)
     return function(*args, **named)
+
+
+def _watched(s: Staging, function: Any, args: tuple[Any, ...], named: dict[str, Any]) -> Any:
+    """Call Python code under run-time control flow: it must not change lists, dictionaries and iterators from before."""
+    g = s.g
+    before: list[tuple[Any, list[int]]] = []
+    for value in (*args, *named.values()):
+        bound = [region for name, region in s.act.regions.items() if s.act.env.get(name) is value]
+        if bound and min(bound) != g.region:
+            if function is next:
+                g.fail("`next` under run-time control flow: it would go on once, while compiling; index a tuple instead")
+            if isinstance(value, (list, dict, set)):
+                before.append((value, _contents(value)))
+    result = function(*args, **named)
+    for value, contents in before:
+        if _contents(value) != contents:
+            g.fail(f"a Python {type(value).__name__} changes under run-time control flow: it would change once, while compiling; use an array argument or variables")
+    return result
+
+
+def _contents(value: Any) -> list[int]:
+    """Equal as long as the same objects are in a list, dictionary or set."""
+    if isinstance(value, dict):
+        return [id(item) for pair in value.items() for item in pair]
+    return [id(item) for item in value]
 
 
 def _captures(function: FunctionType) -> bool:

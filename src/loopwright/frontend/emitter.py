@@ -142,7 +142,7 @@ class Emitter:
             try:
                 return self.f.const(type_, float(value))
             except OverflowError:
-                self.fail(f"the integer {value} is too large for {type_.element}")
+                self.fail(f"{_spelled(value)} is too large for {type_.element}")
         if kind in (KIND_BOOL, KIND_MASK):
             if type(value) is not bool:
                 self.fail(f"the number {value!r} where a condition is needed: compare it, as in x != {value!r}")
@@ -155,7 +155,7 @@ class Emitter:
         bits = type_.bits
         low, high = (-(1 << (bits - 1)), (1 << (bits - 1)) - 1) if kind == KIND_INT else (0, (1 << bits) - 1)
         if not low <= value <= high:
-            self.fail(f"the Python integer {value} does not fit in {type_.element} ({low} to {high}): convert the other operand to a wider type first")
+            self.fail(f"{_spelled(value)} does not fit in {type_.element} ({low} to {high}): convert the other operand to a wider type first")
         return self.f.const(type_, value)
 
     def wrap(self, value: Any) -> Value | None:
@@ -748,7 +748,16 @@ class Emitter:
         return error
 
 
+def _spelled(value: int | float) -> str:
+    """An integer in a message: one of many digits by its size, for Python refuses to print the longest."""
+    if type(value) is int and value.bit_length() > 128:
+        return f"a Python integer of {value.bit_length()} bits"
+    return f"the Python integer {value}"
+
+
 def _describe(value: Any) -> str:
+    if type(value) is int and value.bit_length() > 128:
+        return _spelled(value)
     kind = type(value).__name__
     text = repr(value)
     return f"{kind} {text if len(text) <= 40 else text[:37] + '…'}"

@@ -157,7 +157,12 @@ class Value:
     def __ge__(self, other: Any) -> Any:
         return self.graph.binary(ops.GE, self, other)
 
-    __hash__ = object.__hash__
+    def __hash__(self) -> int:
+        # By identity it would be found in no set, dictionary or cache, and a kernel would quietly go the way of "not there".
+        raise self.graph.wrong(
+            f"a run-time value ({self.type}) cannot be looked up in or put into a set, a dictionary or a cache, because it is not known while compiling: "
+            "compare it, as in x == 1 or x == 2, or use an array argument as the table"
+        )
 
     def __bool__(self) -> bool:
         raise self.graph.wrong(

@@ -162,7 +162,11 @@ class Kernel(functools.partial[Any]):
         return caller(*args, **named)
 
     def __repr__(self) -> str:
-        return f"<kernel {self.function.__qualname__}>"
+        return f"<kernel {getattr(self.function, '__qualname__', self.function)}>"
+
+    def __reduce__(self) -> str:  # type: ignore[override]
+        # As functions are: by the name under which the module has it. What has been compiled stays behind.
+        return str(self.function.__qualname__)
 
     # --- parameters ---------------------------------------------------------------------------------------
 

@@ -100,7 +100,7 @@ class LaneIndex(Value):
             return super().__ne__(other)
         return self.graph.logical_not(self == other)
 
-    __hash__ = object.__hash__
+    __hash__ = Value.__hash__
 
     def plain(self) -> Value:
         made = self.converted_lanes(I64)

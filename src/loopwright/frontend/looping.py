@@ -12,7 +12,7 @@ from loopwright.frontend.loops import Lanes, Range
 from loopwright.frontend.masked import begin_remaining, lanes_left, varying_for, varying_while
 from loopwright.frontend.merging import Edge
 from loopwright.frontend.program import AND, For, LoopStmt, NameTarget, While
-from loopwright.frontend.state import BREAK, CONTINUE, ENDED, FALLS, RETURN, UNROLL_LIMIT, Compound, LoopState
+from loopwright.frontend.state import BREAK, CONTINUE, ENDED, FALLS, FOR_LIMIT, GROWTH_LIMIT, RETURN, UNROLL_LIMIT, Compound, LoopState
 from loopwright.frontend.steps import MAYBE_NEVER, finish, loop_body
 from loopwright.frontend.variables import carry, drop, release
 from loopwright.ir import ops
@@ -130,12 +130,18 @@ class _Unrolling:
 def _unrolled(s: Staging, stmt: For, items: Any) -> int:
     """A ``for`` over a Python value."""
     unrolling = _Unrolling(s, stmt)
+    steps = 0
+    most = len(s.g.code) + GROWTH_LIMIT
     while True:
         s.at(stmt.line)
         try:
             item = next(items)
         except StopIteration:
             break
+        if steps == FOR_LIMIT or len(s.g.code) > most:
+            grown = "has not ended" if steps == FOR_LIMIT else f"has made {GROWTH_LIMIT} instructions"
+            s.g.fail(f"this loop runs while compiling, because it is over a Python value, and {grown} after {steps} steps: for a loop at run time write for … in lw.range(…)")
+        steps += 1
         s.bind(stmt.target, item)
         if not unrolling.step():
             break

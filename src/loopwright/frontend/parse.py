@@ -76,7 +76,15 @@ def parse(function: Any) -> Parsed:
     with _lock:
         known = _cache.get(code)
         if known is None:
-            known = _cache[code] = _parse(function)
+            try:
+                known = _parse(function)
+            except RecursionError:
+                raise KernelSyntaxError(
+                    f"an expression in {code.co_name} has too many terms, or is nested too deeply: spread it over several assignments, as in total += …",
+                    code.co_filename,
+                    code.co_firstlineno,
+                ) from None
+            _cache[code] = known
     return known
 
 

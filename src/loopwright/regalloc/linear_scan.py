@@ -18,7 +18,7 @@ from loopwright.regalloc.history import Decision, History
 from loopwright.regalloc.intervals import Interval, Liveness, LoopInfo
 from loopwright.regalloc.liveness import Brackets
 from loopwright.regalloc.resolution import Move, sequence
-from loopwright.targets.target import ANY_REGISTER, Rule, Target
+from loopwright.targets.target import ANY_REGISTER, VECTORS, Rule, Target
 from loopwright.types import VOID, Type
 
 #: An edge's moves go before the instruction at that place of the output …
@@ -561,6 +561,10 @@ class LinearScan:
                         missing = True
         if missing:
             in_memory = instr.mem is not None
+            for j in range(count):
+                # A float constant among the operands comes from memory already.
+                if args[j] < 0 and uses[j].memory and uses[j].cls == VECTORS:
+                    in_memory = True
             for j in range(count):
                 v = args[j]
                 if v < 0 or uses[j].fixed != ANY_REGISTER:

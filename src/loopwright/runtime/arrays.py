@@ -136,14 +136,16 @@ def admit(parameter: ArrayParameter, value: object) -> np.ndarray[Any, Any]:
         ArgumentError: says which parameter, what was given, what is expected, and what to do.
     """
     name = parameter.name
-    if not isinstance(value, np.ndarray):
+    if not issubclass(type(value), np.ndarray):
         _not_an_array(parameter, value)
+    assert isinstance(value, np.ndarray)
     masked = sys.modules.get("numpy.ma")
     if masked is not None and isinstance(value, masked.MaskedArray):
         raise ArgumentError(f"{name}: a masked array was given, and a kernel would ignore its mask; pass {name}.filled(…), or {name}.data together with a condition of its own")
-    if value.dtype != parameter.dtype:
-        _wrong_dtype(parameter, value)
+    # A plain view: a subclass may say of its memory what it likes.
     array = np.asarray(value)
+    if array.dtype != parameter.dtype:
+        _wrong_dtype(parameter, array)
     rank = parameter.rank
     if array.ndim != rank:
         advice = f"np.atleast_1d({name})" if array.ndim == 0 and rank == 1 else f"{name}.reshape(…), or {name}[np.newaxis]" if array.ndim < rank else f"{name}.reshape(…), {name}.ravel(), or an index such as {name}[0]"

@@ -131,6 +131,7 @@ def _make_template(signature: Signature) -> Callable[..., Any]:
         "_lw_miscounted": miscounted,
         "_lw_names": names,
         "_lw_id": id,
+        "_lw_type": type,
         "_lw_name": signature.name,
         "_lw_at": ctypes.c_int64.from_address,
         "_lw_errors_type": ctypes.c_int64 * 4,
@@ -178,7 +179,8 @@ def _array_source(k: int, p: ArrayParameter, name: str, passed: list[str]) -> li
     strides = [f"_lw_s{k}_{d}" for d in range(p.rank)]
     admit_it = f"{name} = _lw_admit(_lw_p{k}, {name})"
     lines = [
-        f"    if {name}.__class__ is not _lw_ndarray or {name}.dtype is not _lw_d{k}: {admit_it}",
+        # Not __class__, which an object may lie about: what is read below must be there.
+        f"    if _lw_type({name}) is not _lw_ndarray or {name}.dtype is not _lw_d{k}: {admit_it}",
         f"    try: [{', '.join(extents)}] = {name}.shape",
         f"    except ValueError: {admit_it}",
     ]

@@ -372,6 +372,9 @@ def _lw_call({''.join(heads)}*_lw_extra, **_lw_unknown):
   return _lw_code({run_time})
 """
     exec(compile(source, f"<call of {name}>", "exec"), known)  # noqa: S102 (written from the declarations alone)
-    call: Callable[..., Any] = known["_lw_call"]
+    made = known["_lw_call"]
+    # Python's own message for an argument given twice speaks of it.
+    made.__name__ = made.__qualname__ = name
+    call: Callable[..., Any] = made
     return call
 

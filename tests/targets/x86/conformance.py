@@ -118,6 +118,8 @@ class Bench:
         self.conditions = f.array_param("m", INTEGER[t.bits] if t.lanes else U8, 1)
         self.numbers = f.array_param("k", I64, 1)
         self.scalars = f.array_param("e", elements_of(t.element if not t.is_mask else BOOL), 1)
+        self.kept = f.array_param("kept", self.scalars.element, 1)
+        self.kept.written = True
         self.results: dict[Type, Array] = {}
         for name, element in (("rt", elements_of(t)), ("rm", INTEGER[t.bits]), ("rb", I32), ("ri", I64)):
             if element not in self.results:
@@ -191,6 +193,10 @@ class Bench:
                 pending.append((t, result, number))
             else:
                 self.store(t, result, number, i)
+        for (name, _), value in held.items():
+            if name == "Ee":
+                # Used again, so that it stays in a register.
+                self.emit(ops.STORE, self.type.element, [value, i], None, f.arrays.index(self.kept))
         for t, result, number in pending:
             self.store(t, result, number, i)
         f.code.append(Instr(ops.END, VOID, NONE, []))
@@ -240,6 +246,7 @@ class Bench:
             out.append(np.tile(values, tiles))
         out.append(np.concatenate([np.tile(numbers[:-1], tiles), numbers[:1]]))
         out.append(np.tile(scalars, tiles))
+        out.append(np.zeros_like(scalars))
         for array in self.results.values():
             out.append(np.zeros(length, array.element.dtype))
         return out
@@ -294,7 +301,7 @@ class Bench:
         code = Code(compile(self.f, target, ordering=ordering))
         args = self.arguments(count, seed, mode)
         code(*args)
-        results = dict(zip(self.results, args[8:], strict=True))
+        results = dict(zip(self.results, args[9:], strict=True))
         wrong = []
         for number, case in enumerate(self.cases):
             want = self.expected(number, count)

@@ -645,7 +645,7 @@ def _splat(target: Any, instr: Instr, shape: str) -> Rule | None:
     if instr.mem is not None:
         return Rule(name, _addresses(instr, False), _V, ev.Splat(lookup(mnemonic, f"{shape},m{bits}")).emit)
     if target.mask_registers:
-        return Rule(name, (_G,), _V, ev.Splat(lookup(mnemonic, f"{shape},r{bits}")).emit)
+        return Rule(name, (_G,), _V, ev.Splat(lookup(mnemonic, f"{shape},r{max(bits, 32)}")).emit)
     lead = lookup("VMOVQ", "xmm,r64") if bits == 64 else lookup("VMOVD", "xmm,r32")
     return Rule(name, (_G,), _V, ev.Splat(lookup(mnemonic, f"vex:{shape},xmm"), lead).emit)
 
