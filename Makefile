@@ -88,7 +88,7 @@ lock:
 	test -x .venv-lock/bin/uv || { .ci/venv .venv-lock $(PYTHON) && .venv-lock/bin/python -m pip install --quiet uv==0.13.8; }
 	mkdir -p build
 	.venv-lock/bin/uv pip compile -q pyproject.toml --all-extras --universal --python-version 3.11 -o build/all.txt --no-header
-	for set in 'base build' 'demo demo' 'test demo,test,lint' 'bench demo,bench'; do \
+	for set in 'base build' 'demo demo' 'test demo,test,lint,tuning' 'bench demo,bench,tuning'; do \
 		set -- $$set; \
 		.venv-lock/bin/uv pip compile -q pyproject.toml $$(printf ' --extra %s' $$(echo $$2 | tr , ' ')) -c build/all.txt \
 			--universal --python-version 3.11 --generate-hashes --no-annotate --custom-compile-command 'make lock' -o requirements/$$1.txt; \

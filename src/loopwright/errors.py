@@ -91,7 +91,7 @@ class ParseError(LoopwrightError, ValueError):
         self.column = column
         super().__init__(f"column {column}: {message}", file, line)
 
-    def __reduce__(self) -> tuple[Any, ...]:
+    def __reduce__(self) -> tuple[object, ...]:
         # Errors cross between processes; this one's message is not its first argument.
         return type(self), (self.message.partition(": ")[2], self.line, self.column, self.file)
 
