@@ -8,6 +8,7 @@ from time import perf_counter
 from typing import Any, Final
 
 from loopwright.errors import InternalError, LoopwrightError, TargetError
+from loopwright.ir import ops
 from loopwright.ir.function import Function
 from loopwright.passes import addresses, allocate, elif_, emission, immediates, jumps, liveness, lower, lower_late, nests, simplify
 from loopwright.passes.pipeline import NAMES
@@ -49,6 +50,10 @@ class Compiled:
         self.times = times
         self.stages = stages
         self.statistics = function.statistics
+
+
+#: Brackets without operands, of which targets need know nothing.
+_RULELESS: Final = frozenset((ops.BLOCK, ops.LOOP, ops.ELSE, ops.END))
 
 
 def order_in_force(ordering: str | None) -> str:
@@ -135,9 +140,13 @@ def run_passes(
     check = check_in_force(check_allocation)
     f = function.clone()
     first = NAMES.index(f.stage) + 1 if f.stage in NAMES else 1
-    if f.stage == "liveness":
+    if f.stage in ("lower", "liveness"):
         # The analysis is not part of the text.
-        first -= 1
+        first = NAMES.index("liveness")
+        for instr in f.code:
+            # Nor are the rules, which the pass before chose.
+            if instr.rule is None and instr.op not in _RULELESS:
+                instr.rule = target.rule(f, instr)
     last = NAMES.index(after)
     if stages is not None:
         stages[f.stage] = text_of(f, target)

@@ -7,10 +7,10 @@ from typing import Any
 
 import numpy as np
 import pytest
-
-from loopwright.runtime import cpu
 from tests.end_to_end.guarded import guarded
 from tests.runtime.conftest import win64_bridge  # noqa: F401 (a fixture)
+
+from loopwright.runtime import cpu
 
 #: (target, vector width).
 LEVELS = [("x86-64-v3", 128), ("x86-64-v3", 256), ("x86-64-v4", 256), ("x86-64-v4", 512)]
@@ -61,7 +61,9 @@ class Everywhere:
                 got = code(*given)
                 where = f"{self.kernel.__name__}, {name}, arrays {'end' if at_end else 'begin'} at a page, {[a.shape if isinstance(a, np.ndarray) else a for a in args]}"
                 if result is not None:
-                    assert equal(got, result) if not tolerance else np.isclose(float(got), float(result), rtol=tolerance, equal_nan=True), f"{where}: {got!r} for {result!r}"
+                    assert equal(got, result) if not tolerance else np.isclose(float(got), float(result), rtol=tolerance, equal_nan=True), (
+                        f"{where}: {got!r} for {result!r}"
+                    )
                 for mine, theirs in zip(given, arrays, strict=True):
                     if isinstance(mine, np.ndarray):
                         good = equal(mine, theirs) if not tolerance else np.allclose(mine, theirs, rtol=tolerance, equal_nan=True)

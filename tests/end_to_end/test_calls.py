@@ -213,8 +213,8 @@ def around(seed: int, bits: int) -> tuple[Function, Any, list[np.ndarray[Any, An
     n = 0
     for t in live:
         lanes = max(t.lanes, 1)
-        source, target = f.array_param(f"s{n}", t.element, 2), f.array_param(f"t{n}", t.element, 2)
-        target.written = True
+        f.array_param(f"s{n}", t.element, 2)
+        f.array_param(f"t{n}", t.element, 2).written = True
         inputs.append(chooser.integers(0, 100, (steps, lanes)).astype(t.element.dtype))
         outputs.append(np.zeros((steps, lanes), t.element.dtype))
         r = f.register(t)

@@ -10,6 +10,12 @@ from typing import Any
 
 import numpy as np
 import pytest
+from tests.end_to_end.conftest import equal
+from tests.frontend.programs import program
+from tests.ir.random_functions import random_arguments, random_function
+from tests.passes.generator import Generator, lanes_arguments, random_lanes
+from tests.passes.generator import random_arguments as generator_arguments
+from tests.targets.x86.conformance import limited
 
 from loopwright import compiler
 from loopwright.ir.function import Function
@@ -18,12 +24,6 @@ from loopwright.runtime.code import Code
 from loopwright.targets import registry
 from loopwright.targets.target import Target
 from loopwright.types import F32, F64, I32, I64, U8
-from tests.end_to_end.conftest import equal
-from tests.frontend.programs import program
-from tests.ir.random_functions import random_arguments, random_function
-from tests.passes.generator import Generator, lanes_arguments, random_lanes
-from tests.passes.generator import random_arguments as generator_arguments
-from tests.targets.x86.conformance import limited
 
 LETTERS = "ABCDEFGHIJKLMNOPQ"
 

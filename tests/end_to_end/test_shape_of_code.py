@@ -170,7 +170,9 @@ def test_a_loop_without_conditions_has_one_branch_an_iteration(kernel: Any, type
 
 
 @pytest.mark.parametrize("level", LEVELS)
-@pytest.mark.parametrize(("kernel", "types"), [(sort, [lw.Array[lw.i32]]), (search, [lw.Array[lw.i32], lw.i32]), (blur, [])], ids=lambda k: getattr(k, "__name__", ""))
+@pytest.mark.parametrize(
+    ("kernel", "types"), [(sort, [lw.Array[lw.i32]]), (search, [lw.Array[lw.i32], lw.i32]), (blur, [])], ids=lambda k: getattr(k, "__name__", "")
+)
 def test_no_loop_jumps_back_unconditionally(kernel: Any, types: list[Any], level: tuple[str, int]) -> None:
     rows = listing(kernel, *types, level=level)
     assert loops(rows)
@@ -193,7 +195,9 @@ def test_heads_of_innermost_loops_are_aligned(kernel: Any, types: list[Any], lev
 
 
 @pytest.mark.parametrize("level", LEVELS)
-@pytest.mark.parametrize(("kernel", "types"), [(blur, []), (sort, [lw.Array[lw.i32]]), (early, [lw.Array[lw.f32], lw.i64])], ids=lambda k: getattr(k, "__name__", ""))
+@pytest.mark.parametrize(
+    ("kernel", "types"), [(blur, []), (sort, [lw.Array[lw.i32]]), (early, [lw.Array[lw.f32], lw.i64])], ids=lambda k: getattr(k, "__name__", "")
+)
 def test_jumps_that_reach_are_short(kernel: Any, types: list[Any], level: tuple[str, int]) -> None:
     rows = listing(kernel, *types, level=level)
     jumps = 0

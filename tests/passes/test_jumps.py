@@ -36,6 +36,7 @@ def test_an_if_jumps_over_its_body() -> None:
       ret 0
     end
     """) == block("""
+      labels 1
       jump_ge.i64 L0, %a, 5
       ret 1
       L0:
@@ -56,7 +57,8 @@ def test_an_else_is_jumped_to_and_over() -> None:
     end
     """
     assert lines(text) == block("""
-      jump_unless L0, %c
+      labels 2
+      jump_unless.bool L0, %c
       %r = copy.i64 1
       jump L1
       L0:

@@ -363,10 +363,11 @@ def test_a_failed_check_writes_its_record_and_returns() -> None:
     text = """
     function f(%a: i64, %errors: ptr) -> i64
       option check
+      array x: i64[%a] at %errors
       site x dimension 0 line 3 "x[i]"
       %c = lt.i64 %a, 0
       if %c
-        fail %errors, 0, %a, 10
+        fail 0, %errors, %a, 10
       end
       ret %a
     end

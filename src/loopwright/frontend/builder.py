@@ -163,6 +163,10 @@ class Function:
                 raise KernelSyntaxError(f"{self._f.name}: a `{self._g.brackets[-1].op.name}` is not closed")
             if self._f.result is not VOID and _falls(self._f.code):
                 raise KernelSyntaxError(f"{self._f.name} returns {self._f.result}, but can come to its end without f.ret(…)")
+            from loopwright.ir.verify import verify
+
+            # A caller can hold a value past the bracket it was computed in, which no single call can notice.
+            verify(self._f)
             self._finished = True
         return self._f
 
@@ -341,7 +345,13 @@ class Function:
 
     def load(self, array: StagedArray, *index: Any, lanes: int = 0, mask: Value | None = None) -> Value:
         """An element, or ``lanes`` consecutive ones along the last dimension; with a mask, those it allows (others are 0)."""
-        return array.load_vector(index, lanes, mask) if lanes else array[index]
+        return array.load_vector(index, self._lanes(lanes), mask) if lanes != 0 else array[index]
+
+    def _lanes(self, lanes: int) -> int:
+        """A number of lanes, which must be one that vectors have."""
+        if type(lanes) is not int or not 1 <= lanes <= 64 or lanes & (lanes - 1):
+            self._g.fail(f"a vector has 1, 2, 4, … 64 lanes, not {lanes!r}")
+        return lanes
 
     def store(self, array: StagedArray, *index: Any, value: Any, mask: Value | None = None) -> None:
         """Store a number or vector at an index; with a mask, the lanes it allows."""
@@ -356,17 +366,17 @@ class Function:
         """The number in every lane."""
         g = self._g
         made = g.staged(value) if type_ is None else g.convert(value, type_)
-        return g.splat(made, lanes)
+        return g.splat(made, self._lanes(lanes))
 
     def iota(self, type_: Type, lanes: int) -> Value:
         """0, 1, 2, … by lane."""
-        full = vector_of(type_, lanes)
+        full = vector_of(type_, self._lanes(lanes))
         return self._g.value(ops.IOTA, full, [], full)
 
     def lane_mask(self, index: Any, limit: Any, lanes: int, bits: int = 32) -> Value:
         """The mask of the lanes k with index + k < limit, for lanes of ``bits`` bits."""
         g = self._g
-        type_ = mask_of(bits, lanes)
+        type_ = mask_of(bits, self._lanes(lanes))
         return g.value(ops.LANE_MASK, type_, [g.index(index).operand, g.index(limit).operand], type_)
 
     def call(self, function: Any, *args: Any) -> Any:

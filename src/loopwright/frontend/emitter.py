@@ -750,13 +750,13 @@ class Emitter:
 
 def _spelled(value: int | float) -> str:
     """An integer in a message: one of many digits by its size, for Python refuses to print the longest."""
-    if type(value) is int and value.bit_length() > 128:
+    if type(value) is int and value.bit_length() > 1024:
         return f"a Python integer of {value.bit_length()} bits"
     return f"the Python integer {value}"
 
 
 def _describe(value: Any) -> str:
-    if type(value) is int and value.bit_length() > 128:
+    if type(value) is int and value.bit_length() > 1024:
         return _spelled(value)
     kind = type(value).__name__
     text = repr(value)

@@ -111,8 +111,12 @@ def run(f: Function, target: Target) -> None:
             for label in (opened.otherwise, opened.leave):
                 if label in used:
                     # A jump to the very next instruction is none.
-                    while out and out[-1].op is ops.JUMP and out[-1].imm == label:
-                        out.pop()
+                    n = len(out) - 1
+                    while n >= 0 and (out[n].op is ops.LABEL or (out[n].op is ops.JUMP and out[n].imm == label)):
+                        if out[n].op is ops.JUMP:
+                            del out[n]
+                        n -= 1
+                    weighed = min(weighed, len(out))
                     out.append(Instr(ops.LABEL, VOID, NONE, [], label, instr.line))
                     dead = False
         elif dead:

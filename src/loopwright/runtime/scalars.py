@@ -105,7 +105,7 @@ def convert(parameter: ScalarParameter, value: object) -> int | float:
         if low <= whole <= high:
             return whole
         # Python refuses to print integers of thousands of digits.
-        shown = str(whole) if whole.bit_length() <= 128 else f"an integer of {whole.bit_length()} bits"
+        shown = str(whole) if whole.bit_length() <= 1024 else f"an integer of {whole.bit_length()} bits"
         raise ArgumentError(f"{parameter.name}: {shown} is out of range for {type_.name}, which holds {low} to {high}")
     if type_ is PTR:
         return _pointer(parameter, value)

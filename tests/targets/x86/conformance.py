@@ -70,7 +70,11 @@ def operands(t: Type, count: int, seed: int) -> list[np.ndarray[Any, Any]]:
         elif t.is_float:
             noise = (chooser.normal(size=count) * 10.0 ** chooser.integers(-3, 6, count)).astype(dtype)
         else:
-            noise = chooser.integers(0, 1 << t.bits, count, dtype=np.uint64).astype(dtype) if t.bits < 64 else chooser.integers(0, 1 << 64, count, dtype=np.uint64, endpoint=False).astype(dtype)
+            noise = (
+                chooser.integers(0, 1 << t.bits, count, dtype=np.uint64).astype(dtype)
+                if t.bits < 64
+                else chooser.integers(0, 1 << 64, count, dtype=np.uint64, endpoint=False).astype(dtype)
+            )
             # Small ones as well: equal pairs, counts of shifts, divisors.
             small = chooser.integers(0, 5, count).astype(dtype)
             noise = np.where(chooser.random(count) < 0.3, small, noise)
@@ -263,7 +267,13 @@ class Bench:
         # Types have at most 4096 lanes by name; the meanings do not mind.
         step = count if whole else self.lanes
         run_t = t if not whole else mask_of(t.bits, step) if t.is_mask or t is BOOL else vector_of(U64 if t is PTR else t.element, step)
-        run_s = self.source if not whole or self.source is VOID else mask_of(self.source.bits, step) if self.source.element is BOOL else vector_of(U64 if self.source is PTR else self.source.element, step)
+        run_s = (
+            self.source
+            if not whole or self.source is VOID
+            else mask_of(self.source.bits, step)
+            if self.source.element is BOOL
+            else vector_of(U64 if self.source is PTR else self.source.element, step)
+        )
         for at in range(0, count, step):
             args: list[Any] = []
             for position, letter in enumerate(letters):
@@ -272,7 +282,7 @@ class Bench:
             result = meaning(run_t, run_s, *args)
             out.append(np.atleast_1d(np.asarray(result)))
         made = np.concatenate(out)
-        place, element = self.places[number]
+        element = self.places[number][1]
         return made.astype(element.dtype)
 
     def value(self, case: Case, position: int, letter: str, at: int, lanes: int) -> Any:
@@ -313,7 +323,9 @@ class Bench:
                 bad = int(np.flatnonzero(~equal(got, want))[0])
                 at = bad if place.lanes or self.lanes == 1 else bad * self.lanes
                 shown = {name: values[at] for name, values in self.values.items() if at < len(values)}
-                wrong.append(f"{case} on {self.type} {self.source}, {mode}, {target.name} {target.vector_bits}: at {bad} got {got[bad]!r}, want {want[bad]!r}; {shown}")
+                wrong.append(
+                    f"{case} on {self.type} {self.source}, {mode}, {target.name} {target.vector_bits}: at {bad} got {got[bad]!r}, want {want[bad]!r}; {shown}"
+                )
         return wrong
 
 
@@ -366,4 +378,3 @@ def constant_cases(op: Op, bench: Bench, chooser: random.Random) -> list[Case]:
         for value in chooser.sample(values, min(3, len(values))):
             cases.append(Case(op, {position: value}))
     return cases
-

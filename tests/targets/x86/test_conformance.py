@@ -11,6 +11,8 @@ from typing import Any
 
 import numpy as np
 import pytest
+from tests.end_to_end.guarded import guarded
+from tests.targets.x86.conformance import INTEGER, MODES, Bench, Case, admitted, available, constant_cases, elements_of, limited, same, special_values
 
 from loopwright.compiler import compile, run_passes
 from loopwright.errors import UnsupportedOperationError
@@ -21,8 +23,6 @@ from loopwright.runtime.code import Code
 from loopwright.targets import registry
 from loopwright.targets.target import Target
 from loopwright.types import BF16, BOOL, F16, F32, F64, I8, I16, I32, I64, PTR, U8, U16, U32, U64, VOID, Type, mask_of, vector_of
-from tests.end_to_end.guarded import guarded
-from tests.targets.x86.conformance import INTEGER, MODES, Bench, Case, admitted, available, constant_cases, elements_of, limited, same, special_values
 
 SCALARS = [I32, I64, PTR, F32, F64, U8, BOOL]
 NARROW = [I8, I16, U16, U32, U64]
@@ -206,8 +206,9 @@ def test_vectors_wider_than_the_machines_are_refused() -> None:
 def moving(t: Type, masked: bool, inverted: bool) -> Function:
     """Copies one vector from x to y, at most under the mask made of m; ``inverted``: where m is 0."""
     f = Function("moving")
-    x, y, m = f.array_param("x", t.element, 1), f.array_param("y", t.element, 1), f.array_param("m", INTEGER[t.bits], 1)
-    y.written = True
+    f.array_param("x", t.element, 1)
+    f.array_param("y", t.element, 1).written = True
+    f.array_param("m", INTEGER[t.bits], 1)
     integers = vector_of(INTEGER[t.bits], t.lanes)
     zero = f.const(I64, 0)
     bits, hold, other, value = f.register(integers), f.register(mask_of(t.bits, t.lanes)), f.register(mask_of(t.bits, t.lanes)), f.register(t)
@@ -328,7 +329,9 @@ def test_without_nan_and_signed_zeros_the_freedoms_of_fastmath_change_nothing(le
     rows = [ops.MIN, ops.MAX, ops.ADD, ops.MUL]
     for mode in MODES:
         bench = Bench(t, fastmath=True)
-        bench.build([Case(op) for op in rows], mode) if mode != "constants" else bench.build([Case(op, {p: v}) for op in rows for p in (0, 1) for v in (2.5, -0.1)], mode)
+        bench.build([Case(op) for op in rows], mode) if mode != "constants" else bench.build(
+            [Case(op, {p: v}) for op in rows for p in (0, 1) for v in (2.5, -0.1)], mode
+        )
         finite = np.random.default_rng(5).integers(1, 50, COUNT)
         arguments = bench.arguments
 

@@ -357,10 +357,7 @@ class DivideLanes:
         size = bits // 8
         r = "r64" if bits == 64 else "r32"
         rr = f"{r},{r}"
-        if bits >= 32:
-            load = lookup("MOV", f"{r},m{bits}")
-        else:
-            load = lookup("MOVSX" if type_.signed else "MOVZX", f"r32,m{bits}")
+        load = lookup("MOV", f"{r},m{bits}") if bits >= 32 else lookup("MOVSX" if type_.signed else "MOVZX", f"r32,m{bits}")
         top, minus, zero, done = asm.new_label(), asm.new_label(), asm.new_label(), asm.new_label()
         asm.emit(lookup("LEA", "r64,m"), (_RSP,), M(_RSP, NO_REGISTER, 1, -_ROOM), line=line)
         asm.emit(lookup("VMOVDQU" if shape != "zmm" else "VMOVDQU64", f"m,{shape}"), (a,), M(_RSP), line=line)

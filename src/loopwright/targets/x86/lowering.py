@@ -564,13 +564,13 @@ def _vector(target: Any, f: Function, instr: Instr) -> Rule | None:
     if op is ops.NOT:
         form = lookup("VPXORD" if shape == "zmm" else "VPXOR", three)
         return Rule(name, (_V,), _V, ev.WithConstant(form, b"\xff" * 4).emit)
-    form = _lane_form(target, op, type_, shape)
-    if form is None:
+    lane_form = _lane_form(target, op, type_, shape)
+    if lane_form is None:
         return None
     use = _VM if bits >= 32 or not target.mask_registers else _V
     # Bitwise VEX forms have no element size; a repeated 64-bit constant needs one that has.
     repeat = lookup(BITWISE[op] + "Q", "evex:" + three) if op in BITWISE and bits == 64 and target.mask_registers else None
-    emit = ev.ThreeOperand(form, op.commutes or op in (ops.MIN, ops.MAX), False, repeat).emit
+    emit = ev.ThreeOperand(lane_form, op.commutes or op in (ops.MIN, ops.MAX), False, repeat).emit
     return Rule(name, _with_memory(instr, (use, use) if op.commutes else (_V, use)), _V, emit, tied=ANY_TIED)
 
 

@@ -8,7 +8,6 @@ from typing import Final
 from loopwright.errors import InternalError
 from loopwright.ir.function import INCOMING, SLOT, Frame, Function, Instr
 from loopwright.targets.target import INTS, VECTORS
-from loopwright.targets.x86.abi import SYSV
 from loopwright.targets.x86.assembler import Assembler, M
 from loopwright.targets.x86.encoder import NO_REGISTER
 from loopwright.targets.x86.registers import CODES, REGISTERS

@@ -6,21 +6,20 @@ The levels are those of the System V ABI supplement, version 1.0, section 3.1.1.
 from __future__ import annotations
 
 from collections.abc import Callable
-from typing import Any, Final
+from typing import Final
 
 from loopwright.errors import TargetError
 from loopwright.ir import ops
-from loopwright.ir.function import Function, Instr, Mem
-from loopwright.ir.ops import Op
+from loopwright.ir.function import Function, Instr
 from loopwright.targets import sequences
-from loopwright.targets.target import VECTORS, MachineCode, Rule, Target
+from loopwright.targets.target import MachineCode, Rule, Target
 from loopwright.targets.x86 import assembler
 from loopwright.targets.x86.abi import CONVENTIONS, SYSV, int_order, vector_order
 from loopwright.targets.x86.emit_scalar import bits_as_immediate, fits32
 from loopwright.targets.x86.lowering import FOLDS, _lane_form, make_rule, missing
 from loopwright.targets.x86.operands import X86Assembler
 from loopwright.targets.x86.registers import K0, REGISTERS
-from loopwright.types import BOOL, F64, I32, I64, PTR, Type, mask_of, parse_type, vector_of
+from loopwright.types import BOOL, F64, I32, I64, Type, mask_of, vector_of
 
 __all__ = ["V3_FEATURES", "V4_FEATURES", "X86"]
 
