@@ -15,7 +15,7 @@ from loopwright.errors import InternalError
 from loopwright.ir import ops
 from loopwright.ir.function import SLOT, SPILL, Frame, Function, Instr, Slot
 from loopwright.passes import allocate
-from loopwright.regalloc import linear_scan
+from loopwright.regalloc import ending, linear_scan
 from loopwright.regalloc.checker import check
 from loopwright.regalloc.intervals import Interval
 from loopwright.regalloc.linear_scan import LinearScan
@@ -294,13 +294,13 @@ def one_after_another(given: list[Move], line: int) -> list[Instr]:
 
 @replaceable
 def test_missing_resolution_is_caught(monkeypatch: pytest.MonkeyPatch) -> None:
-    monkeypatch.setattr(linear_scan, "sequence", no_moves)
+    monkeypatch.setattr(ending, "sequence", no_moves)
     prove_some("no moves")
 
 
 @replaceable
 def test_moves_in_the_wrong_order_are_caught(monkeypatch: pytest.MonkeyPatch) -> None:
-    monkeypatch.setattr(linear_scan, "sequence", one_after_another)
+    monkeypatch.setattr(ending, "sequence", one_after_another)
     prove_some("in order", functions=700)
 
 

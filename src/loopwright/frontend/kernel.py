@@ -164,7 +164,7 @@ class Kernel(functools.partial[Any]):
     def __repr__(self) -> str:
         return f"<kernel {getattr(self.function, '__qualname__', self.function)}>"
 
-    def __reduce__(self) -> str:  # type: ignore[override]
+    def __reduce__(self) -> str:
         # As functions are: by the name under which the module has it. What has been compiled stays behind.
         return str(self.function.__qualname__)
 

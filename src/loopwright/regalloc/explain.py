@@ -6,10 +6,11 @@ from html import escape
 from typing import Final
 
 from loopwright.ir.function import Function
+from loopwright.regalloc.ending import Statistics
 from loopwright.regalloc.heuristics import FILTERS
 from loopwright.regalloc.history import Decision, History
 from loopwright.regalloc.intervals import Liveness
-from loopwright.regalloc.linear_scan import Statistics, allocate
+from loopwright.regalloc.linear_scan import allocate
 from loopwright.regalloc.liveness import analyse
 from loopwright.targets.target import Target
 

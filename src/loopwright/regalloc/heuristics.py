@@ -313,8 +313,8 @@ def check_order(order: str) -> str:
 
 #: Per letter, those that may change places with it when they stand next to each other: their sets contain one another,
 #: and depend on nothing but the register, so that narrowing by both gives the same either way. What all up to L keep
-#: is free (A); what is free to the interval's end (J) is so to the range's (D); F is G and more.
-_EXCHANGE: Final[dict[str, str]] = {"A": "BCDEFGHIJ", "B": "A", "C": "A", "D": "AJ", "E": "A", "F": "AG", "G": "AF", "H": "A", "I": "A", "J": "AD"}
+#: is free (A), and depends on the free ones only; what is free to the interval's end (J) is so to the range's (D); F is G and more.
+_EXCHANGE: Final[dict[str, str]] = {"A": "BCDEFGHIJKL", "B": "A", "C": "A", "D": "AJ", "E": "A", "F": "AG", "G": "AF", "H": "A", "I": "A", "J": "AD", "K": "A", "L": "A"}
 #: Those that keep free registers only, and have nothing to say when none is.
 _FREE_ONLY: Final = "ABCDEFGHIJKL"
 

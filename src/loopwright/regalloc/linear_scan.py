@@ -12,54 +12,20 @@ from typing import Final
 
 from loopwright.errors import InternalError
 from loopwright.ir import ops
-from loopwright.ir.function import INCOMING, SLOT, SPILL, Frame, Function, Instr, Slot
+from loopwright.ir.function import INCOMING, SLOT, Function, Instr, Slot
+from loopwright.regalloc.ending import BEFORE, SPLIT, Edge, Ending, Statistics
 from loopwright.regalloc.heuristics import Filter, RegisterState, filter_reg_order, filters_in_order, spill_cost
 from loopwright.regalloc.history import Decision, History
 from loopwright.regalloc.intervals import Interval, Liveness, LoopInfo
 from loopwright.regalloc.liveness import Brackets
-from loopwright.regalloc.resolution import Move, sequence
 from loopwright.targets.target import ANY_REGISTER, VECTORS, Rule, Target
-from loopwright.types import VOID, Type
+from loopwright.types import Type
 
-#: An edge's moves go before the instruction at that place of the output …
-BEFORE: Final = 0
-#: … or the conditional branch there is taken around them.
-SPLIT: Final = 1
-
-
-class Edge:
-    """Moves that an edge needs."""
-
-    __slots__ = ("at", "kind", "moves", "weight")
-
-    def __init__(self, at: int, kind: int, weight: float) -> None:
-        self.at = at
-        self.kind = kind
-        self.weight = weight
-        #: (interval, where it is, where it must be); -1 is memory
-        self.moves: list[tuple[Interval, int, int]] = []
-
-
-class Statistics:
-    """What the allocation cost, for reports."""
-
-    __slots__ = ("move_weight", "moves", "reloads", "spill_weight", "spilled", "stores")
-
-    def __init__(self) -> None:
-        self.spilled = 0
-        self.reloads = 0
-        self.stores = 0
-        self.moves = 0
-        self.move_weight = 0.0
-        self.spill_weight = 0.0
-
-
-class LinearScan:
+class LinearScan(Ending):
     """The state of one allocation. ``run`` does the work."""
 
     def __init__(self, f: Function, target: Target, liveness: Liveness, shape: Brackets, order: str) -> None:
-        self.f = f
-        self.target = target
+        super().__init__(f, target)
         self.liveness = liveness
         self.shape = shape
         self.filters: list[Filter] = filters_in_order(order)
@@ -73,23 +39,17 @@ class LinearScan:
         self.state = RegisterState(count, liveness.fixed, liveness.owners, target.caller_saved, rank)
         self.class_of_register: list[int] = [register.cls for register in target.registers]
         self.intervals = liveness.intervals
-        self.out: list[Instr] = []
-        self.edges: list[Edge] = []
         #: by opening bracket: where each live value must be when control arrives
         self.arrival: dict[int, dict[int, int]] = {}
         self.saved: dict[int, dict[int, int]] = {}
         self.reachable = True
-        self.used = 0
         self.weight = 1.0
         self.location = 0
         self.line = 0
-        self.spills: list[Interval] = []
         self.floors: list[tuple[Interval, float]] = []
         self.floor_marks: list[int] = []
-        self.calls = False
         #: what the register placed last was known to contain before
         self.replaced = 0
-        self.statistics = Statistics()
 
     # --- choosing a register ------------------------------------------------------------------------------
 
@@ -235,24 +195,6 @@ class LinearScan:
         self.release(interval)
         self.state.holder[r] = None
         self.state.held &= ~(1 << r)
-
-    def to_memory(self, interval: Interval) -> None:
-        """The interval needs a home in memory."""
-        if interval.spilled or interval.constant != 0:
-            return
-        interval.spilled = True
-        self.statistics.spilled += 1
-        self.spills.append(interval)
-        if interval.slot < 0:
-            interval.slot = SLOT + len(self.f.slots)
-            self.f.slots.append(Slot(SPILL, self.target.spill_size(self.f.types[interval.register]), 0))
-
-    def home(self, interval: Interval) -> int:
-        """The operand that stands for the interval's value in memory."""
-        if interval.constant != 0:
-            return interval.constant
-        self.to_memory(interval)
-        return interval.slot
 
     def copy(self, type_: Type, destination: int, source: int) -> None:
         self.out.append(Instr(ops.COPY, type_, destination, [source], 0, self.line))
@@ -816,131 +758,8 @@ class LinearScan:
         if self.liveness.dead[k]:
             self.release(interval)
 
-    # --- afterwards ---------------------------------------------------------------------------------------
-
-    def finish(self) -> None:
-        """Insert stores and resolution moves, lay out the frame."""
-        f = self.f
-        inserts: dict[int, list[Instr]] = {}
-        at_edges: set[int] = set()
-        for interval in self.spills:
-            if interval.incoming and interval.defs == 0:
-                continue
-            type_ = f.types[interval.register]
-            # Once after each definition, or wherever it goes to memory: whichever weighs less.
-            if interval.def_weight <= interval.store_weight or interval.incoming:
-                places = interval.definitions
-                self.statistics.spill_weight += interval.def_weight
-            else:
-                places = interval.stores
-                at_edges.add(interval.register)
-                self.statistics.spill_weight += interval.store_weight
-            for at, r in places:
-                self.statistics.stores += 1
-                inserts.setdefault(at, []).append(Instr(ops.COPY, type_, interval.slot, [r]))
-        splits: dict[int, list[Instr]] = {}
-        for edge in self.edges:
-            moves: list[Move] = []
-            for interval, source, destination in edge.moves:
-                type_ = f.types[interval.register]
-                if destination < 0:
-                    if interval.register in at_edges:
-                        moves.append(Move(interval.slot, source, type_))
-                        self.statistics.stores += 1
-                elif source < 0:
-                    moves.append(Move(destination, self.home(interval), type_))
-                    self.statistics.reloads += 1
-                    self.statistics.spill_weight += edge.weight
-                else:
-                    moves.append(Move(destination, source, type_))
-                    self.statistics.moves += 1
-                    self.statistics.move_weight += edge.weight
-            made = sequence(moves, 0)
-            if not made:
-                continue
-            if edge.kind == BEFORE:
-                inserts.setdefault(edge.at, []).extend(made)
-            else:
-                splits[edge.at] = made
-        if inserts or splits:
-            self.merge(inserts, splits)
-        else:
-            f.code = self.out
-        self.layout()
-
-    def merge(self, inserts: dict[int, list[Instr]], splits: dict[int, list[Instr]]) -> None:
-        """The output with what was put off: stores and moves before places, conditional edges with code of their own."""
-        final: list[Instr] = []
-        out = self.out
-        for k in range(len(out)):
-            extra = inserts.get(k)
-            if extra is not None:
-                final.extend(extra)
-            instr = out[k]
-            op = instr.op
-            moves = splits.get(k)
-            if moves is not None:
-                opener = ops.IF if op is ops.BR_IF else ops.IF_CMP[op.compare]
-                taken = Instr(opener, instr.type, -1, instr.args, 0, instr.line, instr.source, instr.mem)
-                final.append(taken)
-                final.extend(moves)
-                final.append(Instr(ops.BR, VOID, -1, [], instr.imm + 1, instr.line))
-                final.append(Instr(ops.END, VOID, -1, []))
-            else:
-                final.append(instr)
-        extra = inserts.get(len(out))
-        if extra is not None:
-            final.extend(extra)
-        self.f.code = final
-
-    def layout(self) -> None:
-        """Frame offsets for the spill slots; slots of intervals that are never alive together share a place."""
-        f = self.f
-        frame = Frame()
-        frame.calls = self.calls
-        for instr in f.code:
-            if instr.op is ops.STORE_ARG and instr.imm + 8 > frame.outgoing:
-                frame.outgoing = instr.imm + 8
-        if self.calls:
-            shadow = self.target.convention.shadow
-            frame.outgoing = frame.outgoing + shadow if frame.outgoing or shadow else 0
-        offset = 0
-        taken: list[tuple[int, int, int]] = []  # (end of life, size, offset)
-        for interval in sorted(self.spills, key=_start):
-            if interval.incoming:
-                continue
-            slot = f.slots[interval.slot - SLOT]
-            place = -1
-            for n in range(len(taken)):
-                end, size, at = taken[n]
-                if end <= interval.starts[0] and size == slot.size:
-                    place = at
-                    taken[n] = (interval.last, size, at)
-                    break
-            if place < 0:
-                offset = (offset + slot.size - 1) // slot.size * slot.size
-                place = offset
-                offset += slot.size
-                taken.append((interval.last, slot.size, place))
-                if slot.size > frame.align:
-                    frame.align = slot.size
-            slot.offset = place
-        frame.size = (offset + 7) // 8 * 8
-        saved = self.used & self.target.convention.callee_saved
-        for order in self.target.orders:
-            for r in order:
-                if saved >> r & 1:
-                    frame.saved.append(r)
-        f.frame = frame
-        f.physical = True
-
-
 #: Stands for the interval where a filter does not look at it.
 _NOBODY: Final = Interval(-1, 0)
-
-
-def _start(interval: Interval) -> int:
-    return interval.starts[0] if interval.starts else -1
 
 
 def allocate(f: Function, target: Target, liveness: Liveness, shape: Brackets, order: str, history: History | None = None) -> Statistics:
