@@ -206,7 +206,9 @@ def _timed(lowered: Function, target: Target) -> tuple[float, float]:
 
 def _growth(result: report.Result, rounds: int, sizes: tuple[int, ...]) -> None:
     target = registry.get("x86-64-v3")
-    table = report.Table("CPU time for a ref position, microseconds (least of the rounds)", ["shape", *(f"{n} instructions" for n in sizes), "largest to smallest"])
+    table = report.Table(
+        "CPU time for a ref position, microseconds (least of the rounds)", ["shape", *(f"{n} instructions" for n in sizes), "largest to smallest"]
+    )
     worst = 0.0
     for shape in SHAPES:
         lowered = {n: compiler.run_passes(Generator(1, shape, n).make(), target, after="lower") for n in sizes}

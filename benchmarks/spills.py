@@ -296,7 +296,9 @@ def run(quick: bool = False) -> report.Result:
     logarithms: dict[str, list[float]] = {}
     for name in TARGETS:
         target = registry.get(name)
-        table = report.Table(f"Weighted spill cost, {name}, where either spills", ["function", "instructions", "ours", "LLVM", "(ours+1)/(LLVM+1)", "our constants", "LLVM's"])
+        table = report.Table(
+            f"Weighted spill cost, {name}, where either spills", ["function", "instructions", "ours", "LLVM", "(ours+1)/(LLVM+1)", "our constants", "LLVM's"]
+        )
         rows: list[tuple[float, list[str]]] = []
         for n, (collection, function, source) in enumerate(functions(target)):
             if quick and n % 8:
@@ -324,7 +326,15 @@ def run(quick: bool = False) -> report.Result:
     result.tables.append(summary)
     for group in ("kernels", "pressed"):
         ratio_of_all = _mean(logarithms[group]) if group in logarithms else None
-        result.verdicts.append(report.Verdict(f"weighted spill cost to LLVM's, {group}, geometric mean", ratio_of_all, RATIO, goal=group == "pressed", why="" if ratio_of_all else "llvmlite is missing"))
+        result.verdicts.append(
+            report.Verdict(
+                f"weighted spill cost to LLVM's, {group}, geometric mean",
+                ratio_of_all,
+                RATIO,
+                goal=group == "pressed",
+                why="" if ratio_of_all else "llvmlite is missing",
+            )
+        )
     return result
 
 

@@ -4,7 +4,7 @@ A file holds one or more functions, and comments that begin with
 
 ``; run: EXPRESSION``
     must be true (of all elements, for arrays). The functions of the file are called by name, under the interpreter;
-    ``; run: f(1, 0) raises division by zero`` expects an error whose message holds that text.
+    ``; run: f(x, 99) raises outside array`` expects an error whose message holds that text.
 ``; let: NAME = EXPRESSION``
     names a value for the lines below. There are ``np nan inf``, ``f32 f64 i32 i64 u8`` that make scalars and arrays,
     and ``same(a, b)`` which also tells signed zeros apart and takes a NaN for a NaN.

@@ -42,7 +42,7 @@ def kernel_of(source: str) -> Any:
     file = f"<hostile {hash(text)}>"
     linecache.cache[file] = (len(text), None, text.splitlines(True), file)
     scope: dict[str, Any] = {"lw": lw, "np": np}
-    exec(compile(text, file, "exec"), scope)
+    exec(compile(text, file, "exec"), scope)  # noqa: S102 (sources of this file alone)
     return scope["k"]
 
 
@@ -343,7 +343,7 @@ def test_text_is_compiled_on_from_its_stage(stage: str) -> None:
     @lw.kernel
     def k(x: lw.Array[lw.f32], a: lw.i64) -> lw.f32:
         total = lw.f32(0)
-        for r in lw.range(a):
+        for _ in lw.range(a):
             for i in lw.lanes(len(x)):
                 total += x[i] if x[i] > 2 else x[i] * 2
             if total > 100:
@@ -362,7 +362,12 @@ def test_text_is_compiled_on_from_its_stage(stage: str) -> None:
 def run(program: str, **environment: str) -> subprocess.CompletedProcess[str]:
     source = Path(lw.__file__).parents[1]
     return subprocess.run(
-        [sys.executable, "-c", textwrap.dedent(program)], capture_output=True, text=True, timeout=60, env={**os.environ, "PYTHONPATH": str(source), **environment}, check=False
+        [sys.executable, "-c", textwrap.dedent(program)],
+        capture_output=True,
+        text=True,
+        timeout=60,
+        env={**os.environ, "PYTHONPATH": str(source), **environment},
+        check=False,
     )
 
 

@@ -8,6 +8,8 @@ from typing import Any
 
 import numpy as np
 import pytest
+from tests.ir.random_functions import random_arguments, random_function
+from tests.passes.generator import lanes_arguments, random_lanes
 
 from loopwright import compiler
 from loopwright.errors import UnsupportedOperationError
@@ -17,12 +19,10 @@ from loopwright.ir.text import parse
 from loopwright.runtime import cpu
 from loopwright.targets import registry
 from loopwright.types import BOOL, PTR, VOID, Type
-from tests.ir.random_functions import random_arguments, random_function
-from tests.passes.generator import lanes_arguments, random_lanes
 
 pytest.importorskip("llvmlite")
 
-from benchmarks.peers import llvm_export  # noqa: E402
+from benchmarks.peers import llvm_export
 
 TARGETS = [name for name in ("x86-64-v3", "x86-64-v4") if registry.get(name).features <= cpu.host_features()]
 

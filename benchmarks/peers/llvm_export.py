@@ -282,7 +282,9 @@ class _Writer:
             inside = self.emit(f"and {mask} {self.emit(f'fcmp oge {from_name} {whole}, {low}')}, {self.emit(f'fcmp olt {from_name} {whole}, {high}')}")
             value = self.emit(f"select {mask} {inside}, {middle_name} {value}, {middle_name} {_literal(middle, -(1 << (wide - 1)))}")
             if to.bits == 64 and not to.signed:
-                upper = self.emit(f"and {mask} {self.emit(f'fcmp oge {from_name} {whole}, {high}')}, {self.emit(f'fcmp olt {from_name} {whole}, {_literal(source, 2.0**64)}')}")
+                upper = self.emit(
+                    f"and {mask} {self.emit(f'fcmp oge {from_name} {whole}, {high}')}, {self.emit(f'fcmp olt {from_name} {whole}, {_literal(source, 2.0**64)}')}"
+                )
                 value = self.emit(f"select {mask} {upper}, {name} {self.emit(f'fptoui {from_name} {a} to {name}')}, {name} {value}")
         return value if to.bits == wide else self.emit(f"trunc {middle_name} {value} to {name}")
 

@@ -92,7 +92,25 @@ if TYPE_CHECKING:
 
 __version__ = "0.1.0"
 
-_FUNCTIONS = ("abs", "all", "any", "bitcast", "ceil", "crc32c", "div_trunc", "floor", "fma", "max", "min", "rem_trunc", "round", "select", "sqrt", "sum", "trunc")
+_FUNCTIONS = (
+    "abs",
+    "all",
+    "any",
+    "bitcast",
+    "ceil",
+    "crc32c",
+    "div_trunc",
+    "floor",
+    "fma",
+    "max",
+    "min",
+    "rem_trunc",
+    "round",
+    "select",
+    "sqrt",
+    "sum",
+    "trunc",
+)
 
 #: What is imported when it is first used: name -> (module, name there).
 _LAZY: dict[str, tuple[str, str]] = {

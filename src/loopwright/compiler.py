@@ -41,7 +41,9 @@ class Compiled:
 
     __slots__ = ("function", "machine", "order", "source", "stages", "statistics", "target", "times")
 
-    def __init__(self, source: Function, function: Function, machine: MachineCode, target: Target, order: str, times: dict[str, float], stages: dict[str, str]) -> None:
+    def __init__(
+        self, source: Function, function: Function, machine: MachineCode, target: Target, order: str, times: dict[str, float], stages: dict[str, str]
+    ) -> None:
         self.source = source
         self.function = function
         self.machine = machine
@@ -184,7 +186,7 @@ def text_of(f: Function, target: Target) -> str:
 def _text_or_nothing(f: Function, target: Target) -> str:
     try:
         return text_of(f, target)
-    except Exception as error:
+    except Exception as error:  # noqa: BLE001 - the text is an extra of another error, which must not get lost
         return f"(no text: {error})"
 
 

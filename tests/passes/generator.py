@@ -44,7 +44,13 @@ _BINARY = {
     F64: (ops.ADD, ops.SUB, ops.MUL, ops.MIN, ops.MAX, ops.DIV),
     BOOL: (ops.AND, ops.OR, ops.XOR, ops.ANDNOT),
 }
-_UNARY = {I64: (ops.NEG, ops.NOT, ops.ABS), I32: (ops.NEG, ops.NOT, ops.ABS), F32: (ops.NEG, ops.ABS, ops.SQRT, ops.FLOOR), F64: (ops.NEG, ops.ABS, ops.TRUNC), BOOL: (ops.NOT,)}
+_UNARY = {
+    I64: (ops.NEG, ops.NOT, ops.ABS),
+    I32: (ops.NEG, ops.NOT, ops.ABS),
+    F32: (ops.NEG, ops.ABS, ops.SQRT, ops.FLOOR),
+    F64: (ops.NEG, ops.ABS, ops.TRUNC),
+    BOOL: (ops.NOT,),
+}
 _DIVISIONS = (ops.DIV_TRUNC, ops.REM_TRUNC, ops.DIV_FLOOR, ops.REM_FLOOR)
 _COMPARE = tuple(ops.COMPARISONS.values())
 _INTEGERS = (0, 1, -1, 2, 3, 4, 7, 8, 16, -2, 1 << 40, (1 << 63) - 1, -(1 << 63))

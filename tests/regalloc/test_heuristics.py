@@ -307,5 +307,5 @@ def test_orders_with_different_canonical_forms_do_differ_somewhere() -> None:
             continue
         if all(allocated(f, target, other) == text for (f, target), text in zip(inputs, texts, strict=True)):
             same.append(other)
-    # (When nothing is free K has chosen by the next reference already, so that N, O and P seldom differ.)
-    assert len(same) <= 6, same
+    # (A register that B or C knows is rarely not the one that the others choose.)
+    assert len(same) <= 5, same

@@ -276,7 +276,13 @@ def test_overlaps_that_change_the_result_are_refused() -> None:
     check(line[:50], line[50:], [-1, -1])
     check(line, line, [0, 0])
     check(line[:0], line, [-1, -1])
-    for x, y, groups in ((line[:50], line[1:51], [0, 0]), (line, line, [-1, -1]), (line, line, [0, 1]), (line, line[:50], [0, 0]), (line[::2], line[:50], [0, 0])):
+    for x, y, groups in (
+        (line[:50], line[1:51], [0, 0]),
+        (line, line, [-1, -1]),
+        (line, line, [0, 1]),
+        (line, line[:50], [0, 0]),
+        (line[::2], line[:50], [0, 0]),
+    ):
         with pytest.raises(OverlapError, match=r"y and x share memory, and the kernel writes to y.*pass x\.copy\(\)"):
             check(x, y, groups)
 

@@ -278,7 +278,9 @@ def copier(x_index: str, y_index: str) -> Function:
     return f
 
 
-@pytest.mark.parametrize(("x_index", "y_index", "same"), [("i", "i", True), ("j", "j", True), ("3", "3", True), ("i", "j", False), ("v", "v", False), ("i", "3", False)])
+@pytest.mark.parametrize(
+    ("x_index", "y_index", "same"), [("i", "i", True), ("j", "j", True), ("3", "3", True), ("i", "j", False), ("v", "v", False), ("i", "3", False)]
+)
 def test_arrays_accessed_at_one_index_only(x_index: str, y_index: str, same: bool) -> None:
     f = copier(x_index, y_index)
     groups = index_groups(f)
@@ -306,5 +308,3 @@ def test_an_index_that_is_the_loops_own_variable_is_steady() -> None:
     f.variable[f.code[0].dst] = True
     groups = index_groups(f)
     assert groups[0] == groups[1] >= 0
-
-

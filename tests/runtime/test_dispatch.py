@@ -82,7 +82,12 @@ class Mutable:
 def test_values_that_cannot_be_keys_are_refused() -> None:
     loop: list[Any] = []
     loop.append(loop)
-    for value, message in ((Mutable(), "Mutable is not available"), (np.array([None]), "not available"), ([Mutable()], "not available"), (loop, "contains itself")):
+    for value, message in (
+        (Mutable(), "Mutable is not available"),
+        (np.array([None]), "not available"),
+        ([Mutable()], "not available"),
+        (loop, "contains itself"),
+    ):
         with pytest.raises(ArgumentError, match=message):
             freeze(value)
 

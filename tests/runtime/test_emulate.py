@@ -269,7 +269,11 @@ def test_a_machine_without_an_emulator_is_named() -> None:
 
 
 def test_an_executable_holds_its_segments_at_their_addresses() -> None:
-    segments = [elf.Segment(0x10000, b"code" * 10, elf.READ | elf.EXECUTE), elf.Segment(0x20123, b"data", elf.READ | elf.WRITE), elf.Segment(0x30000, b"", elf.READ)]
+    segments = [
+        elf.Segment(0x10000, b"code" * 10, elf.READ | elf.EXECUTE),
+        elf.Segment(0x20123, b"data", elf.READ | elf.WRITE),
+        elf.Segment(0x30000, b"", elf.READ),
+    ]
     image = elf.executable(243, 5, 0x10004, segments)
     assert image[:4] == b"\x7fELF"
     machine, entry, headers = struct.unpack_from("<H", image, 18)[0], struct.unpack_from("<Q", image, 24)[0], struct.unpack_from("<H", image, 56)[0]

@@ -66,5 +66,7 @@ def test_code_compiled_for_windows_runs(win64_bridge: Callable[..., Any], types:
     block = memory.allocate(compiled.machine.data)
     bridge = win64_bridge(types, block.address)
     passed = [float(k + 2) if t is F64 else k + 2 for k, t in enumerate(types)]
-    assert NativeFunction(bridge.block, types, types[0])(*passed) == sum((k + 1) * v for k, (v, t) in enumerate(zip(passed, types, strict=True)) if t is types[0])
+    assert NativeFunction(bridge.block, types, types[0])(*passed) == sum(
+        (k + 1) * v for k, (v, t) in enumerate(zip(passed, types, strict=True)) if t is types[0]
+    )
     assert bridge.changed == 0

@@ -141,7 +141,9 @@ class StagedArray:
         rank = len(self.array.shape)
         if len(items) != rank:
             indices = "1 index" if rank == 1 else f"{rank} indices"
-            graph.fail(f"{name} has {rank} dimension{'s' if rank > 1 else ''}: it takes {indices}, as in {name}[{', '.join('ijklmnop'[:rank])}], not {len(items)}")
+            graph.fail(
+                f"{name} has {rank} dimension{'s' if rank > 1 else ''}: it takes {indices}, as in {name}[{', '.join('ijklmnop'[:rank])}], not {len(items)}"
+            )
         operands: list[int] = []
         varying = False
         last = rank - 1

@@ -175,7 +175,9 @@ class Function:
         """The function as the passes take it."""
         return self.finish()
 
-    def compile(self, target: str | None = None, *, vector_bits: int | None = None, ordering: str | None = None, keep: bool = False, check: bool | None = None) -> Any:
+    def compile(
+        self, target: str | None = None, *, vector_bits: int | None = None, ordering: str | None = None, keep: bool = False, check: bool | None = None
+    ) -> Any:
         """Compile for a target (None: this CPU); the code is callable, with ``ir(stage)``, ``asm()``, ``emulate(…)``."""
         if check is not None and check != self._f.options.check:
             raise KernelTypeError("check is chosen where the function is made: lw.Function(name, check=True, …)")

@@ -106,7 +106,9 @@ def call(s: Staging, function: Any, args: tuple[Any, ...], named: dict[str, Any]
         if g.region and isinstance(owner, (list, dict, set)) and getattr(function, "__name__", "") in _MUTATING:
             at = min((act_region for name, act_region in s.act.regions.items() if s.act.env.get(name) is owner), default=-1)
             if at != g.region:
-                g.fail(f"a Python {type(owner).__name__} changes (.{function.__name__}) under run-time control flow: it would change once, while compiling; use an array argument or variables")
+                g.fail(
+                    f"a Python {type(owner).__name__} changes (.{function.__name__}) under run-time control flow: it would change once, while compiling; use an array argument or variables"
+                )
     if args and is_staged(args):
         args = tuple([g.snapshot(arg) for arg in args])
     if g.region:
@@ -128,7 +130,9 @@ def _watched(s: Staging, function: Any, args: tuple[Any, ...], named: dict[str, 
     result = function(*args, **named)
     for value, contents in before:
         if _contents(value) != contents:
-            g.fail(f"a Python {type(value).__name__} changes under run-time control flow: it would change once, while compiling; use an array argument or variables")
+            g.fail(
+                f"a Python {type(value).__name__} changes under run-time control flow: it would change once, while compiling; use an array argument or variables"
+            )
     return result
 
 
@@ -233,7 +237,9 @@ def _run(s: Staging, parsed: Parsed, env: dict[str, Any]) -> Any:
     env["__builtins__"] = s.builtins
     if s.depth >= DEPTH_LIMIT:
         raise KernelSyntaxError(
-            f"`{parsed.name}` is inlined more than {DEPTH_LIMIT} calls deep: a recursion on run-time values does not end while compiling; write a loop", g.at_file, g.at_line
+            f"`{parsed.name}` is inlined more than {DEPTH_LIMIT} calls deep: a recursion on run-time values does not end while compiling; write a loop",
+            g.at_file,
+            g.at_line,
         )
     if parsed.file == s.file and parsed.line not in g.f.lines:
         g.f.lines = {**g.f.lines, **parsed.lines}
@@ -320,7 +326,9 @@ def callee_of(g: Emitter, function: Any) -> Callee:
         result = VOID if function.restype is None else _c_type(g, function.restype, name)
         return Callee(name, params, result, address, None, function)
     if callable(function):
-        g.fail(f"lw.call of a Python function: call it as {getattr(function, '__name__', 'f')}(…) to inline it, or make a callback with ctypes.CFUNCTYPE(…) to call it at run time")
+        g.fail(
+            f"lw.call of a Python function: call it as {getattr(function, '__name__', 'f')}(…) to inline it, or make a callback with ctypes.CFUNCTYPE(…) to call it at run time"
+        )
     g.fail(f"lw.call needs a ctypes function or a lw.Function, not {type(function).__name__}")
 
 
@@ -329,7 +337,9 @@ def _c_type(g: Emitter, type_: Any, name: str) -> Type:
     if known is None and isinstance(type_, type) and issubclass(type_, ctypes._Pointer):
         known = PTR
     if known is None:
-        raise AbiError(f"`{name}` has a parameter or result of type {getattr(type_, '__name__', type_)}, which generated code cannot pass", g.at_file, g.at_line)
+        raise AbiError(
+            f"`{name}` has a parameter or result of type {getattr(type_, '__name__', type_)}, which generated code cannot pass", g.at_file, g.at_line
+        )
     return known
 
 
@@ -340,7 +350,10 @@ def call_native(g: Emitter, function: Any, args: tuple[Any, ...]) -> Any:
         g.fail(f"a call of `{callee.name}` inside lw.lanes: a C function takes one value at a time; use lw.range for this loop")
     if len(args) != len(callee.params):
         g.fail(f"`{callee.name}` takes {len(callee.params)} arguments, not {len(args)}")
-    operands = [g.assignable(arg, type_, f"argument {position} of `{callee.name}`").operand for position, (arg, type_) in enumerate(zip(args, callee.params, strict=True), 1)]
+    operands = [
+        g.assignable(arg, type_, f"argument {position} of `{callee.name}`").operand
+        for position, (arg, type_) in enumerate(zip(args, callee.params, strict=True), 1)
+    ]
     f = g.f
     number = -1
     for k, known in enumerate(f.callees):
@@ -353,5 +366,3 @@ def call_native(g: Emitter, function: Any, args: tuple[Any, ...]) -> Any:
         g.emit(ops.CALL_VOID, VOID, operands, number)
         return None
     return g.value(ops.CALL, callee.result, operands, callee.result, VOID, number)
-
-

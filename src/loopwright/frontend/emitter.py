@@ -215,7 +215,9 @@ class Emitter:
         types = self.f.types
         for instr in cell.instrs:
             if not TAKES[instr.op.code][type_.kind]:
-                self.fail(f"`{SPELLED.get(instr.op.name, instr.op.name)}` was applied to a variable that starts as a Python integer and becomes {type_}: it is not available for {type_}")
+                self.fail(
+                    f"`{SPELLED.get(instr.op.name, instr.op.name)}` was applied to a variable that starts as a Python integer and becomes {type_}: it is not available for {type_}"
+                )
             instr.type = type_
             if instr.dst < 0:
                 continue

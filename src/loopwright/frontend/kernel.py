@@ -211,7 +211,9 @@ class Kernel(functools.partial[Any]):
         elif isinstance(returned, Type) and not returned.lanes:
             self._result = returned
         else:
-            raise self._wrong(f"the result is annotated {returned!r}: a kernel returns one number (-> lw.f32, -> lw.i64, …) or nothing; results of other kinds are stored in arrays")
+            raise self._wrong(
+                f"the result is annotated {returned!r}: a kernel returns one number (-> lw.f32, -> lw.i64, …) or nothing; results of other kinds are stored in arrays"
+            )
         return made
 
     def _annotation(self, annotation: Any, name: str) -> Any:
@@ -281,7 +283,9 @@ class Kernel(functools.partial[Any]):
             return p.type
         if value is REQUIRED:
             if p.type is None:
-                raise ArgumentError(f"{self.function.__name__}() needs the type of `{p.name}` to be compiled: lw.Array[lw.f32], or an array like those it will be called with")
+                raise ArgumentError(
+                    f"{self.function.__name__}() needs the type of `{p.name}` to be compiled: lw.Array[lw.f32], or an array like those it will be called with"
+                )
             return ArrayType(p.type, p.rank or 1)
         if isinstance(value, ArrayType):
             element, rank = value.element or p.type, value.rank or p.rank or 1

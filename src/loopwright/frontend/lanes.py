@@ -84,7 +84,10 @@ def stage_lanes(s: Staging, stmt: For, spec: Lanes) -> int:
     finish(s, stmt, loop, [], bound, True, branches)
     for name in stmt.writes:
         if name not in s.act.sticky:
-            s.lose(name, f"`{name}` is assigned inside lw.lanes, where every lane has its own: store it in an array, or reduce into a variable from before the loop")
+            s.lose(
+                name,
+                f"`{name}` is assigned inside lw.lanes, where every lane has its own: store it in an array, or reduce into a variable from before the loop",
+            )
     _reduce(s, sums, described)
     return FALLS
 
@@ -119,7 +122,8 @@ def _reductions(s: Staging, stmt: For, anchor: Instr) -> list[Summed]:
         summed.outer = act.sticky.get(name)
         act.sticky[name] = summed
         act.env[name] = Unavailable(
-            g, f"`{name}` is reduced over the lanes in this loop and has no value inside it, only after it; in the loop it can only be updated, as in {name} += v"
+            g,
+            f"`{name}` is reduced over the lanes in this loop and has no value inside it, only after it; in the loop it can only be updated, as in {name} += v",
         )
         sums.append(summed)
     return sums
@@ -212,7 +216,9 @@ def _element(s: Staging, summed: Summed, values: list[Any]) -> Type:
     elif is_number(initial) and type(initial) is not bool:
         want = found if found is not None else F64 if floating or type(initial) is float else I64
         if type(initial) is float and not want.is_float:
-            g.fail(f"`{summed.name}` starts as a Python float (line {summed.line}) and is reduced with {want}: start it as an integer, or convert the value, as in lw.f64(v)")
+            g.fail(
+                f"`{summed.name}` starts as a Python float (line {summed.line}) and is reduced with {want}: start it as an integer, or convert the value, as in lw.f64(v)"
+            )
     elif isinstance(initial, Weak) and initial.open:
         want = found if found is not None else initial.type
         g.settle(initial, want)
@@ -223,7 +229,9 @@ def _element(s: Staging, summed: Summed, values: list[Any]) -> Type:
         if want is BOOL:
             g.fail(f"`{summed.name}` is a condition: reduce an integer, or use lw.range for this loop")
     else:
-        g.fail(f"`{summed.name}` is a Python value ({type(initial).__name__}) from before the lw.lanes loop and cannot change inside it: only numbers can be reduced")
+        g.fail(
+            f"`{summed.name}` is a Python value ({type(initial).__name__}) from before the lw.lanes loop and cannot change inside it: only numbers can be reduced"
+        )
     if floating and not want.is_float or found is not None and promote(want, found) is not want:
         other = found if found is not None else "a Python float"
         g.fail(

@@ -140,7 +140,9 @@ def _unrolled(s: Staging, stmt: For, items: Any) -> int:
             break
         if steps == FOR_LIMIT or len(s.g.code) > most:
             grown = "has not ended" if steps == FOR_LIMIT else f"has made {GROWTH_LIMIT} instructions"
-            s.g.fail(f"this loop runs while compiling, because it is over a Python value, and {grown} after {steps} steps: for a loop at run time write for … in lw.range(…)")
+            s.g.fail(
+                f"this loop runs while compiling, because it is over a Python value, and {grown} after {steps} steps: for a loop at run time write for … in lw.range(…)"
+            )
         steps += 1
         s.bind(stmt.target, item)
         if not unrolling.step():
@@ -331,5 +333,3 @@ def _runtime_while(s: Staging, stmt: While) -> int:
         carried = {name for name, _ in made}
         return s.merge(edges, loop.exit_names - carried - set(s.act.sticky), set())
     return finish(s, stmt, loop, made, bound, True, branches)
-
-

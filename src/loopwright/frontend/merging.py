@@ -91,7 +91,12 @@ def _kind(graph: Emitter, name: str, values: list[Any], lines: list[int]) -> tup
         if element is None:
             element, where = found, line
         elif element is not found:
-            return None, 0, False, f"`{name}` is {element} on one path (line {where}) and {found} on another (line {line}): convert one of them, as in lw.{element}(…)"
+            return (
+                None,
+                0,
+                False,
+                f"`{name}` is {element} on one path (line {where}) and {found} on another (line {line}): convert one of them, as in lw.{element}(…)",
+            )
     if element is BOOL and (number or weak):
         return None, 0, False, f"`{name}` is a condition on one path (line {where}) and a number on another"
     return element, lanes, weak, ""

@@ -113,7 +113,11 @@ def _parse(function: Any) -> Parsed:
     try:
         source_lines, first = inspect.getsourcelines(function)
     except OSError as error:
-        raise KernelSyntaxError(f"the source of {function.__name__} cannot be read: a kernel must be defined in a file (or a notebook cell), not by exec or at the plain prompt", file, code.co_firstlineno) from error
+        raise KernelSyntaxError(
+            f"the source of {function.__name__} cannot be read: a kernel must be defined in a file (or a notebook cell), not by exec or at the plain prompt",
+            file,
+            code.co_firstlineno,
+        ) from error
     tree = ast.parse(textwrap.dedent("".join(source_lines)))
     node = tree.body[0]
     if not isinstance(node, ast.FunctionDef):
@@ -298,7 +302,13 @@ class _Parser:
                 self.refuse(node, "a decorator on an inner function", "define the function outside the kernel")
             inner = _Parser(self.file, self.lines).function(node)
             arguments = node.args
-            defaults = list(zip([a.arg for a in (*arguments.posonlyargs, *arguments.args)][len(arguments.posonlyargs) + len(arguments.args) - len(arguments.defaults) :], arguments.defaults, strict=True))
+            defaults = list(
+                zip(
+                    [a.arg for a in (*arguments.posonlyargs, *arguments.args)][len(arguments.posonlyargs) + len(arguments.args) - len(arguments.defaults) :],
+                    arguments.defaults,
+                    strict=True,
+                )
+            )
             defaults += [(a.arg, d) for a, d in zip(arguments.kwonlyargs, arguments.kw_defaults, strict=True) if d is not None]
             made = Define(line, inner, [(name, self.expression(value)) for name, value in defaults])
             made.reads = set(inner.outside) | names_read(*[value for _, value in defaults])
@@ -321,7 +331,14 @@ class _Parser:
         if isinstance(node, ast.Compare) and len(node.ops) > 1 and all(isinstance(c, (ast.Name, ast.Constant)) for c in node.comparators[:-1]):
             # a < b < c with a simple b: the same as a < b and b < c.
             lefts = [node.left, *node.comparators[:-1]]
-            return Test(AND, None, [self.test(ast.copy_location(ast.Compare(left, [op], [right]), node)) for left, op, right in zip(lefts, node.ops, node.comparators, strict=True)])
+            return Test(
+                AND,
+                None,
+                [
+                    self.test(ast.copy_location(ast.Compare(left, [op], [right]), node))
+                    for left, op, right in zip(lefts, node.ops, node.comparators, strict=True)
+                ],
+            )
         return Test(LEAF, self.expression(node), [])
 
     # --- assignments --------------------------------------------------------------------------------------
@@ -351,7 +368,12 @@ class _Parser:
         container = self.expression(node.value)
         index: ast.expr = node.slice
         if isinstance(index, ast.Slice):
-            index = ast.copy_location(ast.Call(ast.Name("slice", ast.Load()), [part if part is not None else ast.Constant(None) for part in (index.lower, index.upper, index.step)], []), index)
+            index = ast.copy_location(
+                ast.Call(
+                    ast.Name("slice", ast.Load()), [part if part is not None else ast.Constant(None) for part in (index.lower, index.upper, index.step)], []
+                ),
+                index,
+            )
             ast.fix_missing_locations(index)
         if isinstance(index, ast.Tuple) and not any(isinstance(item, (ast.Slice, ast.Starred)) for item in index.elts):
             # Used at once: nothing in it needs to be held.

@@ -75,7 +75,9 @@ class Rewriter(ast.NodeTransformer):
             if name is None:
                 self.refuse(node, "`in` or `is` within a chained comparison", "take it apart with `and`")
             names.append(ast.copy_location(ast.Constant(name), node))
-        return self._hook(node, CHAIN_HOOK, [ast.copy_location(ast.Tuple(names, ast.Load()), node), left, rights[0], *(self._later(part) for part in rights[1:])])
+        return self._hook(
+            node, CHAIN_HOOK, [ast.copy_location(ast.Tuple(names, ast.Load()), node), left, rights[0], *(self._later(part) for part in rights[1:])]
+        )
 
     def visit_Call(self, node: ast.Call) -> ast.expr:
         func: ast.expr = self.visit(node.func)
@@ -106,7 +108,9 @@ class Rewriter(ast.NodeTransformer):
     def visit_Subscript(self, node: ast.Subscript) -> ast.expr:
         # The tuple of an index is used at once: nothing of it is kept.
         index: ast.expr = (
-            ast.copy_location(ast.Tuple([self.visit(item) for item in node.slice.elts], ast.Load()), node.slice) if isinstance(node.slice, ast.Tuple) else self.visit(node.slice)
+            ast.copy_location(ast.Tuple([self.visit(item) for item in node.slice.elts], ast.Load()), node.slice)
+            if isinstance(node.slice, ast.Tuple)
+            else self.visit(node.slice)
         )
         return ast.copy_location(ast.Subscript(self.visit(node.value), index, node.ctx), node)
 

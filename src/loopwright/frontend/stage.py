@@ -72,5 +72,7 @@ def _attempt(
     if s.again:
         return None
     if status == FALLS and f.result is not VOID:
-        raise KernelSyntaxError(f"`{parsed.name}` returns {f.result}, but can come to its end without `return`: return a value on every path", parsed.file, parsed.last)
+        raise KernelSyntaxError(
+            f"`{parsed.name}` returns {f.result}, but can come to its end without `return`: return a value on every path", parsed.file, parsed.last
+        )
     return f

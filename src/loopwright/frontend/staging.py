@@ -269,7 +269,9 @@ class Staging:
         if isinstance(container, Value):
             container[index]
         if g.region and self.act.regions.get(target.name, 0) != g.region:
-            g.fail(f"`{target.name or 'this'}` is a Python {type(container).__name__} and cannot change under run-time control flow: use an array argument, or variables")
+            g.fail(
+                f"`{target.name or 'this'}` is a Python {type(container).__name__} and cannot change under run-time control flow: use an array argument, or variables"
+            )
         if is_staged(index):
             g.fail(f"`{target.name or 'this'}` is a Python {type(container).__name__}: it cannot be indexed with a run-time value; use an array argument")
         try:
@@ -321,7 +323,9 @@ class Staging:
         if act.top:
             return self._return_top(value)
         if g.level is not act.level and not stmt.tail:
-            g.fail(f"`{act.parsed.name}` returns inside a loop under a condition that differs by lane: assign the result to a variable and return it at the end")
+            g.fail(
+                f"`{act.parsed.name}` returns inside a loop under a condition that differs by lane: assign the result to a variable and return it at the end"
+            )
         if not is_number(value) and value is not None:
             value = g.snapshot(value)
         if stmt.tail:
@@ -439,5 +443,9 @@ _RUN: Final[dict[type[Stmt], Callable[[Staging, Any], int]]] = {
 
 def _plainer(message: str) -> str:
     """Python's message with our class names replaced by what they stand for."""
-    return message.replace("'Value'", "a run-time value").replace("'Weak'", "a run-time value").replace("'StagedArray'", "an array").replace("'LaneIndex'", "the lanes' index")
-
+    return (
+        message.replace("'Value'", "a run-time value")
+        .replace("'Weak'", "a run-time value")
+        .replace("'StagedArray'", "an array")
+        .replace("'LaneIndex'", "the lanes' index")
+    )

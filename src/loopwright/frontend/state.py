@@ -29,6 +29,7 @@ FOR_LIMIT: Final = 1_000_000
 #: Most instructions that one such loop makes; they take some ten seconds to compile.
 GROWTH_LIMIT: Final = 200_000
 
+
 class Restage(Exception):
     """A guess about the kernel was wrong; it has been noted, and staging starts again."""
 

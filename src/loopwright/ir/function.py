@@ -408,4 +408,24 @@ def round_f32(value: float) -> float:
         return math.copysign(math.inf, value)
 
 
-__all__ = ["F32", "INCOMING", "NONE", "SLOT", "SPILL", "Array", "Callee", "Frame", "Function", "Instr", "Loop", "Mem", "Op", "Options", "Site", "Slot", "ops", "round_f32", "wrap"]
+__all__ = [
+    "F32",
+    "INCOMING",
+    "NONE",
+    "SLOT",
+    "SPILL",
+    "Array",
+    "Callee",
+    "Frame",
+    "Function",
+    "Instr",
+    "Loop",
+    "Mem",
+    "Op",
+    "Options",
+    "Site",
+    "Slot",
+    "ops",
+    "round_f32",
+    "wrap",
+]

@@ -64,7 +64,20 @@ class Op:
 
     __slots__ = ("closes", "code", "commutes", "compare", "doc", "effect", "meaning", "name", "opens", "operands", "pure", "result", "types")
 
-    def __init__(self, code: int, name: str, signature: str, types: str, doc: str, meaning: Meaning | None, effect: int, commutes: bool, opens: bool, closes: bool, compare: str) -> None:
+    def __init__(
+        self,
+        code: int,
+        name: str,
+        signature: str,
+        types: str,
+        doc: str,
+        meaning: Meaning | None,
+        effect: int,
+        commutes: bool,
+        opens: bool,
+        closes: bool,
+        compare: str,
+    ) -> None:
         left, _, right = signature.partition("->")
         self.code = code
         self.name = name
@@ -305,7 +318,9 @@ def _python_min(a: Any, b: Any) -> Any:
 
 # --- arithmetic ----------------------------------------------------------------------------------------------
 
-ADD: Final = row("add", "T T -> T", "int float ptr", "a + b; integers wrap; to a ptr an i64 is added", _quiet(lambda t, s, a, b: _as(t, a + _as(t, b))), commutes=True)
+ADD: Final = row(
+    "add", "T T -> T", "int float ptr", "a + b; integers wrap; to a ptr an i64 is added", _quiet(lambda t, s, a, b: _as(t, a + _as(t, b))), commutes=True
+)
 SUB: Final = row("sub", "T T -> T", "int float ptr", "a - b; integers wrap; from a ptr an i64 is taken", _quiet(lambda t, s, a, b: _as(t, a - _as(t, b))))
 MUL: Final = row("mul", "T T -> T", "int float", "a * b; integers wrap", _quiet(lambda t, s, a, b: _as(t, a * b)), commutes=True)
 DIV: Final = row("div", "T T -> T", "float", "a / b, IEEE division", _quiet(lambda t, s, a, b: _as(t, a / b)))
@@ -359,7 +374,13 @@ SPLAT: Final = row("splat", "E -> T", "int float vector", "the scalar in every l
 MASK_SPLAT: Final = row("mask_splat", "B -> T", "mask", "the bool in every lane", lambda t, s, a: np.full(t.lanes, bool(a)))
 IOTA: Final = row("iota", "-> T", "int float vector", "0, 1, 2, … by lane", lambda t, s: np.arange(t.lanes, dtype=t.element.dtype))
 LANE_MASK: Final = row("lane_mask", "L L -> T", "mask", "lane k holds where a + k < b", lambda t, s, a, b: np.arange(t.lanes) < min(int(b) - int(a), t.lanes))
-SLIDE: Final = row("slide", "T T L -> T", "int float vector", "lanes k, k + 1, … of a followed by b; k a constant", lambda t, s, a, b, k: np.concatenate([a, b])[int(k) : int(k) + t.lanes])
+SLIDE: Final = row(
+    "slide",
+    "T T L -> T",
+    "int float vector",
+    "lanes k, k + 1, … of a followed by b; k a constant",
+    lambda t, s, a, b, k: np.concatenate([a, b])[int(k) : int(k) + t.lanes],
+)
 EXTRACT: Final = row("extract", "T -> E", "int float vector", "lane 0", lambda t, s, a: a[0])
 REDUCE_ADD: Final = row("reduce_add", "T -> E", "int float vector", "sum of the lanes, by halving", _reduce(np.add))
 REDUCE_MUL: Final = row("reduce_mul", "T -> E", "int float vector", "product of the lanes, by halving", _reduce(np.multiply))
@@ -431,8 +452,30 @@ PROLOGUE: Final = row("prologue", "->", "", "make the frame, save the callee-sav
 EPILOGUE: Final = row("epilogue", "->", "", "undo the prologue", None, CONTROL)
 
 #: The condition that holds exactly when the given one does not.
-OPPOSITE: Final[dict[str, str]] = {"eq": "ne", "ne": "eq", "lt": "nlt", "nlt": "lt", "le": "nle", "nle": "le", "gt": "ngt", "ngt": "gt", "ge": "nge", "nge": "ge"}
+OPPOSITE: Final[dict[str, str]] = {
+    "eq": "ne",
+    "ne": "eq",
+    "lt": "nlt",
+    "nlt": "lt",
+    "le": "nle",
+    "nle": "le",
+    "gt": "ngt",
+    "ngt": "gt",
+    "ge": "nge",
+    "nge": "ge",
+}
 #: For totally ordered operands (integers, pointers) the n-forms have plain equals.
 ORDERED_EQUAL: Final[dict[str, str]] = {"nlt": "ge", "nle": "gt", "ngt": "le", "nge": "lt"}
 #: The condition that holds with the operands exchanged.
-EXCHANGED: Final[dict[str, str]] = {"eq": "eq", "ne": "ne", "lt": "gt", "gt": "lt", "le": "ge", "ge": "le", "nlt": "ngt", "ngt": "nlt", "nle": "nge", "nge": "nle"}
+EXCHANGED: Final[dict[str, str]] = {
+    "eq": "eq",
+    "ne": "ne",
+    "lt": "gt",
+    "gt": "lt",
+    "le": "ge",
+    "ge": "le",
+    "nlt": "ngt",
+    "ngt": "nlt",
+    "nle": "nge",
+    "nge": "nle",
+}

@@ -21,7 +21,18 @@ _OR: Final = 5
 _ANDNOT: Final = 6
 _SAME: Final = 7
 _MASKED: Final[list[int]] = [_OTHER] * len(ops.OPS)
-for _op, _kind in ((ops.MASKED_LOAD, _LOAD), (ops.MASKED_LOAD_AT, _LOAD), (ops.MASKED_STORE, _STORE), (ops.MASKED_STORE_AT, _STORE), (ops.SELECT, _SELECT), (ops.AND, _AND), (ops.OR, _OR), (ops.ANDNOT, _ANDNOT), (ops.COPY, _SAME), (ops.MASK_CONVERT, _SAME)):
+for _op, _kind in (
+    (ops.MASKED_LOAD, _LOAD),
+    (ops.MASKED_LOAD_AT, _LOAD),
+    (ops.MASKED_STORE, _STORE),
+    (ops.MASKED_STORE_AT, _STORE),
+    (ops.SELECT, _SELECT),
+    (ops.AND, _AND),
+    (ops.OR, _OR),
+    (ops.ANDNOT, _ANDNOT),
+    (ops.COPY, _SAME),
+    (ops.MASK_CONVERT, _SAME),
+):
     _MASKED[_op.code] = _kind
 _UNMASKED: Final = {ops.MASKED_LOAD: ops.LOAD, ops.MASKED_LOAD_AT: ops.LOAD_AT, ops.MASKED_STORE: ops.STORE, ops.MASKED_STORE_AT: ops.STORE_AT}
 

@@ -18,7 +18,12 @@ _NOT_ACCESS: Final = -1
 #: Per operation on arrays: how many operands stand before the indices.
 _LEADING: Final[list[int]] = [_NOT_ACCESS] * len(ops.OPS)
 _AT: Final[dict[int, ops.Op]] = {}
-for _op, _at, _count in ((ops.LOAD, ops.LOAD_AT, 0), (ops.STORE, ops.STORE_AT, 1), (ops.MASKED_LOAD, ops.MASKED_LOAD_AT, 1), (ops.MASKED_STORE, ops.MASKED_STORE_AT, 2)):
+for _op, _at, _count in (
+    (ops.LOAD, ops.LOAD_AT, 0),
+    (ops.STORE, ops.STORE_AT, 1),
+    (ops.MASKED_LOAD, ops.MASKED_LOAD_AT, 1),
+    (ops.MASKED_STORE, ops.MASKED_STORE_AT, 2),
+):
     _LEADING[_op.code] = _count
     _AT[_op.code] = _at
 
@@ -99,7 +104,9 @@ class _Addresses:
                     constants.append(o)
                     if r >= 0:
                         # A variable's value is told apart by where it was written last, and in which loop that is known.
-                        key: tuple[int, ...] = (_ADD, pointer, r, array.strides[d], written_at[r], loop) if variable[r] else (_ADD, pointer, r, array.strides[d])
+                        key: tuple[int, ...] = (
+                            (_ADD, pointer, r, array.strides[d], written_at[r], loop) if variable[r] else (_ADD, pointer, r, array.strides[d])
+                        )
                         sum_ = known.get(key)
                         if sum_ is None:
                             product = self.emit(ops.MUL, f.register(I64), r, array.strides[d])

@@ -419,7 +419,19 @@ def _compare(v: Values, instr: Instr, args: list[int]) -> int:
         if b < 0:
             x = f.const_values[~a]
             y = f.const_values[~b]
-            holds = (x == y) if name == "eq" else (x != y) if name == "ne" else (x < y) if name == "lt" else (x <= y) if name == "le" else (x > y) if name == "gt" else (x >= y)
+            holds = (
+                (x == y)
+                if name == "eq"
+                else (x != y)
+                if name == "ne"
+                else (x < y)
+                if name == "lt"
+                else (x <= y)
+                if name == "le"
+                else (x > y)
+                if name == "gt"
+                else (x >= y)
+            )
             return f.const(ops.mask_for(instr.type), holds)
         args[0], args[1] = b, a
         instr.op = ops.COMPARISONS[ops.EXCHANGED[name]]

@@ -34,9 +34,7 @@ class _Pending:
         self.users = users
 
 
-def remove(
-    f: Function, code: list[Instr], bit: list[int], ends: list[Bracket], held_by: dict[int, int], held_uses: dict[int, list[Instr]]
-) -> list[Instr]:
+def remove(f: Function, code: list[Instr], bit: list[int], ends: list[Bracket], held_by: dict[int, int], held_uses: dict[int, list[Instr]]) -> list[Instr]:
     """``code`` without what nobody uses, and with variables written by what computes their values.
 
     Args:

@@ -415,7 +415,14 @@ class Lowering:
         else:
             self.stack.pop()
             out = self.out
-            if len(out) >= 2 and out[-1].op is ops.BR and out[-1].imm > 0 and out[-2] is not _GONE and (out[-2].op is ops.IF or out[-2].op.compare) and out[-2].op.opens:
+            if (
+                len(out) >= 2
+                and out[-1].op is ops.BR
+                and out[-1].imm > 0
+                and out[-2] is not _GONE
+                and (out[-2].op is ops.IF or out[-2].op.compare)
+                and out[-2].op.opens
+            ):
                 # An if around a branch is a conditional branch.
                 branch = out.pop()
                 test = out.pop()
@@ -456,7 +463,9 @@ class Lowering:
                 if n == len(condition) - 1:
                     self.branch_if(instr.args[0], 0, instr.line)
                     return
-            elif 0 <= instr.dst < len(self.all_uses) and self.all_uses[instr.dst] > inside.get(instr.dst, 0) and (instr.op is not ops.COPY or instr.args[0] >= 0):
+            elif (
+                0 <= instr.dst < len(self.all_uses) and self.all_uses[instr.dst] > inside.get(instr.dst, 0) and (instr.op is not ops.COPY or instr.args[0] >= 0)
+            ):
                 # The body reads it, in each step the value of that step.
                 f.variable[instr.dst] = True
             elif instr.dst >= 0 and not f.variable[instr.dst]:

@@ -32,5 +32,3 @@ def run(f: Function, target: Target) -> None:
                     args[tied] = instr.dst
         out.append(instr)
     f.code = out
-
-

@@ -229,7 +229,11 @@ class _Forward(Values):
                 if kind == LOAD or instr.mem is not None:
                     mem = instr.mem
                     first = c << 12 | instr.type.number
-                    key = (first, self.version, instr.imm, *values) if mem is None else (first, self.version, instr.imm, mem.disp, mem.scale, mem.indexed, mem.broadcast, *values)
+                    key = (
+                        (first, self.version, instr.imm, *values)
+                        if mem is None
+                        else (first, self.version, instr.imm, mem.disp, mem.scale, mem.indexed, mem.broadcast, *values)
+                    )
                 elif op.commutes and values[0] > values[1]:
                     key = (c << 12 | instr.type.number, values[1], values[0], *values[2:])
                 else:
@@ -246,11 +250,7 @@ class _Forward(Values):
                             place = deep
                 written = variable[dst]
                 how = hoist[c]
-                fixed = (
-                    how == NEVER
-                    or written
-                    or (how == LANES and types[dst] is BOOL)
-                )
+                fixed = how == NEVER or written or (how == LANES and types[dst] is BOOL)
                 if place >= _SPECIAL:
                     place = self.operands(instr, args, values, fixed)
                 else:

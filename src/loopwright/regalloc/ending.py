@@ -187,8 +187,7 @@ class Ending:
                 place = offset
                 offset += slot.size
                 taken.append((interval.last, slot.size, place))
-                if slot.size > frame.align:
-                    frame.align = slot.size
+                frame.align = max(frame.align, slot.size)
             slot.offset = place
         frame.size = (offset + 7) // 8 * 8
         saved = self.used & self.target.convention.callee_saved

@@ -168,24 +168,38 @@ def picture(e: Explanation) -> str:
         parts.append(f'<line x1="{_LEFT}" y1="{y + _ROW}" x2="{width - 10:.0f}" y2="{y + _ROW}" stroke="#ddd"/>')
     for v, r, start, end in stays:
         y = _TOP + _ROW * row_of[r] + 2
-        parts.append(_bar(f, v, x(start), y, max(step * (end - start), 3.0), _COLOURS[v % len(_COLOURS)], f"{_value(f, v)} in {e.target.registers[r].name}, {start} to {end}"))
+        parts.append(
+            _bar(
+                f,
+                v,
+                x(start),
+                y,
+                max(step * (end - start), 3.0),
+                _COLOURS[v % len(_COLOURS)],
+                f"{_value(f, v)} in {e.target.registers[r].name}, {start} to {end}",
+            )
+        )
     for v, n in memory_row.items():
         interval = e.liveness.intervals[v]
         y = _TOP + _ROW * n + 2
         parts.append(f'<text x="4" y="{y + 11}" fill="#a00">{escape(_value(f, v))}</text>')
         if interval is not None:
             for start, end in zip(interval.starts, interval.ends, strict=True):
-                parts.append(f'<rect x="{x(start):.1f}" y="{y + 4}" width="{step * (end - start):.1f}" height="6" fill="#caa" ><title>{escape(_value(f, v))} live {start} to {end}</title></rect>')
+                parts.append(
+                    f'<rect x="{x(start):.1f}" y="{y + 4}" width="{step * (end - start):.1f}" height="6" fill="#caa" ><title>{escape(_value(f, v))} live {start} to {end}</title></rect>'
+                )
     for marks, colour, word in ((e.history.spills, "#d00", "to memory"), (e.history.reloads, "#0a0", "loaded")):
         for location, v in marks:
             y = _TOP + _ROW * memory_row.get(v, len(used)) + 2
-            parts.append(f'<circle cx="{x(location):.1f}" cy="{y + 7}" r="4" fill="{colour}"><title>{escape(_value(f, v))} {word} at {location}</title></circle>')
+            parts.append(
+                f'<circle cx="{x(location):.1f}" cy="{y + 7}" r="4" fill="{colour}"><title>{escape(_value(f, v))} {word} at {location}</title></circle>'
+            )
     s = e.statistics
     return (
         f'<!doctype html><html lang="en"><meta charset="utf-8"><title>Registers of {escape(f.name)}</title>'
         "<style>body{font:14px sans-serif;margin:1em}svg{font:11px monospace}</style>"
         f"<h1>{escape(f.name)} on {escape(e.target.name)}</h1><p>{s.spilled} values spilled, {s.stores} stores, {s.reloads} loads, {s.moves} resolution moves; "
-        f'weighted cost {s.spill_weight:g}. Shaded: loops. Below the registers: the lives of spilled values.</p>'
+        f"weighted cost {s.spill_weight:g}. Shaded: loops. Below the registers: the lives of spilled values.</p>"
         f'<svg xmlns="http://www.w3.org/2000/svg" width="{width:.0f}" height="{height:.0f}">{"".join(parts)}</svg></html>\n'
     )
 
@@ -216,5 +230,3 @@ def _stays(e: Explanation, last: int) -> list[tuple[int, int, int, int]]:
         interval = e.liveness.intervals[v]
         close(v, min(interval.last, last) if interval is not None else last)
     return stays
-
-

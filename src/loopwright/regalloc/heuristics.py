@@ -142,7 +142,7 @@ def filter_covers_related(state: RegisterState, interval: Interval, candidates: 
         return 0
     end = related.last
     own = interval.last
-    return state.free_until(liked, end if end > own else own, location, interval.register)
+    return state.free_until(liked, max(own, end), location, interval.register)
 
 
 def filter_related_preference(state: RegisterState, interval: Interval, candidates: int, location: int) -> int:
@@ -314,7 +314,20 @@ def check_order(order: str) -> str:
 #: Per letter, those that may change places with it when they stand next to each other: their sets contain one another,
 #: and depend on nothing but the register, so that narrowing by both gives the same either way. What all up to L keep
 #: is free (A), and depends on the free ones only; what is free to the interval's end (J) is so to the range's (D); F is G and more.
-_EXCHANGE: Final[dict[str, str]] = {"A": "BCDEFGHIJKL", "B": "A", "C": "A", "D": "AJ", "E": "A", "F": "AG", "G": "AF", "H": "A", "I": "A", "J": "AD", "K": "A", "L": "A"}
+_EXCHANGE: Final[dict[str, str]] = {
+    "A": "BCDEFGHIJKL",
+    "B": "A",
+    "C": "A",
+    "D": "AJ",
+    "E": "A",
+    "F": "AG",
+    "G": "AF",
+    "H": "A",
+    "I": "A",
+    "J": "AD",
+    "K": "A",
+    "L": "A",
+}
 #: Those that keep free registers only, and have nothing to say when none is.
 _FREE_ONLY: Final = "ABCDEFGHIJKL"
 

@@ -96,10 +96,8 @@ class Interval:
         while starts and starts[-1] <= end:
             last = ends.pop()
             first = starts.pop()
-            if last > end:
-                end = last
-            if first < start:
-                start = first
+            end = max(end, last)
+            start = min(start, first)
         starts.append(start)
         ends.append(end)
 
@@ -124,8 +122,7 @@ class Interval:
     def cost(self) -> float:
         """What it costs, from here on, to have it in memory. A constant needs no store and is remade, not loaded: half."""
         cost = self.costs[-1] if self.costs else 0.0
-        if self.floor > cost:
-            cost = self.floor
+        cost = max(cost, self.floor)
         return cost * 0.5 if self.constant else cost
 
     def weight_until(self, location: int) -> float:

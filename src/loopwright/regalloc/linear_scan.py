@@ -21,6 +21,7 @@ from loopwright.regalloc.liveness import Brackets
 from loopwright.targets.target import ANY_REGISTER, VECTORS, Rule, Target
 from loopwright.types import Type
 
+
 class LinearScan(Ending):
     """The state of one allocation. ``run`` does the work."""
 
@@ -684,7 +685,13 @@ class LinearScan(Ending):
             self.used |= bit
             operands[j] = fixed
             settled |= bit
-            if interval is not None and interval.register_now >= 0 and dies >> j & 1 and not self.wanted_again(args, j) and interval.cls == self.class_of_register[fixed]:
+            if (
+                interval is not None
+                and interval.register_now >= 0
+                and dies >> j & 1
+                and not self.wanted_again(args, j)
+                and interval.cls == self.class_of_register[fixed]
+            ):
                 # The last use: the value itself moves, and its old register is free for the operands still to come.
                 self.release(interval)
                 self.place(interval, fixed)
@@ -696,10 +703,7 @@ class LinearScan(Ending):
     def wanted_again(self, args: list[int], j: int) -> bool:
         """Another operand of the instruction is the same register."""
         v = args[j]
-        for i in range(len(args)):
-            if i != j and args[i] == v:
-                return True
-        return False
+        return any(i != j and args[i] == v for i in range(len(args)))
 
     def define(self, k: int, instr: Instr, rule: Rule, operands: list[int], busy: int, late: int, waiting: list[tuple[Interval, int]]) -> None:
         """A register for the result; ``busy`` are the operands' registers, ``late`` those it must not share, ``waiting`` the dying values in them."""
@@ -757,6 +761,7 @@ class LinearScan(Ending):
         interval.definitions.append((len(self.out), r))
         if self.liveness.dead[k]:
             self.release(interval)
+
 
 #: Stands for the interval where a filter does not look at it.
 _NOBODY: Final = Interval(-1, 0)

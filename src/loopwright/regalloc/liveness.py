@@ -251,8 +251,7 @@ def _needs(code: list[Instr], shape: Brackets, liveness: Liveness) -> dict[int, 
     needs = _loop_needs(code, shape, {})
     depth = 1
     for info in liveness.loops.values():
-        if info.depth > depth:
-            depth = info.depth
+        depth = max(depth, info.depth)
     # What an inner loop merely hands on to the next turn of an outer one: once for each level of nesting at most. For a
     # register written once that is what passes through; a variable may be written anew on some of the ways.
     while depth > 1:

@@ -84,7 +84,17 @@ def _compare_layout() -> bool:
     plane = np.arange(60, dtype=np.float32).reshape(5, 12)
     frozen = np.zeros(3, np.uint8)
     frozen.flags.writeable = False
-    for array in (plane, plane[1:, 2:7], plane[::-2, ::3], plane.T, plane[2, 3:], frozen, np.zeros((0, 4), np.int64), np.broadcast_to(np.float64(1), (2, 3, 4)), np.array(7)):
+    for array in (
+        plane,
+        plane[1:, 2:7],
+        plane[::-2, ::3],
+        plane.T,
+        plane[2, 3:],
+        frozen,
+        np.zeros((0, 4), np.int64),
+        np.broadcast_to(np.float64(1), (2, 3, 4)),
+        np.array(7),
+    ):
         here = id(array)
         interface = array.__array_interface__
         rank = array.ndim
@@ -141,17 +151,29 @@ def admit(parameter: ArrayParameter, value: object) -> np.ndarray[Any, Any]:
     assert isinstance(value, np.ndarray)
     masked = sys.modules.get("numpy.ma")
     if masked is not None and isinstance(value, masked.MaskedArray):
-        raise ArgumentError(f"{name}: a masked array was given, and a kernel would ignore its mask; pass {name}.filled(…), or {name}.data together with a condition of its own")
+        raise ArgumentError(
+            f"{name}: a masked array was given, and a kernel would ignore its mask; pass {name}.filled(…), or {name}.data together with a condition of its own"
+        )
     # A plain view: a subclass may say of its memory what it likes.
     array = np.asarray(value)
     if array.dtype != parameter.dtype:
         _wrong_dtype(parameter, array)
     rank = parameter.rank
     if array.ndim != rank:
-        advice = f"np.atleast_1d({name})" if array.ndim == 0 and rank == 1 else f"{name}.reshape(…), or {name}[np.newaxis]" if array.ndim < rank else f"{name}.reshape(…), {name}.ravel(), or an index such as {name}[0]"
-        raise ArgumentError(f"{name}: an array of {_dimensions(rank)} is expected, got {_dimensions(array.ndim)}, shape {array.shape}; use {advice}, or compile for {_dimensions(array.ndim)}")
+        advice = (
+            f"np.atleast_1d({name})"
+            if array.ndim == 0 and rank == 1
+            else f"{name}.reshape(…), or {name}[np.newaxis]"
+            if array.ndim < rank
+            else f"{name}.reshape(…), {name}.ravel(), or an index such as {name}[0]"
+        )
+        raise ArgumentError(
+            f"{name}: an array of {_dimensions(rank)} is expected, got {_dimensions(array.ndim)}, shape {array.shape}; use {advice}, or compile for {_dimensions(array.ndim)}"
+        )
     if parameter.written and not array.flags.writeable:
-        raise ArgumentError(f"{name}: the kernel writes to this array, which is read-only; pass {name}.copy(), or set {name}.flags.writeable = True if it owns its memory")
+        raise ArgumentError(
+            f"{name}: the kernel writes to this array, which is read-only; pass {name}.copy(), or set {name}.flags.writeable = True if it owns its memory"
+        )
     if array.size:
         _check_strides(parameter, array)
     return array
@@ -165,11 +187,15 @@ def _check_strides(parameter: ArrayParameter, array: np.ndarray[Any, Any]) -> No
         else:
             advice = f"use np.ascontiguousarray({name})"
         transposed = " (it looks transposed: the unit stride is in another dimension)" if array.itemsize in array.strides[:-1] else ""
-        raise ArgumentError(f"{name}: neighbours in the last dimension must be adjacent in memory, {array.itemsize} bytes apart; here they are {array.strides[-1]} apart{transposed}; {advice}")
+        raise ArgumentError(
+            f"{name}: neighbours in the last dimension must be adjacent in memory, {array.itemsize} bytes apart; here they are {array.strides[-1]} apart{transposed}; {advice}"
+        )
     if parameter.written:
         for dimension in range(array.ndim - 1):
             if array.strides[dimension] == 0 and array.shape[dimension] > 1:
-                raise ArgumentError(f"{name}: the kernel writes to this array, but the {array.shape[dimension]} elements along dimension {dimension} are one and the same in memory (stride 0, from broadcasting); use {name}.copy()")
+                raise ArgumentError(
+                    f"{name}: the kernel writes to this array, but the {array.shape[dimension]} elements along dimension {dimension} are one and the same in memory (stride 0, from broadcasting); use {name}.copy()"
+                )
 
 
 def _dimensions(rank: int) -> str:
@@ -180,7 +206,9 @@ def _wrong_dtype(parameter: ArrayParameter, array: np.ndarray[Any, Any]) -> NoRe
     name = parameter.name
     expected = parameter.dtype
     if array.dtype.kind == expected.kind and array.dtype.newbyteorder("=") == expected:
-        raise ArgumentError(f"{name}: elements of {expected.name} in this machine's byte order are expected, got {array.dtype.str}; use {name}.astype(np.{expected.name})")
+        raise ArgumentError(
+            f"{name}: elements of {expected.name} in this machine's byte order are expected, got {array.dtype.str}; use {name}.astype(np.{expected.name})"
+        )
     got = array.dtype.name if array.dtype.names is None else "records " + str(array.dtype)
     advice = f"allocate it with dtype=np.{expected.name}" if parameter.written else f"use {name}.astype(np.{expected.name})"
     raise ArgumentError(f"{name}: an array of {expected.name} is expected, got {got}; {advice}, or compile the kernel for {got}")
@@ -199,7 +227,9 @@ def _not_an_array(parameter: ArrayParameter, value: object) -> NoReturn:
     if hasattr(value, "__cuda_array_interface__"):
         raise ArgumentError(f"{name}: {expected}, got {where}, whose memory is on another device; copy it to the CPU first")
     if parameter.written:
-        raise ArgumentError(f"{name}: {expected}, got {where}; the kernel writes to it, so it must be an array already, for example np.empty(shape, np.{parameter.dtype.name})")
+        raise ArgumentError(
+            f"{name}: {expected}, got {where}; the kernel writes to it, so it must be an array already, for example np.empty(shape, np.{parameter.dtype.name})"
+        )
     raise ArgumentError(f"{name}: {expected}, got {where}; use np.asarray({name}, dtype=np.{parameter.dtype.name})")
 
 
@@ -239,14 +269,18 @@ def check_overlap(parameters: list[ArrayParameter], arrays: list[np.ndarray[Any,
         if not parameters[i].written:
             continue
         if _overlaps_itself(output):
-            raise OverlapError(f"{parameters[i].name}: the kernel writes to this array, and some of its elements share memory with each other (shape {output.shape}, strides {output.strides}); use {parameters[i].name}.copy()")
+            raise OverlapError(
+                f"{parameters[i].name}: the kernel writes to this array, and some of its elements share memory with each other (shape {output.shape}, strides {output.strides}); use {parameters[i].name}.copy()"
+            )
         for j, other in enumerate(arrays):
             if j == i or (j < i and parameters[j].written) or not overlap(output, other):
                 continue
             if groups[i] >= 0 and groups[i] == groups[j] and _same_view(output, other):
                 continue
             name, with_name = parameters[i].name, parameters[j].name
-            raise OverlapError(f"{name} and {with_name} share memory, and the kernel writes to {name}: its result would depend on the order of execution; pass {with_name}.copy()")
+            raise OverlapError(
+                f"{name} and {with_name} share memory, and the kernel writes to {name}: its result would depend on the order of execution; pass {with_name}.copy()"
+            )
 
 
 def _same_view(a: np.ndarray[Any, Any], b: np.ndarray[Any, Any]) -> bool:

@@ -189,7 +189,9 @@ def bounds_error(source: Function, number: int, index: int, extent: int) -> Boun
     site = source.sites[number - 1]
     dimension = f" along dimension {site.dimension}" if any(array.name == site.array and array.rank > 1 for array in source.arrays) else ""
     where = f" ({site.text})" if site.text else ""
-    return BoundsError(f"{site.array}: index {index} is outside the array, which has {extent} element{'' if extent == 1 else 's'}{dimension}{where}", source.file, site.line)
+    return BoundsError(
+        f"{site.array}: index {index} is outside the array, which has {extent} element{'' if extent == 1 else 's'}{dimension}{where}", source.file, site.line
+    )
 
 
 #: Position of the first index among the operands.
@@ -230,7 +232,9 @@ def _refusal(target: Target) -> Callable[[], NoReturn] | None:
     if target.convention.name != convention:
 
         def other_convention() -> NoReturn:
-            raise TargetError(f"code with the calling convention {target.convention.name} cannot be called from this Python, whose convention is {convention}; compile without convention=")
+            raise TargetError(
+                f"code with the calling convention {target.convention.name} cannot be called from this Python, whose convention is {convention}; compile without convention="
+            )
 
         return other_convention
     if not target.features <= cpu.host_features():

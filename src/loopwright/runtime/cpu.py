@@ -174,7 +174,9 @@ def require(features: Iterable[str], target_name: str) -> None:
     if not missing:
         return
     if not host_features():
-        raise CpuError(f"code for {target_name} cannot run here: this CPU is {platform.machine() or 'unknown'}, not x86-64. It can be cross-compiled and emulated.")
+        raise CpuError(
+            f"code for {target_name} cannot run here: this CPU is {platform.machine() or 'unknown'}, not x86-64. It can be cross-compiled and emulated."
+        )
     level = host_level()
     advice = f"Compile with target={level!r}." if level in ("x86-64-v3", "x86-64-v4") else "The least that loopwright compiles for natively is x86-64-v3."
     pretended = f" (as restricted by {VARIABLE})" if os.environ.get(VARIABLE) and not set(missing) - _detect() else ""

@@ -328,7 +328,9 @@ class Dispatcher:
             self._hub.point_at(code.signature, code.address, code, constants, [formal.name for formal in self._formals])
 
 
-def _make_call(name: str, formals: list[Formal], find: Callable[[tuple[object, ...]], Code], noticed: Callable[[Code, tuple[object, ...]], None]) -> Callable[..., Any]:
+def _make_call(
+    name: str, formals: list[Formal], find: Callable[[tuple[object, ...]], Code], noticed: Callable[[Code, tuple[object, ...]], None]
+) -> Callable[..., Any]:
     names = [formal.name for formal in formals]
     known: dict[str, Any] = {
         "_lw_quick": {},
@@ -355,12 +357,12 @@ def _make_call(name: str, formals: list[Formal], find: Callable[[tuple[object, .
     absent = "".join(f"{n} is _lw_missing or " for n in names)
     run_time = ", ".join(formal.name for formal in formals if formal.kind != CONST)
     source = f"""\
-def _lw_call({''.join(heads)}*_lw_extra, **_lw_unknown):
+def _lw_call({"".join(heads)}*_lw_extra, **_lw_unknown):
   if {absent}_lw_extra or _lw_unknown:
     _lw_miscounted(_lw_name, _lw_names, ({values}), _lw_extra, _lw_unknown)
   _lw_key = None
   try:
-    _lw_key = ({''.join(parts)})
+    _lw_key = ({"".join(parts)})
     _lw_code = _lw_quick.get(_lw_key)
   except Exception:
     _lw_code = _lw_key = None
@@ -377,4 +379,3 @@ def _lw_call({''.join(heads)}*_lw_extra, **_lw_unknown):
     made.__name__ = made.__qualname__ = name
     call: Callable[..., Any] = made
     return call
-

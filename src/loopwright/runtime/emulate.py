@@ -369,8 +369,12 @@ def _check_errors(call: _Call, errors: tuple[int, ...]) -> None:
         return
     source = call.compiled.source
     site = source.sites[number - 1]
-    dimension = f" along dimension {site.dimension}" if any(isinstance(p, ArrayParameter) and p.name == site.array and p.rank > 1 for p in call.signature.parameters) else ""
+    dimension = (
+        f" along dimension {site.dimension}"
+        if any(isinstance(p, ArrayParameter) and p.name == site.array and p.rank > 1 for p in call.signature.parameters)
+        else ""
+    )
     where = f" ({site.text})" if site.text else ""
-    raise BoundsError(f"{site.array}: index {index} is outside the array, which has {extent} element{'' if extent == 1 else 's'}{dimension}{where}", source.file, site.line)
-
-
+    raise BoundsError(
+        f"{site.array}: index {index} is outside the array, which has {extent} element{'' if extent == 1 else 's'}{dimension}{where}", source.file, site.line
+    )

@@ -217,7 +217,9 @@ def supported() -> bool:
                 holds = False
             else:
                 # A prototype of our own: the attribute of `pythonapi` is shared with whoever else uses it.
-                _new_function = ctypes.PYFUNCTYPE(ctypes.py_object, ctypes.c_void_p, ctypes.py_object, ctypes.c_void_p)(ctypes.cast(new, ctypes.c_void_p).value or 0)
+                _new_function = ctypes.PYFUNCTYPE(ctypes.py_object, ctypes.c_void_p, ctypes.py_object, ctypes.c_void_p)(
+                    ctypes.cast(new, ctypes.c_void_p).value or 0
+                )
         _is_supported = holds
     return _is_supported
 

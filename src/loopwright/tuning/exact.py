@@ -692,7 +692,9 @@ class _Model:
         self.charge(store, weight)
 
 
-def optimum(function: Function, target: Target, seconds: float = 30.0, limit: int = LIMIT, known: float | None = None, places: bool = False, workers: int = 1) -> Optimum:
+def optimum(
+    function: Function, target: Target, seconds: float = 30.0, limit: int = LIMIT, known: float | None = None, places: bool = False, workers: int = 1
+) -> Optimum:
     """The least cost of any allocation of a function.
 
     Args:

@@ -49,7 +49,24 @@ def executed(steps: list[tuple[Row, int]]) -> int:
 
 def test_constants_of_every_width_are_made_exactly() -> None:
     rng = random.Random(7)
-    values = [0, 1, -1, 2047, 2048, -2048, -2049, 0x7FFFFFFF, -(1 << 31), 1 << 31, 0xFFFFFFFF, 1 << 62, -(1 << 63), (1 << 63) - 1, 0x123456789ABCDEF0, 0xFF00FF00FF]
+    values = [
+        0,
+        1,
+        -1,
+        2047,
+        2048,
+        -2048,
+        -2049,
+        0x7FFFFFFF,
+        -(1 << 31),
+        1 << 31,
+        0xFFFFFFFF,
+        1 << 62,
+        -(1 << 63),
+        (1 << 63) - 1,
+        0x123456789ABCDEF0,
+        0xFF00FF00FF,
+    ]
     values += [rng.getrandbits(bits) - rng.getrandbits(bits) for bits in range(1, 63) for _ in range(20)]
     for value in values:
         steps = materialise(value)

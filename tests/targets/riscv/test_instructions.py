@@ -48,7 +48,9 @@ def cases() -> list[tuple[Row, tuple[int, ...], bytes]]:
 def assemble(lines: list[str], attributes: str) -> list[bytes]:
     """The bytes of each line by llvm-mc."""
     assert LLVM_MC is not None
-    done = subprocess.run([LLVM_MC, "-triple=riscv64", f"-mattr={attributes}", "-show-encoding"], check=False, input="\n".join(lines), capture_output=True, text=True, timeout=120)
+    done = subprocess.run(
+        [LLVM_MC, "-triple=riscv64", f"-mattr={attributes}", "-show-encoding"], check=False, input="\n".join(lines), capture_output=True, text=True, timeout=120
+    )
     assert done.returncode == 0, done.stderr[:2000]
     return [bytes(int(b, 16) for b in found.split(",")) for found in re.findall(r"encoding: \[([^\]]*)\]", done.stdout)]
 
@@ -76,7 +78,12 @@ def test_llvm_mc_disassembles_every_row_to_our_text() -> None:
     chosen = [case for case in cases() if case[0].mnemonic not in ("fence",)]
     lines = [" ".join(f"0x{b:02x}" for b in data) for _, _, data in chosen]
     done = subprocess.run(
-        [LLVM_MC, "-triple=riscv64", "-mattr=+m,+a,+f,+d,+c", "-disassemble", "-riscv-no-aliases"], check=False, input="\n".join(lines), capture_output=True, text=True, timeout=120
+        [LLVM_MC, "-triple=riscv64", "-mattr=+m,+a,+f,+d,+c", "-disassemble", "-riscv-no-aliases"],
+        check=False,
+        input="\n".join(lines),
+        capture_output=True,
+        text=True,
+        timeout=120,
     )
     assert "invalid instruction encoding" not in done.stderr, done.stderr[:2000]
     theirs = [line for line in done.stdout.splitlines() if line.strip() and line.strip() != ".text"]
@@ -99,7 +106,9 @@ def test_objdump_knows_every_row(tmp_path: object) -> None:
     with open(path, "wb") as out:
         out.write(blob)
     assert OBJDUMP is not None
-    listing = subprocess.run([OBJDUMP, "-D", "-b", "binary", "-m", "riscv:rv64", "-M", "no-aliases", path], check=False, capture_output=True, text=True, timeout=120).stdout
+    listing = subprocess.run(
+        [OBJDUMP, "-D", "-b", "binary", "-m", "riscv:rv64", "-M", "no-aliases", path], check=False, capture_output=True, text=True, timeout=120
+    ).stdout
     theirs = {int(at, 16): name for at, name in re.findall(r"^\s*([0-9a-f]+):\s+[0-9a-f]+\s+(\S+)", listing, re.MULTILINE)}
     offset = 0
     wrong = []

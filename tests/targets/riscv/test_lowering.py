@@ -75,7 +75,14 @@ def same(result: Type, got: Any, want: Any) -> bool:
 def applicable() -> list[tuple[ops.Op, Type]]:
     found = []
     for op in ops.OPS:
-        if op.meaning is None or not op.pure or op.operands == () or {"vector", "mask"} & op.types and not {"int", "float", "bool"} & op.types or "vector" in op.types:
+        if (
+            op.meaning is None
+            or not op.pure
+            or op.operands == ()
+            or {"vector", "mask"} & op.types
+            and not {"int", "float", "bool"} & op.types
+            or "vector" in op.types
+        ):
             continue
         if "S" in op.operands:  # those with a source type have tests of their own
             continue
@@ -94,7 +101,11 @@ def applicable() -> list[tuple[ops.Op, Type]]:
 
 def arguments(op: ops.Op, operands: list[Type]) -> list[tuple[Any, ...]]:
     lists = [interesting(type_) for type_ in operands]
-    rows = list(itertools.product(*lists)) if len(operands) < 3 else [tuple(values[(k * 7 + n * (p + 1)) % len(values)] for p, values in enumerate(lists)) for k in range(6) for n in range(12)]
+    rows = (
+        list(itertools.product(*lists))
+        if len(operands) < 3
+        else [tuple(values[(k * 7 + n * (p + 1)) % len(values)] for p, values in enumerate(lists)) for k in range(6) for n in range(12)]
+    )
     return rows[:: max(1, len(rows) // 90)]
 
 
@@ -144,7 +155,21 @@ def test_every_conversion_means_what_its_row_says() -> None:
         for value in interesting(source):
             operand = typed(source, value)
             cases.append((code, ops.CONVERT, type_, source, type_, [operand], [operand]))
-    for type_, source in [(I32, F32), (F32, I32), (I64, F64), (F64, I64), (U32, F32), (F32, U32), (U64, F64), (U8, I8), (I8, U8), (I32, U32), (U32, I32), (U16, I16), (I16, U16)]:
+    for type_, source in [
+        (I32, F32),
+        (F32, I32),
+        (I64, F64),
+        (F64, I64),
+        (U32, F32),
+        (F32, U32),
+        (U64, F64),
+        (U8, I8),
+        (I8, U8),
+        (I32, U32),
+        (U32, I32),
+        (U16, I16),
+        (I16, U16),
+    ]:
         code = build(ops.BITCAST, type_, [source], type_, source)
         for value in interesting(source):
             operand = typed(source, value)

@@ -134,7 +134,23 @@ class Row:
         rounds: has a ``rm`` operand, which text leaves out when it is dynamic.
     """
 
-    __slots__ = ("branch", "encoding", "extension", "floats", "mask", "match", "mnemonic", "number", "operands", "parts", "ranges", "ready", "rounds", "size", "syntax")
+    __slots__ = (
+        "branch",
+        "encoding",
+        "extension",
+        "floats",
+        "mask",
+        "match",
+        "mnemonic",
+        "number",
+        "operands",
+        "parts",
+        "ranges",
+        "ready",
+        "rounds",
+        "size",
+        "syntax",
+    )
 
     def __init__(self, mnemonic: str, syntax: str, encoding: str, extension: str) -> None:
         self.mnemonic = mnemonic

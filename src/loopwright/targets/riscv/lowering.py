@@ -35,7 +35,15 @@ _FF: Final = (_FLOAT, _FLOAT)
 
 
 def _rule(
-    name: str, uses: tuple[Use, ...], result: Use | None, emit: Emit, tied: int = -1, commutes: bool = False, kills: int = 0, temps: tuple[int, ...] = (), clobbers: int = 0
+    name: str,
+    uses: tuple[Use, ...],
+    result: Use | None,
+    emit: Emit,
+    tied: int = -1,
+    commutes: bool = False,
+    kills: int = 0,
+    temps: tuple[int, ...] = (),
+    clobbers: int = 0,
 ) -> Rule:
     """A rule whose instructions carry the user's line."""
 

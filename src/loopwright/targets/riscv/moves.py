@@ -50,7 +50,9 @@ def convert_ints(asm: RiscVAssembler, f: Function, instr: Instr) -> None:
     elif to.bits == 64 and source.bits == 32 and not source.signed:
         asm.emit(i.SLLI, rd, rs, 32)
         asm.emit(i.SRLI, rd, rd, 32)
-    elif to.bits == 64 or source is BOOL or (to.bits == 32 and source.bits <= 32) or (to.bits > source.bits and (to.signed or not source.signed)) or to is source:
+    elif (
+        to.bits == 64 or source is BOOL or (to.bits == 32 and source.bits <= 32) or (to.bits > source.bits and (to.signed or not source.signed)) or to is source
+    ):
         asm.move(rd, rs)
     else:
         narrow(asm, to, rd, rs)

@@ -58,8 +58,5 @@ def int_order(convention: Convention) -> tuple[int, ...]:
 def vector_order(convention: Convention, count: int) -> tuple[int, ...]:
     """Allocation order of the first ``count`` vector registers: the low ones, whose encodings are shorter, before the high
     ones; under Win64 those that belong to the caller last."""
-    if convention is WIN64:
-        order = [*range(6), *range(16, count), *range(6, 16)]
-    else:
-        order = list(range(count))
+    order = [*range(6), *range(16, count), *range(6, 16)] if convention is WIN64 else list(range(count))
     return tuple(ZMM0 + n for n in order)

@@ -606,4 +606,3 @@ class NarrowHalf:
         asm.emit(lookup("VEXTRACTI128", "xmm,ymm,imm"), (t, a), None, 1, line=line)
         # VSHUFPS takes elements 0 and 2 of both sources.
         asm.emit(lookup("VSHUFPS", "xmm,xmm,xmm,imm"), (d, a, t), None, 0b10001000, line=line)
-

@@ -273,10 +273,7 @@ def _memory(target: Any, instr: Instr) -> Rule | None:
             return Rule(name, where, _V, el.LoadPair(True).emit)
         if cls == VECTORS:
             return Rule(name, where, _V, ev.Load(es.vector_load(type_)).emit)
-        if type_.bits >= 32:
-            form = lookup("MOV", f"r{type_.bits},m{type_.bits}")
-        else:
-            form = lookup("MOVSX" if type_.signed else "MOVZX", f"r32,m{type_.bits}")
+        form = lookup("MOV", f"r{type_.bits},m{type_.bits}") if type_.bits >= 32 else lookup("MOVSX" if type_.signed else "MOVZX", f"r32,m{type_.bits}")
         return Rule(name, where, _G, ev.Load(form).emit)
     if op is ops.STORE_AT:
         if type_.size == 2 and type_.lanes:
@@ -291,7 +288,9 @@ def _memory(target: Any, instr: Instr) -> Rule | None:
     mask = Use(MASKS if target.mask_registers else VECTORS)
     shape = ev.width(type_)
     if target.mask_registers:
-        move = {8: "VMOVDQU8", 16: "VMOVDQU16"}.get(type_.bits) or (("VMOVUPS" if type_.bits == 32 else "VMOVUPD") if type_.is_float else f"VMOVDQU{type_.bits}")
+        move = {8: "VMOVDQU8", 16: "VMOVDQU16"}.get(type_.bits) or (
+            ("VMOVUPS" if type_.bits == 32 else "VMOVUPD") if type_.is_float else f"VMOVDQU{type_.bits}"
+        )
         few = type_.size < 16
         temps: tuple[int, ...] = (MASKS,) if few else ()
         if op is ops.MASKED_LOAD_AT:
@@ -451,7 +450,9 @@ def _convert(target: Any, instr: Instr) -> Rule | None:
         ("f32", "f64"): "VCVTPD2PS",
     }.get((type_.element.name, source.element.name))
     if mnemonic is None and target.mask_registers:
-        mnemonic = {("f64", "i64"): "VCVTQQ2PD", ("f32", "i64"): "VCVTQQ2PS", ("i64", "f64"): "VCVTTPD2QQ", ("i64", "f32"): "VCVTTPS2QQ"}.get((type_.element.name, source.element.name))
+        mnemonic = {("f64", "i64"): "VCVTQQ2PD", ("f32", "i64"): "VCVTQQ2PS", ("i64", "f64"): "VCVTTPD2QQ", ("i64", "f32"): "VCVTTPS2QQ"}.get(
+            (type_.element.name, source.element.name)
+        )
     if mnemonic is None:
         if type_.is_float and type_ is not source and type_.element is source.element:
             return Rule(name, (_V,), _V, es.Move().emit)
@@ -494,7 +495,9 @@ def _convert_scalar(target: Any, instr: Instr) -> Rule | None:
         form = lookup("MOVSX" if type_.signed else "MOVZX", f"r32,r{type_.bits}")
         return Rule(name, (_G,), _G, es.Convert(form, None).emit)
     if type_.bits == 64 and source.bits <= 32 and (source.signed):
-        return Rule(name, _with_memory(instr, (_GM if source.bits == 32 else _G,)), _G, es.Convert(lookup("MOVSXD", "r64,r32"), lookup("MOVSXD", "r64,m32")).emit)
+        return Rule(
+            name, _with_memory(instr, (_GM if source.bits == 32 else _G,)), _G, es.Convert(lookup("MOVSXD", "r64,r32"), lookup("MOVSXD", "r64,m32")).emit
+        )
     form = lookup("MOV", "r64,r64") if type_.bits == 64 and source.bits == 64 else lookup("MOV", "r32,r32")
     return Rule(name, (_G,), _G, es.Convert(form, None).emit)
 
@@ -745,5 +748,3 @@ def _integer(target: Any, instr: Instr) -> Rule | None:
     if op is ops.REM_TRUNC:
         return Rule(name, (Use(INTS, RAX), _GM), Use(INTS, RDX), es.Divide(type_).emit, kills=1 << RAX, clobbers=1 << RDX)
     return None
-
-

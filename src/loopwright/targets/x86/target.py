@@ -94,8 +94,13 @@ class X86(Target):
 
     def constant_from_memory(self, instr: Instr, position: int) -> bool:
         op = instr.op
-        return instr.type.is_float and instr.mem is None and op is not ops.CONVERT and op is not ops.SPLAT and op.pure and (
-            position in FOLDS.get(op, ()) and op not in (ops.MIN, ops.MAX) and op not in _COMPARES
+        return (
+            instr.type.is_float
+            and instr.mem is None
+            and op is not ops.CONVERT
+            and op is not ops.SPLAT
+            and op.pure
+            and (position in FOLDS.get(op, ()) and op not in (ops.MIN, ops.MAX) and op not in _COMPARES)
         )
 
     def address(self, scale: int, disp: int) -> tuple[bool, bool]:
@@ -382,5 +387,3 @@ class X86(Target):
     def relocate(self, data: bytearray, offset: int, kind: str, distance: int) -> None:
         """Fill in a call's displacement: ``distance`` from the field to the callee; it counts from the field's end."""
         data[offset : offset + 4] = (distance - 4).to_bytes(4, "little", signed=True)
-
-
