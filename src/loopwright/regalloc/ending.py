@@ -167,8 +167,8 @@ class Ending:
             if instr.op is ops.STORE_ARG and instr.imm + 8 > frame.outgoing:
                 frame.outgoing = instr.imm + 8
         if self.calls:
-            shadow = self.target.convention.shadow
-            frame.outgoing = frame.outgoing + shadow if frame.outgoing or shadow else 0
+            # Stack arguments lie above the shadow space, and say so themselves.
+            frame.outgoing = max(frame.outgoing, self.target.convention.shadow)
         offset = 0
         taken: list[tuple[int, int, int]] = []  # (end of life, size, offset)
         for interval in sorted(self.spills, key=_start):

@@ -671,6 +671,7 @@ class _Model:
         model = self.model
         constant = v in self.constant
         ways = []
+        load: Any = None
         if not still and near.memory is not self.zero:
             load = self.variable()
             model.add_implication(load, near.memory)
@@ -684,6 +685,8 @@ class _Model:
         for r, x in far.registers.items():
             there = near.registers.get(r)
             model.add_bool_or([x.negated(), *ways, *([there] if there is not None else [])])
+        # Implied, and what makes bounds good: only a load brings a value into registers.
+        model.add(sum(far.registers.values()) <= sum(near.registers.values()) + (load if load is not None else 0))
         if still or near.memory is self.one:
             return
         store = self.variable()
