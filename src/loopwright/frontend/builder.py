@@ -77,7 +77,7 @@ class Bracket:
 
 
 def parse(text: str, file: str = "<ir>") -> Function:
-    """A function from IR text, at any stage of the pipeline: what ``code.ir(stage)`` prints can be read back and compiled on.
+    """A function from IR text: what ``code.ir(stage)`` prints, for the stages up to ``liveness``, can be read back and compiled on.
 
     Raises:
         ParseError: the text does not parse; with line and column.
