@@ -234,8 +234,9 @@ def timing(args: argparse.Namespace) -> int:
 
 def bench(args: argparse.Namespace) -> int:
     """``loopwright bench``: the benchmarks live beside the package, in its checkout."""
-    checkout = Path(__file__).resolve().parents[2]
-    if not (checkout / "benchmarks" / "__main__.py").is_file():
+    # The package is in src/, or natively built in build/native/.
+    checkout = next((place for place in Path(__file__).resolve().parents[2:4] if (place / "benchmarks" / "__main__.py").is_file()), None)
+    if checkout is None:
         raise LoopwrightError("the benchmarks are files of loopwright's source checkout; run this command from one (make bench)")
     path = os.pathsep.join(part for part in (os.environ.get("PYTHONPATH", ""), str(checkout)) if part)
     return subprocess.run([sys.executable, "-m", "benchmarks", *args.arguments], env={**os.environ, "PYTHONPATH": path}, check=False).returncode

@@ -271,12 +271,13 @@ class Optimum:
 
 
 class _State:
-    """Where a value is at a point: a variable per register (absent: it cannot be there), and one for memory."""
+    """Where a value is at a point: a variable per register (absent: it cannot be there), one for any register, and one for memory."""
 
-    __slots__ = ("memory", "registers")
+    __slots__ = ("held", "memory", "registers")
 
-    def __init__(self, registers: dict[int, Any], memory: Any) -> None:
+    def __init__(self, registers: dict[int, Any], held: Any, memory: Any) -> None:
         self.registers = registers
+        self.held = held
         self.memory = memory
 
 
@@ -381,16 +382,20 @@ class _Model:
     def value(self, v: int) -> int:
         return self.leader.get(v, v)
 
+    def state(self, registers: dict[int, Any], memory: Any) -> _State:
+        """A state whose value is in at most one of the registers."""
+        held = self.variable()
+        self.model.add(sum(registers.values()) == held)
+        return _State(registers, held, memory)
+
     def new_state(self, v: int) -> _State:
         cls = self.target.class_of(self.f.types[v])
         registers = {r: self.variable() for r in self.registers[cls]}
         if v in self.constant:
-            self.model.add_at_most_one(registers.values())
-            return _State(registers, self.one)
-        memory = self.variable()
-        self.model.add_at_most_one(registers.values())
-        self.model.add_bool_or([*registers.values(), memory])
-        return _State(registers, memory)
+            return self.state(registers, self.one)
+        made = self.state(registers, self.variable())
+        self.model.add_bool_or([made.held, made.memory])
+        return made
 
     def same(self, a: _State, b: _State, weight: float, halves: int = 2) -> Any:
         """A variable that may be true only if both are in one register; its absence costs."""
@@ -452,19 +457,19 @@ class _Model:
             if p not in self.after[_ENTRY]:
                 continue
             if place < 0:
-                states[p] = _State({}, self.one)
+                states[p] = _State({}, self.zero, self.one)
             elif self.target.registers[place].cls != self.target.class_of(f.types[p]):
                 # A float that comes in an integer register (LP64D): one move, to any place.
                 states[p] = self.new_state(p)
-                self.model.add_exactly_one(states[p].registers.values())
+                self.model.add(states[p].held == 1)
                 self.model.add(states[p].memory == 0)
                 self.fixed_cost += 2
             else:
-                states[p] = _State({place: self.one}, self.zero)
+                states[p] = _State({place: self.one}, self.one, self.zero)
         for v in self.after[_ENTRY]:
             if v not in states:
                 # Never written on some way that cannot be taken: anything will do.
-                states[v] = _State(dict.fromkeys(self.target.orders[self.target.class_of(f.types[v])], self.one), self.one)
+                states[v] = _State(dict.fromkeys(self.target.orders[self.target.class_of(f.types[v])], self.one), self.one, self.one)
         self.exclusive([s for v, s in states.items() if v in f.params], [])
 
     def exclusive(self, states: list[_State], more: list[tuple[int, Any]]) -> None:
@@ -478,6 +483,12 @@ class _Model:
         for xs in by_register.values():
             if len(xs) > 1:
                 self.model.add_at_most_one(xs)
+        # Implied, and worth saying: no more values than registers.
+        for registers in self.registers:
+            members = set(registers)
+            held = [s.held for s in states if s.registers and next(iter(s.registers)) in members]
+            if len(held) > len(registers):
+                self.model.add(sum(held) <= len(registers))
 
     def forbid(self, state: _State, r: int) -> None:
         x = state.registers.get(r)
@@ -521,9 +532,9 @@ class _Model:
                     self.charge(option, weight, 1 if v in self.constant else 2)
                 in_memory[j] = option
                 options.append(option)
-                self.model.add_bool_or([*states[v].registers.values(), option])
+                self.model.add_bool_or([states[v].held, option])
             else:
-                self.model.add_bool_or(list(states[v].registers.values()))
+                self.model.add(states[v].held == 1)
         if len(options) > 1:
             self.model.add_at_most_one(options)
         for r in range(len(self.target.registers)):
@@ -580,9 +591,9 @@ class _Model:
                 out[v] = state
                 continue
             kept = {r: x for r, x in state.registers.items() if not lost >> r & 1}
-            out[v] = _State(kept, state.memory)
+            out[v] = self.state(kept, state.memory)
             if v not in self.constant:
-                self.model.add_bool_or([*kept.values(), state.memory])
+                self.model.add_bool_or([out[v].held, state.memory])
 
     def result(self, k: int, instr: Instr, rule: Rule, dst: int, states: dict[int, _State], scratch: list[dict[int, Any]], in_memory: dict[int, Any]) -> None:
         f, model = self.f, self.model
@@ -603,7 +614,7 @@ class _Model:
         assert rule.result is not None
         registers = {r: self.variable() for r in self.target.orders[cls]}
         model.add_exactly_one(registers.values())
-        state = _State(registers, self.zero)
+        state = _State(registers, self.one, self.zero)
         if rule.result.fixed != ANY_REGISTER:
             if rule.result.fixed in registers:
                 model.add(registers[rule.result.fixed] == 1)
@@ -664,7 +675,7 @@ class _Model:
             if before is None:
                 if v not in self.constant:
                     raise ExactError(f"{self.f.name}: value {v} is live at {edge.target} and not before")
-                before = _State({}, self.one)
+                before = _State({}, self.zero, self.one)
             self.transition(v, before, state, edge.weight, (edge.target, v) in self.still)
 
     def transition(self, v: int, near: _State, far: _State, weight: float, still: bool) -> None:
@@ -679,24 +690,24 @@ class _Model:
             ways.append(load)
         if near.registers:
             move = self.variable()
-            model.add_bool_or([*near.registers.values(), move.negated()])
+            model.add_implication(move, near.held)
             self.charge(move, weight)
             ways.append(move)
         for r, x in far.registers.items():
             there = near.registers.get(r)
             model.add_bool_or([x.negated(), *ways, *([there] if there is not None else [])])
         # Implied, and what makes bounds good: only a load brings a value into registers.
-        model.add(sum(far.registers.values()) <= sum(near.registers.values()) + (load if load is not None else 0))
+        model.add_bool_or([far.held.negated(), near.held, *([load] if load is not None else [])])
         if still or near.memory is self.one:
             return
         store = self.variable()
-        model.add_bool_or([*near.registers.values(), store.negated()])
+        model.add_implication(store, near.held)
         model.add_bool_or([far.memory.negated(), store, near.memory])
         self.charge(store, weight)
 
 
 def optimum(
-    function: Function, target: Target, seconds: float = 30.0, limit: int = LIMIT, known: float | None = None, places: bool = False, workers: int = 1
+    function: Function, target: Target, seconds: float = 30.0, limit: int = LIMIT, known: float | None = None, places: bool = False, workers: int = 8
 ) -> Optimum:
     """The least cost of any allocation of a function.
 
@@ -707,7 +718,7 @@ def optimum(
         limit: longest code to try, in instructions (brackets counted) when it comes to allocation.
         known: cost of an allocation there is; nothing worse is looked for.
         places: say where everything is, in ``Optimum.places``.
-        workers: threads.
+        workers: searches of different kinds that take turns on the processors there are.
 
     Raises:
         ExactError: the code is longer than ``limit``, or OR-Tools (the extra ``tuning``) is not installed.
@@ -730,6 +741,8 @@ def optimum(
     solver.parameters.max_time_in_seconds = seconds
     solver.parameters.num_workers = workers
     solver.parameters.random_seed = 1
+    # All clauses in the linear relaxation: the bounds come from there.
+    solver.parameters.linearization_level = 2
     start = perf_counter()
     status = solver.solve(model)
     taken = perf_counter() - start
