@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import gc
 from collections.abc import Callable
 from typing import Any, Final
 
@@ -56,6 +57,17 @@ class Native(Backend):
         return Dispatcher(kernel.function.__name__, formals, make).call
 
     def compile(self, stage: Callable[[int], Function], target: str | None, vector_bits: int | None, ordering: str | None, keep: bool) -> Code:
+        # Compiling makes tens of thousands of objects that all live until its end: looking for garbage among them again and
+        # again takes up to a tenth of the time (measured at degree 255), the more the longer the function.
+        collecting = gc.isenabled()
+        gc.disable()
+        try:
+            return self._compile(stage, target, vector_bits, ordering, keep)
+        finally:
+            if collecting:
+                gc.enable()
+
+    def _compile(self, stage: Callable[[int], Function], target: str | None, vector_bits: int | None, ordering: str | None, keep: bool) -> Code:
         chosen = target_for(target, vector_bits)
         function = stage(chosen.vector_bits)
         if vector_bits is None and 0 < chosen.stream_bits < chosen.vector_bits and reads_one_stream(function):
