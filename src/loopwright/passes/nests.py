@@ -27,8 +27,11 @@ from loopwright.types import BOOL, I64, VOID
 
 #: How many steps to do at once when the user does not say: (most work in the body, see ``_work``; steps).
 #: Elementwise: enough that counting and branching are a small part of the work; more only grows the code.
-#: Four also let neighbouring loads be made from one another (``nests.reuse``).
-ELEMENTWISE: Final[tuple[tuple[int, int], ...]] = ((24, 4), (48, 2))
+ELEMENTWISE: Final[tuple[tuple[int, int], ...]] = ((12, 4), (48, 2))
+#: Several loads in one step are mostly neighbours: with four steps they can be made from one another (``nests.reuse``).
+STENCIL: Final[tuple[tuple[int, int], ...]] = ((24, 4), (48, 2))
+#: So many loads make a stencil.
+STENCIL_LOADS: Final = 3
 #: Reductions: each step's accumulator waits for the one before, so independent copies must cover
 #: the latency of the operation (4 cycles, two a cycle up to 256 bits, on most x86 cores since Skylake).
 REDUCTION: Final[tuple[tuple[int, int], ...]] = ((4, 8), (8, 4), (24, 2))
@@ -54,17 +57,21 @@ def steps_at_once(f: Function, target: Target, body: list[Instr], reduction: boo
     """The unroll factor for a loop over lanes, from the size of its body."""
     if has_loops(body):
         return 1
-    work = _work(f, body)
-    for most, steps in (REDUCTION_512 if target.vector_bits >= 512 else REDUCTION) if reduction else ELEMENTWISE:
+    loaded: set[tuple[int, ...]] = set()
+    work = _work(f, body, loaded)
+    if reduction:
+        policy = REDUCTION_512 if target.vector_bits >= 512 else REDUCTION
+    else:
+        policy = STENCIL if len(loaded) >= STENCIL_LOADS else ELEMENTWISE
+    for most, steps in policy:
         if work <= most:
             return steps
     return 1
 
 
-def _work(f: Function, body: list[Instr]) -> int:
-    """About how many instructions of ``body`` will be left in the unmasked loop."""
+def _work(f: Function, body: list[Instr], loaded: set[tuple[int, ...]]) -> int:
+    """About how many instructions of ``body`` will be left in the unmasked loop; ``loaded`` receives its different loads."""
     work = products = sums = 0
-    loaded: set[tuple[int, ...]] = set()
     for instr in body:
         op = instr.op
         type_ = instr.type
