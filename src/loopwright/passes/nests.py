@@ -59,10 +59,7 @@ def steps_at_once(f: Function, target: Target, body: list[Instr], reduction: boo
         return 1
     loaded: set[tuple[int, ...]] = set()
     work = _work(f, body, loaded)
-    if reduction:
-        policy = REDUCTION_512 if target.vector_bits >= 512 else REDUCTION
-    else:
-        policy = STENCIL if len(loaded) >= STENCIL_LOADS else ELEMENTWISE
+    policy = (REDUCTION_512 if target.vector_bits >= 512 else REDUCTION) if reduction else STENCIL if len(loaded) >= STENCIL_LOADS else ELEMENTWISE
     for most, steps in policy:
         if work <= most:
             return steps
