@@ -39,7 +39,9 @@ TARGETS: Final = ("x86-64-v3", "x86-64-v4", "rv64gc")
 #: (name, kernel or builder function, types, constants)
 Case = tuple[str, Any, tuple[Any, ...], dict[str, Any]]
 
-_CHECKOUT: Final = Path(__file__).resolve().parents[3]
+_PLACES: Final = Path(__file__).resolve().parents
+#: The package is in src/, or natively built in build/native/.
+_CHECKOUT: Final = next((place for place in _PLACES[3:5] if (place / "corpora").is_dir()), _PLACES[3])
 
 
 def shipped(name: str) -> Path:

@@ -27,8 +27,8 @@ every live value is in at most one register, or in memory, or both. Variables:
 Where instructions are simple, ``load`` and ``store`` are allowed only next to instructions that touch the value, and at brackets
 and branches. That loses nothing: a load may as well be made later, a store earlier, as long as the weight stays the same.
 
-What the model leaves out and linear scan does not do either: one value in two registers at once (but for copies of operands in
-fixed registers), code of its own on an edge outside a loop that a branch in the loop leaves by.
+What the model leaves out and linear scan does not do either: one value in two registers at once (but for operands in fixed
+registers, and copies made just before an instruction that destroys the first), code of its own on an edge outside a loop that a branch in the loop leaves by.
 """
 
 from __future__ import annotations
@@ -552,8 +552,8 @@ class _Model:
                     self.model.add(choice[fixed] == 0)
             scratch.append(choice)
             taken += list(choice.items())
+        self.pass_through(k, dst, lost, taken)
         self.exclusive(list(states.values()), taken)
-        self.pass_through(k, dst, lost)
         if dst >= 0:
             self.result(k, instr, rule, dst, states, scratch, in_memory)
         self.exclusive(list(out.values()), [pair for choice in scratch for pair in choice.items()])
@@ -577,8 +577,8 @@ class _Model:
             self.charge(copied, weight)
         return [(fixed, copied)]
 
-    def pass_through(self, k: int, dst: int, lost: int) -> None:
-        """What lives on: where it was, unless the instruction destroys the register."""
+    def pass_through(self, k: int, dst: int, lost: int, taken: list[tuple[int, Any]]) -> None:
+        """What lives on: where it was; out of a register that the instruction destroys, in another it is copied to before, or in memory."""
         states, out = self.entering[k], self.leaving[k]
         for v in self.after[k]:
             if v == dst:
@@ -591,9 +591,20 @@ class _Model:
                 out[v] = state
                 continue
             kept = {r: x for r, x in state.registers.items() if not lost >> r & 1}
+            if v in self.constant:
+                out[v] = self.state(kept, state.memory)
+                continue
+            # An operand may be read from the old register, and live on in the new one.
+            for r, x in kept.items():
+                kept[r] = self.variable()
+                saved = self.variable()
+                self.model.add_implication(saved, state.held)
+                self.model.add_bool_or([kept[r].negated(), x, saved])
+                self.charge(saved, self.weights[k])
+                taken.append((r, saved))
             out[v] = self.state(kept, state.memory)
-            if v not in self.constant:
-                self.model.add_bool_or([out[v].held, state.memory])
+            self.model.add_bool_or([out[v].held, state.memory])
+            self.model.add_implication(out[v].held, state.held)
 
     def result(self, k: int, instr: Instr, rule: Rule, dst: int, states: dict[int, _State], scratch: list[dict[int, Any]], in_memory: dict[int, Any]) -> None:
         f, model = self.f, self.model
