@@ -588,7 +588,7 @@ class _Model:
                 out[v] = self.new_state(v)
                 continue
             if not any(lost >> r & 1 for r in state.registers):
-                out[v] = state
+                out[v] = self.dropped(state, v) if dst >= 0 and self.touches(k, v) else state
                 continue
             kept = {r: x for r, x in state.registers.items() if not lost >> r & 1}
             if v in self.constant:
@@ -605,6 +605,16 @@ class _Model:
             out[v] = self.state(kept, state.memory)
             self.model.add_bool_or([out[v].held, state.memory])
             self.model.add_implication(out[v].held, state.held)
+
+    def dropped(self, state: _State, v: int) -> _State:
+        """What an operand becomes whose register the result may take, when it is in memory too."""
+        kept = {r: self.variable() for r in state.registers}
+        for r, x in state.registers.items():
+            self.model.add_implication(kept[r], x)
+        made = self.state(kept, state.memory)
+        if v not in self.constant:
+            self.model.add_bool_or([made.held, state.memory])
+        return made
 
     def result(self, k: int, instr: Instr, rule: Rule, dst: int, states: dict[int, _State], scratch: list[dict[int, Any]], in_memory: dict[int, Any]) -> None:
         f, model = self.f, self.model
@@ -635,7 +645,7 @@ class _Model:
         self.leaving[k][dst] = state
         for j in range(min(len(args), len(uses))):
             v = self.value(args[j]) if args[j] >= 0 else -1
-            if v >= 0 and uses[j].late and (v == dst or v not in self.after[k]):
+            if v >= 0 and uses[j].late:
                 for r, x in states[v].registers.items():
                     if r in registers:
                         model.add_at_most_one([x, registers[r]])
