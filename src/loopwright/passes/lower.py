@@ -27,9 +27,11 @@ class _Bracket:
         guard: an if that skips a loop which would not run.
         inner: a block around the body, left to continue.
         condition: of a while, copies of the instructions up to and with its ``do``, for the test at the bottom.
+        hi: of a for, the register or constant it runs to.
+        counter: of a for, the register it counts in, which nothing in its body writes.
     """
 
-    __slots__ = ("condition", "count", "guard", "hi", "index", "inner", "opener")
+    __slots__ = ("condition", "count", "counter", "guard", "hi", "index", "inner", "opener")
 
     def __init__(self, opener: Instr, index: int, count: int) -> None:
         self.opener = opener
@@ -39,6 +41,7 @@ class _Bracket:
         self.inner = False
         self.condition: list[Instr] = []
         self.hi = 0
+        self.counter = NONE
 
 
 def continued(code: list[Instr]) -> set[int]:
@@ -90,6 +93,8 @@ class Lowering:
         self.compare_at: dict[int, int] = {}
         self.compare_stretch: dict[int, int] = {}
         self.compare_memory: dict[int, int] = {}
+        # Registers that are others under another type: what a conversion between integers of one size makes.
+        self.alias: dict[int, int] = {}
         self.load_at: dict[int, int] = {}
         self.load_stretch: dict[int, int] = {}
 
@@ -125,10 +130,18 @@ class Lowering:
 
     def step(self, instr: Instr, k: int) -> None:
         op = instr.op
+        alias = self.alias
+        if alias:
+            for a in instr.args:
+                if a in alias:
+                    instr.args = [alias.get(a, a) for a in instr.args]
+                    break
         if op.effect == ops.CONTROL:
             self.control(instr, k)
             return
         dst = instr.dst
+        if op is ops.CONVERT and self.same(instr):
+            return
         if op.effect == ops.CALLS:
             self.call(instr)
         else:
@@ -149,6 +162,27 @@ class Lowering:
         if dst >= 0 and self.f.variable[dst]:
             self.stretch += 1
             self.memory += 1
+
+    def same(self, instr: Instr) -> bool:
+        """Whether a conversion changes nothing but the type, and its result needs no register of its own."""
+        a = instr.args[0]
+        type_ = instr.type
+        if a < 0 or type_.lanes or type_.is_float or instr.source.is_float or type_.bits != 64 or instr.source.bits != 64 or self.f.variable[instr.dst]:
+            return False
+        if self.f.variable[a] and not self.counts(a):
+            return False
+        if instr.dst < len(self.uses) and a < len(self.uses):
+            self.uses[a] += self.uses[instr.dst] - 1
+            self.fused_uses[a] += self.fused_uses[instr.dst]
+        self.alias[instr.dst] = a
+        return True
+
+    def counts(self, variable: int) -> bool:
+        """Whether it is what a loop around counts with, which keeps its value until the end of the body."""
+        for bracket in self.stack:
+            if bracket.counter == variable:
+                return True
+        return False
 
     def may_repeat(self, instr: Instr) -> bool:
         """Whether an instruction is a load that only multiply-adds read, few enough to read memory each for itself."""
@@ -361,6 +395,7 @@ class Lowering:
                 self.emit(Instr(ops.IF_CMP["gt" if up else "lt"], I64, NONE, [hi, lo], 0, line))
             else:
                 self.emit(Instr(ops.IF_CMP["lt" if up else "gt"], I64, NONE, [lo, hi], 0, line))
+        made.counter = NONE if f.variable[instr.dst] else instr.dst
         f.variable[instr.dst] = True
         self.emit(Instr(ops.COPY, I64, instr.dst, [lo], 0, line))
         self.bracket(ops.LOOP, line)

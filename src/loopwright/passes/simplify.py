@@ -240,7 +240,7 @@ class _Forward(Values):
                     key = (c << 12 | instr.type.number, *values)
                 found = lookup(key)
                 if found is not None and (found < opaque or current[self.homes[found - opaque]] == found):
-                    self.assign(instr, dst, found, buffers[-1])
+                    self.assign(instr, dst, current[found] if found < opaque else found, buffers[-1])
                     continue
                 place = 0
                 for a in values:
@@ -310,6 +310,8 @@ class _Forward(Values):
                 out.append(instr)
                 if op is ops.BR:
                     skipped = 0
+                elif op is ops.BR_IF and values[0] < opaque:
+                    self.learn(values[0], False)
             elif kind == LEAVE:
                 out.append(instr)
                 skipped = 0
@@ -326,6 +328,9 @@ class _Forward(Values):
                         skipped = 0
                 else:
                     self.open(instr)
+                    if instr.op is ops.IF and values[0] < opaque:
+                        self.brackets[-1].condition = values[0]
+                        self.learn(values[0], True)
                 out = buffers[-1]
                 depth = len(buffers) - 1
                 scope = scopes[-1]
@@ -353,6 +358,18 @@ class _Forward(Values):
                 scope = scopes[-1]
             else:
                 out.append(instr)
+
+    def learn(self, condition: int, holds: bool) -> None:
+        """What a branch has decided is known until the bracket around (or the branch of it) ends."""
+        if self.brackets and condition >= 0 and not self.f.variable[condition] and self.current[condition] == condition:
+            self.brackets[-1].facts.append(condition)
+            self.current[condition] = self.f.const(BOOL, holds)
+
+    def unlearn(self, bracket: Bracket) -> None:
+        """The end of what was known in a bracket, or in a branch of it."""
+        for condition in bracket.facts:
+            self.current[condition] = condition
+        bracket.facts.clear()
 
     def unknown(self, variable: int) -> int:
         """Give a variable a value of its own, not known to be any other."""
@@ -511,6 +528,9 @@ class _Forward(Values):
         bracket = self.brackets[-1]
         op = instr.op
         if op is ops.ELSE or op is ops.ELIF:
+            self.unlearn(bracket)
+            if bracket.condition >= 0:
+                self.learn(bracket.condition, False)
             bracket.falls |= reached
             self._unwind(bracket, bracket.branch_mark, reached)
             self._close_scopes(max(bracket.base, len(self.scopes) - 1))
@@ -523,6 +543,7 @@ class _Forward(Values):
     def end(self, instr: Instr, reached: bool) -> bool:
         """Close a bracket; whether what follows is reached."""
         bracket = self.brackets.pop()
+        self.unlearn(bracket)
         op = bracket.instr.op
         self._close_scopes(bracket.base)
         if bracket.loop >= 0:
@@ -552,6 +573,9 @@ class _Forward(Values):
             self._unwind(bracket, bracket.mark, True)
             for v in bracket.written:
                 self.unknown(v)
+            if bracket.condition >= 0 and not (reached or bracket.falls or bracket.targeted or bracket.otherwise):
+                # Only who did not go in is here.
+                self.learn(bracket.condition, False)
             follows = reached or bracket.falls or bracket.targeted or not bracket.otherwise
         self.buffers[-1].append(instr)
         self.ends.append(bracket)

@@ -52,6 +52,7 @@ class Interval:
         "defs",
         "ends",
         "floor",
+        "homed",
         "incoming",
         "preferences",
         "previous",
@@ -83,6 +84,7 @@ class Interval:
         self.previous = -1
         self.floor = 0.0
         self.spilled = False
+        self.homed = False
         self.slot = -1
         self.incoming = False
         self.stores: list[tuple[int, int]] = []
@@ -121,9 +123,14 @@ class Interval:
 
     def cost(self) -> float:
         """What it costs, from here on, to have it in memory. A constant needs no store and is remade, not loaded: half."""
-        cost = self.costs[-1] if self.costs else 0.0
-        cost = max(cost, self.floor)
-        return cost * 0.5 if self.constant else cost
+        costs = self.costs
+        # The next reference alone: there it is brought back.
+        cost = 0.0 if not costs else costs[-1] - costs[-2] if len(costs) > 1 else costs[-1]
+        if self.floor > cost:
+            cost = self.floor
+        if self.constant != 0:
+            return cost * 0.5
+        return cost if self.homed or self.defs == 0 else cost + self.def_weight / self.defs
 
     def weight_until(self, location: int) -> float:
         """Summed weight of the references from now up to ``location``."""
@@ -147,7 +154,7 @@ class LoopInfo:
         pressure: per register class, the most values live at once inside.
     """
 
-    __slots__ = ("depth", "end", "head", "kills", "live", "pressure")
+    __slots__ = ("across", "depth", "end", "head", "kills", "live", "pressure")
 
     def __init__(self, head: int, end: int, depth: int) -> None:
         self.head = head
@@ -156,6 +163,7 @@ class LoopInfo:
         self.live: set[int] = set()
         self.kills = 0
         self.pressure: list[int] = []
+        self.across: list[int] = []
 
 
 class Liveness:

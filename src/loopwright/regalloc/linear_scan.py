@@ -49,6 +49,10 @@ class LinearScan(Ending):
         self.line = 0
         self.floors: list[tuple[Interval, float]] = []
         self.floor_marks: list[int] = []
+        #: the loops around, outermost first
+        self.inside: list[LoopInfo] = []
+        #: the brackets around, by their openers
+        self.open: list[int] = []
         #: what the register placed last was known to contain before
         self.replaced = 0
 
@@ -190,12 +194,41 @@ class LinearScan(Ending):
         if self.history is not None:
             self.history.spills.append((self.location, interval.register))
         self.to_memory(interval)
-        interval.stores.append((len(self.out), interval.register_now))
-        interval.store_weight += self.weight
+        self.settle(interval)
+        if not interval.homed:
+            interval.stores.append((len(self.out), interval.register_now))
+            interval.store_weight += self.weight
         r = interval.register_now
         self.release(interval)
         self.state.holder[r] = None
         self.state.held &= ~(1 << r)
+
+    def wanted(self, interval: Interval) -> int:
+        """The register in which the nearest place that control has reached already expects a variable: a join, or the head of a loop."""
+        v = interval.register
+        leaves = self.shape.leaves
+        n = len(self.open)
+        while n > 0:
+            n -= 1
+            opener = self.open[n]
+            while opener in leaves:
+                # The arm ends by going there: what is between does not see the value.
+                opener = leaves[opener]
+                while self.open[n] != opener:
+                    n -= 1
+            where = self.arrival.get(opener)
+            if where is not None:
+                r = where.get(v, -1)
+                if r >= 0:
+                    return r
+        return -1
+
+    def settle(self, interval: Interval) -> None:
+        """Decide to store a value that is defined once right after its definition, if that is no dearer than a store here; its home is good from there on."""
+        if interval.incoming and interval.defs == 0:
+            interval.homed = True
+        elif interval.defs == 1 and interval.def_weight <= self.weight:
+            interval.homed = True
 
     def copy(self, type_: Type, destination: int, source: int) -> None:
         self.out.append(Instr(ops.COPY, type_, destination, [source], 0, self.line))
@@ -278,14 +311,35 @@ class LinearScan(Ending):
         """Control goes from here to the bracket's arrival point."""
         expected = self.arrival.get(opener)
         if expected is None:
-            self.arrival[opener] = self.snapshot(live)
+            self.arrival[opener] = where = self.snapshot(live)
+            if self.inside and opener not in self.liveness.loops:
+                # What the loop around has in memory at its head, and does not want any more before it gets there, is not brought back.
+                info = self.inside[-1]
+                end = 2 * info.end
+                at_head = self.arrival[info.head]
+                for v, r in where.items():
+                    if r >= 0 and at_head.get(v, 0) < 0:
+                        interval = self.intervals[v]
+                        assert interval is not None
+                        if (interval.constant != 0 or interval.homed) and (not interval.refs or interval.refs[-1] > end):
+                            where[v] = -1
+                    elif kind == BEFORE and r >= 0 and at_head.get(v, r) >= 0 and at_head.get(v, r) != r:
+                        # It will be wanted elsewhere when the loop is repeated: better moved on the way to here, where that costs no more.
+                        interval = self.intervals[v]
+                        assert interval is not None
+                        if not interval.refs or interval.refs[-1] > end:
+                            better = at_head[v]
+                            if better not in where.values():
+                                where[v] = better
+                if kind == BEFORE and where != self.snapshot(live):
+                    self.edge(opener, live, at, kind)
             return
         made: Edge | None = None
         for v, wanted in expected.items():
             interval = self.intervals[v]
             if interval is None or interval.register_now == wanted:
                 continue
-            if wanted < 0 and interval.constant != 0:
+            if wanted < 0 and (interval.constant != 0 or interval.homed):
                 continue
             if made is None:
                 made = Edge(at, kind, self.weight)
@@ -293,6 +347,8 @@ class LinearScan(Ending):
             made.moves.append((interval, interval.register_now, wanted))
             if wanted < 0 or interval.register_now < 0:
                 self.to_memory(interval)
+                if interval.register_now < 0:
+                    self.settle(interval)
                 if wanted < 0:
                     interval.store_weight += self.weight
 
@@ -310,7 +366,7 @@ class LinearScan(Ending):
         intervals = self.intervals
         state = self.state
         end = 2 * info.end + 1
-        by_class: list[list[tuple[float, int]]] = [[] for _ in self.target.class_masks]
+        by_class: list[list[tuple[float, bool, float, int]]] = [[] for _ in self.target.class_masks]
         for v in info.live:
             interval = intervals[v]
             if interval is None:
@@ -318,7 +374,7 @@ class LinearScan(Ending):
             weight = interval.weight_until(end)
             if interval.constant != 0:
                 weight *= 0.5
-            by_class[interval.cls].append((weight, v))
+            by_class[interval.cls].append((weight, interval.register_now >= 0, interval.cost(), v))
         for cls in range(len(by_class)):
             inside = by_class[cls]
             if not inside:
@@ -327,18 +383,50 @@ class LinearScan(Ending):
             excess = info.pressure[cls] - room
             inside.sort()
             for n in range(len(inside)):
-                weight, v = inside[n]
+                weight, _held, _cost, v = inside[n]
                 interval = intervals[v]
                 assert interval is not None
                 r = interval.register_now
                 if r >= 0 and (n < excess or (weight == 0.0 and info.kills >> r & 1)):
                     self.evict(interval)
+            crowd = info.across[cls] - (self.target.class_masks[cls] & ~info.kills).bit_count() if info.kills else 0
+            for n in range(len(inside)):
+                if crowd <= 0:
+                    break
+                # More values live across what destroys registers than others hold.
+                interval = intervals[inside[n][3]]
+                assert interval is not None
+                if interval.crosses_call:
+                    crowd -= 1
+                    if interval.register_now >= 0:
+                        self.evict(interval)
+            for n in range(len(inside) - 1, -1, -1) if info.kills else ():
+                weight, _held, _cost, v = inside[n]
+                interval = intervals[v]
+                assert interval is not None
+                r = interval.register_now
+                if r < 0 or not info.kills >> r & 1 or not interval.crosses_call:
+                    continue
+                if self.target.class_masks[cls] & ~state.active & ~info.kills and interval.constant == 0:
+                    self.clear_register(r, info.kills)
+                elif interval.refs:
+                    points = state.fixed[r]
+                    n2 = len(points) - 1
+                    while n2 >= 0 and points[n2] <= self.location:
+                        n2 -= 1
+                    if n2 >= 0 and points[n2] < interval.refs[-1]:
+                        self.evict(interval)
             for n in range(len(inside) - 1, max(excess, 0) - 1, -1):
-                weight, v = inside[n]
+                weight, _held, _cost, v = inside[n]
                 interval = intervals[v]
                 assert interval is not None
                 free = self.target.class_masks[cls] & ~state.active & ~info.kills
-                if interval.register_now < 0 and weight > 0.0 and free:
+                if (
+                    interval.register_now < 0
+                    and weight > 0.0
+                    and free
+                    and not (info.kills and interval.crosses_call and n < info.across[cls] - (self.target.class_masks[cls] & ~info.kills).bit_count())
+                ):
                     self.reload(interval, self.take(interval, free, False))
         mark = len(self.floors)
         self.floor_marks.append(mark)
@@ -346,11 +434,15 @@ class LinearScan(Ending):
             interval = intervals[v]
             if interval is not None:
                 self.floors.append((interval, interval.floor))
-                interval.floor = max(interval.floor, interval.costs[-1] if interval.costs else 0.0)
+                costs = interval.costs
+                if costs and interval.refs[-1] < end:
+                    interval.floor = max(interval.floor, costs[-1] - costs[-2] if len(costs) > 1 else costs[-1])
         self.forget_constants()
         self.arrival[info.head] = self.snapshot(info.live)
+        self.inside.append(info)
 
     def leave_loop(self) -> None:
+        self.inside.pop()
         mark = self.floor_marks.pop()
         while len(self.floors) > mark:
             interval, floor = self.floors.pop()
@@ -405,6 +497,10 @@ class LinearScan(Ending):
             self.location = 2 * k
             self.weight = self.liveness.weights[k]
             self.line = instr.line
+            if op.opens and op is not ops.ELSE:
+                self.open.append(k)
+            elif op is ops.END:
+                self.open.pop()
             if op is ops.BLOCK:
                 out.append(instr)
             elif op is ops.LOOP:
@@ -505,6 +601,10 @@ class LinearScan(Ending):
         if missing:
             in_memory = instr.mem is not None
             for j in range(count):
+                if args[j] < 0 and uses[j].memory:
+                    # A constant that stands in the instruction is its memory operand.
+                    in_memory = True
+            for j in range(count):
                 # A float constant among the operands comes from memory already.
                 if args[j] < 0 and uses[j].memory and uses[j].cls == VECTORS:
                     in_memory = True
@@ -590,7 +690,10 @@ class LinearScan(Ending):
                 low = struck & -struck
                 holder = state.holder[low.bit_length() - 1]
                 assert holder is not None
-                self.evict(holder)
+                if holder.cost() >= self.weight:
+                    self.clear_register(low.bit_length() - 1, busy | late | kills | fixed_now | self.result_register(rule))
+                else:
+                    self.evict(holder)
                 struck ^= low
             for r in range(len(state.constant_in)):
                 if kills >> r & 1:
@@ -620,6 +723,10 @@ class LinearScan(Ending):
                 dropped = intervals[v]
                 if dropped is not None:
                     self.release(dropped)
+
+    def result_register(self, rule: Rule) -> int:
+        result = rule.result
+        return 1 << result.fixed if result is not None and result.fixed != ANY_REGISTER else 0
 
     def barred(self, rule: Rule, args: list[int]) -> int:
         """The result's fixed register where it must hold no operand: when some are read late, or scratch registers are in use until then."""
@@ -734,7 +841,12 @@ class LinearScan(Ending):
             waiting.clear()
             if self.liveness.dead[k]:
                 return
-            r = self.take(interval, self.target.class_masks[interval.cls], False)
+            hint = self.wanted(interval) if interval.defs > 1 else -1
+            if hint >= 0 and self.target.class_masks[interval.cls] & ~state.active & (1 << hint):
+                r = hint
+                self.place(interval, r)
+            else:
+                r = self.take(interval, self.target.class_masks[interval.cls], False)
             if r != fixed:
                 self.copy(type_, r, fixed)
             interval.definitions.append((len(self.out), r))
@@ -751,7 +863,12 @@ class LinearScan(Ending):
             if self.liveness.dead[k]:
                 self.release(interval)
             return
-        r = self.take(interval, candidates, False)
+        hint = self.wanted(interval) if interval.defs > 1 else -1
+        if hint >= 0 and candidates & ~state.active & (1 << hint):
+            r = hint
+            self.place(interval, r)
+        else:
+            r = self.take(interval, candidates, False)
         state.constant_in[r] = 0
         state.optional[r] = False
         instr.dst = r

@@ -18,10 +18,12 @@ from loopwright.types import Type
 class Brackets:
     """Where each bracket ends, and where its else is."""
 
-    __slots__ = ("else_of", "end_of", "opener_of", "target")
+    __slots__ = ("else_of", "end_of", "leaves", "opener_of", "target")
 
     def __init__(self, length: int) -> None:
         self.end_of: dict[int, int] = {}
+        #: where an if or block without else, ending in a branch, goes instead of to its end
+        self.leaves: dict[int, int] = {}
         self.else_of: dict[int, int] = {}
         self.opener_of: dict[int, int] = {}
         self.target: dict[int, int] = {}
@@ -52,6 +54,12 @@ def brackets(f: Function, liveness: Liveness) -> Brackets:
             opener = stack.pop()
             found.end_of[opener] = k
             found.opener_of[k] = opener
+            if weight > 1.0 and code[k - 1].op is ops.RET:
+                # A block that returns runs once at most, however many loops are around it.
+                n = k - 1
+                while code[n].op is ops.RET or code[n].op.effect != ops.CONTROL:
+                    weights[n] = 1.0
+                    n -= 1
             if code[opener].op is loop:
                 liveness.loops[opener] = LoopInfo(opener, k, depth)
                 if depth <= DEEPEST:
@@ -61,6 +69,16 @@ def brackets(f: Function, liveness: Liveness) -> Brackets:
             stack.append(k)
         elif op is br or op is ops.BR_IF or (op.compare and not op.opens):
             found.target[k] = stack[len(stack) - 1 - instr.imm]
+            if (
+                op is br
+                and k + 1 < len(code)
+                and code[k + 1].op is ops.END
+                and len(stack) > 0
+                and code[stack[-1]].op is not loop
+                and stack[-1] not in found.else_of
+                and found.target[k] != stack[-1]
+            ):
+                found.leaves[stack[-1]] = found.target[k]
     return found
 
 
@@ -202,8 +220,14 @@ def analyse(f: Function, target: Target) -> tuple[Liveness, Brackets]:
                 mine = _interval(intervals, dst, target, types)
                 theirs = _interval(intervals, args[source], target, types)
                 if mine.cls == theirs.cls:
-                    mine.related = theirs
-                    theirs.related = mine
+                    if rule.tied == ANY_TIED and op is not ops.FMA and op is not ops.FMS and op is not ops.FNMA:
+                        # Nothing is lost when it does not come true.
+                        if mine.related is None and theirs.related is None:
+                            mine.related = theirs
+                            theirs.related = mine
+                    else:
+                        mine.related = theirs
+                        theirs.related = mine
 
     for v in live:
         _interval(intervals, v, target, types).add_range(-1, open_end[v])
@@ -212,7 +236,8 @@ def analyse(f: Function, target: Target) -> tuple[Liveness, Brackets]:
             maybe.starts.reverse()
             maybe.ends.reverse()
     liveness.drops = drops
-    _loop_facts(liveness, code, call_masks, len(target.class_masks))
+    results = {k: target.class_of(types[code[k].dst]) for k in call_masks if code[k].dst >= 0}
+    _loop_facts(liveness, code, call_masks, len(target.class_masks), target.class_masks, results)
     return liveness, shape
 
 
@@ -308,11 +333,11 @@ def _loop_needs(code: list[Instr], shape: Brackets, known: dict[int, set[int]]) 
 _NOTHING: set[int] = set()
 
 
-def _loop_facts(liveness: Liveness, code: list[Instr], calls: list[int], classes: int) -> None:
+def _loop_facts(liveness: Liveness, code: list[Instr], calls: list[int], classes: int, masks: list[int], results: dict[int, int]) -> None:
     """Pressure by class and destroyed registers of every loop."""
     if not liveness.loops:
         return
-    size = 2 * len(code) + 3
+    size = 2 * len(code) + 5
     steps: list[list[int]] = [[0] * size for _ in range(classes)]
     for interval in liveness.intervals:
         if interval is None:
@@ -321,6 +346,12 @@ def _loop_facts(liveness: Liveness, code: list[Instr], calls: list[int], classes
         for r in range(len(interval.starts)):
             step[interval.starts[r] + 1] += 1
             step[interval.ends[r] + 1] -= 1
+    for k in range(len(code)):
+        rule: Rule | None = code[k].rule
+        if rule is not None and rule.temps:
+            for cls in rule.temps:
+                steps[cls][2 * k + 1] += 1
+                steps[cls][2 * k + 3] -= 1
     for step in steps:
         running = 0
         for n in range(size):
@@ -330,6 +361,14 @@ def _loop_facts(liveness: Liveness, code: list[Instr], calls: list[int], classes
     for info in liveness.loops.values():
         low, high = 2 * info.head + 1, 2 * info.end + 2
         info.pressure = [max(step[low:high]) for step in steps]
+        info.across = [0] * classes
         for k in calls:
             if info.head < k < info.end:
-                info.kills |= code[k].rule.kills
+                kills = code[k].rule.kills
+                info.kills |= kills
+                for cls in range(classes):
+                    if kills & masks[cls]:
+                        # What lives on; not the result.
+                        most = steps[cls][2 * k + 2] - (1 if results.get(k, -1) == cls else 0)
+                        if most > info.across[cls]:
+                            info.across[cls] = most
