@@ -73,6 +73,14 @@ class RegisterState:
                 nearest = points[n]
         return nearest
 
+    def destroyed(self, r: int, location: int) -> int:
+        """The nearest location after ``location`` at which an instruction demands or destroys register ``r``; NEVER if none does."""
+        points = self.fixed[r]
+        while points and points[-1] <= location:
+            points.pop()
+            self.owners[r].pop()
+        return points[-1] if points else NEVER
+
     def free_until(self, candidates: int, end: int, location: int, register: int) -> int:
         """The free candidates that nobody wants before ``end``."""
         free = candidates & ~self.active

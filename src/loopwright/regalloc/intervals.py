@@ -35,6 +35,7 @@ class Interval:
         previous: the last physical register it had, or -1.
         floor: what its references cost when the innermost loop around is repeated.
         spilled: it has been in memory, so it needs a slot.
+        homed: its home in memory is good from its definition on.
         slot: slot operand, once known; -1 before.
         incoming: it is a stack argument; its home is the caller's frame.
         stores: (position in the output, register) of the places where a register's value went to memory.
@@ -121,12 +122,17 @@ class Interval:
             return self.refs[-1]
         return self.ends[-1] if self.ends else NEVER
 
-    def cost(self) -> float:
-        """What it costs, from here on, to have it in memory. A constant needs no store and is remade, not loaded: half."""
+    def next_cost(self) -> float:
+        """What its next reference costs if it is in memory then: there it is brought back."""
         costs = self.costs
-        # The next reference alone: there it is brought back.
-        cost = 0.0 if not costs else costs[-1] - costs[-2] if len(costs) > 1 else costs[-1]
-        if self.floor > cost:
+        if len(costs) > 1:
+            return costs[-1] - costs[-2]
+        return costs[0] if costs else 0.0
+
+    def cost(self) -> float:
+        """What it costs to have it in memory now: the next reference, and the store. A constant needs none and is remade, not loaded: half."""
+        cost = self.next_cost()
+        if self.floor > cost:  # noqa: PLR1730 (no calls: for every register that is looked at)
             cost = self.floor
         if self.constant != 0:
             return cost * 0.5
@@ -151,7 +157,8 @@ class LoopInfo:
         depth: 1 for an outermost loop.
         live: virtual registers live at its head.
         kills: physical registers destroyed inside (bit mask).
-        pressure: per register class, the most values live at once inside.
+        pressure: per register class, the most values live at once inside, scratch registers included.
+        across: per register class, the most values live across an instruction inside that destroys some of its registers.
     """
 
     __slots__ = ("across", "depth", "end", "head", "kills", "live", "pressure")

@@ -8,6 +8,8 @@ sets on the back edges, makes the intervals.
 
 from __future__ import annotations
 
+from bisect import bisect
+
 from loopwright.ir import ops
 from loopwright.ir.function import Function, Instr
 from loopwright.regalloc.intervals import DEEPEST, LOOP_WEIGHT, Interval, Liveness, LoopInfo
@@ -69,15 +71,7 @@ def brackets(f: Function, liveness: Liveness) -> Brackets:
             stack.append(k)
         elif op is br or op is ops.BR_IF or (op.compare and not op.opens):
             found.target[k] = stack[len(stack) - 1 - instr.imm]
-            if (
-                op is br
-                and k + 1 < len(code)
-                and code[k + 1].op is ops.END
-                and len(stack) > 0
-                and code[stack[-1]].op is not loop
-                and stack[-1] not in found.else_of
-                and found.target[k] != stack[-1]
-            ):
+            if op is br and instr.imm > 0 and code[k + 1].op is ops.END and code[stack[-1]].op is not loop and stack[-1] not in found.else_of:
                 found.leaves[stack[-1]] = found.target[k]
     return found
 
@@ -220,12 +214,9 @@ def analyse(f: Function, target: Target) -> tuple[Liveness, Brackets]:
                 mine = _interval(intervals, dst, target, types)
                 theirs = _interval(intervals, args[source], target, types)
                 if mine.cls == theirs.cls:
-                    if rule.tied == ANY_TIED and op is not ops.FMA and op is not ops.FMS and op is not ops.FNMA:
-                        # Nothing is lost when it does not come true.
-                        if mine.related is None and theirs.related is None:
-                            mine.related = theirs
-                            theirs.related = mine
-                    else:
+                    # A three-operand form loses nothing when the two are apart: there it only fills in.
+                    weak = rule.tied == ANY_TIED and op is not ops.FMA and op is not ops.FMS and op is not ops.FNMA
+                    if not weak or (mine.related is None and theirs.related is None):
                         mine.related = theirs
                         theirs.related = mine
 
@@ -236,8 +227,7 @@ def analyse(f: Function, target: Target) -> tuple[Liveness, Brackets]:
             maybe.starts.reverse()
             maybe.ends.reverse()
     liveness.drops = drops
-    results = {k: target.class_of(types[code[k].dst]) for k in call_masks if code[k].dst >= 0}
-    _loop_facts(liveness, code, call_masks, len(target.class_masks), target.class_masks, results)
+    _loop_facts(liveness, code, call_masks, types, target)
     return liveness, shape
 
 
@@ -333,11 +323,14 @@ def _loop_needs(code: list[Instr], shape: Brackets, known: dict[int, set[int]]) 
 _NOTHING: set[int] = set()
 
 
-def _loop_facts(liveness: Liveness, code: list[Instr], calls: list[int], classes: int, masks: list[int], results: dict[int, int]) -> None:
-    """Pressure by class and destroyed registers of every loop."""
+def _loop_facts(liveness: Liveness, code: list[Instr], calls: list[int], types: list[Type], target: Target) -> None:
+    """Pressure by class, destroyed registers, and what lives across those that destroy them, of every loop. ``calls`` come latest first."""
     if not liveness.loops:
         return
+    masks = target.class_masks
+    classes = len(masks)
     size = 2 * len(code) + 5
+    # Values live at location p, at index p + 1.
     steps: list[list[int]] = [[0] * size for _ in range(classes)]
     for interval in liveness.intervals:
         if interval is None:
@@ -358,17 +351,17 @@ def _loop_facts(liveness: Liveness, code: list[Instr], calls: list[int], classes
             running += step[n]
             step[n] = running
     liveness.pressure = steps
+    calls = calls[::-1]
     for info in liveness.loops.values():
         low, high = 2 * info.head + 1, 2 * info.end + 2
         info.pressure = [max(step[low:high]) for step in steps]
         info.across = [0] * classes
-        for k in calls:
-            if info.head < k < info.end:
-                kills = code[k].rule.kills
-                info.kills |= kills
-                for cls in range(classes):
-                    if kills & masks[cls]:
-                        # What lives on; not the result.
-                        most = steps[cls][2 * k + 2] - (1 if results.get(k, -1) == cls else 0)
-                        if most > info.across[cls]:
-                            info.across[cls] = most
+        for n in range(bisect(calls, info.head), bisect(calls, info.end)):
+            k = calls[n]
+            kills: int = code[k].rule.kills
+            info.kills |= kills
+            for cls in range(classes):
+                if kills & masks[cls]:
+                    # (The result is not among them.)
+                    made = 1 if code[k].dst >= 0 and target.class_of(types[code[k].dst]) == cls else 0
+                    info.across[cls] = max(info.across[cls], steps[cls][2 * k + 2] - made)
