@@ -154,28 +154,35 @@ class Joins(Choosing):
         """
         intervals = self.intervals
         end = 2 * info.end + 1
-        by_class: list[list[tuple[float, bool, float, int]]] = [[] for _ in self.target.class_masks]
+        masks = self.target.class_masks
+        by_class: list[list[tuple[float, bool, float, int]]] = [[] for _ in masks]
+        # Where there is room for all and nothing is destroyed, only what is in memory is of interest.
+        crowded = [info.kills != 0 or info.pressure[cls] > masks[cls].bit_count() for cls in range(len(masks))]
+        floors = self.floors
+        self.floor_marks.append(len(floors))
         for v in info.live:
             interval = intervals[v]
             if interval is None:
                 continue
-            weight = interval.weight_until(end)
-            if interval.constant != 0:
-                weight *= 0.5
-            by_class[interval.cls].append((weight, interval.register_now >= 0, interval.cost(), v))
+            cls = interval.cls
+            if crowded[cls] or interval.register_now < 0:
+                weight = interval.weight_until(end)
+                if interval.constant != 0:
+                    weight *= 0.5
+                by_class[cls].append((weight, interval.register_now >= 0, interval.cost(), v))
         for cls in range(len(by_class)):
             ranked = by_class[cls]
             if ranked:
                 # The cheapest first; of equals, those in memory already.
                 ranked.sort()
                 self.prepare(info, cls, ranked)
-        self.floor_marks.append(len(self.floors))
         for v in info.live:
             interval = intervals[v]
-            if interval is not None:
-                self.floors.append((interval, interval.floor))
-                if interval.refs and interval.refs[-1] < end:
-                    interval.floor = max(interval.floor, interval.next_cost())
+            if interval is not None and interval.refs and interval.refs[-1] < end:
+                again = interval.next_cost()
+                if again > interval.floor:
+                    floors.append((interval, interval.floor))
+                    interval.floor = again
         self.forget_constants()
         self.arrival[info.head] = self.snapshot(info.live)
         self.inside.append(info)

@@ -94,7 +94,7 @@ def analyse(f: Function, target: Target) -> tuple[Liveness, Brackets]:
     open_end: list[int] = [0] * len(types)
     drops: dict[int, list[int]] = {}
     call_masks: list[int] = []
-    needs: dict[int, set[int]] = _needs(code, shape, liveness)
+    needs: dict[int, set[int]] = _needs(f, shape, liveness)
 
     for k in range(length - 1, -1, -1):
         instr = code[k]
@@ -259,17 +259,19 @@ def _target_set(shape: Brackets, live_after: dict[int, set[int]], needs: dict[in
     return known if known is not None else needs.get(opener, _NOTHING)
 
 
-def _needs(code: list[Instr], shape: Brackets, liveness: Liveness) -> dict[int, set[int]]:
+def _needs(f: Function, shape: Brackets, liveness: Liveness) -> dict[int, set[int]]:
     """What is live at the head of each loop, by the index of its bracket."""
     if not liveness.loops:
         return {}
+    code = f.code
     needs = _loop_needs(code, shape, {})
     depth = 1
     for info in liveness.loops.values():
         depth = max(depth, info.depth)
-    # What an inner loop merely hands on to the next turn of an outer one: once for each level of nesting at most. For a
-    # register written once that is what passes through; a variable may be written anew on some of the ways.
-    while depth > 1:
+    # What an inner loop merely hands on to the next turn of an outer one: a register written once that is live at the outer
+    # one's head, always. A variable may be written anew on some of the ways; then the walk is repeated, once for each level at most.
+    more_to_find = _hand_down(needs, liveness, f.variable)
+    while more_to_find and depth > 1:
         depth -= 1
         more = _loop_needs(code, shape, needs)
         if more == needs:
@@ -278,11 +280,39 @@ def _needs(code: list[Instr], shape: Brackets, liveness: Liveness) -> dict[int, 
     return needs
 
 
+def _hand_down(needs: dict[int, set[int]], liveness: Liveness, variable: list[bool]) -> bool:
+    """Add to what each loop needs the registers written once that a loop around needs, if that one can be repeated from here.
+
+    Returns whether one around needs a variable that this one does not.
+    """
+    around: list[LoopInfo] = []
+    open_question = False
+    for head in sorted(needs):
+        info = liveness.loops[head]
+        while around and around[-1].end < head:
+            around.pop()
+        mine = needs[head]
+        for outer in around:
+            if ~outer.head in mine:
+                for v in needs[outer.head]:
+                    if v >= 0 and v not in mine:
+                        if variable[v]:
+                            open_question = True
+                        else:
+                            mine.add(v)
+        around.append(info)
+    for mine in needs.values():
+        gone = [v for v in mine if v < 0]
+        mine.difference_update(gone)
+    return open_question
+
+
 def _loop_needs(code: list[Instr], shape: Brackets, known: dict[int, set[int]]) -> dict[int, set[int]]:
     """By the index of each loop's bracket: the registers it reads before it writes them, or leaves to those that do.
 
-    The back edge of a loop carries what is ``known`` of its head.
+    The back edge of a loop carries what is ``known`` of its head; when nothing is known of any, the loop itself, as the complement of its index.
     """
+    first = not known
     found: dict[int, set[int]] = {}
     after: dict[int, set[int]] = {}
     live: set[int] = set()
@@ -301,10 +331,13 @@ def _loop_needs(code: list[Instr], shape: Brackets, known: dict[int, set[int]]) 
         if op is ops.BLOCK:
             continue
         if op is ops.LOOP:
+            live.discard(~k)
             found[k] = set(live)
             continue
         if op is ops.BR:
             live = set(_target_set(shape, after, known, k))
+            if first and code[shape.target[k]].op is ops.LOOP:
+                live.add(~shape.target[k])
             continue
         if op is ops.RET:
             live = set()
@@ -312,6 +345,8 @@ def _loop_needs(code: list[Instr], shape: Brackets, known: dict[int, set[int]]) 
             live |= after[shape.else_of.get(k, k)]
         elif k in shape.target:
             live |= _target_set(shape, after, known, k)
+            if first and code[shape.target[k]].op is ops.LOOP:
+                live.add(~shape.target[k])
         if instr.dst >= 0:
             live.discard(instr.dst)
         for v in instr.args:

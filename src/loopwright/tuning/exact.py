@@ -41,7 +41,8 @@ from loopwright.errors import LoopwrightError
 from loopwright.ir import ops
 from loopwright.ir.function import INCOMING, SLOT, Function, Instr
 from loopwright.passes import allocate, jumps
-from loopwright.targets.target import ANY_REGISTER, ANY_TIED, Rule, Target
+from loopwright.regalloc.intervals import LOOP_WEIGHT
+from loopwright.targets.target import ANY_REGISTER, ANY_TIED, Rule, Target, Use
 
 __all__ = ["Cost", "ExactError", "Optimum", "allocated", "cost_of", "optimum"]
 
@@ -142,9 +143,11 @@ def _add_instruction(cost: Cost, f: Function, instr: Instr, virtual: list[int] |
     if rule.tied >= 0:
         source = args[rule.tied]
         if source != instr.dst and not (rule.commutes and args[1 - rule.tied] == instr.dst):
+            # What comes from memory is loaded to where the result will be: that is counted already.
             if source < 0:
-                cost.constants += weight
-            else:
+                if virtual is None or virtual[rule.tied] < 0:
+                    cost.constants += weight
+            elif source < SLOT:
                 cost.moves += weight
     elif rule.tied == ANY_TIED and op in _FUSED and instr.dst not in args[: len(rule.uses)]:
         cost.moves += weight
@@ -172,6 +175,41 @@ class _Edge:
 
 #: The node before the first instruction: the convention's places of the parameters.
 _ENTRY: Final = -1
+
+
+def _weights(code: list[Instr]) -> list[float]:
+    """The weight of each instruction, as the ``jumps`` pass gives it: by loop depth, and 1 for what goes straight to a return."""
+    weights: list[float] = []
+    stack: list[int] = []
+    aimed_at: set[int] = set()
+    # Brackets that become nothing: control goes straight through them.
+    straight: set[int] = set()
+    depth = 0
+    for k in range(len(code)):
+        op = code[k].op
+        weights.append(LOOP_WEIGHT**depth)
+        if op is ops.LOOP:
+            depth += 1
+        if op is ops.END:
+            opener = stack.pop()
+            if code[opener].op is ops.LOOP:
+                depth -= 1
+            elif code[opener].op is ops.BLOCK and opener not in aimed_at:
+                straight.add(k)
+        elif op is ops.BLOCK:
+            straight.add(k)
+            stack.append(k)
+        elif op.opens and op is not ops.ELSE:
+            stack.append(k)
+        elif op is ops.BR or op is ops.BR_IF or op.compare:
+            aimed_at.add(stack[len(stack) - 1 - code[k].imm])
+        elif op is ops.RET:
+            weights[k] = 1.0
+            n = k - 1
+            while n >= 0 and (code[n].op.effect != ops.CONTROL or code[n].op is ops.RET or n in straight):
+                weights[n] = 1.0
+                n -= 1
+    return weights
 
 
 def _edges(code: list[Instr], weights: list[float]) -> list[_Edge]:
@@ -290,8 +328,7 @@ class _Model:
         self.f = f
         self.target = target
         self.code = f.code
-        liveness, _shape = f.analysis
-        self.weights: list[float] = liveness.weights
+        self.weights = _weights(f.code)
         self.model: Any = cp_model.CpModel()
         self.one: Any = self.model.new_constant(1)
         self.zero: Any = self.model.new_constant(0)
@@ -545,7 +582,7 @@ class _Model:
                         self.forbid(state, r)
         scratch: list[dict[int, Any]] = []
         for cls in rule.temps:
-            choice = {r: self.variable() for r in self.target.orders[cls]}
+            choice = {r: self.variable() for r in self.target.orders[cls] if not rule.clobbers >> r & 1}
             self.model.add_exactly_one(choice.values())
             for fixed in (u.fixed for u in uses):
                 if fixed in choice:
@@ -590,13 +627,15 @@ class _Model:
             if not any(lost >> r & 1 for r in state.registers):
                 out[v] = self.dropped(state, v) if dst >= 0 and self.touches(k, v) else state
                 continue
-            kept = {r: x for r, x in state.registers.items() if not lost >> r & 1}
+            kept = {r: self.variable() for r in state.registers if not lost >> r & 1}
             if v in self.constant:
+                for r, x in kept.items():
+                    self.model.add_implication(x, state.registers[r])
                 out[v] = self.state(kept, state.memory)
                 continue
             # An operand may be read from the old register, and live on in the new one.
-            for r, x in kept.items():
-                kept[r] = self.variable()
+            for r in kept:
+                x = state.registers[r]
                 saved = self.variable()
                 self.model.add_implication(saved, state.held)
                 self.model.add_bool_or([kept[r].negated(), x, saved])
@@ -645,10 +684,17 @@ class _Model:
         self.leaving[k][dst] = state
         for j in range(min(len(args), len(uses))):
             v = self.value(args[j]) if args[j] >= 0 else -1
-            if v >= 0 and uses[j].late:
+            if uses[j].late and uses[j].fixed != ANY_REGISTER:
+                self.forbid(state, uses[j].fixed)
+            elif v >= 0 and uses[j].late:
                 for r, x in states[v].registers.items():
                     if r in registers:
                         model.add_at_most_one([x, registers[r]])
+        if rule.tied >= 0:
+            # The tied operand is brought there first.
+            for r in registers:
+                if rule.clobbers >> r & 1:
+                    self.forbid(state, r)
         if instr.op is ops.COPY:
             if args[0] < 0:
                 self.fixed_cost += int(weight)
@@ -663,20 +709,26 @@ class _Model:
                         self.factors.append(-int(weight))
         elif rule.tied >= 0:
             source = args[rule.tied]
-            if source < 0:
-                self.fixed_cost += int(weight)
-            else:
-                places = [self.coincidence(states[self.value(source)], state)]
-                if rule.commutes and args[1 - rule.tied] >= 0:
-                    places.append(self.coincidence(states[self.value(args[1 - rule.tied])], state))
-                self.charge_without(places, weight)
+            places = self.coincidence(source, uses[rule.tied], states, state)
+            if rule.commutes:
+                places += self.coincidence(args[1 - rule.tied], uses[1 - rule.tied], states, state)
+            if rule.tied in in_memory:
+                # Loaded there.
+                places.append(in_memory[rule.tied])
+            self.charge_without(places, weight, 1 if source < 0 else 2)
         elif rule.tied == ANY_TIED and instr.op in _FUSED:
-            self.charge_without([self.coincidence(states[v], state) for v in {self.value(a) for a in args[: len(uses)] if a >= 0}], weight)
+            self.charge_without([z for j in range(len(uses)) for z in self.coincidence(args[j], uses[j], states, state)], weight)
 
-    def coincidence(self, a: _State, b: _State) -> list[Any]:
+    def coincidence(self, operand: int, use: Use, states: dict[int, _State], result: _State) -> list[Any]:
+        """Variables of which one may be true only if the instruction reads the operand from the result's register."""
+        if use.fixed != ANY_REGISTER:
+            x = result.registers.get(use.fixed)
+            return [x] if x is not None else []
+        if operand < 0:
+            return []
         options = []
-        for r, x in a.registers.items():
-            y = b.registers.get(r)
+        for r, x in states[self.value(operand)].registers.items():
+            y = result.registers.get(r)
             if y is not None:
                 z = self.variable()
                 self.model.add_implication(z, x)
@@ -684,10 +736,11 @@ class _Model:
                 options.append(z)
         return options
 
-    def charge_without(self, places: list[list[Any]], weight: float) -> None:
+    def charge_without(self, options: list[Any], weight: float, halves: int = 2) -> None:
+        """One of these, or pay."""
         paid = self.variable()
-        self.model.add_bool_or([paid, *(z for options in places for z in options)])
-        self.charge(paid, weight)
+        self.model.add_bool_or([paid, *options])
+        self.charge(paid, weight, halves)
 
     def transitions(self, edge: _Edge) -> None:
         near, far = self.leaving[edge.source], self.entering[edge.target]
