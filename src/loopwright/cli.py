@@ -31,7 +31,8 @@ SHOW = """\
 Print a kernel of yours at any stage of its way to machine code.
 
 FILE:KERNEL names a Python file and, in it, a function under @lw.kernel or a loopwright.Function. The file is run as an
-import runs it. After a lone -- comes the SIGNATURE: one word for each parameter, in order or by name (x=f32[]).
+import runs it. A recorded compilation is named by its corpus, and its name or the beginning of its id there: mine.lwc:axpy,
+kernels:651745b785; it needs no signature. After a lone -- comes the SIGNATURE: one word for each parameter, in order or by name (x=f32[]).
 
   i64  f32  ptr      a scalar            i32[]   f32[]      an array of one dimension
   3  (1.0, 2.0)      the value of an     f32[,]  u8[,]      an array of two
@@ -48,6 +49,10 @@ examples:
       the code in the compiler's own language after the pass named; loopwright passes lists them
   loopwright show examples/selection_sort.py:selection_sort --target rv64gc -- 'i32[]'
       the same kernel for another machine: nothing here needs to be able to run it
+  loopwright show examples/polynomial.py:poly --explain --picture poly.html --score -- 'f32[]' 'f32[]' 'coeffs=(1.0, 2.0)'
+      why each value got its register, in words and as a picture; what the code costs, by block and loop, and what bounds it
+  loopwright show 'kernels:kernels:moments f32' --target x86-64-v3 --explain --ordering EHPDGAJCBNKOLFIMQ
+      the same for a recorded compilation ('loopwright corpus list kernels' lists them), here with another order of the filters
 """
 
 Word = tuple[str | None, object]
@@ -139,15 +144,72 @@ def show(args: argparse.Namespace) -> int:
     after: str = args.after
     if after not in (*stages, "asm"):
         raise TargetError(f"there is no pass '{after}'; there are {', '.join(stages)}, and asm for the listing")
+    if args.microarchitecture and not args.score:
+        raise LoopwrightError("--microarchitecture says whose tables --score takes: give that too")
+    asked = [option for option in ("explain", "picture", "score") if getattr(args, option)]
+    if asked and after not in ("asm", "allocate"):
+        raise LoopwrightError(f"--{asked[0]} is about the register allocation or the code after it, not about the stage '{after}': leave --after out")
+    code = _recorded(args) if _is_recorded(args.kernel) else _kernel(args)
+    if not asked:
+        print(code.asm() if after == "asm" else code.ir(after), end="")
+    if args.explain or args.picture:
+        _explain(code, args.explain, args.picture)
+    if args.score:
+        from loopwright.tuning.perfscore import perf_score
+
+        print(perf_score(code.compiled, args.microarchitecture).table())
+    return 0
+
+
+def _kernel(args: argparse.Namespace) -> Any:
     kernel = find(args.kernel)
     positional, named = parse_signature(args.signature)
     settings = {"target": args.target, "vector_bits": args.vector_bits, "ordering": args.ordering, "check": args.check or None}
-    options = {key: value for key, value in settings.items() if value is not None}
-    code = kernel.compile(*positional, **named, **options)
-    if args.explain or args.picture:
-        return _explain(code, args.picture)
-    print(code.asm() if after == "asm" else code.ir(after), end="")
-    return 0
+    return kernel.compile(*positional, **named, **{key: value for key, value in settings.items() if value is not None})
+
+
+def _is_recorded(reference: str) -> bool:
+    _, _, name = reference.partition(".lwc:")
+    return bool(name) or (reference.partition(":")[0] in ("kernels", "programs") and not Path(reference.partition(":")[0]).exists())
+
+
+def _recorded(args: argparse.Namespace) -> Any:
+    """The code of a compilation in a corpus: ``FILE.lwc:NAME``, or the beginning of its identity for the name."""
+    from loopwright import compiler
+    from loopwright.ir.parse import parse
+    from loopwright.regalloc.heuristics import DEFAULT_ORDER, canonical
+    from loopwright.runtime.code import Code
+    from loopwright.targets import registry
+    from loopwright.tuning import collections, corpus
+
+    if args.signature or args.check:
+        raise LoopwrightError("a recorded compilation has its signature and its checks in it: leave them out")
+    file, packed, name = args.kernel.partition(".lwc:")
+    if packed:
+        path: str | Path = file + ".lwc"
+    else:
+        file, _, name = args.kernel.partition(":")
+        path = collections.shipped(file)
+
+    def wanted(row: corpus.Row) -> bool:
+        called = name in (row.name, row.function) or (len(name) >= 6 and row.identity.startswith(name.lower()))
+        return called and args.target in (None, row.target) and args.vector_bits in (None, row.vector_bits)
+
+    found = corpus.read(path, wanted).contexts
+    if len(found) != 1:
+        listed = "".join(f"\n  {c.identity[:10]}  {c.name}  {c.target}{f'/{c.vector_bits}' if c.vector_bits else ''}" for c in found[:12])
+        why = (
+            f"there are {len(found)}; name one by its id, or give --target and --vector-bits:{listed}"
+            if found
+            else "there is none; 'loopwright corpus list' lists what there is"
+        )
+        raise LoopwrightError(f"'{name}' should be one compilation of {path}: {why}")
+    context = found[0]
+    target = registry.get(context.target, context.vector_bits or None, context.convention)
+    function = parse(context.function, target=target)
+    # The default order is told by its usual name.
+    recorded = DEFAULT_ORDER if context.ordering == canonical(DEFAULT_ORDER) else context.ordering
+    return Code(compiler.compile(function, target, ordering=args.ordering or recorded))
 
 
 def passes(args: argparse.Namespace) -> int:
@@ -195,20 +257,23 @@ def demo(args: argparse.Namespace) -> int:
     return run.main(args.picture, args.output, target=args.target, vector_bits=args.vector_bits, listings=not args.no_listings)
 
 
-def _explain(code: Any, picture: Path | None) -> int:
-    """Why each value got the register it has, in words or as a picture."""
+def _explain(code: Any, words: bool, picture: Path | None) -> None:
+    """Why each value got the register it has, in words, as a picture, or both."""
     from loopwright import compiler
     from loopwright.regalloc import explain
+    from loopwright.regalloc.picture import picture as drawn
 
     compiled = code.compiled
     lowered = compiler.run_passes(compiled.source, compiled.target, "lower")
     explanation = explain.explain(lowered, compiled.target, compiled.order)
-    if picture is None:
+    if words:
         print(explanation.text())
-    else:
-        picture.write_text(explain.picture(explanation), encoding="utf-8")
-        print(f"written: {picture}")
-    return 0
+    if picture is not None:
+        try:
+            picture.write_text(drawn(explanation), encoding="utf-8")
+        except OSError as error:
+            raise LoopwrightError(f"{picture} cannot be written: {error.strerror}") from None
+        print(f"written: {picture}", file=sys.stderr)
 
 
 def corpus(args: argparse.Namespace) -> int:
@@ -270,7 +335,7 @@ def _parser() -> argparse.ArgumentParser:
     machine(added)
 
     added = command("show", show, "print a kernel at any stage, from Python to bytes", SHOW, SHOW_EXAMPLES)
-    added.add_argument("kernel", metavar="FILE:KERNEL", help="a Python file and the name of a kernel in it")
+    added.add_argument("kernel", metavar="FILE:KERNEL", help="a Python file and the name of a kernel in it, or a corpus and the name of a compilation in it")
     added.add_argument("--after", default="asm", metavar="PASS", help="the stage: a name that 'loopwright passes' lists, or asm for the listing (the default)")
     machine(added)
     added.add_argument("--check", action="store_true", help="with a check before every array access")
@@ -281,6 +346,8 @@ def _parser() -> argparse.ArgumentParser:
     )
     added.add_argument("--explain", action="store_true", help="why each value got its register: the filter that decided, what was spilled and what it cost")
     added.add_argument("--picture", type=Path, metavar="FILE.html", help="the same as a picture: values in registers over the instructions, loops shaded")
+    added.add_argument("--score", action="store_true", help="what the code costs: PerfScore, and modelled cycles with what bounds each loop")
+    added.add_argument("--microarchitecture", metavar="NAME", help="whose timing tables --score takes (default: the target's)")
     added.usage = "loopwright show [options] FILE:KERNEL [-- SIGNATURE]"
 
     command("passes", passes, "list the passes, in the order they run")

@@ -22,11 +22,10 @@ ALL = 0b1111_1111
 
 
 def interval(number: int, *ranges: tuple[int, int], refs: tuple[int, ...] = (), weight: float = 1.0) -> Interval:
-    made = Interval(number, 0)
+    made = Interval(number, 0, [weight] * 1000)
     made.starts = [a for a, _ in ranges]
     made.ends = [b for _, b in ranges]
     made.refs = sorted(refs, reverse=True)
-    made.costs = [weight * (n + 1) for n in range(len(refs))]
     return made
 
 

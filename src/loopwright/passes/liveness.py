@@ -25,7 +25,7 @@ def notes(f: Function) -> dict[int, str]:
             continue
         ranges = " ".join(f"[{a},{b})" for a, b in zip(interval.starts, interval.ends, strict=True))
         more = " across calls" if interval.crosses_call else ""
-        lines[k] = f"live {ranges} weight {interval.costs[0] if interval.costs else 0:g}{more}"
+        lines[k] = f"live {ranges} weight {sum(interval.weights[at >> 1] for at in interval.refs):g}{more}"
     for info in liveness.loops.values():
         lines[info.head] = f"depth {info.depth} pressure {info.pressure}"
     return lines

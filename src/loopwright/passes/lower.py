@@ -179,10 +179,7 @@ class Lowering:
 
     def counts(self, variable: int) -> bool:
         """Whether it is what a loop around counts with, which keeps its value until the end of the body."""
-        for bracket in self.stack:
-            if bracket.counter == variable:
-                return True
-        return False
+        return any(bracket.counter == variable for bracket in self.stack)
 
     def may_repeat(self, instr: Instr) -> bool:
         """Whether an instruction is a load that only multiply-adds read, few enough to read memory each for itself."""

@@ -145,10 +145,8 @@ class Choosing(Ending):
     def advance(self, interval: Interval) -> None:
         """Pass the references up to here (those in code that control cannot reach too)."""
         refs = interval.refs
-        costs = interval.costs
         while refs and refs[-1] <= self.location:
             refs.pop()
-            costs.pop()
 
     def release(self, interval: Interval) -> None:
         """The interval leaves its register: it is dead, in a hole, or in memory."""
@@ -183,6 +181,8 @@ class Choosing(Ending):
         self.to_memory(interval)
         self.settle(interval)
         if not interval.homed:
+            if interval.stores is None:
+                interval.stores = []
             interval.stores.append((len(self.out), interval.register_now))
             interval.store_weight += self.weight
         r = interval.register_now

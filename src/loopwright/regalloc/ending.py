@@ -94,10 +94,10 @@ class Ending:
             type_ = f.types[interval.register]
             # Once after each definition, or wherever it goes to memory: whichever weighs less.
             if interval.homed or interval.def_weight <= interval.store_weight or interval.incoming:
-                places = interval.definitions
+                places = interval.all_definitions()
                 self.statistics.spill_weight += interval.def_weight
             else:
-                places = interval.stores
+                places = interval.stores or []
                 at_edges.add(interval.register)
                 self.statistics.spill_weight += interval.store_weight
             for at, r in places:

@@ -1,23 +1,68 @@
-"""Why each value is where it is: the allocator's decisions in words, and its intervals as a picture."""
+"""Why each value is where it is: the allocator's decisions in words. ``regalloc.picture`` draws the same."""
 
 from __future__ import annotations
 
-from html import escape
+import re
 from typing import Final
 
-from loopwright.ir.function import Function
+from loopwright.ir import ops
+from loopwright.ir.function import SLOT, Function
 from loopwright.regalloc.ending import Statistics
-from loopwright.regalloc.heuristics import FILTERS
 from loopwright.regalloc.history import Decision, History
-from loopwright.regalloc.intervals import Liveness
+from loopwright.regalloc.intervals import DEEPEST, LOOP_WEIGHT, Liveness
 from loopwright.regalloc.linear_scan import allocate
 from loopwright.regalloc.liveness import analyse
 from loopwright.targets.target import Target
 
-__all__ = ["Explanation", "explain", "picture"]
+__all__ = ["FILTER_NAMES", "Explanation", "Spill", "Stay", "explain", "register_set", "value_name"]
 
-#: letter -> name, as the filters' own first lines have them ("A FREE: …").
-NAMES: Final[dict[str, str]] = {letter: (function.__doc__ or "").split(":")[0][2:] for letter, function in FILTERS.items()}
+#: letter -> (name, what the candidates that it keeps have in common). Data, because compiled functions have no docstrings to read it from.
+FILTER_NAMES: Final[dict[str, tuple[str, str]]] = {
+    "A": ("FREE", "hold no active interval"),
+    "B": ("CONST_AVAILABLE", "already hold the constant that this definition makes"),
+    "C": ("THIS_ASSIGNED", "are free and were last assigned to this interval"),
+    "D": ("COVERS", "are free from here past the end of the current range"),
+    "E": ("OWN_PREFERENCE", "the interval prefers, and are free"),
+    "F": ("COVERS_RELATED", "the related interval prefers, and are free past the related interval's end"),
+    "G": ("RELATED_PREFERENCE", "the related interval prefers, and are free"),
+    "H": ("CALLER_CALLEE", "are free, and callee-saved where the interval lives across a call, caller-saved otherwise"),
+    "I": ("UNASSIGNED", "no interval, active or inactive, is assigned to any more"),
+    "J": ("COVERS_FULL", "are free past the whole interval's end"),
+    "K": ("BEST_FIT", "are free; if J held for all, those with the nearest next reference, otherwise with the farthest"),
+    "L": ("IS_PREV_REG", "are the interval's previous register, if J held"),
+    "M": ("REG_ORDER", "come first in the allocation order (one is left when anything is free)"),
+    "N": ("SPILL_COST", "cost least to spill"),
+    "O": ("FAR_NEXT_REF", "have the farthest next reference"),
+    "P": ("PREV_REG_OPT", "have a holder whose last reference could have been in memory"),
+    "Q": ("REG_NUM", "have the lowest number (one is left)"),
+}
+
+_LOOPS: Final = (ops.FOR, ops.WHILE, ops.LOOP)
+_NUMBERED: Final = re.compile(r"(.*?)(\d+)")
+
+
+class Stay:
+    """A value in a register for a while; ``start`` and ``end`` are locations."""
+
+    __slots__ = ("end", "register", "start", "value")
+
+    def __init__(self, value: int, register: int, start: int, end: int) -> None:
+        self.value = value
+        self.register = register
+        self.start = start
+        self.end = end
+
+
+class Spill:
+    """What it costs that a value is in memory at times: instructions that store it and that read it there, and their summed weight."""
+
+    __slots__ = ("reads", "stores", "value", "weight")
+
+    def __init__(self, value: int) -> None:
+        self.value = value
+        self.stores = 0
+        self.reads = 0
+        self.weight = 0.0
 
 
 class Explanation:
@@ -25,25 +70,52 @@ class Explanation:
 
     Attributes:
         lowered: the function as it was before allocation.
+        allocated: and as it is after it.
         liveness: its live intervals.
         history: decisions, moves, spills, reloads.
         statistics: what it cost.
         target: the machine.
+        order: the order of the register filters.
+        spills: per value that is in memory at times, what that costs; the dearest first.
     """
 
-    __slots__ = ("allocated", "history", "liveness", "lowered", "statistics", "target")
+    __slots__ = ("allocated", "history", "liveness", "lowered", "order", "spills", "statistics", "target")
 
-    def __init__(self, lowered: Function, allocated: Function, liveness: Liveness, history: History, statistics: Statistics, target: Target) -> None:
+    def __init__(
+        self,
+        lowered: Function,
+        allocated: Function,
+        liveness: Liveness,
+        history: History,
+        statistics: Statistics,
+        target: Target,
+        order: str,
+        spills: list[Spill],
+    ) -> None:
         self.lowered = lowered
         self.allocated = allocated
         self.liveness = liveness
         self.history = history
         self.statistics = statistics
         self.target = target
+        self.order = order
+        self.spills = spills
 
     def text(self) -> str:
         """The lowered function with, under each instruction, how its operands and result got their places."""
         return _text(self)
+
+    def summary(self) -> str:
+        """What the allocation cost, in a line."""
+        s = self.statistics
+        return (
+            f"{_count(s.spilled, 'value')} spilled, {_count(s.stores, 'store')}, {_count(s.reloads, 'reload')}, weighted {s.spill_weight:g}; "
+            f"{_count(s.moves, 'resolution move')}, weighted {s.move_weight:g}"
+        )
+
+    def stays(self) -> list[Stay]:
+        """When each value is in which register; a stay that goes on across a block's border is one."""
+        return _stays(self)
 
 
 def explain(lowered: Function, target: Target, order: str) -> Explanation:
@@ -58,24 +130,71 @@ def explain(lowered: Function, target: Target, order: str) -> Explanation:
     """
     work = lowered.clone()
     liveness, shape = analyse(work, target)
-    # The allocator consumes the references as it passes them: the picture has its own.
+    # The allocator consumes the references as it passes them: the explanation has its own.
     shown, _ = analyse(lowered.clone(), target)
     history = History()
     statistics = allocate(work, target, liveness, shape, order, history)
-    return Explanation(lowered, work, shown, history, statistics, target)
+    return Explanation(lowered, work, shown, history, statistics, target, order, _spills(work, liveness))
 
 
-def _register_list(target: Target, mask: int) -> str:
-    """A set of registers, shortened when long."""
-    names = [register.name for r, register in enumerate(target.registers) if mask >> r & 1]
-    if len(names) > 6:
-        return f"{' '.join(names[:4])} … ({len(names)})"
-    return " ".join(names)
+def _spills(allocated: Function, liveness: Liveness) -> list[Spill]:
+    """From the code: each value in memory has a slot of its own there (what they share are the slots' addresses)."""
+    by_slot: dict[int, Spill] = {}
+    for interval in liveness.intervals:
+        if interval is not None and interval.slot >= SLOT:
+            by_slot[interval.slot] = Spill(interval.register)
+    depth = 0
+    loops: list[bool] = []
+    for instr in allocated.code:
+        if instr.op.closes and loops:
+            depth -= loops.pop()
+        weight = LOOP_WEIGHT ** min(depth, DEEPEST)
+        stored = by_slot.get(instr.dst)
+        if stored is not None:
+            stored.stores += 1
+            stored.weight += weight
+        for operand in instr.args:
+            read = by_slot.get(operand)
+            if read is not None:
+                read.reads += 1
+                read.weight += weight
+        if instr.op.opens:
+            loops.append(instr.op in _LOOPS)
+            depth += loops[-1]
+    return sorted((spill for spill in by_slot.values() if spill.stores or spill.reads), key=lambda spill: (-spill.weight, spill.value))
 
 
-def _value(f: Function, register: int) -> str:
+def _count(number: int, what: str) -> str:
+    return f"{number} {what}{'' if number == 1 else 's'}"
+
+
+def register_set(target: Target, mask: int) -> str:
+    """A set of registers; those numbered in a row as a range: ``rax rcx r8-r11``."""
+    runs: list[tuple[str, int, int]] = []
+    for r, register in enumerate(target.registers):
+        if not mask >> r & 1:
+            continue
+        match = _NUMBERED.fullmatch(register.name)
+        stem, number = (match[1], int(match[2])) if match else (register.name, -1)
+        if runs and number >= 0 and runs[-1][0] == stem and runs[-1][2] == number - 1:
+            runs[-1] = (stem, runs[-1][1], number)
+        else:
+            runs.append((stem, number, number))
+    words: list[str] = []
+    for stem, first, last in runs:
+        if first < 0:
+            words.append(stem)
+        elif last - first < 2:
+            words += [f"{stem}{n}" for n in range(first, last + 1)]
+        else:
+            words.append(f"{stem}{first}-{stem}{last}")
+    return " ".join(words)
+
+
+def value_name(f: Function, register: int) -> str:
+    """A virtual register as the text of the code has it."""
     if register < 0:
-        return "scratch"
+        return "a scratch register"
     name = f.names[register]
     return f"%{name}.{register}" if name else f"%{register}"
 
@@ -84,148 +203,137 @@ def _decision(e: Explanation, decision: Decision) -> list[str]:
     target, f = e.target, e.lowered
     kind = "result" if decision.location & 1 else "use"
     where = target.registers[decision.chosen].name if decision.chosen >= 0 else "memory"
-    head = f"    {kind} {_value(f, decision.register)} -> {where}"
+    head = f"{kind} {value_name(f, decision.register)} -> {where}"
     if decision.reason:
         head += f": {decision.reason}"
     elif decision.steps:
         letter = decision.steps[-1][0]
-        head += f": decided by {letter} {NAMES[letter]}"
+        head += f": decided by {letter} {FILTER_NAMES[letter][0]}"
     else:
         head += ": all candidates alike, the lowest"
     lines = [head]
     before = decision.candidates
     for letter, _before, after in decision.steps:
-        lines.append(f"      {letter} {NAMES[letter]:<17} {_register_list(target, before)} => {_register_list(target, after)}")
+        lines.append(f"  {letter} {FILTER_NAMES[letter][0]:<18} {register_set(target, before)} => {register_set(target, after)}")
         before = after
     if decision.victim >= 0 and decision.chosen >= 0:
-        lines.append(f"      spills {_value(f, decision.victim)}, which costs {decision.cost:g}; staying in memory would have cost {decision.own_cost:g}")
+        lines.append(f"  spills {value_name(f, decision.victim)}, which costs {decision.cost:g}; staying in memory would have cost {decision.own_cost:g}")
     return lines
+
+
+def _places(e: Explanation) -> list[dict[int, int]]:
+    """Per instruction, where the values are that it reads: register, or -1 for memory."""
+    f = e.lowered
+    now: dict[int, int] = {}
+    moves = e.history.moves
+    at = 0
+    found: list[dict[int, int]] = []
+    for k, instr in enumerate(f.code):
+        freed: set[int] = set()
+        while at < len(moves) and moves[at][0] <= 2 * k:
+            location, v, r = moves[at]
+            if r >= 0:
+                now[v] = r
+                freed.discard(v)
+            elif location < 2 * k:
+                now[v] = -1
+            else:
+                # It is read here for the last time, or driven out by another operand.
+                freed.add(v)
+            at += 1
+        found.append({v: now.get(v, -1) for v in instr.args if 0 <= v < len(f.types)})
+        for v in freed:
+            now[v] = -1
+    return found
 
 
 def _text(e: Explanation) -> str:
     from loopwright.ir.text import instruction_text
 
-    f = e.lowered
-    by_instruction: dict[int, list[str]] = {}
+    f, target = e.lowered, e.target
+    notes: list[list[str]] = [[] for _ in range(len(f.code) + 1)]
+    decided: set[tuple[int, int]] = set()
+    victims: set[tuple[int, int]] = set()
     for decision in e.history.decisions:
-        by_instruction.setdefault(decision.location // 2, []).extend(_decision(e, decision))
+        notes[min(decision.location // 2, len(f.code))] += _decision(e, decision)
+        decided.add((decision.location, decision.register))
+        if decision.victim >= 0 and decision.chosen >= 0:
+            victims.add((decision.location // 2, decision.victim))
+    for k, places in enumerate(_places(e)):
+        # What had its register already: no filter ran.
+        calm = [f"{value_name(f, v)} in {target.registers[r].name if r >= 0 else _away(e, v)}" for v, r in places.items() if (2 * k, v) not in decided]
+        if calm:
+            notes[k].insert(0, "reads " + ", ".join(calm))
     for location, register in e.history.spills:
-        by_instruction.setdefault(location // 2, []).append(f"    {_value(f, register)} goes to memory")
+        k = min(location // 2, len(f.code))
+        if (k, register) not in victims:
+            before = " before the loop" if k < len(f.code) and f.code[k].op in _LOOPS else ""
+            notes[k].append(f"{value_name(f, register)} goes to memory{before}")
     for location, register in e.history.reloads:
-        by_instruction.setdefault(location // 2, []).append(f"    {_value(f, register)} is loaded")
-    lines: list[str] = []
+        notes[min(location // 2, len(f.code))].append(f"{value_name(f, register)} is {'made again' if _constant(e, register) else 'loaded'}")
+    lines: list[str] = [
+        f"; {f.name} for {target.name}, filters in the order {e.order}",
+        "; Under each instruction: what it reads and where that is; where a register was chosen, the filters that narrowed the candidates,",
+        "; from the first to the one that decided, with the candidates before and after each.",
+        "",
+    ]
     depth = 0
     for k, instr in enumerate(f.code):
         if instr.op.closes:
             depth -= 1
-        lines.append(f"{2 * k:5}  " + "  " * depth + instruction_text(f, instr, e.target))
+        lines.append(f"{2 * k:5}  " + "  " * depth + instruction_text(f, instr, target))
         if instr.op.opens:
             depth += 1
-        lines.extend("     " + line for line in by_instruction.get(k, []))
-    s = e.statistics
+        lines.extend("         " + line for line in notes[k])
     lines.append("")
-    lines.append(f"{s.spilled} values spilled, {s.stores} stores, {s.reloads} reloads, {s.moves} resolution moves; weighted cost {s.spill_weight:g}")
+    if e.spills:
+        width = max(len(value_name(f, spill.value)) for spill in e.spills)
+        lines.append(f"{'in memory at times':{max(width, 18)}}  stores  reads  weighted cost")
+        for spill in e.spills:
+            lines.append(f"{value_name(f, spill.value):{max(width, 18)}}  {spill.stores:6}  {spill.reads:5}  {spill.weight:13g}")
+        lines.append("")
+    used = sorted({decision.steps[-1][0] for decision in e.history.decisions if decision.steps and not decision.reason}, key=e.order.find)
+    if used:
+        lines.append("The filters that decided keep the candidates that …")
+        lines += [f"  {letter} {FILTER_NAMES[letter][0]:<18} {FILTER_NAMES[letter][1]}" for letter in used]
+        lines.append("")
+    lines.append(e.summary())
     return "\n".join(lines)
 
 
-# --- the picture ---------------------------------------------------------------------------------------------
-
-_ROW: Final = 18
-_LEFT: Final = 70
-_TOP: Final = 24
-_COLOURS: Final = ("#4e79a7", "#f28e2b", "#59a14f", "#b07aa1", "#76b7b2", "#edc948", "#9c755f", "#ff9da7", "#86bc86", "#8cd17d", "#499894", "#d37295")
+def _constant(e: Explanation, register: int) -> bool:
+    interval = e.liveness.intervals[register] if 0 <= register < len(e.liveness.intervals) else None
+    return interval is not None and interval.constant != 0
 
 
-def picture(e: Explanation) -> str:
-    """An HTML page with one SVG: registers down, positions across, a bar for each stay of a value in a register.
-
-    Loops are shaded, the darker the deeper; values in memory have rows of their own below; red marks are spills,
-    green marks loads.
-    """
-    f = e.lowered
-    last = 2 * len(f.code) + 1
-    step = max(4.0, min(14.0, 1400 / max(last, 1)))
-    stays = _stays(e, last)
-    used = sorted({r for _v, r, _a, _b in stays})
-    row_of = {r: n for n, r in enumerate(used)}
-    in_memory = sorted({v for _at, v in e.history.spills})
-    memory_row = {v: len(used) + 1 + n for n, v in enumerate(in_memory)}
-    width = _LEFT + step * (last + 2) + 20
-    height = _TOP + _ROW * (len(used) + 2 + len(in_memory)) + 20
-    parts: list[str] = []
-
-    def x(location: float) -> float:
-        return _LEFT + step * (location + 1)
-
-    for info in sorted(e.liveness.loops.values(), key=lambda loop: loop.depth):
-        parts.append(
-            f'<rect x="{x(2 * info.head):.1f}" y="{_TOP}" width="{step * (2 * (info.end - info.head) + 1):.1f}" height="{height - _TOP - 10:.0f}" '
-            f'fill="#000" fill-opacity="{0.05 * info.depth:.2f}"><title>loop, depth {info.depth}, pressure {info.pressure}</title></rect>'
-        )
-    for r, n in row_of.items():
-        y = _TOP + _ROW * n
-        parts.append(f'<text x="4" y="{y + 13}">{escape(e.target.registers[r].name)}</text>')
-        parts.append(f'<line x1="{_LEFT}" y1="{y + _ROW}" x2="{width - 10:.0f}" y2="{y + _ROW}" stroke="#ddd"/>')
-    for v, r, start, end in stays:
-        y = _TOP + _ROW * row_of[r] + 2
-        parts.append(
-            _bar(
-                f,
-                v,
-                x(start),
-                y,
-                max(step * (end - start), 3.0),
-                _COLOURS[v % len(_COLOURS)],
-                f"{_value(f, v)} in {e.target.registers[r].name}, {start} to {end}",
-            )
-        )
-    for v, n in memory_row.items():
-        interval = e.liveness.intervals[v]
-        y = _TOP + _ROW * n + 2
-        parts.append(f'<text x="4" y="{y + 11}" fill="#a00">{escape(_value(f, v))}</text>')
-        if interval is not None:
-            for start, end in zip(interval.starts, interval.ends, strict=True):
-                parts.append(
-                    f'<rect x="{x(start):.1f}" y="{y + 4}" width="{step * (end - start):.1f}" height="6" fill="#caa" ><title>{escape(_value(f, v))} live {start} to {end}</title></rect>'
-                )
-    for marks, colour, word in ((e.history.spills, "#d00", "to memory"), (e.history.reloads, "#0a0", "loaded")):
-        for location, v in marks:
-            y = _TOP + _ROW * memory_row.get(v, len(used)) + 2
-            parts.append(
-                f'<circle cx="{x(location):.1f}" cy="{y + 7}" r="4" fill="{colour}"><title>{escape(_value(f, v))} {word} at {location}</title></circle>'
-            )
-    s = e.statistics
-    return (
-        f'<!doctype html><html lang="en"><meta charset="utf-8"><title>Registers of {escape(f.name)}</title>'
-        "<style>body{font:14px sans-serif;margin:1em}svg{font:11px monospace}</style>"
-        f"<h1>{escape(f.name)} on {escape(e.target.name)}</h1><p>{s.spilled} values spilled, {s.stores} stores, {s.reloads} loads, {s.moves} resolution moves; "
-        f"weighted cost {s.spill_weight:g}. Shaded: loops. Below the registers: the lives of spilled values.</p>"
-        f'<svg xmlns="http://www.w3.org/2000/svg" width="{width:.0f}" height="{height:.0f}">{"".join(parts)}</svg></html>\n'
-    )
+def _away(e: Explanation, register: int) -> str:
+    return "the constant pool" if _constant(e, register) else "memory"
 
 
-def _bar(f: Function, v: int, x: float, y: float, width: float, colour: str, title: str) -> str:
-    name = f.names[v] or str(v)
-    label = f'<text x="{x + 2:.1f}" y="{y + 11:.0f}" fill="#fff">{escape(name)}</text>' if width > 7 * len(name) + 4 else ""
-    return f'<g><rect x="{x:.1f}" y="{y:.0f}" width="{width:.1f}" height="14" rx="2" fill="{colour}"/>{label}<title>{escape(title)}</title></g>'
-
-
-def _stays(e: Explanation, last: int) -> list[tuple[int, int, int, int]]:
-    """(value, register, from, to) of every stay, clipped to where the value is live."""
-    open_: dict[int, tuple[int, int]] = {}
-    stays: list[tuple[int, int, int, int]] = []
+def _stays(e: Explanation) -> list[Stay]:
+    last = 2 * len(e.lowered.code) + 1
+    open_: dict[int, Stay] = {}
+    stays: list[Stay] = []
+    before: dict[tuple[int, int], Stay] = {}
 
     def close(v: int, at: int) -> None:
         held = open_.pop(v, None)
-        if held is not None and at > held[1]:
-            stays.append((v, held[0], held[1], at))
+        if held is None or at <= held.start:
+            return
+        held.end = at
+        known = before.get((v, held.register))
+        if known is not None and known.end == held.start:
+            known.end = at
+        else:
+            before[v, held.register] = held
+            stays.append(held)
 
     for location, v, r in e.history.moves:
         if v < 0:
             continue
         close(v, location)
         if r >= 0:
-            open_[v] = (r, location)
+            open_[v] = Stay(v, r, location, location)
     for v in list(open_):
         interval = e.liveness.intervals[v]
         close(v, min(interval.last, last) if interval is not None else last)

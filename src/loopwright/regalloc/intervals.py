@@ -25,7 +25,7 @@ class Interval:
         starts, ends: its ranges ``[start, end)`` as two lists; while liveness runs backwards the earliest is last,
             afterwards the earliest is first. What lies between two ranges is a hole.
         refs: locations of its definitions and uses, latest first: the next one is last, and popped when passed.
-        costs: parallel to ``refs``: summed weight of that reference and all later ones.
+        weights: per instruction, what a reference there weighs (the same list for all).
         defs: number of definitions; ``def_weight`` their summed weight.
         preferences: registers (bit mask) that fixed references would like it in.
         related: the interval it is copied from or to, or None.
@@ -38,17 +38,19 @@ class Interval:
         homed: its home in memory is good from its definition on.
         slot: slot operand, once known; -1 before.
         incoming: it is a stack argument; its home is the caller's frame.
-        stores: (position in the output, register) of the places where a register's value went to memory.
-        definitions: (position in the output, register) after each definition.
+        stores: (position in the output, register) of the places where a register's value went to memory, if any.
+        defined_at, defined_in: position in the output after the first definition, and its register; -1 before there is one.
+        definitions: the same of further ones, if any.
         store_weight: summed weight of ``stores``.
     """
 
     __slots__ = (
         "cls",
         "constant",
-        "costs",
         "crosses_call",
         "def_weight",
+        "defined_at",
+        "defined_in",
         "definitions",
         "defs",
         "ends",
@@ -66,15 +68,16 @@ class Interval:
         "starts",
         "store_weight",
         "stores",
+        "weights",
     )
 
-    def __init__(self, register: int, cls: int) -> None:
+    def __init__(self, register: int, cls: int, weights: list[float]) -> None:
         self.register = register
+        self.weights = weights
         self.cls = cls
         self.starts: list[int] = []
         self.ends: list[int] = []
         self.refs: list[int] = []
-        self.costs: list[float] = []
         self.defs = 0
         self.def_weight = 0.0
         self.preferences = 0
@@ -88,8 +91,10 @@ class Interval:
         self.homed = False
         self.slot = -1
         self.incoming = False
-        self.stores: list[tuple[int, int]] = []
-        self.definitions: list[tuple[int, int]] = []
+        self.stores: list[tuple[int, int]] | None = None
+        self.defined_at = -1
+        self.defined_in = -1
+        self.definitions: list[tuple[int, int]] | None = None
         self.store_weight = 0.0
 
     def add_range(self, start: int, end: int) -> None:
@@ -122,12 +127,24 @@ class Interval:
             return self.refs[-1]
         return self.ends[-1] if self.ends else NEVER
 
+    def defined(self, at: int, r: int) -> None:
+        """It is defined in register ``r``, and may be stored at ``at`` of the output."""
+        if self.defined_at < 0:
+            self.defined_at = at
+            self.defined_in = r
+        elif self.definitions is None:
+            self.definitions = [(at, r)]
+        else:
+            self.definitions.append((at, r))
+
+    def all_definitions(self) -> list[tuple[int, int]]:
+        """(position in the output, register) after each definition."""
+        found = [(self.defined_at, self.defined_in)] if self.defined_at >= 0 else []
+        return found if self.definitions is None else found + self.definitions
+
     def next_cost(self) -> float:
         """What its next reference costs if it is in memory then: there it is brought back."""
-        costs = self.costs
-        if len(costs) > 1:
-            return costs[-1] - costs[-2]
-        return costs[0] if costs else 0.0
+        return self.weights[self.refs[-1] >> 1] if self.refs else 0.0
 
     def cost(self) -> float:
         """What it costs to have it in memory now: the next reference, and the store. A constant needs none and is remade, not loaded: half."""
@@ -141,12 +158,13 @@ class Interval:
     def weight_until(self, location: int) -> float:
         """Summed weight of the references from now up to ``location``."""
         refs = self.refs
-        if not refs or refs[-1] > location:
-            return 0.0
+        weights = self.weights
+        total = 0.0
         k = len(refs) - 1
         while k >= 0 and refs[k] <= location:
+            total += weights[refs[k] >> 1]
             k -= 1
-        return self.costs[-1] - (self.costs[k] if k >= 0 else 0.0)
+        return total
 
 
 class LoopInfo:

@@ -43,14 +43,14 @@ class LinearScan(Joins):
                 crossed.append((interval, place))
             else:
                 self.place(interval, place)
-                interval.definitions.append((0, place))
+                interval.defined(0, place)
                 interval.defs += 1
                 interval.def_weight += 1.0
         for interval, place in crossed:
             # A float that arrives in an integer register (LP64D); nothing else wants that class yet.
             r = self.take(interval, self.target.class_masks[interval.cls], False)
             self.copy(f.types[interval.register], r, place)
-            interval.definitions.append((len(self.out), r))
+            interval.defined(len(self.out), r)
             interval.defs += 1
             interval.def_weight += 1.0
 
@@ -228,7 +228,7 @@ class LinearScan(Joins):
             else:
                 if not candidates:
                     raise InternalError(f"no scratch register is left for {rule.name} in {self.f.name}", "")
-                scratch = Interval(-1, cls)
+                scratch = Interval(-1, cls, self.liveness.weights)
                 scratch.add_range(self.location, self.location + 2)
                 r = self.choose(scratch, candidates)
                 holder = state.holder[r]
@@ -419,7 +419,7 @@ class LinearScan(Joins):
             r = self.take_for_result(interval, self.target.class_masks[interval.cls])
             if r != fixed:
                 self.copy(type_, r, fixed)
-            interval.definitions.append((len(self.out), r))
+            interval.defined(len(self.out), r)
             return
         if op is ops.COPY and operands[0] < 0 and interval.constant != 0:
             # A constant: worth a register only when one is to be had for less than the constant's own uses cost.
@@ -440,13 +440,13 @@ class LinearScan(Joins):
         instr.args = operands
         if op is not ops.COPY or operands[0] != r:
             self.out.append(instr)
-        interval.definitions.append((len(self.out), r))
+        interval.defined(len(self.out), r)
         if self.liveness.dead[k]:
             self.release(interval)
 
 
 #: Stands for the interval where a filter does not look at it.
-_NOBODY: Final = Interval(-1, 0)
+_NOBODY: Final = Interval(-1, 0, [])
 
 
 def allocate(f: Function, target: Target, liveness: Liveness, shape: Brackets, order: str, history: History | None = None) -> Statistics:

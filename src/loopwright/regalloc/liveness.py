@@ -107,32 +107,21 @@ def analyse(f: Function, target: Target) -> tuple[Liveness, Brackets]:
             continue
         if op is ops.ELSE:
             live_after[k] = live
-            for v in live:
-                _interval(intervals, v, target, types).add_range(here, open_end[v])
-            live = set(live_after[shape.opener_of[k]])
-            for v in live:
-                open_end[v] = here
+            live = _instead(liveness, live, live_after[shape.opener_of[k]], here, open_end, target, types)
             continue
         if op is ops.BLOCK:
             continue
         if op is ops.LOOP:
             liveness.loops[k].live = set(live)
-            for v in live:
-                _interval(intervals, v, target, types).add_range(here, open_end[v])
-                open_end[v] = here
             continue
         rule: Rule | None = instr.rule
         if op is ops.BR:
-            for v in live:
-                _interval(intervals, v, target, types).add_range(here, open_end[v])
-            live = set(_target_set(shape, live_after, needs, k))
-            for v in live:
-                open_end[v] = here
+            live = _instead(liveness, live, _target_set(shape, live_after, needs, k), here, open_end, target, types)
             continue
         if op is ops.RET:
             # (What comes next in the list does not come next when it runs.)
             for v in live:
-                _interval(intervals, v, target, types).add_range(here + 1, open_end[v])
+                _interval(liveness, v, target, types).add_range(here + 1, open_end[v])
             live = set()
         elif k in shape.target or op.opens:
             # A conditional branch or an if: also what the other way needs is live before it.
@@ -148,7 +137,7 @@ def analyse(f: Function, target: Target) -> tuple[Liveness, Brackets]:
         weight = weights[k]
         dst = instr.dst
         if dst >= 0:
-            interval = _interval(intervals, dst, target, types)
+            interval = _interval(liveness, dst, target, types)
             if dst in live:
                 live.remove(dst)
                 interval.add_range(here + 1, open_end[dst])
@@ -156,7 +145,6 @@ def analyse(f: Function, target: Target) -> tuple[Liveness, Brackets]:
                 interval.add_range(here + 1, here + 2)
                 dead[k] = True
             interval.refs.append(here + 1)
-            interval.costs.append((interval.costs[-1] if interval.costs else 0.0) + weight)
             interval.defs += 1
             interval.def_weight += weight
             result = rule.result
@@ -170,7 +158,7 @@ def analyse(f: Function, target: Target) -> tuple[Liveness, Brackets]:
         if kills:
             call_masks.append(k)
             for v in live:
-                interval = _interval(intervals, v, target, types)
+                interval = _interval(liveness, v, target, types)
                 if kills & target.class_masks[interval.cls]:
                     interval.crosses_call = True
             bits = kills
@@ -191,7 +179,7 @@ def analyse(f: Function, target: Target) -> tuple[Liveness, Brackets]:
             v = args[j]
             if v < 0:
                 continue
-            interval = _interval(intervals, v, target, types)
+            interval = _interval(liveness, v, target, types)
             use = uses[j]
             if v not in live:
                 live.add(v)
@@ -200,7 +188,6 @@ def analyse(f: Function, target: Target) -> tuple[Liveness, Brackets]:
             elif use.late and open_end[v] < here + 2:
                 open_end[v] = here + 2
             interval.refs.append(here)
-            interval.costs.append((interval.costs[-1] if interval.costs else 0.0) + weight)
             if use.fixed != ANY_REGISTER:
                 fixed[use.fixed].append(here)
                 owners[use.fixed].append(v)
@@ -211,8 +198,8 @@ def analyse(f: Function, target: Target) -> tuple[Liveness, Brackets]:
             if rule.tied == ANY_TIED:
                 source = _dying_operand(instr, dies[k], intervals, target, types, dst)
             if source >= 0 and args[source] >= 0 and args[source] != dst:
-                mine = _interval(intervals, dst, target, types)
-                theirs = _interval(intervals, args[source], target, types)
+                mine = _interval(liveness, dst, target, types)
+                theirs = _interval(liveness, args[source], target, types)
                 if mine.cls == theirs.cls:
                     # A three-operand form loses nothing when the two are apart: there it only fills in.
                     weak = rule.tied == ANY_TIED and op is not ops.FMA and op is not ops.FMS and op is not ops.FNMA
@@ -221,7 +208,7 @@ def analyse(f: Function, target: Target) -> tuple[Liveness, Brackets]:
                         theirs.related = mine
 
     for v in live:
-        _interval(intervals, v, target, types).add_range(-1, open_end[v])
+        _interval(liveness, v, target, types).add_range(-1, open_end[v])
     for maybe in intervals:
         if maybe is not None:
             maybe.starts.reverse()
@@ -231,11 +218,22 @@ def analyse(f: Function, target: Target) -> tuple[Liveness, Brackets]:
     return liveness, shape
 
 
-def _interval(intervals: list[Interval | None], v: int, target: Target, types: list[Type]) -> Interval:
-    known = intervals[v]
+def _instead(liveness: Liveness, live: set[int], before: set[int], here: int, open_end: list[int], target: Target, types: list[Type]) -> set[int]:
+    """A copy of ``before``, which is live in front of ``here`` instead of ``live`` behind it: ranges begin or end there."""
+    for v in live:
+        if v not in before:
+            _interval(liveness, v, target, types).add_range(here, open_end[v])
+    for v in before:
+        if v not in live:
+            open_end[v] = here
+    return set(before)
+
+
+def _interval(liveness: Liveness, v: int, target: Target, types: list[Type]) -> Interval:
+    known = liveness.intervals[v]
     if known is None:
-        known = Interval(v, target.class_of(types[v]))
-        intervals[v] = known
+        known = Interval(v, target.class_of(types[v]), liveness.weights)
+        liveness.intervals[v] = known
     return known
 
 

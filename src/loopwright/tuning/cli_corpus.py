@@ -111,7 +111,7 @@ def _parser() -> argparse.ArgumentParser:
     files(added)
     filters(added)
 
-    added = command("replay", _replay, "compile the contexts again", "exit status: 0 everything compiled, 1 something failed")
+    added = command("replay", _replay, "compile the contexts again", "exit status: 0 everything compiled, 1 something failed, 3 there was nothing to compile")
     files(added)
     added.add_argument("--ordering", default="", metavar="LETTERS", help="in this order of the register filters (default: as recorded)")
     added.add_argument("--target", default="", metavar="NAME[/BITS][/CONVENTION]", help="for this target (default: as recorded)")
@@ -188,11 +188,15 @@ def _contents(args: argparse.Namespace) -> Contents:
                 seen.add(row.identity)
                 found.rows.append(row)
                 found.contexts.append(context)
-    if found.damaged:
-        print(f"{found.damaged} unfinished lines were left out", file=sys.stderr)
+    _say_damaged(found.damaged)
     if args.limit:
         found.rows, found.contexts = found.rows[: args.limit], found.contexts[: args.limit]
     return found
+
+
+def _say_damaged(lines: int) -> None:
+    if lines:
+        print(f"{_plural(lines, 'unfinished line')} left out: a process was killed while it recorded", file=sys.stderr)
 
 
 def _progress(what: str, total: int) -> Callable[[int], None] | None:
@@ -235,7 +239,8 @@ def _record(args: argparse.Namespace) -> int:
 def _merge(args: argparse.Namespace) -> int:
     from loopwright.tuning import corpus
 
-    read, written = corpus.merge([_path(file) for file in args.files], args.output)
+    read, written, damaged = corpus.merge([_path(file) for file in args.files], args.output)
+    _say_damaged(damaged)
     print(f"{args.output}: {_plural(written, 'context')}; {read - written} of {read} were duplicates")
     return 0
 
@@ -315,9 +320,13 @@ def _replay(args: argparse.Namespace) -> int:
     from time import perf_counter
 
     from loopwright.tuning import replay
+    from loopwright.tuning.compare import TITLES, table
 
     setting = replay.Setting(args.ordering, *replay.Setting.target_of(args.target), python=args.python)
     contexts = _contents(args).contexts
+    if not contexts:
+        print("there is nothing to compile: no context is in these files, or none that the filters choose", file=sys.stderr)
+        return 3
     start = perf_counter()
     failed = 0
     out: list[dict[str, Any]] = []
@@ -327,7 +336,8 @@ def _replay(args: argparse.Namespace) -> int:
             failed += 1
             print(f"{context.name} ({context.target}, {context.identity[:10]}): {result.error.splitlines()[0]}", file=sys.stderr)
         for name, value in result.numbers.items():
-            totals[name] = totals.get(name, 0) + (value or 0)
+            if value is not None:
+                totals[name] = totals.get(name, 0) + value
         numbers: dict[str, Any] = {"error": result.error} if result.error else {"code": result.code, **result.numbers}
         out.append({"id": context.identity, "collection": context.collection, "name": context.name, "target": context.target, **numbers})
     if args.json:
@@ -335,7 +345,8 @@ def _replay(args: argparse.Namespace) -> int:
     if args.json != "-":
         proved = ", every allocation proved" if args.check and not failed else ""
         print(f"{_plural(len(contexts), 'context')} compiled in {perf_counter() - start:.1f} s, {failed} failed{proved}")
-        print(", ".join(f"{name.replace('_', ' ')} {value:.6g}" for name, value in totals.items()))
+        if totals:
+            print(table(["sum of", ""], [[TITLES[name], f"{value:.6g}"] for name, value in totals.items()]))
     return 1 if failed else 0
 
 

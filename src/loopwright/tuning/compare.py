@@ -321,7 +321,7 @@ class Comparison:
         if names[0] == names[1]:
             names = [f"{name} by {about['version']}" for name, about in zip(names, self.about, strict=True)]
         if names[0] == names[1]:
-            names = [f"base: {names[0]}", f"diff: {names[1]}"]
+            names[1] += ", again"
         return names[0], names[1]
 
     # --- showing ------------------------------------------------------------------------------------------
@@ -347,7 +347,7 @@ class Comparison:
         return columns, rows
 
     def _notes(self) -> list[str]:
-        notes = [f"{self.verdict()} {len(self.pairs)} contexts, {self.seconds:.1f} s"]
+        notes = [f"{self.verdict()} {len(self.pairs)} context{'' if len(self.pairs) == 1 else 's'}, {self.seconds:.1f} s"]
         failed = [pair for pair in self.pairs if pair.failed]
         if failed:
             notes.append(f"{len(failed)} failed to compile:")

@@ -252,17 +252,27 @@ def pack(path: str | os.PathLike[str]) -> int:
 
 
 def append(path: str | os.PathLike[str], contexts: Sequence[Context]) -> None:
-    """Append contexts to a file's journal; safe with other threads and processes that append to it or pack it."""
+    """Append contexts to a file's journal; safe with other threads and processes that append to it or pack it.
+
+    Raises:
+        CorpusError: the file cannot be written, or something else than a corpus is in it.
+    """
     text = "".join([context.line() + "\n" for context in contexts]).encode()
     with _locked(path) as handle:
         size = handle.seek(0, os.SEEK_END)
         if size:
+            handle.seek(0)
+            _head(handle.read(64), str(path))
             handle.seek(size - 1)
             if handle.read(1) != b"\n":
                 # Somebody was killed in the middle of a line.
                 text = b"\n" + text
         handle.seek(0, os.SEEK_END)
-        handle.write(text)
+        try:
+            while text:
+                text = text[handle.write(text) :]
+        except OSError as error:
+            raise CorpusError(f"{path} cannot be written: {error.strerror}") from None
 
 
 @contextlib.contextmanager
@@ -272,13 +282,19 @@ def _locked(path: str | os.PathLike[str]) -> Iterator[IO[bytes]]:
         try:
             handle = open(path, "r+b", buffering=0)  # noqa: SIM115 (closed below, or given back)
         except FileNotFoundError:
-            with contextlib.suppress(FileExistsError), open(path, "xb"):
-                pass
+            try:
+                with contextlib.suppress(FileExistsError), open(path, "xb"):
+                    pass
+            except OSError as error:
+                raise CorpusError(f"{path} cannot be made: {error.strerror}") from None
             continue
         except OSError as error:
             raise CorpusError(f"{path} cannot be written: {error.strerror}") from None
         try:
-            _lock(handle)
+            try:
+                _lock(handle)
+            except OSError as error:
+                raise CorpusError(f"{path} cannot be locked: {error.strerror}") from None
             # A packing process may have put a new file in the old one's place while we waited.
             if os.path.exists(path) and os.path.samestat(os.fstat(handle.fileno()), os.stat(path)):
                 yield handle
@@ -304,26 +320,35 @@ def _replace(path: str | os.PathLike[str], handle: IO[bytes], data: bytes) -> No
             out.write(data)
         os.chmod(temporary, os.fstat(handle.fileno()).st_mode & 0o777)
         os.replace(temporary, path)
-    except BaseException:
+    except BaseException as error:
         with contextlib.suppress(OSError):
             os.unlink(temporary)
+        if isinstance(error, OSError):
+            raise CorpusError(f"{path} cannot be written: {error.strerror}") from None
         raise
 
 
 # --- reading -----------------------------------------------------------------------------------------------------
 
 
-def _index(handle: IO[bytes], name: str) -> tuple[list[list[int]], list[Row], int, int]:
-    """Blocks, rows, where the data begins and where the journal begins."""
-    handle.seek(0)
-    start = handle.read(64)
+def _head(start: bytes, name: str) -> re.Match[bytes] | None:
+    """The head of a packed file, from its first bytes; None for one that is all journal. Raises ``CorpusError`` for any other file."""
     if not start or start[:1] == b"{":
-        return [], [], 0, 0
+        return None
     head = _HEAD.match(start)
     if head is None:
         raise CorpusError(f"{name} is not a corpus: it begins with {start[:20]!r}")
     if head[1] != b"1":
         raise CorpusError(f"{name} is a corpus of format {int(head[1])}; this loopwright reads format 1")
+    return head
+
+
+def _index(handle: IO[bytes], name: str) -> tuple[list[list[int]], list[Row], int, int]:
+    """Blocks, rows, where the data begins and where the journal begins."""
+    handle.seek(0)
+    head = _head(handle.read(64), name)
+    if head is None:
+        return [], [], 0, 0
     begin, size = head.end(), int(head[2])
     handle.seek(begin)
     try:
@@ -409,12 +434,14 @@ def read_index(path: str | os.PathLike[str], keep: Keep | None = None) -> list[R
     return [row for row in rows if keep is None or keep(row)]
 
 
-def merge(paths: Iterable[str | os.PathLike[str]], output: str | os.PathLike[str]) -> tuple[int, int]:
-    """Join corpora into one packed file without duplicates; (contexts read, contexts written)."""
+def merge(paths: Iterable[str | os.PathLike[str]], output: str | os.PathLike[str]) -> tuple[int, int, int]:
+    """Join corpora into one packed file without duplicates; (contexts read, contexts written, unfinished lines left out)."""
     contexts: list[Context] = []
     rows: list[Row] = []
+    damaged = 0
     for path in paths:
         contents = read(path)
         contexts += contents.contexts
         rows += contents.rows
-    return len(contexts), write(output, contexts, rows)
+        damaged += contents.damaged
+    return len(contexts), write(output, contexts, rows), damaged

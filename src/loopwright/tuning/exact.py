@@ -386,7 +386,8 @@ class _Model:
                 if head <= begin <= tail or head <= end <= tail:
                     begin, end = min(begin, head), max(end, tail)
             for k in self.reachable:
-                if begin < k <= end:
+                # (A loop's head is reached from inside, too.)
+                if begin < k <= end or (begin == k and self.code[k].op is ops.LOOP):
                     self.before[k].add(v)
                 if begin <= k < end:
                     self.after[k].add(v)
@@ -495,13 +496,8 @@ class _Model:
                 continue
             if place < 0:
                 states[p] = _State({}, self.zero, self.one)
-            elif self.target.registers[place].cls != self.target.class_of(f.types[p]):
-                # A float that comes in an integer register (LP64D): one move, to any place.
-                states[p] = self.new_state(p)
-                self.model.add(states[p].held == 1)
-                self.model.add(states[p].memory == 0)
-                self.fixed_cost += 2
             else:
+                # (A float may come in an integer register, LP64D: it has to be moved.)
                 states[p] = _State({place: self.one}, self.one, self.zero)
         for v in self.after[_ENTRY]:
             if v not in states:
@@ -539,7 +535,8 @@ class _Model:
         rule: Rule | None = instr.rule
         if rule is None:
             for v in self.after[k]:
-                out[v] = states[v] if v in states else self.new_state(v)
+                if v in states:
+                    out[v] = states[v]
             self.exclusive(list(states.values()), [])
             return
         weight = self.weights[k]
@@ -622,7 +619,7 @@ class _Model:
                 continue
             state = states.get(v)
             if state is None:
-                out[v] = self.new_state(v)
+                # A constant that nothing has mentioned yet.
                 continue
             if not any(lost >> r & 1 for r in state.registers):
                 out[v] = self.dropped(state, v) if dst >= 0 and self.touches(k, v) else state
@@ -687,9 +684,10 @@ class _Model:
             if uses[j].late and uses[j].fixed != ANY_REGISTER:
                 self.forbid(state, uses[j].fixed)
             elif v >= 0 and uses[j].late:
+                elsewhere = [in_memory[j]] if j in in_memory else []
                 for r, x in states[v].registers.items():
                     if r in registers:
-                        model.add_at_most_one([x, registers[r]])
+                        model.add_bool_or([x.negated(), registers[r].negated(), *elsewhere])
         if rule.tied >= 0:
             # The tied operand is brought there first.
             for r in registers:

@@ -14,7 +14,7 @@ from loopwright import compiler
 from loopwright.ir.function import Function
 from loopwright.regalloc.heuristics import canonical
 from loopwright.targets.target import Target
-from loopwright.tuning.corpus import Context, append, pack
+from loopwright.tuning.corpus import Context, CorpusError, append, pack
 
 __all__ = ["Recorder", "context_of", "from_environment", "paused", "record"]
 
@@ -72,6 +72,9 @@ def record(path: str | os.PathLike[str], collection: str = "") -> Iterator[Recor
             my_kernel(x, y)
 
     What the file held before stays in it. A compilation is recorded before it begins, so one that fails is in the file too.
+
+    Raises:
+        CorpusError: the file cannot be written, or something else than a corpus is in it. The block has not run then.
     """
     recorder = Recorder(path, collection)
     append(recorder.path, [])
@@ -95,5 +98,12 @@ def paused() -> Iterator[None]:
 
 
 def from_environment(path: str) -> Recorder:
-    """The recorder that ``LOOPWRIGHT_RECORD`` asks for. The file stays a journal: several processes may be at it."""
+    """The recorder that ``LOOPWRIGHT_RECORD`` asks for. The file stays a journal: several processes may be at it.
+
+    Raises ``CorpusError`` where the file cannot be written, before anything is compiled.
+    """
+    try:
+        append(path, [])
+    except CorpusError as error:
+        raise CorpusError(f"{error.message} (it is the environment's {compiler.ENVIRONMENT_RECORD})") from None
     return Recorder(path)
