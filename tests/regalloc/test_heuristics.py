@@ -13,7 +13,7 @@ from loopwright.ir.function import Function
 from loopwright.ir.text import print_function
 from loopwright.passes import allocate
 from loopwright.regalloc import heuristics
-from loopwright.regalloc.heuristics import FILTERS, RegisterState, canonical, check_order, filters_in_order
+from loopwright.regalloc.heuristics import FILTERS, RegisterState, canonical, check_order, plan_of
 from loopwright.regalloc.intervals import Interval
 from loopwright.regalloc.liveness import analyse
 from loopwright.targets.target import Target
@@ -37,7 +37,7 @@ class Scene:
         owners = [[owner for _, owner in sorted((fixed or {}).get(r, []))] for r in range(8)]
         for per_register in (*points, *owners):
             per_register.reverse()
-        self.state = RegisterState(8, points, owners, 0b0011_0011, [7, 6, 5, 4, 3, 2, 1, 0])
+        self.state = RegisterState(8, points, owners, 0b0011_0011, [[7, 6, 5, 4, 3, 2, 1, 0]])
         self.others = {
             0: interval(100, (0, 40), refs=(12, 30), weight=3.0),
             1: interval(101, (0, 60), refs=(50,), weight=2.0),
@@ -226,7 +226,7 @@ def test_every_filter_leaves_the_state_as_it_was() -> None:
     ],
 )
 def test_a_bad_order_is_told_what_is_wrong_with_it(order: str, problem: str) -> None:
-    for judge in (check_order, canonical, filters_in_order, *((order_in_force,) if order else ())):
+    for judge in (check_order, canonical, plan_of, *((order_in_force,) if order else ())):
         with pytest.raises(TargetError) as caught:
             judge(order)
         assert str(caught.value).endswith(problem)

@@ -231,7 +231,7 @@ def other_version(tmp_path) -> str:
     init = place / "loopwright" / "__init__.py"
     init.write_text(init.read_text().replace(f'__version__ = "{lw.__version__}"', '__version__ = "0.0.9"'))
     order = place / "loopwright" / "regalloc" / "heuristics.py"
-    order.write_text(order.read_text() + f"\n_compiled[DEFAULT_ORDER] = _compiled[canonical(DEFAULT_ORDER)] = [FILTERS[letter] for letter in {OTHER!r}]\n")
+    order.write_text(order.read_text() + f"\n_plans[DEFAULT_ORDER] = _plans[canonical(DEFAULT_ORDER)] = plan_of({OTHER!r})\n")
     python = tmp_path / "python"
     python.write_text(f'#!/bin/sh\nPYTHONPATH={place} exec {sys.executable} "$@"\n')
     python.chmod(0o755)

@@ -6,7 +6,16 @@ from loopwright.errors import InternalError
 from loopwright.ir import ops
 from loopwright.ir.function import SLOT, Function, Instr
 from loopwright.regalloc.ending import Ending
-from loopwright.regalloc.heuristics import Filter, RegisterState, filters_in_order, spill_cost
+from loopwright.regalloc.heuristics import (
+    NEEDS_CONSTANT,
+    NEEDS_HISTORY,
+    NEEDS_PREFERENCES,
+    NEEDS_PREVIOUS,
+    NEEDS_RELATED,
+    RegisterState,
+    plan_of,
+    spill_cost,
+)
 from loopwright.regalloc.history import Decision, History
 from loopwright.regalloc.intervals import Interval, Liveness
 from loopwright.targets.target import Target
@@ -18,7 +27,7 @@ class Choosing(Ending):
 
     Attributes:
         state: what the filters read.
-        filters: in the order in force, ``order``.
+        plan: the filters in the order in force.
         history: what happened, when that is wanted.
         location, weight, line: of the instruction under way.
         replaced: what the register placed last was known to contain before.
@@ -27,15 +36,10 @@ class Choosing(Ending):
     def __init__(self, f: Function, target: Target, liveness: Liveness, order: str) -> None:
         super().__init__(f, target)
         self.liveness = liveness
-        self.filters: list[Filter] = filters_in_order(order)
-        self.order = order
+        self.plan = plan_of(order)
         self.history: History | None = None
         count = len(target.registers)
-        rank = [0] * count
-        for class_order in target.orders:
-            for place in range(len(class_order)):
-                rank[class_order[place]] = place
-        self.state = RegisterState(count, liveness.fixed, liveness.owners, target.caller_saved, rank)
+        self.state = RegisterState(count, liveness.fixed, liveness.owners, target.caller_saved, target.orders)
         self.class_of_register: list[int] = [register.cls for register in target.registers]
         self.intervals = liveness.intervals
         self.weight = 1.0
@@ -53,13 +57,31 @@ class Choosing(Ending):
             return candidates.bit_length() - 1
         state = self.state
         location = self.location
-        for narrow in self.filters:
+        present = 0
+        if interval.constant != 0:
+            present = NEEDS_CONSTANT
+        if interval.related is not None:
+            present |= NEEDS_RELATED
+        if interval.preferences:
+            present |= NEEDS_PREFERENCES
+        if interval.previous >= 0:
+            present |= NEEDS_PREVIOUS
+        if candidates & (state.active | state.held | state.fixed_any):
+            present |= NEEDS_HISTORY
+        for narrow in self.plan.acting(present):
             kept = narrow(state, interval, candidates, location) & candidates
             if kept:
                 candidates = kept
                 if not kept & (kept - 1):
                     break
         return (candidates & -candidates).bit_length() - 1
+
+    def first(self, cls: int, candidates: int) -> int:
+        """The first of these registers in the order of allocation."""
+        for bit in self.state.orders[cls]:
+            if candidates & bit:
+                return bit.bit_length() - 1
+        return candidates.bit_length() - 1
 
     def choose_and_tell(self, interval: Interval, candidates: int, history: History) -> int:
         """``choose``, with a record of what each filter did."""
@@ -68,7 +90,7 @@ class Choosing(Ending):
         if not candidates & (candidates - 1):
             decision.reason = "the only candidate"
         else:
-            for letter, narrow in zip(self.order, self.filters, strict=True):
+            for letter, narrow in zip(self.plan.letters, self.plan.filters, strict=True):
                 kept = narrow(self.state, interval, candidates, self.location) & candidates
                 if kept and kept != candidates:
                     decision.steps.append((letter, candidates, kept))

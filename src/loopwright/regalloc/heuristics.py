@@ -11,7 +11,7 @@ meet free registers (cost 0, next reference never), so that every permutation is
 
 from __future__ import annotations
 
-from collections.abc import Callable
+from collections.abc import Callable, Sequence
 from typing import Final
 
 from loopwright.errors import TargetError
@@ -34,12 +34,12 @@ class RegisterState:
         fixed_any: bit mask of registers with such locations anywhere.
         optional: per register, its holder's last reference could have been taken from memory.
         caller_saved: bit mask of what calls destroy.
-        rank: per register, its place in its class's allocation order.
+        orders: per class, its registers as bit masks in the order of allocation.
     """
 
-    __slots__ = ("active", "caller_saved", "constant_in", "fixed", "fixed_any", "held", "holder", "optional", "owners", "rank")
+    __slots__ = ("active", "caller_saved", "constant_in", "fixed", "fixed_any", "held", "holder", "optional", "orders", "owners")
 
-    def __init__(self, registers: int, fixed: list[list[int]], owners: list[list[int]], caller_saved: int, rank: list[int]) -> None:
+    def __init__(self, registers: int, fixed: list[list[int]], owners: list[list[int]], caller_saved: int, orders: Sequence[Sequence[int]]) -> None:
         self.holder: list[Interval | None] = [None] * registers
         self.active = 0
         self.held = 0
@@ -52,7 +52,7 @@ class RegisterState:
                 self.fixed_any |= 1 << r
         self.optional: list[bool] = [False] * registers
         self.caller_saved = caller_saved
-        self.rank = rank
+        self.orders = [[1 << r for r in order] for order in orders]
 
     def next_ref(self, r: int, location: int, register: int) -> int:
         """The nearest location after ``location`` at which register ``r`` is wanted by another than virtual ``register``; NEVER for one nobody wants."""
@@ -212,17 +212,11 @@ def filter_is_prev_reg(state: RegisterState, interval: Interval, candidates: int
 def filter_reg_order(state: RegisterState, interval: Interval, candidates: int, location: int) -> int:
     """M REG_ORDER: comes first in the allocation order; leaves one register when anything is free."""
     free = candidates & ~state.active
-    best = 0
-    first = 1 << 30
-    rank = state.rank
-    while free:
-        low = free & -free
-        place = rank[low.bit_length() - 1]
-        if place < first:
-            first = place
-            best = low
-        free ^= low
-    return best
+    if free:
+        for bit in state.orders[interval.cls]:
+            if free & bit:
+                return bit
+    return free
 
 
 def spill_cost(state: RegisterState, r: int) -> float:
@@ -380,13 +374,60 @@ def _sorted_neighbours(letters: str) -> str:
     return made
 
 
-_compiled: Final[dict[str, list[Filter]]] = {}
+#: What a filter needs to have anything to say; without it, it keeps nothing, and is passed over.
+NEEDS_CONSTANT: Final = 1
+NEEDS_RELATED: Final = 2
+NEEDS_PREFERENCES: Final = 4
+NEEDS_PREVIOUS: Final = 8
+#: Somebody holds or has held a candidate, or it is demanded or destroyed somewhere; otherwise it keeps them all.
+NEEDS_HISTORY: Final = 16
+_NEEDS: Final[dict[str, int]] = {
+    "A": NEEDS_HISTORY,
+    "B": NEEDS_CONSTANT,
+    "C": NEEDS_PREVIOUS | NEEDS_HISTORY,
+    "D": NEEDS_HISTORY,
+    "E": NEEDS_PREFERENCES,
+    "F": NEEDS_RELATED,
+    "G": NEEDS_RELATED,
+    "I": NEEDS_HISTORY,
+    "J": NEEDS_HISTORY,
+    "K": NEEDS_HISTORY,
+    "L": NEEDS_PREVIOUS,
+}
 
 
-def filters_in_order(order: str) -> list[Filter]:
-    """The filter functions of an order. Raises ``TargetError`` for a bad one."""
-    known = _compiled.get(order)
+class Plan:
+    """The filters of an order, and for each combination of what they need, those that can act (made when first wanted).
+
+    Attributes:
+        letters: the order, or the part of it that is to be applied.
+        filters: the filter of each letter.
+    """
+
+    __slots__ = ("_acting", "filters", "letters")
+
+    def __init__(self, letters: str, filters: list[Filter]) -> None:
+        self.letters = letters
+        self.filters = filters
+        self._acting: list[list[Filter] | None] = [None] * 32
+
+    def acting(self, present: int) -> list[Filter]:
+        """Those that can narrow the candidates of an interval with what is ``present``."""
+        known = self._acting[present]
+        if known is None:
+            known = [narrow for letter, narrow in zip(self.letters, self.filters, strict=True) if not _NEEDS.get(letter, 0) & ~present]
+            self._acting[present] = known
+        return known
+
+
+_plans: Final[dict[str, Plan]] = {}
+
+
+def plan_of(order: str) -> Plan:
+    """The filters of an order. Raises ``TargetError`` for a bad one."""
+    known = _plans.get(order)
     if known is None:
-        known = [FILTERS[letter] for letter in check_order(order)]
-        _compiled[order] = known
+        letters = check_order(order)
+        known = Plan(letters, [FILTERS[letter] for letter in letters])
+        _plans[order] = known
     return known

@@ -8,18 +8,15 @@ Which register a value gets is decided by the 17 filters of ``heuristics`` in th
 
 from __future__ import annotations
 
-from typing import Final
-
 from loopwright.errors import InternalError
 from loopwright.ir import ops
 from loopwright.ir.function import INCOMING, SLOT, Function, Instr, Slot
 from loopwright.regalloc.ending import BEFORE, SPLIT, Statistics
-from loopwright.regalloc.heuristics import filter_reg_order
 from loopwright.regalloc.history import History
 from loopwright.regalloc.intervals import Interval, Liveness
 from loopwright.regalloc.joins import Joins
 from loopwright.regalloc.liveness import Brackets
-from loopwright.targets.target import ANY_REGISTER, VECTORS, Rule, Target
+from loopwright.targets.target import ANY_REGISTER, Rule, Target
 
 
 class LinearScan(Joins):
@@ -60,6 +57,8 @@ class LinearScan(Joins):
         code = f.code
         self.parameters()
         out = self.out
+        weights = self.liveness.weights
+        control = ops.CONTROL
         k = -1
         while k + 1 < len(code):
             k += 1
@@ -70,8 +69,12 @@ class LinearScan(Joins):
                 k = self.shape.end_of[k]
                 continue
             self.location = 2 * k
-            self.weight = self.liveness.weights[k]
+            self.weight = weights[k]
             self.line = instr.line
+            if op.effect != control:
+                if self.reachable:
+                    self.instruction(k, instr)
+                continue
             if op.opens and op is not ops.ELSE:
                 self.open.append(k)
             elif op is ops.END:
@@ -126,32 +129,39 @@ class LinearScan(Joins):
         uses = rule.uses
         dies = self.liveness.dies[k]
         op = instr.op
+        location = self.location
         busy = 0
+        late = 0
         fixed_now = 0
         count = len(args)
         missing = False
+        operands = list(args)
         for j in range(count):
             v = args[j]
-            fixed = uses[j].fixed
-            if fixed != ANY_REGISTER:
-                fixed_now |= 1 << fixed
+            use = uses[j]
+            if use.fixed != ANY_REGISTER:
+                fixed_now |= 1 << use.fixed
             if v < 0:
                 continue
             interval = intervals[v]
             assert interval is not None
-            self.advance(interval)
+            refs = interval.refs
+            while refs and refs[-1] <= location:
+                refs.pop()
             r = interval.register_now
             if r >= 0:
+                operands[j] = r
                 busy |= 1 << r
-                state.optional[r] = uses[j].memory
+                if use.late:
+                    late |= 1 << r
+                state.optional[r] = use.memory
             else:
                 missing = True
         result = rule.result
-        operands = list(args)
-        late = 0
         if fixed_now or rule.clobbers:
+            operands = list(args)
             self.fixed_operands(instr, rule, operands, dies, busy, fixed_now)
-        barred = self.barred(rule, args)
+        barred = self.barred(rule, args) if result is not None and result.fixed != ANY_REGISTER else 0
         if barred:
             # Out of the result's register with what is read after the result is written.
             for j in range(count):
@@ -176,12 +186,8 @@ class LinearScan(Joins):
         if missing:
             in_memory = instr.mem is not None
             for j in range(count):
+                # A constant that stands in the instruction is its memory operand.
                 if args[j] < 0 and uses[j].memory:
-                    # A constant that stands in the instruction is its memory operand.
-                    in_memory = True
-            for j in range(count):
-                # A float constant among the operands comes from memory already.
-                if args[j] < 0 and uses[j].memory and uses[j].cls == VECTORS:
                     in_memory = True
             for j in range(count):
                 v = args[j]
@@ -207,24 +213,26 @@ class LinearScan(Joins):
                     if operands[j] >= SLOT:
                         self.statistics.reloads += 1
                         self.statistics.spill_weight += self.weight
-        for j in range(count):
-            v = args[j]
-            if uses[j].fixed != ANY_REGISTER:
-                if uses[j].late:
-                    late |= 1 << uses[j].fixed
-            elif v >= 0:
-                interval = intervals[v]
-                assert interval is not None
-                r = interval.register_now
-                if r >= 0:
-                    operands[j] = r
+        if missing or fixed_now or rule.clobbers or barred:
+            late = 0
+            for j in range(count):
+                v = args[j]
+                if uses[j].fixed != ANY_REGISTER:
                     if uses[j].late:
-                        late |= 1 << r
+                        late |= 1 << uses[j].fixed
+                elif v >= 0:
+                    interval = intervals[v]
+                    assert interval is not None
+                    r = interval.register_now
+                    if r >= 0:
+                        operands[j] = r
+                        if uses[j].late:
+                            late |= 1 << r
         for cls in rule.temps:
             candidates = self.target.class_masks[cls] & ~busy & ~barred
             free = candidates & ~state.active
             if free:
-                r = filter_reg_order(state, _NOBODY, free, self.location).bit_length() - 1
+                r = self.first(cls, free)
             else:
                 if not candidates:
                     raise InternalError(f"no scratch register is left for {rule.name} in {self.f.name}", "")
@@ -283,6 +291,8 @@ class LinearScan(Joins):
             self.define(k, instr, rule, operands, busy, late, waiting)
         for interval, r in waiting:
             self.leave(interval, r)
+        if op.effect != ops.CONTROL:
+            return
         gone = self.liveness.drops.get(k)
         if op.opens:
             opener_else = self.shape.else_of.get(k, -1)
@@ -433,7 +443,7 @@ class LinearScan(Joins):
             if self.liveness.dead[k]:
                 self.release(interval)
             return
-        r = self.take_for_result(interval, candidates)
+        r = self.take(interval, candidates, False) if interval.defs <= 1 else self.take_for_result(interval, candidates)
         state.constant_in[r] = 0
         state.optional[r] = False
         instr.dst = r
@@ -443,10 +453,6 @@ class LinearScan(Joins):
         interval.defined(len(self.out), r)
         if self.liveness.dead[k]:
             self.release(interval)
-
-
-#: Stands for the interval where a filter does not look at it.
-_NOBODY: Final = Interval(-1, 0, [])
 
 
 def allocate(f: Function, target: Target, liveness: Liveness, shape: Brackets, order: str, history: History | None = None) -> Statistics:

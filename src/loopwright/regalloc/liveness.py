@@ -123,7 +123,7 @@ def analyse(f: Function, target: Target) -> tuple[Liveness, Brackets]:
             for v in live:
                 _interval(liveness, v, target, types).add_range(here + 1, open_end[v])
             live = set()
-        elif k in shape.target or op.opens:
+        elif op.effect == ops.CONTROL:
             # A conditional branch or an if: also what the other way needs is live before it.
             other = _target_set(shape, live_after, needs, k) if k in shape.target else live_after[shape.else_of.get(k, k)]
             gone: list[int] = []

@@ -9,7 +9,7 @@ import subprocess
 import sys
 from collections.abc import Callable, Sequence
 from pathlib import Path
-from typing import TYPE_CHECKING, Any
+from typing import TYPE_CHECKING, Any, NoReturn
 
 from loopwright.errors import LoopwrightError
 
@@ -43,7 +43,7 @@ examples:
       the loopwright installed there beside this one
 """
 
-STATUS = "exit status: 0 the same, 1 something failed to compile, 2 there are differences, 3 data is missing"
+STATUS = "exit status: 0 the same, 1 something failed to compile (or the command cannot be run), 2 there are differences, 3 data is missing"
 
 
 def _raw(**settings: Any) -> dict[str, Any]:
@@ -57,8 +57,16 @@ def _number(text: str) -> int:
     return value
 
 
+class _Parser(argparse.ArgumentParser):
+    """Wrong usage is status 1, not argparse's 2: that is what ``diff`` says by it that there are differences."""
+
+    def error(self, message: str) -> NoReturn:
+        self.print_usage(sys.stderr)
+        self.exit(1, f"{self.prog}: error: {message}\n")
+
+
 def _parser() -> argparse.ArgumentParser:
-    parser = argparse.ArgumentParser(prog="loopwright corpus", **_raw(description=DESCRIPTION, epilog=EXAMPLES))
+    parser = _Parser(prog="loopwright corpus", **_raw(description=DESCRIPTION, epilog=EXAMPLES))
     commands = parser.add_subparsers(metavar="COMMAND", required=True)
 
     def command(name: str, run: Callable[[argparse.Namespace], int], summary: str, epilog: str = "") -> argparse.ArgumentParser:
@@ -168,8 +176,12 @@ def _path(name: str) -> str:
     """A file, or the file of a corpus that loopwright brings."""
     from loopwright.tuning import collections
 
-    if not os.path.exists(name) and name in collections.NAMES:
+    if os.path.exists(name):
+        return name
+    if name in collections.NAMES:
         return str(collections.shipped(name))
+    if "." not in name and os.sep not in name:
+        raise LoopwrightError(f"there is no file {name}, and no corpus of that name: loopwright brings {' and '.join(collections.NAMES)}")
     return name
 
 

@@ -113,8 +113,9 @@ def _configurations(args: argparse.Namespace) -> dict[str, list[Context]]:
     return dict(sorted(found.items()))
 
 
-def _question(contexts: Sequence[Context], model: str) -> str:
-    digest = hashlib.sha256(model.encode())
+def _question(contexts: Sequence[Context], model: str, base: Sequence[float]) -> str:
+    """What a search is about; the scores in the default order are part of it, for another compiler would give others."""
+    digest = hashlib.sha256(f"{model} {list(base)!r}".encode())
     for context in contexts:
         digest.update(context.identity.encode())
     return digest.hexdigest()[:32]
@@ -194,7 +195,9 @@ def _tune(name: str, contexts: Sequence[Context], args: argparse.Namespace, meth
             progress = _Progress(name, settings.budget)
             try:
                 state = args.output / ("state-" + "".join(letter if letter.isalnum() else "-" for letter in f"{name}-{method}") + ".json")
-                one.results[method] = search(_counted(evaluator, base, count), settings, method, state, _question(parts[0], args.model), progress)
+                if state.exists():
+                    print(f"{name}, {method}: goes on from {state}", file=sys.stderr)
+                one.results[method] = search(_counted(evaluator, base, count), settings, method, state, _question(parts[0], args.model, base), progress)
             finally:
                 progress.close()
         names = [context.name for context in evaluator.contexts]

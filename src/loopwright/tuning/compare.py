@@ -318,8 +318,8 @@ class Comparison:
     def titles(self) -> tuple[str, str]:
         """What the sides are called."""
         names = [str(self.base), str(self.diff)]
-        if names[0] == names[1]:
-            names = [f"{name} by {about['version']}" for name, about in zip(names, self.about, strict=True)]
+        if self.base.python != self.diff.python:
+            names = [f"{name} (loopwright {about['version']})" for name, about in zip(names, self.about, strict=True)]
         if names[0] == names[1]:
             names[1] += ", again"
         return names[0], names[1]

@@ -26,7 +26,7 @@ from typing import Any, Final, Protocol, Self
 
 from loopwright.errors import LoopwrightError, TargetError
 from loopwright.ir.function import Function
-from loopwright.regalloc.heuristics import DEFAULT_ORDER, FILTERS, Filter, canonical
+from loopwright.regalloc.heuristics import DEFAULT_ORDER, FILTERS, Filter, Plan, canonical
 from loopwright.regalloc.intervals import Interval
 from loopwright.targets.target import Target
 from loopwright.tuning.corpus import Context
@@ -48,24 +48,21 @@ _KEPT: Final = 32
 
 
 class _Trips:
-    """The filters of an order as functions that note how many of them were ever asked.
-
-    The list starts with a stand-in for each filter, which the first call replaces by the filter itself.
-    """
+    """The filters of an order as functions that note how many of its letters ever mattered."""
 
     def __init__(self, order: str) -> None:
         self.asked = 0
-        self.filters: list[Filter] = [self._stand_in(place, letter) for place, letter in enumerate(order)]
+        self.plan = Plan(order, [self._stand_in(place, letter) for place, letter in enumerate(order)])
 
     def _stand_in(self, place: int, letter: str) -> Filter:
         real = FILTERS[letter]
 
-        def first_time(state: Any, interval: Interval, candidates: int, location: int) -> int:
-            self.filters[place] = real
-            self.asked = place + 1
+        def noted(state: Any, interval: Interval, candidates: int, location: int) -> int:
+            if place >= self.asked:
+                self.asked = place + 1
             return real(state, interval, candidates, location)
 
-        return first_time
+        return noted
 
 
 def _scorer() -> Callable[[Any], Any] | None:
@@ -146,7 +143,7 @@ class Prepared:
         alive, shape = f.analysis
         scan = LinearScan(f, target, alive, shape, DEFAULT_ORDER)
         trips = _Trips(order)
-        scan.filters = trips.filters
+        scan.plan = trips.plan
         scan.run()
         # Of the bytes: as integers, -1 and -2 have the same hash.
         code = hash(array("q", [part for instr in f.code for part in (id(instr.op), instr.dst, *instr.args)]).tobytes())
@@ -299,6 +296,12 @@ class _Processes:
             pool.shutdown(wait=True, cancel_futures=True)
 
 
+def _version() -> str:
+    from loopwright import __version__
+
+    return __version__
+
+
 class _Cluster:
     """On the workers of a Dask cluster. Work that was with a worker that died is done by another."""
 
@@ -311,7 +314,24 @@ class _Cluster:
             self.client: Any = distributed.Client(address, timeout="20s")
         except (OSError, ValueError) as error:
             raise LoopwrightError(f"there is no Dask scheduler at {address} ({error})") from None
+        try:
+            self._check_versions()
+        except BaseException:
+            self.client.close()
+            raise
         self._shares: dict[str, Any] = {}
+
+    def _check_versions(self) -> None:
+        """The workers that are there have this loopwright; another would score otherwise, and nobody would notice."""
+        from loopwright import __version__
+
+        try:
+            found: dict[str, str] = self.client.run(_version)
+        except ImportError as error:
+            raise LoopwrightError(f"the cluster's workers have no loopwright that can be used ({error}); install {__version__} there") from None
+        for worker, version in sorted(found.items()):
+            if version != __version__:
+                raise LoopwrightError(f"the worker {worker} has loopwright {version}, this is {__version__}: install the same there")
 
     def workers(self) -> int:
         """Threads of all workers; 1 while there are none."""

@@ -201,11 +201,14 @@ class _Search:
             "own": self.own_state(),
         }
         temporary = path.with_name(f"{path.name}.{os.getpid()}.new")
-        with open(temporary, "w", encoding="utf-8") as file:
-            json.dump(state, file)
-            file.flush()
-            os.fsync(file.fileno())
-        os.replace(temporary, path)
+        try:
+            with open(temporary, "w", encoding="utf-8") as file:
+                json.dump(state, file)
+                file.flush()
+                os.fsync(file.fileno())
+            os.replace(temporary, path)
+        except OSError as error:
+            raise LoopwrightError(f"{path} cannot be written: {error.strerror}") from None
 
     def load(self, path: Path) -> None:
         """Go on from the state on disk, if there is one."""
@@ -217,7 +220,9 @@ class _Search:
             raise LoopwrightError(f"{path} is not the state of a search; remove it to begin anew") from None
         settings = json.loads(json.dumps(asdict(self.settings)))
         if (state.get("format"), state.get("question"), state.get("settings")) != (_FORMAT, self.question, settings):
-            raise LoopwrightError(f"{path} is the state of another search (other functions, model, budget or seed); remove it, or write to another directory")
+            raise LoopwrightError(
+                f"{path} is the state of another search (other functions, model, budget or seed, or another compiler); remove it, or write to another directory"
+            )
         result = state["result"]
         result["history"] = [Point(**point) for point in result["history"]]
         self.result = Result(**result)

@@ -101,6 +101,35 @@ def change_of(scores: Sequence[float], base: Sequence[float], names: Sequence[st
     )
 
 
+#: A gain that would be worth another default, as a relative change.
+WORTH: Final = -0.01
+#: Orders that have a better known spelling than the canonical one.
+_SPELLED: Final = {canonical(order): order for order in (*PUBLISHED.values(), DEFAULT_ORDER)}
+
+
+def shown(order: str) -> str:
+    """An order as a report has it: published ones and the default in their usual letters."""
+    return f"`{_SPELLED.get(order, order)}`"
+
+
+def verdict(change: Change) -> str:
+    """What a change on the held-out functions means."""
+    if change.better == change.worse == 0:
+        return "changes nothing"
+    if change.low > 0:
+        return "worse"
+    if change.high >= 0:
+        return "may be chance"
+    if change.mean > WORTH:
+        return "better, by less than 1 %"
+    return "better" if not change.beyond else f"better, but {change.beyond} worse by > 2 %"
+
+
+def worth_it(change: Change) -> bool:
+    """Whether an order should become the default for it: 1 % better at least, surely better, and no function much worse."""
+    return change.mean <= WORTH and change.high < 0 and change.beyond == 0
+
+
 @dataclass(slots=True)
 class Configured:
     """A configuration (a collection for a target), and what the searches found for it.
@@ -135,15 +164,22 @@ class Cross:
     cells: list[list[Change]]
     sums: list[list[float]]
 
-    def ranked(self, column: int) -> list[int]:
-        """Rows, best first, orders that differ only in name once."""
-        seen: set[str] = set()
-        found = []
-        for row in sorted(range(len(self.rows)), key=lambda row: (self.cells[row][column].mean, row)):
-            if self.rows[row][1] not in seen:
-                seen.add(self.rows[row][1])
-                found.append(row)
-        return found
+    def ranked(self, column: int) -> list[list[int]]:
+        """Rows, best first, in groups of those that are alike there; in each the default first, if it is one of them, then the configuration's own."""
+        usual = canonical(DEFAULT_ORDER)
+
+        def key(row: int) -> tuple[float, bool, bool, bool, int]:
+            # What differs by less is rounding.
+            name, order = self.rows[row]
+            return round(self.cells[row][column].mean, 9), order != usual, name in self.columns and order == usual, name != self.columns[column], row
+
+        groups: list[list[int]] = []
+        for row in sorted(range(len(self.rows)), key=key):
+            if groups and key(groups[-1][0])[0] == key(row)[0]:
+                groups[-1].append(row)
+            else:
+                groups.append([row])
+        return groups
 
 
 @dataclass(slots=True)
@@ -223,13 +259,17 @@ def _changes(axes: Any, one: Configured) -> None:
 def _heat(axes: Any, cross: Cross) -> None:
     values = [[100 * cell.mean for cell in row] for row in cross.cells]
     extent = max(0.1, max(abs(value) for row in values for value in row))
-    image = axes.imshow(values, cmap="RdYlGn_r", vmin=-min(extent, 5), vmax=min(extent, 5), aspect="auto")
+    limit = min(extent, 5.0)
+    # Blue and red: told apart by the colour-blind too.
+    image = axes.imshow(values, cmap="RdBu_r", vmin=-limit, vmax=limit, aspect="auto")
     axes.set_xticks(range(len(cross.columns)), cross.columns, rotation=30, ha="right", fontsize=7)
     axes.set_yticks(range(len(cross.rows)), [name for name, _ in cross.rows], fontsize=7)
     for y, row in enumerate(values):
         for x, value in enumerate(row):
-            axes.text(x, y, f"{value:+.2f}", ha="center", va="center", fontsize=6)
-    axes.figure.colorbar(image, ax=axes, label="geometric mean change, % (held out)")
+            axes.text(x, y, f"{value:+.2f}", ha="center", va="center", fontsize=6, color="white" if abs(value) > 0.6 * limit else "black")
+    axes.set_xlabel("scored on the held-out functions of")
+    axes.set_ylabel("best order of")
+    axes.figure.colorbar(image, ax=axes, label="geometric mean change, % (less is better)", extend="both" if extent > limit else "neither")
 
 
 def _slug(name: str) -> str:
@@ -257,7 +297,7 @@ def _configured(one: Configured, pictures: list[str]) -> list[str]:
         rows.append(
             [
                 method,
-                f"`{result.best}`",
+                shown(result.best),
                 str(len(result.known)),
                 f"{result.fitness:+.3f}",
                 percent(train.mean),
@@ -292,16 +332,23 @@ def _cross(cross: Cross) -> list[str]:
         "",
     ]
     rows = [
-        [name, f"`{order}`", *(f"{percent(cell.mean)} ({total:+.2f})" for cell, total in zip(cells, sums, strict=True))]
+        [name, shown(order), *(f"{percent(cell.mean)} ({total:+.2f})" for cell, total in zip(cells, sums, strict=True))]
         for (name, order), cells, sums in zip(cross.rows, cross.cells, cross.sums, strict=True)
     ]
     lines += _table(["order of", "order", *cross.columns], rows)
     rows = []
     for n, column in enumerate(cross.columns):
-        first, second = ([*cross.ranked(n), 0, 0])[:2]
-        rows.append([column, *(f"{cross.rows[row][0]} {cross.cells[row][n].interval()}" for row in (first, second))])
+        rows.append([column, *(_place(cross, n, group) for group in cross.ranked(n)[:2])])
+        rows[-1] += ["none: all orders are alike"] * (3 - len(rows[-1]))
     lines += _table(["configuration", "first", "second"], rows)
     return lines
+
+
+def _place(cross: Cross, column: int, group: Sequence[int]) -> str:
+    """The orders of a place, and how far they are from the default order."""
+    names = list(dict.fromkeys(cross.rows[row][0] for row in group))
+    text = "; ".join(names[:2]) + (f"; and {len(names) - 2} more alike" if len(names) > 2 else "")
+    return f"{text}: {cross.cells[group[0]][column].interval()}"
 
 
 def _rule(trial: RuleTrial) -> list[str]:
@@ -313,7 +360,7 @@ def _rule(trial: RuleTrial) -> list[str]:
         [
             ["the rule", trial.held.interval(), f"{trial.held.better} / {trial.held.worse}", percent(trial.held.worst), str(trial.held.beyond)],
             [
-                f"one order for all, `{trial.single}`",
+                f"one order for all, {shown(trial.single)}",
                 trial.single_held.interval(),
                 f"{trial.single_held.better} / {trial.single_held.worse}",
                 percent(trial.single_held.worst),
@@ -341,7 +388,7 @@ def _rule(trial: RuleTrial) -> list[str]:
         if trial.against_single.high >= 0:
             why.append("it is not surely better than one order for all")
         if trial.held.beyond:
-            why.append(f"it makes {trial.held.beyond} functions worse by more than 2 %")
+            why.append(f"it makes {trial.held.beyond} function{'' if trial.held.beyond == 1 else 's'} worse by more than 2 %")
         lines += [f"**It does not win where it was not trained** ({'; '.join(why)}), so the default order stays.", ""]
     lines += [
         "What it sees of a function: " + "; ".join(f"`{name}`, {what}" for name, what in FEATURES.items()) + ".",
@@ -369,10 +416,12 @@ def write_report(tuning: Tuning, folder: Path) -> Path:
     plots = importlib.util.find_spec("matplotlib") is not None
     if not plots:
         tuning.notes.append("No plots: matplotlib is not installed (`pip install 'loopwright[tuning]'`).")
+    from loopwright import __version__
+
     s = tuning.settings
     lines = ["# Tuning the order of the register filters", ""]
     lines += [
-        f"Fitness is the sum over functions of the relative change of `{tuning.model}` against the default order `{DEFAULT_ORDER}`; less is better.",
+        f"Made by loopwright {__version__}. Fitness is the sum over functions of the relative change of `{tuning.model}` against the default order `{DEFAULT_ORDER}`; less is better.",
         f"Functions are split by a hash of their collection and name: one in {HELD_OUT} is held out and no search sees it. Intervals are 95 %, from {RESAMPLES:,} resamples of the held-out functions.",
         f"Every search had a budget of {s.budget} different (canonical) orders, seed {s.seed}; the genetic one a population of {s.population}, {s.children} children a generation, tournaments of {s.tournament}.",
         "",
@@ -382,8 +431,27 @@ def write_report(tuning: Tuning, folder: Path) -> Path:
     rows = []
     for one in tuning.configured:
         held = one.held[one.method]
-        rows.append([one.name, f"`{one.best}`", one.method, held.interval(), percent(held.worst), str(held.beyond)])
-    lines += _table(["configuration", "best order in training", "found by", "mean change, held out [95 %]", "worst function", "worse by > 2 %"], rows)
+        worst = f"{percent(held.worst)} {held.worst_name}" if held.worst > 0 else "none"
+        rows.append([one.name, shown(one.best), one.method, percent(one.train[one.method].mean), held.interval(), worst, str(held.beyond), verdict(held)])
+    head = [
+        "configuration",
+        "best order in training",
+        "found by",
+        "mean change, training",
+        "held out [95 %]",
+        "worst function held out",
+        "worse by > 2 %",
+        "so it is",
+    ]
+    lines += _table(head, rows)
+    worthy = [one.name for one in tuning.configured if worth_it(one.held[one.method])]
+    lines += [
+        "An order should become the default of a configuration where, on the held-out functions, it is at least 1 % better, its whole interval is below 0,",
+        f"and no function is worse by more than 2 %. That is so for {', '.join(worthy) if worthy else 'none of them, so the default order stays'}.",
+        "",
+        "Each interval misses the true mean once in twenty times, so of many configurations one may look better by chance. What is compared is a model of the code, not time measured.",
+        "",
+    ]
     for one in tuning.configured:
         pictures = []
         if plots:
