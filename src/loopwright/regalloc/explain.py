@@ -7,6 +7,7 @@ from typing import Final
 
 from loopwright.ir import ops
 from loopwright.ir.function import SLOT, Function
+from loopwright.ir.text import Printer
 from loopwright.regalloc.ending import Statistics
 from loopwright.regalloc.history import Decision, History
 from loopwright.regalloc.intervals import DEEPEST, LOOP_WEIGHT, Liveness
@@ -14,7 +15,7 @@ from loopwright.regalloc.linear_scan import allocate
 from loopwright.regalloc.liveness import analyse
 from loopwright.targets.target import Target
 
-__all__ = ["FILTER_NAMES", "Explanation", "Spill", "Stay", "explain", "register_set", "value_name"]
+__all__ = ["FILTER_NAMES", "Explanation", "Spill", "Stay", "explain", "register_set"]
 
 #: letter -> (name, what the candidates that it keeps have in common). Data, because compiled functions have no docstrings to read it from.
 FILTER_NAMES: Final[dict[str, tuple[str, str]]] = {
@@ -77,9 +78,10 @@ class Explanation:
         target: the machine.
         order: the order of the register filters.
         spills: per value that is in memory at times, what that costs; the dearest first.
+        instructions: the text of each instruction of the lowered function.
     """
 
-    __slots__ = ("allocated", "history", "liveness", "lowered", "order", "spills", "statistics", "target")
+    __slots__ = ("_names", "allocated", "history", "instructions", "liveness", "lowered", "order", "spills", "statistics", "target")
 
     def __init__(
         self,
@@ -100,6 +102,13 @@ class Explanation:
         self.target = target
         self.order = order
         self.spills = spills
+        printer = Printer(lowered, target)
+        self.instructions = [printer.instruction(instr) for instr in lowered.code]
+        self._names = [printer.virtual(r) for r in range(len(lowered.types))]
+
+    def name(self, register: int) -> str:
+        """A virtual register as the text of the code has it."""
+        return self._names[register] if register >= 0 else "a scratch register"
 
     def text(self) -> str:
         """The lowered function with, under each instruction, how its operands and result got their places."""
@@ -191,19 +200,11 @@ def register_set(target: Target, mask: int) -> str:
     return " ".join(words)
 
 
-def value_name(f: Function, register: int) -> str:
-    """A virtual register as the text of the code has it."""
-    if register < 0:
-        return "a scratch register"
-    name = f.names[register]
-    return f"%{name}.{register}" if name else f"%{register}"
-
-
 def _decision(e: Explanation, decision: Decision) -> list[str]:
-    target, f = e.target, e.lowered
+    target = e.target
     kind = "result" if decision.location & 1 else "use"
     where = target.registers[decision.chosen].name if decision.chosen >= 0 else "memory"
-    head = f"{kind} {value_name(f, decision.register)} -> {where}"
+    head = f"{kind} {e.name(decision.register)} -> {where}"
     if decision.reason:
         head += f": {decision.reason}"
     elif decision.steps:
@@ -217,7 +218,7 @@ def _decision(e: Explanation, decision: Decision) -> list[str]:
         lines.append(f"  {letter} {FILTER_NAMES[letter][0]:<18} {register_set(target, before)} => {register_set(target, after)}")
         before = after
     if decision.victim >= 0 and decision.chosen >= 0:
-        lines.append(f"  spills {value_name(f, decision.victim)}, which costs {decision.cost:g}; staying in memory would have cost {decision.own_cost:g}")
+        lines.append(f"  spills {e.name(decision.victim)}, which costs {decision.cost:g}; staying in memory would have cost {decision.own_cost:g}")
     return lines
 
 
@@ -248,8 +249,6 @@ def _places(e: Explanation) -> list[dict[int, int]]:
 
 
 def _text(e: Explanation) -> str:
-    from loopwright.ir.text import instruction_text
-
     f, target = e.lowered, e.target
     notes: list[list[str]] = [[] for _ in range(len(f.code) + 1)]
     decided: set[tuple[int, int]] = set()
@@ -261,16 +260,16 @@ def _text(e: Explanation) -> str:
             victims.add((decision.location // 2, decision.victim))
     for k, places in enumerate(_places(e)):
         # What had its register already: no filter ran.
-        calm = [f"{value_name(f, v)} in {target.registers[r].name if r >= 0 else _away(e, v)}" for v, r in places.items() if (2 * k, v) not in decided]
+        calm = [f"{e.name(v)} in {target.registers[r].name if r >= 0 else _away(e, v)}" for v, r in places.items() if (2 * k, v) not in decided]
         if calm:
             notes[k].insert(0, "reads " + ", ".join(calm))
     for location, register in e.history.spills:
         k = min(location // 2, len(f.code))
         if (k, register) not in victims:
             before = " before the loop" if k < len(f.code) and f.code[k].op in _LOOPS else ""
-            notes[k].append(f"{value_name(f, register)} goes to memory{before}")
+            notes[k].append(f"{e.name(register)} goes to memory{before}")
     for location, register in e.history.reloads:
-        notes[min(location // 2, len(f.code))].append(f"{value_name(f, register)} is {'made again' if _constant(e, register) else 'loaded'}")
+        notes[min(location // 2, len(f.code))].append(f"{e.name(register)} is {'made again' if _constant(e, register) else 'loaded'}")
     lines: list[str] = [
         f"; {f.name} for {target.name}, filters in the order {e.order}",
         "; Under each instruction: what it reads and where that is; where a register was chosen, the filters that narrowed the candidates,",
@@ -281,16 +280,16 @@ def _text(e: Explanation) -> str:
     for k, instr in enumerate(f.code):
         if instr.op.closes:
             depth -= 1
-        lines.append(f"{2 * k:5}  " + "  " * depth + instruction_text(f, instr, target))
+        lines.append(f"{2 * k:5}  " + "  " * depth + e.instructions[k])
         if instr.op.opens:
             depth += 1
         lines.extend("         " + line for line in notes[k])
     lines.append("")
     if e.spills:
-        width = max(len(value_name(f, spill.value)) for spill in e.spills)
+        width = max(len(e.name(spill.value)) for spill in e.spills)
         lines.append(f"{'in memory at times':{max(width, 18)}}  stores  reads  weighted cost")
         for spill in e.spills:
-            lines.append(f"{value_name(f, spill.value):{max(width, 18)}}  {spill.stores:6}  {spill.reads:5}  {spill.weight:13g}")
+            lines.append(f"{e.name(spill.value):{max(width, 18)}}  {spill.stores:6}  {spill.reads:5}  {spill.weight:13g}")
         lines.append("")
     used = sorted({decision.steps[-1][0] for decision in e.history.decisions if decision.steps and not decision.reason}, key=e.order.find)
     if used:

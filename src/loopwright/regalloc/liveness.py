@@ -9,6 +9,7 @@ sets on the back edges, makes the intervals.
 from __future__ import annotations
 
 from bisect import bisect
+from itertools import accumulate
 
 from loopwright.ir import ops
 from loopwright.ir.function import Function, Instr
@@ -94,6 +95,7 @@ def analyse(f: Function, target: Target) -> tuple[Liveness, Brackets]:
     open_end: list[int] = [0] * len(types)
     drops: dict[int, list[int]] = {}
     call_masks: list[int] = []
+    scratch: list[int] = []
     needs: dict[int, set[int]] = _needs(f, shape, liveness)
 
     for k in range(length - 1, -1, -1):
@@ -137,7 +139,8 @@ def analyse(f: Function, target: Target) -> tuple[Liveness, Brackets]:
         weight = weights[k]
         dst = instr.dst
         if dst >= 0:
-            interval = _interval(liveness, dst, target, types)
+            known = intervals[dst]
+            interval = known if known is not None else _interval(liveness, dst, target, types)
             if dst in live:
                 live.remove(dst)
                 interval.add_range(here + 1, open_end[dst])
@@ -154,6 +157,8 @@ def analyse(f: Function, target: Target) -> tuple[Liveness, Brackets]:
                 owners[result.fixed].append(dst)
             if op is ops.COPY and instr.args[0] < 0 and not f.variable[dst]:
                 interval.constant = instr.args[0]
+        if rule.temps:
+            scratch.append(k)
         kills = rule.kills
         if kills:
             call_masks.append(k)
@@ -179,7 +184,8 @@ def analyse(f: Function, target: Target) -> tuple[Liveness, Brackets]:
             v = args[j]
             if v < 0:
                 continue
-            interval = _interval(liveness, v, target, types)
+            known = intervals[v]
+            interval = known if known is not None else _interval(liveness, v, target, types)
             use = uses[j]
             if v not in live:
                 live.add(v)
@@ -195,8 +201,8 @@ def analyse(f: Function, target: Target) -> tuple[Liveness, Brackets]:
                     interval.preferences |= 1 << use.fixed
         if dst >= 0 and args:
             source = rule.tied if rule.tied >= 0 else (0 if op is ops.COPY else -1)
-            if rule.tied == ANY_TIED:
-                source = _dying_operand(instr, dies[k], intervals, target, types, dst)
+            if rule.tied == ANY_TIED and dies[k]:
+                source = _dying_operand(instr, dies[k], dst)
             if source >= 0 and args[source] >= 0 and args[source] != dst:
                 mine = _interval(liveness, dst, target, types)
                 theirs = _interval(liveness, args[source], target, types)
@@ -214,7 +220,7 @@ def analyse(f: Function, target: Target) -> tuple[Liveness, Brackets]:
             maybe.starts.reverse()
             maybe.ends.reverse()
     liveness.drops = drops
-    _loop_facts(liveness, code, call_masks, types, target)
+    _loop_facts(liveness, code, call_masks, scratch, types, target)
     return liveness, shape
 
 
@@ -237,17 +243,17 @@ def _interval(liveness: Liveness, v: int, target: Target, types: list[Type]) -> 
     return known
 
 
-def _dying_operand(instr: Instr, dies: int, intervals: list[Interval | None], target: Target, types: list[Type], dst: int) -> int:
-    """The operand whose register the result had best take over: one that is read for the last time, of the result's class."""
+def _dying_operand(instr: Instr, dies: int, dst: int) -> int:
+    """The operand whose register the result had best take over: the first that is read for the last time, of the result's class; -1 for none."""
     rule: Rule = instr.rule
-    best = -1
+    args = instr.args
+    result = rule.result
+    if result is None or dst in args:
+        return -1
     for j in range(len(rule.uses)):
-        v = instr.args[j]
-        if v == dst:
-            return -1
-        if v >= 0 and dies >> j & 1 and rule.result is not None and rule.uses[j].cls == rule.result.cls and best < 0:
-            best = j
-    return best
+        if dies >> j & 1 and rule.uses[j].cls == result.cls:
+            return j
+    return -1
 
 
 def _target_set(shape: Brackets, live_after: dict[int, set[int]], needs: dict[int, set[int]], k: int) -> set[int]:
@@ -356,8 +362,11 @@ def _loop_needs(code: list[Instr], shape: Brackets, known: dict[int, set[int]]) 
 _NOTHING: set[int] = set()
 
 
-def _loop_facts(liveness: Liveness, code: list[Instr], calls: list[int], types: list[Type], target: Target) -> None:
-    """Pressure by class, destroyed registers, and what lives across those that destroy them, of every loop. ``calls`` come latest first."""
+def _loop_facts(liveness: Liveness, code: list[Instr], calls: list[int], scratch: list[int], types: list[Type], target: Target) -> None:
+    """Pressure by class, destroyed registers, and what lives across those that destroy them, of every loop.
+
+    ``calls`` are the instructions that destroy registers, ``scratch`` those that need scratch registers, latest first.
+    """
     if not liveness.loops:
         return
     masks = target.class_masks
@@ -372,17 +381,12 @@ def _loop_facts(liveness: Liveness, code: list[Instr], calls: list[int], types: 
         for r in range(len(interval.starts)):
             step[interval.starts[r] + 1] += 1
             step[interval.ends[r] + 1] -= 1
-    for k in range(len(code)):
-        rule: Rule | None = code[k].rule
-        if rule is not None and rule.temps:
-            for cls in rule.temps:
-                steps[cls][2 * k + 1] += 1
-                steps[cls][2 * k + 3] -= 1
-    for step in steps:
-        running = 0
-        for n in range(size):
-            running += step[n]
-            step[n] = running
+    for k in scratch:
+        temps: tuple[int, ...] = code[k].rule.temps
+        for cls in temps:
+            steps[cls][2 * k + 1] += 1
+            steps[cls][2 * k + 3] -= 1
+    steps = [list(accumulate(step)) for step in steps]
     liveness.pressure = steps
     calls = calls[::-1]
     for info in liveness.loops.values():

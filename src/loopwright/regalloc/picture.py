@@ -5,7 +5,7 @@ from __future__ import annotations
 from html import escape
 from typing import Final
 
-from loopwright.regalloc.explain import Explanation, Stay, value_name
+from loopwright.regalloc.explain import Explanation, Stay
 
 __all__ = ["picture"]
 
@@ -45,7 +45,7 @@ def picture(e: Explanation) -> str:
     # A value that comes from elsewhere than the frame (a constant made again) is marked too, so it has a row as well.
     in_memory = sorted({v for _at, v in e.history.spills} | {v for _at, v in e.history.reloads if v >= 0})
     memory_row = {v: len(used) + 1 + n for n, v in enumerate(in_memory)}
-    labels = [e.target.registers[r].name for r in used] + [value_name(f, v) for v in in_memory]
+    labels = [e.target.registers[r].name for r in used] + [e.name(v) for v in in_memory]
     left = 12 + 7 * max([len("position"), *(len(label) for label in labels)])
     width = step * (2 * length + 2) + 10
     height = _TOP + _ROW * (len(used) + (1 + len(in_memory) if in_memory else 0)) + 10
@@ -59,7 +59,7 @@ def picture(e: Explanation) -> str:
     for marks, up, word in ((e.history.spills, False, "goes to memory"), (e.history.reloads, True, "comes from memory")):
         for location, v in marks:
             if v in memory_row:
-                drawn.append(_mark(step * (location + 1), _TOP + _ROW * memory_row[v] + 9, up, f"{value_name(f, v)} {word} at {location}"))
+                drawn.append(_mark(step * (location + 1), _TOP + _ROW * memory_row[v] + 9, up, f"{e.name(v)} {word} at {location}"))
     title = f"{f.name} for {e.target.name}"
     return (
         f'<!doctype html>\n<html lang="en"><head><meta charset="utf-8"><title>Registers of {escape(title)}</title><style>{_STYLE}</style></head><body>\n'
@@ -95,7 +95,7 @@ def _names(e: Explanation, used: list[int], in_memory: list[int], left: int, hei
     if in_memory:
         made.append(f'<text x="4" y="{_TOP + _ROW * len(used) + 14}" fill="#555">memory</text>')
     for n, v in enumerate(in_memory):
-        made.append(f'<text x="4" y="{_TOP + _ROW * (len(used) + 1 + n) + 13}" fill="#a00">{escape(value_name(e.lowered, v))}</text>')
+        made.append(f'<text x="4" y="{_TOP + _ROW * (len(used) + 1 + n) + 13}" fill="#a00">{escape(e.name(v))}</text>')
     return made
 
 
@@ -127,11 +127,9 @@ def _axis(length: int, step: float, width: float, height: int) -> list[str]:
 
 def _instructions(e: Explanation, step: float, height: int) -> list[str]:
     """A column for each instruction that tells it under the mouse."""
-    from loopwright.ir.text import instruction_text
-
     made: list[str] = []
     for k, instr in enumerate(e.lowered.code):
-        text = instruction_text(e.lowered, instr, e.target) + (f"  (line {instr.line})" if instr.line else "")
+        text = e.instructions[k] + (f"  (line {instr.line})" if instr.line else "")
         made.append(
             f'<rect class="at" x="{step * (2 * k + 1):.1f}" y="{_TOP}" width="{2 * step:.1f}" height="{height - _TOP}" fill-opacity="0">'
             f"<title>{2 * k}: {escape(text)}</title></rect>"
@@ -144,7 +142,7 @@ def _bar(e: Explanation, stay: Stay, step: float, y: int) -> str:
     x, width = step * (stay.start + 1), max(step * (stay.end - stay.start), 3.0)
     name = f.names[v] or f"%{v}"
     label = f'<text x="{x + 3:.1f}" y="{y + 11}">{escape(name)}</text>' if width > 7 * len(name) + 4 else ""
-    title = f"{value_name(f, v)} in {e.target.registers[stay.register].name}, {stay.start} to {stay.end}"
+    title = f"{e.name(v)} in {e.target.registers[stay.register].name}, {stay.start} to {stay.end}"
     return (
         f'<g><title>{escape(title)}</title><rect x="{x:.1f}" y="{y}" width="{width:.1f}" height="14" rx="2" fill="{_COLOURS[v % len(_COLOURS)]}"/>{label}</g>'
     )
@@ -156,7 +154,7 @@ def _life(e: Explanation, v: int, stays: list[Stay], step: float, y: int) -> lis
     if interval is None:
         return []
     held = sorted((stay.start, stay.end) for stay in stays if stay.value == v)
-    name = escape(value_name(e.lowered, v))
+    name = escape(e.name(v))
     made: list[str] = []
     for start, end in zip(interval.starts, interval.ends, strict=True):
         made.append(

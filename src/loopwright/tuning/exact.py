@@ -46,7 +46,7 @@ from loopwright.passes import allocate, jumps
 from loopwright.regalloc.intervals import LOOP_WEIGHT
 from loopwright.targets.target import ANY_REGISTER, ANY_TIED, Rule, Target, Use
 
-__all__ = ["Cost", "ExactError", "Optimum", "allocated", "cost_of", "optimum"]
+__all__ = ["Cost", "ExactError", "Optimum", "allocated", "available", "cost_of", "optimum"]
 
 #: Longest code, in instructions, that ``optimum`` takes without being told to.
 LIMIT: Final = 60
@@ -779,6 +779,14 @@ class _Model:
         self.charge(store, weight)
 
 
+def available() -> None:
+    """Raises ``ExactError`` where OR-Tools (the extra ``tuning``) is not installed."""
+    try:
+        from ortools.sat.python import cp_model  # noqa: F401
+    except ImportError:
+        raise ExactError("the exact allocator needs OR-Tools: pip install 'loopwright[tuning]'") from None
+
+
 def optimum(
     function: Function, target: Target, seconds: float = 30.0, limit: int = LIMIT, known: float | None = None, places: bool = False, workers: int = 1
 ) -> Optimum:
@@ -796,10 +804,9 @@ def optimum(
     Raises:
         ExactError: the code is longer than ``limit``, or OR-Tools (the extra ``tuning``) is not installed.
     """
-    try:
-        from ortools.sat.python import cp_model
-    except ImportError:
-        raise ExactError("the exact allocator needs OR-Tools: pip install 'loopwright[tuning]'") from None
+    available()
+    from ortools.sat.python import cp_model
+
     f = compiler.run_passes(function, target, after="liveness")
     if len(f.code) > limit:
         raise ExactError(f"{f.name} has {len(f.code)} instructions when it comes to allocation, more than {limit}")
