@@ -261,7 +261,13 @@ def _growth(result: report.Result, rounds: int, sizes: tuple[int, ...]) -> None:
         for name, by_size in best.items():
             each = [by_size[n] for n in sizes]
             flat = max(each) / min(each)
-            table.rows.append([f"{shape} ({', '.join(str(lengths[n]) for n in sizes)}), {name}" if name == "both" else f"{shape}, {name}", *(f"{x:.2f}" for x in each), f"{flat:.2f}"])
+            table.rows.append(
+                [
+                    f"{shape} ({', '.join(str(lengths[n]) for n in sizes)}), {name}" if name == "both" else f"{shape}, {name}",
+                    *(f"{x:.2f}" for x in each),
+                    f"{flat:.2f}",
+                ]
+            )
             result.data[f"{shape}, {name}"] = dict(zip(map(str, sizes), each, strict=True))
             if name == "both":
                 worst = max(worst, flat)
@@ -275,9 +281,7 @@ def _growth(result: report.Result, rounds: int, sizes: tuple[int, ...]) -> None:
 def _share(result: report.Result, rounds: int) -> None:
     from benchmarks.spills import plain_kernels
 
-    table = report.Table(
-        "Share of compile time, from the Python function to machine code (median)", ["function", "all, us", "liveness", "allocate", "both"]
-    )
+    table = report.Table("Share of compile time, from the Python function to machine code (median)", ["function", "all, us", "liveness", "allocate", "both"])
     shares: list[float] = []
     for subject in plain_kernels():
         code = subject.kernel.compile(*subject.types, **subject.constants)

@@ -136,6 +136,54 @@ def test_an_error_is_one_message_and_status_1(arguments: list[str], message: str
     assert "Traceback" not in captured.err
 
 
+def test_show_explains_draws_and_scores(capsys: pytest.CaptureFixture[str], tmp_path: Path) -> None:
+    signature = ["--", "f32[]", "f32[]", "coeffs=(0.5,2.0)"]
+    page = tmp_path / "poly.html"
+    assert main(["show", POLY, "--after", "allocate", "--target", "x86-64-v3", "--explain", "--picture", str(page), "--score", *signature]) == 0
+    captured = capsys.readouterr()
+    assert "decided by M REG_ORDER" in captured.out
+    assert "bound by" in captured.out and "front end" in captured.out and "PerfScore" in captured.out
+    assert f"written: {page}" in captured.err
+    assert "<svg" in page.read_text()
+    assert main(["show", POLY, "--target", "x86-64-v4", "--score", "--microarchitecture", "skylake-avx512", *signature]) == 0
+    assert "cycles on skylake-avx512" in capsys.readouterr().out
+
+
+def test_show_takes_a_recorded_compilation(capsys: pytest.CaptureFixture[str]) -> None:
+    assert main(["show", "kernels:kernels:moments f32", "--target", "x86-64-v3"]) == 0
+    listing = capsys.readouterr().out
+    assert listing.startswith("; moments, x86-64-v3")
+    assert main(["show", "kernels:kernels:moments f32", "--target", "x86-64-v3", "--explain", "--ordering", "EHPDGAJCBNKOLFIMQ"]) == 0
+    assert "in the order EHPDGAJCBNKOLFIMQ" in capsys.readouterr().out
+    file = Path(__file__).resolve().parents[1] / "corpora" / "kernels.lwc"
+    assert main(["show", f"{file}:kernels:moments f32", "--target", "x86-64-v3", "--explain"]) == 0
+    assert "in the order ABCDEFGHIJKLMNOPQ" in capsys.readouterr().out
+    assert main(["show", "kernels:kernels:moments f32"]) == 1
+    several = capsys.readouterr().err
+    assert "there are 4" in several and "x86-64-v4/512" in several
+    identity = next(line.split()[0] for line in several.splitlines() if line.endswith("x86-64-v3/256"))
+    assert main(["show", f"kernels:{identity}"]) == 0
+    assert capsys.readouterr().out.splitlines()[1:] == listing.splitlines()[1:]
+
+
+@pytest.mark.parametrize(
+    ("arguments", "message"),
+    [
+        (["kernels:nothing"], "there is none"),
+        (["nothing.lwc:f"], "nothing.lwc cannot be read"),
+        (["kernels:kernels:moments f32", "--target", "x86-64-v3", "--", "f32[]"], "has its signature"),
+        (["kernels:kernels:moments f32", "--target", "rv64gc", "--score"], "no timing tables for rv64gc"),
+        (["kernels:kernels:moments f32", "--target", "x86-64-v3", "--score", "--microarchitecture", "z80"], "z80"),
+        (["kernels:kernels:moments f32", "--target", "x86-64-v3", "--microarchitecture", "znver4"], "--score"),
+        (["kernels:kernels:moments f32", "--target", "x86-64-v3", "--after", "lower", "--explain"], "leave --after out"),
+        (["kernels:kernels:moments f32", "--target", "x86-64-v3", "--picture", "/nothing/there.html"], "cannot be written"),
+    ],
+)
+def test_what_show_cannot_do_is_explained(arguments: list[str], message: str, capsys: pytest.CaptureFixture[str]) -> None:
+    assert main(["show", *arguments]) == 1
+    assert message in capsys.readouterr().err
+
+
 # --- the rest, as a user runs it -----------------------------------------------------------------------------
 
 

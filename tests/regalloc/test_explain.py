@@ -11,7 +11,7 @@ import pytest
 from loopwright import compiler
 from loopwright.ir.parse import parse
 from loopwright.regalloc import heuristics
-from loopwright.regalloc.explain import FILTER_NAMES, Explanation, explain, register_set, value_name
+from loopwright.regalloc.explain import FILTER_NAMES, Explanation, explain, register_set
 from loopwright.regalloc.heuristics import DEFAULT_ORDER
 from loopwright.regalloc.picture import picture
 from loopwright.targets import registry
@@ -68,9 +68,9 @@ def test_every_reference_is_told_of(case: tuple[str, str]) -> None:
     for k, instr in enumerate(f.code):
         for v in instr.args:
             if 0 <= v < len(f.types):
-                assert value_name(f, v) + " " in told[k], (k, v)
+                assert e.name(v) + " " in told[k], (k, v)
         if 0 <= instr.dst < len(f.types) and not e.liveness.dead[k]:
-            assert f"result {value_name(f, instr.dst)} -> " in told[k], (k, instr.dst)
+            assert f"result {e.name(instr.dst)} -> " in told[k], (k, instr.dst)
 
 
 def test_each_decision_names_its_filters_with_the_candidates_before_and_after() -> None:
@@ -96,7 +96,7 @@ def test_the_costs_of_the_spilled_values_add_up_to_the_weight_of_the_whole() -> 
     assert sum(spill.weight for spill in e.spills) == pytest.approx(e.statistics.spill_weight)
     text = e.text()
     for spill in e.spills:
-        assert re.search(rf"^{re.escape(value_name(e.lowered, spill.value))} +{spill.stores} +{spill.reads} +{spill.weight:g}$", text, re.MULTILINE)
+        assert re.search(rf"^{re.escape(e.name(spill.value))} +{spill.stores} +{spill.reads} +{spill.weight:g}$", text, re.MULTILINE)
     assert [spill.weight for spill in e.spills] == sorted((spill.weight for spill in e.spills), reverse=True)
     assert not explained(*SMALL).spills
 

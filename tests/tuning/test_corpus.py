@@ -128,9 +128,9 @@ def test_threads_record_side_by_side(tmp_path):
     assert len(corpus.read(path).contexts) == 48
 
 
-def run_program(text: str, **environment: str) -> subprocess.Popen[bytes]:
+def run_program(text: str, **environment: str) -> subprocess.Popen[str]:
     env = {**os.environ, "PYTHONPATH": str(SOURCE), **environment}
-    return subprocess.Popen([sys.executable, "-c", textwrap.dedent(text)], env=env, stdout=subprocess.DEVNULL)
+    return subprocess.Popen([sys.executable, "-c", textwrap.dedent(text)], env=env, stdout=subprocess.DEVNULL, stderr=subprocess.PIPE, text=True)
 
 
 PROGRAM = """
@@ -152,11 +152,36 @@ def test_processes_record_into_one_file_by_the_environment(tmp_path):
     while any(process.poll() is None for process in running):
         if path.exists():
             corpus.pack(path)
-    assert [process.wait() for process in running] == [0] * 4
+    problems = [process.communicate()[1] for process in running]
+    assert [process.returncode for process in running] == [0] * 4, problems
     found = corpus.read(path)
     assert found.damaged == 0
     assert len(found.contexts) == 50
     assert sum(c.name.startswith("own") for c in found.contexts) == 40
+
+
+def test_blocks_that_record_in_several_processes_and_threads_lose_nothing(tmp_path):
+    path = tmp_path / "all.lwc"
+    program = """
+        import threading, loopwright as lw
+        def one(k):
+            f = lw.Function(f"f{k}", a=lw.i64, returns=lw.i64)
+            with f: f.ret(f.a + k)
+            f.compile(target="x86-64-v3")
+        for turn in range(4):
+            with lw.record(FILE):
+                threads = [threading.Thread(target=one, args=(1000 * START + 10 * turn + k,)) for k in range(3)]
+                for thread in threads: thread.start()
+                for thread in threads: thread.join()
+    """
+    running = [run_program(program.replace("START", str(k)).replace("FILE", repr(str(path)))) for k in range(4)]
+    problems = [process.communicate()[1] for process in running]
+    assert [process.returncode for process in running] == [0] * 4, problems
+    found = corpus.read(path)
+    assert len(found.contexts) == 48 and found.damaged == 0
+    # Each block packs the file at its end, so nothing is left of the journal; and the bytes are those of the contexts alone.
+    corpus.write(tmp_path / "again.lwc", [corpus.replace(c, collection="") for c in reversed(found.contexts)])
+    assert path.read_bytes() == (tmp_path / "again.lwc").read_bytes()
 
 
 def test_a_line_cut_short_is_left_out_and_the_next_is_whole(tmp_path):
@@ -256,15 +281,36 @@ def test_a_changed_context_is_noticed(tmp_path):
 def test_missing_and_unwritable_files_are_clear_errors(tmp_path):
     with pytest.raises(CorpusError, match=r"none\.lwc cannot be read: No such file"):
         corpus.read(tmp_path / "none.lwc")
-    with pytest.raises((CorpusError, OSError)):
-        corpus.write(tmp_path / "folder" / "none.lwc", [])
+    for path, problem in ((tmp_path / "folder" / "none.lwc", "cannot be made: No such file"), (tmp_path, "cannot be written: Is a directory")):
+        with pytest.raises(CorpusError, match=problem):
+            corpus.write(path, [])
+        with pytest.raises(CorpusError, match=problem):
+            corpus.append(path, [])
+        with pytest.raises(CorpusError, match=problem), lw.record(path):
+            pytest.fail("the block ran without a place to record to")
+    if Path("/dev/full").exists():
+        with pytest.raises(CorpusError, match="cannot be written: No space left"):
+            corpus.append("/dev/full", contexts(1))
+
+
+def test_a_file_that_is_something_else_is_not_written_to(tmp_path):
+    path = tmp_path / "letter.txt"
+    path.write_text("Dear reader,\n")
+    with pytest.raises(CorpusError, match="is not a corpus"), lw.record(path):
+        pytest.fail("the block ran")
+    with pytest.raises(CorpusError, match="is not a corpus"):
+        corpus.append(path, contexts(1))
+    process = run_program(PROGRAM.replace("START", "1"), LOOPWRIGHT_RECORD=str(path))
+    assert "it is the environment's LOOPWRIGHT_RECORD" in process.communicate()[1]
+    assert process.returncode == 1
+    assert path.read_text() == "Dear reader,\n"
 
 
 def test_merging_drops_duplicates(tmp_path):
     made = contexts(6)
     corpus.write(tmp_path / "a.lwc", made[:4])
     corpus.write(tmp_path / "b.lwc", made[2:])
-    assert corpus.merge([tmp_path / "a.lwc", tmp_path / "b.lwc"], tmp_path / "c.lwc") == (8, 6)
+    assert corpus.merge([tmp_path / "a.lwc", tmp_path / "b.lwc"], tmp_path / "c.lwc") == (8, 6, 0)
     found = corpus.read(tmp_path / "c.lwc")
     assert {c.identity for c in found.contexts} == {c.identity for c in made}
     assert {c.collection for c in found.contexts} == {"a", "b"}
@@ -512,6 +558,42 @@ def test_list_show_strip_and_replay(tmp_path, capsys):
     assert len(corpus.read(output).contexts) == 3
     with pytest.raises(lw.LoopwrightError, match="needs a filter"):
         corpus_command(["strip", output, "--matching"])
+
+
+def test_nothing_to_do_and_wrong_usage_have_statuses_of_their_own(tmp_path, capsys):
+    path = str(tmp_path / "a.lwc")
+    corpus.write(path, contexts(2))
+    assert corpus_command(["replay", path, "--name", "nothing"]) == 3
+    assert "nothing to compile" in capsys.readouterr().err
+    (tmp_path / "empty.lwc").touch()
+    assert corpus_command(["replay", str(tmp_path / "empty.lwc")]) == 3
+    assert corpus_command(["diff", str(tmp_path / "empty.lwc")]) == 3
+    assert corpus_command(["list", str(tmp_path / "empty.lwc")]) == 0
+    capsys.readouterr()
+    # Status 2 is that of differences.
+    for words in (["diff"], ["diff", path, "--orderings", "x"], ["compare"], []):
+        with pytest.raises(SystemExit) as stopped:
+            corpus_command(words)
+        assert stopped.value.code == 1
+        assert "usage: loopwright corpus" in capsys.readouterr().err
+    with pytest.raises(lw.LoopwrightError, match="loopwright brings kernels and programs"):
+        corpus_command(["list", "kernel"])
+    for words in (["merge", path], ["strip", path], ["record", "--", "true"], ["record", "--collection", "programs"]):
+        with pytest.raises(CorpusError, match="cannot be made"):
+            corpus_command([*words[:1], "-o", str(tmp_path / "folder" / "b.lwc"), *words[1:]])
+    for option in ("--json", "--markdown"):
+        with pytest.raises(lw.LoopwrightError, match="cannot be written"):
+            corpus_command(["diff", path, "-j", "1", option, str(tmp_path / "folder" / "report")])
+
+
+def test_merging_tells_of_unfinished_lines(tmp_path, capsys):
+    path = tmp_path / "a.lwc"
+    corpus.append(path, contexts(2))
+    with open(path, "ab") as out:
+        out.write(b'{"collection":"a","conv')
+    assert corpus_command(["merge", str(path), "-o", str(tmp_path / "b.lwc")]) == 0
+    assert "1 unfinished line left out" in capsys.readouterr().err
+    assert corpus.read(tmp_path / "b.lwc").damaged == 0
 
 
 def test_help_teaches(capsys):

@@ -268,6 +268,15 @@ def test_nothing_is_lost_when_a_worker_of_the_cluster_dies() -> None:
                         break
                 time.sleep(0.002)
 
+        import loopwright
+
+        usual = loopwright.__version__
+        loopwright.__version__ = "0.0.1"
+        try:
+            with pytest.raises(LoopwrightError, match=f"has loopwright {usual}, this is 0.0.1"):
+                evaluate.Evaluator(those, scheduler=cluster.scheduler_address)
+        finally:
+            loopwright.__version__ = usual
         with evaluate.Evaluator(those, scheduler=cluster.scheduler_address) as remote:
             killer = threading.Thread(target=kill, daemon=True)
             killer.start()
@@ -276,3 +285,60 @@ def test_nothing_is_lost_when_a_worker_of_the_cluster_dies() -> None:
             assert killed
             assert remote.numbers(orders[:3]) == expected[:3]
             assert not remote.failures
+
+
+def started(*words: str, cwd: Path, log: Path) -> subprocess.Popen[bytes]:
+    source = str(Path(evaluate.__file__).parents[2])
+    env = {**os.environ, "PYTHONPATH": os.pathsep.join([source, os.environ.get("PYTHONPATH", "")]), "DASK_DISTRIBUTED__WORKER__MEMORY__TERMINATE": "0"}
+    with open(log, "wb") as out:
+        return subprocess.Popen([sys.executable, "-P", "-m", *words], cwd=cwd, env=env, stdout=out, stderr=subprocess.STDOUT)
+
+
+@pytest.mark.slow
+def test_the_command_on_a_cluster_gives_what_it_gives_alone_though_a_worker_is_killed(tmp_path: Path) -> None:
+    """A scheduler and two workers as a user starts them, one killed in the middle of the search; not an order's score is lost or another."""
+    pytest.importorskip("distributed", reason="Dask's distributed is not installed (extra: tuning)")
+    pytest.importorskip("deap", reason="the genetic search uses DEAP")
+    file = tmp_path / "few.lwc"
+    corpus.write(file, contexts(14, ("x86-64-v3",)))
+    tune = ("loopwright", "tune", str(file), "--methods", "genetic,random", "--population", "12", "--children", "6", "--budget", "90")
+    alone = started(*tune, "-j", "1", "-o", "alone", cwd=tmp_path, log=tmp_path / "alone.log")
+    running = [alone]
+    try:
+        place = tmp_path / "scheduler.json"
+        words = ("--no-dashboard", "--scheduler-file", str(place))
+        running.append(started("dask", "scheduler", "--host", "127.0.0.1", "--port", "0", *words, cwd=tmp_path, log=tmp_path / "scheduler.log"))
+        for n in (1, 2):
+            log = tmp_path / f"worker{n}.log"
+            running.append(started("dask", "worker", "--no-nanny", "--nthreads", "1", *words, cwd=tmp_path, log=log))
+        end = time.monotonic() + 60
+        while not place.exists() or not all("Registered to" in (tmp_path / f"worker{n}.log").read_text() for n in (1, 2)):
+            assert time.monotonic() < end and all(process.poll() in (None, 0) for process in running), "the cluster did not start"
+            time.sleep(0.05)
+        address = json.loads(place.read_text())["address"]
+        assert alone.wait(60) == 0, (tmp_path / "alone.log").read_text()
+        remote = started(*tune, "--scheduler", address, "-o", "remote", cwd=tmp_path, log=tmp_path / "remote.log")
+        running.append(remote)
+        while not list((tmp_path / "remote").glob("state-*genetic.json")):
+            assert remote.poll() is None, (tmp_path / "remote.log").read_text()
+            time.sleep(0.01)
+        running[2].kill()
+        (state,) = (tmp_path / "remote").glob("state-*genetic.json")
+        assert not json.loads(state.read_text())["result"]["finished"], "the search was over before the worker was killed"
+        assert remote.wait(90) == 0, (tmp_path / "remote.log").read_text()
+    finally:
+        for process in reversed(running):
+            process.kill()
+            process.wait()
+    for state in (tmp_path / "alone").glob("state-*.json"):
+        expected, found = (json.loads((tmp_path / folder / state.name).read_text())["result"] for folder in ("alone", "remote"))
+        assert found["known"] == expected["known"] and found["history"] == expected["history"]
+    reports = [(tmp_path / folder / "report.md").read_text() for folder in ("alone", "remote")]
+    # But for how fast it was.
+    assert [line for line in reports[0].splitlines() if " s" not in line] == [line for line in reports[1].splitlines() if " s" not in line]
+
+
+def test_a_scheduler_that_is_not_there_is_a_clear_error() -> None:
+    pytest.importorskip("distributed", reason="Dask's distributed is not installed (extra: tuning)")
+    with pytest.raises(LoopwrightError, match="there is no Dask scheduler at nonsense://"):
+        evaluate.Evaluator(contexts(1), scheduler="nonsense://127.0.0.1:1")

@@ -115,6 +115,38 @@ def test_a_change_names_the_best_and_the_worst() -> None:
     assert report_tune.change_of([math.inf], [1.0], ["lost"]).beyond == 1
 
 
+def test_a_gain_is_called_one_only_where_it_is_surely_there() -> None:
+    names = [str(n) for n in range(40)]
+
+    def told(*logs: float) -> tuple[str, bool]:
+        change = report_tune.change_of([math.exp(log) for log in logs * (40 // len(logs))], [1.0] * 40, names)
+        return report_tune.verdict(change), report_tune.worth_it(change)
+
+    assert told(0.0) == ("changes nothing", False)
+    assert told(0.1, -0.1) == ("may be chance", False)
+    assert told(-0.004, -0.006) == ("better, by less than 1 %", False)
+    assert told(-0.04, -0.06) == ("better", True)
+    assert told(-0.2, -0.2, -0.2, 0.03) == ("better, but 10 worse by > 2 %", False)
+    assert told(0.01, 0.02) == ("worse", False)
+
+
+def test_orders_that_are_alike_share_a_place_and_the_default_is_named_first() -> None:
+    def cell(*scores: float) -> report_tune.Change:
+        return report_tune.change_of(scores, [1.0, 1.0], ["a", "b"])
+
+    usual = canonical(DEFAULT_ORDER)
+    rows = [("one", "HGIDJNLCPOBKAEFMQ"), ("two", usual), ("published: three", "EHPDGAJCBNKOLFIMQ"), ("default", usual)]
+    cells = [[cell(1.0, 1.0), cell(0.9, 0.9)], [cell(1.0, 1.0), cell(1.0, 1.0)], [cell(1.1, 1.0), cell(1.2, 1.2)], [cell(1.0, 1.0), cell(1.0, 1.0)]]
+    cross = report_tune.Cross(["one", "two"], rows, cells, [[0.0] * 2] * 4)
+    assert cross.ranked(0) == [[3, 1, 0], [2]]
+    assert cross.ranked(1) == [[0], [3, 1], [2]]
+    text = "\n".join(report_tune._cross(cross))
+    assert "| one | default; two; and 1 more alike: +0.00 % [+0.00 %, +0.00 %] | published: three:" in text
+    assert f"| default | `{DEFAULT_ORDER}` |" in text
+    same = report_tune.Cross(["one"], rows[:1], [[cell(1.0, 1.0)]], [[0.0]])
+    assert "none: all orders are alike" in "\n".join(report_tune._cross(same))
+
+
 def small_corpus(path: Path) -> Path:
     contexts = []
     for name in programs.names(1)[:14]:
@@ -142,6 +174,8 @@ def test_the_whole_command_writes_a_report_and_says_the_same_again(tmp_path: Pat
         "second",
         "def order_for",
         "no timing tables",
+        "so it is",
+        "should become the default",
     ):
         assert words in report, words
     found = json.loads((out / "report.json").read_text())
@@ -156,8 +190,9 @@ def test_the_whole_command_writes_a_report_and_says_the_same_again(tmp_path: Pat
         assert "<svg" in (out / "cross.svg").read_text()
         assert len(list(out.glob("history-*.svg"))) == 2
     first = capsys.readouterr()
-    assert "few, rv64gc, genetic" in first.err
+    assert "few, rv64gc, genetic" in first.err and "goes on from" not in first.err
     assert tune_command(command) == 0
+    assert "goes on from" in capsys.readouterr().err
     again = json.loads((out / "report.json").read_text())
     for one, other in zip(found["configured"], again["configured"], strict=True):
         assert {**one, "rate": 0} == {**other, "rate": 0}

@@ -57,12 +57,6 @@ def brackets(f: Function, liveness: Liveness) -> Brackets:
             opener = stack.pop()
             found.end_of[opener] = k
             found.opener_of[k] = opener
-            if weight > 1.0 and code[k - 1].op is ops.RET:
-                # A block that returns runs once at most, however many loops are around it.
-                n = k - 1
-                while code[n].op is ops.RET or code[n].op.effect != ops.CONTROL:
-                    weights[n] = 1.0
-                    n -= 1
             if code[opener].op is loop:
                 liveness.loops[opener] = LoopInfo(opener, k, depth)
                 if depth <= DEEPEST:
@@ -70,11 +64,35 @@ def brackets(f: Function, liveness: Liveness) -> Brackets:
                 depth -= 1
         elif op is block or op.opens:
             stack.append(k)
+        elif op is ops.RET:
+            if depth > 0:
+                _weigh_way_out(code, weights, k, 1.0)
         elif op is br or op is ops.BR_IF or (op.compare and not op.opens):
-            found.target[k] = stack[len(stack) - 1 - instr.imm]
+            to = len(stack) - 1 - instr.imm
+            found.target[k] = stack[to]
+            if op is br and depth > 0:
+                left = 0
+                for n in range(to + 1, len(stack)):
+                    if code[stack[n]].op is loop:
+                        left += 1
+                if left:
+                    _weigh_way_out(code, weights, k, depth_weight(depth - left))
             if op is br and instr.imm > 0 and code[k + 1].op is ops.END and code[stack[-1]].op is not loop and stack[-1] not in found.else_of:
                 found.leaves[stack[-1]] = found.target[k]
     return found
+
+
+def depth_weight(depth: int) -> float:
+    """What an instruction inside so many loops weighs."""
+    return LOOP_WEIGHT ** min(depth, DEEPEST)
+
+
+def _weigh_way_out(code: list[Instr], weights: list[float], k: int, weight: float) -> None:
+    """The instructions before the one at ``k``, which leaves loops: they run once, whenever the outermost loop left is entered."""
+    weights[k] = weight
+    while k > 0 and code[k - 1].op.effect != ops.CONTROL:
+        k -= 1
+        weights[k] = weight
 
 
 def analyse(f: Function, target: Target) -> tuple[Liveness, Brackets]:
@@ -170,7 +188,8 @@ def analyse(f: Function, target: Target) -> tuple[Liveness, Brackets]:
             while bits:
                 low = bits & -bits
                 fixed[low.bit_length() - 1].append(here + 1)
-                owners[low.bit_length() - 1].append(-1)
+                # A variable that is written here does not mind: what it held before is not wanted any more.
+                owners[low.bit_length() - 1].append(dst)
                 bits ^= low
         bits = rule.clobbers
         while bits:
