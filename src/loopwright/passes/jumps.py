@@ -43,6 +43,16 @@ def _weigh(out: list[Instr], start: int, weight: float) -> int:
     return len(out)
 
 
+def _weigh_way_out(out: list[Instr], start: int, weight: float, outside: float) -> int:
+    """``_weigh``, but what leads out of loops runs once, whenever the outermost that it leaves is entered."""
+    end = _weigh(out, start, weight)
+    n = end - 1
+    while n >= 0 and (n == end - 1 or out[n].op.effect != ops.CONTROL or out[n].op in _LEAVING):
+        out[n].weight = outside
+        n -= 1
+    return end
+
+
 def opposite(condition: str, type_: Type) -> str:
     """The condition that holds when this one does not; plain ones for operands that are always ordered."""
     name = ops.OPPOSITE[condition]
@@ -134,6 +144,12 @@ def run(f: Function, target: Target) -> None:
             if op is ops.BR:
                 out.append(Instr(ops.JUMP, VOID, NONE, [], label, instr.line))
                 dead = True
+                outside = weight
+                for n in range(instr.imm):
+                    if stack[len(stack) - 1 - n].is_loop:
+                        outside /= LOOP_WEIGHT
+                if outside < weight:
+                    weighed = _weigh_way_out(out, weighed, weight, outside)
             elif op is ops.BR_IF:
                 out.append(Instr(ops.JUMP_IF, BOOL, NONE, instr.args, label, instr.line))
             else:
@@ -143,12 +159,7 @@ def run(f: Function, target: Target) -> None:
             if op is ops.RET:
                 dead = True
                 if weight > 1.0:
-                    # A block that returns runs once at most, however many loops are around it.
-                    weighed = _weigh(out, weighed, weight)
-                    n = weighed - 1
-                    while n >= 0 and (out[n].op.effect != ops.CONTROL or out[n].op in _LEAVING):
-                        out[n].weight = 1.0
-                        n -= 1
+                    weighed = _weigh_way_out(out, weighed, weight, 1.0)
     _weigh(out, weighed, weight)
     f.code = [instr for instr in out if instr.op is not ops.LABEL or instr.imm in used]
     f.labels = labels

@@ -194,7 +194,8 @@ class Lowering:
         for position in range(len(args) - 1, -1, -1):
             a = args[position]
             at = self.load_at.get(a, -1)
-            if at < 0 or self.load_stretch[a] != self.memory:
+            if at < 0 or self.load_stretch[a] != self.memory or args.count(a) > 1:
+                # (What is read twice by one instruction is loaded once.)
                 continue
             if self.target.fold_memory(self.f, instr, position):
                 load = self.out[at]

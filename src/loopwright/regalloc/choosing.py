@@ -228,6 +228,9 @@ class Choosing(Ending):
         if source >= SLOT:
             self.statistics.reloads += 1
             self.statistics.spill_weight += self.weight
+        elif self.replaced == source:
+            # The constant is still there.
+            return
         self.copy(self.f.types[interval.register], r, source)
 
     def clear_register(self, r: int, avoid: int) -> None:

@@ -236,6 +236,16 @@ class Joins(Choosing):
             interval, floor = self.floors.pop()
             interval.floor = floor
 
+    def not_back(self, v: int, interval: Interval) -> bool:
+        """Whether a value is read for the last time in this turn of the loop, and is in memory when the next one begins.
+
+        Then it need not stay in a register, if its home holds it.
+        """
+        if interval.constant == 0 and not interval.homed:
+            return False
+        info = self.inside[-1]
+        return (not interval.refs or interval.refs[-1] > 2 * info.end) and self.arrival[info.head].get(v, 0) < 0
+
     def hint(self, interval: Interval, candidates: int) -> int:
         """The register in which the nearest place that control will come to expects a variable: a join reached before, or the head of a loop.
 

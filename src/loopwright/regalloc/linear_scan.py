@@ -16,7 +16,7 @@ from loopwright.regalloc.history import History
 from loopwright.regalloc.intervals import Interval, Liveness
 from loopwright.regalloc.joins import Joins
 from loopwright.regalloc.liveness import Brackets
-from loopwright.targets.target import ANY_REGISTER, Rule, Target
+from loopwright.targets.target import ANY_REGISTER, ANY_TIED, Rule, Target
 
 
 class LinearScan(Joins):
@@ -184,6 +184,8 @@ class LinearScan(Joins):
                     else:
                         missing = True
         if missing:
+            # A multiply-add overwrites one of its operands: rather one that has just been loaded than a copy of one that lives on.
+            overwrites = dies == 0 and rule.tied == ANY_TIED and (op is ops.FMA or op is ops.FMS or op is ops.FNMA)
             in_memory = instr.mem is not None
             for j in range(count):
                 # A constant that stands in the instruction is its memory operand.
@@ -200,7 +202,7 @@ class LinearScan(Joins):
                 use = uses[j]
                 optional = use.memory and not in_memory
                 r = -1
-                if not optional or interval.refs or interval.floor > 0.0:
+                if not optional or ((interval.refs or interval.floor > 0.0) and (overwrites or not self.inside or not self.not_back(v, interval))):
                     candidates = self.target.class_masks[use.cls] & ~busy & ~barred
                     r = self.take(interval, candidates, optional)
                 if r >= 0:
@@ -248,6 +250,14 @@ class LinearScan(Joins):
             busy |= 1 << r
             late |= 1 << r
         waiting: list[tuple[Interval, int]] = []
+        if missing and self.inside:
+            for j in range(count):
+                v = args[j]
+                if v >= 0 and not dies >> j & 1:
+                    interval = intervals[v]
+                    assert interval is not None
+                    if interval.register_now >= 0 and self.not_back(v, interval):
+                        dies |= 1 << j
         if dies:
             for j in range(count):
                 if dies >> j & 1:

@@ -180,7 +180,7 @@ _ENTRY: Final = -1
 
 
 def _weights(code: list[Instr]) -> list[float]:
-    """The weight of each instruction, as the ``jumps`` pass gives it: by loop depth, and 1 for what goes straight to a return."""
+    """The weight of each instruction, as the ``jumps`` pass gives it: by loop depth; what goes straight out of loops has the weight outside."""
     weights: list[float] = []
     stack: list[int] = []
     aimed_at: set[int] = set()
@@ -205,13 +205,24 @@ def _weights(code: list[Instr]) -> list[float]:
             stack.append(k)
         elif op is ops.BR or op is ops.BR_IF or op.compare:
             aimed_at.add(stack[len(stack) - 1 - code[k].imm])
-        elif op is ops.RET:
-            weights[k] = 1.0
-            n = k - 1
-            while n >= 0 and (code[n].op.effect != ops.CONTROL or code[n].op is ops.RET or n in straight):
-                weights[n] = 1.0
+        if op is ops.RET or op is ops.BR:
+            outside = 1.0 if op is ops.RET else weights[k] / _left(code, stack, code[k].imm)
+            n = k
+            while outside < weights[k] and n >= 0 and (n == k or code[n].op.effect != ops.CONTROL or code[n].op is ops.RET or n in straight):
+                if n < k:
+                    weights[n] = outside
                 n -= 1
+            weights[k] = outside
     return weights
+
+
+def _left(code: list[Instr], stack: list[int], depth: int) -> float:
+    """The factor by which what is behind a branch weighs less: of the loops that it leaves."""
+    factor = 1.0
+    for n in range(depth):
+        if code[stack[len(stack) - 1 - n]].op is ops.LOOP:
+            factor *= LOOP_WEIGHT
+    return factor
 
 
 def _edges(code: list[Instr], weights: list[float]) -> list[_Edge]:
@@ -220,6 +231,7 @@ def _edges(code: list[Instr], weights: list[float]) -> list[_Edge]:
     end_of: dict[int, int] = {}
     opener_of: dict[int, int] = {}
     targets: dict[int, int] = {}
+    taken: dict[int, float] = {}
     stack: list[int] = []
     for k in range(len(code)):
         op = code[k].op
@@ -234,6 +246,8 @@ def _edges(code: list[Instr], weights: list[float]) -> list[_Edge]:
             stack.append(k)
         elif op is ops.BR or op is ops.BR_IF or op.compare:
             targets[k] = stack[len(stack) - 1 - code[k].imm]
+            # (An unconditional one has the weight outside itself.)
+            taken[k] = weights[k] / _left(code, stack, code[k].imm) if op is not ops.BR else weights[k]
     found: list[_Edge] = []
     seen: set[int] = set()
     waiting = [_ENTRY]
@@ -247,7 +261,7 @@ def _edges(code: list[Instr], weights: list[float]) -> list[_Edge]:
         falls = op is not ops.BR and op is not ops.RET
         if k in targets:
             opener = targets[k]
-            following.append((opener if code[opener].op is ops.LOOP else end_of[opener], weights[k]))
+            following.append((opener if code[opener].op is ops.LOOP else end_of[opener], taken[k]))
         elif op.opens and op not in (ops.BLOCK, ops.LOOP, ops.ELSE):
             otherwise = else_of.get(k)
             following.append((otherwise, weights[otherwise]) if otherwise is not None else (end_of[k], weights[k]))
