@@ -29,7 +29,7 @@ class Interval:
         defs: number of definitions; ``def_weight`` their summed weight.
         preferences: registers (bit mask) that fixed references would like it in.
         related: the interval it is copied from or to, or None.
-        crosses_call: is live across an instruction that destroys registers.
+        crosses_call: is live across a call; ``killed``: the registers (bit mask) that are destroyed while it lives.
         constant: for a value that can be made again anywhere (a copied constant), its operand; otherwise 0.
         register_now: where it is: a physical register, or -1 for memory (or nowhere, when not live).
         previous: the last physical register it had, or -1.
@@ -57,6 +57,7 @@ class Interval:
         "floor",
         "homed",
         "incoming",
+        "killed",
         "preferences",
         "previous",
         "refs",
@@ -83,6 +84,7 @@ class Interval:
         self.preferences = 0
         self.related: Interval | None = None
         self.crosses_call = False
+        self.killed = 0
         self.constant = 0
         self.register_now = -1
         self.previous = -1

@@ -193,6 +193,7 @@ class Joins(Choosing):
         registers = self.target.class_masks[cls]
         kills = info.kills
         spared = registers & ~kills
+        lost = registers & kills
         # How many values cannot have a register all through the loop, and how many of those that live across calls cannot.
         excess = max(info.pressure[cls] - registers.bit_count(), 0)
         crowd = max(info.across[cls] - spared.bit_count(), 0) if kills else 0
@@ -203,7 +204,7 @@ class Joins(Choosing):
             interval = values[n]
             r = interval.register_now
             out = n < excess or (r >= 0 and weights[n] == 0.0 and kills >> r & 1 != 0)
-            if left > 0 and interval.crosses_call:
+            if left > 0 and interval.killed & lost:
                 left -= 1
                 out = True
             if out and r >= 0:
@@ -212,7 +213,7 @@ class Joins(Choosing):
             for n in range(len(values) - 1, -1, -1):
                 interval = values[n]
                 r = interval.register_now
-                if r < 0 or not kills >> r & 1 or not interval.crosses_call:
+                if r < 0 or not (interval.killed & kills) >> r & 1:
                     continue
                 if spared & ~state.active and interval.constant == 0:
                     self.clear_register(r, kills)
@@ -221,7 +222,7 @@ class Joins(Choosing):
         for n in range(len(values) - 1, excess - 1, -1):
             interval = values[n]
             free = spared & ~state.active
-            if interval.register_now < 0 and weights[n] > 0.0 and free and not (n < crowd and interval.crosses_call):
+            if interval.register_now < 0 and weights[n] > 0.0 and free and not (n < crowd and interval.killed & lost):
                 self.reload(interval, self.take(interval, free, False))
 
     def interval_of(self, v: int) -> Interval:
@@ -271,11 +272,15 @@ class Joins(Choosing):
                     return r if candidates & ~self.state.active & (1 << r) else -1
         return -1
 
-    def take_for_result(self, interval: Interval, candidates: int) -> int:
-        """A register for what an instruction defines."""
+    def take_for_result(self, interval: Interval, candidates: int, source: int) -> int:
+        """A register for what an instruction defines; ``source``: the register it comes from, where it is a mere copy, or -1."""
         r = self.hint(interval, candidates)
-        if r < 0:
+        if r >= 0:
+            self.tell(interval, candidates, r, "where the next join, or the loop's head, expects the variable")
+        elif 0 <= source < len(self.class_of_register) and candidates & ~self.state.active & (1 << source) and not interval.killed >> source & 1:
+            r = source
+            self.tell(interval, candidates, r, "where the value is that is copied, for the last time")
+        else:
             return self.take(interval, candidates, False)
-        self.tell(interval, candidates, r, "where the next join, or the loop's head, expects the variable")
         self.place(interval, r)
         return r

@@ -436,7 +436,7 @@ class LinearScan(Joins):
             waiting.clear()
             if self.liveness.dead[k]:
                 return
-            r = self.take_for_result(interval, self.target.class_masks[interval.cls])
+            r = self.take_for_result(interval, self.target.class_masks[interval.cls], fixed)
             if r != fixed:
                 self.copy(type_, r, fixed)
             interval.defined(len(self.out), r)
@@ -453,7 +453,7 @@ class LinearScan(Joins):
             if self.liveness.dead[k]:
                 self.release(interval)
             return
-        r = self.take(interval, candidates, False) if interval.defs <= 1 else self.take_for_result(interval, candidates)
+        r = self.take(interval, candidates, False) if interval.defs <= 1 else self.take_for_result(interval, candidates, operands[0] if op is ops.COPY else -1)
         state.constant_in[r] = 0
         state.optional[r] = False
         instr.dst = r

@@ -178,10 +178,12 @@ def analyse(f: Function, target: Target) -> tuple[Liveness, Brackets]:
         if rule.temps:
             scratch.append(k)
         kills = rule.kills
-        if kills:
+        if kills or rule.clobbers:
             call_masks.append(k)
+            destroyed = kills | rule.clobbers
             for v in live:
                 interval = _interval(liveness, v, target, types)
+                interval.killed |= destroyed
                 if kills & target.class_masks[interval.cls]:
                     interval.crosses_call = True
             bits = kills
@@ -414,7 +416,7 @@ def _loop_facts(liveness: Liveness, code: list[Instr], calls: list[int], scratch
         info.across = [0] * classes
         for n in range(bisect(calls, info.head), bisect(calls, info.end)):
             k = calls[n]
-            kills: int = code[k].rule.kills
+            kills: int = code[k].rule.kills | code[k].rule.clobbers
             info.kills |= kills
             for cls in range(classes):
                 if kills & masks[cls]:
