@@ -146,8 +146,9 @@ def test_a_loop_knows_what_it_destroys_and_how_much_is_live() -> None:
         for info in liveness.loops.values():
             kills = 0
             for k in range(info.head, info.end):
-                if f.code[k].rule is not None and f.code[k].rule.kills:
-                    kills |= f.code[k].rule.kills
+                rule = f.code[k].rule
+                if rule is not None:
+                    kills |= rule.kills | rule.clobbers
             assert info.kills == kills
             if reached[info.head]:
                 assert info.live == before[info.head]

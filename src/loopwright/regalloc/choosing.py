@@ -213,8 +213,8 @@ class Choosing(Ending):
         self.state.held &= ~(1 << r)
 
     def settle(self, interval: Interval) -> None:
-        """Decide to store a value that is defined once right after its definition, if that is no dearer than a store here; its home is good from there on."""
-        if interval.incoming and interval.defs == 0 or interval.defs == 1 and interval.def_weight <= self.weight:
+        """Decide to store a value wherever it is defined, if that is no dearer than a store here; then its home always holds it."""
+        if interval.incoming or (interval.defs > 0 and interval.def_weight <= self.weight):
             interval.homed = True
 
     def copy(self, type_: Type, destination: int, source: int) -> None:

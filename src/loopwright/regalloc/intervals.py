@@ -157,6 +157,16 @@ class Interval:
             return cost * 0.5
         return cost if self.homed or self.defs == 0 else cost + self.def_weight / self.defs
 
+    def defined_until(self, location: int) -> bool:
+        """Whether it is defined between now and ``location``."""
+        refs = self.refs
+        k = len(refs) - 1
+        while k >= 0 and refs[k] <= location:
+            if refs[k] & 1:
+                return True
+            k -= 1
+        return False
+
     def weight_until(self, location: int) -> float:
         """Summed weight of the references from now up to ``location``."""
         refs = self.refs

@@ -5,7 +5,7 @@ from __future__ import annotations
 from loopwright.ir.function import Function
 from loopwright.regalloc.choosing import Choosing
 from loopwright.regalloc.ending import BEFORE, SPLIT, Edge
-from loopwright.regalloc.intervals import Interval, Liveness, LoopInfo
+from loopwright.regalloc.intervals import LOOP_WEIGHT, Interval, Liveness, LoopInfo
 from loopwright.regalloc.liveness import Brackets
 from loopwright.targets.target import Target
 
@@ -178,7 +178,19 @@ class Joins(Choosing):
                 self.prepare(info, cls, ranked)
         for v in info.live:
             interval = intervals[v]
-            if interval is not None and interval.refs and interval.refs[-1] < end:
+            if interval is None or not interval.refs:
+                continue
+            if (
+                interval.register_now < 0
+                and interval.defs > 1
+                and not interval.homed
+                and interval.def_weight <= (1.0 + LOOP_WEIGHT) * self.weight
+                and interval.defined_until(end)
+            ):
+                # It is stored now and before each turn that follows: as well where it is defined.
+                self.to_memory(interval)
+                interval.homed = True
+            if interval.refs[-1] < end:
                 again = interval.next_cost()
                 if again > interval.floor:
                     floors.append((interval, interval.floor))
