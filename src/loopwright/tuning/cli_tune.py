@@ -57,6 +57,13 @@ def _share(text: str) -> float:
     return value
 
 
+def _factor(text: str) -> float:
+    value = float(text)
+    if not 0.0 <= value < math.inf:
+        raise argparse.ArgumentTypeError("a number of at least 0 is needed")
+    return value
+
+
 def _parser() -> argparse.ArgumentParser:
     raw: dict[str, Any] = {"formatter_class": argparse.RawDescriptionHelpFormatter}
     parser = argparse.ArgumentParser(prog="loopwright tune", description=DESCRIPTION, epilog=EXAMPLES, **raw)
@@ -79,6 +86,13 @@ def _parser() -> argparse.ArgumentParser:
         "--patience", type=_number, default=10, metavar="N", help="generations without a candidate worth keeping, after which it ends (default: 10)"
     )
     group.add_argument("--seed", type=int, default=1, metavar="N", help="of the random source; the same seed finds the same (default: 1)")
+    group.add_argument(
+        "--penalty",
+        type=_factor,
+        default=0.0,
+        metavar="K",
+        help="what a function loses beyond 2 %% counts K times more: finds orders that gain less and spoil less (default: 0)",
+    )
     group.add_argument("--published", action="store_true", help="begin with the published orders too, not only with the default")
     group = parser.add_argument_group("where it runs")
     group.add_argument("-j", "--jobs", type=_number, default=0, metavar="N", help="processes (default: one for each processor)")
@@ -113,9 +127,9 @@ def _configurations(args: argparse.Namespace) -> dict[str, list[Context]]:
     return dict(sorted(found.items()))
 
 
-def _question(contexts: Sequence[Context], model: str, base: Sequence[float]) -> str:
+def _question(contexts: Sequence[Context], model: str, penalty: float, base: Sequence[float]) -> str:
     """What a search is about; the scores in the default order are part of it, for another compiler would give others."""
-    digest = hashlib.sha256(f"{model} {list(base)!r}".encode())
+    digest = hashlib.sha256(f"{model} {penalty!r} {list(base)!r}".encode())
     for context in contexts:
         digest.update(context.identity.encode())
     return digest.hexdigest()[:32]
@@ -164,12 +178,12 @@ class _Progress:
 # --- tuning -------------------------------------------------------------------------------------------------------
 
 
-def _counted(evaluator: Evaluator, base: Sequence[float], count: list[float]) -> Callable[[list[str]], list[float]]:
+def _counted(evaluator: Evaluator, base: Sequence[float], penalty: float, count: list[float]) -> Callable[[list[str]], list[float]]:
     from loopwright.tuning.evaluate import fitness
 
     def evaluate(orders: list[str]) -> list[float]:
         start = time.perf_counter()
-        found = [fitness(row, base) for row in evaluator.scores(orders)]
+        found = [fitness(row, base, penalty) for row in evaluator.scores(orders)]
         count[0] += len(orders) * len(base)
         count[1] += time.perf_counter() - start
         # JSON has no infinity, and no order is a million times worse.
@@ -197,7 +211,9 @@ def _tune(name: str, contexts: Sequence[Context], args: argparse.Namespace, meth
                 state = args.output / ("state-" + "".join(letter if letter.isalnum() else "-" for letter in f"{name}-{method}") + ".json")
                 if state.exists():
                     print(f"{name}, {method}: goes on from {state}", file=sys.stderr)
-                one.results[method] = search(_counted(evaluator, base, count), settings, method, state, _question(parts[0], args.model, base), progress)
+                one.results[method] = search(
+                    _counted(evaluator, base, args.penalty, count), settings, method, state, _question(parts[0], args.model, args.penalty, base), progress
+                )
             finally:
                 progress.close()
         names = [context.name for context in evaluator.contexts]
@@ -300,6 +316,8 @@ def tune_command(args: list[str]) -> int:
     tuning = Tuning(settings, options.model)
     if options.functions:
         tuning.notes.append(f"At most {options.functions} functions of each configuration, chosen by a hash of their names.")
+    if options.penalty:
+        tuning.notes.append(f"What a function loses beyond 2 % counts {options.penalty:g} times more in the searches.")
     if any(context.target.startswith("rv") for contexts in configurations.values() for context in contexts) and options.model in ("perfscore", "cycles"):
         tuning.notes.append("For RISC-V there are no timing tables: instructions times their weights stand for the score.")
     for name, contexts in configurations.items():

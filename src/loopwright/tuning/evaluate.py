@@ -449,9 +449,14 @@ def open_evaluator(contexts: Sequence[Context], model: str = "perfscore", jobs: 
     return evaluator, [base[n] for n in good]
 
 
-def fitness(scores: Sequence[float], base: Sequence[float]) -> float:
+#: A function that gets worse by more than this much is a regression.
+TOLERATED: Final = 0.02
+
+
+def fitness(scores: Sequence[float], base: Sequence[float], penalty: float = 0.0) -> float:
     """Sum over functions of the relative change against the default order; less is better.
 
-    Relative, so that no large function drowns the others.
+    Relative, so that no large function drowns the others. What a function loses beyond ``TOLERATED`` counts ``penalty`` times more.
     """
-    return math.fsum(score / before - 1.0 for score, before in zip(scores, base, strict=True))
+    changes = [score / before - 1.0 for score, before in zip(scores, base, strict=True)]
+    return math.fsum(changes) + penalty * math.fsum(change - TOLERATED for change in changes if change > TOLERATED)
