@@ -97,7 +97,7 @@ def _gaps(result: report.Result, count: int, worst: int) -> None:
     table.rows.append(["all costs added up", f"{total / least - 1:.1%}"])
     result.tables.append(table)
     found.sort(key=lambda row: -row[0])
-    worse = report.Table("Farthest from the optimum", ["function", "linear scan", "optimum", "above"])
+    worse = report.Table("Farthest from the optimum", ["function", "linear scan", "optimum", "above"], detail=True)
     for gap, name, cost_total, best_total, f, target in found[:worst]:
         worse.rows.append([name, f"{cost_total:g}", f"{best_total:g}", f"{gap:.0%}"])
         allocated, _ = exact.allocated(f, target)

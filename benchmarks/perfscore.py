@@ -106,6 +106,7 @@ def run(quick: bool) -> report.Result:
     table = report.Table(
         f"Cycles of one call: measured, and by the tables of {MICROARCHITECTURE}",
         ["kernel", "measured", "PerfScore", "model", "model/measured", "static PerfScore", "static model"],
+        detail=True,
     )
     try:
         meter = Meter(rounds=5 if quick else 15, ticks=20000)

@@ -19,11 +19,12 @@ OUTPUT = Path("bench-output")
 
 @dataclass(slots=True)
 class Table:
-    """Rows of text under column names."""
+    """Rows of text under column names; ``detail``: too much for a README."""
 
     title: str
     columns: list[str]
     rows: list[list[str]] = field(default_factory=list)
+    detail: bool = False
 
     def text(self) -> str:
         """For a terminal: the first column to the left, the others to the right."""
@@ -108,7 +109,7 @@ def markdown(results: Sequence[Result]) -> str:
     about = machine.describe()
     parts = ["Measured on " + ", ".join(f"{key} {value}" for key, value in about.items() if not isinstance(value, dict)) + "."]
     parts.append(verdict_table([v for result in results for v in result.verdicts]).markdown())
-    parts += [table.markdown() for result in results for table in result.tables]
+    parts += [table.markdown() for result in results for table in result.tables if not table.detail]
     return "\n\n".join(parts) + "\n"
 
 

@@ -214,7 +214,7 @@ class Choosing(Ending):
 
     def settle(self, interval: Interval) -> None:
         """Decide to store a value wherever it is defined, if that is no dearer than a store here; then its home always holds it."""
-        if interval.incoming or (interval.defs > 0 and interval.def_weight <= self.weight):
+        if interval.defs > 0 and interval.def_weight <= self.weight:
             interval.homed = True
 
     def copy(self, type_: Type, destination: int, source: int) -> None:

@@ -93,7 +93,7 @@ class Ending:
                 continue
             type_ = f.types[interval.register]
             # Once after each definition, or wherever it goes to memory: whichever weighs less.
-            if interval.homed or interval.def_weight <= interval.store_weight or interval.incoming:
+            if interval.homed or interval.def_weight <= interval.store_weight:
                 places = interval.all_definitions()
                 self.statistics.spill_weight += interval.def_weight
             else:

@@ -34,6 +34,7 @@ class LinearScan(Joins):
             place = places[position]
             if place < 0:
                 interval.incoming = True
+                interval.homed = True
                 interval.slot = SLOT + len(f.slots)
                 f.slots.append(Slot(INCOMING, 8, ~place))
             elif self.class_of_register[place] != interval.cls:
