@@ -3,8 +3,8 @@
 from __future__ import annotations
 
 import pytest
-
 from benchmarks import spills
+
 from loopwright.ir.text import parse
 from loopwright.targets import registry
 

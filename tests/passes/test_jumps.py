@@ -171,6 +171,40 @@ def test_instructions_weigh_as_much_as_the_loops_around_them() -> None:
     assert inner == middle.pop() ** 2
 
 
+def test_what_leaves_a_loop_weighs_as_what_is_outside() -> None:
+    f = jumped("""
+    function f(%a: i64, %p: ptr) -> i64
+      block
+        loop
+          loop
+            if_eq.i64 %a, 1
+              %1 = add.i64 %a, 1
+              store_at.i64 %1, [%p]
+              br 3
+            end
+            if_eq.i64 %a, 2
+              %2 = add.i64 %a, 2
+              ret %2
+            end
+            if_eq.i64 %a, 3
+              %3 = add.i64 %a, 3
+              store_at.i64 %3, [%p]
+              br 2
+            end
+            br_lt.i64 0, %a, 9
+          end
+          br_lt.i64 0, %a, 8
+        end
+      end
+      ret %a
+    end
+    """)
+    weights = {instr.args[1]: instr.weight for instr in f.code if instr.op is ops.ADD}
+    # Out of both loops, out of the function, on to the outer loop's next turn.
+    assert [weights[c] for c in sorted(weights, reverse=True)] == [1.0, 1.0, 8.0]
+    assert max(instr.weight for instr in f.code) == 64.0
+
+
 @pytest.mark.parametrize("name", ["x86-64-v3", "x86-64-v4"])
 @pytest.mark.parametrize("seed", range(40))
 def test_random_functions_mean_the_same(name: str, seed: int) -> None:

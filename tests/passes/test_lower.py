@@ -393,3 +393,54 @@ def test_random_functions_mean_the_same(name: str, seed: int) -> None:
         assert instr.rule is not None or instr.op in (ops.BLOCK, ops.LOOP, ops.ELSE, ops.END, ops.BR), instr.op.name
         assert instr.op not in (ops.FOR, ops.WHILE, ops.DO, ops.ELIF, ops.THEN)
     assert results(after, arguments) == want
+
+
+# --- registers of their own ------------------------------------------------------------------------------------
+
+
+def test_a_conversion_between_integers_of_one_size_needs_no_register() -> None:
+    text = """
+    function f(%a: i64, %n: i64) -> i64
+      var %s: i64
+      %s = copy.i64 %a
+      %1 = convert.u64.i64 %n
+      %i = for 0, %n, 1
+        %2 = convert.u64.i64 %i
+        %3 = lt.u64 %2, %1
+        if %3
+          %4 = convert.i64.u64 %2
+          %s = add.i64 %s, %4
+        end
+      end
+      ret %s
+    end
+    """
+    f = same_meaning(text, (0, 0), (3, 7), (-1, 12))
+    assert "convert" not in opcodes(f)
+
+
+def test_a_conversion_of_a_variable_keeps_what_it_was() -> None:
+    text = """
+    function f(%a: i64) -> u64
+      var %s: i64
+      %s = copy.i64 %a
+      %1 = convert.u64.i64 %s
+      %s = add.i64 %s, 1
+      %2 = convert.u64.i64 %s
+      %3 = mul.u64 %1, %2
+      ret %3
+    end
+    """
+    same_meaning(text, (5,), (-5,))
+
+
+def test_what_an_instruction_reads_twice_is_loaded_once() -> None:
+    text = """
+    function f(%p: ptr, %a: f64) -> f64
+      %1 = load_at.f64 [%p]
+      %2 = fma.f64 %1, %1, %a
+      ret %2
+    end
+    """
+    assert opcodes(lowered(text)) == ["load_at", "fma", "ret"]
+    assert lowered(text).code[1].mem is None

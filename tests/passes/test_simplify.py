@@ -356,6 +356,58 @@ def test_known_conditions_and_code_that_is_not_reached() -> None:
     """)
 
 
+def test_what_a_branch_has_decided_is_known_behind_it() -> None:
+    text = """
+    function f(%a: i64, %n: i64, %c: bool, %p: ptr) -> i64
+      var %v: i64
+      %1 = ge.i64 %a, %n
+      if %1
+        ret -1
+      end
+      %2 = ge.i64 %a, %n
+      if %2
+        ret -2
+      end
+      %v = copy.i64 %n
+      if %c
+        %3 = select.i64 %c, %a, %v
+        %v = copy.i64 %3
+      else
+        %4 = select.i64 %c, %n, 7
+        %v = copy.i64 %4
+      end
+      store_at.i64 %v, [%p]
+      %5 = select.i64 %c, %v, %n
+      block
+        br_if 0, %c
+        %6 = select.i64 %c, 1, 2
+        store_at.i64 %6, [%p]
+      end
+      %7 = select.i64 %c, %5, 3
+      ret %7
+    end
+    """
+    assert rewritten(text, simplify) == block("""
+        %1 = ge.i64 %a, %n
+        if %1
+        ret -1
+        end
+        if %c
+        %v = copy.i64 %a
+        else
+        %v = copy.i64 7
+        end
+        store_at.i64 %v, [%p]
+        %5 = select.i64 %c, %v, %n
+        block
+        br_if 0, %c
+        store_at.i64 2, [%p]
+        end
+        %7 = select.i64 %c, %5, 3
+        ret %7
+    """)
+
+
 def test_masks_that_are_known() -> None:
     text = """
     function f(%p: ptr, %q: ptr, %n: i64)

@@ -361,8 +361,9 @@ class _Forward(Values):
 
     def learn(self, condition: int, holds: bool) -> None:
         """What a branch has decided is known until the bracket around (or the branch of it) ends."""
-        if self.brackets and condition >= 0 and not self.f.variable[condition] and self.current[condition] == condition:
-            self.brackets[-1].facts.append(condition)
+        if condition >= 0 and not self.f.variable[condition] and self.current[condition] == condition:
+            if self.brackets:
+                self.brackets[-1].facts.append(condition)
             self.current[condition] = self.f.const(BOOL, holds)
 
     def unlearn(self, bracket: Bracket) -> None:
