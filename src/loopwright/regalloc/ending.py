@@ -18,12 +18,13 @@ SPLIT: Final = 1
 
 
 class Edge:
-    """Moves that an edge needs."""
+    """Moves that an edge needs; ``free``: the registers (bit mask) that hold nothing on either side of it."""
 
-    __slots__ = ("at", "kind", "moves", "weight")
+    __slots__ = ("at", "free", "kind", "moves", "weight")
 
-    def __init__(self, at: int, kind: int, weight: float) -> None:
+    def __init__(self, at: int, kind: int, weight: float, free: int) -> None:
         self.at = at
+        self.free = free
         self.kind = kind
         self.weight = weight
         #: (interval, where it is, where it must be); -1 is memory
@@ -120,7 +121,7 @@ class Ending:
                     moves.append(Move(destination, source, type_))
                     self.statistics.moves += 1
                     self.statistics.move_weight += edge.weight
-            made = sequence(moves, 0)
+            made = sequence(moves, 0, edge.free & (self.used | self.target.caller_saved), self.target.class_masks)
             if not made:
                 continue
             if edge.kind == BEFORE:

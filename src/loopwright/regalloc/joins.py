@@ -2,12 +2,17 @@
 
 from __future__ import annotations
 
+from typing import Final
+
 from loopwright.ir.function import Function
 from loopwright.regalloc.choosing import Choosing
 from loopwright.regalloc.ending import BEFORE, SPLIT, Edge
 from loopwright.regalloc.intervals import LOOP_WEIGHT, Interval, Liveness, LoopInfo
 from loopwright.regalloc.liveness import Brackets
 from loopwright.targets.target import Target
+
+#: A variable is expected at the next join, but not in a register that it could get now.
+ELSEWHERE: Final = -2
 
 
 class Joins(Choosing):
@@ -97,7 +102,11 @@ class Joins(Choosing):
             if wanted < 0 and (interval.constant != 0 or interval.homed):
                 continue
             if made is None:
-                made = Edge(at, kind, self.weight)
+                free = ~self.state.active
+                for r in where.values():
+                    if r >= 0:
+                        free &= ~(1 << r)
+                made = Edge(at, kind, self.weight, free)
                 self.edges.append(made)
             made.moves.append((interval, interval.register_now, wanted))
             if wanted < 0 or interval.register_now < 0:
@@ -262,7 +271,7 @@ class Joins(Choosing):
     def hint(self, interval: Interval, candidates: int) -> int:
         """The register in which the nearest place that control will come to expects a variable: a join reached before, or the head of a loop.
 
-        -1 if there is none, or it is not among the candidates or not free.
+        -1 if there is no such place; ``ELSEWHERE`` if it is expected in memory, or in a register that is not free or no candidate.
         """
         if interval.defs <= 1:
             return -1
@@ -278,10 +287,9 @@ class Joins(Choosing):
                 while self.open[n] != opener:
                     n -= 1
             where = self.arrival.get(opener)
-            if where is not None:
-                r = where.get(v, -1)
-                if r >= 0:
-                    return r if candidates & ~self.state.active & (1 << r) else -1
+            if where is not None and v in where:
+                r = where[v]
+                return r if r >= 0 and candidates & ~self.state.active & (1 << r) else ELSEWHERE
         return -1
 
     def take_for_result(self, interval: Interval, candidates: int, source: int) -> int:
@@ -289,7 +297,7 @@ class Joins(Choosing):
         r = self.hint(interval, candidates)
         if r >= 0:
             self.tell(interval, candidates, r, "where the next join, or the loop's head, expects the variable")
-        elif 0 <= source < len(self.class_of_register) and candidates & ~self.state.active & (1 << source) and not interval.killed >> source & 1:
+        elif r == -1 and 0 <= source < len(self.class_of_register) and candidates & ~self.state.active & (1 << source) and not interval.killed >> source & 1:
             r = source
             self.tell(interval, candidates, r, "where the value is that is copied, for the last time")
         else:

@@ -454,6 +454,18 @@ class LinearScan(Joins):
             if self.liveness.dead[k]:
                 self.release(interval)
             return
+        if (
+            op is ops.COPY
+            and interval.homed
+            and self.inside
+            and 0 <= operands[0] < SLOT
+            and not self.liveness.dead[k]
+            and self.not_back(interval.register, interval)
+        ):
+            # In memory is where the next turn of the loop expects it, and nobody reads it before.
+            self.tell(interval, candidates, -1, "in memory, where the loop's next turn expects it")
+            self.copy(type_, self.home(interval), operands[0])
+            return
         r = self.take(interval, candidates, False) if interval.defs <= 1 else self.take_for_result(interval, candidates, operands[0] if op is ops.COPY else -1)
         state.constant_in[r] = 0
         state.optional[r] = False

@@ -2,6 +2,8 @@
 
 from __future__ import annotations
 
+from typing import Final
+
 from loopwright.ir import ops
 from loopwright.ir.function import SLOT, Instr
 from loopwright.types import Type
@@ -18,11 +20,21 @@ class Move:
         self.type = type_
 
 
-def sequence(moves: list[Move], line: int) -> list[Instr]:
+#: Cycles of so many moves and more go by way of a free register: it takes one move more, exchanges one less each of which is several instructions.
+_LONG: Final = 3
+
+
+def sequence(moves: list[Move], line: int, free: int = 0, masks: list[int] | None = None) -> list[Instr]:
     """The moves as instructions in an order that reads every source before it is overwritten.
 
-    Stores to slots come first, loads and constants last; cycles among registers are broken by exchanges
-    (every target has ``swap`` for each of its classes).
+    Stores to slots come first, loads and constants last. Cycles among registers go by way of a free register of their class, or
+    are broken by exchanges (every target has ``swap`` for each of its classes).
+
+    Args:
+        moves: no two with the same destination.
+        line: for the instructions.
+        free: registers (bit mask) that hold nothing here.
+        masks: per class, its registers (bit mask).
     """
     result: list[Instr] = []
     waiting: list[Move] = []
@@ -50,7 +62,14 @@ def sequence(moves: list[Move], line: int) -> list[Instr]:
             move = waiting.pop(ready)
             result.append(Instr(ops.COPY, move.type, move.destination, [move.source], 0, line))
             continue
-        # Only cycles are left. After exchanging, the first move is done and whoever wanted either register finds it in the other.
+        # Only cycles are left.
+        via = _free_register(waiting, free, masks) if masks is not None and free else -1
+        if via >= 0:
+            move = waiting[0]
+            result.append(Instr(ops.COPY, move.type, via, [move.source], 0, line))
+            move.source = via
+            continue
+        # After exchanging, the first move is done and whoever wanted either register finds it in the other.
         move = waiting.pop(0)
         a, b = move.destination, move.source
         wide = move.type
@@ -67,6 +86,24 @@ def sequence(moves: list[Move], line: int) -> list[Instr]:
     for move in last:
         result.append(Instr(ops.COPY, move.type, move.destination, [move.source], 0, line))
     return result
+
+
+def _free_register(waiting: list[Move], free: int, masks: list[int]) -> int:
+    """A free register by way of which the cycle of the first move had better go; -1 for none."""
+    source_of = {move.destination: move.source for move in waiting}
+    start = waiting[0].destination
+    length = 1
+    r = source_of[start]
+    while r != start:
+        length += 1
+        r = source_of[r]
+    if length < _LONG:
+        return -1
+    for mask in masks:
+        if mask >> start & 1:
+            usable = mask & free
+            return usable.bit_length() - 1 if usable else -1
+    return -1
 
 
 def _bytes(type_: Type) -> int:
