@@ -187,6 +187,31 @@ def test_loops_inside_a_condition_are_repeated() -> None:
     same_meaning(text, (0,), (1,), (2,), (7,), (50,))
 
 
+def test_a_loop_inside_a_condition_reads_what_the_condition_has_just_made() -> None:
+    text = """
+    function f(%n: i64) -> i64
+      var %k: i64
+      var %r: i64
+      %k = copy.i64 %n
+      while
+        %1 = mul.i64 %k, 2
+        %r = copy.i64 0
+        while
+          %2 = add.i64 %r, %k
+          %3 = lt.i64 %2, %1
+        do %3
+          %r = add.i64 %r, 1
+        end
+        %4 = lt.i64 %r, 6
+      do %4
+        %k = add.i64 %k, 1
+      end
+      ret %k
+    end
+    """
+    same_meaning(text, (0,), (1,), (5,), (9,))
+
+
 # --- comparisons and branches -----------------------------------------------------------------------------------
 
 
@@ -444,3 +469,52 @@ def test_what_an_instruction_reads_twice_is_loaded_once() -> None:
     """
     assert opcodes(lowered(text)) == ["load_at", "fma", "ret"]
     assert lowered(text).code[1].mem is None
+
+
+def test_what_the_body_reads_of_a_condition_is_of_that_step_whatever_its_type() -> None:
+    text = """
+    function f(%n: i64, %m: u64) -> u64
+      var %k: i64
+      var %s: u64
+      %k = copy.i64 %n
+      %s = copy.u64 0
+      while
+        %1 = add.i64 %k, 5
+        %2 = convert.u64.i64 %1
+        %3 = lt.u64 %2, %m
+        %4 = lt.i64 %k, 40
+        %5 = and.bool %3, %4
+      do %5
+        %s = add.u64 %s, %2
+        %k = add.i64 %k, 1
+      end
+      %6 = add.u64 %s, %2
+      ret %6
+    end
+    """
+    same_meaning(text, (0, 0), (0, 20), (7, 12), (39, 1000))
+
+
+def test_a_load_of_a_condition_that_one_of_two_reads_for_itself_is_loaded_again_at_the_bottom() -> None:
+    text = """
+    function f(%p: ptr, %q: ptr, %n: i64)
+      var %k: i64
+      var %s: f32x16
+      %k = copy.i64 0
+      %s = load_at.f32x16 [%q]
+      while
+        %1 = load_at.f32x16 [%p]
+        %2 = fma.f32x16 %1, %s, %s
+        %s = add.f32x16 %2, %s
+        %3 = fma.f32x16 %1, %s, %2
+        store_at.f32x16 %3, [%q]
+        %4 = lt.i64 %k, %n
+      do %4
+        %k = add.i64 %k, 1
+      end
+      ret
+    end
+    """
+    verify(lowered(text, "x86-64-v4"))
+    f = lowered(text, "x86-64-v4")
+    assert {a for instr in f.code for a in instr.args if a >= 0} <= {instr.dst for instr in f.code} | set(f.params)

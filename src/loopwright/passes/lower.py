@@ -97,6 +97,11 @@ class Lowering:
         self.alias: dict[int, int] = {}
         self.load_at: dict[int, int] = {}
         self.load_stretch: dict[int, int] = {}
+        # Where the instructions under way are from, the index of its first, and what its registers are called now: of the condition
+        # of a while that is being repeated, its copy.
+        self.origin: list[Instr] = f.code
+        self.origin_at = 0
+        self.renamed: dict[int, int] = {}
 
     def run(self) -> None:
         code = self.code
@@ -171,6 +176,10 @@ class Lowering:
             return False
         if self.f.variable[a] and not self.counts(a):
             return False
+        for bracket in self.stack:
+            if bracket.count == 0:
+                # In the condition of a while, which is made again at the bottom: what the body reads of it becomes a variable.
+                return False
         if instr.dst < len(self.uses) and a < len(self.uses):
             self.uses[a] += self.uses[instr.dst] - 1
             self.fused_uses[a] += self.fused_uses[instr.dst]
@@ -469,10 +478,14 @@ class Lowering:
         """The instructions after the ``while`` at ``k``, up to and with its ``do``, before this pass changes them."""
         copies: list[Instr] = []
         depth = 0
+        renamed = self.renamed
         while True:
             k += 1
-            instr = self.code[k]
-            copies.append(instr.copy())
+            instr = self.origin[k - self.origin_at]
+            again = instr.copy()
+            if renamed:
+                again.args = [renamed.get(a, a) for a in again.args]
+            copies.append(again)
             if instr.op is ops.DO and depth == 0:
                 return copies
             if instr.op.opens and not instr.op.closes:
@@ -485,6 +498,8 @@ class Lowering:
         f = self.f
         renamed: dict[int, int] = {}
         condition = made.condition
+        outer = (self.origin, self.origin_at, self.renamed)
+        self.origin, self.origin_at, self.renamed = condition, made.index + 1, renamed
         inside: dict[int, int] = {}
         for instr in condition:
             for a in instr.args:
@@ -495,7 +510,7 @@ class Lowering:
             if instr.op is ops.DO:
                 if n == len(condition) - 1:
                     self.branch_if(instr.args[0], 0, instr.line)
-                    return
+                    break
             elif (
                 0 <= instr.dst < len(self.all_uses) and self.all_uses[instr.dst] > inside.get(instr.dst, 0) and (instr.op is not ops.COPY or instr.args[0] >= 0)
             ):
@@ -506,11 +521,13 @@ class Lowering:
                 while len(self.uses) <= fresh:
                     self.uses.append(0)
                     self.fused_uses.append(0)
-                self.uses[fresh] = self.uses[instr.dst]
+                # (Of the original some may have been merged already.)
+                self.uses[fresh] = self.all_uses[instr.dst]
                 self.known = len(self.uses)
                 renamed[instr.dst] = fresh
                 instr.dst = fresh
             self.step(instr, made.index + 1 + n)
+        self.origin, self.origin_at, self.renamed = outer
 
 
 def run(f: Function, target: Target) -> None:

@@ -239,6 +239,10 @@ class Choosing(Ending):
         holder = state.holder[r]
         assert holder is not None
         free = self.target.class_masks[holder.cls] & ~state.active & ~avoid & ~(1 << r)
+        # A register that has to be saved first costs a store and a load of its own.
+        saved = free & ~(self.target.convention.callee_saved & ~self.used)
+        if saved:
+            free = saved
         if free and holder.constant == 0:
             self.release(holder)
             new = self.choose(holder, free)

@@ -297,10 +297,18 @@ class Joins(Choosing):
         r = self.hint(interval, candidates)
         if r >= 0:
             self.tell(interval, candidates, r, "where the next join, or the loop's head, expects the variable")
-        elif r == -1 and 0 <= source < len(self.class_of_register) and candidates & ~self.state.active & (1 << source) and not interval.killed >> source & 1:
-            r = source
-            self.tell(interval, candidates, r, "where the value is that is copied, for the last time")
-        else:
-            return self.take(interval, candidates, False)
-        self.place(interval, r)
-        return r
+            self.place(interval, r)
+            return r
+        free = candidates & ~self.state.active
+        if r == ELSEWHERE and self.inside:
+            # Not where another variable is expected.
+            for other in self.arrival[self.inside[-1].head].values():
+                if other >= 0:
+                    free &= ~(1 << other)
+            if free:
+                candidates = free
+        if 0 <= source < len(self.class_of_register) and free >> source & 1 and not interval.killed >> source & 1:
+            self.tell(interval, candidates, source, "where the value is that is copied, for the last time")
+            self.place(interval, source)
+            return source
+        return self.take(interval, candidates, False)
