@@ -297,7 +297,8 @@ def run(quick: bool = False) -> report.Result:
     for name in TARGETS:
         target = registry.get(name)
         table = report.Table(
-            f"Weighted spill cost, {name}, where either spills", ["function", "instructions", "ours", "LLVM", "(ours+1)/(LLVM+1)", "our constants", "LLVM's"],
+            f"Weighted spill cost, {name}, where either spills",
+            ["function", "instructions", "ours", "LLVM", "(ours+1)/(LLVM+1)", "our constants", "LLVM's"],
             detail=True,
         )
         rows: list[tuple[float, list[str]]] = []

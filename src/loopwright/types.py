@@ -78,6 +78,11 @@ class Type:
         """True for signed and unsigned integers, scalar or vector (not pointers, not ``bool``)."""
         return self.kind == KIND_INT or self.kind == KIND_UINT
 
+    @property
+    def is_word(self) -> bool:
+        """True for 64-bit integers and pointers: what a machine's integer register holds as a whole."""
+        return self.bits == 64 and not self.lanes and not self.is_float and not self.is_mask
+
     def __call__(self, value: Any) -> Any:
         """``value`` converted to this type: an expression of a kernel or builder if it is one, otherwise a NumPy scalar.
 

@@ -23,7 +23,7 @@ from loopwright.ir.interpret import run
 from loopwright.runtime.code import Code
 from loopwright.targets import registry
 from loopwright.targets.target import Target
-from loopwright.types import F32, F64, I32, I64, U8
+from loopwright.types import F32, F64, I32, I64, U8, U64
 
 LETTERS = "ABCDEFGHIJKLMNOPQ"
 
@@ -69,7 +69,10 @@ def function_of(seed: int) -> tuple[Function, list[Any]]:
     options: dict[str, Any] = {"size": size}
     if seed % 3 == 1:
         options["scalars"] = [I32, I64, F32, F64, U8]
-    if seed % 7 == 3:
+    if seed % 11 == 5:
+        # Conversions that change nothing but the type.
+        options.update(scalars=[I64, U64], vectors=False)
+    elif seed % 7 == 3:
         options["vectors"] = False
     f = random_function(seed, **options)
     for instr in f.code:

@@ -444,6 +444,18 @@ def test_a_conversion_between_integers_of_one_size_needs_no_register() -> None:
     assert "convert" not in opcodes(f)
 
 
+@pytest.mark.parametrize("op", ["min", "and", "shr", "div_trunc"])
+def test_what_is_read_under_another_type_is_that_type_s_value(op: str) -> None:
+    text = f"""
+    function f(%a: i64, %m: u64) -> u64
+      %u = convert.u64.i64 %a
+      %c = {op}.u64 %u, %m
+      ret %c
+    end
+    """
+    same_meaning(text, (-3, 7), (5, 2), (-(1 << 63), (1 << 64) - 1))
+
+
 def test_a_conversion_of_a_variable_keeps_what_it_was() -> None:
     text = """
     function f(%a: i64) -> u64

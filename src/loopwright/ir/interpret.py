@@ -473,6 +473,16 @@ class Interpreter:
             values.append(value)
         return values
 
+    def _as_read(self, step: _Step, values: list[Any]) -> None:
+        """Integers as the type the instruction reads, where a conversion of the same size has been left out."""
+        wants = step.wants
+        for position in range(len(values)):
+            want = wants[position]
+            if want.is_word:
+                dtype = _dtype(want)
+                if values[position].dtype != dtype:
+                    values[position] = values[position].view(dtype)
+
     def _destroy(self, mask: int, store: list[Any], except_: int) -> None:
         place = 0
         while mask:
@@ -493,6 +503,8 @@ class Interpreter:
         code = self._code
         count = len(code)
         physical = self.physical
+        # Once lowered, a register may be read as another integer type of its size.
+        lowered = bool(self.f.target_name)
         counters: dict[int, list[int]] = {}
         outgoing: dict[int, tuple[Any, Type]] = {}
         at = 0
@@ -528,6 +540,8 @@ class Interpreter:
                     if value is None:
                         raise self._undefined(step, place)
                     values.append(value)
+                if lowered:
+                    self._as_read(step, values)
             result: Any = None
             if kind == _PURE:
                 if step.mem is not None:

@@ -255,7 +255,7 @@ class _Verifier:
                 if want is VOID:
                     if op not in _CALL_OPS:
                         raise self.error(f"{given} operands, takes {position}")
-                elif f.types[x] is not want:
+                elif f.types[x] is not want and not (f.target_name and want.is_word and f.types[x].is_word):
                     raise self.error(f"{self.shown(x)} is {f.types[x].name}, needs {want.name}")
                 if not self.defined[x]:
                     self.check_defined(x)

@@ -1,4 +1,4 @@
-"""``liveness``: live intervals with holes, per-location pressure, loop weights (left in ``Function.analysis``)."""
+"""``liveness``: live intervals with holes, loop weights, what each loop needs and destroys (left in ``Function.analysis``)."""
 
 from __future__ import annotations
 

@@ -29,8 +29,8 @@ class RegisterState:
         held: bit mask of the registers with any holder.
         constant_in: per register, the constant operand it is known to contain, or 0.
         fixed: per register, locations where an instruction demands or destroys it, latest first.
-        owners: parallel to ``fixed``: the virtual register that is demanded there, or -1. An interval's own fixed use does
-            not keep it out of the register.
+        owners: parallel to ``fixed``: the virtual register that is demanded there, what the instruction that destroys it makes, or
+            -1. An interval's own location does not keep it out of the register.
         fixed_any: bit mask of registers with such locations anywhere.
         optional: per register, its holder's last reference could have been taken from memory.
         caller_saved: bit mask of what calls destroy.

@@ -216,11 +216,10 @@ class Liveness:
         loops: by index of the loop's opening bracket.
         weights: per instruction, the weight of a reference there.
         fixed: per physical register, the locations where an instruction demands or destroys it, latest first.
-        owners: parallel to ``fixed``: the virtual register demanded there, or -1.
-        pressure: per class, values live at each location.
+        owners: parallel to ``fixed``: the virtual register demanded there, what the instruction that destroys it makes, or -1.
     """
 
-    __slots__ = ("dead", "dies", "drops", "fixed", "intervals", "live_after", "loops", "owners", "pressure", "weights")
+    __slots__ = ("dead", "dies", "drops", "fixed", "intervals", "live_after", "loops", "owners", "weights")
 
     def __init__(self, registers: int, length: int, physical: int) -> None:
         self.intervals: list[Interval | None] = [None] * registers
@@ -232,4 +231,3 @@ class Liveness:
         self.weights: list[float] = [1.0] * length
         self.fixed: list[list[int]] = [[] for _ in range(physical)]
         self.owners: list[list[int]] = [[] for _ in range(physical)]
-        self.pressure: list[list[int]] = []

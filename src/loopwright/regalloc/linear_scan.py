@@ -465,6 +465,7 @@ class LinearScan(Joins):
             # In memory is where the next turn of the loop expects it, and nobody reads it before.
             self.tell(interval, candidates, -1, "in memory, where the loop's next turn expects it")
             self.copy(type_, self.home(interval), operands[0])
+            self.statistics.stores += 1
             return
         r = self.take(interval, candidates, False) if interval.defs <= 1 else self.take_for_result(interval, candidates, operands[0] if op is ops.COPY else -1)
         state.constant_in[r] = 0

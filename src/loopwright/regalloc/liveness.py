@@ -408,7 +408,6 @@ def _loop_facts(liveness: Liveness, code: list[Instr], calls: list[int], scratch
             steps[cls][2 * k + 1] += 1
             steps[cls][2 * k + 3] -= 1
     steps = [list(accumulate(step)) for step in steps]
-    liveness.pressure = steps
     calls = calls[::-1]
     for info in liveness.loops.values():
         low, high = 2 * info.head + 1, 2 * info.end + 2
