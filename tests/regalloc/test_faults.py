@@ -15,7 +15,7 @@ from loopwright.errors import InternalError
 from loopwright.ir import ops
 from loopwright.ir.function import SLOT, SPILL, Frame, Function, Instr, Slot
 from loopwright.passes import allocate
-from loopwright.regalloc import ending, linear_scan
+from loopwright.regalloc import ending, linear_scan, resolution
 from loopwright.regalloc.checker import check
 from loopwright.regalloc.intervals import Interval
 from loopwright.regalloc.linear_scan import LinearScan
@@ -257,7 +257,7 @@ HIDDEN: dict[str, Callable[[Function], None]] = {
 }
 
 
-def prove_some(name: str, change: Callable[[Function], None] | None = None, functions: int = 250) -> None:
+def prove_some(name: str, change: Callable[[Function], None] | None = None, functions: int = 250, least: int = 6) -> None:
     """Among many allocations made with a fault at least some are wrong; all that differ when run are refused."""
     caught = 0
     for seed in range(functions):
@@ -275,7 +275,7 @@ def prove_some(name: str, change: Callable[[Function], None] | None = None, func
             caught += 1
         elif change is None:
             assert same(before, after, target), (name, seed)
-    assert caught > 5, (name, caught)
+    assert caught >= least, (name, caught)
 
 
 @pytest.mark.parametrize("demand", list(HIDDEN))
@@ -283,11 +283,11 @@ def test_a_demand_the_allocator_overlooks_is_caught(demand: str) -> None:
     prove_some(demand, HIDDEN[demand])
 
 
-def no_moves(_moves: list[Move], _line: int) -> list[Instr]:
+def no_moves(_moves: list[Move], _line: int, _free: int, _masks: list[int]) -> list[Instr]:
     return []
 
 
-def one_after_another(given: list[Move], line: int) -> list[Instr]:
+def one_after_another(given: list[Move], line: int, _free: int, _masks: list[int]) -> list[Instr]:
     """Parallel moves as if they were not parallel."""
     return [Instr(ops.COPY, move.type, move.destination, [move.source], 0, line) for move in given if move.destination != move.source]
 
@@ -302,6 +302,41 @@ def test_missing_resolution_is_caught(monkeypatch: pytest.MonkeyPatch) -> None:
 def test_moves_in_the_wrong_order_are_caught(monkeypatch: pytest.MonkeyPatch) -> None:
     monkeypatch.setattr(ending, "sequence", one_after_another)
     prove_some("in order", functions=700)
+
+
+@replaceable
+def test_a_cycle_by_way_of_a_register_in_use_is_caught(monkeypatch: pytest.MonkeyPatch) -> None:
+    def in_use(waiting: list[Move], _free: int, masks: list[int]) -> int:
+        start = waiting[0].destination
+        taken = {move.destination for move in waiting}
+        return next((r for mask in masks if mask >> start & 1 for r in range(mask.bit_length()) if mask >> r & 1 and r not in taken), -1)
+
+    monkeypatch.setattr(resolution, "_free_register", in_use)
+    prove_some("cycles", functions=2000, least=2)
+
+
+@replaceable
+def test_a_value_dropped_that_has_no_home_is_caught(monkeypatch: pytest.MonkeyPatch) -> None:
+    def no_home_needed(self: LinearScan, v: int, interval: Interval) -> bool:
+        return self.arrival[self.inside[-1].head].get(v, 0) < 0
+
+    monkeypatch.setattr(LinearScan, "not_back", no_home_needed)
+    prove_some("not back", functions=2000, least=2)
+
+
+@replaceable
+def test_a_home_that_is_thought_to_hold_the_value_is_caught(monkeypatch: pytest.MonkeyPatch) -> None:
+    settle = LinearScan.settle
+
+    def too_easily(self: LinearScan, interval: Interval) -> None:
+        settle(self, interval)
+        if interval.defs > 1 and not interval.homed:
+            # As if it were stored at its definitions, one of which is forgotten.
+            interval.homed = True
+            interval.definitions = None
+
+    monkeypatch.setattr(LinearScan, "settle", too_easily)
+    prove_some("homes")
 
 
 @replaceable

@@ -22,6 +22,7 @@ class Joins(Choosing):
         arrival: by opening bracket, where each live value must be when control arrives.
         saved: by opening bracket of an if, where each was at its beginning.
         open: the brackets around, by their openers; ``inside`` the loops of them, outermost first.
+        expected: per loop of those, the registers (bit mask) in which its head expects values.
     """
 
     def __init__(self, f: Function, target: Target, liveness: Liveness, shape: Brackets, order: str) -> None:
@@ -34,6 +35,7 @@ class Joins(Choosing):
         self.floor_marks: list[int] = []
         self.open: list[int] = []
         self.inside: list[LoopInfo] = []
+        self.expected: list[int] = []
 
     def snapshot(self, live: set[int]) -> dict[int, int]:
         """Where each of these values is now."""
@@ -89,7 +91,8 @@ class Joins(Choosing):
         if where is None:
             where = self.snapshot(live)
             self.arrival[opener] = where
-            if not self.inside or opener in self.liveness.loops or not self.suit_loop(where, kind):
+            # (A loop that has been left does not matter.)
+            if not self.inside or opener < self.inside[-1].head or opener in self.liveness.loops or not self.suit_loop(where, kind):
                 return
             if kind == SPLIT:
                 # What is in memory now needs no code, and nothing else was changed.
@@ -111,8 +114,6 @@ class Joins(Choosing):
             made.moves.append((interval, interval.register_now, wanted))
             if wanted < 0 or interval.register_now < 0:
                 self.to_memory(interval)
-                if interval.register_now < 0:
-                    self.settle(interval)
                 if wanted < 0:
                     interval.store_weight += self.weight
 
@@ -205,8 +206,14 @@ class Joins(Choosing):
                     floors.append((interval, interval.floor))
                     interval.floor = again
         self.forget_constants()
-        self.arrival[info.head] = self.snapshot(info.live)
+        where = self.snapshot(info.live)
+        self.arrival[info.head] = where
         self.inside.append(info)
+        expected = 0
+        for r in where.values():
+            if r >= 0:
+                expected |= 1 << r
+        self.expected.append(expected)
 
     def prepare(self, info: LoopInfo, cls: int, ranked: list[tuple[float, bool, float, int]]) -> None:
         """``enter_loop`` for the values of one class: (weight in the loop, in a register now, cost in memory, value), cheapest first."""
@@ -253,6 +260,7 @@ class Joins(Choosing):
 
     def leave_loop(self) -> None:
         self.inside.pop()
+        self.expected.pop()
         mark = self.floor_marks.pop()
         while len(self.floors) > mark:
             interval, floor = self.floors.pop()
@@ -302,9 +310,7 @@ class Joins(Choosing):
         free = candidates & ~self.state.active
         if r == ELSEWHERE and self.inside:
             # Not where another variable is expected.
-            for other in self.arrival[self.inside[-1].head].values():
-                if other >= 0:
-                    free &= ~(1 << other)
+            free &= ~self.expected[-1]
             if free:
                 candidates = free
         if 0 <= source < len(self.class_of_register) and free >> source & 1 and not interval.killed >> source & 1:
