@@ -52,40 +52,51 @@ def spearman(a: list[float], b: list[float]) -> float:
     return sum((p - mean) * (q - mean) for p, q in zip(x, y, strict=True)) / math.sqrt(sum((p - mean) ** 2 for p in x) * sum((q - mean) ** 2 for q in y))
 
 
+def compiled_for(subject: Subject, target: str, bits: int) -> Any:
+    """The subject's kernel, compiled for the types of its arguments. Raises ``LoopwrightError`` where that is not possible."""
+    import loopwright as lw
+
+    types = {"float32": lw.f32, "float64": lw.f64, "int32": lw.i32, "int64": lw.i64, "uint8": lw.u8}
+    signature = [lw.i64 if isinstance(a, int) else lw.Array[types[a.dtype.name], a.ndim] for a in subject.arguments]
+    return subject.kernel.compile(*signature, **subject.constants, target=target, vector_bits=bits).compiled
+
+
+class Call:
+    """A subject's arguments as machine words; ``before``: what native code copies before each call, so that there is the same to do."""
+
+    def __init__(self, subject: Subject) -> None:
+        self.arguments = subject.arguments
+        self.words = words_of(subject.arguments)
+        self._kept = [None if isinstance(a, int) else a.copy() for a in subject.arguments]
+        self.before: list[tuple[int, int, int]] = []
+        if subject.restore >= 0:
+            a = subject.arguments[subject.restore]
+            self._original = a.copy(order="C")
+            self.before = [(int(a.ctypes.data), int(self._original.ctypes.data), a.nbytes)]
+
+    def restore(self) -> None:
+        """The arrays as they were at first."""
+        for a, saved in zip(self.arguments, self._kept, strict=True):
+            if saved is not None:
+                a[...] = saved
+
+
 def _one(subject: Subject, target: str, bits: int, meter: Any) -> list[float] | str:
     """Measured cycles; PerfScore and the better model with counts; both with static weights; instructions executed; measured cycles as the static weights
     have it. Or why not."""
-    import numpy as np
-
-    import loopwright as lw
     from loopwright.errors import LoopwrightError
     from loopwright.tuning.measure import count_blocks, kernel_cycles
     from loopwright.tuning.perfscore import perf_score
 
-    types = {"float32": lw.f32, "float64": lw.f64, "int32": lw.i32, "int64": lw.i64, "uint8": lw.u8}
-    signature = [lw.i64 if isinstance(a, int) else lw.Array[types[a.dtype.name], a.ndim] for a in subject.arguments]
     try:
-        compiled = subject.kernel.compile(*signature, **subject.constants, target=target, vector_bits=bits).compiled
+        compiled = compiled_for(subject, target, bits)
     except LoopwrightError as error:
         return str(error)
-    words = words_of(subject.arguments)
-    kept = [None if isinstance(a, int) else a.copy() for a in subject.arguments]
-
-    def restore() -> None:
-        for a, saved in zip(subject.arguments, kept, strict=True):
-            if saved is not None:
-                a[...] = saved
-
-    before = []
-    original = None
-    if subject.restore >= 0:
-        a = subject.arguments[subject.restore]
-        original = np.ascontiguousarray(a).copy()
-        before = [(int(a.ctypes.data), int(original.ctypes.data), a.nbytes)]
-    counts = count_blocks(compiled, words)
-    restore()
-    cycles = kernel_cycles(compiled, words, meter, before=before)
-    restore()
+    call = Call(subject)
+    counts = count_blocks(compiled, call.words)
+    call.restore()
+    cycles = kernel_cycles(compiled, call.words, meter, before=call.before)
+    call.restore()
     real = perf_score(compiled, MICROARCHITECTURE, counts)
     static = perf_score(compiled, MICROARCHITECTURE)
     executed = sum(block.weight * block.instructions for block in real.blocks)

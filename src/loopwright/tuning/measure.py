@@ -527,8 +527,15 @@ def kernel_cycles(compiled: Compiled, words: list[int], meter: Meter | None = No
     meter = meter or Meter()
     _must_run(compiled, meter)
     block = memory.allocate(compiled.machine.data, compiled.machine.align)
+    return address_cycles(block.address, words, meter, rounds, before)
+
+
+def address_cycles(address: int, words: list[int], meter: Meter, rounds: int = 0, before: list[tuple[int, int, int]] | None = None) -> float:
+    """``kernel_cycles`` for a function that is in memory already, whoever compiled it."""
+    from loopwright.runtime import memory
+
     nothing = memory.allocate(b"\xc3", 64)
-    with_call = _call_cycles(meter, block.address, words, rounds, before)
+    with_call = _call_cycles(meter, address, words, rounds, before)
     without = _call_cycles(meter, nothing.address, words, rounds, before)
     return with_call - without
 
