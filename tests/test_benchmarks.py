@@ -19,8 +19,10 @@ def _bench(*arguments: str) -> subprocess.CompletedProcess[str]:
 
 
 @pytest.mark.slow
-@pytest.mark.parametrize("name", ["runtime", "compile", "imports", "calls"])
+@pytest.mark.parametrize("name", ["runtime", "compile", "imports", "calls", "allocator", "spills", "codegen", "perfscore"])
 def test_quick_mode_measures_loopwright_and_writes_json(name: str, tmp_path: Path) -> None:
+    for needed in {"spills": ["llvmlite"], "codegen": ["llvmlite"], "allocator": ["ortools"]}.get(name, []):
+        pytest.importorskip(needed)
     done = _bench(name, "--quick", "--output", str(tmp_path))
     assert done.returncode == 0, done.stderr
     result = json.loads((tmp_path / f"{name}.json").read_text())
