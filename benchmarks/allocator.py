@@ -288,7 +288,7 @@ def _share(result: report.Result, rounds: int) -> None:
         target = code.target
         samples: list[dict[str, float]] = []
         for turn in range(rounds + 2):
-            gc.collect()
+            # As a kernel is compiled: without garbage collection.
             gc.disable()
             start = time.perf_counter()
             source = subject.source(target)

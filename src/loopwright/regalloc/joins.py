@@ -259,7 +259,8 @@ class Joins(Choosing):
         return interval
 
     def leave_loop(self) -> None:
-        self.inside.pop()
+        # Nothing goes to its head any more.
+        del self.arrival[self.inside.pop().head]
         self.expected.pop()
         mark = self.floor_marks.pop()
         while len(self.floors) > mark:

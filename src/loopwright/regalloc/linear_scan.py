@@ -116,7 +116,7 @@ class LinearScan(Joins):
             if self.reachable:
                 self.edge(opener, live, len(self.out), BEFORE)
             self.out.append(instr)
-            self.adopt(self.arrival[opener])
+            self.adopt(self.arrival.pop(opener))
         else:
             self.out.append(instr)
 

@@ -132,7 +132,8 @@ def analyse(f: Function, target: Target) -> tuple[Liveness, Brackets]:
         if op is ops.BLOCK:
             continue
         if op is ops.LOOP:
-            liveness.loops[k].live = set(live)
+            known_at_head = needs[k]
+            liveness.loops[k].live = known_at_head if known_at_head == live else set(live)
             continue
         rule: Rule | None = instr.rule
         if op is ops.BR:
@@ -152,7 +153,8 @@ def analyse(f: Function, target: Target) -> tuple[Liveness, Brackets]:
                     gone.append(v)
                     live.add(v)
                     open_end[v] = here + 1
-            drops[k] = gone
+            if gone:
+                drops[k] = gone
         assert rule is not None, op.name
         weight = weights[k]
         dst = instr.dst
@@ -354,6 +356,8 @@ def _loop_needs(code: list[Instr], shape: Brackets, known: dict[int, set[int]]) 
             live = set(after[shape.opener_of[k]])
             continue
         if op is ops.BLOCK:
+            # (Nobody goes to its end from further in front.)
+            del after[k]
             continue
         if op is ops.LOOP:
             live.discard(~k)
@@ -366,9 +370,11 @@ def _loop_needs(code: list[Instr], shape: Brackets, known: dict[int, set[int]]) 
             continue
         if op is ops.RET:
             live = set()
+        elif op.effect != ops.CONTROL:
+            pass
         elif op.opens:
-            live |= after[shape.else_of.get(k, k)]
-        elif k in shape.target:
+            live |= after.pop(shape.else_of.get(k, k))
+        else:
             live |= _target_set(shape, after, known, k)
             if first and code[shape.target[k]].op is ops.LOOP:
                 live.add(~shape.target[k])
