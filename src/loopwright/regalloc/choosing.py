@@ -57,6 +57,14 @@ class Choosing(Ending):
             return candidates.bit_length() - 1
         state = self.state
         location = self.location
+        plan = self.plan
+        if plan.free_first:
+            # With A out of the way, what is left has often no history.
+            free = candidates & ~state.active
+            if free:
+                if not free & (free - 1):
+                    return free.bit_length() - 1
+                candidates = free
         present = 0
         if interval.constant != 0:
             present = NEEDS_CONSTANT
@@ -68,7 +76,7 @@ class Choosing(Ending):
             present |= NEEDS_PREVIOUS
         if candidates & (state.active | state.held | state.fixed_any):
             present |= NEEDS_HISTORY
-        for narrow in self.plan.acting(present):
+        for narrow in plan.acting(present):
             kept = narrow(state, interval, candidates, location) & candidates
             if kept:
                 candidates = kept

@@ -402,13 +402,15 @@ class Plan:
     Attributes:
         letters: the order, or the part of it that is to be applied.
         filters: the filter of each letter.
+        free_first: A comes first, and whoever chooses has applied it: it is not among those that act.
     """
 
-    __slots__ = ("_acting", "filters", "letters")
+    __slots__ = ("_acting", "filters", "free_first", "letters")
 
-    def __init__(self, letters: str, filters: list[Filter]) -> None:
+    def __init__(self, letters: str, filters: list[Filter], free_first: bool = False) -> None:
         self.letters = letters
         self.filters = filters
+        self.free_first = free_first
         self._acting: list[list[Filter] | None] = [None] * 32
 
     def acting(self, present: int) -> list[Filter]:
@@ -416,6 +418,8 @@ class Plan:
         known = self._acting[present]
         if known is None:
             known = [narrow for letter, narrow in zip(self.letters, self.filters, strict=True) if not _NEEDS.get(letter, 0) & ~present]
+            if self.free_first and known and known[0] is filter_free:
+                known = known[1:]
             self._acting[present] = known
         return known
 
@@ -428,6 +432,6 @@ def plan_of(order: str) -> Plan:
     known = _plans.get(order)
     if known is None:
         letters = check_order(order)
-        known = Plan(letters, [FILTERS[letter] for letter in letters])
+        known = Plan(letters, [FILTERS[letter] for letter in letters], letters.startswith("A"))
         _plans[order] = known
     return known
