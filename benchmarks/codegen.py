@@ -19,7 +19,7 @@ from typing import Any
 import numpy as np
 
 from benchmarks import report
-from benchmarks.perfscore import Call, compiled_for
+from benchmarks.perfscore import Call, compiled_for, runnable
 from benchmarks.perfscore_kernels import Subject, subjects
 
 #: target, vector bits
@@ -74,8 +74,6 @@ def _one(subject: Subject, target: str, bits: int, meter: Any, turns: int) -> tu
 def run(quick: bool = False) -> report.Result:
     """Measure both."""
     from loopwright.errors import CpuError
-    from loopwright.runtime import cpu
-    from loopwright.targets import registry
     from loopwright.tuning.measure import Meter
 
     result = report.Result("codegen")
@@ -91,11 +89,7 @@ def run(quick: bool = False) -> report.Result:
         "Cycles to those of LLVM's code generator, which gets the same loops", ["target", "kernels", "mean", "quartiles", "we are slower by > 5 % in"]
     )
     everything: list[float] = []
-    host = cpu.host_features()
-    for target, bits in CONFIGURATIONS:
-        if not registry.get(target).features <= host:
-            result.notes.append(f"{target} is left out: this CPU does not run it")
-            continue
+    for target, bits in runnable(CONFIGURATIONS, result.notes):
         ratios: list[float] = []
         for n, subject in enumerate(subjects()):
             if (quick and n % 9) or (subject.scalar and target != CONFIGURATIONS[0][0]):

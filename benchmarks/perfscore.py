@@ -11,6 +11,7 @@ from __future__ import annotations
 
 import math
 import sys
+from collections.abc import Sequence
 from typing import Any
 
 from benchmarks import report
@@ -50,6 +51,21 @@ def spearman(a: list[float], b: list[float]) -> float:
     x, y = ranks(a), ranks(b)
     mean = (len(a) - 1) / 2
     return sum((p - mean) * (q - mean) for p, q in zip(x, y, strict=True)) / math.sqrt(sum((p - mean) ** 2 for p in x) * sum((q - mean) ** 2 for q in y))
+
+
+def runnable(configurations: Sequence[tuple[str, int]], notes: list[str]) -> list[tuple[str, int]]:
+    """The configurations (target, vector bits) that this CPU runs; a note for each other."""
+    from loopwright.runtime import cpu
+    from loopwright.targets import registry
+
+    host = cpu.host_features()
+    found: list[tuple[str, int]] = []
+    for target, bits in configurations:
+        if registry.get(target).features <= host:
+            found.append((target, bits))
+        else:
+            notes.append(f"{target} is left out: this CPU does not run it")
+    return found
 
 
 def compiled_for(subject: Subject, target: str, bits: int) -> Any:
@@ -109,8 +125,6 @@ def _one(subject: Subject, target: str, bits: int, meter: Any) -> list[float] | 
 def run(quick: bool) -> report.Result:
     """Measure and score."""
     from loopwright.errors import CpuError
-    from loopwright.runtime import cpu
-    from loopwright.targets import registry
     from loopwright.tuning.measure import Meter
 
     result = report.Result("perfscore")
@@ -126,11 +140,7 @@ def run(quick: bool) -> report.Result:
         return result
     rows: list[list[float]] = []
     names: list[str] = []
-    host = cpu.host_features()
-    for target, bits in CONFIGURATIONS:
-        if not registry.get(target).features <= host:
-            result.notes.append(f"{target} is left out: this CPU does not run it")
-            continue
+    for target, bits in runnable(CONFIGURATIONS, result.notes):
         n = 0
         for subject in subjects():
             n += 1

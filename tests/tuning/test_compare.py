@@ -9,6 +9,7 @@ import sys
 from pathlib import Path
 
 import pytest
+from tests.tuning.pressed import totals
 
 import loopwright as lw
 from loopwright.errors import TargetError
@@ -23,21 +24,6 @@ from loopwright.tuning.replay import NUMBERS, Result, Setting
 
 # The lowest number whoever is in it: spills where the default does not.
 OTHER = "QABCDEFGHIJKLMNOP"
-
-
-def totals(name: str, count: int) -> lw.Function:
-    """``count`` running totals: spills from 14 of them on."""
-    f = lw.Function(name, x=lw.Array[lw.i64], n=lw.i64, returns=lw.i64)
-    with f:
-        values = [f.var(lw.i64, k) for k in range(count)]
-        with f.for_(f.n) as i:
-            for k, value in enumerate(values):
-                value.set(value * 3 + f.x[i + k])
-        total = values[0].get()
-        for value in values[1:]:
-            total = total ^ value
-        f.ret(total)
-    return f
 
 
 @lw.kernel

@@ -13,6 +13,7 @@ import threading
 from pathlib import Path
 
 import pytest
+from tests.tuning.pressed import totals
 
 import loopwright as lw
 from loopwright import compiler
@@ -428,17 +429,7 @@ def test_an_interpreter_without_loopwright_is_a_clear_error(tmp_path):
 
 def pressing() -> lw.Function:
     """More values than registers, so that orders differ."""
-    f = lw.Function("pressing", x=lw.Array[lw.i64], n=lw.i64, returns=lw.i64)
-    with f:
-        values = [f.var(lw.i64, k) for k in range(24)]
-        with f.for_(f.n) as i:
-            for k, value in enumerate(values):
-                value.set(value * 3 + f.x[i + k])
-        total = values[0].get()
-        for value in values[1:]:
-            total = total ^ value
-        f.ret(total)
-    return f
+    return totals("pressing", 24)
 
 
 OTHER = "EHPDGAJCBNKOLFIMQ"

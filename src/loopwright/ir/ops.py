@@ -335,6 +335,8 @@ MAX: Final = row("max", "T T -> T", "int float", "Python's max(a, b): b if b > a
 FMA: Final = row("fma", "T T T -> T", "float", "a * b + c with one rounding", _quiet(lambda t, s, a, b, c: _fma(t, a, b, c)), commutes=True)
 FMS: Final = row("fms", "T T T -> T", "float", "a * b - c with one rounding", _quiet(lambda t, s, a, b, c: _fma(t, a, b, -c)), commutes=True)
 FNMA: Final = row("fnma", "T T T -> T", "float", "c - a * b with one rounding", _quiet(lambda t, s, a, b, c: _fma(t, -a, b, c)), commutes=True)
+#: The multiply-adds.
+FUSED: Final = (FMA, FMS, FNMA)
 SQRT: Final = row("sqrt", "T -> T", "float", "square root, correctly rounded", _quiet(lambda t, s, a: _as(t, np.sqrt(a))))
 FLOOR: Final = row("floor", "T -> T", "float", "round towards minus infinity", _quiet(lambda t, s, a: _as(t, np.floor(a))))
 CEIL: Final = row("ceil", "T -> T", "float", "round towards plus infinity", _quiet(lambda t, s, a: _as(t, np.ceil(a))))

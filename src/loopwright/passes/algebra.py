@@ -536,7 +536,7 @@ def _table() -> list[Rule | None]:
         (_divide_whole, (ops.DIV_TRUNC, ops.REM_TRUNC, ops.DIV_FLOOR, ops.REM_FLOOR)),
         (_neg, (ops.NEG,)),
         (_least_most, (ops.MIN, ops.MAX)),
-        (_multiply_add, (ops.FMA, ops.FMS, ops.FNMA)),
+        (_multiply_add, ops.FUSED),
         (_elementwise, (ops.ABS, ops.SQRT, ops.FLOOR, ops.CEIL, ops.TRUNC, ops.ROUND, ops.BITCAST)),
         (_and_or, (ops.AND, ops.OR)),
         (_xor, (ops.XOR,)),

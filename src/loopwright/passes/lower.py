@@ -171,8 +171,7 @@ class Lowering:
     def same(self, instr: Instr) -> bool:
         """Whether a conversion changes nothing but the type, and its result needs no register of its own."""
         a = instr.args[0]
-        type_ = instr.type
-        if a < 0 or type_.lanes or type_.is_float or instr.source.is_float or type_.bits != 64 or instr.source.bits != 64 or self.f.variable[instr.dst]:
+        if a < 0 or not instr.type.is_word or not instr.source.is_word or self.f.variable[instr.dst]:
             return False
         if self.f.variable[a] and not self.counts(a):
             return False

@@ -15,6 +15,15 @@ from loopwright.targets.target import Target
 ELSEWHERE: Final = -2
 
 
+def _registers(where: dict[int, int]) -> int:
+    """The registers (bit mask) that a state has values in."""
+    mask = 0
+    for r in where.values():
+        if r >= 0:
+            mask |= 1 << r
+    return mask
+
+
 class Joins(Choosing):
     """The state at joins and at the heads of loops.
 
@@ -105,11 +114,7 @@ class Joins(Choosing):
             if wanted < 0 and (interval.constant != 0 or interval.homed):
                 continue
             if made is None:
-                free = ~self.state.active
-                for r in where.values():
-                    if r >= 0:
-                        free &= ~(1 << r)
-                made = Edge(at, kind, self.weight, free)
+                made = Edge(at, kind, self.weight, ~(self.state.active | _registers(where)))
                 self.edges.append(made)
             made.moves.append((interval, interval.register_now, wanted))
             if wanted < 0 or interval.register_now < 0:
@@ -209,11 +214,7 @@ class Joins(Choosing):
         where = self.snapshot(info.live)
         self.arrival[info.head] = where
         self.inside.append(info)
-        expected = 0
-        for r in where.values():
-            if r >= 0:
-                expected |= 1 << r
-        self.expected.append(expected)
+        self.expected.append(_registers(where))
 
     def prepare(self, info: LoopInfo, cls: int, ranked: list[tuple[float, bool, float, int]]) -> None:
         """``enter_loop`` for the values of one class: (weight in the loop, in a register now, cost in memory, value), cheapest first."""

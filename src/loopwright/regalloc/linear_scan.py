@@ -186,7 +186,7 @@ class LinearScan(Joins):
                         missing = True
         if missing:
             # A multiply-add overwrites one of its operands: rather one that has just been loaded than a copy of one that lives on.
-            overwrites = dies == 0 and rule.tied == ANY_TIED and (op is ops.FMA or op is ops.FMS or op is ops.FNMA)
+            overwrites = dies == 0 and rule.tied == ANY_TIED and op in ops.FUSED
             in_memory = instr.mem is not None
             for j in range(count):
                 # A constant that stands in the instruction is its memory operand.

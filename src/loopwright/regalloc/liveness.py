@@ -231,7 +231,7 @@ def analyse(f: Function, target: Target) -> tuple[Liveness, Brackets]:
                 theirs = _interval(liveness, args[source], target, types)
                 if mine.cls == theirs.cls:
                     # A three-operand form loses nothing when the two are apart: there it only fills in.
-                    weak = rule.tied == ANY_TIED and op is not ops.FMA and op is not ops.FMS and op is not ops.FNMA
+                    weak = rule.tied == ANY_TIED and op not in ops.FUSED
                     if not weak or (mine.related is None and theirs.related is None):
                         mine.related = theirs
                         theirs.related = mine

@@ -51,8 +51,6 @@ __all__ = ["Cost", "ExactError", "Optimum", "allocated", "available", "cost_of",
 #: Longest code, in instructions, that ``optimum`` takes without being told to.
 LIMIT: Final = 60
 
-_FUSED: Final = (ops.FMA, ops.FMS, ops.FNMA)
-
 
 class ExactError(LoopwrightError):
     """A function too long to be solved, or a solver that is not installed."""
@@ -151,7 +149,7 @@ def _add_instruction(cost: Cost, f: Function, instr: Instr, virtual: list[int] |
                     cost.constants += weight
             elif source < SLOT:
                 cost.moves += weight
-    elif rule.tied == ANY_TIED and op in _FUSED and instr.dst not in args[: len(rule.uses)]:
+    elif rule.tied == ANY_TIED and op in ops.FUSED and instr.dst not in args[: len(rule.uses)]:
         cost.moves += weight
 
 
@@ -729,7 +727,7 @@ class _Model:
                 # Loaded there.
                 places.append(in_memory[rule.tied])
             self.charge_without(places, weight, 1 if source < 0 else 2)
-        elif rule.tied == ANY_TIED and instr.op in _FUSED:
+        elif rule.tied == ANY_TIED and instr.op in ops.FUSED:
             self.charge_without([z for j in range(len(uses)) for z in self.coincidence(args[j], uses[j], states, state)], weight)
 
     def coincidence(self, operand: int, use: Use, states: dict[int, _State], result: _State) -> list[Any]:

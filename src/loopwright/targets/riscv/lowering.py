@@ -88,7 +88,7 @@ def _table() -> dict[tuple[int, str], Rule]:
     t.add(ops.SHR, "i", _II, _INT, integers.shift)
     for op in (ops.ADD, ops.SUB, ops.MUL, ops.DIV):
         t.add(op, "f", _FF, _FLOAT, floats.binary_float)
-    for op in (ops.FMA, ops.FMS, ops.FNMA):
+    for op in ops.FUSED:
         t.add(op, "f", (_FLOAT, _FLOAT, _FLOAT), _FLOAT, floats.fused)
     t.add(ops.SQRT, "f", (_FLOAT,), _FLOAT, floats.sqrt)
     t.add(ops.NEG, "f", (_FLOAT,), _FLOAT, floats.neg_float)
