@@ -6,6 +6,7 @@ import ast
 import inspect
 import textwrap
 import threading
+from collections.abc import Callable
 from types import CodeType, FunctionType
 from typing import Any, Final, NoReturn
 
@@ -183,7 +184,8 @@ class _Parser:
         self.file = file
         self.lines = lines
         self.rewriter = Rewriter(file)
-        self.kept: set[str] = set()
+        #: Names that inner functions read, at any time.
+        self.kept = self.rewriter.kept
 
     def refuse(self, node: ast.AST, what: str, instead: str) -> NoReturn:
         self.rewriter.refuse(node, what, instead)
@@ -220,102 +222,104 @@ class _Parser:
     def loop_body(self, body: list[ast.stmt]) -> list[Stmt]:
         return self.block(_without_last_continue(_else_the_rest(body)))
 
-    def expression(self, node: ast.expr) -> CodeType:
-        for part in ast.walk(node):
-            if isinstance(part, ast.Lambda):
-                # A lambda may be called later: the names in it are always live.
-                self.kept |= names_read(part)
-        return self.rewriter.compile(node)
+    def expression(self, node: ast.expr, reads: set[str]) -> CodeType:
+        """The code object of an expression; the names that it reads are added to ``reads``."""
+        return self.rewriter.compile(node, reads)
 
     def statement(self, node: ast.stmt) -> Stmt:
-        refused = _REFUSED.get(type(node).__name__)
-        if refused is not None:
-            self.refuse(node, *refused)
-        line = node.lineno
-        made: Stmt
-        if isinstance(node, ast.Assign):
-            made = self.assign(node.targets, node.value, line)
-        elif isinstance(node, ast.AnnAssign):
-            if node.value is None:
-                return Pass(line)
-            made = self.assign([node.target], node.value, line)
-        elif isinstance(node, ast.AugAssign):
-            made = self.augmented(node)
-        elif isinstance(node, ast.Expr):
-            if isinstance(node.value, ast.Constant):
-                return Pass(line)
-            reads = names_read(node.value)
-            made = Evaluate(line, self.expression(node.value))
-            made.reads = reads
-        elif isinstance(node, ast.If):
-            reads = names_read(node.test)
-            branch = If(line, self.test(node.test), self.block(node.body), self.block(node.orelse))
-            if branch.orelse and all(isinstance(inner, Pass) for inner in branch.body):
-                branch.test = Test(NOT, None, [branch.test])
-                branch.body, branch.orelse = branch.orelse, []
-            self.gather(branch, branch.body)
-            self.gather(branch, branch.orelse)
-            branch.reads |= reads
-            branch.head = reads
-            made = branch
-        elif isinstance(node, ast.While):
-            if node.orelse:
-                self.refuse(node.orelse[0], "`else` after a loop", "set a variable before `break` and test it after the loop")
-            reads = names_read(node.test)
-            forever = isinstance(node.test, ast.Constant) and bool(node.test.value)
-            loop: While | For = While(line, self.test(node.test), self.loop_body(node.body), forever)
-            self.gather(loop, loop.body)
-            loop.reads |= reads
-            loop.head = reads
-            made = loop
-        elif isinstance(node, ast.For):
-            if node.orelse:
-                self.refuse(node.orelse[0], "`else` after a loop", "set a variable before `break` and test it after the loop")
-            reads = names_read(node.iter)
-            iterable = self.expression(node.iter)
-            writes: set[str] = set()
-            target = self.target(node.target, writes, reads)
-            loop = For(line, target, iterable, self.loop_body(node.body))
-            self.gather(loop, loop.body)
-            loop.reads |= reads
-            loop.head = reads
-            loop.writes |= writes
-            made = loop
-        elif isinstance(node, ast.Break):
-            return Break(line)
-        elif isinstance(node, ast.Continue):
-            return Continue(line)
-        elif isinstance(node, ast.Pass):
-            return Pass(line)
-        elif isinstance(node, ast.Return):
-            reads = names_read(node.value)
-            fresh = isinstance(node.value, ast.BinOp)
-            made = Return(line, self.expression(node.value) if node.value is not None else None, fresh)
-            made.reads = reads
-            made.writes = {RESULT}
-        elif isinstance(node, ast.Assert):
-            reads = names_read(node.test, node.msg)
-            made = Assert(line, self.expression(node.test), self.expression(node.msg) if node.msg is not None else None)
-            made.reads = reads
-        elif isinstance(node, ast.FunctionDef):
-            if node.decorator_list:
-                self.refuse(node, "a decorator on an inner function", "define the function outside the kernel")
-            inner = _Parser(self.file, self.lines).function(node)
-            arguments = node.args
-            defaults = list(
-                zip(
-                    [a.arg for a in (*arguments.posonlyargs, *arguments.args)][len(arguments.posonlyargs) + len(arguments.args) - len(arguments.defaults) :],
-                    arguments.defaults,
-                    strict=True,
-                )
-            )
-            defaults += [(a.arg, d) for a, d in zip(arguments.kwonlyargs, arguments.kw_defaults, strict=True) if d is not None]
-            made = Define(line, inner, [(name, self.expression(value)) for name, value in defaults])
-            made.reads = set(inner.outside) | names_read(*[value for _, value in defaults])
-            made.writes = {node.name}
-            self.kept |= inner.outside
-        else:
-            self.refuse(node, f"`{type(node).__name__}`", "use assignments, if, while, for, return")
+        make = _STATEMENTS.get(type(node))
+        if make is not None:
+            return make(self, node)
+        refused = _REFUSED.get(type(node).__name__, (f"`{type(node).__name__}`", "use assignments, if, while, for, return"))
+        self.refuse(node, *refused)
+
+    def _assign(self, node: ast.Assign) -> Stmt:
+        return self.assign(node.targets, node.value, node.lineno)
+
+    def _annotated(self, node: ast.AnnAssign) -> Stmt:
+        return self.assign([node.target], node.value, node.lineno) if node.value is not None else Pass(node.lineno)
+
+    def _expression(self, node: ast.Expr) -> Stmt:
+        if isinstance(node.value, ast.Constant):
+            return Pass(node.lineno)
+        reads: set[str] = set()
+        made = Evaluate(node.lineno, self.expression(node.value, reads))
+        made.reads = reads
+        return made
+
+    def _if(self, node: ast.If) -> Stmt:
+        reads: set[str] = set()
+        made = If(node.lineno, self.test(node.test, reads), self.block(node.body), self.block(node.orelse))
+        if made.orelse and all(isinstance(inner, Pass) for inner in made.body):
+            made.test = Test(NOT, None, [made.test])
+            made.body, made.orelse = made.orelse, []
+        self.gather(made, made.body)
+        self.gather(made, made.orelse)
+        made.reads |= reads
+        made.head = reads
+        return made
+
+    def no_else(self, node: ast.While | ast.For) -> None:
+        if node.orelse:
+            self.refuse(node.orelse[0], "`else` after a loop", "set a variable before `break` and test it after the loop")
+
+    def _while(self, node: ast.While) -> Stmt:
+        self.no_else(node)
+        reads: set[str] = set()
+        forever = isinstance(node.test, ast.Constant) and bool(node.test.value)
+        made = While(node.lineno, self.test(node.test, reads), self.loop_body(node.body), forever)
+        self.gather(made, made.body)
+        made.reads |= reads
+        made.head = reads
+        return made
+
+    def _for(self, node: ast.For) -> Stmt:
+        self.no_else(node)
+        reads: set[str] = set()
+        writes: set[str] = set()
+        iterable = self.expression(node.iter, reads)
+        made = For(node.lineno, self.target(node.target, writes, reads), iterable, self.loop_body(node.body))
+        self.gather(made, made.body)
+        made.reads |= reads
+        made.head = reads
+        made.writes |= writes
+        return made
+
+    def _break(self, node: ast.Break) -> Stmt:
+        return Break(node.lineno)
+
+    def _continue(self, node: ast.Continue) -> Stmt:
+        return Continue(node.lineno)
+
+    def _pass(self, node: ast.Pass) -> Stmt:
+        return Pass(node.lineno)
+
+    def _return(self, node: ast.Return) -> Stmt:
+        reads: set[str] = set()
+        made = Return(node.lineno, self.expression(node.value, reads) if node.value is not None else None, isinstance(node.value, ast.BinOp))
+        made.reads = reads
+        made.writes = {RESULT}
+        return made
+
+    def _assert(self, node: ast.Assert) -> Stmt:
+        reads: set[str] = set()
+        made = Assert(node.lineno, self.expression(node.test, reads), self.expression(node.msg, reads) if node.msg is not None else None)
+        made.reads = reads
+        return made
+
+    def _define(self, node: ast.FunctionDef) -> Stmt:
+        if node.decorator_list:
+            self.refuse(node, "a decorator on an inner function", "define the function outside the kernel")
+        inner = _Parser(self.file, self.lines).function(node)
+        args = node.args
+        positional = [*args.posonlyargs, *args.args]
+        given = list(zip(positional[len(positional) - len(args.defaults) :], args.defaults, strict=True))
+        given += [(a, d) for a, d in zip(args.kwonlyargs, args.kw_defaults, strict=True) if d is not None]
+        reads = set(inner.outside)
+        made = Define(node.lineno, inner, [(a.arg, self.expression(value, reads)) for a, value in given])
+        made.reads = reads
+        made.writes = {node.name}
+        self.kept |= inner.outside
         return made
 
     def gather(self, into: Stmt, body: list[Stmt]) -> None:
@@ -323,11 +327,11 @@ class _Parser:
             into.reads |= stmt.reads
             into.writes |= stmt.writes
 
-    def test(self, node: ast.expr) -> Test:
+    def test(self, node: ast.expr, reads: set[str]) -> Test:
         if isinstance(node, ast.BoolOp):
-            return Test(AND if isinstance(node.op, ast.And) else OR, None, [self.test(value) for value in node.values])
+            return Test(AND if isinstance(node.op, ast.And) else OR, None, [self.test(value, reads) for value in node.values])
         if isinstance(node, ast.UnaryOp) and isinstance(node.op, ast.Not):
-            return Test(NOT, None, [self.test(node.operand)])
+            return Test(NOT, None, [self.test(node.operand, reads)])
         if isinstance(node, ast.Compare) and len(node.ops) > 1 and all(isinstance(c, (ast.Name, ast.Constant)) for c in node.comparators[:-1]):
             # a < b < c with a simple b: the same as a < b and b < c.
             lefts = [node.left, *node.comparators[:-1]]
@@ -335,11 +339,11 @@ class _Parser:
                 AND,
                 None,
                 [
-                    self.test(ast.copy_location(ast.Compare(left, [op], [right]), node))
+                    self.test(ast.copy_location(ast.Compare(left, [op], [right]), node), reads)
                     for left, op, right in zip(lefts, node.ops, node.comparators, strict=True)
                 ],
             )
-        return Test(LEAF, self.expression(node), [])
+        return Test(LEAF, self.expression(node, reads), [])
 
     # --- assignments --------------------------------------------------------------------------------------
 
@@ -363,33 +367,24 @@ class _Parser:
         self.refuse(node, "this target of an assignment", "assign to a name, a tuple of names, or an array's element")
 
     def store(self, node: ast.Subscript, reads: set[str]) -> Store:
-        reads |= names_read(node.value, node.slice)
         name = node.value.id if isinstance(node.value, ast.Name) else ""
-        container = self.expression(node.value)
+        container = self.expression(node.value, reads)
         index: ast.expr = node.slice
         if isinstance(index, ast.Slice):
-            index = ast.copy_location(
-                ast.Call(
-                    ast.Name("slice", ast.Load()), [part if part is not None else ast.Constant(None) for part in (index.lower, index.upper, index.step)], []
-                ),
-                index,
-            )
-            ast.fix_missing_locations(index)
-        if isinstance(index, ast.Tuple) and not any(isinstance(item, (ast.Slice, ast.Starred)) for item in index.elts):
-            # Used at once: nothing in it needs to be held.
-            made = ast.Expression(ast.copy_location(ast.Tuple([self.rewriter.visit(item) for item in index.elts], ast.Load()), index))
-            ast.fix_missing_locations(made)
-            return Store(container, compile(made, self.file, "eval", dont_inherit=True), name)
+            bounds = [part if part is not None else ast.Constant(None) for part in (index.lower, index.upper, index.step)]
+            index = ast.fix_missing_locations(ast.copy_location(ast.Call(ast.Name("slice", ast.Load()), bounds, []), index))
         if isinstance(index, ast.Tuple):
-            self.refuse(node, "a slice", "loop over the elements")
-        return Store(container, self.expression(index), name)
+            if any(isinstance(item, (ast.Slice, ast.Starred)) for item in index.elts):
+                self.refuse(node, "a slice", "loop over the elements")
+            return Store(container, self.rewriter.compile_index(index, reads), name)
+        return Store(container, self.expression(index, reads), name)
 
     def assign(self, targets: list[ast.expr], value: ast.expr, line: int) -> Assign:
-        reads = names_read(value)
+        reads: set[str] = set()
         reduction = None
         if len(targets) == 1 and isinstance(targets[0], ast.Name):
             reduction = self.reduction(targets[0].id, value)
-        code = self.expression(value)
+        code = self.expression(value, reads)
         writes: set[str] = set()
         made = Assign(line, [self.target(t, writes, reads) for t in targets], code, isinstance(value, (ast.BinOp, ast.Subscript)), reduction)
         made.reads = reads
@@ -404,8 +399,8 @@ class _Parser:
             return self.assign([node.target], value, line)
         if not isinstance(node.target, ast.Subscript):
             self.refuse(node, "augmented assignment to an attribute", "assign to a variable or to an array's element")
-        reads = names_read(node.value)
-        value_code = self.expression(node.value)
+        reads: set[str] = set()
+        value_code = self.expression(node.value, reads)
         made = Update(line, self.store(node.target, reads), type(node.op).__name__, value_code)
         made.reads = reads
         return made
@@ -417,8 +412,8 @@ class _Parser:
             others = [a for a in value.args if not (isinstance(a, ast.Name) and a.id == name)]
             if len(positions) != 1 or name in names_read(value.func, *others):
                 return None
-            arguments = [None if k == positions[0] else self.expression(a) for k, a in enumerate(value.args)]
-            return Reduction(self.expression(value.func), arguments, [])
+            arguments = [None if k == positions[0] else self.expression(a, set()) for k, a in enumerate(value.args)]
+            return Reduction(self.expression(value.func, set()), arguments, [])
         steps: list[tuple[str, CodeType]] = []
         node = value
         commuting: set[str] = set()
@@ -432,12 +427,29 @@ class _Parser:
             if isinstance(node.right, ast.Name) and node.right.id == name and kind != "sub":
                 if name in names_read(node.left):
                     return None
-                steps.append((kind, self.expression(node.left)))
+                steps.append((kind, self.expression(node.left, set())))
                 return Reduction(None, [], steps[::-1])
             if name in names_read(node.right):
                 return None
-            steps.append((kind, self.expression(node.right)))
+            steps.append((kind, self.expression(node.right, set())))
             node = node.left
         if isinstance(node, ast.Name) and node.id == name and steps:
             return Reduction(None, [], steps[::-1])
         return None
+
+
+_STATEMENTS: Final[dict[type[ast.stmt], Callable[[_Parser, Any], Stmt]]] = {
+    ast.Assign: _Parser._assign,
+    ast.AnnAssign: _Parser._annotated,
+    ast.AugAssign: _Parser.augmented,
+    ast.Expr: _Parser._expression,
+    ast.If: _Parser._if,
+    ast.While: _Parser._while,
+    ast.For: _Parser._for,
+    ast.Break: _Parser._break,
+    ast.Continue: _Parser._continue,
+    ast.Pass: _Parser._pass,
+    ast.Return: _Parser._return,
+    ast.Assert: _Parser._assert,
+    ast.FunctionDef: _Parser._define,
+}

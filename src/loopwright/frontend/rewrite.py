@@ -9,7 +9,7 @@ from __future__ import annotations
 
 import ast
 from types import CodeType
-from typing import Final, NoReturn
+from typing import Any, Final, NoReturn, TypeVar
 
 from loopwright.errors import KernelSyntaxError
 
@@ -23,32 +23,93 @@ CHAIN_HOOK: Final = "__lw_chain__"
 CALL_HOOK: Final = "__lw_call__"
 HOLD_HOOK: Final = "__lw_hold__"
 
+_LOAD: Final = ast.Load()
+_Node = TypeVar("_Node", bound=ast.expr | ast.keyword)
+_Part = TypeVar("_Part", bound=ast.AST)
+
+
+def _at(made: _Node, node: ast.expr | ast.keyword) -> _Node:
+    """A new node in the place of another."""
+    made.lineno = node.lineno
+    made.col_offset = node.col_offset
+    made.end_lineno = node.end_lineno
+    made.end_col_offset = node.end_col_offset
+    return made
+
+
 _COMPARISONS: Final = {"Eq": "eq", "NotEq": "ne", "Lt": "lt", "LtE": "le", "Gt": "gt", "GtE": "ge"}
 
 
-class Rewriter(ast.NodeTransformer):
-    """Rewrites the expressions of one function."""
+class Rewriter(ast.NodeVisitor):
+    """Rewrites the expressions of one function, as new trees: what it is given stays as it is, and may be rewritten again.
+
+    Attributes:
+        reads: where the names go that the expression being rewritten reads.
+        kept: names that lambdas in them read: at any time, because a lambda may be called later.
+    """
 
     def __init__(self, file: str) -> None:
         self.file = file
+        self.reads: set[str] = set()
+        self.kept: set[str] = set()
 
-    def compile(self, node: ast.expr) -> CodeType:
-        """The code object of an expression."""
-        made = ast.Expression(self.visit(node))
-        ast.fix_missing_locations(made)
-        return compile(made, self.file, "eval", dont_inherit=True)
+    def compile(self, node: ast.expr, reads: set[str]) -> CodeType:
+        """The code object of an expression; the names that it reads are added to ``reads``."""
+        # Every node made here is given its place in the file at once: to look for those without one would be another walk.
+        self.reads = reads
+        return compile(ast.Expression(self.visit(node)), self.file, "eval", dont_inherit=True)
+
+    def index(self, node: ast.Tuple) -> ast.expr:
+        """The tuple of an index: it is used at once, so nothing in it needs to be held."""
+        return _at(ast.Tuple([self.visit(item) for item in node.elts], _LOAD), node)
+
+    def compile_index(self, node: ast.Tuple, reads: set[str]) -> CodeType:
+        """The code object of the tuple of an index."""
+        self.reads = reads
+        return compile(ast.Expression(self.index(node)), self.file, "eval", dont_inherit=True)
+
+    def generic_visit(self, node: _Part) -> _Part:
+        """The node itself, or a new one where a part of it is rewritten."""
+        changed: dict[str, Any] = {}
+        for name in node._fields:
+            part = getattr(node, name, None)
+            if isinstance(part, ast.AST):
+                new: Any = self.visit(part)
+                if new is not part:
+                    changed[name] = new
+            elif type(part) is list and part:
+                made = [self.visit(item) if isinstance(item, ast.AST) else item for item in part]
+                if any(item is not old for item, old in zip(made, part, strict=True)):
+                    changed[name] = made
+        if not changed:
+            return node
+        copy = type(node)(**{name: changed[name] if name in changed else getattr(node, name, None) for name in node._fields})
+        return _at(copy, node) if isinstance(node, ast.expr) else copy  # type: ignore[type-var]
 
     def refuse(self, node: ast.AST, what: str, instead: str) -> NoReturn:
         raise KernelSyntaxError(f"{what} cannot stand in a kernel: {instead}", self.file, getattr(node, "lineno", 0))
 
     def _hook(self, node: ast.expr, name: str, args: list[ast.expr], keywords: list[ast.keyword] | None = None) -> ast.expr:
-        call = ast.Call(ast.Name(name, ast.Load()), args, keywords or [])
-        return ast.copy_location(call, node)
+        return _at(ast.Call(_at(ast.Name(name, _LOAD), node), args, keywords or []), node)
 
     def _later(self, node: ast.expr) -> ast.expr:
         """A lambda that evaluates an expression when asked."""
         empty = ast.arguments(posonlyargs=[], args=[], vararg=None, kwonlyargs=[], kw_defaults=[], kwarg=None, defaults=[])
-        return ast.copy_location(ast.Lambda(empty, node), node)
+        return _at(ast.Lambda(empty, node), node)
+
+    def visit_Name(self, node: ast.Name) -> ast.expr:
+        if isinstance(node.ctx, ast.Load):
+            self.reads.add(node.id)
+        return node
+
+    def visit_Lambda(self, node: ast.Lambda) -> ast.expr:
+        before = self.reads
+        self.reads = set()
+        made = self.generic_visit(node)
+        assert isinstance(made, ast.Lambda)
+        self.kept |= self.reads
+        self.reads |= before
+        return made
 
     def visit_BoolOp(self, node: ast.BoolOp) -> ast.expr:
         parts: list[ast.expr] = [self.visit(value) for value in node.values]
@@ -59,7 +120,7 @@ class Rewriter(ast.NodeTransformer):
         operand: ast.expr = self.visit(node.operand)
         if isinstance(node.op, ast.Not):
             return self._hook(node, NOT_HOOK, [operand])
-        return ast.copy_location(ast.UnaryOp(node.op, operand), node)
+        return _at(ast.UnaryOp(node.op, operand), node)
 
     def visit_IfExp(self, node: ast.IfExp) -> ast.expr:
         return self._hook(node, IF_HOOK, [self.visit(node.test), self._later(self.visit(node.body)), self._later(self.visit(node.orelse))])
@@ -68,21 +129,19 @@ class Rewriter(ast.NodeTransformer):
         left: ast.expr = self.visit(node.left)
         rights: list[ast.expr] = [self.visit(part) for part in node.comparators]
         if len(rights) == 1:
-            return ast.copy_location(ast.Compare(left, node.ops, rights), node)
+            return _at(ast.Compare(left, node.ops, rights), node)
         names: list[ast.expr] = []
         for op in node.ops:
             name = _COMPARISONS.get(type(op).__name__)
             if name is None:
                 self.refuse(node, "`in` or `is` within a chained comparison", "take it apart with `and`")
-            names.append(ast.copy_location(ast.Constant(name), node))
-        return self._hook(
-            node, CHAIN_HOOK, [ast.copy_location(ast.Tuple(names, ast.Load()), node), left, rights[0], *(self._later(part) for part in rights[1:])]
-        )
+            names.append(_at(ast.Constant(name), node))
+        return self._hook(node, CHAIN_HOOK, [_at(ast.Tuple(names, _LOAD), node), left, rights[0], *(self._later(part) for part in rights[1:])])
 
     def visit_Call(self, node: ast.Call) -> ast.expr:
         func: ast.expr = self.visit(node.func)
         args: list[ast.expr] = [self.visit(arg) for arg in node.args]
-        keywords = [ast.copy_location(ast.keyword(k.arg, self.visit(k.value)), k.value) for k in node.keywords]
+        keywords = [_at(ast.keyword(k.arg, self.visit(k.value)), k.value) for k in node.keywords]
         return self._hook(node, CALL_HOOK, [func, *args], keywords)
 
     def _held(self, node: ast.expr) -> ast.expr:
@@ -93,32 +152,27 @@ class Rewriter(ast.NodeTransformer):
         return made
 
     def visit_Tuple(self, node: ast.Tuple) -> ast.expr:
-        return ast.copy_location(ast.Tuple([self._held(item) for item in node.elts], node.ctx), node)
+        return _at(ast.Tuple([self._held(item) for item in node.elts], node.ctx), node)
 
     def visit_List(self, node: ast.List) -> ast.expr:
-        return ast.copy_location(ast.List([self._held(item) for item in node.elts], node.ctx), node)
+        return _at(ast.List([self._held(item) for item in node.elts], node.ctx), node)
 
     def visit_Set(self, node: ast.Set) -> ast.expr:
-        return ast.copy_location(ast.Set([self._held(item) for item in node.elts]), node)
+        return _at(ast.Set([self._held(item) for item in node.elts]), node)
 
     def visit_Dict(self, node: ast.Dict) -> ast.expr:
         keys = [self.visit(key) if key is not None else None for key in node.keys]
-        return ast.copy_location(ast.Dict(keys, [self._held(value) for value in node.values]), node)
+        return _at(ast.Dict(keys, [self._held(value) for value in node.values]), node)
 
     def visit_Subscript(self, node: ast.Subscript) -> ast.expr:
-        # The tuple of an index is used at once: nothing of it is kept.
-        index: ast.expr = (
-            ast.copy_location(ast.Tuple([self.visit(item) for item in node.slice.elts], ast.Load()), node.slice)
-            if isinstance(node.slice, ast.Tuple)
-            else self.visit(node.slice)
-        )
-        return ast.copy_location(ast.Subscript(self.visit(node.value), index, node.ctx), node)
+        index: ast.expr = self.index(node.slice) if isinstance(node.slice, ast.Tuple) else self.visit(node.slice)
+        return _at(ast.Subscript(self.visit(node.value), index, node.ctx), node)
 
     def visit_ListComp(self, node: ast.ListComp) -> ast.expr:
-        return ast.copy_location(ast.ListComp(self._held(node.elt), [self.visit(g) for g in node.generators]), node)
+        return _at(ast.ListComp(self._held(node.elt), [self.visit(g) for g in node.generators]), node)
 
     def visit_SetComp(self, node: ast.SetComp) -> ast.expr:
-        return ast.copy_location(ast.SetComp(self._held(node.elt), [self.visit(g) for g in node.generators]), node)
+        return _at(ast.SetComp(self._held(node.elt), [self.visit(g) for g in node.generators]), node)
 
     def visit_NamedExpr(self, node: ast.NamedExpr) -> ast.expr:
         self.refuse(node, "`:=`", "assign in a statement of its own, before")
