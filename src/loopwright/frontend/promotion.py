@@ -14,16 +14,9 @@ __all__ = ["SPELLED", "TAKES", "promote"]
 
 _promoted: Final[dict[tuple[int, int], Type]] = {}
 
-_KIND_WORDS: Final[list[tuple[int, str]]] = [
-    (KIND_BOOL, "bool"),
-    (KIND_INT, "int"),
-    (KIND_UINT, "int"),
-    (KIND_FLOAT, "float"),
-    (KIND_PTR, "ptr"),
-    (KIND_MASK, "mask"),
-]
+_WORDS: Final = {KIND_BOOL: "bool", KIND_INT: "int", KIND_UINT: "int", KIND_FLOAT: "float", KIND_PTR: "ptr", KIND_MASK: "mask"}
 #: Per operation, per kind of type: does the row take it?
-TAKES: Final[list[list[bool]]] = [[any(k == kind and word in op.types for k, word in _KIND_WORDS) for kind in range(KIND_MASK + 1)] for op in ops.OPS]
+TAKES: Final[list[list[bool]]] = [[_WORDS.get(kind) in op.types for kind in range(KIND_MASK + 1)] for op in ops.OPS]
 
 #: How the user wrote the operation, where it has a sign of its own.
 SPELLED: Final[dict[str, str]] = {

@@ -133,6 +133,18 @@ class Operand:
         )
 
 
+_operands: Final[dict[tuple[str, str, str], Operand]] = {}
+
+
+def _operand(spelled: str, place: str, role: str) -> Operand:
+    """The operand of a notation, read once: most of a mnemonic's forms share theirs with others."""
+    key = (spelled, place, role)
+    known = _operands.get(key)
+    if known is None:
+        known = _operands[key] = Operand(spelled, place, role)
+    return known
+
+
 class Form:
     """One row, parsed: what ``encode`` needs of it as plain integers.
 
@@ -191,7 +203,7 @@ class Form:
         self.operands: list[Operand] = []
         spelled = row.operands.split(", ") if row.operands else []
         for i, text in enumerate(spelled):
-            self.operands.append(Operand(text, row.places[i], row.roles[i]))
+            self.operands.append(_operand(text, row.places[i], row.roles[i]))
         self.masked = False
         self.zeroing = False
         self.broadcast = 0

@@ -1524,43 +1524,39 @@ class Row:
 #: What stands for registers and memory that depend on the vector length, and the part of the length it is.
 _PARTS: Final = (("vmm", "mV", 1), ("hmm", "mH", 2), ("qmm", "mQ", 4), ("omm", "mO", 8))
 
-_lines: Final[dict[str, list[str]]] = {}
+#: Rows added at run time, below the table.
+_added: Final[list[str]] = []
 _rows: Final[dict[str, list[Row]]] = {}
 
 
-def _index(text: str, into: dict[str, list[str]]) -> None:
-    for line in text.split("\n"):
-        if line and line[0] != "#":
-            mnemonic = line[: line.index("|")].strip()
-            known = into.get(mnemonic)
-            if known is None:
-                into[mnemonic] = [line]
-            else:
-                known.append(line)
-
-
-def _all_lines() -> dict[str, list[str]]:
-    if not _lines:
-        # Filled beside and then copied, so that another thread never sees a part of the table.
-        made: dict[str, list[str]] = {}
-        _index(TABLE, made)
-        _lines.update(made)
-    return _lines
+def _lines_of(mnemonic: str) -> list[str]:
+    """The lines of a mnemonic: to look for them takes less than to take the whole table apart, of which a program needs little."""
+    found: list[str] = []
+    start = "\n" + mnemonic + " "
+    for text in (TABLE, *_added):
+        at = text.find(start)
+        while at >= 0:
+            end = text.find("\n", at + 1)
+            found.append(text[at + 1 : end])
+            at = text.find(start, end)
+    return found
 
 
 def add_rows(text: str) -> None:
     """Add rows in the table's notation, one a line, at run time; a mnemonic already known gains further forms."""
-    lines = _all_lines()
-    added: dict[str, list[str]] = {}
-    _index(text, added)
-    for mnemonic, new in added.items():
-        lines[mnemonic] = lines.get(mnemonic, []) + new
-        _rows.pop(mnemonic, None)
+    lines = [line for line in map(str.strip, text.split("\n")) if line and line[0] != "#"]
+    _added.append("\n" + "".join(line.replace("|", " |", 1) + "\n" for line in lines))
+    for line in lines:
+        _rows.pop(_mnemonic(line), None)
+
+
+def _mnemonic(line: str) -> str:
+    return line[: line.index("|")].strip()
 
 
 def mnemonics() -> list[str]:
     """Every mnemonic of the table, in its order."""
-    return list(_all_lines())
+    return list(dict.fromkeys(_mnemonic(line) for text in (TABLE, *_added) for line in text.split("\n") if line and line[0] != "#"))
 
 
 def rows_named(mnemonic: str) -> list[Row]:
@@ -1568,8 +1564,10 @@ def rows_named(mnemonic: str) -> list[Row]:
     known = _rows.get(mnemonic)
     if known is None:
         known = []
-        for line in _all_lines()[mnemonic]:
+        for line in _lines_of(mnemonic):
             _expand(line, known)
+        if not known:
+            raise KeyError(mnemonic)
         _rows[mnemonic] = known
     return known
 
