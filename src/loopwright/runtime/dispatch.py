@@ -8,6 +8,7 @@ do 0.0 and -0.0; a NaN is the same as itself.
 from __future__ import annotations
 
 import enum
+import functools
 import struct
 import threading
 import types
@@ -328,6 +329,12 @@ class Dispatcher:
             self._hub.point_at(code.signature, code.address, code, constants, [formal.name for formal in self._formals])
 
 
+@functools.lru_cache(256)
+def _compiled(source: str) -> types.CodeType:
+    """The code of a function that calls: kernels whose parameters have the same names and kinds share it."""
+    return compile(source, "<call>", "exec")
+
+
 def _make_call(
     name: str, formals: list[Formal], find: Callable[[tuple[object, ...]], Code], noticed: Callable[[Code, tuple[object, ...]], None]
 ) -> Callable[..., Any]:
@@ -373,8 +380,9 @@ def _lw_call({"".join(heads)}*_lw_extra, **_lw_unknown):
   _lw_noticed(_lw_code, ({values}))
   return _lw_code({run_time})
 """
-    exec(compile(source, f"<call of {name}>", "exec"), known)  # noqa: S102 (written from the declarations alone)
+    exec(_compiled(source), known)  # noqa: S102 (written from the declarations alone)
     made = known["_lw_call"]
+    made.__code__ = made.__code__.replace(co_filename=f"<call of {name}>")
     # Python's own message for an argument given twice speaks of it.
     made.__name__ = made.__qualname__ = name
     call: Callable[..., Any] = made
