@@ -12,7 +12,7 @@ from loopwright.errors import InternalError
 from loopwright.ir import ops
 from loopwright.ir.function import NONE, Function, Instr, Mem
 from loopwright.targets.target import Target
-from loopwright.types import BOOL, I64, VOID
+from loopwright.types import BOOL, I32, I64, U8, VOID
 
 _GONE: Final = Instr(ops.END, VOID, NONE, [])
 
@@ -104,10 +104,32 @@ class Lowering:
         self.renamed: dict[int, int] = {}
 
     def run(self) -> None:
+        self.receive()
         code = self.code
         for k in range(len(code)):
             self.step(code[k], k)
         self.f.code = [instr for instr in self.out if instr is not _GONE]
+
+    def receive(self) -> None:
+        """Take the parameters that arrive with anything above their bits as wider integers, and cut them to their types."""
+        f = self.f
+        unextended = self.target.convention.unextended
+        if not unextended:
+            return
+        for n in range(len(f.params)):
+            p = f.params[n]
+            type_ = f.types[p]
+            if type_ not in unextended or not self.uses[p]:
+                continue
+            wide = I32 if type_.bits < 32 else I64
+            given = f.register(wide, f.names[p])
+            f.params[n] = given
+            if type_ is BOOL:
+                byte = f.register(U8)
+                self.make(Instr(ops.CONVERT, U8, byte, [given], source=wide))
+                self.make(Instr(ops.CONVERT, BOOL, p, [byte], source=U8))
+            else:
+                self.make(Instr(ops.CONVERT, type_, p, [given], source=wide))
 
     # --- emitting -----------------------------------------------------------------------------------------
 
@@ -115,6 +137,11 @@ class Lowering:
         """Append an instruction the target has a rule for."""
         instr.rule = self.target.rule(self.f, instr)
         self.out.append(instr)
+
+    def make(self, instr: Instr) -> None:
+        """Append an operation, or what the target puts in its place."""
+        if not self.target.expand(self.f, instr, self.emit):
+            self.emit(instr)
 
     def bracket(self, op: ops.Op, line: int) -> None:
         """Append a bracket without operands, or an end."""

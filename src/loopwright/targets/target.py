@@ -55,6 +55,7 @@ class Convention:
         vector_part_saved: bytes of a callee-saved vector register that survive a call (Win64: xmm6-15, 16 bytes);
             wider values must not live there across calls.
         floats_in_ints: when the float registers are used up, floats go to the next integer registers (LP64D).
+        unextended: types of arguments and results above whose bits a register may hold anything that this machine's registers must not hold.
     """
 
     __slots__ = (
@@ -68,6 +69,7 @@ class Convention:
         "shadow",
         "shared_positions",
         "stack_align",
+        "unextended",
         "vector_part_saved",
     )
 
@@ -84,6 +86,7 @@ class Convention:
         stack_align: int = 16,
         vector_part_saved: int = 0,
         floats_in_ints: bool = False,
+        unextended: frozenset[Type] = frozenset(),
     ) -> None:
         self.name = name
         self.int_args = int_args
@@ -96,6 +99,7 @@ class Convention:
         self.stack_align = stack_align
         self.vector_part_saved = vector_part_saved
         self.floats_in_ints = floats_in_ints
+        self.unextended = unextended
 
     def assign(self, types: list[Type]) -> list[int]:
         """Where each argument goes: a register number, or ``~offset`` (bytes above the first stack argument)."""

@@ -10,6 +10,7 @@ import shutil
 import struct
 import subprocess
 import sys
+import tempfile
 from collections.abc import Callable
 from pathlib import Path
 
@@ -60,21 +61,35 @@ def assemble(request: pytest.FixtureRequest, tmp_path: Path) -> Callable[[list[s
 
 def _assemble(name: str, lines: list[str], directory: Path) -> list[bytes]:
     """The bytes of each line as one slot of ``SLOT`` bytes. A line that is refused fails the test with the assembler's messages."""
-    source = directory / f"{name}.s"
-    target = directory / f"{name}.o"
     text = [".intel_syntax noprefix", ".text"]
     for line in lines:
         text.append(line)
         text.append(f".balign {SLOT}, {FILL}")
-    source.write_text("\n".join(text) + "\n")
+    section = _section_of(name, "\n".join(text) + "\n", directory)
+    assert len(section) >= len(lines) * SLOT - SLOT
+    section += bytes([FILL]) * SLOT
+    return [section[i * SLOT : i * SLOT + SLOT] for i in range(len(lines))]
+
+
+def machine_code(text: str) -> bytes:
+    """The .text section of an assembly source. Skips the test where there is no assembler."""
+    name = "binutils" if _missing("llvm") else "llvm"
+    why = _missing(name)
+    if why:
+        pytest.skip(why)
+    with tempfile.TemporaryDirectory() as directory:
+        return _section_of(name, text, Path(directory))
+
+
+def _section_of(name: str, text: str, directory: Path) -> bytes:
+    source = directory / f"{name}.s"
+    target = directory / f"{name}.o"
+    source.write_text(text)
     command = ["as", "--64", "-o", str(target), str(source)] if name == "binutils" else [sys.executable, "-c", _LLVM, str(source), str(target)]
     done = subprocess.run(command, capture_output=True, text=True, check=False)
     if done.returncode or "rror" in done.stderr:
         pytest.fail(f"{name} refuses our text:\n" + "\n".join(done.stderr.splitlines()[:60]))
-    section = _text_section(target.read_bytes())
-    assert len(section) >= len(lines) * SLOT - SLOT
-    section += bytes([FILL]) * SLOT
-    return [section[i * SLOT : i * SLOT + SLOT] for i in range(len(lines))]
+    return _text_section(target.read_bytes())
 
 
 def _text_section(elf: bytes) -> bytes:

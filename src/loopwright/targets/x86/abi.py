@@ -10,6 +10,7 @@ from typing import Final
 
 from loopwright.targets.target import Convention
 from loopwright.targets.x86.registers import R8, R9, R12, R13, R14, R15, RAX, RBP, RBX, RCX, RDI, RDX, RSI, ZMM0
+from loopwright.types import BOOL, I8, I16, U8, U16, U32, Type
 
 
 def _mask(*registers: int) -> int:
@@ -19,6 +20,10 @@ def _mask(*registers: int) -> int:
     return bits
 
 
+#: Neither document says that a value narrower than its register is extended (System V: of a bool, bits 1 to 7 are zero, 3.2.3; Win64: "the
+#: callee can ignore the upper bits"); registers hold narrow integers extended to 32 bits and u32 extended to 64.
+_UNEXTENDED: Final[frozenset[Type]] = frozenset((BOOL, I8, U8, I16, U16, U32))
+
 #: Section 3.2.1 and figure 3.4: rbx, rbp, r12 to r15 belong to the caller; no vector register does.
 SYSV: Final = Convention(
     "sysv",
@@ -27,6 +32,7 @@ SYSV: Final = Convention(
     int_result=RAX,
     float_result=ZMM0,
     callee_saved=_mask(RBX, RBP, R12, R13, R14, R15),
+    unextended=_UNEXTENDED,
 )
 
 #: Four argument positions shared by both classes, 32 bytes of shadow space; rbx, rbp, rdi, rsi, r12 to r15 and the low
@@ -41,6 +47,7 @@ WIN64: Final = Convention(
     shared_positions=True,
     shadow=32,
     vector_part_saved=16,
+    unextended=_UNEXTENDED,
 )
 
 CONVENTIONS: Final[dict[str, Convention]] = {"sysv": SYSV, "win64": WIN64}

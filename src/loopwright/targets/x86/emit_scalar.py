@@ -16,6 +16,7 @@ from loopwright.targets.x86.registers import CODES, RAX, REGISTERS
 from loopwright.types import I64, Type, parse_type
 
 _RSP: Final = 4
+_PAGE: Final = 4096
 
 #: Condition codes after CMP (SDM volume 1, appendix B), for signed and unsigned operands.
 SIGNED: Final[dict[str, int]] = {"eq": 4, "ne": 5, "lt": 12, "ge": 13, "le": 14, "gt": 15}
@@ -711,7 +712,11 @@ class Lea:
 
 
 class Call:
-    """Call an address through r11, which no convention uses for arguments and every call destroys; or a symbol."""
+    """Call an address through r11, which no convention uses for arguments and every call destroys; or a symbol.
+
+    The callee may have a variable number of arguments: by System V (3.2.3) al tells it how many vector registers hold some. ``floats``
+    is that number, -1 where the convention has no such rule; ``extend`` extends the result.
+    """
 
     __slots__ = ("extend", "floats")
 
@@ -724,8 +729,9 @@ class Call:
         line = instr.line
         if asm.wide:
             asm.emit(lookup("VZEROUPPER"), line=line)
-        if self.floats:
-            # For functions with a variable number of arguments: how many vector registers hold some (System V, 3.2.3).
+        if self.floats == 0:
+            asm.emit(lookup("XOR", "r32,r32"), (CODES[RAX], CODES[RAX]), line=line)
+        elif self.floats > 0:
             asm.emit(lookup("MOV", "r32,imm32"), (CODES[RAX],), None, self.floats, line=line)
         if callee.address:
             asm.emit(lookup("MOVABS", "r64,imm64"), (11,), None, callee.address, line=line)
@@ -777,8 +783,21 @@ class Prologue:
             if REGISTERS[r].cls == INTS:
                 asm.emit(lookup("PUSH", "r64"), (CODES[r],))
         if asm.adjust:
+            if asm.probes and asm.adjust >= _PAGE:
+                probe_stack(asm)
             asm.emit(lookup("SUB", "r64,imm"), (_RSP,), None, asm.adjust)
         save_vectors(asm, frame, lookup("VMOVUPS", "m,xmm"))
+
+
+def probe_stack(asm: X86Assembler) -> None:
+    """Touch every page that the frame reaches into, from the top down, and its end.
+
+    Windows grows a stack by the one page below what is in use, when that page is touched (*x64 prolog and epilog*: what ``__chkstk`` is for).
+    """
+    compare = lookup("CMP", "m8,imm")
+    for below in range(_PAGE, asm.adjust, _PAGE):
+        asm.emit(compare, (), M(_RSP, NO_REGISTER, 1, -below), 0)
+    asm.emit(compare, (), M(_RSP, NO_REGISTER, 1, -asm.adjust), 0)
 
 
 class Epilogue:

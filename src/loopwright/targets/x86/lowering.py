@@ -254,12 +254,12 @@ def _call(target: Any, f: Function, instr: Instr) -> Rule:
         cls = target.class_of(callee.result)
         result = Use(cls, convention.float_result if cls == VECTORS else convention.int_result)
     extend: Form | None = None
-    if callee.result is not VOID and callee.result.bits < 32:
-        # What lies above a narrow result is anything (System V ABI 1.0, 3.2.3); registers hold narrow integers extended.
-        extend = lookup("MOVSX" if callee.result.signed else "MOVZX", f"r32,r{callee.result.bits}")
+    if callee.result in convention.unextended:
+        bits = callee.result.bits
+        extend = lookup("MOV" if bits == 32 else "MOVSX" if callee.result.signed else "MOVZX", f"r32,r{bits}")
     # Of callee-saved vector registers (Win64) only the low part survives: they are taken to be destroyed.
     kills = target.caller_saved | target.class_masks[VECTORS] | (1 << R11)
-    return Rule("call", tuple(uses), result, es.Call(floats if convention.shadow == 0 else 0, extend).emit, kills=kills)
+    return Rule("call", tuple(uses), result, es.Call(floats if convention.shadow == 0 else -1, extend).emit, kills=kills)
 
 
 def _memory(target: Any, instr: Instr) -> Rule | None:

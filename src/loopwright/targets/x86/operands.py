@@ -33,15 +33,17 @@ class X86Assembler(Assembler):
         incoming_base: offset from the stack pointer to the first stack argument.
         adjust: what the prologue subtracts from the stack pointer after its pushes.
         saved_vectors: offset from the stack pointer to saved vector registers.
+        probes: the stack grows page by page as it is touched, so the prologue of a large frame has to touch each of its pages in turn.
         scratch_label: number of the next label that no pass has given out.
     """
 
-    __slots__ = ("adjust", "evex", "f", "incoming_base", "saved_vectors", "scratch_label", "slot_base", "wide")
+    __slots__ = ("adjust", "evex", "f", "incoming_base", "probes", "saved_vectors", "scratch_label", "slot_base", "wide")
 
     def __init__(self, f: Function, evex: bool, sysv: bool, shadow: int) -> None:
         super().__init__()
         self.f = f
         self.evex = evex
+        self.probes = not sysv
         self.wide = False
         for instr in f.code:
             type_ = instr.type
