@@ -7,18 +7,22 @@ from typing import Any
 
 import numpy as np
 import pytest
+from tests.end_to_end.conftest import equal
 from tests.ir.random_functions import random_arguments, random_function
+from tests.targets.alive import Alive
+from tests.targets.riscv import trampoline
 
 from loopwright.compiler import Compiled, compile
 from loopwright.errors import AbiError
 from loopwright.ir import ops
 from loopwright.ir.function import SLOT, SPILL, Callee, Frame, Function, Instr, Slot
+from loopwright.ir.interpret import Interpreter
 from loopwright.ir.interpret import run as interpret
 from loopwright.runtime import emulate
 from loopwright.targets.riscv.abi import LP64D
 from loopwright.targets.riscv.registers import REGISTERS, number
 from loopwright.targets.riscv.target import RiscV, rv64gc
-from loopwright.types import BOOL, F16, F32, F64, I32, I64, U8, U32, VOID, Type
+from loopwright.types import BOOL, F16, F32, F64, I16, I32, I64, U8, U32, VOID, Type
 
 needs_qemu = pytest.mark.skipif(not emulate.available("rv64gc"), reason="qemu-riscv64 is not installed (Debian package qemu-user)")
 TARGET = rv64gc()
@@ -240,3 +244,128 @@ def test_what_the_convention_cannot_pass_is_an_abi_error(where: str) -> None:
     call = Instr(ops.CALL, F16, r, []) if where == "result" else Instr(ops.CALL_VOID, VOID, -1, [a])
     with pytest.raises(AbiError, match="g: the lp64d convention"):
         TARGET.rule(f, call)
+
+
+# --- the convention, by a tester of its own -------------------------------------------------------------------------
+
+needs_tester = pytest.mark.skipif(not trampoline.available(), reason="needs qemu-riscv64 and llvm-mc (Debian packages qemu-user, llvm)")
+UNCOMPRESSED = RiscV(TARGET.features - {"c"})
+
+
+class Expected:
+    """A call added to a program, and what the interpreter says about it."""
+
+    def __init__(self, program: trampoline.Program, made: Alive, seed: int, target: RiscV) -> None:
+        f = made.f
+        self.name = f.name
+        returns = made.returns(seed)
+        self.destroyers = [trampoline.Destroyer(program, c.params, c.result, r) for c, r in zip(f.callees, returns, strict=True)]
+        self.passed: list[list[tuple[Any, ...]]] = [[] for _ in self.destroyers]
+        callees = {}
+        for n, (callee, destroyer) in enumerate(zip(f.callees, self.destroyers, strict=True)):
+            callee.address = destroyer.address
+
+            def called(*args: Any, n: int = n) -> Any:
+                self.passed[n].append(args)
+                return returns[n][len(self.passed[n]) - 1]
+
+            callees[callee.name] = called
+        self.arguments = made.arguments(seed)
+        self.mine = copy.deepcopy(self.arguments)
+        with np.errstate(all="ignore"):
+            self.want = Interpreter(f, callees=callees).call(*self.arguments)
+        compiled = compile(f, target)
+        assert compiled.function.frame is not None
+        self.call = program.call(compiled, self.mine, stack=(1 << 14) + 2 * compiled.function.frame.size)
+
+    def check(self) -> None:
+        assert not self.call.wrong, f"{self.name}: " + "; ".join(self.call.wrong)
+        for destroyer, passed in zip(self.destroyers, self.passed, strict=True):
+            seen = destroyer.calls()
+            assert len(seen) == len(passed), self.name
+            for (got, wrong), expected in zip(seen, passed, strict=True):
+                assert not wrong, f"{self.name}: " + "; ".join(wrong)
+                assert all(equal(a, b) for a, b in zip(got, expected, strict=True)), f"{self.name}: {got} for {expected}"
+        assert self.want is None or equal(self.call.result, self.want), f"{self.name}: {self.call.result!r} for {self.want!r}"
+        for a, b in zip(self.mine, self.arguments, strict=True):
+            assert not isinstance(a, np.ndarray) or equal(a, b), self.name
+
+
+@needs_tester
+@pytest.mark.parametrize("target", [TARGET, UNCOMPRESSED], ids=["compressed", "not compressed"])
+@pytest.mark.parametrize("start", range(0, 60, 20))
+def test_whatever_is_alive_the_convention_is_kept(target: RiscV, start: int) -> None:
+    program = trampoline.Program(start)
+    expected = [Expected(program, Alive(seed, 0, (6, 25, 80, 250)[seed % 4], (0, 1, 3)[seed % 3]), seed, target) for seed in range(start, start + 20)]
+    program.run()
+    for one in expected:
+        one.check()
+
+
+def test_nothing_is_kept_below_the_stack_pointer() -> None:
+    """There is no red zone."""
+    with_frame = 0
+    for seed in range(40):
+        texts = [text for _, _, text, _ in TARGET.listing(compile(Alive(seed, 0, 120, seed % 2).f, TARGET).machine)]
+        with_frame += any("(sp)" in text for text in texts)
+        assert not any("-" in text and "(sp)" in text for text in texts)
+    assert with_frame > 20
+
+
+#: What a function must not do, and what is said about it.
+FAULTS = {
+    "s0": ("addi s0, s0, 1", "s0 was"),
+    "s11": ("li s11, 3", "s11 was"),
+    "gp": ("mv gp, sp", "gp was"),
+    "tp": ("mv tp, sp", "tp was"),
+    "sp": ("addi sp, sp, -16", "sp was"),
+    "fs0": ("fmv.d.x fs0, zero", "fs0 was"),
+    "fs11": ("fmv.d fs11, fa0", "fs11 was"),
+    "rounding mode": ("csrwi frm, 1", "rounding mode"),
+    "a frame": ("sd zero, 8(sp)", "frame was written"),
+    "a result not extended": ("lui a0, 0x80000; slli a0, a0, 32; srli a0, a0, 32", "returned as"),
+    "a fault": ("ld a0, 0(zero)", "died"),
+    "ra": ("li ra, 4", "died"),
+}
+
+
+@needs_tester
+@pytest.mark.parametrize("fault", FAULTS)
+def test_the_tester_notices(fault: str) -> None:
+    source, said = FAULTS[fault]
+    program = trampoline.Program()
+    bad = program.call_code(trampoline.assembled(f"li a0, 1; {source}; ret"), [], [], I32)
+    good = program.call_code(trampoline.assembled("li t0, 5; mv a0, t0; ret"), [], [], I32)
+    program.run()
+    assert len(bad.wrong) == 1 and said in bad.wrong[0], bad.wrong
+    assert not good.wrong and good.result == 5
+
+
+@needs_tester
+def test_the_tester_notices_as_a_callee() -> None:
+    program = trampoline.Program()
+    called = trampoline.Destroyer(program, [U8, I32, U32, F32, *[I64] * 6, I16], VOID, [None])
+    # Everything not extended or boxed as it should be, the stack pointer off and another rounding mode.
+    source = f"""
+        addi sp, sp, -40; sd ra, 32(sp); csrwi frm, 2
+        li a0, 256; li a1, -1; srli a1, a1, 32; mv a2, a1; fmv.d.x fa0, zero; sd a1, 0(sp)
+        li t0, {called.address}; jalr t0; csrwi frm, 0; ld ra, 32(sp); addi sp, sp, 40; ret"""
+    call = program.call_code(trampoline.assembled(source), [], [], VOID)
+    program.run()
+    assert not call.wrong
+    wrong = " ".join(called.calls()[0][1])
+    for said in ("sp was", "rounding mode", "u8 in a0", "i32 in a1", "u32 in a2", "f32 in fa0", "i16 in stack1"):
+        assert said in wrong, (said, wrong)
+
+
+@needs_tester
+def test_a_function_called_destroys_whatever_it_may() -> None:
+    program = trampoline.Program()
+    called = trampoline.Destroyer(program, [], I64, [1])
+    call = program.call_code(
+        trampoline.assembled(f"addi sp, sp, -16; sd ra, 0(sp); li t6, {called.address}; jalr t6; ld t0, 0(sp); addi sp, sp, 16; jr t0"), [], [], I64
+    )
+    program.run()
+    assert not call.wrong and call.result == 1
+    for name, changed in call.changed.items():
+        assert changed == (name not in trampoline.PRESERVED and name not in trampoline.PRESERVED_FLOATS), name

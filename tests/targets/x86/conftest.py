@@ -89,10 +89,10 @@ def _section_of(name: str, text: str, directory: Path) -> bytes:
     done = subprocess.run(command, capture_output=True, text=True, check=False)
     if done.returncode or "rror" in done.stderr:
         pytest.fail(f"{name} refuses our text:\n" + "\n".join(done.stderr.splitlines()[:60]))
-    return _text_section(target.read_bytes())
+    return text_section(target.read_bytes())
 
 
-def _text_section(elf: bytes) -> bytes:
+def text_section(elf: bytes) -> bytes:
     """The .text section of a 64-bit ELF object file."""
     assert elf[:5] == b"\x7fELF\x02"
     (headers,) = struct.unpack_from("<Q", elf, 0x28)
