@@ -12,7 +12,7 @@ from __future__ import annotations
 from typing import Final
 
 from loopwright.ir import ops
-from loopwright.ir.function import SLOT, Frame, Function
+from loopwright.ir.function import INCOMING, SLOT, Frame, Function
 from loopwright.targets.riscv import instructions as i
 from loopwright.targets.riscv.assembler import Assembler
 from loopwright.targets.riscv.registers import CODES, RA, REGISTERS, SP, number
@@ -68,7 +68,9 @@ class RiscVAssembler(Assembler):
         """Decide the frame: once, before anything refers to a slot."""
         self.slots_at = (frame.outgoing + 7) & ~7
         size = (self.slots_at + frame.size + 8 * len(frame.saved) + 8 + 15) & ~15
-        self.saves_ra = frame.calls or size > _SMALL or needs_scratch(self.function)
+        # Stack arguments lie above the frame, and so may be out of a load's reach however small it is.
+        reach = max([0] + [size + slot.offset for slot in self.function.slots if slot.kind == INCOMING])
+        self.saves_ra = frame.calls or size > _SMALL or reach > 2047 or needs_scratch(self.function)
         if not self.saves_ra:
             size = (self.slots_at + frame.size + 8 * len(frame.saved) + 15) & ~15
         self.frame_size = size

@@ -1,0 +1,100 @@
+"""What instructions have room for, on both sides of the limit: immediates, displacements, frames, branches; and u32 from 2**31 on."""
+
+from __future__ import annotations
+
+import copy
+from typing import Any
+
+import numpy as np
+import pytest
+from tests.end_to_end.conftest import equal
+from tests.targets import boundaries
+from tests.targets.boundaries import INTEGERS
+
+from loopwright.compiler import Compiled, compile
+from loopwright.ir import ops
+from loopwright.ir.function import NONE, Callee, Function, Instr
+from loopwright.ir.interpret import run as interpret
+from loopwright.runtime import emulate
+from loopwright.targets.riscv.target import RiscV, rv64gc
+from loopwright.types import F32, F64, I32, I64, U32, U64, Type
+
+pytestmark = pytest.mark.skipif(not emulate.available("rv64gc"), reason="qemu-riscv64 is not installed (Debian package qemu-user)")
+
+TARGET = rv64gc()
+UNCOMPRESSED = RiscV(TARGET.features - {"c"})
+
+
+def agree(made: list[tuple[Function, list[Any]]], target: RiscV = TARGET) -> list[Compiled]:
+    """All in one emulated program: arrays and results are the interpreter's."""
+    calls = [(compile(f, target, check_allocation=False), copy.deepcopy(args)) for f, args in made]
+    found = emulate.run_many(calls)
+    for (f, args), (_, mine), got in zip(made, calls, found, strict=True):
+        with np.errstate(all="ignore"):
+            want = interpret(f, *args)
+        assert want is None or equal(got, want), f"{f.name}: {got!r} for {want!r}"
+        for a, b in zip(mine, args, strict=True):
+            if isinstance(a, np.ndarray) and not equal(a, b):
+                places = np.argwhere(~((a == b) | (np.isnan(a) & np.isnan(b))))
+                raise AssertionError(f"{f.name}: at {places[:5].tolist()} {[a[tuple(p)] for p in places[:5]]} for {[b[tuple(p)] for p in places[:5]]}")
+    return [code for code, _ in calls]
+
+
+@pytest.mark.parametrize("t", INTEGERS, ids=str)
+@pytest.mark.parametrize("sheet", [boundaries.immediates, boundaries.divisions, boundaries.branches, boundaries.conversions], ids=lambda s: s.__name__)
+def test_integers_at_every_edge(t: Type, sheet: Any) -> None:
+    agree([sheet(t)])
+
+
+@pytest.mark.parametrize("t", [I32, U32, I64, U64], ids=str)
+def test_numbers_from_the_whole_range_are_indices(t: Type) -> None:
+    agree([boundaries.indices(t)])
+
+
+@pytest.mark.parametrize("t", [*INTEGERS, F32, F64], ids=str)
+def test_displacements_on_both_sides_of_what_a_load_reaches(t: Type) -> None:
+    agree([boundaries.displacements(t, (0, 32, 124, 128, 252, 256, 504, 512, 2040, 2047, 2048, 2056, 4096, 6144))])
+
+
+@pytest.mark.parametrize("t", [I32, U32, I64, U64, F32, F64], ids=str)
+def test_constants_of_every_shape(t: Type) -> None:
+    agree([boundaries.constants(t)])
+    agree([boundaries.constants(t, 1)], UNCOMPRESSED)
+
+
+@pytest.mark.parametrize("t", [I64, F64, F32], ids=str)
+def test_frames_around_2048_bytes(t: Type) -> None:
+    def taken(count: int) -> int:
+        frame = compile(boundaries.crowd(t, count)[0], TARGET, check_allocation=False).function.frame
+        assert frame is not None
+        return frame.size + 8 * len(frame.saved)
+
+    full = next(count for count in range(255, 290) if taken(count) >= 2032)
+    made = [boundaries.crowd(t, count) for count in (40, *range(full - 4, full + 6), full + 256, full + 258)]
+    agree(made)
+
+
+@pytest.mark.parametrize("t", [I64, F64], ids=str)
+@pytest.mark.parametrize("parameters", [8, 30, 95, 110])
+def test_stack_arguments_beyond_2048_bytes(t: Type, parameters: int) -> None:
+    """Above a frame of any size, in functions that keep ``ra`` in its register and others."""
+    agree([boundaries.crowd(t, count, parameters) for count in (1, 30, 150, 250)])
+
+
+@pytest.mark.parametrize("target", [TARGET, UNCOMPRESSED], ids=["compressed", "not compressed"])
+def test_branches_of_every_length(target: RiscV) -> None:
+    """Around 256 bytes, 2 and 4 KiB."""
+    agree([boundaries.far([*range(50, 72), *range(502, 518)]), boundaries.far(list(range(1012, 1030)))], target)
+
+
+def test_calls_and_branches_beyond_a_mebibyte() -> None:
+    f, args = boundaries.far([11_200, 3], ops.DIV_FLOOR, -1)
+    g = Function("called", I64)
+    g.code = [Instr(ops.RET, I64, NONE, [g.const(I64, 7)])]
+    f.result = I64
+    f.callees.append(Callee("called", [], I64, function=g))
+    first, last, total = f.register(I64), f.register(I64), f.register(I64)
+    f.code.insert(0, Instr(ops.CALL, I64, first, []))
+    f.code += [Instr(ops.CALL, I64, last, []), Instr(ops.ADD, I64, total, [first, last]), Instr(ops.RET, I64, NONE, [total])]
+    (compiled,) = agree([(f, args)])
+    assert compiled.machine.code_size > 1 << 20
