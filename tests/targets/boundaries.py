@@ -102,7 +102,7 @@ def immediates(t: Type) -> tuple[Function, list[Any]]:
 def divisions(t: Type) -> tuple[Function, list[Any]]:
     """By each constant, and each constant by what is there."""
     known = edges(t)
-    sheet = Sheet(f"divisions_{t.name}", t, known)
+    sheet = Sheet(f"divisions_{t.name}", t, known[::2])
     for value in known[:: max(1, len(known) // 24)] + [1 << n for n in range(t.bits - t.signed)]:
         c = sheet.f.const(t, value)
         for op in _DIVISIONS:
