@@ -343,7 +343,7 @@ class Destroyer:
     """A function that code under test may call.
 
     Attributes:
-        address: of its code.
+        block, address: its code.
         types, result: its signature.
     """
 
@@ -361,8 +361,8 @@ class Destroyer:
             raw = word(result, value, chooser.getrandbits(64)) if result is not VOID else chooser.getrandbits(64)
             other = chooser.getrandbits(64)
             struct.pack_into("<QQ", self._memory, _RESULTS + 16 * n, *((other, raw) if result.is_float else (raw, other)))
-        self._block = _placed(f"destroyer {rules.name} {wide}", _address(self._memory))
-        self.address = self._block.address
+        self.block = _placed(f"destroyer {rules.name} {wide}", _address(self._memory))
+        self.address = self.block.address
 
     def rewind(self) -> None:
         """Forget the calls."""
@@ -453,13 +453,14 @@ class Caller:
         rules: the convention.
         wide: this CPU has AVX-512, whose registers are filled and checked too.
         seed: of the marks, rubbish and canaries.
+        python: what is called needs the GIL.
     """
 
     STACK = 1 << 18
     #: Bytes of the caller's frame above the arguments.
     ABOVE = 1024
 
-    def __init__(self, rules: Rules, wide: bool, seed: int = 0) -> None:
+    def __init__(self, rules: Rules, wide: bool, seed: int = 0, python: bool = False) -> None:
         self.rules, self.wide = rules, wide
         self._random = random.Random(seed)
         self._block = mmap.mmap(-1, _BLOCK)
@@ -467,7 +468,7 @@ class Caller:
         self._code = _placed(f"caller {wide}", block)
         self._stepped = _placed(f"stepped {rules.name}", block)
         self._faulted = _placed("faulted", block)
-        self._enter = ctypes.CFUNCTYPE(None)(self._code.address)
+        self._enter = (ctypes.PYFUNCTYPE if python else ctypes.CFUNCTYPE)(None)(self._code.address)
         self._handlers = _Handlers(self._stepped.address, self._faulted.address)
         self.stack = mmap.mmap(-1, self.STACK, mmap.MAP_PRIVATE)
         self.stack.madvise(mmap.MADV_NOHUGEPAGE)
