@@ -257,6 +257,15 @@ def test_the_tester_notices(convention: str, name: str) -> None:
 
 
 @pytest.mark.parametrize("convention", RULES)
+def test_the_tester_gets_out_of_a_loop(convention: str) -> None:
+    block = memory.allocate(b"\xeb\xfe")
+    caller = Caller(RULES[convention], WIDE)
+    caller.handlers.seconds = 0.1
+    outcome = caller.call(block.address, [], [], VOID)
+    assert len(outcome.wrong) == 1 and "no end 0x0 bytes into" in outcome.wrong[0]
+
+
+@pytest.mark.parametrize("convention", RULES)
 @pytest.mark.parametrize("below", [8, 120, 128, 136, 1000])
 def test_the_tester_notices_what_is_kept_below_the_red_zone(convention: str, below: int) -> None:
     # mov qword ptr [rsp - below], 42; nop; mov rax, [rsp - below]; ret

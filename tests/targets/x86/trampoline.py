@@ -411,13 +411,14 @@ class _AlternateStack(ctypes.Structure):
 
 _LIBC = ctypes.CDLL(None, use_errno=True)
 _SIGINFO, _ON_STACK, _NO_DEFER = 4, 0x08000000, 0x40000000
-_FAULTS = (signal.SIGSEGV, signal.SIGBUS, signal.SIGILL, signal.SIGFPE)
+_FAULTS = (signal.SIGSEGV, signal.SIGBUS, signal.SIGILL, signal.SIGFPE, signal.SIGVTALRM)
 
 
 class _Handlers:
-    """While active, faults and single steps go to the routines above."""
+    """While active, faults and single steps go to the routines above, and code that takes longer than so many seconds ends in a fault."""
 
     def __init__(self, stepped: int, faulted: int) -> None:
+        self.seconds = 10.0
         self._stack = mmap.mmap(-1, 1 << 16)
         self._new = {signal.SIGTRAP: (stepped, _SIGINFO | _NO_DEFER)} | {s: (faulted, _SIGINFO | _ON_STACK | _NO_DEFER) for s in _FAULTS}
         self._old: dict[signal.Signals, _Action] = {}
@@ -430,8 +431,10 @@ class _Handlers:
             self._old[number] = _Action()
             action = _Action(handler, (ctypes.c_ulong * 16)(), flags, None)
             assert _LIBC.sigaction(int(number), ctypes.byref(action), ctypes.byref(self._old[number])) == 0
+        signal.setitimer(signal.ITIMER_VIRTUAL, self.seconds)
 
     def __exit__(self, *_: object) -> None:
+        signal.setitimer(signal.ITIMER_VIRTUAL, 0)
         for number, action in self._old.items():
             _LIBC.sigaction(int(number), ctypes.byref(action), None)
         _LIBC.sigaltstack(ctypes.byref(self._old_stack), None)
@@ -454,6 +457,10 @@ class Caller:
         wide: this CPU has AVX-512, whose registers are filled and checked too.
         seed: of the marks, rubbish and canaries.
         python: what is called needs the GIL.
+
+    Attributes:
+        stack: what the code runs on.
+        handlers: how long it may take is in there.
     """
 
     STACK = 1 << 18
@@ -469,7 +476,7 @@ class Caller:
         self._stepped = _placed(f"stepped {rules.name}", block)
         self._faulted = _placed("faulted", block)
         self._enter = (ctypes.PYFUNCTYPE if python else ctypes.CFUNCTYPE)(None)(self._code.address)
-        self._handlers = _Handlers(self._stepped.address, self._faulted.address)
+        self.handlers = _Handlers(self._stepped.address, self._faulted.address)
         self.stack = mmap.mmap(-1, self.STACK, mmap.MAP_PRIVATE)
         self.stack.madvise(mmap.MADV_NOHUGEPAGE)
 
@@ -527,7 +534,7 @@ class Caller:
         struct.pack_into("<QQQQQ", block, _SIGNAL, 0, 0, 0, limit, 0)
         above = bytes(stack[arguments + 8 * words :])
         before = bytes(block[:_GPR_OUT])
-        with self._handlers:
+        with self.handlers:
             self._enter()
         outcome = Outcome(self._result(result), [], struct.unpack_from("<Q", block, _STEPS)[0])
         self._check(outcome, before, function, base + top, clean)
@@ -556,7 +563,7 @@ class Caller:
         block, wrong = self._block, outcome.wrong
         number, at, steps, limit, address = struct.unpack_from("<QQQQQ", block, _SIGNAL)
         if number:
-            kind = signal.Signals(number).name if steps <= limit else f"no end after {limit} instructions"
+            kind = "no end" if steps > limit or number == signal.SIGVTALRM else signal.Signals(number).name
             wrong.append(f"{kind} {at - function:#x} bytes into the function, address {address:#x}")
             return
         for n, name in enumerate(GPRS):
