@@ -14,13 +14,14 @@ from tests.targets.x86.trampoline import GPRS, RULES, Caller, Destroyer, Outcome
 
 from loopwright import compiler
 from loopwright.compiler import Compiled
+from loopwright.errors import UnsupportedOperationError
 from loopwright.ir import ops
 from loopwright.ir.function import NONE, Callee, Function, Instr
 from loopwright.ir.interpret import Interpreter
 from loopwright.runtime import cpu, memory
 from loopwright.targets import registry
 from loopwright.targets.target import Target
-from loopwright.types import BOOL, F32, F64, I8, I16, I32, I64, U8, U16, U32, VOID, Type, vector_of
+from loopwright.types import BOOL, F32, F64, I8, I16, I32, I64, U8, U16, U32, VOID, Type, mask_of, vector_of
 
 pytestmark = pytest.mark.skipif(not cpu.is_x86_64() or not available(), reason="needs x86-64 with AVX2")
 
@@ -144,6 +145,50 @@ def test_al_says_how_many_vector_registers_hold_arguments(types: list[Type]) -> 
         f.code = [Instr(ops.CALL_VOID, VOID, NONE, [f.param(t, f"p{n}") for n, t in enumerate(types)])]
         outcome, _ = call(rules, compiler.compile(f, target_of(machine)), [7] * len(types))
         assert not outcome.wrong and not destroyer.calls()[0].wrong, (machine, destroyer.calls())
+
+
+# --- upper halves --------------------------------------------------------------------------------------------------
+
+
+def only_masks(bits: int, lanes: int, op: ops.Op, made_by: ops.Op) -> Function:
+    """A mask out of scalars, and a bool out of it."""
+    f = Function("masks", BOOL)
+    m, r = f.register(mask_of(bits, lanes)), f.register(BOOL)
+    args = [f.param(I64, "a"), f.param(I64, "b")] if made_by is ops.LANE_MASK else [f.param(BOOL, "c")]
+    f.code = [Instr(made_by, f.types[m], m, args), Instr(op, f.types[m], r, [m]), Instr(ops.RET, BOOL, NONE, [r])]
+    return f
+
+
+def only_converts(to: Type, source: Type) -> Function:
+    f = Function("converts", VOID)
+    f.array_param("x", source.element, 1)
+    f.array_param("y", to.element, 1).written = True
+    a, b = f.register(source), f.register(to)
+    f.code = [Instr(ops.LOAD, source, a, [f.const(I64, 0)], 0), Instr(ops.CONVERT, to, b, [a], source=source)]
+    f.code.append(Instr(ops.STORE, to, NONE, [b, f.const(I64, 0)], 1))
+    return f
+
+
+@pytest.mark.parametrize("machine", MACHINES, ids=str)
+def test_upper_halves_are_left_clean_whatever_used_them(machine: tuple[str, int, str]) -> None:
+    """Instructions whose own type is narrow, or no vector's, use whole registers too."""
+    target, rules = target_of(machine), RULES[machine[2]]
+    elements = (U8, I8, I16, U16, I32, U32, I64, F32, F64)
+    made = [only_masks(bits, machine[1] // bits, op, by) for bits in (8, 16, 32, 64) for op in (ops.ANY, ops.ALL) for by in (ops.LANE_MASK, ops.MASK_SPLAT)]
+    for a, b in itertools.permutations(elements, 2):
+        lanes = machine[1] // max(a.bits, b.bits)
+        made.append(only_converts(vector_of(a, lanes), vector_of(b, lanes)))
+    tried = 0
+    for f in made:
+        try:
+            compiled = compiler.compile(f, target)
+        except UnsupportedOperationError:
+            continue
+        args = [np.ones(64, a.element.dtype) for a in f.arrays] or [1, 3][: len(f.params)]
+        outcome, _ = call(rules, compiled, args)
+        assert not outcome.wrong, (f.code, outcome.wrong)
+        tried += 1
+    assert tried > 40
 
 
 # --- frames --------------------------------------------------------------------------------------------------------
