@@ -159,7 +159,7 @@ def run_passes(
             _step(name, f, target, order, check)
         except LoopwrightError as error:
             if error.line and not error.file:
-                error.file = f.file
+                error.locate(f.file, error.line, f.lines.get(error.line, "").strip())
             raise
         except InternalError:
             raise

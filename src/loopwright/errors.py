@@ -28,7 +28,13 @@ class LoopwrightError(Exception):
 
     Attributes:
         file, line: where in the user's source, or "" and 0.
+        statement: the text of that line, or "".
+        calls: for a line of a function that became part of the kernel, where it was called: (file, line, in which function, text of the
+            line), the innermost call first.
     """
+
+    statement: str = ""
+    calls: tuple[tuple[str, int, str, str], ...] = ()
 
     def __init__(self, message: str, file: str = "", line: int = 0) -> None:
         self.message = message
@@ -37,9 +43,22 @@ class LoopwrightError(Exception):
         super().__init__(message)
 
     def __str__(self) -> str:
-        if self.file or self.line:
-            return f"{self.file}:{self.line}: {self.message}"
-        return self.message
+        where = f"{self.file}:{self.line}: " if self.file or self.line else ""
+        shown = f"\n    {self.statement}" if self.statement else ""
+        return f"{where}{self.message}{shown}{self._chain()}"
+
+    def _chain(self) -> str:
+        return "".join([f"\n  called from {file}:{line}, in {function}:\n    {statement}" for file, line, function, statement in self.calls])
+
+    def locate(self, file: str, line: int, statement: str = "") -> None:
+        """Say where in the user's source."""
+        self.file = file
+        self.line = line
+        self.statement = statement
+
+    def called_from(self, file: str, line: int, function: str, statement: str) -> None:
+        """Add the next call outwards."""
+        self.calls = (*self.calls, (file, line, function, statement))
 
     def __reduce__(self) -> tuple[object, ...]:
         # Errors cross between processes. Exception's own way calls the class with ``args``, which not every class here takes.
@@ -63,8 +82,18 @@ class KernelSyntaxError(LoopwrightError, SyntaxError):
     def __init__(self, message: str, file: str = "", line: int = 0) -> None:
         LoopwrightError.__init__(self, message, file, line)
         self.msg = message
-        self.filename = file
-        self.lineno = line
+        if file:
+            self.filename, self.lineno = file, line
+
+    # Tracebacks show a SyntaxError by these attributes, not by its text.
+
+    def locate(self, file: str, line: int, statement: str = "") -> None:
+        super().locate(file, line, statement)
+        self.filename, self.lineno, self.text = file, line, statement or None
+
+    def called_from(self, file: str, line: int, function: str, statement: str) -> None:
+        super().called_from(file, line, function, statement)
+        self.msg = self.message + self._chain()
 
     def _state(self) -> dict[str, object]:
         # SyntaxError keeps its attributes outside the dictionary.

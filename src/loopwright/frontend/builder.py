@@ -181,8 +181,14 @@ class Function:
         """Compile for a target (None: this CPU); the code is callable, with ``ir(stage)``, ``asm()``, ``emulate(…)``."""
         if check is not None and check != self._f.options.check:
             raise KernelTypeError("check is chosen where the function is made: lw.Function(name, check=True, …)")
-        made = self.finish()
-        return backend().compile(lambda _: made, target, vector_bits, ordering, keep)
+        try:
+            made = self.finish()
+            return backend().compile(lambda _: made, target, vector_bits, ordering, keep)
+        except Exception as error:
+            from loopwright.tracebacks import shorten
+
+            shorten(error)
+            raise
 
     def __callee__(self) -> Callee:
         f = self._f

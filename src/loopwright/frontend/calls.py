@@ -272,7 +272,9 @@ def _run(s: Staging, parsed: Parsed, env: dict[str, Any]) -> Any:
         elif status == ENDED:
             env.setdefault(RESULT, None)
         if RESULT not in env and RESULT in act.missing:
-            raise KernelSyntaxError(f"`{parsed.name}` returns a value on some paths only: return one on every path", parsed.file, parsed.line)
+            error = KernelSyntaxError(f"`{parsed.name}` returns a value on some paths only: return one on every path")
+            error.locate(parsed.file, parsed.line, parsed.lines.get(parsed.line, "").strip())
+            raise error
         result = env.get(RESULT)
         if isinstance(result, Value):
             result.plain() if result.type is VOID else None

@@ -755,7 +755,7 @@ class Emitter:
     def located(self, error: LoopwrightError) -> LoopwrightError:
         """Give an error raised without a position the current one."""
         if not error.file and not error.line:
-            error.file, error.line = self.at_file, self.at_line
+            error.locate(self.at_file, self.at_line)
         return error
 
 

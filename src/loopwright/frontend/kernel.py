@@ -78,6 +78,13 @@ class Backend:
         raise NotImplementedError
 
 
+def _shorten(error: Exception) -> None:
+    # Imported here: only errors need it.
+    from loopwright.tracebacks import shorten
+
+    shorten(error)
+
+
 _backend: list[Callable[[], Backend]] = []
 
 
@@ -130,7 +137,11 @@ class Kernel(functools.partial[Any]):
         cell: list[Kernel] = []
 
         def first_call(*args: Any, **named: Any) -> Any:
-            return cell[0]._first_call(args, named)
+            try:
+                return cell[0]._first_call(args, named)
+            except Exception as error:
+                _shorten(error)
+                raise
 
         made = super().__new__(cls, first_call)
         cell.append(made)
@@ -338,12 +349,16 @@ class Kernel(functools.partial[Any]):
         Returns:
             The code: callable, with ``ir(stage)``, ``asm()``, ``emulate(…)``.
         """
-        signature = self.signature(args, named)
+        try:
+            signature = self.signature(args, named)
 
-        def make(bits: int) -> Function:
-            return self.stage(signature, bits, check)
+            def make(bits: int) -> Function:
+                return self.stage(signature, bits, check)
 
-        return backend().compile(make, target or self.target, vector_bits or self.vector_bits, ordering or self.ordering, keep)
+            return backend().compile(make, target or self.target, vector_bits or self.vector_bits, ordering or self.ordering, keep)
+        except Exception as error:
+            _shorten(error)
+            raise
 
     def __callee__(self) -> Callee:
         raise KernelTypeError(f"the kernel {self.function.__name__} is called with {self.function.__name__}(…): it is inlined")

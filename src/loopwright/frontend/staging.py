@@ -12,7 +12,7 @@ import builtins
 import operator
 from collections.abc import Callable
 from types import CodeType
-from typing import Any, Final
+from typing import Any, Final, NoReturn
 
 from loopwright.errors import KernelSyntaxError, KernelTypeError, LoopwrightError
 from loopwright.frontend.arrays import StagedArray
@@ -108,23 +108,29 @@ class Staging:
         """An expression's value; errors of Python's own get the user's line."""
         try:
             return eval(code, self.act.env)
-        except (LoopwrightError, Restage, RecursionError) as error:
-            if isinstance(error, LoopwrightError):
-                self.g.located(error)
+        except LoopwrightError as error:
+            self.g.located(error)
             raise
-        except NameError as error:
+        except (Restage, RecursionError):
+            raise
+        except Exception as error:
+            self._failed(error)
+
+    def _failed(self, error: Exception) -> NoReturn:
+        """What Python raised while it ran a part of the kernel, as an error at the user's line."""
+        file, line = self.g.at_file, self.g.at_line
+        if isinstance(error, NameError):
             name = error.name or ""
             reason = self.act.missing.get(name)
             if reason is None and name not in self.act.parsed.local:
-                raise KernelTypeError(f"the name `{name}` is not defined", self.g.at_file, self.g.at_line) from None
+                raise KernelTypeError(f"the name `{name}` is not defined", file, line) from None
             raise self.syntax(reason or f"`{name}` is not assigned on every path to here: assign it before") from None
-        except TypeError as error:
-            raise KernelTypeError(_plainer(str(error)), self.g.at_file, self.g.at_line) from error
-        except (LookupError, ArithmeticError, ValueError, AttributeError) as error:
-            raise KernelTypeError(f"{type(error).__name__} while compiling: {_plainer(str(error))}", self.g.at_file, self.g.at_line) from error
-        except Exception as error:
-            error.add_note(f"{self.g.at_file}:{self.g.at_line}: while compiling the kernel")
-            raise
+        if isinstance(error, TypeError):
+            raise KernelTypeError(_plainer(str(error)), file, line) from error
+        if isinstance(error, (LookupError, ArithmeticError, ValueError, AttributeError)):
+            raise KernelTypeError(f"{type(error).__name__} while compiling: {_plainer(str(error))}", file, line) from error
+        error.add_note(f"{file}:{line}: while compiling the kernel")
+        raise error
 
     # --- names --------------------------------------------------------------------------------------------
 
@@ -208,12 +214,29 @@ class Staging:
     def block(self, body: list[Stmt]) -> int:
         """Stage statements in order; how control leaves them."""
         run = _RUN
-        for stmt in body:
-            self.at(stmt.line)
-            status = run[type(stmt)](self, stmt)
-            if status != FALLS:
-                return status
+        try:
+            for stmt in body:
+                self.at(stmt.line)
+                status = run[type(stmt)](self, stmt)
+                if status != FALLS:
+                    return status
+        except LoopwrightError as error:
+            self._traced(error)
+            raise
         return FALLS
+
+    def _traced(self, error: LoopwrightError) -> None:
+        """Give an error the text of its line, and the calls that lead there: each statement it passes on its way out is one, or its own."""
+        file, line = self.g.at_file, self.g.at_line
+        parsed = self.act.parsed
+        statement = parsed.lines.get(line, "").strip()
+        if not error.file and not error.line or (error.file, error.line) == (file, line) and not error.statement:
+            error.locate(file, line, statement)
+        elif error.file == parsed.file and not error.statement and not error.calls and error.line in parsed.lines:
+            # Another line of the same function: of the loop that a variable was assigned in, say.
+            error.locate(error.file, error.line, parsed.lines[error.line].strip())
+        elif (file, line) != (error.calls[-1][:2] if error.calls else (error.file, error.line)):
+            error.called_from(file, line, parsed.name, statement)
 
     def _assign(self, stmt: Assign) -> int:
         if stmt.reduction is not None and self.act.sticky:
@@ -276,24 +299,24 @@ class Staging:
             g.fail(f"`{target.name or 'this'}` is a Python {type(container).__name__}: it cannot be indexed with a run-time value; use an array argument")
         try:
             container[index] = g.snapshot(value)
+        except LoopwrightError as error:
+            raise g.located(error) from None
         except Exception as error:
-            error.add_note(f"{g.at_file}:{g.at_line}: while compiling the kernel")
-            raise
+            self._failed(error)
 
     def _update(self, stmt: Update) -> int:
         container = self.evaluate(stmt.target.container)
         index = self.evaluate(stmt.target.index)
         try:
             old = container[index]
+            value = self.evaluate(stmt.value)
+            new = _UPDATES[stmt.operator](old, value)
         except LoopwrightError as error:
             raise self.g.located(error) from None
-        value = self.evaluate(stmt.value)
-        try:
-            new = _UPDATES[stmt.operator](old, value)
-        except TypeError as error:
-            if isinstance(error, LoopwrightError):
-                raise
-            raise KernelTypeError(_plainer(str(error)), self.g.at_file, self.g.at_line) from error
+        except (Restage, RecursionError):
+            raise
+        except Exception as error:
+            self._failed(error)
         self.store(stmt.target, container, index, new)
         return FALLS
 

@@ -124,6 +124,7 @@ def _make_template(signature: Signature) -> Callable[..., Any]:
     parameters = signature.parameters
     names = argument_names(parameters)
     known: dict[str, object] = {
+        "__name__": __name__,
         "_lw_missing": missing,
         "_lw_ndarray": np.ndarray,
         "_lw_admit": admit,
@@ -145,6 +146,7 @@ def _make_template(signature: Signature) -> Callable[..., Any]:
     body = [
         "def _lw_make(_lw_native, _lw_keep, _lw_overlaps, _lw_fail):",
         f"  def _lw_call({''.join(f'{n}=_lw_missing, ' for n in names)}*_lw_extra, **_lw_unknown):",
+        "   try:",
         f"    if {absent}_lw_extra or _lw_unknown:",
         f"      _lw_miscounted(_lw_name, _lw_names, ({''.join(n + ', ' for n in names)}), _lw_extra, _lw_unknown)",
     ]
@@ -167,7 +169,13 @@ def _make_template(signature: Signature) -> Callable[..., Any]:
         ]
     else:
         body.append(f"    return _lw_native({', '.join(passed)})")
-    body.append("  return _lw_call")
+    body += [
+        "   except Exception as _lw_error:",
+        "    from loopwright.tracebacks import shorten as _lw_shorten",
+        "    _lw_shorten(_lw_error)",
+        "    raise",
+        "  return _lw_call",
+    ]
     exec(compile("\n".join(body), f"<call of {signature.name}>", "exec"), known)  # noqa: S102 (written from the signature alone; no text of a user's but identifiers)
     made: Callable[..., Any] = known["_lw_make"]  # type: ignore[assignment]
     return made

@@ -12,7 +12,7 @@ from typing import Any, NoReturn, Self
 import numpy as np
 
 from loopwright.compiler import Compiled, run_passes, text_of
-from loopwright.errors import BoundsError, CpuError, TargetError
+from loopwright.errors import BoundsError, CpuError, LoopwrightError, TargetError
 from loopwright.ir import ops
 from loopwright.ir.function import Function
 from loopwright.runtime import cpu, entry, memory
@@ -249,7 +249,13 @@ def _refusal(target: Target) -> Callable[[], NoReturn] | None:
 
 def _refuse(raises: Callable[[], NoReturn]) -> Callable[..., Any]:
     def call(*args: Any, **kwargs: Any) -> Any:
-        raises()
+        try:
+            raises()
+        except LoopwrightError as error:
+            from loopwright.tracebacks import shorten
+
+            shorten(error)
+            raise
 
     return call
 

@@ -340,6 +340,7 @@ def _make_call(
 ) -> Callable[..., Any]:
     names = [formal.name for formal in formals]
     known: dict[str, Any] = {
+        "__name__": __name__,
         "_lw_quick": {},
         "_lw_find": find,
         "_lw_noticed": noticed,
@@ -365,6 +366,7 @@ def _make_call(
     run_time = ", ".join(formal.name for formal in formals if formal.kind != CONST)
     source = f"""\
 def _lw_call({"".join(heads)}*_lw_extra, **_lw_unknown):
+ try:
   if {absent}_lw_extra or _lw_unknown:
     _lw_miscounted(_lw_name, _lw_names, ({values}), _lw_extra, _lw_unknown)
   _lw_key = None
@@ -379,6 +381,10 @@ def _lw_call({"".join(heads)}*_lw_extra, **_lw_unknown):
       _lw_quick[_lw_key] = _lw_code
   _lw_noticed(_lw_code, ({values}))
   return _lw_code({run_time})
+ except Exception as _lw_error:
+  from loopwright.tracebacks import shorten as _lw_shorten
+  _lw_shorten(_lw_error)
+  raise
 """
     exec(_compiled(source), known)  # noqa: S102 (written from the declarations alone)
     made = known["_lw_call"]

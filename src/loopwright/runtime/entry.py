@@ -155,7 +155,13 @@ class _Wrapper:
         return function
 
     def __call__(self, *args: Any, **kwargs: Any) -> Any:
-        return self.made()(*args, **kwargs)
+        try:
+            return self.made()(*args, **kwargs)
+        except Exception as error:
+            from loopwright.tracebacks import shorten
+
+            shorten(error)
+            raise
 
 
 class _Builtin:
