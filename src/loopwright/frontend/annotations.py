@@ -29,6 +29,9 @@ class _Const:
     def __repr__(self) -> str:
         return "lw.Const"
 
+    def __reduce__(self) -> str:
+        return "Const"
+
 
 Const: Final = _Const()
 
@@ -67,6 +70,9 @@ class ArrayType:
 
     def __hash__(self) -> int:
         return hash((self.element.number if self.element is not None else -1, self.rank))
+
+    def __reduce__(self) -> tuple[type[ArrayType], tuple[Type | None, int]]:
+        return ArrayType, (self.element, self.rank)
 
     def __repr__(self) -> str:
         if self.element is None:

@@ -197,6 +197,6 @@ class StagedArray:
                 bad = graph.define(ops.GE, U64, [a, b], BOOL)
                 graph.open(ops.IF, VOID, [bad])
                 number = len(f.sites)
-                f.sites.append(ir.Site(self.array.name, dimension, graph.line, f.lines.get(graph.line, "").strip()))
+                f.sites.append(ir.Site(self.array.name, dimension, graph.line, graph.staging.place() if graph.staging is not None else ""))
                 graph.emit(ops.FAIL, VOID, [graph.errors, end, extent], number)
                 graph.close()

@@ -24,13 +24,13 @@ from loopwright.types import BOOL, F32, F64, I8, I16, I32, I64, PTR, U8, U16, U3
 if TYPE_CHECKING:
     from loopwright.frontend.staging import Staging
 
-__all__ = ["Inner", "call", "call_native", "callee_of", "native_call"]
+__all__ = ["C_FUNCTION", "Inner", "call", "call_native", "callee_of", "native_call"]
 
 #: Functions inlined within each other at most: more is a recursion that does not end.
 DEPTH_LIMIT: Final = 64
 
 #: The class of all ctypes functions and callbacks.
-_C_FUNCTION: Final[Any] = ctypes.CFUNCTYPE(None).__mro__[1]
+C_FUNCTION: Final[Any] = ctypes.CFUNCTYPE(None).__mro__[1]
 
 _OURS: Final = "loopwright"
 _MUTATING: Final = frozenset(("append", "extend", "insert", "pop", "remove", "clear", "update", "add", "discard", "setdefault", "popitem", "sort", "reverse"))
@@ -92,7 +92,7 @@ def call(s: Staging, function: Any, args: tuple[Any, ...], named: dict[str, Any]
         return inline(s, parse(function.function), function.function, args, named)
     elif isinstance(function, Type):
         return function(args[0]) if len(args) == 1 else function(*args)
-    elif isinstance(function, _C_FUNCTION):
+    elif isinstance(function, C_FUNCTION):
         return call_native(s.g, function, args)
     elif kind is MethodType and isinstance(function.__func__, FunctionType) and is_staged(args):
         parsed = parse_if_possible(function.__func__)
@@ -246,6 +246,7 @@ def _run(s: Staging, parsed: Parsed, env: dict[str, Any]) -> Any:
     caller = s.act
     at = (g.at_file, g.at_line, g.line, g.region)
     act = Activation(parsed, env, False)
+    act.caller = (caller, g.at_line)
     act.level = g.level
     branches = len(g.branches)
     if parsed.inner_returns:
@@ -314,7 +315,7 @@ def callee_of(g: Emitter, function: Any) -> Callee:
         return made()  # type: ignore[no-any-return]
     if isinstance(function, Function):
         return Callee(function.name, [function.types[p] for p in function.params], function.result, 0, function)
-    if isinstance(function, _C_FUNCTION):
+    if isinstance(function, C_FUNCTION):
         argtypes = function.argtypes
         if argtypes is None:
             argtypes = getattr(type(function), "_argtypes_", None)

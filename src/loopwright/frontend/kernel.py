@@ -28,7 +28,7 @@ from loopwright.frontend.annotations import ArrayType, Const, type_of_dtype
 from loopwright.ir.function import Callee, Function
 from loopwright.types import BOOL, F64, I64, VOID, Type
 
-__all__ = ["ARRAY", "CONST", "REQUIRED", "SCALAR", "Backend", "Kernel", "Parameter", "backend", "kernel", "provide"]
+__all__ = ["ARRAY", "CONST", "GIVEN", "REQUIRED", "SCALAR", "Backend", "Kernel", "Parameter", "backend", "kernel", "provide"]
 
 ARRAY: Final = 0
 SCALAR: Final = 1
@@ -36,6 +36,9 @@ CONST: Final = 2
 
 #: Stands for "no default" and "no annotation".
 REQUIRED: Final[Any] = type("REQUIRED", (), {})
+
+#: The attribute of a function that holds the text given with it (``source=``).
+GIVEN: Final = "__loopwright_source__"
 
 _PYTHON_TYPES: Final[dict[Any, Type]] = {int: I64, float: F64, bool: BOOL}
 
@@ -133,7 +136,13 @@ class Kernel(functools.partial[Any]):
         target: str | None = None,
         vector_bits: int | None = None,
         ordering: str | None = None,
+        source: str | None = None,
     ) -> Self:
+        if source is not None:
+            if not isinstance(source, str):
+                raise KernelTypeError(f"source= is the text of the function, a string, not {type(source).__name__}")
+            if isinstance(function, FunctionType):
+                function.__dict__[GIVEN] = source
         cell: list[Kernel] = []
 
         def first_call(*args: Any, **named: Any) -> Any:
@@ -175,9 +184,17 @@ class Kernel(functools.partial[Any]):
     def __repr__(self) -> str:
         return f"<kernel {getattr(self.function, '__qualname__', self.function)}>"
 
-    def __reduce__(self) -> str:
-        # As functions are: by the name under which the module has it. What has been compiled stays behind.
-        return str(self.function.__qualname__)
+    def __reduce__(self) -> str | tuple[Any, ...]:
+        # As functions are: by the name under which the module has it; by value where no module has it. What has been compiled stays behind.
+        from loopwright.frontend.portable import reduced
+
+        return reduced(self)
+
+    def __copy__(self) -> Self:
+        return self
+
+    def __deepcopy__(self, memo: Any) -> Self:
+        return self
 
     # --- parameters ---------------------------------------------------------------------------------------
 
@@ -226,6 +243,10 @@ class Kernel(functools.partial[Any]):
                 f"the result is annotated {returned!r}: a kernel returns one number (-> lw.f32, -> lw.i64, …) or nothing; results of other kinds are stored in arrays"
             )
         return made
+
+    def annotation(self, name: str) -> Any:
+        """The value of the annotation of a parameter, or of the result (``return``); ``REQUIRED`` where there is none."""
+        return self._annotation(self.function.__annotations__.get(name, REQUIRED), name)
 
     def _annotation(self, annotation: Any, name: str) -> Any:
         """An annotation's value; those kept as text are evaluated where the function was defined."""
@@ -378,6 +399,7 @@ def kernel(
     target: str | None = None,
     vector_bits: int | None = None,
     ordering: str | None = None,
+    source: str | None = None,
 ) -> Any:
     """Make a kernel of a Python function; a decorator, with or without options.
 
@@ -395,9 +417,13 @@ def kernel(
         target: name of the target; None for this CPU.
         vector_bits: width of the vectors; None for the target's widest.
         ordering: order of the register selection filters, a permutation of A to Q.
+        source: the text of the function, where Python does not know it: for functions made by ``exec``, read from standard input, or typed at
+            the prompt of a Python before 3.13. It has the function's ``def``, with or without its decorators, indented or not; it may be a whole
+            program, of which the ``def`` of that name, with the same parameters and the same code, is taken. Errors and listings show its
+            lines, numbered as in the function's code.
     """
 
     def decorate(function: Any) -> Kernel:
-        return Kernel(function, check, contract, fastmath, target, vector_bits, ordering)
+        return Kernel(function, check, contract, fastmath, target, vector_bits, ordering, source)
 
     return decorate if function is None else decorate(function)

@@ -3,15 +3,14 @@
 from __future__ import annotations
 
 import ast
-import inspect
-import textwrap
 import threading
 from collections.abc import Callable
 from types import CodeType, FunctionType
-from typing import Any, Final, NoReturn
+from typing import Final, NoReturn
 
 from loopwright.errors import KernelSyntaxError
 from loopwright.frontend.flow import RESULT, analyse
+from loopwright.frontend.kernel import GIVEN
 from loopwright.frontend.program import (
     AND,
     LEAF,
@@ -39,6 +38,7 @@ from loopwright.frontend.program import (
     While,
 )
 from loopwright.frontend.rewrite import Rewriter, names_read
+from loopwright.frontend.source import Source, source_of
 
 __all__ = ["parse", "parse_if_possible"]
 
@@ -63,74 +63,65 @@ _REFUSED: Final[dict[str, tuple[str, str]]] = {
     "TypeAlias": ("`type`", "define it outside the kernel"),
 }
 
-_cache: Final[dict[CodeType, Parsed]] = {}
-_unparsable: Final[set[CodeType]] = set()
-_lock: Final = threading.Lock()
+#: The parsed forms, by code, file and text given with the function: codes are equal whose files and comments differ.
+_cache: Final[dict[tuple[CodeType, str, str | None], Parsed | None]] = {}
+_lock: Final = threading.RLock()
+
+_GENERATOR: Final = 0x20
 
 
-def parse(function: Any) -> Parsed:
+def parse(function: FunctionType) -> Parsed:
     """The parsed form of a Python function, made once. Raises ``KernelSyntaxError`` for what a kernel cannot contain."""
-    code: CodeType = function.__code__
-    known = _cache.get(code)
+    known = parse_if_possible(function)
     if known is not None:
         return known
+    code = function.__code__
+    file, line = code.co_filename, code.co_firstlineno
+    if code.co_name == "<lambda>":
+        raise KernelSyntaxError("a lambda cannot be a kernel: write it with `def`", file, line)
+    raise KernelSyntaxError(
+        f"the source of {code.co_name} cannot be read, because it was defined by exec, read from standard input, or typed at a prompt: give its text, as in "
+        "@lw.kernel(source=text), or define it in a file or a notebook's cell",
+        file,
+        line,
+    )
+
+
+def parse_if_possible(function: FunctionType) -> Parsed | None:
+    """The parsed form of a function, or None when it has no source that can be read (a lambda, a built-in, a string)."""
+    code = function.__code__
+    key = (code, code.co_filename, getattr(function, GIVEN, None))
+    try:
+        return _cache[key]
+    except KeyError:
+        pass
     with _lock:
-        known = _cache.get(code)
-        if known is None:
+        if key not in _cache:
             try:
-                known = _parse(function)
+                source = source_of(function) if code.co_name != "<lambda>" else None
+                _cache[key] = _parse(source, code) if source is not None else None
             except RecursionError:
                 raise KernelSyntaxError(
                     f"an expression in {code.co_name} has too many terms, or is nested too deeply: spread it over several assignments, as in total += …",
                     code.co_filename,
                     code.co_firstlineno,
                 ) from None
-            _cache[code] = known
-    return known
+        return _cache[key]
 
 
-def parse_if_possible(function: FunctionType) -> Parsed | None:
-    """The parsed form of a helper function, or None when it has no source that can be read (a lambda, a built-in, a string)."""
-    code = function.__code__
-    known = _cache.get(code)
-    if known is not None or code in _unparsable:
-        return known
-    if code.co_name == "<lambda>":
-        _unparsable.add(code)
-        return None
+def _parse(source: Source, code: CodeType) -> Parsed:
+    node = source.node
     try:
-        inspect.getsourcelines(function)
-    except (OSError, TypeError):
-        _unparsable.add(code)
-        return None
-    return parse(function)
-
-
-def _parse(function: Any) -> Parsed:
-    code: CodeType = function.__code__
-    file = code.co_filename
-    if code.co_name == "<lambda>":
-        raise KernelSyntaxError("a lambda cannot be a kernel: write it with `def`", file, code.co_firstlineno)
-    try:
-        source_lines, first = inspect.getsourcelines(function)
-    except OSError as error:
-        raise KernelSyntaxError(
-            f"the source of {function.__name__} cannot be read: a kernel must be defined in a file (or a notebook cell), not by exec or at the plain prompt",
-            file,
-            code.co_firstlineno,
-        ) from error
-    tree = ast.parse(textwrap.dedent("".join(source_lines)))
-    node = tree.body[0]
-    if not isinstance(node, ast.FunctionDef):
-        what = "an async function" if isinstance(node, ast.AsyncFunctionDef) else "this"
-        raise KernelSyntaxError(f"{what} cannot be a kernel: write it with `def`", file, first)
-    ast.increment_lineno(tree, first - 1)
-    lines = {first + k: text.rstrip("\n") for k, text in enumerate(source_lines)}
-    if inspect.isgeneratorfunction(function):
-        for part in ast.walk(node):
-            if isinstance(part, (ast.Yield, ast.YieldFrom)):
-                raise KernelSyntaxError("`yield` cannot stand in a kernel: store results in an array", file, part.lineno)
-    return _Parser(file, lines).function(node)
+        if not isinstance(node, ast.FunctionDef):
+            raise KernelSyntaxError("an async function cannot be a kernel: write it with `def`", source.file, node.lineno)
+        if code.co_flags & _GENERATOR:
+            for part in ast.walk(node):
+                if isinstance(part, (ast.Yield, ast.YieldFrom)):
+                    raise KernelSyntaxError("`yield` cannot stand in a kernel: store results in an array", source.file, part.lineno)
+        return _Parser(source.file, source.lines).function(node)
+    except KernelSyntaxError as error:
+        error.locate(error.file, error.line, source.lines.get(error.line, "").strip())
+        raise
 
 
 def _terminates(body: list[ast.stmt]) -> bool:

@@ -12,7 +12,7 @@ import builtins
 import operator
 from collections.abc import Callable
 from types import CodeType
-from typing import Any, Final, NoReturn
+from typing import Any, Final
 
 from loopwright.errors import KernelSyntaxError, KernelTypeError, LoopwrightError
 from loopwright.frontend.arrays import StagedArray
@@ -102,6 +102,18 @@ class Staging:
         if self.act.parsed.file == self.file:
             g.line = line
 
+    def place(self) -> str:
+        """The statement being staged and the calls that lead to it, in the words of an error at run time, which names the kernel's file and a line."""
+        act, line = self.act, self.g.at_line
+        text = act.statement(line)
+        if act.parsed.file != self.file:
+            text += f" at {act.parsed.file}:{line}"
+        while act.caller is not None:
+            act, line = act.caller
+            where = f"line {line}" if act.parsed.file == self.file else f"{act.parsed.file}:{line}"
+            text += f", called from {where}: {act.statement(line)}"
+        return text
+
     # --- expressions --------------------------------------------------------------------------------------
 
     def evaluate(self, code: CodeType) -> Any:
@@ -111,26 +123,28 @@ class Staging:
         except LoopwrightError as error:
             self.g.located(error)
             raise
-        except (Restage, RecursionError):
-            raise
         except Exception as error:
-            self._failed(error)
+            explained = self._explained(error)
+            if explained is None:
+                raise
+            raise explained from error
 
-    def _failed(self, error: Exception) -> NoReturn:
-        """What Python raised while it ran a part of the kernel, as an error at the user's line."""
+    def _explained(self, error: Exception) -> LoopwrightError | None:
+        """What Python raised while it ran a part of the kernel, as an error at the user's line; None, and a note, for what a kernel did not cause."""
         file, line = self.g.at_file, self.g.at_line
         if isinstance(error, NameError):
             name = error.name or ""
             reason = self.act.missing.get(name)
             if reason is None and name not in self.act.parsed.local:
-                raise KernelTypeError(f"the name `{name}` is not defined", file, line) from None
-            raise self.syntax(reason or f"`{name}` is not assigned on every path to here: assign it before") from None
+                return KernelTypeError(f"the name `{name}` is not defined", file, line)
+            return self.syntax(reason or f"`{name}` is not assigned on every path to here: assign it before")
         if isinstance(error, TypeError):
-            raise KernelTypeError(_plainer(str(error)), file, line) from error
+            return KernelTypeError(_plainer(str(error)), file, line)
         if isinstance(error, (LookupError, ArithmeticError, ValueError, AttributeError)):
-            raise KernelTypeError(f"{type(error).__name__} while compiling: {_plainer(str(error))}", file, line) from error
-        error.add_note(f"{file}:{line}: while compiling the kernel")
-        raise error
+            return KernelTypeError(f"{type(error).__name__} while compiling: {_plainer(str(error))}", file, line)
+        if not isinstance(error, (Restage, RecursionError)):
+            error.add_note(f"{file}:{line}: while compiling the kernel")
+        return None
 
     # --- names --------------------------------------------------------------------------------------------
 
@@ -229,12 +243,12 @@ class Staging:
         """Give an error the text of its line, and the calls that lead there: each statement it passes on its way out is one, or its own."""
         file, line = self.g.at_file, self.g.at_line
         parsed = self.act.parsed
-        statement = parsed.lines.get(line, "").strip()
+        statement = self.act.statement(line)
         if not error.file and not error.line or (error.file, error.line) == (file, line) and not error.statement:
             error.locate(file, line, statement)
         elif error.file == parsed.file and not error.statement and not error.calls and error.line in parsed.lines:
             # Another line of the same function: of the loop that a variable was assigned in, say.
-            error.locate(error.file, error.line, parsed.lines[error.line].strip())
+            error.locate(error.file, error.line, self.act.statement(error.line))
         elif (file, line) != (error.calls[-1][:2] if error.calls else (error.file, error.line)):
             error.called_from(file, line, parsed.name, statement)
 
@@ -302,7 +316,10 @@ class Staging:
         except LoopwrightError as error:
             raise g.located(error) from None
         except Exception as error:
-            self._failed(error)
+            explained = self._explained(error)
+            if explained is None:
+                raise
+            raise explained from error
 
     def _update(self, stmt: Update) -> int:
         container = self.evaluate(stmt.target.container)
@@ -313,10 +330,11 @@ class Staging:
             new = _UPDATES[stmt.operator](old, value)
         except LoopwrightError as error:
             raise self.g.located(error) from None
-        except (Restage, RecursionError):
-            raise
         except Exception as error:
-            self._failed(error)
+            explained = self._explained(error)
+            if explained is None:
+                raise
+            raise explained from error
         self.store(stmt.target, container, index, new)
         return FALLS
 

@@ -132,9 +132,10 @@ class Activation:
         loops: the loops around, innermost last.
         result: paths by which a return leaves the inlined function.
         block: the bracket such a return branches to.
+        caller: the call it was inlined into, and the line there; None for the kernel itself.
     """
 
-    __slots__ = ("block", "depth", "env", "level", "lines", "loops", "missing", "parsed", "regions", "result", "sticky", "top")
+    __slots__ = ("block", "caller", "depth", "env", "level", "lines", "loops", "missing", "parsed", "regions", "result", "sticky", "top")
 
     def __init__(self, parsed: Parsed, env: dict[str, Any], top: bool) -> None:
         self.parsed = parsed
@@ -147,8 +148,13 @@ class Activation:
         self.loops: list[LoopState] = []
         self.result: list[Edge] = []
         self.block: Instr | None = None
+        self.caller: tuple[Activation, int] | None = None
         self.depth = 0
         self.level: Level | None = None
+
+    def statement(self, line: int) -> str:
+        """The text of one of its lines."""
+        return self.parsed.lines.get(line, "").strip()
 
 
 def shown(value: Any) -> str:
