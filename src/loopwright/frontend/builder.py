@@ -147,6 +147,11 @@ class Function:
     def name(self) -> str:
         return self._f.name
 
+    @property
+    def __loopwright_constant__(self) -> bool:
+        """Whether it can be an ``lw.Const`` argument: once it cannot change any more."""
+        return self._finished
+
     # --- the whole ----------------------------------------------------------------------------------------
 
     def __enter__(self) -> Self:

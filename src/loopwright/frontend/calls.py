@@ -4,6 +4,7 @@ from __future__ import annotations
 
 import ctypes
 import math
+from functools import partial
 from types import BuiltinFunctionType, FunctionType, MethodType
 from typing import TYPE_CHECKING, Any, Final
 
@@ -92,8 +93,10 @@ def call(s: Staging, function: Any, args: tuple[Any, ...], named: dict[str, Any]
         return inline(s, parse(function.function), function.function, args, named)
     elif isinstance(function, Type):
         return function(args[0]) if len(args) == 1 else function(*args)
-    elif isinstance(function, C_FUNCTION):
+    elif isinstance(function, C_FUNCTION) or hasattr(kind, "__callee__"):
         return call_native(s.g, function, args)
+    elif kind is partial:
+        return call(s, function.func, (*function.args, *args), {**function.keywords, **named})
     elif kind is MethodType and isinstance(function.__func__, FunctionType) and is_staged(args):
         parsed = parse_if_possible(function.__func__)
         if parsed is not None:

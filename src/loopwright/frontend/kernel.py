@@ -118,6 +118,8 @@ class Kernel(functools.partial[Any]):
     # A `partial`, so that a call goes through C only; its function is replaced at the first call.
 
     __inlined__ = True
+    #: As an ``lw.Const`` argument it is the same as itself only.
+    __loopwright_constant__ = True
 
     function: Any
     check: bool

@@ -7,6 +7,7 @@ do 0.0 and -0.0; a NaN is the same as itself.
 
 from __future__ import annotations
 
+import ctypes
 import enum
 import functools
 import struct
@@ -22,6 +23,7 @@ from loopwright.runtime.arrays import ArrayParameter, admit
 from loopwright.runtime.call import miscounted, missing
 from loopwright.runtime.code import Code
 from loopwright.runtime.entry import Hub
+from loopwright.runtime.scalars import FunctionPointer
 from loopwright.types import BOOL, F16, F32, F64, I8, I16, I32, I64, U8, U16, U32, U64, Type
 
 __all__ = ["ARRAY", "CONST", "SCALAR", "Dispatcher", "Formal", "Frozen", "Key", "Specializations", "freeze", "signature_of"]
@@ -83,16 +85,18 @@ def freeze(value: object) -> object:
     """Something hashable that is equal for two values exactly if they are alike for a compiler.
 
     Numbers, strings, None, ranges, slices, NumPy scalars and arrays count by type and bits; tuples, lists, dicts (in their order) and sets by what is
-    in them; functions, classes, modules, types and enum members by identity.
+    in them; functions, kernels, classes, modules, types and enum members by identity; methods and partial functions by the function and what is
+    bound to it; C functions by address and declared types.
 
     Raises:
         ArgumentError: a value of another kind, or one that contains itself.
     """
-    kind = value.__class__
+    # Not __class__, which an object may lie about.
+    kind = type(value)
     if kind is tuple or kind is list:
         # The usual case, coefficients, in one step.
         for item in value:  # type: ignore[attr-defined]
-            if item.__class__ is not float:
+            if type(item) is not float:
                 break
         else:
             return kind, struct.pack(f"{len(value)}d", *value)  # type: ignore
@@ -103,12 +107,12 @@ def freeze(value: object) -> object:
 
 
 def _freeze(value: Any) -> object:
-    kind = value.__class__
+    kind = type(value)
     if kind is float:
         return kind, struct.pack("d", value)
     if kind is int or kind is bool or kind is str or kind is bytes or value is None or value is Ellipsis or value is NotImplemented:
         return kind, value
-    if kind is tuple and value and all(item.__class__ is float for item in value):
+    if kind is tuple and value and all(type(item) is float for item in value):
         return kind, struct.pack(f"{len(value)}d", *value)
     if kind is tuple or kind is list:
         return kind, tuple([_freeze(item) for item in value])
@@ -124,17 +128,38 @@ def _freeze(value: Any) -> object:
         return kind, value.dtype, value.tobytes()
     if kind is np.ndarray and not value.dtype.hasobject:
         return kind, value.dtype, value.shape, value.tobytes()
+    if _is_bound(value):
+        # A new object each time it is looked up in its owner.
+        return kind, value.__name__, _freeze(value.__self__)
     if isinstance(value, _BY_IDENTITY):
         return _Same(value)
-    if isinstance(value, tuple):
+    if kind is types.MethodType:
+        return kind, _freeze(value.__func__), _freeze(value.__self__)
+    if kind is functools.partial:
+        return kind, _freeze(value.func), _freeze(value.args), _freeze(value.keywords)
+    if isinstance(value, FunctionPointer):
+        # What it points to may be something else once it is gone.
+        return kind, ctypes.cast(value, ctypes.c_void_p).value, _types_of(value.argtypes), _Same(value.restype), _Kept(value)
+    if isinstance(value, tuple) and not getattr(value, "__dict__", None):
         # A named tuple: its class may have methods.
         return kind, tuple([_freeze(item) for item in value])
-    if getattr(value, "__loopwright_constant__", False):
+    if getattr(value, "__loopwright_constant__", False) is True:
         return _Same(value)
     raise ArgumentError(
         f"a Const argument of type {kind.__module__}.{kind.__qualname__} is not available: it could change without the compiled code noticing. "
         "Pass numbers, strings, tuples, lists, dicts, NumPy arrays or functions"
     )
+
+
+def _types_of(argtypes: Any) -> object:
+    return None if argtypes is None else tuple([_Same(type_) for type_ in argtypes])
+
+
+def _is_bound(value: object) -> bool:
+    """Whether a value is a method of an object, made by CPython or an extension."""
+    if isinstance(value, types.MethodWrapperType):
+        return True
+    return isinstance(value, types.BuiltinFunctionType) and value.__self__ is not None and not isinstance(value.__self__, types.ModuleType)
 
 
 class _Same:
@@ -152,15 +177,27 @@ class _Same:
         return id(self.value)
 
 
+class _Kept(_Same):
+    """Equal to every other; it keeps an object alive."""
+
+    __slots__ = ()
+
+    def __eq__(self, other: object) -> bool:
+        return isinstance(other, _Kept)
+
+    def __hash__(self) -> int:
+        return 0
+
+
 _BY_IDENTITY: Final = (Type, type, enum.Enum, np.dtype, np.ufunc, types.FunctionType, types.BuiltinFunctionType, types.ModuleType)
 _IMMUTABLE: Final = frozenset((int, float, bool, complex, str, bytes, type(None)))
 
 
 def _is_immutable(value: object) -> bool:
     """Whether the same object always means the same value."""
-    if value.__class__ is tuple:
+    if type(value) is tuple:
         return all(_is_immutable(item) for item in value)
-    return value.__class__ in _IMMUTABLE or isinstance(value, _BY_IDENTITY)
+    return type(value) in _IMMUTABLE or isinstance(value, _BY_IDENTITY) and not _is_bound(value)
 
 
 #: Types of scalar arguments whose parameter has no annotation.

@@ -15,7 +15,7 @@ import numpy as np
 from loopwright.errors import AbiError, ArgumentError
 from loopwright.types import BOOL, F32, F64, I8, I16, I32, I64, PTR, U8, U16, U32, U64, VOID, Type
 
-__all__ = ["ScalarParameter", "argument_type", "convert", "is_passable", "limits", "result_type"]
+__all__ = ["FunctionPointer", "ScalarParameter", "argument_type", "convert", "is_passable", "limits", "result_type"]
 
 
 class ScalarParameter:
@@ -48,7 +48,7 @@ _RESULTS: Final[dict[Type, Any]] = {
 
 
 # The base of every ctypes function pointer, which ctypes does not export by a public name.
-_FunctionPointer: Final[Any] = ctypes.CFUNCTYPE(None).__base__
+FunctionPointer: Final[Any] = ctypes.CFUNCTYPE(None).__base__
 
 
 def is_passable(type_: Type) -> bool:
@@ -117,10 +117,10 @@ def convert(parameter: ScalarParameter, value: object) -> int | float:
 def _pointer(parameter: ScalarParameter, value: object) -> int:
     if value is None:
         return 0
-    if isinstance(value, ctypes._SimpleCData | ctypes.Array | ctypes._Pointer | ctypes.Structure | _FunctionPointer):
+    if isinstance(value, ctypes._SimpleCData | ctypes.Array | ctypes._Pointer | ctypes.Structure | FunctionPointer):
         if isinstance(value, ctypes.c_void_p):
             return value.value or 0
-        if isinstance(value, ctypes._Pointer | _FunctionPointer):
+        if isinstance(value, ctypes._Pointer | FunctionPointer):
             return ctypes.cast(value, ctypes.c_void_p).value or 0
         return ctypes.addressof(value)
     if isinstance(value, np.ndarray):
