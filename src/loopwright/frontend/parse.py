@@ -6,7 +6,7 @@ import ast
 import threading
 from collections.abc import Callable
 from types import CodeType, FunctionType
-from typing import Final, NoReturn
+from typing import Any, Final, NoReturn
 
 from loopwright.errors import KernelSyntaxError
 from loopwright.frontend.flow import RESULT, analyse

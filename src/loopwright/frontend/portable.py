@@ -100,7 +100,7 @@ def _lambda(function: FunctionType) -> tuple[int, str] | None:
         except SyntaxError:
             continue
         for node in ast.walk(tree):
-            if isinstance(node, ast.Lambda) and node.lineno == code.co_firstlineno and compiled(node, code) is not None:
+            if isinstance(node, ast.Lambda) and node.lineno == code.co_firstlineno and compiled(node, function) is not None:
                 return node.lineno, ast.get_source_segment(whole, node) or ""
     return None
 

@@ -14,7 +14,7 @@ import ast
 import linecache
 import sys
 from collections.abc import Iterator
-from types import CodeType, FunctionType
+from types import CodeType, FunctionType, ModuleType
 from typing import Any, Final
 
 from loopwright.errors import KernelSyntaxError
@@ -58,9 +58,9 @@ def source_of(function: FunctionType) -> Source | None:
     code = function.__code__
     given = getattr(function, GIVEN, None)
     if given is not None:
-        return _given(code, given)
+        return _given(function, given)
     for lines in texts_of(function):
-        made = _in_lines(code, lines)
+        made = _in_lines(function, lines)
         if made is not None:
             return made
         if not _is_pseudo(code.co_filename):
@@ -91,8 +91,9 @@ def _is_pseudo(file: str) -> bool:
 # --- text that was found ---------------------------------------------------------------------------------------
 
 
-def _in_lines(code: CodeType, lines: list[str]) -> Source | None:
+def _in_lines(function: FunctionType, lines: list[str]) -> Source | None:
     """The source of a function in the lines of its file, or None when it is not there."""
+    code = function.__code__
     first = code.co_firstlineno
     if not 0 < first <= len(lines):
         return None
@@ -109,7 +110,7 @@ def _in_lines(code: CodeType, lines: list[str]) -> Source | None:
         node = _parsed(lines[first - 1 : last], first)
     if node is None or node.name != code.co_name or not _has_parameters(node, code):
         return None
-    if _is_pseudo(code.co_filename) and compiled(node, code) is None:
+    if _is_pseudo(code.co_filename) and compiled(node, function) is None:
         return None
     return Source(code.co_filename, node, {first + k: text.rstrip("\n") for k, text in enumerate(lines[first - 1 : last])})
 
@@ -160,8 +161,9 @@ def _parsed(lines: list[str], first: int) -> Definition | None:
 # --- text that was given ---------------------------------------------------------------------------------------
 
 
-def _given(code: CodeType, text: str) -> Source:
+def _given(function: FunctionType, text: str) -> Source:
     """The source of a function in a text that may contain more, at any place."""
+    code = function.__code__
     name = code.co_name
 
     def wrong(message: str) -> KernelSyntaxError:
@@ -185,7 +187,7 @@ def _given(code: CodeType, text: str) -> Source:
     if not nodes:
         raise wrong(f"is not that of this function: the parameters of `def {name}` are others")
     for node in nodes:
-        again = compiled(node, code)
+        again = compiled(node, function)
         if again is not None:
             break
     else:
@@ -221,10 +223,13 @@ def _has_parameters(node: Definition, code: CodeType) -> bool:
     )
 
 
-def compiled(node: Definition | ast.Lambda, like: CodeType) -> CodeType | None:
-    """The code of a definition compiled again, if it does the same as another; else None."""
-    made = _compiled(node, like.co_name, like.co_filename, like.co_freevars, like.co_flags)
-    return made if made is not None and _same_code(made, like) else None
+def compiled(node: Definition | ast.Lambda, like: FunctionType) -> CodeType | None:
+    """The code of a definition compiled again, if it does the same as a function; else None."""
+    code = like.__code__
+    # A call m.f(x) is compiled otherwise where the file imports m.
+    imported = [name for name in code.co_names if isinstance(like.__globals__.get(name), ModuleType)]
+    made = _compiled(node, code.co_name, code.co_filename, code.co_freevars, imported, code.co_flags)
+    return made if made is not None and _same_code(made, code) else None
 
 
 def defined(text: str, first: int, name: str, file: str, free: tuple[str, ...], flags: int) -> CodeType:
@@ -241,7 +246,7 @@ def defined(text: str, first: int, name: str, file: str, free: tuple[str, ...], 
         node: Definition | ast.Lambda | None = _parsed_lambda(text, first)
     else:
         node = _parsed(text.splitlines(True), first)
-    made = _compiled(node, name, file, free, flags) if node is not None else None
+    made = _compiled(node, name, file, free, [], flags) if node is not None else None
     if made is None:
         raise KernelSyntaxError(f"the text of {name} does not parse", file, first)
     return made
@@ -255,11 +260,11 @@ def _parsed_lambda(text: str, first: int) -> ast.Lambda | None:
     return tree.body if isinstance(tree.body, ast.Lambda) else None
 
 
-def _compiled(node: Definition | ast.Lambda, name: str, file: str, free: tuple[str, ...], flags: int) -> CodeType | None:
-    return _find(compile(_module(node, free), file, "exec", flags & _FUTURE, dont_inherit=True), name)
+def _compiled(node: Definition | ast.Lambda, name: str, file: str, free: tuple[str, ...], imported: list[str], flags: int) -> CodeType | None:
+    return _find(compile(_module(node, free, imported), file, "exec", flags & _FUTURE, dont_inherit=True), name)
 
 
-def _module(node: Definition | ast.Lambda, free: tuple[str, ...]) -> ast.Module:
+def _module(node: Definition | ast.Lambda, free: tuple[str, ...], imported: list[str]) -> ast.Module:
     """A module with the definition in it, undecorated, and without what is evaluated where it stands: defaults and annotations.
 
     A function around it has the names that it takes from its surroundings, so that it takes them from there again.
@@ -290,7 +295,7 @@ def _module(node: Definition | ast.Lambda, free: tuple[str, ...]) -> ast.Module:
         around = ast.arguments(posonlyargs=[], args=[ast.arg(name) for name in free], vararg=None, kwonlyargs=[], kw_defaults=[], kwarg=None, defaults=[])
         inner = ast.copy_location(ast.FunctionDef("around", around, [inner], []), node)
         setattr(inner, "type_params", [])  # noqa: B010
-    made = ast.Module([inner], [])
+    made = ast.Module([*([ast.Import([ast.alias(name) for name in imported])] if imported else []), inner], [])
     return ast.fix_missing_locations(made)
 
 
@@ -320,7 +325,7 @@ def _same_code(a: CodeType, b: CodeType) -> bool:
 
 
 def _steps(code: CodeType) -> list[tuple[str, object]]:
-    """The instructions of a code, as far as its own text decides them: ``m.f(x)`` is compiled otherwise where the file imports ``m``."""
+    """The instructions of a code, but for the two ways there are to call a method (an object's, or what a file imports)."""
     import dis
 
     own = {*dis.hasname, *dis.haslocal, *dis.hasfree, *dis.hascompare}
