@@ -7,13 +7,14 @@ from collections.abc import Callable
 from time import perf_counter
 from typing import Any, Final
 
-from loopwright.errors import InternalError, LoopwrightError, TargetError
+from loopwright.errors import InternalError, LoopwrightError, TargetError, UnsupportedOperationError
 from loopwright.ir import ops
 from loopwright.ir.function import Function
 from loopwright.passes import addresses, allocate, elif_, emission, immediates, jumps, liveness, lower, lower_late, nests, simplify
 from loopwright.passes.pipeline import NAMES
 from loopwright.regalloc.heuristics import DEFAULT_ORDER, check_order
 from loopwright.targets.target import MachineCode, Target
+from loopwright.types import BF16, F16
 
 __all__ = ["Compiled", "compile", "run_passes"]
 
@@ -160,6 +161,8 @@ def run_passes(
         except LoopwrightError as error:
             if error.line and not error.file:
                 error.locate(f.file, error.line, f.lines.get(error.line, "").strip())
+            if isinstance(error, UnsupportedOperationError):
+                _name_half_precision(error, f, target)
             raise
         except InternalError:
             raise
@@ -171,6 +174,19 @@ def run_passes(
         if stages is not None:
             stages[name] = text_of(f, target)
     return f
+
+
+def _name_half_precision(error: UnsupportedOperationError, f: Function, target: Target) -> None:
+    """Say of a missing operation that the type is the reason, where one of 16 bits takes part."""
+    for array in f.arrays:
+        if array.element is F16 or array.element is BF16:
+            error.message = (
+                f"the array {array.name} holds {array.element.dtype or array.element.name}, which {target.name} does not compute with: "
+                f"pass it as f32, as in {array.name}.astype(np.float32)"
+            )
+            return
+    if F16 in f.types or BF16 in f.types:
+        error.message += f"; {target.name} does not compute with f16 and bf16: use lw.f32"
 
 
 def text_of(f: Function, target: Target) -> str:

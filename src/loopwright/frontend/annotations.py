@@ -19,7 +19,7 @@ def type_of_dtype(dtype: Any) -> Type | None:
     """The type of a NumPy dtype (or of anything that names one), or None when there is none such."""
     try:
         return BY_DTYPE.get(np.dtype(dtype).name)
-    except TypeError:
+    except (TypeError, ValueError):
         return None
 
 
@@ -28,6 +28,9 @@ class _Const:
 
     def __repr__(self) -> str:
         return "lw.Const"
+
+    def __call__(self, *_: Any) -> NoReturn:
+        raise KernelTypeError("lw.Const is the annotation of a parameter; what the caller passes for it is a Python value in the kernel")
 
     def __reduce__(self) -> str:
         return "Const"

@@ -56,10 +56,21 @@ class StagedArray:
         return self.shape[0]
 
     def __len__(self) -> int:
-        raise self.graph.wrong(f"len({self.array.name}) here is Python's own: write {self.array.name}.shape[0]")
+        raise self.graph.wrong(f"Python asks for the length of {self.array.name}, which is not known while compiling: write {self.array.name}.shape[0] for it")
 
     def __iter__(self) -> NoReturn:
         self.graph.fail(f"an array cannot be iterated over: write for i in lw.range(len({self.array.name})), or lw.lanes, and {self.array.name}[i]")
+
+    def __array__(self, dtype: Any = None, copy: Any = None) -> NoReturn:
+        raise self.graph.wrong(
+            f"NumPy is given the array {self.array.name}, whose elements are not known while compiling: write a loop over {self.array.name}[i]"
+        )
+
+    def __eq__(self, other: object) -> bool:
+        # Otherwise Python would compare identities.
+        raise self.graph.wrong(f"the array {self.array.name} is compared as a whole: compare elements, {self.array.name}[i], or write `is` for the same array")
+
+    __hash__ = object.__hash__
 
     def __bool__(self) -> bool:
         raise self.graph.wrong(f"the array {self.array.name} has no truth value: write len({self.array.name}) != 0")
@@ -96,7 +107,7 @@ class StagedArray:
         graph = self.graph
         operands, varying = self._indices(index, "written")
         element = self.array.element
-        what = f"the array {self.array.name}"
+        what = f"an element of {self.array.name}"
         stored = graph.assignable(value, element, what)
         self.array.written = True
         if varying:

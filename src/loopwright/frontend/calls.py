@@ -11,8 +11,9 @@ from typing import TYPE_CHECKING, Any, Final
 import numpy as np
 
 from loopwright.errors import AbiError, KernelSyntaxError, KernelTypeError
-from loopwright.frontend.emitter import Emitter
-from loopwright.frontend.expr import Value, is_staged
+from loopwright.frontend.annotations import type_of_dtype
+from loopwright.frontend.emitter import Emitter, describe
+from loopwright.frontend.expr import Value, is_number, is_staged
 from loopwright.frontend.flow import RESULT
 from loopwright.frontend.merging import Edge
 from loopwright.frontend.parse import parse, parse_if_possible
@@ -36,6 +37,13 @@ C_FUNCTION: Final[Any] = ctypes.CFUNCTYPE(None).__mro__[1]
 _OURS: Final = "loopwright"
 _MUTATING: Final = frozenset(("append", "extend", "insert", "pop", "remove", "clear", "update", "add", "discard", "setdefault", "popitem", "sort", "reverse"))
 _IN_LOOPWRIGHT: Final = frozenset(("sqrt", "floor", "ceil", "trunc", "fma", "minimum", "maximum", "rint", "where", "abs", "fabs", "absolute"))
+_MAKES_ARRAYS: Final = frozenset(
+    ("zeros", "ones", "empty", "full", "zeros_like", "ones_like", "empty_like", "full_like", "arange", "linspace", "array", "asarray")
+    + ("asanyarray", "ascontiguousarray", "copy", "stack", "concatenate", "tile", "repeat", "eye", "identity", "frombuffer", "fromiter")
+)
+_OF_ARRAYS: Final = frozenset(
+    ("sum", "prod", "mean", "std", "var", "min", "max", "amin", "amax", "dot", "vdot", "inner", "any", "all", "cumsum", "count_nonzero")
+)
 _OUR_NAME: Final = {"minimum": "min", "maximum": "max", "rint": "round", "where": "select", "fabs": "abs", "absolute": "abs"}
 
 _C_TYPES: Final[dict[Any, Type]] = {
@@ -81,6 +89,8 @@ def call(s: Staging, function: Any, args: tuple[Any, ...], named: dict[str, Any]
     if kind is FunctionType:
         if function.__globals__.get("__name__", "").partition(".")[0] == _OURS:
             if function is native_call:
+                if not args or named:
+                    s.g.fail("lw.call takes the function, then its arguments by position, as in lw.call(libm.sin, x[i])")
                 return call_native(s.g, args[0], args[1:])
             return function(*args, **named)
         if is_staged(args) or is_staged(tuple(named.values())) or _captures(function):
@@ -92,7 +102,7 @@ def call(s: Staging, function: Any, args: tuple[Any, ...], named: dict[str, Any]
     elif hasattr(kind, "__inlined__"):
         return inline(s, parse(function.function), function.function, args, named)
     elif isinstance(function, Type):
-        return function(args[0]) if len(args) == 1 else function(*args)
+        return _convert(s.g, function, args, named)
     elif isinstance(function, C_FUNCTION) or hasattr(kind, "__callee__"):
         return call_native(s.g, function, args)
     elif kind is partial:
@@ -117,6 +127,16 @@ def call(s: Staging, function: Any, args: tuple[Any, ...], named: dict[str, Any]
     if g.region:
         return _watched(s, function, args, named)
     return function(*args, **named)
+
+
+def _convert(g: Emitter, type_: Type, args: tuple[Any, ...], named: dict[str, Any]) -> Any:
+    """A type that is called."""
+    if len(args) != 1 or named:
+        g.fail(f"lw.{type_}(…) takes one value, without a name; {len(args) + len(named)} {'was' if len(args) + len(named) == 1 else 'were'} given")
+    value = args[0]
+    if not (isinstance(value, Value) or is_number(value) or isinstance(value, (np.generic, np.ndarray))):
+        g.fail(f"lw.{type_}(…) converts a number, not {describe(value)}")
+    return type_(value)
 
 
 def _watched(s: Staging, function: Any, args: tuple[Any, ...], named: dict[str, Any]) -> Any:
@@ -164,9 +184,24 @@ def _refuse_builtin(g: Emitter, function: Any) -> None:
     name = getattr(function, "__name__", "")
     if module == "math" or module == "numpy" or isinstance(function, np.ufunc) or getattr(math, name, None) is function:
         where = "math" if getattr(math, name, None) is function else "np"
-        ours = _OUR_NAME.get(name, name)
-        instead = f"write lw.{ours}" if name in _IN_LOOPWRIGHT else "write it with the operators and functions of lw, or call a C function with lw.call"
-        g.fail(f"{where}.{name} works on Python and NumPy values, not on a run-time value: {instead}")
+        g.fail(f"{where}.{name} works on Python and NumPy values, not on a run-time value: {_instead(function, name)}")
+
+
+def _instead(function: Any, name: str) -> str:
+    """What to write for a function of math or NumPy."""
+    if name in _IN_LOOPWRIGHT:
+        return f"write lw.{_OUR_NAME.get(name, name)}"
+    if isinstance(function, type) and issubclass(function, np.generic):
+        type_ = type_of_dtype(function)
+        return f"write lw.{type_}(…)" if type_ is not None else "there is no such type in a kernel"
+    if name in _MAKES_ARRAYS:
+        return (
+            "a kernel makes no arrays at run time; pass one to it as an lw.Array argument, made by the caller with the size it needs, "
+            "or use variables, or a list of them, where the size is known while compiling"
+        )
+    if name in _OF_ARRAYS:
+        return "write a loop over the elements, as in for i in lw.lanes(len(x)): total += x[i]"
+    return "write it with the operators and functions of lw, or call a C function with lw.call"
 
 
 def _bind(s: Staging, parsed: Parsed, defaults: dict[str, Any], args: tuple[Any, ...], named: dict[str, Any]) -> dict[str, Any]:
@@ -335,7 +370,9 @@ def callee_of(g: Emitter, function: Any) -> Callee:
         g.fail(
             f"lw.call of a Python function: call it as {getattr(function, '__name__', 'f')}(…) to inline it, or make a callback with ctypes.CFUNCTYPE(…) to call it at run time"
         )
-    g.fail(f"lw.call needs a ctypes function or a lw.Function, not {type(function).__name__}")
+    g.fail(
+        f"lw.call needs a ctypes function or a lw.Function, and then its arguments, as in lw.call(libm.sin, x[i]); its first argument is {describe(function)}"
+    )
 
 
 def _c_type(g: Emitter, type_: Any, name: str) -> Type:

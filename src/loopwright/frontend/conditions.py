@@ -5,7 +5,6 @@ from __future__ import annotations
 from collections.abc import Callable
 from typing import TYPE_CHECKING, Any
 
-from loopwright.frontend.arrays import StagedArray
 from loopwright.frontend.emitter import Level
 from loopwright.frontend.expr import Value
 from loopwright.frontend.merging import Edge
@@ -28,9 +27,7 @@ def decide(s: Staging, test: Test) -> Any:
         value = s.evaluate(test.code)
         if isinstance(value, Value):
             return s.g.condition(value)
-        if isinstance(value, StagedArray):
-            bool(value)
-        return bool(value)
+        return value if type(value) is bool else s.truth(value)
     if test.kind == NOT:
         return negated(s, decide(s, test.parts[0]))
     absorbing = test.kind == OR

@@ -19,7 +19,7 @@ from loopwright.ir.function import NONE, Function, Instr, Loop
 from loopwright.ir.ops import Op, mask_for
 from loopwright.types import BOOL, F64, I64, KIND_BOOL, KIND_FLOAT, KIND_INT, KIND_MASK, KIND_PTR, KIND_UINT, VOID, Type, mask_of, vector_of
 
-__all__ = ["Emitter", "Level", "Mark"]
+__all__ = ["Emitter", "Level", "Mark", "describe"]
 
 _CONDITIONS: Final = (KIND_BOOL, KIND_MASK)
 
@@ -145,7 +145,7 @@ class Emitter:
                 self.fail(f"{_spelled(value)} is too large for {type_.element}")
         if kind in (KIND_BOOL, KIND_MASK):
             if type(value) is not bool:
-                self.fail(f"the number {value!r} where a condition is needed: compare it, as in x != {value!r}")
+                self.fail(f"the number {value!r} where a condition (bool) is needed: write True or False, or a comparison, as in x != 0")
             return self.f.const(type_, value)
         if type(value) is float:
             self.fail(f"the Python float {value!r} with an operand of integer type {type_.element}: convert the operand, as in lw.f64(x), or write an integer")
@@ -184,7 +184,7 @@ class Emitter:
         if made is not None:
             return made
         if not is_number(value):
-            self.fail(f"{what} must be a number, not {_describe(value)}")
+            self.fail(f"{what} must be a number, not {describe(value)}")
         type_ = BOOL if type(value) is bool else I64 if type(value) is int else F64
         return Value(self, self.number(type_, value), type_)
 
@@ -365,9 +365,18 @@ class Emitter:
             elif not (is_number(operand) or isinstance(operand, np.generic)):
                 if op is ops.EQ or op is ops.NE:
                     # Python would compare identities.
-                    self.fail(f"`{SPELLED[op.name]}` of a run-time value and {_describe(operand)}: a run-time value is a number")
-                return NotImplemented
+                    self.fail(f"`{SPELLED[op.name]}` of a run-time value and {describe(operand)}: a run-time value is a number")
+                return self._no_number(op, operand)
         return self.operation(op, [a, b])
+
+    def _no_number(self, op: Op, operand: Any) -> Any:
+        """What an operator gives for an operand that is no number: Python's own refusal, but for arrays, which it knows nothing of."""
+        if isinstance(operand, np.ndarray):
+            self.fail(
+                f"`{SPELLED.get(op.name, op.name)}` of a run-time value and a NumPy array, which is known while compiling: index it with a Python number, "
+                "or pass it to the kernel as an lw.Array, and index that"
+            )
+        return NotImplemented
 
     def operation(self, op: Op, operands: list[Any]) -> Value:
         """An operation whose operands all have the instruction's type, after adapting them to each other."""
@@ -388,7 +397,7 @@ class Emitter:
         for operand in operands:
             value = operand if is_number(operand) else self.wrap(operand)
             if value is None:
-                self.fail(f"`{SPELLED.get(op.name, op.name)}` needs numbers, not {_describe(operand)}")
+                self.fail(f"`{SPELLED.get(op.name, op.name)}` needs numbers, not {describe(operand)}")
             values.append(value)
             if isinstance(value, Value):
                 if isinstance(value, Weak) and value.open:
@@ -407,6 +416,9 @@ class Emitter:
                 elif typed is not element:
                     met = promote(typed, element)
                     if met is None or ((typed is BOOL) != (element is BOOL) and met is not BOOL):
+                        if typed is BOOL or element is BOOL:
+                            other = element if typed is BOOL else typed
+                            self.fail(f"`{SPELLED.get(op.name, op.name)}` of a condition (bool) and {other}: convert the condition, as in lw.{other}(c)")
                         self.fail(f"`{SPELLED.get(op.name, op.name)}` of {typed} and {element}: convert one of them, as in lw.f64(x)")
                     typed = met
         if typed is None:
@@ -419,6 +431,10 @@ class Emitter:
                 self.settle(value, typed)
                 if value.type.lanes:
                     lanes = value.type.lanes
+            elif typed is BOOL and is_number(value) and type(value) is not bool:
+                self.fail(
+                    f"`{SPELLED.get(op.name, op.name)}` of a condition (bool) and the number {value!r}: convert the condition, as in lw.i32(c), or use lw.select"
+                )
         if lanes and typed is BOOL:
             full = mask_of(self.width or max(v.type.bits for v in values if isinstance(v, Value) and v.type.kind == KIND_MASK), lanes)
         else:
@@ -465,7 +481,7 @@ class Emitter:
         """``/``: of integers in f64, as NumPy does."""
         for operand in (a, b):
             if not (isinstance(operand, (Value, np.generic)) or is_number(operand)):
-                return NotImplemented
+                return self._no_number(ops.DIV, operand)
         x = a if is_number(a) else self.wrap(a)
         y = b if is_number(b) else self.wrap(b)
         whole = True
@@ -484,7 +500,7 @@ class Emitter:
         if type(exponent) is float and exponent == 0.5:
             return self.unary(ops.SQRT, a)
         if type(exponent) is not int or abs(exponent) > 64:
-            self.fail(f"** takes a Python integer from -64 to 64 (or 0.5) as its exponent, not {_describe(exponent)}")
+            self.fail(f"** takes a Python integer from -64 to 64 (or 0.5) as its exponent, not {describe(exponent)}")
         value = self.staged(a)
         if exponent < 0:
             if value.type.is_integer:
@@ -514,7 +530,7 @@ class Emitter:
                 self.fail(f"a shift of {value.type} by {count}: the count must be from 0 to {value.type.bits - 1}")
             return self.value(op, value.type, [value.operand, self.f.const(value.type, count)], value.type)
         if not isinstance(count, (Value, np.generic)):
-            return NotImplemented
+            return self._no_number(op, count)
         by = self.staged(count)
         self.settle(by)
         if not by.type.is_integer:
@@ -578,10 +594,12 @@ class Emitter:
                 return special
         made = self.wrap(value)
         if made is None:
-            self.fail(f"{what} must be a number, not {_describe(value)}")
+            self.fail(f"{what} must be a number, not {describe(value)}")
         if isinstance(made, Weak) and made.open:
             self.settle(made, type_)
         if made.type.is_float and not type_.is_float:
+            if type_ is BOOL:
+                self.fail(f"{what} is bool and the value {made.type.element}: write a comparison, as in v != 0")
             self.fail(f"{what} is {type_} and the value {made.type}: say how it becomes an integer, as in lw.{type_}(lw.round(x))")
         return self.convert(made, type_)
 
@@ -605,7 +623,7 @@ class Emitter:
             return Value(self, self.number(I64, value), I64)
         made = self.wrap(value)
         if made is None:
-            self.fail(f"{what} must be an integer, not {_describe(value)}")
+            self.fail(f"{what} must be an integer, not {describe(value)}")
         self.settle(made, I64)
         if made.type.lanes:
             self.fail(f"{what} must be the same for all lanes here, not {made.type}")
@@ -766,9 +784,17 @@ def _spelled(value: int | float) -> str:
     return f"the Python integer {value}"
 
 
-def _describe(value: Any) -> str:
+def describe(value: Any) -> str:
+    """A value that is not what is needed, in a message."""
     if type(value) is int and value.bit_length() > 1024:
         return _spelled(value)
+    if isinstance(value, Value):
+        return f"a run-time value ({value.type})"
+    if isinstance(value, Type):
+        return f"the type {value}"
     kind = type(value).__name__
     text = repr(value)
+    if hasattr(type(value), "__staged__"):
+        name = getattr(value, "name", None)
+        return f"the array {name}: kernels work on elements, as in {name}[i]" if name is not None else text
     return f"{kind} {text if len(text) <= 40 else text[:37] + '…'}"

@@ -166,8 +166,8 @@ class Value:
 
     def __bool__(self) -> bool:
         raise self.graph.wrong(
-            f"a run-time value ({self.type}) has no truth value while compiling. In a kernel, if, while, and, or, not work on it directly; "
-            "in Python code that is called with it, and in the builder, write lw.select(condition, a, b), f.if_(condition), a & b, a | b, ~a"
+            f"a run-time value ({self.type}) has no truth value while compiling. In a kernel, if, while, and, or, not work on it directly "
+            "(but not `in`: write v == 1 or v == 2); in Python code that is called with it, and in the builder, write lw.select(condition, a, b), f.if_(condition), a & b, a | b, ~a"
         )
 
     def __int__(self) -> int:
@@ -180,6 +180,13 @@ class Value:
         raise self.graph.wrong(
             f"a run-time value ({self.type}) cannot be used where Python needs an integer while compiling (an index of a list or tuple, the bound of a Python range): "
             "use an array argument, or lw.range"
+        )
+
+    def __array__(self, dtype: Any = None, copy: Any = None) -> NoReturn:
+        # NumPy asks for it where it is given the value as an index, as an element or as an argument.
+        raise self.graph.wrong(
+            f"NumPy is given a run-time value ({self.type}): its arrays and functions work on what is known while compiling. Pass an array that is indexed "
+            "with run-time values, or holds them, to the kernel as an lw.Array"
         )
 
     def __round__(self, digits: int | None = None) -> Any:

@@ -12,11 +12,11 @@ from typing import Any
 import numpy as np
 
 from loopwright.errors import KernelTypeError
-from loopwright.frontend.emitter import Emitter
-from loopwright.frontend.expr import Value
+from loopwright.frontend.emitter import Emitter, describe
+from loopwright.frontend.expr import Value, is_number
 from loopwright.ir import ops
 from loopwright.ir.ops import Op
-from loopwright.types import BOOL, F64, KIND_MASK, U8, U32, U64, Type
+from loopwright.types import BOOL, F64, KIND_BOOL, KIND_MASK, U8, U32, U64, Type
 
 __all__ = ["abs", "all", "any", "bitcast", "ceil", "crc32c", "div_trunc", "floor", "fma", "max", "min", "rem_trunc", "round", "select", "sqrt", "sum", "trunc"]
 
@@ -29,21 +29,27 @@ _python_any = any
 _python_all = all
 
 
-def _graph(*values: Any) -> Emitter | None:
+def _graph(name: str, *values: Any) -> Emitter | None:
+    """What emits the function of these values; None when all are known while compiling. They must be numbers."""
+    graph: Emitter | None = None
     for value in values:
         if isinstance(value, Value):
-            return value.graph
-    return None
+            graph = value.graph
+        elif not (is_number(value) or isinstance(value, np.generic)):
+            raise KernelTypeError(f"lw.{name} takes numbers, not {describe(value)}")
+    return graph
 
 
 def _fold(op: Op, values: tuple[Any, ...], name: str) -> Any:
     if len(values) == 1:
+        if not isinstance(values[0], (tuple, list)) and (isinstance(values[0], Value) or not hasattr(type(values[0]), "__iter__")):
+            raise KernelTypeError(f"lw.{name} takes two or more numbers, or one tuple or list of them, not {describe(values[0])} alone")
         values = tuple(values[0])
     if not values:
         raise KernelTypeError(f"lw.{name}() of nothing")
     result = values[0]
     for value in values[1:]:
-        graph = _graph(result, value)
+        graph = _graph(name, result, value)
         result = (_python_min if op is ops.MIN else _python_max)(result, value) if graph is None else graph.operation(op, [result, value])
     return result
 
@@ -60,15 +66,17 @@ def max(*values: Any) -> Any:
 
 def select(condition: Any, a: Any, b: Any) -> Any:
     """``a`` where the condition holds, ``b`` elsewhere. Both are computed: use ``a if condition else b`` where only one may be."""
-    graph = _graph(condition, a, b)
+    graph = _graph("select", condition, a, b)
     if graph is None:
         return a if condition else b
+    if is_number(condition) and type(condition) is not bool and _python_any([isinstance(v, Value) and v.type.kind in (KIND_BOOL, KIND_MASK) for v in (a, b)]):
+        graph.fail(f"lw.select takes the condition first, lw.select(condition, a, b); its first argument is {describe(condition)}")
     return graph.select(condition, a, b)
 
 
 def fma(a: Any, b: Any, c: Any) -> Any:
     """``a * b + c`` with one rounding."""
-    graph = _graph(a, b, c)
+    graph = _graph("fma", a, b, c)
     if graph is None:
         assert ops.FMA.meaning is not None
         return float(ops.FMA.meaning(F64, F64, float(a), float(b), float(c)))
@@ -76,7 +84,7 @@ def fma(a: Any, b: Any, c: Any) -> Any:
 
 
 def _unary(op: Op, python: Callable[[Any], Any], value: Any) -> Any:
-    graph = _graph(value)
+    graph = _graph(op.name, value)
     return python(value) if graph is None else graph.unary(op, value)
 
 
@@ -107,13 +115,13 @@ def round(value: Any) -> Any:
 
 def abs(value: Any) -> Any:
     """The absolute value."""
-    graph = _graph(value)
+    graph = _graph("abs", value)
     return _python_abs(value) if graph is None else graph.absolute(value)
 
 
 def div_trunc(a: Any, b: Any) -> Any:
     """Integer division rounded towards zero: the machine's own, cheaper than ``//``."""
-    graph = _graph(a, b)
+    graph = _graph("div_trunc", a, b)
     if graph is None:
         quotient = _python_abs(a) // _python_abs(b)
         return quotient if (a < 0) == (b < 0) else -quotient
@@ -122,7 +130,7 @@ def div_trunc(a: Any, b: Any) -> Any:
 
 def rem_trunc(a: Any, b: Any) -> Any:
     """What ``div_trunc`` leaves; it has the sign of ``a``."""
-    graph = _graph(a, b)
+    graph = _graph("rem_trunc", a, b)
     if graph is None:
         return a - b * div_trunc(a, b)
     return graph.operation(ops.REM_TRUNC, [a, b])
@@ -130,13 +138,23 @@ def rem_trunc(a: Any, b: Any) -> Any:
 
 def bitcast(type_: Type, value: Any) -> Any:
     """The same bits as another type of the same width."""
-    graph = _graph(value)
+    if not isinstance(type_, Type):
+        if isinstance(value, Type):
+            raise KernelTypeError(f"lw.bitcast takes the type first, as in lw.bitcast(lw.{value}, x); its first argument is {describe(type_)}")
+        raise KernelTypeError(f"lw.bitcast takes one of loopwright's types first, as in lw.bitcast(lw.i32, x), not {describe(type_)}")
+    graph = _graph("bitcast", value)
     if graph is None:
+        if not isinstance(value, np.generic):
+            raise KernelTypeError(f"lw.bitcast of {describe(value)}, which has no width of its own: give it a type, as in lw.bitcast(lw.{type_}, lw.f32(1.5))")
+        if not type_.dtype or value.dtype.itemsize * 8 != type_.bits:
+            raise KernelTypeError(f"bitcast of {value.dtype.name} to {type_}: the widths differ")
         return np.asarray(value).view(type_.dtype)[()]
     made = graph.staged(value)
     graph.settle(made)
-    if made.type.bits != type_.element.bits or not (made.type.is_integer or made.type.is_float):
+    if made.type.bits != type_.element.bits:
         graph.fail(f"bitcast of {made.type} to {type_}: the widths differ")
+    if not ((made.type.is_integer or made.type.is_float) and (type_.element.is_integer or type_.element.is_float)):
+        graph.fail(f"bitcast of {made.type} to {type_}: it takes and gives integers and floats; convert conditions, as in lw.i32(c)")
     full = graph.vector(type_.element, made.type.lanes) if made.type.lanes else type_
     return graph.value(ops.BITCAST, full, [made.operand], full, made.type)
 
@@ -146,7 +164,7 @@ def crc32c(crc: Any, data: Any) -> Any:
 
     The usual checksum starts at 0xFFFFFFFF and is complemented in the end.
     """
-    graph = _graph(crc, data)
+    graph = _graph("crc32c", crc, data)
     types = (U8, U32, U64)
     if graph is None:
         for type_ in types:
@@ -167,7 +185,7 @@ def crc32c(crc: Any, data: Any) -> Any:
 def sum(values: Any) -> Any:
     """The sum of a vector's lanes (in the builder), or of the values of a Python sequence."""
     if not isinstance(values, Value):
-        return _python_sum(values)
+        return _python_sum(_sequence("sum", values))
     graph = values.graph
     if graph.level is not None:
         graph.fail("lw.sum inside lw.lanes: the lanes are added with total += x[i] on a variable from before the loop")
@@ -177,6 +195,12 @@ def sum(values: Any) -> Any:
     if values.type.kind == KIND_MASK:
         graph.fail("lw.sum of a condition: convert it first, as in lw.i32(condition)")
     return graph.value(ops.REDUCE_ADD, values.type, [values.operand], values.type.element)
+
+
+def _sequence(name: str, values: Any) -> Any:
+    if isinstance(values, str) or not hasattr(type(values), "__iter__"):
+        raise KernelTypeError(f"lw.{name} takes a run-time value, or a sequence of Python values, not {describe(values)}")
+    return values
 
 
 def _quantify(op: Op, condition: Value) -> Any:
@@ -195,9 +219,9 @@ def _quantify(op: Op, condition: Value) -> Any:
 
 def any(condition: Any) -> Any:
     """Whether the condition holds in one lane that runs (or: Python's ``any`` of a sequence)."""
-    return _quantify(ops.ANY, condition) if isinstance(condition, Value) else _python_any(condition)
+    return _quantify(ops.ANY, condition) if isinstance(condition, Value) else _python_any(_sequence("any", condition))
 
 
 def all(condition: Any) -> Any:
     """Whether the condition holds in every lane that runs (or: Python's ``all`` of a sequence)."""
-    return _quantify(ops.ALL, condition) if isinstance(condition, Value) else _python_all(condition)
+    return _quantify(ops.ALL, condition) if isinstance(condition, Value) else _python_all(_sequence("all", condition))

@@ -55,7 +55,7 @@ def _greatest(*args: Any, **named: Any) -> Any:
 
 
 def _staged_items(args: tuple[Any, ...]) -> bool:
-    return is_staged(args) if len(args) > 1 or type(args[0]) in (tuple, list) else False
+    return is_staged(args) if len(args) > 1 or args and (isinstance(args[0], Value) or type(args[0]) in (tuple, list)) else False
 
 
 #: Python's builtins as kernels see them.

@@ -4,8 +4,11 @@ from __future__ import annotations
 
 from typing import TYPE_CHECKING, Any
 
+import numpy as np
+
 from loopwright.frontend.arrays import StagedArray
 from loopwright.frontend.conditions import compound_value, decide, leave_unless
+from loopwright.frontend.emitter import describe
 from loopwright.frontend.expr import Value, is_number
 from loopwright.frontend.lanes import stage_lanes
 from loopwright.frontend.loops import Lanes, Range
@@ -194,6 +197,8 @@ def stage_range(s: Staging, stmt: For, spec: Range) -> int:
         if value is not None and value.type.lanes:
             return varying_for(s, stmt, spec)
     if not isinstance(step, Value) and not is_number(step):
+        if not isinstance(step, np.generic):
+            g.fail(f"the step of lw.range must be an integer, not {describe(step)}")
         step = g.wrap(step)
     if isinstance(step, Value):
         if step.operand >= 0:

@@ -23,6 +23,9 @@ class Range:
     def __iter__(self) -> Iterator[int]:
         return iter(builtins.range(self.lo, self.hi, self.step))
 
+    def __repr__(self) -> str:
+        return "lw.range(…), which is what a for loop goes over"
+
 
 class Lanes:
     """``lw.lanes(…)``: a loop of the generated code, a vector of indices at a time. Iterated over in Python, it is Python's ``range``."""
@@ -37,6 +40,9 @@ class Lanes:
 
     def __iter__(self) -> Iterator[int]:
         return iter(builtins.range(self.lo, self.hi))
+
+    def __repr__(self) -> str:
+        return "lw.lanes(…), which is what a for loop goes over"
 
 
 def range(start: Any, stop: Any = None, step: Any = 1) -> Range:

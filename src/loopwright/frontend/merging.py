@@ -11,6 +11,7 @@ import numpy as np
 
 from loopwright.frontend.emitter import Emitter
 from loopwright.frontend.expr import Cell, Unavailable, Value, Weak, is_number
+from loopwright.frontend.flow import RESULT
 from loopwright.frontend.lane_index import LaneIndex
 from loopwright.ir import ops
 from loopwright.ir.function import Instr
@@ -61,6 +62,11 @@ def same(a: Any, b: Any) -> bool:
     return False
 
 
+def _spoken(name: str) -> str:
+    """A name in a message; those with a dollar sign stand for what has none."""
+    return f"`{name}`" if name[0] != "$" else "the result" if name == RESULT else name[1:]
+
+
 def _kind(graph: Emitter, name: str, values: list[Any], lines: list[int]) -> tuple[Type | None, int, bool, str]:
     """What the values have in common: (element type, lanes, any of open type, why they cannot meet)."""
     element: Type | None = None
@@ -75,7 +81,7 @@ def _kind(graph: Emitter, name: str, values: list[Any], lines: list[int]) -> tup
         if isinstance(value, np.generic):
             value = graph.wrap(value)
         if not isinstance(value, Value):
-            return None, 0, False, f"`{name}` is a Python value ({type(value).__name__}) that differs between paths taken at run time; only numbers can"
+            return None, 0, False, f"{_spoken(name)} is a Python value ({type(value).__name__}) that differs between paths taken at run time; only numbers can"
         if isinstance(value, Unavailable):
             return None, 0, False, value.reason
         if isinstance(value, LaneIndex):
@@ -95,10 +101,10 @@ def _kind(graph: Emitter, name: str, values: list[Any], lines: list[int]) -> tup
                 None,
                 0,
                 False,
-                f"`{name}` is {element} on one path (line {where}) and {found} on another (line {line}): convert one of them, as in lw.{element}(…)",
+                f"{_spoken(name)} is {element} on one path (line {where}) and {found} on another (line {line}): convert one of them, as in lw.{element}(…)",
             )
     if element is BOOL and (number or weak):
-        return None, 0, False, f"`{name}` is a condition on one path (line {where}) and a number on another"
+        return None, 0, False, f"{_spoken(name)} is a condition on one path (line {where}) and a number on another"
     return element, lanes, weak, ""
 
 

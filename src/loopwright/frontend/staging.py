@@ -10,9 +10,12 @@ from __future__ import annotations
 
 import builtins
 import operator
+import re
 from collections.abc import Callable
-from types import CodeType
+from types import CodeType, ModuleType
 from typing import Any, Final
+
+import numpy as np
 
 from loopwright.errors import KernelSyntaxError, KernelTypeError, LoopwrightError
 from loopwright.frontend.arrays import StagedArray
@@ -140,11 +143,25 @@ class Staging:
             return self.syntax(reason or f"`{name}` is not assigned on every path to here: assign it before")
         if isinstance(error, TypeError):
             return KernelTypeError(_plainer(str(error)), file, line)
+        if isinstance(error, AttributeError):
+            return KernelTypeError(_no_attribute(error), file, line)
         if isinstance(error, (LookupError, ArithmeticError, ValueError, AttributeError)):
             return KernelTypeError(f"{type(error).__name__} while compiling: {_plainer(str(error))}", file, line)
         if not isinstance(error, (Restage, RecursionError)):
             error.add_note(f"{file}:{line}: while compiling the kernel")
         return None
+
+    def truth(self, value: Any) -> bool:
+        """What Python takes a value for that is known while compiling."""
+        try:
+            return bool(value)
+        except LoopwrightError as error:
+            raise self.g.located(error) from None
+        except Exception as error:
+            explained = self._explained(error)
+            if explained is None:
+                raise
+            raise explained from error
 
     # --- names --------------------------------------------------------------------------------------------
 
@@ -311,6 +328,11 @@ class Staging:
             )
         if is_staged(index):
             g.fail(f"`{target.name or 'this'}` is a Python {type(container).__name__}: it cannot be indexed with a run-time value; use an array argument")
+        if isinstance(container, np.ndarray) and is_staged(value):
+            g.fail(
+                f"`{target.name or 'this'}` is a NumPy array, which holds what is known while compiling, and cannot hold a run-time value: "
+                "use a variable for each element, a list of them, or an lw.Array argument"
+            )
         try:
             container[index] = g.snapshot(value)
         except LoopwrightError as error:
@@ -346,7 +368,7 @@ class Staging:
         value = self.evaluate(stmt.value)
         if is_staged(value):
             self.g.fail("`assert` of a run-time value: kernels raise no exceptions; assert what is known while compiling, or return an error code")
-        if not value:
+        if not self.truth(value):
             message = self.evaluate(stmt.message) if stmt.message is not None else "assertion failed"
             raise KernelTypeError(f"assertion failed while compiling: {message}", self.g.at_file, self.g.at_line)
         return FALLS
@@ -482,11 +504,24 @@ _RUN: Final[dict[type[Stmt], Callable[[Staging, Any], int]]] = {
 }
 
 
+_NAMES: Final = {"Value": "a run-time value", "Weak": "a run-time value", "StagedArray": "an array", "LaneIndex": "the lanes' index"}
+
+
 def _plainer(message: str) -> str:
     """Python's message with our class names replaced by what they stand for."""
-    return (
-        message.replace("'Value'", "a run-time value")
-        .replace("'Weak'", "a run-time value")
-        .replace("'StagedArray'", "an array")
-        .replace("'LaneIndex'", "the lanes' index")
-    )
+    message = re.sub(r"loopwright\.\S*\(\)", "the function", message)
+    made = re.sub("'?\\b(Value|Weak|StagedArray|LaneIndex)\\b'?", lambda found: _NAMES[found[1]], message)
+    return made + ": kernels work on elements; loop over them, and write x[i]" if "StagedArray" in message else made
+
+
+def _no_attribute(error: AttributeError) -> str:
+    owner, name = error.obj, error.name or ""
+    if isinstance(owner, StagedArray):
+        size = f"len({owner.name})" if owner.ndim == 1 else " * ".join([f"{owner.name}.shape[{k}]" for k in range(owner.ndim)])
+        instead = f"write {size}" if name == "size" else f"write a loop over {owner.name}[{', '.join('ijklmnop'[: owner.ndim])}]"
+        return f"the array {owner.name} has no `.{name}` in a kernel, only shape, ndim, dtype and len({owner.name}): {instead}"
+    if isinstance(owner, Value):
+        return f"a run-time value ({owner.type}) has no `.{name}`: it is a number; there are operators, the functions of lw, and conversions such as lw.i32(v)"
+    if isinstance(owner, ModuleType) and owner.__name__ == "loopwright":
+        return f"loopwright has no `{name}`: what it has is listed in docs/kernels.md; a C function is called with lw.call"
+    return f"AttributeError while compiling: {error}"
