@@ -19,7 +19,7 @@ from loopwright.errors import KernelSyntaxError, KernelTypeError
 from loopwright.frontend.annotations import ArrayType
 from loopwright.frontend.arrays import StagedArray
 from loopwright.frontend.calls import call_native, callee_of
-from loopwright.frontend.emitter import Emitter
+from loopwright.frontend.emitter import Emitter, describe
 from loopwright.frontend.expr import Value, is_number
 from loopwright.frontend.kernel import backend
 from loopwright.ir import function as ir
@@ -108,6 +108,8 @@ class Function:
     """
 
     def __init__(self, name: str, /, *, returns: Type | None = None, check: bool = False, contract: bool = True, fastmath: bool = False, **params: Any) -> None:
+        if not isinstance(name, str):
+            raise KernelTypeError(f"a function's name is a string, not {name!r}")
         if returns is not None and (not isinstance(returns, Type) or returns.lanes):
             raise KernelTypeError(f"a function returns one number (returns=lw.i64), not {returns!r}")
         self._f = ir.Function(name, returns if returns is not None else VOID, Options(contract, fastmath, check))
@@ -217,6 +219,7 @@ class Function:
     def var(self, type_: Type, value: Any = 0, name: str = "") -> Variable:
         """A variable with a first value: ``i = f.var(lw.i64, 0)``, then ``i.set(i + 1)``. The type may be a vector."""
         g = self._emitting()
+        self._require(type_, "f.var", "f.var(lw.i64, 0)")
         made = Variable(g, self._f.register(type_, name, True), type_)
         made.set(bool(value) if type_.element is BOOL and is_number(value) else value)
         return made
@@ -224,7 +227,14 @@ class Function:
     def const(self, type_: Type, value: float | bool) -> Value:
         """A constant of a type, scalar or vector."""
         g = self._g
+        self._require(type_, "f.const", "f.const(lw.f32, 1.5)")
+        if not is_number(value):
+            g.fail(f"f.const takes a Python number, not {describe(value)}")
         return Value(g, g.number(type_, value), type_)
+
+    def _require(self, type_: Any, what: str, example: str) -> None:
+        if not isinstance(type_, Type):
+            self._g.fail(f"{what} takes a type first, as in {example}, not {describe(type_)}")
 
     def _emitting(self) -> Emitter:
         if self._finished:
@@ -341,7 +351,7 @@ class Function:
             if not any(b is level.opener for b in g.brackets):
                 raise KernelSyntaxError(f"f.{word}(…): that bracket is not open here")
         else:
-            if not 0 <= level < len(self._loops):
+            if type(level) is not int or not 0 <= level < len(self._loops):
                 raise KernelSyntaxError(f"f.{word}({level}): there are {len(self._loops)} loops around")
             bracket = self._loops[-1 - level]
         if bracket.exit is None and not breaks:
@@ -358,7 +368,12 @@ class Function:
 
     def load(self, array: StagedArray, *index: Any, lanes: int = 0, mask: Value | None = None) -> Value:
         """An element, or ``lanes`` consecutive ones along the last dimension; with a mask, those it allows (others are 0)."""
+        self._require_array(array, "f.load(f.x, i)")
         return array.load_vector(index, self._lanes(lanes), mask) if lanes != 0 else array[index]
+
+    def _require_array(self, array: Any, example: str) -> None:
+        if not isinstance(array, StagedArray):
+            self._g.fail(f"an array parameter comes first, as in {example}, not {describe(array)}")
 
     def _lanes(self, lanes: int) -> int:
         """A number of lanes, which must be one that vectors have."""
@@ -369,6 +384,7 @@ class Function:
     def store(self, array: StagedArray, *index: Any, value: Any, mask: Value | None = None) -> None:
         """Store a number or vector at an index; with a mask, the lanes it allows."""
         self._emitting()
+        self._require_array(array, "f.store(f.x, i, value=v)")
         lanes = value.type.lanes if isinstance(value, Value) else mask.type.lanes if mask is not None else 0
         if not lanes:
             array[index] = value
@@ -383,12 +399,15 @@ class Function:
 
     def iota(self, type_: Type, lanes: int) -> Value:
         """0, 1, 2, … by lane."""
+        self._require(type_, "f.iota", "f.iota(lw.i32, 8)")
         full = vector_of(type_, self._lanes(lanes))
         return self._g.value(ops.IOTA, full, [], full)
 
     def lane_mask(self, index: Any, limit: Any, lanes: int, bits: int = 32) -> Value:
         """The mask of the lanes k with index + k < limit, for lanes of ``bits`` bits."""
         g = self._g
+        if bits not in (8, 16, 32, 64):
+            g.fail(f"the lanes of a mask have 8, 16, 32 or 64 bits, not {bits!r}")
         type_ = mask_of(bits, self._lanes(lanes))
         return g.value(ops.LANE_MASK, type_, [g.index(index).operand, g.index(limit).operand], type_)
 

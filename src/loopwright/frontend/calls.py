@@ -370,9 +370,7 @@ def callee_of(g: Emitter, function: Any) -> Callee:
         g.fail(
             f"lw.call of a Python function: call it as {getattr(function, '__name__', 'f')}(…) to inline it, or make a callback with ctypes.CFUNCTYPE(…) to call it at run time"
         )
-    g.fail(
-        f"lw.call needs a ctypes function or a lw.Function, and then its arguments, as in lw.call(libm.sin, x[i]); its first argument is {describe(function)}"
-    )
+    g.fail(f"lw.call takes a ctypes function or a lw.Function first, and then its arguments, as in lw.call(libm.sin, x[i]), not {describe(function)}")
 
 
 def _c_type(g: Emitter, type_: Any, name: str) -> Type:

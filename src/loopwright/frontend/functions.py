@@ -66,11 +66,14 @@ def max(*values: Any) -> Any:
 
 def select(condition: Any, a: Any, b: Any) -> Any:
     """``a`` where the condition holds, ``b`` elsewhere. Both are computed: use ``a if condition else b`` where only one may be."""
-    graph = _graph("select", condition, a, b)
+    if isinstance(condition, Value):
+        graph = _graph("select", condition, a, b)
+    else:
+        graph = a.graph if isinstance(a, Value) else b.graph if isinstance(b, Value) else None
+        if graph is not None and type(condition) is not bool and _python_any([isinstance(v, Value) and v.type.kind in (KIND_BOOL, KIND_MASK) for v in (a, b)]):
+            graph.fail(f"lw.select takes the condition first, lw.select(condition, a, b); its first argument is {describe(condition)}")
     if graph is None:
         return a if condition else b
-    if is_number(condition) and type(condition) is not bool and _python_any([isinstance(v, Value) and v.type.kind in (KIND_BOOL, KIND_MASK) for v in (a, b)]):
-        graph.fail(f"lw.select takes the condition first, lw.select(condition, a, b); its first argument is {describe(condition)}")
     return graph.select(condition, a, b)
 
 
