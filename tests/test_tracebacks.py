@@ -18,7 +18,7 @@ from loopwright.passes import simplify
 
 F = np.float32
 
-MODULE = '''\
+MODULE = """\
 import numpy as np
 import loopwright as lw
 import far
@@ -88,7 +88,7 @@ def unparsable(x: lw.Array):
         x[0] = 1
     except ValueError:
         pass
-'''
+"""
 
 FAR = """\
 def away(v):
@@ -121,7 +121,7 @@ def line_of(text: str, source: str = MODULE) -> int:
 
 
 def raised(call: Callable[[], Any]) -> Any:
-    with pytest.raises(Exception) as caught:  # noqa: PT011 (the tests look at it closely)
+    with pytest.raises(Exception) as caught:
         call()
     return caught.value
 

@@ -328,11 +328,13 @@ def _steps(code: CodeType) -> list[tuple[str, object]]:
     """The instructions of a code, but for the two ways there are to call a method (an object's, or what a file imports)."""
     import dis
 
-    own = {*dis.hasname, *dis.haslocal, *dis.hasfree, *dis.hascompare}
+    jumps = {*dis.hasjrel, *dis.hasjabs}
     made: list[tuple[str, object]] = []
     for step in dis.get_instructions(code):
-        if step.opname not in ("PUSH_NULL", "PRECALL"):
-            made.append((step.opname.replace("LOAD_METHOD", "LOAD_ATTR"), step.argval if step.opcode in own else None))
+        if step.opname not in ("PUSH_NULL", "PRECALL", "EXTENDED_ARG"):
+            # The argument of those with a name also says which way it is.
+            argument = step.argval if step.opcode in dis.hasname else None if step.opcode in jumps else step.arg
+            made.append((step.opname.replace("LOAD_METHOD", "LOAD_ATTR"), argument))
     return made
 
 
