@@ -2,13 +2,16 @@
 
 from __future__ import annotations
 
+import ctypes
 import enum
+import functools
 import gc
 import itertools
 import math
 import sys
 import threading
 import time
+import weakref
 from collections import namedtuple
 from typing import Any
 
@@ -33,6 +36,10 @@ Other = namedtuple("Other", "x y")
 class Colour(enum.Enum):
     RED = 1
     ALSO_ONE = 2
+
+    @classmethod
+    def method(cls) -> None:
+        pass
 
 
 DIFFERENT: list[Any] = [
@@ -73,6 +80,60 @@ def test_a_key_keeps_the_value_a_mutable_argument_had() -> None:
     frozen = freeze(values)
     values.append(3)
     assert freeze([1, 2]) == frozen != freeze(values)
+
+
+def test_methods_and_partial_functions_are_known_by_what_is_bound_to_them() -> None:
+    def alike() -> list[Any]:
+        return [
+            *("abc".upper, [1, 2].index, {"a": 1}.get, (1.0).__add__, (1, 2).__getitem__, Point(1, 2).index, np.arange(3).sum, int.from_bytes),
+            *(functools.partial(len), functools.partial(max, 1), functools.partial(max, 1, key=abs), functools.partial(functools.partial(max, 1))),
+            *(Colour.method, Colour.RED.value.__add__),
+        ]
+
+    for a, b in zip(alike(), alike(), strict=True):
+        assert Frozen(a) == Frozen(b)
+        assert hash(Frozen(a)) == hash(Frozen(b))
+    different = [
+        *("abc".lower, "abd".upper, [1, 3].index, [1, 2].count, {"a": 2}.get, (-1.0).__add__, (1.0).__sub__, (1, 3).__getitem__, Other(1, 2).index),
+        *(np.arange(4).sum, np.arange(3).min, bool.from_bytes, functools.partial(abs), functools.partial(max, 1.0), functools.partial(max, 1, key=len)),
+        *(len, abs, max, "abc".__len__, b"abc".upper),
+    ]
+    for a, b in itertools.combinations([*different, *alike()[:11]], 2):
+        if a is not b:
+            assert (Frozen(a) == Frozen(b)) is (a == b and type(a) is functools.partial), (a, b)
+
+
+def test_c_functions_are_known_by_address_and_declaration() -> None:
+    library = ctypes.CDLL(None)
+    one, other = library["labs"], library["labs"]
+    assert one is not other and Frozen(one) == Frozen(other)
+    assert Frozen(one) != Frozen(library["abs"])
+    key = Frozen(one)
+    one.restype = ctypes.c_long
+    assert Frozen(one) != key
+    one.argtypes = [ctypes.c_long]
+    with_types = Frozen(one)
+    one.argtypes = [ctypes.c_int]
+    assert Frozen(one) != with_types != key
+    one.argtypes = [ctypes.c_long]
+    assert Frozen(one) == with_types
+    prototype = ctypes.CFUNCTYPE(ctypes.c_int)
+    assert Frozen(prototype(lambda: 1)) != Frozen(prototype(lambda: 2))
+
+
+def test_a_key_keeps_alive_what_it_is_known_by() -> None:
+    def function() -> None:
+        pass
+
+    callback = ctypes.CFUNCTYPE(None)(function)
+    reference = weakref.ref(function)
+    token = freeze((callback,))
+    del callback, function
+    gc.collect()
+    assert reference() is not None
+    del token
+    gc.collect()
+    assert reference() is None
 
 
 class Mutable:
@@ -247,6 +308,23 @@ def test_a_mutable_constant_is_looked_at_in_each_call() -> None:
     assert [kernel.call(x, 1, nested) for _ in range(3)] == [3, 3, 3]
     nested[0].append(2.0)
     assert kernel.call(x, 1, nested) == 4
+    array = (np.zeros(2),)
+    assert [kernel.call(x, 1, array) for _ in range(3)] == [5, 5, 5]
+    array[0][1] = 1
+    assert [kernel.call(x, 1, array) for _ in range(3)] == [6, 6, 6]
+    array[0][1] = 0
+    assert kernel.call(x, 1, array) == 5
+
+
+@pytest.mark.skipif(not entry.supported(), reason="no built-in functions here")
+def test_the_quick_way_keeps_its_constants_alive() -> None:
+    kernel = Kernel()
+    x = np.zeros(3, np.float32)
+    for n in range(50):
+        # The tuple of one turn is freed before the next is made, which would get its place.
+        for _ in range(3):
+            assert kernel.call(x, 1, (float(n), "a")) == n + 1
+    assert len(kernel.keys) == 50
 
 
 @pytest.mark.skipif(not entry.supported(), reason="no built-in functions here")

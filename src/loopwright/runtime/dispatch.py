@@ -124,23 +124,23 @@ def _freeze(value: Any) -> object:
         return kind, struct.pack("dd", value.real, value.imag)
     if kind is range or kind is slice:
         return kind, _freeze(value.start), _freeze(value.stop), _freeze(value.step)
-    if isinstance(value, np.generic) and not value.dtype.hasobject:
+    if issubclass(kind, np.generic) and not value.dtype.hasobject:
         return kind, value.dtype, value.tobytes()
     if kind is np.ndarray and not value.dtype.hasobject:
         return kind, value.dtype, value.shape, value.tobytes()
     if _is_bound(value):
         # A new object each time it is looked up in its owner.
         return kind, value.__name__, _freeze(value.__self__)
-    if isinstance(value, _BY_IDENTITY):
+    if issubclass(kind, _BY_IDENTITY):
         return _Same(value)
     if kind is types.MethodType:
         return kind, _freeze(value.__func__), _freeze(value.__self__)
     if kind is functools.partial:
         return kind, _freeze(value.func), _freeze(value.args), _freeze(value.keywords)
-    if isinstance(value, FunctionPointer):
+    if issubclass(kind, FunctionPointer):
         # What it points to may be something else once it is gone.
         return kind, ctypes.cast(value, ctypes.c_void_p).value, _types_of(value.argtypes), _Same(value.restype), _Kept(value)
-    if isinstance(value, tuple) and not getattr(value, "__dict__", None):
+    if issubclass(kind, tuple) and not getattr(value, "__dict__", None):
         # A named tuple: its class may have methods.
         return kind, tuple([_freeze(item) for item in value])
     if getattr(value, "__loopwright_constant__", False) is True:
@@ -157,9 +157,9 @@ def _types_of(argtypes: Any) -> object:
 
 def _is_bound(value: object) -> bool:
     """Whether a value is a method of an object, made by CPython or an extension."""
-    if isinstance(value, types.MethodWrapperType):
+    if type(value) is types.MethodWrapperType:
         return True
-    return isinstance(value, types.BuiltinFunctionType) and value.__self__ is not None and not isinstance(value.__self__, types.ModuleType)
+    return type(value) is types.BuiltinFunctionType and value.__self__ is not None and type(value.__self__) is not types.ModuleType
 
 
 class _Same:
@@ -197,7 +197,7 @@ def _is_immutable(value: object) -> bool:
     """Whether the same object always means the same value."""
     if type(value) is tuple:
         return all(_is_immutable(item) for item in value)
-    return type(value) in _IMMUTABLE or isinstance(value, _BY_IDENTITY) and not _is_bound(value)
+    return type(value) in _IMMUTABLE or issubclass(type(value), _BY_IDENTITY) and not _is_bound(value)
 
 
 #: Types of scalar arguments whose parameter has no annotation.
