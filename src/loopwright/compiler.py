@@ -185,8 +185,10 @@ def _name_half_precision(error: UnsupportedOperationError, f: Function, target: 
                 f"pass it as f32, as in {array.name}.astype(np.float32)"
             )
             return
-    if F16 in f.types or BF16 in f.types:
-        error.message += f"; {target.name} does not compute with f16 and bf16: use lw.f32"
+    for type_ in f.types:
+        if type_.element is F16 or type_.element is BF16:
+            error.message += f"; {target.name} does not compute with f16 and bf16: use lw.f32"
+            return
 
 
 def text_of(f: Function, target: Target) -> str:

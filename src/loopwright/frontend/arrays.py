@@ -13,7 +13,7 @@ from loopwright.ir import function as ir
 from loopwright.ir import ops
 from loopwright.ir.function import Instr
 from loopwright.ir.ops import mask_for
-from loopwright.types import BOOL, I64, U64, VOID, Type, vector_of
+from loopwright.types import BOOL, I64, U8, U64, VOID, Type, vector_of
 
 __all__ = ["StagedArray"]
 
@@ -79,22 +79,25 @@ class StagedArray:
         return f"<array {self.array.name}>"
 
     def __getitem__(self, index: Any) -> Value:
+        element = self.array.element
+        # A condition in memory is a byte.
+        return self._loaded(index, element) if element is not BOOL else self.graph.condition(self._loaded(index, U8))
+
+    def _loaded(self, index: Any, element: Type) -> Value:
         graph = self.graph
         operands, varying = self._indices(index, "read")
-        element = self.array.element
         if varying:
             assert graph.level is not None
             type_ = graph.vector(element, graph.lanes)
             return graph.value(ops.MASKED_LOAD, type_, [graph.mask_operand(type_), *operands], type_, VOID, self.number)
         if graph.level is not None and graph.level.parent is not None:
-            return self._guarded_load(operands)
+            return self._guarded_load(operands, element)
         return graph.value(ops.LOAD, element, operands, element, VOID, self.number)
 
-    def _guarded_load(self, operands: list[int]) -> Value:
+    def _guarded_load(self, operands: list[int], element: Type) -> Value:
         """An element the same for all lanes, read only when a lane runs: the index may be wrong otherwise."""
         graph = self.graph
         assert graph.level is not None
-        element = self.array.element
         register = graph.f.register(element, "", True)
         graph.copy_to(register, element, graph.f.const(element, 0))
         some = graph.value(ops.ANY, graph.level.mask.type, [graph.level.mask.operand], BOOL)
@@ -109,6 +112,9 @@ class StagedArray:
         element = self.array.element
         what = f"an element of {self.array.name}"
         stored = graph.assignable(value, element, what)
+        if element is BOOL:
+            element = U8
+            stored = graph.convert(graph.splat(stored, graph.lanes) if varying else stored, U8)
         self.array.written = True
         if varying:
             type_ = graph.vector(element, graph.lanes)

@@ -93,7 +93,7 @@ def call(s: Staging, function: Any, args: tuple[Any, ...], named: dict[str, Any]
                     s.g.fail("lw.call takes the function, then its arguments by position, as in lw.call(libm.sin, x[i])")
                 return call_native(s.g, args[0], args[1:])
             return function(*args, **named)
-        if is_staged(args) or is_staged(tuple(named.values())) or _captures(function):
+        if not _is_numpys(function) and (is_staged(args) or is_staged(tuple(named.values())) or _captures(function)):
             parsed = parse_if_possible(function)
             if parsed is not None:
                 return inline(s, parsed, function, args, named)
@@ -112,7 +112,7 @@ def call(s: Staging, function: Any, args: tuple[Any, ...], named: dict[str, Any]
         if parsed is not None:
             return inline(s, parsed, function.__func__, (function.__self__, *args), named)
     g = s.g
-    if kind is BuiltinFunctionType or isinstance(function, np.ufunc) or getattr(function, "__module__", "") == "numpy":
+    if kind is BuiltinFunctionType or isinstance(function, np.ufunc) or _is_numpys(function):
         if is_staged(args):
             _refuse_builtin(g, function)
         owner = getattr(function, "__self__", None)
@@ -178,11 +178,16 @@ def _filled(cell: Any) -> bool:
     return True
 
 
+def _is_numpys(function: Any) -> bool:
+    module = getattr(function, "__module__", None)
+    return type(module) is str and (module == "numpy" or module.startswith("numpy."))
+
+
 def _refuse_builtin(g: Emitter, function: Any) -> None:
     """A function of math or NumPy on a run-time value."""
     module = getattr(function, "__module__", "") or ""
     name = getattr(function, "__name__", "")
-    if module == "math" or module == "numpy" or isinstance(function, np.ufunc) or getattr(math, name, None) is function:
+    if module == "math" or _is_numpys(function) or isinstance(function, np.ufunc) or getattr(math, name, None) is function:
         where = "math" if getattr(math, name, None) is function else "np"
         g.fail(f"{where}.{name} works on Python and NumPy values, not on a run-time value: {_instead(function, name)}")
 

@@ -529,8 +529,9 @@ class Emitter:
             if not 0 <= count < value.type.bits:
                 self.fail(f"a shift of {value.type} by {count}: the count must be from 0 to {value.type.bits - 1}")
             return self.value(op, value.type, [value.operand, self.f.const(value.type, count)], value.type)
-        if not isinstance(count, (Value, np.generic)):
-            return self._no_number(op, count)
+        for operand in (a, count):
+            if not (isinstance(operand, (Value, np.generic)) or is_number(operand)):
+                return self._no_number(op, operand)
         by = self.staged(count)
         self.settle(by)
         if not by.type.is_integer:

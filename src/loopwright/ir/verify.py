@@ -16,7 +16,7 @@ from loopwright.ir import ops
 from loopwright.ir.brackets import BLOCK, DO, ELIF, ELSE, FOR, IF, KIND, LOOP, PLAIN, THEN, WHILE, BracketError, match
 from loopwright.ir.function import NONE, SLOT, Function, Instr
 from loopwright.ir.roles import operand_types
-from loopwright.types import BOOL, I64, KIND_BOOL, KIND_MASK, KIND_PTR, PTR, VOID, Type
+from loopwright.types import BOOL, I64, KIND_BOOL, KIND_MASK, KIND_PTR, PTR, U8, VOID, Type
 
 __all__ = ["verify"]
 
@@ -325,7 +325,8 @@ class _Verifier:
             if not 0 <= imm < len(f.arrays):
                 raise self.error(f"there is no array number {imm}")
             array = f.arrays[imm]
-            if instr.type.element is not array.element:
+            # A condition in memory is a byte.
+            if instr.type.element is not array.element and not (array.element is BOOL and instr.type.element is U8):
                 raise self.error(f"array {array.name} has elements of {array.element.name}")
             before = len(op.operands) - 1
             if len(instr.args) - before != len(array.shape):

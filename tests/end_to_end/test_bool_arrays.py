@@ -1,0 +1,124 @@
+"""Arrays of bool: their elements are conditions."""
+
+from __future__ import annotations
+
+from typing import Any
+
+import numpy as np
+import pytest
+
+import loopwright as lw
+from loopwright.ir.interpret import run
+from loopwright.ir.verify import verify
+
+RNG = np.random.default_rng(7)
+A, B = RNG.random(203) > 0.5, RNG.random(203) > 0.5
+N = np.arange(203, dtype=np.int32)
+
+
+@lw.kernel
+def negated(a: lw.Array, y: lw.Array):
+    for i in lw.lanes(len(y)):
+        y[i] = not a[i]
+
+
+@lw.kernel
+def both(a: lw.Array, b: lw.Array, y: lw.Array):
+    for i in lw.lanes(len(y)):
+        y[i] = a[i] and b[i]
+
+
+@lw.kernel
+def exclusive(a: lw.Array, b: lw.Array, y: lw.Array):
+    for i in lw.lanes(len(y)):
+        y[i] = a[i] ^ b[i]
+
+
+@lw.kernel
+def compared(n: lw.Array, y: lw.Array):
+    for i in lw.lanes(len(y)):
+        if n[i] > 100:
+            y[i] = n[i] & 1 == 0
+
+
+@lw.kernel
+def chosen(a: lw.Array, n: lw.Array, y: lw.Array):
+    for i in lw.lanes(len(y)):
+        y[i] = n[i] if a[i] else -1
+
+
+@lw.kernel
+def from_integers(n: lw.Array, y: lw.Array):
+    for i in lw.lanes(len(y)):
+        y[i] = n[i] & 2
+
+
+@lw.kernel
+def same_for_all(a: lw.Array, y: lw.Array, k: lw.i64):
+    for i in lw.lanes(len(y)):
+        y[i] = True
+        if i > 5:
+            y[i] = a[k]
+
+
+@lw.kernel
+def one_by_one(a: lw.Array, b: lw.Array, y: lw.Array):
+    for i in lw.range(len(y)):
+        y[i] = lw.i32(a[i]) * 2 if not b[i] else lw.i32(a[i])
+
+
+@lw.kernel
+def counted(a: lw.Array) -> lw.i32:
+    count = lw.i32(0)
+    for i in lw.lanes(len(a)):
+        if a[i]:
+            count += 1
+    return count
+
+
+E = (N > 100) & (N & 1 == 0)
+CASES: list[Any] = [
+    (negated, (A,), ~A),
+    (both, (A, B), A & B),
+    (exclusive, (A, B), A ^ B),
+    (compared, (N,), E),
+    (chosen, (A, N), np.where(A, N, -1)),
+    (from_integers, (N,), N & 2 != 0),
+    (same_for_all, (A, 3), np.where(N > 5, A[3], True)),
+    (one_by_one, (A, B), A),
+]
+
+
+@pytest.mark.parametrize("bits", [0, 128, 256, 512])
+@pytest.mark.parametrize(("kernel", "args", "expected"), CASES)
+def test_the_interpreter_agrees_with_numpy(bits: int, kernel: Any, args: Any, expected: Any) -> None:
+    y = np.zeros_like(expected)
+    given = [*args, y] if kernel is not same_for_all else [args[0], y, args[1]]
+    f = kernel.stage(kernel.signature(given, {}), bits)
+    verify(f)
+    run(f, *given)
+    assert (y == expected).all()
+    assert set(y.view(np.uint8 if y.dtype == bool else y.dtype)[:5].tolist()) <= {0, 1} or kernel is chosen
+
+
+@pytest.mark.parametrize("target", ["x86-64-v3", "x86-64-v4"])
+@pytest.mark.parametrize("length", [0, 1, 7, 64, 203])
+@pytest.mark.parametrize(("kernel", "args", "expected"), CASES)
+def test_native_code_agrees_with_numpy(target: str, length: int, kernel: Any, args: Any, expected: Any) -> None:
+    y = np.zeros_like(expected)
+    given = [*args, y[:length]] if kernel is not same_for_all else [args[0], y[:length], args[1]]
+    code = kernel.compile(*given, target=target)
+    try:
+        code(*given)
+    except lw.CpuError:
+        pytest.skip("another CPU")
+    assert (y[:length] == expected[:length]).all() and not y[length:].any()
+
+
+def test_conditions_are_counted() -> None:
+    for target in ("x86-64-v3", "x86-64-v4"):
+        code = counted.compile(A, target=target)
+        try:
+            assert code(A) == A.sum()
+        except lw.CpuError:
+            pytest.skip("another CPU")

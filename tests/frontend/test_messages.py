@@ -1,0 +1,268 @@
+"""What a user reads who passes the wrong thing: an error of the library's own, at his line, that says what to write instead."""
+
+from __future__ import annotations
+
+import linecache
+import re
+from typing import Any
+
+import numpy as np
+import pytest
+
+import loopwright as lw
+
+TABLE = np.arange(10, dtype=np.float32)
+
+
+def kernel_of(body: str, x: str = "lw.Array[lw.f32]") -> Any:
+    """The kernel of x, y and n with this body, statements apart by ``|``."""
+    lines = "".join(f"    {line}\n" for line in body.split("|"))
+    text = f"@lw.kernel\ndef k(x: {x}, y: {x}, n: lw.i64):\n{lines}"
+    file = f"<messages {hash(text)}>"
+    linecache.cache[file] = (len(text), None, text.splitlines(True), file)
+    scope: dict[str, Any] = {"lw": lw, "np": np, "TABLE": TABLE.copy()}
+    exec(compile(text, file, "exec"), scope)  # noqa: S102 (texts of this file alone)
+    return scope["k"]
+
+
+def refused(body: str, message: str, error: type[lw.LoopwrightError] = lw.KernelTypeError) -> None:
+    kernel = kernel_of(body)
+    with pytest.raises(error) as caught:
+        kernel.stage(kernel.signature([], {}), 256)
+    said = caught.value.message
+    assert message in said
+    assert caught.value.file.startswith("<messages") and caught.value.line == 2 + len(body.split("|"))
+    # No words of our own insides.
+    assert not re.search(r"\b(StagedArray|Value|Weak|LaneIndex|Type|AttributeError|IndexError)\b|loopwright\.|\$", said)
+
+
+ARRAY = "Pass an array that is indexed with run-time values, or holds them, to the kernel as an lw.Array"
+NOT_HELD = "`acc` is a NumPy array, which holds what is known while compiling, and cannot hold a run-time value: use a variable for each element"
+MAKES = "a kernel makes no arrays at run time; pass one to it as an lw.Array argument"
+WHOLE = "a NumPy array, which is known while compiling: index it with a Python number, or pass it to the kernel as an lw.Array"
+
+
+@pytest.mark.parametrize(
+    ("body", "message"),
+    [
+        ("for i in lw.lanes(n):|    y[i] = TABLE[i]", ARRAY),
+        ("for i in lw.lanes(n):|    y[i] = TABLE[i + 1]", ARRAY),
+        ("for i in lw.range(n):|    y[i] = TABLE[i]", ARRAY),
+        ("y[0] = TABLE[n]", ARRAY),
+        ("y[0] = TABLE[0, n]", ARRAY),
+        ("y[0] = TABLE[n:]", "cannot be used where Python needs an integer while compiling"),
+        ("y[0] = TABLE[x]", "NumPy is given the array x, whose elements are not known while compiling"),
+        ("acc = np.zeros(4)|acc[0] = x[0]", NOT_HELD),
+        ("acc = np.zeros(4)|acc[0] += x[0]", NOT_HELD),
+        ("acc = np.zeros(4)|acc[0:2] = x[0]", NOT_HELD),
+        ("acc = np.zeros(4)|acc[:] = [x[0]] * 4", NOT_HELD),
+        ("acc = np.zeros(4, object)|acc[0] = x[0]", NOT_HELD),
+        ("acc = np.zeros(4)|acc[0] = x", NOT_HELD),
+        ("acc = np.zeros(4)|acc[n] = 1", "it cannot be indexed with a run-time value; use an array argument"),
+        ("acc = np.zeros(4)|acc += x[0]", WHOLE),
+        *(
+            (f"y[0] = np.{made}", MAKES)
+            for made in ("zeros(n)", "empty((n, 2))", "zeros_like(x)", "arange(n)", "array([x[0], x[1]])", "asarray(x)", "full(3, n)")
+        ),
+        *((f"y[0] = {a} {op} {b}", WHOLE) for op in ("+", "-", "*", "/", "//", "<", ">>", "&") for a, b in (("n", "TABLE"), ("TABLE", "n"))),
+        ("y[0] = np.sum(x)", "write a loop over the elements"),
+        ("y[0] = np.float32(n)", "write lw.f32(…)"),
+        ("y[0] = np.sin(x[0])", "call a C function with lw.call"),
+    ],
+)
+def test_numpy_arrays_in_kernels(body: str, message: str) -> None:
+    refused(body, message)
+
+
+def test_a_numpy_array_is_no_condition() -> None:
+    kernel = kernel_of("if TABLE:|    x[0] = 1")
+    with pytest.raises(lw.KernelTypeError, match="truth value of an array with more than one element is ambiguous") as caught:
+        kernel.stage(kernel.signature([], {}), 256)
+    assert caught.value.line == 3
+
+
+def test_a_numpy_array_holds_what_is_known_while_compiling() -> None:
+    x = np.zeros(3, np.float32)
+    kernel_of("acc = np.zeros(4)|acc[1] = 2.5|acc[1] += 1|for i in lw.lanes(n):|    x[i] = acc[1] + TABLE[3] + acc.sum()")(x, x.copy(), 3)
+    assert (x == 10).all()
+
+
+@pytest.mark.parametrize(
+    ("body", "message"),
+    [
+        ("y[0] = x + 1", "kernels work on elements; loop over them, and write x[i]"),
+        ("y[0] = x + y", "kernels work on elements"),
+        ("x += 1", "kernels work on elements"),
+        ("y[0] = abs(x)", "kernels work on elements"),
+        ("y[0] = x(0)", "an array object is not callable"),
+        ("y[0] = x.sum()", "the array x has no `.sum` in a kernel, only shape, ndim, dtype and len(x): write a loop over x[i]"),
+        ("y[0] = x.size", "the array x has no `.size` in a kernel, only shape, ndim, dtype and len(x): write len(x)"),
+        ("y[0] = x[0].astype(np.float64)", "a run-time value (f32) has no `.astype`: it is a number"),
+        ("y[0] = lw.sin(x[0])", "loopwright has no `sin`: "),
+        ("y[0] = x", "an element of y must be a number, not the array x: kernels work on elements, as in x[i]"),
+        ("y[0] = 'a'", "an element of y must be a number, not str 'a'"),
+        ("y[0] = lw.f32", "an element of y must be a number, not the type f32"),
+        ("y[0] = x == y", "the array x is compared as a whole: compare elements, x[i]"),
+        ("y[0] = x == 3", "the array x is compared as a whole"),
+        ("for i in lw.range(x): pass", "a bound of lw.range must be an integer, not the array x"),
+        ("for i in lw.range(0, n, 'a'): pass", "the step of lw.range must be an integer, not str 'a'"),
+        ("for i in lw.lanes(1.5): pass", "a bound of lw.lanes must be an integer, not float 1.5"),
+        ("y[0] = lw.lanes(n)", "lw.lanes(…), which is what a for loop goes over"),
+        ("y[0] = x[0] in (1, 2)", "not `in`: write v == 1 or v == 2"),
+        ("y[0] = 1.0 if n else 'a'", "this conditional expression is a Python value (str) that differs between paths"),
+        ("y[0] = lw.min(**x)", "argument after ** must be a mapping, not an array"),
+    ],
+)
+def test_arrays_and_values_used_as_they_cannot_be(body: str, message: str) -> None:
+    refused(body, message)
+
+
+NUMBERS = {"sqrt": 1, "floor": 1, "ceil": 1, "trunc": 1, "round": 1, "abs": 1, "fma": 3, "div_trunc": 2, "rem_trunc": 2, "crc32c": 2, "min": 2, "max": 2}
+WRONG = {
+    "'a'": "str 'a'",
+    "None": "NoneType None",
+    "x": "the array x: kernels work on elements, as in x[i]",
+    "lw.f32": "the type f32",
+    "TABLE": "ndarray",
+    "(1, 2)": "tuple (1, 2)",
+}
+
+
+@pytest.mark.parametrize(("name", "count"), NUMBERS.items())
+@pytest.mark.parametrize("other", ["n", "1"])
+def test_functions_of_numbers_take_numbers(name: str, count: int, other: str) -> None:
+    for position in range(count):
+        for wrong, described in WRONG.items():
+            args = [other] * count
+            args[position] = wrong
+            refused(f"y[0] = lw.{name}({', '.join(args)})", f"lw.{name} takes numbers, not {described}")
+    for given in (0, count + 1):
+        if name not in ("min", "max"):
+            refused(f"y[0] = lw.{name}({', '.join([other] * given)})", f"{name}() {'missing' if not given else 'takes'}")
+
+
+@pytest.mark.parametrize(
+    ("expression", "message"),
+    [
+        ("lw.bitcast(x[0], lw.i32)", "lw.bitcast takes the type first, as in lw.bitcast(lw.i32, x); its first argument is a run-time value (f32)"),
+        ("lw.bitcast(1.0, lw.i32)", "lw.bitcast takes the type first"),
+        ("lw.bitcast(int, x[0])", "lw.bitcast takes one of loopwright's types first, as in lw.bitcast(lw.i32, x), not type <class 'int'>"),
+        ("lw.bitcast('i32', x[0])", "lw.bitcast takes one of loopwright's types first"),
+        ("lw.bitcast(np.int32, x[0])", "lw.bitcast takes one of loopwright's types first"),
+        ("lw.bitcast(lw.Array[lw.i32], x[0])", "lw.bitcast takes one of loopwright's types first"),
+        ("lw.bitcast(lw.i32, 1.0)", "which has no width of its own: give it a type, as in lw.bitcast(lw.i32, lw.f32(1.5))"),
+        ("lw.bitcast(lw.i32, x)", "lw.bitcast takes numbers, not the array x"),
+        ("lw.bitcast(lw.i32, 'a')", "lw.bitcast takes numbers, not str 'a'"),
+        ("lw.bitcast(lw.i32, lw.f64(1))", "bitcast of float64 to i32: the widths differ"),
+        ("lw.bitcast(lw.i64, x[0])", "bitcast of f32 to i64: the widths differ"),
+        ("lw.bitcast(lw.bool_, lw.u8(n))", "it takes and gives integers and floats"),
+        ("lw.bitcast(lw.u8, n > 0)", "it takes and gives integers and floats"),
+        ("lw.bitcast(lw.i32)", "bitcast() missing 1 required positional argument: 'value'"),
+        ("lw.select(1.0, x[0] > 1, 2.0)", "lw.select takes the condition first, lw.select(condition, a, b); its first argument is float 1.0"),
+        ("lw.select('a', x[0] > 1, 2.0)", "lw.select takes the condition first"),
+        ("lw.select(x[0] > 1, x, y)", "lw.select takes numbers, not the array x"),
+        ("lw.select(x[0] > 1, 'a', 1)", "lw.select takes numbers, not str 'a'"),
+        ("lw.select(x[0], 1)", "select() missing 1 required positional argument: 'b'"),
+        ("lw.min(x[0])", "lw.min takes two or more numbers, or one tuple or list of them, not a run-time value (f32) alone"),
+        ("max(x[0])", "lw.max takes two or more numbers"),
+        ("lw.max(3)", "lw.max takes two or more numbers"),
+        ("min()", "min expected at least 1 argument, got 0"),
+        ("lw.any(1)", "lw.any takes a run-time value, or a sequence of Python values, not int 1"),
+        ("lw.all('a')", "lw.all takes a run-time value, or a sequence"),
+        ("lw.sum(None)", "lw.sum takes a run-time value, or a sequence"),
+        ("lw.call()", "lw.call takes the function, then its arguments by position"),
+        ("lw.call(x[0], abs)", "lw.call takes a ctypes function or a lw.Function first, and then its arguments"),
+        ("lw.f32()", "lw.f32(…) takes one value, without a name; 0 were given"),
+        ("lw.f32(1, 2)", "lw.f32(…) takes one value, without a name; 2 were given"),
+        ("lw.f32(value=x[0])", "lw.f32(…) takes one value, without a name; 1 was given"),
+        *((f"lw.f32({wrong})", f"lw.f32(…) converts a number, not {described}") for wrong, described in WRONG.items() if wrong != "TABLE"),
+        ("lw.Const(1)", "lw.Const is the annotation of a parameter"),
+        ("lw.Array[x]", "lw.Array[…] takes an element type such as lw.f32"),
+    ],
+)
+def test_arguments_that_are_missing_wrong_or_in_each_others_place(expression: str, message: str) -> None:
+    refused(f"y[0] = {expression}", message)
+
+
+@pytest.mark.parametrize(
+    ("expression", "message"),
+    [
+        *(
+            (f"x[i] {op} {b}", f"`{op}` of a condition (bool) and the number {b}: convert the condition, as in lw.i32(c)")
+            for op in ("+", "*", "-", "&", "==")
+            for b in ("1", "2.0")
+        ),
+        ("1 + x[i]", "`+` of a condition (bool) and the number 1: convert the condition"),
+        ("lw.max(x[i], 1)", "`max` of a condition (bool) and the number 1"),
+        ("x[i] * lw.f32(2)", "`*` of a condition (bool) and f32: convert the condition, as in lw.f32(c)"),
+        ("n + x[i]", "`+` of a condition (bool) and i64: convert the condition, as in lw.i64(c)"),
+        ("x[i] + x[i]", "`+` is not available for conditions"),
+        ("1", "the number 1 where a condition (bool) is needed: write True or False, or a comparison, as in x != 0"),
+        ("lw.f32(x[i])", "an element of y is bool and the value f32: write a comparison, as in v != 0"),
+    ],
+)
+@pytest.mark.parametrize("loop", ["range", "lanes"])
+def test_arrays_of_bool_in_arithmetic(loop: str, expression: str, message: str) -> None:
+    kernel = kernel_of(f"for i in lw.{loop}(len(x)):|    y[i] = {expression}", "lw.Array")
+    with pytest.raises(lw.KernelTypeError) as caught:
+        kernel(np.zeros(3, bool), np.zeros(3, bool), 1)
+    assert message in caught.value.message and caught.value.line == 4
+
+
+@pytest.mark.parametrize("target", ["x86-64-v3", "x86-64-v4", "rv64gc"])
+@pytest.mark.parametrize("loop", ["range", "lanes"])
+@pytest.mark.parametrize("expression", ["x[i]", "x[i] + x[i]", "x[i] * 2.0", "lw.f32(x[i])", "1 if x[i] > 0 else 0"])
+def test_arrays_of_half_precision(target: str, loop: str, expression: str) -> None:
+    kernel = kernel_of(f"for i in lw.{loop}(len(x)):|    y[i] = {expression}", "lw.Array")
+    half = lw.Array[lw.f16]
+    with pytest.raises(lw.UnsupportedOperationError) as caught:
+        kernel.compile(half, half, target=target)
+    assert caught.value.message == f"the array x holds float16, which {target} does not compute with: pass it as f32, as in x.astype(np.float32)"
+    assert caught.value.line in (3, 4)
+
+
+def test_half_precision_without_an_array_of_it() -> None:
+    kernel = kernel_of("for i in lw.lanes(n):|    y[i] = lw.f16(x[i])")
+    with pytest.raises(lw.UnsupportedOperationError, match="x86-64-v3 does not compute with f16 and bf16: use lw.f32"):
+        kernel.compile(target="x86-64-v3")
+
+
+# --- outside kernels -------------------------------------------------------------------------------------------
+
+
+@pytest.mark.parametrize(
+    ("named", "message"),
+    [
+        ({"target": 5}, "target= is the name of a target, such as 'x86-64-v3', not 5"),
+        ({"target": ["x86-64-v3"]}, "target= is the name of a target"),
+        ({"vector_bits": 256.0}, "vector_bits= is a number of bits, an integer such as 256, not 256.0"),
+        ({"vector_bits": "a"}, "vector_bits= is a number of bits"),
+        ({"vector_bits": [256]}, "vector_bits= is a number of bits"),
+    ],
+)
+def test_options_of_the_wrong_type(named: dict[str, Any], message: str) -> None:
+    with pytest.raises(lw.TargetError) as caught:
+        kernel_of("x[0] = 1").compile(**named)
+    assert message in caught.value.message
+
+
+@pytest.mark.parametrize(
+    ("call", "message"),
+    [
+        (lambda f: f.var(3), r"f.var takes a type first, as in f.var\(lw.i64, 0\), not int 3"),
+        (lambda f: f.var(0, lw.f32), "f.var takes a type first"),
+        (lambda f: f.const(1.0, lw.f32), "f.const takes a type first"),
+        (lambda f: f.const(lw.f32, "a"), "f.const takes a Python number, not str 'a'"),
+        (lambda f: f.iota("i32", 4), "f.iota takes a type first"),
+        (lambda f: f.lane_mask(0, 1, 4, 7), "the lanes of a mask have 8, 16, 32 or 64 bits, not 7"),
+        (lambda f: f.load(0, f.x), "an array parameter comes first, as in .*, not int 0"),
+        (lambda f: f.store(f.a, 0, value=1), "an array parameter comes first, as in .*, not a run-time value"),
+        (lambda f: lw.Function(3), "a function's name is a string, not 3"),
+    ],
+)
+def test_arguments_of_the_builder(call: Any, message: str) -> None:
+    with pytest.raises(lw.KernelTypeError, match=message):
+        call(lw.Function("f", x=lw.Array[lw.f32], a=lw.f32))
+    f = lw.Function("f")
+    with pytest.raises(lw.KernelSyntaxError, match="there are 0 loops around"):
+        f.break_("a")  # type: ignore[arg-type]
