@@ -9,7 +9,7 @@ from typing import Any
 import numpy as np
 import pytest
 from tests.ir.random_functions import random_arguments, random_function
-from tests.passes.generator import lanes_arguments, random_lanes
+from tests.passes.lanes import lanes_arguments, random_lanes
 
 from loopwright import compiler
 from loopwright.errors import UnsupportedOperationError

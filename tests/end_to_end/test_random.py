@@ -2,7 +2,6 @@
 
 from __future__ import annotations
 
-import copy
 import importlib.util
 import random
 from pathlib import Path
@@ -13,7 +12,8 @@ import pytest
 from tests.end_to_end.conftest import equal
 from tests.frontend.programs import program
 from tests.ir.random_functions import random_arguments, random_function
-from tests.passes.generator import Generator, lanes_arguments, random_lanes
+from tests.passes.generator import Generator, fresh
+from tests.passes.lanes import bodies_arguments, lanes_arguments, random_bodies, random_lanes
 from tests.passes.generator import random_arguments as generator_arguments
 from tests.targets.x86.conformance import limited
 
@@ -54,7 +54,7 @@ def compare(f: Function, code: Code, calls: list[list[Any]], where: str) -> None
 
 
 def compare_once(f: Function, code: Code, args: list[Any], where: str) -> None:
-    want, got = copy.deepcopy(args), copy.deepcopy(args)
+    want, got = fresh(args), fresh(args)
     with np.errstate(all="ignore"):
         result = run(f, *want)
     found = code(*got)
@@ -113,11 +113,19 @@ def check_lanes(seeds: range, levels: list[tuple[str, int]]) -> None:
             compare(f, code, [lanes_arguments(f, seed, length) for length in (0, 1, 3, 4, 5, 17, 32, 61)], target.name)
 
 
+def check_bodies(seeds: range, levels: list[tuple[str, int]]) -> None:
+    for seed in seeds:
+        for target in targets(levels):
+            f = random_bodies(seed, target.lanes(32))
+            code = Code(compiler.compile(f, target, ordering=shuffled(seed) if seed % 4 == 3 else None))
+            compare(f, code, [bodies_arguments(f, seed, length) for length in (0, 1, 4, 17, 50)], target.name)
+
+
 def check_structured(seeds: range, levels: list[tuple[str, int]]) -> None:
     for seed in seeds:
         f = Generator(seed).f
         for target in targets(levels):
-            agree(f, generator_arguments(seed), target)
+            agree(f, generator_arguments(f, seed), target)
 
 
 def check_programs(seeds: range, levels: list[tuple[str, int]], directory: Path) -> None:
@@ -169,6 +177,11 @@ def test_random_loops_over_lanes(levels: list[tuple[str, int]], start: int) -> N
 
 
 @pytest.mark.parametrize("start", range(0, 60, 20))
+def test_random_bodies_of_loops_over_lanes(levels: list[tuple[str, int]], start: int) -> None:
+    check_bodies(range(start, start + 20), levels)
+
+
+@pytest.mark.parametrize("start", range(0, 60, 20))
 def test_random_nests_of_brackets(levels: list[tuple[str, int]], start: int) -> None:
     check_structured(range(start, start + 20), levels)
 
@@ -202,5 +215,6 @@ def test_many_orders_of_the_filters(levels: list[tuple[str, int]], seed: int) ->
 @pytest.mark.slow
 def test_many_random_kernels_and_loops(levels: list[tuple[str, int]], tmp_path: Path) -> None:
     check_lanes(range(100, 500), levels)
+    check_bodies(range(100, 500), levels)
     check_structured(range(100, 500), levels)
     check_programs(range(100, 250), levels, tmp_path)

@@ -6,14 +6,18 @@ from typing import Any
 
 import numpy as np
 import pytest
+from tests.nests.stencils import random_stencils, stencils_arguments
+from tests.passes.generator import AnyTarget, results
 
 from loopwright import compiler
 from loopwright.ir import ops
 from loopwright.ir.function import NONE, Function, Instr
 from loopwright.ir.interpret import run
+from loopwright.ir.text import parse
+from loopwright.ir.verify import verify
 from loopwright.nests import reuse
 from loopwright.targets import registry
-from loopwright.types import F32, I64, VOID, vector_of
+from loopwright.types import F32, I64, VOID, Type, vector_of
 
 V = vector_of(F32, 16)
 
@@ -35,6 +39,24 @@ def loads(offsets: list[int], written: bool = False, rewrite: bool = False) -> F
         if rewrite:
             f.code.append(Instr(ops.ADD, I64, i, [i, f.const(I64, 1)]))
     f.code.append(Instr(ops.RET, VOID, NONE, []))
+    return f
+
+
+class Sliding(AnyTarget):
+    """A target that has the instruction for every vector."""
+
+    def slides(self, type_: Type) -> bool:
+        return type_.lanes > 0
+
+
+def rewritten(text: str, *arguments: Any) -> Function:
+    """The function after the rewriting, which must not change what a call does."""
+    f = parse(text)
+    verify(f)
+    wanted = results(f, list(arguments))
+    reuse.run(f, Sliding())
+    verify(f)
+    assert results(f, list(arguments)) == wanted
     return f
 
 
@@ -91,3 +113,131 @@ def test_slides_are_native_instructions() -> None:
     reuse.run(f, target)
     made = compiler.compile(f, target)
     assert sum("valignd" in text for _o, _b, text, _l in target.listing(made.machine)) == 2
+
+
+NUMBERS = np.arange(1, 61, dtype=np.int32)
+PLANE = np.arange(240, dtype=np.int32).reshape(6, 40)
+
+
+def test_an_index_that_the_loop_moves_on_is_another_one_in_the_next_step() -> None:
+    # %1 holds what i was in front of the loop, also when i has long been moved on.
+    f = rewritten(
+        """
+        function f(%x: ptr, %x.n0: i64, %y: ptr, %y.n0: i64, %n: i64)
+          array x: i32[%x.n0] at %x
+          array y: i32[%y.n0] at %y written
+          var %i: i64
+          %i = copy.i64 0
+          %1 = add.i64 %i, 1
+          %k = for 0, %n, 1
+            %2 = load.i32x4 x[%1]
+            %3 = load.i32x4 x[%i]
+            %4 = add.i64 %i, 4
+            %5 = load.i32x4 x[%4]
+            %6 = add.i32x4 %2, %3
+            %7 = add.i32x4 %6, %5
+            %8 = mul.i64 %k, 4
+            store.i32x4 %7, y[%8]
+            %i = add.i64 %i, 1
+          end
+        end
+        """,
+        NUMBERS,
+        np.zeros(12, np.int32),
+        3,
+    )
+    assert count(f, ops.SLIDE) == 0
+
+
+def test_a_row_that_the_loop_moves_on_is_another_one_in_the_next_step() -> None:
+    text = """
+        function f(%x: ptr, %x.n0: i64, %x.n1: i64, %x.s0: i64, %y: ptr, %y.n0: i64, %n: i64)
+          array x: i32[%x.n0, %x.n1] strides [%x.s0] at %x
+          array y: i32[%y.n0] at %y written
+          var %r: i64
+          %r = copy.i64 0
+          %0 = add.i64 %r, 1
+          while
+            %1 = lt.i64 %r, %n
+          do %1
+            %2 = load.i32x4 x[ROW, 8]
+            %3 = load.i32x4 x[ROW, %n]
+            %4 = add.i64 %n, 1
+            %5 = load.i32x4 x[%r, %4]
+            %6 = add.i64 %n, 4
+            %7 = load.i32x4 x[ROW, %6]
+            %8 = add.i32x4 %3, %5
+            %9 = add.i32x4 %8, %7
+            %10 = mul.i64 %r, 4
+            store.i32x4 %9, y[%10]
+            %r = add.i64 %r, 1
+          end
+        end
+        """
+    assert count(rewritten(text.replace("ROW", "%0"), PLANE, np.zeros(16, np.int32), 3), ops.SLIDE) == 0
+    assert count(rewritten(text.replace("ROW", "%r"), PLANE, np.zeros(16, np.int32), 3), ops.SLIDE) == 1
+
+
+def test_loads_on_two_sides_of_a_bracket_are_not_made_from_one_another() -> None:
+    text = """
+        function f(%x: ptr, %x.n0: i64, %y: ptr, %y.n0: i64, %c: bool)
+          array x: i32[%x.n0] at %x
+          array y: i32[%y.n0] at %y written
+          %i = for 0, 12, 4
+            %1 = load.i32x4 x[%i]
+            store.i32x4 %1, y[%i]
+            if %c
+              %2 = add.i64 %i, 4
+              %3 = load.i32x4 x[%2]
+              store.i32x4 %3, y[%i]
+            end
+            %4 = add.i64 %i, 1
+            %5 = load.i32x4 x[%4]
+            %6 = load.i32x4 y[%i]
+            %7 = add.i32x4 %5, %6
+            store.i32x4 %7, y[%i]
+          end
+        end
+        """
+    for c in (True, False):
+        assert count(rewritten(text, NUMBERS, np.zeros(16, np.int32), c), ops.SLIDE) == 0
+
+
+def test_an_array_read_at_one_index_only_may_be_the_one_that_is_written_there() -> None:
+    text = """
+        function f(%x: ptr, %x.n0: i64, %y: ptr, %y.n0: i64)
+          array x: i32[%x.n0] at %x
+          array y: i32[%y.n0] at %y written
+          %i = for 0, 16, 8
+            %1 = load.i32x4 x[%i]
+            store.i32x4 7, y[%i]
+            %2 = load.i32x4 x[%i]
+            %3 = add.i32x4 %1, %2
+            store.i32x4 %3, y[%i]
+            %4 = add.i64 %i, 4
+            %5 = load.i32x4 x[%4]
+            store.i32x4 9, y[%4]
+            %6 = load.i32x4 x[%4]
+            %7 = add.i32x4 %5, %6
+            store.i32x4 %7, y[%4]
+          end
+        end
+        """
+    same = NUMBERS.copy()
+    rewritten(text, same, same)
+    rewritten(text, NUMBERS, NUMBERS.copy())
+
+
+def test_random_functions_keep_their_meaning() -> None:
+    slides = 0
+    for seed in range(300):
+        f = random_stencils(seed)
+        arguments = stencils_arguments(seed)
+        wanted = results(f, arguments)
+        loads = count(f, ops.LOAD)
+        reuse.run(f, Sliding())
+        verify(f)
+        assert results(f, arguments) == wanted, seed
+        assert count(f, ops.LOAD) <= loads + 2 * count(f, ops.SLIDE)
+        slides += count(f, ops.SLIDE)
+    assert slides > 300

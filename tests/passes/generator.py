@@ -1,20 +1,28 @@
-"""Random functions in the shape front ends produce them, and arguments to call them with."""
+"""Random functions in the shape front ends produce them, and arguments to call them with.
+
+What one instruction leaves behind for another is what the passes are most easily wrong about, so a function keeps coming back to a few
+things: the same addresses are read and written in front of brackets, in both branches, in loops and after them, partly through a
+second parameter for the same array, partly by functions that are called; indices are variables, changed in the middle of loops, and what
+was computed from an index is used again after the change; variables of all types are written at any depth and read at any other.
+Most of what is loaded ends up in the result.
+"""
 
 from __future__ import annotations
 
 import random
-import re
 from typing import Any
 
 import numpy as np
 
 from loopwright.ir import ops
-from loopwright.ir.function import NONE, Array, Function, Instr, Loop, Options
-from loopwright.ir.interpret import run
-from loopwright.ir.text import parse, print_function
-from loopwright.ir.verify import verify
+from loopwright.ir.function import NONE, Callee, Function, Instr, Options
+from loopwright.ir.interpret import Interpreter
+from loopwright.ir.text import parse
 from loopwright.targets.target import Target
-from loopwright.types import BOOL, F32, F64, I32, I64, VOID, Type, mask_of, vector_of
+from loopwright.types import BOOL, F32, F64, I8, I16, I32, I64, PTR, U8, U16, U32, U64, VOID, Type
+
+INTEGERS = (I64, I32, U8, I8, U16, I16, U32, U64)
+EXTENT = 8
 
 
 class AnyTarget(Target):
@@ -37,89 +45,159 @@ class AnyTarget(Target):
         return self.indexed and scale in (1, 2, 4, 8), -self.most <= disp < self.most
 
 
-_BINARY = {
-    I64: (ops.ADD, ops.SUB, ops.MUL, ops.MIN, ops.MAX, ops.AND, ops.OR, ops.XOR, ops.ANDNOT, ops.SHL, ops.SHR, ops.ADD, ops.SUB),
-    I32: (ops.ADD, ops.SUB, ops.MUL, ops.MIN, ops.MAX, ops.AND, ops.OR, ops.XOR, ops.ANDNOT, ops.SHL, ops.SHR),
-    F32: (ops.ADD, ops.SUB, ops.MUL, ops.MIN, ops.MAX, ops.DIV),
-    F64: (ops.ADD, ops.SUB, ops.MUL, ops.MIN, ops.MAX, ops.DIV),
-    BOOL: (ops.AND, ops.OR, ops.XOR, ops.ANDNOT),
-}
-_UNARY = {
-    I64: (ops.NEG, ops.NOT, ops.ABS),
-    I32: (ops.NEG, ops.NOT, ops.ABS),
-    F32: (ops.NEG, ops.ABS, ops.SQRT, ops.FLOOR),
-    F64: (ops.NEG, ops.ABS, ops.TRUNC),
-    BOOL: (ops.NOT,),
-}
+_INTEGER_OPS = (ops.ADD, ops.SUB, ops.MUL, ops.MIN, ops.MAX, ops.AND, ops.OR, ops.XOR, ops.ANDNOT, ops.SHL, ops.SHR, ops.ADD, ops.SUB)
+_FLOAT_OPS = (ops.ADD, ops.SUB, ops.MUL, ops.MIN, ops.MAX, ops.DIV)
+_BOOL_OPS = (ops.AND, ops.OR, ops.XOR, ops.ANDNOT)
 _DIVISIONS = (ops.DIV_TRUNC, ops.REM_TRUNC, ops.DIV_FLOOR, ops.REM_FLOOR)
 _COMPARE = tuple(ops.COMPARISONS.values())
-_INTEGERS = (0, 1, -1, 2, 3, 4, 7, 8, 16, -2, 1 << 40, (1 << 63) - 1, -(1 << 63))
-_FLOATS = (0.0, -0.0, 1.0, -1.0, 2.0, 0.5, 3.25, 4.0, float("inf"), float("nan"), 1e30)
+#: Where encodings end: of types, of 12, 16 and 32 bits; powers of two and their neighbours.
+_EDGES = tuple(sorted({s * (1 << n) + d for n in (3, 5, 7, 8, 11, 12, 15, 16, 31, 32, 40, 63, 64) for d in (-1, 0, 1) for s in (1, -1)}))
+_FLOATS = (0.0, -0.0, 1.0, -1.0, 2.0, 0.5, 3.25, 4.0, float("inf"), float("-inf"), float("nan"), 1e30)
+
+#: What is called: a function that changes memory its caller sees, one that reads it, one with arguments on the stack.
+_CALLED = {
+    "poke": """
+        function poke(%p: ptr, %i: i64, %v: i64) -> i64
+          %1 = and.i64 %i, 7
+          %2 = load_at.i64 [%p + %1*8]
+          %3 = xor.i64 %v, 5
+          store_at.i64 %3, [%p + %1*8]
+          %4 = add.i64 %2, %v
+          ret %4
+        end
+    """,
+    "peek": """
+        function peek(%p: ptr, %x: f64) -> f64
+          %1 = load_at.i64 [%p + 16]
+          %2 = and.i64 %1, 15
+          %3 = convert.f64.i64 %2
+          %4 = min.f64 %3, %x
+          ret %4
+        end
+    """,
+    "swap": """
+        function swap(%p: ptr)
+          %1 = load_at.i64 [%p]
+          %2 = load_at.i64 [%p + 8]
+          store_at.i64 %2, [%p]
+          store_at.i64 %1, [%p + 8]
+          ret
+        end
+    """,
+    "many": """
+        function many(%a: i64, %b: i64, %c: i64, %d: i64, %e: i64, %f: i64, %g: i64, %h: i64, %i: i64, %j: i64) -> i64
+          %1 = mul.i64 %a, %j
+          %2 = sub.i64 %1, %g
+          %3 = xor.i64 %2, %h
+          %4 = add.i64 %3, %i
+          %5 = sub.i64 %4, %d
+          ret %5
+        end
+    """,
+}
+
+
+def random_constant(chooser: random.Random, type_: Type) -> Any:
+    """A value of a type: mostly small ones, and those next to the limits of types and encodings."""
+    if type_ is BOOL:
+        return chooser.random() < 0.5
+    if type_.is_float:
+        return chooser.choice(_FLOATS)
+    low = -(1 << (type_.bits - 1)) if type_.signed else 0
+    high = low + (1 << type_.bits) - 1
+    if chooser.random() < 0.6:
+        return chooser.choice((0, 1, 2, 3, 4, 7, 8, 16, *((-1, -2) if low else ())))
+    return chooser.choice([edge for edge in _EDGES if low <= edge <= high])
 
 
 class Generator:
-    """Builds one random function from a seed."""
+    """Builds one random function from a seed.
 
-    def __init__(self, seed: int, size: int = 40) -> None:
+    Attributes:
+        values, variables: registers that may be read, by type; of the variables some are the function's, some a bracket's.
+        indices: registers known to be in 0 … 3: counters, and variables that loops change. ``derived``: made from one, in 0 … 7.
+        places: (array, indices) that were accessed and whose indices are in scope.
+        witness: a variable that collects what was loaded; it is part of the result.
+        kinds: of the open brackets, for branches.
+    """
+
+    def __init__(self, seed: int, size: int = 40, calls: bool = True) -> None:
         self.random = random.Random(seed)
         r = self.random
         self.f = f = Function(f"random{seed}", I64, Options(contract=False))
-        self.x = f.array_param("x", F32, 1)
-        self.y = f.array_param("y", I64, 1)
-        self.image = f.array_param("image", I32, 2)
-        self.x.written = self.y.written = self.image.written = True
-        self.values: dict[Type, list[int]] = {t: [] for t in (I64, I32, F32, F64, BOOL)}
+        self.calls = calls and r.random() < 0.5
+        third = r.choice((I32, U8, I16, U32, U64, I8, U16))
+        self.types: tuple[Type, ...] = (I64, I32, F32, F64, BOOL, r.choice(INTEGERS[2:]))
+        for name, type_, rank in (("x", F32, 1), ("y", I64, 1), ("image", I32, 2), ("z", I64, 1), ("plane", third, 2)):
+            f.array_param(name, type_, rank).written = True
+        self.values: dict[Type, list[int]] = {t: [] for t in self.types}
         for name, type_ in (("a", I64), ("b", I64), ("u", F32), ("v", F64)):
             self.values[type_].append(f.param(type_, name))
-        self.variables: dict[Type, list[int]] = {t: [] for t in self.values}
-        self.indices: list[int] = []  # registers known to be in 0 … 3
+        self.variables: dict[Type, list[int]] = {t: [] for t in self.types}
+        self.indices: list[int] = []
+        self.derived: list[int] = []
+        self.places: list[tuple[int, list[int]]] = []
+        self.changing: list[int] = []  # of the indices, those that are variables of the function's
         self.depth = 0
-        self.kinds: list[str] = []  # of the open brackets, for branches
+        self.kinds: list[str] = []
         self.loops = 0
         self.fuel = size
-        for type_ in self.values:
+        self.witness = f.register(I64, "witness", True)
+        self.emit(ops.COPY, I64, self.witness, [f.const(I64, 1)])
+        for k in range(2):
+            v = f.register(I64, f"index{k}", True)
+            self.emit(ops.COPY, I64, v, [f.const(I64, k)])
+            self.indices.append(v)
+            self.changing.append(v)
+        for type_ in self.types:
             for k in range(r.randint(1, 2)):
-                v = f.register(type_, f"var_{type_.name}_{k}", True)
-                self.emit(ops.COPY, type_, v, [self.constant(type_) if type_ in (I32, BOOL) else self.operand(type_)])
-                self.variables[type_].append(v)
-        self.block()
-        result = self.operand(I64)
-        for type_ in (I64, I32):
-            for v in self.variables[type_]:
-                mixed = f.register(I64)
-                if type_ is I32:
-                    wide = f.register(I64)
-                    f.code.append(Instr(ops.CONVERT, I64, wide, [v], source=I32))
-                    v = wide
-                self.emit(ops.XOR, I64, mixed, [result, v])
-                result = mixed
-        for type_ in (F32, F64):
-            for v in self.variables[type_]:
-                bits = f.register(I64)
-                double = v
-                if type_ is F32:
-                    double = f.register(F64)
-                    f.code.append(Instr(ops.CONVERT, F64, double, [v], source=F32))
-                f.code.append(Instr(ops.BITCAST, I64, bits, [double], source=F64))
-                # NaNs may differ in sign and payload.
-                number = f.register(BOOL)
-                self.emit(ops.EQ, F64, number, [double, double])
-                kept = f.register(I64)
-                self.emit(ops.SELECT, I64, kept, [number, bits, f.const(I64, 77)])
-                mixed = f.register(I64)
-                self.emit(ops.ADD, I64, mixed, [result, kept])
-                result = mixed
-        self.emit(ops.RET, VOID, NONE, [result])
+                self.declare(type_, f"var_{type_.name}_{k}")
+        for _ in range(2):
+            self.block(keep=True)
+        self.finish()
 
-    def emit(self, op: ops.Op, type_: Type, dst: int, args: list[int], imm: int = 0, loop: Loop | None = None) -> int:
-        self.f.code.append(Instr(op, type_, dst, args, imm, len(self.f.code) + 1, loop=loop))
+    def finish(self) -> None:
+        """Return something made of all variables."""
+        result = self.operand(I64)
+        for v in (self.witness, *self.changing):
+            result = self.emit(ops.XOR, I64, self.f.register(I64), [self.emit(ops.MUL, I64, self.f.register(I64), [result, self.f.const(I64, 3)]), v])
+        self.emit(ops.COPY, I64, self.witness, [result])
+        for type_ in self.types:
+            for v in self.variables[type_]:
+                self.watch(type_, v)
+        self.emit(ops.RET, VOID, NONE, [self.witness])
+
+    def emit(self, op: ops.Op, type_: Type, dst: int, args: list[int], imm: int = 0, source: Type = VOID) -> int:
+        self.f.code.append(Instr(op, type_, dst, args, imm, len(self.f.code) + 1, source))
         return dst
 
-    def constant(self, type_: Type) -> int:
-        r = self.random
+    def define(self, op: ops.Op, type_: Type, args: list[int], source: Type = VOID) -> int:
+        return self.emit(op, type_, self.f.register(ops.result_type(op, type_, source)), args, 0, source)
+
+    def watch(self, type_: Type, value: int) -> None:
+        """Make ``value`` part of the witness."""
+        f = self.f
+        if type_.is_float:
+            # NaNs may differ in sign and payload, and floats out of range have no integer.
+            found = self.define(ops.LT, type_, [value, f.const(type_, 0.25)])
+            type_, value = BOOL, found
         if type_ is BOOL:
-            return self.f.const(type_, r.random() < 0.5)
-        return self.f.const(type_, r.choice(_FLOATS) if type_.is_float else r.choice(_INTEGERS))
+            value = self.define(ops.SELECT, I64, [value, f.const(I64, 5), f.const(I64, 9)])
+        elif type_ is not I64:
+            value = self.define(ops.CONVERT, I64, [value], type_)
+        mixed = self.define(ops.MUL, I64, [self.witness, f.const(I64, 3)])
+        self.emit(ops.COPY, I64, self.witness, [self.define(ops.XOR, I64, [mixed, value])])
+
+    def declare(self, type_: Type, name: str) -> None:
+        v = self.f.register(type_, name, True)
+        known = self.values[type_] or self.variables[type_]
+        self.emit(ops.COPY, type_, v, [self.operand(type_) if known else self.constant(type_)])
+        self.variables[type_].append(v)
+
+    # --- operands -------------------------------------------------------------------------------------------
+
+    def constant(self, type_: Type) -> int:
+        return self.f.const(type_, random_constant(self.random, type_))
 
     def operand(self, type_: Type) -> int:
         r = self.random
@@ -131,121 +209,236 @@ class Generator:
         recent = self.values[type_]
         return r.choice(recent[-4:] if r.random() < 0.6 else recent)
 
-    def value(self, type_: Type) -> int:
-        """A register with a new value."""
-        f = self.f
-        r = self.random
-        kind = r.random()
-        dst = f.register(type_)
-        if type_ is BOOL and kind < 0.6:
-            of = r.choice((I64, I32, F32, F64))
-            self.emit(r.choice(_COMPARE), of, dst, [self.operand(of), self.operand(of)])
-        elif kind < 0.55:
-            self.emit(r.choice(_BINARY[type_]), type_, dst, [self.operand(type_), self.operand(type_)])
-        elif kind < 0.65:
-            self.emit(r.choice(_UNARY[type_]), type_, dst, [self.operand(type_)])
-        elif kind < 0.75:
-            condition = self.operand(BOOL)
-            self.emit(ops.SELECT, type_, dst, [condition, self.operand(type_), self.operand(type_)])
-        elif kind < 0.8 and type_ in (I64, I32):
-            self.emit(r.choice(_DIVISIONS), type_, dst, [self.operand(type_), f.const(type_, r.choice((1, 2, 3, 8, 16)))])
-        elif kind < 0.85 and type_ in (F32, F64):
-            self.emit(r.choice((ops.FMA, ops.FMS, ops.FNMA)), type_, dst, [self.operand(type_), self.operand(type_), self.operand(type_)])
-        elif kind < 0.95 and type_ in (F32, I64, I32):
-            self.load(type_, dst)
-        else:
-            self.emit(ops.COPY, type_, dst, [self.operand(type_)])
-        self.values[type_].append(dst)
-        return dst
-
     def index(self) -> int:
         """An index in 0 … 7."""
         f = self.f
         r = self.random
         kind = r.random()
-        if kind < 0.25 or (kind < 0.7 and not self.indices):
-            return f.const(I64, r.randint(0, 7))
-        if kind < 0.7:
+        if kind < 0.15:
+            return f.const(I64, r.randint(0, EXTENT - 1))
+        if kind < 0.35:
+            return r.choice(self.indices)
+        if kind < 0.55 and self.derived:
+            return r.choice(self.derived[-4:])
+        if kind < 0.9:
             base = r.choice(self.indices)
-            if r.random() < 0.3:
-                return base
             k = r.randint(0, 4)
-            made = self.emit(ops.ADD, I64, f.register(I64), r.choice(([base, f.const(I64, k)], [f.const(I64, k), base])))
+            made = self.define(
+                *r.choice(((ops.ADD, I64, [base, f.const(I64, k)]), (ops.ADD, I64, [f.const(I64, k), base]), (ops.SUB, I64, [base, f.const(I64, -k)])))
+            )
             if k > 1 and r.random() < 0.5:
-                made = self.emit(ops.SUB, I64, f.register(I64), [made, f.const(I64, r.randint(0, k))])
+                made = self.define(ops.SUB, I64, [made, f.const(I64, r.randint(0, k))])
+            if r.random() < 0.2:
+                made = self.define(ops.COPY, I64, [made])
+            self.derived.append(made)
             return made
-        return self.emit(ops.AND, I64, f.register(I64), [self.operand(I64), f.const(I64, 7)])
+        return self.define(ops.AND, I64, [self.operand(I64), f.const(I64, EXTENT - 1)])
 
-    def array(self, type_: Type) -> tuple[Array, list[int]]:
-        if type_ is F32:
-            return self.x, [self.index()]
-        if type_ is I64:
-            return self.y, [self.index()]
-        return self.image, [self.index(), self.index()]
+    # --- memory ---------------------------------------------------------------------------------------------
 
-    def load(self, type_: Type, dst: int) -> None:
-        array, indices = self.array(type_)
-        self.emit(ops.LOAD, type_, dst, indices, self.f.arrays.index(array))
+    def place(self) -> tuple[int, list[int]]:
+        """An array and indices: mostly those of an access before."""
+        r = self.random
+        if self.places and r.random() < 0.6:
+            number, indices = r.choice(self.places[-5:])
+            if number in (1, 3) and r.random() < 0.4:
+                # The other parameter, which may be the same array.
+                number = 4 - number
+            return number, list(indices)
+        number = r.randrange(len(self.f.arrays))
+        made = number, [self.index() for _ in range(self.f.arrays[number].rank)]
+        self.places.append(made)
+        return made
 
-    def block(self) -> None:
-        """Some statements, in a scope of their own."""
-        marks = {t: len(v) for t, v in self.values.items()}
-        indices = len(self.indices)
+    def load(self, place: tuple[int, list[int]]) -> int:
+        number, indices = place
+        type_ = self.f.arrays[number].element
+        made = self.emit(ops.LOAD, type_, self.f.register(type_), list(indices), number)
+        if type_ in self.values:
+            self.values[type_].append(made)
+        if self.random.random() < 0.7 or type_ not in self.values:
+            self.watch(type_, made)
+        return made
+
+    def store(self, place: tuple[int, list[int]], value: int | None = None) -> None:
+        number, indices = place
+        type_ = self.f.arrays[number].element
+        if value is None:
+            value = self.operand(type_) if type_ in self.values else self.constant(type_)
+        self.emit(ops.STORE, type_, NONE, [value, *indices], number)
+
+    def access(self) -> None:
+        """Loads and stores of one place, or of two."""
+        r = self.random
+        place = self.place()
+        for kind in r.choice(("l", "s", "ls", "sl", "lsl", "ll", "lul")):
+            if kind == "l":
+                self.load(place)
+            elif kind == "s":
+                self.store(place)
+            else:
+                # A change of what was loaded, as ``y[i] += 1`` makes it.
+                type_ = self.f.arrays[place[0]].element
+                old = self.load(place)
+                self.store(place, self.define(ops.ADD, type_, [old, self.f.const(type_, 1)]))
+
+    def called(self, name: str) -> int:
+        """The number of a callee."""
+        f = self.f
+        for n, callee in enumerate(f.callees):
+            if callee.name == name:
+                return n
+        made = parse(_CALLED[name])
+        f.callees.append(Callee(name, [made.types[p] for p in made.params], made.result, function=made))
+        return len(f.callees) - 1
+
+    def call(self) -> None:
+        f, r = self.f, self.random
+        name = r.choice(sorted(_CALLED))
+        number = self.called(name)
+        callee = f.callees[number]
+        base = f.arrays[r.choice((1, 3))].base
+        args = [base if type_ is PTR else r.choice(self.indices) if k == 1 and name == "poke" else self.operand(type_) for k, type_ in enumerate(callee.params)]
+        if callee.result is VOID:
+            self.emit(ops.CALL_VOID, VOID, NONE, args, number)
+            return
+        known = self.variables[callee.result]
+        if known and r.random() < 0.3:
+            self.emit(ops.CALL, callee.result, r.choice(known), args, number)
+        else:
+            self.values[callee.result].append(self.emit(ops.CALL, callee.result, f.register(callee.result), args, number))
+
+    # --- values ---------------------------------------------------------------------------------------------
+
+    def some_op(self, type_: Type) -> ops.Op:
+        return self.random.choice(_BOOL_OPS if type_ is BOOL else _FLOAT_OPS if type_.is_float else _INTEGER_OPS)
+
+    def value(self, type_: Type) -> int:
+        """A register with a new value."""
+        f = self.f
+        r = self.random
+        kind = r.random()
+        if type_ is BOOL and kind < 0.6:
+            of = r.choice([t for t in self.types if t is not BOOL])
+            dst = self.define(r.choice(_COMPARE), of, [self.operand(of), self.operand(of)])
+        elif kind < 0.55:
+            dst = self.define(self.some_op(type_), type_, [self.operand(type_), self.operand(type_)])
+        elif kind < 0.65:
+            unary = (ops.NOT,) if type_ is BOOL else (ops.NEG, ops.ABS, ops.SQRT, ops.FLOOR, ops.TRUNC) if type_.is_float else (ops.NEG, ops.NOT, ops.ABS)
+            dst = self.define(r.choice(unary), type_, [self.operand(type_)])
+        elif kind < 0.75:
+            dst = self.define(ops.SELECT, type_, [self.operand(BOOL), self.operand(type_), self.operand(type_)])
+        elif kind < 0.8 and type_.is_integer:
+            divisors = (1, 2, 3, 8, 16, 127, *((-1, -3, -8) if type_.signed else ()))
+            dst = self.define(r.choice(_DIVISIONS), type_, [self.operand(type_), f.const(type_, r.choice(divisors))])
+        elif kind < 0.85 and type_.is_float:
+            dst = self.define(r.choice((ops.FMA, ops.FMS, ops.FNMA)), type_, [self.operand(type_), self.operand(type_), self.operand(type_)])
+        elif kind < 0.9 and type_ is not BOOL:
+            # Not from float to integer, which is its own business beyond the range, nor between u64 and floats.
+            of = r.choice(
+                [t for t in self.types if t is not BOOL and (type_.is_float or t.is_integer) and not (U64 in (t, type_) and (t.is_float or type_.is_float))]
+            )
+            dst = self.define(ops.CONVERT, type_, [self.operand(of)], of) if of is not type_ else self.define(ops.COPY, type_, [self.operand(type_)])
+        else:
+            dst = self.define(ops.COPY, type_, [self.operand(type_)])
+        self.values[type_].append(dst)
+        return dst
+
+    # --- statements -----------------------------------------------------------------------------------------
+
+    def block(self, keep: bool = False) -> None:
+        """Some statements, in a scope of their own unless what they define is to be kept."""
+        marks = [(known, len(known)) for known in (*self.values.values(), *self.variables.values(), self.indices, self.derived, self.places)]
         for _ in range(self.random.randint(1, 6)):
             if self.fuel <= 0:
                 break
             if not self.statement():
                 break
-        for type_, mark in marks.items():
-            del self.values[type_][mark:]
-        del self.indices[indices:]
+        if not keep:
+            for known, mark in marks:
+                del known[mark:]
 
     def statement(self) -> bool:
         """One statement; False when what follows is not reached."""
-        f = self.f
         r = self.random
         self.fuel -= 1
-        type_ = r.choice((I64, I64, I32, F32, F32, F64, BOOL))
+        type_ = r.choice((*self.types, I64, F32))
         kind = r.random()
-        if kind < 0.3:
+        if kind < 0.2:
             self.value(type_)
-        elif kind < 0.55:
-            v = r.choice(self.variables[type_])
-            if r.random() < 0.7:
-                self.emit(ops.COPY, type_, v, [self.value(type_)])
-                if r.random() < 0.5:
-                    # Reads of the variable right after it was written, as source text has them.
-                    self.emit(ops.COPY, type_, f.register(type_), [v])
-            else:
-                self.emit(r.choice(_BINARY[type_]), type_, v, [self.operand(type_), self.operand(type_)])
-        elif kind < 0.65:
-            stored = r.choice((F32, I64, I32))
-            array, indices = self.array(stored)
-            self.emit(ops.STORE, stored, NONE, [self.operand(stored), *indices], f.arrays.index(array))
+        elif kind < 0.38:
+            self.assign(type_)
+        elif kind < 0.56:
+            self.access()
+        elif kind < 0.62:
+            self.move_on()
+        elif kind < 0.66 and self.calls:
+            self.call()
         elif self.depth > 3:
             self.value(type_)
-        elif kind < 0.78:
-            self.conditional()
-        elif kind < 0.84:
-            self.emit(ops.BLOCK, VOID, NONE, [])
-            self.inside("block")
-            self.emit(ops.END, VOID, NONE, [])
-        elif kind < 0.95 and self.loops < 3:
-            self.loop()
+        elif kind < 0.93:
+            self.bracket()
         elif self.kinds:
             return self.leave()
         return True
 
-    def inside(self, kind: str) -> None:
+    def assign(self, type_: Type) -> None:
+        r = self.random
+        if not self.variables[type_] or (self.depth and r.random() < 0.1):
+            self.declare(type_, f"own_{type_.name}")
+            return
+        v = r.choice(self.variables[type_])
+        if r.random() < 0.7:
+            self.emit(ops.COPY, type_, v, [self.value(type_)])
+            if r.random() < 0.5:
+                # Reads of the variable right after it was written, as source text has them.
+                self.emit(ops.COPY, type_, self.f.register(type_), [v])
+        else:
+            self.emit(self.some_op(type_), type_, v, [self.operand(type_), self.operand(type_)])
+
+    def move_on(self) -> None:
+        """Another value for an index that is a variable."""
+        f, r = self.f, self.random
+        v = r.choice(self.changing)
+        kind = r.random()
+        if kind < 0.2:
+            self.emit(ops.COPY, I64, v, [f.const(I64, r.randint(0, 3))])
+        elif kind < 0.4:
+            self.emit(ops.COPY, I64, v, [r.choice(self.indices)])
+        else:
+            moved = self.define(ops.ADD, I64, [v, f.const(I64, r.randint(1, 3))])
+            self.emit(ops.AND, I64, v, [moved, f.const(I64, 3)])
+
+    def bracket(self) -> None:
+        """A bracket, often between two loads of a place it may change."""
+        r = self.random
+        place = self.place() if r.random() < 0.5 else None
+        if place is not None:
+            self.load(place)
+        kind = r.random()
+        if kind < 0.5:
+            self.conditional()
+        elif kind < 0.65:
+            self.emit(ops.BLOCK, VOID, NONE, [])
+            self.inside("block")
+            self.emit(ops.END, VOID, NONE, [])
+        elif self.loops < 3:
+            self.loops += 1
+            r.choice((self.counted, self.counted, self.repeated, self.repeated, self.endless, self.downward))()
+            self.loops -= 1
+        if place is not None:
+            self.load(place)
+
+    def inside(self, kind: str, keep: bool = False) -> None:
         self.kinds.append(kind)
         self.depth += 1
-        self.block()
+        self.block(keep)
         self.depth -= 1
         self.kinds.pop()
 
     def leave(self) -> bool:
         r = self.random
-        # Repeating a loop that counts nothing would not end.
+        # Going on with a loop that has not counted yet would not end.
         depths = [k for k in range(len(self.kinds)) if self.kinds[-1 - k] != "loop"]
         if not depths:
             return True
@@ -254,7 +447,7 @@ class Generator:
             self.emit(ops.BR_IF, VOID, NONE, [self.operand(BOOL)], depth)
             return True
         if r.random() < 0.2:
-            self.emit(ops.RET, VOID, NONE, [self.operand(I64)])
+            self.emit(ops.RET, VOID, NONE, [self.define(ops.XOR, I64, [self.witness, self.operand(I64)])])
         else:
             self.emit(ops.BR, VOID, NONE, [], depth)
         return False
@@ -276,167 +469,146 @@ class Generator:
             del self.values[type_][mark:]
         self.emit(ops.END, VOID, NONE, [])
 
-    def loop(self) -> None:
-        f = self.f
-        r = self.random
-        self.loops += 1
-        kind = r.random()
-        if kind < 0.5:
-            i = f.register(I64, "i")
-            self.emit(ops.FOR, VOID, i, [f.const(I64, 0), f.const(I64, r.randint(0, 3)), f.const(I64, 1)])
-            self.values[I64].append(i)
-            self.indices.append(i)
-            self.inside("for")
-            self.indices.pop()
-            self.values[I64].remove(i)
+    # --- loops ----------------------------------------------------------------------------------------------
+
+    def counted(self) -> None:
+        """``for`` from 0 or from an index, to a constant or to an index that the body may change."""
+        f, r = self.f, self.random
+        i = f.register(I64, "i")
+        lo = f.const(I64, 0) if r.random() < 0.7 else r.choice(self.indices)
+        hi = f.const(I64, r.randint(0, 3)) if r.random() < 0.6 else r.choice(self.indices)
+        self.emit(ops.FOR, VOID, i, [lo, hi, f.const(I64, r.choice((1, 1, 2)))])
+        self.values[I64].append(i)
+        self.indices.append(i)
+        self.inside("for")
+        self.indices.remove(i)
+        self.values[I64].remove(i)
+        self.emit(ops.END, VOID, NONE, [])
+
+    def downward(self) -> None:
+        f, r = self.f, self.random
+        i = f.register(I64, "i")
+        hi = f.const(I64, 3) if r.random() < 0.6 else r.choice(self.indices)
+        self.emit(ops.FOR, VOID, i, [hi, f.const(I64, r.choice((-1, 0))), f.const(I64, r.choice((-1, -2)))])
+        self.values[I64].append(i)
+        self.indices.append(i)
+        self.inside("for")
+        self.indices.remove(i)
+        self.values[I64].remove(i)
+        self.emit(ops.END, VOID, NONE, [])
+
+    def repeated(self) -> None:
+        """``while``: what its condition computes is read in the body and after it."""
+        f, r = self.f, self.random
+        n = f.register(I64, "n", True)
+        self.emit(ops.COPY, I64, n, [f.const(I64, 0)])
+        self.emit(ops.WHILE, VOID, NONE, [])
+        values = {t: len(v) for t, v in self.values.items()}
+        more = self.define(ops.LT, I64, [n, f.const(I64, r.randint(0, 3))])
+        if r.random() < 0.5:
+            for _ in range(r.randint(1, 2)):
+                if r.random() < 0.5:
+                    self.load(self.place())
+                else:
+                    self.value(r.choice(self.types))
+            more = self.define(ops.AND, BOOL, [more, self.value(BOOL)])
+        if r.random() < 0.2:
+            # A condition with brackets of its own.
+            again = f.register(BOOL, "again", True)
+            self.emit(ops.COPY, BOOL, again, [f.const(BOOL, False)])
+            self.emit(ops.IF, VOID, NONE, [more])
+            self.emit(ops.COPY, BOOL, again, [self.define(ops.LE, I64, [n, self.operand(I64)])])
             self.emit(ops.END, VOID, NONE, [])
-        elif kind < 0.8:
-            n = f.register(I64, "n", True)
-            self.emit(ops.COPY, I64, n, [f.const(I64, 0)])
-            self.emit(ops.WHILE, VOID, NONE, [])
-            more = self.emit(ops.LT, I64, f.register(BOOL), [n, f.const(I64, r.randint(0, 3))])
-            self.emit(ops.DO, VOID, NONE, [more])
-            # Counted first, so that a branch that goes on does not go on for ever; 0 … 3 before that.
-            before = self.emit(ops.COPY, I64, f.register(I64), [n])
-            t = self.emit(ops.ADD, I64, f.register(I64), [n, f.const(I64, 1)])
-            self.emit(ops.COPY, I64, n, [t])
-            self.indices.append(r.choice((before, n)))
-            self.inside("while")
-            self.indices.pop()
-            self.emit(ops.END, VOID, NONE, [])
-        else:
-            n = f.register(I64, "n", True)
-            self.emit(ops.COPY, I64, n, [f.const(I64, 0)])
+            more = again
+        self.emit(ops.DO, VOID, NONE, [more])
+        # Counted first, so that a branch that goes on does not go on for ever; 0 … 3 before that.
+        before = self.define(ops.COPY, I64, [n])
+        t = self.define(ops.ADD, I64, [n, f.const(I64, 1)])
+        self.emit(ops.COPY, I64, n, [t])
+        self.indices.append(r.choice((before, n)))
+        self.inside("while")
+        self.indices.pop()
+        if r.random() < 0.5:
+            for type_, mark in values.items():
+                del self.values[type_][mark:]
+        self.emit(ops.END, VOID, NONE, [])
+
+    def endless(self) -> None:
+        """``loop``: left by a branch at its head or its foot, or at its end, where what its body has defined goes on to exist."""
+        f, r = self.f, self.random
+        n = f.register(I64, "n", True)
+        self.emit(ops.COPY, I64, n, [f.const(I64, 0)])
+        limit = f.const(I64, r.randint(1, 3))
+        way = r.choice(("head", "foot", "end"))
+        if way != "end":
             self.emit(ops.BLOCK, VOID, NONE, [])
             self.kinds.append("block")
-            self.emit(ops.LOOP, VOID, NONE, [])
-            self.inside("loop")
-            t = self.emit(ops.ADD, I64, f.register(I64), [n, f.const(I64, 1)])
-            self.emit(ops.COPY, I64, n, [t])
-            done = self.emit(ops.GE, I64, f.register(BOOL), [n, f.const(I64, r.randint(1, 3))])
-            self.emit(ops.BR_IF, VOID, NONE, [done], 1)
+        self.emit(ops.LOOP, VOID, NONE, [])
+        if way == "head":
+            self.emit(ops.ADD, I64, n, [n, f.const(I64, 1)])
+            self.emit(ops.BR_IF, VOID, NONE, [self.define(ops.GT, I64, [n, limit])], 1)
+            self.inside("while")
+        else:
+            self.inside("loop", keep=way == "end")
+            self.emit(ops.COPY, I64, n, [self.define(ops.ADD, I64, [n, f.const(I64, 1)])])
+        if way == "foot":
+            self.emit(ops.BR_IF, VOID, NONE, [self.define(ops.GE, I64, [n, limit])], 1)
+        if way == "end":
+            self.emit(ops.BR_IF, VOID, NONE, [self.define(ops.LT, I64, [n, limit])], 0)
+        else:
             self.emit(ops.BR, VOID, NONE, [], 0)
-            self.emit(ops.END, VOID, NONE, [])
+        self.emit(ops.END, VOID, NONE, [])
+        if way != "end":
             self.kinds.pop()
             self.emit(ops.END, VOID, NONE, [])
-        self.loops -= 1
 
 
-def random_arguments(seed: int) -> list[Any]:
-    """Arguments for what ``Generator`` makes."""
+def random_arguments(f: Function, seed: int) -> list[Any]:
+    """Arguments for what ``Generator`` makes: y and z are one array for some seeds; the rows of the planes are further apart than they are long."""
     r = np.random.default_rng(seed)
-    x = r.standard_normal(8).astype(np.float32)
-    y = r.integers(-100, 100, 8)
-    image = r.integers(-(1 << 31), 1 << 31, (8, 8), dtype=np.int32)
-    return [x, y, image, int(r.integers(-10, 10)), int(r.integers(-(1 << 62), 1 << 62)), float(np.float32(r.standard_normal())), float(r.standard_normal())]
+    x = r.standard_normal(EXTENT).astype(np.float32)
+    y = r.integers(-100, 100, EXTENT)
+    z = y if seed % 3 == 0 else r.integers(-100, 100, EXTENT)
+    image = r.integers(-(1 << 31), 1 << 31, (EXTENT, EXTENT + 3), dtype=np.int32)[:, :EXTENT]
+    if seed % 4 == 1:
+        image = image[::-1]
+    plane = r.integers(0, 100, (EXTENT, EXTENT + 1)).astype(f.arrays[4].element.dtype)[:, :EXTENT]
+    return [
+        x,
+        y,
+        image,
+        z,
+        plane,
+        int(r.integers(-10, 10)),
+        int(r.integers(-(1 << 62), 1 << 62)),
+        float(np.float32(r.standard_normal())),
+        float(r.standard_normal()),
+    ]
 
 
-def random_lanes(seed: int, lanes: int = 4) -> Function:
-    """A random loop over lanes, inside a loop over the rows of an image or alone, with reductions, local variables and conditions."""
-    r = random.Random(seed)
-    rank = r.randint(1, 2)
-    f = Function(f"lanes{seed}", F32 if r.random() < 0.7 else VOID, Options(contract=r.random() < 0.7))
-    source = f.array_param("a", F32, rank)
-    target = f.array_param("b", F32, rank)
-    target.written = True
-    hi = f.param(I64, "hi")
-    lo = f.const(I64, 0) if r.random() < 0.5 else f.param(I64, "lo")
-    if lo < 0 and r.random() < 0.3:
-        hi = source.shape[-1]
-    elif lo < 0 and r.random() < 0.3:
-        hi = f.const(I64, r.choice((0, 1, lanes - 1, lanes, 2 * lanes, 3 * lanes + 1, 4 * lanes, 8 * lanes, 9 * lanes + 2)))
-    vector = vector_of(F32, lanes)
-    mask_type = mask_of(32, lanes)
-    code = f.code
-
-    def emit(op: ops.Op, type_: Type, args: list[int], dst: int = NONE, imm: int = 0) -> int:
-        if dst == NONE:
-            dst = f.register(ops.result_type(op, type_, VOID))
-        code.append(Instr(op, type_, dst, args, imm))
-        return dst
-
-    total = f.register(vector, "total", True)
-    emit(ops.COPY, vector, [f.const(vector, 0.0)], total)
-    most = f.register(vector, "most", True)
-    emit(ops.COPY, vector, [f.const(vector, -1000.0)], most)
-    local = f.register(vector, "local", True)
-    carried = f.register(I64, "carried", True)
-    emit(ops.COPY, I64, [f.const(I64, 0)], carried)
-    row = NONE
-    if rank == 2:
-        row = f.register(I64, "row")
-        code.append(Instr(ops.FOR, VOID, row, [f.const(I64, 0), source.shape[0], f.const(I64, 1)]))
-    i = f.register(I64, "i")
-    m = f.register(mask_type, "m")
-    reduces = r.random() < 0.6
-    accumulators = [(total, ops.ADD, f.const(vector, 0.0)), (most, ops.MAX, f.const(vector, -1000.0))] if reduces else []
-    code.append(Instr(ops.FOR, VOID, i, [lo, hi, f.const(I64, lanes)], loop=Loop(m, r.choice((0, 1, 2, 3, 4)), accumulators)))
-
-    def index() -> list[int]:
-        return [i] if rank == 1 else [row, i]
-
-    values = [emit(ops.MASKED_LOAD, vector, [m, *index()], imm=0)]
-    for _ in range(r.randint(0, 4)):
-        kind = r.random()
-        if kind < 0.5:
-            # All values stay small integers, so that contraction changes nothing.
-            op = r.choice((ops.ADD, ops.MUL, ops.MUL, ops.SUB, ops.MIN))
-            values.append(emit(op, vector, [r.choice(values), r.choice((*values[: 1 if op is ops.MUL else None], f.const(vector, 2.0)))]))
-        elif kind < 0.8:
-            condition = emit(ops.GT, vector, [r.choice(values), f.const(vector, 0.25)])
-            inner = emit(r.choice((ops.AND, ops.AND, ops.ANDNOT)), mask_type, [condition, m])
-            if r.random() < 0.5:
-                values.append(emit(ops.SELECT, vector, [inner, r.choice(values), r.choice(values)]))
-            else:
-                code.append(Instr(ops.MASKED_STORE, vector, NONE, [inner, r.choice(values), *index()], 1))
-                values.append(emit(ops.MASKED_LOAD, vector, [m, *index()], imm=1))
-        else:
-            emit(ops.COPY, vector, [r.choice(values)], local)
-            some = emit(ops.ANY, mask_type, [emit(ops.AND, mask_type, [m, emit(ops.LT, vector, [local, f.const(vector, 0.5)])])])
-            code.append(Instr(ops.IF, VOID, NONE, [some]))
-            emit(ops.ADD, vector, [local, values[0]], local)
-            emit(ops.ADD, I64, [carried, f.const(I64, 3)], carried)
-            code.append(Instr(ops.END, VOID, NONE, []))
-            values.append(emit(ops.SELECT, vector, [m, local, values[-1]]))
-    if reduces:
-        t = emit(ops.ADD, vector, [total, values[-1]])
-        emit(ops.SELECT, vector, [m, t, total], total)
-        t = emit(ops.MAX, vector, [most, values[0]])
-        emit(ops.SELECT, vector, [m, t, most], most)
-    code.append(Instr(ops.MASKED_STORE, vector, NONE, [m, values[-1], *index()], 1))
-    code.append(Instr(ops.END, VOID, NONE, []))
-    if rank == 2:
-        code.append(Instr(ops.END, VOID, NONE, []))
-    if f.result is F32:
-        a = emit(ops.REDUCE_ADD, vector, [total])
-        b = emit(ops.REDUCE_MAX, vector, [most])
-        c = f.register(F32)
-        code.append(Instr(ops.CONVERT, F32, c, [carried], source=I64))
-        emit(ops.RET, VOID, [emit(ops.ADD, F32, [emit(ops.ADD, F32, [a, b]), c])], -1)
-        code[-1].dst = NONE
-    return f
+def fresh(arguments: list[Any]) -> list[Any]:
+    """Copies of arguments: what was one array is one again, and rows are as far apart as they were."""
+    made: dict[int, Any] = {}
+    out: list[Any] = []
+    for a in arguments:
+        if not isinstance(a, np.ndarray):
+            out.append(a)
+            continue
+        if id(a) not in made:
+            whole = a
+            while isinstance(whole.base, np.ndarray):
+                whole = whole.base
+            offset = a.__array_interface__["data"][0] - whole.__array_interface__["data"][0]
+            made[id(a)] = np.ndarray(a.shape, a.dtype, whole.copy(), offset, a.strides)
+        out.append(made[id(a)])
+    return out
 
 
-def lanes_arguments(f: Function, seed: int, length: int) -> list[Any]:
-    """Arguments for what ``random_lanes`` makes. The data are small integers, so that sums do not depend on their order."""
-    r = np.random.default_rng(seed)
-    for instr in f.code:
-        if instr.loop is not None and instr.args[1] < 0:
-            length = max(length, int(f.const_values[~instr.args[1]]))
-    shape = (length,) if f.arrays[0].rank == 1 else (3, length)
-    arguments: list[Any] = [r.integers(-3, 4, shape).astype(np.float32), r.integers(-3, 4, shape).astype(np.float32)]
-    names = [f.names[p] for p in f.params]
-    arguments.append(length)
-    if "lo" in names:
-        arguments.append(int(r.integers(0, length + 2)))
-    return arguments
-
-
-def results(f: Function, arguments: list[Any]) -> list[Any]:
+def results(f: Function, arguments: list[Any], target: Target | None = None) -> list[Any]:
     """What a call gives: the result, and the arrays afterwards; in a form that compares equal when every bit but NaN's agrees."""
-    copies = [a.copy() if isinstance(a, np.ndarray) else a for a in arguments]
+    copies = fresh(arguments)
     with np.errstate(all="ignore"):
-        found = run(f, *copies)
+        found = Interpreter(f, target).call(*copies)
     out: list[Any] = ["nan" if found is not None and np.isnan(found) else found]
     for a in copies:
         if isinstance(a, np.ndarray):
@@ -444,37 +616,4 @@ def results(f: Function, arguments: list[Any]) -> list[Any]:
     return out
 
 
-def rewritten(text: str, *passes: Any, target: Target | None = None) -> str:
-    """The body of a function, given as text, after some passes: its instructions without indentation and lines of the user."""
-    f = parse(text)
-    verify(f)
-    for one in passes:
-        one.run(f, target if target is not None else AnyTarget())
-        verify(f)
-    return body(f)
-
-
-def body(f: Function) -> str:
-    """The instructions of a function as text."""
-    lines = [line.strip() for line in print_function(f).splitlines()[1:-1]]
-    heads = ("option", "array", "var", "reg", "stage", "file", "target", "callee", "site")
-    return _numbered("\n".join(line for line in lines if line.split(" ")[0] not in heads))
-
-
-def block(text: str) -> str:
-    """Text without indentation, to compare with what ``rewritten`` gives."""
-    return _numbered("\n".join(line.strip() for line in text.strip().splitlines()))
-
-
-def _numbered(text: str) -> str:
-    """Registers numbered in the order they appear in, names kept: what number a new register gets is nobody's business."""
-    seen: dict[str, str] = {}
-
-    def number(found: re.Match[str]) -> str:
-        register = found[0]
-        return seen.setdefault(register, re.sub(r"\.?\d+$", "", register) + f"_{len(seen)}")
-
-    return re.sub(r"%[\w.]+", number, text)
-
-
-__all__ = ["AnyTarget", "Generator", "block", "body", "lanes_arguments", "random_arguments", "random_lanes", "results", "rewritten"]
+__all__ = ["EXTENT", "AnyTarget", "Generator", "fresh", "random_arguments", "random_constant", "results"]

@@ -3,7 +3,8 @@
 from __future__ import annotations
 
 import pytest
-from tests.passes.generator import AnyTarget, Generator, block, random_arguments, results, rewritten
+from tests.passes.generator import AnyTarget, Generator, random_arguments, results
+from tests.passes.texts import block, rewritten
 
 from loopwright.ir import ops
 from loopwright.ir.verify import verify
@@ -130,7 +131,7 @@ def test_row_pointers_leave_the_inner_loop() -> None:
 @pytest.mark.parametrize("seed", range(30))
 def test_random_functions_keep_their_meaning(seed: int, target: AnyTarget) -> None:
     f = Generator(seed, 60).f
-    arguments = random_arguments(seed)
+    arguments = random_arguments(f, seed)
     wanted = results(f, arguments)
     addresses.run(f, target)
     verify(f)

@@ -3,7 +3,8 @@
 from __future__ import annotations
 
 import pytest
-from tests.passes.generator import AnyTarget, Generator, block, random_arguments, results, rewritten
+from tests.passes.generator import AnyTarget, Generator, random_arguments, results
+from tests.passes.texts import block, rewritten
 
 from loopwright.ir import ops
 from loopwright.ir.verify import verify
@@ -92,7 +93,7 @@ def test_branches_cross_the_added_brackets() -> None:
 @pytest.mark.parametrize("seed", range(40))
 def test_random_functions_keep_their_meaning(seed: int) -> None:
     f = Generator(seed, 60).f
-    arguments = random_arguments(seed)
+    arguments = random_arguments(f, seed)
     wanted = results(f, arguments)
     elif_.run(f, AnyTarget())
     verify(f)

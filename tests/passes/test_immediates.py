@@ -3,7 +3,8 @@
 from __future__ import annotations
 
 import pytest
-from tests.passes.generator import AnyTarget, Generator, block, random_arguments, results, rewritten
+from tests.passes.generator import AnyTarget, Generator, random_arguments, results
+from tests.passes.texts import block, rewritten
 
 from loopwright.ir import ops
 from loopwright.ir.verify import verify
@@ -109,7 +110,7 @@ def test_uses_in_both_branches_share_one_register() -> None:
 @pytest.mark.parametrize("seed", range(40))
 def test_random_functions_keep_their_meaning(seed: int) -> None:
     f = Generator(seed, 60).f
-    arguments = random_arguments(seed)
+    arguments = random_arguments(f, seed)
     wanted = results(f, arguments)
     target = AnyTarget(most=4)
     immediates.run(f, target)

@@ -3,7 +3,8 @@
 from __future__ import annotations
 
 import pytest
-from tests.passes.generator import Generator, block, body, random_arguments, results
+from tests.passes.generator import Generator, random_arguments, results
+from tests.passes.texts import block, body
 
 from loopwright.compiler import run_passes
 from loopwright.ir import ops
@@ -205,22 +206,15 @@ def test_what_leaves_a_loop_weighs_as_what_is_outside() -> None:
     assert max(instr.weight for instr in f.code) == 64.0
 
 
-@pytest.mark.parametrize("name", ["x86-64-v3", "x86-64-v4"])
+@pytest.mark.parametrize("name", ["x86-64-v3", "x86-64-v4", "rv64gc"])
 @pytest.mark.parametrize("seed", range(40))
 def test_random_functions_mean_the_same(name: str, seed: int) -> None:
     """With registers allocated, so that what the allocator put on the edges is jumped to and over as well."""
     f = Generator(seed).f
     target = registry.get(name)
-    arguments = random_arguments(seed)
+    arguments = random_arguments(f, seed)
     after = run_passes(f, target, "jumps")
     assert all(not instr.op.opens and not instr.op.closes for instr in after.code)
     labels = [instr.imm for instr in after.code if instr.op is ops.LABEL]
     assert len(labels) == len(set(labels))
-    copies = [a.copy() if hasattr(a, "copy") else a for a in arguments]
-    theirs = [a.copy() if hasattr(a, "copy") else a for a in arguments]
-    got = Interpreter(after, target).call(*copies)
-    assert results(f, arguments)[0] in (got, "nan")
-    Interpreter(f).call(*theirs)
-    for mine, want in zip(copies, theirs, strict=True):
-        if hasattr(mine, "dtype") and getattr(mine, "ndim", 0):
-            assert mine.tobytes() == want.tobytes() or mine.dtype.kind == "f"
+    assert results(after, arguments, target) == results(f, arguments)

@@ -4,7 +4,9 @@ from __future__ import annotations
 
 import numpy as np
 import pytest
-from tests.passes.generator import AnyTarget, block, lanes_arguments, random_lanes, results, rewritten
+from tests.passes.generator import AnyTarget, results
+from tests.passes.lanes import bodies_arguments, lanes_arguments, random_bodies, random_lanes
+from tests.passes.texts import block, rewritten
 
 from loopwright.ir import ops
 from loopwright.ir.interpret import run
@@ -164,3 +166,20 @@ def test_random_loops_keep_their_meaning(seed: int) -> None:
         verify(f)
         assert not any(instr.loop is not None and instr.loop.mask >= 0 for instr in f.code)
         assert results(f, arguments) == wanted
+
+
+@pytest.mark.parametrize("start", range(0, 240, 40))
+def test_random_bodies_keep_their_meaning(start: int) -> None:
+    unrolled = 0
+    for seed in range(start, start + 40):
+        for length in (0, 1, 4, 7, 16, 37):
+            f = random_bodies(seed)
+            verify(f)
+            arguments = bodies_arguments(f, seed, length)
+            wanted = results(f, arguments)
+            before = len(f.code)
+            nests.run(f, AnyTarget())
+            verify(f)
+            assert results(f, arguments) == wanted, (seed, length)
+            unrolled += len(f.code) > 3 * before
+    assert unrolled >= 20

@@ -4,7 +4,9 @@ from __future__ import annotations
 
 import numpy as np
 import pytest
-from tests.passes.generator import AnyTarget, Generator, block, lanes_arguments, random_arguments, random_lanes, results, rewritten
+from tests.passes.generator import AnyTarget, Generator, random_arguments, results
+from tests.passes.lanes import bodies_arguments, lanes_arguments, random_bodies, random_lanes
+from tests.passes.texts import block, rewritten
 
 from loopwright.ir import ops
 from loopwright.ir.function import NONE, Function, Instr
@@ -298,6 +300,67 @@ def test_an_old_value_still_wanted_keeps_its_register() -> None:
     assert [run(f, n) for n in range(8)] == [0, 1, 1, 2, 3, 5, 8, 13]
 
 
+@pytest.mark.parametrize(
+    ("type_", "made", "left_out", "other", "later"),
+    [
+        ("i64", "add.i64 %a, %b", "%k = for 0, %1, 1\n end", "5", "%9 = mul.i64 %1, 3"),
+        ("bool", "lt.i64 %a, %b", "if %1\n end", "true", "%9 = select.i64 %1, 3, 7"),
+        ("bool", "lt.i64 %a, %b", "if %1\n %2 = mul.i64 %a, %a\n end", "true", "%9 = select.i64 %1, 3, 7"),
+    ],
+    ids=["for", "if", "if around dead code"],
+)
+def test_a_value_used_by_what_is_left_out_keeps_its_register_for_later(type_: str, made: str, left_out: str, other: str, later: str) -> None:
+    # %1 may become %v itself only if nobody wants it once %v is written again.
+    text = f"""
+    function f(%a: i64, %b: i64, %c: bool) -> i64
+      var %v: {type_}
+      %1 = {made}
+      %v = copy.{type_} %1
+      {left_out}
+      if %c
+        %v = copy.{type_} {other}
+      end
+      {later}
+      %10 = {"copy.i64 %v" if type_ == "i64" else "select.i64 %v, 100, 200"}
+      %11 = add.i64 %10, %9
+      ret %11
+    end
+    """
+    f = parse(text)
+    verify(f)
+    g = f.clone()
+    simplify.run(g, AnyTarget())
+    verify(g)
+    for c in (True, False):
+        for b in (3, 40):
+            assert run(g, 20, b, c) == run(f, 20, b, c)
+
+
+def test_a_vector_in_a_store_under_a_mask_that_never_holds_keeps_its_register_for_later() -> None:
+    text = """
+    function f(%p: ptr, %p.n0: i64, %c: bool)
+      array x: i32[%p.n0] at %p written
+      var %v: i32x4
+      %1 = load_at.i32x4 [%p]
+      %v = copy.i32x4 %1
+      %2 = ne.i32x4 %1, %1
+      masked_store_at.i32x4 %2, %1, [%p + 16]
+      if %c
+        %v = copy.i32x4 5
+      end
+      %3 = sub.i32x4 %v, %1
+      store_at.i32x4 %3, [%p]
+    end
+    """
+    f = parse(text)
+    simplify.run(f, AnyTarget())
+    verify(f)
+    for c in (True, False):
+        x = np.array([1, 2, 3, 4, 0, 0, 0, 0], np.int32)
+        run(f, x, c)
+        assert x.tolist() == ([4, 3, 2, 1, 0, 0, 0, 0] if c else [0] * 8)
+
+
 def test_straight_code_over_a_variable_has_no_copies() -> None:
     text = """
     function f(%x: f32) -> f32
@@ -465,7 +528,7 @@ def test_what_a_loop_left_at_its_end_computed_is_used_after_it() -> None:
 @pytest.mark.parametrize("seed", range(150))
 def test_random_functions_keep_their_meaning(seed: int) -> None:
     f = Generator(seed, 20 + seed % 60).f
-    arguments = random_arguments(seed)
+    arguments = random_arguments(f, seed)
     wanted = results(f, arguments)
     size = len(f.code)
     for one in (simplify, addresses, simplify, simplify):
@@ -485,6 +548,18 @@ def test_random_loops_over_lanes_keep_their_meaning(seed: int) -> None:
             one.run(f, AnyTarget(indexed=seed % 2 == 0))
             verify(f)
         assert results(f, arguments) == wanted
+
+
+@pytest.mark.parametrize("start", range(0, 160, 40))
+def test_random_bodies_of_loops_over_lanes_keep_their_meaning(start: int) -> None:
+    for seed in range(start, start + 40):
+        f = random_bodies(seed)
+        calls = [bodies_arguments(f, seed, length) for length in (0, 3, 8, 21)]
+        wanted = [results(f, arguments) for arguments in calls]
+        for one in (simplify, nests, addresses, simplify, immediates):
+            one.run(f, AnyTarget(indexed=seed % 2 == 0))
+            verify(f)
+            assert [results(f, arguments) for arguments in calls] == wanted, seed
 
 
 def test_nothing_is_quadratic() -> None:

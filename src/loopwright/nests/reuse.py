@@ -5,6 +5,10 @@ offsets, each of which touches two lines. Where two loads lie a whole vector apa
 registers already: one ``slide`` (lanes k, k+1, … of the two in a row) takes the place of a load. This is predictive
 commoning (O'Brien, 1990) inside one iteration: nothing is carried around the loop, and no element is read that the
 program does not read.
+
+An array that is read at several neighbouring indices shares no memory with one that is written (docs/kernels.md, "Checked mode
+and overlap"), so its loads may pass stores. One that is read at a single index may be the very array that is written
+there: its loads stay where they are.
 """
 
 from __future__ import annotations
@@ -82,6 +86,7 @@ class _Rewriting:
         f = self.f
         places: dict[int, _Place] = {}
         offsets: dict[tuple[int, ...], set[int]] = {}
+        neighbours: set[tuple[int, ...]] = set()  # of the groups, those with loads that are not whole vectors apart
         for position in range(len(stretch)):
             instr = stretch[position]
             op = instr.op
@@ -102,11 +107,17 @@ class _Rewriting:
                     group.extend(self.index(a))
                 place = _Place(position, tuple(group), offset)
                 places[position] = place
-                offsets.setdefault(place.group, set()).add(offset)
+                known = offsets.setdefault(place.group, set())
+                for other in known:
+                    # All of them are as far from the next vector as any one.
+                    if (offset - other) % instr.type.lanes:
+                        neighbours.add(place.group)
+                    break
+                known.add(offset)
         loaded: dict[tuple[int, ...], int] = {}
         for position in range(len(stretch)):
             found = places.get(position)
-            if found is None:
+            if found is None or found.group not in neighbours:
                 self.out.append(stretch[position])
             else:
                 _place(f, stretch[position], found, offsets[found.group], loaded, self.out)

@@ -137,6 +137,7 @@ def remove(f: Function, code: list[Instr], bit: list[int], ends: list[Bracket], 
                     if op is not ops.WHILE:
                         out.pop()
                         wanted = exit_.after
+                        instr.args = []
                         continue
                 elif op in _LOOPS:
                     wanted |= exit_.target

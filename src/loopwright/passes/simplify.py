@@ -284,6 +284,8 @@ class _Forward(Values):
             if kind == STORE:
                 if args and instr.args[0] < 0 and (instr.op is ops.MASKED_STORE or instr.op is ops.MASKED_STORE_AT):
                     if not f.const_values[~instr.args[0]]:
+                        # What is left out uses nothing: `held_uses` may have it.
+                        instr.args = []
                         continue
                     instr.op = ops.STORE if instr.op is ops.MASKED_STORE else ops.STORE_AT
                     instr.args = instr.args[1:]
