@@ -13,8 +13,8 @@ from tests.end_to_end.conftest import equal
 from tests.frontend.programs import program
 from tests.ir.random_functions import random_arguments, random_function
 from tests.passes.generator import Generator, fresh
-from tests.passes.lanes import bodies_arguments, lanes_arguments, random_bodies, random_lanes
 from tests.passes.generator import random_arguments as generator_arguments
+from tests.passes.lanes import bodies_arguments, lanes_arguments, random_bodies, random_lanes
 from tests.targets.x86.conformance import limited
 
 from loopwright import compiler
