@@ -203,6 +203,45 @@ def test_loads_on_two_sides_of_a_bracket_are_not_made_from_one_another() -> None
         assert count(rewritten(text, NUMBERS, np.zeros(16, np.int32), c), ops.SLIDE) == 0
 
 
+def test_indices_made_in_front_of_a_bracket_are_known_in_it() -> None:
+    text = """
+        function f(%x: ptr, %x.n0: i64, %y: ptr, %y.n0: i64, %i: i64, %c: bool)
+          array x: i32[%x.n0] at %x
+          array y: i32[%y.n0] at %y written
+          %1 = add.i64 %i, 1
+          %2 = add.i64 %i, 4
+          if %c
+            %3 = load.i32x4 x[%i]
+            %4 = load.i32x4 x[%1]
+            %5 = load.i32x4 x[%2]
+            %6 = add.i32x4 %3, %4
+            %7 = add.i32x4 %6, %5
+            store.i32x4 %7, y[0]
+          end
+        end
+        """
+    assert count(rewritten(text, NUMBERS, np.zeros(4, np.int32), 5, True), ops.SLIDE) == 1
+
+
+def test_a_function_may_end_without_a_return() -> None:
+    text = """
+        function f(%x: ptr, %x.n0: i64, %y: ptr, %y.n0: i64)
+          array x: i32[%x.n0] at %x
+          array y: i32[%y.n0] at %y written
+          %i = for 0, 4, 4
+            %1 = load.i32x4 x[%i]
+            store.i32x4 %1, y[0]
+          end
+          store.i32x4 3, y[4]
+        end
+        """
+    f = parse(text)
+    y = np.zeros(8, np.int32)
+    reuse.run(f, Sliding())
+    run(f, NUMBERS, y)
+    assert y.tolist() == [1, 2, 3, 4, 3, 3, 3, 3]
+
+
 def test_an_array_read_at_one_index_only_may_be_the_one_that_is_written_there() -> None:
     text = """
         function f(%x: ptr, %x.n0: i64, %y: ptr, %y.n0: i64)

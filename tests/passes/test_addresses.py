@@ -2,11 +2,13 @@
 
 from __future__ import annotations
 
+import numpy as np
 import pytest
 from tests.passes.generator import AnyTarget, Generator, random_arguments, results
 from tests.passes.texts import block, rewritten
 
 from loopwright.ir import ops
+from loopwright.ir.text import parse
 from loopwright.ir.verify import verify
 from loopwright.passes import addresses, simplify
 
@@ -124,6 +126,145 @@ def test_row_pointers_leave_the_inner_loop() -> None:
         store_at.f32 %2, [%a.row.4 + %j*4]
         end
         end
+    """)
+
+
+CARRIED = """
+function f(%a: ptr, %a.n0: i64, %a.n1: i64, %a.s0: i64, %n: i64, %c: bool) -> i64
+  array a: i64[%a.n0, %a.n1] strides [%a.s0] at %a written
+  var %r: i64
+  var %j: i64
+  var %s: i64
+  %r = copy.i64 1
+  %j = copy.i64 2
+  %s = copy.i64 0
+"""
+MIX = "%s = mul.i64 %s, 3\n %s = xor.i64 %s, "
+#: What one step of a loop leaves to the next, as (name, body).
+STEPS = [
+    ("a row moved on behind its use", f"%i = for 0, %n, 1\n %1 = load.i64 a[%r, %j]\n {MIX}%1\n %r = add.i64 %r, 1\n end"),
+    ("a row used in front of the loop", f"%1 = load.i64 a[%r, 0]\n {MIX}%1\n %i = for 0, %n, 1\n %2 = load.i64 a[%r, 0]\n {MIX}%2\n %r = add.i64 %r, 1\n end"),
+    ("a row used behind the loop", f"%i = for 0, %n, 1\n %1 = load.i64 a[%r, 0]\n {MIX}%1\n %r = add.i64 %r, 1\n end\n %2 = load.i64 a[%r, 0]\n {MIX}%2"),
+    ("the next row, of before the loop", f"%0 = add.i64 %r, 1\n %i = for 0, %n, 1\n %1 = load.i64 a[%0, 0]\n {MIX}%1\n %2 = load.i64 a[%r, 0]\n {MIX}%2\n %r = add.i64 %r, 1\n end"),
+    ("the next row, of this step, behind the change", f"%i = for 0, %n, 1\n %0 = add.i64 %r, 1\n %r = add.i64 %r, 2\n %1 = load.i64 a[%0, %j]\n {MIX}%1\n end"),
+    ("a copy of the row, of before the loop", f"%0 = copy.i64 %r\n %i = for 0, %n, 1\n %r = add.i64 %r, 1\n %1 = load.i64 a[%0, %j]\n {MIX}%1\n end"),
+    ("a row that a loop inside moves on", f"%i = for 0, %n, 1\n %0 = sub.i64 %r, 1\n %1 = load.i64 a[%r, 0]\n %k = for 0, 2, 1\n %2 = load.i64 a[%0, 0]\n {MIX}%2\n %3 = load.i64 a[%r, 0]\n {MIX}%3\n %r = add.i64 %r, 1\n end\n {MIX}%1\n end"),
+    ("a row that one branch moves on", f"%i = for 0, %n, 1\n %0 = add.i64 %r, 1\n if %c\n %r = add.i64 %r, 1\n %1 = load.i64 a[%r, 0]\n {MIX}%1\n else\n %2 = load.i64 a[%r, 1]\n {MIX}%2\n end\n %3 = load.i64 a[%0, 1]\n {MIX}%3\n %4 = load.i64 a[%r, 1]\n {MIX}%4\n end"),
+    ("a row of the condition of a while", f"while\n %0 = add.i64 %r, 1\n %1 = load.i64 a[%0, 0]\n %2 = lt.i64 %r, %n\n do %2\n %3 = load.i64 a[%0, 1]\n {MIX}%3\n %r = add.i64 %r, 1\n %4 = load.i64 a[%0, 1]\n {MIX}%4\n end\n {MIX}%1"),
+    ("a row moved on by a loop that is left", f"block\n loop\n %1 = load.i64 a[%r, 0]\n {MIX}%1\n %r = add.i64 %r, 1\n %2 = gt.i64 %r, %n\n br_if 1, %2\n br 0\n end\n end\n %3 = load.i64 a[%r, 0]\n {MIX}%3"),
+    ("a column moved on behind its use", f"%i = for 0, %n, 1\n %0 = add.i64 %j, 1\n %1 = load.i64 a[0, %0]\n {MIX}%1\n %j = add.i64 %j, 1\n %2 = load.i64 a[0, %0]\n {MIX}%2\n end"),
+    ("a column of before the loop", f"%0 = sub.i64 %j, 2\n %i = for 0, %n, 1\n %1 = load.i64 a[%r, %0]\n {MIX}%1\n %2 = load.i64 a[%r, %j]\n {MIX}%2\n %j = add.i64 %j, 1\n end"),
+    ("a column as a copy of what is moved on", f"%i = for 0, %n, 1\n %0 = copy.i64 %j\n %1 = add.i64 1, %0\n %j = add.i64 %j, 1\n %2 = load.i64 a[%r, %1]\n {MIX}%2\n end"),
+    ("what was stored through one row pointer is loaded through another", f"%i = for 0, %n, 1\n %0 = add.i64 %r, 1\n store.i64 %s, a[%0, 1]\n %r = add.i64 %r, 1\n %1 = load.i64 a[%r, 1]\n {MIX}%1\n end"),
+]
+
+
+@pytest.mark.parametrize("body", [body for _name, body in STEPS], ids=[name for name, _body in STEPS])
+def test_what_a_step_of_a_loop_leaves_to_the_next(body: str) -> None:
+    f = parse(CARRIED + body + "\n ret %s\nend")
+    verify(f)
+    for target in (AnyTarget(), AnyTarget(indexed=False), AnyTarget(most=8)):
+        for passes in ((addresses,), (addresses, simplify), (simplify, addresses, simplify)):
+            g = f.clone()
+            for one in passes:
+                one.run(g, target)
+                verify(g)
+            for n in range(4):
+                for c in (False, True):
+                    arguments = [np.arange(1000, 1088)[:80].reshape(10, 8)[:, :6], n, c]
+                    assert results(g, arguments) == results(f, arguments)
+
+
+@pytest.mark.parametrize("column", [-(1 << 60), (1 << 60) + 3, -1, (1 << 28) + 1])
+def test_a_displacement_wraps_as_an_address_does(column: int) -> None:
+    # %j makes up for it: the element is a[2].
+    text = f"""
+    function f(%a: ptr, %a.n0: i64, %j: i64) -> i64
+      array a: i64[%a.n0] at %a
+      %1 = add.i64 %j, {column}
+      %2 = load.i64 a[%1]
+      ret %2
+    end
+    """
+    for target in (AnyTarget(), AnyTarget(indexed=False), AnyTarget(most=8)):
+        f = parse(text)
+        addresses.run(f, target)
+        for instr in f.code:
+            assert instr.mem is None or -target.most <= instr.mem.disp < target.most
+        assert results(f, [np.arange(10, 18), 2 - column])[0] == 12
+
+
+def test_rows_beside_are_reached_from_the_row_itself() -> None:
+    text = """
+    function f(%a: ptr, %a.n0: i64, %a.n1: i64, %a.s0: i64, %i: i64) -> i64
+      array a: i64[%a.n0, %a.n1] strides [%a.s0] at %a
+      %1 = sub.i64 %i, 1
+      %2 = add.i64 %i, 3
+      %3 = load.i64 a[%1, 2]
+      %4 = load.i64 a[%2, 1]
+      %5 = load.i64 a[3, %i]
+      %6 = load.i64 a[%2, 2]
+      %7 = load.i64 a[%1, %2]
+      ret %3
+    end
+    """
+    assert rewritten(text, addresses) == block("""
+        %1 = sub.i64 %i, 1
+        %2 = add.i64 %i, 3
+        %8 = mul.i64 %i, %a.s0
+        %a.row.9 = add.ptr %a, %8
+        %a.row.10 = sub.ptr %a.row.9, %a.s0
+        %3 = load_at.i64 [%a.row.10 + 16]
+        %11 = mul.i64 %a.s0, 3
+        %a.row.12 = add.ptr %a.row.9, %11
+        %4 = load_at.i64 [%a.row.12 + 8]
+        %a.row.13 = add.ptr %a, %11
+        %5 = load_at.i64 [%a.row.13 + %i*8]
+        %6 = load_at.i64 [%a.row.12 + 16]
+        %7 = load_at.i64 [%a.row.10 + %i*8 + 24]
+        ret %3
+    """)
+
+
+def test_a_machine_without_indexed_addresses_computes_an_address_once_as_long_as_the_index_stays() -> None:
+    text = """
+    function f(%a: ptr, %a.n0: i64, %b: ptr, %b.n0: i64, %i: i64) -> i64
+      array a: i64[%a.n0] at %a
+      array b: u8[%b.n0] at %b
+      var %v: i64
+      %v = copy.i64 %i
+      %1 = load.i64 a[%i]
+      %2 = load.u8 b[%i]
+      %3 = load.i64 a[%v]
+      %4 = load.i64 a[%v]
+      %v = add.i64 %v, 1
+      %5 = load.i64 a[%v]
+      if %5b
+        %6 = load.i64 a[%i]
+      end
+      ret %1
+    end
+    """.replace("if %5b", "%7 = lt.i64 %5, 3\n if %7")
+    assert rewritten(text, addresses, target=AnyTarget(indexed=False)) == block("""
+        %v = copy.i64 %i
+        %10 = shl.i64 %i, 3
+        %11 = add.ptr %a, %10
+        %1 = load_at.i64 [%11]
+        %12 = add.ptr %b, %i
+        %2 = load_at.u8 [%12]
+        %13 = shl.i64 %v, 3
+        %14 = add.ptr %a, %13
+        %3 = load_at.i64 [%14]
+        %4 = load_at.i64 [%14]
+        %v = add.i64 %v, 1
+        %15 = shl.i64 %v, 3
+        %16 = add.ptr %a, %15
+        %5 = load_at.i64 [%16]
+        %7 = lt.i64 %5, 3
+        if %7
+        %6 = load_at.i64 [%11]
+        end
+        ret %1
     """)
 
 

@@ -653,7 +653,8 @@ class Interpreter:
         address = int(values[step.address]) + mem.disp
         if mem.indexed:
             address += int(values[step.address + 1]) * mem.scale
-        return address
+        # Sums of addresses wrap, as in the machine.
+        return address & 0xFFFF_FFFF_FFFF_FFFF
 
     def _memory_operand(self, step: _Step, values: list[Any]) -> None:
         """Replace the address at the end of ``values`` by what is there."""
