@@ -72,6 +72,9 @@ def count(f: Function, op: Any) -> int:
         ([0, 1, 2], 3, 0),
         ([0, 16, 32], 3, 0),
         ([5, 5, 21, 6], 2, 1),  # equal loads are one
+        ([0, 17, 32], 3, 0),  # 16 is not read
+        ([0, 15, 32, 33], 4, 0),
+        ([3, 4, 35, 20, 19], 3, 2),
     ],
 )
 def test_a_load_between_two_whole_vectors_becomes_a_slide(offsets: list[int], left: int, slides: int) -> None:
@@ -223,6 +226,33 @@ def test_indices_made_in_front_of_a_bracket_are_known_in_it() -> None:
     assert count(rewritten(text, NUMBERS, np.zeros(4, np.int32), 5, True), ops.SLIDE) == 1
 
 
+def test_the_first_parameter_is_an_index_or_a_part_of_one_like_any_other_register() -> None:
+    text = """
+        function f(%d: i64, %x: ptr, %x.n0: i64, %y: ptr, %y.n0: i64, %i: i64)
+          array x: i32[%x.n0] at %x
+          array y: i32[%y.n0] at %y written
+          %1 = add.i64 %i, %d
+          %2 = add.i64 %i, 4
+          %3 = load.i32x4 x[%i]
+          %4 = load.i32x4 x[%1]
+          %5 = load.i32x4 x[%2]
+          %6 = add.i64 %d, 1
+          %7 = add.i64 %d, 4
+          %8 = load.i32x4 x[%d]
+          %9 = load.i32x4 x[%6]
+          %10 = load.i32x4 x[%7]
+          store.i32x4 %3, y[0]
+          store.i32x4 %4, y[4]
+          store.i32x4 %5, y[8]
+          store.i32x4 %8, y[12]
+          store.i32x4 %9, y[16]
+          store.i32x4 %10, y[20]
+        end
+        """
+    # x[i + d] is nothing that is known; x[d], x[d + 1] and x[d + 4] are.
+    assert count(rewritten(text, 2, NUMBERS, np.zeros(24, np.int32), 5), ops.SLIDE) == 1
+
+
 def test_a_function_may_end_without_a_return() -> None:
     text = """
         function f(%x: ptr, %x.n0: i64, %y: ptr, %y.n0: i64)
@@ -247,13 +277,14 @@ def test_an_array_read_at_one_index_only_may_be_the_one_that_is_written_there() 
         function f(%x: ptr, %x.n0: i64, %y: ptr, %y.n0: i64)
           array x: i32[%x.n0] at %x
           array y: i32[%y.n0] at %y written
-          %i = for 0, 16, 8
+          %k = for 0, 16, 8
+            %i = add.i64 %k, 1
             %1 = load.i32x4 x[%i]
             store.i32x4 7, y[%i]
             %2 = load.i32x4 x[%i]
             %3 = add.i32x4 %1, %2
             store.i32x4 %3, y[%i]
-            %4 = add.i64 %i, 4
+            %4 = add.i64 %k, 5
             %5 = load.i32x4 x[%4]
             store.i32x4 9, y[%4]
             %6 = load.i32x4 x[%4]

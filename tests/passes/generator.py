@@ -223,11 +223,14 @@ class Generator:
         if kind < 0.9:
             base = r.choice(self.indices)
             k = r.randint(0, 4)
-            made = self.define(
-                *r.choice(((ops.ADD, I64, [base, f.const(I64, k)]), (ops.ADD, I64, [f.const(I64, k), base]), (ops.SUB, I64, [base, f.const(I64, -k)])))
-            )
-            if k > 1 and r.random() < 0.5:
-                made = self.define(ops.SUB, I64, [made, f.const(I64, r.randint(0, k))])
+            if r.random() < 0.1:
+                made = self.define(ops.SUB, I64, [f.const(I64, 3 + k), base])
+            else:
+                sums = ((ops.ADD, [base, f.const(I64, k)]), (ops.ADD, [f.const(I64, k), base]), (ops.SUB, [base, f.const(I64, -k)]))
+                op, args = r.choice(sums)
+                made = self.define(op, I64, args)
+                if k > 1 and r.random() < 0.5:
+                    made = self.define(ops.SUB, I64, [made, f.const(I64, r.randint(0, k))])
             if r.random() < 0.2:
                 made = self.define(ops.COPY, I64, [made])
             self.derived.append(made)

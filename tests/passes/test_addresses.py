@@ -145,17 +145,45 @@ STEPS = [
     ("a row moved on behind its use", f"%i = for 0, %n, 1\n %1 = load.i64 a[%r, %j]\n {MIX}%1\n %r = add.i64 %r, 1\n end"),
     ("a row used in front of the loop", f"%1 = load.i64 a[%r, 0]\n {MIX}%1\n %i = for 0, %n, 1\n %2 = load.i64 a[%r, 0]\n {MIX}%2\n %r = add.i64 %r, 1\n end"),
     ("a row used behind the loop", f"%i = for 0, %n, 1\n %1 = load.i64 a[%r, 0]\n {MIX}%1\n %r = add.i64 %r, 1\n end\n %2 = load.i64 a[%r, 0]\n {MIX}%2"),
-    ("the next row, of before the loop", f"%0 = add.i64 %r, 1\n %i = for 0, %n, 1\n %1 = load.i64 a[%0, 0]\n {MIX}%1\n %2 = load.i64 a[%r, 0]\n {MIX}%2\n %r = add.i64 %r, 1\n end"),
+    (
+        "the next row, of before the loop",
+        f"%0 = add.i64 %r, 1\n %i = for 0, %n, 1\n %1 = load.i64 a[%0, 0]\n {MIX}%1\n %2 = load.i64 a[%r, 0]\n {MIX}%2\n %r = add.i64 %r, 1\n end",
+    ),
     ("the next row, of this step, behind the change", f"%i = for 0, %n, 1\n %0 = add.i64 %r, 1\n %r = add.i64 %r, 2\n %1 = load.i64 a[%0, %j]\n {MIX}%1\n end"),
     ("a copy of the row, of before the loop", f"%0 = copy.i64 %r\n %i = for 0, %n, 1\n %r = add.i64 %r, 1\n %1 = load.i64 a[%0, %j]\n {MIX}%1\n end"),
-    ("a row that a loop inside moves on", f"%i = for 0, %n, 1\n %0 = sub.i64 %r, 1\n %1 = load.i64 a[%r, 0]\n %k = for 0, 2, 1\n %2 = load.i64 a[%0, 0]\n {MIX}%2\n %3 = load.i64 a[%r, 0]\n {MIX}%3\n %r = add.i64 %r, 1\n end\n {MIX}%1\n end"),
-    ("a row that one branch moves on", f"%i = for 0, %n, 1\n %0 = add.i64 %r, 1\n if %c\n %r = add.i64 %r, 1\n %1 = load.i64 a[%r, 0]\n {MIX}%1\n else\n %2 = load.i64 a[%r, 1]\n {MIX}%2\n end\n %3 = load.i64 a[%0, 1]\n {MIX}%3\n %4 = load.i64 a[%r, 1]\n {MIX}%4\n end"),
-    ("a row of the condition of a while", f"while\n %0 = add.i64 %r, 1\n %1 = load.i64 a[%0, 0]\n %2 = lt.i64 %r, %n\n do %2\n %3 = load.i64 a[%0, 1]\n {MIX}%3\n %r = add.i64 %r, 1\n %4 = load.i64 a[%0, 1]\n {MIX}%4\n end\n {MIX}%1"),
-    ("a row moved on by a loop that is left", f"block\n loop\n %1 = load.i64 a[%r, 0]\n {MIX}%1\n %r = add.i64 %r, 1\n %2 = gt.i64 %r, %n\n br_if 1, %2\n br 0\n end\n end\n %3 = load.i64 a[%r, 0]\n {MIX}%3"),
-    ("a column moved on behind its use", f"%i = for 0, %n, 1\n %0 = add.i64 %j, 1\n %1 = load.i64 a[0, %0]\n {MIX}%1\n %j = add.i64 %j, 1\n %2 = load.i64 a[0, %0]\n {MIX}%2\n end"),
-    ("a column of before the loop", f"%0 = sub.i64 %j, 2\n %i = for 0, %n, 1\n %1 = load.i64 a[%r, %0]\n {MIX}%1\n %2 = load.i64 a[%r, %j]\n {MIX}%2\n %j = add.i64 %j, 1\n end"),
-    ("a column as a copy of what is moved on", f"%i = for 0, %n, 1\n %0 = copy.i64 %j\n %1 = add.i64 1, %0\n %j = add.i64 %j, 1\n %2 = load.i64 a[%r, %1]\n {MIX}%2\n end"),
-    ("what was stored through one row pointer is loaded through another", f"%i = for 0, %n, 1\n %0 = add.i64 %r, 1\n store.i64 %s, a[%0, 1]\n %r = add.i64 %r, 1\n %1 = load.i64 a[%r, 1]\n {MIX}%1\n end"),
+    (
+        "a row that a loop inside moves on",
+        f"%i = for 0, %n, 1\n %0 = sub.i64 %r, 1\n %1 = load.i64 a[%r, 0]\n %k = for 0, 2, 1\n %2 = load.i64 a[%0, 0]\n {MIX}%2\n %3 = load.i64 a[%r, 0]\n {MIX}%3\n %r = add.i64 %r, 1\n end\n {MIX}%1\n end",
+    ),
+    (
+        "a row that one branch moves on",
+        f"%i = for 0, %n, 1\n %0 = add.i64 %r, 1\n if %c\n %r = add.i64 %r, 1\n %1 = load.i64 a[%r, 0]\n {MIX}%1\n else\n %2 = load.i64 a[%r, 1]\n {MIX}%2\n end\n %3 = load.i64 a[%0, 1]\n {MIX}%3\n %4 = load.i64 a[%r, 1]\n {MIX}%4\n end",
+    ),
+    (
+        "a row of the condition of a while",
+        f"while\n %0 = add.i64 %r, 1\n %1 = load.i64 a[%0, 0]\n %2 = lt.i64 %r, %n\n do %2\n %3 = load.i64 a[%0, 1]\n {MIX}%3\n %r = add.i64 %r, 1\n %4 = load.i64 a[%0, 1]\n {MIX}%4\n end\n {MIX}%1",
+    ),
+    (
+        "a row moved on by a loop that is left",
+        f"block\n loop\n %1 = load.i64 a[%r, 0]\n {MIX}%1\n %r = add.i64 %r, 1\n %2 = gt.i64 %r, %n\n br_if 1, %2\n br 0\n end\n end\n %3 = load.i64 a[%r, 0]\n {MIX}%3",
+    ),
+    (
+        "a column moved on behind its use",
+        f"%i = for 0, %n, 1\n %0 = add.i64 %j, 1\n %1 = load.i64 a[0, %0]\n {MIX}%1\n %j = add.i64 %j, 1\n %2 = load.i64 a[0, %0]\n {MIX}%2\n end",
+    ),
+    (
+        "a column of before the loop",
+        f"%0 = sub.i64 %j, 2\n %i = for 0, %n, 1\n %1 = load.i64 a[%r, %0]\n {MIX}%1\n %2 = load.i64 a[%r, %j]\n {MIX}%2\n %j = add.i64 %j, 1\n end",
+    ),
+    (
+        "a column as a copy of what is moved on",
+        f"%i = for 0, %n, 1\n %0 = copy.i64 %j\n %1 = add.i64 1, %0\n %j = add.i64 %j, 1\n %2 = load.i64 a[%r, %1]\n {MIX}%2\n end",
+    ),
+    ("a row counted from the end", f"%i = for 0, %n, 1\n %0 = sub.i64 4, %r\n %1 = load.i64 a[%0, 0]\n {MIX}%1\n %r = add.i64 %r, 1\n end"),
+    (
+        "what was stored through one row pointer is loaded through another",
+        f"%i = for 0, %n, 1\n %0 = add.i64 %r, 1\n store.i64 %s, a[%0, 1]\n %r = add.i64 %r, 1\n %1 = load.i64 a[%r, 1]\n {MIX}%1\n end",
+    ),
 ]
 
 
@@ -192,6 +220,48 @@ def test_a_displacement_wraps_as_an_address_does(column: int) -> None:
         for instr in f.code:
             assert instr.mem is None or -target.most <= instr.mem.disp < target.most
         assert results(f, [np.arange(10, 18), 2 - column])[0] == 12
+
+
+def test_sums_of_sums_are_followed_as_long_as_the_variable_stays() -> None:
+    text = """
+    function f(%i: i64, %a: ptr, %a.n0: i64) -> i64
+      array a: i64[%a.n0] at %a
+      var %v: i64
+      %v = copy.i64 %i
+      %1 = add.i64 %v, 1
+      %2 = sub.i64 %1, 3
+      %3 = copy.i64 %2
+      %4 = load.i64 a[%3]
+      %5 = load.i64 a[%i]
+      %6 = add.i64 5, %i
+      %7 = load.i64 a[%6]
+      %8 = add.i64 %v, %i
+      %9 = load.i64 a[%8]
+      %v = add.i64 %v, 1
+      %10 = add.i64 %2, 4
+      %11 = load.i64 a[%10]
+      ret %4
+    end
+    """
+    assert [line for line in rewritten(text, addresses).splitlines() if "load" in line] == [
+        line
+        for line in block("""
+        %v = copy.i64 %i
+        %1 = add.i64 %v, 1
+        %2 = sub.i64 %1, 3
+        %3 = copy.i64 %2
+        %4 = load_at.i64 [%a + %v*8 - 16]
+        %5 = load_at.i64 [%a + %i*8]
+        %6 = add.i64 5, %i
+        %7 = load_at.i64 [%a + %i*8 + 40]
+        %8 = add.i64 %v, %i
+        %9 = load_at.i64 [%a + %8*8]
+        %v = add.i64 %v, 1
+        %10 = add.i64 %2, 4
+        %11 = load_at.i64 [%a + %2*8 + 32]
+        """).splitlines()
+        if "load" in line
+    ]
 
 
 def test_rows_beside_are_reached_from_the_row_itself() -> None:

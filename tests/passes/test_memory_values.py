@@ -103,7 +103,11 @@ CASES: list[tuple[str, str, int]] = [
     ("a store in a loop before", FOR + STORE + "end\n" + L1 + L2, 1),
     ("a store in a loop does not concern the next loop", FOR + STORE + "end\n" + L1 + WHILE + L2 + "end\n", 1),
     ("a store in the second of two loops", L1 + FOR + L2 + "end\n" + WHILE + STORE + "end\n" + L3, 2),
-    ("a store in a loop, a load in the condition", "while\n %1 = load_at.i64 [%p]\n %2 = lt.i64 %1, 105\ndo %2\n %3 = add.i64 %1, 1\n store_at.i64 %3, [%p]\nend\n" + L3.replace("3", "5"), 2),
+    (
+        "a store in a loop, a load in the condition",
+        "while\n %1 = load_at.i64 [%p]\n %2 = lt.i64 %1, 105\ndo %2\n %3 = add.i64 %1, 1\n store_at.i64 %3, [%p]\nend\n" + L3.replace("3", "5"),
+        2,
+    ),
     ("a way on that jumps over the store", L1 + FOR + L2 + "br_if 0, %c\n" + STORE + "end\n" + L3, 3),
     ("a way on behind the store", L1 + FOR + L2 + STORE + "br_if 0, %c\n" + L3 + "end\n", 3),
     ("a loop left behind the store", L1 + "block\n loop\n" + L2 + STORE + "%k = add.i64 %k, 1\n%8 = gt.i64 %k, %n\n br_if 1, %8\n br 0\n end\n end\n" + L3, 3),
@@ -122,13 +126,22 @@ def test_a_load_is_shared_until_something_may_be_stored(body: str, left: int) ->
 )
 def test_another_address_or_type_is_another_load(address: str) -> None:
     type_ = address.split(".")[1].split(" ")[0]
-    converted = {"i64": "%s = add.i64 %s, %2\n", "u64": "%3 = convert.i64.u64 %2\n%s = add.i64 %s, %3\n", "f64": "%3 = bitcast.i64.f64 %2\n%s = add.i64 %s, %3\n"}
+    converted = {
+        "i64": "%s = add.i64 %s, %2\n",
+        "u64": "%3 = convert.i64.u64 %2\n%s = add.i64 %s, %3\n",
+        "f64": "%3 = bitcast.i64.f64 %2\n%s = add.i64 %s, %3\n",
+    }
     assert loads(simplified(L1 + f"%2 = {address}\n" + converted[type_])) == 2
 
 
 @pytest.mark.parametrize(("second", "left"), [("[%p + %a*8]", 1), ("[%p + %a*4]", 2), ("[%p + %a*8 + 8]", 2), ("[%p + %n*8]", 2), ("[%q + %a*8]", 2)])
 def test_every_part_of_an_address_counts(second: str, left: int) -> None:
-    body = "%0 = and.i64 %a, 1\n%n2 = and.i64 %n, 1\n%1 = load_at.i64 [%p + %0*8]\n" + add("%1") + f"%2 = load_at.i64 {second}\n".replace("%a", "%0").replace("%n", "%n2") + add("%2")
+    body = (
+        "%0 = and.i64 %a, 1\n%n2 = and.i64 %n, 1\n%1 = load_at.i64 [%p + %0*8]\n"
+        + add("%1")
+        + f"%2 = load_at.i64 {second}\n".replace("%a", "%0").replace("%n", "%n2")
+        + add("%2")
+    )
     assert loads(simplified(body)) == left
 
 

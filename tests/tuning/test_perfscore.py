@@ -3,7 +3,6 @@
 from __future__ import annotations
 
 import itertools
-import math
 import time
 from typing import Any
 
@@ -249,10 +248,13 @@ def test_measured_cycles_are_near_the_model() -> None:
     compiled = compiled_poly(15)
     x, y = np.ones(1024, np.float32), np.zeros(1024, np.float32)
     words = _words(x, y)
-    cycles = measure.kernel_cycles(compiled, words, measure.Meter(rounds=15))
-    assert math.isfinite(cycles)
-    # 1024 / 8 vectors of 15 multiply-adds, of which no processor with AVX2 starts more than two a cycle.
-    assert cycles > 0.9 * 128 * 15 / 2
+    model = perf_score(compiled, "znver4", measure.count_blocks(compiled, words)).cycles
+    # 128 vectors of 15 multiply-adds on two pipes, and what a call costs.
+    assert 960 < model < 1150
+    # No processor with AVX2 that has two such pipes is far from it; what else runs on this one may disturb a measurement, but not each.
+    meter = measure.Meter(rounds=15)
+    least = min(measure.kernel_cycles(compiled, words, meter) for _ in range(5))
+    assert 0.8 * model < least < 1.5 * model
 
 
 def test_code_for_features_this_cpu_lacks_is_not_run(monkeypatch: pytest.MonkeyPatch) -> None:

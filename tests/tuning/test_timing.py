@@ -142,8 +142,10 @@ def test_the_meter_knows_what_is_true_of_every_x86_processor() -> None:
     assert add.latency == pytest.approx(1.0, abs=0.2)
     assert multiply.latency == pytest.approx(3.0, abs=0.4)
     assert add.throughput is not None and multiply.throughput is not None
-    assert add.throughput < 0.6
-    assert multiply.throughput == pytest.approx(1.0, abs=0.25)
+    # Four to six integer ports, one to three multipliers; a sibling on the same core may take half of them.
+    assert 0.1 < add.throughput < 1.2
+    assert 0.25 < multiply.throughput < 2.5
+    assert add.throughput < 0.8 * multiply.throughput
 
 
 @needs_avx2

@@ -135,8 +135,7 @@ def _place(f: Function, instr: Instr, place: _Place, offsets: set[int], loaded: 
         if known != NONE:
             out.append(Instr(ops.COPY, type_, instr.dst, [known], 0, instr.line))
             return
-        if not f.variable[instr.dst]:
-            loaded[(*place.group, place.offset)] = instr.dst
+        loaded[(*place.group, place.offset)] = instr.dst
         out.append(instr)
         return
     halves = [_whole(f, instr, place, offset, type_, loaded, out) for offset in (low, low + lanes)]

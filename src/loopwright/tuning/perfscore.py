@@ -99,7 +99,7 @@ class _Shape:
         if timing.WRITES_FLAGS.fullmatch(mnemonic):
             self.extra_results.append(_FLAGS)
         implied = timing.IMPLIED.get(mnemonic)
-        if implied is not None and not (mnemonic == "IMUL" and len(form.operands) > 1):
+        if implied is not None:
             self.extra_sources += implied[0]
             self.extra_results += implied[1]
         # 1: equal sources make a zero, for nothing; 2: they make ones, depending on nothing.
