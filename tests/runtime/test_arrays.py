@@ -304,3 +304,116 @@ def test_an_output_that_overlaps_itself_is_refused() -> None:
     check(np.zeros((1, 1), np.float32), np.lib.stride_tricks.as_strided(line, (5, 5), (24, 4)), [-1, -1])
     check(np.zeros((1, 1), np.float32), line.reshape(5, 6)[::-1], [-1, -1])
     check(np.zeros((1, 1), np.float32), line.reshape(5, 6)[:0], [-1, -1])
+
+
+def test_whether_rows_overlap_is_a_matter_of_one_byte() -> None:
+    raw = np.zeros(4096, np.uint8)
+
+    def view(shape: tuple[int, ...], strides: tuple[int, ...], element: str = "f4") -> np.ndarray[Any, Any]:
+        return np.ndarray(shape, element, raw, 2048, strides)
+
+    for shape, strides, overlapping in (
+        ((3, 5), (20, 4), False),
+        ((3, 5), (19, 4), True),
+        ((3, 5), (-20, 4), False),
+        ((3, 5), (-19, 4), True),
+        ((3, 5), (0, 4), True),
+        ((1, 5), (0, 4), False),
+        ((1, 5), (3, 4), False),
+        ((5, 1), (4, 4), False),
+        ((5, 1), (3, 4), True),
+        ((0, 5), (0, 4), False),
+        ((2, 3, 4), (48, 16, 4), False),
+        ((2, 3, 4), (47, 16, 4), True),
+        ((2, 3, 4), (48, 15, 4), True),
+        ((2, 3, 4), (-48, 16, 4), False),
+        ((3, 2, 4), (16, 48, 4), False),
+        ((3, 2, 4), (16, 47, 4), True),
+        ((3, 3, 4), (16, 16, 4), True),
+        ((2, 2, 2), (24, 16, 4), False),
+        ((1,), (0,), False),
+        ((7,), (4,), False),
+    ):
+        output = view(shape, strides)
+        shared = touches_itself(output)
+        assert shared == overlapping, (shape, strides)
+        assert arrays._overlaps_itself(output) == overlapping, (shape, strides)
+    # Rows that lie between the elements of others share nothing, but are not told from those that do.
+    between = view((2, 3), (12, 8))
+    assert not touches_itself(between) and arrays._overlaps_itself(between)
+
+
+def touches_itself(x: np.ndarray[Any, Any]) -> bool:
+    """By writing down every byte."""
+    starts = [sum(i * s for i, s in zip(index, x.strides, strict=True)) for index in itertools.product(*map(range, x.shape))]
+    return len({start + k for start in starts for k in range(x.itemsize)}) < x.itemsize * len(starts)
+
+
+def test_no_output_that_overlaps_itself_is_taken_for_one_that_does_not() -> None:
+    chance = np.random.default_rng(3)
+    raw = np.zeros(8192, np.uint8)
+    taken = 0
+    for _ in range(3000):
+        rank = int(chance.integers(1, 4))
+        shape = tuple(int(n) for n in chance.integers(0, 4, rank))
+        strides = tuple(int(n) for n in chance.integers(-40, 41, rank))
+        x = np.ndarray(shape, chance.choice(["u1", "f4"]), raw, 4096, strides)
+        if touches_itself(x):
+            assert arrays._overlaps_itself(x), (shape, strides)
+        elif not arrays._overlaps_itself(x):
+            taken += 1
+    assert taken > 1000
+
+
+def test_the_same_view_is_one_of_the_same_elements_in_the_same_places() -> None:
+    plane = np.zeros((6, 6), np.float32)
+    check(plane, plane[:], [0, 0])
+    check(plane[::-1], plane[::-1], [3, 3])
+    for x, y, groups in (
+        (plane[:5], plane[1:], [0, 0]),
+        (plane[:, :5], plane[:, 1:], [0, 0]),
+        (plane[:3], plane[::2], [0, 0]),
+        (plane, plane.reshape(6, 6)[:5], [0, 0]),
+        (plane, plane, [0, 1]),
+        (plane, plane, [-1, 0]),
+        (plane, plane, [0, -1]),
+        (plane, plane, [-1, -1]),
+        (plane.view(np.int32), plane, [0, 0]),
+    ):
+        with pytest.raises(OverlapError, match="y and x share memory"):
+            check(x, y, groups)
+
+
+def test_each_output_is_held_against_every_other_array() -> None:
+    lines = np.zeros((4, 10), np.float32)
+    names = "abcd"
+    for first, second in itertools.permutations(range(4), 2):
+        for written in itertools.product((False, True), repeat=4):
+            given = [line.copy() for line in lines]
+            given[second] = given[first]
+            parameters = [ArrayParameter(names[n], F32, 1, written[n]) for n in range(4)]
+            # All at one index: whatever is shared is the same view.
+            check_overlap(parameters, given, [0, 0, 0, 0])
+            if not (written[first] or written[second]):
+                check_overlap(parameters, given, [-1] * 4)
+                continue
+            low, high = min(first, second), max(first, second)
+            output, other = (names[low], names[high]) if written[low] else (names[high], names[low])
+            with pytest.raises(OverlapError, match=f"^{output} and {other} share memory, and the kernel writes to {output}: .*pass {other}"):
+                check_overlap(parameters, given, [-1] * 4)
+
+
+def test_views_too_hard_to_tell_apart_count_as_overlapping(monkeypatch: pytest.MonkeyPatch) -> None:
+    x = np.zeros(100, np.float32)
+    asked: list[Any] = []
+
+    def too_hard(a: Any, b: Any, max_work: int) -> bool:
+        asked.append(max_work)
+        raise np.exceptions.TooHardError
+
+    monkeypatch.setattr(np, "shares_memory", too_hard)
+    assert overlap(x[::2], x[1::2])
+    assert asked == [arrays.OVERLAP_WORK]
+    # Memory that lies apart is not even asked about.
+    assert not overlap(x[:50], x[50:])
+    assert len(asked) == 1
