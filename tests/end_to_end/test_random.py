@@ -23,7 +23,7 @@ from loopwright.ir.interpret import run
 from loopwright.runtime.code import Code
 from loopwright.targets import registry
 from loopwright.targets.target import Target
-from loopwright.types import F32, F64, I32, I64, U8, U64
+from loopwright.types import F32, F64, I8, I16, I32, I64, U8, U16, U32, U64
 
 LETTERS = "ABCDEFGHIJKLMNOPQ"
 
@@ -64,11 +64,11 @@ def compare_once(f: Function, code: Code, args: list[Any], where: str) -> None:
 
 
 def function_of(seed: int) -> tuple[Function, list[Any]]:
-    """By seed of one kind or another: with the types mixed, with bytes as well, with vectors or without."""
-    size = random.Random(seed).choice([10, 25, 60])
-    options: dict[str, Any] = {"size": size}
+    """By seed of one kind or another: with the types mixed, with narrow or unsigned ones as well, with calls or vectors or without."""
+    pick = random.Random(seed)
+    options: dict[str, Any] = {"size": pick.choice([10, 25, 60]), "calls": seed % 4 == 2}
     if seed % 3 == 1:
-        options["scalars"] = [I32, I64, F32, F64, U8]
+        options["scalars"] = [I32, I64, F32, F64, pick.choice([U8, I8, U16, I16, U32, U64])]
     if seed % 11 == 5:
         # Conversions that change nothing but the type.
         options.update(scalars=[I64, U64], vectors=False)

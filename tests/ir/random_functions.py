@@ -12,27 +12,101 @@ from typing import Any
 import numpy as np
 
 from loopwright.ir import ops
-from loopwright.ir.function import NONE, Function, Instr, Loop, Options
-from loopwright.types import BOOL, F32, F64, I32, I64, U8, VOID, Type, mask_of, vector_of
+from loopwright.ir.function import NONE, Callee, Function, Instr, Loop, Options
+from loopwright.ir.text import parse
+from loopwright.types import BOOL, F32, F64, I32, I64, PTR, U8, U32, U64, VOID, Type, mask_of, vector_of
 
 #: Elements in each dimension of each array of a random function.
 EXTENT = 16
 SCALARS = [I32, I64, F32, F64]
 LANES = 4
 
+#: Where encodings end: of types, of 12, 16 and 32 bits; powers of two and their neighbours.
+_EDGES = tuple(sorted({s * (1 << n) + d for n in (3, 5, 7, 8, 11, 12, 15, 16, 31, 32, 40, 63, 64) for d in (-1, 0, 1) for s in (1, -1)}))
+_FLOATS = (0.0, -0.0, 1.0, -1.0, 2.0, 0.5, 3.25, 4.0, float("inf"), float("-inf"), float("nan"), 1e30)
+
+#: What is called: a function that changes memory its caller sees, one that reads it, one with arguments on the stack.
+CALLED = {
+    "poke": """
+        function poke(%p: ptr, %i: i64, %v: i64) -> i64
+          %1 = and.i64 %i, 7
+          %2 = load_at.i64 [%p + %1*8]
+          %3 = xor.i64 %v, 5
+          store_at.i64 %3, [%p + %1*8]
+          %4 = add.i64 %2, %v
+          ret %4
+        end
+    """,
+    "peek": """
+        function peek(%p: ptr, %x: f64) -> f64
+          %1 = load_at.i64 [%p + 16]
+          %2 = and.i64 %1, 15
+          %3 = convert.f64.i64 %2
+          %4 = min.f64 %3, %x
+          ret %4
+        end
+    """,
+    "swap": """
+        function swap(%p: ptr)
+          %1 = load_at.i64 [%p]
+          %2 = load_at.i64 [%p + 8]
+          store_at.i64 %2, [%p]
+          store_at.i64 %1, [%p + 8]
+          ret
+        end
+    """,
+    "many": """
+        function many(%a: i64, %b: i64, %c: i64, %d: i64, %e: i64, %f: i64, %g: i64, %h: i64, %i: i64, %j: i64) -> i64
+          %1 = mul.i64 %a, %j
+          %2 = sub.i64 %1, %g
+          %3 = xor.i64 %2, %h
+          %4 = add.i64 %3, %i
+          %5 = sub.i64 %4, %d
+          ret %5
+        end
+    """,
+}
+
+
+def called(f: Function, name: str) -> int:
+    """The number of one of ``CALLED`` among the callees of ``f``."""
+    for n, callee in enumerate(f.callees):
+        if callee.name == name:
+            return n
+    made = parse(CALLED[name])
+    f.callees.append(Callee(name, [made.types[p] for p in made.params], made.result, function=made))
+    return len(f.callees) - 1
+
+
+def random_constant(chooser: random.Random, type_: Type) -> Any:
+    """A value of a type: mostly small ones, and those next to the limits of types and encodings."""
+    if type_ is BOOL:
+        return chooser.random() < 0.5
+    if type_.is_float:
+        return chooser.choice(_FLOATS)
+    low = -(1 << (type_.bits - 1)) if type_.signed else 0
+    high = low + (1 << type_.bits) - 1
+    if chooser.random() < 0.6:
+        return chooser.choice((0, 1, 2, 3, 4, 7, 8, 16, *((-1, -2) if low else ())))
+    return chooser.choice([edge for edge in _EDGES if low <= edge <= high])
+
 
 class Generator:
     """Makes one function; every choice comes from ``seed``."""
 
-    def __init__(self, seed: int, vectors: bool = True, size: int = 25, scalars: list[Type] | None = None) -> None:
+    def __init__(self, seed: int, vectors: bool = True, size: int = 25, scalars: list[Type] | None = None, calls: bool = False) -> None:
         self.random = random.Random(seed)
         self.scalars = scalars or SCALARS
         self.types = [*self.scalars, *[vector_of(t, LANES) for t in self.scalars]] if vectors else list(self.scalars)
         self.vectors = vectors
+        self.calls = calls
         self.left = size
         self.f = Function(f"random_{seed}", self.random.choice([VOID, *self.scalars]), Options(contract=False))
         self.scope: list[int] = []
         self.variables: list[int] = []
+        # Variables that stay small enough to be an index by themselves, and accesses whose indices are in scope.
+        self.carried: list[int] = []
+        self.places: list[tuple[int, int, list[int]]] = []
         self.line = 0
         self.brackets: list[str] = []
 
@@ -48,6 +122,10 @@ class Generator:
                 v = f.register(t, f"v{k}" if pick.random() < 0.7 else "", True)
                 self.emit(ops.COPY, t, [self.constant(t)], v)
                 self.variables.append(v)
+        for k in range(2):
+            v = f.register(I64, f"k{k}", True)
+            self.emit(ops.COPY, I64, [f.const(I64, k)], v)
+            self.carried.append(v)
         self.body()
         if f.result is not VOID:
             self.emit(ops.RET, VOID, [self.value(f.result)])
@@ -67,14 +145,9 @@ class Generator:
         pick = self.random
         if t.element is BOOL:
             return self.f.const(t, pick.random() < 0.5)
-        if t.is_float:
-            return self.f.const(t, pick.choice([0.0, -0.0, 1.0, -1.5, 0.1, 3.25, 1e6, float("inf"), float("nan"), pick.uniform(-100, 100)]))
-        return self.f.const(
-            t,
-            pick.choice([0, 1, 2, 7, 100, pick.randint(0, 127)])
-            if t is U8
-            else pick.choice([0, 1, -1, 2, 7, -100, pick.randint(-1000, 1000), (1 << (t.bits - 1)) - 1]),
-        )
+        if pick.random() < 0.4:
+            return self.f.const(t, pick.uniform(-100, 100) if t.is_float else pick.randint(0 if not t.signed else -100, 100))
+        return self.f.const(t, random_constant(pick, t.element))
 
     def value(self, t: Type) -> int:
         """A register or constant of a type; registers are made by conversion or splat if there is none."""
@@ -91,25 +164,59 @@ class Generator:
         return self.define(ops.COMPARISONS[self.random.choice(list(ops.COMPARISONS))], of, [self.value(of), self.value(of)])
 
     def index(self, lanes: int) -> int:
-        known = [r for r in (*self.scope, *self.variables) if self.f.types[r] is I64]
-        if not known:
-            return self.f.const(I64, self.random.randint(0, EXTENT - max(lanes, 1)))
-        mask = EXTENT - 1 if not lanes else EXTENT - LANES - 1 & ~3
-        return self.define(ops.AND, I64, [self.random.choice(known), self.f.const(I64, mask)])
-
-    def access(self) -> None:
         f, pick = self.f, self.random
+        kind = pick.random()
+        if kind < 0.3:
+            # In 0 … 3 or 8 … 11, and a little more.
+            base = pick.choice(self.carried)
+            return base if kind < 0.15 else self.define(ops.ADD, I64, [base, f.const(I64, pick.randint(0, 1))])
+        known = [r for r in (*self.scope, *self.variables) if f.types[r] is I64]
+        if not known:
+            return f.const(I64, pick.randint(0, EXTENT - max(lanes, 1)))
+        mask = EXTENT - 1 if not lanes else EXTENT - LANES - 1 & ~3
+        return self.define(ops.AND, I64, [pick.choice(known), f.const(I64, mask)])
+
+    def move_on(self) -> None:
+        """Another value for what is an index by itself."""
+        f, pick = self.f, self.random
+        moved = self.define(ops.ADD, I64, [pick.choice(self.carried), f.const(I64, pick.choice([1, 3, 8, 11]))])
+        self.emit(ops.AND, I64, [moved, f.const(I64, 11)], pick.choice(self.carried))
+
+    def place(self) -> tuple[int, int, list[int]]:
+        """An array, how many lanes, and indices: often those of an access before."""
+        f, pick = self.f, self.random
+        if self.places and pick.random() < 0.5:
+            return pick.choice(self.places[-4:])
         number = pick.randrange(len(f.arrays))
         array = f.arrays[number]
         lanes = LANES if self.vectors and array.element is not U8 and pick.random() < 0.5 else 0
-        t = vector_of(array.element, lanes)
-        indices = [self.index(0) for _ in array.shape[:-1]] + [self.index(lanes)]
-        store = pick.random() < 0.4
-        mask = [self.value(mask_of(t.bits, lanes))] if lanes and pick.random() < 0.5 else []
-        if store:
-            self.emit(ops.MASKED_STORE if mask else ops.STORE, t, [*mask, self.value(t), *indices], NONE, number)
+        made = number, lanes, [self.index(0) for _ in array.shape[:-1]] + [self.index(lanes)]
+        self.places.append(made)
+        return made
+
+    def access(self) -> None:
+        pick = self.random
+        number, lanes, indices = self.place()
+        t = vector_of(self.f.arrays[number].element, lanes)
+        for store in pick.choice([[False], [False], [True], [False, True], [True, False], [False, True, False]]):
+            mask = [self.value(mask_of(t.bits, lanes))] if lanes and pick.random() < 0.5 else []
+            if store:
+                self.emit(ops.MASKED_STORE if mask else ops.STORE, t, [*mask, self.value(t), *indices], NONE, number)
+            else:
+                self.scope.append(self.define(ops.MASKED_LOAD if mask else ops.LOAD, t, [*mask, *indices], number))
+
+    def call(self) -> None:
+        f, pick = self.f, self.random
+        # What is called takes the array for one of i64, and NaNs may differ in sign and payload.
+        bases = [array.base for array in f.arrays if array.element in (I32, U32, I64, U64)]
+        name = pick.choice(sorted(CALLED) if bases else ["many"])
+        number = called(f, name)
+        callee = f.callees[number]
+        args = [pick.choice(bases) if t is PTR else self.value(t) for t in callee.params]
+        if callee.result is VOID:
+            self.emit(ops.CALL_VOID, VOID, args, NONE, number)
         else:
-            self.scope.append(self.define(ops.MASKED_LOAD if mask else ops.LOAD, t, [*mask, *indices], number))
+            self.scope.append(self.emit(ops.CALL, callee.result, args, f.register(callee.result), number))
 
     def arithmetic(self) -> None:
         pick = self.random
@@ -129,7 +236,7 @@ class Generator:
         if kind < 0.35:
             s = vector_of(pick.choice([x for x in self.scalars if not t.lanes or x.bits == t.bits]), t.lanes)
             # Floats out of an integer's range convert differently on different machines.
-            if s is not t and (t.is_float or not s.is_float):
+            if s is not t and (t.is_float or not s.is_float) and not (s.element is U64 and t.is_float):
                 self.scope.append(self.define(ops.CONVERT, t, [self.value(s)], 0, s))
             return
         if kind < 0.45:
@@ -172,13 +279,17 @@ class Generator:
                 self.arithmetic()
             elif kind < 0.55:
                 self.access()
-            elif kind < 0.7:
+            elif kind < 0.6:
+                self.move_on()
+            elif kind < 0.63 and self.calls:
+                self.call()
+            elif kind < 0.72:
                 self.assign()
             elif len(self.brackets) < 4:
                 self.bracket()
 
     def section(self, kind: str) -> None:
-        scope = list(self.scope)
+        scope, places = list(self.scope), len(self.places)
         self.brackets.append(kind)
         self.body()
         if self.random.random() < 0.2:
@@ -187,6 +298,7 @@ class Generator:
                 self.emit(ops.BR_IF, VOID, [self.value(BOOL)], NONE, self.random.choice(targets))
         self.brackets.pop()
         self.scope = scope
+        del self.places[places:]
 
     def bracket(self) -> None:
         f, pick = self.f, self.random

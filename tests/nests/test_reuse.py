@@ -247,10 +247,11 @@ def test_the_first_parameter_is_an_index_or_a_part_of_one_like_any_other_registe
           store.i32x4 %8, y[12]
           store.i32x4 %9, y[16]
           store.i32x4 %10, y[20]
+          %11 = add.i64 %d, 2
         end
         """
     # x[i + d] is nothing that is known; x[d], x[d + 1] and x[d + 4] are.
-    assert count(rewritten(text, 2, NUMBERS, np.zeros(24, np.int32), 5), ops.SLIDE) == 1
+    assert count(rewritten(text, 3, NUMBERS, np.zeros(24, np.int32), 5), ops.SLIDE) == 1
 
 
 def test_a_function_may_end_without_a_return() -> None:

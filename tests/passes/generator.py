@@ -13,11 +13,11 @@ import random
 from typing import Any
 
 import numpy as np
+from tests.ir.random_functions import CALLED, called, random_constant
 
 from loopwright.ir import ops
-from loopwright.ir.function import NONE, Callee, Function, Instr, Options
+from loopwright.ir.function import NONE, Function, Instr, Options
 from loopwright.ir.interpret import Interpreter
-from loopwright.ir.text import parse
 from loopwright.targets.target import Target
 from loopwright.types import BOOL, F32, F64, I8, I16, I32, I64, PTR, U8, U16, U32, U64, VOID, Type
 
@@ -50,64 +50,6 @@ _FLOAT_OPS = (ops.ADD, ops.SUB, ops.MUL, ops.MIN, ops.MAX, ops.DIV)
 _BOOL_OPS = (ops.AND, ops.OR, ops.XOR, ops.ANDNOT)
 _DIVISIONS = (ops.DIV_TRUNC, ops.REM_TRUNC, ops.DIV_FLOOR, ops.REM_FLOOR)
 _COMPARE = tuple(ops.COMPARISONS.values())
-#: Where encodings end: of types, of 12, 16 and 32 bits; powers of two and their neighbours.
-_EDGES = tuple(sorted({s * (1 << n) + d for n in (3, 5, 7, 8, 11, 12, 15, 16, 31, 32, 40, 63, 64) for d in (-1, 0, 1) for s in (1, -1)}))
-_FLOATS = (0.0, -0.0, 1.0, -1.0, 2.0, 0.5, 3.25, 4.0, float("inf"), float("-inf"), float("nan"), 1e30)
-
-#: What is called: a function that changes memory its caller sees, one that reads it, one with arguments on the stack.
-_CALLED = {
-    "poke": """
-        function poke(%p: ptr, %i: i64, %v: i64) -> i64
-          %1 = and.i64 %i, 7
-          %2 = load_at.i64 [%p + %1*8]
-          %3 = xor.i64 %v, 5
-          store_at.i64 %3, [%p + %1*8]
-          %4 = add.i64 %2, %v
-          ret %4
-        end
-    """,
-    "peek": """
-        function peek(%p: ptr, %x: f64) -> f64
-          %1 = load_at.i64 [%p + 16]
-          %2 = and.i64 %1, 15
-          %3 = convert.f64.i64 %2
-          %4 = min.f64 %3, %x
-          ret %4
-        end
-    """,
-    "swap": """
-        function swap(%p: ptr)
-          %1 = load_at.i64 [%p]
-          %2 = load_at.i64 [%p + 8]
-          store_at.i64 %2, [%p]
-          store_at.i64 %1, [%p + 8]
-          ret
-        end
-    """,
-    "many": """
-        function many(%a: i64, %b: i64, %c: i64, %d: i64, %e: i64, %f: i64, %g: i64, %h: i64, %i: i64, %j: i64) -> i64
-          %1 = mul.i64 %a, %j
-          %2 = sub.i64 %1, %g
-          %3 = xor.i64 %2, %h
-          %4 = add.i64 %3, %i
-          %5 = sub.i64 %4, %d
-          ret %5
-        end
-    """,
-}
-
-
-def random_constant(chooser: random.Random, type_: Type) -> Any:
-    """A value of a type: mostly small ones, and those next to the limits of types and encodings."""
-    if type_ is BOOL:
-        return chooser.random() < 0.5
-    if type_.is_float:
-        return chooser.choice(_FLOATS)
-    low = -(1 << (type_.bits - 1)) if type_.signed else 0
-    high = low + (1 << type_.bits) - 1
-    if chooser.random() < 0.6:
-        return chooser.choice((0, 1, 2, 3, 4, 7, 8, 16, *((-1, -2) if low else ())))
-    return chooser.choice([edge for edge in _EDGES if low <= edge <= high])
 
 
 class Generator:
@@ -285,20 +227,10 @@ class Generator:
                 old = self.load(place)
                 self.store(place, self.define(ops.ADD, type_, [old, self.f.const(type_, 1)]))
 
-    def called(self, name: str) -> int:
-        """The number of a callee."""
-        f = self.f
-        for n, callee in enumerate(f.callees):
-            if callee.name == name:
-                return n
-        made = parse(_CALLED[name])
-        f.callees.append(Callee(name, [made.types[p] for p in made.params], made.result, function=made))
-        return len(f.callees) - 1
-
     def call(self) -> None:
         f, r = self.f, self.random
-        name = r.choice(sorted(_CALLED))
-        number = self.called(name)
+        name = r.choice(sorted(CALLED))
+        number = called(f, name)
         callee = f.callees[number]
         base = f.arrays[r.choice((1, 3))].base
         args = [base if type_ is PTR else r.choice(self.indices) if k == 1 and name == "poke" else self.operand(type_) for k, type_ in enumerate(callee.params)]
@@ -619,4 +551,4 @@ def results(f: Function, arguments: list[Any], target: Target | None = None) -> 
     return out
 
 
-__all__ = ["EXTENT", "AnyTarget", "Generator", "fresh", "random_arguments", "random_constant", "results"]
+__all__ = ["EXTENT", "AnyTarget", "Generator", "fresh", "random_arguments", "results"]

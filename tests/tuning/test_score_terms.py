@@ -18,7 +18,7 @@ TABLE = """
 MOV(ZX)?          | m | 0  | 1 | -
 MOV               | s | 0  | 1 | -
 MOV               | r | 0  | 1 | -
-ADD|SUB|XOR|CMP|TEST|ADC|LEA|SETE|CMOVE|INC | * | 1 | 1 | int
+ADD|SUB|XOR|CMP|TEST|ADC|LEA|SETE|CMOVE|SHL | * | 1 | 1 | int
 IMUL              | * | 3  | 1 | mul
 I?DIV             | * | 20 | 2 | 6 mul
 CQO               | * | 1  | 1 | int
@@ -358,6 +358,7 @@ RECURRENCES: list[tuple[str, tuple[Any, ...], float]] = [
     ("a conditional move", (("CMOVE", "r64,r64", RAX, RCX),), 1),
     ("registers that are implied", (("IDIV", "r64", RCX),), 20),
     ("a widening of what is implied", (("CQO", ""), ("IDIV", "r64", RCX)), 1 + 20),
+    ("a count that is implied", (("MOV", "r64,r64", RAX, RDX), ("SHL", "r64,cl", RAX), ("MOV", "r64,r64", RCX, RAX)), 1),
     ("a zero in between", (("XOR", "r64,r64", RAX, RAX), MUL), 0),
     ("a zero of itself", (("VPXORD", "zmm,zmm,zmm", 1, 1, 1), ("VADDPS", "zmm,zmm,zmm", 1, 1, 3)), 0),
     ("ones in between", (("VPCMPEQD", "ymm,ymm,ymm", 1, 1, 1), ("VADDPS", "ymm,ymm,ymm", 1, 1, 3)), 0),

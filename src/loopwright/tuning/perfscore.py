@@ -75,7 +75,6 @@ class _Shape:
                     self.extra_sources.append(1)
                 continue
             if in_memory and operand.place == "M":
-                widest = max(widest, operand.memory)
                 continue
             if not operand.register:
                 continue
