@@ -2,13 +2,16 @@
 
 from __future__ import annotations
 
+import re
+
 import numpy as np
 import pytest
 from tests.passes.generator import AnyTarget, results
 from tests.passes.lanes import bodies_arguments, lanes_arguments, random_bodies, random_lanes
-from tests.passes.texts import block, rewritten
+from tests.passes.texts import block, body, rewritten
 
 from loopwright.ir import ops
+from loopwright.ir.function import Function, Instr
 from loopwright.ir.interpret import run
 from loopwright.ir.text import parse
 from loopwright.ir.verify import verify
@@ -153,6 +156,144 @@ def test_uniform_continue_and_break() -> None:
             run(f, x, k)
             run(g, y, k)
             assert x.tolist() == y.tolist()
+
+
+def body_of(lines: str, option: str = "") -> tuple[Function, list[Instr]]:
+    text = f"function f(%x: ptr, %x.n0: i64, %y: ptr, %y.n0: i64, %n: i64)\n {option}\n array x: f32[%x.n0] at %x\n array y: f32[%y.n0] at %y written\n var %t: f32x4\n %t = copy.f32x4 0.0\n %i = for 0, %n, 4 mask %m: mask32x4\n{lines}\nend\nend"
+    f = parse(text)
+    verify(f)
+    return f, f.code[2:-1]
+
+
+def sums(count: int, first: int = 1) -> str:
+    return "\n".join(f"%{first + k} = min.f32x4 %t, {k}.0" for k in range(count))
+
+
+def steps(lines: str, reduction: bool = False, bits: int = 256, option: str = "") -> int:
+    f, inside = body_of(lines, option)
+    target = AnyTarget()
+    target.vector_bits = bits
+    return nests.steps_at_once(f, target, inside, reduction)
+
+
+LOAD = "%100 = masked_load.f32x4 %m, x[%i]\n"
+THREE = LOAD + "%90 = add.i64 %i, 1\n%101 = masked_load.f32x4 %m, x[%90]\n%91 = add.i64 %i, 2\n%102 = masked_load.f32x4 %m, x[%91]\n"
+
+
+@pytest.mark.parametrize(
+    ("lines", "reduction", "bits", "unroll"),
+    [
+        ("", False, 256, 4),
+        (sums(12), False, 256, 4),
+        (sums(13), False, 256, 2),
+        (sums(48), False, 256, 2),
+        (sums(49), False, 256, 1),
+        (sums(4), True, 256, 8),
+        (sums(5), True, 256, 4),
+        (sums(8), True, 256, 4),
+        (sums(9), True, 256, 2),
+        (sums(24), True, 256, 2),
+        (sums(25), True, 256, 1),
+        (sums(4), True, 512, 4),
+        (sums(8), True, 512, 4),
+        (sums(9), True, 512, 2),
+        (sums(25), True, 512, 1),
+        (sums(13), False, 512, 2),
+        # Three loads, or two of one place and two others, make a stencil.
+        (THREE + sums(21), False, 256, 4),
+        (THREE + sums(22), False, 256, 2),
+        (THREE + sums(46), False, 256, 1),
+        (THREE.replace("[%91]", "[%90]") + sums(11), False, 256, 2),
+        (THREE.replace("[%91]", "[%90]") + sums(10), False, 256, 4),
+        ("%j = for 0, 3, 1\nend\n", False, 256, 1),
+        # What goes away does not count: copies, indices, what masks a reduction, the ends of brackets.
+        (sums(12) + "\n%40 = copy.f32x4 %1\n%41 = add.i64 %i, 1\n%t = select.f32x4 %m, %1, %t\n", False, 256, 4),
+        (sums(12) + "\n%40 = select.f32x4 %m, %1, %t\n", False, 256, 2),
+        ("block\n" + sums(11) + "\nend\n", False, 256, 4),
+        ("block\n" + sums(12) + "\nend\n", False, 256, 2),
+    ],
+)
+def test_the_steps_at_once_follow_the_size_of_the_body(lines: str, reduction: bool, bits: int, unroll: int) -> None:
+    assert steps(lines, reduction, bits) == unroll
+
+
+def test_products_and_sums_count_once_where_they_may_be_contracted() -> None:
+    products = "\n".join(f"%{k} = mul.f32x4 %t, {k}.0\n%{50 + k} = {'add' if k % 2 else 'sub'}.f32x4 %{k}, %t" for k in range(1, 13))
+    assert steps(products, option="option contract") == 4
+    assert steps(products) == 2
+    assert steps(products + "\n%40 = mul.f32x4 %t, 0.5", option="option contract") == 2
+    assert steps(products + "\n%40 = add.f32x4 %t, 0.5", option="option contract") == 2
+
+
+def shape(bounds: str, unroll: int) -> tuple[int, int, str]:
+    """Copies in the main loop, copies in the remainder, and what the remainder is."""
+    f = parse(double(bounds, f"unroll {unroll}"))
+    nests.run(f, AnyTarget())
+    verify(f)
+    main = sum(instr.op is ops.LOAD for instr in f.code)
+    rest = sum(instr.op is ops.MASKED_LOAD for instr in f.code)
+    kinds = [instr.op.name for instr in f.code if instr.op in (ops.FOR, ops.IF, ops.BLOCK)]
+    return main, rest, " ".join(kinds)
+
+
+@pytest.mark.parametrize(
+    ("bounds", "unroll", "wanted"),
+    [
+        ("0, 0", 4, (0, 0, "")),
+        ("0, 1", 4, (0, 1, "block")),
+        ("0, 4", 4, (1, 0, "for")),
+        ("0, 5", 4, (1, 1, "for block")),
+        ("0, 8", 4, (2, 0, "for")),
+        ("0, 8", 1, (1, 0, "for")),
+        ("0, 11", 2, (2, 1, "for block")),
+        ("0, 15", 4, (3, 1, "for block")),
+        ("0, 16", 4, (4, 0, "for")),
+        ("0, 20", 4, (4, 1, "for block")),
+        ("0, 21", 4, (4, 1, "for for")),
+        ("0, 40", 3, (3, 1, "for block")),
+        ("0, 44", 3, (3, 1, "for for")),
+        ("3, 19", 4, (4, 0, "for")),
+        ("19, 3", 4, (0, 0, "")),
+        ("-5, 2", 4, (1, 1, "for block")),
+        ("0, %x.n0", 1, (1, 1, "for if")),
+        ("0, %x.n0", 4, (4, 1, "for for")),
+    ],
+)
+def test_constant_counts_leave_what_is_left(bounds: str, unroll: int, wanted: tuple[int, int, str]) -> None:
+    assert shape(bounds, unroll) == wanted
+
+
+@pytest.mark.parametrize(
+    ("bounds", "unroll", "wanted"),
+    [
+        ("0, %x.n0", 2, "%stop = and.i64 %x.n0, -8"),
+        # Anything but an array's extent may be negative.
+        ("0, %hi", 2, "%1 = max.i64 %hi, 0\n%stop = and.i64 %1, -8"),
+        ("0, %hi", 3, "%1 = max.i64 %hi, 0\n%2 = rem_trunc.i64 %1, 12\n%stop = sub.i64 %1, %2"),
+        ("%lo, %x.n0", 1, "%1 = max.i64 %x.n0, %lo\n%2 = sub.i64 %1, %lo\n%3 = and.i64 %2, -4\n%stop = add.i64 %lo, %3"),
+        ("2, %hi", 1, "%1 = max.i64 %hi, 2\n%2 = sub.i64 %1, 2\n%3 = and.i64 %2, -4\n%stop = add.i64 2, %3"),
+    ],
+)
+def test_where_the_main_loop_stops(bounds: str, unroll: int, wanted: str) -> None:
+    f = parse(double(bounds, f"unroll {unroll}"))
+    nests.run(f, AnyTarget())
+    stop = next(k for k, instr in enumerate(f.code) if instr.op is ops.FOR)
+    f.code = f.code[:stop]
+    names = ("%hi", "%x.n0", "%lo", "%stop")
+    found = body(f).splitlines()
+    assert [line.split(" = ")[1].split(" ")[0] for line in found] == [line.split(" = ")[1].split(" ")[0] for line in wanted.splitlines()]
+    assert _plain("\n".join(found), names) == _plain(block(wanted), names)
+
+
+def _plain(text: str, names: tuple[str, ...]) -> str:
+    """Registers by the order they appear in, whatever they are called, but those of the function."""
+    seen: dict[str, str] = {}
+
+    def number(found: re.Match[str]) -> str:
+        name = re.sub(r"_\d+$", "", found[0])
+        return name if name in names and name != "%stop" else seen.setdefault(found[0], f"%{len(seen)}")
+
+    return re.sub(r"%[\w.]+", number, text)
 
 
 @pytest.mark.parametrize("seed", range(60))

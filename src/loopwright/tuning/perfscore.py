@@ -354,7 +354,7 @@ def _loops_of(items: list[Item], blocks: list[BlockScore]) -> list[LoopScore]:
     for loop in loops[1:]:
         # Inner loops come later and overwrite.
         for block in blocks:
-            if loop.head <= block.last - 1 and block.first <= loop.last and block.last - 1 >= loop.head and block.first >= loop.head - 1:
+            if loop.head < block.last and block.first <= loop.last:
                 block.loop = loop.head
     return loops
 
