@@ -354,6 +354,7 @@ RECURRENCES: list[tuple[str, tuple[Any, ...], float]] = [
     ("a vector beside a load", (("VADDPS", "ymm,ymm,m", 1, 1, at(RSI)),), 4),
     ("flags", (("ADC", "r64,r64", RAX, RCX), ("MOV", "r64,r64", RAX, RBX)), 1),
     ("flags that are written in between", (("ADD", "r64,r64", RBX, RBX), ("ADC", "r64,r64", RAX, RCX), ("MOV", "r64,r64", RAX, RDX)), 1),
+    ("the rest of a register", (("SETE", "r8", RAX),), 1),
     ("part of a register", (("SETE", "r8", RAX), ("CMP", "r64,r64", RAX, RCX)), 2),
     ("a conditional move", (("CMOVE", "r64,r64", RAX, RCX),), 1),
     ("registers that are implied", (("IDIV", "r64", RCX),), 20),
