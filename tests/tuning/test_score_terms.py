@@ -91,7 +91,7 @@ def code(*lines: Any) -> Assembler:
     return asm
 
 
-def scored(asm: Assembler, counts: list[float] | None = None, weights: list[float] | None = None) -> Score:
+def scored(asm: Assembler, counts: list[float] | None = None, weights: list[float] | None = None, statistics: Any = None) -> Score:
     program = Program(asm.items, [], {}, [])
     function = SimpleNamespace(code=[])
     if weights is not None:
@@ -101,7 +101,7 @@ def scored(asm: Assembler, counts: list[float] | None = None, weights: list[floa
 
         function.code = [SimpleNamespace(number=n, weight=w, rule=SimpleNamespace(emit=emit)) for n, w in enumerate(weights)]
     target = SimpleNamespace(name="x86-64-v4", assembler=lambda _f: Assembler())
-    compiled: Any = SimpleNamespace(target=target, machine=SimpleNamespace(code_size=77, instructions=program), statistics=None, function=function)
+    compiled: Any = SimpleNamespace(target=target, machine=SimpleNamespace(code_size=77, instructions=program), statistics=statistics, function=function)
     return perf_score(compiled, "toy", counts)
 
 
@@ -153,6 +153,12 @@ def test_an_instruction_costs(line: Any, cost: float, slots: float, ports: dict[
     assert block.weight == 3.0 and block.loop == -1
     assert score.instructions == block.instructions == 1
     assert score.code_size == 77 and (score.spilled, score.stores, score.reloads, score.moves, score.spill_weight) == (0, 0, 0, 0, 0.0)
+
+
+def test_what_the_allocation_cost_is_passed_on() -> None:
+    score = scored(code(ADD), [1.0], statistics=SimpleNamespace(spilled=1, stores=2, reloads=3, moves=4, spill_weight=5.5))
+    assert (score.spilled, score.stores, score.reloads, score.moves, score.spill_weight) == (1, 2, 3, 4, 5.5)
+    assert score.microarchitecture == "toy"
 
 
 def test_costs_of_instructions_are_added_and_their_ports_too() -> None:
@@ -241,13 +247,13 @@ def test_blocks_begin_at_labels_and_behind_jumps_and_returns() -> None:
     assert found == [(0, 1, -1), (1, 6, 1), (6, 7, -1), (7, 10, 2), (10, 12, -1)]
 
 
-NEST = (ADD, 1, ADD, 2, MUL, CMP, (LESS, 2), ADD, CMP, (LESS, 1), ADD)
+NEST = (ADD, 0, ADD, 2, MUL, CMP, (LESS, 2), ADD, CMP, (LESS, 0), ADD)
 
 
 def test_each_block_belongs_to_its_innermost_loop() -> None:
     score = scored(code(*NEST), [1.0, 10.0, 70.0, 9.0, 2.0])
     assert [block.loop for block in score.blocks] == [-1, 1, 3, 1, -1]
-    assert [(loop.head, loop.last, loop.label) for loop in score.loops] == [(-1, 11, -1), (1, 9, 1), (3, 6, 2)]
+    assert [(loop.head, loop.last, loop.label) for loop in score.loops] == [(-1, 11, -1), (1, 9, 0), (3, 6, 2)]
     assert [loop.iterations for loop in score.loops] == [2.0, 10.0, 70.0]
     # Work of a loop is that of the blocks directly in it, weighted.
     assert [loop.slots for loop in score.loops] == [1 + 2, 10 + 2 * 9, 70 * 2]
@@ -263,7 +269,7 @@ def test_the_table_shows_what_was_found() -> None:
     assert lines[0] == "PerfScore 269.50; 191.00 cycles on toy; 77 bytes, 9 instructions"
     assert [line.split() for line in lines[3:8]] == [
         ["0", "1", "1", "0.50", "0.25", "0.50"],
-        ["1", "1", "1", "10", "1", "0.50", "0.25", "5.00"],
+        ["1", "0", "1", "10", "1", "0.50", "0.25", "5.00"],
         ["2", "2", "2", "70", "3", "1.00", "0.50", "245.00"],
         ["3", "1", "9", "3", "1.00", "0.50", "18.00"],
         ["4", "2", "1", "0.50", "0.25", "1.00"],
@@ -273,8 +279,9 @@ def test_the_table_shows_what_was_found() -> None:
         ["1", "10", "9.5", "7.0", "7.0", "0.6", "3.1", "20.0", "29.5", "ports"],
         ["2", "70", "70.0", "35.0", "61.0", "4.2", "49.8", "90.0", "160.0", "ports"],
     ]
-    bound = scored(code(1, MUL, (LESS, 1)), weights=[8.0] * 3).table().splitlines()[-1]
-    assert bound.endswith("latency (3 an iteration)")
+    lines = scored(code(1, MUL, (LESS, 1)), weights=[8.0] * 3).table().splitlines()
+    assert lines[3].split()[:3] == ["0", "1", "1"]
+    assert lines[-1].endswith("latency (3 an iteration)")
 
 
 def test_weights_are_those_of_the_last_instruction_of_a_block() -> None:

@@ -463,15 +463,13 @@ def perf_score(compiled: Compiled, microarchitecture: str | None = None, counts:
                 whole[mask] = whole.get(mask, 0.0) + cycles * weight
             loop.slots += slots * weight
             loop.vectors += vectors * weight
-            if items[block.first][0].kind in (LABEL, ALIGN) and block.first <= loop.head < block.last:
-                loop.iterations = weight
         chains[block.loop].extend(chain)
     _branches(machine, items, blocks, by_head, counts is not None)
     for loop in loops:
         loop.ports = timing.bound(use[loop.head])
         loop.front_end = loop.slots / machine.width
-        if not loop.iterations:
-            loop.iterations = heaviest.get(loop.head, 0.0)
+        # Nothing directly in a loop runs more often than its head.
+        loop.iterations = heaviest.get(loop.head, 0.0)
         if loop.iterations > 0.0 and loop.head >= 0:
             steps = _steps(chains[loop.head])
             loop.recurrence = _recurrence(steps)
