@@ -206,6 +206,27 @@ def test_what_leaves_a_loop_weighs_as_what_is_outside() -> None:
     assert max(instr.weight for instr in f.code) == 64.0
 
 
+@pytest.mark.parametrize("name", ["x86-64-v3", "rv64gc"])
+@pytest.mark.parametrize("type_", ["i8", "u8", "i16", "u16"])
+def test_narrow_integers_are_held_extended(name: str, type_: str) -> None:
+    target = registry.get(name)
+    low, high = (0, (1 << int(type_[1:])) - 1) if type_[0] == "u" else (-(1 << int(type_[1:]) - 1), (1 << int(type_[1:]) - 1) - 1)
+    for op in ("add", "sub", "mul", "and", "or", "xor", "min", "max", "shl", "shr", "div_trunc", "rem_floor"):
+        f = parse(f"""
+        function f(%a: {type_}, %b: {type_}) -> {type_}
+          var %v: {type_}
+          %v = copy.{type_} %a
+          %v = {op}.{type_} %v, {3 if op in ("shl", "shr", "div_trunc", "rem_floor") else "%b"}
+          %1 = {op}.{type_} %v, {2 if op in ("shl", "shr", "div_trunc", "rem_floor") else "%v"}
+          ret %1
+        end
+        """)
+        after = run_passes(f, target, "jumps")
+        for a in (low, low + 1, 0, 5, high - 1, high):
+            for b in (low, 3, high):
+                assert results(after, [a, b], target) == results(f, [a, b]), (op, a, b)
+
+
 @pytest.mark.parametrize("name", ["x86-64-v3", "x86-64-v4", "rv64gc"])
 @pytest.mark.parametrize("seed", range(40))
 def test_random_functions_mean_the_same(name: str, seed: int) -> None:

@@ -18,7 +18,7 @@ from loopwright.ir.brackets import BLOCK, DO, ELIF, ELSE, END, FOR, IF, KIND, PL
 from loopwright.ir.function import INCOMING, NONE, SLOT, SPILL, Array, Callee, Function, Instr
 from loopwright.ir.memory_model import Memory
 from loopwright.ir.roles import address_at, operand_types, role_type
-from loopwright.types import BOOL, I64, PTR, VOID, Type
+from loopwright.types import BOOL, I32, I64, PTR, VOID, Type
 
 __all__ = ["Interpreter", "InterpreterBoundsError", "InterpreterError", "run"]
 
@@ -138,6 +138,16 @@ def _width(type_: Type) -> int:
 def _interchangeable(held: Type, want: Type) -> bool:
     """Whether a register holding one may be read as the other: integers and pointers of one width."""
     return held.bits == want.bits and held.lanes == want.lanes and not (held.is_float or want.is_float or held.is_mask or want.is_mask)
+
+
+def _extends(held: Type, want: Type, value: Any) -> bool:
+    """Whether one is a narrow integer and the other the 32 bits that registers hold it extended to."""
+    if held.lanes or want.lanes or not (held.is_integer and want.is_integer):
+        return False
+    if want is I32:
+        return held.bits < 32
+    limits = np.iinfo(_dtype(want)) if held is I32 and want.bits < 32 else None
+    return limits is not None and limits.min <= int(value) <= limits.max
 
 
 class Interpreter:
@@ -465,11 +475,14 @@ class Interpreter:
                 raise self._undefined(step, place)
             want = wants[position]
             if held is not want and want is not VOID:
-                if not _interchangeable(held, want):
+                if _interchangeable(held, want):
+                    value = np.atleast_1d(value).view(_dtype(want))
+                    if not want.lanes:
+                        value = value[0]
+                elif _extends(held, want, value):
+                    value = _dtype(want).type(int(value))
+                else:
                     raise self._error(step.instr, f"{self._shown(place)} holds {held.name}, {want.name} is read")
-                value = np.atleast_1d(value).view(_dtype(want))
-                if not want.lanes:
-                    value = value[0]
             values.append(value)
         return values
 
@@ -627,9 +640,13 @@ class Interpreter:
             held = tags[source]
             if store[source] is None or held is None:
                 raise self._undefined(step, source)
+            value = store[source]
             if _width(held) > _width(step.type):
-                raise self._error(step.instr, f"{self._shown(source)} holds {held.name}, which {step.type.name} would cut")
-            store[step.dst] = store[source]
+                if not _extends(held, step.type, value):
+                    raise self._error(step.instr, f"{self._shown(source)} holds {held.name}, which {step.type.name} would cut")
+                held = step.type
+                value = _dtype(held).type(int(value))
+            store[step.dst] = value
             self._written(step, store, tags, held)
         self._scratch(step, store)
 
