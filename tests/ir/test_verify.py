@@ -48,6 +48,7 @@ GOOD = {
 
 BAD = {
     "if %c\nret %n\nend": "a path ends without a return",
+    "%k = for 0, %n, 1\nend\nret 1": "%k is a variable, and a `for` counts in a register of its own",
     "loop\nbr_if 0, %c\nend": "a path ends without a return",
     "block\nbr_if 0, %c\nret 1\nend": "a path ends without a return",
     "if %c\nret 1\nelif\n%t = lt.i64 %n, 0\nthen %t\nret 2\nend": "a path ends without a return",

@@ -237,6 +237,8 @@ def test_sums_of_sums_are_followed_as_long_as_the_variable_stays() -> None:
       %7 = load.i64 a[%6]
       %8 = add.i64 %v, %i
       %9 = load.i64 a[%8]
+      %12 = add.i64 %i, 2
+      %13 = load.i64 a[%12]
       %v = add.i64 %v, 1
       %10 = add.i64 %2, 4
       %11 = load.i64 a[%10]
@@ -256,6 +258,8 @@ def test_sums_of_sums_are_followed_as_long_as_the_variable_stays() -> None:
         %7 = load_at.i64 [%a + %i*8 + 40]
         %8 = add.i64 %v, %i
         %9 = load_at.i64 [%a + %8*8]
+        %12 = add.i64 %i, 2
+        %13 = load_at.i64 [%a + %i*8 + 16]
         %v = add.i64 %v, 1
         %10 = add.i64 %2, 4
         %11 = load_at.i64 [%a + %2*8 + 32]
@@ -275,6 +279,8 @@ def test_rows_beside_are_reached_from_the_row_itself() -> None:
       %5 = load.i64 a[3, %i]
       %6 = load.i64 a[%2, 2]
       %7 = load.i64 a[%1, %2]
+      %14 = add.i64 %i, 1
+      %15 = load.i64 a[%14, 0]
       ret %3
     end
     """
@@ -292,6 +298,9 @@ def test_rows_beside_are_reached_from_the_row_itself() -> None:
         %5 = load_at.i64 [%a.row.13 + %i*8]
         %6 = load_at.i64 [%a.row.12 + 16]
         %7 = load_at.i64 [%a.row.10 + %i*8 + 24]
+        %14 = add.i64 %i, 1
+        %a.row.16 = add.ptr %a.row.9, %a.s0
+        %15 = load_at.i64 [%a.row.16]
         ret %3
     """)
 
@@ -309,12 +318,17 @@ def test_a_machine_without_indexed_addresses_computes_an_address_once_as_long_as
       %4 = load.i64 a[%v]
       %v = add.i64 %v, 1
       %5 = load.i64 a[%v]
-      if %5b
+      %7 = lt.i64 %5, 3
+      if %7
         %6 = load.i64 a[%i]
+      end
+      %k = for 0, 2, 1
+        %8 = load.i64 a[%i]
+        %9 = load.i64 a[%v]
       end
       ret %1
     end
-    """.replace("if %5b", "%7 = lt.i64 %5, 3\n if %7")
+    """
     assert rewritten(text, addresses, target=AnyTarget(indexed=False)) == block("""
         %v = copy.i64 %i
         %10 = shl.i64 %i, 3
@@ -333,6 +347,12 @@ def test_a_machine_without_indexed_addresses_computes_an_address_once_as_long_as
         %7 = lt.i64 %5, 3
         if %7
         %6 = load_at.i64 [%11]
+        end
+        %k = for 0, 2, 1
+        %8 = load_at.i64 [%11]
+        %17 = shl.i64 %v, 3
+        %18 = add.ptr %a, %17
+        %9 = load_at.i64 [%18]
         end
         ret %1
     """)

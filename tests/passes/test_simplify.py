@@ -525,6 +525,109 @@ def test_what_a_loop_left_at_its_end_computed_is_used_after_it() -> None:
     """)
 
 
+def test_a_variable_written_once_before_all_its_uses_is_none() -> None:
+    text = """
+    function f(%n: i64, %p: ptr) -> i64
+      var %a: i64
+      var %b: i64
+      var %c: i64
+      var %d: i64
+      %a = add.i64 %n, 1
+      %b = copy.i64 0
+      %i = for 0, %n, 1
+        %c = mul.i64 %i, %a
+        store_at.i64 %c, [%p]
+        store_at.i64 %d, [%p + 8]
+        %b = add.i64 %b, %c
+        %d = mul.i64 %i, 5
+      end
+      %1 = add.i64 %b, %d
+      ret %1
+    end
+    """
+    f = parse(text)
+    simplify.run(f, AnyTarget())
+    verify(f)
+    # %d is read above its write, and after the loop that may not run.
+    assert {f.names[r] for r in range(len(f.types)) if f.variable[r]} == {"b", "d"}
+
+
+def test_a_comparison_stays_next_to_what_tests_it_and_a_mask_goes_in_front_of_the_loop() -> None:
+    text = """
+    function f(%a: i64, %n: i64, %p: ptr, %c: bool)
+      %i = for 0, %n, 1
+        %1 = lt.i64 %a, 7
+        %2 = and.bool %1, %c
+        if %2
+          store_at.i64 %i, [%p]
+        end
+        %3 = splat.i32x4 5
+        %4 = load_at.i32x4 [%p]
+        %5 = select.i64 %c, %a, 3
+        store_at.i64 %5, [%p + 8]
+        %6 = lane_mask.mask32x4 0, %a
+        %7 = not.mask32x4 %6
+        masked_store_at.i32x4 %7, %4, [%p]
+      end
+    end
+    """
+    assert rewritten(text, simplify) == block("""
+        %5 = select.i64 %c, %a, 3
+        %6 = lane_mask.mask32x4 0, %a
+        %7 = not.mask32x4 %6
+        %i = for 0, %n, 1
+        %1 = lt.i64 %a, 7
+        %2 = and.bool %1, %c
+        if %2
+        store_at.i64 %i, [%p]
+        end
+        %4 = load_at.i32x4 [%p]
+        store_at.i64 %5, [%p + 8]
+        masked_store_at.i32x4 %7, %4, [%p]
+        end
+    """)
+
+
+def test_nothing_follows_a_branch_that_is_always_taken_and_leaves() -> None:
+    text = """
+    function f(%a: i64, %p: ptr) -> i64
+      block
+        if true
+          store_at.i64 %a, [%p]
+          br 1
+        else
+          store_at.i64 1, [%p]
+        end
+        store_at.i64 2, [%p]
+      end
+      if false
+        store_at.i64 3, [%p]
+      else
+        store_at.i64 4, [%p + 8]
+        ret %a
+      end
+      store_at.i64 5, [%p]
+      ret 1
+    end
+    """
+    code = rewritten(text, simplify)
+    assert [line for line in code.splitlines() if "store" in line] == ["store_at.i64 %a_0, [%p_1]", "store_at.i64 4, [%p_1 + 8]"]
+
+
+def test_accesses_to_arrays_under_known_masks() -> None:
+    text = """
+    function f(%x: ptr, %x.n0: i64, %a: i64)
+      array x: i32[%x.n0] at %x written
+      %1 = ne.i32x4 1, 1
+      %2 = not.mask32x4 %1
+      %3 = masked_load.i32x4 %2, x[%a]
+      masked_store.i32x4 %1, 7, x[%a]
+      masked_store.i32x4 %2, %3, x[%a]
+    end
+    """
+    assert rewritten(text, simplify) == block("%3 = load.i32x4 x[%a]\nstore.i32x4 %3, x[%a]")
+
+
 @pytest.mark.parametrize("seed", range(150))
 def test_random_functions_keep_their_meaning(seed: int) -> None:
     f = Generator(seed, 20 + seed % 60).f

@@ -372,6 +372,8 @@ class _Verifier:
             raise self.error("the step must be a constant")
         if f.const_values[~step] == 0:
             raise self.error("the step must not be 0")
+        if not self.physical and 0 <= instr.dst < self.count and self.f.variable[instr.dst]:
+            raise self.error(f"{self.shown(instr.dst)} is a variable, and a `for` counts in a register of its own")
         loop = instr.loop
         if loop is None or self.physical:
             return

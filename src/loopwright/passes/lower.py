@@ -428,7 +428,7 @@ class Lowering:
                 self.emit(Instr(ops.IF_CMP["gt" if up else "lt"], I64, NONE, [hi, lo], 0, line))
             else:
                 self.emit(Instr(ops.IF_CMP["lt" if up else "gt"], I64, NONE, [lo, hi], 0, line))
-        made.counter = NONE if f.variable[instr.dst] else instr.dst
+        made.counter = instr.dst
         f.variable[instr.dst] = True
         self.emit(Instr(ops.COPY, I64, instr.dst, [lo], 0, line))
         self.bracket(ops.LOOP, line)

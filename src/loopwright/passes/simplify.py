@@ -338,8 +338,6 @@ class _Forward(Values):
                 scope = scopes[-1]
                 if instr.dst >= 0:
                     level[instr.dst] = depth
-                    if variable[instr.dst]:
-                        self.unknown(instr.dst)
                 if instr.loop is not None and instr.loop.mask != NONE:
                     level[instr.loop.mask] = depth
             elif kind == MIDDLE:
