@@ -323,6 +323,8 @@ class Generator:
             self.declare(type_, f"own_{type_.name}")
             return
         v = r.choice(self.variables[type_])
+        # What it was, to be read when it is something else.
+        before = [self.define(ops.COPY, type_, [v])] if r.random() < 0.3 else []
         if r.random() < 0.7:
             self.emit(ops.COPY, type_, v, [self.value(type_)])
             if r.random() < 0.5:
@@ -330,6 +332,10 @@ class Generator:
                 self.emit(ops.COPY, type_, self.f.register(type_), [v])
         else:
             self.emit(self.some_op(type_), type_, v, [self.operand(type_), self.operand(type_)])
+        for old in before:
+            self.values[type_].append(old)
+            if r.random() < 0.5:
+                self.watch(type_, old)
 
     def move_on(self) -> None:
         """Another value for an index that is a variable."""

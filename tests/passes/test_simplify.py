@@ -614,6 +614,92 @@ def test_nothing_follows_a_branch_that_is_always_taken_and_leaves() -> None:
     assert [line for line in code.splitlines() if "store" in line] == ["store_at.i64 %a_0, [%p_1]", "store_at.i64 4, [%p_1 + 8]"]
 
 
+def test_a_variable_read_by_a_copy_alone_is_read() -> None:
+    text = """
+    function f(%n: i64, %p: ptr)
+      array x: i64[%n] at %p written
+      var %v: i64
+      %v = copy.i64 7
+      %i = for 0, %n, 1
+        %1 = copy.i64 %v
+        %v = mul.i64 %i, 5
+        store_at.i64 %1, [%p + %i*8]
+      end
+    end
+    """
+    f = parse(text.replace("array x: i64[%n] at %p written\n", ""))
+    simplify.run(f, AnyTarget())
+    verify(f)
+    assert [instr.op for instr in f.code].count(ops.MUL) == 1
+    assert block(text).count("copy") == [instr.op for instr in f.code].count(ops.COPY)
+
+
+def test_what_is_made_of_an_old_value_leaves_the_loops_that_do_not_change_it() -> None:
+    text = """
+    function f(%n: i64, %a: i64, %p: ptr)
+      var %v: i64
+      %v = copy.i64 7
+      %i = for 0, %n, 1
+        %1 = copy.i64 %v
+        %v = mul.i64 %i, 5
+        %j = for 0, %n, 1
+          %2 = mul.i64 %1, %a
+          store_at.i64 %2, [%p]
+        end
+      end
+    end
+    """
+    assert rewritten(text, simplify) == block("""
+        %v = copy.i64 7
+        %i = for 0, %n, 1
+        %1 = copy.i64 %v
+        %v = mul.i64 %i, 5
+        %2 = mul.i64 %1, %a
+        %j = for 0, %n, 1
+        store_at.i64 %2, [%p]
+        end
+        end
+    """)
+
+
+def test_all_that_read_a_value_while_a_variable_holds_it_read_the_variable() -> None:
+    text = """
+    function f(%n: i64, %p: ptr) -> i64
+      var %s: i64
+      %s = copy.i64 0
+      %i = for 0, %n, 1
+        %1 = add.i64 %s, %i
+        %s = copy.i64 %1
+        %2 = mul.i64 %s, %i
+        %3 = mul.i64 %s, %s
+        %4 = sub.i64 %2, %3
+        store_at.i64 %4, [%p]
+        store_at.i64 %s, [%p + 8]
+      end
+      ret %s
+    end
+    """
+    assert rewritten(text, simplify) == block("""
+        %s = copy.i64 0
+        %i = for 0, %n, 1
+        %s = add.i64 %s, %i
+        %2 = mul.i64 %s, %i
+        %3 = mul.i64 %s, %s
+        %4 = sub.i64 %2, %3
+        store_at.i64 %4, [%p]
+        store_at.i64 %s, [%p + 8]
+        end
+        ret %s
+    """)
+
+
+def test_a_product_under_another_name_is_contracted_like_itself() -> None:
+    lines = "%1 = mul.f32 %a, %b\n%2 = copy.f32 %1\n%r = add.f32 %2, %a"
+    assert rewritten(expression(lines, type_="f32", option="option contract"), simplify) == block("%r = fma.f32 %a, %b, %a\nret %r")
+    lines = "%1 = mul.f32 %a, %b\n%2 = copy.f32 %1\n%3 = add.f32 %2, %a\n%r = sub.f32 %2, %3"
+    assert "fm" not in rewritten(expression(lines, type_="f32", option="option contract"), simplify)
+
+
 def test_accesses_to_arrays_under_known_masks() -> None:
     text = """
     function f(%x: ptr, %x.n0: i64, %a: i64)

@@ -328,6 +328,11 @@ def test_where_others_jump_to_the_next_block_too_nothing_is_known_of_the_branch(
     assert loop.taken == 35 and loop.branches == 9 * MISPREDICT * 0.5 and loop.repeats == 35
 
 
+def test_nothing_is_known_of_a_branch_in_front_of_the_last_block_either() -> None:
+    whole = scored(code(CMP, (LESS, 2), 2, ADD), [10.0, 4.0]).loops[0]
+    assert (whole.taken, whole.branches) == (0.0, 0.0)
+
+
 def test_a_last_branch_has_nothing_to_fall_into() -> None:
     score = scored(code(1, ADD, (LESS, 1)), [6.0])
     assert score.loops[1].taken == 6 and score.loops[1].branches == 0.0

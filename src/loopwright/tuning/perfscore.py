@@ -549,11 +549,10 @@ def _steps(chain: list[tuple[_Shape | None, Item]]) -> list[_Step]:
     for shape, item in chain:
         ops = item[1]
         if shape is None:
-            form = item[0]
-            if form.kind <= EVEX:
-                # An idiom: its results depend on nothing.
-                offset = _VECTOR if form.operands[0].register[1:] == "mm" else _MASK if form.operands[0].register == "k" else 0
-                steps.append((_NOTHING, 0.0, _NOTHING, 0.0, [ops[0] + offset], -1, -1, 0.0))
+            # An idiom: its results depend on nothing.
+            register = item[0].operands[0].register
+            offset = _VECTOR if register[1:] == "mm" else _MASK if register == "k" else 0
+            steps.append((_NOTHING, 0.0, _NOTHING, 0.0, [ops[0] + offset], -1, -1, 0.0))
             continue
         sources = [ops[n] + offset for n, offset in shape.sources]
         if shape.extra_sources:
