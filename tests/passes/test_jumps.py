@@ -126,6 +126,77 @@ def test_branches_leave_as_many_brackets_as_they_say() -> None:
         assert Interpreter(after).call(a) == Interpreter(before).call(a)
 
 
+def test_each_way_on_has_its_jump_and_each_label_somebody_who_jumps_there() -> None:
+    assert lines("""
+    function f(%a: i64, %b: bool, %x: f64) -> i64
+      var %r: i64
+      %r = copy.i64 0
+      block
+        if_eq.i64 %a, 1
+          br 1
+        else
+          if %b
+            %r = copy.i64 1
+            br 2
+          end
+          br_if 1, %b
+        end
+        if_le.f64 %x, 1.0
+          ret 5
+        else
+          %r = copy.i64 2
+        end
+        loop
+          %r = add.i64 %r, 1
+          if %b
+            br 2
+          end
+          br_lt.i64 0, %r, 9
+          block
+            br_ge.i64 0, %r, 7
+            br 1
+          end
+          br 0
+        end
+      end
+      ret %r
+    end
+    """) == block("""
+      labels 7
+      %r = copy.i64 0
+      jump_ne.i64 L0, %a, 1
+      jump L1
+      L0:
+      jump_unless.bool L2, %b
+      %r = copy.i64 1
+      jump L1
+      L2:
+      jump_if.bool L1, %b
+      jump_nle.f64 L3, %x, 1.0
+      ret 5
+      L3:
+      %r = copy.i64 2
+      L4: align
+      %r = add.i64 %r, 1
+      jump_unless.bool L5, %b
+      jump L1
+      L5:
+      jump_lt.i64 L4, %r, 9
+      jump_ge.i64 L6, %r, 7
+      jump L4
+      L6:
+      jump L4
+      L1:
+      ret %r
+    """)
+
+
+def test_a_condition_keeps_its_operand_in_memory() -> None:
+    f = parse("function f(%a: i64, %p: ptr) -> i64\n block\n br_lt.i64 0, %a, [%p + 8]\n if_lt.i64 %a, [%p + 16]\n ret 1\n end\n end\n ret 0\nend")
+    jumps.run(f, V3)
+    assert [(instr.op.name, instr.mem.disp, len(instr.args)) for instr in f.code if instr.mem is not None] == [("jump_lt", 8, 2), ("jump_ge", 16, 2)]
+
+
 NESTED = """
 function f(%n: i64) -> i64
   var %i: i64
