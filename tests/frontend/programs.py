@@ -131,9 +131,19 @@ class _Writer:
         elif chance < 0.9:
             w = self.fresh("w")
             self.emit(indent, f"{w} = 0")
-            conditions = [f"{w} < 4 and {self.condition()}", f"{w} < lw.max(2, {pick.choice(self.names)} % 3)", f"{self.condition()} and {w} < 3", "True"]
+            conditions = [
+                f"{w} < 4 and {self.condition()}",
+                f"{w} < lw.max(2, {pick.choice(self.names)} % 3)",
+                f"{self.condition()} and {w} < 3",
+                f"{w} < 4",
+                "True",
+            ]
             self.emit(indent, f"while {pick.choice(conditions)}:")
-            self.emit(indent + 1, f"{w} += 1")
+            # Known while compiling for a step or more, and then perhaps no longer.
+            self.emit(
+                indent + 1,
+                f"{w} += {pick.choice(['1', '1', f'1 + ({pick.choice(self.names)} & 1)', f'(1 if {w} < 2 else 1 + ({pick.choice(self.names)} & 1))'])}",
+            )
             self.emit(indent + 1, f"if {w} > 5: break")
             self.inside(w, indent + 1, depth + 1)
         elif loop and chance < 0.97:

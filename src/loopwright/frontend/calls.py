@@ -288,7 +288,7 @@ def _run(s: Staging, parsed: Parsed, env: dict[str, Any]) -> Any:
         g.f.lines = {**g.f.lines, **parsed.lines}
     caller = s.act
     at = (g.at_file, g.at_line, g.line, g.region)
-    act = Activation(parsed, env, False)
+    act = Activation(parsed, env, False, (*caller.path, g.at_line))
     act.caller = (caller, g.at_line)
     act.level = g.level
     branches = len(g.branches)

@@ -42,12 +42,13 @@ class Level:
 
 
 class Mark:
-    """A point to which emission can be rolled back."""
+    """A point to which emission can be rolled back. ``last`` is the instruction before it, or None."""
 
-    __slots__ = ("brackets", "branches", "code", "registers", "sites")
+    __slots__ = ("brackets", "branches", "code", "last", "registers", "sites")
 
-    def __init__(self, code: int, registers: int, brackets: int, branches: int, sites: int) -> None:
+    def __init__(self, code: int, last: Instr | None, registers: int, brackets: int, branches: int, sites: int) -> None:
         self.code = code
+        self.last = last
         self.registers = registers
         self.brackets = brackets
         self.branches = branches
@@ -730,18 +731,25 @@ class Emitter:
         return None
 
     def mark(self) -> Mark:
-        return Mark(len(self.code), len(self.f.types), len(self.brackets), len(self.branches), len(self.f.sites))
+        code = self.code
+        return Mark(len(code), code[-1] if code else None, len(self.f.types), len(self.brackets), len(self.branches), len(self.f.sites))
 
     def rollback(self, mark: Mark) -> None:
         """Forget everything emitted since the mark."""
         f = self.f
-        for instr in self.code[mark.code :]:
+        code = self.code
+        position = mark.code
+        while position and code[position - 1] is not mark.last:
+            # Something was put in before it, and stays; so do its registers.
+            position += 1
+        for instr in code[position:]:
             # Open types that are settled later leave it alone.
             instr.dst = NONE
-        del self.code[mark.code :]
-        del f.types[mark.registers :]
-        del f.names[mark.registers :]
-        del f.variable[mark.registers :]
+        del code[position:]
+        if position == mark.code:
+            del f.types[mark.registers :]
+            del f.names[mark.registers :]
+            del f.variable[mark.registers :]
         del self.brackets[mark.brackets :]
         del self.branches[mark.branches :]
         del f.sites[mark.sites :]

@@ -16,6 +16,7 @@ from loopwright.frontend.emitter import Level
 from loopwright.frontend.expr import Unavailable, Value, Weak, is_number
 from loopwright.frontend.lane_index import LaneIndex
 from loopwright.frontend.loops import Lanes
+from loopwright.frontend.masked import begin_remaining, lanes_may_leave
 from loopwright.frontend.merging import MISSING
 from loopwright.frontend.program import For, NameTarget, Reduction
 from loopwright.frontend.promotion import promote
@@ -70,6 +71,11 @@ def stage_lanes(s: Staging, stmt: For, spec: Lanes) -> int:
     sums = _reductions(s, stmt, loop.next)
     g.lanes, g.width, g.widest = lanes, width, 0
     g.level = Level(Value(g, mask, mask_type), None)
+    if lanes_may_leave(s, stmt):
+        # A `continue` takes lanes out of the rest of the body.
+        begin_remaining(s, loop)
+        assert loop.remaining is not None
+        g.level = Level(loop.remaining, g.level, True)
     s.assign(stmt.target.name, LaneIndex(g, index, I64))
     loop_body(s, stmt, loop)
     s.at(stmt.line)

@@ -8,16 +8,16 @@ import numpy as np
 
 from loopwright.frontend.arrays import StagedArray
 from loopwright.frontend.conditions import compound_value, decide, leave_unless
-from loopwright.frontend.emitter import describe
+from loopwright.frontend.emitter import Level, describe
 from loopwright.frontend.expr import Value, is_number
 from loopwright.frontend.lanes import stage_lanes
 from loopwright.frontend.loops import Lanes, Range
-from loopwright.frontend.masked import begin_remaining, lanes_left, varying_for, varying_while
+from loopwright.frontend.masked import begin_remaining, lanes_left, lanes_may_leave, varying_for, varying_while
 from loopwright.frontend.merging import Edge
 from loopwright.frontend.program import AND, For, LoopStmt, NameTarget, While
 from loopwright.frontend.state import BREAK, CONTINUE, ENDED, FALLS, FOR_LIMIT, GROWTH_LIMIT, RETURN, UNROLL_LIMIT, Compound, LoopState
 from loopwright.frontend.steps import MAYBE_NEVER, finish, loop_body
-from loopwright.frontend.variables import carry, drop, release
+from loopwright.frontend.variables import NOT_EVERYWHERE, carry, drop, release
 from loopwright.ir import ops
 from loopwright.ir.function import Instr
 from loopwright.types import BOOL, I64, KIND_MASK, VOID
@@ -65,13 +65,19 @@ class _Unrolling:
         self.loop.level = g.level
         s.act.loops.append(self.loop)
         self.status = FALLS
-        self.masked = (id(stmt), "leaves") in s.notes
+        self.masked = lanes_may_leave(s, stmt)
         self.outer = g.level
         self.made: list[tuple[str, Any]] = []
         if self.masked:
-            # Lanes that have left keep what is read after the loop; those that skip the rest of a step, what the next reads.
-            self.made = carry(s, stmt, True, stmt.carried if stmt.continues else stmt.carried & stmt.live)
             begin_remaining(s, self.loop)
+            # Lanes that have left keep what is read after the loop; those that skip the rest of a step, what the next reads.
+            self.made = carry(s, stmt, True, stmt.carried if stmt.continues else stmt.carried & stmt.live, self.loop)
+
+    def condition(self) -> None:
+        """What follows is evaluated for the lanes that are still in the loop."""
+        if self.masked:
+            assert self.loop.remaining is not None
+            self.s.g.level = Level(self.loop.remaining, self.outer, True)
 
     def step(self) -> bool:
         """Stage the body once; False when the loop ends."""
@@ -81,6 +87,7 @@ class _Unrolling:
         if stmt.continues:
             loop.next = g.open(ops.BLOCK, VOID, [])
         if self.masked:
+            g.level = self.outer
             lanes_left(s, loop)
         loop.depth = len(g.brackets)
         status = s.block(stmt.body)
@@ -103,6 +110,9 @@ class _Unrolling:
                     status = FALLS
         if self.masked:
             g.level = self.outer
+            for name in loop.skipped:
+                s.lose(name, f"`{name}` {NOT_EVERYWHERE}")
+            loop.skipped.clear()
             if status == ENDED:
                 # Some lanes may be left: they go on with the next step.
                 status = FALLS
@@ -163,11 +173,14 @@ def stage_while(s: Staging, stmt: While) -> int:
     while True:
         s.at(stmt.line)
         mark = g.mark()
+        if unrolling is not None:
+            unrolling.condition()
         found = decide(s, stmt.test)
         if type(found) is not bool:
             g.rollback(mark)
             if unrolling is None:
                 return _runtime_while(s, stmt)
+            # The lanes that have left in the steps so far are not among those that go on.
             unrolling.status = _runtime_while(s, stmt)
             return unrolling.finish()
         if not found:
@@ -213,7 +226,7 @@ def stage_range(s: Staging, stmt: For, spec: Range) -> int:
     lo = g.snapshot(g.index(spec.lo, "a bound of lw.range"))
     hi = g.snapshot(g.index(spec.hi, "a bound of lw.range"))
     bound = s.values_of(stmt.writes)
-    masked = (id(stmt), "leaves") in s.notes
+    masked = lanes_may_leave(s, stmt)
     loop = LoopState("runtime", stmt)
     outer = g.level
     if masked:
@@ -249,18 +262,20 @@ def _stepping(s: Staging, stmt: For, spec: Range) -> int:
     g = s.g
     if not isinstance(stmt.target, NameTarget):
         g.fail("`for` over lw.range takes one name")
-    if (id(stmt), "leaves") in s.notes:
-        g.fail("lanes leave this loop one by one, which a range with a run-time step does not allow: use a while loop")
     lo = g.index(spec.lo, "a bound of lw.range")
     hi = g.snapshot(g.index(spec.hi, "a bound of lw.range"))
     step = g.snapshot(g.index(spec.step, "the step of lw.range"))
     up = g.value(ops.GT, I64, [step.operand, g.f.const(I64, 0)], BOOL)
     bound = s.values_of(stmt.writes)
-    made = carry(s, stmt)
+    masked = lanes_may_leave(s, stmt)
+    loop = LoopState("runtime", stmt)
+    outer = g.level
+    if masked:
+        begin_remaining(s, loop)
+    made = carry(s, stmt, masked)
     counter = g.f.register(I64, "", True)
     g.copy_to(counter, I64, lo.operand)
     g.active.add(counter)
-    loop = LoopState("runtime", stmt)
     branches = len(g.branches)
     if stmt.breaks:
         loop.exit = g.open(ops.BLOCK, VOID, [])
@@ -268,10 +283,15 @@ def _stepping(s: Staging, stmt: For, spec: Range) -> int:
     current = Value(g, counter, I64)
     going = g.select(up, current < hi, current > hi)
     g.emit(ops.DO, VOID, [going.operand])
+    if masked:
+        lanes_left(s, loop)
     inner = len(g.branches)
     loop.next = g.open(ops.BLOCK, VOID, [])
     s.assign(stmt.target.name, current)
     loop_body(s, stmt, loop)
+    if masked:
+        _leave_when_empty(s, loop)
+        g.level = outer
     g.drop_block(loop.next, inner, any(depth == len(g.brackets) - 1 for _, depth in g.branches[inner:]))
     s.at(stmt.line)
     g.code.append(Instr(ops.ADD, I64, counter, [counter, step.operand], 0, g.line))
@@ -282,7 +302,7 @@ def _stepping(s: Staging, stmt: For, spec: Range) -> int:
 
 def _runtime_while(s: Staging, stmt: While) -> int:
     g = s.g
-    if (id(stmt), "leaves") in s.notes:
+    if lanes_may_leave(s, stmt) or lanes_may_leave(s, stmt, "condition"):
         return varying_while(s, stmt)
     bound = s.values_of(stmt.writes)
     made = carry(s, stmt)
@@ -319,7 +339,7 @@ def _runtime_while(s: Staging, stmt: While) -> int:
         found = g.condition(found)
         if found.type.kind == KIND_MASK:
             g.rollback(start)
-            s.note((id(stmt), "leaves"), 1)
+            s.note((id(stmt), s.act.path, "condition"), 1)
         g.emit(ops.DO, VOID, [found.operand])
     loop_body(s, stmt, loop)
     s.at(stmt.line)

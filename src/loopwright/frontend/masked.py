@@ -14,9 +14,9 @@ from loopwright.frontend.loops import Range
 from loopwright.frontend.merging import MISSING, select_lanes
 from loopwright.frontend.program import For, If, LoopStmt, NameTarget, While
 from loopwright.frontend.promotion import promote
-from loopwright.frontend.state import ENDED, FALLS, LoopState
+from loopwright.frontend.state import BREAK, ENDED, FALLS, LoopState
 from loopwright.frontend.steps import finish, loop_body
-from loopwright.frontend.variables import carry
+from loopwright.frontend.variables import NOT_EVERYWHERE, carry
 from loopwright.ir import ops
 from loopwright.ir.function import Instr
 from loopwright.types import BOOL, I64, VOID, mask_of
@@ -24,7 +24,7 @@ from loopwright.types import BOOL, I64, VOID, mask_of
 if TYPE_CHECKING:
     from loopwright.frontend.staging import Staging
 
-__all__ = ["begin_remaining", "lanes_leave", "lanes_left", "varying_for", "varying_if", "varying_while"]
+__all__ = ["begin_remaining", "lanes_leave", "lanes_left", "lanes_may_leave", "varying_for", "varying_if", "varying_while"]
 
 
 # --- conditions --------------------------------------------------------------------------------------------------
@@ -68,12 +68,13 @@ def varying_if(s: Staging, stmt: If, condition: Value) -> int:
         _keep(s, stmt, names)
         return FALLS
     for name in sorted(names):
-        if name in act.sticky:
-            continue
         a, b = values.get(name, MISSING), others.get(name, MISSING)
         if a is MISSING or b is MISSING:
             if a is not b:
-                s.lose(name, f"`{name}` is not assigned on every path to here: assign it on the others too, or before")
+                s.lose(name, f"`{name}` {NOT_EVERYWHERE}")
+            continue
+        if name in act.sticky:
+            act.env[name] = a
             continue
         act.env[name] = select_lanes(g, name, condition, a, b, (value_lines.get(name, 0), other_lines.get(name, lines.get(name, 0))))
     _keep(s, stmt, names)
@@ -102,13 +103,19 @@ def _narrowed(s: Staging, op: ops.Op, masks: list[Value], parent: Level, variabl
 # --- loops that lanes leave one by one ---------------------------------------------------------------------------
 
 
+def lanes_may_leave(s: Staging, stmt: LoopStmt, how: str = "leaves") -> bool:
+    """Whether lanes leave a loop one by one, here: by ``break`` and ``continue``, or by its condition (as an earlier attempt found out)."""
+    notes = s.notes
+    return bool(notes) and s.g.level is not None and (id(stmt), s.act.path, how) in notes
+
+
 def begin_remaining(s: Staging, loop: LoopState) -> None:
     """Before such a loop: the mask variable of the lanes that are in it."""
     g = s.g
     assert g.level is not None
     mask = g.level.mask
     register = g.f.register(mask.type, "", True)
-    g.copy_to(register, mask.type, mask.operand)
+    loop.anchor = g.copy_to(register, mask.type, mask.operand)
     loop.remaining = Value(g, register, mask.type)
 
 
@@ -131,11 +138,12 @@ def lanes_leave(s: Staging, loop: LoopState, breaks: bool) -> int:
     """break or continue for the lanes that run: take them out of the levels up to the loop's. How control leaves it."""
     g = s.g
     if loop.remaining is None:
-        if loop.kind == "lanes":
-            g.fail("`continue` in an lw.lanes loop inside another statement than `if`: write the rest of the body under the opposite condition")
-        s.note((id(loop.stmt), "leaves"), 1)
+        s.note((id(loop.stmt), s.act.path, "leaves"), 1)
     level = g.level
     assert level is not None and loop.remaining is not None
+    if breaks and loop.kind == "python" and level is loop.level and len(g.brackets) == loop.depth and not loop.stmt.continues:
+        # Every lane that is left leaves, and that is known while compiling.
+        return BREAK
     type_ = level.mask.type
     leaving = g.value(ops.COPY, type_, [level.mask.operand], type_)
     done: set[int] = set()
@@ -148,6 +156,8 @@ def lanes_leave(s: Staging, loop: LoopState, breaks: bool) -> int:
         current = current.parent
     if breaks:
         _clear(s, loop.remaining, leaving, done)
+    if loop.late:
+        (loop.lost if breaks else loop.skipped).update(name for name in loop.late if name not in s.act.env)
     # Inside a bracket control goes on to its end, with these lanes off.
     return FALLS if len(g.brackets) > loop.depth else ENDED
 
@@ -166,7 +176,9 @@ def varying_while(s: Staging, stmt: LoopStmt, counter: _Counter | None = None) -
     loop = LoopState("runtime", stmt)
     begin_remaining(s, loop)
     assert loop.remaining is not None
-    made = carry(s, stmt, True)
+    # A loop that only a break ends runs at least once: what it assigns has a value after it.
+    forever = isinstance(stmt, While) and stmt.forever
+    made = carry(s, stmt, True, stmt.carried | loop.exit_names, loop) if forever else carry(s, stmt, True)
     if counter is not None:
         counter.begin(s)
     branches = len(g.branches)

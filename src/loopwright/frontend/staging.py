@@ -48,7 +48,7 @@ from loopwright.frontend.program import (
     While,
 )
 from loopwright.frontend.state import BREAK, CONTINUE, ENDED, FALLS, RETURN, Activation, Compound, Restage, Summed
-from loopwright.frontend.variables import write
+from loopwright.frontend.variables import NOT_EVERYWHERE, write
 from loopwright.ir import ops
 from loopwright.ir.function import Instr
 from loopwright.types import KIND_MASK, VOID
@@ -140,7 +140,7 @@ class Staging:
             reason = self.act.missing.get(name)
             if reason is None and name not in self.act.parsed.local:
                 return KernelTypeError(f"the name `{name}` is not defined", file, line)
-            return self.syntax(reason or f"`{name}` is not assigned on every path to here: assign it before")
+            return self.syntax(reason or f"`{name}` {NOT_EVERYWHERE}")
         if isinstance(error, TypeError):
             return KernelTypeError(_plainer(str(error)), file, line)
         if isinstance(error, AttributeError):
@@ -230,7 +230,7 @@ class Staging:
                     absent = absent or other is MISSING
                     equal = equal and same(first, other)
                 if absent:
-                    self.lose(name, f"`{name}` is not assigned on every path to here: assign it on the others too, or before")
+                    self.lose(name, f"`{name}` {NOT_EVERYWHERE}")
                 elif equal:
                     act.env[name] = first
                 else:

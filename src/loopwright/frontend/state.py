@@ -49,20 +49,22 @@ class Sticky:
     """A name that a run-time loop carries.
 
     Attributes:
-        value: the variable; or the Python value, which must not change.
+        value: the variable; or the Python value, which must not change; or MISSING before the first assignment.
         level: the lanes that ran where the loop began.
         key: names the variable in the notes for staging again.
         line: where its first value was assigned.
+        late: the loop in which the name gets its first value, or None when it has one before.
     """
 
-    __slots__ = ("key", "level", "line", "name", "value")
+    __slots__ = ("key", "late", "level", "line", "name", "value")
 
-    def __init__(self, name: str, value: Any, level: Level | None, key: tuple[int, str], line: int) -> None:
+    def __init__(self, name: str, value: Any, level: Level | None, key: tuple[Any, ...], line: int, late: LoopState | None = None) -> None:
         self.name = name
         self.value = value
         self.level = level
         self.key = key
         self.line = line
+        self.late = late
 
 
 class Summed:
@@ -98,12 +100,31 @@ class LoopState:
         depth: brackets open when its body began.
         level: the lanes that run its body.
         remaining: a mask variable of the lanes that have not left the loop, where lanes leave one by one.
+        anchor: the instruction that begins ``remaining``, before the loop.
+        late: names that get their first value in the loop and keep it for the lanes that have left.
+        lost, skipped: those of them that had none where lanes left the loop, or its current step.
         exit, next: the brackets that break and continue branch to, or None.
         exits, nexts: paths by which break and continue get there.
         exit_names, next_names: names to merge there.
     """
 
-    __slots__ = ("depth", "exit", "exit_names", "exits", "kind", "level", "next", "next_names", "nexts", "remaining", "stmt")
+    __slots__ = (
+        "anchor",
+        "depth",
+        "exit",
+        "exit_names",
+        "exits",
+        "kind",
+        "late",
+        "level",
+        "lost",
+        "next",
+        "next_names",
+        "nexts",
+        "remaining",
+        "skipped",
+        "stmt",
+    )
 
     def __init__(self, kind: str, stmt: LoopStmt) -> None:
         self.kind = kind
@@ -117,6 +138,10 @@ class LoopState:
         self.nexts: list[Edge] = []
         self.exit_names = stmt.writes & stmt.live
         self.next_names: set[str] = set()
+        self.anchor: Instr | None = None
+        self.late: list[str] = []
+        self.lost: set[str] = set()
+        self.skipped: set[str] = set()
 
 
 class Activation:
@@ -133,14 +158,16 @@ class Activation:
         result: paths by which a return leaves the inlined function.
         block: the bracket such a return branches to.
         caller: the call it was inlined into, and the line there; None for the kernel itself.
+        path: the lines of the calls that led here: tells the places apart where one function is inlined.
     """
 
-    __slots__ = ("block", "caller", "depth", "env", "level", "lines", "loops", "missing", "parsed", "regions", "result", "sticky", "top")
+    __slots__ = ("block", "caller", "depth", "env", "level", "lines", "loops", "missing", "parsed", "path", "regions", "result", "sticky", "top")
 
-    def __init__(self, parsed: Parsed, env: dict[str, Any], top: bool) -> None:
+    def __init__(self, parsed: Parsed, env: dict[str, Any], top: bool, path: tuple[int, ...] = ()) -> None:
         self.parsed = parsed
         self.env = env
         self.top = top
+        self.path = path
         self.sticky: dict[str, Any] = {}
         self.missing: dict[str, str] = {}
         self.lines: dict[str, int] = {}

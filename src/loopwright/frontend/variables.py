@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-from typing import TYPE_CHECKING, Any, NoReturn
+from typing import TYPE_CHECKING, Any, Final, NoReturn
 
 import numpy as np
 
@@ -10,15 +10,17 @@ from loopwright.frontend.expr import Unavailable, Value, Weak, is_number
 from loopwright.frontend.flow import RESULT
 from loopwright.frontend.merging import MISSING, same
 from loopwright.frontend.program import LoopStmt
-from loopwright.frontend.state import Sticky, Summed, shown
+from loopwright.frontend.state import LoopState, Sticky, Summed, shown
 from loopwright.ir import ops
 from loopwright.ir.function import Instr
-from loopwright.types import BOOL, KIND_MASK
+from loopwright.types import BOOL, KIND_MASK, mask_of
 
 if TYPE_CHECKING:
     from loopwright.frontend.staging import Staging
 
-__all__ = ["carry", "drop", "release", "write"]
+__all__ = ["NOT_EVERYWHERE", "carry", "drop", "release", "write"]
+
+NOT_EVERYWHERE: Final = "is not assigned on every path to here: assign it on the others too, or before"
 
 
 def write(s: Staging, sticky: Any, value: Any, fresh: bool) -> None:
@@ -30,6 +32,8 @@ def write(s: Staging, sticky: Any, value: Any, fresh: bool) -> None:
             f"`{name}` comes from before the lw.lanes loop: inside, it can only be updated as a reduction ({name} += v, {name} *= v, {name} &= v, {name} = lw.min({name}, v), "
             f"{name} = lw.max({name}, v), {name} = lw.fma(a, b, {name})) in a statement of the loop, because the lanes run at once; use another name for a value of each lane"
         )
+    if sticky.late is not None:
+        _begin(s, sticky, value)
     variable = sticky.value
     if not isinstance(variable, Value):
         if same(variable, value):
@@ -96,6 +100,33 @@ def write(s: Staging, sticky: Any, value: Any, fresh: bool) -> None:
     _copy(s, variable, new, fresh)
 
 
+def _begin(s: Staging, sticky: Sticky, value: Any) -> None:
+    """An assignment to a name that had no value before the loop. Its variable holds 0 where lanes are off at the first, which nothing reads."""
+    g = s.g
+    if sticky.value is not MISSING:
+        s.act.env[sticky.name] = sticky.value
+        return
+    variable: Any = value
+    since = len(g.code)
+    if is_number(value) and type(value) is not bool or isinstance(value, Weak) and value.open:
+        variable = g.weak_variable(type(value) is float, sticky.name, g.lanes)
+        instr = g.weak_instr(variable.cell, ops.COPY, [0])
+        instr.dst = variable.operand
+        g.code.append(instr)
+    elif isinstance(value, (Value, np.generic)) or type(value) is bool:
+        start = g.staged(value).type
+        type_ = mask_of(g.width, g.lanes) if start.element is BOOL else g.vector(start.element, g.lanes)
+        variable = Value(g, g.f.register(type_, sticky.name, True), type_)
+        g.copy_to(variable.operand, type_, g.f.const(type_, False if type_.kind == KIND_MASK else 0))
+    if isinstance(variable, Value):
+        assert sticky.late is not None and sticky.late.anchor is not None
+        g.insert_before(sticky.late.anchor, since)
+        g.active.add(variable.operand)
+    sticky.value = variable
+    sticky.line = g.at_line
+    s.act.env[sticky.name] = variable
+
+
 def _copy(s: Staging, variable: Value, new: Value, fresh: bool) -> None:
     """Write a variable; the instruction that made a value nobody else holds writes it directly."""
     g = s.g
@@ -142,8 +173,11 @@ def _mistyped(s: Staging, sticky: Sticky, found: str) -> NoReturn:
     )
 
 
-def carry(s: Staging, stmt: LoopStmt, varying: bool = False, names: set[str] | None = None) -> list[tuple[str, Any]]:
-    """Make variables of the names that a run-time loop carries (or of those given); what to give back to ``release``."""
+def carry(s: Staging, stmt: LoopStmt, varying: bool = False, names: set[str] | None = None, late: LoopState | None = None) -> list[tuple[str, Any]]:
+    """Make variables of the names that a run-time loop carries (or of those given); what to give back to ``release``.
+
+    With the loop given as ``late``, also of those that get their first value in it.
+    """
     act, g = s.act, s.g
     made: list[tuple[str, Any]] = []
     for name in sorted(stmt.carried if names is None else names):
@@ -153,11 +187,17 @@ def carry(s: Staging, stmt: LoopStmt, varying: bool = False, names: set[str] | N
             if varying and isinstance(known, Sticky) and isinstance(known.value, Value) and not known.value.type.lanes:
                 s.note((*known.key, "varies"), 1)
             continue
+        key = (id(stmt), act.path, name)
         if value is MISSING or type(value) is Unavailable:
+            if late is not None:
+                act.env.pop(name, None)
+                late.late.append(name)
+                sticky = Sticky(name, MISSING, g.level, key, stmt.line, late)
+                act.sticky[name] = sticky
+                made.append((name, sticky))
             continue
-        key = (id(stmt), name)
         line = act.lines.get(name, stmt.line)
-        lanes = g.lanes if varying or (*key, "varies") in s.notes else 0
+        lanes = g.lanes if varying or s.notes and g.level is not None and (*key, "varies") in s.notes else 0
         variable: Any
         if is_number(value) and type(value) is not bool:
             variable = g.weak_variable(type(value) is float, name, lanes)
@@ -206,4 +246,7 @@ def drop(s: Staging, made: list[tuple[str, Any]]) -> None:
         del act.sticky[name]
         if isinstance(sticky.value, Value):
             s.g.active.discard(sticky.value.operand)
-            act.env[name] = sticky.value
+            if sticky.late is None:
+                act.env[name] = sticky.value
+        if sticky.late is not None and name in sticky.late.lost:
+            s.lose(name, f"`{name}` {NOT_EVERYWHERE}")
