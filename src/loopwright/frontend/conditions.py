@@ -6,10 +6,11 @@ from collections.abc import Callable
 from typing import TYPE_CHECKING, Any
 
 from loopwright.frontend.emitter import Level
-from loopwright.frontend.expr import Value
+from loopwright.frontend.expr import Unavailable, Value
 from loopwright.frontend.merging import Edge
 from loopwright.frontend.program import AND, LEAF, NOT, OR, If, Stmt, Test
-from loopwright.frontend.state import FALLS, Compound
+from loopwright.frontend.state import FALLS, LEFT, Compound
+from loopwright.frontend.variables import begin, reset
 from loopwright.ir import ops
 from loopwright.ir.function import Instr
 from loopwright.types import BOOL, KIND_MASK, VOID, mask_of
@@ -149,11 +150,13 @@ def runtime_if(s: Staging, stmt: If, condition: Value) -> int:
     before = s.values_of(stmt.writes)
     lines = dict(s.act.lines)
     opener = g.open(ops.IF, VOID, [condition.operand])
+    registers = len(g.f.types)
     edges: list[Edge] = []
+    left: list[Instr] = []
     current = stmt
     while True:
-        falls = _arm(s, current.body) == FALLS
-        ended = Edge(s.values_of(names), dict(s.act.lines), opener) if falls else None
+        status = _arm(s, current.body)
+        ended = Edge(s.values_of(names), dict(s.act.lines), opener) if status == FALLS else None
         s.restore(stmt.writes, before)
         orelse = current.orelse
         if not orelse:
@@ -165,9 +168,7 @@ def runtime_if(s: Staging, stmt: If, condition: Value) -> int:
             s.at(inner.line)
             found = decide(s, inner.test)
             if isinstance(found, Value) and found.type is BOOL:
-                if ended is not None:
-                    ended.anchor = marker
-                    edges.append(ended)
+                _reaches(edges, left, ended, status, marker)
                 g.emit(ops.THEN, VOID, [found.operand])
                 current = inner
                 continue
@@ -175,26 +176,50 @@ def runtime_if(s: Staging, stmt: If, condition: Value) -> int:
             marker.op = ops.ELSE
             g.regions += 1
             outer, g.region = g.region, g.regions
-            status = s.branch(inner, found)
+            other = s.branch(inner, found)
             g.region = outer
-            other = Edge(s.values_of(names), dict(s.act.lines), opener) if status == FALLS else None
-            end = g.close()
-            if other is not None:
-                other.anchor = end
-                edges.append(other)
+            last = Edge(s.values_of(names), dict(s.act.lines), opener) if other == FALLS else None
+            _reaches(edges, left, last, other, g.close())
         else:
             marker = g.emit(ops.ELSE, VOID, [])
-            other = None
-            if _arm(s, orelse) == FALLS:
-                other = Edge(s.values_of(names), dict(s.act.lines), opener)
-            end = g.close()
-            if other is not None:
-                other.anchor = end
-                edges.append(other)
-        if ended is not None:
-            ended.anchor = marker
-            edges.append(ended)
+            other = _arm(s, orelse)
+            last = Edge(s.values_of(names), dict(s.act.lines), opener) if other == FALLS else None
+            _reaches(edges, left, last, other, g.close())
+        _reaches(edges, left, ended, status, marker)
+        if left:
+            return _merge_left(s, edges, names, stmt.writes, left, registers)
         return s.merge(edges, names, stmt.writes)
+
+
+def _reaches(edges: list[Edge], left: list[Instr], edge: Edge | None, status: int, anchor: Instr) -> None:
+    """An arm has ended: with an edge, or with control but no lane to go on."""
+    if edge is not None:
+        edge.anchor = anchor
+        edges.append(edge)
+    elif status == LEFT:
+        left.append(anchor)
+
+
+def _merge_left(s: Staging, edges: list[Edge], names: set[str], writes: set[str], left: list[Instr], registers: int) -> int:
+    """Paths meet, some of which no lane takes: what the names are there does not matter, but they need a value."""
+    g, act = s.g, s.act
+    if not edges:
+        return LEFT
+    s.merge(edges, names, writes)
+    for name in sorted(names):
+        value = act.env.get(name)
+        if not isinstance(value, Value) or value.operand < registers or name in act.sticky or type(value) is Unavailable:
+            continue
+        if not g.f.variable[value.operand]:
+            # It comes from the one arm that goes on.
+            since = len(g.code)
+            value = act.env[name] = begin(s, name, value, 0)
+            g.insert_before(edges[0].anchor, since)
+        for anchor in left:
+            since = len(g.code)
+            reset(s, value)
+            g.insert_before(anchor, since)
+    return FALLS
 
 
 def compound_if(s: Staging, stmt: If, found: Compound) -> int:

@@ -203,18 +203,20 @@ class Emitter:
             return
         cell = value.cell.root()
         if not cell.settled:
-            self._retype(cell, element if element is not None else cell.element)
+            self._retype(cell, element if element is not None else cell.element, True)
             cell.settled = True
 
-    def _retype(self, cell: Cell, element: Type) -> None:
+    def _retype(self, cell: Cell, element: Type, final: bool) -> None:
+        """Give what is recorded a type; only the final one counts for the width of the lanes loop."""
         if element.kind == KIND_BOOL:
             self.fail("a variable that holds a Python number meets a condition: compare it, or start it as False or True")
         if cell.floating and not element.is_float:
             self.fail(f"a variable that starts as a Python float meets a value of integer type {element}: convert the value, as in lw.f64(x)")
         cell.element = element
-        type_ = self.vector(element, cell.lanes) if cell.lanes else element
         types = self.f.types
         for instr in cell.instrs:
+            lanes = instr.type.lanes
+            type_ = (self.vector if final else vector_of)(element, lanes) if lanes else element
             if not TAKES[instr.op.code][type_.kind]:
                 self.fail(
                     f"`{SPELLED.get(instr.op.name, instr.op.name)}` was applied to a variable that starts as a Python integer and becomes {type_}: it is not available for {type_}"
@@ -229,15 +231,15 @@ class Emitter:
                 if instr.op is ops.SELECT and type_.lanes:
                     self._fit_mask(instr, type_)
         for instr, position, number in cell.numbers:
-            instr.args[position] = self.number(type_, number)
+            instr.args[position] = self.number(instr.type, number)
         for instr in cell.masks:
-            source = mask_for(type_)
+            source = mask_for(vector_of(element, instr.type.lanes))
             instr.op = ops.COPY if source is instr.type else ops.MASK_CONVERT
             instr.source = VOID if source is instr.type else source
 
     def widen(self, cell: Cell) -> None:
         """An open type of Python integers becomes one of Python floats."""
-        self._retype(cell, F64)
+        self._retype(cell, F64, False)
         cell.floating = True
 
     def _fit_mask(self, instr: Instr, type_: Type) -> None:
@@ -254,7 +256,7 @@ class Emitter:
         for cell in self.open_cells:
             root = cell.root()
             if not root.settled:
-                self._retype(root, root.element)
+                self._retype(root, root.element, True)
                 root.settled = True
         self.open_cells.clear()
 
@@ -265,7 +267,7 @@ class Emitter:
         if kept is gone:
             return kept
         if kept.floating != gone.floating:
-            self._retype(gone if kept.floating else kept, F64)
+            self._retype(gone if kept.floating else kept, F64, False)
             kept.floating = True
             kept.element = F64
         kept.instrs += gone.instrs
@@ -276,17 +278,17 @@ class Emitter:
 
     def weak_variable(self, floating: bool, name: str, lanes: int = 0) -> Weak:
         """A variable whose type is open."""
-        cell = Cell(floating, lanes)
+        cell = Cell(floating)
         if lanes:
             self.open_cells.append(cell)
-        return Weak(self, self.f.register(cell.type, name, True), cell)
+        return Weak(self, self.f.register(vector_of(cell.element, lanes), name, True), cell, lanes)
 
-    def weak_instr(self, cell: Cell, op: Op, operands: list[Any]) -> Instr:
+    def weak_instr(self, cell: Cell, op: Op, operands: list[Any], lanes: int = 0) -> Instr:
         """An instruction of a cell's type over open values and Python numbers, not yet emitted."""
         for operand in operands:
             if type(operand) is float and not cell.floating:
                 self.widen(cell)
-        type_ = cell.type
+        type_ = vector_of(cell.element, lanes)
         if not TAKES[op.code][type_.kind]:
             self._refuse(op, type_)
         instr = Instr(op, type_, NONE, [0] * len(operands), 0, self.line)
@@ -299,35 +301,91 @@ class Emitter:
         cell.instrs.append(instr)
         return instr
 
-    def _weak(self, op: Op, operands: list[Any]) -> Value:
-        """An operation over open values and Python numbers: of open type itself."""
+    def weak_copy(self, variable: Weak, value: Any) -> None:
+        """Write an open value or a Python number to a variable of open type."""
+        if variable.lanes and isinstance(value, Weak):
+            value = self.splat_open(value, variable.lanes)
+        instr = self.weak_instr(variable.cell.root(), ops.COPY, [value], variable.lanes)
+        instr.dst = variable.operand
+        # Its cell may have become one of floats since the register was made.
+        self.f.types[instr.dst] = instr.type
+        self.code.append(instr)
+
+    def _united(self, operands: list[Any], lanes: int) -> tuple[Cell, list[Any]]:
+        """One cell for open values and Python numbers, and the operands in so many lanes, or as scalars."""
         first: Weak | None = None
         for operand in operands:
             if isinstance(operand, Weak):
                 if first is None:
                     first = operand
-                elif first.cell.root().lanes != operand.cell.root().lanes:
-                    for value in operands:
-                        if isinstance(value, Weak):
-                            self.settle(value)
-                    return self.operation(op, operands)
                 else:
                     self.unite(first, operand)
-        assert first is not None
-        cell = first.cell.root()
+        if first is None:
+            cell = Cell(any(type(operand) is float for operand in operands))
+            if lanes:
+                self.open_cells.append(cell)
+            return cell, operands
+        if lanes:
+            operands = [self.splat_open(operand, lanes) if isinstance(operand, Weak) else operand for operand in operands]
+        return first.cell.root(), operands
+
+    def splat_open(self, value: Weak, lanes: int) -> Weak:
+        """The scalar in every lane; its type stays open."""
+        if value.lanes:
+            return value
+        cell = value.cell.root()
+        self.open_cells.append(cell)
+        instr = self.weak_instr(cell, ops.SPLAT, [value], lanes)
+        instr.dst = self.f.register(instr.type)
+        self.code.append(instr)
+        return Weak(self, instr.dst, cell, lanes)
+
+    def _weak(self, op: Op, operands: list[Any]) -> Value:
+        """An operation over open values and Python numbers: of open type itself."""
+        lanes = 0
+        for operand in operands:
+            if isinstance(operand, Weak) and operand.lanes:
+                lanes = operand.lanes
+        cell, operands = self._united(operands, lanes)
+        instr = self.weak_instr(cell, op, operands, lanes)
         compares = op.result == "M"
-        instr = self.weak_instr(cell, op, operands)
-        instr.dst = self.f.register(mask_for(cell.type) if compares else cell.type)
+        instr.dst = self.f.register(mask_for(instr.type) if compares else instr.type)
         self.code.append(instr)
         if not compares:
-            return Weak(self, instr.dst, cell)
-        if not cell.lanes:
+            return Weak(self, instr.dst, cell, lanes)
+        if not lanes:
             return Value(self, instr.dst, BOOL)
         # The mask is as wide as what is compared, which is not known yet: it is converted to the loop's width, if only by a copy.
-        full = mask_of(self.width, cell.lanes)
-        source = mask_for(cell.type)
+        full = mask_of(self.width, lanes)
+        source = mask_for(instr.type)
         made = self.value(ops.COPY if source is full else ops.MASK_CONVERT, full, [instr.dst], full, VOID if source is full else source)
         cell.masks.append(self.code[-1])
+        return made
+
+    def select_open(self, condition: Value, a: Any, b: Any) -> Weak:
+        """One of two open values or Python numbers: of open type itself."""
+        lanes = condition.type.lanes
+        for value in (a, b):
+            if isinstance(value, Weak) and value.lanes:
+                lanes = value.lanes
+        if lanes and not condition.type.lanes:
+            condition = self.as_mask(condition, mask_of(self.width, lanes))
+        cell, (a, b) = self._united([a, b], lanes)
+        for value in (a, b):
+            if type(value) is float and not cell.floating:
+                self.widen(cell)
+        type_ = vector_of(cell.element, lanes)
+        made = Weak(self, self.f.register(type_), cell, lanes)
+        # The mask is fitted to the type when that is known.
+        instr = Instr(ops.SELECT, type_, made.operand, [condition.operand, 0, 0], 0, self.line)
+        for position, value in ((1, a), (2, b)):
+            if isinstance(value, Value):
+                instr.args[position] = value.operand
+            else:
+                instr.args[position] = self.number(type_, value)
+                cell.numbers.append((instr, position, value))
+        cell.instrs.append(instr)
+        self.code.append(instr)
         return made
 
     # --- operations ---------------------------------------------------------------------------------------
@@ -607,7 +665,8 @@ class Emitter:
 
     def splat(self, value: Value, lanes: int) -> Value:
         """The scalar in every lane."""
-        self.settle(value)
+        if isinstance(value, Weak) and value.open:
+            return self.splat_open(value, lanes)
         if value.type.lanes:
             return value
         if value.type is BOOL:
@@ -671,6 +730,8 @@ class Emitter:
         if type(condition) is bool or isinstance(condition, np.bool_):
             return a if condition else b
         c = self.condition(condition)
+        if self.staging is not None and (self.level is not None or not c.type.lanes) and _open(a) and _open(b) and not type(a) is type(b) is bool:
+            return self.select_open(c, a, b)
         type_, args = self.adapt(ops.SELECT, [a, b])
         if type_ is None:
             for value in args:
@@ -784,6 +845,11 @@ class Emitter:
         if not error.file and not error.line:
             error.locate(self.at_file, self.at_line)
         return error
+
+
+def _open(value: Any) -> bool:
+    """Whether the type of a number is open: of a Python number, and of a variable that has been nothing else."""
+    return is_number(value) or isinstance(value, Weak) and value.open
 
 
 def _spelled(value: int | float) -> str:

@@ -207,11 +207,11 @@ class Value:
 class Cell:
     """The type, still open, of a variable that started as a Python number, and of what was computed from it alone.
 
-    Until it is settled everything is emitted as i64 or f64; settling gives the recorded instructions their type.
+    Until it is settled everything is emitted as i64 or f64; settling gives the recorded instructions their type. Values that are the same for all lanes
+    and vectors of lanes may share a cell.
 
     Attributes:
         floating: it holds a Python float.
-        lanes: lanes of the vector it is, or 0.
         element: the element type, final once ``settled``.
         instrs: instructions of the open type.
         numbers: (instruction, operand position, Python number) of the constants in them.
@@ -219,11 +219,10 @@ class Cell:
         parent: the cell this one was united with.
     """
 
-    __slots__ = ("element", "floating", "instrs", "lanes", "masks", "numbers", "parent", "settled")
+    __slots__ = ("element", "floating", "instrs", "masks", "numbers", "parent", "settled")
 
-    def __init__(self, floating: bool, lanes: int) -> None:
+    def __init__(self, floating: bool) -> None:
         self.floating = floating
-        self.lanes = lanes
         self.element: Type = F64 if floating else I64
         self.settled = False
         self.instrs: list[Instr] = []
@@ -237,25 +236,27 @@ class Cell:
             cell = cell.parent
         return cell
 
-    @property
-    def type(self) -> Type:
-        return vector_of(self.element, self.lanes)
-
 
 class Weak(Value):
-    """A value whose type is open."""
+    """A value whose type is open.
 
-    __slots__ = ("cell",)
+    Attributes:
+        cell: its element type.
+        lanes: lanes of the vector it is, or 0.
+    """
 
-    def __init__(self, graph: Emitter, operand: int, cell: Cell) -> None:
+    __slots__ = ("cell", "lanes")
+
+    def __init__(self, graph: Emitter, operand: int, cell: Cell, lanes: int = 0) -> None:
         # The type is the cell's; the slot of the base class stays empty.
         self.graph = graph
         self.operand = operand
         self.cell = cell
+        self.lanes = lanes
 
     @property
     def type(self) -> Type:  # type: ignore[override]
-        return self.cell.root().type
+        return vector_of(self.cell.root().element, self.lanes)
 
     @property
     def open(self) -> bool:

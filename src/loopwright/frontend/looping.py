@@ -11,13 +11,14 @@ from loopwright.frontend.conditions import compound_value, decide, leave_unless
 from loopwright.frontend.emitter import Level, describe
 from loopwright.frontend.expr import Value, is_number
 from loopwright.frontend.lanes import stage_lanes
+from loopwright.frontend.leaving import Departed
 from loopwright.frontend.loops import Lanes, Range
 from loopwright.frontend.masked import begin_remaining, lanes_left, lanes_may_leave, varying_for, varying_while
 from loopwright.frontend.merging import Edge
 from loopwright.frontend.program import AND, For, LoopStmt, NameTarget, While
-from loopwright.frontend.state import BREAK, CONTINUE, ENDED, FALLS, FOR_LIMIT, GROWTH_LIMIT, RETURN, UNROLL_LIMIT, Compound, LoopState
+from loopwright.frontend.state import BREAK, CONTINUE, ENDED, FALLS, FOR_LIMIT, GROWTH_LIMIT, LEFT, RETURN, UNROLL_LIMIT, Compound, LoopState
 from loopwright.frontend.steps import MAYBE_NEVER, finish, loop_body
-from loopwright.frontend.variables import NOT_EVERYWHERE, carry, drop, release
+from loopwright.frontend.variables import carry, release
 from loopwright.ir import ops
 from loopwright.ir.function import Instr
 from loopwright.types import BOOL, I64, KIND_MASK, VOID
@@ -67,11 +68,8 @@ class _Unrolling:
         self.status = FALLS
         self.masked = lanes_may_leave(s, stmt)
         self.outer = g.level
-        self.made: list[tuple[str, Any]] = []
         if self.masked:
-            begin_remaining(s, self.loop)
-            # Lanes that have left keep what is read after the loop; those that skip the rest of a step, what the next reads.
-            self.made = carry(s, stmt, True, stmt.carried if stmt.continues else stmt.carried & stmt.live, self.loop)
+            self.loop.departed = Departed(s, self.loop.exit_names, begin_remaining(s, self.loop))
 
     def condition(self) -> None:
         """What follows is evaluated for the lanes that are still in the loop."""
@@ -88,7 +86,9 @@ class _Unrolling:
             loop.next = g.open(ops.BLOCK, VOID, [])
         if self.masked:
             g.level = self.outer
-            lanes_left(s, loop)
+            anchor = lanes_left(s, loop)
+            if anchor is not None:
+                loop.skipped = Departed(s, loop.next_names, anchor)
         loop.depth = len(g.brackets)
         status = s.block(stmt.body)
         if loop.next is not None:
@@ -109,11 +109,11 @@ class _Unrolling:
                 if status == ENDED:
                     status = FALLS
         if self.masked:
+            assert g.level is not None
+            if loop.skipped is not None and status != BREAK:
+                loop.skipped.rejoin(None if status == LEFT else g.level.mask)
             g.level = self.outer
-            for name in loop.skipped:
-                s.lose(name, f"`{name}` {NOT_EVERYWHERE}")
-            loop.skipped.clear()
-            if status == ENDED:
+            if status == LEFT:
                 # Some lanes may be left: they go on with the next step.
                 status = FALLS
         self.status = status
@@ -124,7 +124,8 @@ class _Unrolling:
         s.act.loops.pop()
         if self.masked:
             g.level = self.outer
-            drop(s, self.made)
+            assert loop.departed is not None
+            loop.departed.rejoin(loop.remaining)
         status = self.status
         if loop.exit is None:
             return status if status in (ENDED, RETURN) else FALLS

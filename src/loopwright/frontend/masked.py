@@ -10,11 +10,12 @@ from typing import TYPE_CHECKING, Any
 from loopwright.frontend.conditions import compound_value, decide
 from loopwright.frontend.emitter import Level
 from loopwright.frontend.expr import Value, is_number
+from loopwright.frontend.leaving import Departed
 from loopwright.frontend.loops import Range
 from loopwright.frontend.merging import MISSING, select_lanes
 from loopwright.frontend.program import For, If, LoopStmt, NameTarget, While
 from loopwright.frontend.promotion import promote
-from loopwright.frontend.state import BREAK, ENDED, FALLS, LoopState
+from loopwright.frontend.state import BREAK, FALLS, LEFT, LoopState
 from loopwright.frontend.steps import finish, loop_body
 from loopwright.frontend.variables import NOT_EVERYWHERE, carry
 from loopwright.ir import ops
@@ -58,7 +59,7 @@ def varying_if(s: Staging, stmt: If, condition: Value) -> int:
     g.level = level
     g.region = outer
     if status != FALLS and other != FALLS:
-        return ENDED
+        return LEFT
     if status != FALLS:
         _keep(s, stmt, names)
         return FALLS
@@ -68,13 +69,12 @@ def varying_if(s: Staging, stmt: If, condition: Value) -> int:
         _keep(s, stmt, names)
         return FALLS
     for name in sorted(names):
+        if name in act.sticky:
+            continue
         a, b = values.get(name, MISSING), others.get(name, MISSING)
         if a is MISSING or b is MISSING:
             if a is not b:
                 s.lose(name, f"`{name}` {NOT_EVERYWHERE}")
-            continue
-        if name in act.sticky:
-            act.env[name] = a
             continue
         act.env[name] = select_lanes(g, name, condition, a, b, (value_lines.get(name, 0), other_lines.get(name, lines.get(name, 0))))
     _keep(s, stmt, names)
@@ -109,29 +109,31 @@ def lanes_may_leave(s: Staging, stmt: LoopStmt, how: str = "leaves") -> bool:
     return bool(notes) and s.g.level is not None and (id(stmt), s.act.path, how) in notes
 
 
-def begin_remaining(s: Staging, loop: LoopState) -> None:
-    """Before such a loop: the mask variable of the lanes that are in it."""
+def begin_remaining(s: Staging, loop: LoopState) -> Instr:
+    """Before such a loop: the mask variable of the lanes that are in it; the instruction that begins it."""
     g = s.g
     assert g.level is not None
     mask = g.level.mask
     register = g.f.register(mask.type, "", True)
-    loop.anchor = g.copy_to(register, mask.type, mask.operand)
     loop.remaining = Value(g, register, mask.type)
+    return g.copy_to(register, mask.type, mask.operand)
 
 
-def lanes_left(s: Staging, loop: LoopState) -> None:
-    """At the start of a step: run the lanes that remain."""
+def lanes_left(s: Staging, loop: LoopState) -> Instr | None:
+    """At the start of a step: run the lanes that remain. Where they may skip the rest of it, the instruction that begins the step's own mask."""
     g = s.g
     assert loop.remaining is not None
     parent = g.level
     type_ = loop.remaining.type
+    copy: Instr | None = None
     if not loop.stmt.continues:
         g.level = Level(loop.remaining, parent, True)
     else:
         register = g.f.register(type_, "", True)
-        g.copy_to(register, type_, loop.remaining.operand)
+        copy = g.copy_to(register, type_, loop.remaining.operand)
         g.level = Level(Value(g, register, type_), parent, True)
     loop.level = g.level
+    return copy
 
 
 def lanes_leave(s: Staging, loop: LoopState, breaks: bool) -> int:
@@ -156,10 +158,10 @@ def lanes_leave(s: Staging, loop: LoopState, breaks: bool) -> int:
         current = current.parent
     if breaks:
         _clear(s, loop.remaining, leaving, done)
-    if loop.late:
-        (loop.lost if breaks else loop.skipped).update(name for name in loop.late if name not in s.act.env)
-    # Inside a bracket control goes on to its end, with these lanes off.
-    return FALLS if len(g.brackets) > loop.depth else ENDED
+    departed = loop.departed if breaks else loop.skipped
+    if departed is not None:
+        departed.leave(leaving)
+    return LEFT
 
 
 def _clear(s: Staging, mask: Value, leaving: Value, done: set[int]) -> None:
@@ -174,11 +176,12 @@ def varying_while(s: Staging, stmt: LoopStmt, counter: _Counter | None = None) -
     outer = g.level
     bound = s.values_of(stmt.writes)
     loop = LoopState("runtime", stmt)
-    begin_remaining(s, loop)
+    anchor = begin_remaining(s, loop)
     assert loop.remaining is not None
-    # A loop that only a break ends runs at least once: what it assigns has a value after it.
-    forever = isinstance(stmt, While) and stmt.forever
-    made = carry(s, stmt, True, stmt.carried | loop.exit_names, loop) if forever else carry(s, stmt, True)
+    made = carry(s, stmt, True)
+    if isinstance(stmt, While) and stmt.forever:
+        # It runs at least once: what it assigns has a value after it.
+        loop.departed = Departed(s, loop.exit_names, anchor)
     if counter is not None:
         counter.begin(s)
     branches = len(g.branches)
@@ -210,7 +213,10 @@ def varying_while(s: Staging, stmt: LoopStmt, counter: _Counter | None = None) -
         counter.step()
     g.level = outer
     g.close()
-    return finish(s, stmt, loop, made, bound, True, branches)
+    status = finish(s, stmt, loop, made, bound, True, branches)
+    if loop.departed is not None:
+        loop.departed.rejoin(None)
+    return status
 
 
 class _Counter:

@@ -10,7 +10,7 @@ from typing import Any, Final
 import numpy as np
 
 from loopwright.frontend.emitter import Emitter
-from loopwright.frontend.expr import Cell, Unavailable, Value, Weak, is_number
+from loopwright.frontend.expr import Unavailable, Value, Weak, is_number
 from loopwright.frontend.flow import RESULT
 from loopwright.frontend.lane_index import LaneIndex
 from loopwright.ir import ops
@@ -141,26 +141,12 @@ def _join_open(graph: Emitter, name: str, edges: list[Edge], values: list[Any], 
     made = graph.weak_variable(floating, "" if name[0] == "$" else name, lanes)
     for value in values:
         if isinstance(value, Weak):
-            if value.type.lanes != lanes:
-                graph.settle(value)
-                graph.settle(made, value.type.element)
-            else:
-                graph.unite(made, value)
+            graph.unite(made, value)
     for edge, value in zip(edges, values, strict=True):
         since = len(graph.code)
-        _write_open(graph, made, value)
+        graph.weak_copy(made, value)
         graph.insert_before(edge.anchor, since)
     return made
-
-
-def _write_open(graph: Emitter, variable: Weak, value: Any) -> None:
-    cell: Cell = variable.cell.root()
-    if cell.settled:
-        graph.copy_to(variable.operand, cell.type, graph.operand(value, cell.type))
-        return
-    instr = graph.weak_instr(cell, ops.COPY, [value])
-    instr.dst = variable.operand
-    graph.code.append(instr)
 
 
 def select_lanes(graph: Emitter, name: str, condition: Value, a: Any, b: Any, lines: tuple[int, int]) -> Any:
@@ -175,7 +161,7 @@ def select_lanes(graph: Emitter, name: str, condition: Value, a: Any, b: Any, li
         if not weak and type(a) is bool and type(b) is bool:
             element = BOOL
         else:
-            return _select_open(graph, condition, a, b)
+            return graph.select_open(condition, a, b)
     full = vector_of(element, lanes) if element is not BOOL else mask_of(graph.width, lanes)
     operands = []
     for value in (a, b):
@@ -190,34 +176,3 @@ def select_lanes(graph: Emitter, name: str, condition: Value, a: Any, b: Any, li
         graph.vector(element, lanes)
     mask = graph.as_mask(condition, full if full.kind == KIND_MASK else mask_for(full))
     return graph.value(ops.SELECT, full, [mask.operand, *operands], full)
-
-
-def _select_open(graph: Emitter, condition: Value, a: Any, b: Any) -> Any:
-    """As ``select_lanes``, of Python numbers and values whose type is open."""
-    floating = type(a) is float or type(b) is float
-    for value in (a, b):
-        if isinstance(value, Weak) and not value.type.lanes:
-            # It is a scalar: the lanes take its default type.
-            graph.settle(value)
-            return graph.select(condition, a, b)
-    cell = Cell(floating, graph.lanes)
-    graph.open_cells.append(cell)
-    made = Weak(graph, graph.f.register(cell.type), cell)
-    for value in (a, b):
-        if isinstance(value, Weak):
-            graph.unite(made, value)
-    cell = cell.root()
-    if any(type(v) is float for v in (a, b)) and not cell.floating:
-        graph.widen(cell)
-    type_ = cell.type
-    # The mask is fitted to the type when that is known.
-    instr = Instr(ops.SELECT, type_, made.operand, [condition.operand, 0, 0], 0, graph.line)
-    for position, value in ((1, a), (2, b)):
-        if isinstance(value, Value):
-            instr.args[position] = value.operand
-        else:
-            instr.args[position] = graph.number(type_, value)
-            cell.numbers.append((instr, position, value))
-    cell.instrs.append(instr)
-    graph.code.append(instr)
-    return made

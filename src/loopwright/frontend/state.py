@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-from typing import Any, Final
+from typing import TYPE_CHECKING, Any, Final
 
 from loopwright.frontend.emitter import Level
 from loopwright.frontend.expr import Value
@@ -11,7 +11,25 @@ from loopwright.frontend.program import LoopStmt, Parsed, Test
 from loopwright.ir import ops
 from loopwright.ir.function import Instr
 
-__all__ = ["BREAK", "CONTINUE", "ENDED", "FALLS", "RETURN", "UNROLL_LIMIT", "Activation", "Compound", "LoopState", "Restage", "Sticky", "Summed", "shown"]
+if TYPE_CHECKING:
+    from loopwright.frontend.leaving import Departed
+
+__all__ = [
+    "BREAK",
+    "CONTINUE",
+    "ENDED",
+    "FALLS",
+    "LEFT",
+    "RETURN",
+    "UNROLL_LIMIT",
+    "Activation",
+    "Compound",
+    "LoopState",
+    "Restage",
+    "Sticky",
+    "Summed",
+    "shown",
+]
 
 # How control leaves a statement while staging.
 FALLS: Final = 0
@@ -21,6 +39,8 @@ ENDED: Final = 1
 BREAK: Final = 2
 CONTINUE: Final = 3
 RETURN: Final = 4
+#: Control goes on, but no lane: they have left the loop around, or its step.
+LEFT: Final = 5
 
 #: Most steps of a while loop that runs while compiling.
 UNROLL_LIMIT: Final = 10_000
@@ -49,22 +69,20 @@ class Sticky:
     """A name that a run-time loop carries.
 
     Attributes:
-        value: the variable; or the Python value, which must not change; or MISSING before the first assignment.
+        value: the variable; or the Python value, which must not change.
         level: the lanes that ran where the loop began.
         key: names the variable in the notes for staging again.
         line: where its first value was assigned.
-        late: the loop in which the name gets its first value, or None when it has one before.
     """
 
-    __slots__ = ("key", "late", "level", "line", "name", "value")
+    __slots__ = ("key", "level", "line", "name", "value")
 
-    def __init__(self, name: str, value: Any, level: Level | None, key: tuple[Any, ...], line: int, late: LoopState | None = None) -> None:
+    def __init__(self, name: str, value: Any, level: Level | None, key: tuple[Any, ...], line: int) -> None:
         self.name = name
         self.value = value
         self.level = level
         self.key = key
         self.line = line
-        self.late = late
 
 
 class Summed:
@@ -100,31 +118,13 @@ class LoopState:
         depth: brackets open when its body began.
         level: the lanes that run its body.
         remaining: a mask variable of the lanes that have not left the loop, where lanes leave one by one.
-        anchor: the instruction that begins ``remaining``, before the loop.
-        late: names that get their first value in the loop and keep it for the lanes that have left.
-        lost, skipped: those of them that had none where lanes left the loop, or its current step.
+        departed, skipped: the values of names in the lanes that have left the loop, or its current step, or None.
         exit, next: the brackets that break and continue branch to, or None.
         exits, nexts: paths by which break and continue get there.
         exit_names, next_names: names to merge there.
     """
 
-    __slots__ = (
-        "anchor",
-        "depth",
-        "exit",
-        "exit_names",
-        "exits",
-        "kind",
-        "late",
-        "level",
-        "lost",
-        "next",
-        "next_names",
-        "nexts",
-        "remaining",
-        "skipped",
-        "stmt",
-    )
+    __slots__ = ("departed", "depth", "exit", "exit_names", "exits", "kind", "level", "next", "next_names", "nexts", "remaining", "skipped", "stmt")
 
     def __init__(self, kind: str, stmt: LoopStmt) -> None:
         self.kind = kind
@@ -138,10 +138,8 @@ class LoopState:
         self.nexts: list[Edge] = []
         self.exit_names = stmt.writes & stmt.live
         self.next_names: set[str] = set()
-        self.anchor: Instr | None = None
-        self.late: list[str] = []
-        self.lost: set[str] = set()
-        self.skipped: set[str] = set()
+        self.departed: Departed | None = None
+        self.skipped: Departed | None = None
 
 
 class Activation:

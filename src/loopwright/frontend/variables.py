@@ -10,15 +10,15 @@ from loopwright.frontend.expr import Unavailable, Value, Weak, is_number
 from loopwright.frontend.flow import RESULT
 from loopwright.frontend.merging import MISSING, same
 from loopwright.frontend.program import LoopStmt
-from loopwright.frontend.state import LoopState, Sticky, Summed, shown
+from loopwright.frontend.state import Sticky, Summed, shown
 from loopwright.ir import ops
 from loopwright.ir.function import Instr
-from loopwright.types import BOOL, KIND_MASK, mask_of
+from loopwright.types import BOOL, KIND_MASK, vector_of
 
 if TYPE_CHECKING:
     from loopwright.frontend.staging import Staging
 
-__all__ = ["NOT_EVERYWHERE", "carry", "drop", "release", "write"]
+__all__ = ["NOT_EVERYWHERE", "begin", "carry", "drop", "release", "reset", "write"]
 
 NOT_EVERYWHERE: Final = "is not assigned on every path to here: assign it on the others too, or before"
 
@@ -32,8 +32,6 @@ def write(s: Staging, sticky: Any, value: Any, fresh: bool) -> None:
             f"`{name}` comes from before the lw.lanes loop: inside, it can only be updated as a reduction ({name} += v, {name} *= v, {name} &= v, {name} = lw.min({name}, v), "
             f"{name} = lw.max({name}, v), {name} = lw.fma(a, b, {name})) in a statement of the loop, because the lanes run at once; use another name for a value of each lane"
         )
-    if sticky.late is not None:
-        _begin(s, sticky, value)
     variable = sticky.value
     if not isinstance(variable, Value):
         if same(variable, value):
@@ -45,9 +43,7 @@ def write(s: Staging, sticky: Any, value: Any, fresh: bool) -> None:
         if isinstance(variable, Weak) and open_ and not masked:
             if type(value) is bool:
                 g.fail(f"`{name}` is a number (line {sticky.line}) and is assigned a condition: use another name")
-            instr = g.weak_instr(variable.cell.root(), ops.COPY, [value])
-            instr.dst = variable.operand
-            g.code.append(instr)
+            g.weak_copy(variable, value)
             return
         if open_:
             _masked_open(s, sticky, value)
@@ -65,14 +61,16 @@ def write(s: Staging, sticky: Any, value: Any, fresh: bool) -> None:
         if new.type.lanes and not variable.type.lanes or masked and not variable.type.lanes:
             s.note((*sticky.key, "varies"), 1)
         if isinstance(new, Weak) and new.open:
-            if open_ and new.type.lanes == variable.type.lanes:
+            if open_:
+                if variable.type.lanes:
+                    new = g.splat_open(new, variable.type.lanes)
                 g.unite(variable, new)
                 if masked:
                     _masked_open(s, sticky, new)
                     return
                 _copy(s, variable, new, fresh)
                 return
-            g.settle(new, None if open_ else variable.type.element)
+            g.settle(new, variable.type.element)
         if open_:
             if new.type.element is BOOL:
                 g.fail(f"`{name}` is a number (line {sticky.line}) and is assigned a condition: use another name")
@@ -100,33 +98,6 @@ def write(s: Staging, sticky: Any, value: Any, fresh: bool) -> None:
     _copy(s, variable, new, fresh)
 
 
-def _begin(s: Staging, sticky: Sticky, value: Any) -> None:
-    """An assignment to a name that had no value before the loop. Its variable holds 0 where lanes are off at the first, which nothing reads."""
-    g = s.g
-    if sticky.value is not MISSING:
-        s.act.env[sticky.name] = sticky.value
-        return
-    variable: Any = value
-    since = len(g.code)
-    if is_number(value) and type(value) is not bool or isinstance(value, Weak) and value.open:
-        variable = g.weak_variable(type(value) is float, sticky.name, g.lanes)
-        instr = g.weak_instr(variable.cell, ops.COPY, [0])
-        instr.dst = variable.operand
-        g.code.append(instr)
-    elif isinstance(value, (Value, np.generic)) or type(value) is bool:
-        start = g.staged(value).type
-        type_ = mask_of(g.width, g.lanes) if start.element is BOOL else g.vector(start.element, g.lanes)
-        variable = Value(g, g.f.register(type_, sticky.name, True), type_)
-        g.copy_to(variable.operand, type_, g.f.const(type_, False if type_.kind == KIND_MASK else 0))
-    if isinstance(variable, Value):
-        assert sticky.late is not None and sticky.late.anchor is not None
-        g.insert_before(sticky.late.anchor, since)
-        g.active.add(variable.operand)
-    sticky.value = variable
-    sticky.line = g.at_line
-    s.act.env[sticky.name] = variable
-
-
 def _copy(s: Staging, variable: Value, new: Value, fresh: bool) -> None:
     """Write a variable; the instruction that made a value nobody else holds writes it directly."""
     g = s.g
@@ -138,9 +109,7 @@ def _copy(s: Staging, variable: Value, new: Value, fresh: bool) -> None:
             g.f.variable.pop()
         return
     if isinstance(variable, Weak) and variable.open:
-        instr = g.weak_instr(variable.cell.root(), ops.COPY, [new])
-        instr.dst = variable.operand
-        g.code.append(instr)
+        g.weak_copy(variable, new)
         return
     g.copy_to(variable.operand, variable.type, new.operand)
 
@@ -149,12 +118,12 @@ def _masked_open(s: Staging, sticky: Sticky, value: Any) -> None:
     g = s.g
     variable = sticky.value
     cell = variable.cell.root()
-    if not cell.lanes:
+    if not variable.lanes:
         s.note((*sticky.key, "varies"), 1)
     if type(value) is float and not cell.floating:
         g.widen(cell)
     assert g.level is not None
-    type_ = cell.type
+    type_ = variable.type
     instr = Instr(ops.SELECT, type_, variable.operand, [g.level.mask.operand, 0, variable.operand], 0, g.line)
     if isinstance(value, Value):
         instr.args[1] = value.operand
@@ -173,11 +142,41 @@ def _mistyped(s: Staging, sticky: Sticky, found: str) -> NoReturn:
     )
 
 
-def carry(s: Staging, stmt: LoopStmt, varying: bool = False, names: set[str] | None = None, late: LoopState | None = None) -> list[tuple[str, Any]]:
-    """Make variables of the names that a run-time loop carries (or of those given); what to give back to ``release``.
+def begin(s: Staging, name: str, value: Any, lanes: int) -> Any:
+    """A variable that starts with a value, in so many lanes if any; a value that is no number is its own variable, and cannot change."""
+    g = s.g
+    if is_number(value) and type(value) is not bool:
+        made = g.weak_variable(type(value) is float, name, lanes)
+    elif isinstance(value, Weak) and value.open:
+        lanes = lanes or value.lanes
+        made = Weak(g, g.f.register(vector_of(value.type.element, lanes), name, True), value.cell, lanes)
+    elif isinstance(value, (Value, np.generic)) or type(value) is bool:
+        start = g.staged(value)
+        type_ = start.type
+        if lanes and not type_.lanes:
+            start = g.splat(start, lanes)
+            type_ = start.type
+        variable = Value(g, g.f.register(type_, name, True), type_)
+        g.copy_to(variable.operand, type_, start.operand)
+        return variable
+    else:
+        return value
+    g.weak_copy(made, value)
+    return made
 
-    With the loop given as ``late``, also of those that get their first value in it.
-    """
+
+def reset(s: Staging, variable: Value) -> None:
+    """Write something to a variable that nobody reads until it is written again."""
+    g = s.g
+    if isinstance(variable, Weak) and variable.open:
+        g.weak_copy(variable, 0)
+        return
+    type_ = variable.type
+    g.copy_to(variable.operand, type_, g.f.const(type_, False if type_.element is BOOL or type_.kind == KIND_MASK else 0))
+
+
+def carry(s: Staging, stmt: LoopStmt, varying: bool = False, names: set[str] | None = None) -> list[tuple[str, Any]]:
+    """Make variables of the names that a run-time loop carries (or of those given); what to give back to ``release``."""
     act, g = s.act, s.g
     made: list[tuple[str, Any]] = []
     for name in sorted(stmt.carried if names is None else names):
@@ -187,39 +186,12 @@ def carry(s: Staging, stmt: LoopStmt, varying: bool = False, names: set[str] | N
             if varying and isinstance(known, Sticky) and isinstance(known.value, Value) and not known.value.type.lanes:
                 s.note((*known.key, "varies"), 1)
             continue
-        key = (id(stmt), act.path, name)
         if value is MISSING or type(value) is Unavailable:
-            if late is not None:
-                act.env.pop(name, None)
-                late.late.append(name)
-                sticky = Sticky(name, MISSING, g.level, key, stmt.line, late)
-                act.sticky[name] = sticky
-                made.append((name, sticky))
             continue
+        key = (id(stmt), act.path, name)
         line = act.lines.get(name, stmt.line)
-        lanes = g.lanes if varying or s.notes and g.level is not None and (*key, "varies") in s.notes else 0
-        variable: Any
-        if is_number(value) and type(value) is not bool:
-            variable = g.weak_variable(type(value) is float, name, lanes)
-            instr = g.weak_instr(variable.cell, ops.COPY, [value])
-            instr.dst = variable.operand
-            g.code.append(instr)
-        elif isinstance(value, Weak) and value.open and not lanes:
-            variable = Weak(g, g.f.register(value.type, name, True), value.cell)
-            instr = g.weak_instr(value.cell.root(), ops.COPY, [value])
-            instr.dst = variable.operand
-            g.code.append(instr)
-        elif isinstance(value, (Value, np.generic)) or type(value) is bool:
-            start = g.staged(value)
-            g.settle(start)
-            type_ = start.type
-            if lanes and not type_.lanes:
-                start = g.splat(start, lanes)
-                type_ = start.type
-            variable = Value(g, g.f.register(type_, name, True), type_)
-            g.copy_to(variable.operand, type_, start.operand)
-        else:
-            variable = value
+        lanes = g.lanes if varying or s.notes and (*key, "varies") in s.notes else 0
+        variable = begin(s, name, value, lanes)
         sticky = Sticky(name, variable, g.level, key, line)
         act.sticky[name] = sticky
         if isinstance(variable, Value):
@@ -246,7 +218,4 @@ def drop(s: Staging, made: list[tuple[str, Any]]) -> None:
         del act.sticky[name]
         if isinstance(sticky.value, Value):
             s.g.active.discard(sticky.value.operand)
-            if sticky.late is None:
-                act.env[name] = sticky.value
-        if sticky.late is not None and name in sticky.late.lost:
-            s.lose(name, f"`{name}` {NOT_EVERYWHERE}")
+            act.env[name] = sticky.value
