@@ -26,9 +26,10 @@ class StagedArray:
         array: its parameters.
         number: its number in the function.
         shape: the extents, run-time i64 values.
+        loaded: it is read at the index of a loop over lanes, in this loop or before.
     """
 
-    __slots__ = ("array", "graph", "number", "shape")
+    __slots__ = ("array", "graph", "loaded", "number", "shape")
     __staged__ = True
     __array_ufunc__ = None
 
@@ -37,6 +38,7 @@ class StagedArray:
         self.array = array
         self.number = number
         self.shape = tuple([Value(graph, extent, I64) for extent in array.shape])
+        self.loaded = False
 
     @property
     def ndim(self) -> int:
@@ -88,6 +90,7 @@ class StagedArray:
         operands, varying = self._indices(index, "read")
         if varying:
             assert graph.level is not None
+            self.loaded = True
             type_ = graph.vector(element, graph.lanes)
             return graph.value(ops.MASKED_LOAD, type_, [graph.mask_operand(type_), *operands], type_, VOID, self.number)
         if graph.level is not None and graph.level.parent is not None:
@@ -117,6 +120,7 @@ class StagedArray:
             stored = graph.convert(graph.splat(stored, graph.lanes) if varying else stored, U8)
         self.array.written = True
         if varying:
+            graph.stored.append(self)
             type_ = graph.vector(element, graph.lanes)
             source = graph.splat(stored, graph.lanes)
             graph.emit(ops.MASKED_STORE, type_, [graph.mask_operand(type_), source.operand, *operands], self.number)

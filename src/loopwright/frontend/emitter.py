@@ -71,6 +71,7 @@ class Emitter:
         level: which lanes run, inside such a loop.
         active: registers of variables that may still be written: a reading that is kept is a copy.
         open_cells: cells of vectors whose type may be open still.
+        stored: the arrays written at the index of the lw.lanes loop around, in order.
         staging: the staging of a kernel that this belongs to, or None.
         errors: register of the hidden parameter of a checked function, or NONE.
         regions: number of run-time brackets opened so far; ``region`` is the innermost one's.
@@ -93,6 +94,7 @@ class Emitter:
         self.regions = 0
         self.region = 0
         self.open_cells: list[Cell] = []
+        self.stored: list[Any] = []
         self.staging: Any = None
 
     # --- errors -------------------------------------------------------------------------------------------

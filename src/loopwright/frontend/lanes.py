@@ -12,6 +12,7 @@ import numpy as np
 
 from loopwright.frontend import functions
 from loopwright.frontend.arrays import StagedArray
+from loopwright.frontend.dependence import refuse_dependences
 from loopwright.frontend.emitter import Level
 from loopwright.frontend.expr import Unavailable, Value, Weak, is_number
 from loopwright.frontend.lane_index import LaneIndex
@@ -69,7 +70,7 @@ def stage_lanes(s: Staging, stmt: For, spec: Lanes) -> int:
     branches = len(g.branches)
     loop.next = g.open(ops.FOR, VOID, [lo.operand, hi.operand, f.const(I64, lanes)], index, described)
     sums = _reductions(s, stmt, loop.next)
-    g.lanes, g.width, g.widest = lanes, width, 0
+    g.lanes, g.width, g.widest, g.stored = lanes, width, 0, []
     g.level = Level(Value(g, mask, mask_type), None)
     if lanes_may_leave(s, stmt):
         # A `continue` takes lanes out of the rest of the body.
@@ -81,6 +82,9 @@ def stage_lanes(s: Staging, stmt: For, spec: Lanes) -> int:
     s.at(stmt.line)
     g.settle_vectors()
     g.close()
+    stored = g.stored
+    if stored and (any(array.loaded for array in stored) or len(set(stored)) < len(stored)):
+        refuse_dependences(g, loop.next)
     if g.widest and g.widest != width:
         s.notes[key] = g.widest
         s.again = True

@@ -8,6 +8,7 @@ import numpy as np
 
 from loopwright.frontend.arrays import StagedArray
 from loopwright.frontend.conditions import compound_value, decide, leave_unless
+from loopwright.frontend.dependence import refuse_dependences
 from loopwright.frontend.emitter import Level, describe
 from loopwright.frontend.expr import Value, is_number
 from loopwright.frontend.lanes import stage_lanes
@@ -37,7 +38,7 @@ def stage_for(s: Staging, stmt: For) -> int:
         return stage_range(s, stmt, iterable)
     if kind is Lanes:
         if s.vector_bits == 0:
-            return stage_range(s, stmt, Range(iterable.lo, iterable.hi, 1))
+            return stage_range(s, stmt, Range(iterable.lo, iterable.hi, 1), True)
         return stage_lanes(s, stmt, iterable)
     if isinstance(iterable, (Value, StagedArray)):
         iter(iterable)
@@ -203,7 +204,8 @@ def stage_while(s: Staging, stmt: While) -> int:
 # --- loops that run at run time ----------------------------------------------------------------------------------
 
 
-def stage_range(s: Staging, stmt: For, spec: Range) -> int:
+def stage_range(s: Staging, stmt: For, spec: Range, lanes: bool = False) -> int:
+    """A range of the generated code; ``lanes``: it is written as a loop over lanes, and means the same."""
     g = s.g
     step = spec.step
     for bound in (spec.lo, spec.hi):
@@ -247,6 +249,8 @@ def stage_range(s: Staging, stmt: For, spec: Range) -> int:
         g.level = outer
     s.at(stmt.line)
     g.close()
+    if lanes:
+        refuse_dependences(g, loop.next)
     return finish(s, stmt, loop, made, bound, True, branches)
 
 

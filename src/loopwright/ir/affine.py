@@ -1,0 +1,139 @@
+"""Indices as linear forms: a constant plus multiples of values that are not taken apart further.
+
+Two forms over the same values differ by a constant, which is how far two accesses to an array lie apart.
+"""
+
+from __future__ import annotations
+
+from typing import Final
+
+from loopwright.ir import ops
+from loopwright.ir.function import Function, Instr
+from loopwright.types import I64
+
+__all__ = ["Form", "Forms"]
+
+#: Expressions nested deeper are not compared, but stand for themselves.
+DEPTH: Final = 20
+
+
+class Form:
+    """``constant`` plus the sum of ``coefficient * value``; ``terms`` maps the numbers of values to coefficients other than 0."""
+
+    __slots__ = ("constant", "terms")
+
+    def __init__(self, constant: int, terms: dict[int, int]) -> None:
+        self.constant = constant
+        self.terms = terms
+
+    def plus(self, other: Form, factor: int) -> Form:
+        """This form plus ``factor`` times another."""
+        terms = dict(self.terms)
+        for value, coefficient in other.terms.items():
+            total = terms.get(value, 0) + factor * coefficient
+            if total:
+                terms[value] = total
+            else:
+                terms.pop(value, None)
+        return Form(self.constant + factor * other.constant, terms)
+
+
+class Forms:
+    """The linear forms of a function's registers, within one stretch of its code.
+
+    Attributes:
+        places: register that is no variable -> position of the instruction that defines it.
+        written: the variables that the stretch writes; what is computed from them has no form.
+        leaves: per value: the registers it is computed from.
+        registers: per value: the register that it is, or -1 where it is an expression.
+    """
+
+    __slots__ = ("code", "f", "forms", "leaves", "numbers", "places", "registers", "written")
+
+    def __init__(self, f: Function, start: int, end: int) -> None:
+        self.f = f
+        self.code: list[Instr] = f.code
+        self.places: dict[int, int] = {}
+        self.written: set[int] = set()
+        self.forms: dict[int, Form | None] = {}
+        self.numbers: dict[tuple[int, ...], int] = {}
+        self.leaves: list[set[int]] = []
+        self.registers: list[int] = []
+        variable = f.variable
+        for position in range(len(self.code)):
+            dst = self.code[position].dst
+            if dst >= 0:
+                if not variable[dst]:
+                    self.places[dst] = position
+                elif start <= position < end:
+                    self.written.add(dst)
+
+    def of(self, operand: int, depth: int = 0) -> Form | None:
+        """The form of an i64 operand; None where it changes within the stretch in a way that is not followed."""
+        if operand < 0:
+            return Form(int(self.f.const_values[~operand]), {})
+        if operand in self.forms:
+            return self.forms[operand]
+        made = self._of_register(operand, depth)
+        self.forms[operand] = made
+        return made
+
+    def _of_register(self, register: int, depth: int) -> Form | None:
+        f = self.f
+        if f.variable[register]:
+            return None if register in self.written else self._value((-1, register), {register}, register)
+        place = self.places.get(register, -1)
+        if place < 0 or depth > DEPTH:
+            return self._value((-1, register), {register}, register)
+        instr = self.code[place]
+        op = instr.op
+        args = instr.args
+        if instr.type is I64:
+            if op is ops.ADD or op is ops.SUB:
+                a = self.of(args[0], depth + 1)
+                b = self.of(args[1], depth + 1)
+                return None if a is None or b is None else a.plus(b, 1 if op is ops.ADD else -1)
+            if op is ops.MUL and (args[0] < 0 or args[1] < 0):
+                factor, other = (args[0], args[1]) if args[0] < 0 else (args[1], args[0])
+                a = self.of(other, depth + 1)
+                return None if a is None else Form(0, {}).plus(a, int(f.const_values[~factor]))
+            if op is ops.NEG or op is ops.COPY:
+                a = self.of(args[0], depth + 1)
+                return None if a is None else Form(0, {}).plus(a, 1 if op is ops.COPY else -1)
+        if not op.pure:
+            return self._value((-1, register), {register}, register)
+        # Another expression: equal where operation and operands are.
+        key = [op.code, instr.type.number, instr.source.number, instr.imm]
+        leaves: set[int] = set()
+        for operand in args:
+            if operand < 0:
+                key.append(-1)
+                key.append(operand)
+                continue
+            part = self.of(operand, depth + 1)
+            if part is None:
+                return None
+            key.append(len(part.terms))
+            key.append(part.constant)
+            for value in sorted(part.terms):
+                key.append(value)
+                key.append(part.terms[value])
+                leaves |= self.leaves[value]
+        return self._value(tuple(key), leaves, -1)
+
+    def _value(self, key: tuple[int, ...], leaves: set[int], register: int) -> Form:
+        number = self.numbers.get(key, -1)
+        if number < 0:
+            number = len(self.leaves)
+            self.numbers[key] = number
+            self.leaves.append(leaves)
+            self.registers.append(register)
+        return Form(0, {number: 1})
+
+    def depends(self, form: Form, start: int, end: int) -> bool:
+        """Whether a form is computed from a register that the code from ``start`` to ``end`` defines."""
+        for value in form.terms:
+            for leaf in self.leaves[value]:
+                if start <= self.places.get(leaf, -1) < end:
+                    return True
+        return False
