@@ -19,7 +19,7 @@ def _bench(*arguments: str) -> subprocess.CompletedProcess[str]:
 
 
 @pytest.mark.slow
-@pytest.mark.parametrize("name", ["runtime", "compile", "imports", "calls", "allocator", "spills", "codegen", "perfscore"])
+@pytest.mark.parametrize("name", ["runtime", "compile", "imports", "first_kernel", "calls", "allocator", "spills", "codegen", "perfscore"])
 def test_quick_mode_measures_loopwright_and_writes_json(name: str, tmp_path: Path) -> None:
     for needed in {"spills": ["llvmlite"], "codegen": ["llvmlite"], "allocator": ["ortools"]}.get(name, []):
         pytest.importorskip(needed)
@@ -35,4 +35,4 @@ def test_quick_mode_measures_loopwright_and_writes_json(name: str, tmp_path: Pat
 def test_an_unknown_benchmark_is_named_with_those_there_are() -> None:
     done = _bench("speed")
     assert done.returncode == 2
-    assert "'speed'" in done.stderr and "runtime, compile, imports, calls" in done.stderr
+    assert "'speed'" in done.stderr and "runtime, compile, imports, first_kernel, calls" in done.stderr
