@@ -36,11 +36,11 @@ demo: $(VENV)/.demo $(wildcard $(NATIVE))
 
 test: $(VENV)/.test
 	@.ci/packages
-	$(BIN)/python -m pytest -n $(JOBS) $(ARGS)
+	$(BIN)/python -m pytest -n $(JOBS) --build=pure $(ARGS)
 
 test-native: $(VENV)/.test $(NATIVE)
 	@.ci/packages
-	$(RUN_FAST) $(BIN)/python -m pytest -n $(JOBS) $(ARGS)
+	$(RUN_FAST) $(BIN)/python -m pytest -n $(JOBS) --build=native $(ARGS)
 
 bench: $(VENV)/.bench
 	@.ci/packages

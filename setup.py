@@ -23,14 +23,15 @@ LEFT_OUT = ("ir/interpret.py",)
 
 
 def core_files() -> list[str]:
-    """The files of the core, in a fixed order."""
-    root = Path("src/loopwright")
+    """The files of the core relative to this folder, in a fixed order."""
+    here = Path(__file__).resolve().parent
+    root = here / "src" / "loopwright"
     found: list[Path] = []
     for entry in CORE:
         path = root / entry
         found += sorted(path.rglob("*.py")) if path.is_dir() else [path]
     left_out = {root / entry for entry in LEFT_OUT}
-    return [path.as_posix() for path in found if path not in left_out and path.stat().st_size]
+    return [path.relative_to(here).as_posix() for path in found if path not in left_out and path.stat().st_size]
 
 
 class ParallelBuild(build_ext):
@@ -53,9 +54,15 @@ class ParallelBuild(build_ext):
         super().build_extensions()
 
 
-if os.environ.get("LOOPWRIGHT_MYPYC") == "1":
+def extensions() -> list[Any]:
+    """The extension modules of the native build; none for pure Python."""
+    if os.environ.get("LOOPWRIGHT_MYPYC") != "1":
+        return []
     from mypyc.build import mypycify
 
-    setup(ext_modules=mypycify(core_files(), opt_level="2", debug_level="0", multi_file=True, group_name="loopwright"), cmdclass={"build_ext": ParallelBuild})
-else:
-    setup()
+    return mypycify(core_files(), opt_level="2", debug_level="0", multi_file=True, group_name="loopwright")
+
+
+# The tests read the list of files.
+if __name__ == "__main__":
+    setup(ext_modules=extensions(), cmdclass={"build_ext": ParallelBuild})

@@ -1,17 +1,56 @@
-"""What all tests share: the ``--bless`` option, which rewrites expected texts to what came out."""
+"""What all tests share: ``--bless`` rewrites expected texts to what came out, ``--build`` makes certain which build is tested."""
 
 from __future__ import annotations
 
 import os
+import runpy
+from importlib.machinery import ExtensionFileLoader
+from importlib.util import find_spec
+from pathlib import Path
 
 import pytest
+
+import loopwright
+from loopwright.native_build import is_native
 
 #: Every allocation of every test is proved.
 os.environ.setdefault("LOOPWRIGHT_CHECK_ALLOCATION", "1")
 
+CHECKOUT = Path(__file__).resolve().parents[1]
+SOURCES = CHECKOUT / "src" / "loopwright"
+
 
 def pytest_addoption(parser: pytest.Parser) -> None:
     parser.addoption("--bless", action="store_true", default=False, help="rewrite the expected texts in tests/files to what comes out now")
+    parser.addoption("--build", choices=["pure", "native"], help="refuse to run where another build of loopwright would be tested, or an old one")
+
+
+def pytest_configure(config: pytest.Config) -> None:
+    build = config.getoption("--build")
+    why = not_the_build(build) if build else ""
+    if why:
+        raise pytest.UsageError(f"--build={build}: {why}")
+
+
+def pytest_report_header() -> str:
+    return f"loopwright: {'native build' if is_native() else 'pure Python'}, {Path(loopwright.__file__).parent}"
+
+
+def not_the_build(build: str) -> str:
+    """Why what is imported is not this build of this checkout's sources, or ""."""
+    package = Path(loopwright.__file__).resolve().parent
+    if build == "pure":
+        return "" if package == SOURCES else f"loopwright is imported from {package}"
+    for file in runpy.run_path(str(CHECKOUT / "setup.py"))["core_files"]():
+        name = ".".join(Path(file).relative_to("src").with_suffix("").parts).removesuffix(".__init__")
+        spec = find_spec(name)
+        if spec is None or not isinstance(spec.loader, ExtensionFileLoader):
+            return f"{name} is not compiled"
+    for source in SOURCES.rglob("*.py"):
+        copied = package / source.relative_to(SOURCES)
+        if not copied.is_file() or copied.read_bytes() != source.read_bytes():
+            return f"{copied} is not what is in {SOURCES}: make native"
+    return ""
 
 
 @pytest.fixture

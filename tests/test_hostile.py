@@ -10,6 +10,7 @@ import itertools
 import linecache
 import os
 import pickle
+import re
 import subprocess
 import sys
 import textwrap
@@ -288,7 +289,69 @@ def test_an_order_that_is_no_string() -> None:
         plus_one.compile(ordering=5)
 
 
+@pytest.mark.parametrize(
+    ("settings", "message"),
+    [
+        ({"target": 3}, "by its name, as in target='x86-64-v3', not by 3"),
+        ({"target": b"x86-64-v3"}, "by its name"),
+        ({"vector_bits": "256"}, "a number of bits, as in vector_bits=256, not '256'"),
+        ({"vector_bits": 256.0}, "a number of bits"),
+        ({"vector_bits": True}, "a number of bits"),
+        ({"ordering": ["A"]}, "is a string, a permutation of"),
+    ],
+)
+def test_settings_of_another_type(settings: dict[str, Any], message: str) -> None:
+    with pytest.raises(lw.TargetError, match=re.escape(message)):
+        plus_one.compile(**settings)
+    with pytest.raises(lw.TargetError, match=re.escape(message)):
+        lw.kernel(plus_one.function, **settings)(np.ones(3, F), np.ones(3, F))
+    f = lw.Function("f", a=lw.i64, returns=lw.i64)
+    with f:
+        f.ret(f.a)
+    with pytest.raises(lw.TargetError, match=re.escape(message)):
+        f.compile(**settings)
+
+
+@pytest.mark.parametrize("yes", [1, np.True_, "yes", [0]], ids=repr)
+@pytest.mark.parametrize("no", [0, np.False_, "", []], ids=repr)
+def test_switches_are_asked_for_their_truth(yes: Any, no: Any) -> None:
+    x, y = np.ones(4, F), np.zeros(3, F)
+    with pytest.raises(lw.BoundsError):
+        plus_one.compile(x, y, check=yes)(x, y)
+    checked = lw.kernel(plus_one.function, check=yes, contract=no, fastmath=yes)
+    assert (checked.check, checked.contract, checked.fastmath) == (True, False, True)
+    with pytest.raises(lw.BoundsError):
+        checked(x, y)
+    assert "option check" not in checked.compile(x, y, check=no, keep=yes).ir("collect")
+    f = lw.Function("f", x=lw.Array[lw.f32], returns=lw.f32, check=yes, contract=no, fastmath=yes)
+    with f:
+        f.ret(f.x[4])
+    with pytest.raises(lw.BoundsError):
+        f.compile()(x)
+
+
+def test_a_stage_that_is_no_name() -> None:
+    with pytest.raises(lw.TargetError, match="the name of a pass, as in code.ir\\('allocate'\\), not 3"):
+        plus_one.compile().ir(3)
+
+
 # --- the builder -----------------------------------------------------------------------------------------------
+
+
+@pytest.mark.parametrize("name", [None, 1, b"f", lw.f32], ids=repr)
+def test_a_name_that_is_no_string(name: Any) -> None:
+    with pytest.raises(lw.KernelTypeError, match="the name of a function is a string"):
+        lw.Function(name)
+    f = lw.Function("f")
+    with pytest.raises(lw.KernelTypeError, match="the name of a variable is a string"), f:
+        f.var(lw.i64, 0, name)
+
+
+@pytest.mark.parametrize("type_", [None, 1, "i64", float, lw.Array[lw.f32]], ids=repr)
+def test_a_variable_of_no_type(type_: Any) -> None:
+    f = lw.Function("f")
+    with pytest.raises(lw.KernelTypeError, match="a variable has a type such as lw.f32, not"), f:
+        f.var(type_)
 
 
 def test_a_value_used_where_it_was_not_computed() -> None:

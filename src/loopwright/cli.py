@@ -312,9 +312,10 @@ def bench(args: argparse.Namespace) -> int:
 
 def _parser() -> argparse.ArgumentParser:
     from loopwright import __version__
+    from loopwright.native_build import is_native
 
     parser = argparse.ArgumentParser(prog="loopwright", description=DESCRIPTION, formatter_class=argparse.RawDescriptionHelpFormatter)
-    parser.add_argument("--version", action="version", version=f"loopwright {__version__}")
+    parser.add_argument("--version", action="version", version=f"loopwright {__version__}, {'native build' if is_native() else 'pure Python'}")
     commands = parser.add_subparsers(metavar="COMMAND", required=True)
 
     def command(name: str, run: Callable[[argparse.Namespace], int], summary: str, description: str = "", epilog: str = "") -> argparse.ArgumentParser:

@@ -72,8 +72,6 @@ def order_in_force(ordering: str | None) -> str:
             return check_order(told)
         except TargetError as error:
             raise TargetError(f"{error.message} (it is the environment's {ENVIRONMENT_ORDER})") from None
-    if not isinstance(ordering, str):
-        raise TargetError(f"a register selection order is a string, a permutation of {DEFAULT_ORDER}, not {ordering!r}")
     return check_order(ordering)
 
 

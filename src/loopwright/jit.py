@@ -13,6 +13,7 @@ from loopwright.frontend.kernel import REQUIRED as NO_DEFAULT
 from loopwright.frontend.kernel import Backend, Kernel
 from loopwright.ir import ops
 from loopwright.ir.function import Function
+from loopwright.regalloc.heuristics import DEFAULT_ORDER
 from loopwright.runtime import cpu
 from loopwright.runtime.code import Code
 from loopwright.runtime.dispatch import REQUIRED, Dispatcher, Formal, Frozen, Key
@@ -61,12 +62,13 @@ class Native(Backend):
         return Dispatcher(kernel.function.__name__, formals, make).call
 
     def compile(self, stage: Callable[[int], Function], target: str | None, vector_bits: int | None, ordering: str | None, keep: bool) -> Code:
+        _check_settings(target, vector_bits, ordering)
         # Compiling makes tens of thousands of objects that all live until its end: looking for garbage among them again and
         # again takes up to a tenth of the time (measured at degree 255), the more the longer the function.
         collecting = gc.isenabled()
         gc.disable()
         try:
-            return self._compile(stage, target, vector_bits, ordering, keep)
+            return self._compile(stage, target, vector_bits, ordering, bool(keep))
         finally:
             if collecting:
                 gc.enable()
@@ -78,6 +80,16 @@ class Native(Backend):
             chosen = target_for(chosen.name, chosen.stream_bits)
             function = stage(chosen.vector_bits)
         return Code(compiler.compile(function, chosen, ordering=ordering, keep=keep))
+
+
+def _check_settings(target: object, vector_bits: object, ordering: object) -> None:
+    """What is passed on has the types it is declared with: natively built, the compiler would refuse it in words of its own."""
+    if target is not None and not isinstance(target, str):
+        raise TargetError(f"a target is given by its name, as in target='x86-64-v3', not by {target!r}")
+    if vector_bits is not None and (not isinstance(vector_bits, int) or isinstance(vector_bits, bool)):
+        raise TargetError(f"the width of vectors is a number of bits, as in vector_bits=256, not {vector_bits!r}")
+    if ordering is not None and not isinstance(ordering, str):
+        raise TargetError(f"a register selection order is a string, a permutation of {DEFAULT_ORDER}, not {ordering!r}")
 
 
 def reads_one_stream(f: Function) -> bool:

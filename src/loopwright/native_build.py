@@ -1,4 +1,4 @@
-"""What the native build (``setup.py``) reads from the source; nothing of it means anything at run time."""
+"""The native build (``setup.py``): what it reads from the source, and whether this is it."""
 
 from __future__ import annotations
 
@@ -13,4 +13,13 @@ else:
         return lambda cls: cls
 
 
-__all__ = ["mypyc_attr"]
+__all__ = ["is_native", "mypyc_attr"]
+
+
+def is_native() -> bool:
+    """Whether this is the native build, whose compiler is itself compiled; otherwise it is pure Python. Both do the same."""
+    from importlib.machinery import ExtensionFileLoader
+    from importlib.util import find_spec
+
+    spec = find_spec("loopwright.compiler")
+    return spec is not None and isinstance(spec.loader, ExtensionFileLoader)

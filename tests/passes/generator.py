@@ -24,6 +24,9 @@ from loopwright.types import BOOL, F32, F64, I8, I16, I32, I64, PTR, U8, U16, U3
 INTEGERS = (I64, I32, U8, I8, U16, I16, U32, U64)
 EXTENT = 8
 
+#: More registers than any test has constants.
+_MANY = tuple(range(10**5))
+
 
 class AnyTarget(Target):
     """Just what the passes before lowering ask of a target."""
@@ -32,9 +35,8 @@ class AnyTarget(Target):
         self.indexed = indexed
         self.most = most
         self.floats = floats
-        # More registers than any test has constants.
         self._class_of: list[int] = []
-        self.orders = [range(10**6), range(10**6)]
+        self.orders = [_MANY, _MANY]
 
     def immediate(self, instr: Instr, position: int, type_: Type, value: float | bool) -> bool:
         if type_.is_float or type_.lanes:

@@ -112,7 +112,7 @@ class Function:
             raise KernelTypeError(f"a function's name is a string, not {name!r}")
         if returns is not None and (not isinstance(returns, Type) or returns.lanes):
             raise KernelTypeError(f"a function returns one number (returns=lw.i64), not {returns!r}")
-        self._f = ir.Function(name, returns if returns is not None else VOID, Options(contract, fastmath, check))
+        self._f = ir.Function(name, returns if returns is not None else VOID, Options(bool(contract), bool(fastmath), bool(check)))
         self._g = Emitter(self._f)
         self._params: dict[str, Any] = {}
         #: The if that was closed last and its end, for an else_ that follows.
@@ -220,6 +220,8 @@ class Function:
         """A variable with a first value: ``i = f.var(lw.i64, 0)``, then ``i.set(i + 1)``. The type may be a vector."""
         g = self._emitting()
         self._require(type_, "f.var", "f.var(lw.i64, 0)")
+        if not isinstance(name, str):
+            g.fail(f"the name of a variable is a string, not {name!r}")
         made = Variable(g, self._f.register(type_, name, True), type_)
         made.set(bool(value) if type_.element is BOOL and is_number(value) else value)
         return made

@@ -158,9 +158,9 @@ class Kernel(functools.partial[Any]):
         cell.append(made)
         functools.update_wrapper(made, function)
         made.function = function
-        made.check = check
-        made.contract = contract
-        made.fastmath = fastmath
+        made.check = bool(check)
+        made.contract = bool(contract)
+        made.fastmath = bool(fastmath)
         made.target = target
         made.vector_bits = vector_bits
         made.ordering = ordering
@@ -347,7 +347,7 @@ class Kernel(functools.partial[Any]):
         """
         from loopwright.frontend.stage import stage
 
-        return stage(self, signature, vector_bits, self.check if check is None else check)
+        return stage(self, signature, vector_bits, self.check if check is None else bool(check))
 
     def compile(
         self,

@@ -7,12 +7,16 @@ Operands are plain integers, so that passes can keep facts in lists indexed by r
 * ``r >= SLOT``: after allocation, stack slot number ``r - SLOT``.
 * ``r < 0``: constant number ``~r`` of the function's table of constants.
 * ``NONE``: no operand (an instruction without a result).
+
+Each class says by ``__reduce__`` how it is copied and pickled: Python's own way makes an object without calling ``__init__``, which
+classes of the native build do not allow (mypyc's documentation, "Pickling and copying objects").
 """
 
 from __future__ import annotations
 
 import math
 import struct
+from collections.abc import Callable
 from typing import Any, Final
 
 from loopwright.ir import ops
@@ -23,6 +27,14 @@ from loopwright.types import BOOL, F32, I64, PTR, VOID, Type
 SLOT: Final = 1 << 20
 #: "No register", in ``Instr.dst``. (Constants are negative too, but never a destination.)
 NONE: Final = -1
+
+
+def _made(kind: Callable[..., object], arguments: tuple[object, ...], state: dict[str, object]) -> object:
+    """An object with the attributes its constructor does not take, for copying and unpickling."""
+    made = kind(*arguments)
+    for name, value in state.items():
+        setattr(made, name, value)
+    return made
 
 
 class Mem:
@@ -47,6 +59,9 @@ class Mem:
         self.broadcast = broadcast
         self.role = role
 
+    def __reduce__(self) -> tuple[object, ...]:
+        return Mem, (self.indexed, self.scale, self.disp, self.size, self.broadcast, self.role)
+
 
 class Loop:
     """What the front end says about a ``for`` over lanes, for the nests pass.
@@ -63,6 +78,9 @@ class Loop:
         self.mask = mask
         self.unroll = unroll
         self.accumulators: list[tuple[int, Op, int]] = accumulators if accumulators is not None else []
+
+    def __reduce__(self) -> tuple[object, ...]:
+        return Loop, (self.mask, self.unroll, self.accumulators)
 
 
 class Instr:
@@ -115,6 +133,10 @@ class Instr:
         made.rule = self.rule
         return made
 
+    def __reduce__(self) -> tuple[object, ...]:
+        arguments = (self.op, self.type, self.dst, self.args, self.imm, self.line, self.source, self.mem, self.loop)
+        return _made, (Instr, arguments, {"rule": self.rule, "weight": self.weight})
+
 
 class Array:
     """An array parameter: elements of one type, any strides outside, unit stride in the last dimension.
@@ -142,6 +164,9 @@ class Array:
     def rank(self) -> int:
         return len(self.shape)
 
+    def __reduce__(self) -> tuple[object, ...]:
+        return Array, (self.name, self.element, self.base, self.shape, self.strides, self.written)
+
 
 class Callee:
     """Something a function calls.
@@ -164,6 +189,9 @@ class Callee:
         self.function = function
         self.keep = keep
 
+    def __reduce__(self) -> tuple[object, ...]:
+        return Callee, (self.name, self.params, self.result, self.address, self.function, self.keep)
+
 
 class Site:
     """Where a checked access is, for the error it may raise: array, dimension, the user's line."""
@@ -175,6 +203,9 @@ class Site:
         self.dimension = dimension
         self.line = line
         self.text = text
+
+    def __reduce__(self) -> tuple[object, ...]:
+        return Site, (self.array, self.dimension, self.line, self.text)
 
 
 #: kinds of stack slot
@@ -191,6 +222,9 @@ class Slot:
         self.kind = kind
         self.size = size
         self.offset = offset
+
+    def __reduce__(self) -> tuple[object, ...]:
+        return Slot, (self.kind, self.size, self.offset)
 
 
 class Frame:
@@ -213,6 +247,10 @@ class Frame:
         self.calls = False
         self.align = 8
 
+    def __reduce__(self) -> tuple[object, ...]:
+        state = {"saved": self.saved, "size": self.size, "outgoing": self.outgoing, "calls": self.calls, "align": self.align}
+        return _made, (Frame, (), state)
+
 
 class Options:
     """What a kernel allows the compiler to do.
@@ -229,6 +267,9 @@ class Options:
         self.contract = contract
         self.fastmath = fastmath
         self.check = check
+
+    def __reduce__(self) -> tuple[object, ...]:
+        return Options, (self.contract, self.fastmath, self.check)
 
 
 class Function:
@@ -389,6 +430,35 @@ class Function:
         made.file = self.file
         made.lines = self.lines
         return made
+
+    def __reduce__(self) -> tuple[object, ...]:
+        # As with `clone`, what a pass has left for the next one stays behind.
+        return _made, (Function, (self.name, self.result, self.options), {name: getattr(self, name) for name in _COPIED})
+
+
+#: What a copy of a function holds besides the arguments of its constructor.
+_COPIED: Final = (
+    "params",
+    "arrays",
+    "callees",
+    "sites",
+    "types",
+    "names",
+    "variable",
+    "const_types",
+    "const_values",
+    "_const_index",
+    "code",
+    "physical",
+    "stage",
+    "target_name",
+    "slots",
+    "frame",
+    "labels",
+    "aligned",
+    "file",
+    "lines",
+)
 
 
 def wrap(type_: Type, value: int) -> int:

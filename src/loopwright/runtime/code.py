@@ -119,6 +119,8 @@ class Code(functools.partial[Any]):
         Raises:
             TargetError: there is no such pass; the message lists them.
         """
+        if not isinstance(stage, str):
+            raise TargetError(f"a stage is the name of a pass, as in code.ir('allocate'), not {stage!r}")
         compiled = self.compiled
         known = compiled.stages.get(stage)
         if known is None:

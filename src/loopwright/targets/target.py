@@ -184,6 +184,10 @@ class Rule:
         self.temps = temps
         self.clobbers = clobbers
 
+    def __deepcopy__(self, memo: dict[int, object]) -> Rule:
+        # All instructions of one shape share it, and nothing changes it.
+        return self
+
 
 class MachineCode:
     """The output of a target's encoder.

@@ -6,7 +6,6 @@ operation and stores each result in a section of its own of a result array. ``ex
 
 from __future__ import annotations
 
-import copy
 import random
 from typing import Any, Final
 
@@ -20,6 +19,7 @@ from loopwright.ir.ops import Op
 from loopwright.runtime.code import Code
 from loopwright.targets.target import Target
 from loopwright.targets.x86.registers import CODES
+from loopwright.targets.x86.target import X86
 from loopwright.types import BOOL, I16, I32, I64, PTR, U8, U64, VOID, Type, mask_of, vector_of
 
 #: How operands reach the instruction: in registers; each one loaded for it alone, so that the load may be folded in; one or another a
@@ -51,8 +51,7 @@ def special_values(t: Type) -> list[Any]:
 
 def limited(target: Target, ints: tuple[int, ...], vectors: tuple[int, ...], masks: tuple[int, ...] = ()) -> Target:
     """A target with only the registers whose codes are given: spilling everywhere, or encodings for the upper registers."""
-    made = copy.copy(target)
-    made._rules = {}  # type: ignore[attr-defined]
+    made = X86(target.name, target.vector_bits, target.convention.name)
     made.orders = [tuple(r for r in order if CODES[r] in kept) for order, kept in zip(target.orders, (ints, vectors, masks), strict=False)]
     made.class_masks = [sum(1 << r for r in order) for order in made.orders]
     return made
