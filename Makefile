@@ -12,12 +12,17 @@ VENV := .venv
 BIN := $(VENV)/bin
 PIP := $(BIN)/python -m pip install --quiet --disable-pip-version-check
 SOURCES := $(shell find src -name '*.py')
-NATIVE := build/native/.built
+NATIVE := build/.native
+NATIVE_BUILD := --build-lib build/native --build-temp build/objects
+MYPYC := LOOPWRIGHT_MYPYC=1
+WHEEL := bdist_wheel --bdist-dir build/wheels/bdist --dist-dir dist
+# What bdist_wheel itself runs, setuptools warns of.
+QUIET := -W 'ignore:setup.py install is deprecated'
 
 # Commands that show or measure speed use the native build once there is one.
 RUN_FAST := PYTHONPATH=build/native
 
-.PHONY: help demo test test-native bench native lint types contract format lock clean
+.PHONY: help demo test test-native test-wheels bench native wheels lint types contract format lock clean
 .DEFAULT_GOAL := help
 
 help:
@@ -26,6 +31,7 @@ help:
 	@echo 'make bench        the figures, beside their peers (ARGS=compile for one table)'
 	@echo 'make native       compile the compiler itself with mypyc and a C compiler; demo and bench then use it'
 	@echo 'make test-native  all tests on the native build'
+	@echo 'make wheels       a pure-Python and a native wheel, in dist/; make test-wheels installs and tries both'
 	@echo 'make lint types contract   style, types, import rules'
 	@echo 'make format       put the style right'
 	@echo 'make lock         resolve requirements/*.txt anew from pyproject.toml'
@@ -49,10 +55,20 @@ bench: $(VENV)/.bench
 
 native: $(NATIVE)
 
-$(NATIVE): $(SOURCES) setup.py $(VENV)/.test
+# The native wheel is made of what `make native` built, so that what is tested and measured is what is installed.
+wheels: $(NATIVE)
+	rm -rf dist build/wheels
+	$(BIN)/python $(QUIET) setup.py --quiet build --build-base build/wheels/pure $(WHEEL)
+	$(MYPYC) $(BIN)/python $(QUIET) setup.py --quiet build $(NATIVE_BUILD) $(WHEEL)
+	@ls dist/*.whl
+
+test-wheels: wheels
+	$(BIN)/python -m pytest --wheels=dist tests/test_wheels.py $(ARGS)
+
+$(NATIVE): $(SOURCES) $(wildcard corpora/*.lwc) setup.py $(VENV)/.test
 	@command -v $${CC:-gcc} >/dev/null || { echo 'make native needs a C compiler (gcc)' >&2; exit 1; }
 	rm -rf build
-	LOOPWRIGHT_MYPYC=1 $(BIN)/python setup.py --quiet build --build-lib build/native --build-temp build/objects
+	$(MYPYC) $(BIN)/python setup.py --quiet build $(NATIVE_BUILD)
 	@touch $@
 
 lint: $(VENV)/.test
@@ -95,5 +111,5 @@ lock:
 	done
 
 clean:
-	rm -rf $(VENV) .venv-lock build demo-output bench-output .hypothesis .*_cache
+	rm -rf $(VENV) .venv-lock build dist demo-output bench-output .hypothesis .*_cache
 	find . -name __pycache__ -type d -prune -exec rm -rf {} +

@@ -1,4 +1,4 @@
-"""The optional native build: with LOOPWRIGHT_MYPYC=1 in the environment, mypyc compiles the compiler's core to C.
+"""The optional native build: with LOOPWRIGHT_MYPYC=1 in the environment, mypyc compiles the compiler's core to C. And the corpora.
 
 Everything else about the package is in pyproject.toml. Without the variable (the default) the package is pure Python.
 The core is compiled as one group, so that calls between its modules are C calls.
@@ -13,6 +13,7 @@ from typing import Any
 
 from setuptools import setup
 from setuptools.command.build_ext import build_ext
+from setuptools.command.build_py import build_py
 
 #: What is compiled: the way from a function of the IR to machine code. Relative to src/loopwright; folders with all below them.
 #: The front end spends its time in Python's own machinery (evaluating the user's expressions), of which little is gained.
@@ -32,6 +33,18 @@ def core_files() -> list[str]:
         found += sorted(path.rglob("*.py")) if path.is_dir() else [path]
     left_out = {root / entry for entry in LEFT_OUT}
     return [path.relative_to(here).as_posix() for path in found if path not in left_out and path.stat().st_size]
+
+
+class WithCorpora(build_py):
+    """Puts the corpora beside the module that looks for them; a checkout has them in a folder of their own."""
+
+    def run(self) -> None:
+        super().run()
+        if not self.editable_mode:
+            folder = Path(self.build_lib) / "loopwright" / "tuning" / "corpora"
+            self.mkpath(str(folder))
+            for corpus in sorted(Path("corpora").glob("*.lwc")):
+                self.copy_file(str(corpus), str(folder / corpus.name))
 
 
 class ParallelBuild(build_ext):
@@ -65,4 +78,4 @@ def extensions() -> list[Any]:
 
 # The tests read the list of files.
 if __name__ == "__main__":
-    setup(ext_modules=extensions(), cmdclass={"build_ext": ParallelBuild})
+    setup(ext_modules=extensions(), cmdclass={"build_py": WithCorpora, "build_ext": ParallelBuild})

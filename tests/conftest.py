@@ -23,6 +23,7 @@ SOURCES = CHECKOUT / "src" / "loopwright"
 def pytest_addoption(parser: pytest.Parser) -> None:
     parser.addoption("--bless", action="store_true", default=False, help="rewrite the expected texts in tests/files to what comes out now")
     parser.addoption("--build", choices=["pure", "native"], help="refuse to run where another build of loopwright would be tested, or an old one")
+    parser.addoption("--wheels", type=Path, metavar="DIR", help="where the wheels are that tests/test_wheels.py installs and tries (make test-wheels)")
 
 
 def pytest_configure(config: pytest.Config) -> None:
@@ -30,6 +31,11 @@ def pytest_configure(config: pytest.Config) -> None:
     why = not_the_build(build) if build else ""
     if why:
         raise pytest.UsageError(f"--build={build}: {why}")
+
+
+def pytest_ignore_collect(collection_path: Path, config: pytest.Config) -> bool | None:
+    # There is nothing to try before wheels have been made, which takes a C compiler and a minute: a target of its own (make test-wheels).
+    return True if collection_path.name == "test_wheels.py" and not config.getoption("--wheels") else None
 
 
 def pytest_report_header() -> str:

@@ -46,13 +46,12 @@ _CHECKOUT: Final = next((place for place in _PLACES[3:5] if (place / "corpora").
 
 def shipped(name: str) -> Path:
     """The file of a collection. Raises ``LoopwrightError`` where there is none."""
-    for folder in (Path(__file__).with_name("corpora"), _CHECKOUT / "corpora"):
+    # A checkout's own before those that were installed, or natively built, from it some time ago.
+    for folder in (_CHECKOUT / "corpora", Path(__file__).with_name("corpora")):
         path = folder / f"{name}.lwc"
         if path.is_file():
             return path
-    raise LoopwrightError(
-        f"the corpus {name} is not here: it lies in loopwright's source checkout; loopwright corpus record --collection {name} -o {name}.lwc makes it there"
-    )
+    raise LoopwrightError(f"the corpus {name} is missing from this installation of loopwright: {folder} has no {name}.lwc")
 
 
 def _module(path: Path) -> ModuleType:
@@ -70,7 +69,7 @@ def _module(path: Path) -> ModuleType:
 def _checkout(part: str) -> Path:
     path = _CHECKOUT / part
     if not path.is_dir():
-        raise LoopwrightError(f"the corpus of kernels is recorded in loopwright's source checkout: there is no {path}")
+        raise LoopwrightError(f"the corpus of kernels is recorded in a checkout of loopwright's source, from its {part}, and this is none")
     return path
 
 

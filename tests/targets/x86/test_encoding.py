@@ -275,4 +275,5 @@ def test_a_row_added_at_run_time_encodes() -> None:
         assert encoded("VFROBPS", "zmm,zmm,m512", (1, 2), M(0, disp=64)) == "62f26d48ee4801"
         assert rows_named("VFROBPS")[0].features == ("avx512f", "avx512vl")
     finally:
-        instructions._lines.pop("VFROBPS")
+        instructions._added.clear()
+        instructions._rows.pop("VFROBPS", None)
