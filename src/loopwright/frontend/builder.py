@@ -235,7 +235,7 @@ class Function:
         return Value(g, g.number(type_, value), type_)
 
     def _require(self, type_: Any, what: str, example: str) -> None:
-        if not isinstance(type_, Type):
+        if not isinstance(type_, Type) or type_ is VOID:
             self._g.fail(f"{what} takes a type first, as in {example}, not {describe(type_)}")
 
     def _emitting(self) -> Emitter:
