@@ -42,8 +42,12 @@ def typed(type_: Type, value: Any) -> Any:
 
 
 def build(op: ops.Op, type_: Type, operands: list[Type], result: Type, source: Type = VOID, constants: dict[int, Any] | None = None) -> Compiled:
-    """The function that applies the operation to its arguments; ``constants`` take the place of some."""
-    f = Function(f"{op.name}_{type_.name}", result)
+    """The function that applies the operation to its arguments; ``constants`` take the place of some.
+
+    It returns an integer widened, so that what lies above a narrow one in its register shows.
+    """
+    widened = I64 if result.is_integer and result.bits < 64 else result
+    f = Function(f"{op.name}_{type_.name}", widened)
     args = []
     for position, operand in enumerate(operands):
         if constants and position in constants:
@@ -51,7 +55,11 @@ def build(op: ops.Op, type_: Type, operands: list[Type], result: Type, source: T
         else:
             args.append(f.param(operand, f"a{position}"))
     out = f.register(result)
-    f.code = [Instr(op, type_, out, args, source=source), Instr(ops.RET, result, -1, [out])]
+    f.code = [Instr(op, type_, out, args, source=source)]
+    if widened is not result:
+        narrow, out = out, f.register(widened)
+        f.code.append(Instr(ops.CONVERT, widened, out, [narrow], source=result))
+    f.code.append(Instr(ops.RET, widened, -1, [out]))
     return compile(f, TARGET)
 
 

@@ -20,7 +20,7 @@ from loopwright.ir.ops import Op
 from loopwright.runtime.code import Code
 from loopwright.targets.target import Target
 from loopwright.targets.x86.registers import CODES
-from loopwright.types import BOOL, I16, I32, I64, PTR, U8, U64, VOID, Type, mask_of, vector_of
+from loopwright.types import BOOL, F64, I16, I32, I64, PTR, U8, U32, U64, VOID, Type, mask_of, vector_of
 
 #: How operands reach the instruction: in registers; each one loaded for it alone, so that the load may be folded in; one or another a
 #: constant; in registers so many at once that they are spilled.
@@ -125,7 +125,7 @@ class Bench:
         self.kept = f.array_param("kept", self.scalars.element, 1)
         self.kept.written = True
         self.results: dict[Type, Array] = {}
-        for name, element in (("rt", elements_of(t)), ("rm", INTEGER[t.bits]), ("rb", I32), ("ri", I64)):
+        for name, element in (("rt", elements_of(t)), ("rm", INTEGER[t.bits]), ("rb", I32), ("ri", I64), ("rf", F64)):
             if element not in self.results:
                 self.results[element] = f.array_param(name, element, 1)
                 self.results[element].written = True
@@ -166,6 +166,11 @@ class Bench:
         elif t is PTR:
             value = self.emit(ops.CONVERT, I64, [value], I64, source=PTR)
             t = I64
+        elif t.is_integer and not t.lanes and t.bits < 64:
+            # Widened, so that what lies above a narrow result in its register shows: of u32 in the conversion to a float, of 64 bits.
+            element = F64 if t is U32 else I64
+            value = self.emit(ops.CONVERT, element, [value], element, source=t)
+            t = element
         self.places.append((t, element))
         self.emit(ops.STORE, t, [value, self.section(case, at)], None, f.arrays.index(self.results[element]))
 

@@ -11,7 +11,7 @@ from typing import Final
 from loopwright.ir import ops
 from loopwright.ir.function import Function, Instr
 from loopwright.targets.x86.assembler import ALWAYS, EQUAL, NOT_SIGN, Form, M, lookup
-from loopwright.targets.x86.emit_vector import width
+from loopwright.targets.x86.emit_vector import extension, width
 from loopwright.targets.x86.encoder import NO_REGISTER
 from loopwright.targets.x86.operands import X86Assembler
 from loopwright.targets.x86.registers import CODES
@@ -214,7 +214,7 @@ class ExtractByte:
     __slots__ = ("extend",)
 
     def __init__(self, type_: Type) -> None:
-        self.extend = lookup("MOVSX" if type_.signed else "MOVZX", f"r32,r{type_.bits}")
+        self.extend = extension(type_)
 
     def emit(self, asm: X86Assembler, f: Function, instr: Instr) -> None:
         d = CODES[instr.dst]

@@ -27,6 +27,11 @@ def same(mnemonic: str, count: int, type_: Type, kind: str = "") -> Form:
     return lookup(mnemonic, kind + ",".join([width(type_)] * count))
 
 
+def extension(type_: Type) -> Form:
+    """What brings an integer of 8 or 16 bits into the form in which registers hold it: extended to 32 bits by its own signedness."""
+    return lookup("MOVSX" if type_.signed else "MOVZX", f"r32,r{type_.bits}")
+
+
 class ThreeOperand:
     """``dst = a op b``, b or (when it commutes) a from memory.
 
@@ -562,9 +567,11 @@ class Reduce:
                 asm.emit(step, (total, source, upper), line=line)
             source = total
         if self.to_int is not None:
-            asm.emit(self.to_int, (CODES[instr.dst], source), line=line)
-            if type_.bits == 8:
-                asm.emit(lookup("MOVZX", "r32,r8"), (CODES[instr.dst], CODES[instr.dst]), line=line)
+            d = CODES[instr.dst]
+            asm.emit(self.to_int, (d, source), line=line)
+            if type_.bits < 32:
+                # The other lanes came along.
+                asm.emit(extension(type_), (d, d), line=line)
 
 
 class NarrowPack:

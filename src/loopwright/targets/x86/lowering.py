@@ -256,7 +256,7 @@ def _call(target: Any, f: Function, instr: Instr) -> Rule:
     extend: Form | None = None
     if callee.result is not VOID and callee.result.bits < 32:
         # What lies above a narrow result is anything (System V ABI 1.0, 3.2.3); registers hold narrow integers extended.
-        extend = lookup("MOVSX" if callee.result.signed else "MOVZX", f"r32,r{callee.result.bits}")
+        extend = ev.extension(callee.result)
     # Of callee-saved vector registers (Win64) only the low part survives: they are taken to be destroyed.
     kills = target.caller_saved | target.class_masks[VECTORS] | (1 << R11)
     return Rule("call", tuple(uses), result, es.Call(floats if convention.shadow == 0 else 0, extend).emit, kills=kills)
@@ -492,8 +492,7 @@ def _convert_scalar(target: Any, instr: Instr) -> Rule | None:
     if type_.bits < 32:
         if source.bits <= type_.bits and source.signed == type_.signed:
             return Rule(name, (_G,), _G, es.Convert(lookup("MOV", "r32,r32"), None).emit)
-        form = lookup("MOVSX" if type_.signed else "MOVZX", f"r32,r{type_.bits}")
-        return Rule(name, (_G,), _G, es.Convert(form, None).emit)
+        return Rule(name, (_G,), _G, es.Convert(ev.extension(type_), None).emit)
     if type_.bits == 64 and source.bits <= 32 and (source.signed):
         return Rule(
             name, _with_memory(instr, (_GM if source.bits == 32 else _G,)), _G, es.Convert(lookup("MOVSXD", "r64,r32"), lookup("MOVSXD", "r64,m32")).emit
@@ -506,6 +505,8 @@ def _bitcast(target: Any, instr: Instr) -> Rule | None:
     type_, source = instr.type, instr.source
     to, fro = target.class_of(type_), target.class_of(source)
     if to == fro:
+        if to == INTS and type_.bits < 32 and type_.signed != source.signed:
+            return Rule("bitcast", (_G,), _G, es.Convert(ev.extension(type_), None).emit)
         return Rule("bitcast", (Use(fro),), Use(to), es.Move().emit)
     shape = ("r64", "VMOVQ") if type_.bits == 64 else ("r32", "VMOVD")
     form = lookup(shape[1], f"xmm,{shape[0]}" if to == VECTORS else f"{shape[0]},xmm")
