@@ -17,7 +17,7 @@ from loopwright.frontend.promotion import SPELLED, TAKES, promote
 from loopwright.ir import ops
 from loopwright.ir.function import NONE, Function, Instr, Loop
 from loopwright.ir.ops import Op, mask_for
-from loopwright.types import BOOL, F64, I64, KIND_BOOL, KIND_FLOAT, KIND_INT, KIND_MASK, KIND_PTR, KIND_UINT, VOID, Type, mask_of, vector_of
+from loopwright.types import BOOL, F64, I64, KIND_BOOL, KIND_FLOAT, KIND_MASK, KIND_PTR, KIND_UINT, VOID, Type, limits, mask_of, vector_of
 
 __all__ = ["Emitter", "Level", "Mark"]
 
@@ -152,8 +152,7 @@ class Emitter:
         value = int(value)
         if kind == KIND_PTR:
             return self.f.const(type_, value)
-        bits = type_.bits
-        low, high = (-(1 << (bits - 1)), (1 << (bits - 1)) - 1) if kind == KIND_INT else (0, (1 << bits) - 1)
+        low, high = limits(type_)
         if not low <= value <= high:
             self.fail(f"{_spelled(value)} does not fit in {type_.element} ({low} to {high}): convert the other operand to a wider type first")
         return self.f.const(type_, value)

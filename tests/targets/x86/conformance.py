@@ -36,12 +36,16 @@ def special_values(t: Type) -> list[Any]:
         info = np.finfo(t.dtype)
         tiny, least = float(info.tiny), float(info.smallest_subnormal)
         values = [0.0, -0.0, 1.0, -1.0, 0.5, -0.5, 1.5, 2.5, -2.5, 0.1, -7.0, float(info.max), float(info.min), tiny, -tiny, least, -least, 3 * least]
-        values += [np.inf, -np.inf, np.nan, 1 + float(info.eps), 255.0, 256.0, -129.0, 2.0**23 + 0.5, 2.0**31, -(2.0**31), 2.0**32, 2.0**52 + 0.5]
-        return [*values, 2.0**63, -(2.0**63), 2.0**64, 1e10, -1e10]
+        values += [np.inf, -np.inf, np.nan, 1 + float(info.eps), 2.0**23 + 0.5, 2.0**52 + 0.5, 1e10, -1e10, -0.9, -5.0]
+        # Around the bounds of the integers.
+        for bound in (127, 128, 255, 256, 2**15, 2**16 - 1, 2**16, 2**31 - 1, 2**31, 2**32 - 1, 2**32, 2**63, 2**64):
+            at = np.array(bound, t.dtype)
+            values += [float(v) for near in (at - np.spacing(at), at, at + np.spacing(at), at - at.dtype.type(0.5)) for v in (near, -near)]
+        return values
     if t is BOOL:
         return [False, True]
     low, high = (-(1 << (t.bits - 1)), (1 << (t.bits - 1)) - 1) if t.signed else (0, (1 << t.bits) - 1)
-    values = [low, low + 1, high, high - 1, 0, 1, 2, 3, 7, 8, 31, 32, 33, 63, 64, 100, high // 2, high // 3, 1 << (t.bits - 2)]
+    values = [low, low + 1, high, high - 1, 0, 1, 2, 3, 7, 8, 9, 15, 16, 17, 31, 32, 33, 63, 64, 65, 100, high // 2, high // 3, 1 << (t.bits - 2)]
     if t.signed:
         values += [-1, -2, -7, -100]
     if t.bits == 64:

@@ -1,0 +1,34 @@
+"""The ``expand`` pass: operations that a machine needs sequences for, whose parts are worth folding, sharing and moving out of loops.
+
+What is emitted here is the user's own code to the passes behind: a bound that a float is clamped to is a constant like any other, and a
+clamp that the program has made already is found to do nothing. Sequences without such parts are made by ``lower``.
+"""
+
+from __future__ import annotations
+
+from loopwright.ir import ops
+from loopwright.ir.function import Function, Instr
+from loopwright.targets.target import Target
+
+
+def run(f: Function, target: Target) -> None:
+    """Expand what ``target`` wants expanded early."""
+    early = target.early
+    fastmath = f.options.fastmath
+    out: list[Instr] = []
+    start = 0
+    code = f.code
+    for position in range(len(code)):
+        instr = code[position]
+        op = instr.op
+        if op is ops.CONVERT and fastmath and instr.source.is_float and instr.type.is_integer:
+            instr.op = ops.CONVERT_UNCHECKED
+        elif op in early:
+            made: list[Instr] = []
+            if target.expand_early(f, instr, made.append):
+                out.extend(code[start:position])
+                out.extend(made)
+                start = position + 1
+    if start:
+        out.extend(code[start:])
+        f.code = out
