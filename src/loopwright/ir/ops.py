@@ -148,6 +148,11 @@ def mask_for(type_: Type) -> Type:
     return mask_of(type_.bits, type_.lanes) if type_.lanes else BOOL
 
 
+def scalar(type_: Type, value: int | float | bool) -> Any:
+    """A NumPy scalar, such as meanings take, of a number that the type can hold."""
+    return np.dtype(type_.dtype).type(value)
+
+
 # --- meanings that need more than one expression -------------------------------------------------------------
 
 

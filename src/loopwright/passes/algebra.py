@@ -11,8 +11,6 @@ import math
 from collections.abc import Callable
 from typing import Final
 
-import numpy as np
-
 from loopwright.ir import ops
 from loopwright.ir.function import Function, Instr, round_f32
 from loopwright.ir.ops import Op
@@ -70,19 +68,8 @@ _LEVEL: Final = (1 << 20) - 1
 
 def _fold(v: Values, instr: Instr, args: list[int]) -> int:
     """Fold an operation on constants alone, through its row's meaning; a uniform vector is folded as its one element."""
-    f = v.f
-    op = instr.op
-    element = instr.type.element
-    if not element.dtype or op.meaning is None:
-        return KEEP
-    operands: list[object] = []
-    for a in args:
-        type_ = f.const_types[~a].element
-        if not type_.dtype:
-            return KEEP
-        operands.append(np.dtype(type_.dtype).type(f.const_values[~a]))
-    value = op.meaning(element, instr.source.element, *operands)
-    return f.const(ops.result_type(op, instr.type, instr.source), value.item() if hasattr(value, "item") else value)
+    folded = v.f.folded(instr.op, instr.type, instr.source, args)
+    return KEEP if folded is None else folded
 
 
 def _elementwise(v: Values, instr: Instr, args: list[int]) -> int:
