@@ -1,29 +1,27 @@
 """The functions of expressions: ``lw.min``, ``lw.select``, ``lw.fma`` and their like.
 
-On run-time values they emit code; on Python numbers they compute, so that they work on compile-time values too.
+On run-time values they emit code; on constants they compute, so that they work on compile-time values too.
 """
 
 from __future__ import annotations
 
-import math
-from collections.abc import Callable
 from typing import Any
 
 import numpy as np
 
 from loopwright.errors import KernelTypeError
+from loopwright.frontend import constants
+from loopwright.frontend.annotations import BY_DTYPE
 from loopwright.frontend.emitter import Emitter
 from loopwright.frontend.expr import Value
 from loopwright.ir import ops
 from loopwright.ir.ops import Op
-from loopwright.types import BOOL, F64, KIND_MASK, U8, U32, U64, Type
+from loopwright.types import BOOL, KIND_MASK, U8, U32, U64, Type
 
 __all__ = ["abs", "all", "any", "bitcast", "ceil", "crc32c", "div_trunc", "floor", "fma", "max", "min", "rem_trunc", "round", "select", "sqrt", "sum", "trunc"]
 
 _python_min = min
 _python_max = max
-_python_abs = abs
-_python_round = round
 _python_sum = sum
 _python_any = any
 _python_all = all
@@ -44,7 +42,12 @@ def _fold(op: Op, values: tuple[Any, ...], name: str) -> Any:
     result = values[0]
     for value in values[1:]:
         graph = _graph(result, value)
-        result = (_python_min if op is ops.MIN else _python_max)(result, value) if graph is None else graph.operation(op, [result, value])
+        if graph is not None:
+            result = graph.operation(op, [result, value])
+        elif constants.is_typed(result) or constants.is_typed(value):
+            result = constants.apply(op, result, value)
+        else:
+            result = (_python_min if op is ops.MIN else _python_max)(result, value)
     return result
 
 
@@ -62,7 +65,7 @@ def select(condition: Any, a: Any, b: Any) -> Any:
     """``a`` where the condition holds, ``b`` elsewhere. Both are computed: use ``a if condition else b`` where only one may be."""
     graph = _graph(condition, a, b)
     if graph is None:
-        return a if condition else b
+        return constants.choose(condition, a, b)
     return graph.select(condition, a, b)
 
 
@@ -70,53 +73,52 @@ def fma(a: Any, b: Any, c: Any) -> Any:
     """``a * b + c`` with one rounding."""
     graph = _graph(a, b, c)
     if graph is None:
-        assert ops.FMA.meaning is not None
-        return float(ops.FMA.meaning(F64, F64, float(a), float(b), float(c)))
+        return constants.multiply_add(a, b, c)
     return graph.operation(ops.FMA, [a, b, c])
 
 
-def _unary(op: Op, python: Callable[[Any], Any], value: Any) -> Any:
+def _whole(op: Op, value: Any) -> Any:
     graph = _graph(value)
-    return python(value) if graph is None else graph.unary(op, value)
+    return constants.whole(op, value) if graph is None else graph.unary(op, value)
 
 
 def sqrt(value: Any) -> Any:
     """The square root, correctly rounded; of an integer in f64."""
-    return _unary(ops.SQRT, np.sqrt if isinstance(value, np.generic) else math.sqrt, value)
+    graph = _graph(value)
+    return constants.square_root(value) if graph is None else graph.unary(ops.SQRT, value)
 
 
 def floor(value: Any) -> Any:
     """Rounded towards minus infinity; the type stays."""
-    return _unary(ops.FLOOR, np.floor if isinstance(value, np.generic) else lambda v: float(math.floor(v)), value)
+    return _whole(ops.FLOOR, value)
 
 
 def ceil(value: Any) -> Any:
     """Rounded towards plus infinity; the type stays."""
-    return _unary(ops.CEIL, np.ceil if isinstance(value, np.generic) else lambda v: float(math.ceil(v)), value)
+    return _whole(ops.CEIL, value)
 
 
 def trunc(value: Any) -> Any:
     """Rounded towards zero; the type stays."""
-    return _unary(ops.TRUNC, np.trunc if isinstance(value, np.generic) else lambda v: float(math.trunc(v)), value)
+    return _whole(ops.TRUNC, value)
 
 
 def round(value: Any) -> Any:
     """Rounded to the nearest integer, ties to even; the type stays."""
-    return _unary(ops.ROUND, np.rint if isinstance(value, np.generic) else lambda v: float(_python_round(v)), value)
+    return _whole(ops.ROUND, value)
 
 
 def abs(value: Any) -> Any:
     """The absolute value."""
     graph = _graph(value)
-    return _python_abs(value) if graph is None else graph.absolute(value)
+    return constants.absolute(value) if graph is None else graph.absolute(value)
 
 
 def div_trunc(a: Any, b: Any) -> Any:
     """Integer division rounded towards zero: the machine's own, cheaper than ``//``."""
     graph = _graph(a, b)
     if graph is None:
-        quotient = _python_abs(a) // _python_abs(b)
-        return quotient if (a < 0) == (b < 0) else -quotient
+        return constants.divide(ops.DIV_TRUNC, a, b)
     return graph.operation(ops.DIV_TRUNC, [a, b])
 
 
@@ -124,7 +126,7 @@ def rem_trunc(a: Any, b: Any) -> Any:
     """What ``div_trunc`` leaves; it has the sign of ``a``."""
     graph = _graph(a, b)
     if graph is None:
-        return a - b * div_trunc(a, b)
+        return constants.divide(ops.REM_TRUNC, a, b)
     return graph.operation(ops.REM_TRUNC, [a, b])
 
 
@@ -132,7 +134,10 @@ def bitcast(type_: Type, value: Any) -> Any:
     """The same bits as another type of the same width."""
     graph = _graph(value)
     if graph is None:
-        return np.asarray(value).view(type_.dtype)[()]
+        given = np.asarray(value)
+        if given.dtype.itemsize * 8 != type_.bits:
+            raise KernelTypeError(f"bitcast of {BY_DTYPE.get(given.dtype.name, given.dtype.name)} to {type_}: the widths differ")
+        return given.view(type_.dtype)[()]
     made = graph.staged(value)
     graph.settle(made)
     if made.type.bits != type_.element.bits or not (made.type.is_integer or made.type.is_float):
@@ -151,8 +156,7 @@ def crc32c(crc: Any, data: Any) -> Any:
     if graph is None:
         for type_ in types:
             if isinstance(data, np.generic) and data.dtype == type_.dtype:
-                assert ops.CRC32C.meaning is not None
-                return ops.CRC32C.meaning(U32, type_, crc, data)
+                return constants.evaluate(ops.CRC32C, U32, [constants.met(U32, crc), data], type_)
         raise KernelTypeError(f"lw.crc32c takes data of type u8, u32 or u64, not {type(data).__name__}: convert it, as in lw.u8(x)")
     made = graph.staged(data)
     graph.settle(made)
@@ -195,9 +199,9 @@ def _quantify(op: Op, condition: Value) -> Any:
 
 def any(condition: Any) -> Any:
     """Whether the condition holds in one lane that runs (or: Python's ``any`` of a sequence)."""
-    return _quantify(ops.ANY, condition) if isinstance(condition, Value) else _python_any(condition)
+    return _quantify(ops.ANY, condition) if isinstance(condition, Value) else bool(condition) if isinstance(condition, np.generic) else _python_any(condition)
 
 
 def all(condition: Any) -> Any:
     """Whether the condition holds in every lane that runs (or: Python's ``all`` of a sequence)."""
-    return _quantify(ops.ALL, condition) if isinstance(condition, Value) else _python_all(condition)
+    return _quantify(ops.ALL, condition) if isinstance(condition, Value) else bool(condition) if isinstance(condition, np.generic) else _python_all(condition)

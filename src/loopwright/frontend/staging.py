@@ -15,6 +15,7 @@ from types import CodeType
 from typing import Any, Final
 
 from loopwright.errors import KernelSyntaxError, KernelTypeError, LoopwrightError
+from loopwright.frontend import constants
 from loopwright.frontend.arrays import StagedArray
 from loopwright.frontend.calls import Inner
 from loopwright.frontend.conditions import compound_if, compound_value, decide, runtime_if
@@ -59,7 +60,7 @@ _UPDATES: Final[dict[str, Callable[[Any, Any], Any]]] = {
     "Div": operator.truediv,
     "FloorDiv": operator.floordiv,
     "Mod": operator.mod,
-    "Pow": operator.pow,
+    "Pow": constants.power,
     "LShift": operator.lshift,
     "RShift": operator.rshift,
     "BitAnd": operator.and_,

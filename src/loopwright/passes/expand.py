@@ -6,29 +6,36 @@ clamp that the program has made already is found to do nothing. Sequences withou
 
 from __future__ import annotations
 
+from typing import Final
+
 from loopwright.ir import ops
 from loopwright.ir.function import Function, Instr
 from loopwright.targets.target import Target
 
+_CONVERT: Final = frozenset((ops.CONVERT,))
+
 
 def run(f: Function, target: Target) -> None:
-    """Expand what ``target`` wants expanded early."""
-    early = target.early
+    """Expand what ``target`` wants expanded early; with ``fastmath`` floats become integers by the machine's own instruction."""
     fastmath = f.options.fastmath
+    wanted = target.early | _CONVERT if fastmath else target.early
+    if not wanted:
+        return
     out: list[Instr] = []
     start = 0
     code = f.code
     for position in range(len(code)):
         instr = code[position]
-        op = instr.op
-        if op is ops.CONVERT and fastmath and instr.source.is_float and instr.type.is_integer:
+        if instr.op not in wanted:
+            continue
+        if fastmath and instr.op is ops.CONVERT and instr.source.is_float and instr.type.is_integer:
             instr.op = ops.CONVERT_UNCHECKED
-        elif op in early:
-            made: list[Instr] = []
-            if target.expand_early(f, instr, made.append):
-                out.extend(code[start:position])
-                out.extend(made)
-                start = position + 1
+            continue
+        made: list[Instr] = []
+        if target.expand_early(f, instr, made.append):
+            out.extend(code[start:position])
+            out.extend(made)
+            start = position + 1
     if start:
         out.extend(code[start:])
         f.code = out
