@@ -7,7 +7,7 @@ from typing import Final
 
 from loopwright.errors import InternalError
 from loopwright.ir.function import Function, Instr
-from loopwright.targets.x86.assembler import NOT_OVERFLOW, PARITY, Form, M, lookup
+from loopwright.targets.x86.assembler import NOT_OVERFLOW, NOT_PARITY, Form, M, lookup
 from loopwright.targets.x86.emit_lanes import LETTER, by_immediate, repeated, three
 from loopwright.targets.x86.emit_scalar import register_name
 from loopwright.targets.x86.emit_vector import constant_operand, same, width
@@ -70,23 +70,37 @@ class FloatToInt:
     def emit(self, asm: X86Assembler, f: Function, instr: Instr) -> None:
         line = instr.line
         d, a, t = CODES[instr.dst], CODES[instr.args[0]], CODES[instr.args[1]]
-        r = self.r
-        done = asm.new_label()
         asm.emit(self.convert, (d, a), line=line)
         # Subtracting 1 overflows from the most negative integer alone.
-        asm.emit(lookup("CMP", f"{r},imm"), (d,), None, 1, line=line)
+        asm.emit(lookup("CMP", f"{self.r},imm"), (d,), None, 1, line=line)
+        done, ordered = asm.new_label(), asm.new_label()
         asm.jump(NOT_OVERFLOW, done, line)
+        # The comparison carries of a negative number, which keeps the most negative integer; of others 1 less is the greatest.
         asm.emit(self.zero, (t, t, t), line=line)
-        asm.emit(lookup("XOR", "r32,r32"), (d, d), line=line)
         asm.emit(self.compare, (a, t), line=line)
-        asm.jump(PARITY, done, line)
-        # The carry of the comparison says that the number is negative: the greatest integer and 1 is the most negative.
-        if r == "r64":
-            asm.emit(lookup("MOVABS", "r64,imm64"), (d,), None, (1 << 63) - 1, line=line)
-        else:
-            asm.emit(lookup("MOV", "r32,imm32"), (d,), None, (1 << 31) - 1, line=line)
-        asm.emit(lookup("ADC", f"{r},imm"), (d,), None, 0, line=line)
+        asm.jump(NOT_PARITY, ordered, line)
+        # Of NaN it carries too; MOV leaves the flags alone.
+        asm.emit(lookup("MOV", "r32,imm32"), (d,), None, 0, line=line)
+        asm.label(ordered)
+        asm.emit(lookup("ADC", f"{self.r},imm"), (d,), None, -1, line=line)
         asm.label(done)
+
+
+class FloatToUnsigned:
+    """AVX-512: VCVTTSS2USI gives all ones for what is too large; NaN and negative numbers become 0 before, as VMAXSS's second source."""
+
+    __slots__ = ("convert", "most")
+
+    def __init__(self, source: Type) -> None:
+        single = source.bits == 32
+        self.convert = lookup("VCVTTSS2USI" if single else "VCVTTSD2USI", "r32,xmm")
+        self.most = lookup("VMAXSS" if single else "VMAXSD", "xmm,xmm,xmm")
+
+    def emit(self, asm: X86Assembler, f: Function, instr: Instr) -> None:
+        a, t = CODES[instr.args[0]], CODES[instr.args[1]]
+        asm.emit(lookup("VXORPS", "xmm,xmm,xmm"), (t, t, t), line=instr.line)
+        asm.emit(self.most, (t, a, t), line=instr.line)
+        asm.emit(self.convert, (CODES[instr.dst], t), line=instr.line)
 
 
 class FloatToFloat:

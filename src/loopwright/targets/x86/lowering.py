@@ -502,6 +502,8 @@ def _convert_scalar(target: Any, instr: Instr) -> Rule | None:
             return None
         return Rule(name, (_G,), _V, ec.IntToFloat(type_, source if source.kind != 3 or source.bits < 32 else I64).emit)
     if source.is_float:
+        if type_ is U32 and target.mask_registers and instr.op is ops.CONVERT:
+            return Rule(name, (_V,), _G, ec.FloatToUnsigned(source).emit, temps=(VECTORS,))
         # The other integers are made of these.
         if type_ is not I32 and type_ is not I64:
             return None

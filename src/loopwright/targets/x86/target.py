@@ -223,7 +223,7 @@ class X86(Target):
         if type_.bits < 32:
             sequences.clamp_and_convert(f, instr, vector_of(I32, type_.lanes), emit, held)
             return True
-        if type_ is not U32:
+        if type_ is not U32 or self.mask_registers:
             return False
         if source is F32:
             # f64 has room for the bounds.
@@ -278,7 +278,7 @@ class X86(Target):
                 zero = sequences.constant(f, source, 0.0, emit, instr.line)
                 emit(Instr(ops.NE, source, instr.dst, [instr.args[0], zero], 0, instr.line))
                 return True
-            if source.is_float and (type_ is U32 or (type_.is_integer and type_.bits < 32)):
+            if source.is_float and type_.is_integer and (type_.bits < 32 or (type_ is U32 and instr.op is ops.CONVERT_UNCHECKED)):
                 whole_type = I64 if type_ is U32 else I32
                 whole = f.register(whole_type)
                 emit(Instr(ops.CONVERT_UNCHECKED, whole_type, whole, instr.args, 0, instr.line, source, instr.mem))
