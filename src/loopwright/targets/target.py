@@ -227,13 +227,13 @@ class Target:
     vector_bits: int = 0
     stream_bits: int = 0
     mask_registers: bool = False
-    early: frozenset[Op] = frozenset()
 
     def __init__(self, convention: Convention, registers: list[Register], orders: list[tuple[int, ...]], features: frozenset[str]) -> None:
         self.convention = convention
         self.registers = registers
         self.orders = orders
         self.features = features
+        self.early: frozenset[Op] = frozenset()
         self.class_masks: list[int] = []
         for order in orders:
             mask = 0
