@@ -30,6 +30,9 @@ _C = {"i8": ctypes.c_int8, "u8": ctypes.c_uint8, "i16": ctypes.c_int16, "u16": c
 _C |= {"i64": ctypes.c_int64, "u64": ctypes.c_uint64, "ptr": ctypes.c_uint64, "f32": ctypes.c_float, "f64": ctypes.c_double, "bool": ctypes.c_bool}
 
 
+_NAMES = {f"{'i' if kind == 'int' else 'u'}{bits}": f"{kind}{bits}" for kind in ("int", "uint") for bits in (8, 16, 32, 64)}
+
+
 def _c_type(type_: Type) -> Any:
     return None if type_ is VOID else _C[type_.name]
 
@@ -100,13 +103,34 @@ def test_random_loops_over_lanes_mean_the_same_to_llvm(target: str) -> None:
         assert judged(f, target, lanes_arguments(f, seed, (0, 1, lanes, 3 * lanes + 5, 9 * lanes)[seed % 5]))
 
 
+AROUND = [0.0, -0.0, -1.5, -0.9, 127.9, 128.0, -129.0, 255.5, 256.0, 3e9, -3e9, 1e30, -1e30, float("nan"), float("inf"), -float("inf")]
+AROUND += [sign * bound for bound in (2.0**31, 2.0**32, 2.0**63, 2.0**64) for sign in (1, -1)]
+
+
 @pytest.mark.parametrize("target", TARGETS)
-def test_conversions_out_of_range_mean_the_same_where_asked_for(target: str) -> None:
-    for to in ("i32", "u32", "i64", "i8"):
-        f = parse(f"function c(%a: f64) -> {to}\n  %1 = convert.{to}.f64 %a\n  ret %1\nend\n")
-        function = native(f, target)
-        for value in (0.0, -1.5, 3e9, -3e9, 1e30, float("nan"), float("inf"), -(2.0**31), 2.0**31, 2.0**63):
-            assert function(value) == run(f, value), (to, value)
+@pytest.mark.parametrize("op", ["convert", "convert_unchecked"])
+@pytest.mark.parametrize("source", ["f32", "f64"])
+def test_conversions_out_of_range_mean_the_same(target: str, op: str, source: str) -> None:
+    for to in ("i8", "u8", "i16", "u16", "i32", "u32", "i64"):
+        f = parse(f"function c(%a: {source}) -> {to}\n  %1 = {op}.{to}.{source} %a\n  ret %1\nend\n")
+        expanded = compiler.run_passes(f, registry.get(target), after="elif")
+        function, later = native(f, target), native(expanded, target)
+        for value in AROUND:
+            assert function(value) == later(value) == run(expanded, value) == run(f, value), (to, value)
+
+
+@pytest.mark.parametrize("target", TARGETS)
+@pytest.mark.parametrize("op", ["shl", "shr", "shl_modulo", "shr_modulo"])
+@pytest.mark.parametrize("t", ["i8", "u8", "i16", "u16", "i32", "u32", "i64", "u64"])
+def test_shifts_by_any_count_mean_the_same(target: str, op: str, t: str) -> None:
+    info = np.iinfo(_NAMES[t])
+    by_register = parse(f"function c(%a: {t}, %n: {t}) -> {t}\n  %1 = {op}.{t} %a, %n\n  ret %1\nend\n")
+    function = native(by_register, target)
+    for count in {0, 1, info.bits - 1, info.bits, info.bits + 1, info.max, info.min}:
+        by_constant = parse(f"function c(%a: {t}) -> {t}\n  %1 = {op}.{t} %a, {count}\n  ret %1\nend\n")
+        constant = native(by_constant, target)
+        for value in (info.min, info.max, 1, 100):
+            assert function(value, count) == run(by_register, value, count) == constant(value) == run(by_constant, value), (value, count)
 
 
 def test_calls_go_to_the_callee() -> None:

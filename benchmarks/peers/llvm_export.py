@@ -35,6 +35,7 @@ _INT_BINARY = {ops.ADD: "add", ops.SUB: "sub", ops.MUL: "mul", ops.AND: "and", o
 _ROUNDING = {ops.SQRT: "sqrt", ops.FLOOR: "floor", ops.CEIL: "ceil", ops.TRUNC: "trunc", ops.ROUND: "roundeven"}
 _FLOAT_COMPARE = {ops.EQ: "oeq", ops.NE: "une", ops.LT: "olt", ops.LE: "ole", ops.GT: "ogt", ops.GE: "oge"}
 _INT_COMPARE = {ops.EQ: "eq", ops.NE: "ne", ops.LT: "lt", ops.LE: "le", ops.GT: "gt", ops.GE: "ge"}
+_SHIFTS = (ops.SHL, ops.SHR, ops.SHL_MODULO, ops.SHR_MODULO)
 _REDUCTIONS = {
     ops.REDUCE_ADD: ops.ADD,
     ops.REDUCE_MUL: ops.MUL,
@@ -202,10 +203,25 @@ class _Writer:
             return self.emit(f"{known} {name} {a}, {b}")
         if op is ops.ANDNOT:
             return self.emit(f"and {name} {self.invert(type_, a)}, {b}")
-        if op is ops.SHL or op is ops.SHR:
-            count = self.emit(f"and {name} {b}, {_literal(type_, type_.bits - 1)}")
-            return self.emit(f"{'shl' if op is ops.SHL else 'ashr' if type_.signed else 'lshr'} {name} {a}, {count}")
+        if op in _SHIFTS:
+            return self.shift(op, type_, a, b)
         return self.divide(op, type_, a, b)
+
+    def shift(self, op: Op, type_: Type, a: str, b: str, count: int = -1) -> str:
+        """A shift by ``b``, or by a constant ``count``; LLVM knows none by the width or more."""
+        name = type_name(type_)
+        left = op is ops.SHL or op is ops.SHL_MODULO
+        word = "shl" if left else "ashr" if type_.signed else "lshr"
+        fill = type_.signed and not left
+        most = type_.bits - 1
+        if op is ops.SHL_MODULO or op is ops.SHR_MODULO:
+            return self.emit(f"{word} {name} {a}, {self.emit(f'and {name} {b}, {_literal(type_, most)}')}")
+        if 0 <= count <= most:
+            return self.emit(f"{word} {name} {a}, {b}")
+        if fill:
+            return self.emit(f"{word} {name} {a}, {self.intrinsic(f'llvm.umin.{_suffix(type_)}', name, [(name, b), (name, _literal(type_, most))])}")
+        inside = self.emit(f"icmp ule {name} {b}, {_literal(type_, most)}")
+        return self.choose(type_, inside, self.emit(f"{word} {name} {a}, {b}"), _literal(type_, 0))
 
     def divide(self, op: Op, type_: Type, a: str, b: str) -> str:
         name = type_name(type_)
@@ -267,6 +283,11 @@ class _Writer:
         return self.emit(f"{'trunc' if to.bits < bits else 'sext' if source.signed else 'zext'} {from_name} {a} to {name}")
 
     def truncate(self, to: Type, source: Type, a: str) -> str:
+        """Float to integer, saturating."""
+        name, from_name = type_name(to), type_name(source)
+        return self.intrinsic(f"llvm.fpto{'s' if to.signed else 'u'}i.sat.{_suffix(to)}.{_suffix(source)}", name, [(from_name, a)])
+
+    def truncate_unchecked(self, to: Type, source: Type, a: str) -> str:
         """Float to integer; out of range as the row's meaning has it, where that was asked for (LLVM leaves it open)."""
         name, from_name = type_name(to), type_name(source)
         wide = 64 if to.bits == 64 or (to.bits == 32 and not to.signed) else 32
@@ -509,6 +530,10 @@ class _Writer:
             return self.invert(type_, v[0])
         if op is ops.CONVERT:
             return self.convert(type_, instr.source, v[0])
+        if op is ops.CONVERT_UNCHECKED:
+            return self.truncate_unchecked(type_, instr.source, v[0])
+        if op in _SHIFTS and instr.args[1] < 0:
+            return self.shift(op, type_, v[0], v[1], int(self.f.const_values[~instr.args[1]]))
         if op is ops.BITCAST:
             return self.emit(f"bitcast {type_name(instr.source)} {v[0]} to {name}")
         if op is ops.SPLAT or op is ops.MASK_SPLAT:
@@ -591,7 +616,7 @@ def module_text(f: Function, indefinite: bool = False) -> str:
 
     Args:
         f: after the ``elif`` pass (or earlier, if it has neither array accesses nor ``elif``).
-        indefinite: make conversions of floats out of an integer's range mean what our rows say; LLVM leaves them undefined.
+        indefinite: make unchecked conversions of floats out of an integer's range mean what our rows say; LLVM leaves them undefined.
 
     Raises ``UnsupportedOperationError`` for what is not exported: operations of later stages, ``//`` of floats.
     """

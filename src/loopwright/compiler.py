@@ -10,7 +10,7 @@ from typing import Any, Final
 from loopwright.errors import InternalError, LoopwrightError, TargetError, UnsupportedOperationError
 from loopwright.ir import ops
 from loopwright.ir.function import Function
-from loopwright.passes import addresses, allocate, elif_, emission, immediates, jumps, liveness, lower, lower_late, nests, simplify
+from loopwright.passes import addresses, allocate, elif_, emission, expand, immediates, jumps, liveness, lower, lower_late, nests, simplify
 from loopwright.passes.pipeline import NAMES
 from loopwright.regalloc.heuristics import DEFAULT_ORDER, check_order
 from loopwright.targets.target import MachineCode, Target
@@ -87,6 +87,8 @@ def _step(name: str, f: Function, target: Target, order: str, check: bool) -> No
         nests.run(f, target)
     elif name == "addresses":
         addresses.run(f, target)
+    elif name == "expand":
+        expand.run(f, target)
     elif name == "simplify":
         simplify.run(f, target)
     elif name == "immediates":

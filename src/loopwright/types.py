@@ -26,8 +26,10 @@ __all__ = [
     "U64",
     "VOID",
     "Type",
+    "limits",
     "mask_of",
     "parse_type",
+    "saturated",
     "vector_of",
 ]
 
@@ -95,7 +97,15 @@ class Type:
             raise TypeError(f"{self.name} has no constants of its own: convert an expression of a kernel")
         import numpy
 
-        return numpy.dtype(self.dtype).type(value)
+        kind = type(value)
+        if (kind is int and not self.is_float) or (kind is float and self.is_float and -6e4 < value < 6e4):
+            # NumPy refuses a Python integer that does not fit. The floats are those that fit in any type, f16 too.
+            return numpy.dtype(self.dtype).type(value)
+        given = numpy.asarray(value)
+        if given.dtype.kind not in "fiub":
+            return numpy.dtype(self.dtype).type(value)
+        with numpy.errstate(all="ignore"):
+            return saturated(self, given) if given.dtype.kind == "f" and self.is_integer else given.astype(self.dtype)[()]
 
     def __repr__(self) -> str:
         return self.name
@@ -163,6 +173,24 @@ def mask_of(bits: int, lanes: int) -> Type:
         known = _make(f"mask{bits}x{lanes}", KIND_MASK, bits, lanes, BOOL)
         _vectors[(-bits, lanes)] = known
     return known
+
+
+def limits(type_: Type) -> tuple[int, int]:
+    """The least and the greatest of an integer type."""
+    return (-(1 << (type_.bits - 1)), (1 << (type_.bits - 1)) - 1) if type_.signed else (0, (1 << type_.bits) - 1)
+
+
+def saturated(type_: Type, value: Any) -> Any:
+    """NumPy floats as the integers of a type: towards zero, what lies outside as the nearest bound, NaN as 0."""
+    import numpy as np
+
+    low, high = limits(type_)
+    number = np.asarray(value, np.float64)
+    # The bounds one beyond are exact in every float type; high itself may not be.
+    inside = (number > low - 1.0) & (number < high + 1.0)
+    whole = np.where(inside, np.where(inside, number, 0.0).astype(type_.element.dtype), np.where(number > 0, high, low).astype(type_.element.dtype))
+    made = np.where(np.isnan(number), 0, whole).astype(type_.element.dtype)
+    return made if type_.lanes else made[()]
 
 
 def parse_type(name: str) -> Type:

@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import math
+import operator
 
 import numpy as np
 import pytest
@@ -90,11 +91,53 @@ def test_the_message_of_a_truth_value_teaches():
         bool(f.a > 1)
 
 
-def test_shift_counts_are_checked():
-    f = lw.Function("f", a=lw.i32)
-    assert (f.a << 31).type is lw.i32
-    with pytest.raises(lw.KernelTypeError, match="0 to 31"):
-        f.a << 32
+@pytest.mark.parametrize("shift", [operator.lshift, operator.rshift])
+def test_operands_of_shifts_meet_where_numpy_lets_them_meet(shift):
+    integers = [t for t in SCALARS if not t.is_float]
+    for a in integers:
+        for b in integers:
+            f = lw.Function("f", a=a, b=b)
+            want = np.result_type(np.dtype(a.dtype), np.dtype(b.dtype)).name
+            if want == "float64":
+                with pytest.raises(lw.KernelTypeError, match=f"{a} and {b}, which meet at f64"):
+                    shift(f.a, f.b)
+            else:
+                assert shift(f.a, f.b).type.dtype == want, (a, b)
+        f = lw.Function("f", a=a)
+        assert shift(f.a, 3).type is a and shift(3, f.a).type is a
+        with pytest.raises(lw.KernelTypeError, match="does not fit"):
+            shift(f.a, 2**64)
+        with pytest.raises(lw.KernelTypeError, match="Python float"):
+            shift(f.a, 1.0)
+    f = lw.Function("f", a=lw.f32, b=lw.i32)
+    for a, b in ((f.a, f.b), (f.b, f.a), (f.a, 1)):
+        with pytest.raises(lw.LoopwrightError, match="is not available for"):
+            shift(a, b)
+
+
+def test_a_count_from_the_width_on_is_a_count_like_any_other():
+    f = lw.Function("f", a=lw.i32, returns=lw.i32)
+    with f:
+        f.ret((f.a << 32) + (f.a >> 40) + (f.a >> -1))
+    assert run(f.ir, -7) == -2
+    assert run(f.ir, 7) == 0
+
+
+def test_a_weak_variable_that_is_shifted_takes_the_type_it_meets(staged):
+    @lw.kernel
+    def kernel(x: lw.Array[lw.u8], n: lw.i64) -> lw.u8:
+        total = lw.u8(0)
+        count = 0
+        bit = 1
+        for i in lw.range(n):
+            total = total | (x[i] >> count) & bit
+            count += 2
+            bit = bit << 1
+        return total
+
+    f = staged(kernel, lw.Array[lw.u8])
+    types = {f.names[k]: f.types[k].name for k in range(len(f.types)) if f.variable[k]}
+    assert types == {"total": "u8", "count": "u8", "bit": "u8"}
 
 
 def test_functions_work_on_python_numbers_too():

@@ -38,7 +38,8 @@ def samples(t: Type) -> list[Any]:
         values = [0.0, -0.0, 1.0, -1.0, 0.1, -2.5, 3.5, 1e10, -7.0, float(info.max), float(info.min), float(info.tiny), float(info.smallest_subnormal)]
         return values + [-float(info.smallest_subnormal), math.inf, -math.inf, math.nan, float(info.eps), 1 + float(info.eps), 2.0**31, -(2.0**31), 2.0**63]
     low, high = limits(t)
-    return sorted({low, low + 1, high, high - 1, 0, 1, 2, 3, 7, 100, high // 2, high // 3} | ({-1, -2, -7} if t.signed else set()))
+    counts = {t.bits - 1, t.bits, t.bits + 1}
+    return sorted({low, low + 1, high, high - 1, 0, 1, 2, 3, 7, 100, high // 2, high // 3} | counts | ({-1, -2, -7} if t.signed else set()))
 
 
 def scalar(t: Type, value: Any) -> Any:
@@ -106,8 +107,10 @@ INTEGER_OPS: list[tuple[ops.Op, int, Callable[[Type], Callable[..., int]]]] = [
     (ops.XOR, 2, lambda t: lambda a, b: a ^ b),
     (ops.ANDNOT, 2, lambda t: lambda a, b: wrap(t, ~a & b)),
     (ops.NOT, 1, lambda t: lambda a: wrap(t, ~a)),
-    (ops.SHL, 2, lambda t: lambda a, b: wrap(t, a << (b % t.bits))),
-    (ops.SHR, 2, lambda t: lambda a, b: wrap(t, a >> (b % t.bits))),
+    (ops.SHL, 2, lambda t: lambda a, b: wrap(t, a << b) if 0 <= b < t.bits else 0),
+    (ops.SHR, 2, lambda t: lambda a, b: a >> b if 0 <= b < t.bits else -1 if a < 0 else 0),
+    (ops.SHL_MODULO, 2, lambda t: lambda a, b: wrap(t, a << (b % t.bits))),
+    (ops.SHR_MODULO, 2, lambda t: lambda a, b: wrap(t, a >> (b % t.bits))),
     (ops.COPY, 1, lambda t: lambda a: a),
 ]
 DIVISIONS = (ops.DIV_TRUNC, ops.REM_TRUNC, ops.DIV_FLOOR, ops.REM_FLOOR)
@@ -346,19 +349,61 @@ def converted(t: Type, s: Type) -> Callable[[Any], Any]:
             with np.errstate(all="ignore"):
                 return np.float64(a).astype(t.dtype)
         if s.is_float:
-            width = 32 if t.bits < 32 or t is I32 else 64
-            if t is U64 and 2.0**63 <= a < 2.0**64:
-                return int(a)
-            if not math.isfinite(a) or not -(1 << (width - 1)) <= math.trunc(a) < 1 << (width - 1):
-                return wrap(t, -(1 << (width - 1)))
+            low, high = limits(t)
+            return 0 if math.isnan(a) else (high if a > 0 else low) if math.isinf(a) else max(low, min(high, math.trunc(a)))
         return wrap(t, int(a))
 
     return run
 
 
+def unchecked(t: Type) -> Callable[[float], int]:
+    """As x86 converts: what 32 (or 64) signed bits do not hold gives the least of them, and the result wraps."""
+    width = 32 if t.bits < 32 or t is I32 else 64
+
+    def run(a: float) -> int:
+        if t is U64 and 2.0**63 <= a < 2.0**64:
+            return int(a)
+        if not math.isfinite(a) or not -(1 << (width - 1)) <= math.trunc(a) < 1 << (width - 1):
+            return wrap(t, -(1 << (width - 1)))
+        return wrap(t, int(a))
+
+    return run
+
+
+def awkward_floats(s: Type) -> list[float]:
+    """Floats around the bounds of the integers, as far as the type has them."""
+    values = samples(s)
+    for bound in (127, 128, 255, 256, 32767, 32768, 65535, 65536, 2**31 - 1, 2**31, 2**32 - 1, 2**32, 2**63 - 1, 2**63, 2**64 - 1, 2**64):
+        at = float(np.dtype(s.dtype).type(bound))
+        values += [sign * v for v in (at, float(np.nextafter(np.dtype(s.dtype).type(at), np.dtype(s.dtype).type(0))), at + 0.5, at - 0.5) for sign in (1, -1)]
+    return values
+
+
+@pytest.mark.parametrize("s", FLOATS, ids=str)
+@pytest.mark.parametrize("t", INTEGERS, ids=str)
+def test_floats_become_the_nearest_integers_of_the_type_towards_zero(t: Type, s: Type) -> None:
+    for op, judge in ((ops.CONVERT, converted(t, s)), (ops.CONVERT_UNCHECKED, unchecked(t))):
+        assert op.meaning is not None
+        values = np.array(awkward_floats(s), s.dtype)
+        wanted = np.array([judge(v.item()) for v in values], t.dtype)
+        for value, want in zip(values, wanted, strict=True):
+            assert same(op.meaning(t, s, value), want), (op, value)
+        lanes = np.resize(values, 4096)
+        assert same(op.meaning(vector_of(t, 4096), vector_of(s, 4096), lanes), np.resize(wanted, 4096))
+
+
+@pytest.mark.parametrize("t", INTEGERS, ids=str)
+def test_what_fits_converts_alike_looked_at_or_not(t: Type) -> None:
+    low, high = limits(t)
+    assert ops.CONVERT.meaning is not None and ops.CONVERT_UNCHECKED.meaning is not None
+    for value in (0.0, -0.9, 0.9, 1.5, float(low), float(high // 2), 100.7):
+        given = np.float64(value)
+        assert same(ops.CONVERT_UNCHECKED.meaning(t, F64, given), ops.CONVERT.meaning(t, F64, given))
+
+
 @pytest.mark.parametrize("s", [*INTEGERS, *FLOATS], ids=str)
 @pytest.mark.parametrize("t", [*INTEGERS, *FLOATS], ids=str)
-def test_conversions_truncate_wrap_and_round_to_nearest(t: Type, s: Type) -> None:
+def test_conversions_truncate_saturate_wrap_and_round_to_nearest(t: Type, s: Type) -> None:
     check(ops.CONVERT, t, converted(t, s), 1, t, s=s)
 
 
@@ -375,10 +420,10 @@ def test_float_to_integer_in_range_is_exact_at_the_ends() -> None:
     convert = ops.CONVERT.meaning
     assert convert(I32, F64, np.float64(2147483647.9)) == 2147483647
     assert convert(I32, F64, np.float64(-2147483648.9)) == -2147483648
-    assert convert(I32, F64, np.float64(2147483648.0)) == -2147483648
+    assert convert(I32, F64, np.float64(2147483648.0)) == 2147483647
     assert convert(U32, F64, np.float64(3e9)) == 3000000000
     assert convert(U64, F64, np.float64(2.0**63)) == 2**63
-    assert convert(I64, F64, np.float64(2.0**63)) == -(2**63)
+    assert convert(I64, F64, np.float64(2.0**63)) == 2**63 - 1
 
 
 def test_bitcasts_keep_the_bits() -> None:

@@ -42,7 +42,17 @@ INTEGERS = [
     ("%r = or.i64 %a, %a", "ret %a"),
     ("%r = xor.i64 %a, -1", "%r = not.i64 %a\nret %r"),
     ("%1 = not.i64 %a\n%r = not.i64 %1", "ret %a"),
-    ("%r = shl.i64 %a, 64", "ret %a"),
+    ("%r = shl.i64 %a, 0", "ret %a"),
+    ("%r = shl.i64 %a, 64", "ret 0"),
+    ("%r = shl.i64 %a, -1", "ret 0"),
+    ("%r = shr.i64 %a, 64", "%r = shr.i64 %a, 63\nret %r"),
+    ("%r = shr.i64 %a, -1", "%r = shr.i64 %a, 63\nret %r"),
+    ("%r = shl_modulo.i64 %a, 64", "ret %a"),
+    ("%1 = and.i64 %b, 63\n%r = shl.i64 %a, %1", "%r = shl_modulo.i64 %a, %b\nret %r"),
+    ("%1 = and.i64 63, %b\n%r = shr.i64 %a, %1", "%r = shr_modulo.i64 %a, %b\nret %r"),
+    ("%1 = and.i64 %b, 7\n%r = shr.i64 %a, %1", "%1 = and.i64 %b, 7\n%r = shr_modulo.i64 %a, %1\nret %r"),
+    ("%1 = and.i64 %b, 127\n%r = shr.i64 %a, %1", "%1 = and.i64 %b, 127\n%r = shr.i64 %a, %1\nret %r"),
+    ("%1 = and.i64 %b, -1\n%r = shr.i64 %a, %1", "%r = shr.i64 %a, %b\nret %r"),
     ("%r = select.i64 %c, %a, %a", "ret %a"),
     ("%r = select.i64 true, %a, %b", "ret %a"),
     ("%1 = lt.i64 %a, %b\n%r = select.i64 %1, %a, %b", "%r = min.i64 %b, %a\nret %r"),
@@ -56,7 +66,7 @@ INTEGERS = [
 def test_identities_of_integers(lines: str, wanted: str) -> None:
     assert rewritten(expression(lines), simplify) == block(wanted)
     for a in (0, 1, -1, 7, -8, (1 << 63) - 1, -(1 << 63)):
-        for b in (0, 3, -3):
+        for b in (0, 3, -3, 63, 64, 70):
             f = parse(expression(lines))
             g = f.clone()
             simplify.run(g, AnyTarget())
@@ -77,8 +87,15 @@ FLOATS = [
     ("%1 = lt.f32 %a, %b\n%r = select.f32 %1, %b, %a", "%r = max.f32 %a, %b\nret %r"),
     ("%1 = fma.f32 1.0, %a, %b\n%r = fma.f32 %1, %b, -0.0", "%1 = add.f32 %b, %a\n%r = mul.f32 %1, %b\nret %r"),
     ("%r = fnma.f32 %a, 1.0, %b", "%r = sub.f32 %b, %a\nret %r"),
+    ("%1 = max.f32 %a, 0.0\n%2 = min.f32 %1, 255.0\n%3 = max.f32 %2, 0.0\n%r = min.f32 %3, 255.0", "%1 = max.f32 %a, 0.0\n%2 = min.f32 %1, 255.0\nret %2"),
+    ("%1 = max.f32 0.0, %b\n%2 = max.f32 %a, %1\n%r = max.f32 %2, 0.0", "%1 = max.f32 0.0, %b\n%2 = max.f32 %a, %1\nret %2"),
+    ("%1 = min.f32 %a, 2.5\n%2 = floor.f32 %1\n%r = min.f32 %2, 2.0", "%1 = min.f32 %a, 2.5\n%2 = floor.f32 %1\nret %2"),
+    ("%1 = min.f32 2.5, %a\n%2 = select.f32 %c, %1, 1.0\n%r = min.f32 %2, 2.5", "%1 = min.f32 2.5, %a\n%2 = select.f32 %c, %1, 1.0\nret %2"),
 ]
 LEFT_ALONE = ["%r = add.f32 %a, 0.0", "%r = sub.f32 %a, -0.0", "%r = sub.f32 %a, %a", "%r = mul.f32 %a, 0.0", "%r = div.f32 %a, 3.0", "%r = sub.f32 0.0, %a"]
+# What a NaN passes over bounds nothing.
+LEFT_ALONE += ["%1 = max.f32 %b, 0.0\n%2 = max.f32 %a, %1\n%r = max.f32 %2, 0.0", "%1 = max.f32 %a, 0.0\n%r = max.f32 %1, 1.0"]
+LEFT_ALONE += ["%1 = max.f32 %a, 0.0\n%r = max.f32 0.0, %1", "%1 = min.f32 %a, 2.5\n%2 = round.f32 %1\n%r = min.f32 %2, 1.5"]
 LEFT_ALONE += ["%1 = le.f32 %a, %b\n%r = select.f32 %1, %a, %b", "%r = div.f32 %a, 1.7014118e+38", "%r = fma.f32 %a, %b, 0.0"]
 SPECIAL = (0.0, -0.0, 1.0, -2.5, float("inf"), float("-inf"), float("nan"), 1e-45, 3e38)
 
@@ -101,6 +118,34 @@ def test_identities_of_floats_hold_for_zeros_infinities_and_nan(lines: str, want
         for b in SPECIAL:
             with np.errstate(all="ignore"):
                 assert same(run(f, a, b, True, 0), run(g, a, b, True, 0)), (a, b)
+
+
+@pytest.mark.parametrize(
+    ("lines", "known"),
+    [
+        ("%1 = max.f32 0.0, %a\n%2 = min.f32 %1, 255.0", True),
+        ("%1 = max.f32 0.0, %a\n%2 = min.f32 %1, 255.9", True),
+        ("%1 = max.f32 0.0, %a\n%2 = min.f32 %1, 256.0", False),
+        ("%1 = max.f32 -0.9, %a\n%2 = min.f32 %1, 1.0", True),
+        ("%1 = max.f32 -1.0, %a\n%2 = min.f32 %1, 1.0", False),
+        # These keep a NaN.
+        ("%1 = max.f32 %a, 0.0\n%2 = min.f32 %1, 255.0", False),
+        ("%1 = max.f32 0.0, %a\n%2 = max.f32 %b, %1", False),
+        ("%2 = floor.f32 %a", False),
+        ("%1 = convert.u8.f32 %a\n%2 = convert.f32.u8 %1", True),
+        ("%1 = convert.u16.f32 %a\n%2 = convert.f32.u16 %1", False),
+    ],
+)
+def test_a_float_known_to_fit_becomes_an_integer_without_a_look(lines: str, known: bool) -> None:
+    text = expression(f"{lines}\n%r = convert.u8.f32 %2", "%r->u8", "f32")
+    assert ("convert_unchecked.u8" in rewritten(text, simplify)) == known
+    f = parse(text)
+    g = f.clone()
+    simplify.run(g, AnyTarget())
+    for a in (*SPECIAL, 254.9, 255.0, 255.5, 256.0, -0.5, -1.0):
+        for b in SPECIAL:
+            with np.errstate(all="ignore"):
+                assert run(f, a, b, True, 0) == run(g, a, b, True, 0), (a, b)
 
 
 def test_fastmath_drops_the_addition_of_zero() -> None:

@@ -6,6 +6,8 @@ type of the other operand, and is refused where that type cannot hold it.
 
 from __future__ import annotations
 
+import math
+from collections.abc import Callable
 from typing import Any, Final, NoReturn
 
 import numpy as np
@@ -13,11 +15,11 @@ import numpy as np
 from loopwright.errors import KernelTypeError, LoopwrightError, UnsupportedOperationError
 from loopwright.frontend.annotations import BY_DTYPE
 from loopwright.frontend.expr import Cell, Value, Weak, is_number
-from loopwright.frontend.promotion import SPELLED, TAKES, promote
+from loopwright.frontend.promotion import SPELLED, TAKES, fitting, meet, refusal, spelled
 from loopwright.ir import ops
 from loopwright.ir.function import NONE, Function, Instr, Loop
 from loopwright.ir.ops import Op, mask_for
-from loopwright.types import BOOL, F64, I64, KIND_BOOL, KIND_FLOAT, KIND_INT, KIND_MASK, KIND_PTR, KIND_UINT, VOID, Type, mask_of, vector_of
+from loopwright.types import BOOL, F64, I64, KIND_BOOL, KIND_MASK, KIND_PTR, KIND_UINT, VOID, Type, mask_of, vector_of
 
 __all__ = ["Emitter", "Level", "Mark", "describe"]
 
@@ -140,26 +142,10 @@ class Emitter:
 
     def number(self, type_: Type, value: float | bool) -> int:
         """The constant operand for a Python number that adapts to ``type_``; refused where it does not fit."""
-        kind = type_.kind
-        if kind == KIND_FLOAT:
-            try:
-                return self.f.const(type_, float(value))
-            except OverflowError:
-                self.fail(f"{_spelled(value)} is too large for {type_.element}")
-        if kind in (KIND_BOOL, KIND_MASK):
-            if type(value) is not bool:
-                self.fail(f"the number {value!r} where a condition (bool) is needed: write True or False, or a comparison, as in x != 0")
-            return self.f.const(type_, value)
-        if type(value) is float:
-            self.fail(f"the Python float {value!r} with an operand of integer type {type_.element}: convert the operand, as in lw.f64(x), or write an integer")
-        value = int(value)
-        if kind == KIND_PTR:
-            return self.f.const(type_, value)
-        bits = type_.bits
-        low, high = (-(1 << (bits - 1)), (1 << (bits - 1)) - 1) if kind == KIND_INT else (0, (1 << bits) - 1)
-        if not low <= value <= high:
-            self.fail(f"{_spelled(value)} does not fit in {type_.element} ({low} to {high}): convert the other operand to a wider type first")
-        return self.f.const(type_, value)
+        try:
+            return self.f.const(type_, fitting(type_, value))
+        except KernelTypeError as error:
+            raise self.located(error) from None
 
     def wrap(self, value: Any) -> Value | None:
         """A NumPy scalar as a typed constant; a value as itself; None for anything else."""
@@ -393,13 +379,7 @@ class Emitter:
     # --- operations ---------------------------------------------------------------------------------------
 
     def _refuse(self, op: Op, type_: Type) -> NoReturn:
-        name = SPELLED.get(op.name, op.name)
-        if type_.kind == KIND_BOOL or type_.kind == KIND_MASK:
-            self.fail(f"`{name}` is not available for conditions: use lw.select(condition, a, b), or convert as in lw.i32(condition)")
-        if op is ops.REM_FLOOR:
-            self.unsupported(f"`%` is not available for {type_}: write a - b * lw.floor(a / b)")
-        hint = ": convert to an integer type first" if type_.is_float else ": convert to a float type first, as in lw.f64(x)" if "float" in op.types else ""
-        self.unsupported(f"`{name}` is not available for {type_}{hint}")
+        raise self.located(refusal(op, type_))
 
     def binary(self, op: Op, a: Any, b: Any) -> Any:
         """An operation on two operands of one type; ``NotImplemented`` when one is no number."""
@@ -475,13 +455,10 @@ class Emitter:
                 if typed is None:
                     typed = element
                 elif typed is not element:
-                    met = promote(typed, element)
-                    if met is None or ((typed is BOOL) != (element is BOOL) and met is not BOOL):
-                        if typed is BOOL or element is BOOL:
-                            other = element if typed is BOOL else typed
-                            self.fail(f"`{SPELLED.get(op.name, op.name)}` of a condition (bool) and {other}: convert the condition, as in lw.{other}(c)")
-                        self.fail(f"`{SPELLED.get(op.name, op.name)}` of {typed} and {element}: convert one of them, as in lw.f64(x)")
-                    typed = met
+                    try:
+                        typed = meet(op, typed, element)
+                    except KernelTypeError as error:
+                        raise self.located(error) from None
         if typed is None:
             if weak:
                 return None, values
@@ -557,9 +534,9 @@ class Emitter:
         return self.operation(ops.DIV, [x, y])
 
     def power(self, a: Any, exponent: Any) -> Any:
-        """``a ** n`` for a Python integer n, by squaring."""
+        """``a ** n`` for a Python integer n, by squaring; ``a ** 0.5``."""
         if type(exponent) is float and exponent == 0.5:
-            return self.unary(ops.SQRT, a)
+            return self._square_root_power(a)
         if type(exponent) is not int or abs(exponent) > 64:
             self.fail(f"** takes a Python integer from -64 to 64 (or 0.5) as its exponent, not {describe(exponent)}")
         value = self.staged(a)
@@ -570,44 +547,16 @@ class Emitter:
         if exponent == 0:
             self.settle(value)
             return Value(self, self.f.const(value.type, 1), value.type)
-        result: Any = None
-        square: Any = value
-        while True:
-            if exponent & 1:
-                result = square if result is None else self.binary(ops.MUL, result, square)
-            exponent >>= 1
-            if not exponent:
-                return result
-            square = self.binary(ops.MUL, square, square)
+        return by_squaring(value, exponent, lambda x, y: self.binary(ops.MUL, x, y))
 
-    def shift(self, op: Op, a: Any, count: Any) -> Any:
-        """Shifts: the result has the type of the left operand."""
-        if type(count) is int:
-            value = self.staged(a)
-            self.settle(value)
-            if not value.type.is_integer:
-                self._refuse(op, value.type)
-            if not 0 <= count < value.type.bits:
-                self.fail(f"a shift of {value.type} by {count}: the count must be from 0 to {value.type.bits - 1}")
-            return self.value(op, value.type, [value.operand, self.f.const(value.type, count)], value.type)
-        for operand in (a, count):
-            if not (isinstance(operand, (Value, np.generic)) or is_number(operand)):
-                return self._no_number(op, operand)
-        by = self.staged(count)
-        self.settle(by)
-        if not by.type.is_integer:
-            self.fail(f"a shift count must be an integer, not {by.type}")
-        if is_number(a):
-            return self.operation(op, [a, by])
+    def _square_root_power(self, a: Any) -> Any:
+        """``a ** 0.5``: the square root but for -0.0, which gives 0.0, and -inf, which gives inf (IEEE 754-2019, 9.2.1, pow)."""
         value = self.staged(a)
-        self.settle(value, by.type.element if isinstance(value, Weak) else None)
-        type_ = value.type
-        if not type_.is_integer:
-            self._refuse(op, type_)
-        if by.type.lanes and not type_.lanes:
-            value = self.splat(value, by.type.lanes)
-            type_ = value.type
-        return self.value(op, type_, [value.operand, self.operand(by, type_)], type_)
+        if not value.type.is_float or self.f.options.fastmath:
+            return self.unary(ops.SQRT, value)
+        root = self.unary(ops.SQRT, self.binary(ops.ADD, value, 0.0))
+        least = self.binary(ops.EQ, value, -math.inf)
+        return self.select_open(least, math.inf, root) if isinstance(root, Weak) and root.open else self.select(least, math.inf, root)
 
     def convert(self, value: Any, type_: Type) -> Value:
         """The value converted to a scalar type, lane by lane for a vector."""
@@ -640,10 +589,11 @@ class Emitter:
             return self.value(ops.NE, source, [value.operand, self.f.const(source, 0)], mask_for(source))
         if type_.kind == KIND_PTR and (source.lanes or source.is_float) or source.kind == KIND_PTR and type_.is_float:
             self.fail(f"{source} cannot be converted to {type_}")
-        if value.operand < 0 and source.kind != KIND_BOOL and (type_.is_float or not source.is_float):
-            full = self.vector(type_, source.lanes) if source.lanes else type_
-            return Value(self, self.f.const(full, self.f.const_values[~value.operand]), full)
         full = self.vector(type_, source.lanes) if source.lanes else type_
+        if value.operand < 0:
+            folded = self.f.folded(ops.CONVERT, full, source, [value.operand])
+            if folded is not None:
+                return Value(self, folded, full)
         return self.value(ops.CONVERT, full, [value.operand], full, source)
 
     def assignable(self, value: Any, type_: Type, what: str) -> Value:
@@ -729,18 +679,23 @@ class Emitter:
 
     def select(self, condition: Any, a: Any, b: Any) -> Any:
         """``a`` where the condition holds, ``b`` elsewhere; both are computed."""
-        if type(condition) is bool or isinstance(condition, np.bool_):
+        known = type(condition) is bool or isinstance(condition, np.bool_)
+        if known and not all(isinstance(v, (Value, np.generic)) or is_number(v) for v in (a, b)):
             return a if condition else b
         c = self.condition(condition)
         if self.staging is not None and (self.level is not None or not c.type.lanes) and _open(a) and _open(b) and not type(a) is type(b) is bool:
             return self.select_open(c, a, b)
         type_, args = self.adapt(ops.SELECT, [a, b])
         if type_ is None:
+            if known:
+                return a if condition else b
             for value in args:
                 if isinstance(value, Weak):
                     self.settle(value)
             type_, args = self.adapt(ops.SELECT, [a, b])
             assert type_ is not None
+        if known:
+            return Value(self, args[0 if condition else 1], type_)
         if c.type.kind == KIND_MASK:
             if not type_.lanes:
                 both = [self.splat(Value(self, arg, type_), c.type.lanes) for arg in args]
@@ -854,17 +809,23 @@ def _open(value: Any) -> bool:
     return is_number(value) or isinstance(value, Weak) and value.open
 
 
-def _spelled(value: int | float) -> str:
-    """An integer in a message: one of many digits by its size, for Python refuses to print the longest."""
-    if type(value) is int and value.bit_length() > 1024:
-        return f"a Python integer of {value.bit_length()} bits"
-    return f"the Python integer {value}"
+def by_squaring(value: Any, exponent: int, multiply: Callable[[Any, Any], Any]) -> Any:
+    """``value`` to a power of at least 1."""
+    result: Any = None
+    square: Any = value
+    while True:
+        if exponent & 1:
+            result = square if result is None else multiply(result, square)
+        exponent >>= 1
+        if not exponent:
+            return result
+        square = multiply(square, square)
 
 
 def describe(value: Any) -> str:
     """A value that is not what is needed, in a message."""
     if type(value) is int and value.bit_length() > 1024:
-        return _spelled(value)
+        return spelled(value)
     if isinstance(value, Value):
         return f"a run-time value ({value.type})"
     if isinstance(value, Type):

@@ -98,16 +98,16 @@ class Value:
         self.graph.fail("** with a run-time exponent is not available: the exponent must be a small Python integer")
 
     def __lshift__(self, other: Any) -> Any:
-        return self.graph.shift(ops.SHL, self, other)
+        return self.graph.binary(ops.SHL, self, other)
 
     def __rlshift__(self, other: Any) -> Any:
-        return self.graph.shift(ops.SHL, other, self)
+        return self.graph.binary(ops.SHL, other, self)
 
     def __rshift__(self, other: Any) -> Any:
-        return self.graph.shift(ops.SHR, self, other)
+        return self.graph.binary(ops.SHR, self, other)
 
     def __rrshift__(self, other: Any) -> Any:
-        return self.graph.shift(ops.SHR, other, self)
+        return self.graph.binary(ops.SHR, other, self)
 
     def __and__(self, other: Any) -> Any:
         return self.graph.binary(ops.AND, self, other)

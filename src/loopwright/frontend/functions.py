@@ -1,29 +1,27 @@
 """The functions of expressions: ``lw.min``, ``lw.select``, ``lw.fma`` and their like.
 
-On run-time values they emit code; on Python numbers they compute, so that they work on compile-time values too.
+On run-time values they emit code; on constants they compute, so that they work on compile-time values too.
 """
 
 from __future__ import annotations
 
-import math
-from collections.abc import Callable
 from typing import Any
 
 import numpy as np
 
 from loopwright.errors import KernelTypeError
+from loopwright.frontend import constants
+from loopwright.frontend.annotations import BY_DTYPE
 from loopwright.frontend.emitter import Emitter, describe
 from loopwright.frontend.expr import Value, is_number
 from loopwright.ir import ops
 from loopwright.ir.ops import Op
-from loopwright.types import BOOL, F64, KIND_BOOL, KIND_MASK, U8, U32, U64, Type
+from loopwright.types import BOOL, KIND_BOOL, KIND_MASK, U8, U32, U64, Type
 
 __all__ = ["abs", "all", "any", "bitcast", "ceil", "crc32c", "div_trunc", "floor", "fma", "max", "min", "rem_trunc", "round", "select", "sqrt", "sum", "trunc"]
 
 _python_min = min
 _python_max = max
-_python_abs = abs
-_python_round = round
 _python_sum = sum
 _python_any = any
 _python_all = all
@@ -50,7 +48,12 @@ def _fold(op: Op, values: tuple[Any, ...], name: str) -> Any:
     result = values[0]
     for value in values[1:]:
         graph = _graph(name, result, value)
-        result = (_python_min if op is ops.MIN else _python_max)(result, value) if graph is None else graph.operation(op, [result, value])
+        if graph is not None:
+            result = graph.operation(op, [result, value])
+        elif constants.is_typed(result) or constants.is_typed(value):
+            result = constants.apply(op, result, value)
+        else:
+            result = (_python_min if op is ops.MIN else _python_max)(result, value)
     return result
 
 
@@ -73,7 +76,7 @@ def select(condition: Any, a: Any, b: Any) -> Any:
         if graph is not None and type(condition) is not bool and _python_any([isinstance(v, Value) and v.type.kind in (KIND_BOOL, KIND_MASK) for v in (a, b)]):
             graph.fail(f"lw.select takes the condition first, lw.select(condition, a, b); its first argument is {describe(condition)}")
     if graph is None:
-        return a if condition else b
+        return constants.choose(condition, a, b)
     return graph.select(condition, a, b)
 
 
@@ -81,53 +84,52 @@ def fma(a: Any, b: Any, c: Any) -> Any:
     """``a * b + c`` with one rounding."""
     graph = _graph("fma", a, b, c)
     if graph is None:
-        assert ops.FMA.meaning is not None
-        return float(ops.FMA.meaning(F64, F64, float(a), float(b), float(c)))
+        return constants.multiply_add(a, b, c)
     return graph.operation(ops.FMA, [a, b, c])
 
 
-def _unary(op: Op, python: Callable[[Any], Any], value: Any) -> Any:
+def _whole(op: Op, value: Any) -> Any:
     graph = _graph(op.name, value)
-    return python(value) if graph is None else graph.unary(op, value)
+    return constants.whole(op, value) if graph is None else graph.unary(op, value)
 
 
 def sqrt(value: Any) -> Any:
     """The square root, correctly rounded; of an integer in f64."""
-    return _unary(ops.SQRT, np.sqrt if isinstance(value, np.generic) else math.sqrt, value)
+    graph = _graph("sqrt", value)
+    return constants.square_root(value) if graph is None else graph.unary(ops.SQRT, value)
 
 
 def floor(value: Any) -> Any:
     """Rounded towards minus infinity; the type stays."""
-    return _unary(ops.FLOOR, np.floor if isinstance(value, np.generic) else lambda v: float(math.floor(v)), value)
+    return _whole(ops.FLOOR, value)
 
 
 def ceil(value: Any) -> Any:
     """Rounded towards plus infinity; the type stays."""
-    return _unary(ops.CEIL, np.ceil if isinstance(value, np.generic) else lambda v: float(math.ceil(v)), value)
+    return _whole(ops.CEIL, value)
 
 
 def trunc(value: Any) -> Any:
     """Rounded towards zero; the type stays."""
-    return _unary(ops.TRUNC, np.trunc if isinstance(value, np.generic) else lambda v: float(math.trunc(v)), value)
+    return _whole(ops.TRUNC, value)
 
 
 def round(value: Any) -> Any:
     """Rounded to the nearest integer, ties to even; the type stays."""
-    return _unary(ops.ROUND, np.rint if isinstance(value, np.generic) else lambda v: float(_python_round(v)), value)
+    return _whole(ops.ROUND, value)
 
 
 def abs(value: Any) -> Any:
     """The absolute value."""
     graph = _graph("abs", value)
-    return _python_abs(value) if graph is None else graph.absolute(value)
+    return constants.absolute(value) if graph is None else graph.absolute(value)
 
 
 def div_trunc(a: Any, b: Any) -> Any:
     """Integer division rounded towards zero: the machine's own, cheaper than ``//``."""
     graph = _graph("div_trunc", a, b)
     if graph is None:
-        quotient = _python_abs(a) // _python_abs(b)
-        return quotient if (a < 0) == (b < 0) else -quotient
+        return constants.divide(ops.DIV_TRUNC, a, b)
     return graph.operation(ops.DIV_TRUNC, [a, b])
 
 
@@ -135,7 +137,7 @@ def rem_trunc(a: Any, b: Any) -> Any:
     """What ``div_trunc`` leaves; it has the sign of ``a``."""
     graph = _graph("rem_trunc", a, b)
     if graph is None:
-        return a - b * div_trunc(a, b)
+        return constants.divide(ops.REM_TRUNC, a, b)
     return graph.operation(ops.REM_TRUNC, [a, b])
 
 
@@ -150,7 +152,7 @@ def bitcast(type_: Type, value: Any) -> Any:
         if not isinstance(value, np.generic):
             raise KernelTypeError(f"lw.bitcast of {describe(value)}, which has no width of its own: give it a type, as in lw.bitcast(lw.{type_}, lw.f32(1.5))")
         if not type_.dtype or value.dtype.itemsize * 8 != type_.bits:
-            raise KernelTypeError(f"bitcast of {value.dtype.name} to {type_}: the widths differ")
+            raise KernelTypeError(f"bitcast of {BY_DTYPE.get(value.dtype.name, value.dtype.name)} to {type_}: the widths differ")
         return np.asarray(value).view(type_.dtype)[()]
     made = graph.staged(value)
     graph.settle(made)
@@ -172,8 +174,7 @@ def crc32c(crc: Any, data: Any) -> Any:
     if graph is None:
         for type_ in types:
             if isinstance(data, np.generic) and data.dtype == type_.dtype:
-                assert ops.CRC32C.meaning is not None
-                return ops.CRC32C.meaning(U32, type_, crc, data)
+                return constants.evaluate(ops.CRC32C, U32, [constants.met(U32, crc), data], type_)
         raise KernelTypeError(f"lw.crc32c takes data of type u8, u32 or u64, not {type(data).__name__}: convert it, as in lw.u8(x)")
     made = graph.staged(data)
     graph.settle(made)
@@ -222,9 +223,13 @@ def _quantify(op: Op, condition: Value) -> Any:
 
 def any(condition: Any) -> Any:
     """Whether the condition holds in one lane that runs (or: Python's ``any`` of a sequence)."""
-    return _quantify(ops.ANY, condition) if isinstance(condition, Value) else _python_any(_sequence("any", condition))
+    if isinstance(condition, Value):
+        return _quantify(ops.ANY, condition)
+    return bool(condition) if isinstance(condition, np.generic) else _python_any(_sequence("any", condition))
 
 
 def all(condition: Any) -> Any:
     """Whether the condition holds in every lane that runs (or: Python's ``all`` of a sequence)."""
-    return _quantify(ops.ALL, condition) if isinstance(condition, Value) else _python_all(_sequence("all", condition))
+    if isinstance(condition, Value):
+        return _quantify(ops.ALL, condition)
+    return bool(condition) if isinstance(condition, np.generic) else _python_all(_sequence("all", condition))

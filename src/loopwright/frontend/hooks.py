@@ -6,7 +6,7 @@ import builtins
 from collections.abc import Callable
 from typing import Any, Final
 
-from loopwright.frontend import functions, loops
+from loopwright.frontend import constants, functions, loops
 from loopwright.frontend.arrays import StagedArray
 from loopwright.frontend.calls import call
 from loopwright.frontend.conditions import short_circuit
@@ -14,7 +14,7 @@ from loopwright.frontend.emitter import Level
 from loopwright.frontend.expr import Value, is_number, is_staged
 from loopwright.frontend.merging import Edge, join, same, select_lanes
 from loopwright.frontend.program import AND, OR
-from loopwright.frontend.rewrite import AND_HOOK, CALL_HOOK, CHAIN_HOOK, HOLD_HOOK, IF_HOOK, NOT_HOOK, OR_HOOK
+from loopwright.frontend.rewrite import AND_HOOK, CALL_HOOK, CHAIN_HOOK, HOLD_HOOK, IF_HOOK, NOT_HOOK, OR_HOOK, POWER_HOOK
 from loopwright.frontend.staging import Staging
 from loopwright.ir import ops
 from loopwright.ir.function import NONE, Instr
@@ -55,11 +55,26 @@ def _greatest(*args: Any, **named: Any) -> Any:
 
 
 def _staged_items(args: tuple[Any, ...]) -> bool:
-    return is_staged(args) if len(args) > 1 or args and (isinstance(args[0], Value) or type(args[0]) in (tuple, list)) else False
+    """Whether a run-time value or a typed constant is among what is compared."""
+    if len(args) == 1 and not isinstance(args[0], Value):
+        args = tuple(args[0]) if type(args[0]) in (tuple, list) else ()
+    return is_staged(args) or builtins.any(constants.is_typed(item) for item in args)
+
+
+def _round(number: Any, ndigits: Any = None) -> Any:
+    return functions.round(number) if ndigits is None and constants.is_typed(number) else builtins.round(number, ndigits)
+
+
+def _abs(number: Any) -> Any:
+    return functions.abs(number) if constants.is_typed(number) else builtins.abs(number)
+
+
+def _pow(base: Any, exponent: Any, *modulus: Any) -> Any:
+    return builtins.pow(base, exponent, *modulus) if modulus else constants.power(base, exponent)
 
 
 #: Python's builtins as kernels see them.
-_BUILTINS: Final[dict[str, Any]] = {**vars(builtins), "len": _len, "range": _range, "min": _least, "max": _greatest}
+_BUILTINS: Final[dict[str, Any]] = {**vars(builtins), "len": _len, "range": _range, "min": _least, "max": _greatest, "round": _round, "abs": _abs, "pow": _pow}
 
 
 def environment(s: Staging) -> dict[str, Any]:
@@ -124,6 +139,7 @@ def environment(s: Staging) -> dict[str, Any]:
     made[CHAIN_HOOK] = chain
     made[CALL_HOOK] = called
     made[HOLD_HOOK] = g.snapshot
+    made[POWER_HOOK] = constants.power
     return made
 
 

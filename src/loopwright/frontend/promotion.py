@@ -1,4 +1,7 @@
-"""Which types operations take, and where two types meet: NumPy's rules (``numpy.result_type``)."""
+"""Which types operations take, where two types meet (``numpy.result_type``), and which Python numbers a type can hold.
+
+Errors raised here have no position: whoever knows it puts it in.
+"""
 
 from __future__ import annotations
 
@@ -6,11 +9,13 @@ from typing import Final
 
 import numpy as np
 
+from loopwright.errors import KernelTypeError, LoopwrightError, UnsupportedOperationError
 from loopwright.frontend.annotations import BY_DTYPE
 from loopwright.ir import ops
-from loopwright.types import KIND_BOOL, KIND_FLOAT, KIND_INT, KIND_MASK, KIND_PTR, KIND_UINT, Type
+from loopwright.ir.ops import Op
+from loopwright.types import BOOL, KIND_BOOL, KIND_FLOAT, KIND_INT, KIND_MASK, KIND_PTR, KIND_UINT, Type, limits
 
-__all__ = ["SPELLED", "TAKES", "promote"]
+__all__ = ["SPELLED", "TAKES", "fitting", "meet", "promote", "refusal", "spelled"]
 
 _promoted: Final[dict[tuple[int, int], Type]] = {}
 
@@ -57,3 +62,62 @@ def promote(a: Type, b: Type) -> Type | None:
             return None
         known = _promoted[(a.number, b.number)] = found
     return known
+
+
+def meet(op: Op, a: Type, b: Type) -> Type:
+    """The element type at which the typed operands of an operation meet. Raises ``KernelTypeError`` where there is none."""
+    if a is b:
+        return a
+    met = promote(a, b)
+    name = SPELLED.get(op.name, op.name)
+    if met is None or ((a is BOOL) != (b is BOOL) and met is not BOOL):
+        if a is BOOL or b is BOOL:
+            other = b if a is BOOL else a
+            raise KernelTypeError(f"`{name}` of a condition (bool) and {other}: convert the condition, as in lw.{other}(c)")
+        raise KernelTypeError(f"`{name}` of {a} and {b}: convert one of them, as in lw.f64(x)")
+    if met.is_float and a.is_integer and b.is_integer and not TAKES[op.code][KIND_FLOAT]:
+        # Of u64 and any signed integer.
+        raise KernelTypeError(f"`{name}` of {a} and {b}, which meet at {met} as in NumPy: convert one of them, as in lw.{a}(x)")
+    return met
+
+
+def fitting(type_: Type, value: int | float | bool) -> int | float | bool:
+    """A Python number as a constant of a type. Raises ``KernelTypeError`` where the type cannot hold it."""
+    kind = type_.kind
+    if kind == KIND_FLOAT:
+        try:
+            return float(value)
+        except OverflowError:
+            raise KernelTypeError(f"{spelled(value)} is too large for {type_.element}") from None
+    if kind in (KIND_BOOL, KIND_MASK):
+        if type(value) is not bool:
+            raise KernelTypeError(f"the number {value!r} where a condition (bool) is needed: write True or False, or a comparison, as in x != 0")
+        return value
+    if type(value) is float:
+        raise KernelTypeError(
+            f"the Python float {value!r} with an operand of integer type {type_.element}: convert the operand, as in lw.f64(x), or write an integer"
+        )
+    value = int(value)
+    if kind != KIND_PTR:
+        low, high = limits(type_)
+        if not low <= value <= high:
+            raise KernelTypeError(f"{spelled(value)} does not fit in {type_.element} ({low} to {high}): convert the other operand to a wider type first")
+    return value
+
+
+def refusal(op: Op, type_: Type) -> LoopwrightError:
+    """The error for an operation that a type does not have."""
+    name = SPELLED.get(op.name, op.name)
+    if type_.kind == KIND_BOOL or type_.kind == KIND_MASK:
+        return KernelTypeError(f"`{name}` is not available for conditions: use lw.select(condition, a, b), or convert as in lw.i32(condition)")
+    if op is ops.REM_FLOOR:
+        return UnsupportedOperationError(f"`%` is not available for {type_}: write a - b * lw.floor(a / b)")
+    hint = ": convert to an integer type first" if type_.is_float else ": convert to a float type first, as in lw.f64(x)" if "float" in op.types else ""
+    return UnsupportedOperationError(f"`{name}` is not available for {type_}{hint}")
+
+
+def spelled(value: int | float) -> str:
+    """An integer in a message: one of many digits by its size, for Python refuses to print the longest."""
+    if type(value) is int and value.bit_length() > 1024:
+        return f"a Python integer of {value.bit_length()} bits"
+    return f"the Python integer {value}"

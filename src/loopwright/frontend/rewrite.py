@@ -1,8 +1,8 @@
 """Rewriting expressions so that Python evaluates them over run-time values.
 
 Python asks ``bool()`` of the operands of ``and``, ``or``, ``not``, chained comparisons and conditional expressions, which a
-run-time value cannot answer; those, calls, and displays that keep values become calls of hooks, with the parts that may
-not be evaluated as lambdas.
+run-time value cannot answer; those, calls, powers, and displays that keep values become calls of hooks, with the parts that may
+not be evaluated as lambdas. (NumPy's power of two constants is not what multiplying gives at run time.)
 """
 
 from __future__ import annotations
@@ -13,7 +13,7 @@ from typing import Any, Final, NoReturn, TypeVar
 
 from loopwright.errors import KernelSyntaxError
 
-__all__ = ["AND_HOOK", "CALL_HOOK", "CHAIN_HOOK", "HOLD_HOOK", "IF_HOOK", "NOT_HOOK", "OR_HOOK", "Rewriter", "names_read"]
+__all__ = ["AND_HOOK", "CALL_HOOK", "CHAIN_HOOK", "HOLD_HOOK", "IF_HOOK", "NOT_HOOK", "OR_HOOK", "POWER_HOOK", "Rewriter", "names_read"]
 
 AND_HOOK: Final = "__lw_and__"
 OR_HOOK: Final = "__lw_or__"
@@ -22,6 +22,7 @@ IF_HOOK: Final = "__lw_if__"
 CHAIN_HOOK: Final = "__lw_chain__"
 CALL_HOOK: Final = "__lw_call__"
 HOLD_HOOK: Final = "__lw_hold__"
+POWER_HOOK: Final = "__lw_power__"
 
 _LOAD: Final = ast.Load()
 _Node = TypeVar("_Node", bound=ast.expr | ast.keyword)
@@ -121,6 +122,11 @@ class Rewriter(ast.NodeVisitor):
         if isinstance(node.op, ast.Not):
             return self._hook(node, NOT_HOOK, [operand])
         return _at(ast.UnaryOp(node.op, operand), node)
+
+    def visit_BinOp(self, node: ast.BinOp) -> ast.expr:
+        if isinstance(node.op, ast.Pow):
+            return self._hook(node, POWER_HOOK, [self.visit(node.left), self.visit(node.right)])
+        return self.generic_visit(node)
 
     def visit_IfExp(self, node: ast.IfExp) -> ast.expr:
         return self._hook(node, IF_HOOK, [self.visit(node.test), self._later(self.visit(node.body)), self._later(self.visit(node.orelse))])

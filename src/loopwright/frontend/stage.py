@@ -5,6 +5,8 @@ from __future__ import annotations
 from collections.abc import Sequence
 from typing import Any, Final
 
+import numpy as np
+
 from loopwright.errors import KernelSyntaxError, KernelTypeError
 from loopwright.frontend.annotations import ArrayType
 from loopwright.frontend.arrays import StagedArray
@@ -36,7 +38,9 @@ def stage(kernel: Kernel, signature: Sequence[Any], vector_bits: int, check: boo
         vector_bits = 0
     for _ in range(ATTEMPTS):
         try:
-            made = _attempt(kernel, parsed, parameters, signature, vector_bits, check, notes)
+            # Typed constants wrap and overflow in silence, as run-time values do.
+            with np.errstate(all="ignore"):
+                made = _attempt(kernel, parsed, parameters, signature, vector_bits, check, notes)
         except Restage:
             continue
         if made is not None:

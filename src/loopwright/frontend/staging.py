@@ -18,6 +18,7 @@ from typing import Any, Final
 import numpy as np
 
 from loopwright.errors import KernelSyntaxError, KernelTypeError, LoopwrightError
+from loopwright.frontend import constants
 from loopwright.frontend.arrays import StagedArray
 from loopwright.frontend.calls import Inner
 from loopwright.frontend.conditions import compound_if, compound_value, decide, runtime_if
@@ -62,7 +63,7 @@ _UPDATES: Final[dict[str, Callable[[Any, Any], Any]]] = {
     "Div": operator.truediv,
     "FloorDiv": operator.floordiv,
     "Mod": operator.mod,
-    "Pow": operator.pow,
+    "Pow": constants.power,
     "LShift": operator.lshift,
     "RShift": operator.rshift,
     "BitAnd": operator.and_,

@@ -402,6 +402,23 @@ class Function:
             self._const_index[full] = known
         return ~known
 
+    def folded(self, op: Op, type_: Type, source: Type, args: list[int]) -> int | None:
+        """The constant that an operation on constants alone gives, by its row; of vectors it is that of their one element.
+
+        None where the row has no meaning or NumPy no such type.
+        """
+        element = type_.element
+        if not element.dtype or op.meaning is None:
+            return None
+        operands: list[object] = []
+        for a in args:
+            given = self.const_types[~a].element
+            if not given.dtype:
+                return None
+            operands.append(ops.scalar(given, self.const_values[~a]))
+        value = op.meaning(element, source.element, *operands)
+        return self.const(ops.result_type(op, type_, source), value.item() if hasattr(value, "item") else value)
+
     def type_of(self, operand: int) -> Type:
         """The type of a virtual register or constant."""
         return self.types[operand] if operand >= 0 else self.const_types[~operand]

@@ -34,7 +34,7 @@ from typing import Any, Final
 
 import numpy as np
 
-from loopwright.types import BOOL, I64, PTR, Type, mask_of
+from loopwright.types import BOOL, I64, PTR, Type, mask_of, saturated
 
 Meaning = Callable[..., Any]
 
@@ -148,6 +148,11 @@ def mask_for(type_: Type) -> Type:
     return mask_of(type_.bits, type_.lanes) if type_.lanes else BOOL
 
 
+def scalar(type_: Type, value: int | float | bool) -> Any:
+    """A NumPy scalar, such as meanings take, of a number that the type can hold."""
+    return np.dtype(type_.dtype).type(value)
+
+
 # --- meanings that need more than one expression -------------------------------------------------------------
 
 
@@ -248,20 +253,22 @@ def _fma64(a: float, b: float, c: float) -> float:
 
 
 def _convert(t: Type, s: Type, a: Any) -> Any:
-    if s.is_float and t.element is not BOOL and not t.is_float:
-        # Out of range: the "integer indefinite" of CVTTSS2SI (Intel SDM vol. 1, 4.8.4.3 and table 4-7), at the
-        # width of the conversion instruction (32 bits for integers that 32 signed bits hold, 64 above), then wrapped.
-        # u64 has its upper half besides, as VCVTTSD2USI gives it.
-        width = 64 if t.bits == 64 or (t.bits == 32 and not t.signed) else 32
-        low, high = -(1 << (width - 1)), (1 << (width - 1))
-        value = np.trunc(np.asarray(a, np.float64))
-        inside = (value >= low) & (value < high)
-        whole = np.where(inside, np.where(inside, value, 0).astype(np.int64), low)
-        if t.bits == 64 and not t.signed:
-            upper = (value >= high) & (value < 2.0 * high)
-            whole = np.where(upper, np.where(upper, value - high, 0).astype(np.int64) + low, whole)
-        return _as(t, whole.astype(np.int64))
-    return _as(t, a)
+    return saturated(t, a) if s.is_float and t.is_integer else _as(t, a)
+
+
+def _convert_unchecked(t: Type, s: Type, a: Any) -> Any:
+    # What does not fit gives the "integer indefinite" of CVTTSS2SI (Intel SDM vol. 1, 4.8.4.3 and table 4-7), at the width of the
+    # conversion instruction (32 bits for integers that 32 signed bits hold, 64 above), then wrapped. u64 has its upper half besides,
+    # as VCVTTSD2USI gives it.
+    width = 64 if t.bits == 64 or (t.bits == 32 and not t.signed) else 32
+    low, high = -(1 << (width - 1)), (1 << (width - 1))
+    value = np.trunc(np.asarray(a, np.float64))
+    inside = (value >= low) & (value < high)
+    whole = np.where(inside, np.where(inside, value, 0).astype(np.int64), low)
+    if t.bits == 64 and not t.signed:
+        upper = (value >= high) & (value < 2.0 * high)
+        whole = np.where(upper, np.where(upper, value - high, 0).astype(np.int64) + low, whole)
+    return _as(t, whole.astype(np.int64))
 
 
 def _bitcast(t: Type, s: Type, a: Any) -> Any:
@@ -283,12 +290,16 @@ def _reduce(ufunc: Any) -> Meaning:
     return run
 
 
-def _shift(left: bool) -> Meaning:
+def _shift(left: bool, modulo: bool) -> Meaning:
     def run(t: Type, _s: Type, a: Any, b: Any) -> Any:
-        # Counts are taken modulo the width (scalar shifts on x86 and RISC-V do so; vector ones are made to).
-        count = np.asarray(b).astype(np.int64) & (t.bits - 1)
-        out = np.left_shift(a, count.astype(np.asarray(a).dtype)) if left else np.right_shift(a, count.astype(np.asarray(a).dtype))
-        return _as(t, out)
+        # A negative count is a large one.
+        count = np.asarray(b).astype(np.uint64) & np.uint64((1 << t.bits) - 1)
+        if modulo:
+            count = count & np.uint64(t.bits - 1)
+        inside = count < t.bits
+        kept = np.where(inside, count, t.bits - 1).astype(t.element.dtype)
+        out = np.left_shift(a, kept) if left else np.right_shift(a, kept)
+        return _as(t, out if t.signed and not left else np.where(inside, out, 0))
 
     return run
 
@@ -350,8 +361,10 @@ OR: Final = row("or", "T T -> T", "int bool mask", "bitwise or", lambda t, s, a,
 XOR: Final = row("xor", "T T -> T", "int bool mask", "bitwise exclusive or", lambda t, s, a, b: a ^ b, commutes=True)
 ANDNOT: Final = row("andnot", "T T -> T", "int bool mask", "~a & b", lambda t, s, a, b: ~a & b)
 NOT: Final = row("not", "T -> T", "int bool mask", "bitwise complement; logical of bool and masks", lambda t, s, a: ~a)
-SHL: Final = row("shl", "T T -> T", "int", "a << b; the count modulo the width", _shift(True))
-SHR: Final = row("shr", "T T -> T", "int", "a >> b; arithmetic for signed types, logical for unsigned; the count modulo the width", _shift(False))
+SHL: Final = row("shl", "T T -> T", "int", "a << b; 0 where b, taken as unsigned, is the width or more", _shift(True, False))
+SHR: Final = row("shr", "T T -> T", "int", "a >> b, signed types filled with the sign; by the width or more nothing else is left", _shift(False, False))
+SHL_MODULO: Final = row("shl_modulo", "T T -> T", "int scalar", "a << b; the count modulo the width", _shift(True, True))
+SHR_MODULO: Final = row("shr_modulo", "T T -> T", "int scalar", "a >> b, signed types filled with the sign; the count modulo the width", _shift(False, True))
 
 CRC32C: Final = row("crc32c", "T S -> T", "int scalar", "the CRC-32C of u32 a continued with the bytes of b, a u8, u32 or u64", _crc32c)
 
@@ -369,7 +382,16 @@ SELECT: Final = row("select", "M T T -> T", "int float ptr bool mask", "a where 
 
 COPY: Final = row("copy", "T -> T", "int float ptr bool mask", "a", lambda t, s, a: a)
 SWAP: Final = row("swap", "T T ->", "int float ptr bool mask", "exchange two allocated registers", None, WRITES)
-CONVERT: Final = row("convert", "S -> T", "int float ptr bool", "value conversion: integers wrap, floats to integers truncate", _quiet(_convert))
+CONVERT: Final = row(
+    "convert",
+    "S -> T",
+    "int float ptr bool",
+    "value conversion: integers wrap; floats become integers towards zero, those outside the nearest bound, NaN 0",
+    _quiet(_convert),
+)
+CONVERT_UNCHECKED: Final = row(
+    "convert_unchecked", "S -> T", "int", "convert of a float that fits; of others what the machine's own instruction leaves", _quiet(_convert_unchecked)
+)
 BITCAST: Final = row("bitcast", "S -> T", "int float", "the same bits as another type of the same width", _bitcast)
 MASK_CONVERT: Final = row("mask_convert", "S -> T", "mask", "a mask for lanes of another width", lambda t, s, a: a)
 SPLAT: Final = row("splat", "E -> T", "int float vector", "the scalar in every lane", lambda t, s, a: np.full(t.lanes, a, t.element.dtype))

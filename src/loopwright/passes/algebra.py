@@ -11,12 +11,10 @@ import math
 from collections.abc import Callable
 from typing import Final
 
-import numpy as np
-
 from loopwright.ir import ops
-from loopwright.ir.function import Function, Instr
+from loopwright.ir.function import Function, Instr, round_f32
 from loopwright.ir.ops import Op
-from loopwright.types import BOOL, Type
+from loopwright.types import BOOL, Type, limits
 
 #: The answer of a rule that has found no value.
 KEEP: Final = 1 << 40
@@ -70,19 +68,8 @@ _LEVEL: Final = (1 << 20) - 1
 
 def _fold(v: Values, instr: Instr, args: list[int]) -> int:
     """Fold an operation on constants alone, through its row's meaning; a uniform vector is folded as its one element."""
-    f = v.f
-    op = instr.op
-    element = instr.type.element
-    if not element.dtype or op.meaning is None:
-        return KEEP
-    operands: list[object] = []
-    for a in args:
-        type_ = f.const_types[~a].element
-        if not type_.dtype:
-            return KEEP
-        operands.append(np.dtype(type_.dtype).type(f.const_values[~a]))
-    value = op.meaning(element, instr.source.element, *operands)
-    return f.const(ops.result_type(op, instr.type, instr.source), value.item() if hasattr(value, "item") else value)
+    folded = v.f.folded(instr.op, instr.type, instr.source, args)
+    return KEEP if folded is None else folded
 
 
 def _elementwise(v: Values, instr: Instr, args: list[int]) -> int:
@@ -256,12 +243,39 @@ def _neg(v: Values, instr: Instr, args: list[int]) -> int:
 
 def _shift(v: Values, instr: Instr, args: list[int]) -> int:
     a, b = args
+    f = v.f
+    type_ = instr.type
+    bits = type_.bits
     if b < 0:
         if a < 0:
             return _fold(v, instr, args)
-        if int(v.f.const_values[~b]) & (instr.type.bits - 1) == 0:
+        count = int(f.const_values[~b]) & ((1 << bits) - 1)
+        if count == 0:
             return a
+        if count >= bits:
+            if instr.op is ops.SHL or not type_.signed:
+                return f.const(type_, 0)
+            args[1] = f.const(type_, bits - 1)
+    elif not type_.lanes:
+        inner = v.origin(b)
+        if inner is not None and inner.op is ops.AND and inner.type is type_:
+            count_of, mask = v.made_from[b]
+            most = int(f.const_values[~mask]) if mask < 0 else -1
+            if 0 <= most < bits:
+                # The count is below the width, which needs no look then; where its bits are all kept, the machine keeps them by itself.
+                instr.op = ops.SHL_MODULO if instr.op is ops.SHL else ops.SHR_MODULO
+                if most == bits - 1 and v.available([count_of]):
+                    args[1] = count_of
     return KEEP
+
+
+def _shift_modulo(v: Values, instr: Instr, args: list[int]) -> int:
+    a, b = args
+    if b >= 0:
+        return KEEP
+    if a < 0:
+        return _fold(v, instr, args)
+    return a if int(v.f.const_values[~b]) & (instr.type.bits - 1) == 0 else KEEP
 
 
 def _least_most(v: Values, instr: Instr, args: list[int]) -> int:
@@ -270,10 +284,60 @@ def _least_most(v: Values, instr: Instr, args: list[int]) -> int:
         return _fold(v, instr, args)
     if a == b:
         return a
-    # Of floats, which operand comes first decides between zeros and about NaN.
-    if a < 0 and not instr.type.is_float:
+    if instr.type.is_float:
+        # Which operand comes first decides between zeros and about NaN.
+        if b < 0:
+            least, most, _ = _bounds(v, a, _LOOKS)
+            bound = float(v.f.const_values[~b])
+            if (least >= bound) if instr.op is ops.MAX else (most <= bound):
+                return a
+    elif a < 0:
         args[0], args[1] = b, a
     return KEEP
+
+
+#: How far back the bounds of a value are looked for.
+_LOOKS: Final = 6
+_ANY_FLOAT: Final = (-math.inf, math.inf, True)
+_WHOLE: Final[dict[Op, Callable[[float], float]]] = {ops.FLOOR: math.floor, ops.CEIL: math.ceil, ops.TRUNC: math.trunc, ops.ROUND: round}
+
+
+def _bounds(v: Values, value: int, looks: int) -> tuple[float, float, bool]:
+    """What a float is at least and at most unless it is NaN, and whether it may be that."""
+    if value < 0:
+        number = float(v.f.const_values[~value])
+        return _ANY_FLOAT if math.isnan(number) else (number, number, False)
+    instr = v.origin(value)
+    if instr is None or looks == 0:
+        return _ANY_FLOAT
+    op = instr.op
+    args = v.made_from[value]
+    if op is ops.MIN or op is ops.MAX:
+        a, b = _bounds(v, args[0], looks - 1), _bounds(v, args[1], looks - 1)
+        least, most = min(a[0], b[0]), max(a[1], b[1])
+        # b where b is less (greater), else a: one in a stays NaN, one in b is passed over, and then bounds nothing.
+        for bound in (a, b):
+            if not bound[2]:
+                if op is ops.MIN:
+                    most = min(most, bound[1])
+                else:
+                    least = max(least, bound[0])
+        return least, most, a[2]
+    if op is ops.SELECT:
+        a, b = _bounds(v, args[1], looks - 1), _bounds(v, args[2], looks - 1)
+        return min(a[0], b[0]), max(a[1], b[1]), a[2] or b[2]
+    if op is ops.SPLAT or op is ops.COPY:
+        return _bounds(v, args[0], looks - 1)
+    whole = _WHOLE.get(op)
+    if whole is not None:
+        least, most, nan = _bounds(v, args[0], looks - 1)
+        return float(whole(least)) if math.isfinite(least) else least, float(whole(most)) if math.isfinite(most) else most, nan
+    if op is ops.CONVERT and instr.type.bits >= 32 and instr.source.is_integer:
+        low, high = limits(instr.source)
+        if instr.type.bits == 32:
+            return round_f32(float(low)), round_f32(float(high)), False
+        return float(low), float(high), False
+    return _ANY_FLOAT
 
 
 def _multiply_add(v: Values, instr: Instr, args: list[int]) -> int:
@@ -483,9 +547,17 @@ def _select(v: Values, instr: Instr, args: list[int]) -> int:
 
 
 def _convert(v: Values, instr: Instr, args: list[int]) -> int:
-    if instr.source is instr.type:
+    type_, source = instr.type, instr.source
+    if source is type_:
         return args[0]
-    return _fold(v, instr, args) if args[0] < 0 else KEEP
+    if args[0] < 0:
+        return _fold(v, instr, args)
+    if source.is_float and type_.is_integer and instr.op is ops.CONVERT:
+        low, high = limits(type_)
+        least, most, nan = _bounds(v, args[0], _LOOKS)
+        if not nan and least > low - 1.0 and most < high + 1.0:
+            instr.op = ops.CONVERT_UNCHECKED
+    return KEEP
 
 
 def _uniform(v: Values, instr: Instr, args: list[int]) -> int:
@@ -543,10 +615,11 @@ def _table() -> list[Rule | None]:
         (_andnot, (ops.ANDNOT,)),
         (_not, (ops.NOT,)),
         (_shift, (ops.SHL, ops.SHR)),
+        (_shift_modulo, (ops.SHL_MODULO, ops.SHR_MODULO)),
         (_compare, tuple(ops.COMPARISONS.values())),
         (_select, (ops.SELECT,)),
         (_copy, (ops.COPY,)),
-        (_convert, (ops.CONVERT,)),
+        (_convert, (ops.CONVERT, ops.CONVERT_UNCHECKED)),
         (_uniform, (ops.SPLAT, ops.MASK_SPLAT, ops.MASK_CONVERT, ops.EXTRACT, ops.ANY, ops.ALL, ops.REDUCE_MIN, ops.REDUCE_MAX, ops.REDUCE_AND, ops.REDUCE_OR)),
         (_lane_mask, (ops.LANE_MASK,)),
         (_masked_load, (ops.MASKED_LOAD, ops.MASKED_LOAD_AT)),

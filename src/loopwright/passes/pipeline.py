@@ -9,6 +9,7 @@ PASSES: Final[tuple[tuple[str, str], ...]] = (
     ("collect", "the front end's output, untouched"),
     ("nests", "loop nests: unrolled main loops and masked remainders of loops over lanes"),
     ("addresses", "array accesses to addresses; row pointers; displacements"),
+    ("expand", "operations the machine needs sequences for, where the parts are worth simplifying"),
     ("simplify", "folding, value numbering, invariant motion, dead code, multiply-add contraction"),
     ("immediates", "constants into instruction bodies where there is room, a move otherwise"),
     ("elif", "elif becomes nested if … else"),

@@ -13,7 +13,7 @@ from typing import Any, Final, NoReturn
 import numpy as np
 
 from loopwright.errors import AbiError, ArgumentError
-from loopwright.types import BOOL, F32, F64, I8, I16, I32, I64, PTR, U8, U16, U32, U64, VOID, Type
+from loopwright.types import BOOL, F32, F64, I8, I16, I32, I64, PTR, U8, U16, U32, U64, VOID, Type, limits
 
 __all__ = ["FunctionPointer", "ScalarParameter", "argument_type", "convert", "is_passable", "limits", "result_type"]
 
@@ -70,13 +70,6 @@ def result_type(type_: Type) -> Any:
     if type_ not in _RESULTS:
         raise AbiError(f"a result of type {type_.name} cannot be returned to Python; convert it to f32 or an integer inside the function")
     return _RESULTS[type_]
-
-
-def limits(type_: Type) -> tuple[int, int]:
-    """Least and greatest value of an integer or pointer type."""
-    if type_.signed:
-        return -(1 << (type_.bits - 1)), (1 << (type_.bits - 1)) - 1
-    return 0, (1 << type_.bits) - 1
 
 
 def convert(parameter: ScalarParameter, value: object) -> int | float:

@@ -1,15 +1,17 @@
-"""Sequences that stand for operations few machines have: division as Python and NumPy mean it, narrow integers.
+"""Sequences that stand for operations few machines have: division as Python and NumPy mean it, narrow integers, conversions that saturate.
 
-Any target's ``expand`` may use them. What they emit goes straight to the target's rules.
+Any target's ``expand`` may use them. What they emit goes straight to the target's rules, and from ``expand_early`` through the
+simplifying passes.
 """
 
 from __future__ import annotations
 
 from collections.abc import Callable
+from typing import Final
 
 from loopwright.ir import ops
 from loopwright.ir.function import NONE, Function, Instr
-from loopwright.types import BOOL, I32, VOID, Type
+from loopwright.types import BOOL, I32, VOID, Type, limits
 
 Emit = Callable[[Instr], None]
 
@@ -132,15 +134,43 @@ def select_by_branch(f: Function, instr: Instr, emit: Emit) -> None:
     emit(Instr(ops.COPY, type_, instr.dst, [result], 0, line))
 
 
+def clamp_and_convert(f: Function, instr: Instr, middle: Type, emit: Emit, held: bool) -> None:
+    """A float to an integer whose bounds the float type holds exactly: clamped to them, then converted to ``middle`` and cut.
+
+    ``min`` and ``max`` keep a first operand that is NaN. What ``convert_unchecked`` to ``middle`` leaves of a NaN must end in as many 0
+    bits as the integer has, as x86's most negative integer does: then NaN becomes 0. ``held``: the bounds must be in registers.
+    """
+    type_, source, line = instr.type, instr.source, instr.line
+    low, high = limits(type_)
+    value = instr.args[0]
+    for op, bound in ((ops.MAX, low), (ops.MIN, high)):
+        limit = constant(f, source, float(bound), emit, line) if held else f.const(source, float(bound))
+        clamped = f.register(source)
+        emit(Instr(op, source, clamped, [value, limit], 0, line))
+        value = clamped
+    whole = f.register(middle)
+    emit(Instr(ops.CONVERT_UNCHECKED, middle, whole, [value], 0, line, source))
+    emit(Instr(ops.CONVERT, type_, instr.dst, [whole], 0, line, middle))
+
+
+def shift_count(type_: Type, value: int) -> int:
+    """What a constant count of ``shl`` and ``shr`` comes to: itself below the width, else the width."""
+    return min(value & ((1 << type_.bits) - 1), type_.bits)
+
+
 #: Operations on narrow integers, kept extended in wider registers, whose result needs no cutting down to the type.
-_CLOSED = (ops.AND, ops.OR, ops.XOR, ops.MIN, ops.MAX, ops.SHR, ops.SELECT, ops.DIV_TRUNC, ops.REM_TRUNC)
+_CLOSED = (ops.AND, ops.OR, ops.XOR, ops.MIN, ops.MAX, ops.SHR, ops.SHR_MODULO, ops.SELECT, ops.DIV_TRUNC, ops.REM_TRUNC)
+
+
+#: Of shifts that count modulo the width, 32 bits would count modulo 32.
+_MODULO: Final = (ops.SHL_MODULO, ops.SHR_MODULO)
 
 
 def narrow_integer(f: Function, instr: Instr, emit: Callable[[Instr], bool]) -> None:
     """An operation on 8- or 16-bit integers by the same one on 32 bits."""
     op, type_, line = instr.op, instr.type, instr.line
     args = [f.const(I32, int(f.const_values[~a])) if a < 0 and f.const_types[~a] is type_ else a for a in instr.args]
-    if op is ops.SHL or op is ops.SHR:
+    if op in _MODULO:
         count = args[1]
         if count < 0:
             args[1] = f.const(I32, int(f.const_values[~count]) & (type_.bits - 1))

@@ -11,6 +11,7 @@ from collections.abc import Callable
 from typing import Any, Final
 
 from loopwright.ir.function import Callee, Frame, Function, Instr
+from loopwright.ir.ops import Op
 from loopwright.native_build import mypyc_attr
 from loopwright.types import Type
 
@@ -227,6 +228,7 @@ class Target:
         caller_saved: bit mask of what a call destroys.
         stream_bits: width for reductions over one array, where memory is all that counts; 0 for ``vector_bits``.
         mask_registers: masks live in registers of class MASKS (otherwise in VECTORS).
+        early: the operations that ``expand_early`` is asked about.
     """
 
     name: str = ""
@@ -239,6 +241,7 @@ class Target:
         self.registers = registers
         self.orders = orders
         self.features = features
+        self.early: frozenset[Op] = frozenset()
         self.class_masks: list[int] = []
         for order in orders:
             mask = 0
@@ -291,6 +294,10 @@ class Target:
     def address(self, scale: int, disp: int) -> tuple[bool, bool]:
         """(may an index be scaled by ``scale`` inside an address, does ``disp`` fit in an address)."""
         raise NotImplementedError
+
+    def expand_early(self, function: Function, instr: Instr, emit: Callable[[Instr], None]) -> bool:
+        """Replace an operation by a sequence of operations (through ``emit``) before code is simplified; False to leave it as it is."""
+        return False
 
     def expand(self, function: Function, instr: Instr, emit: Callable[[Instr], None]) -> bool:
         """Replace an operation without a direct counterpart by a sequence (through ``emit``); False when it has one.

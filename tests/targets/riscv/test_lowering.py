@@ -33,7 +33,13 @@ def interesting(type_: Type) -> list[Any]:
         return [0.0, -0.0, 1.0, -1.0, 3.7, -3.7, math.inf, -math.inf, math.nan, 1e-40, *limits]
     low = -(1 << (type_.bits - 1)) if type_.signed else 0
     high = low + (1 << type_.bits) - 1
-    return sorted({low, low + 1, high, high - 1, high // 2, 0, 1, 2, 3, 5, 7, 8, 31, 100, *((-1, -2, -7, -100) if type_.signed else ())})
+    return sorted({low, low + 1, high, high - 1, high // 2, 0, 1, 2, 3, 5, 7, 8, 9, 15, 16, 31, 32, 63, 64, 100, *((-1, -2, -7, -100) if type_.signed else ())})
+
+
+def around_bounds(type_: Type) -> list[Any]:
+    """Interesting floats, and those around the bounds of the integers."""
+    bounds = (127, 128, 255, 256, 32767, 32768, 65535, 65536, 2**31 - 1, 2**31, 2**32 - 1, 2**32, 2**63, 2**64)
+    return interesting(type_) + [sign * near for bound in bounds for near in (bound - 0.5, float(bound), bound + 0.5) for sign in (1, -1)]
 
 
 def typed(type_: Type, value: Any) -> Any:
@@ -42,8 +48,12 @@ def typed(type_: Type, value: Any) -> Any:
 
 
 def build(op: ops.Op, type_: Type, operands: list[Type], result: Type, source: Type = VOID, constants: dict[int, Any] | None = None) -> Compiled:
-    """The function that applies the operation to its arguments; ``constants`` take the place of some."""
-    f = Function(f"{op.name}_{type_.name}", result)
+    """The function that applies the operation to its arguments; ``constants`` take the place of some.
+
+    It returns an integer widened, so that what lies above a narrow one in its register shows.
+    """
+    widened = I64 if result.is_integer and result.bits < 64 else result
+    f = Function(f"{op.name}_{type_.name}", widened)
     args = []
     for position, operand in enumerate(operands):
         if constants and position in constants:
@@ -51,7 +61,11 @@ def build(op: ops.Op, type_: Type, operands: list[Type], result: Type, source: T
         else:
             args.append(f.param(operand, f"a{position}"))
     out = f.register(result)
-    f.code = [Instr(op, type_, out, args, source=source), Instr(ops.RET, result, -1, [out])]
+    f.code = [Instr(op, type_, out, args, source=source)]
+    if widened is not result:
+        narrow, out = out, f.register(widened)
+        f.code.append(Instr(ops.CONVERT, widened, out, [narrow], source=result))
+    f.code.append(Instr(ops.RET, widened, -1, [out]))
     return compile(f, TARGET)
 
 
@@ -146,13 +160,36 @@ def test_every_operation_means_what_its_row_says(constant: int) -> None:
     check(cases)
 
 
+def test_every_shift_by_a_constant_means_what_its_row_says() -> None:
+    cases: list[Any] = []
+    for op, type_ in itertools.product((ops.SHL, ops.SHR, ops.SHL_MODULO, ops.SHR_MODULO), INTEGERS):
+        for count in interesting(type_):
+            code = build(op, type_, [type_, type_], type_, constants={1: count})
+            for value in (interesting(type_)[0], interesting(type_)[-1], 100):
+                values = [typed(type_, value), typed(type_, count)]
+                cases.append((code, op, type_, VOID, type_, values[:1], values))
+    check(cases)
+
+
+def test_conversions_of_what_fits_mean_what_their_row_says() -> None:
+    cases: list[Any] = []
+    for type_, source in itertools.product(INTEGERS, FLOATS):
+        code = build(ops.CONVERT_UNCHECKED, type_, [source], type_, source)
+        info = np.iinfo(type_.dtype)
+        for value in around_bounds(source):
+            operand = typed(source, value)
+            if info.min - 1 < float(operand) < info.max + 1 and math.trunc(float(operand)) <= info.max:
+                cases.append((code, ops.CONVERT_UNCHECKED, type_, source, type_, [operand], [operand]))
+    check(cases)
+
+
 def test_every_conversion_means_what_its_row_says() -> None:
     cases: list[Any] = []
     for type_, source in itertools.product((*INTEGERS, *FLOATS, BOOL), repeat=2):
         if type_ is source:
             continue
         code = build(ops.CONVERT, type_, [source], type_, source)
-        for value in interesting(source):
+        for value in around_bounds(source) if source.is_float else interesting(source):
             operand = typed(source, value)
             cases.append((code, ops.CONVERT, type_, source, type_, [operand], [operand]))
     for type_, source in [

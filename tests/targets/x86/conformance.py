@@ -20,7 +20,7 @@ from loopwright.runtime.code import Code
 from loopwright.targets.target import Target
 from loopwright.targets.x86.registers import CODES
 from loopwright.targets.x86.target import X86
-from loopwright.types import BOOL, I16, I32, I64, PTR, U8, U64, VOID, Type, mask_of, vector_of
+from loopwright.types import BOOL, F64, I16, I32, I64, PTR, U8, U32, U64, VOID, Type, mask_of, vector_of
 
 #: How operands reach the instruction: in registers; each one loaded for it alone, so that the load may be folded in; one or another a
 #: constant; in registers so many at once that they are spilled.
@@ -36,12 +36,16 @@ def special_values(t: Type) -> list[Any]:
         info = np.finfo(t.dtype)
         tiny, least = float(info.tiny), float(info.smallest_subnormal)
         values = [0.0, -0.0, 1.0, -1.0, 0.5, -0.5, 1.5, 2.5, -2.5, 0.1, -7.0, float(info.max), float(info.min), tiny, -tiny, least, -least, 3 * least]
-        values += [np.inf, -np.inf, np.nan, 1 + float(info.eps), 255.0, 256.0, -129.0, 2.0**23 + 0.5, 2.0**31, -(2.0**31), 2.0**32, 2.0**52 + 0.5]
-        return [*values, 2.0**63, -(2.0**63), 2.0**64, 1e10, -1e10]
+        values += [np.inf, -np.inf, np.nan, 1 + float(info.eps), 2.0**23 + 0.5, 2.0**52 + 0.5, 1e10, -1e10, -0.9, -5.0]
+        # Around the bounds of the integers.
+        for bound in (127, 128, 255, 256, 2**15, 2**16 - 1, 2**16, 2**31 - 1, 2**31, 2**32 - 1, 2**32, 2**63, 2**64):
+            at = np.array(bound, t.dtype)
+            values += [float(v) for near in (at - np.spacing(at), at, at + np.spacing(at), at - at.dtype.type(0.5)) for v in (near, -near)]
+        return values
     if t is BOOL:
         return [False, True]
     low, high = (-(1 << (t.bits - 1)), (1 << (t.bits - 1)) - 1) if t.signed else (0, (1 << t.bits) - 1)
-    values = [low, low + 1, high, high - 1, 0, 1, 2, 3, 7, 8, 31, 32, 33, 63, 64, 100, high // 2, high // 3, 1 << (t.bits - 2)]
+    values = [low, low + 1, high, high - 1, 0, 1, 2, 3, 7, 8, 9, 15, 16, 17, 31, 32, 33, 63, 64, 65, 100, high // 2, high // 3, 1 << (t.bits - 2)]
     if t.signed:
         values += [-1, -2, -7, -100]
     if t.bits == 64:
@@ -124,7 +128,7 @@ class Bench:
         self.kept = f.array_param("kept", self.scalars.element, 1)
         self.kept.written = True
         self.results: dict[Type, Array] = {}
-        for name, element in (("rt", elements_of(t)), ("rm", INTEGER[t.bits]), ("rb", I32), ("ri", I64)):
+        for name, element in (("rt", elements_of(t)), ("rm", INTEGER[t.bits]), ("rb", I32), ("ri", I64), ("rf", F64)):
             if element not in self.results:
                 self.results[element] = f.array_param(name, element, 1)
                 self.results[element].written = True
@@ -165,6 +169,11 @@ class Bench:
         elif t is PTR:
             value = self.emit(ops.CONVERT, I64, [value], I64, source=PTR)
             t = I64
+        elif t.is_integer and not t.lanes and t.bits < 64:
+            # Widened, so that what lies above a narrow result in its register shows: of u32 in the conversion to a float, of 64 bits.
+            element = F64 if t is U32 else I64
+            value = self.emit(ops.CONVERT, element, [value], element, source=t)
+            t = element
         self.places.append((t, element))
         self.emit(ops.STORE, t, [value, self.section(case, at)], None, f.arrays.index(self.results[element]))
 

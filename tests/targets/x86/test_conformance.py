@@ -30,7 +30,7 @@ LEVELS = [("x86-64-v3", 128), ("x86-64-v3", 256), ("x86-64-v4", 256), ("x86-64-v
 COUNT = 160
 #: Rows of the operations that have a meaning, without and with a source type. Those whose source is no free choice have tests of their own.
 PLAIN = [op for op in ops.OPS if op.meaning is not None and "S" not in op.operands]
-CONVERSIONS = [ops.CONVERT, ops.BITCAST, ops.MASK_CONVERT]
+CONVERSIONS = [ops.CONVERT, ops.CONVERT_UNCHECKED, ops.BITCAST, ops.MASK_CONVERT]
 
 
 def needs(name: str) -> Any:
@@ -71,13 +71,13 @@ def cases_of(bench: Bench, rows: list[ops.Op], mode: str, seed: int) -> list[Cas
     return [Case(op, shift=max(1, bench.type.lanes // 2)) for op in rows if op is not ops.SLIDE or not slides] + slides
 
 
-def check(rows: list[ops.Op], t: Type, source: Type, target: Target, modes: tuple[str, ...] = MODES) -> None:
+def check(rows: list[ops.Op], t: Type, source: Type, target: Target, modes: tuple[str, ...] = MODES, count: int = COUNT) -> None:
     rows = [op for op in rows if not available(op, t, source, target)]
     wrong: list[str] = []
     for mode in modes if rows else ():
         bench = Bench(t, source)
         bench.build(cases_of(bench, rows, mode, t.number), mode)
-        wrong += bench.check(target, mode, COUNT, t.number)
+        wrong += bench.check(target, mode, count, t.number)
     assert not wrong, "\n".join(wrong)
 
 
@@ -86,6 +86,8 @@ def sources(op: ops.Op, t: Type, bits: int, among: list[Type]) -> list[Type]:
     found = []
     for s in among:
         if s.lanes != t.lanes or s.is_mask != t.is_mask or not admitted(op, t):
+            continue
+        if op is ops.CONVERT_UNCHECKED and not (s.is_float and t.is_integer):
             continue
         if op is ops.BITCAST and (s.bits != t.bits or s is PTR or s.element is BOOL):
             continue
@@ -135,6 +137,28 @@ def test_types_that_are_not_all_there_yet_are_right_or_refused(level: str, bits:
         check([op for op in PLAIN if admitted(op, t)], t, VOID, target, ("registers",))
         for s in types:
             check([op for op in CONVERSIONS if s in sources(op, t, bits, [s])], t, s, target, ("registers",))
+
+
+@pytest.mark.parametrize("t", NARROW, ids=str)
+@pytest.mark.parametrize(("level", "bits"), [pytest.param(*row, marks=needs(row[0])) for row in LEVELS])
+def test_floats_become_the_other_integers_as_their_rows_say(level: str, bits: int, t: Type) -> None:
+    target = registry.get(level, bits)
+    for t_ in (t, *vectors([t], bits)):
+        for s in (F32, F64, *vectors([F32, F64], bits)):
+            for to, source in ((t_, s), (s, t_)):
+                check([op for op in CONVERSIONS if source in sources(op, to, bits, [source])], to, source, target, ("registers", "memory"), 4 * COUNT)
+
+
+@pytest.mark.parametrize(("level", "bits"), [pytest.param(*row, marks=needs(row[0])) for row in LEVELS])
+def test_shifts_by_every_constant_do_what_their_rows_say(level: str, bits: int) -> None:
+    elements = [I8, U8, I16, U16, I32, U32, I64, U64]
+    wrong: list[str] = []
+    for t in (*elements, *vectors(elements, bits)):
+        rows = [ops.SHL, ops.SHR] if t.lanes else [ops.SHL, ops.SHR, ops.SHL_MODULO, ops.SHR_MODULO]
+        bench = Bench(t)
+        bench.build([Case(op, {1: count}) for op in rows for count in special_values(t.element)], "registers")
+        wrong += bench.check(registry.get(level, bits), "registers", COUNT, t.number)
+    assert not wrong, "\n".join(wrong)
 
 
 # --- what is missing -------------------------------------------------------------------------------------------

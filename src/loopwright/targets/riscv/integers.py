@@ -11,6 +11,7 @@ from loopwright.targets.riscv.abi import RiscVAssembler
 from loopwright.targets.riscv.instructions import Row
 from loopwright.targets.riscv.operands import Pair, code_of, constant_of, narrow, wide_compare, width_of
 from loopwright.targets.riscv.registers import CODES, ZERO
+from loopwright.targets.sequences import shift_count
 from loopwright.types import BOOL, Type
 
 
@@ -257,9 +258,41 @@ _RIGHT_UNSIGNED: Final[tuple[Pair, Pair]] = ((i.SRLW, i.SRLIW), (i.SRL, i.SRLI))
 
 
 def shift(asm: RiscVAssembler, f: Function, instr: Instr) -> None:
+    """By counts of any size. Types narrower than 32 bits are shifted in 64, which have room for what is shifted out of them."""
     a, b = instr.args[0], instr.args[1]
     type_ = instr.type
     left = instr.op is ops.SHL
+    by_register, by_constant = (_LEFT if left else _RIGHT_SIGNED if type_.signed else _RIGHT_UNSIGNED)[width_of(type_)]
+    width = 32 if type_.bits == 32 else 64
+    fill = type_.signed and not left
+    rd = CODES[instr.dst]
+    if b < 0:
+        count = shift_count(type_, int(f.const_values[~b]))
+        if count < type_.bits or fill:
+            asm.emit(by_constant, rd, code_of(a), min(count, type_.bits - 1))
+        else:
+            asm.move(rd, ZERO)
+    else:
+        n, inside = CODES[b], CODES[instr.args[2]]
+        asm.emit(i.SLTIU, inside, n, width)
+        if fill:
+            # A count of all ones where the given one is too large.
+            asm.emit(i.ADDI, inside, inside, -1)
+            asm.emit(i.OR, inside, inside, n)
+            asm.emit(by_register, rd, code_of(a), inside)
+        else:
+            asm.emit(by_register, rd, code_of(a), n)
+            asm.emit(i.SUB, inside, ZERO, inside)
+            asm.emit(i.AND, rd, rd, inside)
+    if left and type_.bits < 32:
+        narrow(asm, type_, rd, rd)
+
+
+def shift_modulo(asm: RiscVAssembler, f: Function, instr: Instr) -> None:
+    """By counts modulo the width."""
+    a, b = instr.args[0], instr.args[1]
+    type_ = instr.type
+    left = instr.op is ops.SHL_MODULO
     by_register, by_constant = (_LEFT if left else _RIGHT_SIGNED if type_.signed else _RIGHT_UNSIGNED)[width_of(type_)]
     rd = CODES[instr.dst]
     if b < 0:

@@ -84,8 +84,10 @@ def _table() -> dict[tuple[int, str], Rule]:
         t.add(op, "ib", _II, _INT, integers.bitwise)
     t.add(ops.ANDNOT, "ib", (_INT, _INT_LATE), _INT, integers.andnot)
     t.add(ops.NOT, "ib", (_INT,), _INT, integers.not_)
-    t.add(ops.SHL, "i", _II, _INT, integers.shift)
-    t.add(ops.SHR, "i", _II, _INT, integers.shift)
+    for op in (ops.SHL, ops.SHR):
+        t.add(op, "i", _II, _INT, integers.shift)
+    for op in (ops.SHL_MODULO, ops.SHR_MODULO):
+        t.add(op, "i", _II, _INT, integers.shift_modulo)
     for op in (ops.ADD, ops.SUB, ops.MUL, ops.DIV):
         t.add(op, "f", _FF, _FLOAT, floats.binary_float)
     for op in ops.FUSED:
@@ -139,12 +141,15 @@ _CONVERT: Final[dict[tuple[bool, bool], Rule]] = {
     (True, False): _conversion("convert", _FLOAT, _INT, moves.convert_to_int, (INTS,)),
     (True, True): _conversion("convert", _FLOAT, _FLOAT, moves.convert_floats),
 }
+_CONVERT_FITTING: Final = _conversion("convert_unchecked", _FLOAT, _INT, moves.convert_fitting_to_int)
 _CONVERT_TO_BOOL: Final = _conversion("convert", _FLOAT, _INT, moves.convert_to_bool, (VECTORS,))
 _BITCAST: Final[dict[tuple[bool, bool], Rule]] = {
     (a, b): _conversion("bitcast", _FLOAT if a else _INT, _FLOAT if b else _INT, moves.bitcast) for a in (False, True) for b in (False, True)
 }
 _COPY_FLOAT_CONSTANT: Final = _rule("copy", (_FLOAT,), _FLOAT, moves.copy, temps=(INTS,))
-_SHIFT_NARROW: Final = {op.code: _rule(op.name, (_INT, _INT), _INT, integers.shift, temps=(INTS,)) for op in (ops.SHL, ops.SHR)}
+#: By counts in registers: of what sort they are is seen in a scratch register.
+_SHIFT_VARIABLE: Final = {op.code: _rule(op.name, (_INT, _INT_LATE), _INT, integers.shift, temps=(INTS,)) for op in (ops.SHL, ops.SHR)}
+_SHIFT_NARROW: Final = {op.code: _rule(op.name, _II, _INT, integers.shift_modulo, temps=(INTS,)) for op in (ops.SHL_MODULO, ops.SHR_MODULO)}
 _MIN_MAX_FAST: Final = {op.code: _rule(op.name, _FF, _FLOAT, floats.min_max_float) for op in (ops.MIN, ops.MAX)}
 _NO_SCRATCH: Final = {
     ops.DIV_FLOOR.code: _rule("div_floor", _II, _INT, integers.div_floor),
@@ -190,11 +195,13 @@ def _choose(f: Function, instr: Instr) -> Rule:
         return _call_rule(f, instr)
     if op is ops.RET:
         return _return_rule(f.result)
-    if op is ops.CONVERT or op is ops.BITCAST:
+    if op is ops.CONVERT or op is ops.CONVERT_UNCHECKED or op is ops.BITCAST:
         if _kind(type_) == "?" or _kind(instr.source) == "?":
             raise _unsupported(instr)
         if type_ is BOOL and instr.source.is_float:
             return _CONVERT_TO_BOOL
+        if op is ops.CONVERT_UNCHECKED:
+            return _CONVERT_FITTING
         return (_CONVERT if op is ops.CONVERT else _BITCAST)[instr.source.is_float, type_.is_float]
     found = _RULES.get((op.code, _kind(type_)))
     if found is None:
@@ -209,6 +216,8 @@ def _choose(f: Function, instr: Instr) -> Rule:
     elif op is ops.COPY:
         if type_.is_float and instr.args[0] < 0 and float_bits(type_, float(f.const_values[~instr.args[0]])):
             return _COPY_FLOAT_CONSTANT
+    elif op.code in _SHIFT_VARIABLE and instr.args[1] >= 0:
+        return _SHIFT_VARIABLE[op.code]
     elif type_.bits < 32 and op.code in _SHIFT_NARROW and instr.args[1] >= 0:
         return _SHIFT_NARROW[op.code]
     return found
@@ -284,11 +293,12 @@ def _return_rule(result: Type) -> Rule:
 
 # --- constants -----------------------------------------------------------------------------------------------
 
+_ALL_SHIFTS: Final = (ops.SHL, ops.SHR, ops.SHL_MODULO, ops.SHR_MODULO)
 _ZERO_ANYWHERE: Final = frozenset(
     op.code
     for op in (
         *(ops.ADD, ops.SUB, ops.MUL, ops.DIV_TRUNC, ops.REM_TRUNC, ops.DIV_FLOOR, ops.REM_FLOOR, ops.NEG, ops.ABS, ops.MIN, ops.MAX),
-        *(ops.AND, ops.OR, ops.XOR, ops.ANDNOT, ops.NOT, ops.SHL, ops.SHR, ops.SELECT, ops.CONVERT, ops.BITCAST, ops.STORE_ARG),
+        *(ops.AND, ops.OR, ops.XOR, ops.ANDNOT, ops.NOT, *_ALL_SHIFTS, ops.SELECT, ops.CONVERT, ops.BITCAST, ops.STORE_ARG),
         *ops.COMPARISONS.values(),
         *ops.IF_CMP.values(),
         *ops.BR_CMP.values(),
@@ -298,7 +308,7 @@ _ZERO_ANYWHERE: Final = frozenset(
 )
 _BITWISE: Final = frozenset(op.code for op in (ops.AND, ops.OR, ops.XOR))
 _BY_POWERS: Final = frozenset(op.code for op in (ops.MUL, ops.DIV_TRUNC, ops.REM_TRUNC, ops.DIV_FLOOR, ops.REM_FLOOR))
-_SHIFTS: Final = frozenset((ops.SHL.code, ops.SHR.code))
+_SHIFTS: Final = frozenset(op.code for op in _ALL_SHIFTS)
 
 
 def immediate(instr: Instr, position: int, type_: Type, value: int | float | bool) -> bool:

@@ -12,7 +12,7 @@ from loopwright.targets.riscv.instructions import DYNAMIC, Row
 from loopwright.targets.riscv.operands import FLOAT_EQ, FROM_BITS, TO_BITS, TOWARDS_ZERO, Pair, code_of, constant_of, float_bits, move_float, narrow, width_of
 from loopwright.targets.riscv.registers import CODES, RA, REGISTERS, SP, ZERO
 from loopwright.targets.target import VECTORS
-from loopwright.types import BOOL, Type
+from loopwright.types import BOOL, Type, limits
 
 
 def select(asm: RiscVAssembler, f: Function, instr: Instr) -> None:
@@ -86,35 +86,50 @@ def convert_to_bool(asm: RiscVAssembler, f: Function, instr: Instr) -> None:
     asm.emit(i.XORI, rd, rd, 1)
 
 
-def convert_to_int(asm: RiscVAssembler, f: Function, instr: Instr) -> None:
-    """Towards zero; what does not fit becomes the most negative integer, as the operation's row has it.
+#: By width of the source; of the result, (32-bit arithmetic, signed).
+_FROM_FLOAT: Final[dict[tuple[int, bool], Pair]] = {
+    (0, True): (i.FCVT_W_S, i.FCVT_W_D),
+    (0, False): (i.FCVT_WU_S, i.FCVT_WU_D),
+    (1, True): (i.FCVT_L_S, i.FCVT_L_D),
+    (1, False): (i.FCVT_LU_S, i.FCVT_LU_D),
+}
 
-    fcvt saturates instead, and takes NaN for the greatest (ISA manual, table "Domains of float-to-integer conversions").
+
+def convert_to_int(asm: RiscVAssembler, f: Function, instr: Instr) -> None:
+    """Towards zero; what does not fit becomes the nearest bound, NaN 0.
+
+    fcvt does so but for NaN, of which it makes the greatest (ISA manual, table "Domains of float-to-integer conversions").
     """
     to = instr.type
     rd, rs, test = CODES[instr.dst], CODES[instr.args[0]], CODES[instr.args[1]]
-    single = instr.source.bits == 32
-    fits = asm.new_label()
-    asm.emit(i.FCVT_L_S if single else i.FCVT_L_D, rd, rs, TOWARDS_ZERO)
-    if to.bits == 64 or (to.bits == 32 and not to.signed):
-        # No float is 2**63 - 1, so that result means overflow or NaN; one more is the most negative.
-        asm.emit(i.ADDI, test, rd, 1)
-        asm.branch(i.BLT, rd, test, fits)
-        if to.bits == 64 and not to.signed:
-            # The upper half of the unsigned range; beyond it, all ones.
-            asm.emit(i.FCVT_LU_S if single else i.FCVT_LU_D, rd, rs, TOWARDS_ZERO)
-            asm.emit(i.ADDI, test, rd, 1)
-            asm.branch(i.BNE, test, ZERO, fits)
-            asm.load_immediate(test, 1 << 63)
-        asm.move(rd, test)
-        asm.bind(fits)
-        if to.bits == 32:
-            asm.emit(i.ADDIW, rd, rd, 0)
-        return
-    asm.emit(i.ADDIW, test, rd, 0)
-    asm.branch(i.BEQ, test, rd, fits)
-    asm.emit(i.LUI, rd, 0x80000)
-    asm.bind(fits)
+    width = width_of(instr.source)
+    narrowed = to.bits < 32
+    asm.emit(_FROM_FLOAT[0 if narrowed else width_of(to), to.signed][width], rd, rs, TOWARDS_ZERO)
+    # All ones where the number is itself, zeros where it is none.
+    asm.emit(FLOAT_EQ[width], test, rs, rs)
+    asm.emit(i.SUB, test, ZERO, test)
+    asm.emit(i.AND, rd, rd, test)
+    if narrowed:
+        least, most = limits(to)
+        _bound(asm, i.BGE if to.signed else i.BGEU, rd, test, most, True)
+        if to.signed:
+            _bound(asm, i.BGE, rd, test, least, False)
+
+
+def _bound(asm: RiscVAssembler, row: Row, rd: int, test: int, bound: int, upper: bool) -> None:
+    """Make ``rd`` the bound where it is beyond it."""
+    inside = asm.new_label()
+    asm.load_immediate(test, bound)
+    asm.branch(row, test if upper else rd, rd if upper else test, inside)
+    asm.move(rd, test)
+    asm.bind(inside)
+
+
+def convert_fitting_to_int(asm: RiscVAssembler, f: Function, instr: Instr) -> None:
+    """Towards zero, of a number that fits; of others something of the type."""
+    to = instr.type
+    rd, rs = CODES[instr.dst], CODES[instr.args[0]]
+    asm.emit(_FROM_FLOAT[0 if to.bits < 32 else width_of(to), to.signed or to.bits < 32][width_of(instr.source)], rd, rs, TOWARDS_ZERO)
     if to.bits < 32:
         narrow(asm, to, rd, rd)
 

@@ -11,7 +11,7 @@ from typing import Final
 from loopwright.ir import ops
 from loopwright.ir.function import Function, Instr
 from loopwright.targets.x86.assembler import ALWAYS, EQUAL, NOT_SIGN, Form, M, lookup
-from loopwright.targets.x86.emit_vector import width
+from loopwright.targets.x86.emit_vector import extension, width
 from loopwright.targets.x86.encoder import NO_REGISTER
 from loopwright.targets.x86.operands import X86Assembler
 from loopwright.targets.x86.registers import CODES
@@ -101,59 +101,6 @@ class Combined:
         self.combine(asm, self.shape, CODES[instr.dst], a, b, t, u, instr.line)
 
 
-# --- shifts ----------------------------------------------------------------------------------------------------
-
-
-class ShiftBytes:
-    """Bytes shifted by a constant: as 16-bit lanes, what came over from the neighbour masked away."""
-
-    __slots__ = ("left", "shape", "signed")
-
-    def __init__(self, type_: Type, left: bool) -> None:
-        self.shape = width(type_)
-        self.left = left
-        self.signed = type_.signed
-
-    def emit(self, asm: X86Assembler, f: Function, instr: Instr) -> None:
-        count = int(f.const_values[~instr.args[1]]) & 7
-        d, shape, line = CODES[instr.dst], self.shape, instr.line
-        asm.emit(by_immediate("VPSLLW" if self.left else "VPSRLW", shape), (d, CODES[instr.args[0]]), None, count, line=line)
-        kept = 0xFF << count & 0xFF if self.left else 0xFF >> count
-        asm.emit(bitwise("VPAND", shape), (d, d), repeated(asm, bytes((kept,)), shape), line=line)
-        if self.signed and not self.left:
-            # (x ^ sign) - sign spreads the sign bit, wherever it now is.
-            sign = repeated(asm, bytes((0x80 >> count,)), shape)
-            asm.emit(bitwise("VPXOR", shape), (d, d), sign, line=line)
-            asm.emit(three("VPSUBB", shape), (d, d), sign, line=line)
-
-
-class ShiftSignedQuads:
-    """AVX2: signed 64-bit lanes shifted right, by a logical shift of the value and of the sign bit s: ((x >> n) ^ (s >> n)) - (s >> n)."""
-
-    __slots__ = ("shape",)
-
-    def __init__(self, shape: str) -> None:
-        self.shape = shape
-
-    def emit(self, asm: X86Assembler, f: Function, instr: Instr) -> None:
-        shape, line = self.shape, instr.line
-        d, a = CODES[instr.dst], CODES[instr.args[0]]
-        if instr.args[1] < 0:
-            count = int(f.const_values[~instr.args[1]]) & 63
-            asm.emit(by_immediate("VPSRLQ", shape), (d, a), None, count, line=line)
-            sign = repeated(asm, (1 << 63 >> count).to_bytes(8, "little"), shape)
-            asm.emit(bitwise("VPXOR", shape), (d, d), sign, line=line)
-            asm.emit(three("VPSUBQ", shape), (d, d), sign, line=line)
-            return
-        t, s = CODES[instr.args[2]], CODES[instr.args[3]]
-        asm.emit(bitwise("VPAND", shape), (t, CODES[instr.args[1]]), repeated(asm, (63).to_bytes(8, "little"), shape), line=line)
-        asm.emit(lookup("VMOVDQU", f"{shape},m"), (s,), repeated(asm, (1 << 63).to_bytes(8, "little"), shape), line=line)
-        asm.emit(three("VPSRLVQ", shape), (s, s, t), line=line)
-        asm.emit(three("VPSRLVQ", shape), (d, a, t), line=line)
-        asm.emit(bitwise("VPXOR", shape), (d, d, s), line=line)
-        asm.emit(three("VPSUBQ", shape), (d, d, s), line=line)
-
-
 # --- lanes moved -----------------------------------------------------------------------------------------------
 
 
@@ -214,7 +161,7 @@ class ExtractByte:
     __slots__ = ("extend",)
 
     def __init__(self, type_: Type) -> None:
-        self.extend = lookup("MOVSX" if type_.signed else "MOVZX", f"r32,r{type_.bits}")
+        self.extend = extension(type_)
 
     def emit(self, asm: X86Assembler, f: Function, instr: Instr) -> None:
         d = CODES[instr.dst]
@@ -261,76 +208,6 @@ class LoadPair:
             asm.emit(lookup("VPINSRW", "xmm,xmm,m16,imm"), (d, d), where, 0, line=instr.line)
         else:
             asm.emit(lookup("VPEXTRW", "m16,xmm,imm"), (CODES[args[0]],), where, 0, line=instr.line)
-
-
-# --- 64-bit integers and floats on AVX2 --------------------------------------------------------------------------
-
-
-class QuadsToDoubles:
-    """AVX2: i64 to f64. The halves become parts of doubles near 2**84 and 2**52, exactly; only their sum rounds. One scratch vector."""
-
-    __slots__ = ()
-
-    def emit(self, asm: X86Assembler, f: Function, instr: Instr) -> None:
-        shape, line = width(instr.type), instr.line
-        d, a, t = CODES[instr.dst], CODES[instr.args[0]], CODES[instr.args[1]]
-
-        def constant(bits: int) -> M:
-            return repeated(asm, bits.to_bytes(8, "little"), shape)
-
-        # 2**84 + 2**63 + the upper half, signed, times 2**32 …
-        asm.emit(by_immediate("VPSRLQ", shape), (t, a), None, 32, line=line)
-        asm.emit(three("VPXOR", shape), (t, t), constant(0x4530000080000000), line=line)
-        # … less 2**84 + 2**63 + 2**52, plus (2**52 + the lower half).
-        asm.emit(lookup("VPBLENDD", f"{shape},{shape},{shape},imm"), (d, a), constant(0x4330000000000000), 0xAA, line=line)
-        asm.emit(three("VSUBPD", shape), (t, t), constant(0x4530000080100000), line=line)
-        asm.emit(three("VADDPD", shape), (d, t, d), line=line)
-
-
-class DoublesToQuads:
-    """AVX2: f64 to i64 truncated, one lane after the other. Two scratch vectors, one scratch integer."""
-
-    __slots__ = ()
-
-    def emit(self, asm: X86Assembler, f: Function, instr: Instr) -> None:
-        line = instr.line
-        d, a, t, u, r = CODES[instr.dst], *(CODES[x] for x in instr.args)
-        self._half(asm, d, a, u, r, line)
-        if instr.type.lanes > 2:
-            asm.emit(lookup("VEXTRACTF128", "xmm,ymm,imm"), (t, a), None, 1, line=line)
-            self._half(asm, t, t, u, r, line)
-            asm.emit(lookup("VINSERTI128", "ymm,ymm,xmm,imm"), (d, d, t), None, 1, line=line)
-
-    def _half(self, asm: X86Assembler, d: int, a: int, u: int, r: int, line: int) -> None:
-        asm.emit(three("VUNPCKHPD", "xmm"), (u, a, a), line=line)
-        asm.emit(lookup("VCVTTSD2SI", "r64,xmm"), (r, a), line=line)
-        asm.emit(lookup("VMOVQ", "xmm,r64"), (d, r), line=line)
-        asm.emit(lookup("VCVTTSD2SI", "r64,xmm"), (r, u), line=line)
-        asm.emit(lookup("VPINSRQ", "xmm,xmm,r64,imm"), (d, d, r), None, 1, line=line)
-
-
-class QuadsToFloats:
-    """AVX2: i64 to f32, one lane after the other (by way of f64 it would be rounded twice). Two scratch vectors, one scratch integer."""
-
-    __slots__ = ()
-
-    def emit(self, asm: X86Assembler, f: Function, instr: Instr) -> None:
-        line = instr.line
-        d, a, t, u, r = CODES[instr.dst], *(CODES[x] for x in instr.args)
-        convert = lookup("VCVTSI2SS", "xmm,xmm,r64")
-        for lane in range(instr.type.lanes):
-            if lane == 2:
-                asm.emit(lookup("VEXTRACTI128", "xmm,ymm,imm"), (u, a), None, 1, line=line)
-            source = u if lane >= 2 else a
-            if lane & 1:
-                asm.emit(lookup("VPEXTRQ", "r64,xmm,imm"), (r, source), None, 1, line=line)
-            else:
-                asm.emit(lookup("VMOVQ", "r64,xmm"), (r, source), line=line)
-            into = t if lane else d
-            asm.emit(three("VXORPS", "xmm"), (into, into, into), line=line)
-            asm.emit(convert, (into, into, r), line=line)
-            if lane:
-                asm.emit(lookup("VINSERTPS", "xmm,xmm,xmm,imm"), (d, d, t), None, lane << 4, line=line)
 
 
 # --- division --------------------------------------------------------------------------------------------------

@@ -167,25 +167,6 @@ class AndNot:
         asm.emit(self.form, (CODES[instr.dst], CODES[a], CODES[b]), line=instr.line)
 
 
-class Shift:
-    """Shifts: by an immediate in place, by a register with SHLX, SARX, SHRX (BMI2); the count modulo the width by themselves."""
-
-    __slots__ = ("by_imm", "by_register")
-
-    def __init__(self, left: bool, type_: Type) -> None:
-        r = register_name(type_)
-        name = "SHL" if left else "SAR" if type_.signed else "SHR"
-        self.by_imm = lookup(name, f"{r},imm")
-        self.by_register = lookup(name + "X", f"{r},{r},{r}")
-
-    def emit(self, asm: X86Assembler, f: Function, instr: Instr) -> None:
-        a, b = instr.args[:2]
-        if b < 0:
-            asm.emit(self.by_imm, (CODES[instr.dst],), None, immediate_value(f, b) & (instr.type.bits - 1), line=instr.line)
-        else:
-            asm.emit(self.by_register, (CODES[instr.dst], CODES[a], CODES[b]), line=instr.line)
-
-
 class Divide:
     """IDIV or DIV of rdx:rax; the quotient comes in rax, the remainder in rdx."""
 
@@ -542,65 +523,6 @@ class StoreArgument:
             asm.emit(lookup("MOV", "m64,r64"), (CODES[a],), mem, line=instr.line)
         else:
             asm.emit(vector_store(instr.type), (CODES[a],), mem, line=instr.line)
-
-
-class Convert:
-    """Scalar integer conversions: the source register extended or cut."""
-
-    __slots__ = ("form", "mem_form")
-
-    def __init__(self, form: Form, mem_form: Form | None) -> None:
-        self.form = form
-        self.mem_form = mem_form
-
-    def emit(self, asm: X86Assembler, f: Function, instr: Instr) -> None:
-        a = roles(instr)[0]
-        mem = in_memory(asm, instr, a, instr.source)
-        if mem is not None and self.mem_form is not None:
-            asm.emit(self.mem_form, (CODES[instr.dst],), mem, line=instr.line)
-        else:
-            asm.emit(self.form, (CODES[instr.dst], CODES[a]), line=instr.line)
-
-
-class IntToFloat:
-    """VCVTSI2SS and its kin; the upper part of the result is cleared first, so that it depends on nothing old."""
-
-    __slots__ = ("form",)
-
-    def __init__(self, type_: Type, source: Type) -> None:
-        self.form = lookup("VCVTSI2SS" if type_.bits == 32 else "VCVTSI2SD", f"xmm,xmm,{register_name(source)}")
-
-    def emit(self, asm: X86Assembler, f: Function, instr: Instr) -> None:
-        d = CODES[instr.dst]
-        asm.emit(lookup("VXORPS", "xmm,xmm,xmm"), (d, d, d), line=instr.line)
-        asm.emit(self.form, (d, d, CODES[instr.args[0]]), line=instr.line)
-
-
-class FloatToFloat:
-    """VCVTSS2SD, VCVTSD2SS."""
-
-    __slots__ = ("form",)
-
-    def __init__(self, form: Form) -> None:
-        self.form = form
-
-    def emit(self, asm: X86Assembler, f: Function, instr: Instr) -> None:
-        a = CODES[instr.args[0]]
-        asm.emit(self.form, (CODES[instr.dst], a, a), line=instr.line)
-
-
-class ToBool:
-    """Nonzero."""
-
-    __slots__ = ()
-
-    def emit(self, asm: X86Assembler, f: Function, instr: Instr) -> None:
-        a = CODES[instr.args[0]]
-        d = CODES[instr.dst]
-        name = register_name(instr.source)
-        asm.emit(lookup("TEST", f"{name},{name}"), (a, a), line=instr.line)
-        asm.emit(lookup("SETNE", "r8"), (d,), line=instr.line)
-        asm.emit(lookup("MOVZX", "r32,r8"), (d, d), line=instr.line)
 
 
 class LaneMask:

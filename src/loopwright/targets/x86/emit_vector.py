@@ -5,7 +5,6 @@ from __future__ import annotations
 from collections.abc import Callable
 from typing import Final
 
-from loopwright.errors import InternalError
 from loopwright.ir.function import SLOT, Function, Instr
 from loopwright.targets.x86.assembler import ALWAYS, BELOW, EQUAL, NOT_EQUAL, Form, M, lookup
 from loopwright.targets.x86.encoder import NO_REGISTER
@@ -25,6 +24,11 @@ def width(type_: Type) -> str:
 def same(mnemonic: str, count: int, type_: Type, kind: str = "") -> Form:
     """The form of a mnemonic with ``count`` vector operands of one width."""
     return lookup(mnemonic, kind + ",".join([width(type_)] * count))
+
+
+def extension(type_: Type) -> Form:
+    """What brings an integer of 8 or 16 bits into the form in which registers hold it: extended to 32 bits by its own signedness."""
+    return lookup("MOVSX" if type_.signed else "MOVZX", f"r32,r{type_.bits}")
 
 
 class ThreeOperand:
@@ -158,35 +162,6 @@ def constant_operand(asm: X86Assembler, element: bytes, type_: Type) -> M:
         return asm.constant(element, len(element), True)
     size = max(16, type_.bits * max(type_.lanes, 1) // 8)
     return asm.constant(element * (size // len(element)))
-
-
-class ShiftImmediate:
-    """``dst = a shifted by a constant``."""
-
-    __slots__ = ("form",)
-
-    def __init__(self, form: Form) -> None:
-        self.form = form
-
-    def emit(self, asm: X86Assembler, f: Function, instr: Instr) -> None:
-        count = int(f.const_values[~instr.args[1]]) & (instr.type.bits - 1)
-        asm.emit(self.form, (CODES[instr.dst], CODES[instr.args[0]]), None, count, line=instr.line)
-
-
-class ShiftVariable:
-    """``dst = a shifted by b lane by lane``, the counts modulo the width (the instruction itself gives 0 for larger ones)."""
-
-    __slots__ = ("form", "mask", "pattern")
-
-    def __init__(self, form: Form, mask: Form, pattern: bytes) -> None:
-        self.form = form
-        self.mask = mask
-        self.pattern = pattern
-
-    def emit(self, asm: X86Assembler, f: Function, instr: Instr) -> None:
-        a, b, t = instr.args
-        asm.emit(self.mask, (CODES[t], CODES[b]), constant_operand(asm, self.pattern, instr.type), line=instr.line)
-        asm.emit(self.form, (CODES[instr.dst], CODES[a], CODES[t]), line=instr.line)
 
 
 class Compare:
@@ -562,47 +537,8 @@ class Reduce:
                 asm.emit(step, (total, source, upper), line=line)
             source = total
         if self.to_int is not None:
-            asm.emit(self.to_int, (CODES[instr.dst], source), line=line)
-            if type_.bits == 8:
-                asm.emit(lookup("MOVZX", "r32,r8"), (CODES[instr.dst], CODES[instr.dst]), line=line)
-
-
-class NarrowPack:
-    """AVX2: i32 lanes to bytes (kept modulo 256) through a byte shuffle of each 128-bit half."""
-
-    __slots__ = ()
-
-    def emit(self, asm: X86Assembler, f: Function, instr: Instr) -> None:
-        line = instr.line
-        lanes = instr.type.lanes
-        d, a, t = CODES[instr.dst], CODES[instr.args[0]], CODES[instr.args[1]]
-        step = instr.source.bits // 8
-        per_half = 16 // step
-        pattern = bytes(step * n if n < per_half else 0x80 for n in range(16))
-        if lanes * step <= 16:
-            asm.emit(lookup("VPSHUFB", "xmm,xmm,xmm"), (d, a), asm.constant(pattern), line=line)
-            return
-        if lanes * step != 32:
-            raise InternalError(f"narrowing {instr.source.name} to {instr.type.name}")
-        asm.emit(lookup("VPSHUFB", "ymm,ymm,ymm"), (t, a), asm.constant(pattern * 2), line=line)
-        asm.emit(lookup("VEXTRACTI128", "xmm,ymm,imm"), (d, t), None, 1, line=line)
-        # The upper half's bytes follow the lower half's.
-        asm.emit(lookup("VPSLLDQ", "xmm,xmm,imm"), (d, d), None, per_half, line=line)
-        asm.emit(lookup("VPOR", "xmm,xmm,xmm"), (d, d, t), line=line)
-
-
-class NarrowHalf:
-    """AVX2: 64-bit lanes to 32 bits (also masks): the even 32-bit elements."""
-
-    __slots__ = ()
-
-    def emit(self, asm: X86Assembler, f: Function, instr: Instr) -> None:
-        line = instr.line
-        lanes = instr.type.lanes
-        d, a, t = CODES[instr.dst], CODES[instr.args[0]], CODES[instr.args[1]]
-        if lanes <= 2:
-            asm.emit(lookup("VPSHUFD", "xmm,xmm,imm"), (d, a), None, 0b1000, line=line)
-            return
-        asm.emit(lookup("VEXTRACTI128", "xmm,ymm,imm"), (t, a), None, 1, line=line)
-        # VSHUFPS takes elements 0 and 2 of both sources.
-        asm.emit(lookup("VSHUFPS", "xmm,xmm,xmm,imm"), (d, a, t), None, 0b10001000, line=line)
+            d = CODES[instr.dst]
+            asm.emit(self.to_int, (d, source), line=line)
+            if type_.bits < 32:
+                # The other lanes came along.
+                asm.emit(extension(type_), (d, d), line=line)

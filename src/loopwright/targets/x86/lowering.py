@@ -13,8 +13,10 @@ from loopwright.ir import ops
 from loopwright.ir.function import Function, Instr
 from loopwright.ir.ops import Op
 from loopwright.targets.target import ANY_TIED, INTS, MASKS, VECTORS, Rule, Target, Use
+from loopwright.targets.x86 import emit_convert as ec
 from loopwright.targets.x86 import emit_lanes as el
 from loopwright.targets.x86 import emit_scalar as es
+from loopwright.targets.x86 import emit_shift as eh
 from loopwright.targets.x86 import emit_vector as ev
 from loopwright.targets.x86.assembler import Form, lookup
 from loopwright.targets.x86.registers import CODES, R11, RAX, RDX
@@ -104,6 +106,7 @@ FOLDS: Final[dict[Op, tuple[int, ...]]] = {
     ops.CRC32C: (1,),
     ops.SPLAT: (0,),
     ops.CONVERT: (0,),
+    ops.CONVERT_UNCHECKED: (0,),
     ops.EQ: (1,),
     ops.NE: (1,),
     ops.LT: (1,),
@@ -173,7 +176,7 @@ def make_rule(target: Any, f: Function, instr: Instr) -> Rule:
         rule = _mask(target, instr)
     elif op in REDUCTIONS:
         rule = _reduction(target, instr)
-    elif op is ops.CONVERT:
+    elif op is ops.CONVERT or op is ops.CONVERT_UNCHECKED:
         rule = _convert(target, instr)
     elif op is ops.BITCAST:
         rule = _bitcast(target, instr)
@@ -255,8 +258,7 @@ def _call(target: Any, f: Function, instr: Instr) -> Rule:
         result = Use(cls, convention.float_result if cls == VECTORS else convention.int_result)
     extend: Form | None = None
     if callee.result in convention.unextended:
-        bits = callee.result.bits
-        extend = lookup("MOV" if bits == 32 else "MOVSX" if callee.result.signed else "MOVZX", f"r32,r{bits}")
+        extend = lookup("MOV", "r32,r32") if callee.result.bits == 32 else ev.extension(callee.result)
     # Of callee-saved vector registers (Win64) only the low part survives: they are taken to be destroyed.
     kills = target.caller_saved | target.class_masks[VECTORS] | (1 << R11)
     return Rule("call", tuple(uses), result, es.Call(floats if convention.shadow == 0 else -1, extend).emit, kills=kills)
@@ -413,9 +415,9 @@ def _lanes(target: Any, instr: Instr, from_bits: int, to_bits: int, signed: bool
     if bits > 256:
         return None
     if from_bits == 64 and to_bits == 32:
-        return Rule(instr.op.name, (Use(VECTORS, late=True),), _V, ev.NarrowHalf().emit, temps=(VECTORS,))
+        return Rule(instr.op.name, (Use(VECTORS, late=True),), _V, ec.NarrowHalf().emit, temps=(VECTORS,))
     if to_bits == 8:
-        return Rule(instr.op.name, (Use(VECTORS, late=True),), _V, ev.NarrowPack().emit, temps=(VECTORS,))
+        return Rule(instr.op.name, (Use(VECTORS, late=True),), _V, ec.NarrowPack().emit, temps=(VECTORS,))
     return None
 
 
@@ -441,6 +443,8 @@ def _convert(target: Any, instr: Instr) -> Rule | None:
     shape, from_shape = ev.width(type_), ev.width(source)
     if type_.is_integer and source.is_integer:
         return _lanes(target, instr, source.bits, type_.bits, source.signed)
+    if source.is_float and type_.is_integer and instr.op is ops.CONVERT:
+        return _convert_saturating(target, instr)
     mnemonic = {
         ("f32", "i32"): "VCVTDQ2PS",
         ("f64", "i32"): "VCVTDQ2PD",
@@ -458,13 +462,29 @@ def _convert(target: Any, instr: Instr) -> Rule | None:
             return Rule(name, (_V,), _V, es.Move().emit)
         if type_.is_float and source.bits == 64 and source.signed:
             if type_.bits == 64:
-                return Rule(name, (_V,), _V, el.QuadsToDoubles().emit, temps=(VECTORS,))
-            return Rule(name, (Use(VECTORS, late=True),), _V, el.QuadsToFloats().emit, temps=(VECTORS, VECTORS, INTS))
+                return Rule(name, (_V,), _V, ec.QuadsToDoubles().emit, temps=(VECTORS,))
+            return Rule(name, (Use(VECTORS, late=True),), _V, ec.QuadsToFloats().emit, temps=(VECTORS, VECTORS, INTS))
         if source.is_float and source.bits == 64 and type_.bits == 64 and type_.signed:
-            return Rule(name, (Use(VECTORS, late=True),), _V, el.DoublesToQuads().emit, temps=(VECTORS, VECTORS, INTS))
+            return Rule(name, (Use(VECTORS, late=True),), _V, ec.DoublesToQuads().emit, temps=(VECTORS, VECTORS, INTS))
         return None
     form = lookup(mnemonic, f"{shape},{from_shape}")
     return Rule(name, _with_memory(instr, (_VM,)), _V, ev.TwoOperand(form, source=source).emit)
+
+
+def _convert_saturating(target: Any, instr: Instr) -> Rule | None:
+    """Lanes of floats to i32 and i64, whatever they are; the narrower integers are made of i32."""
+    type_, source = instr.type, instr.source
+    evex = target.mask_registers
+    late = (Use(VECTORS, late=True),)
+    if not type_.signed or type_.bits < 32:
+        return None
+    if type_.bits == 32 and source.bits == 64:
+        return Rule("convert", (_V,), _V, ec.DoublesToInts(type_, source, evex).emit, temps=(VECTORS, MASKS) if evex else (VECTORS,))
+    single = source.bits == 32
+    if evex or type_.bits == 32:
+        mnemonic = "VCVTTPS2DQ" if type_.bits == 32 else "VCVTTPS2QQ" if single else "VCVTTPD2QQ"
+        return Rule("convert", late, _V, ec.FloatLanesToInts(type_, source, mnemonic, evex).emit, temps=(MASKS if evex else VECTORS,))
+    return None if single else Rule("convert", late, _V, ec.FloatLanesToInts(type_, source, "", evex).emit, temps=(VECTORS, VECTORS, INTS))
 
 
 def _convert_scalar(target: Any, instr: Instr) -> Rule | None:
@@ -474,38 +494,42 @@ def _convert_scalar(target: Any, instr: Instr) -> Rule | None:
         if type_ is source:
             return Rule(name, (_V,), _V, es.Move().emit)
         form = lookup("VCVTSS2SD" if type_.bits == 64 else "VCVTSD2SS", "xmm,xmm,xmm")
-        return Rule(name, (_V,), _V, es.FloatToFloat(form).emit)
+        return Rule(name, (_V,), _V, ec.FloatToFloat(form).emit)
     if type_.is_float:
         # Narrow integers are kept extended to 32 bits, so they convert as i32; u32 as the i64 it is zero-extended to.
         if source.bits == 64 and not source.signed:
             return None
-        return Rule(name, (_G,), _V, es.IntToFloat(type_, source if source.kind != 3 or source.bits < 32 else I64).emit)
+        return Rule(name, (_G,), _V, ec.IntToFloat(type_, source if source.kind != 3 or source.bits < 32 else I64).emit)
     if source.is_float:
-        wide = type_.bits == 64 or (type_.bits == 32 and not type_.signed)
-        if type_.bits == 64 and not type_.signed:
+        if type_ is U32 and target.mask_registers and instr.op is ops.CONVERT:
+            return Rule(name, (_V,), _G, ec.FloatToUnsigned(source).emit, temps=(VECTORS,))
+        # The other integers are made of these.
+        if type_ is not I32 and type_ is not I64:
             return None
-        mnemonic = "VCVTTSS2SI" if source.bits == 32 else "VCVTTSD2SI"
-        form = lookup(mnemonic, ("r64" if wide else "r32") + ",xmm")
-        return Rule(name, _with_memory(instr, (_VM,)), _G, ev.TwoOperand(form, source=source).emit) if type_.bits >= 32 else None
+        if instr.op is ops.CONVERT:
+            return Rule(name, (_V,), _G, ec.FloatToInt(type_, source).emit, temps=(VECTORS,))
+        form = lookup("VCVTTSS2SI" if source.bits == 32 else "VCVTTSD2SI", f"{es.register_name(type_)},xmm")
+        return Rule(name, _with_memory(instr, (_VM,)), _G, ev.TwoOperand(form, source=source).emit)
     if type_ is BOOL:
-        return Rule(name, (_G,), _G, es.ToBool().emit)
+        return Rule(name, (_G,), _G, ec.ToBool().emit)
     if type_.bits < 32:
         if source.bits <= type_.bits and source.signed == type_.signed:
-            return Rule(name, (_G,), _G, es.Convert(lookup("MOV", "r32,r32"), None).emit)
-        form = lookup("MOVSX" if type_.signed else "MOVZX", f"r32,r{type_.bits}")
-        return Rule(name, (_G,), _G, es.Convert(form, None).emit)
+            return Rule(name, (_G,), _G, ec.Convert(lookup("MOV", "r32,r32"), None).emit)
+        return Rule(name, (_G,), _G, ec.Convert(ev.extension(type_), None).emit)
     if type_.bits == 64 and source.bits <= 32 and (source.signed):
         return Rule(
-            name, _with_memory(instr, (_GM if source.bits == 32 else _G,)), _G, es.Convert(lookup("MOVSXD", "r64,r32"), lookup("MOVSXD", "r64,m32")).emit
+            name, _with_memory(instr, (_GM if source.bits == 32 else _G,)), _G, ec.Convert(lookup("MOVSXD", "r64,r32"), lookup("MOVSXD", "r64,m32")).emit
         )
     form = lookup("MOV", "r64,r64") if type_.bits == 64 and source.bits == 64 else lookup("MOV", "r32,r32")
-    return Rule(name, (_G,), _G, es.Convert(form, None).emit)
+    return Rule(name, (_G,), _G, ec.Convert(form, None).emit)
 
 
 def _bitcast(target: Any, instr: Instr) -> Rule | None:
     type_, source = instr.type, instr.source
     to, fro = target.class_of(type_), target.class_of(source)
     if to == fro:
+        if to == INTS and type_.bits < 32 and type_.signed != source.signed:
+            return Rule("bitcast", (_G,), _G, ec.Convert(ev.extension(type_), None).emit)
         return Rule("bitcast", (Use(fro),), Use(to), es.Move().emit)
     shape = ("r64", "VMOVQ") if type_.bits == 64 else ("r32", "VMOVD")
     form = lookup(shape[1], f"xmm,{shape[0]}" if to == VECTORS else f"{shape[0]},xmm")
@@ -656,17 +680,25 @@ def _splat(target: Any, instr: Instr, shape: str) -> Rule | None:
 def _shift_lanes(target: Any, instr: Instr, shape: str) -> Rule | None:
     type_ = instr.type
     bits = type_.bits
+    name = instr.op.name
     left = instr.op is ops.SHL
-    if bits == 8 and instr.args[1] < 0:
-        return Rule(instr.op.name, (_V, _V), _V, el.ShiftBytes(type_, left).emit)
-    if bits == 64 and not left and type_.signed and not target.mask_registers:
-        return Rule(instr.op.name, (_V, _V), _V, el.ShiftSignedQuads(shape).emit, temps=(VECTORS, VECTORS) if instr.args[1] >= 0 else ())
+    constant = instr.args[1] < 0
+    evex = target.mask_registers
+    late = (_V, Use(VECTORS, late=True))
     stem = "VPSLL" if left else "VPSRA" if type_.signed else "VPSRL"
-    if instr.args[1] < 0:
-        return Rule(instr.op.name, (_V, _V), _V, ev.ShiftImmediate(lookup(stem + LETTER[bits], f"{shape},{shape},imm")).emit)
-    mask = lookup("VPAND" + LETTER[bits] if target.mask_registers else "VPAND", f"{shape},{shape},{shape}")
-    emit = ev.ShiftVariable(lookup(stem + "V" + LETTER[bits], f"{shape},{shape},{shape}"), mask, (bits - 1).to_bytes(bits // 8, "little")).emit
-    return Rule(instr.op.name, (_V, _V), _V, emit, temps=(VECTORS,))
+    if bits == 8:
+        if constant:
+            return Rule(name, (_V, _V), _V, eh.ShiftBytes(type_, left).emit)
+        return Rule(name, (_V, _V), _V, eh.ShiftBytesVariable(type_, left).emit, temps=(VECTORS, VECTORS)) if evex else None
+    if bits == 64 and not left and type_.signed and not evex:
+        return Rule(name, late, _V, eh.ShiftSignedQuads(shape).emit, temps=() if constant else (VECTORS,))
+    if constant:
+        return Rule(name, (_V, _V), _V, eh.ShiftImmediate(lookup(stem + LETTER[bits], f"{shape},{shape},imm")).emit)
+    if bits == 16 and not evex:
+        return Rule(name, (_V, _V), _V, eh.ShiftWords(type_, left).emit, temps=(VECTORS, VECTORS))
+    # By the width or more these leave nothing but the sign themselves.
+    form = lookup(stem + "V" + LETTER[bits], f"{shape},{shape},{shape}")
+    return Rule(name, _with_memory(instr, (_V, _VM if bits >= 32 else _V)), _V, ev.ThreeOperand(form, False).emit)
 
 
 def _float(target: Any, f: Function, instr: Instr) -> Rule | None:
@@ -732,9 +764,13 @@ def _integer(target: Any, instr: Instr) -> Rule | None:
     if op is ops.ANDNOT:
         return Rule(name, (_G, _G), _G, es.AndNot(type_).emit)
     if op is ops.SHL or op is ops.SHR:
+        left = op is ops.SHL
         if constant:
-            return Rule(name, (_G, _G), _G, es.Shift(op is ops.SHL, type_).emit, tied=0)
-        return Rule(name, (_G, _G), _G, es.Shift(op is ops.SHL, type_).emit)
+            return Rule(name, (_G, _G), _G, eh.ShiftAnyCount(left, type_).emit, tied=0)
+        uses = (_G, _G) if type_.signed and not left else (_G, _GL)
+        return Rule(name, uses, _G, eh.ShiftAnyCount(left, type_).emit, temps=(INTS,))
+    if op is ops.SHL_MODULO or op is ops.SHR_MODULO:
+        return Rule(name, (_G, _G), _G, eh.Shift(op is ops.SHL_MODULO, type_).emit, tied=0 if constant else -1)
     if op is ops.MIN or op is ops.MAX:
         return Rule(name, _with_memory(instr, (_G, _GML), True), _G, es.MinMax(type_, op is ops.MAX).emit, tied=0)
     if op is ops.SELECT:

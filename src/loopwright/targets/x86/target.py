@@ -19,7 +19,7 @@ from loopwright.targets.x86.emit_scalar import bits_as_immediate, fits32
 from loopwright.targets.x86.lowering import FOLDS, _lane_form, make_rule, missing
 from loopwright.targets.x86.operands import X86Assembler
 from loopwright.targets.x86.registers import K0, REGISTERS
-from loopwright.types import BOOL, F64, I32, I64, Type, mask_of, vector_of
+from loopwright.types import BOOL, F32, F64, I32, I64, U32, Type, mask_of, vector_of
 
 __all__ = ["V3_FEATURES", "V4_FEATURES", "X86"]
 
@@ -31,9 +31,10 @@ V4_FEATURES: Final = V3_FEATURES | {"avx512f", "avx512bw", "avx512cd", "avx512dq
 #: Python's // of floats is not the floor of the rounded quotient: 1.0 // 0.1 is 9, floor(1.0 / 0.1) is 10.
 FLOOR_HINT: Final = "write lw.floor(a / b), which differs where the quotient rounds up to a whole number"
 
-_ALU_IMMEDIATE: Final = frozenset({ops.ADD, ops.SUB, ops.MUL, ops.AND, ops.OR, ops.XOR, ops.SHL, ops.SHR})
+_ALU_IMMEDIATE: Final = frozenset({ops.ADD, ops.SUB, ops.MUL, ops.AND, ops.OR, ops.XOR, ops.SHL, ops.SHR, ops.SHL_MODULO, ops.SHR_MODULO})
 _DIVISIONS: Final = frozenset({ops.DIV_TRUNC, ops.REM_TRUNC, ops.DIV_FLOOR, ops.REM_FLOOR})
 _COMPARES: Final = frozenset(ops.COMPARISONS.values())
+_CONVERSIONS: Final = (ops.CONVERT, ops.CONVERT_UNCHECKED)
 
 
 class X86(Target):
@@ -64,6 +65,7 @@ class X86(Target):
         # 256-bit ones are 10 % faster out of the first-level cache and as fast inside it.
         self.stream_bits = min(bits, 256)
         self.mask_registers = evex
+        self.early = frozenset((ops.CONVERT,) if evex else (ops.CONVERT, ops.SHL, ops.SHR))
         self._rules: dict[int, Rule] = {}
 
     # --- asked by the passes ------------------------------------------------------------------------------
@@ -97,7 +99,7 @@ class X86(Target):
         return (
             instr.type.is_float
             and instr.mem is None
-            and op is not ops.CONVERT
+            and op not in _CONVERSIONS
             and op is not ops.SPLAT
             and op.pure
             and (position in FOLDS.get(op, ()) and op not in (ops.MIN, ops.MAX) and op not in _COMPARES)
@@ -138,7 +140,7 @@ class X86(Target):
         if not type_.lanes and type_.bits < 32:
             return False
         if type_.lanes and op is not ops.SPLAT:
-            first = self._middle(type_, instr.source) if op is ops.CONVERT and self.convert_in_steps(type_, instr.source) else type_
+            first = self._middle(type_, instr.source) if op in _CONVERSIONS and self.convert_in_steps(type_, instr.source) else type_
             if max(first.size, instr.source.size) < 16:
                 # The instruction would read a whole register, past the few lanes there are.
                 return False
@@ -148,8 +150,11 @@ class X86(Target):
                 if args[other] < 0 and other != position:
                     # A constant that stayed in place is the operand in memory.
                     return False
-        if op is ops.CONVERT:
+        if op in _CONVERSIONS:
             source = instr.source
+            if source.is_float and type_.is_integer and op is ops.CONVERT:
+                # These look at their operand more than once.
+                return False
             if type_.lanes:
                 if source.is_integer and type_.is_integer:
                     return source.bits < type_.bits
@@ -202,10 +207,36 @@ class X86(Target):
         """The type between, of a conversion in steps."""
         return vector_of(F64 if source.is_float and type_.bits == 64 else I32, type_.lanes)
 
+    def expand_early(self, function: Function, instr: Instr, emit: Callable[[Instr], None]) -> bool:
+        if instr.op is ops.CONVERT:
+            return self._clamped(function, instr, emit, False)
+        if instr.type.lanes and instr.type.bits == 8 and instr.args[1] >= 0:
+            self._shift_bytes(function, instr, emit)
+            return True
+        return False
+
+    def _clamped(self, f: Function, instr: Instr, emit: Callable[[Instr], None], held: bool) -> bool:
+        """Conversions of floats to integers whose bounds are floats: clamped before."""
+        type_, source = instr.type, instr.source
+        if not (source.is_float and type_.is_integer and source.bits >= 32):
+            return False
+        if type_.bits < 32:
+            sequences.clamp_and_convert(f, instr, vector_of(I32, type_.lanes), emit, held)
+            return True
+        if type_ is not U32 or self.mask_registers:
+            return False
+        if source is F32:
+            # f64 has room for the bounds.
+            wide = f.register(F64)
+            emit(Instr(ops.CONVERT, F64, wide, instr.args, 0, instr.line, F32))
+            instr = Instr(ops.CONVERT, type_, instr.dst, [wide], 0, instr.line, F64)
+        sequences.clamp_and_convert(f, instr, I64, emit, held)
+        return True
+
     def expand(self, function: Function, instr: Instr, emit: Callable[[Instr], None]) -> bool:
         op = instr.op
         type_ = instr.type
-        if op is ops.CONVERT:
+        if op in _CONVERSIONS:
             return self._expand_convert(function, instr, emit)
         if type_.lanes:
             return self._expand_lanes(function, instr, emit)
@@ -239,22 +270,27 @@ class X86(Target):
 
     def _expand_convert(self, f: Function, instr: Instr, emit: Callable[[Instr], None]) -> bool:
         type_, source = instr.type, instr.source
+        if instr.op is ops.CONVERT and self._clamped(f, instr, emit, True):
+            # (What came to be after the pass ``expand``.)
+            return True
         if not type_.lanes:
             if source.is_float and type_ is BOOL:
                 zero = sequences.constant(f, source, 0.0, emit, instr.line)
                 emit(Instr(ops.NE, source, instr.dst, [instr.args[0], zero], 0, instr.line))
                 return True
-            if source.is_float and not type_.is_float and type_.bits < 32:
-                whole = f.register(I32)
-                emit(Instr(ops.CONVERT, I32, whole, instr.args, 0, instr.line, source, instr.mem))
-                emit(Instr(ops.CONVERT, type_, instr.dst, [whole], 0, instr.line, I32))
+            if source.is_float and type_.is_integer and (type_.bits < 32 or (type_ is U32 and instr.op is ops.CONVERT_UNCHECKED)):
+                whole_type = I64 if type_ is U32 else I32
+                whole = f.register(whole_type)
+                emit(Instr(ops.CONVERT_UNCHECKED, whole_type, whole, instr.args, 0, instr.line, source, instr.mem))
+                emit(Instr(ops.CONVERT, type_, instr.dst, [whole], 0, instr.line, whole_type))
                 return True
             return False
         if self.convert_in_steps(type_, source):
             middle = self._middle(type_, source)
             whole = f.register(middle)
-            emit(Instr(ops.CONVERT, middle, whole, instr.args, 0, instr.line, source, instr.mem))
-            emit(Instr(ops.CONVERT, type_, instr.dst, [whole], 0, instr.line, middle))
+            # The step that leaves the floats is of the given kind.
+            emit(Instr(ops.CONVERT if middle.is_float else instr.op, middle, whole, instr.args, 0, instr.line, source, instr.mem))
+            emit(Instr(instr.op if middle.is_float else ops.CONVERT, type_, instr.dst, [whole], 0, instr.line, middle))
             return True
         return False
 
@@ -280,23 +316,22 @@ class X86(Target):
         if op is ops.ABS and not type_.signed:
             emit(Instr(ops.COPY, type_, instr.dst, list(instr.args), 0, line))
             return True
-        if (op is ops.SHL or op is ops.SHR) and type_.bits < 32 and instr.args[1] >= 0:
-            self._shift_narrow(f, instr, emit)
-            return True
         return not self.mask_registers and self._expand_avx2(f, instr, emit)
 
-    def _shift_narrow(self, f: Function, instr: Instr, emit: Callable[[Instr], None]) -> None:
-        """Lanes of 8 or 16 bits shifted by counts lane by lane: by 8, 4, 2 and 1 where the count has that bit."""
+    def _shift_bytes(self, f: Function, instr: Instr, emit: Callable[[Instr], None]) -> None:
+        """AVX2: bytes shifted lane by lane: by 4, 2 and 1 where the count has that bit; first, where it has a higher one, by as much as can be."""
         type_, line = instr.type, instr.line
         value, count = instr.args
-        mask = mask_of(type_.bits, type_.lanes)
-        zero = sequences.constant(f, type_, 0, emit, line)
-        for bit in (8, 4, 2, 1) if type_.bits == 16 else (4, 2, 1):
+        mask = mask_of(8, type_.lanes)
+        zero = f.const(type_, 0)
+        for bit in (0xF8, 4, 2, 1):
             held, clear = f.register(type_), f.register(mask)
-            emit(Instr(ops.AND, type_, held, [count, sequences.constant(f, type_, bit, emit, line)], 0, line))
+            emit(Instr(ops.AND, type_, held, [count, f.const(type_, bit)], 0, line))
             emit(Instr(ops.EQ, type_, clear, [held, zero], 0, line))
-            shifted = f.register(type_)
-            emit(Instr(instr.op, type_, shifted, [value, f.const(type_, bit)], 0, line))
+            shifted = zero
+            if bit < 8 or (type_.signed and instr.op is ops.SHR):
+                shifted = f.register(type_)
+                emit(Instr(instr.op, type_, shifted, [value, f.const(type_, min(bit, 7))], 0, line))
             chosen = instr.dst if bit == 1 else f.register(type_)
             emit(Instr(ops.SELECT, type_, chosen, [clear, value, shifted], 0, line))
             value = chosen

@@ -1,0 +1,77 @@
+"""The expand pass: what a machine needs sequences for, early enough to be simplified."""
+
+from __future__ import annotations
+
+import numpy as np
+import pytest
+
+from loopwright.compiler import run_passes
+from loopwright.ir import ops
+from loopwright.ir.function import Function
+from loopwright.ir.interpret import run
+from loopwright.ir.text import parse
+from loopwright.ir.verify import verify
+from loopwright.targets import registry
+
+
+def rounded(clamped: bool, fastmath: bool = False, target: str = "x86-64-v3", after: str = "simplify") -> Function:
+    """A loop over lanes that stores floats as bytes, clamped by the program or not, after a pass."""
+    option = "option fastmath\n" if fastmath else ""
+    clamps = "%2 = max.f32x8 %1, 0.0\n%3 = min.f32x8 %2, 255.0\n" if clamped else "%3 = copy.f32x8 %1\n"
+    f = parse(
+        f"""function f(%x: ptr, %x.n0: i64, %y: ptr, %y.n0: i64)
+{option}array x: f32[%x.n0] at %x
+array y: u8[%y.n0] at %y written
+%i = for 0, %x.n0, 8
+%1 = load.f32x8 x[%i]
+{clamps}%4 = convert.u8x8.f32x8 %3
+store.u8x8 %4, y[%i]
+end
+end
+"""
+    )
+    verify(f)
+    made = run_passes(f, registry.get(target), after=after)
+    verify(made)
+    return made
+
+
+def counted(f: Function, *wanted: ops.Op) -> list[int]:
+    return [sum(instr.op is op for instr in f.code) for op in wanted]
+
+
+WATCHED = (ops.MAX, ops.MIN, ops.CONVERT_UNCHECKED, ops.CONVERT)
+
+
+def test_floats_are_clamped_once_whoever_does_it() -> None:
+    assert counted(rounded(False), *WATCHED) == [1, 1, 1, 1]
+    assert counted(rounded(True), *WATCHED) == [1, 1, 1, 1]
+
+
+def test_fastmath_clamps_nothing() -> None:
+    assert counted(rounded(False, fastmath=True), *WATCHED) == [0, 0, 1, 0]
+
+
+def test_bounds_are_made_in_front_of_the_loop() -> None:
+    f = rounded(False, after="immediates")
+    opened = next(k for k, instr in enumerate(f.code) if instr.op is ops.FOR)
+    inside = next(k for k, instr in enumerate(f.code) if instr.op is ops.MIN)
+    assert opened < inside
+    assert all(a >= 0 for instr in f.code[opened:] if instr.op in (ops.MIN, ops.MAX) for a in instr.args)
+    assert not any(instr.op is ops.COPY for instr in f.code[opened:])
+
+
+def test_a_machine_that_saturates_by_itself_gets_no_clamps() -> None:
+    f = parse("function f(%a: f64) -> u8\n  %r = convert.u8.f64 %a\n  ret %r\nend\n")
+    assert counted(run_passes(f, registry.get("rv64gc"), after="simplify"), *WATCHED) == [0, 0, 0, 1]
+
+
+@pytest.mark.parametrize("target", ["x86-64-v3", "x86-64-v4"])
+@pytest.mark.parametrize("clamped", [False, True])
+def test_the_sequence_means_what_the_conversion_does(target: str, clamped: bool) -> None:
+    x = np.array([0.0, -0.0, 254.9, 255.0, 255.9, 256.0, 1e30, -1e30, np.inf, -np.inf, np.nan, -0.9, -1.0, 127.5, 3.0, 1.0], np.float32)
+    want = [0, 0, 254, 255, 255, 255, 255, 0, 255, 0, 0, 0, 0, 127, 3, 1]
+    for after in ("collect", "expand", "simplify", "lower"):
+        y = np.zeros(16, np.uint8)
+        run(rounded(clamped, target=target, after=after), x, y)
+        assert y.tolist() == want, after
