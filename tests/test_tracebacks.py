@@ -281,6 +281,20 @@ def test_the_statement_and_the_calls_survive_pickling(module: ModuleType, how: s
     assert traceback.format_exception_only(again) == traceback.format_exception_only(error)
 
 
+@pytest.mark.parametrize("cls", [cls for name in lw.errors.__all__ if issubclass(cls := getattr(lw.errors, name), lw.LoopwrightError)])
+def test_every_error_can_have_a_statement_and_calls_and_keeps_them(cls: type[lw.LoopwrightError]) -> None:
+    error = cls("no such thing", 1, 2) if cls is lw.ParseError else cls("no such thing")  # type: ignore[arg-type, call-arg]
+    error.locate("kernel.py", 7, "x[0] = y")
+    error.called_from("kernel.py", 9, "k", "f(x)")
+    error.called_from("other.py", 3, "main", "k(x)")
+    assert str(error).endswith("no such thing\n    x[0] = y\n  called from kernel.py:9, in k:\n    f(x)\n  called from other.py:3, in main:\n    k(x)")
+    assert str(error).startswith("kernel.py:7: ")
+    for protocol in range(pickle.HIGHEST_PROTOCOL + 1):
+        again = pickle.loads(pickle.dumps(error, protocol))
+        assert (type(again), str(again), again.statement, again.calls) == (cls, str(error), error.statement, error.calls)
+        assert traceback.format_exception_only(again) == traceback.format_exception_only(error)
+
+
 def test_an_access_outside_its_array_in_a_function_that_was_inlined_names_the_calls(module: ModuleType) -> None:
     error = raised(lambda: lw.kernel(module.k.function, check=True)(X.copy(), "bounds"))
     assert isinstance(error, lw.BoundsError) and error.line == line_of("return v[j + 1]")

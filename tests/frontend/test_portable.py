@@ -143,6 +143,19 @@ def test_functions_and_what_they_use_go_along() -> None:
     assert dict(zip(again_odd.__code__.co_freevars, again_odd.__closure__, strict=True))["even"].cell_contents is again_even
 
 
+def test_containers_that_are_in_themselves() -> None:
+    operations: dict[str, Any] = {"more": lambda v: v + 1}
+    operations["self"] = operations
+    numbers: list[Any] = [3.0]
+    numbers.append(numbers)
+
+    @lw.kernel
+    def k(x: lw.Array):
+        x[0] = operations["more"](x[0]) + numbers[1][0]
+
+    assert result(travel(k)) == result(k)
+
+
 def test_kernels_that_use_each_other() -> None:
     @lw.kernel
     def one(x: lw.Array, how: lw.Const = 1):

@@ -38,7 +38,7 @@ from loopwright.frontend.program import (
     While,
 )
 from loopwright.frontend.rewrite import Rewriter, names_read
-from loopwright.frontend.source import Source, source_of
+from loopwright.frontend.source import Source, source_of, without_source
 
 __all__ = ["parse", "parse_if_possible"]
 
@@ -75,16 +75,7 @@ def parse(function: FunctionType) -> Parsed:
     known = parse_if_possible(function)
     if known is not None:
         return known
-    code = function.__code__
-    file, line = code.co_filename, code.co_firstlineno
-    if code.co_name == "<lambda>":
-        raise KernelSyntaxError("a lambda cannot be a kernel: write it with `def`", file, line)
-    raise KernelSyntaxError(
-        f"the source of {code.co_name} cannot be read, because it was defined by exec, read from standard input, or typed at a prompt: give its text, as in "
-        "@lw.kernel(source=text), or define it in a file or a notebook's cell",
-        file,
-        line,
-    )
+    raise without_source(function)
 
 
 def parse_if_possible(function: FunctionType) -> Parsed | None:

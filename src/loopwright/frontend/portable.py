@@ -22,7 +22,7 @@ from typing import Any, Final
 from loopwright.errors import KernelSyntaxError
 from loopwright.frontend.calls import C_FUNCTION
 from loopwright.frontend.kernel import GIVEN, Kernel
-from loopwright.frontend.source import compiled, defined, source_of, texts_of
+from loopwright.frontend.source import compiled, defined, source_of, texts_of, without_source
 from loopwright.types import VOID
 
 __all__ = ["reduced"]
@@ -41,11 +41,8 @@ def reduced(kernel: Kernel) -> str | tuple[Any, ...]:
         return str(getattr(function, "__qualname__", function))
     form = _form(function)
     if form is None:
-        # The error that tells what to do.
-        from loopwright.frontend.parse import parse
-
-        parse(function)
-        raise AssertionError("a function with a source")
+        source_of(function)
+        raise without_source(function)
     options = (kernel.check, kernel.contract, kernel.fastmath, kernel.target, kernel.vector_bits, kernel.ordering)
     # Annotations as values: as text they could name what the function itself does not use.
     annotations = {p.name: kernel.annotation(p.name) for p in kernel.parameters if p.name in function.__annotations__}
@@ -123,17 +120,16 @@ def _state(function: FunctionType) -> State:
     """The values a function uses: of names of its module, of names around it, of its parameters by default."""
     code = function.__code__
     outside = function.__globals__
-    names = _names(code)
-    attributes = {name for part in _codes(code) for name in part.co_names}
-    values = {name: _packed(outside[name], attributes) for name in sorted(names) if name in outside}
+    packer = _Packer({name for part in _codes(code) for name in part.co_names})
+    values = {name: packer.packed(outside[name]) for name in sorted(_names(code)) if name in outside}
     around: dict[str, Any] = {}
     for name, cell in zip(code.co_freevars, function.__closure__ or (), strict=True):
         try:
-            around[name] = _packed(cell.cell_contents, attributes)
+            around[name] = packer.packed(cell.cell_contents)
         except ValueError:
             # Not assigned yet.
             continue
-    return values, around, _packed(function.__defaults__, attributes), _packed(function.__kwdefaults__, attributes)
+    return values, around, packer.packed(function.__defaults__), packer.packed(function.__kwdefaults__)
 
 
 def _fill(function: FunctionType, state: State) -> None:
@@ -174,28 +170,57 @@ def _names(code: CodeType) -> set[str]:
 # --- values ----------------------------------------------------------------------------------------------------
 
 
-def _packed(value: Any, attributes: set[str]) -> Any:
-    """A value as it can be pickled: itself, but for functions that no module has, modules and C functions, alone or in containers.
+class _Packer:
+    """Turns values into what can be pickled: functions that no module has, modules and C functions, alone or in containers; all else stays.
 
     Args:
         attributes: names that are looked up in something, to tell which of a package's modules are used.
     """
-    kind = type(value)
-    if kind is FunctionType:
-        return value if _leads_back(value, value) else _by_value(value)
-    if kind is ModuleType:
-        return _Module(value, attributes)
-    if isinstance(value, ctypes.CDLL):
-        return _Library(value)
-    if isinstance(value, C_FUNCTION):
-        return _CFunction(value) if _library_of(value) is not None else value
-    if kind is tuple or kind is list or kind is set or kind is frozenset:
-        items = [_packed(item, attributes) for item in value]
-        return value if all(a is b for a, b in zip(items, value, strict=True)) else kind(items)
-    if kind is dict:
-        pairs = {key: _packed(item, attributes) for key, item in value.items()}
-        return value if all(item is value[key] for key, item in pairs.items()) else pairs
-    return value
+
+    def __init__(self, attributes: set[str]) -> None:
+        self.attributes = attributes
+        #: The copies of containers made so far, by the id of the original: one may be in itself.
+        self.copies: dict[int, Any] = {}
+
+    def packed(self, value: Any) -> Any:
+        kind = type(value)
+        if kind in _CONTAINERS:
+            return self._copy(kind, value) if self._changes(value, set()) else value
+        if kind is FunctionType:
+            return value if _leads_back(value, value) else _by_value(value)
+        if kind is ModuleType:
+            return _Module(value, self.attributes)
+        if isinstance(value, ctypes.CDLL):
+            return _Library(value)
+        if isinstance(value, C_FUNCTION):
+            return _CFunction(value) if _library_of(value) is not None else value
+        return value
+
+    def _changes(self, value: Any, seen: set[int]) -> bool:
+        """Whether something in a container does not stay as it is."""
+        if type(value) not in _CONTAINERS:
+            return self.packed(value) is not value
+        if id(value) in seen:
+            return False
+        seen.add(id(value))
+        return any(self._changes(item, seen) for item in (value.values() if type(value) is dict else value))
+
+    def _copy(self, kind: type, value: Any) -> Any:
+        made = self.copies.get(id(value))
+        if made is not None:
+            return made
+        if kind is list:
+            made = self.copies[id(value)] = []
+            made += [self.packed(item) for item in value]
+        elif kind is dict:
+            made = self.copies[id(value)] = {}
+            made.update({key: self.packed(item) for key, item in value.items()})
+        else:
+            made = kind([self.packed(item) for item in value])
+        return made
+
+
+_CONTAINERS: Final = (tuple, list, set, frozenset, dict)
 
 
 class _Function:

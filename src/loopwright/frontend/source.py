@@ -20,7 +20,7 @@ from typing import Any, Final
 from loopwright.errors import KernelSyntaxError
 from loopwright.frontend.kernel import GIVEN
 
-__all__ = ["Source", "compiled", "defined", "source_of", "texts_of"]
+__all__ = ["Source", "compiled", "defined", "source_of", "texts_of", "without_source"]
 
 #: Bits of a code object's flags: those that the place of a definition decides (CO_NESTED) are not compared.
 _NESTED: Final = 0x10
@@ -72,6 +72,19 @@ def source_of(function: FunctionType) -> Source | None:
     return None
 
 
+def without_source(function: FunctionType) -> KernelSyntaxError:
+    """The error for a kernel whose source cannot be read."""
+    code = function.__code__
+    if code.co_name == "<lambda>":
+        return KernelSyntaxError("a lambda cannot be a kernel: write it with `def`", code.co_filename, code.co_firstlineno)
+    why = "it was defined by exec, read from standard input, or typed at a prompt" if _is_pseudo(code.co_filename) else "there is no such file"
+    return KernelSyntaxError(
+        f"the source of {code.co_name} cannot be read, because {why}: give its text, as in @lw.kernel(source=text), or define it in a file or a notebook's cell",
+        code.co_filename,
+        code.co_firstlineno,
+    )
+
+
 def texts_of(function: FunctionType) -> Iterator[list[str]]:
     """The lines of the text that a function is from, which may be another's where its file is a pseudo-file that was used twice."""
     file = function.__code__.co_filename
@@ -81,7 +94,12 @@ def texts_of(function: FunctionType) -> Iterator[list[str]]:
         yield lines
     if file == "<string>":
         # What stands after -c is one of these.
-        yield from [text.splitlines(True) for text in sys.orig_argv[1:] if "def " in text or "lambda" in text]
+        yield from [_lines(text) for text in sys.orig_argv[1:] if "def " in text or "lambda" in text]
+
+
+def _lines(text: str) -> list[str]:
+    # Not splitlines, which also splits where Python's parser does not.
+    return [line + "\n" for line in text.split("\n")]
 
 
 def _is_pseudo(file: str) -> bool:
@@ -169,7 +187,7 @@ def _given(function: FunctionType, text: str) -> Source:
     def wrong(message: str) -> KernelSyntaxError:
         return KernelSyntaxError(f"the text given as source= {message}", code.co_filename, code.co_firstlineno)
 
-    lines = text.splitlines(True)
+    lines = _lines(text)
     blank = 0
     while blank < len(lines) and not lines[blank].strip():
         blank += 1
@@ -245,7 +263,7 @@ def defined(text: str, first: int, name: str, file: str, free: tuple[str, ...], 
     if name == "<lambda>":
         node: Definition | ast.Lambda | None = _parsed_lambda(text, first)
     else:
-        node = _parsed(text.splitlines(True), first)
+        node = _parsed(_lines(text), first)
     made = _compiled(node, name, file, free, [], flags) if node is not None else None
     if made is None:
         raise KernelSyntaxError(f"the text of {name} does not parse", file, first)
@@ -261,7 +279,11 @@ def _parsed_lambda(text: str, first: int) -> ast.Lambda | None:
 
 
 def _compiled(node: Definition | ast.Lambda, name: str, file: str, free: tuple[str, ...], imported: list[str], flags: int) -> CodeType | None:
-    return _find(compile(_module(node, free, imported), file, "exec", flags & _FUTURE, dont_inherit=True), name)
+    try:
+        return _find(compile(_module(node, free, imported), file, "exec", flags & _FUTURE, dont_inherit=True), name)
+    except SyntaxError:
+        # Another function of that name, which takes other names from around it.
+        return None
 
 
 def _module(node: Definition | ast.Lambda, free: tuple[str, ...], imported: list[str]) -> ast.Module:
