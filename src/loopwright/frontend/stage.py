@@ -76,7 +76,7 @@ def _attempt(
     if s.again:
         return None
     if status == FALLS and f.result is not VOID:
-        raise KernelSyntaxError(
-            f"`{parsed.name}` returns {f.result}, but can come to its end without `return`: return a value on every path", parsed.file, parsed.last
-        )
+        error = KernelSyntaxError(f"`{parsed.name}` returns {f.result}, but can come to its end without `return`: return a value on every path")
+        error.locate(parsed.file, parsed.last, act.statement(parsed.last))
+        raise error
     return f
