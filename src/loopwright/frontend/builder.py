@@ -19,8 +19,8 @@ from loopwright.errors import KernelSyntaxError, KernelTypeError
 from loopwright.frontend.annotations import ArrayType
 from loopwright.frontend.arrays import StagedArray
 from loopwright.frontend.calls import call_native, callee_of
-from loopwright.frontend.emitter import Emitter, describe
-from loopwright.frontend.expr import Value, is_number
+from loopwright.frontend.emitter import Emitter
+from loopwright.frontend.expr import Value, describe, is_number
 from loopwright.frontend.kernel import backend
 from loopwright.ir import function as ir
 from loopwright.ir import ops

@@ -12,8 +12,8 @@ import numpy as np
 
 from loopwright.errors import AbiError, KernelSyntaxError, KernelTypeError
 from loopwright.frontend.annotations import type_of_dtype
-from loopwright.frontend.emitter import Emitter, describe
-from loopwright.frontend.expr import Value, is_number, is_staged
+from loopwright.frontend.emitter import Emitter
+from loopwright.frontend.expr import Value, describe, is_number, is_staged
 from loopwright.frontend.flow import RESULT
 from loopwright.frontend.merging import Edge
 from loopwright.frontend.parse import parse, parse_if_possible

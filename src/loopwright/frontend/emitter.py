@@ -14,14 +14,14 @@ import numpy as np
 
 from loopwright.errors import KernelTypeError, LoopwrightError, UnsupportedOperationError
 from loopwright.frontend.annotations import BY_DTYPE
-from loopwright.frontend.expr import Cell, Value, Weak, is_number
-from loopwright.frontend.promotion import SPELLED, TAKES, fitting, meet, refusal, spelled
+from loopwright.frontend.expr import Cell, Value, Weak, describe, is_number
+from loopwright.frontend.promotion import SPELLED, TAKES, fitting, meet, refusal
 from loopwright.ir import ops
 from loopwright.ir.function import NONE, Function, Instr, Loop
 from loopwright.ir.ops import Op, mask_for
 from loopwright.types import BOOL, F64, I64, KIND_BOOL, KIND_MASK, KIND_PTR, KIND_UINT, VOID, Type, mask_of, vector_of
 
-__all__ = ["Emitter", "Level", "Mark", "describe"]
+__all__ = ["Emitter", "Level", "Mark"]
 
 _CONDITIONS: Final = (KIND_BOOL, KIND_MASK)
 
@@ -820,19 +820,3 @@ def by_squaring(value: Any, exponent: int, multiply: Callable[[Any, Any], Any]) 
         if not exponent:
             return result
         square = multiply(square, square)
-
-
-def describe(value: Any) -> str:
-    """A value that is not what is needed, in a message."""
-    if type(value) is int and value.bit_length() > 1024:
-        return spelled(value)
-    if isinstance(value, Value):
-        return f"a run-time value ({value.type})"
-    if isinstance(value, Type):
-        return f"the type {value}"
-    kind = type(value).__name__
-    text = repr(value)
-    if hasattr(type(value), "__staged__"):
-        name = getattr(value, "name", None)
-        return f"the array {name}: kernels work on elements, as in {name}[i]" if name is not None else text
-    return f"{kind} {text if len(text) <= 40 else text[:37] + '…'}"

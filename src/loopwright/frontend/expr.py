@@ -16,7 +16,7 @@ from loopwright.types import F64, I64, VOID, Type, vector_of
 if TYPE_CHECKING:
     from loopwright.frontend.emitter import Emitter
 
-__all__ = ["Cell", "Unavailable", "Value", "Weak", "is_number", "is_staged"]
+__all__ = ["Cell", "Unavailable", "Value", "Weak", "describe", "is_number", "is_staged", "spelled"]
 
 
 class Value:
@@ -293,3 +293,26 @@ def is_staged(value: Any) -> bool:
     if kind is tuple or kind is list:
         return any(is_staged(item) for item in value)
     return False
+
+
+def spelled(value: int | float) -> str:
+    """An integer in a message: one of many digits by its size, for Python refuses to print the longest."""
+    if type(value) is int and value.bit_length() > 1024:
+        return f"a Python integer of {value.bit_length()} bits"
+    return f"the Python integer {value}"
+
+
+def describe(value: Any) -> str:
+    """A value that is not what is needed, in a message."""
+    if type(value) is int and value.bit_length() > 1024:
+        return spelled(value)
+    if isinstance(value, Value):
+        return f"a run-time value ({value.type})"
+    if isinstance(value, Type):
+        return f"the type {value}"
+    kind = type(value).__name__
+    text = repr(value)
+    if hasattr(type(value), "__staged__"):
+        name = getattr(value, "name", None)
+        return f"the array {name}: kernels work on elements, as in {name}[i]" if name is not None else text
+    return f"{kind} {text if len(text) <= 40 else text[:37] + '…'}"

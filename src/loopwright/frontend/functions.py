@@ -12,8 +12,8 @@ import numpy as np
 from loopwright.errors import KernelTypeError
 from loopwright.frontend import constants
 from loopwright.frontend.annotations import BY_DTYPE
-from loopwright.frontend.emitter import Emitter, describe
-from loopwright.frontend.expr import Value, is_number
+from loopwright.frontend.emitter import Emitter
+from loopwright.frontend.expr import Value, describe, is_number
 from loopwright.ir import ops
 from loopwright.ir.ops import Op
 from loopwright.types import BOOL, KIND_BOOL, KIND_MASK, U8, U32, U64, Type

@@ -9,8 +9,8 @@ import numpy as np
 from loopwright.frontend.arrays import StagedArray
 from loopwright.frontend.conditions import compound_value, decide, leave_unless
 from loopwright.frontend.dependence import refuse_dependences
-from loopwright.frontend.emitter import Level, describe
-from loopwright.frontend.expr import Value, is_number
+from loopwright.frontend.emitter import Level
+from loopwright.frontend.expr import Value, describe, is_number
 from loopwright.frontend.lanes import stage_lanes
 from loopwright.frontend.leaving import Departed
 from loopwright.frontend.loops import Lanes, Range

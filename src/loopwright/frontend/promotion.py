@@ -11,11 +11,12 @@ import numpy as np
 
 from loopwright.errors import KernelTypeError, LoopwrightError, UnsupportedOperationError
 from loopwright.frontend.annotations import BY_DTYPE
+from loopwright.frontend.expr import spelled
 from loopwright.ir import ops
 from loopwright.ir.ops import Op
 from loopwright.types import BOOL, KIND_BOOL, KIND_FLOAT, KIND_INT, KIND_MASK, KIND_PTR, KIND_UINT, Type, limits
 
-__all__ = ["SPELLED", "TAKES", "fitting", "meet", "promote", "refusal", "spelled"]
+__all__ = ["SPELLED", "TAKES", "fitting", "meet", "promote", "refusal"]
 
 _promoted: Final[dict[tuple[int, int], Type]] = {}
 
@@ -114,10 +115,3 @@ def refusal(op: Op, type_: Type) -> LoopwrightError:
         return UnsupportedOperationError(f"`%` is not available for {type_}: write a - b * lw.floor(a / b)")
     hint = ": convert to an integer type first" if type_.is_float else ": convert to a float type first, as in lw.f64(x)" if "float" in op.types else ""
     return UnsupportedOperationError(f"`{name}` is not available for {type_}{hint}")
-
-
-def spelled(value: int | float) -> str:
-    """An integer in a message: one of many digits by its size, for Python refuses to print the longest."""
-    if type(value) is int and value.bit_length() > 1024:
-        return f"a Python integer of {value.bit_length()} bits"
-    return f"the Python integer {value}"
