@@ -14,7 +14,7 @@ import numpy as np
 import pytest
 
 import loopwright as lw
-from loopwright.passes import simplify
+from loopwright import compiler
 
 F = np.float32
 
@@ -252,15 +252,15 @@ def test_an_error_of_python_that_says_nothing_more_is_left_out(module: ModuleTyp
     assert error.__cause__ is None and error.__suppress_context__
 
 
-def test_an_error_of_the_librarys_own_keeps_every_frame(module: ModuleType, monkeypatch: pytest.MonkeyPatch) -> None:
-    def fails(f: Any, target: Any) -> None:
-        raise ZeroDivisionError("in a pass")
-
-    monkeypatch.setattr(simplify, "run", fails)
-    error = raised(lambda: fresh(module)(X, "pass"))
-    assert type(error) is lw.InternalError
-    assert len(frames(error)) > 3
-    assert frames_of(error.__cause__)[-1][1] == "fails"
+@pytest.mark.parametrize("raises", ["InternalError('in a pass')", "ZeroDivisionError()"])
+def test_an_error_of_the_librarys_own_keeps_every_frame(module: ModuleType, monkeypatch: pytest.MonkeyPatch, raises: str) -> None:
+    scope: dict[str, Any] = {"__name__": "loopwright.of_the_test"}
+    exec(f"from loopwright.errors import InternalError\ndef fails(*args, **named): raise {raises}", scope)  # noqa: S102
+    monkeypatch.setattr(compiler, "compile", scope["fails"])
+    for call in (lambda: fresh(module)(X, "pass"), lambda: fresh(module).compile(X, "pass")):
+        error = raised(call)
+        assert type(error).__name__ == raises.partition("(")[0]
+        assert frames(error)[-2:] == [("jit.py", "_compile"), ("<string>", "fails")]
 
 
 def test_the_environment_asks_for_every_frame(module: ModuleType, monkeypatch: pytest.MonkeyPatch) -> None:
