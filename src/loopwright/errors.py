@@ -41,6 +41,21 @@ class LoopwrightError(Exception):
             return f"{self.file}:{self.line}: {self.message}"
         return self.message
 
+    def __reduce__(self) -> tuple[object, ...]:
+        # Errors cross between processes. Exception's own way calls the class with ``args``, which not every class here takes.
+        return _remade, (type(self), self.args, self._state())
+
+    def _state(self) -> dict[str, object]:
+        """What sets it apart from another of its class, notes included."""
+        return dict(self.__dict__)
+
+
+def _remade(cls: type[LoopwrightError], args: tuple[object, ...], state: dict[str, object]) -> LoopwrightError:
+    error = cls.__new__(cls, *args)
+    for name, value in state.items():
+        setattr(error, name, value)
+    return error
+
 
 class KernelSyntaxError(LoopwrightError, SyntaxError):
     """A Python construct that a kernel cannot contain; the message says what to write instead."""
@@ -50,6 +65,11 @@ class KernelSyntaxError(LoopwrightError, SyntaxError):
         self.msg = message
         self.filename = file
         self.lineno = line
+
+    def _state(self) -> dict[str, object]:
+        # SyntaxError keeps its attributes outside the dictionary.
+        kept = ("msg", "filename", "lineno", "offset", "text", "end_lineno", "end_offset", "print_file_and_line")
+        return {**super()._state(), **{name: getattr(self, name) for name in kept}}
 
 
 class KernelTypeError(LoopwrightError, TypeError):
@@ -90,10 +110,6 @@ class ParseError(LoopwrightError, ValueError):
     def __init__(self, message: str, line: int, column: int, file: str = "<ir>") -> None:
         self.column = column
         super().__init__(f"column {column}: {message}", file, line)
-
-    def __reduce__(self) -> tuple[object, ...]:
-        # Errors cross between processes; this one's message is not its first argument.
-        return type(self), (self.message.partition(": ")[2], self.line, self.column, self.file)
 
 
 class VerifyError(LoopwrightError, ValueError):
