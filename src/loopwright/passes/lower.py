@@ -78,13 +78,18 @@ class Lowering:
         self.uses: list[int] = [0] * self.known
         # Of those, by fused multiply-adds.
         self.fused_uses: list[int] = [0] * self.known
+        repeated = False
         for instr in f.code:
             fused = instr.op is ops.FMA
+            if instr.op is ops.DO:
+                repeated = True
             for a in instr.args:
                 if a >= 0:
                     self.uses[a] += 1
                     if fused:
                         self.fused_uses[a] += 1
+        if repeated:
+            self.count_repeated()
         # As they were: ``uses`` falls when instructions are merged.
         self.all_uses = list(self.uses)
         # Straight-line stretches: a comparison may move into a branch, and a load into its use, only inside one.
@@ -102,6 +107,26 @@ class Lowering:
         self.origin: list[Instr] = f.code
         self.origin_at = 0
         self.renamed: dict[int, int] = {}
+
+    def count_repeated(self) -> None:
+        """What the condition of a ``while`` reads from in front of it is read twice: it is tested at the top and at the bottom."""
+        begun: list[int] = []
+        made_at = [-1] * self.known
+        for k in range(len(self.code)):
+            instr = self.code[k]
+            op = instr.op
+            if begun:
+                for a in instr.args:
+                    if a >= 0 and made_at[a] < begun[-1]:
+                        self.uses[a] += 1
+                        if op is ops.FMA:
+                            self.fused_uses[a] += 1
+                if instr.dst >= 0:
+                    made_at[instr.dst] = k
+            if op is ops.WHILE:
+                begun.append(k)
+            elif op is ops.DO:
+                begun.pop()
 
     def run(self) -> None:
         code = self.code
