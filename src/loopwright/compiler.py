@@ -121,9 +121,9 @@ def _check_encodable(f: Function, instr: Instr, target: Target) -> None:
 
     problem = ""
     for k, a in enumerate(instr.args):
-        if a < 0 and instr.op is not ops.COPY and not target.immediate(instr, k, f.const_types[~a], f.const_values[~a]):
-            if not target.constant_from_memory(instr, k):
-                problem = f"the constant operand {k} needs a register"
+        held = a >= 0 or instr.op is ops.COPY or target.immediate(instr, k, f.const_types[~a], f.const_values[~a])
+        if not held and not target.constant_from_memory(instr, k):
+            problem = f"the constant operand {k} needs a register"
     mem = instr.mem
     if mem is not None:
         scaled, near = target.address(mem.scale, mem.disp)

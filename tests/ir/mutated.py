@@ -6,13 +6,76 @@ import random
 import re
 
 from loopwright.ir import ops
+from loopwright.ir.stages import STAGES
 
 __all__ = ["mutated"]
 
 _TOKEN = re.compile(r'"(?:[^"\\]|\\.)*"|[%$@]?[\w.]+|->|\S')
 _NUMBER = re.compile(r"-?[0-9]+(\.[0-9]*)?")
-_TYPES = "bool i8 u8 i16 u16 i32 u32 i64 u64 ptr f16 bf16 f32 f64 void f32x4 f32x8 f32x16 f64x4 f64x8 i32x4 i32x8 i64x8 u8x16 f32x1 i16x3 mask32x4 mask32x8 mask64x8".split()
-_NUMBERS = "0 1 -1 2 3 4 7 8 16 64 1000 4096 1048575 1048576 2147483647 2147483648 -2147483649 4294967296 9223372036854775807 -9223372036854775808 9223372036854775808 18446744073709551616 0.0 -0.0 1.5 1e400 inf -inf nan true false".split()
+_TYPES = [
+    "bool",
+    "i8",
+    "u8",
+    "i16",
+    "u16",
+    "i32",
+    "u32",
+    "i64",
+    "u64",
+    "ptr",
+    "f16",
+    "bf16",
+    "f32",
+    "f64",
+    "void",
+    "f32x4",
+    "f32x8",
+    "f32x16",
+    "f64x4",
+    "f64x8",
+    "i32x4",
+    "i32x8",
+    "i64x8",
+    "u8x16",
+    "f32x1",
+    "i16x3",
+    "mask32x4",
+    "mask32x8",
+    "mask64x8",
+]
+_NUMBERS = [
+    "0",
+    "1",
+    "-1",
+    "2",
+    "3",
+    "4",
+    "7",
+    "8",
+    "16",
+    "64",
+    "1000",
+    "4096",
+    "1048575",
+    "1048576",
+    "2147483647",
+    "2147483648",
+    "-2147483649",
+    "4294967296",
+    "9223372036854775807",
+    "-9223372036854775808",
+    "9223372036854775808",
+    "18446744073709551616",
+    "0.0",
+    "-0.0",
+    "1.5",
+    "1e400",
+    "inf",
+    "-inf",
+    "nan",
+    "true",
+    "false",
+]
 _BRACKETS = [
     "block",
     "loop",
@@ -31,7 +94,7 @@ _BRACKETS = [
     "if false",
     "br_if 0, true",
 ]
-_STAGES = "collect nests addresses simplify immediates elif lower liveness allocate jumps lower-late assemble encode unknown".split()
+_STAGES = [*STAGES, "unknown"]
 _OPERATIONS = [op.name for op in ops.OPS]
 
 

@@ -16,8 +16,8 @@ from loopwright.compiler import Compiled
 from loopwright.errors import AbiError, ArgumentError, BoundsError, CpuError, OverlapError, TargetError
 from loopwright.ir import ops
 from loopwright.ir.function import NONE, Callee, Function, Instr, Options, Site
-from loopwright.runtime import cpu, memory
 from loopwright.ir.text import parse
+from loopwright.runtime import cpu, memory
 from loopwright.runtime.code import Code, index_groups, signature_of_function
 from loopwright.targets.target import Convention, MachineCode, Target
 from loopwright.types import F32, I64, PTR, VOID

@@ -62,7 +62,7 @@ class _Bracket:
         self.entry = entry
         self.left = -1
         self.left_at = _NOWHERE
-        self.implicit = kind == IF or kind == WHILE
+        self.implicit = kind in (IF, WHILE)
 
 
 def _word(type_: Type) -> str:
