@@ -15,7 +15,7 @@ from typing import Any, Final
 
 from loopwright.errors import VerifyError
 from loopwright.ir import ops
-from loopwright.ir.brackets import BLOCK, DEEPEST, DO, ELIF, ELSE, FOR, IF, KIND, LOOP, PLAIN, THEN, WHILE, BracketError, match
+from loopwright.ir.brackets import BLOCK, DEEPEST, DEEPEST_LOOPS, DO, ELIF, ELSE, FOR, IF, KIND, LOOP, PLAIN, THEN, WHILE, BracketError, match
 from loopwright.ir.function import MOST_UNROLLED, NONE, SLOT, Function, Instr, Loop
 from loopwright.ir.roles import operand_types
 from loopwright.ir.stages import STAGES
@@ -32,6 +32,7 @@ _SHAPES: Final = frozenset(("scalar", "vector"))
 #: Behind every instruction.
 _NOWHERE: Final = 1 << 60
 
+_ELIF: Final = STAGES.index("elif")
 _LOWER: Final = STAGES.index("lower")
 _ALLOCATE: Final = STAGES.index("allocate")
 _JUMPS: Final = STAGES.index("jumps")
@@ -96,6 +97,8 @@ class _Verifier:
         self.accumulating: dict[int, ops.Op] = {}
         self.updated: dict[int, int] = {}
         self.lanes_end = -1
+        # Loops that are open.
+        self.loops = 0
         self.partner: list[int] = []
         self.defined = bytearray(len(f.types))
         self.once = bytearray(len(f.types))
@@ -176,8 +179,14 @@ class _Verifier:
         """What a bracket marker does to the paths and the registers defined on them."""
         opened = self.open
         trail = self.trail
-        if kind < ELIF and len(opened) >= DEEPEST:
-            raise self.error(f"brackets nest at most {DEEPEST} deep")
+        if kind < ELIF:
+            # (Later passes put brackets around brackets.)
+            if len(opened) >= DEEPEST and self.stage < _ELIF:
+                raise self.error(f"brackets nest at most {DEEPEST} deep")
+            if kind in (LOOP, FOR, WHILE):
+                self.loops += 1
+                if self.loops > DEEPEST_LOOPS:
+                    raise self.error(f"loops nest at most {DEEPEST_LOOPS} deep")
         if kind == FOR:
             bracket = _Bracket(FOR, len(trail), self.reachable)
             opened.append(bracket)
@@ -202,6 +211,7 @@ class _Verifier:
         else:
             bracket = opened[-1]
             kind = bracket.kind
+            self.loops -= kind in (LOOP, FOR, WHILE)
             if kind == LOOP:
                 opened.pop()
             elif kind in (FOR, WHILE):
