@@ -21,7 +21,7 @@ class _Open:
 
     def __init__(self, is_loop: bool, around: list[_Open]) -> None:
         self.is_loop = is_loop
-        self.loops = (around[-1].loops if around else 0) + is_loop
+        self.loops: int = (around[-1].loops if around else 0) + is_loop
         self.head = -1
         self.leave = -1
         self.otherwise = -1

@@ -39,7 +39,7 @@ class _Bracket:
         self.opener = opener
         self.index = index
         self.count = count
-        self.below = around[-1].below + around[-1].count if around else 0
+        self.below: int = around[-1].below + around[-1].count if around else 0
         self.guard = False
         self.inner = False
         self.condition: list[Instr] = []
