@@ -177,6 +177,7 @@ def _recorded(args: argparse.Namespace) -> Any:
     """The code of a compilation in a corpus: ``FILE.lwc:NAME``, or the beginning of its identity for the name."""
     from loopwright import compiler
     from loopwright.ir.parse import parse
+    from loopwright.ir.verify import verify
     from loopwright.regalloc.heuristics import DEFAULT_ORDER, canonical
     from loopwright.runtime.code import Code
     from loopwright.targets import registry
@@ -207,6 +208,7 @@ def _recorded(args: argparse.Namespace) -> Any:
     context = found[0]
     target = registry.get(context.target, context.vector_bits or None, context.convention)
     function = parse(context.function, target=target)
+    verify(function, target)
     # The default order is told by its usual name.
     recorded = DEFAULT_ORDER if context.ordering == canonical(DEFAULT_ORDER) else context.ordering
     return Code(compiler.compile(function, target, ordering=args.ordering or recorded))

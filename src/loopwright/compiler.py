@@ -7,9 +7,9 @@ from collections.abc import Callable
 from time import perf_counter
 from typing import Any, Final
 
-from loopwright.errors import InternalError, LoopwrightError, TargetError, UnsupportedOperationError
+from loopwright.errors import InternalError, LoopwrightError, TargetError, UnsupportedOperationError, VerifyError
 from loopwright.ir import ops
-from loopwright.ir.function import Function
+from loopwright.ir.function import Function, Instr
 from loopwright.passes import addresses, allocate, elif_, emission, expand, immediates, jumps, liveness, lower, lower_late, nests, simplify
 from loopwright.passes.pipeline import NAMES
 from loopwright.regalloc.heuristics import DEFAULT_ORDER, check_order
@@ -82,6 +82,56 @@ def check_in_force(check_allocation: bool | None) -> bool:
     return check_allocation
 
 
+#: What a pass leaves for the next beside the code is no part of the text: after these, the pass that compiling goes on with.
+_AGAIN: Final = {"lower": "liveness", "liveness": "liveness", "lower-late": "assemble", "assemble": "assemble", "encode": "assemble"}
+
+
+def _resume(f: Function, target: Target) -> int:
+    """The number of the pass that a function goes on with. It may be a text's, so it is made sure of what later passes rely on.
+
+    Raises:
+        VerifyError: it breaks a rule of the representation, or has something in it that the target cannot encode.
+        TargetError: it was lowered for another target.
+    """
+    from loopwright.ir.verify import verify
+
+    done = NAMES.index(f.stage) if f.stage in NAMES else 0
+    verify(f, target)
+    if done < NAMES.index("lower"):
+        if done >= NAMES.index("addresses"):
+            addresses.run(f, target)
+        if done >= NAMES.index("immediates"):
+            immediates.run(f, target)
+        return done + 1
+    if f.target_name != target.name:
+        what = f"lowered for {f.target_name}" if f.target_name else "lowered, and does not say for which target"
+        raise TargetError(f"{f.name} is {what}: it cannot be compiled on for {target.name}")
+    for instr in f.code:
+        _check_encodable(f, instr, target)
+        if instr.rule is None and instr.op not in _RULELESS and f.stage in _AGAIN:
+            # Rules are not part of the text.
+            instr.rule = target.rule(f, instr)
+    return NAMES.index(_AGAIN[f.stage]) if f.stage in _AGAIN else done + 1
+
+
+def _check_encodable(f: Function, instr: Instr, target: Target) -> None:
+    """Raises ``VerifyError`` when an instruction holds a constant or an address that the target has no room for."""
+    from loopwright.ir.text import instruction_text
+
+    problem = ""
+    for k, a in enumerate(instr.args):
+        held = a >= 0 or instr.op is ops.COPY or target.immediate(instr, k, f.const_types[~a], f.const_values[~a])
+        if not held and not target.constant_from_memory(instr, k):
+            problem = f"the constant operand {k} needs a register"
+    mem = instr.mem
+    if mem is not None:
+        scaled, near = target.address(mem.scale, mem.disp)
+        if not near or (mem.indexed and not scaled):
+            problem = "the address has to be computed"
+    if problem:
+        raise VerifyError(f"{f.name}: `{instruction_text(f, instr, target)}`: on {target.name} {problem}", f.file, instr.line)
+
+
 def _step(name: str, f: Function, target: Target, order: str, check: bool) -> None:
     if name == "nests":
         nests.run(f, target)
@@ -142,14 +192,7 @@ def run_passes(
     order = order_in_force(ordering)
     check = check_in_force(check_allocation)
     f = function.clone()
-    first = NAMES.index(f.stage) + 1 if f.stage in NAMES else 1
-    if f.stage in ("lower", "liveness"):
-        # The analysis is not part of the text.
-        first = NAMES.index("liveness")
-        for instr in f.code:
-            # Nor are the rules, which the pass before chose.
-            if instr.rule is None and instr.op not in _RULELESS:
-                instr.rule = target.rule(f, instr)
+    first = 1 if f.stage == "collect" else _resume(f, target)
     last = NAMES.index(after)
     if stages is not None:
         stages[f.stage] = text_of(f, target)

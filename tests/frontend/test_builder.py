@@ -196,3 +196,21 @@ def test_checked_functions_check():
         f.store(f.x, f.i, value=f.load(f.x, f.i, lanes=4))
     verify(f.ir)
     assert [instr.op for instr in f.ir.code].count(ops.FAIL) == 4
+
+
+def test_a_condition_that_was_computed_before_its_loop() -> None:
+    f = lw.Function("f", x=lw.Array[lw.i64], returns=lw.i64)
+    with f:
+        k = f.var(lw.i64, 0)
+        limit = f.x[0]
+        go = limit > 1
+        with f.while_(lambda: go):
+            k.set(k + 3)
+            f.x[0] = 0
+            f.break_(0, k > 10)
+        with f.while_(lambda: k < limit):
+            k.set(k + 1)
+        f.ret(k)
+    x = np.array([20])
+    assert f.compile()(x) == 20
+    assert f.compile()(np.array([1])) == 1

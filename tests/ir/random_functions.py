@@ -325,20 +325,25 @@ class Generator:
             scope = list(self.scope)
             args = [f.const(I64, lo), f.const(I64, lo + step * count), f.const(I64, step)]
             loop = None
-            if self.vectors and pick.random() < 0.3:
+            accumulated = NONE
+            if self.vectors and pick.random() < 0.3 and "lanes" not in self.brackets:
                 m = f.register(mask_of(32, LANES), "m")
                 args[1], args[2] = f.const(I64, lo + count * LANES + pick.randint(0, 3)), f.const(I64, LANES)
                 loop = Loop(m, pick.randint(0, 4))
                 accumulators = [v for v in self.variables if f.types[v].lanes == LANES]
                 if accumulators:
-                    v = pick.choice(accumulators)
-                    # Only said, not relied on: the pass that would is not run over these.
-                    loop.accumulators.append((v, ops.ADD, f.const(f.types[v], 0)))
+                    accumulated = pick.choice(accumulators)
+                    loop.accumulators.append((accumulated, ops.ADD, f.const(f.types[accumulated], 0)))
+                    self.variables.remove(accumulated)
                 self.scope.append(m)
             self.emit(ops.FOR, VOID, args, i, loop=loop)
             self.scope.append(i)
-            self.section("for")
+            if accumulated != NONE:
+                self.emit(ops.ADD, f.types[accumulated], [accumulated, self.value(f.types[accumulated])], accumulated)
+            self.section("for" if loop is None else "lanes")
             self.scope = scope
+            if accumulated != NONE:
+                self.variables.append(accumulated)
         else:
             counter = f.register(I64, "n", True)
             self.emit(ops.COPY, I64, [f.const(I64, pick.randint(0, 3))], counter)

@@ -8,6 +8,7 @@ from tests.passes.generator import AnyTarget, Generator, random_arguments, resul
 from tests.passes.texts import block, rewritten
 
 from loopwright.ir import ops
+from loopwright.ir.interpret import run
 from loopwright.ir.text import parse
 from loopwright.ir.verify import verify
 from loopwright.passes import addresses, simplify
@@ -368,3 +369,24 @@ def test_random_functions_keep_their_meaning(seed: int, target: AnyTarget) -> No
     verify(f)
     assert not any(instr.op in (ops.LOAD, ops.STORE) for instr in f.code)
     assert results(f, arguments) == wanted
+
+
+@pytest.mark.parametrize("address", ["%a + %i*3", "%a + %i*16", "%a + 1099511627776", "%a + %i*8 - 4611686018427387000", "%a + %i*1099511627776 + 4"])
+@pytest.mark.parametrize("indexed", [True, False])
+def test_an_address_that_the_machine_cannot_form_is_computed(address: str, indexed: bool) -> None:
+    target = AnyTarget(indexed=indexed)
+    text = f"function f(%a: ptr, %i: i64) -> ptr\n  %p = address.ptr [{address}]\n  ret %p\nend"
+    f, g = parse(text), parse(text)
+    addresses.run(g, target)
+    verify(g)
+    for instr in g.code:
+        if instr.mem is not None:
+            scaled, near = target.address(instr.mem.scale, instr.mem.disp)
+            assert near and (scaled or not instr.mem.indexed)
+    assert [run(f, 1 << 40, i) for i in (0, 1, -5)] == [run(g, 1 << 40, i) for i in (0, 1, -5)]
+
+
+def test_an_address_that_the_machine_can_form_stays() -> None:
+    f = parse("function f(%a: ptr, %i: i64) -> i64\n  %v = load_at.i64 [%a + %i*8 + 4096]\n  ret %v\nend")
+    addresses.run(f, AnyTarget())
+    assert [instr.op for instr in f.code] == [ops.LOAD_AT, ops.RET]

@@ -22,6 +22,7 @@ def lowered(text: str, name: str = "x86-64-v3") -> Function:
     f = parse(text)
     verify(f)
     lower.run(f, registry.get(name))
+    f.stage = "lower"
     return f
 
 
@@ -531,3 +532,33 @@ def test_a_load_of_a_condition_that_one_of_two_reads_for_itself_is_loaded_again_
     verify(lowered(text, "x86-64-v4"))
     f = lowered(text, "x86-64-v4")
     assert {a for instr in f.code for a in instr.args if a >= 0} <= {instr.dst for instr in f.code} | set(f.params)
+
+
+@pytest.mark.parametrize(
+    ("before", "condition"),
+    [
+        ("%c = gt.i64 %n, 1", "do %c"),
+        ("%d = gt.i64 %n, 1\n%c = not.bool %d", "do %c"),
+        ("%v = load_at.i64 [%x]", "%c = lt.i64 %k, %v\ndo %c"),
+        ("%u = convert.u64.i64 %n", "%w = convert.u64.i64 %k\n%c = lt.u64 %w, %u\ndo %c"),
+    ],
+)
+def test_what_a_condition_reads_from_in_front_of_its_loop_is_there_for_both_tests(before: str, condition: str) -> None:
+    text = f"""
+    function f(%x: ptr, %n: i64) -> i64
+      var %k: i64
+      %k = copy.i64 0
+      block
+        {before}
+        while
+          {condition}
+          %k = add.i64 %k, 3
+          store_at.i64 0, [%x]
+          %full = gt.i64 %k, 10
+          br_if 1, %full
+        end
+      end
+      ret %k
+    end
+    """
+    same_meaning(text, *((np.array([7]), n) for n in (0, 1, 2, 9)))

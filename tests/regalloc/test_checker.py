@@ -371,7 +371,19 @@ def test_the_back_edge_of_a_loop_must_agree_with_its_head() -> None:
     p = loop_pair()
     p.right()
     del p.after.code[5]
-    p.wrong("operand 1 must be %1; .r2 holds nothing known")
+    # (Nor what the first turn found there: %4 is written at its end.)
+    p.wrong("operand 1 must be %1; .r2 holds %4")
+
+
+def test_what_a_variable_holds_before_it_is_written_does_not_matter() -> None:
+    p = Pair()
+    p.both(ops.IF, NONE, [p.yes], NONE, [p.yes], type_=BOOL)
+    p.both(ops.NEG, 4, [0], 0, [0])
+    p.both(ops.END, NONE, [], NONE, [], type_=VOID)
+    p.ret(4)
+    p.right()
+    p.after.code[1].dst = 1
+    p.wrong("operand 0 must be %4; .r0 holds %0")
 
 
 @pytest.mark.parametrize("fault", ["depth", "condition", "no branch", "not the end"])

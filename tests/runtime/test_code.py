@@ -13,11 +13,12 @@ import numpy as np
 import pytest
 
 from loopwright.compiler import Compiled
-from loopwright.errors import ArgumentError, BoundsError, CpuError, OverlapError, TargetError
+from loopwright.errors import AbiError, ArgumentError, BoundsError, CpuError, OverlapError, TargetError
 from loopwright.ir import ops
 from loopwright.ir.function import NONE, Callee, Function, Instr, Options, Site
+from loopwright.ir.text import parse
 from loopwright.runtime import cpu, memory
-from loopwright.runtime.code import Code, index_groups
+from loopwright.runtime.code import Code, index_groups, signature_of_function
 from loopwright.targets.target import Convention, MachineCode, Target
 from loopwright.types import F32, I64, PTR, VOID
 
@@ -308,3 +309,18 @@ def test_an_index_that_is_the_loops_own_variable_is_steady() -> None:
     f.variable[f.code[0].dst] = True
     groups = index_groups(f)
     assert groups[0] == groups[1] >= 0
+
+
+@pytest.mark.parametrize(
+    "header",
+    [
+        "%x: ptr, %n: i64, %y: ptr, %m: i64)\n array x: i64[%m] at %x\n array y: i64[%m] at %y",
+        "%x: ptr, %n: i64, %y: ptr)\n array x: i64[%n] at %x\n array y: i64[%n] at %y",
+        "%n: i64, %x: ptr)\n array x: i64[%n] at %x",
+        "%x: ptr, %n: i64)\n array x: i64[%n] at %x\n array y: i64[%n] at %x",
+        "%x: ptr, %s: i64, %n: i64, %m: i64)\n array x: i64[%n, %m] strides [%s] at %x",
+    ],
+)
+def test_arrays_that_do_not_have_parameters_of_their_own_cannot_be_passed(header: str) -> None:
+    with pytest.raises(AbiError, match="must be parameters of its own, in this order"):
+        signature_of_function(parse(f"function f({header}\nend"))

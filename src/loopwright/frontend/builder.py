@@ -15,7 +15,7 @@ from __future__ import annotations
 from types import TracebackType
 from typing import Any, Self
 
-from loopwright.errors import KernelSyntaxError, KernelTypeError
+from loopwright.errors import ArgumentError, KernelSyntaxError, KernelTypeError, VerifyError
 from loopwright.frontend.annotations import ArrayType
 from loopwright.frontend.arrays import StagedArray
 from loopwright.frontend.calls import call_native, callee_of
@@ -80,15 +80,21 @@ def parse(text: str, file: str = "<ir>") -> Function:
     """A function from IR text: what ``code.ir(stage)`` prints, for the stages up to ``liveness``, can be read back and compiled on.
 
     Raises:
+        ArgumentError: what is given is no string.
         ParseError: the text does not parse; with line and column.
-        VerifyError: it parses, but breaks a rule of the representation.
+        VerifyError: it parses, but breaks a rule of the representation, or its registers are allocated already.
     """
     from loopwright.ir import parse as reader
     from loopwright.ir.verify import verify
 
+    for what, given in (("text", text), ("file", file)):
+        if not isinstance(given, str):
+            hint = f": decode it first, as in {what}.decode()" if isinstance(given, (bytes, bytearray)) else ""
+            raise ArgumentError(f"lw.parse takes the {what} as a string, not {type(given).__name__}{hint}")
     read = reader.parse(text, file)
-    if not read.physical:
-        verify(read)
+    if read.physical:
+        raise VerifyError(f"{read.name} is past the pass allocate: lw.parse reads the stages up to liveness")
+    verify(read)
     made = Function(read.name)
     made._f = read
     made._finished = True

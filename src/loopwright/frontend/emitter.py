@@ -17,6 +17,7 @@ from loopwright.frontend.annotations import BY_DTYPE
 from loopwright.frontend.expr import Cell, Value, Weak, describe, is_number
 from loopwright.frontend.promotion import SPELLED, TAKES, fitting, meet, refusal
 from loopwright.ir import ops
+from loopwright.ir.brackets import DEEPEST
 from loopwright.ir.function import NONE, Function, Instr, Loop
 from loopwright.ir.ops import Op, mask_for
 from loopwright.types import BOOL, F64, I64, KIND_BOOL, KIND_MASK, KIND_PTR, KIND_UINT, VOID, Type, mask_of, vector_of
@@ -709,6 +710,8 @@ class Emitter:
     # --- brackets -----------------------------------------------------------------------------------------
 
     def open(self, op: Op, type_: Type, args: list[int], dst: int = NONE, loop: Loop | None = None) -> Instr:
+        if len(self.brackets) >= DEEPEST:
+            self.fail(f"loops, ifs and blocks nest at most {DEEPEST} deep")
         instr = Instr(op, type_, dst, args, 0, self.line, VOID, None, loop)
         self.code.append(instr)
         self.brackets.append(instr)

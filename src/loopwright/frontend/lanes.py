@@ -32,15 +32,6 @@ if TYPE_CHECKING:
 
 __all__ = ["reduce_into", "stage_lanes"]
 
-_REDUCE: Final[dict[ops.Op, ops.Op]] = {
-    ops.ADD: ops.REDUCE_ADD,
-    ops.MUL: ops.REDUCE_MUL,
-    ops.MIN: ops.REDUCE_MIN,
-    ops.MAX: ops.REDUCE_MAX,
-    ops.AND: ops.REDUCE_AND,
-    ops.OR: ops.REDUCE_OR,
-    ops.XOR: ops.REDUCE_XOR,
-}
 _STEPS: Final[dict[str, ops.Op]] = {"add": ops.ADD, "sub": ops.ADD, "mul": ops.MUL, "and": ops.AND, "or": ops.OR, "xor": ops.XOR}
 
 
@@ -291,7 +282,8 @@ def _reduce(s: Staging, sums: list[Summed], described: Loop) -> None:
             continue
         full = summed.total.type
         described.accumulators.append((summed.total.operand, summed.op, summed.identity))
-        result: Any = g.value(_REDUCE[summed.op], full, [summed.total.operand], full.element)
+        assert summed.op.reduction is not None
+        result: Any = g.value(summed.op.reduction, full, [summed.total.operand], full.element)
         if not _absorbed(summed.op, summed.initial):
             result = g.operation(summed.op, [summed.initial, result])
         s.assign(summed.name, result)

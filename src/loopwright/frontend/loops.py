@@ -6,6 +6,8 @@ import builtins
 from collections.abc import Iterator
 from typing import Any
 
+from loopwright.ir.function import MOST_UNROLLED
+
 __all__ = ["Lanes", "Range", "lanes", "range"]
 
 
@@ -62,10 +64,10 @@ def lanes(start: Any, stop: Any = None, *, unroll: int = 0) -> Lanes:
 
     Args:
         start, stop: the range, as in ``lw.range``.
-        unroll: how many vectors are worked on in one step; 0 leaves the choice to the compiler.
+        unroll: how many vectors are worked on in one step, at most 64; 0 leaves the choice to the compiler.
     """
     if stop is None:
         start, stop = 0, start
-    if type(unroll) is not int or unroll < 0:
-        raise ValueError(f"unroll must be an integer from 0 on, not {unroll!r}")
+    if type(unroll) is not int or not 0 <= unroll <= MOST_UNROLLED:
+        raise ValueError(f"unroll must be an integer from 0 to {MOST_UNROLLED}, not {unroll!r}")
     return Lanes(start, stop, unroll)

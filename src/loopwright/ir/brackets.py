@@ -8,7 +8,7 @@ from loopwright.errors import VerifyError
 from loopwright.ir import ops
 from loopwright.ir.function import Instr
 
-__all__ = ["BLOCK", "DO", "ELIF", "ELSE", "END", "FOR", "IF", "KIND", "LOOP", "PLAIN", "THEN", "WHILE", "BracketError", "match"]
+__all__ = ["BLOCK", "DEEPEST", "DEEPEST_LOOPS", "DO", "ELIF", "ELSE", "END", "FOR", "IF", "KIND", "LOOP", "PLAIN", "THEN", "WHILE", "BracketError", "match"]
 
 PLAIN: Final = 0
 BLOCK: Final = 1
@@ -21,6 +21,11 @@ THEN: Final = 7
 ELSE: Final = 8
 DO: Final = 9
 END: Final = 10
+
+#: How deep brackets may nest, and loops among them. Several passes keep what is live at the end of each bracket around, and the allocator
+#: decides in front of each loop what it keeps of all that is live: their time is what is live times the depth.
+DEEPEST: Final = 1000
+DEEPEST_LOOPS: Final = 250
 
 #: What kind of bracket marker an operation is, by ``Op.code`` (``if`` with a comparison inside is an IF).
 KIND: Final[list[int]] = [PLAIN] * len(ops.OPS)

@@ -27,6 +27,8 @@ from loopwright.types import BOOL, F32, I64, PTR, VOID, Type
 SLOT: Final = 1 << 20
 #: "No register", in ``Instr.dst``. (Constants are negative too, but never a destination.)
 NONE: Final = -1
+#: The most steps of a loop that are made one.
+MOST_UNROLLED: Final = 64
 
 
 def _made(kind: Callable[..., object], arguments: tuple[object, ...], state: dict[str, object]) -> object:
@@ -69,7 +71,8 @@ class Loop:
     Attributes:
         mask: the register that holds the lanes in range in each step (the second result of the ``for``), or NONE.
         unroll: how many steps to do at once; 0 lets the pass decide.
-        accumulators: (variable, operation, identity constant operand) of each reduction carried by the loop.
+        accumulators: (variable, operation, identity) of each reduction carried by the loop: the variable is changed by updates
+            with the operation alone. The identity changes nothing: the operation's ``neutral``, or what the variable holds before.
     """
 
     __slots__ = ("accumulators", "mask", "unroll")
@@ -498,6 +501,7 @@ def round_f32(value: float) -> float:
 __all__ = [
     "F32",
     "INCOMING",
+    "MOST_UNROLLED",
     "NONE",
     "SLOT",
     "SPILL",

@@ -217,6 +217,8 @@ class Interpreter:
         f = self.f
         code = f.code
         partner = match(code)
+        #: by the index of what opens a bracket, that of its end
+        ends = {first: index for index, first in enumerate(partner) if 0 <= first < index}
         labels: dict[int, int] = {}
         self._code: list[_Step] = []
         open_: list[int] = []
@@ -245,9 +247,9 @@ class Interpreter:
                 step.negated = comparison != op.compare
             kind = KIND[op.code] if op.opens or op.closes else PLAIN
             if kind == PLAIN:
-                self._plain(step, instr, open_, partner, code)
+                self._plain(step, instr, open_, ends, code)
             else:
-                self._bracket(step, kind, index, open_, partner, code)
+                self._bracket(step, kind, index, open_, partner, ends, code)
             if op is ops.LABEL:
                 labels[instr.imm] = index
             self._code.append(step)
@@ -258,7 +260,7 @@ class Interpreter:
                     raise self._error(step.instr, f"there is no label L{step.instr.imm}")
                 step.target = label
 
-    def _plain(self, step: _Step, instr: Instr, open_: list[int], partner: list[int], code: list[Instr]) -> None:
+    def _plain(self, step: _Step, instr: Instr, open_: list[int], ends: dict[int, int], code: list[Instr]) -> None:
         op = instr.op
         if op.meaning is not None:
             step.kind = _PURE
@@ -294,9 +296,7 @@ class Interpreter:
             kind = KIND[code[opener].op.code]
             if kind in (BLOCK, IF, FOR):
                 # A `for` is repeated at its end, which makes the next step.
-                end = partner[opener]
-                while partner[end] > end:
-                    end = partner[end]
+                end = ends[opener]
                 step.target = end if kind == FOR else end + 1
             else:
                 step.target = opener
@@ -306,7 +306,7 @@ class Interpreter:
         else:
             raise self._error(instr, f"`{op.name}` cannot be interpreted")
 
-    def _bracket(self, step: _Step, kind: int, index: int, open_: list[int], partner: list[int], code: list[Instr]) -> None:
+    def _bracket(self, step: _Step, kind: int, index: int, open_: list[int], partner: list[int], ends: dict[int, int], code: list[Instr]) -> None:
         if kind == END:
             opener = open_.pop()
             first = KIND[code[opener].op.code]
@@ -321,11 +321,8 @@ class Interpreter:
             return
         if kind in (ELIF, ELSE):
             # Reached only from the section before, which ends the whole `if`.
-            end = index
-            while partner[end] > end:
-                end = partner[end]
             step.kind = _GOTO
-            step.target = end + 1
+            step.target = ends[open_[-1]] + 1
             return
         if kind in (IF, THEN, DO):
             step.kind = _UNLESS

@@ -11,6 +11,7 @@ A row's ``signature`` gives the operand roles and the result by letters:
  M    the mask that governs T: ``bool`` when T is a scalar, ``mask<bits>x<lanes>`` when a vector
  B    ``bool``
  L    ``i64``
+ K    ``i64``, a constant from 0 to the lanes of T
  P    ``ptr``
  ``*L``  any number of i64 operands (the indices of an array access)
  ``*``   operands given by something else (a callee's signature, the function's result)
@@ -19,6 +20,8 @@ A row's ``signature`` gives the operand roles and the result by letters:
 
 ``types`` says which T an operation takes, as space-separated words out of ``int float ptr bool mask``
 (element kinds) and ``scalar vector`` (shapes; both when neither is named).
+
+``since`` names the first stage at which an operation may stand, ``until`` the pass that leaves none of it.
 
 ``meaning`` is executable Python over NumPy values: it is called with T, S and the operands and returns the
 result. Scalars are NumPy scalars of the element's dtype, vectors NumPy arrays of ``lanes`` elements, masks
@@ -34,6 +37,7 @@ from typing import Any, Final
 
 import numpy as np
 
+from loopwright.ir.stages import LAST, STAGES
 from loopwright.types import BOOL, I64, PTR, Type, mask_of, saturated
 
 Meaning = Callable[..., Any]
@@ -59,10 +63,31 @@ class Op:
         opens, closes: the operation begins / ends a bracket (``else`` does both).
         code: dense number, an index into per-operation tables.
         meaning: the operation over NumPy values, or None.
+        since, until: the stages at which it may stand, by number: from ``since`` on, before ``until``.
+        reduction: of an operation that accumulators of a loop may be combined by, the row that combines the lanes of a vector by it.
+        neutral: of such an operation, the number that changes nothing; None where the accumulator's own value changes nothing.
         doc: one line for the documentation.
     """
 
-    __slots__ = ("closes", "code", "commutes", "compare", "doc", "effect", "meaning", "name", "opens", "operands", "pure", "result", "types")
+    __slots__ = (
+        "closes",
+        "code",
+        "commutes",
+        "compare",
+        "doc",
+        "effect",
+        "meaning",
+        "name",
+        "neutral",
+        "opens",
+        "operands",
+        "pure",
+        "reduction",
+        "result",
+        "since",
+        "types",
+        "until",
+    )
 
     def __init__(
         self,
@@ -77,6 +102,8 @@ class Op:
         opens: bool,
         closes: bool,
         compare: str,
+        since: int,
+        until: int,
     ) -> None:
         left, _, right = signature.partition("->")
         self.code = code
@@ -92,6 +119,10 @@ class Op:
         self.opens = opens
         self.closes = closes
         self.compare = compare
+        self.since = since
+        self.until = until
+        self.reduction: Op | None = None
+        self.neutral: int | None = None
 
     def __repr__(self) -> str:
         return self.name
@@ -119,12 +150,23 @@ def row(
     opens: bool = False,
     closes: bool = False,
     compare: str = "",
+    since: str = "collect",
+    until: str = "",
 ) -> Op:
     """Add a row. ``compare`` names the comparison a fused conditional bracket or branch tests."""
-    op = Op(len(OPS), name, signature, types, doc, meaning, effect, commutes, opens, closes, compare)
+    first, last = STAGES.index(since), STAGES.index(until) if until else LAST
+    op = Op(len(OPS), name, signature, types, doc, meaning, effect, commutes, opens, closes, compare, first, last)
     OPS.append(op)
     BY_NAME[name] = op
     return op
+
+
+def reduction(name: str, of: Op, neutral: int | None, types: str, doc: str, meaning: Meaning) -> Op:
+    """Add the row that combines the lanes of a vector by ``of``; accumulators of a loop may then be combined by that."""
+    made = row(name, "T -> E", types, doc, meaning)
+    of.reduction = made
+    of.neutral = neutral
+    return made
 
 
 def result_type(op: Op, type_: Type, source: Type | None) -> Type:
@@ -381,7 +423,7 @@ SELECT: Final = row("select", "M T T -> T", "int float ptr bool mask", "a where 
 # --- moving and converting -----------------------------------------------------------------------------------
 
 COPY: Final = row("copy", "T -> T", "int float ptr bool mask", "a", lambda t, s, a: a)
-SWAP: Final = row("swap", "T T ->", "int float ptr bool mask", "exchange two allocated registers", None, WRITES)
+SWAP: Final = row("swap", "T T ->", "int float ptr bool mask", "exchange two allocated registers", None, WRITES, since="allocate")
 CONVERT: Final = row(
     "convert",
     "S -> T",
@@ -400,28 +442,36 @@ IOTA: Final = row("iota", "-> T", "int float vector", "0, 1, 2, … by lane", la
 LANE_MASK: Final = row("lane_mask", "L L -> T", "mask", "lane k holds where a + k < b", lambda t, s, a, b: np.arange(t.lanes) < min(int(b) - int(a), t.lanes))
 SLIDE: Final = row(
     "slide",
-    "T T L -> T",
+    "T T K -> T",
     "int float vector",
     "lanes k, k + 1, … of a followed by b; k a constant",
     lambda t, s, a, b, k: np.concatenate([a, b])[int(k) : int(k) + t.lanes],
 )
 EXTRACT: Final = row("extract", "T -> E", "int float vector", "lane 0", lambda t, s, a: a[0])
-REDUCE_ADD: Final = row("reduce_add", "T -> E", "int float vector", "sum of the lanes, by halving", _reduce(np.add))
-REDUCE_MUL: Final = row("reduce_mul", "T -> E", "int float vector", "product of the lanes, by halving", _reduce(np.multiply))
-REDUCE_MIN: Final = row("reduce_min", "T -> E", "int float vector", "least lane, by halving with min", _reduce(_python_min))
-REDUCE_MAX: Final = row("reduce_max", "T -> E", "int float vector", "greatest lane, by halving with max", _reduce(_python_max))
-REDUCE_AND: Final = row("reduce_and", "T -> E", "int vector", "bitwise and of the lanes", _reduce(np.bitwise_and))
-REDUCE_OR: Final = row("reduce_or", "T -> E", "int vector", "bitwise or of the lanes", _reduce(np.bitwise_or))
-REDUCE_XOR: Final = row("reduce_xor", "T -> E", "int vector", "bitwise exclusive or of the lanes", _reduce(np.bitwise_xor))
+REDUCE_ADD: Final = reduction("reduce_add", ADD, 0, "int float vector", "sum of the lanes, by halving", _reduce(np.add))
+REDUCE_MUL: Final = reduction("reduce_mul", MUL, 1, "int float vector", "product of the lanes, by halving", _reduce(np.multiply))
+REDUCE_MIN: Final = reduction("reduce_min", MIN, None, "int float vector", "least lane, by halving with min", _reduce(_python_min))
+REDUCE_MAX: Final = reduction("reduce_max", MAX, None, "int float vector", "greatest lane, by halving with max", _reduce(_python_max))
+REDUCE_AND: Final = reduction("reduce_and", AND, None, "int vector", "bitwise and of the lanes", _reduce(np.bitwise_and))
+REDUCE_OR: Final = reduction("reduce_or", OR, None, "int vector", "bitwise or of the lanes", _reduce(np.bitwise_or))
+REDUCE_XOR: Final = reduction("reduce_xor", XOR, 0, "int vector", "bitwise exclusive or of the lanes", _reduce(np.bitwise_xor))
+#: How an accumulator may be updated, besides by what it is combined with: operation -> (what it combines by, where the accumulator stands).
+UPDATES: Final[dict[Op, tuple[Op, int]]] = {SUB: (ADD, 0), FMA: (ADD, 2), FNMA: (ADD, 2)}
 ANY: Final = row("any", "T -> B", "mask", "true when a lane holds", lambda t, s, a: np.bool_(np.any(a)))
 ALL: Final = row("all", "T -> B", "mask", "true when every lane holds", lambda t, s, a: np.bool_(np.all(a)))
 
 # --- memory: array accesses (imm = number of the array), then addresses ---------------------------------------
 
-LOAD: Final = row("load", "*L -> T", "int float", "array element(s) at the indices; a vector takes lanes along the last dimension", None, READS)
-STORE: Final = row("store", "T *L ->", "int float", "write array element(s) at the indices", None, WRITES)
-MASKED_LOAD: Final = row("masked_load", "M *L -> T", "int float vector", "load where the mask holds, zero elsewhere; other lanes touch no memory", None, READS)
-MASKED_STORE: Final = row("masked_store", "M T *L ->", "int float vector", "store where the mask holds; other lanes touch no memory", None, WRITES)
+LOAD: Final = row(
+    "load", "*L -> T", "int float", "array element(s) at the indices; a vector takes lanes along the last dimension", None, READS, until="addresses"
+)
+STORE: Final = row("store", "T *L ->", "int float", "write array element(s) at the indices", None, WRITES, until="addresses")
+MASKED_LOAD: Final = row(
+    "masked_load", "M *L -> T", "int float vector", "load where the mask holds, zero elsewhere; other lanes touch no memory", None, READS, until="addresses"
+)
+MASKED_STORE: Final = row(
+    "masked_store", "M T *L ->", "int float vector", "store where the mask holds; other lanes touch no memory", None, WRITES, until="addresses"
+)
 LOAD_AT: Final = row("load_at", "A -> T", "int float ptr", "load from an address", None, READS)
 STORE_AT: Final = row("store_at", "T A ->", "int float ptr", "store to an address", None, WRITES)
 MASKED_LOAD_AT: Final = row("masked_load_at", "M A -> T", "int float vector", "load from an address where the mask holds, zero elsewhere", None, READS)
@@ -433,23 +483,25 @@ ADDRESS: Final = row("address", "A -> P", "ptr", "the address itself", None)
 CALL: Final = row("call", "* -> T", "int float ptr", "call callee number imm and take its result", None, CALLS)
 CALL_VOID: Final = row("call_void", "* ->", "", "call callee number imm", None, CALLS)
 RET: Final = row("ret", "* ->", "", "return, with the function's result if it has one", None, CONTROL)
-STORE_ARG: Final = row("store_arg", "T ->", "int float ptr", "put an argument of the next call on the stack, imm bytes up", None, WRITES)
-FAIL: Final = row("fail", "* ->", "", "checked mode: report site number imm with the offending values, and return", None, CONTROL)
+STORE_ARG: Final = row("store_arg", "T ->", "int float ptr", "put an argument of the next call on the stack, imm bytes up", None, WRITES, since="lower")
+FAIL: Final = row("fail", "* ->", "", "checked mode: report site number imm with the offending values, and return", None, CONTROL, until="lower")
 
 # --- brackets ------------------------------------------------------------------------------------------------
 
-BLOCK: Final = row("block", "->", "", "a bracket that br leaves", None, CONTROL, opens=True)
-LOOP: Final = row("loop", "->", "", "a bracket that br repeats", None, CONTROL, opens=True)
-IF: Final = row("if", "B ->", "", "what follows runs when the condition holds; br leaves it", None, CONTROL, opens=True)
-ELIF: Final = row("elif", "->", "", "begins the next condition of an if …", None, CONTROL, opens=True, closes=True)
-THEN: Final = row("then", "B ->", "", "… and ends it", None, CONTROL, opens=True, closes=True)
-ELSE: Final = row("else", "->", "", "what follows runs when no condition held", None, CONTROL, opens=True, closes=True)
-FOR: Final = row("for", "L L L -> L", "", "i = lo, hi, step (a constant, not 0); bounds read once; br goes on with the next i", None, CONTROL, opens=True)
-WHILE: Final = row("while", "->", "", "begins the condition of a loop; br goes there", None, CONTROL, opens=True)
-DO: Final = row("do", "B ->", "", "ends the condition of a while; the body follows", None, CONTROL, opens=True, closes=True)
-END: Final = row("end", "->", "", "closes the innermost bracket", None, CONTROL, closes=True)
-BR: Final = row("br", "->", "", "leave (block, if) or repeat (loop, for, while) the imm-th enclosing bracket, 0 the innermost", None, CONTROL)
-BR_IF: Final = row("br_if", "B ->", "", "br when the condition holds", None, CONTROL)
+BLOCK: Final = row("block", "->", "", "a bracket that br leaves", None, CONTROL, opens=True, until="jumps")
+LOOP: Final = row("loop", "->", "", "a bracket that br repeats", None, CONTROL, opens=True, until="jumps")
+IF: Final = row("if", "B ->", "", "what follows runs when the condition holds; br leaves it", None, CONTROL, opens=True, until="jumps")
+ELIF: Final = row("elif", "->", "", "begins the next condition of an if …", None, CONTROL, opens=True, closes=True, until="elif")
+THEN: Final = row("then", "B ->", "", "… and ends it", None, CONTROL, opens=True, closes=True, until="elif")
+ELSE: Final = row("else", "->", "", "what follows runs when no condition held", None, CONTROL, opens=True, closes=True, until="jumps")
+FOR: Final = row(
+    "for", "L L L -> L", "", "i = lo, hi, step (a constant, not 0); bounds read once; br goes on with the next i", None, CONTROL, opens=True, until="lower"
+)
+WHILE: Final = row("while", "->", "", "begins the condition of a loop; br goes there", None, CONTROL, opens=True, until="lower")
+DO: Final = row("do", "B ->", "", "ends the condition of a while; the body follows", None, CONTROL, opens=True, closes=True, until="lower")
+END: Final = row("end", "->", "", "closes the innermost bracket", None, CONTROL, closes=True, until="jumps")
+BR: Final = row("br", "->", "", "leave (block, if) or repeat (loop, for, while) the imm-th enclosing bracket, 0 the innermost", None, CONTROL, until="jumps")
+BR_IF: Final = row("br_if", "B ->", "", "br when the condition holds", None, CONTROL, until="jumps")
 
 # Brackets and branches with the comparison inside, as the lower pass makes them. The n-forms hold when the
 # comparison does not, which for floats differs from the opposite comparison where a NaN is involved.
@@ -459,21 +511,23 @@ IF_CMP: Final[dict[str, Op]] = {}
 BR_CMP: Final[dict[str, Op]] = {}
 JUMP_CMP: Final[dict[str, Op]] = {}
 for _c in CONDITIONS:
-    IF_CMP[_c] = row(f"if_{_c}", "T T ->", "int float ptr bool", f"if with the comparison {_c} inside", None, CONTROL, opens=True, compare=_c)
-    BR_CMP[_c] = row(f"br_{_c}", "T T ->", "int float ptr bool", f"br when {_c} holds", None, CONTROL, compare=_c)
-    JUMP_CMP[_c] = row(f"jump_{_c}", "T T ->", "int float ptr bool", f"jump to label imm when {_c} holds", None, CONTROL, compare=_c)
+    IF_CMP[_c] = row(
+        f"if_{_c}", "T T ->", "int float ptr bool", f"if with the comparison {_c} inside", None, CONTROL, opens=True, compare=_c, since="lower", until="jumps"
+    )
+    BR_CMP[_c] = row(f"br_{_c}", "T T ->", "int float ptr bool", f"br when {_c} holds", None, CONTROL, compare=_c, since="lower", until="jumps")
+    JUMP_CMP[_c] = row(f"jump_{_c}", "T T ->", "int float ptr bool", f"jump to label imm when {_c} holds", None, CONTROL, compare=_c, since="jumps")
 
 # --- after the jumps pass ------------------------------------------------------------------------------------
 
-LABEL: Final = row("label", "->", "", "label number imm; aligned where the head of an inner loop", None, CONTROL)
-JUMP: Final = row("jump", "->", "", "jump to label imm", None, CONTROL)
-JUMP_IF: Final = row("jump_if", "B ->", "", "jump to label imm when the condition holds", None, CONTROL)
-JUMP_UNLESS: Final = row("jump_unless", "B ->", "", "jump to label imm when the condition does not hold", None, CONTROL)
+LABEL: Final = row("label", "->", "", "label number imm; aligned where the head of an inner loop", None, CONTROL, since="jumps")
+JUMP: Final = row("jump", "->", "", "jump to label imm", None, CONTROL, since="jumps")
+JUMP_IF: Final = row("jump_if", "B ->", "", "jump to label imm when the condition holds", None, CONTROL, since="jumps")
+JUMP_UNLESS: Final = row("jump_unless", "B ->", "", "jump to label imm when the condition does not hold", None, CONTROL, since="jumps")
 
 # --- frames (after allocate) ---------------------------------------------------------------------------------
 
-PROLOGUE: Final = row("prologue", "->", "", "make the frame, save the callee-saved registers in use", None, CONTROL)
-EPILOGUE: Final = row("epilogue", "->", "", "undo the prologue", None, CONTROL)
+PROLOGUE: Final = row("prologue", "->", "", "make the frame, save the callee-saved registers in use", None, CONTROL, since="allocate")
+EPILOGUE: Final = row("epilogue", "->", "", "undo the prologue", None, CONTROL, since="allocate")
 
 #: The condition that holds exactly when the given one does not.
 OPPOSITE: Final[dict[str, str]] = {

@@ -19,7 +19,7 @@ def role_type(letter: str, type_: Type, source: Type) -> Type:
         return source
     if letter == "E":
         return type_.element
-    if letter == "L" or letter == "*L":
+    if letter == "L" or letter == "*L" or letter == "K":
         return I64
     if letter == "B":
         return BOOL

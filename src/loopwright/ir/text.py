@@ -37,6 +37,8 @@ __all__ = ["Notes", "Printer", "equal", "instruction_text", "parse", "parse_all"
 #: Trailing comments for a listing: by index of the instruction, or computed from index and instruction.
 Notes = Mapping[int, str] | Callable[[int, Instr], str]
 
+#: Brackets beyond so many are not indented further.
+_INDENTED: Final = 40
 _WORD: Final = re.compile(r"[^\W\d]\w*")
 _PLAIN: Final = re.compile(r"[\w.+-]+")
 
@@ -334,7 +336,7 @@ class Printer:
                 seen = instr.line
                 known = f.lines.get(seen)
                 if known is not None:
-                    out.append(f"{'  ' * depth}; {seen}: {known.strip()}")
+                    out.append(f"{'  ' * min(depth, _INDENTED)}; {seen}: {known.strip()}")
             if op is ops.LABEL:
                 line = f"  L{instr.imm}:"
                 if instr.imm in f.aligned:
@@ -342,7 +344,7 @@ class Printer:
             elif labelled:
                 line = "    " + self.instruction(instr)
             else:
-                line = "  " * depth + self.instruction(instr)
+                line = "  " * min(depth, _INDENTED) + self.instruction(instr)
             note = ""
             if notes is not None:
                 note = notes(index, instr) if callable(notes) else notes.get(index, "")
@@ -359,7 +361,10 @@ class Printer:
 
 def _unique(names: list[str]) -> list[str]:
     """Names as references: themselves where they are words and unique, ``#number`` otherwise."""
-    return [name if names.count(name) == 1 and _WORD.fullmatch(name) else f"#{number}" for number, name in enumerate(names)]
+    counts: dict[str, int] = {}
+    for name in names:
+        counts[name] = counts.get(name, 0) + 1
+    return [name if counts[name] == 1 and _WORD.fullmatch(name) else f"#{number}" for number, name in enumerate(names)]
 
 
 # --- comparing ---------------------------------------------------------------------------------------------------

@@ -1,21 +1,24 @@
 """The rules of the representation, checked in one walk over the list.
 
-What is checked: brackets; operand counts and types against the rows; constants' types; that a register which is no
-variable is defined once, and before its uses on every path; that a variable is written on some path before it is read;
-numbers of arrays, callees, sites, labels and slots; branch depths; results; that every path of a function with a
-result returns; and after allocation, that registers exist and are of the right class, and that callee-saved ones are
-saved before they are written.
+What is checked: brackets, and how deep they nest; that each operation may stand at the function's stage; operand counts and
+types against the rows; constants' types; that a register which is no variable is defined once, and before its uses on every
+path; that a variable is written on some path before it is read; numbers of arrays, callees, sites, labels and slots; branch
+depths; results; what a loop over lanes says of its mask and its accumulators; that every path of a function with a result
+returns; and after allocation, that registers exist and are of the right class, and that callee-saved ones are saved before
+they are written.
 """
 
 from __future__ import annotations
 
+from bisect import bisect_left
 from typing import Any, Final
 
 from loopwright.errors import VerifyError
 from loopwright.ir import ops
-from loopwright.ir.brackets import BLOCK, DO, ELIF, ELSE, FOR, IF, KIND, LOOP, PLAIN, THEN, WHILE, BracketError, match
-from loopwright.ir.function import NONE, SLOT, Function, Instr
+from loopwright.ir.brackets import BLOCK, DEEPEST, DEEPEST_LOOPS, DO, ELIF, ELSE, FOR, IF, KIND, LOOP, PLAIN, THEN, WHILE, BracketError, match
+from loopwright.ir.function import MOST_UNROLLED, NONE, SLOT, Function, Instr, Loop
 from loopwright.ir.roles import operand_types
+from loopwright.ir.stages import STAGES
 from loopwright.types import BOOL, I64, KIND_BOOL, KIND_MASK, KIND_PTR, PTR, U8, VOID, Type
 
 __all__ = ["verify"]
@@ -26,8 +29,14 @@ _DEPTH_OPS: Final = frozenset((ops.BR, ops.BR_IF, *ops.BR_CMP.values()))
 _JUMP_OPS: Final = frozenset((ops.JUMP, ops.JUMP_IF, ops.JUMP_UNLESS, *ops.JUMP_CMP.values()))
 _SHAPES: Final = frozenset(("scalar", "vector"))
 
-#: Nothing recorded yet, for the least number of registers defined where a bracket is left.
+#: Behind every instruction.
 _NOWHERE: Final = 1 << 60
+
+_ELIF: Final = STAGES.index("elif")
+_LOWER: Final = STAGES.index("lower")
+_ALLOCATE: Final = STAGES.index("allocate")
+_JUMPS: Final = STAGES.index("jumps")
+_NESTS: Final = STAGES.index("nests")
 
 
 class _Bracket:
@@ -36,14 +45,15 @@ class _Bracket:
     Attributes:
         kind: of the marker that began it.
         entry: how many registers are defined where its next section begins (a condition that fails goes there).
-        exit: the least number of registers defined on any path that leaves it so far, counting later removals.
+        left: how many were defined where a path left it first; -1 when none has.
+        left_at: the instruction that did.
         start: how many were defined where it began.
         only: those defined since on the only path that leaves it so far; None with several.
         live: some path reaches the next section.
-        implicit: leaving without entering any section is possible (an ``if`` without ``else``).
+        implicit: leaving without entering any section is possible (an ``if`` without ``else``, a ``while`` in its condition).
     """
 
-    __slots__ = ("entry", "exit", "implicit", "kind", "live", "only", "start")
+    __slots__ = ("entry", "implicit", "kind", "left", "left_at", "live", "only", "start")
 
     def __init__(self, kind: int, entry: int, live: bool) -> None:
         self.kind = kind
@@ -51,8 +61,23 @@ class _Bracket:
         self.start = entry
         self.only: list[int] | None = None
         self.entry = entry
-        self.exit = _NOWHERE
-        self.implicit = kind == IF
+        self.left = -1
+        self.left_at = _NOWHERE
+        self.implicit = kind in (IF, WHILE)
+
+
+def _word(type_: Type) -> str:
+    """What an operation's row calls the kind of a type's elements."""
+    kind = type_.kind
+    if kind == KIND_MASK:
+        return "mask"
+    if kind == KIND_PTR:
+        return "ptr"
+    if type_.is_float:
+        return "float"
+    if kind == KIND_BOOL:
+        return "bool"
+    return "int" if type_.is_integer else "void"
 
 
 class _Verifier:
@@ -62,8 +87,19 @@ class _Verifier:
         self.f = f
         self.target = target
         self.physical = f.physical
+        self.stage = STAGES.index(f.stage) if f.stage in STAGES else -1
         self.count = len(f.types)
         self.trail: list[int] = []
+        # The truncations of the trail (instruction, length left) that no later one went below.
+        self.cut_at: list[int] = []
+        self.cut_to: list[int] = []
+        # Accumulators of the loop over lanes around, with what combines them; registers that hold one as updated so far.
+        self.accumulating: dict[int, ops.Op] = {}
+        self.updated: dict[int, int] = {}
+        self.lanes_end = -1
+        # Loops that are open.
+        self.loops = 0
+        self.partner: list[int] = []
         self.defined = bytearray(len(f.types))
         self.once = bytearray(len(f.types))
         self.first_write: list[int] = []
@@ -108,15 +144,27 @@ class _Verifier:
             for r in trail[length:]:
                 defined[r] = 0
             del trail[length:]
-        for bracket in self.open:
-            if length < bracket.exit < _NOWHERE:
-                bracket.exit = length
+            at, to = self.cut_at, self.cut_to
+            while to and to[-1] >= length:
+                at.pop()
+                to.pop()
+            at.append(self.index)
+            to.append(length)
 
     def leave(self, bracket: _Bracket) -> None:
         """A path from here goes to the end of ``bracket``."""
         if self.reachable:
-            bracket.only = self.trail[bracket.start :] if bracket.exit == _NOWHERE else None
-            bracket.exit = min(bracket.exit, len(self.trail))
+            if bracket.left < 0:
+                bracket.only = self.trail[bracket.start :]
+                bracket.left = len(self.trail)
+                bracket.left_at = self.index
+            else:
+                bracket.only = None
+
+    def defined_on_exits(self, bracket: _Bracket) -> int:
+        """How many registers are defined on every path that leaves ``bracket``: the least since it was left first."""
+        k = bisect_left(self.cut_at, bracket.left_at)
+        return min(bracket.left, self.cut_to[k]) if k < len(self.cut_to) else bracket.left
 
     def branch(self, depth: int) -> None:
         if not 0 <= depth < len(self.open):
@@ -124,11 +172,21 @@ class _Verifier:
         bracket = self.open[-1 - depth]
         if bracket.kind in (BLOCK, IF):
             self.leave(bracket)
+        elif bracket.implicit:
+            raise self.error("a branch to a `while` from its own condition")
 
     def marker(self, instr: Instr, kind: int) -> None:
         """What a bracket marker does to the paths and the registers defined on them."""
         opened = self.open
         trail = self.trail
+        if kind < ELIF:
+            # (Later passes put brackets around brackets.)
+            if len(opened) >= DEEPEST and self.stage < _ELIF:
+                raise self.error(f"brackets nest at most {DEEPEST} deep")
+            if kind in (LOOP, FOR, WHILE):
+                self.loops += 1
+                if self.loops > DEEPEST_LOOPS:
+                    raise self.error(f"loops nest at most {DEEPEST_LOOPS} deep")
         if kind == FOR:
             bracket = _Bracket(FOR, len(trail), self.reachable)
             opened.append(bracket)
@@ -146,12 +204,14 @@ class _Verifier:
         elif kind in (THEN, DO):
             opened[-1].entry = len(trail)
             opened[-1].live = self.reachable
+            opened[-1].implicit = kind == THEN
             if kind == DO and instr.args[0] < 0 and self.f.const_values[~instr.args[0]]:
                 # `while true`: the only way on is out of an enclosing bracket.
                 opened[-1].live = False
         else:
             bracket = opened[-1]
             kind = bracket.kind
+            self.loops -= kind in (LOOP, FOR, WHILE)
             if kind == LOOP:
                 opened.pop()
             elif kind in (FOR, WHILE):
@@ -163,8 +223,7 @@ class _Verifier:
                     self.leave(bracket)
                     self.truncate(bracket.entry)
                     self.reachable = bracket.live
-                if bracket.exit < _NOWHERE:
-                    opened.pop()
+                if bracket.left >= 0:
                     if not self.reachable and bracket.only is not None:
                         # One path leads on, and it is not the text's last: back to what that one had defined.
                         self.truncate(bracket.start)
@@ -172,16 +231,18 @@ class _Verifier:
                             self.defined[r] = 1
                         trail += bracket.only
                     else:
-                        self.truncate(bracket.exit)
-                    opened.append(bracket)
+                        self.truncate(self.defined_on_exits(bracket))
                     self.reachable = True
                 opened.pop()
 
     # --- one instruction ----------------------------------------------------------------------------------
 
     def check_type(self, instr: Instr) -> None:
-        """The instruction's type against the row's."""
+        """The instruction's type, and the stage, against the row's."""
         op = instr.op
+        if not op.since <= self.stage < op.until:
+            which = f"comes with the pass {STAGES[op.since]}" if self.stage < op.since else f"goes with the pass {STAGES[op.until]}"
+            raise self.error(f"`{op.name}` {which}; the function's stage is {self.f.stage}")
         type_ = instr.type
         words = op.types
         if not words:
@@ -189,20 +250,7 @@ class _Verifier:
             if type_ is not VOID and not (type_ is BOOL and op.operands == ("B",)) and not (type_ is self.f.result and op is ops.RET):
                 raise self.error(f"`{op.name}` takes no type")
             return
-        kind = type_.kind
-        word = (
-            "mask"
-            if kind == KIND_MASK
-            else "ptr"
-            if kind == KIND_PTR
-            else "float"
-            if type_.is_float
-            else "bool"
-            if kind == KIND_BOOL
-            else "int"
-            if type_.is_integer
-            else "void"
-        )
+        word = _word(type_)
         shape = "vector" if type_.lanes else "scalar"
         if word not in words or (not _SHAPES.isdisjoint(words) and shape not in words):
             raise self.error(f"`{op.name}` does not take {type_.name}: it takes {' '.join(sorted(words))}")
@@ -227,6 +275,8 @@ class _Verifier:
         if mem is not None:
             if not op.operands or "*" in op.operands or "*L" in op.operands:
                 raise self.error(f"`{op.name}` has no operand in memory")
+            if self.stage < _LOWER and "A" not in op.operands:
+                raise self.error("operands in memory come with the pass lower")
             if mem.indexed and mem.scale < 1:
                 raise self.error(f"scale {mem.scale}")
             if mem.broadcast and not instr.type.lanes:
@@ -246,6 +296,10 @@ class _Verifier:
                         raise self.error(f"operand {position} is one too many")
                 elif f.const_types[number] is not want:
                     raise self.error(f"the constant {self.shown(x)} stands where {want.name} is needed")
+                elif position < len(op.operands) and op.operands[position] == "K" and not 0 <= f.const_values[number] <= instr.type.lanes:
+                    raise self.error(f"operand {position} is {f.const_values[number]}, not from 0 to {instr.type.lanes}")
+            elif position < len(op.operands) and op.operands[position] == "K":
+                raise self.error(f"operand {position} must be a constant")
             elif physical:
                 if want is not VOID:
                     self.check_physical(x, want)
@@ -344,6 +398,8 @@ class _Verifier:
             if op is ops.CALL and instr.type is not callee.result:
                 raise self.error(f"{callee.name} returns {callee.result.name}")
             if len(instr.args) < len(callee.params):
+                if self.stage < _LOWER:
+                    raise self.error(f"{callee.name} takes {len(callee.params)} arguments, {len(instr.args)} are given")
                 self.check_stack_arguments(instr)
         elif op is ops.FAIL:
             if not 0 <= imm < len(f.sites):
@@ -356,36 +412,122 @@ class _Verifier:
     def check_stack_arguments(self, instr: Instr) -> None:
         """A call with fewer operands than parameters: the others were put on the stack by ``store_arg``."""
         f = self.f
-        stored = 0
+        callee = f.callees[instr.imm]
+        stored: dict[int, Type] = {}
         position = self.index - 1
         while position >= 0 and f.code[position].op not in _CALL_OPS:
-            stored += f.code[position].op is ops.STORE_ARG
+            if f.code[position].op is ops.STORE_ARG:
+                stored[f.code[position].imm] = f.code[position].type
             position -= 1
-        missing = len(f.callees[instr.imm].params) - len(instr.args)
-        if stored < missing:
-            raise self.error(f"{f.callees[instr.imm].name} takes {missing + len(instr.args)} arguments, {len(instr.args)} are given and {stored} on the stack")
+        missing = len(callee.params) - len(instr.args)
+        if len(stored) < missing:
+            raise self.error(f"{callee.name} takes {missing + len(instr.args)} arguments, {len(instr.args)} are given and {len(stored)} on the stack")
+        if self.target is None or self.physical:
+            return
+        convention = self.target.convention
+        taken = 0
+        for place, want in zip(convention.assign(callee.params), callee.params, strict=True):
+            if place < 0:
+                found = stored.get(~place + convention.shadow, VOID)
+                where = f"on the stack at {~place + convention.shadow}"
+            else:
+                found = f.type_of(instr.args[taken]) if taken < len(instr.args) else VOID
+                where = f"as operand {taken}"
+                taken += 1
+            if found is not want and not (found.is_word and want.is_word):
+                raise self.error(f"{callee.name} takes {want.name} {where}, which is {found.name}")
 
     def check_loop(self, instr: Instr) -> None:
         f = self.f
         if len(instr.args) != 3:
             raise self.error(f"{len(instr.args)} operands, needs 3")
+        if not 0 <= instr.dst < self.count:
+            raise self.error("a loop without an index")
         step = instr.args[2]
-        if step >= 0:
+        if not -len(f.const_types) <= step < 0:
             raise self.error("the step must be a constant")
         if f.const_values[~step] == 0:
             raise self.error("the step must not be 0")
-        if not self.physical and 0 <= instr.dst < self.count and self.f.variable[instr.dst]:
-            raise self.error(f"{self.shown(instr.dst)} is a variable, and a `for` counts in a register of its own")
-        loop = instr.loop
-        if loop is None or self.physical:
+        if self.physical:
             return
-        if loop.mask != NONE and (not 0 <= loop.mask < self.count or not f.types[loop.mask].is_mask):
-            raise self.error("the loop's mask is not a mask")
-        for variable, _, identity in loop.accumulators:
+        if 0 <= instr.dst < self.count and f.variable[instr.dst]:
+            raise self.error(f"{self.shown(instr.dst)} is a variable, and a `for` counts in a register of its own")
+        if instr.loop is not None:
+            self.check_lanes(instr, instr.loop)
+
+    def check_lanes(self, instr: Instr, loop: Loop) -> None:
+        """What a ``for`` says of its mask and its accumulators."""
+        f = self.f
+        if not 0 <= loop.unroll <= MOST_UNROLLED:
+            raise self.error(f"at most {MOST_UNROLLED} steps are unrolled")
+        if loop.mask != NONE:
+            if self.stage >= _NESTS:
+                raise self.error("the mask of a loop goes with the pass nests")
+            if not 0 <= loop.mask < self.count or not f.types[loop.mask].is_mask:
+                raise self.error("the loop's mask is not a mask")
+            if f.variable[loop.mask]:
+                raise self.error(f"the loop's mask {self.shown(loop.mask)} is a variable")
+            if f.const_values[~instr.args[2]] < f.types[loop.mask].lanes:
+                raise self.error(f"the step must be at least the {f.types[loop.mask].lanes} lanes of the mask")
+            if self.index < self.lanes_end:
+                raise self.error("a loop over lanes inside another")
+            self.lanes_end = self.partner[self.index]
+        for variable, op, identity in loop.accumulators:
             if not 0 <= variable < self.count or not f.variable[variable]:
                 raise self.error(f"the accumulator {self.shown(variable)} is not a variable")
-            if identity >= self.count or f.type_of(identity) is not f.types[variable]:
-                raise self.error(f"the identity of {self.shown(variable)} is not {f.types[variable].name}")
+            type_ = f.types[variable]
+            if op.reduction is None or _word(type_) not in op.reduction.types:
+                able = ", ".join(other.name for other in ops.OPS if other.reduction is not None and _word(type_) in other.reduction.types)
+                raise self.error(f"accumulators of {type_.name} are not combined by `{op.name}`" + (f", but by {able}" if able else ""))
+            if not -len(f.const_types) <= identity < self.count or f.type_of(identity) is not type_:
+                raise self.error(f"the identity of {self.shown(variable)} is not {type_.name}")
+            if identity >= 0:
+                if not self.defined[identity]:
+                    self.check_defined(identity)
+                if op.neutral is not None:
+                    raise self.error(f"the identity of `{op.name}` is the constant {op.neutral}")
+            elif op.neutral is not None and f.const_values[~identity] != op.neutral:
+                raise self.error(f"the identity of `{op.name}` is {op.neutral}, not {self.shown(identity)}")
+            if variable in self.accumulating:
+                raise self.error(f"{self.shown(variable)} is accumulated twice")
+            self.accumulating[variable] = op
+
+    def check_accumulators(self, instr: Instr) -> None:
+        """In a loop an accumulator is updated by what combines it, and nothing else reads or writes it.
+
+        So each copy of an unrolled body can have one of its own: what a step adds does not depend on what there is.
+        """
+        op = instr.op
+        dst = instr.dst
+        args = instr.args
+        carriers: dict[int, int] = {}
+        for position, a in enumerate(args):
+            of = a if a in self.accumulating else self.updated.get(a, NONE)
+            if of != NONE:
+                carriers[position] = of
+        updates = dst in self.accumulating
+        if not carriers:
+            if updates:
+                raise self.error(f"the accumulator {self.shown(dst)} is written, not updated")
+            return
+        of = next(iter(carriers.values()))
+        if op is ops.SELECT:
+            fits = len(carriers) == 2 and 0 not in carriers and carriers[1] == carriers[2]
+        elif op is ops.COPY:
+            fits = True
+        else:
+            combined, place = ops.UPDATES.get(op, (op, -1))
+            fits = combined is self.accumulating[of] and len(carriers) == 1 and (place < 0 or place in carriers)
+        if not fits or dst < 0 or (dst != of if updates else self.f.variable[dst]):
+            raise self.error(f"the accumulator {self.shown(of)} is not updated by `{self.accumulating[of].name}` alone")
+        if not updates:
+            self.updated[dst] = of
+
+    def end_accumulating(self, loop: Loop) -> None:
+        for variable, _op, _identity in loop.accumulators:
+            del self.accumulating[variable]
+        if not self.accumulating:
+            self.updated.clear()
 
     # --- the whole ----------------------------------------------------------------------------------------
 
@@ -450,22 +592,37 @@ class _Verifier:
 
     def run(self) -> None:
         f = self.f
+        if self.stage < 0:
+            raise self.error(f"there is no pass {f.stage}")
+        if self.physical != (self.stage >= _ALLOCATE):
+            whose = "virtual" if self.physical else "the target's"
+            raise self.error(f"at the stage {f.stage} registers are {whose}")
+        if not self.physical and (f.slots or f.frame is not None):
+            raise self.error("slots and frames come with the pass allocate")
+        if self.physical and f.frame is None:
+            raise self.error("no frame")
         self.header()
         code = f.code
         try:
-            partner = match(code)
+            self.partner = partner = match(code)
         except BracketError as error:
             raise self.error(error.message, error.index) from None
         if not self.physical:
             self.prepare(partner)
-        labelled = f.labels > 0
-        if labelled or any(instr.op is ops.LABEL or instr.op in _JUMP_OPS for instr in code):
-            labelled = True
+        labelled = self.stage >= _JUMPS
+        if labelled:
             self.labels()
         for index, instr in enumerate(code):
             self.index = index
             op = instr.op
             self.check_type(instr)
+            if self.accumulating:
+                if op is ops.END:
+                    loop = code[partner[index]].loop
+                    if loop is not None:
+                        self.end_accumulating(loop)
+                else:
+                    self.check_accumulators(instr)
             if op.effect == ops.PURE:
                 wanted = operand_types(f, instr)
                 self.check_operands(instr, wanted)

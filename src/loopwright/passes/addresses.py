@@ -1,5 +1,7 @@
 """The ``addresses`` pass: array accesses become addresses.
 
+Addresses that are written as such stay, but for what the machine's addresses cannot hold, which is computed.
+
 The address of ``a[i + 1, j + 2]`` is ``base + i*stride + 1*stride`` (a row pointer, code of its own, which the simplify
 pass shares between accesses and moves out of the loops it does not change in) and ``j*size + 2*size`` (inside the
 access, where the machine's addresses have room for it).
@@ -11,6 +13,7 @@ from typing import Final
 
 from loopwright.ir import ops
 from loopwright.ir.function import Function, Instr, Mem
+from loopwright.ir.roles import address_at
 from loopwright.targets.target import Target
 from loopwright.types import I64, PTR, Type
 
@@ -38,6 +41,11 @@ def run(f: Function, target: Target) -> None:
     """Replace every access to an array by one to an address."""
     if f.arrays:
         f.code = _Addresses(f, target).rewrite()
+        return
+    for instr in f.code:
+        if instr.mem is not None:
+            f.code = _Addresses(f, target).rewrite()
+            return
 
 
 class _Addresses:
@@ -158,6 +166,8 @@ class _Addresses:
                     offset[dst] = offset[a]
                     made_at[dst] = position
                     made_in[dst] = loop
+            elif instr.mem is not None:
+                self.fit(instr)
             if op.closes:
                 for key in scopes.pop():
                     known.pop(key, None)
@@ -179,6 +189,35 @@ class _Addresses:
     def emit(self, op: ops.Op, dst: int, a: int, b: int) -> int:
         self.out.append(Instr(op, self.f.types[dst], dst, [a, b], 0, self.line))
         return dst
+
+    def fit(self, instr: Instr) -> None:
+        """Compute of an address what the machine's have no room for."""
+        mem = instr.mem
+        assert mem is not None
+        scaled, near = self.target.address(mem.scale, mem.disp)
+        if near and (scaled or not mem.indexed):
+            return
+        f = self.f
+        at = address_at(instr)
+        self.line = instr.line
+        base = instr.args[at]
+        rest = instr.args[at + 1 :]
+        disp = mem.disp
+        if not near:
+            base = self.emit(ops.ADD, f.register(PTR), base, f.const(I64, disp))
+            disp = 0
+        if mem.indexed and not scaled:
+            base = self.emit(ops.ADD, f.register(PTR), base, self.multiple(rest.pop(0), mem.scale))
+        instr.args = [*instr.args[:at], base, *rest]
+        instr.mem = Mem(mem.indexed and scaled, mem.scale if scaled else 1, disp, mem.size, mem.broadcast, mem.role)
+
+    def multiple(self, index: int, size: int) -> int:
+        """``index * size`` by an instruction."""
+        if size == 1:
+            return index
+        if size & (size - 1):
+            return self.emit(ops.MUL, self.f.register(I64), index, self.f.const(I64, size))
+        return self.emit(ops.SHL, self.f.register(I64), index, self.f.const(I64, size.bit_length() - 1))
 
     def shared(self, op: ops.Op, type_: Type, a: int, b: int, name: str) -> int:
         """The register that holds ``op a, b``, made if there is none in scope."""
@@ -202,9 +241,7 @@ class _Addresses:
         key = (_ADD, pointer, index, size, version, loop, 0) if version != -2 else (_ADD, pointer, index, size, version)
         made = self.known.get(key)
         if made is None:
-            if size > 1:
-                index = self.emit(ops.SHL, self.f.register(I64), index, self.f.const(I64, size.bit_length() - 1))
-            made = self.emit(ops.ADD, self.f.register(PTR), pointer, index)
+            made = self.emit(ops.ADD, self.f.register(PTR), pointer, self.multiple(index, size))
             self.known[key] = made
             self.scopes[-1].append(key)
         return made

@@ -71,10 +71,11 @@ class Bracket:
         taken: its first branch always runs, and it has become a block.
         reads: the variables read in it as bits (loops); those outside of it read before, while it is open.
         condition: of an if, the register it tests, when that is written once; otherwise -1.
+        noted: number of the last change of a variable that ``written`` has seen.
         facts: bools whose value is known until the bracket, or the current branch of it, ends.
     """
 
-    __slots__ = ("base", "branch_mark", "condition", "facts", "falls", "instr", "loop", "mark", "otherwise", "reads", "taken", "targeted", "written")
+    __slots__ = ("base", "branch_mark", "condition", "facts", "falls", "instr", "loop", "mark", "noted", "otherwise", "reads", "taken", "targeted", "written")
 
     def __init__(self, instr: Instr, loop: int, mark: int, base: int) -> None:
         self.instr = instr
@@ -89,4 +90,5 @@ class Bracket:
         self.taken = False
         self.reads = 0
         self.condition = -1
+        self.noted = 0
         self.facts: list[int] = []

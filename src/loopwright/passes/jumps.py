@@ -6,7 +6,7 @@ from typing import Final
 
 from loopwright.ir import ops
 from loopwright.ir.function import NONE, Function, Instr
-from loopwright.regalloc.intervals import LOOP_WEIGHT
+from loopwright.regalloc.liveness import depth_weight
 from loopwright.targets.target import Target
 from loopwright.types import BOOL, VOID, Type
 
@@ -15,12 +15,13 @@ _LEAVING: Final = (ops.RET, ops.EPILOGUE)
 
 
 class _Open:
-    """An open bracket: its labels (made when first needed, -1 before)."""
+    """An open bracket: its labels (made when first needed, -1 before), and how many loops are open with it."""
 
-    __slots__ = ("head", "inner", "is_loop", "leave", "otherwise")
+    __slots__ = ("head", "inner", "is_loop", "leave", "loops", "otherwise")
 
-    def __init__(self, is_loop: bool) -> None:
+    def __init__(self, is_loop: bool, around: list[_Open]) -> None:
         self.is_loop = is_loop
+        self.loops: int = (around[-1].loops if around else 0) + is_loop
         self.head = -1
         self.leave = -1
         self.otherwise = -1
@@ -70,6 +71,8 @@ def run(f: Function, target: Target) -> None:
     dead = False
     weight = 1.0
     weighed = 0
+    # The labels at the end of the code so far, if they are still at its end.
+    run = run_end = 0
     for k in range(len(code)):
         instr = code[k]
         op = instr.op
@@ -78,20 +81,22 @@ def run(f: Function, target: Target) -> None:
                 out.append(instr)
             continue
         if op is ops.BLOCK:
-            stack.append(_Open(False))
+            stack.append(_Open(False, stack))
         elif op is ops.LOOP:
-            for outer in stack:
-                outer.inner = False
-            opened = _Open(True)
+            n = len(stack) - 1
+            while n >= 0 and stack[n].inner:
+                stack[n].inner = False
+                n -= 1
+            opened = _Open(True, stack)
             opened.head = labels
             labels += 1
             stack.append(opened)
             weighed = _weigh(out, weighed, weight)
-            weight *= LOOP_WEIGHT
+            weight = depth_weight(opened.loops)
             if not dead:
                 out.append(Instr(ops.LABEL, VOID, NONE, [], opened.head, instr.line))
         elif op.opens and op is not ops.ELSE:
-            opened = _Open(False)
+            opened = _Open(False, stack)
             opened.otherwise = labels
             labels += 1
             stack.append(opened)
@@ -114,20 +119,22 @@ def run(f: Function, target: Target) -> None:
             opened = stack.pop()
             if opened.is_loop:
                 weighed = _weigh(out, weighed, weight)
-                weight /= LOOP_WEIGHT
+                weight = depth_weight(opened.loops - 1)
                 if opened.inner and opened.head in used:
                     f.aligned.add(opened.head)
                 continue
             for label in (opened.otherwise, opened.leave):
                 if label in used:
-                    # A jump to the very next instruction is none.
-                    n = len(out) - 1
-                    while n >= 0 and (out[n].op is ops.LABEL or (out[n].op is ops.JUMP and out[n].imm == label)):
-                        if out[n].op is ops.JUMP:
-                            del out[n]
-                        n -= 1
+                    # A jump to the very next instruction is none. The labels from ``run`` on are known to be no jumps.
+                    if run_end != len(out):
+                        run = len(out)
+                    while run > 0 and (out[run - 1].op is ops.LABEL or (out[run - 1].op is ops.JUMP and out[run - 1].imm == label)):
+                        run -= 1
+                        if out[run].op is ops.JUMP:
+                            del out[run]
                     weighed = min(weighed, len(out))
                     out.append(Instr(ops.LABEL, VOID, NONE, [], label, instr.line))
+                    run_end = len(out)
                     dead = False
         elif dead:
             continue
@@ -144,12 +151,9 @@ def run(f: Function, target: Target) -> None:
             if op is ops.BR:
                 out.append(Instr(ops.JUMP, VOID, NONE, [], label, instr.line))
                 dead = True
-                outside = weight
-                for n in range(instr.imm):
-                    if stack[len(stack) - 1 - n].is_loop:
-                        outside /= LOOP_WEIGHT
-                if outside < weight:
-                    weighed = _weigh_way_out(out, weighed, weight, outside)
+                # (A loop that it repeats is not left.)
+                if stack[-1].loops > opened.loops:
+                    weighed = _weigh_way_out(out, weighed, weight, depth_weight(opened.loops))
             elif op is ops.BR_IF:
                 out.append(Instr(ops.JUMP_IF, BOOL, NONE, instr.args, label, instr.line))
             else:

@@ -24,19 +24,22 @@ class _Bracket:
         opener: the input's instruction.
         index: its place in the input.
         count: brackets of the output now open for it.
+        below: those open for the brackets around it.
         guard: an if that skips a loop which would not run.
         inner: a block around the body, left to continue.
-        condition: of a while, copies of the instructions up to and with its ``do``, for the test at the bottom.
+        condition: of a while, copies of the instructions up to and with its ``do``, for the test at the bottom; none where the
+            test is at the top, because there is a loop in the condition.
         hi: of a for, the register or constant it runs to.
         counter: of a for, the register it counts in, which nothing in its body writes.
     """
 
-    __slots__ = ("condition", "count", "counter", "guard", "hi", "index", "inner", "opener")
+    __slots__ = ("below", "condition", "count", "counter", "guard", "hi", "index", "inner", "opener")
 
-    def __init__(self, opener: Instr, index: int, count: int) -> None:
+    def __init__(self, opener: Instr, index: int, count: int, around: list[_Bracket]) -> None:
         self.opener = opener
         self.index = index
         self.count = count
+        self.below: int = around[-1].below + around[-1].count if around else 0
         self.guard = False
         self.inner = False
         self.condition: list[Instr] = []
@@ -73,18 +76,26 @@ class Lowering:
         self.code = f.code
         self.out: list[Instr] = []
         self.stack: list[_Bracket] = []
+        # Conditions of while loops that are under way, and what the loops around count with.
+        self.conditions = 0
+        self.counters: set[int] = set()
         self.continued = continued(f.code)
         self.known = len(f.types)
         self.uses: list[int] = [0] * self.known
         # Of those, by fused multiply-adds.
         self.fused_uses: list[int] = [0] * self.known
+        repeated = False
         for instr in f.code:
             fused = instr.op is ops.FMA
+            if instr.op is ops.DO:
+                repeated = True
             for a in instr.args:
                 if a >= 0:
                     self.uses[a] += 1
                     if fused:
                         self.fused_uses[a] += 1
+        if repeated:
+            self.count_repeated()
         # As they were: ``uses`` falls when instructions are merged.
         self.all_uses = list(self.uses)
         # Straight-line stretches: a comparison may move into a branch, and a load into its use, only inside one.
@@ -97,11 +108,26 @@ class Lowering:
         self.alias: dict[int, int] = {}
         self.load_at: dict[int, int] = {}
         self.load_stretch: dict[int, int] = {}
-        # Where the instructions under way are from, the index of its first, and what its registers are called now: of the condition
-        # of a while that is being repeated, its copy.
-        self.origin: list[Instr] = f.code
-        self.origin_at = 0
-        self.renamed: dict[int, int] = {}
+
+    def count_repeated(self) -> None:
+        """What the condition of a ``while`` reads from in front of it is read twice: it is tested at the top and at the bottom."""
+        begun: list[int] = []
+        made_at = [-1] * self.known
+        for k in range(len(self.code)):
+            instr = self.code[k]
+            op = instr.op
+            if begun:
+                for a in instr.args:
+                    if a >= 0 and made_at[a] < begun[-1]:
+                        self.uses[a] += 1
+                        if op is ops.FMA:
+                            self.fused_uses[a] += 1
+                if instr.dst >= 0:
+                    made_at[instr.dst] = k
+            if op is ops.WHILE:
+                begun.append(k)
+            elif op is ops.DO:
+                begun.pop()
 
     def run(self) -> None:
         self.receive()
@@ -150,13 +176,11 @@ class Lowering:
 
     def depth(self, k: int) -> int:
         """What branch depth ``k`` of the input is in the output."""
-        stack = self.stack
-        top = len(stack) - 1
-        depth = 0
-        for n in range(k):
-            depth += stack[top - n].count
         # A loop with an inner block is continued by leaving that block; without one nothing branches to it.
-        return depth
+        stack = self.stack
+        innermost = stack[-1]
+        target = stack[len(stack) - 1 - k]
+        return innermost.below + innermost.count - target.below - target.count
 
     # --- the walk -----------------------------------------------------------------------------------------
 
@@ -202,10 +226,9 @@ class Lowering:
             return False
         if self.f.variable[a] and not self.counts(a):
             return False
-        for bracket in self.stack:
-            if bracket.count == 0:
-                # In the condition of a while, which is made again at the bottom: what the body reads of it becomes a variable.
-                return False
+        if self.conditions:
+            # In the condition of a while, which is made again at the bottom: what the body reads of it becomes a variable.
+            return False
         if instr.dst < len(self.uses) and a < len(self.uses):
             self.uses[a] += self.uses[instr.dst] - 1
             self.fused_uses[a] += self.fused_uses[instr.dst]
@@ -214,7 +237,7 @@ class Lowering:
 
     def counts(self, variable: int) -> bool:
         """Whether it is what a loop around counts with, which keeps its value until the end of the body."""
-        return any(bracket.counter == variable for bracket in self.stack)
+        return variable in self.counters
 
     def may_repeat(self, instr: Instr) -> bool:
         """Whether an instruction is a load that only multiply-adds read, few enough to read memory each for itself."""
@@ -317,9 +340,16 @@ class Lowering:
         if op is ops.FOR:
             self.begin_for(instr, k)
         elif op is ops.WHILE:
-            made = _Bracket(instr, k, 0)
+            made = _Bracket(instr, k, 0, self.stack)
             made.condition = self.copy_condition(k)
             self.stack.append(made)
+            if made.condition:
+                self.conditions += 1
+            else:
+                self.bracket(ops.BLOCK, line)
+                self.bracket(ops.LOOP, line)
+                made.count = 2
+                self.memory += 1
         elif op is ops.DO:
             self.begin_while_body(instr, k)
         elif op is ops.END:
@@ -328,18 +358,18 @@ class Lowering:
             self.bracket(op, line)
             self.memory += 1
         elif op is ops.BLOCK or op is ops.LOOP:
-            self.stack.append(_Bracket(instr, k, 1))
+            self.stack.append(_Bracket(instr, k, 1, self.stack))
             self.bracket(op, line)
             self.memory += 1
         elif op is ops.IF:
             self.begin_if(instr.args[0], line)
-            self.stack.append(_Bracket(instr, k, 1))
+            self.stack.append(_Bracket(instr, k, 1, self.stack))
         elif op is ops.BR:
             self.out.append(Instr(op, VOID, NONE, [], self.depth(instr.imm), line))
         elif op is ops.BR_IF:
             self.branch_if(instr.args[0], self.depth(instr.imm), line)
         elif op.compare and op.opens:
-            self.stack.append(_Bracket(instr, k, 1))
+            self.stack.append(_Bracket(instr, k, 1, self.stack))
             self.emit(instr)
             self.stretch += 1
             self.memory += 1
@@ -392,6 +422,19 @@ class Lowering:
         self.stretch += 1
         self.memory += 1
 
+    def branch_unless(self, c: int, depth: int, line: int) -> None:
+        name, found, negate = self.condition(c, line)
+        assert found is not None
+        if name:
+            name = ops.OPPOSITE[name]
+            self.emit_compare(ops.BR_CMP[name if found.type.is_float else ops.ORDERED_EQUAL.get(name, name)], found, depth, line)
+        elif negate:
+            self.emit(Instr(ops.BR_IF, BOOL, NONE, [found.args[0]], depth, line))
+        else:
+            self.emit(self.compare_false(ops.BR_CMP["eq"], found.args[0], depth, line))
+        self.stretch += 1
+        self.memory += 1
+
     def emit_compare(self, op: ops.Op, compare: Instr, depth: int, line: int) -> None:
         self.emit(Instr(op, compare.type, NONE, compare.args, depth, line, VOID, compare.mem))
 
@@ -411,7 +454,7 @@ class Lowering:
             self.emit(Instr(ops.COPY, I64, held, [hi], 0, line))
             hi = held
         up = f.const_values[~step] > 0
-        made = _Bracket(instr, k, 1)
+        made = _Bracket(instr, k, 1, self.stack)
         made.hi = hi
         if lo < 0 and hi < 0:
             runs = f.const_values[~lo] < f.const_values[~hi] if up else f.const_values[~lo] > f.const_values[~hi]
@@ -429,6 +472,7 @@ class Lowering:
             else:
                 self.emit(Instr(ops.IF_CMP["lt" if up else "gt"], I64, NONE, [lo, hi], 0, line))
         made.counter = instr.dst
+        self.counters.add(instr.dst)
         f.variable[instr.dst] = True
         self.emit(Instr(ops.COPY, I64, instr.dst, [lo], 0, line))
         self.bracket(ops.LOOP, line)
@@ -442,9 +486,13 @@ class Lowering:
     def begin_while_body(self, instr: Instr, k: int) -> None:
         made = self.stack[-1]
         line = instr.line
-        self.begin_if(instr.args[0], line)
-        self.bracket(ops.LOOP, line)
-        made.count = 2
+        if made.condition:
+            self.begin_if(instr.args[0], line)
+            self.conditions -= 1
+            self.bracket(ops.LOOP, line)
+            made.count = 2
+        else:
+            self.branch_unless(instr.args[0], 1, line)
         if made.index in self.continued:
             made.inner = True
             made.count = 3
@@ -472,11 +520,15 @@ class Lowering:
             if made.guard:
                 self.bracket(ops.END, line)
             self.stack.pop()
+            self.counters.discard(made.counter)
         elif op is ops.WHILE:
             if made.inner:
                 self.bracket(ops.END, line)
                 made.count -= 1
-            self.repeat_condition(made)
+            if made.condition:
+                self.repeat_condition(made)
+            else:
+                self.out.append(Instr(ops.BR, VOID, NONE, [], 0, line))
             self.bracket(ops.END, line)
             self.bracket(ops.END, line)
             self.stack.pop()
@@ -501,31 +553,23 @@ class Lowering:
                 self.bracket(ops.END, line)
 
     def copy_condition(self, k: int) -> list[Instr]:
-        """The instructions after the ``while`` at ``k``, up to and with its ``do``, before this pass changes them."""
+        """The instructions after the ``while`` at ``k``, up to and with its ``do``, before this pass changes them; none when there is a loop among them."""
         copies: list[Instr] = []
-        depth = 0
-        renamed = self.renamed
         while True:
             k += 1
-            instr = self.origin[k - self.origin_at]
-            again = instr.copy()
-            if renamed:
-                again.args = [renamed.get(a, a) for a in again.args]
-            copies.append(again)
-            if instr.op is ops.DO and depth == 0:
+            instr = self.code[k]
+            op = instr.op
+            if op is ops.FOR or op is ops.WHILE or op is ops.LOOP:
+                return []
+            copies.append(instr.copy())
+            if op is ops.DO:
                 return copies
-            if instr.op.opens and not instr.op.closes:
-                depth += 1
-            elif instr.op is ops.END:
-                depth -= 1
 
     def repeat_condition(self, made: _Bracket) -> None:
         """The condition of a while again at the bottom, with registers of its own but for those that the body reads too."""
         f = self.f
         renamed: dict[int, int] = {}
         condition = made.condition
-        outer = (self.origin, self.origin_at, self.renamed)
-        self.origin, self.origin_at, self.renamed = condition, made.index + 1, renamed
         inside: dict[int, int] = {}
         for instr in condition:
             for a in instr.args:
@@ -534,12 +578,9 @@ class Lowering:
             instr = condition[n]
             instr.args = [renamed.get(a, a) for a in instr.args]
             if instr.op is ops.DO:
-                if n == len(condition) - 1:
-                    self.branch_if(instr.args[0], 0, instr.line)
-                    break
-            elif (
-                0 <= instr.dst < len(self.all_uses) and self.all_uses[instr.dst] > inside.get(instr.dst, 0) and (instr.op is not ops.COPY or instr.args[0] >= 0)
-            ):
+                self.branch_if(instr.args[0], 0, instr.line)
+                break
+            if 0 <= instr.dst < len(self.all_uses) and self.all_uses[instr.dst] > inside.get(instr.dst, 0) and (instr.op is not ops.COPY or instr.args[0] >= 0):
                 # The body reads it, in each step the value of that step.
                 f.variable[instr.dst] = True
             elif instr.dst >= 0 and not f.variable[instr.dst]:
@@ -553,7 +594,6 @@ class Lowering:
                 renamed[instr.dst] = fresh
                 instr.dst = fresh
             self.step(instr, made.index + 1 + n)
-        self.origin, self.origin_at, self.renamed = outer
 
 
 def run(f: Function, target: Target) -> None:

@@ -177,11 +177,13 @@ def _main_loop(
             if not references:
                 _count_references(f, references)
             own = local_variables(f, body, references)
-        for variable, _op, identity in loop.accumulators:
+        for variable, op, identity in loop.accumulators:
             registers = [variable]
+            # What changes nothing: where that is no number, what the variable holds.
+            start = identity if op.neutral is not None else variable
             for _ in range(unroll - 1):
                 copy = f.register(f.types[variable], f.names[variable], True)
-                out.append(Instr(ops.COPY, f.types[variable], copy, [identity], 0, line))
+                out.append(Instr(ops.COPY, f.types[variable], copy, [start], 0, line))
                 registers.append(copy)
             copies.append(registers)
     i = f.register(I64, f.names[head.dst])

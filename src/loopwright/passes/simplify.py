@@ -47,10 +47,12 @@ class _Forward(Values):
         "branches",
         "buffers",
         "code",
+        "elifs",
         "ends",
         "held_by",
         "held_uses",
         "log",
+        "logged",
         "loop_number",
         "loop_scope",
         "loop_stores",
@@ -77,8 +79,9 @@ class _Forward(Values):
         self.scopes: list[list[tuple[int, ...]]] = [[]]
         self.loop_scope: list[int] = []
         self.table: dict[tuple[int, ...], int] = {}
-        #: (variable, value before) of every change, so that the other branch of an if can begin from before the first.
-        self.log: list[tuple[int, int]] = []
+        #: (variable, value before, number) of every change, so that the other branch of an if can begin from before the first.
+        self.log: list[tuple[int, int, int]] = []
+        self.logged = 0
         self.version = 0
         self.variables = False
         self.bit: list[int] = []
@@ -90,6 +93,8 @@ class _Forward(Values):
         self.ends: list[Bracket] = []
         self.branches: list[tuple[Instr, Bracket]] = []
         self.removed: set[int] = set()
+        #: Positions of what opens brackets with an ``elif``, once somebody has asked.
+        self.elifs: set[int] | None = None
 
     # --- before the walk ----------------------------------------------------------------------------------
 
@@ -102,7 +107,8 @@ class _Forward(Values):
             self._find_single_writes()
         variable = f.variable
         kinds = KIND
-        open_loops: list[int] = []  # -1 for brackets that are no loops
+        brackets: list[int] = []  # the loop that each open bracket is, -1 for those that are none
+        loops: list[int] = []  # of those the loops
         writes = self.loop_writes
         stores = self.loop_stores
         for instr in self.code:
@@ -111,23 +117,24 @@ class _Forward(Values):
                     count[a] += 1
             kind = kinds[instr.op.code]
             d = instr.dst
-            if d >= 0 and variable[d]:
-                for n in open_loops:
-                    if n >= 0:
-                        writes[n].add(d)
+            if d >= 0 and loops and variable[d]:
+                writes[loops[-1]].add(d)
             if kind in (STORE, CALL):
-                for n in open_loops:
-                    if n >= 0:
-                        stores[n] = True
+                if loops:
+                    stores[loops[-1]] = True
             elif kind == OPEN:
                 if instr.op in _LOOPS:
-                    open_loops.append(len(writes))
+                    brackets.append(len(writes))
+                    loops.append(len(writes))
                     writes.append(set())
                     stores.append(False)
                 else:
-                    open_loops.append(-1)
-            elif kind == END:
-                open_loops.pop()
+                    brackets.append(-1)
+            elif kind == END and brackets.pop() >= 0:
+                inner = loops.pop()
+                if loops:
+                    writes[loops[-1]] |= writes[inner]
+                    stores[loops[-1]] |= stores[inner]
         bit = [0] * len(variable)
         if self.variables:
             self.variables = any(variable)
@@ -377,7 +384,8 @@ class _Forward(Values):
         value = self.opaque + len(self.homes)
         self.homes.append(variable)
         self.level.append((len(self.buffers) - 1) | _SPECIAL)
-        self.log.append((variable, self.current[variable]))
+        self.logged += 1
+        self.log.append((variable, self.current[variable], self.logged))
         self.current[variable] = value
         return value
 
@@ -391,7 +399,8 @@ class _Forward(Values):
                 return
             if value >= opaque:
                 register = self._register_of(instr, value)
-            self.log.append((dst, current[dst]))
+            self.logged += 1
+            self.log.append((dst, current[dst], self.logged))
             current[dst] = value
             if 0 <= value < opaque and self.made_by[value] is not None and self.level[value] & _LEVEL == len(self.buffers) - 1:
                 self.held_by[value] = dst
@@ -464,17 +473,18 @@ class _Forward(Values):
     # --- brackets -----------------------------------------------------------------------------------------
 
     def _has_elif(self, position: int) -> bool:
-        depth = 0
-        for instr in self.code[position + 1 :]:
-            op = instr.op
-            if op.closes:
-                if depth == 0:
-                    return op is ops.ELIF
-                if not op.opens:
-                    depth -= 1
-            elif op.opens:
-                depth += 1
-        return False
+        if self.elifs is None:
+            self.elifs = set()
+            opened: list[int] = []
+            for k, instr in enumerate(self.code):
+                op = instr.op
+                if op is ops.ELIF:
+                    self.elifs.add(opened[-1])
+                elif op is ops.END:
+                    opened.pop()
+                elif op.opens and not op.closes:
+                    opened.append(k)
+        return position in self.elifs
 
     def open(self, instr: Instr) -> None:
         """Open a bracket."""
@@ -503,19 +513,39 @@ class _Forward(Values):
         bracket.targeted = True
         self.branches.append((instr, bracket))
         if bracket.loop < 0:
-            log = self.log
-            for k in range(bracket.mark, len(log)):
-                bracket.written.add(log[k][0])
+            self.note(bracket)
+
+    def note(self, bracket: Bracket) -> None:
+        """Note what was written since the bracket was opened and is not noted yet."""
+        log = self.log
+        k = len(log) - 1
+        while k >= bracket.mark and log[k][2] > bracket.noted:
+            bracket.written.add(log[k][0])
+            k -= 1
+        bracket.noted = self.logged
 
     def _unwind(self, bracket: Bracket, mark: int, falls: bool) -> None:
         """Back to the values of variables at ``mark``; what was written since counts at the bracket's end if that is reached."""
         log = self.log
         current = self.current
         while len(log) > mark:
-            v, value = log.pop()
+            v, value, _number = log.pop()
             current[v] = value
             if falls:
                 bracket.written.add(v)
+
+    def _shorten_log(self, bracket: Bracket) -> None:
+        """Of what was written several times since the bracket was opened, only the value before the first time is of use from its end on."""
+        log = self.log
+        if len(log) - bracket.mark <= 2 * len(bracket.written):
+            return
+        first: list[tuple[int, int, int]] = []
+        seen: set[int] = set()
+        for k in range(bracket.mark, len(log)):
+            if log[k][0] not in seen:
+                seen.add(log[k][0])
+                first.append(log[k])
+        log[bracket.mark :] = first
 
     def _close_scopes(self, base: int) -> None:
         scopes = self.scopes
@@ -562,8 +592,8 @@ class _Forward(Values):
             return reached or op is not ops.LOOP
         if op is ops.BLOCK:
             if bracket.targeted:
-                for k in range(bracket.mark, len(self.log)):
-                    bracket.written.add(self.log[k][0])
+                self.note(bracket)
+                self._shorten_log(bracket)
                 for v in bracket.written:
                     self.unknown(v)
             else:
@@ -587,24 +617,24 @@ def _remove_brackets(f: Function, walk: _Forward) -> None:
     """Drop the blocks that no branch leaves, and count the branches' depths anew."""
     target_of = {id(instr): id(bracket.instr) for instr, bracket in walk.branches}
     stack: list[int] = []
+    #: By opener: how many brackets that stay are open with it.
+    depth_of: dict[int, int] = {}
+    depth = 0
     out: list[Instr] = []
     for instr in f.code:
         op = instr.op
         if op.opens and not op.closes:
             stack.append(id(instr))
+            depth += id(instr) not in walk.removed
+            depth_of[id(instr)] = depth
         if op is ops.END:
             if stack.pop() in walk.removed:
                 continue
+            depth -= 1
         elif id(instr) in walk.removed:
             continue
         target = target_of.get(id(instr))
         if target is not None:
-            depth = 0
-            for opener in reversed(stack):
-                if opener == target:
-                    break
-                if opener not in walk.removed:
-                    depth += 1
-            instr.imm = depth
+            instr.imm = depth - depth_of[target]
         out.append(instr)
     f.code = out

@@ -123,7 +123,8 @@ class _Checker:
 
     A state is a list with, per location, the set of values it holds as a bit mask: bit v for virtual register v, and above
     them a bit per constant.
-    Locations are numbered: physical registers, then places in the frame, then constants (which hold themselves).
+    Locations are numbered: physical registers, then places in the frame, then constants (which hold themselves). Behind them, at
+    ``everywhere``, are the variables that nothing has been written to yet: what they hold does not matter, so every location holds it.
     """
 
     __slots__ = (
@@ -134,7 +135,6 @@ class _Checker:
         "everywhere",
         "head_of",
         "locations",
-        "masks",
         "overlaps",
         "places",
         "registers",
@@ -183,7 +183,6 @@ class _Checker:
         self.carried: dict[int, int] = {}
         self.copied: set[int] = set()
         self.head_of: list[int] = []
-        self.masks = [~(1 << v) for v in range(self.values)]
 
     # --- errors -------------------------------------------------------------------------------------------
 
@@ -309,17 +308,17 @@ class _Checker:
         width = self.width(type_)
         known = self.carried.get(width)
         if known is None:
-            known = 0
-            for v, bits in enumerate(self.width_of):
-                if bits <= width:
-                    known |= 1 << v
+            known = _mask([bits <= width for bits in self.width_of])
             self.carried[width] = known
         return known
 
     def entry(self) -> list[int]:
         """The state at the function's beginning: parameters where the convention puts them."""
         f = self.before
-        state = [0] * self.locations + [1 << (self.values + c) for c in range(len(f.const_values))]
+        unwritten = _mask(f.variable)
+        for p in f.params:
+            unwritten &= ~(1 << p)
+        state = [unwritten] * self.locations + [1 << (self.values + c) for c in range(len(f.const_values))] + [unwritten]
         places = self.target.convention.assign([f.types[p] for p in f.params])
         incoming = {place[1]: self.registers + n for n, place in enumerate(self.places) if place[0] == INCOMING}
         for p, place in zip(f.params, places, strict=True):
@@ -345,18 +344,20 @@ class _Checker:
 
     def redefine(self, state: list[int], v: int) -> None:
         """Nothing holds the value of ``v`` any more."""
-        mask = self.masks[v]
+        mask = ~(1 << v)
         for n in range(self.everywhere if v in self.copied else self.locations):
             state[n] &= mask
+        state[self.everywhere] &= mask
 
     def write(self, step: _Step, state: list[int], location: int, held: int) -> None:
         """A location is overwritten with something that is all of ``held``."""
-        state[location] = held
+        unwritten = state[self.everywhere]
+        state[location] = held | unwritten
         if location < self.registers:
             self.written |= 1 << location
         else:
             for other in self.overlaps[location - self.registers]:
-                state[other] = 0
+                state[other] = unwritten
 
     # --- instructions ---------------------------------------------------------------------------------------
 
@@ -370,7 +371,7 @@ class _Checker:
         self.redefine(state, copy.dst)
         old = 1 << (source if source >= 0 else self.values + ~source)
         new = 1 << copy.dst
-        for n in range(self.everywhere):
+        for n in range(self.everywhere + 1):
             if state[n] & old:
                 state[n] |= new
 
@@ -437,7 +438,9 @@ class _Checker:
             if given >= SLOT and self.target.spill_size(self.before.types[v]) > self.after.slots[given - SLOT].size:
                 raise self.fail(step, f"{self.location_text(given)} is too small for {self.value_text(v)}")
         if not held >> (v if v >= 0 else self.values + ~v) & 1:
-            raise self.fail(step, f"operand {j} must be {self.value_text(v)}; {self.location_text(given)} holds {self.held_text(held)}")
+            raise self.fail(
+                step, f"operand {j} must be {self.value_text(v)}; {self.location_text(given)} holds {self.held_text(held & ~state[self.everywhere])}"
+            )
 
     def instruction(self, step: _Step, state: list[int]) -> None:
         """An instruction that is in both codes."""
@@ -471,7 +474,7 @@ class _Checker:
         while bits:
             low = bits & -bits
             r = low.bit_length() - 1
-            state[r] = 0
+            state[r] = state[self.everywhere]
             if b.op.effect != ops.CALLS:
                 # What a callee destroys of the preserved registers is not the caller's to save.
                 self.written |= low
@@ -624,6 +627,11 @@ class _Checker:
                 raise self.fail(None, f"the frame leaves {frame.outgoing} bytes for stack arguments, of which one is at {instr.imm}")
             if instr.op.effect == ops.CALLS and not frame.calls:
                 raise self.fail(None, "the frame does not know of the calls")
+
+
+def _mask(bits: list[bool]) -> int:
+    """Bit v for the v-th of a list, without a number as long as the list for each of them."""
+    return int("".join(["1" if bit else "0" for bit in reversed(bits)]) or "0", 2)
 
 
 def _alike(b: Instr, a: Instr) -> bool:

@@ -37,6 +37,8 @@ def brackets(f: Function, liveness: Liveness) -> Brackets:
     code = f.code
     found = Brackets(len(code))
     stack: list[int] = []
+    #: loops open with each bracket of the stack
+    loops: list[int] = []
     weights = liveness.weights
     depth = 0
     weight = 1.0
@@ -48,6 +50,7 @@ def brackets(f: Function, liveness: Liveness) -> Brackets:
         if op is loop:
             stack.append(k)
             depth += 1
+            loops.append(depth)
             if depth <= DEEPEST:
                 weight *= LOOP_WEIGHT
         elif op is ops.ELSE:
@@ -55,6 +58,7 @@ def brackets(f: Function, liveness: Liveness) -> Brackets:
             found.opener_of[k] = stack[-1]
         elif op is ops.END:
             opener = stack.pop()
+            loops.pop()
             found.end_of[opener] = k
             found.opener_of[k] = opener
             if code[opener].op is loop:
@@ -64,19 +68,15 @@ def brackets(f: Function, liveness: Liveness) -> Brackets:
                 depth -= 1
         elif op is block or op.opens:
             stack.append(k)
+            loops.append(depth)
         elif op is ops.RET:
             if depth > 0:
                 _weigh_way_out(code, weights, k, 1.0)
         elif op is br or op is ops.BR_IF or (op.compare and not op.opens):
             to = len(stack) - 1 - instr.imm
             found.target[k] = stack[to]
-            if op is br and depth > 0:
-                left = 0
-                for n in range(to + 1, len(stack)):
-                    if code[stack[n]].op is loop:
-                        left += 1
-                if left:
-                    _weigh_way_out(code, weights, k, depth_weight(depth - left))
+            if op is br and depth > loops[to]:
+                _weigh_way_out(code, weights, k, depth_weight(loops[to]))
             if op is br and instr.imm > 0 and code[k + 1].op is ops.END and code[stack[-1]].op is not loop and stack[-1] not in found.else_of:
                 found.leaves[stack[-1]] = found.target[k]
     return found
@@ -291,58 +291,60 @@ def _needs(f: Function, shape: Brackets, liveness: Liveness) -> dict[int, set[in
     if not liveness.loops:
         return {}
     code = f.code
-    needs = _loop_needs(code, shape, {})
+    heads = sorted(liveness.loops)
+    repeats: dict[int, int] = {}
+    needs = _loop_needs(code, shape, {}, heads, repeats)
     depth = 1
     for info in liveness.loops.values():
         depth = max(depth, info.depth)
     # What an inner loop merely hands on to the next turn of an outer one: a register written once that is live at the outer
     # one's head, always. A variable may be written anew on some of the ways; then the walk is repeated, once for each level at most.
-    more_to_find = _hand_down(needs, liveness, f.variable)
+    more_to_find = _hand_down(needs, heads, repeats, f.variable)
     while more_to_find and depth > 1:
         depth -= 1
-        more = _loop_needs(code, shape, needs)
+        more = _loop_needs(code, shape, needs, heads, repeats)
         if more == needs:
             break
         needs = more
     return needs
 
 
-def _hand_down(needs: dict[int, set[int]], liveness: Liveness, variable: list[bool]) -> bool:
+def _hand_down(needs: dict[int, set[int]], heads: list[int], repeats: dict[int, int], variable: list[bool]) -> bool:
     """Add to what each loop needs the registers written once that a loop around needs, if that one can be repeated from here.
 
     Returns whether one around needs a variable that this one does not.
     """
-    around: list[LoopInfo] = []
     open_question = False
-    for head in sorted(needs):
-        info = liveness.loops[head]
-        while around and around[-1].end < head:
-            around.pop()
+    for head in heads:
         mine = needs[head]
-        for outer in around:
-            if ~outer.head in mine:
-                for v in needs[outer.head]:
-                    if v >= 0 and v not in mine:
-                        if variable[v]:
-                            open_question = True
-                        else:
-                            mine.add(v)
-        around.append(info)
-    for mine in needs.values():
-        gone = [v for v in mine if v < 0]
-        mine.difference_update(gone)
+        left = repeats[head]
+        while left:
+            # The innermost; it has from those around it already what these have to hand down.
+            n = left.bit_length() - 1
+            outer = heads[n]
+            for v in needs[outer]:
+                if v not in mine:
+                    if variable[v]:
+                        open_question = True
+                    else:
+                        mine.add(v)
+            left &= ~(repeats[outer] | 1 << n)
     return open_question
 
 
-def _loop_needs(code: list[Instr], shape: Brackets, known: dict[int, set[int]]) -> dict[int, set[int]]:
+def _loop_needs(code: list[Instr], shape: Brackets, known: dict[int, set[int]], heads: list[int], repeats: dict[int, int]) -> dict[int, set[int]]:
     """By the index of each loop's bracket: the registers it reads before it writes them, or leaves to those that do.
 
-    The back edge of a loop carries what is ``known`` of its head; when nothing is known of any, the loop itself, as the complement of its index.
+    The back edge of a loop carries what is ``known`` of its head. When nothing is known of any, ``repeats`` gets for each loop the loops
+    around it that can be repeated from its head: bit n for that of ``heads[n]``.
     """
     first = not known
+    number = {head: n for n, head in enumerate(heads)} if first else {}
     found: dict[int, set[int]] = {}
     after: dict[int, set[int]] = {}
+    again: dict[int, int] = {}
     live: set[int] = set()
+    back = 0
     for k in range(len(code) - 1, -1, -1):
         instr = code[k]
         op = instr.op
@@ -350,34 +352,43 @@ def _loop_needs(code: list[Instr], shape: Brackets, known: dict[int, set[int]]) 
             opener = shape.opener_of[k]
             if code[opener].op is not ops.LOOP:
                 after[opener] = set(live)
+                again[opener] = back
             continue
         if op is ops.ELSE:
+            opener = shape.opener_of[k]
             after[k] = live
-            live = set(after[shape.opener_of[k]])
+            again[k] = back
+            live = set(after[opener])
+            back = again[opener]
             continue
         if op is ops.BLOCK:
             # (Nobody goes to its end from further in front.)
             del after[k]
             continue
         if op is ops.LOOP:
-            live.discard(~k)
             found[k] = set(live)
+            if first:
+                back &= ~(1 << number[k])
+                repeats[k] = back
             continue
         if op is ops.BR:
+            target = shape.target[k]
             live = set(_target_set(shape, after, known, k))
-            if first and code[shape.target[k]].op is ops.LOOP:
-                live.add(~shape.target[k])
+            back = 1 << number[target] if target in number else again.get(target, 0)
             continue
         if op is ops.RET:
             live = set()
+            back = 0
         elif op.effect != ops.CONTROL:
             pass
         elif op.opens:
-            live |= after.pop(shape.else_of.get(k, k))
+            place = shape.else_of.get(k, k)
+            live |= after.pop(place)
+            back |= again[place]
         else:
+            target = shape.target[k]
             live |= _target_set(shape, after, known, k)
-            if first and code[shape.target[k]].op is ops.LOOP:
-                live.add(~shape.target[k])
+            back |= 1 << number[target] if target in number else again.get(target, 0)
         if instr.dst >= 0:
             live.discard(instr.dst)
         for v in instr.args:

@@ -12,7 +12,7 @@ from typing import Any, NoReturn, Self
 import numpy as np
 
 from loopwright.compiler import Compiled, run_passes, text_of
-from loopwright.errors import BoundsError, CpuError, LoopwrightError, TargetError
+from loopwright.errors import AbiError, BoundsError, CpuError, LoopwrightError, TargetError
 from loopwright.ir import ops
 from loopwright.ir.function import Function
 from loopwright.runtime import cpu, entry, memory
@@ -152,21 +152,26 @@ class Code(functools.partial[Any]):
 
 
 def signature_of_function(function: Function) -> Signature:
-    """How a function is called: an array takes one argument in place of its base, extents and strides; the error record takes none."""
+    """How a function is called: an array takes one argument in place of its base, extents and strides; the error record takes none.
+
+    Raises ``AbiError`` when those are not parameters of the array's own, in a row: text may say otherwise.
+    """
     by_base = {array.base: array for array in function.arrays}
-    inner: set[int] = set()
-    for array in function.arrays:
-        inner.update(array.shape)
-        inner.update(array.strides)
+    params = function.params
     parameters: list[Parameter] = []
-    for register in function.params:
-        if register in inner:
+    k = arrays = 0
+    while k < len(params):
+        array_here = by_base.get(params[k])
+        if array_here is None:
+            parameters.append(ScalarParameter(function.names[params[k]], function.types[params[k]]))
+            k += 1
             continue
-        array_here = by_base.get(register)
-        if array_here is not None:
-            parameters.append(ArrayParameter(array_here.name, array_here.element, array_here.rank, array_here.written))
-        else:
-            parameters.append(ScalarParameter(function.names[register], function.types[register]))
+        registers = [array_here.base, *array_here.shape, *array_here.strides]
+        arrays += params[k : k + len(registers)] == registers
+        k += len(registers)
+        parameters.append(ArrayParameter(array_here.name, array_here.element, array_here.rank, array_here.written))
+    if arrays < len(function.arrays):
+        raise AbiError(f"{function.name}: base, extents and strides of an array must be parameters of its own, in this order, for arrays to be passed")
     last = parameters[-1] if parameters else None
     if function.options.check and isinstance(last, ScalarParameter) and last.name == ERRORS and last.type is PTR:
         parameters.pop()

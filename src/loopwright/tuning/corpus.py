@@ -23,8 +23,9 @@ import hashlib
 import json
 import os
 import re
+import stat
 from collections.abc import Callable, Iterable, Iterator, Sequence
-from dataclasses import dataclass, field, replace
+from dataclasses import dataclass, field, fields, replace
 from pathlib import Path
 from typing import IO, Any, Final
 
@@ -34,9 +35,12 @@ from loopwright.tuning.features import Features, features_of_text
 __all__ = ["Contents", "Context", "CorpusError", "Row", "append", "merge", "pack", "read", "read_index", "write"]
 
 _MAGIC: Final = "loopwright corpus 1 "
-_HEAD: Final = re.compile(rb"loopwright corpus (\d+) (\d+) (\d+)\n")
+_HEAD: Final = re.compile(rb"loopwright corpus ([0-9]{1,9}) ([0-9]{1,15}) ([0-9]{1,15})\n")
 #: Contexts that share a block: reading one of them decompresses as many.
 _BLOCK: Final = 128
+
+#: Bytes that the parts of a file may have in all once they are decompressed: a few kilobytes of bz2 can say that they are gigabytes.
+_MOST: Final = 1 << 30
 
 #: What the identity is made of.
 _IDENTITY: Final = ("convention", "function", "ordering", "target", "vector_bits")
@@ -48,6 +52,34 @@ class CorpusError(LoopwrightError, ValueError):
 
 def _canonical(value: Any) -> str:
     return json.dumps(value, sort_keys=True, separators=(",", ":"), ensure_ascii=True)
+
+
+def _members(line: str | bytes) -> dict[str, Any]:
+    """A line's members. Raises ``CorpusError`` when it is no object of JSON."""
+    try:
+        value = json.loads(line)
+    except RecursionError:
+        raise CorpusError("nested too deeply") from None
+    if not isinstance(value, dict):
+        raise CorpusError("not an object of JSON")
+    return value
+
+
+def _text(members: dict[str, Any], name: str) -> str:
+    value = members.get(name)
+    if not isinstance(value, str):
+        raise CorpusError(f"{name} is missing" if value is None else f"{name} is no string")
+    if not value.isascii():
+        # (Half of a surrogate pair is none of Unicode's characters.)
+        value.encode()
+    return value
+
+
+def _number(members: dict[str, Any], name: str) -> int:
+    value = members.get(name)
+    if type(value) is not int or not 0 <= value < 1 << 53:
+        raise CorpusError(f"{name} is missing" if value is None else f"{name} is no number of things")
+    return value
 
 
 @dataclass(frozen=True, slots=True)
@@ -100,11 +132,13 @@ class Context:
     def of_line(line: str | bytes) -> Context:
         """The context of a line. Raises ``CorpusError`` when it is none, or does not have the identity it says."""
         try:
-            d = json.loads(line)
-            made = Context(d["function"], d["target"], d["vector_bits"], d["convention"], d["ordering"], d["collection"], d["name"], d["version"])
-        except (ValueError, KeyError, TypeError) as error:
-            raise CorpusError(f"a line that is no context ({type(error).__name__}: {error})") from None
-        if made.identity != d.get("id"):
+            d = _members(line)
+            text = [_text(d, name) for name in ("function", "target", "convention", "ordering", "collection", "name", "version", "id")]
+            function, target, convention, ordering, collection, name, version, identity = text
+            made = Context(function, target, _number(d, "vector_bits"), convention, ordering, collection, name, version)
+        except ValueError as error:
+            raise CorpusError(f"a line that is no context ({error})") from None
+        if made.identity != identity:
             raise CorpusError(f"the context {made.name} does not have the identity it is filed under: it was changed")
         return made
 
@@ -167,21 +201,25 @@ class Row:
 
     @staticmethod
     def of_line(line: str) -> Row:
-        d = json.loads(line)
+        """The row of a line. Raises ``CorpusError`` when it is none."""
+        d = _members(line)
+        counts = d.get("features")
+        if not isinstance(counts, dict):
+            raise CorpusError("a row without features")
         return Row(
-            d["id"],
-            d["collection"],
-            d["name"],
-            d["function"],
-            d["target"],
-            d["vector_bits"],
-            d["convention"],
-            d["ordering"],
-            d["version"],
-            Features(**d["features"]),
-            d["block"],
-            d["at"],
-            d["size"],
+            _text(d, "id"),
+            _text(d, "collection"),
+            _text(d, "name"),
+            _text(d, "function"),
+            _text(d, "target"),
+            _number(d, "vector_bits"),
+            _text(d, "convention"),
+            _text(d, "ordering"),
+            _text(d, "version"),
+            Features(**{feature.name: _number(counts, feature.name) for feature in fields(Features)}),
+            _number(d, "block"),
+            _number(d, "at"),
+            _number(d, "size"),
         )
 
 
@@ -337,25 +375,108 @@ def _head(start: bytes, name: str) -> re.Match[bytes] | None:
         return None
     head = _HEAD.match(start)
     if head is None:
-        raise CorpusError(f"{name} is not a corpus: it begins with {start[:20]!r}")
+        damaged = start.startswith(_MAGIC.encode())
+        raise CorpusError(f"{name} is damaged: its first line is {start[:64]!r}" if damaged else f"{name} is not a corpus: it begins with {start[:20]!r}")
     if head[1] != b"1":
         raise CorpusError(f"{name} is a corpus of format {int(head[1])}; this loopwright reads format 1")
     return head
 
 
-def _index(handle: IO[bytes], name: str) -> tuple[list[list[int]], list[Row], int, int]:
-    """Blocks, rows, where the data begins and where the journal begins."""
+class _Unpacker:
+    """Decompresses the parts of one file, up to a number of bytes in all."""
+
+    def __init__(self) -> None:
+        self.left = _MOST
+
+    def __call__(self, packed: bytes) -> bytes:
+        """Raises ``CorpusError`` for what is not one whole stream of bz2."""
+        stream = bz2.BZ2Decompressor()
+        try:
+            raw = stream.decompress(packed, self.left + 1)
+        except OSError as error:
+            raise CorpusError(str(error)) from None
+        self.left -= len(raw)
+        if self.left < 0:
+            raise CorpusError(f"it holds more than {_MOST} bytes")
+        if not stream.eof or stream.unused_data:
+            raise CorpusError("compressed data does not end where it should")
+        return raw
+
+
+@dataclass(slots=True)
+class _Packed:
+    """A file's packed parts: (begin, size) of each block, the index's rows, where the journal begins."""
+
+    blocks: list[tuple[int, int]]
+    rows: list[Row]
+    journal: int
+
+
+def _index(handle: IO[bytes], name: str, unpack: _Unpacker) -> _Packed:
+    """What the head and the index say. Raises ``CorpusError``."""
     handle.seek(0)
     head = _head(handle.read(64), name)
     if head is None:
-        return [], [], 0, 0
+        return _Packed([], [], 0)
     begin, size = head.end(), int(head[2])
+    data = begin + size
+    journal = data + int(head[3]) + 1
+    length = handle.seek(0, os.SEEK_END)
+    if journal > length:
+        raise CorpusError(f"{name} is damaged: its first line says that {journal} bytes follow, and the file has {length}")
     handle.seek(begin)
     try:
-        header, *lines = bz2.decompress(handle.read(size)).decode().splitlines()
-        return json.loads(header)["blocks"], [Row.of_line(line) for line in lines], begin + size, begin + size + int(head[3]) + 1
-    except (OSError, ValueError, KeyError, TypeError) as error:
+        header, *lines = unpack(handle.read(size)).decode().splitlines() or [""]
+        said = _members(header)
+        rows = [Row.of_line(line) for line in lines]
+        blocks = _blocks(said.get("blocks"), data, journal - 1)
+        if said.get("contexts") != len(rows) or len({row.identity for row in rows}) != len(rows):
+            raise CorpusError("rows are missing, or there twice")
+        if any(row.block >= len(blocks) for row in rows):
+            raise CorpusError("a row of a block that is not there")
+    except ValueError as error:
         raise CorpusError(f"{name} is damaged: its index cannot be read ({error})") from None
+    return _Packed(blocks, rows, journal)
+
+
+def _blocks(said: object, begin: int, end: int) -> list[tuple[int, int]]:
+    """Where the blocks of the data between ``begin`` and ``end`` lie: one behind the other."""
+    if not isinstance(said, list):
+        raise CorpusError("blocks are missing")
+    found: list[tuple[int, int]] = []
+    at = begin
+    for block in said:
+        if not isinstance(block, list) or [type(number) for number in block] != [int, int] or block[0] != at - begin or not 0 < block[1] <= end - at:
+            raise CorpusError("blocks that do not lie one behind the other")
+        found.append((at, block[1]))
+        at += block[1]
+    if at != end:
+        raise CorpusError("data that belongs to no block")
+    return found
+
+
+def _kept_contexts(handle: IO[bytes], name: str, packed: _Packed, kept: list[Row], unpack: _Unpacker) -> list[Context]:
+    """The contexts of rows, in their order. Raises ``CorpusError``."""
+    contexts: list[Context] = []
+    block = -1
+    raw = b""
+    try:
+        for row in sorted(kept, key=lambda row: row.block):
+            if row.block != block:
+                block = row.block
+                at, size = packed.blocks[block]
+                handle.seek(at)
+                raw = unpack(handle.read(size))
+            context = Context.of_line(raw[row.at : row.at + row.size])
+            if context.identity != row.identity:
+                raise CorpusError(f"the index has {context.name} under another identity")
+            contexts.append(context)
+    except CorpusError as error:
+        raise CorpusError(f"{name} is damaged: {error.message}") from None
+    except ValueError as error:
+        raise CorpusError(f"{name} is damaged: {error}") from None
+    place = {context.identity: context for context in contexts}
+    return [place[row.identity] for row in kept]
 
 
 def _journal(handle: IO[bytes], begin: int) -> tuple[list[Context], int]:
@@ -372,23 +493,15 @@ def _journal(handle: IO[bytes], begin: int) -> tuple[list[Context], int]:
 
 
 def _read(handle: IO[bytes], name: str, keep: Keep | None, functions: bool = True) -> Contents:
-    blocks, rows, data_at, journal_at = _index(handle, name)
-    kept = [row for row in rows if keep is None or keep(row)]
-    contexts: list[Context] = []
-    if functions:
-        wanted: dict[int, bytes] = {}
-        try:
-            for row in kept:
-                raw = wanted.get(row.block)
-                if raw is None:
-                    at, size = blocks[row.block]
-                    handle.seek(data_at + at)
-                    raw = wanted[row.block] = bz2.decompress(handle.read(size))
-                contexts.append(Context.of_line(raw[row.at : row.at + row.size]))
-        except (OSError, ValueError, IndexError) as error:
-            raise CorpusError(f"{name} is damaged: {error}") from None
-    journal, damaged = _journal(handle, journal_at)
-    seen = {row.identity for row in rows}
+    unpack = _Unpacker()
+    try:
+        packed = _index(handle, name, unpack)
+        kept = [row for row in packed.rows if keep is None or keep(row)]
+        contexts = _kept_contexts(handle, name, packed, kept, unpack) if functions else []
+        journal, damaged = _journal(handle, packed.journal)
+    except OSError as error:
+        raise CorpusError(f"{name} cannot be read: {error.strerror}") from None
+    seen = {row.identity for row in packed.rows}
     for context in journal:
         if context.identity not in seen:
             seen.add(context.identity)
@@ -401,9 +514,13 @@ def _read(handle: IO[bytes], name: str, keep: Keep | None, functions: bool = Tru
 
 def _open(path: str | os.PathLike[str]) -> IO[bytes]:
     try:
+        if not stat.S_ISREG(os.stat(path).st_mode):
+            raise CorpusError(f"{path} cannot be read: it is {'a directory' if os.path.isdir(path) else 'no regular file'}")
         return open(path, "rb")
     except OSError as error:
         raise CorpusError(f"{path} cannot be read: {error.strerror}") from None
+    except ValueError as error:
+        raise CorpusError(f"{os.fspath(path)!r} cannot be read: {error}") from None
 
 
 def read(path: str | os.PathLike[str], keep: Keep | None = None) -> Contents:

@@ -5,6 +5,7 @@ They are taken from the function as it was given to the compiler, so they do not
 
 from __future__ import annotations
 
+from bisect import bisect_left, bisect_right
 from dataclasses import asdict, dataclass
 from typing import Any
 
@@ -50,63 +51,46 @@ class Features:
 
 def features(f: Function) -> Features:
     """The features of a function."""
-    loops = depth = deepest = branches = calls = vectors = results = 0
-    #: index of the end of each open loop's opener; None for other brackets
-    open_: list[int] = []
-    end_of: dict[int, int] = {}
-    first: dict[int, int] = dict.fromkeys(f.params, -1)
-    #: register -> loops (index of the opener) around its first definition
-    around: dict[int, tuple[int, ...]] = dict.fromkeys(f.params, ())
+    deepest = branches = calls = vectors = results = 0
+    first, end_of = _made_and_ended(f)
     last: dict[int, int] = {}
+    #: the loops around, by the index of what opened them, and the negative of where they end
     inside: list[int] = []
-    reads: list[tuple[int, int, tuple[int, ...]]] = []
+    ends: list[int] = []
+
+    def used(r: int, k: int) -> None:
+        # In a loop that it was made outside of it is needed until the loop's end: of the loops around, the first ones hold both.
+        made = first.get(r, -1)
+        n = bisect_right(inside, made) if made <= k else bisect_left(ends, -made)
+        last[r] = max(last.get(r, k), -ends[n] if n < len(ends) else k)
+
     for k, instr in enumerate(f.code):
         op = instr.op
-        if op.closes and not op.opens:
-            opener = open_.pop()
-            if opener >= 0:
-                end_of[opener] = k
-                inside.pop()
-                depth -= 1
+        if inside and k == -ends[-1]:
+            inside.pop()
+            ends.pop()
         read = instr.args
         if op in _ARRAY_OPS:
             array = f.arrays[instr.imm]
             read = [*read, array.base, *array.strides]
         for r in read:
             if 0 <= r < len(f.types):
-                reads.append((r, k, tuple(inside)))
-                last[r] = k
-        if op.opens and not op.closes:
-            if op in _LOOPS:
-                loops += 1
-                depth += 1
-                deepest = max(deepest, depth)
-                open_.append(k)
-                inside.append(k)
-            else:
-                open_.append(-1)
+                used(r, k)
+        if k in end_of:
+            inside.append(k)
+            ends.append(-end_of[k])
+            deepest = max(deepest, len(inside))
         branches += op in _BRANCHES
         calls += op.effect == ops.CALLS
         if instr.loop is not None and instr.loop.mask >= 0:
-            first[instr.loop.mask] = last[instr.loop.mask] = k
-            around[instr.loop.mask] = tuple(inside)
+            last[instr.loop.mask] = k
         dst = instr.dst
         if dst >= 0:
             results += 1
             vectors += instr.type.lanes > 0
-            if dst not in first:
-                first[dst] = k
-                around[dst] = tuple(inside)
             last[dst] = max(last.get(dst, k), k)
             if dst < len(f.variable) and f.variable[dst]:
-                reads.append((dst, k, tuple(inside)))
-    for r, k, loops_here in reads:
-        outer = around.get(r, ())
-        # Used in a loop that it was made outside of: needed until the loop's end.
-        for n, opener in enumerate(loops_here):
-            if n >= len(outer) or outer[n] != opener:
-                last[r] = max(last[r], end_of.get(opener, k))
-                break
+                used(dst, k)
     changes: dict[int, int] = {}
     for r, end in last.items():
         start = first.get(r, end)
@@ -117,7 +101,27 @@ def features(f: Function) -> Features:
     for k in sorted(changes):
         live += changes[k]
         pressure = max(pressure, live)
-    return Features(len(f.code), loops, deepest, branches, calls, len(f.params), pressure, round(1000 * vectors / results) if results else 0)
+    return Features(len(f.code), len(end_of), deepest, branches, calls, len(f.params), pressure, round(1000 * vectors / results) if results else 0)
+
+
+def _made_and_ended(f: Function) -> tuple[dict[int, int], dict[int, int]]:
+    """Where each register is defined first, and where each loop ends, by the index of what opens it."""
+    first: dict[int, int] = dict.fromkeys(f.params, -1)
+    end_of: dict[int, int] = {}
+    open_: list[int] = []
+    for k, instr in enumerate(f.code):
+        op = instr.op
+        if op.opens and not op.closes:
+            open_.append(k)
+        elif op.closes and not op.opens:
+            opener = open_.pop()
+            if f.code[opener].op in _LOOPS:
+                end_of[opener] = k
+        if instr.loop is not None and instr.loop.mask >= 0:
+            first[instr.loop.mask] = k
+        if instr.dst >= 0:
+            first.setdefault(instr.dst, k)
+    return first, end_of
 
 
 def features_of_text(text: str, target: str, vector_bits: int, convention: str) -> tuple[str, Features]:

@@ -146,6 +146,15 @@ def _environment(python: str) -> dict[str, str]:
     return kept
 
 
+def _said(line: str) -> dict[str, Any] | None:
+    """What a line of a worker's says; None if it is no worker's."""
+    try:
+        value = json.loads(line)
+    except (ValueError, RecursionError):
+        return None
+    return value if isinstance(value, dict) else None
+
+
 class _Process:
     """One worker."""
 
@@ -154,13 +163,21 @@ class _Process:
         command = [python or sys.executable, "-P", str(_WORKER)]
         try:
             self.process = subprocess.Popen(
-                command, stdin=subprocess.PIPE, stdout=subprocess.PIPE, stderr=subprocess.DEVNULL, env=_environment(python), text=True, encoding="utf-8"
+                command,
+                stdin=subprocess.PIPE,
+                stdout=subprocess.PIPE,
+                stderr=subprocess.DEVNULL,
+                env=_environment(python),
+                encoding="utf-8",
+                errors="replace",
             )
         except OSError as error:
             raise LoopwrightError(f"{command[0]} cannot be run: {error.strerror}") from None
         self.expired = False
         line = self.process.stdout.readline() if self.process.stdout is not None else ""
-        hello = json.loads(line) if line else {"error": "it ended without a word; it must be Python 3.11 or newer"}
+        hello = _said(line) if line else {"error": "it ended without a word; it must be Python 3.11 or newer"}
+        if hello is None:
+            hello = {"error": f"it said {line.strip()[:60]!r}, as no Python would that has one"}
         if "error" in hello:
             self.close()
             raise LoopwrightError(f"{command[0]} has no loopwright that can be replayed with: {hello['error']}")
@@ -179,7 +196,11 @@ class _Process:
             line = ""
         finally:
             timer.cancel()
-        return json.loads(line) if line.endswith("\n") else None
+        answer = _said(line) if line.endswith("\n") else None
+        if answer is None:
+            # What answers something else will not do better with the next.
+            self.process.kill()
+        return answer
 
     def _expire(self) -> None:
         self.expired = True

@@ -22,6 +22,7 @@ from typing import Any
 #: (module, function) of the scores, taken from the version that is measured.
 _SCORE = ("loopwright.tuning.perfscore", "perf_score")
 _CHECK = ("loopwright.regalloc.checker", "check")
+_VERIFY = ("loopwright.ir.verify", "verify")
 
 
 def _optional(place: tuple[str, str]) -> Any:
@@ -49,6 +50,7 @@ class Worker:
         self.parse: Any = parse
         self.target: Any = registry.get
         self.score: Any = _optional(_SCORE)
+        self.verify: Any = _optional(_VERIFY)
         #: Targets something has been compiled for: the first time fills the target's tables, which is not to be measured.
         self.warm: set[tuple[Any, ...]] = set()
         # What is replayed is recorded already.
@@ -64,6 +66,9 @@ class Worker:
         """Compile a function's text one way."""
         target = self.target(setting["target"], setting["vector_bits"] or None, setting["convention"])
         f = self.parse(function, target=target)
+        if self.verify is not None:
+            # A corpus is a file: what is in it may be anything.
+            self.verify(f, target)
         if check:
             self.prove(f, target, setting["ordering"])
         key = (setting["target"], setting["vector_bits"], setting["convention"])
