@@ -75,21 +75,6 @@ def _remade(cls: type[LoopwrightError], args: tuple[object, ...], state: dict[st
         setattr(error, name, value)
     return error
 
-    def __reduce__(self) -> tuple[object, ...]:
-        # Errors cross between processes. Exception's own way calls the class with ``args``, which not every class here takes.
-        return _remade, (type(self), self.args, self._state())
-
-    def _state(self) -> dict[str, object]:
-        """What sets it apart from another of its class, notes included."""
-        return dict(self.__dict__)
-
-
-def _remade(cls: type[LoopwrightError], args: tuple[object, ...], state: dict[str, object]) -> LoopwrightError:
-    error = cls.__new__(cls, *args)
-    for name, value in state.items():
-        setattr(error, name, value)
-    return error
-
 
 class KernelSyntaxError(LoopwrightError, SyntaxError):
     """A Python construct that a kernel cannot contain; the message says what to write instead."""
@@ -109,11 +94,6 @@ class KernelSyntaxError(LoopwrightError, SyntaxError):
     def called_from(self, file: str, line: int, function: str, statement: str) -> None:
         super().called_from(file, line, function, statement)
         self.msg = self.message + self._chain()
-
-    def _state(self) -> dict[str, object]:
-        # SyntaxError keeps its attributes outside the dictionary.
-        kept = ("msg", "filename", "lineno", "offset", "text", "end_lineno", "end_offset", "print_file_and_line")
-        return {**super()._state(), **{name: getattr(self, name) for name in kept}}
 
     def _state(self) -> dict[str, object]:
         # SyntaxError keeps its attributes outside the dictionary.

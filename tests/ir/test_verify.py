@@ -93,7 +93,6 @@ BAD = {
     "%y = call.f32 g(%n)\nret 1": "g takes 2 arguments, 1 are given",
     "%w = splat.f32x4 %v\n%x = slide.f32x4 %w, %w, %n\nret 1": "operand 2 must be a constant",
     "%w = splat.f32x4 %v\n%x = slide.f32x4 %w, %w, 5\nret 1": "operand 2 is 5, not from 0 to 4",
-    "%k = for 0, %n, 1\nend\nret 1": "the index %k is a variable",
     "%y = call.f32 g(%n, %v, %v)\nret 1": "g takes 2 arguments, 3 are given",
     "fail 3, %a, %n": "there is no site number 3",
     "fail 0": "nowhere to record the failure",
