@@ -107,6 +107,9 @@ class Generator:
             self.scope.append(v)
         while self.left > 0:
             self.body()
+        if chooser.random() < 0.3:
+            # What the brackets have written, at whatever depth.
+            self.read([v for v in self.scope if f.variable[v]])
         if f.result is not VOID:
             self.ret()
         elif chooser.random() < 0.5:
@@ -309,6 +312,24 @@ class Generator:
             args = [self.value(t) for t in types]
             self.emit(ops.STORE_AT, type_, args, NONE, 0, VOID, mem, self.demands(ops.STORE_AT, types, args, None, True))
 
+    def read(self, values: list[int]) -> None:
+        """Each of some values once more: alive up to here."""
+        for v in values:
+            type_ = self.f.types[v]
+            if type_.is_mask:
+                self.emit(ops.ANY, type_, [v], self.f.register(BOOL), rule=self.demands(ops.ANY, [type_], [v], BOOL, False))
+                continue
+            types, args = [type_, PTR], [v, self.value(PTR)]
+            self.emit(ops.STORE_AT, type_, args, NONE, 0, VOID, Mem(False, 4, 8), self.demands(ops.STORE_AT, types, args, None, True))
+
+    def crossed(self) -> None:
+        """A call with all that is known, or half of it, alive across it."""
+        alive = list(self.scope)
+        if self.random.random() < 0.5:
+            alive = alive[::2]
+        self.call()
+        self.read(alive)
+
     def call(self) -> None:
         f, target, chooser = self.f, self.target, self.random
         types = [chooser.choice(SCALARS) for _ in range(chooser.choice((0, 1, 2, 3, 5)))]
@@ -382,8 +403,10 @@ class Generator:
                 self.assign()
             elif kind < 0.68:
                 self.memory()
-            elif kind < 0.74:
+            elif kind < 0.72:
                 self.call()
+            elif kind < 0.74:
+                self.crossed()
             elif kind < 0.84 and self.kinds:
                 depth = self.random.randrange(len(self.kinds))
                 if chance() < 0.85:
