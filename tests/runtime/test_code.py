@@ -7,11 +7,13 @@ import gc
 import sys
 import threading
 import time
+from collections.abc import Callable
 from typing import Any
 
 import numpy as np
 import pytest
 
+import loopwright as lw
 from loopwright.compiler import Compiled
 from loopwright.errors import AbiError, ArgumentError, BoundsError, CpuError, OverlapError, TargetError
 from loopwright.ir import ops
@@ -19,6 +21,7 @@ from loopwright.ir.function import NONE, Callee, Function, Instr, Options, Site
 from loopwright.ir.text import parse
 from loopwright.runtime import cpu, memory
 from loopwright.runtime.code import Code, index_groups, signature_of_function
+from loopwright.runtime.native import NativeFunction
 from loopwright.targets.target import Convention, MachineCode, Target
 from loopwright.types import F32, I64, PTR, VOID
 
@@ -180,26 +183,63 @@ def test_what_the_code_calls_lives_as_long_as_it() -> None:
     assert Kept.gone
 
 
-def test_the_gil_is_released_while_code_runs() -> None:
-    # spin(flag): L: pause; cmp dword [rdi], 0; je L; ret: ends only if another thread of this interpreter gets to run.
-    f = Function("spin")
-    f.param(PTR, "flag")
-    spin = Code(compiled(f, bytes.fromhex("f390 833f00 74f9 c3")))
-    flag = ctypes.c_int32(0)
+#: wait(mailbox, limit): says that it runs (mailbox[1] = 1), then looks ``limit`` times at mailbox[0]; 1 as soon as it is not 0, else 0.
+WAIT = bytes.fromhex("c7470401000000 31c0 f390 833f00 7506 48ffce 75f4 c3 b801000000 c3")
 
-    def set_flag() -> None:
-        time.sleep(0.05)
-        flag.value = 1
+#: Ten seconds of looking, with `pause` and without; where the GIL is not released, no other thread runs before they have passed.
+LOOKS, PLAIN_LOOKS = 1 << 28, 1 << 33
 
-    other = threading.Thread(target=set_flag)
+
+def waiting() -> Function:
+    f = Function("wait", I64)
+    f.param(PTR, "mailbox")
+    f.param(I64, "looks")
+    return f
+
+
+@lw.kernel
+def waiting_kernel(mailbox: lw.Array[lw.i32], looks: lw.i64) -> lw.i64:
+    n = lw.i64(0)
+    while n < looks:
+        mailbox[1] = 1
+        if mailbox[0] != 0:
+            return 1
+        n += 1
+    return 0
+
+
+@pytest.mark.parametrize("way", ["numbers", "an object with an address", "by name", "NativeFunction", "a kernel", "a compiled kernel"])
+def test_the_gil_is_released_while_code_runs(way: str) -> None:
+    """Code waits for what another thread of this interpreter does, and that thread waits until the code runs."""
+    mailbox = np.zeros(2, np.int32)
+    address = mailbox.ctypes.data
+    code = Code(compiled(waiting(), WAIT))
+    native = NativeFunction(memory.allocate(WAIT), [PTR, I64], I64)
+    compiled_kernel = waiting_kernel.compile()
+    call: Callable[[int], int] = {
+        "numbers": lambda looks: code(address, looks),
+        "an object with an address": lambda looks: code(ctypes.c_void_p(address), looks),
+        "by name": lambda looks: code(looks=looks, mailbox=address),
+        "NativeFunction": lambda looks: native(address, looks),
+        "a kernel": lambda looks: waiting_kernel(mailbox, looks),
+        "a compiled kernel": lambda looks: compiled_kernel(mailbox, looks),
+    }[way]
+    assert call(10) == 0
+    mailbox[:] = 0
+    done = threading.Event()
+
+    def answer() -> None:
+        while mailbox[1] == 0 and not done.is_set():
+            time.sleep(0.001)
+        mailbox[0] = 1
+
+    other = threading.Thread(target=answer)
     other.start()
-    spin(ctypes.addressof(flag))
-    flag.value = 0
-    other.join()
-    other = threading.Thread(target=set_flag)
-    other.start()
-    spin(flag)
-    other.join()
+    try:
+        assert call(PLAIN_LOOKS if way.endswith("kernel") else LOOKS) == 1
+    finally:
+        done.set()
+        other.join()
 
 
 def test_a_callback_into_python_gets_the_gil() -> None:

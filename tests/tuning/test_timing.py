@@ -4,6 +4,7 @@ from __future__ import annotations
 
 import math
 import random
+import time
 from itertools import combinations
 from types import SimpleNamespace
 
@@ -136,16 +137,22 @@ needs_avx2 = pytest.mark.skipif("avx2" not in HOST, reason="needs an x86-64 CPU 
 
 @needs_avx2
 def test_the_meter_knows_what_is_true_of_every_x86_processor() -> None:
-    meter = measure.Meter(rounds=60)
-    add = meter.measure(measure.Case(lookup("ADD", "r64,r64")))
-    multiply = meter.measure(measure.Case(lookup("IMUL", "r64,r64")))
-    assert add.latency == pytest.approx(1.0, abs=0.2)
-    assert multiply.latency == pytest.approx(3.0, abs=0.4)
-    assert add.throughput is not None and multiply.throughput is not None
-    # Four to six integer ports, one to three multipliers; a sibling on the same core may take half of them.
-    assert 0.1 < add.throughput < 1.2
-    assert 0.25 < multiply.throughput < 2.5
-    assert add.throughput < 0.8 * multiply.throughput
+    # What else runs on the core can only add: each figure is the least of several, as many as it takes for some seconds.
+    most = {"add latency": 1.2, "add throughput": 0.6, "multiply latency": 3.4, "multiply throughput": 1.25}
+    least = dict.fromkeys(most, math.inf)
+    until = time.monotonic() + 20
+    while any(least[what] > most[what] for what in most) and time.monotonic() < until:
+        meter = measure.Meter(rounds=60)
+        for name, mnemonic in (("add", "ADD"), ("multiply", "IMUL")):
+            found = meter.measure(measure.Case(lookup(mnemonic, "r64,r64")))
+            assert found.latency is not None and found.throughput is not None
+            least[f"{name} latency"] = min(least[f"{name} latency"], found.latency)
+            least[f"{name} throughput"] = min(least[f"{name} throughput"], found.throughput)
+    assert least["add latency"] == pytest.approx(1.0, abs=0.2)
+    assert least["multiply latency"] == pytest.approx(3.0, abs=0.4)
+    # Two additions a cycle or more, at most eight; one multiplication or more, at most four (Zen 5 starts three).
+    assert 0.11 < least["add throughput"] < 0.6
+    assert 0.22 < least["multiply throughput"] < 1.25
 
 
 @needs_avx2
