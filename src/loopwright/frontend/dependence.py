@@ -196,7 +196,8 @@ class _Nest:
 
 def _refuse(g: Emitter, nest: _Nest, accesses: list[_Access]) -> None:
     element = g.f.arrays[accesses[0].instr.imm].element
-    most = WIDEST // element.bits
+    # A condition in memory is a byte.
+    most = WIDEST // max(element.bits, 8)
     for number, b in enumerate(accesses):
         for a in accesses[:number]:
             if not (a.store or b.store):
