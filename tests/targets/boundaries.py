@@ -226,29 +226,35 @@ def constants(t: Type, seed: int = 0) -> tuple[Function, list[Any]]:
     return f, [np.zeros(len(values), t.dtype)]
 
 
-def far(lengths: list[int], op: ops.Op = ops.ADD, by: float = 1.0) -> tuple[Function, list[Any]]:
-    """For each of the lengths a loop around a condition, both with so many operations inside."""
+def far(lengths: list[int], op: ops.Op = ops.ADD, by: float = 1.0, shifts: int = 1) -> tuple[Function, list[Any]]:
+    """For each of the lengths a loop around a condition, both with so many operations inside, and in turn 0, 1, … of ``shifts`` - 1 additions
+    of integers, which are of another size."""
     t = F32
     f = Function(f"far_{lengths[0]}", VOID, Options(contract=False))
-    y = f.array_param("y", t, 1)
-    y.written = True
+    for name, element in (("y", t), ("z", I64)):
+        f.array_param(name, element, 1).written = True
     n = f.param(I64, "n")
-    for number, length in enumerate(lengths):
+    for number, (length, words) in enumerate(itertools.product(lengths, range(shifts))):
         i, odd, c = f.register(I64), f.register(I64), f.register(BOOL)
+        at = f.const(I64, number)
         f.code.append(Instr(ops.FOR, VOID, i, [f.const(I64, 0), n, f.const(I64, 1)]))
         f.code.append(Instr(ops.AND, I64, odd, [i, f.const(I64, 1)]))
         f.code.append(Instr(ops.NE, I64, c, [odd, f.const(I64, 0)]))
         f.code.append(Instr(ops.IF, VOID, NONE, [c]))
-        at = f.const(I64, number)
-        v = f.register(t)
-        f.code.append(Instr(ops.LOAD, t, v, [at], 0))
+        v, k = f.register(t), f.register(I64)
+        f.code += [Instr(ops.LOAD, t, v, [at], 0), Instr(ops.LOAD, I64, k, [at], 1)]
         for _ in range(length):
             w = f.register(t)
             f.code.append(Instr(op, t, w, [v, f.const(t, by)]))
             v = w
-        f.code.append(Instr(ops.STORE, t, NONE, [v, at], 0))
+        for _ in range(words):
+            w = f.register(I64)
+            f.code.append(Instr(ops.ADD, I64, w, [k, i]))
+            k = w
+        f.code += [Instr(ops.STORE, t, NONE, [v, at], 0), Instr(ops.STORE, I64, NONE, [k, at], 1)]
         f.code += [Instr(ops.END, VOID, NONE, []), Instr(ops.END, VOID, NONE, [])]
-    return f, [np.arange(1, len(lengths) + 1).astype(t.dtype), 5]
+    count = len(lengths) * shifts
+    return f, [np.arange(1, count + 1).astype(t.dtype), np.arange(count), 5]
 
 
 def crowd(t: Type, count: int, parameters: int = 0) -> tuple[Function, list[Any]]:

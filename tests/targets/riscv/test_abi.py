@@ -93,6 +93,9 @@ SIGNATURES: list[tuple[list[Type], Type]] = [
     ([I64] * 7 + [F64] * 11 + [I64, F32, I32], F64),
     ([I32, F32, U8, F64, BOOL, U32] * 5, I64),
     ([F64, I32] * 12, F32),
+    # The last of these are beyond what a store to the stack reaches.
+    ([I64] * 268, I64),
+    ([F64] * 276, F64),
 ]
 
 
@@ -235,6 +238,31 @@ def test_frames_of_every_size_preserve_registers_and_stack(size: int, saved: lis
     assert emulate.run(Compiled(source, f, f.machine, TARGET, "", {}, {}), 21) == 42
 
 
+@needs_qemu
+def test_floats_exchanged_in_a_leaf_leave_the_return_address() -> None:
+    """The exchange goes by way of ``ra``."""
+    f = framed(16, [], False, 0)
+    f.params, f.types, f.names, f.variable = [], [], [], []
+    source = Function("exchanged", F64)
+    for function in (f, source):
+        function.result = F64
+        function.param(F64, "a")
+        function.param(F64, "b")
+    fa0, fa1 = number("fa0"), number("fa1")
+    f.code = [
+        Instr(ops.PROLOGUE, VOID, -1, []),
+        Instr(ops.SWAP, F64, -1, [fa0, fa1]),
+        Instr(ops.EPILOGUE, VOID, -1, []),
+        Instr(ops.RET, F64, -1, [fa0]),
+    ]
+    assembler = TARGET.assembler(f)
+    for instr in f.code:
+        instr.rule = TARGET.rule(f, instr)
+        instr.rule.emit(assembler, f, instr)
+    f.machine = assembler.encode()
+    assert emulate.run(Compiled(source, f, f.machine, TARGET, "", {}, {}), 1.5, 2.5) == 2.5
+
+
 @pytest.mark.parametrize("where", ["parameter", "result"])
 def test_what_the_convention_cannot_pass_is_an_abi_error(where: str) -> None:
     f = Function("f", VOID)
@@ -309,6 +337,8 @@ def test_nothing_is_kept_below_the_stack_pointer() -> None:
         texts = [text for _, _, text, _ in TARGET.listing(compile(Alive(seed, 0, 120, seed % 2).f, TARGET).machine)]
         with_frame += any("(sp)" in text for text in texts)
         assert not any("-" in text and "(sp)" in text for text in texts)
+        # And it is a multiple of 16 throughout, in leaves too.
+        assert all(int(text.split(",")[-1], 0) % 16 == 0 for text in texts if text.replace(",", "").split()[:3][1:] == ["sp", "sp"] and "addi" in text)
     assert with_frame > 20
 
 

@@ -16,8 +16,9 @@ from loopwright.ir import ops
 from loopwright.ir.function import NONE, Callee, Function, Instr
 from loopwright.ir.interpret import run as interpret
 from loopwright.runtime import emulate
+from loopwright.targets.riscv.registers import number
 from loopwright.targets.riscv.target import RiscV, rv64gc
-from loopwright.types import F32, F64, I32, I64, U32, U64, Type
+from loopwright.types import F32, F64, I32, I64, U32, U64, VOID, Type
 
 pytestmark = pytest.mark.skipif(not emulate.available("rv64gc"), reason="qemu-riscv64 is not installed (Debian package qemu-user)")
 
@@ -81,20 +82,46 @@ def test_stack_arguments_beyond_2048_bytes(t: Type, parameters: int) -> None:
     agree([boundaries.crowd(t, count, parameters) for count in (1, 30, 150, 250)])
 
 
+def test_the_last_stack_argument_on_both_sides_of_2048_bytes() -> None:
+    """Word by word, in leaves that have no other reason to keep ``ra``."""
+    made = [boundaries.crowd(F64, count, 30) for count in range(180, 194)]
+    keeps = [any(text.startswith(("sd ra", "c.sdsp ra")) for _, _, text, _ in TARGET.listing(code.machine)) for code in agree(made)]
+    assert not keeps[0] and keeps[-1]
+
+
 @pytest.mark.parametrize("target", [TARGET, UNCOMPRESSED], ids=["compressed", "not compressed"])
 def test_branches_of_every_length(target: RiscV) -> None:
     """Around 256 bytes, 2 and 4 KiB."""
-    agree([boundaries.far([*range(50, 72), *range(502, 518)]), boundaries.far(list(range(1012, 1030)))], target)
+    agree([boundaries.far([*range(48, 70), *range(500, 516)], shifts=2), boundaries.far(list(range(1010, 1026)), shifts=2)], target)
 
 
-def test_calls_and_branches_beyond_a_mebibyte() -> None:
+@pytest.mark.parametrize("calls", [False, True], ids=["leaf", "calls"])
+def test_branches_and_calls_beyond_a_mebibyte(calls: bool) -> None:
+    """Such a branch goes by way of ``ra``, which a leaf would not keep otherwise."""
     f, args = boundaries.far([11_200, 3], ops.DIV_FLOOR, -1)
-    g = Function("called", I64)
-    g.code = [Instr(ops.RET, I64, NONE, [g.const(I64, 7)])]
-    f.result = I64
-    f.callees.append(Callee("called", [], I64, function=g))
-    first, last, total = f.register(I64), f.register(I64), f.register(I64)
-    f.code.insert(0, Instr(ops.CALL, I64, first, []))
-    f.code += [Instr(ops.CALL, I64, last, []), Instr(ops.ADD, I64, total, [first, last]), Instr(ops.RET, I64, NONE, [total])]
+    if calls:
+        g = Function("called", I64)
+        g.code = [Instr(ops.RET, I64, NONE, [g.const(I64, 7)])]
+        f.result = I64
+        f.callees.append(Callee("called", [], I64, function=g))
+        first, last, total = f.register(I64), f.register(I64), f.register(I64)
+        f.code.insert(0, Instr(ops.CALL, I64, first, []))
+        f.code += [Instr(ops.CALL, I64, last, []), Instr(ops.ADD, I64, total, [first, last]), Instr(ops.RET, I64, NONE, [total])]
     (compiled,) = agree([(f, args)])
     assert compiled.machine.code_size > 1 << 20
+
+
+@pytest.mark.parametrize("t", INTEGERS, ids=str)
+def test_an_immediate_that_is_accepted_has_room(t: Type) -> None:
+    """Whatever passes before made of the operation."""
+    accepted = 0
+    for op in (ops.ADD, ops.SUB, ops.AND, ops.OR, ops.XOR, ops.MUL, *ops.COMPARISONS.values()):
+        for value in boundaries.edges(t):
+            f = Function("immediate", VOID)
+            instr = Instr(op, t, number("a0"), [number("a1"), f.const(t, value)])
+            if TARGET.immediate(instr, 1, t, value):
+                accepted += 1
+                assembler = TARGET.assembler(f)
+                TARGET.rule(f, instr).emit(assembler, f, instr)
+                assert assembler.encode().code_size
+    assert accepted > 20

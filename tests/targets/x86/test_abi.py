@@ -75,10 +75,8 @@ def check(made: Alive, machine: tuple[str, int, str], seed: int, step: bool, cle
 
 
 def call(rules: Rules, compiled: Compiled, args: list[Any], **how: Any) -> tuple[Outcome, Caller]:
-    block = memory.allocate(compiled.machine.data, compiled.machine.align)
-    types, values = flat(compiled.source, args)
     caller = Caller(rules, WIDE)
-    return caller.call(block.address, types, values, compiled.source.result, **how), caller
+    return caller.call_compiled(compiled, args, **how), caller
 
 
 @pytest.mark.parametrize("seed", range(60))

@@ -25,8 +25,10 @@ from dataclasses import dataclass, field
 from pathlib import Path
 from typing import Any
 
+from tests.targets.alive import flat
 from tests.targets.x86.conftest import machine_code
 
+from loopwright.compiler import Compiled
 from loopwright.runtime import memory
 from loopwright.types import BOOL, F32, F64, VOID, Type
 
@@ -541,6 +543,12 @@ class Caller:
         if stack[arguments + 8 * words :] != above:
             outcome.wrong.append("the caller's frame was written to")
         return outcome
+
+    def call_compiled(self, compiled: Compiled, args: list[Any], **how: Any) -> Outcome:
+        """Call compiled code with the arguments that its function takes; ``how`` as in ``call``."""
+        block = memory.allocate(compiled.machine.data, compiled.machine.align)
+        types, values = flat(compiled.source, args)
+        return self.call(block.address, types, values, compiled.source.result, **how)
 
     def went_in(self, name: str) -> int:
         """What an integer register held at the last call."""
