@@ -17,6 +17,7 @@ from loopwright.errors import ArgumentError, BoundsError, CpuError, OverlapError
 from loopwright.ir import ops
 from loopwright.ir.function import NONE, Callee, Function, Instr, Options, Site
 from loopwright.runtime import cpu, memory
+from loopwright.runtime.arrays import UNUSED
 from loopwright.runtime.code import Code, index_groups
 from loopwright.targets.target import Convention, MachineCode, Target
 from loopwright.types import F32, I64, PTR, VOID
@@ -308,3 +309,12 @@ def test_an_index_that_is_the_loops_own_variable_is_steady() -> None:
     f.variable[f.code[0].dst] = True
     groups = index_groups(f)
     assert groups[0] == groups[1] >= 0
+
+
+def test_an_array_that_is_not_accessed_may_overlap_an_output() -> None:
+    f = copier("i", "i")
+    del f.code[2]
+    f.code[2].args[0] = f.const(F32, 1.0)
+    assert index_groups(f) == [UNUSED, 0]
+    x = np.zeros(5, np.float32)
+    Code(compiled(f, b"\xc3"))(x[1:], x[:-1])

@@ -194,10 +194,14 @@ def _quantify(op: Op, condition: Value) -> Any:
 
 
 def any(condition: Any) -> Any:
-    """Whether the condition holds in one lane that runs (or: Python's ``any`` of a sequence)."""
-    return _quantify(ops.ANY, condition) if isinstance(condition, Value) else _python_any(condition)
+    """Whether the condition holds in one lane that runs; a condition known while compiling is its own answer (or: Python's ``any`` of a sequence)."""
+    if isinstance(condition, Value):
+        return _quantify(ops.ANY, condition)
+    return condition if isinstance(condition, (bool, np.bool_)) else _python_any(condition)
 
 
 def all(condition: Any) -> Any:
-    """Whether the condition holds in every lane that runs (or: Python's ``all`` of a sequence)."""
-    return _quantify(ops.ALL, condition) if isinstance(condition, Value) else _python_all(condition)
+    """Whether the condition holds in every lane that runs; a condition known while compiling is its own answer (or: Python's ``all`` of a sequence)."""
+    if isinstance(condition, Value):
+        return _quantify(ops.ALL, condition)
+    return condition if isinstance(condition, (bool, np.bool_)) else _python_all(condition)
