@@ -214,7 +214,9 @@ class Expressions:
             return Expr(INDEX, "index", "lw.min(", self.index(place, uniform=True), ", n - 1)")
         kind = self.kind(place, ("u8", "i8", "u16", "i16", "u32", "i32", "i64"))
         value = self.leaf(kind, place)
-        return Expr(INDEX, "index", "lw.i64(", value, ") % n")
+        if chance < 0.8:
+            return Expr(INDEX, "index", "lw.i64(", value, ") % n")
+        return Expr(INDEX, "index", f"({'lw.max' if pick.random() < 0.3 else 'lw.min'}(", value, f", lw.{kind}(5)) & 15) % n")
 
     def row(self, place: Place) -> Expr | None:
         """A valid first index of an array of two dimensions."""

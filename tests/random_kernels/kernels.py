@@ -7,7 +7,7 @@ import random
 import numpy as np
 
 from tests.random_kernels.expressions import Expressions
-from tests.random_kernels.kinds import FLOATS, KINDS, floats_of, integers_of
+from tests.random_kernels.kinds import FLOATS, GAPS, KINDS, floats_of, integers_of
 from tests.random_kernels.loops import LanesLoops
 from tests.random_kernels.patterns import Patterns
 from tests.random_kernels.places import Place, Variable
@@ -37,6 +37,9 @@ class _Maker:
         self.program = Program(seed)
         spare = pick.choices([s for s, _ in _SPARE], [w for _, w in _SPARE])[0]
         favourites = pick.sample(KINDS, pick.choice([1, 2, 2, 3]))
+        if spare and pick.random() < 0.7:
+            # So that what a target lacks is used on the others.
+            favourites[0] = pick.choice([kind for row in GAPS.values() if row.targets & spare for kind in row.kinds])
         self.e = Expressions(pick, self.program, spare, favourites)
         self.s = Statements(self.e)
         self.loops = LanesLoops(self.s)

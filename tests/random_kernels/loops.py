@@ -50,7 +50,7 @@ class LanesLoops:
         inner.cost = place.cost * steps
         # What was reached before may be written here, at another index.
         inner.elements = []
-        if self.program.shared is not None and not self.shared_taken and not low and not high:
+        if self.program.shared is not None and not self.shared_taken and not low and not high and place.copies == 1:
             self.shared_taken = lanes.shared = True
         self._choose_written(inner, lanes)
         before = self._choose_reductions(place, inner, lanes)
@@ -160,7 +160,7 @@ class LanesLoops:
 
     def skip(self, place: Place) -> list[Stmt]:
         """``continue`` for the lanes where a condition holds."""
-        if not place.direct:
+        if not place.direct or place.local:
             return []
         inner = place.inner()
         body = self.s.block(inner, 2) if self.random.random() < 0.5 else []

@@ -295,7 +295,7 @@ class Patterns:
         """A function of the kernel's own; with a place, one inside the kernel that reads its variables."""
         pick, s = self.random, self.s
         inside = Place() if place is None else place.inner()
-        inside.local = True
+        inside.local = inside.direct = True
         inside.loop = ""
         inside.own = []
         inside.elements, inside.indices, inside.rows = [], [], []
@@ -366,7 +366,7 @@ class Patterns:
     def give_back(self, place: Place) -> list[Stmt]:
         """``return`` before the end."""
         pick, s = self.random, self.s
-        if place.returns is None or place.lanes is not None and (place.loop or not place.local):
+        if place.returns is None or place.lanes is not None and not (place.direct and place.local):
             # Lanes run at once: those that return wait for the others, which a loop around them does not allow.
             return []
         value: list[str | Expr] = []

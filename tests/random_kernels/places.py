@@ -80,7 +80,7 @@ class Place:
         elements: elements used lately: (array, index).
         own: names of the variables made in this very block.
         local: in a function of its own, from which the kernel's arrays are not seen.
-        direct: the body of a loop over lanes itself.
+        direct: the body of a loop over lanes itself, or of a function.
         returns: the kind of the result, "" for none, or None where nothing can be returned.
     """
 

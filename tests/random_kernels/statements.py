@@ -412,8 +412,11 @@ class Statements:
             return Expr(INDEX, "bounds", f"{pick.randint(1, 7)}, 0, -{pick.randint(1, 3)}")
         if chance < 0.55:
             return Expr(INDEX, "bounds", f"{pick.randint(0, 3)}, {pick.randint(0, 8)}, {pick.randint(1, 3)}")
-        if chance < 0.85:
+        if chance < 0.7:
             return Expr(INDEX, "bounds", "(", self.e.index(place, uniform=True), f") % {pick.randint(2, 7)}")
+        if chance < 0.85 and place.lanes is None:
+            kind = self.e.kind(place, ("u8", "i8", "u16", "i16", "u32", "i32", "i64"))
+            return Expr(INDEX, "bounds", "(", self.e.typed(kind, place, 2), f" & {pick.choice([1, 3, 6])}), {pick.randint(0, 6)}")
         if chance < 0.93:
             return Expr(INDEX, "bounds", "(", self.e.index(place, uniform=True), ") & 3, 6, 1 + ((", self.e.index(place, uniform=True), ") & 1)")
         return Expr(INDEX, "bounds", "7, (", self.e.index(place, uniform=True), ") & 7, -1")
