@@ -18,8 +18,8 @@ _WHOLE = ("//", "%", "&", "|", "^", "<<", ">>", "unary ~", "div_trunc", "rem_tru
 _REAL = ("/", "sqrt", "floor", "ceil", "trunc", "round", "fma")
 _CONDITIONS = ("and", "or", "not", "& of conditions", "| of conditions", "^ of conditions", "~ of a condition", "conditional", "select", "chained comparison", "call")
 _STATEMENTS = {
-    SCALAR: ("return", "for lanes", "carry an index", "carry an element", "rotate", "call", "function", "start a reduction"),
-    LANES: ("if any", "if all"),
+    SCALAR: ("return", "carry an index", "carry an element", "rotate", "call", "function", "start a reduction"),
+    LANES: ("for lanes", "if any", "if all"),
 }
 _STATEMENTS_ANYWHERE = (
     *("assign", "assign another type", "assign on every path", "assign condition", "assign to two names", "assign a number", "start as a number", "swap"),

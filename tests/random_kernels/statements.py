@@ -5,7 +5,7 @@ from __future__ import annotations
 from collections.abc import Callable
 
 from tests.random_kernels.expressions import Expressions
-from tests.random_kernels.kinds import FLOATS, INTEGERS, LIMITS, conversion_gap, meet
+from tests.random_kernels.kinds import FLOATS, INTEGERS, KINDS, LIMITS, conversion_gap, meet
 from tests.random_kernels.places import Place, Variable
 from tests.random_kernels.tree import BOOL, INDEX, Clause, Expr, Stmt
 
@@ -243,11 +243,10 @@ class Statements:
             return Expr(kind, "started", pick.choice(started).text)
         if chance < 0.16 and kind in ("i32", "u32", "i64", "u64", "f32", "f64") and (place.lanes is None or kind in INTEGERS):
             return self.e.index(place)
-        if chance < 0.35:
-            source = self.e.kind(place)
-            # NumPy refuses to store what does not fit into a signed integer when it comes from u64.
+        if chance < 0.45:
+            source = pick.choice(KINDS)
             whole = source not in FLOATS or kind in FLOATS
-            if whole and not (source == "u64" and kind[0] == "i") and self.e.affords(place, conversion_gap(source, kind)):
+            if whole and source != kind and self.e.has(place, source) and self.e.affords(place, conversion_gap(source, kind)):
                 return Expr(kind, f"store {source} to {kind}", self.e.typed(source, place))
         return self.e.typed(kind, place)
 
@@ -294,7 +293,7 @@ class Statements:
             met = meet(kind, source)
             lost = conversion_gap(kind, met) | conversion_gap(source, met)
             fits = (met in FLOATS) == (kind in FLOATS) and (source in FLOATS) <= (op not in ("&", "|", "^", "//", "%"))
-            if not fits or met == "u64" and kind[0] == "i" or not self.e.affords(place, lost) or not self.e.has(place, met):
+            if not fits or not self.e.affords(place, lost) or not self.e.has(place, met):
                 source = kind
             value = self.e.typed(source, place)
         return self.simple(place, f"augmented element {op}=", element, f" {op}= ", Expr(kind, op, value))
