@@ -28,6 +28,7 @@ class Patterns:
             (self.neighbour, 1.5),
             (self.window, 1),
             (self.both_arms, 2),
+            (self.around_a_loop, 2.5),
             (self.half_known, 1),
             (self.halving, 0.8),
             (self.taps, 1.2),
@@ -215,6 +216,36 @@ class Patterns:
             return [first, stmt]
         place.variables.append(after)
         return [first, stmt, s.simple(place, "read after a store", f"{after.text} = ", read)]
+
+    def around_a_loop(self, place: Place) -> list[Stmt]:
+        """One element read before a loop, read and stored to in it, and read after it."""
+        pick, s = self.random, self.s
+        if place.local or place.depth > 2:
+            return []
+        element = s.target(place)
+        if element is None or element.parts[0] != str(element) or not self.e.has(place, element.kind):
+            return []
+        kind = element.kind
+        read = Expr(kind, "load", str(element))
+        before, inside, after = s.new(place, kind), s.new(place, kind), s.new(place, kind)
+        place.variables.append(before)
+        value = self.e.typed(kind, place, 1)
+        condition = self.e.condition(place, 1)
+        loop = pick.choice([s.range_loop, s.while_loop, s.python_loop])(place)
+        if not loop:
+            place.variables.remove(before)
+            return []
+        body = loop[-1].clauses[0].body
+        assert body is not None
+        start = 1 if body[0].fixed else 0
+        body.insert(start, s.simple(place, "read after a store", f"{inside.text} = ", read))
+        store = s.simple(place, "store", element, f" = ({inside.text} {pick.choice('+-*')} ", value, ")")
+        if pick.random() < 0.4:
+            store = Stmt("if", [Clause(["if ", condition, ":"], [store])], place.lanes is not None)
+        body.insert(pick.randint(start + 1, len(body) - s._ends(body)), store)
+        place.variables.append(after)
+        first = s.simple(place, "assign", f"{before.text} = ", read)
+        return [first, *loop, s.simple(place, "read after a store", f"{after.text} = ", read), *s.store(place)]
 
     def half_known(self, place: Place) -> list[Stmt]:
         """A ``while`` whose condition is known while compiling at first, and depends on a run-time value later."""
