@@ -729,6 +729,21 @@ def variables_of_successive_loops(x: lw.Array, y: lw.Array) -> lw.f32:
     return s + t * 100 + u
 
 
+@case(floats(20), floats(20), sign=1)
+def asking_all_lanes(x: lw.Array, y: lw.Array, sign: lw.Const):
+    for i in lw.lanes(len(x)):
+        positive = x[i] > 0
+        known = sign > 0
+        if lw.any(positive) and lw.any(known):
+            if positive:
+                y[i] = 1
+        if lw.all(positive) or not lw.all(known):
+            if positive:
+                y[i] += 1
+        elif positive:
+            y[i] += 1
+
+
 @pytest.mark.parametrize(("kernel", "args", "constants"), CASES)
 def test_a_kernel_means_what_its_python_function_means(agrees, kernel, args, constants):
     agrees(kernel, *args, **constants)

@@ -20,6 +20,7 @@ from loopwright.ir import ops
 from loopwright.ir.function import NONE, Callee, Function, Instr, Options, Site
 from loopwright.ir.text import parse
 from loopwright.runtime import cpu, memory
+from loopwright.runtime.arrays import UNUSED
 from loopwright.runtime.code import Code, index_groups, signature_of_function
 from loopwright.runtime.native import NativeFunction
 from loopwright.targets.target import Convention, MachineCode, Target
@@ -364,3 +365,12 @@ def test_an_index_that_is_the_loops_own_variable_is_steady() -> None:
 def test_arrays_that_do_not_have_parameters_of_their_own_cannot_be_passed(header: str) -> None:
     with pytest.raises(AbiError, match="must be parameters of its own, in this order"):
         signature_of_function(parse(f"function f({header}\nend"))
+
+
+def test_an_array_that_is_not_accessed_may_overlap_an_output() -> None:
+    f = copier("i", "i")
+    del f.code[2]
+    f.code[2].args[0] = f.const(F32, 1.0)
+    assert index_groups(f) == [UNUSED, 0]
+    x = np.zeros(5, np.float32)
+    Code(compiled(f, b"\xc3"))(x[1:], x[:-1])

@@ -222,14 +222,15 @@ def _quantify(op: Op, condition: Value) -> Any:
 
 
 def any(condition: Any) -> Any:
-    """Whether the condition holds in one lane that runs (or: Python's ``any`` of a sequence)."""
+def any(condition: Any) -> Any:
+    """Whether the condition holds in one lane that runs; a condition known while compiling is its own answer (or: Python's ``any`` of a sequence)."""
     if isinstance(condition, Value):
         return _quantify(ops.ANY, condition)
-    return bool(condition) if isinstance(condition, np.generic) else _python_any(_sequence("any", condition))
+    return condition if isinstance(condition, (bool, np.bool_)) else _python_any(_sequence("any", condition))
 
 
 def all(condition: Any) -> Any:
-    """Whether the condition holds in every lane that runs (or: Python's ``all`` of a sequence)."""
+    """Whether the condition holds in every lane that runs; a condition known while compiling is its own answer (or: Python's ``all`` of a sequence)."""
     if isinstance(condition, Value):
         return _quantify(ops.ALL, condition)
-    return bool(condition) if isinstance(condition, np.generic) else _python_all(_sequence("all", condition))
+    return condition if isinstance(condition, (bool, np.bool_)) else _python_all(_sequence("all", condition))

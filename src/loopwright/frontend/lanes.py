@@ -135,10 +135,7 @@ def reduce_into(s: Staging, summed: Summed, form: Reduction) -> None:
     g = s.g
     if form.function is None:
         for kind, code in form.steps:
-            value = s.evaluate(code)
-            if kind == "sub":
-                value = -value
-            _accumulate(s, summed, _STEPS[kind], [None, value])
+            _accumulate(s, summed, _STEPS[kind], [None, s.evaluate(code)], ops.SUB if kind == "sub" else None)
         return
     function = s.evaluate(form.function)
     arguments = [None if code is None else s.evaluate(code) for code in form.arguments]

@@ -30,7 +30,7 @@ import numpy as np
 from loopwright.errors import ArgumentError, OverlapError
 from loopwright.types import Type
 
-__all__ = ["ArrayParameter", "address_of", "admit", "bind", "check_overlap", "layout_holds", "overlap"]
+__all__ = ["UNUSED", "ArrayParameter", "address_of", "admit", "bind", "check_overlap", "layout_holds", "overlap"]
 
 # numpy/ndarraytypes.h, struct tagPyArrayObject_fields, after the object header of 16 bytes.
 DATA: Final = 16
@@ -42,6 +42,8 @@ FLAGS: Final = 64
 #: NPY_ARRAY_WRITEABLE
 WRITEABLE: Final = 0x0400
 
+#: In place of a group: the array is not accessed.
+UNUSED: Final = -2
 #: Steps `np.shares_memory` may take to solve for an overlap exactly, before arrays count as overlapping.
 OVERLAP_WORK: Final = 100_000
 
@@ -260,7 +262,8 @@ def check_overlap(parameters: list[ArrayParameter], arrays: list[np.ndarray[Any,
     Args:
         parameters: of the arrays.
         arrays: the arguments, bound to them.
-        groups: per array, a number shared by the arrays that are accessed at one and the same index only; -1 for the others.
+        groups: per array, a number shared by the arrays that are accessed at one and the same index only; ``UNUSED`` for those not accessed, which may
+            overlap anything; -1 for the others.
 
     Raises:
         OverlapError: names both arrays.
@@ -273,7 +276,7 @@ def check_overlap(parameters: list[ArrayParameter], arrays: list[np.ndarray[Any,
                 f"{parameters[i].name}: the kernel writes to this array, and some of its elements share memory with each other (shape {output.shape}, strides {output.strides}); use {parameters[i].name}.copy()"
             )
         for j, other in enumerate(arrays):
-            if j == i or (j < i and parameters[j].written) or not overlap(output, other):
+            if j == i or groups[j] == UNUSED or (j < i and parameters[j].written) or not overlap(output, other):
                 continue
             if groups[i] >= 0 and groups[i] == groups[j] and _same_view(output, other):
                 continue

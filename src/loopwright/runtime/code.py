@@ -16,7 +16,7 @@ from loopwright.errors import AbiError, BoundsError, CpuError, LoopwrightError, 
 from loopwright.ir import ops
 from loopwright.ir.function import Function
 from loopwright.runtime import cpu, entry, memory
-from loopwright.runtime.arrays import ArrayParameter, check_overlap
+from loopwright.runtime.arrays import UNUSED, ArrayParameter, check_overlap
 from loopwright.runtime.call import Parameter, Signature
 from loopwright.runtime.link import Linked
 from loopwright.runtime.scalars import ScalarParameter
@@ -206,7 +206,7 @@ _FIRST_INDEX = {ops.LOAD: 0, ops.STORE: 1, ops.MASKED_LOAD: 1, ops.MASKED_STORE:
 
 
 def index_groups(function: Function) -> list[int]:
-    """Per array, a number shared by the arrays all accesses of which are at one and the same index; -1 for those accessed at several.
+    """Per array, a number shared by the arrays all accesses of which are at one and the same index; -1 for those accessed at several, -2 at none.
 
     The index of a loop is the same register throughout its body; a variable is left out, since it may change between two accesses.
     """
@@ -220,7 +220,7 @@ def index_groups(function: Function) -> list[int]:
             # One that may change is made different from every other.
             indices[instr.imm].add(index if fixed else (*index, number))
     numbers: dict[tuple[int, ...], int] = {}
-    return [numbers.setdefault(next(iter(seen)), len(numbers)) if len(seen) == 1 else -1 for seen in indices]
+    return [numbers.setdefault(next(iter(seen)), len(numbers)) if len(seen) == 1 else -1 if seen else UNUSED for seen in indices]
 
 
 # --- where it can run ------------------------------------------------------------------------------------------

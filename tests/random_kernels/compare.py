@@ -1,0 +1,290 @@
+"""Running a kernel on every target, and beside plain Python."""
+
+from __future__ import annotations
+
+import contextlib
+import os
+import random
+import tempfile
+import traceback
+import warnings
+from collections.abc import Iterator, Sequence
+from typing import Any, NamedTuple
+
+import numpy as np
+from tests.end_to_end.guarded import guarded
+from tests.random_kernels.inputs import CALLS, arguments
+from tests.random_kernels.tree import Program
+
+from loopwright.errors import UnsupportedOperationError
+from loopwright.frontend.kernel import Kernel
+from loopwright.ir.interpret import run as interpret
+from loopwright.runtime import cpu, emulate
+from loopwright.types import parse_type
+
+__all__ = ["EMULATED", "Difference", "Emulated", "Loaded", "check", "check_emulated", "load", "targets"]
+
+EMULATED = "rv64gc"
+_LEVELS = (("x86-64-v3", 128), ("x86-64-v3", 256), ("x86-64-v4", 256), ("x86-64-v4", 512))
+_LETTERS = "ABCDEFGHIJKLMNOPQ"
+
+
+def targets() -> list[str]:
+    """What kernels are run on here, as it is named in reports."""
+    names = [f"{name}/{bits}" for name, bits in _LEVELS if cpu.is_x86_64() and cpu.LEVELS[name] <= cpu.host_features()]
+    names += ["checked", "interpreter/0", "interpreter/256", "interpreter/512"]
+    return [*names, EMULATED] if emulate.available(EMULATED) else names
+
+
+class Difference(NamedTuple):
+    """Something a target does otherwise than plain Python.
+
+    Attributes:
+        target: which.
+        what: "different", "refused", "internal" or "crashed"; "python" when plain Python itself failed.
+        text: the arguments, and both results.
+    """
+
+    target: str
+    what: str
+    text: str
+
+
+class Elements(np.ndarray[Any, Any]):
+    """An array as a kernel sees it: an index does not count from the end, and a store converts (where NumPy sometimes refuses)."""
+
+    def __getitem__(self, index: Any) -> Any:
+        _inside(index)
+        return super().__getitem__(index)
+
+    def __setitem__(self, index: Any, value: Any) -> None:
+        _inside(index)
+        if isinstance(value, np.integer) and self.dtype.kind in "iu":
+            value = value.astype(self.dtype)
+        super().__setitem__(index, value)
+
+
+def _inside(index: Any) -> None:
+    if any(i < 0 for i in index) if type(index) is tuple else index < 0:
+        raise IndexError(f"index {index} is negative")
+
+
+class Loaded(NamedTuple):
+    """A kernel that has been defined, its calls and what plain Python makes of them: (arguments, arguments afterwards, result)."""
+
+    program: Program
+    kernel: Kernel
+    calls: list[tuple[list[Any], list[Any], Any]]
+
+
+class Emulated(NamedTuple):
+    """A kernel compiled for the emulator."""
+
+    loaded: Loaded
+    code: Any
+
+
+@contextlib.contextmanager
+def _quiet() -> Iterator[None]:
+    with np.errstate(all="ignore"), warnings.catch_warnings():
+        warnings.simplefilter("ignore")
+        yield
+
+
+def _copies(args: Sequence[Any]) -> list[Any]:
+    """The arguments again; an array that stands twice among them still does."""
+    known: dict[int, Any] = {}
+    return [known.setdefault(id(a), a.copy()) if isinstance(a, np.ndarray) else a for a in args]
+
+
+def _guarded(args: Sequence[Any], at_end: bool) -> list[Any]:
+    known: dict[int, Any] = {}
+    made: list[Any] = []
+    for a in args:
+        if isinstance(a, np.ndarray):
+            if id(a) not in known:
+                known[id(a)] = guarded(a, at_end)
+            made.append(known[id(a)])
+        else:
+            made.append(a.item())
+    return made
+
+
+def load(program: Program, directory: str | None = None) -> Loaded | Difference:
+    """Define the kernel and run it in plain Python."""
+    with tempfile.TemporaryDirectory(prefix="random-kernels-", dir=directory) as folder:
+        path = os.path.join(folder, f"kernel_{program.seed}.py")
+        text = program.text()
+        with open(path, "w") as file:
+            file.write(text)
+        try:
+            namespace: dict[str, Any] = {"__name__": f"kernel_{program.seed}", "__file__": path}
+            with _quiet():
+                exec(compile(text, path, "exec"), namespace)
+                kernel = namespace["kernel"]
+                # Staged once while the file is there: its source is read then, and kept.
+                calls = [_python(program, kernel, arguments(program, call)) for call in range(CALLS)]
+        except Exception:
+            return Difference("python", "python", traceback.format_exc(limit=-4))
+        try:
+            with _quiet():
+                kernel.stage(kernel.signature([a for a in _signature(program, calls[0][0])], {}), 0)
+        except Exception:
+            pass
+        return Loaded(program, kernel, calls)
+
+
+def _signature(program: Program, args: list[Any]) -> list[Any]:
+    """Arguments with the constants among them, as ``Kernel.compile`` takes them."""
+    constants = program.constants()
+    given = iter(args)
+    made: list[Any] = []
+    for p in program.parameters:
+        if p.text in constants:
+            made.append(constants[p.text])
+        else:
+            value = next(given)
+            made.append(value if isinstance(value, np.ndarray) else _TYPES[value.dtype.name])
+    return made
+
+
+_TYPES = {parse_type(t).dtype: parse_type(t) for t in ("bool", "u8", "i8", "u16", "i16", "u32", "i32", "u64", "i64", "f32", "f64")}
+
+
+def _python(program: Program, kernel: Kernel, args: list[Any]) -> tuple[list[Any], list[Any], Any]:
+    left = _copies(args)
+    given = iter([a.view(Elements) if isinstance(a, np.ndarray) else a for a in left])
+    constants = program.constants()
+    result = kernel.function(*[constants[p.text] if p.text in constants else next(given) for p in program.parameters])
+    if program.result:
+        result = np.asarray(result).astype(parse_type(program.result).dtype)[()]
+    return args, left, result
+
+
+def _same(got: Any, want: Any) -> bool:
+    """The same bits, any NaN like any other."""
+    if got.tobytes() == want.tobytes():
+        return True
+    if got.dtype.kind != "f":
+        return False
+    return bool((((got == want) & (np.signbit(got) == np.signbit(want))) | (np.isnan(got) & np.isnan(want))).all())
+
+
+def _difference(loaded: Loaded, target: str, call: int, got: list[Any], result: Any) -> Difference | None:
+    """What a target left, beside what plain Python left."""
+    args, left, wanted = loaded.calls[call]
+    parts: list[str] = []
+    names = [p.text for p in loaded.program.parameters if p.text not in loaded.program.constants()]
+    for text, mine, theirs in zip(names, got, left, strict=True):
+        if isinstance(theirs, np.ndarray) and not _same(mine, theirs):
+            parts.append(f"{text} is\n{mine.tolist()}\nand should be\n{theirs.tolist()}")
+    if wanted is not None and not _same(np.asarray(result).astype(wanted.dtype), wanted):
+        parts.append(f"the result is {result!r} and should be {wanted!r}")
+    if not parts:
+        return None
+    given = "\n".join([f"{text} = {a.tolist() if isinstance(a, np.ndarray) else a!r}" for text, a in zip(names, args, strict=True)])
+    constants = "".join([f"{text} = {value!r}\n" for text, value in loaded.program.constants().items()])
+    return Difference(target, "different", f"call {call}:\n{constants}{given}\n" + "\n".join(parts))
+
+
+def _failed(program: Program, target: str, error: Exception) -> Difference | None:
+    """What an exception says: nothing, if the target is known to lack something."""
+    if isinstance(error, UnsupportedOperationError) and target.split("/")[0] in program.lost:
+        return None
+    kind = "internal" if type(error).__name__ in ("InternalError", "VerifyError") or not type(error).__module__.startswith("loopwright") else "refused"
+    return Difference(target, kind, "".join(traceback.format_exception(error, limit=-3)))
+
+
+def _compiled(loaded: Loaded, name: str, bits: int | None, check: bool = False) -> Any:
+    program = loaded.program
+    # Any order of the allocator's filters gives correct code.
+    ordering = None
+    if program.seed % 4 == 0:
+        letters = [*_LETTERS]
+        random.Random(program.seed).shuffle(letters)
+        ordering = "".join(letters)
+    return loaded.kernel.compile(*_signature(program, loaded.calls[0][0]), target=name, vector_bits=bits, check=check, ordering=ordering)
+
+
+def check(loaded: Loaded, only: str = "") -> tuple[list[Difference], list[str], Emulated | None]:
+    """Run a kernel everywhere but under the emulator: (differences, the targets it ran on, what to run there)."""
+    found: list[Difference] = []
+    ran: list[str] = []
+    for target in targets():
+        if target == EMULATED or only and target != only:
+            continue
+        name, _, bits = target.partition("/")
+        try:
+            with _quiet():
+                if name == "interpreter":
+                    signature = loaded.kernel.signature(_signature(loaded.program, loaded.calls[0][0]), {})
+                    f = loaded.kernel.stage(signature, int(bits))
+                    difference = _interpreted(loaded, target, f)
+                else:
+                    code = _compiled(loaded, name, int(bits)) if bits else _compiled(loaded, _host(), None, True)
+                    difference = _called(loaded, target, code)
+            ran.append(target)
+        except Exception as error:
+            difference = _failed(loaded.program, target, error)
+        if difference is not None:
+            found.append(difference)
+    emulated = None
+    if EMULATED in targets() and only in ("", EMULATED):
+        try:
+            with _quiet():
+                emulated = Emulated(loaded, _compiled(loaded, EMULATED, None))
+        except Exception as error:
+            difference = _failed(loaded.program, EMULATED, error)
+            if difference is not None:
+                found.append(difference)
+    return found, ran, emulated
+
+
+def _host() -> str:
+    return [name for name, _ in _LEVELS if cpu.LEVELS[name] <= cpu.host_features()][-1]
+
+
+def _called(loaded: Loaded, target: str, code: Any) -> Difference | None:
+    for call, (args, _, _) in enumerate(loaded.calls):
+        given = _guarded(args, (loaded.program.seed + call) % 2 == 0)
+        difference = _difference(loaded, target, call, given, code(*given))
+        if difference is not None:
+            return difference
+    return None
+
+
+def _interpreted(loaded: Loaded, target: str, f: Any) -> Difference | None:
+    for call, (args, _, _) in enumerate(loaded.calls):
+        given = _copies(args)
+        difference = _difference(loaded, target, call, given, interpret(f, *given))
+        if difference is not None:
+            return difference
+    return None
+
+
+def check_emulated(waiting: Sequence[Emulated]) -> list[tuple[Program, Difference]]:
+    """Run kernels under the emulator, all in one process, since starting it takes longer than they do."""
+    if not waiting:
+        return []
+    calls: list[tuple[Any, list[Any]]] = []
+    for emulated in waiting:
+        for args, _, _ in emulated.loaded.calls:
+            calls.append((emulated.code, [a if isinstance(a, np.ndarray) else a.item() for a in _copies(args)]))
+    try:
+        results = emulate.run_many(calls)
+    except Exception as error:
+        if len(waiting) == 1:
+            failed = _failed(waiting[0].loaded.program, EMULATED, error)
+            return [(waiting[0].loaded.program, failed._replace(what="crashed"))] if failed is not None else []
+        # One of them: find it.
+        half = len(waiting) // 2
+        return check_emulated(waiting[:half]) + check_emulated(waiting[half:])
+    found: list[tuple[Program, Difference]] = []
+    position = 0
+    for emulated in waiting:
+        for call in range(len(emulated.loaded.calls)):
+            difference = _difference(emulated.loaded, EMULATED, call, calls[position][1], results[position])
+            if difference is not None:
+                found.append((emulated.loaded.program, difference))
+            position += 1
+    return found

@@ -1,0 +1,146 @@
+"""The element types as the generator needs them: where two meet, which constants are interesting, what no vector unit has."""
+
+from __future__ import annotations
+
+import math
+from typing import Final, NamedTuple
+
+import numpy as np
+
+from loopwright.types import parse_type
+
+__all__ = ["FLOATS", "GAPS", "INTEGERS", "KINDS", "LIMITS", "PAIRS", "WIDTH", "Gap", "conversion_gap", "floats_of", "gap", "integers_of", "literal", "meet"]
+
+INTEGERS: Final = ("u8", "i8", "u16", "i16", "u32", "i32", "u64", "i64")
+FLOATS: Final = ("f32", "f64")
+KINDS: Final = (*INTEGERS, *FLOATS)
+
+WIDTH: Final = {kind: int(kind[1:]) for kind in KINDS}
+#: Least and greatest value of the integers.
+LIMITS: Final = {kind: (-(1 << WIDTH[kind] - 1), (1 << WIDTH[kind] - 1) - 1) if kind[0] == "i" else (0, (1 << WIDTH[kind]) - 1) for kind in INTEGERS}
+
+_DTYPES: Final = {kind: np.dtype(parse_type(kind).dtype) for kind in KINDS}
+_BY_DTYPE: Final = {dtype: kind for kind, dtype in _DTYPES.items()}
+
+
+def meet(a: str, b: str) -> str:
+    """The type of ``a + b``: NumPy's rule."""
+    return _BY_DTYPE[np.result_type(_DTYPES[a], _DTYPES[b])]
+
+
+#: Per type, the pairs of types that meet at it; the type with itself is the first.
+PAIRS: Final = {kind: [(kind, kind), *[(a, b) for a in KINDS for b in KINDS if a != b and meet(a, b) == kind]] for kind in KINDS}
+
+
+# --- constants ---------------------------------------------------------------------------------------------------
+
+_WHOLE: Final = sorted(
+    {
+        sign * ((1 << power) + more)
+        for power in (0, 1, 2, 3, 5, 7, 8, 11, 12, 15, 16, 20, 23, 24, 31, 32, 33, 47, 52, 53, 62, 63, 64)
+        for more in (-1, 0, 1)
+        for sign in (1, -1)
+    }
+    | {0, 3, 5, 6, 7, 10, 100, 1000, 0x55, 0xAAAA, 0x12345678, 0xFEDCBA9876543210}
+)
+_REAL: Final = (
+    *(0.0, -0.0, 1.0, -1.0, 0.5, -0.5, 1.5, 2.5, -2.5, 3.0, 0.1, -7.75, 100.0, 1e10, 2.0**-126, 2.0**-149, -(2.0**-149), 2.0**127, math.pi),
+    *(255.0, 256.0, 2.0**23 + 0.5, 2.0**24 + 1, 2.0**31, -(2.0**31), 2.0**31 - 1, 2.0**32, 2.0**52 + 0.5, 2.0**53, 2.0**63, -(2.0**63), 2.0**64),
+    *(math.inf, -math.inf, math.nan),
+)
+_LONG: Final = (5e-324, -5e-324, 2.0**-1022, 1.7976931348623157e308, -1e300, 2.0**53 + 2, 0.1 + 0.2)
+
+
+def integers_of(kind: str) -> list[int]:
+    """Integers of a type at which something changes: its ends, powers of two and their neighbours."""
+    low, high = LIMITS[kind]
+    return [value for value in _WHOLE if low <= value <= high] + [low, low + 1, high - 1, high]
+
+
+def floats_of(kind: str) -> list[float]:
+    """Floats at which something changes: zeros, infinities, NaN, denormal numbers, halves, ends of the integers."""
+    return [*_REAL] if kind == "f32" else [*_REAL, *_LONG]
+
+
+def literal(value: float) -> str:
+    """The number as source; ``INF`` and ``NAN`` are names of the kernel's module."""
+    if isinstance(value, float) and not math.isfinite(value):
+        return "NAN" if math.isnan(value) else "INF" if value > 0 else "-INF"
+    return repr(value)
+
+
+# --- what vectors have not ---------------------------------------------------------------------------------------
+
+
+class Gap(NamedTuple):
+    """Operations that a target has not for certain types: kernels that need them are refused there, with ``UnsupportedOperationError``.
+
+    Attributes:
+        what: the operations, in words.
+        kinds: the types.
+        targets: the targets.
+        reason: where the documentation says so.
+        loop: the loop it is missing in.
+        lines: bodies of such a loop that need it, for arrays ``x`` and ``y`` of the type, ``f`` of f32 and ``d`` of f64, a variable ``t`` of the
+            type and ``c`` of u32, both returned; KIND stands for the type.
+    """
+
+    what: str
+    kinds: tuple[str, ...]
+    targets: frozenset[str]
+    reason: str
+    loop: str
+    lines: tuple[str, ...]
+
+
+_X86: Final = frozenset(("x86-64-v3", "x86-64-v4"))
+_AVX2: Final = frozenset(("x86-64-v3",))
+
+#: All that kernels of the generator may be refused for.
+GAPS: Final = {
+    "vectors": Gap(
+        "everything in vectors",
+        ("u16", "i16"),
+        _AVX2,
+        "README, Limits: types in vectors",
+        "lw.lanes",
+        ("y[i] = x[i] + y[i]", "y[i] = x[i]", "d[i] = x[i]", "t = lw.max(t, x[i])"),
+    ),
+    "conversions": Gap(
+        "conversions between vectors of integers and of floats",
+        ("u32", "u64"),
+        _X86,
+        "README, Limits: types in vectors",
+        "lw.lanes",
+        ("f[i] = x[i]", "d[i] = x[i]", "y[i] = lw.KIND(f[i])", "y[i] = lw.KIND(d[i])", "d[i] = lw.sqrt(x[i])", "d[i] = x[i] / y[i]"),
+    ),
+    "extremes": Gap(
+        "min and max of all lanes",
+        ("u64",),
+        _AVX2,
+        "README, Limits: types in vectors",
+        "lw.lanes",
+        ("t = lw.min(t, x[i])", "t = lw.max(t, x[i])"),
+    ),
+    "crc32c": Gap(
+        "the checksum instruction",
+        ("u8", "u32", "u64"),
+        frozenset(("rv64gc",)),
+        "README, Limits: functions",
+        "lw.range",
+        ("c = lw.crc32c(c, x[i])",),
+    ),
+}
+
+
+def gap(what: str, kind: str) -> frozenset[str]:
+    """The targets that lack something for a type."""
+    row = GAPS[what]
+    return row.targets if kind in row.kinds else frozenset()
+
+
+def conversion_gap(a: str, b: str) -> frozenset[str]:
+    """The targets whose vectors of one type are not converted to the other."""
+    if a in FLOATS and b in FLOATS or a not in FLOATS and b not in FLOATS:
+        return frozenset()
+    return gap("conversions", a) | gap("conversions", b)
