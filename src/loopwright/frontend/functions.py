@@ -222,7 +222,6 @@ def _quantify(op: Op, condition: Value) -> Any:
 
 
 def any(condition: Any) -> Any:
-def any(condition: Any) -> Any:
     """Whether the condition holds in one lane that runs; a condition known while compiling is its own answer (or: Python's ``any`` of a sequence)."""
     if isinstance(condition, Value):
         return _quantify(ops.ANY, condition)
