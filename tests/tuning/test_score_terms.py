@@ -143,7 +143,11 @@ INSTRUCTIONS: list[tuple[Any, float, float, dict[int, float]]] = [
 ]
 
 
-@pytest.mark.parametrize(("line", "cost", "slots", "ports"), INSTRUCTIONS, ids=[str(case[0]) for case in INSTRUCTIONS])
+@pytest.mark.parametrize(
+    ("line", "cost", "slots", "ports"),
+    INSTRUCTIONS,
+    ids=[f"{n} {' '.join(map(str, case[0][:2]))}" if isinstance(case[0], tuple) else case[0] for n, case in enumerate(INSTRUCTIONS)],
+)
 def test_an_instruction_costs(line: Any, cost: float, slots: float, ports: dict[int, float]) -> None:
     score = scored(code(line), [3.0])
     (block,) = score.blocks
