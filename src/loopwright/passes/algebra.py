@@ -392,6 +392,14 @@ def _and_or(v: Values, instr: Instr, args: list[int]) -> int:
             return b if instr.op is ops.AND else a
         if _ones(instr.type, y):
             return a if instr.op is ops.AND else b
+        inner = v.origin(a)
+        if inner is not None and inner.op is instr.op and inner.type is instr.type and instr.type.is_integer:
+            x, z = v.made_from[a]
+            if z < 0 and v.available([x]):
+                both = int(y) & int(f.const_values[~z]) if instr.op is ops.AND else int(y) | int(f.const_values[~z])
+                args[:] = [x, f.const(instr.type, both)]
+                if instr.op is ops.AND and both == 0:
+                    return args[1]
     elif instr.op is ops.AND and instr.type.element is BOOL:
         # a and not b; not worth it for integers, which have no shorter form for a test.
         for first, second in ((a, b), (b, a)):
