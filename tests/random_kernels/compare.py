@@ -120,17 +120,15 @@ def load(program: Program, directory: str | None = None) -> Loaded | Difference:
         try:
             namespace: dict[str, Any] = {"__name__": f"kernel_{program.seed}", "__file__": path}
             with _quiet():
-                exec(compile(text, path, "exec"), namespace)
+                exec(compile(text, path, "exec"), namespace)  # noqa: S102 (a kernel made here)
                 kernel = namespace["kernel"]
                 # Staged once while the file is there: its source is read then, and kept.
                 calls = [_python(program, kernel, arguments(program, call)) for call in range(CALLS)]
-        except Exception:
+        except Exception:  # noqa: BLE001 (whatever it is, it is a difference)
             return Difference("python", "python", traceback.format_exc(limit=-4))
-        try:
-            with _quiet():
-                kernel.stage(kernel.signature([a for a in _signature(program, calls[0][0])], {}), 0)
-        except Exception:
-            pass
+        # What is wrong shows again where it is compared.
+        with contextlib.suppress(Exception), _quiet():
+            kernel.stage(kernel.signature([a for a in _signature(program, calls[0][0])], {}), 0)
         return Loaded(program, kernel, calls)
 
 
@@ -224,7 +222,7 @@ def check(loaded: Loaded, only: str = "") -> tuple[list[Difference], list[str], 
                     code = _compiled(loaded, name, int(bits)) if bits else _compiled(loaded, _host(), None, True)
                     difference = _called(loaded, target, code)
             ran.append(target)
-        except Exception as error:
+        except Exception as error:  # noqa: BLE001 (whatever it is, it is a difference)
             difference = _failed(loaded.program, target, error)
         if difference is not None:
             found.append(difference)
@@ -233,7 +231,7 @@ def check(loaded: Loaded, only: str = "") -> tuple[list[Difference], list[str], 
         try:
             with _quiet():
                 emulated = Emulated(loaded, _compiled(loaded, EMULATED, None))
-        except Exception as error:
+        except Exception as error:  # noqa: BLE001 (whatever it is, it is a difference)
             difference = _failed(loaded.program, EMULATED, error)
             if difference is not None:
                 found.append(difference)
@@ -272,7 +270,7 @@ def check_emulated(waiting: Sequence[Emulated]) -> list[tuple[Program, Differenc
             calls.append((emulated.code, [a if isinstance(a, np.ndarray) else a.item() for a in _copies(args)]))
     try:
         results = emulate.run_many(calls)
-    except Exception as error:
+    except Exception as error:  # noqa: BLE001 (whatever it is, it is a difference)
         if len(waiting) == 1:
             failed = _failed(waiting[0].loaded.program, EMULATED, error)
             return [(waiting[0].loaded.program, failed._replace(what="crashed"))] if failed is not None else []

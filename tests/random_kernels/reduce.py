@@ -165,7 +165,6 @@ def _drop_parameters(program: Program) -> Iterator[Callable[[], None]]:
 
 def _without(program: Program, position: int) -> None:
     """Without a parameter; one fewer for ``n`` to depend on."""
-    gone = program.parameters[position]
     program.parameters = [*program.parameters[:position], *program.parameters[position + 1 :]]
     for stmt in program.body:
         if stmt.kind == "lengths" and str(stmt.clauses[0].parts[0]).startswith("n = ") and program.arrays():

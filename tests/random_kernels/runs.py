@@ -117,7 +117,7 @@ class _Worker:
             with os.fdopen(writing, "wb") as pipe:
                 pickle.dump(outcome, pipe)
             status = 0
-        except BaseException:
+        except BaseException:  # noqa: BLE001 (a child that must not return)
             sys.excepthook(*sys.exc_info())
         finally:
             os._exit(status)

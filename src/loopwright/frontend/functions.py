@@ -73,7 +73,11 @@ def select(condition: Any, a: Any, b: Any) -> Any:
         graph = _graph("select", condition, a, b)
     else:
         graph = a.graph if isinstance(a, Value) else b.graph if isinstance(b, Value) else None
-        if graph is not None and not isinstance(condition, (bool, np.bool_)) and _python_any([isinstance(v, Value) and v.type.kind in (KIND_BOOL, KIND_MASK) for v in (a, b)]):
+        if (
+            graph is not None
+            and not isinstance(condition, (bool, np.bool_))
+            and _python_any([isinstance(v, Value) and v.type.kind in (KIND_BOOL, KIND_MASK) for v in (a, b)])
+        ):
             graph.fail(f"lw.select takes the condition first, lw.select(condition, a, b); its first argument is {describe(condition)}")
     if graph is None:
         return constants.choose(condition, a, b)
