@@ -22,7 +22,7 @@ QUIET := -W 'ignore:setup.py install is deprecated'
 # Commands that show or measure speed use the native build once there is one.
 RUN_FAST := PYTHONPATH=build/native
 
-.PHONY: help demo test test-native test-wheels bench native wheels lint types contract format lock clean
+.PHONY: help demo test test-native test-wheels random-kernels mutants bench native wheels lint types contract format lock clean
 .DEFAULT_GOAL := help
 
 help:
@@ -32,6 +32,8 @@ help:
 	@echo 'make native       compile the compiler itself with mypyc and a C compiler; demo and bench then use it'
 	@echo 'make test-native  all tests on the native build'
 	@echo 'make wheels       a pure-Python and a native wheel, in dist/; make test-wheels installs and tries both'
+	@echo 'make random-kernels   10,000 random kernels beside plain Python, on every target (ARGS="--count 500" for fewer)'
+	@echo 'make mutants      300 faults put into the core, one at a time: do the tests notice? (hours)'
 	@echo 'make lint types contract   style, types, import rules'
 	@echo 'make format       put the style right'
 	@echo 'make lock         resolve requirements/*.txt anew from pyproject.toml'
@@ -47,6 +49,15 @@ test: $(VENV)/.test
 test-native: $(VENV)/.test $(NATIVE)
 	@.ci/packages
 	$(RUN_FAST) $(BIN)/python -m pytest -n $(JOBS) --build=native $(ARGS)
+
+# The slow runs, which no change has to wait for.
+random-kernels: $(VENV)/.test
+	@.ci/packages
+	$(BIN)/python -m tests.random_kernels $(ARGS)
+
+mutants: $(VENV)/.mutation
+	@.ci/packages
+	$(BIN)/python -m tests.mutation $(ARGS)
 
 bench: $(VENV)/.bench
 	@.ci/packages
@@ -95,7 +106,7 @@ $(VENV)/.base: requirements/base.txt pyproject.toml setup.py | $(BIN)/python
 	$(PIP) --no-deps --no-build-isolation --editable .
 	@touch $@
 
-$(VENV)/.demo $(VENV)/.test $(VENV)/.bench: $(VENV)/.%: requirements/%.txt $(VENV)/.base
+$(VENV)/.demo $(VENV)/.test $(VENV)/.bench $(VENV)/.mutation: $(VENV)/.%: requirements/%.txt $(VENV)/.base
 	$(PIP) --require-hashes -r $<
 	@touch $@
 
@@ -104,7 +115,7 @@ lock:
 	test -x .venv-lock/bin/uv || { .ci/venv .venv-lock $(PYTHON) && .venv-lock/bin/python -m pip install --quiet uv==0.13.8; }
 	mkdir -p build
 	.venv-lock/bin/uv pip compile -q pyproject.toml --all-extras --universal --python-version 3.11 -o build/all.txt --no-header
-	for set in 'base build' 'demo demo' 'test demo,test,lint,tuning' 'bench demo,bench,tuning'; do \
+	for set in 'base build' 'demo demo' 'test demo,test,lint,tuning' 'bench demo,bench,tuning' 'mutation demo,test,lint,tuning,mutation'; do \
 		set -- $$set; \
 		.venv-lock/bin/uv pip compile -q pyproject.toml $$(printf ' --extra %s' $$(echo $$2 | tr , ' ')) -c build/all.txt \
 			--universal --python-version 3.11 --generate-hashes --no-annotate --custom-compile-command 'make lock' -o requirements/$$1.txt; \

@@ -30,10 +30,6 @@ def target_for(name: str | None, vector_bits: int | None) -> Target:
         TargetError: no target of that name, or none with that vector width.
         CpuError: no name was given and there is no target for this CPU.
     """
-    if vector_bits is not None and type(vector_bits) is not int:
-        raise TargetError(f"vector_bits= is a number of bits, an integer such as 256, not {vector_bits!r}")
-    if name is not None and not isinstance(name, str):
-        raise TargetError(f"target= is the name of a target, such as 'x86-64-v3', not {name!r}")
     if name is None:
         name = registry.best(cpu.host_features())
         if name is None:

@@ -153,7 +153,7 @@ def test_functions_of_numbers_take_numbers(name: str, count: int, other: str) ->
         ("lw.bitcast(lw.i32, 1.0)", "which has no width of its own: give it a type, as in lw.bitcast(lw.i32, lw.f32(1.5))"),
         ("lw.bitcast(lw.i32, x)", "lw.bitcast takes numbers, not the array x"),
         ("lw.bitcast(lw.i32, 'a')", "lw.bitcast takes numbers, not str 'a'"),
-        ("lw.bitcast(lw.i32, lw.f64(1))", "bitcast of float64 to i32: the widths differ"),
+        ("lw.bitcast(lw.i32, lw.f64(1))", "bitcast of f64 to i32: the widths differ"),
         ("lw.bitcast(lw.i64, x[0])", "bitcast of f32 to i64: the widths differ"),
         ("lw.bitcast(lw.bool_, lw.u8(n))", "it takes and gives integers and floats"),
         ("lw.bitcast(lw.u8, n > 0)", "it takes and gives integers and floats"),
@@ -233,11 +233,11 @@ def test_half_precision_without_an_array_of_it() -> None:
 @pytest.mark.parametrize(
     ("named", "message"),
     [
-        ({"target": 5}, "target= is the name of a target, such as 'x86-64-v3', not 5"),
-        ({"target": ["x86-64-v3"]}, "target= is the name of a target"),
-        ({"vector_bits": 256.0}, "vector_bits= is a number of bits, an integer such as 256, not 256.0"),
-        ({"vector_bits": "a"}, "vector_bits= is a number of bits"),
-        ({"vector_bits": [256]}, "vector_bits= is a number of bits"),
+        ({"target": 5}, "a target is given by its name, as in target='x86-64-v3', not by 5"),
+        ({"target": ["x86-64-v3"]}, "a target is given by its name"),
+        ({"vector_bits": 256.0}, "the width of vectors is a number of bits, as in vector_bits=256, not 256.0"),
+        ({"vector_bits": "a"}, "the width of vectors is a number of bits"),
+        ({"vector_bits": [256]}, "the width of vectors is a number of bits"),
     ],
 )
 def test_options_of_the_wrong_type(named: dict[str, Any], message: str) -> None:

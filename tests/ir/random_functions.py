@@ -189,7 +189,7 @@ class Generator:
             return pick.choice(self.places[-4:])
         number = pick.randrange(len(f.arrays))
         array = f.arrays[number]
-        lanes = LANES if self.vectors and array.element is not U8 and pick.random() < 0.5 else 0
+        lanes = LANES if self.vectors and array.element.bits >= 32 and pick.random() < 0.5 else 0
         made = number, lanes, [self.index(0) for _ in array.shape[:-1]] + [self.index(lanes)]
         self.places.append(made)
         return made

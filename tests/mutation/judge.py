@@ -1,0 +1,147 @@
+"""Whether the tests notice a fault: a copy of the checkout for each process, the tests nearest to the fault first."""
+
+from __future__ import annotations
+
+import contextlib
+import os
+import re
+import shutil
+import signal
+import subprocess
+import sys
+import time
+from dataclasses import dataclass
+from pathlib import Path
+
+from tests.mutation.faults import Fault
+
+#: What a copy needs to run the tests.
+PARTS = ("src", "tests", "benchmarks", "corpora", "docs", "examples", "pyproject.toml", "README.md", "CHANGELOG.md", "Makefile", "setup.py", "requirements")
+
+#: Where a fault in a folder of the library shows, besides the tests of that folder: the nearest first. What every fault is tried on comes last.
+NEAR: dict[str, tuple[str, ...]] = {
+    "passes": ("tests/files", "tests/regalloc"),
+    "nests": ("tests/passes", "tests/files"),
+    "regalloc": ("tests/files", "tests/passes"),
+    "targets": ("tests/regalloc", "tests/passes/test_lower.py"),
+    "runtime": ("tests/test_hostile.py",),
+    "tuning": (),
+}
+ALL = (
+    "tests/test_files.py",
+    "tests/test_stages.py",
+    "tests/end_to_end",
+    "tests/frontend",
+    "tests/runtime",
+    "tests/test_hostile.py",
+    "tests/tuning",
+    "tests/test_cli.py",
+)
+
+#: Seconds that one test may take: a fault may make a loop endless, and has been noticed then.
+TEST_LIMIT = 100
+
+
+@dataclass
+class Verdict:
+    """What became of a fault: ``noticed`` by the test named (or by the time it took), or not; and the seconds that took."""
+
+    noticed: bool
+    by: str
+    seconds: float
+
+
+def order(checkout: Path, path: str, whole: bool) -> list[list[str]]:
+    """Files of tests for a fault in a file, in groups that are run one after the other."""
+    parts = Path(path).parts[2:]
+    folder, module = parts[0], Path(parts[-1]).stem
+    own = checkout / "tests" / Path(*parts[:-1])
+    if not own.is_dir():
+        own = checkout / "tests" / folder
+    named = sorted(own.glob(f"test_{module.strip('_')}*.py"))
+    groups = [[p.relative_to(checkout).as_posix() for p in named] + _within(checkout, own.relative_to(checkout).as_posix())]
+    groups += [[file for entry in (*NEAR.get(folder, ()), *(("tests",) if whole else ALL)) for file in _within(checkout, entry)]]
+    seen: set[str] = set()
+    fresh: list[list[str]] = []
+    for group in groups:
+        new = [file for file in dict.fromkeys(group) if file not in seen]
+        seen.update(new)
+        if new:
+            fresh.append(new)
+    return fresh
+
+
+def _within(checkout: Path, entry: str) -> list[str]:
+    path = checkout / entry
+    if path.is_file():
+        return [entry]
+    return [p.relative_to(checkout).as_posix() for p in sorted(path.rglob("test_*.py"))]
+
+
+class Judge:
+    """A copy of the checkout, in which one fault at a time is tried."""
+
+    def __init__(self, checkout: Path, place: Path, whole: bool = False, limit: int = TEST_LIMIT) -> None:
+        self.place = place
+        self.limit = limit
+        self.whole = whole
+        for part in PARTS:
+            source = checkout / part
+            if source.is_dir():
+                shutil.copytree(source, place / part, ignore=shutil.ignore_patterns("__pycache__"))
+            elif source.exists():
+                shutil.copy2(source, place / part)
+
+    def sound(self) -> Verdict:
+        """The tests without any fault: whether what they notice means something."""
+        return self._run([file for entry in ALL for file in _within(self.place, entry)], time.monotonic())
+
+    def judge(self, fault: Fault) -> Verdict:
+        """Put a fault in, run tests until one fails, take it out again."""
+        path = self.place / fault.path
+        kept = path.read_bytes()
+        start = time.monotonic()
+        try:
+            path.write_text(fault.source(self.place), encoding="utf-8")
+            self._forget(path)
+            verdict = Verdict(False, "", 0.0)
+            for group in order(self.place, fault.path, self.whole):
+                verdict = self._run(group, start)
+                if verdict.noticed:
+                    break
+        finally:
+            path.write_bytes(kept)
+            self._forget(path)
+        return verdict
+
+    def _forget(self, path: Path) -> None:
+        # Bytecode is known to be old by a time in whole seconds, which is too coarse here.
+        for old in (path.parent / "__pycache__").glob(f"{path.stem}.*.pyc"):
+            old.unlink()
+
+    def _run(self, files: list[str], start: float) -> Verdict:
+        environment = {**os.environ, "PYTHONPATH": str(self.place / "src"), "PYTHONHASHSEED": "0"}
+        environment.pop("PYTHONDONTWRITEBYTECODE", None)
+        command = [sys.executable, "-m", "pytest", "-x", "-q", "--no-header", "--tb=no", "-p", "no:cacheprovider", f"--timeout={self.limit}", *files]
+        process = subprocess.Popen(
+            command,
+            cwd=self.place,
+            env=environment,
+            stdin=subprocess.DEVNULL,
+            stdout=subprocess.PIPE,
+            stderr=subprocess.STDOUT,
+            text=True,
+            start_new_session=True,
+        )
+        try:
+            output, _ = process.communicate()
+        finally:
+            # Whatever tests have started goes with them.
+            with contextlib.suppress(ProcessLookupError):
+                os.killpg(process.pid, signal.SIGKILL)
+        seconds = time.monotonic() - start
+        if process.returncode == 0:
+            return Verdict(False, "", seconds)
+        found = re.search(r"^(?:FAILED|ERROR) (\S+)", output, re.MULTILINE)
+        last = output.strip().splitlines()[-1:] or ["no output"]
+        return Verdict(True, found[1] if found else f"(exit {process.returncode}: {last[0][:100]})", seconds)

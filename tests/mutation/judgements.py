@@ -1,0 +1,23 @@
+"""Survivors that somebody has looked at: ``judgements.json`` beside this file, one entry for each, found again by the lines it changes."""
+
+from __future__ import annotations
+
+import json
+from pathlib import Path
+
+from tests.mutation.faults import Fault
+
+FILE = Path(__file__).with_name("judgements.json")
+
+
+def key(fault: Fault) -> str:
+    """By what a judgement is found again: not the line's number, which changes with every line above it."""
+    return f"{fault.path}: {fault.before} => {fault.after}"
+
+
+def equivalents() -> dict[str, str]:
+    """The reasons, by key, why some faults change nothing."""
+    if not FILE.exists():
+        return {}
+    known: dict[str, str] = json.loads(FILE.read_text(encoding="utf-8"))
+    return known
