@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import copy
+import itertools
 from typing import Any
 
 import numpy as np
@@ -13,12 +14,12 @@ from tests.targets.boundaries import INTEGERS
 
 from loopwright.compiler import Compiled, compile
 from loopwright.ir import ops
-from loopwright.ir.function import NONE, Callee, Function, Instr
+from loopwright.ir.function import NONE, Callee, Function, Instr, Mem
 from loopwright.ir.interpret import run as interpret
 from loopwright.runtime import emulate
 from loopwright.targets.riscv.registers import number
 from loopwright.targets.riscv.target import RiscV, rv64gc
-from loopwright.types import F32, F64, I32, I64, U32, U64, VOID, Type
+from loopwright.types import F32, F64, I32, I64, PTR, U8, U32, U64, VOID, Type
 
 pytestmark = pytest.mark.skipif(not emulate.available("rv64gc"), reason="qemu-riscv64 is not installed (Debian package qemu-user)")
 
@@ -55,6 +56,34 @@ def test_numbers_from_the_whole_range_are_indices(t: Type) -> None:
 @pytest.mark.parametrize("t", [*INTEGERS, F32, F64], ids=str)
 def test_displacements_on_both_sides_of_what_a_load_reaches(t: Type) -> None:
     agree([boundaries.displacements(t, (0, 32, 124, 128, 252, 256, 504, 512, 2040, 2047, 2048, 2056, 4096, 6144))])
+
+
+@pytest.mark.parametrize("t", [U8, I32, I64, F32, F64], ids=str)
+def test_addresses_that_no_pass_has_brought_within_reach(t: Type) -> None:
+    """An address may have any displacement, byte by byte around what a load reaches; with an index too."""
+    f = Function("far", VOID)
+    x, y = (f.array_param(name, t, 1) for name in "xy")
+    y.written = True
+    middle, zero = f.param(I64, "middle"), f.param(I64, "zero")
+    base = f.register(PTR)
+    f.code.append(Instr(ops.ADD, PTR, base, [x.base, middle]))
+    n = 0
+    for edge, near in itertools.product((-4096, -2048, 2047, 2048, 4096), (-16, -8, -4, -1, 0, 1, 4, 8, 16)):
+        disp = edge + near
+        if disp % t.size:
+            continue
+        for indexed in (False, True):
+            operands = [base, zero] if indexed else [base]
+            at = Mem(indexed, t.size if indexed else 1, disp, t.size)
+            v, p, w = f.register(t), f.register(PTR), f.register(t)
+            f.code.append(Instr(ops.LOAD_AT, t, v, list(operands), mem=at))
+            f.code.append(Instr(ops.STORE_AT, t, NONE, [v, y.base], mem=Mem(False, 1, n * t.size, t.size)))
+            f.code.append(Instr(ops.ADDRESS, PTR, p, list(operands), mem=at))
+            f.code.append(Instr(ops.LOAD_AT, t, w, [p], mem=Mem(False, 1, t.size, t.size)))
+            f.code.append(Instr(ops.STORE_AT, t, NONE, [w, y.base], mem=Mem(False, 1, (n + 1) * t.size, t.size)))
+            n += 2
+    values = (np.arange(10_240 // t.size) * 37 % 251).astype(t.dtype)
+    agree([(f, [values, np.zeros(n, t.dtype), 5120, 0])])
 
 
 @pytest.mark.parametrize("t", [I32, U32, I64, U64, F32, F64], ids=str)
