@@ -130,6 +130,40 @@ def test_branches_reach_whatever_the_distance(compressed: bool, distance: int) -
         assert goals == [0, end]
 
 
+@pytest.mark.parametrize("row", [i.BEQ, i.BLT, i.JAL], ids=lambda row: row.mnemonic)
+@pytest.mark.parametrize("edge", [256, 2048, 4096])
+@pytest.mark.parametrize("backwards", [False, True])
+def test_reach_is_exact_to_the_last_unit(row: Row, edge: int, backwards: bool) -> None:
+    """Two bytes at a time around the reach of each form: the label is met, by the shortest form that reaches it."""
+    for between in range(edge // 2 - 4, edge // 2 + 4):
+        asm = Assembler()
+        if backwards:
+            asm.bind(0)
+        else:
+            asm.jump(0) if row is i.JAL else asm.branch(row, A0, ZERO, 0)
+        for _ in range(between):
+            asm.emit(i.ADDI, A0, A0, 1)
+        if backwards:
+            asm.jump(0) if row is i.JAL else asm.branch(row, A0, ZERO, 0)
+        else:
+            asm.bind(0)
+            asm.emit(i.EBREAK)
+        machine = asm.encode()
+        made = [(at, r) for at, r, _, _ in machine.instructions if r is not i.C_ADDI and r is not i.C_EBREAK]
+        at, last = made[-1]
+        found = decode(int.from_bytes(machine.data[at : at + last.size], "little"))
+        assert found is not None and found[0] is last
+        assert at + found[1][-1] == (0 if backwards else machine.code_size - 2), between
+        # How far the label is if the form itself has so many bytes.
+        short, long = (-2 * between, -2 * between) if backwards else (2 * between + 2, 2 * between + 4)
+        if row is i.JAL:
+            assert len(made) == 1 and (last is i.C_J) == (-2048 <= short <= 2046)
+        elif row is i.BEQ and -256 <= short <= 254:
+            assert len(made) == 1 and last is i.C_BEQZ
+        else:
+            assert len(made) == (1 if -4096 <= long <= 4094 else 2) and (last is row) == (len(made) == 1)
+
+
 @pytest.mark.parametrize("distance", [0, 1, 510, 511, 512, 1022, 1023, 1024, 1025, 262143, 262144])
 def test_jumps_reach_whatever_the_distance(distance: int) -> None:
     asm = Assembler()
