@@ -260,9 +260,9 @@ def _returned(t: Type, chooser: random.Random) -> Any:
 
 
 def flat(f: Function, args: list[Any], address: Any = None) -> tuple[list[Type], list[Any]]:
-    """Types and values of the arguments as the machine code takes them: of arrays the address and the extents."""
+    """Types and values of the arguments as the machine code takes them: of arrays the address, the extents and the strides."""
     bases = {array.base for array in f.arrays}
-    inner = {r for array in f.arrays for r in array.shape}
+    inner = {r for array in f.arrays for r in (*array.shape, *array.strides)}
     given = iter(args)
     types: list[Type] = []
     values: list[Any] = []
@@ -273,8 +273,9 @@ def flat(f: Function, args: list[Any], address: Any = None) -> tuple[list[Type],
         types.append(f.types[r])
         if r in bases:
             values.append(address(value) if address is not None else value.ctypes.data)
-            types.append(I64)
-            values.append(len(value))
+            described = [*value.shape, *value.strides[:-1]]
+            types += [I64] * len(described)
+            values += described
         else:
             values.append(value)
     return types, values

@@ -185,7 +185,7 @@ class Bench:
 
     def operand_type(self, op: Op, letter: str) -> Type:
         t = self.type
-        return {"T": t, "S": self.source, "E": t.element, "M": ops.mask_for(t), "B": BOOL, "L": I64}[letter]
+        return {"T": t, "S": self.source, "E": t.element, "M": ops.mask_for(t), "B": BOOL, "L": I64, "K": I64}[letter]
 
     def build(self, cases: list[Case], mode: str) -> None:
         """The function's code: a loop over the arrays, with every case in it."""
