@@ -340,7 +340,7 @@ def test_a_stage_that_is_no_name() -> None:
 
 @pytest.mark.parametrize("name", [None, 1, b"f", lw.f32], ids=repr)
 def test_a_name_that_is_no_string(name: Any) -> None:
-    with pytest.raises(lw.KernelTypeError, match="the name of a function is a string"):
+    with pytest.raises(lw.KernelTypeError, match="a function's name is a string"):
         lw.Function(name)
     f = lw.Function("f")
     with pytest.raises(lw.KernelTypeError, match="the name of a variable is a string"), f:
@@ -350,7 +350,7 @@ def test_a_name_that_is_no_string(name: Any) -> None:
 @pytest.mark.parametrize("type_", [None, 1, "i64", float, lw.Array[lw.f32]], ids=repr)
 def test_a_variable_of_no_type(type_: Any) -> None:
     f = lw.Function("f")
-    with pytest.raises(lw.KernelTypeError, match="a variable has a type such as lw.f32, not"), f:
+    with pytest.raises(lw.KernelTypeError, match="f.var takes a type first, as in f.var"), f:
         f.var(type_)
 
 

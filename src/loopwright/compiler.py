@@ -96,6 +96,9 @@ def _resume(f: Function, target: Target) -> int:
     from loopwright.ir.verify import verify
 
     done = NAMES.index(f.stage) if f.stage in NAMES else 0
+    if f.stage in _AGAIN and any(instr.rule is not None for instr in f.code):
+        # Not a text: it has been lowered in this process.
+        return NAMES.index(_AGAIN[f.stage])
     verify(f, target)
     if done < NAMES.index("lower"):
         if done >= NAMES.index("addresses"):
@@ -121,6 +124,8 @@ def _check_encodable(f: Function, instr: Instr, target: Target) -> None:
     problem = ""
     for k, a in enumerate(instr.args):
         held = a >= 0 or instr.op is ops.COPY or target.immediate(instr, k, f.const_types[~a], f.const_values[~a])
+        # The guard of a loop is made when constants have been seen to: every target has room for a small one there.
+        held = held or (instr.op.compare != "" and f.const_types[~a].is_integer and abs(f.const_values[~a]) < 1 << 31)
         if not held and not target.constant_from_memory(instr, k):
             problem = f"the constant operand {k} needs a register"
     mem = instr.mem

@@ -13,7 +13,8 @@ import pytest
 from tests.end_to_end.conftest import equal
 from tests.ir.mutated import mutated
 from tests.ir.random_functions import random_arguments, random_function
-from tests.passes.generator import Generator, random_lanes
+from tests.passes.generator import Generator
+from tests.passes.lanes import random_lanes
 
 import loopwright as lw
 from loopwright import compiler

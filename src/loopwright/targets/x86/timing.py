@@ -131,6 +131,7 @@ VSQRT[PS]D                             | *   | 21       | 1 | 8.3 fdiv
 V(ROUND|RNDSCALE)\\w\\w                | *   | 3        | 1 | fadd
 V(AND|ANDN|OR|XOR)P[SD]                | *   | 1        | 1 | fp
 VBLENDMP[SD]|VPBLENDM\\w|VPBLENDD|VBLENDP[SD] | * | 1     | 1 | fp
+VPBLENDW                               | *   | 1        | 1 | shuffle
 VBLENDVP[SD]|VPBLENDVB                 | *   | 1        | 1 | fma
 # Conversions
 VCVT(U?DQ2PD|PS2PD|T?PS2U?QQ|PH2PSX?)  | m   | 4/4/6    | 2 | fadd + 0.33 shuffle
@@ -241,6 +242,7 @@ VSQRT[PS]D                             | y   | 16       | 1 | 12 div + p0
 VSQRT[PS]D                             | z   | 31       | 3 | 24 div + 2 p0 + p5
 V(ROUND|RNDSCALE)\\w\\w                | z   | 8        | 2 | 2 p05
 V(ROUND|RNDSCALE)\\w\\w                | *   | 8        | 2 | 2 p01
+VPBLENDW                               | *   | 1        | 1 | p5
 VBLENDVP[SD]|VPBLENDVB                 | *   | 2        | 2 | 2 p015
 VP?(AND|ANDN|OR|XOR)(P[SD]|[DQ])?|VPTERNLOG[DQ]|VBLENDMP[SD]|VPBLENDM\\w|VPBLENDD|VBLENDP[SD] | z | 1 | 1 | p05
 VP?(AND|ANDN|OR|XOR)(P[SD]|[DQ])?|VPTERNLOG[DQ]|VBLENDMP[SD]|VPBLENDM\\w|VPBLENDD|VBLENDP[SD] | * | 1 | 1 | p015
