@@ -271,7 +271,9 @@ class Bench:
         out = []
         letters = case.op.operands
         # Operations lane by lane can be asked for everything at once, as one very long vector.
-        whole = case.op.result in ("T", "M") and "E" not in letters and "B" not in letters and "L" not in letters and case.op is not ops.IOTA
+        whole = (
+            case.op.result in ("T", "M") and "E" not in letters and "B" not in letters and "L" not in letters and "K" not in letters and case.op is not ops.IOTA
+        )
         # Types have at most 4096 lanes by name; the meanings do not mind.
         step = count if whole else self.lanes
         run_t = t if not whole else mask_of(t.bits, step) if t.is_mask or t is BOOL else vector_of(U64 if t is PTR else t.element, step)
