@@ -129,10 +129,10 @@ def type_differs_between_branches(x: lw.Array) -> lw.f32:
 
 @refused(lw.KernelTypeError, "cannot change in a loop")
 def python_value_changes_in_a_loop(x: lw.Array) -> lw.f32:
-    t = (1, 2)
+    t = "a"
     for i in lw.range(len(x)):
-        x[i] = t[0]
-        t = (3, 4)
+        x[i] = len(t)
+        t = "bc"
     return x[0]
 
 

@@ -12,13 +12,14 @@ import numpy as np
 
 from loopwright.errors import AbiError, KernelSyntaxError, KernelTypeError
 from loopwright.frontend.annotations import type_of_dtype
+from loopwright.frontend.containers import changes_once, close, enter, may_change, protect, refuse_length
 from loopwright.frontend.emitter import Emitter
 from loopwright.frontend.expr import Value, describe, is_number, is_staged
 from loopwright.frontend.flow import RESULT
 from loopwright.frontend.merging import Edge
 from loopwright.frontend.parse import parse, parse_if_possible
 from loopwright.frontend.program import Parsed
-from loopwright.frontend.state import ENDED, FALLS, RETURN, Activation
+from loopwright.frontend.state import ENDED, FALLS, RETURN, Activation, Inlined
 from loopwright.ir import ops
 from loopwright.ir.function import Callee, Function
 from loopwright.types import BOOL, F32, F64, I8, I16, I32, I64, PTR, U8, U16, U32, U64, VOID, Type
@@ -93,7 +94,7 @@ def call(s: Staging, function: Any, args: tuple[Any, ...], named: dict[str, Any]
                     s.g.fail("lw.call takes the function, then its arguments by position, as in lw.call(libm.sin, x[i])")
                 return call_native(s.g, args[0], args[1:])
             return function(*args, **named)
-        if not _is_numpys(function) and (is_staged(args) or is_staged(tuple(named.values())) or _captures(function)):
+        if not _is_numpys(function) and (is_staged(args) or is_staged(tuple(named.values())) or _captures(function) or may_change(s, args)):
             parsed = parse_if_possible(function)
             if parsed is not None:
                 return inline(s, parsed, function, args, named)
@@ -116,17 +117,14 @@ def call(s: Staging, function: Any, args: tuple[Any, ...], named: dict[str, Any]
         if is_staged(args):
             _refuse_builtin(g, function)
         owner = getattr(function, "__self__", None)
-        if g.region and isinstance(owner, (list, dict, set)) and getattr(function, "__name__", "") in _MUTATING:
-            at = min((act_region for name, act_region in s.act.regions.items() if s.act.env.get(name) is owner), default=-1)
-            if at != g.region:
-                g.fail(
-                    f"a Python {type(owner).__name__} changes (.{function.__name__}) under run-time control flow: it would change once, while compiling; use an array argument or variables"
-                )
+        if isinstance(owner, (list, dict, set)) and getattr(function, "__name__", "") in _MUTATING and (s.cells.get(id(owner)) or _older(s, owner)):
+            refuse_length(s, owner, f".{function.__name__}()")
     if args and is_staged(args):
         args = tuple([g.snapshot(arg) for arg in args])
-    if g.region:
-        return _watched(s, function, args, named)
-    return function(*args, **named)
+    result = _watched(s, function, args, named) if s.open else function(*args, **named)
+    if (type(result) is list or type(result) is dict) and (function in (list, dict, sorted) or getattr(function, "__name__", "") == "copy"):
+        s.new(result)
+    return result
 
 
 def _convert(g: Emitter, type_: Type, args: tuple[Any, ...], named: dict[str, Any]) -> Any:
@@ -144,12 +142,12 @@ def _watched(s: Staging, function: Any, args: tuple[Any, ...], named: dict[str, 
     g = s.g
     before: list[tuple[Any, list[int]]] = []
     for value in (*args, *named.values()):
-        bound = [region for name, region in s.act.regions.items() if s.act.env.get(name) is value]
-        if bound and min(bound) != g.region:
-            if function is next:
+        if function is next and g.region:
+            bound = [region for name, region in s.act.regions.items() if s.act.env.get(name) is value]
+            if bound and min(bound) != g.region:
                 g.fail("`next` under run-time control flow: it would go on once, while compiling; index a tuple instead")
-            if isinstance(value, (list, dict, set)):
-                before.append((value, _contents(value)))
+        if isinstance(value, (list, dict, set)) and _older(s, value):
+            before.append((value, _contents(value)))
     result = function(*args, **named)
     for value, contents in before:
         if _contents(value) != contents:
@@ -157,6 +155,14 @@ def _watched(s: Staging, function: Any, args: tuple[Any, ...], named: dict[str, 
                 f"a Python {type(value).__name__} changes under run-time control flow: it would change once, while compiling; use an array argument or variables"
             )
     return result
+
+
+def _older(s: Staging, container: Any) -> bool:
+    """Whether a list, dictionary or set is from before the run-time control flow around."""
+    if isinstance(container, set):
+        regions = [region for name, region in s.act.regions.items() if s.act.env.get(name) is container]
+        return s.g.region != 0 and min(regions, default=-1) != s.g.region
+    return changes_once(s, container)
 
 
 def _contents(value: Any) -> list[int]:
@@ -264,6 +270,8 @@ def inline(s: Staging, parsed: Parsed, function: Any, args: tuple[Any, ...], nam
         defaults.update(function.__kwdefaults__)
     env = outside_names(parsed, function)
     env.update(_bind(s, parsed, defaults, args, named))
+    if s.cells:
+        protect(s, list(env.values()))
     return _run(s, parsed, env)
 
 
@@ -272,6 +280,8 @@ def _inline_inner(s: Staging, function: Inner, args: tuple[Any, ...], named: dic
     owner = function.owner.env
     env = {name: owner[name] for name in parsed.outside if name in owner}
     env.update(_bind(s, parsed, function.defaults, args, named))
+    if s.cells:
+        protect(s, list(env.values()))
     return _run(s, parsed, env)
 
 
@@ -293,6 +303,10 @@ def _run(s: Staging, parsed: Parsed, env: dict[str, Any]) -> Any:
     act.level = g.level
     branches = len(g.branches)
     if parsed.inner_returns:
+        inlined = Inlined(caller, act)
+        if s.notes:
+            enter(s, inlined)
+        s.open.append(inlined)
         act.block = g.open(ops.BLOCK, VOID, [])
     act.depth = len(g.brackets)
     s.act = act
@@ -303,6 +317,7 @@ def _run(s: Staging, parsed: Parsed, env: dict[str, Any]) -> Any:
         if act.block is not None:
             last = Edge({RESULT: env[RESULT]} if RESULT in env else {}, act.lines, act.block) if status in (FALLS, RETURN) else None
             end = g.drop_block(act.block, branches, bool(act.result))
+            close(s)
             edges = act.result
             if last is not None:
                 if end is not None:

@@ -5,11 +5,12 @@ from __future__ import annotations
 from collections.abc import Callable
 from typing import TYPE_CHECKING, Any
 
+from loopwright.frontend.containers import close
 from loopwright.frontend.emitter import Level
 from loopwright.frontend.expr import Unavailable, Value
 from loopwright.frontend.merging import Edge
 from loopwright.frontend.program import AND, LEAF, NOT, OR, If, Stmt, Test
-from loopwright.frontend.state import FALLS, LEFT, Compound
+from loopwright.frontend.state import FALLS, LEFT, Compound, Construct, Guarded
 from loopwright.frontend.variables import begin, reset
 from loopwright.ir import ops
 from loopwright.ir.function import Instr
@@ -78,6 +79,14 @@ def short_circuit(s: Staging, kind: int, first: Any, thunks: list[Callable[[], A
         return first
     if not thunks:
         return first
+    s.open.append(Guarded(s.act, g.level))
+    made = _short_circuit(s, absorbing, first, thunks)
+    s.open.pop()
+    return made
+
+
+def _short_circuit(s: Staging, absorbing: bool, first: Value, thunks: list[Callable[[], Any]]) -> Any:
+    g = s.g
     if first.type.kind != KIND_MASK and first.type is not BOOL:
         word = "or" if absorbing else "and"
         g.fail(f"`{word}` of numbers (here {first.type}) has no value in a kernel: compare them, as in x != 0 {word} …, or use lw.select")
@@ -150,6 +159,7 @@ def runtime_if(s: Staging, stmt: If, condition: Value) -> int:
     before = s.values_of(stmt.writes)
     lines = dict(s.act.lines)
     opener = g.open(ops.IF, VOID, [condition.operand])
+    s.open.append(Construct(s.act, stmt, g.level, opener))
     registers = len(g.f.types)
     edges: list[Edge] = []
     left: list[Instr] = []
@@ -186,6 +196,7 @@ def runtime_if(s: Staging, stmt: If, condition: Value) -> int:
             last = Edge(s.values_of(names), dict(s.act.lines), opener) if other == FALLS else None
             _reaches(edges, left, last, other, g.close())
         _reaches(edges, left, ended, status, marker)
+        close(s)
         if left:
             return _merge_left(s, edges, names, stmt.writes, left, registers)
         return s.merge(edges, names, stmt.writes)
@@ -231,6 +242,7 @@ def compound_if(s: Staging, stmt: If, found: Compound) -> int:
     edges: list[Edge] = []
     outside = g.open(ops.BLOCK, VOID, []) if stmt.orelse else None
     inside = g.open(ops.BLOCK, VOID, [])
+    s.open.append(Construct(s.act, stmt, g.level, outside or inside))
     holds = leave_unless(s, found, inside)
     if holds and _arm(s, stmt.body) == FALLS:
         then = Edge(s.values_of(names), dict(s.act.lines), inside)
@@ -242,12 +254,14 @@ def compound_if(s: Staging, stmt: If, found: Compound) -> int:
         edges[0].anchor = end
     s.restore(stmt.writes, before)
     if outside is None:
+        close(s)
         edges.append(Edge(before, lines, inside))
     else:
         other = None
         if _arm(s, stmt.orelse) == FALLS:
             other = Edge(s.values_of(names), dict(s.act.lines), inside)
         end = g.close()
+        close(s)
         if other is not None:
             other.anchor = end
             edges.append(other)

@@ -796,8 +796,15 @@ class Emitter:
             if isinstance(value, Weak) and value.open:
                 return self._weak(ops.COPY, [value])
             return self.value(ops.COPY, value.type, [value.operand], value.type)
-        if type(value) is tuple:
+        kind = type(value)
+        if kind is tuple:
             return tuple([self.snapshot(item) for item in value])
+        if (kind is list or kind is dict) and self.active and self.staging is not None:
+            # In its place: the list itself is what is kept. Its own variables stay.
+            cells = self.staging.cells.get(id(value), ())
+            for index, item in list(value.items() if kind is dict else enumerate(value)):
+                if index not in cells and (isinstance(item, Value) or type(item) is tuple):
+                    value[index] = self.snapshot(item)
         return value
 
     def located(self, error: LoopwrightError) -> LoopwrightError:

@@ -41,6 +41,10 @@ class Value:
     def __converted__(self, type_: Type) -> Any:
         return self.graph.convert(self, type_)
 
+    def twin(self) -> Value:
+        """Another object for the same value."""
+        return Value(self.graph, self.operand, self.type)
+
     def plain(self) -> Value:
         """The value in registers: itself, except for special values."""
         return self
@@ -254,6 +258,9 @@ class Weak(Value):
         self.cell = cell
         self.lanes = lanes
 
+    def twin(self) -> Weak:
+        return Weak(self.graph, self.operand, self.cell, self.lanes)
+
     @property
     def type(self) -> Type:  # type: ignore[override]
         return vector_of(self.cell.root().element, self.lanes)
@@ -276,6 +283,12 @@ class Unavailable(Value):
         self.graph.fail(self.reason)
 
     def converted_lanes(self, type_: Type) -> NoReturn:
+        self.graph.fail(self.reason)
+
+    def __getitem__(self, index: Any) -> NoReturn:
+        self.graph.fail(self.reason)
+
+    def __iter__(self) -> NoReturn:
         self.graph.fail(self.reason)
 
 

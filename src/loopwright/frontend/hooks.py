@@ -14,8 +14,9 @@ from loopwright.frontend.emitter import Level
 from loopwright.frontend.expr import Value, is_number, is_staged
 from loopwright.frontend.merging import Edge, join, same, select_lanes
 from loopwright.frontend.program import AND, OR
-from loopwright.frontend.rewrite import AND_HOOK, CALL_HOOK, CHAIN_HOOK, HOLD_HOOK, IF_HOOK, NOT_HOOK, OR_HOOK, POWER_HOOK
+from loopwright.frontend.rewrite import AND_HOOK, CALL_HOOK, CHAIN_HOOK, HOLD_HOOK, IF_HOOK, NEW_HOOK, NOT_HOOK, OR_HOOK, POWER_HOOK
 from loopwright.frontend.staging import Staging
+from loopwright.frontend.state import Guarded
 from loopwright.ir import ops
 from loopwright.ir.function import NONE, Instr
 from loopwright.types import KIND_MASK, VOID, mask_of
@@ -140,6 +141,7 @@ def environment(s: Staging) -> dict[str, Any]:
     made[CALL_HOOK] = called
     made[HOLD_HOOK] = g.snapshot
     made[POWER_HOOK] = constants.power
+    made[NEW_HOOK] = s.new
     return made
 
 
@@ -152,10 +154,12 @@ def _by_lane(s: Staging, condition: Value, a: Callable[[], Any], b: Callable[[],
         return g.select(condition, a(), b())
     type_ = mask_of(g.width, g.lanes)
     condition = g.as_mask(condition, type_)
+    s.open.append(Guarded(s.act, level))
     g.level = Level(g.value(ops.AND, type_, [level.mask.operand, condition.operand], type_), level)
     first = a()
     g.level = Level(g.value(ops.ANDNOT, type_, [condition.operand, level.mask.operand], type_), level)
     second = b()
+    s.open.pop()
     g.level = level
     line = g.at_line
     made = select_lanes(g, "this conditional expression", condition, first, second, (line, line))
@@ -169,9 +173,11 @@ def _by_branch(s: Staging, condition: Value, a: Callable[[], Any], b: Callable[[
     g = s.g
     code = g.code
     start = len(code)
+    s.open.append(Guarded(s.act, g.level))
     first = a()
     middle = len(code)
     second = b()
+    s.open.pop()
     if same(first, second) and len(code) == start:
         return first
     cheap = len(code) - start <= _CHEAP and all(instr.op.pure and instr.op not in _TRAPPING for instr in code[start:])

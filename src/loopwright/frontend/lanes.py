@@ -12,6 +12,7 @@ import numpy as np
 
 from loopwright.frontend import functions
 from loopwright.frontend.arrays import StagedArray
+from loopwright.frontend.containers import close, put, summed_elements
 from loopwright.frontend.dependence import refuse_dependences
 from loopwright.frontend.emitter import Level
 from loopwright.frontend.expr import Unavailable, Value, Weak, is_number
@@ -30,9 +31,11 @@ from loopwright.types import BOOL, F64, I64, VOID, Type, mask_of
 if TYPE_CHECKING:
     from loopwright.frontend.staging import Staging
 
-__all__ = ["reduce_into", "stage_lanes"]
+__all__ = ["reduce_into", "stage_lanes", "update_reduction"]
 
 _STEPS: Final[dict[str, ops.Op]] = {"add": ops.ADD, "sub": ops.ADD, "mul": ops.MUL, "and": ops.AND, "or": ops.OR, "xor": ops.XOR}
+#: By the name of Python's operator.
+_UPDATES: Final[dict[str, ops.Op]] = {"Add": ops.ADD, "Sub": ops.ADD, "Mult": ops.MUL, "BitAnd": ops.AND, "BitOr": ops.OR, "BitXor": ops.XOR}
 
 
 def stage_lanes(s: Staging, stmt: For, spec: Lanes) -> int:
@@ -52,7 +55,7 @@ def stage_lanes(s: Staging, stmt: For, spec: Lanes) -> int:
     lo = g.snapshot(g.index(spec.lo, "a bound of lw.lanes"))
     hi = g.snapshot(g.index(spec.hi, "a bound of lw.lanes"))
     bound = s.values_of(stmt.writes)
-    loop = LoopState("lanes", stmt)
+    loop = LoopState("lanes", stmt, s.act, None, bound)
     f = g.f
     mask_type = mask_of(width, lanes)
     index = f.register(I64, stmt.target.name)
@@ -61,6 +64,9 @@ def stage_lanes(s: Staging, stmt: For, spec: Lanes) -> int:
     branches = len(g.branches)
     loop.next = g.open(ops.FOR, VOID, [lo.operand, hi.operand, f.const(I64, lanes)], index, described)
     sums = _reductions(s, stmt, loop.next)
+    if s.notes:
+        sums += summed_elements(s, loop, loop.next)
+    s.open.append(loop)
     g.lanes, g.width, g.widest, g.stored = lanes, width, 0, []
     g.level = Level(Value(g, mask, mask_type), None)
     if lanes_may_leave(s, stmt):
@@ -80,8 +86,10 @@ def stage_lanes(s: Staging, stmt: For, spec: Lanes) -> int:
         s.notes[key] = g.widest
         s.again = True
     g.lanes, g.width, g.widest, g.level = 0, 0, 0, None
+    close(s)
     for summed in sums:
-        del s.act.sticky[summed.name]
+        if summed.container is None:
+            del s.act.sticky[summed.name]
     finish(s, stmt, loop, [], bound, True, branches)
     for name in stmt.writes:
         if name not in s.act.sticky:
@@ -160,6 +168,14 @@ def reduce_into(s: Staging, summed: Summed, form: Reduction) -> None:
     _accumulate(s, summed, op, [value, None])
     for other in arguments[position + 1 :]:
         _accumulate(s, summed, op, [None, other])
+
+
+def update_reduction(s: Staging, summed: Summed, operator: str, value: Any) -> None:
+    """Stage ``element op= value`` for a reduction."""
+    op = _UPDATES.get(operator)
+    if op is None:
+        s.g.fail(f"`{summed.name}` comes from before the lw.lanes loop: it can be reduced with +=, -=, *=, &=, |= and ^=, with lw.min, lw.max and lw.fma")
+    _accumulate(s, summed, op, [None, -value if operator == "Sub" else value])
 
 
 def _accumulate(s: Staging, summed: Summed, op: ops.Op, operands: list[Any], emitted: ops.Op | None = None) -> None:
@@ -270,12 +286,21 @@ def _reduce(s: Staging, sums: list[Summed], described: Loop) -> None:
     """After the loop: reduce the accumulators and combine them with the values from before."""
     g = s.g
     for summed in sums:
-        if summed.outer is not None:
+        if summed.container is not None:
+            cells = s.cells[id(summed.container)]
+            if summed.outer is not None:
+                cells[summed.index] = summed.outer
+                summed.container[summed.index] = summed.outer.value
+            else:
+                del cells[summed.index]
+                summed.container[summed.index] = summed.initial
+        elif summed.outer is not None:
             s.act.sticky[summed.name] = summed.outer
             s.act.env[summed.name] = summed.outer.value
             s.act.missing.pop(summed.name, None)
         if summed.total is None or summed.op is None:
-            s.act.env[summed.name] = summed.initial
+            if summed.container is None:
+                s.act.env[summed.name] = summed.initial
             continue
         full = summed.total.type
         described.accumulators.append((summed.total.operand, summed.op, summed.identity))
@@ -283,7 +308,10 @@ def _reduce(s: Staging, sums: list[Summed], described: Loop) -> None:
         result: Any = g.value(summed.op.reduction, full, [summed.total.operand], full.element)
         if not _absorbed(summed.op, summed.initial):
             result = g.operation(summed.op, [summed.initial, result])
-        s.assign(summed.name, result)
+        if summed.container is not None:
+            put(s, summed.container, summed.index, result)
+        else:
+            s.assign(summed.name, result)
 
 
 def _absorbed(op: ops.Op, initial: Any) -> bool:

@@ -12,9 +12,9 @@ import numpy as np
 from loopwright.errors import KernelTypeError
 from loopwright.frontend.emitter import Level
 from loopwright.frontend.expr import Unavailable, Value, Weak, is_number
-from loopwright.frontend.merging import MISSING, same
+from loopwright.frontend.merging import CONTAINERS, MISSING, Frozen, freeze, indices, same, thaw
 from loopwright.frontend.state import Sticky, shown
-from loopwright.frontend.variables import NOT_EVERYWHERE, begin, write
+from loopwright.frontend.variables import NOT_EVERYWHERE, begin, rebuilt, write
 from loopwright.ir.function import Instr
 from loopwright.types import BOOL
 
@@ -31,11 +31,12 @@ class Departed:
         names: those of interest.
         anchor: the instruction before the loop, or the step, before which variables begin.
         registers: how many registers there were then.
-        held: name -> its one value so far, or its variable.
+        held: name -> its one value so far, or its variable; items of tuples, lists and dictionaries by themselves.
+        shapes: name of such a one -> the first that was met, with what it held; None instead of that once another was met.
         lost: name -> why it has no value in some lane.
     """
 
-    __slots__ = ("anchor", "held", "lost", "names", "registers", "s")
+    __slots__ = ("anchor", "held", "lost", "names", "registers", "s", "shapes")
 
     def __init__(self, s: Staging, names: set[str], anchor: Instr) -> None:
         self.s = s
@@ -45,6 +46,7 @@ class Departed:
         self.names = sorted(name for name in names if name not in s.act.sticky)
         self.held: dict[str, Sticky] = {}
         self.lost: dict[str, str] = {}
+        self.shapes: dict[str, tuple[Any, Any]] = {}
 
     def leave(self, lanes: Value) -> None:
         """These lanes leave, with the values that the names have now."""
@@ -61,8 +63,22 @@ class Departed:
             reason = self.lost.get(name)
             if reason is not None:
                 s.lose(name, reason)
-            elif name in self.held:
-                s.act.env[name] = self.held[name].value
+            elif name in self.held or name in self.shapes:
+                s.act.env[name] = self._value(name)
+
+    def _value(self, name: str) -> Any:
+        """What a name, or an item, is for all lanes."""
+        s = self.s
+        if name in self.lost:
+            return Unavailable(s.g, self.lost[name])
+        if name not in self.shapes:
+            return self.held[name].value
+        first, frozen = self.shapes[name]
+        if frozen is not None and thaw(frozen, s) is first:
+            return first
+        made = rebuilt(s, first, [self._value(f"{name}[{index!r}]") for index in indices(first)])
+        s.merged.append((made, [first]))
+        return made
 
     def _hold(self, name: str, value: Any, lanes: Value) -> None:
         s = self.s
@@ -70,6 +86,9 @@ class Departed:
         if value is MISSING or type(value) is Unavailable:
             self.lost[name] = value.reason if isinstance(value, Unavailable) else f"`{name}` {NOT_EVERYWHERE}"
         if name in self.lost:
+            return
+        if type(value) in CONTAINERS or name in self.shapes:
+            self._hold_items(name, value, lanes)
             return
         held = self.held.get(name)
         known = not isinstance(value, Value) or value.operand < self.registers and not g.f.variable[value.operand]
@@ -94,6 +113,21 @@ class Departed:
             self.lost[name] = error.message
         finally:
             g.level = level
+
+    def _hold_items(self, name: str, value: Any, lanes: Value) -> None:
+        known = self.shapes.get(name)
+        if known is None and name not in self.held:
+            known = self.shapes[name] = value, freeze(value)
+        if known is None or type(value) is not type(known[0]) or indices(value) != indices(known[0]):
+            self.lost[name] = (
+                f"`{name}` is a {type(value).__name__} in some lanes and something else, or one of another length, in others: only its items can differ"
+            )
+            return
+        frozen = known[1]
+        if frozen is not None and (value is not known[0] or type(frozen) is Frozen and thaw(frozen, self.s) is not value):
+            self.shapes[name] = known[0], None
+        for index in indices(value):
+            self._hold(f"{name}[{index!r}]", value[index], lanes)
 
     def _begin(self, held: Sticky, start: Any, value: Any) -> None:
         """Make the variable, before the loop; what it starts with is what lanes left with so far, or else nothing that is read."""

@@ -8,6 +8,7 @@ import numpy as np
 
 from loopwright.frontend.arrays import StagedArray
 from loopwright.frontend.conditions import compound_value, decide, leave_unless
+from loopwright.frontend.containers import close, enter
 from loopwright.frontend.dependence import refuse_dependences
 from loopwright.frontend.emitter import Level
 from loopwright.frontend.expr import Value, describe, is_number
@@ -17,7 +18,7 @@ from loopwright.frontend.loops import Lanes, Range
 from loopwright.frontend.masked import begin_remaining, lanes_left, lanes_may_leave, varying_for, varying_while
 from loopwright.frontend.merging import Edge
 from loopwright.frontend.program import AND, For, LoopStmt, NameTarget, While
-from loopwright.frontend.state import BREAK, CONTINUE, ENDED, FALLS, FOR_LIMIT, GROWTH_LIMIT, LEFT, RETURN, UNROLL_LIMIT, Compound, LoopState
+from loopwright.frontend.state import BREAK, CONTINUE, ENDED, FALLS, FOR_LIMIT, GROWTH_LIMIT, LEFT, RETURN, UNROLL_LIMIT, Compound, Guarded, LoopState
 from loopwright.frontend.steps import MAYBE_NEVER, finish, loop_body
 from loopwright.frontend.variables import carry, release
 from loopwright.ir import ops
@@ -60,15 +61,17 @@ class _Unrolling:
         self.s = s
         self.stmt = stmt
         self.branches = len(g.branches)
-        self.loop = LoopState("python", stmt)
+        self.loop = LoopState("python", stmt, s.act, g.level, s.values_of(stmt.writes))
         if stmt.breaks:
             self.loop.exit = g.open(ops.BLOCK, VOID, [])
         self.loop.next_names = stmt.writes & (stmt.carried | stmt.live | stmt.head)
-        self.loop.level = g.level
         s.act.loops.append(self.loop)
         self.status = FALLS
         self.masked = lanes_may_leave(s, stmt)
         self.outer = g.level
+        if s.notes:
+            enter(s, self.loop, self.masked)
+        s.open.append(self.loop)
         if self.masked:
             self.loop.departed = Departed(s, self.loop.exit_names, begin_remaining(s, self.loop))
 
@@ -123,6 +126,7 @@ class _Unrolling:
     def finish(self) -> int:
         s, g, loop = self.s, self.s.g, self.loop
         s.act.loops.pop()
+        close(s)
         if self.masked:
             g.level = self.outer
             assert loop.departed is not None
@@ -177,7 +181,10 @@ def stage_while(s: Staging, stmt: While) -> int:
         mark = g.mark()
         if unrolling is not None:
             unrolling.condition()
+        # It is evaluated again when it is not known.
+        s.open.append(Guarded(s.act, g.level))
         found = decide(s, stmt.test)
+        s.open.pop()
         if type(found) is not bool:
             g.rollback(mark)
             if unrolling is None:
@@ -230,11 +237,14 @@ def stage_range(s: Staging, stmt: For, spec: Range, lanes: bool = False) -> int:
     hi = g.snapshot(g.index(spec.hi, "a bound of lw.range"))
     bound = s.values_of(stmt.writes)
     masked = lanes_may_leave(s, stmt)
-    loop = LoopState("runtime", stmt)
     outer = g.level
+    loop = LoopState("runtime", stmt, s.act, outer, bound)
     if masked:
         begin_remaining(s, loop)
-    made = carry(s, stmt, masked)
+    made = carry(s, loop, masked)
+    if s.notes:
+        enter(s, loop, masked)
+    s.open.append(loop)
     branches = len(g.branches)
     if stmt.breaks:
         loop.exit = g.open(ops.BLOCK, VOID, [])
@@ -249,6 +259,7 @@ def stage_range(s: Staging, stmt: For, spec: Range, lanes: bool = False) -> int:
         g.level = outer
     s.at(stmt.line)
     g.close()
+    close(s)
     if lanes:
         refuse_dependences(g, loop.next)
     return finish(s, stmt, loop, made, bound, True, branches)
@@ -273,11 +284,14 @@ def _stepping(s: Staging, stmt: For, spec: Range) -> int:
     up = g.value(ops.GT, I64, [step.operand, g.f.const(I64, 0)], BOOL)
     bound = s.values_of(stmt.writes)
     masked = lanes_may_leave(s, stmt)
-    loop = LoopState("runtime", stmt)
     outer = g.level
+    loop = LoopState("runtime", stmt, s.act, outer, bound)
     if masked:
         begin_remaining(s, loop)
-    made = carry(s, stmt, masked)
+    made = carry(s, loop, masked)
+    if s.notes:
+        enter(s, loop, masked)
+    s.open.append(loop)
     counter = g.f.register(I64, "", True)
     g.copy_to(counter, I64, lo.operand)
     g.active.add(counter)
@@ -301,6 +315,7 @@ def _stepping(s: Staging, stmt: For, spec: Range) -> int:
     s.at(stmt.line)
     g.code.append(Instr(ops.ADD, I64, counter, [counter, step.operand], 0, g.line))
     g.close()
+    close(s)
     g.active.discard(counter)
     return finish(s, stmt, loop, made, bound, True, branches)
 
@@ -310,8 +325,11 @@ def _runtime_while(s: Staging, stmt: While) -> int:
     if lanes_may_leave(s, stmt) or lanes_may_leave(s, stmt, "condition"):
         return varying_while(s, stmt)
     bound = s.values_of(stmt.writes)
-    made = carry(s, stmt)
-    loop = LoopState("runtime", stmt)
+    loop = LoopState("runtime", stmt, s.act, g.level, bound)
+    made = carry(s, loop)
+    if s.notes:
+        enter(s, loop)
+    s.open.append(loop)
     branches = len(g.branches)
     start = g.mark()
     loop.exit = g.open(ops.BLOCK, VOID, [])
@@ -326,6 +344,7 @@ def _runtime_while(s: Staging, stmt: While) -> int:
             # Nothing leaves it but a return.
             g.drop_block(loop.exit, branches, False)
             loop.exit = None
+        close(s)
         return finish(s, stmt, loop, made, bound, False, branches)
     loop.next = g.open(ops.WHILE, VOID, [])
     found = decide(s, stmt.test)
@@ -349,6 +368,7 @@ def _runtime_while(s: Staging, stmt: While) -> int:
     loop_body(s, stmt, loop)
     s.at(stmt.line)
     g.close()
+    close(s)
     if used and not loop.exits:
         # The block is left by the condition only, with the names as they were before the body.
         g.close()

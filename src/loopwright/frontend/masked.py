@@ -8,6 +8,7 @@ from __future__ import annotations
 from typing import TYPE_CHECKING, Any
 
 from loopwright.frontend.conditions import compound_value, decide
+from loopwright.frontend.containers import close, enter
 from loopwright.frontend.emitter import Level
 from loopwright.frontend.expr import Value, is_number
 from loopwright.frontend.leaving import Departed
@@ -15,7 +16,7 @@ from loopwright.frontend.loops import Range
 from loopwright.frontend.merging import MISSING, select_lanes
 from loopwright.frontend.program import For, If, LoopStmt, NameTarget, While
 from loopwright.frontend.promotion import promote
-from loopwright.frontend.state import BREAK, FALLS, LEFT, LoopState
+from loopwright.frontend.state import BREAK, FALLS, LEFT, Construct, LoopState
 from loopwright.frontend.steps import finish, loop_body
 from loopwright.frontend.variables import NOT_EVERYWHERE, carry
 from loopwright.ir import ops
@@ -46,7 +47,11 @@ def varying_if(s: Staging, stmt: If, condition: Value) -> int:
     leaving = any(loop.remaining is not None for loop in act.loops)
     g.regions += 1
     g.region = g.regions
+    begins = len(g.code)
+    construct = Construct(act, stmt, level, None)
     g.level = _narrowed(s, ops.AND, [level.mask, condition], level, leaving)
+    construct.anchor = g.code[begins]
+    s.open.append(construct)
     status = s.block(stmt.body)
     values, value_lines = s.values_of(names), dict(act.lines)
     s.restore(stmt.writes, before)
@@ -58,6 +63,7 @@ def varying_if(s: Staging, stmt: If, condition: Value) -> int:
         other = s.block(stmt.orelse)
     g.level = level
     g.region = outer
+    close(s)
     if status != FALLS and other != FALLS:
         return LEFT
     if status != FALLS:
@@ -132,7 +138,7 @@ def lanes_left(s: Staging, loop: LoopState) -> Instr | None:
         register = g.f.register(type_, "", True)
         copy = g.copy_to(register, type_, loop.remaining.operand)
         g.level = Level(Value(g, register, type_), parent, True)
-    loop.level = g.level
+    loop.body = g.level
     return copy
 
 
@@ -143,7 +149,7 @@ def lanes_leave(s: Staging, loop: LoopState, breaks: bool) -> int:
         s.note((id(loop.stmt), s.act.path, "leaves"), 1)
     level = g.level
     assert level is not None and loop.remaining is not None
-    if breaks and loop.kind == "python" and level is loop.level and len(g.brackets) == loop.depth and not loop.stmt.continues:
+    if breaks and loop.kind == "python" and level is loop.body and len(g.brackets) == loop.depth and not loop.stmt.continues:
         # Every lane that is left leaves, and that is known while compiling.
         return BREAK
     type_ = level.mask.type
@@ -153,7 +159,7 @@ def lanes_leave(s: Staging, loop: LoopState, breaks: bool) -> int:
     while current is not None:
         if current.variable:
             _clear(s, current.mask, leaving, done)
-        if current is loop.level:
+        if current is loop.body:
             break
         current = current.parent
     if breaks:
@@ -175,10 +181,13 @@ def varying_while(s: Staging, stmt: LoopStmt, counter: _Counter | None = None) -
     g = s.g
     outer = g.level
     bound = s.values_of(stmt.writes)
-    loop = LoopState("runtime", stmt)
+    loop = LoopState("runtime", stmt, s.act, outer, bound)
     anchor = begin_remaining(s, loop)
     assert loop.remaining is not None
-    made = carry(s, stmt, True)
+    made = carry(s, loop, True)
+    if s.notes:
+        enter(s, loop, True)
+    s.open.append(loop)
     if isinstance(stmt, While) and stmt.forever:
         # It runs at least once: what it assigns has a value after it.
         loop.departed = Departed(s, loop.exit_names, anchor)
@@ -213,6 +222,7 @@ def varying_while(s: Staging, stmt: LoopStmt, counter: _Counter | None = None) -
         counter.step()
     g.level = outer
     g.close()
+    close(s)
     status = finish(s, stmt, loop, made, bound, True, branches)
     if loop.departed is not None:
         loop.departed.rejoin(None)

@@ -9,7 +9,7 @@ from typing import Any, Final
 
 import numpy as np
 
-from loopwright.frontend.emitter import Emitter
+from loopwright.frontend.emitter import Emitter, describe
 from loopwright.frontend.expr import Unavailable, Value, Weak, is_number
 from loopwright.frontend.flow import RESULT
 from loopwright.frontend.lane_index import LaneIndex
@@ -18,7 +18,7 @@ from loopwright.ir.function import Instr
 from loopwright.ir.ops import mask_for
 from loopwright.types import BOOL, I64, KIND_MASK, Type, mask_of, vector_of
 
-__all__ = ["MISSING", "Edge", "join", "same", "select_lanes"]
+__all__ = ["CONTAINERS", "MISSING", "Edge", "Frozen", "freeze", "indices", "join", "same", "select_lanes", "thaw"]
 
 
 class _Missing:
@@ -45,6 +45,54 @@ class Edge:
         self.values = values
         self.lines = lines
         self.anchor = anchor
+
+
+#: The types whose items are merged one by one.
+CONTAINERS: Final = (tuple, list, dict)
+
+
+class Frozen:
+    """A list or dictionary, with what it held on a path."""
+
+    __slots__ = ("container", "items")
+
+    def __init__(self, container: Any) -> None:
+        self.container = container
+        self.items = [freeze(item) for item in (container.values() if type(container) is dict else container)]
+
+
+def freeze(value: Any) -> Any:
+    """The value, with what the lists and dictionaries in it hold now."""
+    kind = type(value)
+    if kind is list or kind is dict:
+        return Frozen(value)
+    if kind is tuple and any(type(item) in CONTAINERS for item in value):
+        return tuple([freeze(item) for item in value])
+    if kind is Value or kind is Weak:
+        # One of its own: what a list holds may be made to stand for what has been read of it.
+        return value.twin()
+    return value
+
+
+def thaw(value: Any, staging: Any) -> Any:
+    """What was frozen: the list itself if it holds the same still, else another."""
+    if type(value) is tuple:
+        return tuple([thaw(item, staging) for item in value])
+    if type(value) is not Frozen:
+        return value
+    container = value.container
+    items = [thaw(item, staging) for item in value.items]
+    now = list(container.values()) if type(container) is dict else container
+    if len(items) == len(now) and all(same(a, b) for a, b in zip(items, now, strict=True)):
+        return container
+    made = staging.new(items if type(container) is list else dict(zip(container, items, strict=False)))
+    staging.merged.append((made, [container]))
+    return made
+
+
+def indices(value: Any) -> list[Any]:
+    """The indices of a tuple or list, the keys of a dictionary."""
+    return list(value) if type(value) is dict else list(range(len(value)))
 
 
 def same(a: Any, b: Any) -> bool:
@@ -111,6 +159,8 @@ def _kind(graph: Emitter, name: str, values: list[Any], lines: list[int]) -> tup
 def join(graph: Emitter, name: str, edges: list[Edge]) -> Any:
     """One value for a name whose values differ between run-time paths."""
     values = [edge.values[name] for edge in edges]
+    if type(values[0]) in CONTAINERS:
+        return _join_items(graph, name, edges, values)
     element, lanes, weak, problem = _kind(graph, name, values, [edge.lines.get(name, 0) for edge in edges])
     if problem:
         return Unavailable(graph, problem)
@@ -149,10 +199,56 @@ def _join_open(graph: Emitter, name: str, edges: list[Edge], values: list[Any], 
     return made
 
 
+def _shape(name: str, values: list[Any]) -> str:
+    """Why containers do not meet, or ""."""
+    first = values[0]
+    kind = type(first).__name__
+    for other in values:
+        if type(other) is not type(first):
+            return f"{_spoken(name)} is a {kind} on one path and {describe(other)} on another: only numbers, and the items of tuples and lists, can differ between paths taken at run time"
+        if indices(other) != indices(first):
+            return (
+                f"{_spoken(name)} is a {kind} of {len(first)} on one path and of {len(other)} on another: its items can differ between paths taken at run time, "
+                "but not how many there are"
+            )
+    return ""
+
+
+def _made(graph: Emitter, values: list[Any], items: list[Any]) -> Any:
+    """The tuple, list or dictionary in which several have met."""
+    first = values[0]
+    if type(first) is tuple:
+        return tuple(items)
+    made = graph.staging.new(items if type(first) is list else dict(zip(first, items, strict=True)))
+    graph.staging.merged.append((made, values))
+    return made
+
+
+def _join_items(graph: Emitter, name: str, edges: list[Edge], values: list[Any]) -> Any:
+    """As ``join``, of tuples, lists and dictionaries: item by item."""
+    problem = _shape(name, values)
+    if problem:
+        return Unavailable(graph, problem)
+    items: list[Any] = []
+    for index in indices(values[0]):
+        parts = [value[index] for value in values]
+        if all(same(parts[0], part) for part in parts):
+            items.append(parts[0])
+            continue
+        item = f"{name}[{index!r}]"
+        items.append(join(graph, item, [Edge({item: part}, {item: edge.lines.get(name, 0)}, edge.anchor) for part, edge in zip(parts, edges, strict=True)]))
+    return _made(graph, values, items)
+
+
 def select_lanes(graph: Emitter, name: str, condition: Value, a: Any, b: Any, lines: tuple[int, int]) -> Any:
     """One value for a name that is ``a`` in the lanes where the condition holds and ``b`` in the others."""
     if same(a, b):
         return a
+    if type(a) in CONTAINERS:
+        problem = _shape(name, [a, b])
+        if problem:
+            return Unavailable(graph, problem)
+        return _made(graph, [a, b], [select_lanes(graph, f"{name}[{index!r}]", condition, a[index], b[index], lines) for index in indices(a)])
     element, _, weak, problem = _kind(graph, name, [a, b], [*lines])
     if problem:
         return Unavailable(graph, problem)

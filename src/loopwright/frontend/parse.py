@@ -159,6 +159,25 @@ def _without_last_continue(body: list[ast.stmt]) -> list[ast.stmt]:
     return body
 
 
+def _is(node: ast.expr, target: ast.Name | ast.Subscript) -> bool:
+    """Whether an expression is what is assigned to."""
+    if isinstance(target, ast.Name):
+        return isinstance(node, ast.Name) and node.id == target.id
+    return isinstance(node, ast.Subscript) and ast.dump(node.value) == ast.dump(target.value) and ast.dump(node.slice) == ast.dump(target.slice)
+
+
+def _updates(target: ast.Subscript, value: ast.expr) -> bool:
+    """Whether an element is assigned something of the form of a reduction of itself."""
+    if isinstance(value, ast.Call):
+        return any(_is(argument, target) for argument in value.args)
+    node = value
+    while isinstance(node, ast.BinOp):
+        if _is(node.right, target):
+            return True
+        node = node.left
+    return node is not value and _is(node, target)
+
+
 class _Parser:
     """Turns the statements of one function."""
 
@@ -364,8 +383,8 @@ class _Parser:
     def assign(self, targets: list[ast.expr], value: ast.expr, line: int) -> Assign:
         reads: set[str] = set()
         reduction = None
-        if len(targets) == 1 and isinstance(targets[0], ast.Name):
-            reduction = self.reduction(targets[0].id, value)
+        if len(targets) == 1 and (isinstance(targets[0], ast.Name) or isinstance(targets[0], ast.Subscript) and _updates(targets[0], value)):
+            reduction = self.reduction(targets[0], value)
         code = self.expression(value, reads)
         writes: set[str] = set()
         made = Assign(line, [self.target(t, writes, reads) for t in targets], code, isinstance(value, (ast.BinOp, ast.Subscript)), reduction)
@@ -378,7 +397,9 @@ class _Parser:
         if isinstance(node.target, ast.Name):
             name = node.target.id
             value = ast.copy_location(ast.BinOp(ast.copy_location(ast.Name(name, ast.Load()), node), node.op, node.value), node)
-            return self.assign([node.target], value, line)
+            made_in_place = self.assign([node.target], value, line)
+            made_in_place.in_place = True
+            return made_in_place
         if not isinstance(node.target, ast.Subscript):
             self.refuse(node, "augmented assignment to an attribute", "assign to a variable or to an array's element")
         reads: set[str] = set()
@@ -387,11 +408,12 @@ class _Parser:
         made.reads = reads
         return made
 
-    def reduction(self, name: str, value: ast.expr) -> Reduction | None:
-        """How ``name = value`` updates ``name`` with a value that does not depend on it, or None when it does not."""
+    def reduction(self, target: ast.Name | ast.Subscript, value: ast.expr) -> Reduction | None:
+        """How ``target = value`` updates the target with a value that does not depend on it, or None when it does not."""
+        name = target.id if isinstance(target, ast.Name) else ""
         if isinstance(value, ast.Call) and not value.keywords and not any(isinstance(a, ast.Starred) for a in value.args):
-            positions = [k for k, a in enumerate(value.args) if isinstance(a, ast.Name) and a.id == name]
-            others = [a for a in value.args if not (isinstance(a, ast.Name) and a.id == name)]
+            positions = [k for k, a in enumerate(value.args) if _is(a, target)]
+            others = [a for a in value.args if not _is(a, target)]
             if len(positions) != 1 or name in names_read(value.func, *others):
                 return None
             arguments = [None if k == positions[0] else self.expression(a, set()) for k, a in enumerate(value.args)]
@@ -406,7 +428,7 @@ class _Parser:
             commuting.add("add" if kind == "sub" else kind)
             if len(commuting) > 1:
                 return None
-            if isinstance(node.right, ast.Name) and node.right.id == name and kind != "sub":
+            if kind != "sub" and _is(node.right, target):
                 if name in names_read(node.left):
                     return None
                 steps.append((kind, self.expression(node.left, set())))
@@ -415,7 +437,7 @@ class _Parser:
                 return None
             steps.append((kind, self.expression(node.right, set())))
             node = node.left
-        if isinstance(node, ast.Name) and node.id == name and steps:
+        if steps and _is(node, target):
             return Reduction(None, [], steps[::-1])
         return None
 

@@ -116,15 +116,16 @@ class Stmt:
 
 
 class Assign(Stmt):
-    """Also the augmented ones to names. ``fresh``: the value is a result nobody else holds. ``reduction``: the form, if it has one."""
+    """Also the augmented ones to names. ``fresh``: the value is a result nobody else holds. ``in_place``: of a list, the list itself changes. ``reduction``: the form, if it has one."""
 
-    __slots__ = ("fresh", "reduction", "targets", "value")
+    __slots__ = ("fresh", "in_place", "reduction", "targets", "value")
 
     def __init__(self, line: int, targets: list[Target], value: CodeType, fresh: bool, reduction: Reduction | None) -> None:
         super().__init__(line)
         self.targets = targets
         self.value = value
         self.fresh = fresh
+        self.in_place = False
         self.reduction = reduction
 
 

@@ -13,7 +13,7 @@ from typing import Any, Final, NoReturn, TypeVar
 
 from loopwright.errors import KernelSyntaxError
 
-__all__ = ["AND_HOOK", "CALL_HOOK", "CHAIN_HOOK", "HOLD_HOOK", "IF_HOOK", "NOT_HOOK", "OR_HOOK", "POWER_HOOK", "Rewriter", "names_read"]
+__all__ = ["AND_HOOK", "CALL_HOOK", "CHAIN_HOOK", "HOLD_HOOK", "IF_HOOK", "NEW_HOOK", "NOT_HOOK", "OR_HOOK", "POWER_HOOK", "Rewriter", "names_read"]
 
 AND_HOOK: Final = "__lw_and__"
 OR_HOOK: Final = "__lw_or__"
@@ -23,6 +23,7 @@ CHAIN_HOOK: Final = "__lw_chain__"
 CALL_HOOK: Final = "__lw_call__"
 HOLD_HOOK: Final = "__lw_hold__"
 POWER_HOOK: Final = "__lw_power__"
+NEW_HOOK: Final = "__lw_new__"
 
 _LOAD: Final = ast.Load()
 _Node = TypeVar("_Node", bound=ast.expr | ast.keyword)
@@ -153,29 +154,46 @@ class Rewriter(ast.NodeVisitor):
     def _held(self, node: ast.expr) -> ast.expr:
         """An element of a display: a variable is copied, so that the display keeps its value."""
         made: ast.expr = self.visit(node)
-        if isinstance(node, (ast.Name, ast.Call, ast.IfExp)):
+        if isinstance(node, (ast.Name, ast.Call, ast.IfExp, ast.Subscript)):
             return self._hook(node, HOLD_HOOK, [made])
         return made
 
     def visit_Tuple(self, node: ast.Tuple) -> ast.expr:
+        if isinstance(node.ctx, ast.Store):
+            # The names that a comprehension binds.
+            return node
         return _at(ast.Tuple([self._held(item) for item in node.elts], node.ctx), node)
 
+    def _new(self, made: ast.expr) -> ast.expr:
+        """A list or dictionary that is made here: staging knows what is older and what is not."""
+        return self._hook(made, NEW_HOOK, [made])
+
     def visit_List(self, node: ast.List) -> ast.expr:
-        return _at(ast.List([self._held(item) for item in node.elts], node.ctx), node)
+        if isinstance(node.ctx, ast.Store):
+            return node
+        return self._new(_at(ast.List([self._held(item) for item in node.elts], node.ctx), node))
+
+    def visit_BinOp(self, node: ast.BinOp) -> ast.expr:
+        made = self.generic_visit(node)
+        return self._new(made) if isinstance(node.left, (ast.List, ast.ListComp)) or isinstance(node.right, (ast.List, ast.ListComp)) else made
 
     def visit_Set(self, node: ast.Set) -> ast.expr:
         return _at(ast.Set([self._held(item) for item in node.elts]), node)
 
     def visit_Dict(self, node: ast.Dict) -> ast.expr:
         keys = [self.visit(key) if key is not None else None for key in node.keys]
-        return _at(ast.Dict(keys, [self._held(value) for value in node.values]), node)
+        return self._new(_at(ast.Dict(keys, [self._held(value) for value in node.values]), node))
 
     def visit_Subscript(self, node: ast.Subscript) -> ast.expr:
         index: ast.expr = self.index(node.slice) if isinstance(node.slice, ast.Tuple) else self.visit(node.slice)
-        return _at(ast.Subscript(self.visit(node.value), index, node.ctx), node)
+        made = _at(ast.Subscript(self.visit(node.value), index, node.ctx), node)
+        return self._new(made) if isinstance(node.slice, ast.Slice) else made
 
     def visit_ListComp(self, node: ast.ListComp) -> ast.expr:
-        return _at(ast.ListComp(self._held(node.elt), [self.visit(g) for g in node.generators]), node)
+        return self._new(_at(ast.ListComp(self._held(node.elt), [self.visit(g) for g in node.generators]), node))
+
+    def visit_DictComp(self, node: ast.DictComp) -> ast.expr:
+        return self._new(_at(ast.DictComp(self.visit(node.key), self._held(node.value), [self.visit(g) for g in node.generators]), node))
 
     def visit_SetComp(self, node: ast.SetComp) -> ast.expr:
         return _at(ast.SetComp(self._held(node.elt), [self.visit(g) for g in node.generators]), node)

@@ -7,7 +7,7 @@ from typing import Any, Final
 
 import numpy as np
 
-from loopwright.errors import KernelSyntaxError, KernelTypeError
+from loopwright.errors import KernelSyntaxError, KernelTypeError, LoopwrightError
 from loopwright.frontend.annotations import ArrayType
 from loopwright.frontend.arrays import StagedArray
 from loopwright.frontend.calls import outside_names
@@ -33,7 +33,7 @@ def stage(kernel: Kernel, signature: Sequence[Any], vector_bits: int, check: boo
     function = kernel.function
     parameters = kernel.parameters
     parsed = parse(function)
-    notes: dict[tuple[Any, ...], int] = {}
+    notes: dict[Any, Any] = {}
     if check:
         vector_bits = 0
     for _ in range(ATTEMPTS):
@@ -49,7 +49,7 @@ def stage(kernel: Kernel, signature: Sequence[Any], vector_bits: int, check: boo
 
 
 def _attempt(
-    kernel: Kernel, parsed: Parsed, parameters: list[Parameter], signature: Sequence[Any], vector_bits: int, check: bool, notes: dict[tuple[Any, ...], int]
+    kernel: Kernel, parsed: Parsed, parameters: list[Parameter], signature: Sequence[Any], vector_bits: int, check: bool, notes: dict[Any, Any]
 ) -> Function | None:
     f = Function(parsed.name, kernel.result, Options(kernel.contract, kernel.fastmath, check))
     f.file = parsed.file
@@ -72,7 +72,12 @@ def _attempt(
             env[p.name] = StagedArray(g, f.array_param(p.name, item.element, item.rank or 1), len(f.arrays) - 1)
     if check:
         g.errors = f.param(PTR, "errors")
-    status = s.block(parsed.body)
+    try:
+        status = s.block(parsed.body)
+    except LoopwrightError:
+        # What was staged after a wrong guess tells nothing.
+        if not s.again:
+            raise
     if s.again:
         return None
     if status == FALLS and f.result is not VOID:

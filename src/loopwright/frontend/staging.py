@@ -22,13 +22,14 @@ from loopwright.frontend import constants
 from loopwright.frontend.arrays import StagedArray
 from loopwright.frontend.calls import Inner
 from loopwright.frontend.conditions import compound_if, compound_value, decide, runtime_if
+from loopwright.frontend.containers import apart, carries, element, put, put_slice, replaces
 from loopwright.frontend.emitter import Emitter
 from loopwright.frontend.expr import Unavailable, Value, is_number, is_staged
 from loopwright.frontend.flow import RESULT
-from loopwright.frontend.lanes import reduce_into
+from loopwright.frontend.lanes import reduce_into, update_reduction
 from loopwright.frontend.looping import stage_for, stage_while
 from loopwright.frontend.masked import lanes_leave, varying_if
-from loopwright.frontend.merging import MISSING, Edge, join, same
+from loopwright.frontend.merging import CONTAINERS, MISSING, Edge, freeze, join, same, thaw
 from loopwright.frontend.program import (
     Assert,
     Assign,
@@ -48,7 +49,7 @@ from loopwright.frontend.program import (
     Update,
     While,
 )
-from loopwright.frontend.state import BREAK, CONTINUE, ENDED, FALLS, RETURN, Activation, Compound, Restage, Summed
+from loopwright.frontend.state import BREAK, CONTINUE, ENDED, FALLS, RETURN, Activation, Compound, Construct, LoopState, Restage, Sticky, Summed
 from loopwright.frontend.variables import NOT_EVERYWHERE, write
 from loopwright.ir import ops
 from loopwright.ir.function import Instr
@@ -82,9 +83,14 @@ class Staging:
         vector_bits: width of a vector; 0 makes scalar loops of loops over lanes.
         notes: what earlier attempts found out: which variables differ by lane, how wide the lanes of a loop are.
         builtins: Python's builtins as kernels see them, with the hooks of rewritten expressions.
+        open: the constructs around that depend on what happens at run time, outermost first.
+        born: id of a list or dictionary that the kernel made -> itself, and what was open then.
+        cells: id of a list or dictionary -> index -> the variable that the element is.
+        frozen: a path on which a name stands for a list has left the code before its end.
+        merged: lists that names stand for where others have met, with those others.
     """
 
-    def __init__(self, g: Emitter, vector_bits: int, notes: dict[tuple[Any, ...], int], names: dict[str, Any]) -> None:
+    def __init__(self, g: Emitter, vector_bits: int, notes: dict[Any, Any], names: dict[str, Any]) -> None:
         self.g = g
         self.vector_bits = vector_bits
         self.notes = notes
@@ -93,6 +99,11 @@ class Staging:
         self.file = g.f.file
         self.depth = 0
         self.again = False
+        self.open: list[Construct] = []
+        self.born: dict[int, tuple[Any, tuple[Construct, ...]]] = {}
+        self.cells: dict[int, dict[Any, Any]] = {}
+        self.merged: list[tuple[Any, list[Any]]] = []
+        self.frozen = False
         self.visits: dict[int, int] = {}
         g.staging = self
 
@@ -181,8 +192,23 @@ class Staging:
                 value.plain()
         elif not is_number(value):
             act.regions[name] = g.region
+            if g.active and type(value) in CONTAINERS:
+                value = g.snapshot(value)
         act.env[name] = value
         act.lines[name] = g.at_line
+
+    def new(self, value: Any) -> Any:
+        """A list or dictionary has been made."""
+        if type(value) is list or type(value) is dict:
+            self.g.snapshot(value)
+            self.born[id(value)] = value, tuple(self.open)
+        return value
+
+    def carries(self, loop: LoopState, sticky: Sticky, old: Any) -> None:
+        carries(self, loop, sticky, old)
+
+    def replaces(self, name: str, variable: Any, value: Any) -> None:
+        replaces(self, name, variable, value)
 
     def note(self, key: tuple[Any, ...], value: int) -> None:
         """Note something for the next attempt, and start it."""
@@ -212,13 +238,22 @@ class Staging:
                 env.pop(name, None)
 
     def edge(self, names: set[str], anchor: Instr) -> Edge:
-        return Edge(self.values_of(names), dict(self.act.lines), anchor)
+        """A path that leaves the code before its end: what lists hold on it is remembered, for it may change behind it."""
+        values = self.values_of(names)
+        for name, value in values.items():
+            if type(value) in CONTAINERS:
+                values[name] = freeze(value)
+                self.frozen = True
+        return Edge(values, dict(self.act.lines), anchor)
 
     def merge(self, edges: list[Edge], names: set[str], writes: set[str]) -> int:
         """Paths meet: bind each name to its one value, or to a variable written on each path."""
         if not edges:
             return ENDED
         act = self.act
+        if self.frozen:
+            for edge in edges:
+                edge.values = {name: thaw(value, self) for name, value in edge.values.items()}
         if len(edges) == 1:
             self.restore(names, edges[0].values)
         else:
@@ -273,10 +308,16 @@ class Staging:
     def _assign(self, stmt: Assign) -> int:
         if stmt.reduction is not None and self.act.sticky:
             target = stmt.targets[0]
-            assert isinstance(target, NameTarget)
-            summed = self.act.sticky.get(target.name)
+            summed = self.act.sticky.get(target.name) if isinstance(target, NameTarget) else None
             if isinstance(summed, Summed):
                 reduce_into(self, summed, stmt.reduction)
+                return FALLS
+        if stmt.reduction is not None and self.cells and type(stmt.targets[0]) is Store:
+            store = stmt.targets[0]
+            container = self.evaluate(store.container)
+            known = element(self, container, self.evaluate(store.index)) if type(container) in (list, dict) else None
+            if isinstance(known, Summed):
+                reduce_into(self, known, stmt.reduction)
                 return FALLS
         before = len(self.g.code)
         value = self.evaluate(stmt.value)
@@ -284,6 +325,11 @@ class Staging:
         target = targets[0]
         if len(targets) == 1:
             if type(target) is NameTarget:
+                if stmt.in_place and type(value) is list:
+                    old = self.act.env.get(target.name)
+                    if type(old) is list:
+                        self.put(old, slice(None), value)
+                        return FALLS
                 self.assign(target.name, value, stmt.fresh and len(self.g.code) > before)
             else:
                 self.bind(target, value)
@@ -311,6 +357,8 @@ class Staging:
                 items = [*items[:k], items[k : k + rest], *items[k + rest :]]
             if len(items) != count:
                 self.g.fail(f"{len(items)} values for {count} names")
+            if self.merged and any(type(item) in CONTAINERS for item in items):
+                items = apart(self, items, {inner.name for inner in target.items if isinstance(inner, NameTarget)})
             for inner, item in zip(target.items, items, strict=True):
                 self.bind(inner, item)
         elif isinstance(target, Store):
@@ -323,12 +371,15 @@ class Staging:
             return
         if isinstance(container, Value):
             container[index]
-        if g.region and self.act.regions.get(target.name, 0) != g.region:
-            g.fail(
-                f"`{target.name or 'this'}` is a Python {type(container).__name__} and cannot change under run-time control flow: use an array argument, or variables"
-            )
+        if type(container) in (list, dict) and not is_staged(index):
+            self.put(container, index, value)
+            return
         if is_staged(index):
             g.fail(f"`{target.name or 'this'}` is a Python {type(container).__name__}: it cannot be indexed with a run-time value; use an array argument")
+        if g.region and self.act.regions.get(target.name, 0) != g.region:
+            g.fail(
+                f"`{target.name or 'this'}` is a Python {type(container).__name__} and cannot change under run-time control flow: use a list, an array argument, or variables"
+            )
         if isinstance(container, np.ndarray) and is_staged(value):
             g.fail(
                 f"`{target.name or 'this'}` is a NumPy array, which holds what is known while compiling, and cannot hold a run-time value: "
@@ -344,9 +395,31 @@ class Staging:
                 raise
             raise explained from error
 
+    def put(self, container: Any, index: Any, value: Any, fresh: bool = False) -> None:
+        """Store to an element of a list or dictionary, or to a slice."""
+        try:
+            if type(index) is slice:
+                put_slice(self, container, index, list(value))
+            else:
+                put(self, container, index, value, fresh)
+        except (LoopwrightError, Restage):
+            raise
+        except Exception as error:
+            explained = self._explained(error)
+            if explained is None:
+                raise
+            raise explained from error
+
     def _update(self, stmt: Update) -> int:
         container = self.evaluate(stmt.target.container)
         index = self.evaluate(stmt.target.index)
+        kind = type(container)
+        if self.cells and (kind is list or kind is dict):
+            known = element(self, container, index)
+            if isinstance(known, Summed):
+                update_reduction(self, known, stmt.operator, self.evaluate(stmt.value))
+                return FALLS
+        before = len(self.g.code)
         try:
             old = container[index]
             value = self.evaluate(stmt.value)
@@ -358,7 +431,10 @@ class Staging:
             if explained is None:
                 raise
             raise explained from error
-        self.store(stmt.target, container, index, new)
+        if (kind is list or kind is dict) and not is_staged(index):
+            self.put(container, index, new, len(self.g.code) > before)
+        else:
+            self.store(stmt.target, container, index, new)
         return FALLS
 
     def _evaluate(self, stmt: Evaluate) -> int:
@@ -467,7 +543,7 @@ class Staging:
         breaks = word == "break"
         if loop.kind == "lanes" and breaks:
             g.fail("`break` in an lw.lanes loop: the lanes run at once, in no order; use lw.range for this loop, or a condition")
-        if g.level is not loop.level or loop.remaining is not None:
+        if g.level is not loop.body or loop.remaining is not None:
             return lanes_leave(self, loop, breaks)
         if condition is None and loop.kind == "python" and len(g.brackets) == loop.depth:
             return BREAK if breaks else CONTINUE

@@ -24,6 +24,9 @@ __all__ = [
     "UNROLL_LIMIT",
     "Activation",
     "Compound",
+    "Construct",
+    "Guarded",
+    "Inlined",
     "LoopState",
     "Restage",
     "Sticky",
@@ -73,16 +76,18 @@ class Sticky:
         level: the lanes that ran where the loop began.
         key: names the variable in the notes for staging again.
         line: where its first value was assigned.
+        items: of a tuple, list or dictionary: its items are variables.
     """
 
-    __slots__ = ("key", "level", "line", "name", "value")
+    __slots__ = ("items", "key", "level", "line", "name", "value")
 
-    def __init__(self, name: str, value: Any, level: Level | None, key: tuple[Any, ...], line: int) -> None:
+    def __init__(self, name: str, value: Any, level: Level | None, key: tuple[Any, ...], line: int, items: bool = False) -> None:
         self.name = name
         self.value = value
         self.level = level
         self.key = key
         self.line = line
+        self.items = items
 
 
 class Summed:
@@ -95,9 +100,10 @@ class Summed:
         identity: operand it starts from.
         anchor: the loop's first instruction.
         outer: the variable of an outer loop that the name stands for, or None.
+        container, index: of an element of a list or dictionary: where it is.
     """
 
-    __slots__ = ("anchor", "identity", "initial", "line", "name", "op", "outer", "total")
+    __slots__ = ("anchor", "container", "identity", "index", "initial", "line", "name", "op", "outer", "total")
 
     def __init__(self, name: str, initial: Any, anchor: Instr, line: int) -> None:
         self.name = name
@@ -108,15 +114,92 @@ class Summed:
         self.total: Value | None = None
         self.identity = 0
         self.outer: Any = None
+        self.container: Any = None
+        self.index: Any = None
 
 
-class LoopState:
+class Construct:
+    """Code that runs under a condition of run time, or again and again: what older lists hold cannot simply be replaced in it.
+
+    Attributes:
+        act: the call it is in.
+        stmt: the statement.
+        level: the lanes that run where it begins.
+        anchor: the instruction before which its variables begin; None for a loop.
+        slots: the elements that are variables as long as it lasts, or None.
+    """
+
+    __slots__ = ("act", "anchor", "level", "slots", "stmt")
+
+    def __init__(self, act: Activation, stmt: Any, level: Level | None, anchor: Instr | None) -> None:
+        self.act = act
+        self.stmt = stmt
+        self.level = level
+        self.anchor = anchor
+        self.slots: list[Any] | None = None
+
+    @property
+    def place(self) -> tuple[Any, ...]:
+        """Names it in the notes."""
+        return id(self.stmt), self.act.path
+
+    @property
+    def key(self) -> tuple[Any, ...] | None:
+        """Of what runs again and again, or whose rest does: its entry in the notes on elements that it changes."""
+        return None
+
+    def active(self) -> bool:
+        """Whether what runs in it now depends on what happens at run time."""
+        return True
+
+    @property
+    def writes(self) -> set[str]:
+        """The names of the call that it assigns."""
+        return set()
+
+    def value(self, name: str) -> Any:
+        """What a name of the call was where it began."""
+        return self.act.env.get(name)
+
+
+class Guarded(Construct):
+    """A part of a condition or conditional expression: it may be evaluated, and so changes nothing."""
+
+    __slots__ = ()
+
+    def __init__(self, act: Activation, level: Level | None) -> None:
+        super().__init__(act, None, level, None)
+
+
+class Inlined(Construct):
+    """The body of an inlined function, from which run-time paths may return."""
+
+    __slots__ = ("callee",)
+
+    def __init__(self, act: Activation, callee: Activation) -> None:
+        super().__init__(act, callee.parsed, callee.level, None)
+        self.callee = callee
+
+    @property
+    def place(self) -> tuple[Any, ...]:
+        return id(self.stmt), self.callee.path
+
+    @property
+    def key(self) -> tuple[Any, ...]:
+        return id(self.stmt), self.callee.path, "elements"
+
+    def active(self) -> bool:
+        return bool(self.callee.result)
+
+
+class LoopState(Construct):
     """A loop being staged.
 
     Attributes:
+        bound: the values that the names it assigns had before.
         kind: "runtime", "python" or "lanes".
         depth: brackets open when its body began.
-        level: the lanes that run its body.
+        body: the lanes that run its body.
         remaining: a mask variable of the lanes that have not left the loop, where lanes leave one by one.
         departed, skipped: the values of names in the lanes that have left the loop, or its current step, or None.
         exit, next: the brackets that break and continue branch to, or None.
@@ -124,13 +207,18 @@ class LoopState:
         exit_names, next_names: names to merge there.
     """
 
-    __slots__ = ("departed", "depth", "exit", "exit_names", "exits", "kind", "level", "next", "next_names", "nexts", "remaining", "skipped", "stmt")
+    __slots__ = ("body", "bound", "departed", "depth", "exit", "exit_names", "exits", "kind", "next", "next_names", "nexts", "remaining", "skipped")
 
-    def __init__(self, kind: str, stmt: LoopStmt) -> None:
-        self.kind = kind
+    def __init__(self, kind: str, stmt: LoopStmt, act: Activation, level: Level | None, bound: dict[str, Any]) -> None:
+        self.act = act
         self.stmt = stmt
+        self.level = level
+        self.anchor = None
+        self.slots = None
+        self.kind = kind
+        self.bound = bound
         self.depth = 0
-        self.level: Level | None = None
+        self.body: Level | None = level
         self.remaining: Value | None = None
         self.exit: Instr | None = None
         self.next: Instr | None = None
@@ -140,6 +228,22 @@ class LoopState:
         self.next_names: set[str] = set()
         self.departed: Departed | None = None
         self.skipped: Departed | None = None
+
+    @property
+    def key(self) -> tuple[Any, ...]:
+        return id(self.stmt), self.act.path, "elements"
+
+    def active(self) -> bool:
+        # One that runs while compiling is as good as written out, until a path of run time, or a lane, has left it.
+        return self.kind != "python" or self.remaining is not None or bool(self.exits) or bool(self.nexts)
+
+    @property
+    def writes(self) -> set[str]:
+        found: set[str] = self.stmt.writes
+        return found
+
+    def value(self, name: str) -> Any:
+        return self.bound.get(name) if name in self.stmt.writes else self.act.env.get(name)
 
 
 class Activation:

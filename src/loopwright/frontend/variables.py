@@ -8,9 +8,9 @@ import numpy as np
 
 from loopwright.frontend.expr import Unavailable, Value, Weak, is_number
 from loopwright.frontend.flow import RESULT
-from loopwright.frontend.merging import MISSING, same
+from loopwright.frontend.merging import CONTAINERS, MISSING, indices, same
 from loopwright.frontend.program import LoopStmt
-from loopwright.frontend.state import Sticky, Summed, shown
+from loopwright.frontend.state import LoopState, Sticky, Summed, shown
 from loopwright.ir import ops
 from loopwright.ir.function import Instr
 from loopwright.types import BOOL, KIND_MASK, vector_of
@@ -18,7 +18,7 @@ from loopwright.types import BOOL, KIND_MASK, vector_of
 if TYPE_CHECKING:
     from loopwright.frontend.staging import Staging
 
-__all__ = ["NOT_EVERYWHERE", "begin", "carry", "drop", "release", "reset", "write"]
+__all__ = ["NOT_EVERYWHERE", "activate", "begin", "carry", "drop", "drop_values", "rebuilt", "release", "reset", "write"]
 
 NOT_EVERYWHERE: Final = "is not assigned on every path to here: assign it on the others too, or before"
 
@@ -35,6 +35,9 @@ def write(s: Staging, sticky: Any, value: Any, fresh: bool) -> None:
     variable = sticky.value
     if not isinstance(variable, Value):
         if same(variable, value):
+            return
+        if type(variable) in CONTAINERS and type(value) is type(variable):
+            _write_items(s, sticky, value)
             return
         g.fail(f"`{name}` is a Python value ({shown(variable)}) and cannot change in a loop that runs at run time: only numbers can")
     masked = g.level is not sticky.level
@@ -98,6 +101,25 @@ def write(s: Staging, sticky: Any, value: Any, fresh: bool) -> None:
     _copy(s, variable, new, fresh)
 
 
+def _write_items(s: Staging, sticky: Sticky, value: Any) -> None:
+    """Write a tuple, list or dictionary, item by item."""
+    variable, name = sticky.value, sticky.name
+    kind = type(variable).__name__
+    if indices(variable) != indices(value):
+        s.g.fail(
+            f"`{name}` is a {kind} of {len(variable)} (line {sticky.line}) and becomes one of {len(value)} here: in run-time code its items can change, "
+            "but not how many there are"
+        )
+    if not sticky.items:
+        s.note((*sticky.key, "items"), 1)
+    if type(variable) is not tuple:
+        s.replaces(name, variable, value)
+    # All are read before any is written: they may be the variables themselves.
+    values = s.g.snapshot(tuple([value[index] for index in indices(value)]))
+    for index, item in zip(indices(variable), values, strict=True):
+        write(s, Sticky(f"{name}[{index!r}]", variable[index], sticky.level, sticky.key, sticky.line, True), item, False)
+
+
 def _copy(s: Staging, variable: Value, new: Value, fresh: bool) -> None:
     """Write a variable; the instruction that made a value nobody else holds writes it directly."""
     g = s.g
@@ -142,8 +164,12 @@ def _mistyped(s: Staging, sticky: Sticky, found: str) -> NoReturn:
     )
 
 
-def begin(s: Staging, name: str, value: Any, lanes: int) -> Any:
-    """A variable that starts with a value, in so many lanes if any; a value that is no number is its own variable, and cannot change."""
+def begin(s: Staging, name: str, value: Any, lanes: int, items: bool = False) -> Any:
+    """A variable that starts with a value, in so many lanes if any.
+
+    Of a tuple, list or dictionary, with ``items``, it is another one that holds variables. Any other value that is no number is its own variable, and cannot
+    change.
+    """
     g = s.g
     if is_number(value) and type(value) is not bool:
         made = g.weak_variable(type(value) is float, name, lanes)
@@ -160,7 +186,9 @@ def begin(s: Staging, name: str, value: Any, lanes: int) -> Any:
         g.copy_to(variable.operand, type_, start.operand)
         return variable
     else:
-        return value
+        if not items or type(value) not in CONTAINERS:
+            return value
+        return rebuilt(s, value, [begin(s, f"{name}[{index!r}]", value[index], lanes, True) for index in indices(value)])
     g.weak_copy(made, value)
     return made
 
@@ -175,11 +203,11 @@ def reset(s: Staging, variable: Value) -> None:
     g.copy_to(variable.operand, type_, g.f.const(type_, False if type_.element is BOOL or type_.kind == KIND_MASK else 0))
 
 
-def carry(s: Staging, stmt: LoopStmt, varying: bool = False, names: set[str] | None = None) -> list[tuple[str, Any]]:
-    """Make variables of the names that a run-time loop carries (or of those given); what to give back to ``release``."""
-    act, g = s.act, s.g
+def carry(s: Staging, loop: LoopState, varying: bool = False) -> list[tuple[str, Any]]:
+    """Make variables of the names that a run-time loop carries; what to give back to ``release``."""
+    act, g, stmt = s.act, s.g, loop.stmt
     made: list[tuple[str, Any]] = []
-    for name in sorted(stmt.carried if names is None else names):
+    for name in sorted(stmt.carried):
         value = act.env.get(name, MISSING)
         known = act.sticky.get(name)
         if known is not None:
@@ -191,12 +219,17 @@ def carry(s: Staging, stmt: LoopStmt, varying: bool = False, names: set[str] | N
         key = (id(stmt), act.path, name)
         line = act.lines.get(name, stmt.line)
         lanes = g.lanes if varying or s.notes and (*key, "varies") in s.notes else 0
-        variable = begin(s, name, value, lanes)
-        sticky = Sticky(name, variable, g.level, key, line)
+        items = bool(s.notes) and (*key, "items") in s.notes
+        variable = begin(s, name, value, lanes, items)
+        sticky = Sticky(name, variable, g.level, key, line, items)
         act.sticky[name] = sticky
         if isinstance(variable, Value):
             act.env[name] = variable
             g.active.add(variable.operand)
+        elif items:
+            act.env[name] = variable
+            activate(s, variable)
+            s.carries(loop, sticky, value)
         made.append((name, sticky))
     return made
 
@@ -216,6 +249,31 @@ def drop(s: Staging, made: list[tuple[str, Any]]) -> None:
     act = s.act
     for name, sticky in made:
         del act.sticky[name]
-        if isinstance(sticky.value, Value):
-            s.g.active.discard(sticky.value.operand)
+        if isinstance(sticky.value, Value) or sticky.items:
+            drop_values(s, sticky.value)
             act.env[name] = sticky.value
+
+
+def activate(s: Staging, variable: Any) -> None:
+    """A variable, or what holds variables, may be written from here on."""
+    if isinstance(variable, Value):
+        s.g.active.add(variable.operand)
+    elif type(variable) in CONTAINERS:
+        for index in indices(variable):
+            activate(s, variable[index])
+
+
+def drop_values(s: Staging, variable: Any) -> None:
+    """A variable, or what holds variables, is not written any more."""
+    if isinstance(variable, Value):
+        s.g.active.discard(variable.operand)
+    elif type(variable) in CONTAINERS:
+        for index in indices(variable):
+            drop_values(s, variable[index])
+
+
+def rebuilt(s: Staging, like: Any, items: list[Any]) -> Any:
+    """A new tuple, list or dictionary with the indices of another."""
+    if type(like) is tuple:
+        return tuple(items)
+    return s.new(items if type(like) is list else dict(zip(like, items, strict=True)))
