@@ -9,8 +9,8 @@ from typing import Any, Final
 
 import numpy as np
 
-from loopwright.frontend.emitter import Emitter, describe
-from loopwright.frontend.expr import Unavailable, Value, Weak, is_number
+from loopwright.frontend.emitter import Emitter
+from loopwright.frontend.expr import Unavailable, Value, Weak, describe, is_number
 from loopwright.frontend.flow import RESULT
 from loopwright.frontend.lane_index import LaneIndex
 from loopwright.ir import ops

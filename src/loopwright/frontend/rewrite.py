@@ -127,7 +127,8 @@ class Rewriter(ast.NodeVisitor):
     def visit_BinOp(self, node: ast.BinOp) -> ast.expr:
         if isinstance(node.op, ast.Pow):
             return self._hook(node, POWER_HOOK, [self.visit(node.left), self.visit(node.right)])
-        return self.generic_visit(node)
+        made = self.generic_visit(node)
+        return self._new(made) if isinstance(node.left, (ast.List, ast.ListComp)) or isinstance(node.right, (ast.List, ast.ListComp)) else made
 
     def visit_IfExp(self, node: ast.IfExp) -> ast.expr:
         return self._hook(node, IF_HOOK, [self.visit(node.test), self._later(self.visit(node.body)), self._later(self.visit(node.orelse))])
@@ -172,10 +173,6 @@ class Rewriter(ast.NodeVisitor):
         if isinstance(node.ctx, ast.Store):
             return node
         return self._new(_at(ast.List([self._held(item) for item in node.elts], node.ctx), node))
-
-    def visit_BinOp(self, node: ast.BinOp) -> ast.expr:
-        made = self.generic_visit(node)
-        return self._new(made) if isinstance(node.left, (ast.List, ast.ListComp)) or isinstance(node.right, (ast.List, ast.ListComp)) else made
 
     def visit_Set(self, node: ast.Set) -> ast.expr:
         return _at(ast.Set([self._held(item) for item in node.elts]), node)
