@@ -55,8 +55,9 @@ random-kernels: $(VENV)/.test
 	@.ci/packages
 	$(BIN)/python -m tests.random_kernels $(ARGS)
 
-mutants: $(VENV)/.mutation
+mutants: $(VENV)/.test
 	@.ci/packages
+	$(PIP) cosmic-ray==8.7.0
 	$(BIN)/python -m tests.mutation $(ARGS)
 
 bench: $(VENV)/.bench
@@ -106,7 +107,7 @@ $(VENV)/.base: requirements/base.txt pyproject.toml setup.py | $(BIN)/python
 	$(PIP) --no-deps --no-build-isolation --editable .
 	@touch $@
 
-$(VENV)/.demo $(VENV)/.test $(VENV)/.bench $(VENV)/.mutation: $(VENV)/.%: requirements/%.txt $(VENV)/.base
+$(VENV)/.demo $(VENV)/.test $(VENV)/.bench: $(VENV)/.%: requirements/%.txt $(VENV)/.base
 	$(PIP) --require-hashes -r $<
 	@touch $@
 
@@ -115,7 +116,7 @@ lock:
 	test -x .venv-lock/bin/uv || { .ci/venv .venv-lock $(PYTHON) && .venv-lock/bin/python -m pip install --quiet uv==0.13.8; }
 	mkdir -p build
 	.venv-lock/bin/uv pip compile -q pyproject.toml --all-extras --universal --python-version 3.11 -o build/all.txt --no-header
-	for set in 'base build' 'demo demo' 'test demo,test,lint,tuning' 'bench demo,bench,tuning' 'mutation demo,test,lint,tuning,mutation'; do \
+	for set in 'base build' 'demo demo' 'test demo,test,lint,tuning' 'bench demo,bench,tuning'; do \
 		set -- $$set; \
 		.venv-lock/bin/uv pip compile -q pyproject.toml $$(printf ' --extra %s' $$(echo $$2 | tr , ' ')) -c build/all.txt \
 			--universal --python-version 3.11 --generate-hashes --no-annotate --custom-compile-command 'make lock' -o requirements/$$1.txt; \
