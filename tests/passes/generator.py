@@ -313,7 +313,7 @@ class Generator:
             self.call()
         elif self.depth > 3:
             self.value(type_)
-        elif kind < 0.93:
+        elif kind < 0.9:
             self.bracket()
         elif self.kinds:
             return self.leave()
@@ -385,7 +385,7 @@ class Generator:
         depths = [k for k in range(len(self.kinds)) if self.kinds[-1 - k] != "loop"]
         if not depths:
             return True
-        depth = r.choice(depths)
+        depth = r.choice(depths) if r.random() < 0.5 else depths[-1]
         if r.random() < 0.6:
             self.emit(ops.BR_IF, VOID, NONE, [self.operand(BOOL)], depth)
             return True
@@ -400,7 +400,7 @@ class Generator:
         self.emit(ops.IF, VOID, NONE, [self.operand(BOOL)])
         self.inside("if")
         marks = {t: len(v) for t, v in self.values.items()}
-        while r.random() < 0.35:
+        while r.random() < 0.4:
             self.emit(ops.ELIF, VOID, NONE, [])
             condition = self.value(BOOL)
             self.emit(ops.THEN, VOID, NONE, [condition])

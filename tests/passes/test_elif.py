@@ -63,6 +63,12 @@ def test_branches_cross_the_added_brackets() -> None:
           block
             br 2
           end
+          br_if 0, %2
+          br_if 1, %1
+        elif
+          %3 = eq.i64 %a, 1
+        then %3
+          br_if 1, %1
         else
           br 1
         end
@@ -81,8 +87,15 @@ def test_branches_cross_the_added_brackets() -> None:
         block
         br 3
         end
+        br_if 0, %2
+        br_if 2, %1
         else
-        br 2
+        %3 = eq.i64 %a, 1
+        if %3
+        br_if 3, %1
+        else
+        br 3
+        end
         end
         end
         end

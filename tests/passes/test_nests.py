@@ -16,6 +16,7 @@ from loopwright.ir.interpret import run
 from loopwright.ir.text import parse
 from loopwright.ir.verify import verify
 from loopwright.passes import nests
+from loopwright.types import Type
 
 
 def double(bounds: str, extra: str = "") -> str:
@@ -223,6 +224,37 @@ def test_products_and_sums_count_once_where_they_may_be_contracted() -> None:
     assert steps(products) == 2
     assert steps(products + "\n%40 = mul.f32x4 %t, 0.5", option="option contract") == 2
     assert steps(products + "\n%40 = add.f32x4 %t, 0.5", option="option contract") == 2
+
+
+def test_sums_of_integers_are_not_contracted_with_products_of_floats() -> None:
+    mixed = "\n".join(f"%{k} = mul.f32x4 %t, {k}.0\n%{50 + k} = add.i32x4 {k}, {k}" for k in range(1, 8))
+    assert steps(mixed, option="option contract") == 2
+    assert steps(mixed.replace("add.i32x4", "and.i32x4"), option="option contract") == 2
+
+
+def test_neighbouring_loads_of_the_unrolled_steps_are_made_from_one_another() -> None:
+    class Sliding(AnyTarget):
+        def slides(self, type_: Type) -> bool:
+            return type_.lanes > 0
+
+    text = """
+    function f(%x: ptr, %x.n0: i64, %y: ptr, %y.n0: i64, %n: i64)
+      array x: f32[%x.n0] at %x
+      array y: f32[%y.n0] at %y written
+      %i = for 0, %n, 4 mask %m: mask32x4 unroll 4
+        %1 = masked_load.f32x4 %m, x[%i]
+        %2 = add.i64 %i, 1
+        %3 = masked_load.f32x4 %m, x[%2]
+        %4 = add.f32x4 %1, %3
+        masked_store.f32x4 %m, %4, y[%i]
+      end
+    end
+    """
+    f = parse(text)
+    nests.run(f, Sliding())
+    verify(f)
+    # Of the last step nothing lies behind.
+    assert sum(instr.op is ops.SLIDE for instr in f.code) == 3
 
 
 def shape(bounds: str, unroll: int) -> tuple[int, int, str]:

@@ -3,16 +3,19 @@
 from __future__ import annotations
 
 import random
+from typing import Any
 
 import pytest
-from tests.regalloc.generator import nothing, random_order
+from tests.regalloc.generator import nothing, random_input, random_order
 from tests.regalloc.test_checker import Tiny
 
 from loopwright.errors import InternalError, TargetError
 from loopwright.ir import ops
 from loopwright.ir.function import NONE, Callee, Function, Instr
 from loopwright.passes import allocate
+from loopwright.regalloc import joins
 from loopwright.regalloc.checker import check
+from loopwright.regalloc.ending import Edge
 from loopwright.regalloc.heuristics import DEFAULT_ORDER
 from loopwright.regalloc.liveness import analyse
 from loopwright.targets.target import INTS, Rule, Use
@@ -248,3 +251,24 @@ def test_a_value_kept_across_a_call_is_in_a_preserved_register_or_in_memory() ->
     after = m.every_order()
     assert after.frame is not None and set(after.frame.saved) <= {R2, R3}
     assert len(after.frame.saved) + after.statistics.spilled >= 2
+
+
+def test_what_an_edge_calls_free_holds_none_of_what_it_moves(monkeypatch: pytest.MonkeyPatch) -> None:
+    # Cycles long enough to go by way of a free register are rare; that it is free matters in each of them.
+    edges: list[Edge] = []
+
+    class Noted(Edge):
+        def __init__(self, *args: Any) -> None:
+            super().__init__(*args)
+            edges.append(self)
+
+    monkeypatch.setattr(joins, "Edge", Noted)
+    for seed in range(150):
+        f, target = random_input(7_000_000 + seed)
+        f.analysis = analyse(f, target)
+        allocate.run(f, target, DEFAULT_ORDER)
+        for edge in edges:
+            for _, now, wanted in edge.moves:
+                assert now < 0 or not edge.free >> now & 1
+                assert wanted < 0 or not edge.free >> wanted & 1
+    assert len(edges) > 100

@@ -93,3 +93,30 @@ def test_an_exchange_is_wide_enough_for_both_values(types: tuple[Type, Type, Typ
 def test_a_source_of_several_moves_reaches_all() -> None:
     expect([(1, 0, I64), (2, 0, I64), (3, 0, I64), (0, 4, I64), (4, 1, I64)])
     expect([(0, 1, I64), (1, 0, I64), (2, 0, I64), (3, 1, I64)])
+
+
+def test_a_long_cycle_goes_by_way_of_a_free_register_of_its_class() -> None:
+    masks = [0b0000_1111, 0b1111_0000]
+    for free, via in ((0b0000_1000, 3), (0b1111_1000, 3), (0b1111_0000, -1), (0, -1)):
+        code = sequence([Move(0, 1, I64), Move(1, 2, I64), Move(2, 0, I64)], 7, free, masks)
+        state: dict[int, object] = {r: (r, 64) for r in range(8)}
+        found = run(code, state)
+        assert [found[r] for r in (0, 1, 2)] == [(1, 8), (2, 8), (0, 8)]
+        assert all(found[r] == state[r] for r in range(3, 8) if r != via)
+        assert [instr.op for instr in code] == ([ops.COPY] * 4 if via >= 0 else [ops.SWAP] * 2)
+        assert all(instr.line == 7 for instr in code)
+
+
+def test_a_cycle_of_two_is_exchanged_also_where_a_register_is_free() -> None:
+    code = sequence([Move(0, 1, I64), Move(1, 0, I64)], 7, 0b1000, [0b1111])
+    assert [(instr.op, instr.args) for instr in code] == [(ops.SWAP, [0, 1])]
+
+
+def test_two_long_cycles_use_the_free_register_one_after_the_other() -> None:
+    moves = [(0, 1), (1, 2), (2, 0), (4, 5), (5, 6), (6, 7), (7, 4)]
+    code = sequence([Move(a, b, I64) for a, b in moves], 7, 1 << 9, [(1 << 10) - 1])
+    state: dict[int, object] = {r: (r, 64) for r in range(10)}
+    found = run(code, state)
+    assert all(found[a] == (b, 8) for a, b in moves)
+    assert found[3] == state[3] and found[8] == state[8]
+    assert len(code) == 3 + 1 + 4 + 1
