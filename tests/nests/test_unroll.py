@@ -127,6 +127,7 @@ def test_what_is_renamed_stays_renamed() -> None:
         ("block\n if %c\n br 1\n end\n end", False),
         ("block\n if %c\n br 2\n end\n end", True),
         ("block\n end\n br_if 0, %c", True),
+        ("block\n end\n block\n br_if 0, %c\n end", False),
         ("%j = for 0, 3, 1\n br_if 0, %c\n end", False),
         ("%j = for 0, 3, 1\n br_if 1, %c\n end", True),
         ("while\n %1 = lt.i64 %a, 3\n do %1\n %a = add.i64 %a, 1\n br_if 0, %c\n end", False),
