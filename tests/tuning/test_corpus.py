@@ -364,7 +364,7 @@ def test_replaying_gives_numbers_in_the_corpus_order():
 def test_replaying_is_the_same_each_time():
     given = contexts(10)
     first = [result.code for _, result in replay.replay(given, processes=2)]
-    assert first == [result.code for _, result in replay.replay(given, processes=1, repeat=3)]
+    assert first == [result.code for _, result in replay.replay(given, processes=1, turns=2)]
 
 
 def test_replaying_does_not_listen_to_the_environment(monkeypatch, tmp_path):

@@ -139,7 +139,7 @@ def _parser() -> argparse.ArgumentParser:
         "--largest", type=int, default=3, metavar="N", help="how many of the largest improvements and regressions to show (default: 3; 0 for none)"
     )
     added.add_argument("--no-listings", action="store_true", help="without their listings")
-    added.add_argument("--repeat", type=_number, default=1, metavar="N", help="compile N times and take the shortest times")
+    added.add_argument("--repeat", type=_number, default=3, metavar="N", help="how often each side is timed, in turns (default: 3; 1 tells no difference)")
     added.add_argument("--markdown", metavar="FILE", help="write the report there as Markdown")
     added.add_argument("--json", metavar="FILE", help="write everything there as JSON; - for the terminal, instead of the tables")
     filters(added)
@@ -381,7 +381,7 @@ def _diff(args: argparse.Namespace) -> int:
     if args.number and args.number not in replay.NUMBERS:
         raise LoopwrightError(f"there is no number {args.number!r}; there are {', '.join(replay.NUMBERS)}")
     contexts = _contents(args).contexts
-    made = compare.compare(contexts, base, diff, processes=args.jobs, check=args.check, repeat=args.repeat, progress=_progress("compared", len(contexts)))
+    made = compare.compare(contexts, base, diff, processes=args.jobs, check=args.check, turns=args.repeat, progress=_progress("compared", len(contexts)))
     number = args.number or ("perf_score" if made.summary("", "perf_score") is not None else "code_size")
     largest = made.largest(number, args.largest) if args.largest > 0 else []
     if not args.no_listings:

@@ -3,6 +3,8 @@
 Each context is compiled both ways. What came out smaller is an improvement, for every number there is. A summary gives, for each
 collection, how many contexts improved and regressed, and the geometric mean of the ratios, ``exp(mean(ln(diff / base)))``, over all
 contexts and over those that changed. The largest changes are shown with both listings side by side.
+
+Times are another matter: they differ whenever they are measured, and a difference counts only beyond the noise (:mod:`~loopwright.tuning.noise`).
 """
 
 from __future__ import annotations
@@ -14,6 +16,7 @@ from difflib import SequenceMatcher
 from typing import Any, Final
 
 from loopwright.tuning.corpus import Context
+from loopwright.tuning.noise import Noise, Times, measured
 from loopwright.tuning.replay import NOISY, NUMBERS, Job, Replayer, Result, Setting
 
 __all__ = [
@@ -94,6 +97,10 @@ class Pair:
         base, diff = self.base.numbers.get(name), self.diff.numbers.get(name)
         return None if base is None or diff is None else (base, diff)
 
+    def times(self, name: str) -> Times:
+        """What each turn took on either side."""
+        return self.base.times.get(name, ()), self.diff.times.get(name, ())
+
     def missing(self) -> list[str]:
         """The numbers that one side alone has."""
         return [name for name in NUMBERS if (self.base.numbers.get(name) is None) != (self.diff.numbers.get(name) is None)]
@@ -118,6 +125,8 @@ class Summary:
         mean_changed: the same over those that changed.
         best, worst: the smallest and the largest ratio.
         zeros: ratios of a 0 and something else, taken with 1 added to both.
+        noise: of a number that differs from run to run, the ratio that the median of the ratios must be beyond; ``mean`` is that median
+            then, and 1 when it is not beyond it. 0 where nothing is known of the noise, and no difference counts; 1 for the other numbers.
     """
 
     collection: str
@@ -132,6 +141,7 @@ class Summary:
     best: float
     worst: float
     zeros: int
+    noise: float = 1.0
 
 
 @dataclass(slots=True)
@@ -250,16 +260,14 @@ class Comparison:
 
     def summary(self, collection: str, number: str) -> Summary | None:
         """A number over a collection ("" for all); None where nothing has it."""
+        if number in NOISY:
+            return self._summary_of_times(collection, number)
         improved = regressed = zeros = 0
         ratios: list[float] = []
         changed: list[float] = []
         bases: list[float] = []
         diffs: list[float] = []
-        for pair in self.pairs:
-            both = None if pair.failed or (collection and pair.context.collection != collection) else pair.numbers(number)
-            if both is None:
-                continue
-            base, diff = both
+        for _pair, base, diff in self._both(collection, number):
             bases.append(base)
             diffs.append(diff)
             if not _differs(base, diff):
@@ -287,6 +295,44 @@ class Comparison:
             zeros,
         )
 
+    def _both(self, collection: str, number: str) -> list[tuple[Pair, float, float]]:
+        """The contexts of a collection that have a number on both sides, with both."""
+        found: list[tuple[Pair, float, float]] = []
+        for pair in self.pairs:
+            if not pair.failed and (not collection or pair.context.collection == collection):
+                both = pair.numbers(number)
+                if both is not None:
+                    found.append((pair, *both))
+        return found
+
+    def noise(self, collection: str, number: str) -> Noise | None:
+        """How much a time varies over a collection; None where that was not measured."""
+        times = [pair.times(number) for pair, _, _ in self._both(collection, number)]
+        return measured(times) if times else None
+
+    def _summary_of_times(self, collection: str, number: str) -> Summary | None:
+        both = self._both(collection, number)
+        if not both:
+            return None
+        noise = self.noise(collection, number)
+        changed = [ratio(base, diff) for pair, base, diff in both if noise is not None and noise.differs(pair.times(number))]
+        mean = noise.ratio if noise is not None and noise.shifted else 1.0
+        return Summary(
+            collection,
+            number,
+            len(both),
+            sum(value < 1.0 for value in changed),
+            sum(value > 1.0 for value in changed),
+            math.fsum(base for _, base, _ in both),
+            math.fsum(diff for _, _, diff in both),
+            mean,
+            geometric_mean(changed),
+            min(changed, default=1.0),
+            max(changed, default=1.0),
+            0,
+            noise.limit if noise is not None else 0.0,
+        )
+
     def summaries(self) -> list[Summary]:
         """All numbers over each collection, and over all of them if there are several."""
         names = self.collections()
@@ -295,11 +341,11 @@ class Comparison:
 
     def largest(self, number: str, count: int) -> list[Change]:
         """The largest improvements and regressions of a number, ``count`` by absolute and ``count`` by relative size, each pair once."""
+        noise = self.noise("", number) if number in NOISY else None
         changes: list[Change] = []
-        for pair in self.pairs:
-            both = None if pair.failed else pair.numbers(number)
-            if both is not None and _differs(*both):
-                changes.append(Change(pair, number, both[0], both[1]))
+        for pair, base, diff in self._both("", number):
+            if noise.differs(pair.times(number)) if noise is not None else number not in NOISY and _differs(base, diff):
+                changes.append(Change(pair, number, base, diff))
         keys: list[tuple[str, Callable[[Change], float]]] = [
             ("largest improvement", lambda c: c.diff - c.base),
             ("largest relative improvement", lambda c: c.ratio),
@@ -362,8 +408,16 @@ class Comparison:
             notes.append(f"one side alone has the {TITLES[name]} (of {count} contexts)")
         if self.unpaired:
             notes.append(f"{len(self.unpaired)} contexts have no counterpart on the other target, e.g. {_called(self.unpaired[0])}")
-        if any(s.zeros for s in self.summaries()):
+        summaries = self.summaries()
+        if any(s.zeros for s in summaries):
             notes.append("* where one side is 0, the ratio is that of both plus 1")
+        levels = [s.noise for s in summaries if s.number in NOISY]
+        if levels and min(levels) == 0.0:
+            notes.append("times were taken once: whether they differ cannot be told (--repeat 3 and more can)")
+        elif levels:
+            notes.append(
+                f"times are medians of turns, as are their ratios; differences within the noise (here up to {(max(levels) - 1.0) * 100:.0f} %) are none"
+            )
         return notes
 
     def verdict(self) -> str:
@@ -483,23 +537,39 @@ Way = tuple[Context, Context]
 
 
 def _run(
-    base: Setting, diff: Setting, ways: Sequence[Way], processes: int, **options: Any
+    base: Setting, diff: Setting, ways: Sequence[Way], processes: int, turns: int = 0, **options: Any
 ) -> tuple[list[tuple[Result, Result]], tuple[dict[str, Any], dict[str, Any]]]:
     """Compile the contexts, each side by its setting."""
     if base.python == diff.python:
-        # The same processes do both, one after the other, so that they are timed alike.
+        # The same processes do both, in turns, so that they are timed alike.
         jobs = [Job([a.function, b.function], [base.of(a), diff.of(b)]) for a, b in ways]
         with Replayer(base.python, processes) as replayer:
-            replayer.run(jobs, **options)
+            replayer.run(jobs, turns=turns, **options)
             about = replayer.about
         return [(job.results[0], job.results[1]) for job in jobs], (about, about)
     left = [Job([a.function], [base.of(a)]) for a, _ in ways]
     right = [Job([b.function], [diff.of(b)]) for _, b in ways]
     with Replayer(base.python, processes) as first, Replayer(diff.python, processes) as second:
-        first.run(left, **options)
-        second.run(right, **options)
+        first.run(left, turns=min(turns, 1), **options)
+        second.run(right, turns=min(turns, 1), **options)
+        for turn in range(1, turns):
+            sides = [(first, left), (second, right)]
+            for replayer, jobs in sides if turn % 2 == 0 else sides[::-1]:
+                _take_turn(replayer, jobs)
         abouts = (first.about, second.about)
     return [(a.results[0], b.results[0]) for a, b in zip(left, right, strict=True)], abouts
+
+
+def _take_turn(replayer: Replayer, jobs: list[Job]) -> None:
+    """Time once more what compiled."""
+    good = [job for job in jobs if not job.results[0].error]
+    again = [Job(job.texts, job.settings) for job in good]
+    replayer.run(again, turns=1, metrics=False)
+    for job, more in zip(good, again, strict=True):
+        if more.results[0].error:
+            job.results = more.results
+        else:
+            job.results[0].add_times(more.results[0].times)
 
 
 Machine = tuple[str, int, str]
@@ -557,7 +627,7 @@ def compare(
     *,
     processes: int = 0,
     check: bool = False,
-    repeat: int = 1,
+    turns: int = 3,
     progress: Callable[[int], None] | None = None,
 ) -> Comparison:
     """Compile each context both ways.
@@ -567,7 +637,7 @@ def compare(
         base, diff: the two ways.
         processes: how many; 0 for as many as there are processors.
         check: prove each allocation.
-        repeat: compile so often; times are the least of all.
+        turns: compile so often again, in turns, for the times.
         progress: called with the number of compilations done (with two interpreters: once for either).
 
     Raises:
@@ -577,6 +647,6 @@ def compare(
 
     start = perf_counter()
     ways, unpaired = _ways(base, diff, list(contexts))
-    results, about = _run(base, diff, ways, processes, check=check, repeat=repeat, progress=progress)
+    results, about = _run(base, diff, ways, processes, turns, check=check, progress=progress)
     pairs = [Pair(a, b, left, right) for (a, b), (left, right) in zip(ways, results, strict=True)]
     return Comparison(base, diff, about, pairs, unpaired, perf_counter() - start)

@@ -15,6 +15,7 @@ import threading
 from collections.abc import Callable, Iterable, Iterator, Sequence
 from dataclasses import dataclass, field
 from pathlib import Path
+from statistics import median
 from types import TracebackType
 from typing import Any, Final, Self
 
@@ -106,6 +107,7 @@ class Result:
     Attributes:
         code: digest of the machine code; "" when there is none.
         numbers: by the names in ``NUMBERS``; None where the compiler that ran cannot tell.
+        times: of those that differ from run to run, what each turn took; their median is the number. Empty without turns.
         error: why it failed, or "".
         listing: (bytes in hexadecimal, text, user's line) of each instruction, if asked for.
         note: why it has no score, or "".
@@ -116,6 +118,7 @@ class Result:
     error: str = ""
     listing: list[tuple[str, str, int]] = field(default_factory=list)
     note: str = ""
+    times: dict[str, list[float]] = field(default_factory=dict)
 
     @staticmethod
     def of(answer: dict[str, Any]) -> Result:
@@ -123,7 +126,16 @@ class Result:
         if "error" in answer:
             return Result(error=answer["error"])
         listing = [(data, text, line) for data, text, line in answer.get("listing", ())]
-        return Result(answer["code"], {name: answer.get(name) for name in NUMBERS}, "", listing, answer.get("note", ""))
+        made = Result(answer["code"], {name: answer.get(name) for name in NUMBERS}, "", listing, answer.get("note", ""))
+        made.add_times(answer.get("times", {}))
+        return made
+
+    def add_times(self, times: dict[str, list[float]]) -> None:
+        """More turns of the same."""
+        for name, more in times.items():
+            taken = self.times.setdefault(name, [])
+            taken += more
+            self.numbers[name] = median(taken)
 
 
 def default_processes() -> int:
@@ -266,14 +278,24 @@ class Replayer:
         for process in idle:
             process.close()
 
-    def run(self, jobs: Sequence[Job], *, listing: bool = False, check: bool = False, repeat: int = 1, progress: Callable[[int], None] | None = None) -> None:
+    def run(
+        self,
+        jobs: Sequence[Job],
+        *,
+        listing: bool = False,
+        check: bool = False,
+        turns: int = 0,
+        metrics: bool = True,
+        progress: Callable[[int], None] | None = None,
+    ) -> None:
         """Fill in the results of the jobs.
 
         Args:
             jobs: what to compile.
             listing: with the instructions.
             check: prove each allocation.
-            repeat: compile so often; times are the least of all.
+            turns: compile everything so often again, in turns, for its times.
+            metrics: with everything but the times.
             progress: called with the number of jobs done, from several threads in turn.
         """
         waiting = iter(range(len(jobs)))
@@ -295,7 +317,9 @@ class Replayer:
                         process = _Process(self.python)
                     job = jobs[number]
                     settings = [{**setting, "function": text} for text, setting in zip(job.texts, job.settings, strict=True)]
-                    answer = process.ask({"id": number, "settings": settings, "listing": listing, "check": check, "repeat": repeat}, self.timeout)
+                    answer = process.ask(
+                        {"id": number, "settings": settings, "listing": listing, "check": check, "turns": turns, "metrics": metrics}, self.timeout
+                    )
                     if answer is None:
                         job.results = [Result(error=process.reason()) for _ in job.settings]
                         process.close()
@@ -328,7 +352,7 @@ def replay(
     *,
     processes: int = 0,
     check: bool = False,
-    repeat: int = 1,
+    turns: int = 0,
     timeout: float = 300.0,
     progress: Callable[[int], None] | None = None,
 ) -> Iterator[tuple[Context, Result]]:
@@ -339,7 +363,7 @@ def replay(
         setting: how, where not as recorded.
         processes: how many; 0 for as many as there are processors.
         check: prove each allocation by the symbolic checker.
-        repeat: compile so often; times are the least of all.
+        turns: compile each so often again; times are medians then.
         timeout: seconds for one context.
         progress: called with the number done.
     """
@@ -347,6 +371,6 @@ def replay(
     given = list(contexts)
     jobs = [Job([context.function], [chosen.of(context)]) for context in given]
     with Replayer(chosen.python, processes, timeout) as replayer:
-        replayer.run(jobs, check=check, repeat=repeat, progress=progress)
+        replayer.run(jobs, check=check, turns=turns, progress=progress)
     for context, job in zip(given, jobs, strict=True):
         yield context, job.results[0]

@@ -4,8 +4,12 @@ It is run as a file, by any interpreter that has some version of loopwright inst
 ones: it asks of them only ``compiler.compile``, ``ir.parse.parse``, ``targets.registry.get`` and a target's ``listing``; what else
 is missing is missing from its answers.
 
-In: ``{"id", "function", "settings": [{"target", "vector_bits", "convention", "ordering"}, …], "listing", "check", "repeat"}``.
-Out: ``{"id", "results": [{metric: number, …, "note", "listing": […]} or {"error": text}, …]}``, after one line about the version.
+In: ``{"id", "function", "settings": [{"target", "vector_bits", "convention", "ordering"}, …], "listing", "check", "turns", "metrics"}``.
+Out: ``{"id", "results": [{metric: number, …, "note", "listing": […], "times": {metric: [number, …]}} or {"error": text}, …]}``, after one
+line about the version.
+
+With ``turns``, each setting is compiled as often again, once everything has been compiled once: in turns, because a processor's speed changes
+and the first of two pays for what both use, and measured in time of the processor's for this process, in which others do not count.
 """
 
 from __future__ import annotations
@@ -16,6 +20,7 @@ import json
 import math
 import os
 import sys
+import time
 import traceback
 from typing import Any
 
@@ -23,6 +28,7 @@ from typing import Any
 _SCORE = ("loopwright.tuning.perfscore", "perf_score")
 _CHECK = ("loopwright.regalloc.checker", "check")
 _VERIFY = ("loopwright.ir.verify", "verify")
+_TIMES = ("allocator_time", "compile_time")
 
 
 def _optional(place: tuple[str, str]) -> Any:
@@ -46,6 +52,9 @@ class Worker:
         from loopwright.ir.parse import parse
         from loopwright.targets import registry
 
+        if hasattr(compiler, "perf_counter"):
+            # The clock it times its passes by.
+            compiler.perf_counter = time.process_time
         self.compile: Any = compiler.compile
         self.parse: Any = parse
         self.target: Any = registry.get
@@ -62,8 +71,8 @@ class Worker:
 
         return {"version": loopwright.__version__, "path": os.path.dirname(os.path.abspath(loopwright.__file__)), "scores": self.score is not None}
 
-    def measure(self, function: str, setting: dict[str, Any], listing: bool, check: bool, repeat: int) -> dict[str, Any]:
-        """Compile a function's text one way."""
+    def prepared(self, function: str, setting: dict[str, Any], check: bool) -> tuple[Any, Any, str]:
+        """What ``compile`` takes, once the first compilation for a target has filled its tables."""
         target = self.target(setting["target"], setting["vector_bits"] or None, setting["convention"])
         f = self.parse(function, target=target)
         if self.verify is not None:
@@ -75,20 +84,31 @@ class Worker:
         if key not in self.warm:
             self.warm.add(key)
             self.compile(f, target, ordering=setting["ordering"])
-        compiled = self.compile(f, target, ordering=setting["ordering"])
+        return f, target, setting["ordering"]
+
+    def measure(self, f: Any, target: Any, ordering: str, listing: bool) -> dict[str, Any]:
+        """Compile once, and tell all about it."""
+        compiled = self.compile(f, target, ordering=ordering)
         result = self.metrics(compiled)
         lines = target.listing(compiled.machine)
         # The instructions of the listing: what versions keep of a program otherwise differs between them.
         result["instructions"] = len(lines)
-        for _ in range(repeat - 1):
-            again = self.metrics(self.compile(f, target, ordering=setting["ordering"]))
-            if again["code"] != result["code"]:
-                raise RuntimeError("compiling the same function twice gave different code")
-            for name in ("allocator_time", "compile_time"):
-                result[name] = min(result[name], again[name])
         if listing:
             result["listing"] = [[data.hex(), text, line] for _, data, text, line in lines]
         return result
+
+    def take_turns(self, ways: list[tuple[Any, ...]], results: list[dict[str, Any]], turns: int, number: int) -> None:
+        """Compile each way as often again, in turns, and add the times to the results."""
+        for turn in range(turns):
+            order = range(len(ways)) if (turn + number) % 2 == 0 else range(len(ways) - 1, -1, -1)
+            for n in order:
+                f, target, ordering = ways[n]
+                compiled = self.compile(f, target, ordering=ordering)
+                if results[n].setdefault("code", self.digest(compiled.machine)) != self.digest(compiled.machine):
+                    raise RuntimeError("compiling the same function twice gave different code")
+                times = results[n].setdefault("times", {name: [] for name in _TIMES})
+                for name, seconds in self.times(compiled).items():
+                    times[name].append(seconds)
 
     def prove(self, f: Any, target: Any, ordering: str) -> None:
         """Prove the allocation by the symbolic checker."""
@@ -102,7 +122,6 @@ class Worker:
 
     def metrics(self, compiled: Any) -> dict[str, Any]:
         """The numbers about compiled code; None for one that this version cannot tell."""
-        machine = compiled.machine
         statistics = getattr(compiled, "statistics", None)
         score: Any = None
         note = ""
@@ -111,9 +130,8 @@ class Worker:
                 score = self.score(compiled)
             except Exception as error:  # noqa: BLE001 (the code is good, only the model does not know it)
                 note = f"{type(error).__name__}: {error}"
-        times = compiled.times
         found: dict[str, Any] = {
-            "code_size": machine.code_size,
+            "code_size": compiled.machine.code_size,
             "perf_score": _number(getattr(score, "perf_score", None)),
             "cycles": _number(getattr(score, "cycles", None)),
             "instructions": None,
@@ -121,27 +139,54 @@ class Worker:
             "spill_weight": _number(getattr(statistics, "spill_weight", None)),
             "moves": _number(getattr(statistics, "moves", None)),
             "move_weight": _number(getattr(statistics, "move_weight", None)),
-            "allocator_time": times.get("liveness", 0.0) + times.get("allocate", 0.0),
-            "compile_time": sum(times.values()),
             "note": note,
+            **self.times(compiled),
         }
         stores, reloads = getattr(statistics, "stores", None), getattr(statistics, "reloads", None)
         if stores is not None and reloads is not None:
             found["spills"] = stores + reloads
+        found["code"] = self.digest(compiled.machine)
+        return found
+
+    @staticmethod
+    def times(compiled: Any) -> dict[str, float]:
+        """Seconds that allocator and compiler took."""
+        times = compiled.times
+        return {"allocator_time": times.get("liveness", 0.0) + times.get("allocate", 0.0), "compile_time": sum(times.values())}
+
+    @staticmethod
+    def digest(machine: Any) -> str:
+        """Equal for equal machine code."""
         digest = hashlib.sha256(bytes(machine.data))
         digest.update(repr(sorted((offset, kind, symbol) for offset, kind, symbol in machine.relocations)).encode())
-        found["code"] = digest.hexdigest()[:32]
-        return found
+        return digest.hexdigest()[:32]
 
     def answer(self, request: dict[str, Any]) -> dict[str, Any]:
         """The answer to a request; failures are part of it."""
         results: list[dict[str, Any]] = []
+        ways: list[tuple[Any, ...]] = []
+        timed: list[dict[str, Any]] = []
         for setting in request["settings"]:
             try:
-                results.append(self.measure(setting.get("function") or request["function"], setting, request["listing"], request["check"], request["repeat"]))
+                way = self.prepared(setting.get("function") or request["function"], setting, request["check"])
+                if request["metrics"]:
+                    results.append(self.measure(*way, request["listing"]))
+                else:
+                    self.compile(way[0], way[1], ordering=way[2])
+                    results.append({})
+                ways.append(way)
+                timed.append(results[-1])
             except Exception as error:  # noqa: BLE001 (any failure is a result)
-                results.append({"error": f"{type(error).__name__}: {error}".split("\n\nThis is a bug", 1)[0], "trace": traceback.format_exc(limit=-6)})
+                results.append(_failure(error))
+        try:
+            self.take_turns(ways, timed, request["turns"], request["id"])
+        except Exception as error:  # noqa: BLE001
+            results = [_failure(error) for _ in results]
         return {"id": request["id"], "results": results}
+
+
+def _failure(error: Exception) -> dict[str, Any]:
+    return {"error": f"{type(error).__name__}: {error}".split("\n\nThis is a bug", 1)[0], "trace": traceback.format_exc(limit=-6)}
 
 
 def serve() -> None:
@@ -165,7 +210,7 @@ def serve() -> None:
     gc.disable()
     for number, line in enumerate(sys.stdin):
         reply(worker.answer(json.loads(line)))
-        if number % 64 == 63:
+        if number % 32 == 31:
             gc.collect()
 
 
