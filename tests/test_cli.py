@@ -74,6 +74,98 @@ def test_a_file_that_fails_says_how(tmp_path: Path) -> None:
         load(tmp_path / "broken.py")
 
 
+@pytest.mark.parametrize(
+    ("name", "text", "message"),
+    [
+        ("ends.py", "import sys; sys.exit(3)", "running .* ended in SystemExit: 3"),
+        ("ends.py", "class Odd(BaseException): pass\nraise Odd('so')", "running .* ended in Odd: so"),
+        ("wrong.py", "def f(:", "running .* ended in SyntaxError"),
+        ("wrong.py", "x = '\udcff'", "running .* ended in SyntaxError"),
+        ("wrong.txt", "", "is not a Python file: its name does not end in .py"),
+        ("own.py", "import loopwright as lw\nraise lw.TargetError('of its own')", "^of its own$"),
+    ],
+)
+def test_a_file_that_cannot_be_run_says_why(tmp_path: Path, name: str, text: str, message: str) -> None:
+    (tmp_path / name).write_text(text, errors="surrogateescape")
+    with pytest.raises(LoopwrightError, match=message):
+        find(f"{tmp_path / name}:k")
+    with pytest.raises(LoopwrightError, match="is a directory"):
+        find(f"{tmp_path}:k")
+
+
+def test_a_file_called_like_a_module_does_not_take_its_place(tmp_path: Path) -> None:
+    (tmp_path / "json.py").write_text("import loopwright as lw\n@lw.kernel\ndef k(a: lw.i64) -> lw.i64:\n    return a\n")
+    before = sys.modules["json"]
+    assert isinstance(find(f"{tmp_path / 'json.py'}:k"), lw.Kernel)
+    assert sys.modules["json"] is before
+
+
+@pytest.mark.parametrize("word", ["[" * 5000, "9" * 6000, "-" * 20000 + "1", "{[]: 1}", "(" * 300 + "1" + ")" * 300, "\x00"])
+def test_a_word_that_is_no_value_is_shown_in_part(word: str) -> None:
+    with pytest.raises(LoopwrightError, match="neither a type") as caught:
+        parse_signature([word])
+    assert len(str(caught.value)) < 200
+
+
+@pytest.mark.parametrize(
+    ("reference", "words", "message"),
+    [
+        (POLY, ["f32[]", "f32[]", "coeffs=(1.0,)", "target=3"], "has no parameter target: it has x, y, coeffs"),
+        (f"{SUM}:built", ["i64"], "is a lw.Function, which has the types of its parameters: leave the signature out"),
+        (f"{SUM}:built", ["a=i64"], "is a lw.Function, which has the types of its parameters: leave the signature out"),
+    ],
+)
+def test_a_signature_says_nothing_but_types_and_values(reference: str, words: list[str], message: str, capsys: pytest.CaptureFixture[str]) -> None:
+    assert main(["show", reference, "--target", "x86-64-v3", "--", *words]) == 1
+    assert message in capsys.readouterr().err
+
+
+# --- output that goes nowhere ----------------------------------------------------------------------------------
+
+
+@pytest.mark.skipif(not Path("/dev/full").exists(), reason="no /dev/full")
+@pytest.mark.parametrize("command", [["passes"], ["corpus", "list", "kernels"]])
+def test_a_full_disk_is_one_line_of_error(command: list[str]) -> None:
+    with open("/dev/full", "w") as full:
+        done = subprocess.run([sys.executable, "-m", "loopwright", *command], stdout=full, stderr=subprocess.PIPE, text=True, timeout=120, check=False)
+    assert (done.returncode, done.stderr) == (1, "loopwright: the output cannot be written: No space left on device\n")
+
+
+@pytest.mark.parametrize("command", [["passes"], ["corpus", "list", "kernels", "--json"], ["show", SORT, "--", "i32[]"]])
+def test_a_reader_that_has_seen_enough_is_no_error(command: list[str]) -> None:
+    read, write = os.pipe()
+    os.close(read)
+    try:
+        done = subprocess.run([sys.executable, "-m", "loopwright", *command], stdout=write, stderr=subprocess.PIPE, text=True, timeout=120, check=False)
+    finally:
+        os.close(write)
+    assert (done.returncode, done.stderr) == (0, "")
+
+
+def test_a_terminal_without_the_letters(tmp_path: Path) -> None:
+    (tmp_path / "kernel.py").write_text("import loopwright as lw\n@lw.kernel\ndef größe(ä: lw.i64) -> lw.i64:\n    return ä + 1\n", encoding="utf-8")
+    done = run("show", f"{tmp_path / 'kernel.py'}:größe", "--target", "x86-64-v3", PYTHONIOENCODING="ascii", PYTHONUTF8="0")
+    assert done.returncode == 0, done.stderr
+    assert "gr\\xf6\\xdfe" in done.stdout
+
+
+@pytest.mark.parametrize(
+    "command",
+    [
+        ["timing", "--rounds", "0", "--measure"],
+        ["timing", "--rounds", "many"],
+        ["tune", "-o", "x", "--budget", "-1"],
+        ["tune", "-o", "x", "--mutation", "much"],
+        ["tune", "-o", "x", "--penalty", "nan"],
+    ],
+)
+def test_numbers_that_are_none_are_wrong_usage(command: list[str], capsys: pytest.CaptureFixture[str]) -> None:
+    with pytest.raises(SystemExit) as caught:
+        main(command)
+    assert caught.value.code == 2
+    assert "is needed, not" in capsys.readouterr().err
+
+
 # --- show ----------------------------------------------------------------------------------------------------
 
 

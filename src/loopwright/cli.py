@@ -4,6 +4,7 @@ from __future__ import annotations
 
 import argparse
 import ast
+import contextlib
 import importlib.util
 import os
 import re
@@ -90,8 +91,9 @@ def _parse_word(word: str) -> object:
         return element if match[2] is None else lw.Array[element, len(match[2]) + 1]
     try:
         return ast.literal_eval(word)
-    except (ValueError, SyntaxError):
-        raise LoopwrightError(f"'{word}' is neither a type (f32), nor an array (f32[], u8[,]), nor a Python value (3, (1.0, 2.0))") from None
+    except (ValueError, TypeError, SyntaxError, RecursionError, MemoryError):
+        shown = word if len(word) <= 60 else f"{word[:57]}…"
+        raise LoopwrightError(f"'{shown}' is neither a type (f32), nor an array (f32[], u8[,]), nor a Python value (3, (1.0, 2.0))") from None
 
 
 # --- finding a kernel ----------------------------------------------------------------------------------------
@@ -100,18 +102,21 @@ def _parse_word(word: str) -> object:
 def load(path: Path) -> ModuleType:
     """Import a Python file by its path; its neighbours can be imported by it, as when it is run."""
     if not path.is_file():
-        raise LoopwrightError(f"there is no file {path}")
-    spec = importlib.util.spec_from_file_location(path.stem, path)
+        raise LoopwrightError(f"{path} is a directory" if path.is_dir() else f"there is no file {path}")
+    known = sys.modules.get(path.stem)
+    # A file that is called like a module which others import does not take its place.
+    name = path.stem if known is None or getattr(known, "__file__", None) == str(path) else f"{path.stem} ({path})"
+    spec = importlib.util.spec_from_file_location(name, path)
     if spec is None or spec.loader is None:
-        raise LoopwrightError(f"{path} is not a Python file")
+        raise LoopwrightError(f"{path} is not a Python file: its name does not end in .py")
     module = importlib.util.module_from_spec(spec)
     sys.modules[spec.name] = module
     sys.path.insert(0, str(path.parent.resolve()))
     try:
         spec.loader.exec_module(module)
-    except LoopwrightError:
+    except (LoopwrightError, KeyboardInterrupt):
         raise
-    except Exception as reason:
+    except BaseException as reason:  # (a program that ends, too)
         raise LoopwrightError(f"running {path} ended in {type(reason).__name__}: {reason}") from reason
     return module
 
@@ -162,8 +167,16 @@ def show(args: argparse.Namespace) -> int:
 
 
 def _kernel(args: argparse.Namespace) -> Any:
+    import loopwright as lw
+
     kernel = find(args.kernel)
     positional, named = parse_signature(args.signature)
+    if isinstance(kernel, lw.Function) and args.signature:
+        raise LoopwrightError(f"{kernel.name} is a lw.Function, which has the types of its parameters: leave the signature out")
+    if isinstance(kernel, lw.Kernel):
+        for name in named:
+            if name not in [p.name for p in kernel.parameters]:
+                raise LoopwrightError(f"{args.kernel} has no parameter {name}: it has {', '.join(p.name for p in kernel.parameters)}")
     settings = {"target": args.target, "vector_bits": args.vector_bits, "ordering": args.ordering, "check": args.check or None}
     return kernel.compile(*positional, **named, **{key: value for key, value in settings.items() if value is not None})
 
@@ -315,6 +328,7 @@ def bench(args: argparse.Namespace) -> int:
 def _parser() -> argparse.ArgumentParser:
     from loopwright import __version__
     from loopwright.native_build import is_native
+    from loopwright.tuning.arguments import number
 
     parser = argparse.ArgumentParser(prog="loopwright", description=DESCRIPTION, formatter_class=argparse.RawDescriptionHelpFormatter)
     parser.add_argument("--version", action="version", version=f"loopwright {__version__}, {'native build' if is_native() else 'pure Python'}")
@@ -367,7 +381,7 @@ def _parser() -> argparse.ArgumentParser:
     added.add_argument("--llvm", action="store_true", help="beside what LLVM's scheduling model says (needs llvm-mca)")
     added.add_argument("--all", action="store_true", help="every form, not only those that differ")
     added.add_argument("--microarchitecture", metavar="NAME", help="whose tables (default: znver4)")
-    added.add_argument("--rounds", type=int, default=15, metavar="N", help="repetitions of each measurement; the least counts (default: 15)")
+    added.add_argument("--rounds", type=number, default=15, metavar="N", help="repetitions of each measurement; the least counts (default: 15)")
     added = command("corpus", corpus, "record, merge, replay and compare collections of compilations", "Arguments: see loopwright corpus --help.")
     added.add_argument("arguments", nargs=argparse.REMAINDER, metavar="...", help="record, merge, strip, list, replay or diff, and their options")
     added = command("tune", tune, "search for a better order of the register filters", "Arguments: see loopwright tune --help.")
@@ -375,8 +389,17 @@ def _parser() -> argparse.ArgumentParser:
     return parser
 
 
+def _drop_output() -> None:
+    """Send what is left of the output nowhere: Python would complain once more of what it cannot write when it flushes at exit."""
+    with contextlib.suppress(AttributeError, OSError, ValueError):
+        os.dup2(os.open(os.devnull, os.O_WRONLY), sys.stdout.fileno())
+
+
 def main(argv: Sequence[str] | None = None) -> int:
     """Run the command line; returns the exit status: 0 done, 1 an error that is explained, 2 wrong usage."""
+    with contextlib.suppress(AttributeError, OSError, ValueError):
+        # A terminal may lack letters of the user's names, or be none at all.
+        sys.stdout.reconfigure(errors="backslashreplace")  # type: ignore[union-attr]
     words = list(sys.argv[1:] if argv is None else argv)
     signature: list[str] = []
     if words[:1] == ["show"] and "--" in words:
@@ -386,17 +409,29 @@ def main(argv: Sequence[str] | None = None) -> int:
     try:
         if words[:1] == ["corpus"] or words[:1] == ["tune"]:
             # These have parsers of their own, with help of their own.
-            return (corpus if words[0] == "corpus" else tune)(argparse.Namespace(arguments=words[1:]))
-        args = _parser().parse_args(words, argparse.Namespace(signature=signature))
-        return int(args.run(args))
+            status = (corpus if words[0] == "corpus" else tune)(argparse.Namespace(arguments=words[1:]))
+        else:
+            args = _parser().parse_args(words, argparse.Namespace(signature=signature))
+            status = int(args.run(args))
+        if sys.stdout is not None:
+            # What cannot be written is to be noticed here.
+            sys.stdout.flush()
+        return status
     except LoopwrightError as error:
         if os.environ.get("LOOPWRIGHT_TRACEBACK") == "1":
             raise
         print(f"loopwright: {error}", file=sys.stderr)
         return 1
     except BrokenPipeError:
-        # The reader (head, less) has seen enough. Python would complain once more when it flushes at exit.
-        os.dup2(os.open(os.devnull, os.O_WRONLY), sys.stdout.fileno())
+        # The reader (head, less) has seen enough.
+        _drop_output()
         return 0
+    except OSError as error:
+        if os.environ.get("LOOPWRIGHT_TRACEBACK") == "1":
+            raise
+        _drop_output()
+        what = error if error.filename else f"the output cannot be written: {error.strerror}"
+        print(f"loopwright: {what}", file=sys.stderr)
+        return 1
     except KeyboardInterrupt:
         return 130

@@ -12,6 +12,7 @@ from pathlib import Path
 from typing import TYPE_CHECKING, Any, NoReturn
 
 from loopwright.errors import LoopwrightError
+from loopwright.tuning.arguments import number
 
 if TYPE_CHECKING:
     from loopwright.tuning.corpus import Contents, Keep, Row
@@ -50,13 +51,6 @@ def _raw(**settings: Any) -> dict[str, Any]:
     return {"formatter_class": argparse.RawDescriptionHelpFormatter, **settings}
 
 
-def _number(text: str) -> int:
-    value = int(text)
-    if value < 1:
-        raise argparse.ArgumentTypeError("a number of at least 1 is needed")
-    return value
-
-
 class _Parser(argparse.ArgumentParser):
     """Wrong usage is status 1, not argparse's 2: that is what ``diff`` says by it that there are differences."""
 
@@ -87,10 +81,10 @@ def _parser() -> argparse.ArgumentParser:
             group.add_argument(f"--min-{feature}", type=int, metavar="N", help=argparse.SUPPRESS)
             group.add_argument(f"--max-{feature}", type=int, metavar="N", help=argparse.SUPPRESS)
         group.description = "--min-FEATURE N and --max-FEATURE N for the features instructions, loops, depth, branches, calls, params, pressure and vector-share (in thousandths)."
-        group.add_argument("--limit", type=_number, metavar="N", help="only the first N of them")
+        group.add_argument("--limit", type=number, metavar="N", help="only the first N of them")
 
     def machine(to: argparse.ArgumentParser) -> None:
-        to.add_argument("-j", "--jobs", type=_number, default=0, metavar="N", help="processes (default: one for each processor)")
+        to.add_argument("-j", "--jobs", type=number, default=0, metavar="N", help="processes (default: one for each processor)")
         to.add_argument("--check", action="store_true", help="prove every register allocation by the symbolic checker")
 
     added = command("record", _record, "record what a program compiles, or one of loopwright's own collections")
@@ -139,7 +133,7 @@ def _parser() -> argparse.ArgumentParser:
         "--largest", type=int, default=3, metavar="N", help="how many of the largest improvements and regressions to show (default: 3; 0 for none)"
     )
     added.add_argument("--no-listings", action="store_true", help="without their listings")
-    added.add_argument("--repeat", type=_number, default=3, metavar="N", help="how often each side is timed, in turns (default: 3; 1 tells no difference)")
+    added.add_argument("--repeat", type=number, default=3, metavar="N", help="how often each side is timed, in turns (default: 3; 1 tells no difference)")
     added.add_argument("--markdown", metavar="FILE", help="write the report there as Markdown")
     added.add_argument("--json", metavar="FILE", help="write everything there as JSON; - for the terminal, instead of the tables")
     filters(added)

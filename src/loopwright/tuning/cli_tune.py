@@ -13,6 +13,7 @@ from pathlib import Path
 from typing import TYPE_CHECKING, Any
 
 from loopwright.errors import LoopwrightError
+from loopwright.tuning.arguments import number
 
 if TYPE_CHECKING:
     from loopwright.tuning.corpus import Context
@@ -43,25 +44,25 @@ examples:
 """
 
 
-def _number(text: str) -> int:
-    value = int(text)
-    if value < 1:
-        raise argparse.ArgumentTypeError("a number of at least 1 is needed")
-    return value
-
-
 def _share(text: str) -> float:
-    value = float(text)
+    value = _float(text)
     if not 0.0 <= value <= 1.0:
-        raise argparse.ArgumentTypeError("a number from 0 to 1 is needed")
+        raise argparse.ArgumentTypeError(f"a number from 0 to 1 is needed, not {text[:20]!r}")
     return value
 
 
 def _factor(text: str) -> float:
-    value = float(text)
+    value = _float(text)
     if not 0.0 <= value < math.inf:
-        raise argparse.ArgumentTypeError("a number of at least 0 is needed")
+        raise argparse.ArgumentTypeError(f"a number of at least 0 is needed, not {text[:20]!r}")
     return value
+
+
+def _float(text: str) -> float:
+    try:
+        return float(text)
+    except ValueError:
+        return math.nan
 
 
 def _parser() -> argparse.ArgumentParser:
@@ -70,20 +71,20 @@ def _parser() -> argparse.ArgumentParser:
     parser.add_argument("files", nargs="*", metavar="FILE", help="corpus files, or names of corpora that loopwright brings (default: kernels and programs)")
     parser.add_argument("-o", "--output", required=True, type=Path, metavar="DIR", help="where report, plots and the state of the searches go")
     parser.add_argument("--target", action="append", default=[], metavar="NAME[/BITS]", help="only for this target; may be given several times")
-    parser.add_argument("--functions", type=_number, metavar="N", help="at most N functions of each configuration (chosen by a hash of their names)")
+    parser.add_argument("--functions", type=number, metavar="N", help="at most N functions of each configuration (chosen by a hash of their names)")
     parser.add_argument("--model", default="perfscore", help="what is made less: perfscore (the default), cycles, code_size or spill_weight")
     parser.add_argument("--cross", action="store_true", help="score every best order, and the published ones, on every configuration; train a rule")
     parser.add_argument("--no-rule", action="store_true", help="with --cross: without the rule that picks an order for each function")
     group = parser.add_argument_group("the search")
     group.add_argument("--methods", default="genetic,random,hill climbing", metavar="NAMES", help="which searches, with commas (default: all three)")
-    group.add_argument("--budget", type=_number, default=3000, metavar="N", help="different orders each search may score (default: 3000)")
-    group.add_argument("--population", type=_number, default=100, metavar="N", help="of the genetic search (default: 100)")
-    group.add_argument("--children", type=_number, default=50, metavar="N", help="new candidates in each generation (default: 50)")
-    group.add_argument("--tournament", type=_number, default=3, metavar="N", help="contestants for each parent's place (default: 3)")
+    group.add_argument("--budget", type=number, default=3000, metavar="N", help="different orders each search may score (default: 3000)")
+    group.add_argument("--population", type=number, default=100, metavar="N", help="of the genetic search (default: 100)")
+    group.add_argument("--children", type=number, default=50, metavar="N", help="new candidates in each generation (default: 50)")
+    group.add_argument("--tournament", type=number, default=3, metavar="N", help="contestants for each parent's place (default: 3)")
     group.add_argument("--crossover", type=_share, default=0.8, metavar="P", help="share of the children that have two parents (default: 0.8)")
     group.add_argument("--mutation", type=_share, default=0.06, metavar="P", help="probability of each letter of a mutant to move (default: 0.06)")
     group.add_argument(
-        "--patience", type=_number, default=10, metavar="N", help="generations without a candidate worth keeping, after which it ends (default: 10)"
+        "--patience", type=number, default=10, metavar="N", help="generations without a candidate worth keeping, after which it ends (default: 10)"
     )
     group.add_argument("--seed", type=int, default=1, metavar="N", help="of the random source; the same seed finds the same (default: 1)")
     group.add_argument(
@@ -95,7 +96,7 @@ def _parser() -> argparse.ArgumentParser:
     )
     group.add_argument("--published", action="store_true", help="begin with the published orders too, not only with the default")
     group = parser.add_argument_group("where it runs")
-    group.add_argument("-j", "--jobs", type=_number, default=0, metavar="N", help="processes (default: one for each processor)")
+    group.add_argument("-j", "--jobs", type=number, default=0, metavar="N", help="processes (default: one for each processor)")
     group.add_argument("--scheduler", default="", metavar="ADDRESS", help="a Dask scheduler, to use its workers instead")
     return parser
 

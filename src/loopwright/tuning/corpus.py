@@ -514,13 +514,14 @@ def _read(handle: IO[bytes], name: str, keep: Keep | None, functions: bool = Tru
 
 def _open(path: str | os.PathLike[str]) -> IO[bytes]:
     try:
-        if not stat.S_ISREG(os.stat(path).st_mode):
-            raise CorpusError(f"{path} cannot be read: it is {'a directory' if os.path.isdir(path) else 'no regular file'}")
-        return open(path, "rb")
+        mode = os.stat(path).st_mode
+        if stat.S_ISREG(mode):
+            return open(path, "rb")
     except OSError as error:
         raise CorpusError(f"{path} cannot be read: {error.strerror}") from None
     except ValueError as error:
         raise CorpusError(f"{os.fspath(path)!r} cannot be read: {error}") from None
+    raise CorpusError(f"{path} cannot be read: it is {'a directory' if stat.S_ISDIR(mode) else 'no regular file'}")
 
 
 def read(path: str | os.PathLike[str], keep: Keep | None = None) -> Contents:

@@ -9,6 +9,7 @@ from __future__ import annotations
 import contextlib
 import json
 import os
+import re
 import subprocess
 import sys
 import threading
@@ -78,9 +79,9 @@ class Setting:
     def target_of(text: str) -> tuple[str, int, str]:
         """``NAME[/BITS][/CONVENTION]`` taken apart. Raises ``TargetError``."""
         name, *rest = text.split("/")
-        bits = int(rest.pop(0)) if rest and rest[0].isdigit() else 0
+        bits = int(rest.pop(0)) if rest and re.fullmatch("[0-9]{1,6}", rest[0]) else 0
         convention = rest.pop(0) if rest else ""
-        if rest:
+        if rest or (text and not name):
             raise TargetError(f"a target is NAME, NAME/BITS, NAME/CONVENTION or NAME/BITS/CONVENTION, not {text!r}")
         return name, bits, convention
 
