@@ -96,6 +96,9 @@ def _resume(f: Function, target: Target) -> int:
     from loopwright.ir.verify import verify
 
     done = NAMES.index(f.stage) if f.stage in NAMES else 0
+    if done >= NAMES.index("lower") and f.target_name != target.name:
+        what = f"lowered for {f.target_name}" if f.target_name else "lowered, and does not say for which target"
+        raise TargetError(f"{f.name} is {what}: it cannot be compiled on for {target.name}")
     if f.stage in _AGAIN and any(instr.rule is not None for instr in f.code):
         # Not a text: it has been lowered in this process.
         return NAMES.index(_AGAIN[f.stage])
@@ -106,9 +109,6 @@ def _resume(f: Function, target: Target) -> int:
         if done >= NAMES.index("immediates"):
             immediates.run(f, target)
         return done + 1
-    if f.target_name != target.name:
-        what = f"lowered for {f.target_name}" if f.target_name else "lowered, and does not say for which target"
-        raise TargetError(f"{f.name} is {what}: it cannot be compiled on for {target.name}")
     for instr in f.code:
         _check_encodable(f, instr, target)
         if instr.rule is None and instr.op not in _RULELESS and f.stage in _AGAIN:
@@ -124,8 +124,8 @@ def _check_encodable(f: Function, instr: Instr, target: Target) -> None:
     problem = ""
     for k, a in enumerate(instr.args):
         held = a >= 0 or instr.op is ops.COPY or target.immediate(instr, k, f.const_types[~a], f.const_values[~a])
-        # The guard of a loop is made when constants have been seen to: every target has room for a small one there.
-        held = held or (instr.op.compare != "" and f.const_types[~a].is_integer and abs(f.const_values[~a]) < 1 << 31)
+        # The guard of a loop is made when constants have been seen to: targets take any whole number there.
+        held = held or (instr.op.compare != "" and k == 1 and f.const_types[~a].is_integer)
         if not held and not target.constant_from_memory(instr, k):
             problem = f"the constant operand {k} needs a register"
     mem = instr.mem
