@@ -94,7 +94,7 @@ def test_a_helper_does_not_change_a_list_under_run_time_control_flow() -> None:
             lengthen(some)
         return len(some)
 
-    with pytest.raises(lw.KernelTypeError, match="list changes under run-time control flow"):
+    with pytest.raises(lw.KernelTypeError, match="a Python list, changes as a whole .* under run-time control flow"):
         k(np.zeros(1, F))
 
 
@@ -193,6 +193,29 @@ def test_expressions_too_deep_are_refused() -> None:
     for k in (terms, signs):
         with pytest.raises(lw.KernelSyntaxError, match="too many terms, or is nested too deeply"):
             k(np.ones(1000, F))
+
+
+def test_chains_too_long_to_be_read_are_refused() -> None:
+    elifs = kernel_of(
+        "@lw.kernel\ndef k(x: lw.i64) -> lw.i64:\n    r = x\n    if x == -1:\n        r = 5\n"
+        + "".join(f"    elif x == {n}:\n        r = {2 * n}\n" for n in range(700))
+        + "    return r\n"
+    )
+    returns = kernel_of(
+        "@lw.kernel\ndef k(x: lw.i64) -> lw.i64:\n" + "".join(f"    if x == {n}:\n        return {2 * n}\n" for n in range(1500)) + "    return x\n"
+    )
+    for k in (elifs, returns):
+        with pytest.raises(lw.KernelSyntaxError, match="a chain of some hundred elif, or of returns under ifs, becomes a loop over a tuple"):
+            k(1)
+
+    @lw.kernel
+    def k(x: lw.i64, values: lw.Const) -> lw.i64:
+        for value in values:
+            if x == value:
+                return 2 * value
+        return x
+
+    assert k(699, tuple(range(700))) == 1398
 
 
 def test_a_sum_of_many_terms() -> None:

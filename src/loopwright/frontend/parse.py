@@ -93,7 +93,8 @@ def parse_if_possible(function: FunctionType) -> Parsed | None:
                 _cache[key] = _parse(source, code) if source is not None else None
             except RecursionError:
                 raise KernelSyntaxError(
-                    f"an expression in {code.co_name} has too many terms, or is nested too deeply: spread it over several assignments, as in total += …",
+                    f"an expression in {code.co_name} has too many terms, or is nested too deeply: spread it over several assignments, as in total += …; "
+                    "a chain of some hundred elif, or of returns under ifs, becomes a loop over a tuple: for value in (…): if x == value: …",
                     code.co_filename,
                     code.co_firstlineno,
                 ) from None
