@@ -744,6 +744,18 @@ def asking_all_lanes(x: lw.Array, y: lw.Array, sign: lw.Const):
             y[i] += 1
 
 
+@case(ints_(37, 0, 100, np.uint8), ints_(37, -100, 100, np.int8))
+def numbers_taken_away_by_lane(x: lw.Array, y: lw.Array) -> lw.i64:
+    t = lw.u8(7)
+    u = lw.i8(7)
+    for i in lw.lanes(len(x)):
+        t -= 129
+        t = t - x[i] - 200
+        u -= -128
+        u -= y[i]
+    return lw.i64(t) * 256 + lw.i64(u)
+
+
 @pytest.mark.parametrize(("kernel", "args", "constants"), CASES)
 def test_a_kernel_means_what_its_python_function_means(agrees, kernel, args, constants):
     agrees(kernel, *args, **constants)

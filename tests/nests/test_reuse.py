@@ -9,7 +9,9 @@ import pytest
 from tests.nests.stencils import random_stencils, stencils_arguments
 from tests.passes.generator import AnyTarget, results
 
+import loopwright as lw
 from loopwright import compiler
+from loopwright.compiler import run_passes
 from loopwright.ir import ops
 from loopwright.ir.function import NONE, Function, Instr
 from loopwright.ir.interpret import run
@@ -92,6 +94,27 @@ def test_an_array_the_function_writes_keeps_its_loads() -> None:
     f = loads([0, 1, 2, 16, 17, 18], written=True)
     reuse.run(f, registry.get("x86-64-v4"))
     assert count(f, ops.SLIDE) == 0
+
+
+def test_equal_loads_with_nothing_between_them_keep_their_places_among_the_stores() -> None:
+    f = loads([5, 5, 21, 37])
+    reuse.run(f, registry.get("x86-64-v4"))
+    assert (count(f, ops.LOAD), count(f, ops.COPY)) == (4, 1)
+
+
+@lw.kernel
+def twice(x: lw.Array[lw.f32], y: lw.Array[lw.f32]):
+    for i in lw.lanes(len(x)):
+        y[i] = x[i] + 1
+        y[i] = x[i] * 2
+
+
+def test_one_array_in_two_places_is_read_again_after_a_store() -> None:
+    target = registry.get("x86-64-v4", 512)
+    f = run_passes(twice.stage(twice.signature([], {}), 512), target, "nests")
+    x = np.arange(100, dtype=np.float32)
+    run(f, x, x)
+    assert (x == (np.arange(100) + 1) * 2).all()
 
 
 def test_an_index_that_moves_between_the_loads_is_another_index() -> None:

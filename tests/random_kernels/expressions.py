@@ -87,6 +87,8 @@ class Expressions:
         return str(pick.randint(max(low, -20), min(high, 100)))
 
     def weak(self, kind: str) -> Expr:
+        if kind == BOOL:
+            return Expr(BOOL, "number", self.random.choice(["True", "False"]))
         return Expr(kind, "number", f"({text})" if (text := self.number(kind))[0] == "-" else text)
 
     def constant(self, kind: str) -> Expr:
@@ -95,6 +97,8 @@ class Expressions:
     # --- leaves --------------------------------------------------------------------------------------------------
 
     def leaf(self, kind: str, place: Place) -> Expr:
+        if kind == BOOL:
+            return self.condition(place, 2)
         pick = self.random
         chance = pick.random()
         if chance < 0.45:
@@ -283,6 +287,10 @@ class Expressions:
             known = place.readable(BOOL)
             if known:
                 return name(BOOL, pick.choice(known).text)
+        if 0.37 < chance < 0.39:
+            loaded = self.load(BOOL, place)
+            if loaded is not None:
+                return loaded
         if chance < 0.42:
             called = self.call(BOOL, place, depth)
             if called is not None:
@@ -317,11 +325,14 @@ class Expressions:
         if raw and pick.random() < 0.3:
             return Expr(BOOL, "index comparison", f"({pick.choice(raw).text} {pick.choice(_COMPARISONS)} {pick.randint(0, 3)})")
         sign = pick.choice(_COMPARISONS)
-        left = self.index(place)
         chance = pick.random()
         if chance < 0.2:
-            kind = self.kind(place, ("i32", "i64", "u32"))
-            return Expr(BOOL, "index comparison", "(", self.leaf(kind, place), f" {sign} ", left, ")")
+            # With a number: the index of a loop is an i64, what starts as a Python number would take the number's type.
+            loops = [v for v in place.readable(INDEX) if v.text[0] in "inr"]
+            kind = self.kind(place, INTEGERS)
+            if loops:
+                return Expr(BOOL, "index comparison", "(", self.leaf(kind, place), f" {sign} {pick.choice(loops).text})")
+        left = self.index(place)
         right = self.index(place) if chance < 0.5 else Expr(INDEX, "number", str(pick.randint(0, 6)))
         return Expr(BOOL, "index comparison", "(", left, f" {sign} ", right, ")")
 
@@ -360,6 +371,8 @@ class Expressions:
     def typed(self, kind: str, place: Place, depth: int = 0) -> Expr:
         """An expression whose value has an element type."""
         pick = self.random
+        if kind == BOOL:
+            return self.condition(place, depth)
         if depth > 3 or pick.random() < 0.2 + 0.15 * depth:
             return self.leaf(kind, place)
         table = _FLOATING if kind in FLOATS else _WHOLE

@@ -39,6 +39,8 @@ def arguments(program: Program, call: int) -> list[Any]:
 
 
 def _value(pick: random.Random, kind: str, mode: float) -> int | float:
+    if kind == BOOL:
+        return pick.random() < mode
     if kind in FLOATS:
         if mode < 0.35:
             return float(pick.randint(-9, 30))

@@ -69,6 +69,8 @@ class _Maker:
             kind = pick.choice(self.e.favourites)
             arrays += [Array("s", kind, 1), Array("r", kind, 1)]
             program.shared = ("s", "r")
+        if pick.random() < 0.15:
+            arrays.append(Array("b", BOOL, 1))
         program.parameters += arrays
         for k in range(pick.choice([0, 1, 1, 2, 3])):
             kind = BOOL if pick.random() < 0.12 else pick.choice([*self.e.favourites, pick.choice(KINDS)])
@@ -109,7 +111,7 @@ class _Maker:
             self.program.functions.append(stmt)
             place.functions.append(function)
         if pick.random() < 0.2:
-            arrays = [a for a in self.program.arrays() if a.rank == 1]
+            arrays = [a for a in self.program.arrays() if a.rank == 1 and a.kind != BOOL]
             function, stmt = self.patterns.writer("put", pick.choice(arrays).kind)
             self.program.functions.append(stmt)
             place.functions.append(function)

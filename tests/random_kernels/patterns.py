@@ -27,6 +27,8 @@ class Patterns:
             (self.two_ends, 0.8),
             (self.neighbour, 1.5),
             (self.window, 1),
+            (self.held_index, 2),
+            (self.chosen, 1),
             (self.both_arms, 2),
             (self.around_a_loop, 2.5),
             (self.half_known, 1),
@@ -85,7 +87,7 @@ class Patterns:
             s.simple(deep, "store", Expr(array.kind, "element", f"{array.text}[{k}]"), " = ", self.e.typed(array.kind, deep)),
             *(
                 [s.simple(deep, "store", Expr(array.kind, "element", f"{array.text}[{k}]"), " += ", self.e.weak(array.kind))]
-                if self.random.random() < 0.3
+                if array.kind != BOOL and self.random.random() < 0.3
                 else []
             ),
             s.simple(deep, "carry an index", f"{k} += 1", fixed=True),
@@ -192,6 +194,79 @@ class Patterns:
             inside += s.store(inner)
         return [*body, Stmt("for range", [Clause([f"for {i} in lw.range(n):"], inside)])]
 
+    def held_index(self, place: Place) -> list[Stmt]:
+        """An index made of another that changes afterwards, in the same step or in a loop: of elements, or of rows."""
+        pick, s = self.random, self.s
+        rows = pick.random() < 0.5 and any(a.rank == 2 for a in self.program.arrays())
+        steps = 5 if rows else _WALK
+        if not self._scalar(place, steps * 3) or rows and not place.filled:
+            return []
+        k, j, i = s.fresh("k"), s.fresh("k"), s.fresh("i")
+        bound = "rows" if rows else "n"
+        outer = place.inner()
+        outer.loop, outer.cost = "fixed", place.cost * steps
+        outer.variables += [self._fixed(i, place), self._fixed(k, place)]
+        known = outer.rows if rows else outer.indices
+        known += [Expr(INDEX, "steady", i), Expr(INDEX, "steady", k)]
+        outer.filled, outer.has_rows = place.filled or not rows, place.has_rows or rows
+        # What is remembered of elements would be wrong once `k` has changed.
+        outer.elements = []
+        step = pick.choice([" + 1", " + 1", " + 1", ""])
+        body = [*(s.store(outer) if pick.random() < 0.3 else []), s.simple(outer, "assign an index", f"{j} = {k}{step}", fixed=True)]
+        other = pick.choice([i, "0", f"{bound} - 2"])
+        change = s.simple(outer, "carry an index", f"{k} = {other}", fixed=True)
+        if pick.random() < 0.5:
+            change = Stmt("if", [Clause(["if ", self.e.condition(outer), ":"], [change])])
+        inner = outer.inner()
+        inner.elements = []
+        inner.variables.append(self._fixed(j, place))
+        if rows:
+            inner.rows = [Expr(INDEX, "steady", j), Expr(INDEX, "steady", j), Expr(INDEX, "steady", k)]
+        else:
+            inner.indices = [Expr(INDEX, "steady", j), Expr(INDEX, "steady", j), Expr(INDEX, "steady", k)]
+        inside = [*s.store(inner), *s.block(inner, 2), *s.store(inner)]
+        if any(s._ends([stmt]) for stmt in inside):
+            return []
+        if pick.random() < 0.6:
+            c = s.fresh("i")
+            inside.insert(pick.choice([0, len(inside)]), change)
+            inside = [Stmt("for range", [Clause([f"for {c} in lw.range({pick.randint(2, 3)}):"], inside)])]
+        else:
+            inside.insert(0, change)
+        body += inside
+        if pick.random() < 0.5:
+            body.append(s.simple(outer, "carry an index", f"{k} = {i}", fixed=True))
+        return [
+            s.simple(place, "assign an index", f"{k} = {pick.choice(['0', 'lw.i64(0)'])}", fixed=True),
+            Stmt("for range", [Clause([f"for {i} in lw.range({bound} - 1):"], body)]),
+        ]
+
+    def chosen(self, place: Place) -> list[Stmt]:
+        """The index of the element chosen so far, as a selection sort has it."""
+        pick, s = self.random, self.s
+        arrays = [a for a in self.program.arrays() if a.rank == 1 and a.kind != BOOL and a.text not in (self.program.shared or ())]
+        if not self._scalar(place, _WALK) or not arrays:
+            return []
+        array = pick.choice(arrays)
+        best, i = s.fresh("k"), s.fresh("i")
+        inner = place.inner()
+        inner.loop, inner.filled, inner.cost = "range", True, place.cost * _WALK
+        inner.variables += [self._fixed(i, place), self._fixed(best, place)]
+        inner.indices += [Expr(INDEX, "steady", i)]
+        left, right = Expr(array.kind, "load", f"{array.text}[{i}]"), Expr(array.kind, "load", f"{array.text}[{best}]")
+        test = Expr(BOOL, f"< {array.kind}", "(", left, f" {pick.choice(['<', '>', '!='])} ", right, ")")
+        body = [*(s.block(inner, 2) if pick.random() < 0.4 else [])]
+        if s._ends(body):
+            return []
+        body.append(Stmt("if", [Clause(["if ", test, ":"], [s.simple(inner, "carry an index", f"{best} = {i}")])]))
+        outside = place.inner()
+        outside.filled = True
+        outside.indices += [Expr(INDEX, "steady", best), Expr(INDEX, "steady", "0")]
+        after = [*s.store(outside), *s.store(outside)]
+        place.variables.append(self._fixed(best, place))
+        loop = [s.simple(place, "assign an index", f"{best} = 0", fixed=True), Stmt("for range", [Clause([f"for {i} in lw.range(1, n):"], body)])]
+        return [*loop, Stmt("if", [Clause(["if n > 0:"], after)])] if after else loop
+
     def both_arms(self, place: Place) -> list[Stmt]:
         """One element stored to on both sides of an ``if``, and read before and after."""
         s = self.s
@@ -243,7 +318,7 @@ class Patterns:
         assert body is not None
         start = 1 if body[0].fixed else 0
         body.insert(start, s.simple(place, "read after a store", f"{inside.text} = ", read))
-        store = s.simple(place, "store", element, f" = ({inside.text} {pick.choice('+-*')} ", value, ")")
+        store = s.simple(place, "store", element, f" = ({inside.text} {pick.choice('&|^' if kind == BOOL else '+-*')} ", value, ")")
         if pick.random() < 0.4:
             store = Stmt("if", [Clause(["if ", condition, ":"], [store])], place.lanes is not None)
         body.insert(pick.randint(start + 1, len(body) - s._ends(body)), store)
@@ -336,7 +411,7 @@ class Patterns:
         inside.local = inside.direct = True
         inside.loop = ""
         inside.own = []
-        inside.elements, inside.indices, inside.rows = [], [], []
+        inside.elements, inside.indices, inside.rows, inside.lists = [], [], [], []
         reads: list[Variable] = []
         if place is None:
             from tests.random_kernels.places import Lanes

@@ -77,6 +77,7 @@ class Place:
         loop: the kind of the innermost loop: "", "range", "while", "python" or "lanes"; "fixed" for one that is not left before its end.
         cost: how often this runs, at most.
         copies: how often it is copied while compiling.
+        lists: lists of the kernel, each element of which is among the variables too: (name, kind, length, the loop over lanes it was made in).
         elements: elements used lately: (array, index).
         own: names of the variables made in this very block.
         local: in a function of its own, from which the kernel's arrays are not seen.
@@ -87,6 +88,7 @@ class Place:
     def __init__(self) -> None:
         self.variables: list[Variable] = []
         self.functions: list[Function] = []
+        self.lists: list[tuple[str, str, int, Lanes | None]] = []
         self.indices: list[Expr] = []
         self.rows: list[Expr] = []
         self.filled = False
@@ -106,6 +108,7 @@ class Place:
         made = copy.copy(self)
         made.variables = [*self.variables]
         made.functions = [*self.functions]
+        made.lists = [*self.lists]
         made.indices = [*self.indices]
         made.rows = [*self.rows]
         made.elements = [*self.elements]

@@ -76,6 +76,8 @@ class Statements:
             (self.tuple_assignment, 2.5),
             (self.store, 9),
             (self.index_variable, 1.5),
+            (self.make_list, 0.8),
+            (self.sweep, 1.5),
             (self.condition, 8),
             (self.range_loop, 4),
             (self.python_loop, 2.5),
@@ -184,6 +186,57 @@ class Statements:
         place.variables += made
         return [self.simple(place, "assign a tuple", f"{made[0].text}, {made[1].text} = ", values[0], ", ", values[1])]
 
+    # --- lists -------------------------------------------------------------------------------------------------------
+
+    def make_list(self, place: Place) -> list[Stmt]:
+        """A list, dictionary or tuple whose elements are variables."""
+        pick = self.random
+        kind = self.e.kind(place)
+        length = pick.randint(2, 4)
+        text = self.fresh("l")
+        form = pick.choice(["list", "list", "list", "dict", "tuple"])
+        values: list[str | Expr] = []
+        made: list[Variable] = []
+        for k in range(length):
+            weak = "int" if form != "tuple" and pick.random() < 0.2 else ""
+            value = self._start(kind, weak) if weak else self.e.typed(kind, place, 1)
+            values += [f'"k{k}": ' if form == "dict" else "", value, ", "]
+            variable = Variable(f'{text}["k{k}"]' if form == "dict" else f"{text}[{k}]", kind, weak, form != "tuple", place.lanes is not None)
+            variable.lanes = place.lanes
+            made.append(variable)
+        place.variables += made
+        if form == "list" and not any(v.weak for v in made):
+            place.lists.append((text, kind, length, place.lanes))
+        opening, closing = {"list": "[]", "dict": "{}", "tuple": "()"}[form]
+        return [self.simple(place, f"make a {form}", f"{text} = {opening}", *values, closing)]
+
+    def sweep(self, place: Place) -> list[Stmt]:
+        """Every element of a list changed, or added up."""
+        pick = self.random
+        known = [row for row in place.lists if row[3] is place.lanes]
+        if not known or place.copies > 3:
+            return []
+        text, kind, length, _ = pick.choice(known)
+        inner = place.inner()
+        inner.loop, inner.copies = "fixed", place.copies * length
+        p = Variable(self.fresh("p"), INDEX, settable=False)
+        p.lanes = place.lanes
+        inner.variables.append(p)
+        op = pick.choice("+-*" if kind in FLOATS else "+-*&|^")
+        value = self.e.typed(kind, inner, 1)
+        if pick.random() < 0.4:
+            made = self.new(place, kind)
+            place.variables.append(made)
+            over = f"for {p.text} in {text}:"
+            body = [self.simple(inner, "augmented +=", f"{made.text} = {made.text} {op} {p.text}")]
+            return [self.simple(place, "assign", f"{made.text} = ", value), Stmt("for python", [Clause([over], body)], place.lanes is not None)]
+        over = f"for {p.text} in range({pick.choice([f'len({text})', str(length)])}):"
+        element = f"{text}[{p.text}]"
+        body = [self.simple(inner, "change a list", f"{element} {op}= ", value)]
+        if pick.random() < 0.3:
+            body = [Stmt("if", [Clause(["if ", self.e.condition(inner), ":"], body)], place.lanes is not None)]
+        return [Stmt("for python", [Clause([over], body)], place.lanes is not None)]
+
     # --- indices -----------------------------------------------------------------------------------------------------
 
     def index_variable(self, place: Place) -> list[Stmt]:
@@ -235,13 +288,13 @@ class Statements:
         """A value that a store to an array of the type takes."""
         pick = self.random
         chance = pick.random()
-        if chance < 0.04:
+        if chance < 0.04 or kind == BOOL:
             return self.e.condition(place)
         if chance < 0.08:
             return self.e.weak(kind)
         if chance < 0.12 and (started := place.readable(kind, weak=True)):
             return Expr(kind, "started", pick.choice(started).text)
-        if chance < 0.16 and kind in ("i32", "u32", "i64", "u64", "f32", "f64") and (place.lanes is None or kind in INTEGERS):
+        if chance < 0.16 and kind == "i64":
             return self.e.index(place)
         if chance < 0.45:
             source = pick.choice(KINDS)
@@ -283,8 +336,10 @@ class Statements:
     def _augmented_store(self, place: Place, element: Expr) -> Stmt:
         pick = self.random
         kind = element.kind
-        op = pick.choice("+-*/" if kind in FLOATS else ["+", "+", "-", "*", "&", "|", "^", "//", "%", "<<", ">>"])
-        if op in ("<<", ">>"):
+        op = pick.choice("&|^" if kind == BOOL else "+-*/" if kind in FLOATS else ["+", "+", "-", "*", "&", "|", "^", "//", "%", "<<", ">>"])
+        if kind == BOOL:
+            value = self.e.condition(place)
+        elif op in ("<<", ">>"):
             value = Expr(kind, "number", str(pick.randrange(int(kind[1:]))))
         elif pick.random() < 0.25:
             value = self.e.weak(kind)

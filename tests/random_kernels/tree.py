@@ -92,6 +92,9 @@ class Array:
 
     @property
     def annotation(self) -> str:
+        if self.kind == BOOL:
+            # The annotation has no name for it.
+            return "lw.Array"
         return f"lw.Array[lw.{self.kind}]" if self.rank == 1 else f"lw.Array[lw.{self.kind}, {self.rank}]"
 
 
