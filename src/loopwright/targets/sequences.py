@@ -11,7 +11,7 @@ from typing import Final
 
 from loopwright.ir import ops
 from loopwright.ir.function import NONE, Function, Instr
-from loopwright.types import BOOL, I32, VOID, Type, limits
+from loopwright.types import BOOL, I32, I64, U64, VOID, Type, limits
 
 Emit = Callable[[Instr], None]
 
@@ -151,6 +151,56 @@ def clamp_and_convert(f: Function, instr: Instr, middle: Type, emit: Emit, held:
     whole = f.register(middle)
     emit(Instr(ops.CONVERT_UNCHECKED, middle, whole, [value], 0, line, source))
     emit(Instr(ops.CONVERT, type_, instr.dst, [whole], 0, line, middle))
+
+
+def unsigned_to_float(f: Function, instr: Instr, emit: Emit) -> None:
+    """A u64 to a float, where only i64 can be converted.
+
+    What i64 does not hold is halved, its last bit kept for the rounding (round to odd: Boldo and Melquiond, *Emulation of FMA and
+    Correctly Rounded Sums*, 2008), and the result doubled, which is exact.
+    """
+    type_, line = instr.type, instr.line
+    given = instr.args[0]
+    signed, half, last, odd, rounded = f.register(I64), f.register(U64), f.register(U64), f.register(U64), f.register(I64)
+    result = f.register(type_, "", True)
+    emit(Instr(ops.CONVERT, I64, signed, [given], 0, line, U64))
+    emit(Instr(ops.IF_CMP["ge"], I64, NONE, [signed, f.const(I64, 0)], 0, line))
+    emit(Instr(ops.CONVERT, type_, result, [signed], 0, line, I64))
+    emit(bracket(ops.ELSE, line))
+    emit(Instr(ops.SHR, U64, half, [given, f.const(U64, 1)], 0, line))
+    emit(Instr(ops.AND, U64, last, [given, f.const(U64, 1)], 0, line))
+    emit(Instr(ops.OR, U64, odd, [half, last], 0, line))
+    emit(Instr(ops.CONVERT, I64, rounded, [odd], 0, line, U64))
+    converted = f.register(type_)
+    emit(Instr(ops.CONVERT, type_, converted, [rounded], 0, line, I64))
+    emit(Instr(ops.ADD, type_, result, [converted, converted], 0, line))
+    emit(bracket(ops.END, line))
+    emit(Instr(ops.COPY, type_, instr.dst, [result], 0, line))
+
+
+def float_to_unsigned(f: Function, instr: Instr, emit: Emit) -> None:
+    """A float to u64, where it can be converted to i64 only: from 2**63 on, what is above that.
+
+    ``convert`` saturates if the conversion to i64 does; ``convert_unchecked`` has 2**63 for what is out of range.
+    """
+    op, source, line = instr.op, instr.source, instr.line
+    given = instr.args[0]
+    top = constant(f, source, float(1 << 63), emit, line)
+    result = f.register(I64, "", True)
+    emit(Instr(ops.IF_CMP["ge"], source, NONE, [given, top], 0, line))
+    above, low = f.register(source), f.register(I64)
+    emit(Instr(ops.SUB, source, above, [given, top], 0, line))
+    emit(Instr(op, I64, low, [above], 0, line, source))
+    emit(Instr(ops.OR, I64, result, [low, constant(f, I64, -(1 << 63), emit, line)], 0, line))
+    emit(bracket(ops.ELSE, line))
+    if op is ops.CONVERT:
+        whole = f.register(I64)
+        emit(Instr(op, I64, whole, [given], 0, line, source))
+        emit(Instr(ops.MAX, I64, result, [whole, constant(f, I64, 0, emit, line)], 0, line))
+    else:
+        emit(Instr(op, I64, result, [given], 0, line, source))
+    emit(bracket(ops.END, line))
+    emit(Instr(ops.CONVERT, U64, instr.dst, [result], 0, line, I64))
 
 
 def shift_count(type_: Type, value: int) -> int:

@@ -204,6 +204,12 @@ def test_what_is_missing_for_the_other_integers_is_this_and_no_more(level: str, 
     assert lacking([*NARROW, *vectors(NARROW, bits)], bits, registry.get(level, bits)) == MISSING_NARROW[level]
 
 
+@pytest.mark.parametrize("level", ["x86-64-v3", "x86-64-v4"])
+def test_no_conversion_between_scalars_is_missing(level: str) -> None:
+    scalars = [I8, U8, I16, U16, I32, U32, I64, U64, F32, F64]
+    assert not [(t, s) for t in scalars for s in scalars if available(ops.CONVERT, t, s, registry.get(level))]
+
+
 @pytest.mark.parametrize("t", [F16, BF16, vector_of(F16, 8), vector_of(BF16, 8)], ids=str)
 @pytest.mark.parametrize("level", ["x86-64-v3", "x86-64-v4"])
 def test_half_precision_is_refused(level: str, t: Type) -> None:

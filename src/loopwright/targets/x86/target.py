@@ -19,7 +19,7 @@ from loopwright.targets.x86.emit_scalar import bits_as_immediate, fits32
 from loopwright.targets.x86.lowering import FOLDS, _lane_form, make_rule, missing
 from loopwright.targets.x86.operands import X86Assembler
 from loopwright.targets.x86.registers import K0, REGISTERS
-from loopwright.types import BOOL, F32, F64, I32, I64, U32, Type, mask_of, vector_of
+from loopwright.types import BOOL, F32, F64, I32, I64, U32, U64, Type, mask_of, vector_of
 
 __all__ = ["V3_FEATURES", "V4_FEATURES", "X86"]
 
@@ -163,7 +163,7 @@ class X86(Target):
                 if source.bits == 64 and type_.bits == 64 and not self.mask_registers:
                     return False
                 return source.bits >= 32 or self.convert_in_steps(type_, source)
-            return source.bits == 32 and (source.is_float != type_.is_float or type_.bits == 64) and not type_.is_float and source.kind != 3
+            return not (source.is_float and type_ is U64) and source.bits == 32 and (source.is_float != type_.is_float or type_.bits == 64) and not type_.is_float and source.kind != 3
         if op is ops.SPLAT:
             return type_.is_float or type_.bits >= 8
         if op in _COMPARES:
@@ -283,6 +283,12 @@ class X86(Target):
                 whole = f.register(whole_type)
                 emit(Instr(ops.CONVERT_UNCHECKED, whole_type, whole, instr.args, 0, instr.line, source, instr.mem))
                 emit(Instr(ops.CONVERT, type_, instr.dst, [whole], 0, instr.line, whole_type))
+                return True
+            if source is U64 and type_.is_float:
+                sequences.unsigned_to_float(f, instr, emit)
+                return True
+            if type_ is U64 and source.is_float:
+                sequences.float_to_unsigned(f, instr, emit)
                 return True
             return False
         if self.convert_in_steps(type_, source):
