@@ -186,8 +186,8 @@ def _difference(loaded: Loaded, target: str, call: int, got: list[Any], result: 
 
 
 def _failed(program: Program, target: str, error: Exception) -> Difference | None:
-    """What an exception says: nothing, if the target lacks something. Such kernels are counted as not run (docs/roadmap.md)."""
-    if isinstance(error, UnsupportedOperationError):
+    """What an exception says: nothing, if the target is known to lack something."""
+    if isinstance(error, UnsupportedOperationError) and target.split("/")[0] in program.lost:
         return None
     kind = "internal" if type(error).__name__ in ("InternalError", "VerifyError") or not type(error).__module__.startswith("loopwright") else "refused"
     return Difference(target, kind, "".join(traceback.format_exception(error, limit=-3)))

@@ -35,7 +35,21 @@ _STATEMENTS = {
 }
 _STATEMENTS_ANYWHERE = (
     *("assign", "assign another type", "assign on every path", "assign condition", "assign to two names", "assign a number", "start as a number", "swap"),
-    *("assign a tuple", "assign an index", "make a list", "make a tuple", "make a dict", "change a list", "store", "read after a store", "assign to a name and an element", "swap elements", "if", "if/else", "if/elif"),
+    *(
+        "assign a tuple",
+        "assign an index",
+        "make a list",
+        "make a tuple",
+        "make a dict",
+        "change a list",
+        "store",
+        "read after a store",
+        "assign to a name and an element",
+        "swap elements",
+        "if",
+        "if/else",
+        "if/elif",
+    ),
     *("if/elif/else", "for range", "for python", "while", "while True", "break", "continue", "count"),
 )
 

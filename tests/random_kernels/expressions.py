@@ -16,9 +16,7 @@ from tests.random_kernels.tree import BOOL, INDEX, Array, Expr, Program, name
 
 __all__ = ["Expressions"]
 
-import os
 
-CAREFUL = bool(os.environ.get("CAREFUL"))
 _COMPARISONS = ("<", "<=", ">", ">=", "==", "!=")
 
 
@@ -41,8 +39,6 @@ class Expressions:
 
     def affords(self, place: Place | None, lost: frozenset[str]) -> bool:
         """Whether the program may lose those targets; if so it does. With a place, only in a loop over lanes."""
-        if CAREFUL and place is not None and place.lanes is None:
-            return not lost
         if place is not None and place.lanes is None:
             return True
         if not lost <= self.spare:
@@ -65,7 +61,7 @@ class Expressions:
 
     def pair(self, kind: str, place: Place, among: tuple[str, ...] = KINDS) -> tuple[str, str]:
         """Two types that meet at one."""
-        if self.random.random() < 0.7 or CAREFUL:
+        if self.random.random() < 0.7:
             return kind, kind
         a, b = self.random.choice(PAIRS[kind])
         if a in among and b in among and self.has(place, a) and self.has(place, b) and self.affords(place, conversion_gap(a, kind) | conversion_gap(b, kind)):
@@ -418,12 +414,6 @@ class Expressions:
         pick = self.random
         op = pick.choice(["<<", ">>"])
         bits = WIDTH[kind]
-        if CAREFUL:
-            return (
-                Expr(kind, op, "(", self.typed(kind, place, depth), f" {op} ", Expr(kind, "number", str(pick.randrange(bits))), ")")
-                if pick.random() < 0.5
-                else Expr(kind, op, "(", self.typed(kind, place, depth), f" {op} (", self.typed(kind, place, depth), f" & {bits - 1}))")
-            )
         chance = pick.random()
         if chance < 0.5:
             count = Expr(kind, "number", str(pick.choice([0, 1, 2, 3, bits // 2, bits - 1, bits, bits + 1, pick.randrange(bits)])))
@@ -482,7 +472,7 @@ class Expressions:
         if not self.affords(place, conversion_gap(source, kind)):
             return None
         value = self.typed(source, place, depth)
-        if source in FLOATS and kind not in FLOATS and (CAREFUL or pick.random() < 0.6):
+        if source in FLOATS and kind not in FLOATS and pick.random() < 0.6:
             # Mostly in range: what is out of it is always an end of it.
             low, high = max(LIMITS[kind][0], -1000), min(LIMITS[kind][1], 1000)
             return Expr(kind, f"convert {source}", f"lw.{kind}(lw.max({low}.0, lw.min({high}.0, ", value, ")))")
@@ -523,8 +513,6 @@ class Expressions:
         )
 
     def _towards_zero(self, kind: str, place: Place, depth: int) -> Expr:
-        if CAREFUL:
-            return self.leaf(kind, place)
         function = self.random.choice(["div_trunc", "rem_trunc"])
         a, b = self.pair(kind, place, INTEGERS)
         return Expr(kind, function, f"lw.{function}(", self.typed(a, place, depth), ", ", self.typed(b, place, depth), ")")
@@ -551,7 +539,7 @@ class Expressions:
         return Expr(kind, function, f"lw.{function}(", self.typed(kind, place, depth), ")")
 
     def _root(self, kind: str, place: Place, depth: int) -> Expr | None:
-        if kind == "f64" and self.random.random() < 0.4 and not CAREFUL:
+        if kind == "f64" and self.random.random() < 0.4:
             source = self.kind(place, INTEGERS)
             if not self.affords(place, conversion_gap(source, kind)):
                 return None
@@ -559,8 +547,6 @@ class Expressions:
         return Expr(kind, "sqrt", "lw.sqrt(", self.typed(kind, place, depth), ")")
 
     def _multiply_add(self, kind: str, place: Place, depth: int) -> Expr:
-        if CAREFUL:
-            return self.leaf(kind, place)
         a, b = self.pair(kind, place, FLOATS)
         return Expr(kind, "fma", "lw.fma(", self.typed(a, place, depth), ", ", self.typed(b, place, depth), ", ", self.typed(kind, place, depth), ")")
 

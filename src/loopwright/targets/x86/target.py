@@ -163,7 +163,13 @@ class X86(Target):
                 if source.bits == 64 and type_.bits == 64 and not self.mask_registers:
                     return False
                 return source.bits >= 32 or self.convert_in_steps(type_, source)
-            return not (source.is_float and type_ is U64) and source.bits == 32 and (source.is_float != type_.is_float or type_.bits == 64) and not type_.is_float and source.kind != 3
+            return (
+                not (source.is_float and type_ is U64)
+                and source.bits == 32
+                and (source.is_float != type_.is_float or type_.bits == 64)
+                and not type_.is_float
+                and source.kind != 3
+            )
         if op is ops.SPLAT:
             return type_.is_float or type_.bits >= 8
         if op in _COMPARES:
