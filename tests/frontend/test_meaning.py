@@ -756,6 +756,19 @@ def numbers_taken_away_by_lane(x: lw.Array, y: lw.Array) -> lw.i64:
     return lw.i64(t) * 256 + lw.i64(u)
 
 
+UNSIGNED = np.array([0, 5, 2**53 + 1, 2**63 - 1, 2**63, 2**64 - 1] * 5, np.uint64)
+SIGNED = np.array([-1, 0, 5, 2**53, 2**63 - 1, -(2**63)] * 5, np.int64)
+rng.shuffle(UNSIGNED)
+
+
+@case(UNSIGNED, SIGNED, UNSIGNED // np.uint64(3), np.zeros(30, np.int32), np.uint64(7), np.int8(-1))
+def signed_and_unsigned(x: lw.Array, y: lw.Array, z: lw.Array, out: lw.Array, u: lw.u64, s: lw.i8):
+    for i in lw.lanes(len(x)):
+        out[i] = lw.i32(x[i] < y[i]) + lw.i32(x[i] <= y[i]) * 2 + lw.i32(x[i] == y[i]) * 4 + lw.i32(x[i] != y[i]) * 8
+        out[i] += lw.i32(x[i] > y[i]) * 16 + lw.i32(y[i] >= x[i]) * 32 + lw.i32(y[i] < x[i]) * 64 + lw.i32(x[i] > s) * 128
+        out[i] += lw.i32(y[i] == u) * 256 + lw.i32(s < u) * 512 + lw.i32(i < z[i]) * 1024 + lw.i32(x[i] > lw.i64(-3)) * 2048
+
+
 @pytest.mark.parametrize(("kernel", "args", "constants"), CASES)
 def test_a_kernel_means_what_its_python_function_means(agrees, kernel, args, constants):
     agrees(kernel, *args, **constants)

@@ -304,7 +304,8 @@ class Expressions:
         b = a
         if pick.random() < 0.25:
             b = self.kind(place)
-            met = meet(a, b)
+            # (Of integers that meet at f64 no conversion is made.)
+            met = meet(a, b) if a in FLOATS or b in FLOATS else "i64"
             if not self.affords(place, conversion_gap(a, met) | conversion_gap(b, met)) or not self.has(place, met):
                 b = a
         left = self.typed(a, place, depth + 2)

@@ -13,6 +13,7 @@ from typing import Any, Final, NoReturn
 import numpy as np
 
 from loopwright.errors import KernelTypeError, LoopwrightError, UnsupportedOperationError
+from loopwright.frontend import mixed_signs
 from loopwright.frontend.annotations import BY_DTYPE
 from loopwright.frontend.expr import Cell, Value, Weak, describe, is_number
 from loopwright.frontend.promotion import SPELLED, TAKES, fitting, meet, refusal
@@ -422,6 +423,10 @@ class Emitter:
 
     def operation(self, op: Op, operands: list[Any]) -> Value:
         """An operation whose operands all have the instruction's type, after adapting them to each other."""
+        if op.result == "M":
+            found = mixed_signs.compared(self, op, operands)
+            if found is not None:
+                return found
         type_, args = self.adapt(op, operands)
         if type_ is None:
             return self._weak(op, args)
