@@ -195,7 +195,11 @@ def runtime_if(s: Staging, stmt: If, condition: Value) -> int:
             other = _arm(s, orelse)
             last = Edge(s.values_of(names), dict(s.act.lines), opener) if other == FALLS else None
             _reaches(edges, left, last, other, g.close())
-        _reaches(edges, left, ended, status, marker)
+        if ended is not None:
+            ended.anchor = marker
+            edges.append(ended)
+        elif status == LEFT:
+            left.append(marker)
         close(s)
         if left:
             return _merge_left(s, edges, names, stmt.writes, left, registers)

@@ -269,9 +269,9 @@ def summed_elements(s: Staging, loop: LoopState, anchor: Instr) -> list[Summed]:
 
 def close(s: Staging) -> None:
     """The innermost construct ends, and so do its variables: they are not written any more."""
-    construct = s.open.pop()
-    if construct.slots is not None:
-        for slot in construct.slots:
+    slots = s.open.pop().slots
+    if slots is not None:
+        for slot in slots:
             s.cells[id(slot.container)].pop(slot.index, None)
             drop_values(s, slot.value)
 

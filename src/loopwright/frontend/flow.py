@@ -54,7 +54,8 @@ def _block(body: list[Stmt], live: set[str], on_break: set[str], on_continue: se
                 if grown == head:
                     break
                 head = grown
-            stmt.carried = stmt.writes & head
+            stmt.carried = sorted(stmt.writes & head)
+            stmt.left = stmt.writes & stmt.live
             live = head
         elif isinstance(stmt, Break):
             live = set(on_break)

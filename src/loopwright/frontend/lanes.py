@@ -12,7 +12,7 @@ import numpy as np
 
 from loopwright.frontend import functions
 from loopwright.frontend.arrays import StagedArray
-from loopwright.frontend.containers import close, put, summed_elements
+from loopwright.frontend.containers import put, summed_elements
 from loopwright.frontend.dependence import refuse_dependences
 from loopwright.frontend.emitter import Level
 from loopwright.frontend.expr import Unavailable, Value, Weak, is_number
@@ -69,7 +69,7 @@ def stage_lanes(s: Staging, stmt: For, spec: Lanes) -> int:
     s.open.append(loop)
     g.lanes, g.width, g.widest, g.stored = lanes, width, 0, []
     g.level = Level(Value(g, mask, mask_type), None)
-    if lanes_may_leave(s, stmt):
+    if s.notes and lanes_may_leave(s, stmt):
         # A `continue` takes lanes out of the rest of the body.
         begin_remaining(s, loop)
         assert loop.remaining is not None
@@ -80,13 +80,15 @@ def stage_lanes(s: Staging, stmt: For, spec: Lanes) -> int:
     g.settle_vectors()
     g.close()
     stored = g.stored
-    if stored and (any(array.loaded for array in stored) or len(set(stored)) < len(stored)):
-        refuse_dependences(g, loop.next)
+    for array in stored:
+        if array.loaded or len(stored) > 1:
+            refuse_dependences(g, loop.next)
+            break
     if g.widest and g.widest != width:
         s.notes[key] = g.widest
         s.again = True
     g.lanes, g.width, g.widest, g.level = 0, 0, 0, None
-    close(s)
+    s.open.pop()
     for summed in sums:
         if summed.container is None:
             del s.act.sticky[summed.name]
@@ -123,7 +125,7 @@ def _reductions(s: Staging, stmt: For, anchor: Instr) -> list[Summed]:
     """The names from before the loop that its body assigns and that are read later."""
     act, g = s.act, s.g
     sums: list[Summed] = []
-    for name in sorted(stmt.carried):
+    for name in stmt.carried:
         value = act.env.get(name, MISSING)
         if value is MISSING or isinstance(value, Unavailable) or isinstance(stmt.target, NameTarget) and stmt.target.name == name:
             continue

@@ -64,10 +64,10 @@ class _Unrolling:
         self.loop = LoopState("python", stmt, s.act, g.level, s.values_of(stmt.writes))
         if stmt.breaks:
             self.loop.exit = g.open(ops.BLOCK, VOID, [])
-        self.loop.next_names = stmt.writes & (stmt.carried | stmt.live | stmt.head)
+        self.loop.next_names = stmt.writes & (stmt.live | stmt.head).union(stmt.carried)
         s.act.loops.append(self.loop)
         self.status = FALLS
-        self.masked = lanes_may_leave(s, stmt)
+        self.masked = bool(s.notes) and lanes_may_leave(s, stmt)
         self.outer = g.level
         if s.notes:
             enter(s, self.loop, self.masked)
@@ -236,7 +236,7 @@ def stage_range(s: Staging, stmt: For, spec: Range, lanes: bool = False) -> int:
     lo = g.snapshot(g.index(spec.lo, "a bound of lw.range"))
     hi = g.snapshot(g.index(spec.hi, "a bound of lw.range"))
     bound = s.values_of(stmt.writes)
-    masked = lanes_may_leave(s, stmt)
+    masked = bool(s.notes) and lanes_may_leave(s, stmt)
     outer = g.level
     loop = LoopState("runtime", stmt, s.act, outer, bound)
     if masked:
@@ -283,7 +283,7 @@ def _stepping(s: Staging, stmt: For, spec: Range) -> int:
     step = g.snapshot(g.index(spec.step, "the step of lw.range"))
     up = g.value(ops.GT, I64, [step.operand, g.f.const(I64, 0)], BOOL)
     bound = s.values_of(stmt.writes)
-    masked = lanes_may_leave(s, stmt)
+    masked = bool(s.notes) and lanes_may_leave(s, stmt)
     outer = g.level
     loop = LoopState("runtime", stmt, s.act, outer, bound)
     if masked:
@@ -322,7 +322,7 @@ def _stepping(s: Staging, stmt: For, spec: Range) -> int:
 
 def _runtime_while(s: Staging, stmt: While) -> int:
     g = s.g
-    if lanes_may_leave(s, stmt) or lanes_may_leave(s, stmt, "condition"):
+    if s.notes and (lanes_may_leave(s, stmt) or lanes_may_leave(s, stmt, "condition")):
         return varying_while(s, stmt)
     bound = s.values_of(stmt.writes)
     loop = LoopState("runtime", stmt, s.act, g.level, bound)

@@ -111,8 +111,7 @@ def _narrowed(s: Staging, op: ops.Op, masks: list[Value], parent: Level, variabl
 
 def lanes_may_leave(s: Staging, stmt: LoopStmt, how: str = "leaves") -> bool:
     """Whether lanes leave a loop one by one, here: by ``break`` and ``continue``, or by its condition (as an earlier attempt found out)."""
-    notes = s.notes
-    return bool(notes) and s.g.level is not None and (id(stmt), s.act.path, how) in notes
+    return s.g.level is not None and (id(stmt), s.act.path, how) in s.notes
 
 
 def begin_remaining(s: Staging, loop: LoopState) -> Instr:

@@ -173,19 +173,21 @@ class If(Stmt):
 
 
 class LoopStmt(Stmt):
-    """``live``: names read afterwards. ``carried``: names written in the loop that its next step, or what follows, may read.
+    """``live``: names read afterwards. ``carried``: names written in the loop that its next step, or what follows, may read, in order. ``left``: those that what
+    follows may read.
 
     ``head``: names its condition or iterable reads. ``breaks``, ``continues``: the body has a statement of that kind for this loop.
     """
 
-    __slots__ = ("body", "breaks", "carried", "continues", "head", "live")
+    __slots__ = ("body", "breaks", "carried", "continues", "head", "left", "live")
 
     def __init__(self, line: int, body: list[Stmt]) -> None:
         super().__init__(line)
         self.body = body
         self.head: set[str] = set()
         self.live: set[str] = set()
-        self.carried: set[str] = set()
+        self.carried: list[str] = []
+        self.left: set[str] = set()
         self.breaks = False
         self.continues = False
 

@@ -34,6 +34,9 @@ __all__ = [
     "shown",
 ]
 
+#: No names.
+NOTHING: Final[set[str]] = set()
+
 # How control leaves a statement while staging.
 FALLS: Final = 0
 #: It does not: a branch or return was emitted, or no lane goes on.
@@ -224,8 +227,8 @@ class LoopState(Construct):
         self.next: Instr | None = None
         self.exits: list[Edge] = []
         self.nexts: list[Edge] = []
-        self.exit_names = stmt.writes & stmt.live
-        self.next_names: set[str] = set()
+        self.exit_names = stmt.left
+        self.next_names = NOTHING
         self.departed: Departed | None = None
         self.skipped: Departed | None = None
 

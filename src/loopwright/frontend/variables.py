@@ -207,7 +207,7 @@ def carry(s: Staging, loop: LoopState, varying: bool = False) -> list[tuple[str,
     """Make variables of the names that a run-time loop carries; what to give back to ``release``."""
     act, g, stmt = s.act, s.g, loop.stmt
     made: list[tuple[str, Any]] = []
-    for name in sorted(stmt.carried):
+    for name in stmt.carried:
         value = act.env.get(name, MISSING)
         known = act.sticky.get(name)
         if known is not None:
@@ -249,7 +249,10 @@ def drop(s: Staging, made: list[tuple[str, Any]]) -> None:
     act = s.act
     for name, sticky in made:
         del act.sticky[name]
-        if isinstance(sticky.value, Value) or sticky.items:
+        if isinstance(sticky.value, Value):
+            s.g.active.discard(sticky.value.operand)
+            act.env[name] = sticky.value
+        elif sticky.items:
             drop_values(s, sticky.value)
             act.env[name] = sticky.value
 
