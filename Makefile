@@ -78,6 +78,7 @@ test-wheels: wheels
 	$(BIN)/python -m pytest --wheels=dist tests/test_wheels.py $(ARGS)
 
 $(NATIVE): $(SOURCES) $(wildcard corpora/*.lwc) setup.py $(VENV)/.test
+	@.ci/packages
 	@command -v $${CC:-gcc} >/dev/null || { echo 'make native needs a C compiler (gcc)' >&2; exit 1; }
 	rm -rf build
 	$(MYPYC) $(BIN)/python setup.py --quiet build $(NATIVE_BUILD)

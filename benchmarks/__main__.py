@@ -12,7 +12,7 @@ NAMES = ("runtime", "compile", "imports", "first_kernel", "calls", "corpus", "al
 
 
 def main() -> int:
-    """Run the benchmarks named; with all of them, also write the tables for the README."""
+    """Run the benchmarks named; with all of them, also write the tables for the documentation."""
     parser = report.options("Measure loopwright beside its peers: NumPy, Numba, LLVM through llvmlite, gcc.")
     parser.prog = "loopwright bench"
     parser.add_argument("names", nargs="*", metavar="NAME", default=["all"], help=f"{', '.join(NAMES)}, or all (the default)")
@@ -30,10 +30,10 @@ def main() -> int:
         results.append(result)
     if len(chosen) > 1:
         print(report.verdict_table([v for result in results for v in result.verdicts]).text())
-    path = arguments.output / "figures.md"
     if chosen == NAMES:
-        path.write_text(report.markdown(results))
-        print(f"\nthe tables as Markdown: {path}")
+        (arguments.output / "targets.md").write_text(report.targets_markdown(results))
+        (arguments.output / "figures.md").write_text(report.tables_markdown(results))
+        print(f"\nthe tables as Markdown, for python docs/put_figures.py: targets.md and figures.md in {arguments.output}")
     return int(arguments.strict and report.failed(results))
 
 

@@ -18,7 +18,7 @@ import time
 from collections.abc import Iterator
 from typing import Any
 
-from benchmarks import measure, report
+from benchmarks import builds, measure, report
 from loopwright import compiler
 from loopwright.ir import ops
 from loopwright.ir.function import NONE, Function, Instr, Mem
@@ -278,11 +278,11 @@ def _growth(result: report.Result, rounds: int, sizes: tuple[int, ...]) -> None:
 # --- share of compile time ------------------------------------------------------------------------------------------------
 
 
-def _share(result: report.Result, rounds: int) -> None:
+def shares(rounds: int) -> dict[str, dict[str, float]]:
+    """By function: the time from the Python function to machine code, in seconds, and the parts of it that liveness and allocation take."""
     from benchmarks.spills import plain_kernels
 
-    table = report.Table("Share of compile time, from the Python function to machine code (median)", ["function", "all, us", "liveness", "allocate", "both"])
-    shares: list[float] = []
+    found: dict[str, dict[str, float]] = {}
     for subject in plain_kernels():
         code = subject.kernel.compile(*subject.types, **subject.constants)
         target = code.target
@@ -297,14 +297,30 @@ def _share(result: report.Result, rounds: int) -> None:
             gc.enable()
             if turn > 1:
                 taken = staged + sum(made.times.values())
-                samples.append({"all": taken, "liveness": made.times["liveness"] / taken, "allocate": made.times["allocate"] / taken})
-        middle = {key: measure.median([s[key] for s in samples]) for key in ("all", "liveness", "allocate")}
-        both = measure.median([s["liveness"] + s["allocate"] for s in samples])
-        shares.append(both)
-        table.rows.append([subject.name, f"{middle['all'] * 1e6:.0f}", f"{middle['liveness']:.0%}", f"{middle['allocate']:.0%}", f"{both:.0%}"])
+                live, choose = made.times["liveness"] / taken, made.times["allocate"] / taken
+                samples.append({"all": taken, "liveness": live, "allocate": choose, "both": live + choose})
+        found[subject.name] = {key: measure.median([s[key] for s in samples]) for key in samples[0]}
+    return found
+
+
+def _share(result: report.Result, rounds: int) -> None:
+    found = {builds.here(): shares(rounds)}
+    if builds.here() == builds.NATIVE:
+        with builds.Worker(builds.PURE) as worker:
+            found[builds.PURE] = worker.call("benchmarks.allocator:shares", rounds)
+    heads = [head for build in found for head in (f"{build}: all, us", "liveness", "allocate", "both")]
+    table = report.Table("Share of compile time, from the Python function to machine code (median)", ["function", *heads])
+    for name in found[builds.here()]:
+        row = [name]
+        for by_name in found.values():
+            part = by_name[name]
+            row += [f"{part['all'] * 1e6:.0f}", f"{part['liveness']:.0%}", f"{part['allocate']:.0%}", f"{part['both']:.0%}"]
+        table.rows.append(row)
     result.tables.append(table)
-    result.data["share"] = shares
-    result.verdicts.append(report.Verdict("liveness and allocation, share of compile time: largest", max(shares), SHARE, unit=""))
+    result.data["share"] = found
+    largest = [max(part["both"] for part in by_name.values()) for by_name in found.values()]
+    pure = largest[1] if len(largest) > 1 else None
+    result.verdicts.append(report.Verdict("liveness and allocation, share of compile time: largest", largest[0], SHARE, unit="", pure=pure))
 
 
 def run(quick: bool = False) -> report.Result:

@@ -5,13 +5,14 @@ python -m benchmarks.compile [--quick]
 
 from __future__ import annotations
 
+import contextlib
 import importlib
 import sys
 import time
 from collections.abc import Callable
 from typing import Any
 
-from benchmarks import cases, measure, report
+from benchmarks import builds, cases, measure, report
 
 KERNELS = ("poly3", "max3", "selection_sort")
 DEGREES = (15, 63, 255)
@@ -56,6 +57,25 @@ def loopwright_first(kernel: str) -> Callable[[], Any]:
     return lambda: lw.kernel(made.__wrapped__).compile(*types, **constants)
 
 
+#: What ``seconds`` has made to compile with.
+_compilers: dict[tuple[str, bool], Callable[[], float]] = {}
+
+
+def seconds(kernel: str, first: bool) -> float:
+    """One compilation by this process's build: of a kernel, or (``first``) from the plain Python function. For a process of another build."""
+    if (kernel, first) not in _compilers:
+        _compilers[kernel, first] = _timed((loopwright_first if first else loopwright_compiler)(kernel))
+    return _compilers[kernel, first]()
+
+
+def polynomial_seconds(degree: int) -> float:
+    """One compilation of a polynomial by this process's build."""
+    from benchmarks.kernels import KERNELS as known
+
+    kernel, types = known["poly3"]
+    return _timed(lambda: kernel.compile(*types, coeffs=coefficients(degree)))()
+
+
 def llvm_compiler(kernel: str, level: int) -> Callable[[], Any]:
     """Builds the IR through llvmlite and compiles it, to an address."""
     llvm_ir = importlib.import_module("benchmarks.peers.llvm_ir")
@@ -83,8 +103,9 @@ def _gather(result: report.Result, makers: dict[str, Callable[[], Callable[[], A
     return samplers
 
 
-def _compare(result: report.Result, rounds: int) -> None:
-    names = ["loopwright", "loopwright, first", "llvmlite -O0", "llvmlite -O2", "numba"]
+def _compare(result: report.Result, rounds: int, pure: builds.Worker | None) -> None:
+    beside = ["pure Python", "pure Python, first"] if pure else []
+    names = ["loopwright", "loopwright, first", *beside, "llvmlite -O0", "llvmlite -O2", "numba"]
     table = report.Table("Compile time, ms (median)", ["kernel", *names, "to -O2", "to -O0"])
     for kernel in KERNELS:
         samplers = _gather(
@@ -97,14 +118,19 @@ def _compare(result: report.Result, rounds: int) -> None:
                 "numba": lambda kernel=kernel: numba_compiler(kernel),
             },
         )
+        if pure:
+            samplers["pure Python"] = lambda kernel=kernel: pure.call("benchmarks.compile:seconds", kernel, False)
+            samplers["pure Python, first"] = lambda kernel=kernel: pure.call("benchmarks.compile:seconds", kernel, True)
         samples = measure.interleave(samplers, rounds)
         medians = {name: measure.median(values) for name, values in samples.items()}
         ratios: dict[str, float | None] = {}
         for other, target in (("llvmlite -O2", TARGET), ("llvmlite -O0", GOAL)):
             both = "loopwright" in samples and other in samples
             ratios[other] = measure.ratio(samples, "loopwright", other) if both else None
+            of_pure = measure.ratio(samples, "pure Python", other) if "pure Python" in samples and other in samples else None
             why = "" if both else "missing: " + ", ".join(n for n in ("loopwright", other) if n not in samples)
-            result.verdicts.append(report.Verdict(f"compile time of {kernel}, to {other}", ratios[other], target, goal=target == GOAL, why=why))
+            figure = f"compile time of {kernel}, to {other}"
+            result.verdicts.append(report.Verdict(figure, ratios[other], target, goal=target == GOAL, why=why, pure=of_pure))
         cells = [f"{medians[name] * 1e3:.2f}" if name in medians else "missing" for name in names]
         table.rows.append([kernel, *cells, *(f"{r:.3f}" if r is not None else "-" for r in ratios.values())])
         result.data[kernel] = {"median seconds": medians, "ratios": ratios, "spread": {n: measure.spread(v) for n, v in samples.items()}}
@@ -116,7 +142,7 @@ def instruction_count(code: Any) -> int:
     return len(code.target.listing(code.compiled.machine))
 
 
-def _per_instruction(result: report.Result, rounds: int) -> None:
+def _per_instruction(result: report.Result, rounds: int, pure: builds.Worker | None) -> None:
     """Time per final instruction for growing polynomials, and where it goes."""
     from benchmarks.kernels import KERNELS as known
 
@@ -139,14 +165,24 @@ def _per_instruction(result: report.Result, rounds: int) -> None:
 
         return sample
 
-    samples = measure.interleave({str(d): sampler(d) for d in DEGREES}, rounds)
-    table = report.Table("Compile time of a polynomial by degree", ["degree", "instructions", "ms", "us per instruction"])
+    samplers = {str(d): sampler(d) for d in DEGREES}
+    if pure:
+        samplers |= {f"{d}, pure": lambda d=d: pure.call("benchmarks.compile:polynomial_seconds", d) for d in DEGREES}
+    samples = measure.interleave(samplers, rounds)
+    beside = ["pure Python: ms", "us per instruction"] if pure else []
+    table = report.Table("Compile time of a polynomial by degree", ["degree", "instructions", "ms", "us per instruction", *beside])
     each: dict[str, float] = {}
-    for name, values in samples.items():
+    of_pure: dict[str, float] = {}
+    for name in map(str, DEGREES):
         count = instruction_count(latest[name])
-        taken = measure.median(values)
+        taken = measure.median(samples[name])
         each[name] = taken / count
-        table.rows.append([name, str(count), f"{taken * 1e3:.2f}", f"{each[name] * 1e6:.2f}"])
+        row = [name, str(count), f"{taken * 1e3:.2f}", f"{each[name] * 1e6:.2f}"]
+        if pure:
+            slower = measure.median(samples[f"{name}, pure"])
+            of_pure[name] = slower / count
+            row += [f"{slower * 1e3:.2f}", f"{of_pure[name] * 1e6:.2f}"]
+        table.rows.append(row)
         result.data[f"degree {name}"] = {"instructions": count, "median seconds": taken}
     result.tables.append(table)
 
@@ -162,20 +198,23 @@ def _per_instruction(result: report.Result, rounds: int) -> None:
     result.tables.append(stages)
     result.data["passes"] = {name: {stage: measure.median(v) for stage, v in by.items()} for name, by in passes.items()}
     flat = max(each.values()) / min(each.values())
-    result.verdicts.append(report.Verdict(f"compile time per instruction, degrees {', '.join(map(str, DEGREES))}: largest to smallest", flat, FLAT))
+    flat_pure = max(of_pure.values()) / min(of_pure.values()) if pure else None
+    figure = f"compile time per instruction, degrees {', '.join(map(str, DEGREES))}: largest to smallest"
+    result.verdicts.append(report.Verdict(figure, flat, FLAT, pure=flat_pure))
 
 
 def run(quick: bool = False) -> report.Result:
-    """Measure compile times."""
+    """Measure compile times of this build, and of the pure-Python one beside the native."""
     result = report.Result("compile")
     rounds = 3 if quick else 41
-    _compare(result, rounds)
-    try:
-        _per_instruction(result, rounds)
-    # As above: what cannot be measured is said, and the rest stands.
-    except Exception as error:  # noqa: BLE001
-        why = f"{type(error).__name__}: {error}"
-        result.verdicts.append(report.Verdict("compile time per instruction", None, FLAT, why=why.splitlines()[0]))
+    with builds.Worker(builds.PURE) if builds.here() == builds.NATIVE else contextlib.nullcontext() as pure:
+        _compare(result, rounds, pure)
+        try:
+            _per_instruction(result, rounds, pure)
+        # As above: what cannot be measured is said, and the rest stands.
+        except Exception as error:  # noqa: BLE001
+            why = f"{type(error).__name__}: {error}"
+            result.verdicts.append(report.Verdict("compile time per instruction", None, FLAT, why=why.splitlines()[0]))
     return result
 
 

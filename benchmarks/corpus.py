@@ -8,7 +8,7 @@ from __future__ import annotations
 import sys
 import time
 
-from benchmarks import report
+from benchmarks import builds, report
 
 TARGET = 60.0
 COUNT = 1000
@@ -18,16 +18,13 @@ PROCESSES = 2
 ORDER = "HDGAECNIPLBOFKJMQ"
 
 
-def run(quick: bool = False) -> report.Result:
-    """Replay and compare, each in its own processes that are started for it."""
+def durations(count: int) -> dict[str, float]:
+    """Seconds for replaying and comparing ``count`` contexts, each in its own processes that are started for it, and what came of it."""
     from loopwright.tuning import collections, compare, corpus, replay
 
-    result = report.Result("corpus")
     contexts = [context for name in collections.NAMES for context in corpus.read(collections.shipped(name)).contexts]
     # Evenly from both: every target, width and shape is in it.
-    count = 100 if quick else COUNT
     chosen = [contexts[k * len(contexts) // count] for k in range(count)]
-
     start = time.perf_counter()
     failed = sum(bool(found.error) for _, found in replay.replay(chosen, processes=PROCESSES))
     alone = time.perf_counter() - start
@@ -41,22 +38,37 @@ def run(quick: bool = False) -> report.Result:
     made.markdown(largest)
     made.json(largest)
     difference = time.perf_counter() - start
-
     instructions = sum(int(pair.base.numbers["instructions"] or 0) for pair in made.pairs if not pair.failed)
-    table = report.Table(f"{count} contexts in {PROCESSES} processes", ["what", "s", "ms per context"])
-    for what, seconds in (
-        ("replay", alone),
-        ("replay, each allocation proved", checked),
-        ("diff of two orders, with reports and listings", difference),
-        ("replay and diff", alone + difference),
+    return {"replay": alone, "checked": checked, "diff": difference, "failed": failed, "proved": proved, "instructions": instructions}
+
+
+def run(quick: bool = False) -> report.Result:
+    """Measure this build, and the pure-Python one beside the native."""
+    result = report.Result("corpus")
+    count = 100 if quick else COUNT
+    found = {builds.here(): durations(count)}
+    if builds.here() == builds.NATIVE:
+        with builds.Worker(builds.PURE) as worker:
+            found[builds.PURE] = worker.call("benchmarks.corpus:durations", count)
+    heads = [head for build in found for head in (f"{build}, s", "ms per context")]
+    table = report.Table(f"{count} contexts in {PROCESSES} processes", ["what", *heads])
+    for what, parts in (
+        ("replay", ["replay"]),
+        ("replay, each allocation proved", ["checked"]),
+        ("diff of two orders, with reports and listings", ["diff"]),
+        ("replay and diff", ["replay", "diff"]),
     ):
-        table.rows.append([what, f"{seconds:.1f}", f"{seconds / count * 1e3:.2f}"])
+        seconds = [sum(each[part] for part in parts) for each in found.values()]
+        table.rows.append([what, *(cell for s in seconds for cell in (f"{s:.1f}", f"{s / count * 1e3:.2f}"))])
     result.tables.append(table)
-    result.notes.append(f"{instructions} instructions, {failed} contexts failed, {proved} allocations proved")
-    result.data = {"contexts": count, "replay": alone, "proved": checked, "diff": difference, "failed": failed, "instructions": instructions}
+    ours = found[builds.here()]
+    result.notes.append(f"{ours['instructions']:g} instructions, {ours['failed']:g} contexts failed, {ours['proved']:g} allocations proved")
+    result.data = {"contexts": count, **found}
     why = "with fewer contexts than the figure is about" if quick else ""
-    seconds = None if quick else alone + difference
-    result.verdicts.append(report.Verdict(f"replay and diff of {COUNT} contexts on two cores", seconds, TARGET, "s", why=why))
+    totals = [each["replay"] + each["diff"] for each in found.values()]
+    figure = f"replay and diff of {COUNT} contexts on two cores"
+    pure = totals[1] if len(totals) > 1 and not quick else None
+    result.verdicts.append(report.Verdict(figure, None if quick else totals[0], TARGET, "s", why=why, pure=pure))
     return result
 
 

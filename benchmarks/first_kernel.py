@@ -15,7 +15,7 @@ from typing import Any
 
 from benchmarks import builds, measure, report
 
-#: Milliseconds, of the pure-Python build with its bytecode cached.
+#: Milliseconds, with bytecode cached, by either build.
 FIRST, FURTHER = 50.0, 3.0
 
 FRESH = Path(__file__).resolve().parent / "fresh"
@@ -103,6 +103,22 @@ def _further_table(result: report.Result, cached: dict[str, list[Waits]]) -> Non
     result.tables.append(table)
 
 
+def _judge(result: report.Result, cached: dict[str, list[Waits]], fresh: dict[str, list[Waits]]) -> None:
+    ours = [name for name in (NATIVE, PURE) if name in cached]
+
+    def add(figure: str, values: list[float], target: float | None, unit: str) -> None:
+        result.verdicts.append(report.Verdict(figure, values[0], target, unit, pure=values[1] if len(values) > 1 else None, both=True))
+
+    add("the first kernel of a process, beyond NumPy", [_median(cached[name], "first") for name in ours], FIRST, "ms")
+    add("the same without cached bytecode", [_median(fresh[name], "first") for name in ours], None, "ms")
+    add("a further new kernel", [measure.median(list(_kernels(cached[name]).values())) for name in ours], FURTHER, "ms")
+    if NUMBA in cached:
+        firsts = {name: [w["first"] for w in cached[name]] for name in (*ours, NUMBA)}
+        add("the first kernel of a process, to numba's", [measure.ratio(firsts, name, NUMBA) for name in ours], None, "x")
+        numba = _kernels(cached[NUMBA])
+        add("a further new kernel, to numba's", [measure.median([t / numba[k] for k, t in _kernels(cached[name]).items()]) for name in ours], None, "x")
+
+
 def run(quick: bool = False) -> report.Result:
     """Measure the waits."""
     result = report.Result("first_kernel")
@@ -122,21 +138,7 @@ def run(quick: bool = False) -> report.Result:
             return result
     _first_table(result, cached, fresh)
     _further_table(result, cached)
-    for name in (PURE, NATIVE):
-        if name not in cached:
-            continue
-        build = name.removeprefix("loopwright, ")
-        judged = name == PURE
-        first, further = _median(cached[name], "first"), measure.median(list(_kernels(cached[name]).values()))
-        result.verdicts.append(report.Verdict(f"the first kernel of a process, beyond NumPy, {build}", first, FIRST if judged else None, "ms"))
-        result.verdicts.append(report.Verdict(f"the same without cached bytecode, {build}", _median(fresh[name], "first"), None, "ms"))
-        result.verdicts.append(report.Verdict(f"a further new kernel, {build}", further, FURTHER if judged else None, "ms"))
-        if NUMBA in cached:
-            firsts = {n: [w["first"] for w in cached[n]] for n in (name, NUMBA)}
-            result.verdicts.append(report.Verdict(f"the first kernel, {build}, to numba's", measure.ratio(firsts, name, NUMBA), None))
-            numba = _kernels(cached[NUMBA])
-            ratios = [ours / numba[kernel] for kernel, ours in _kernels(cached[name]).items()]
-            result.verdicts.append(report.Verdict(f"a further new kernel, {build}, to numba's", measure.median(ratios), None))
+    _judge(result, cached, fresh)
     result.data = {"bytecode cached": cached, "without": fresh}
     return result
 

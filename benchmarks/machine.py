@@ -65,12 +65,15 @@ def gcc_version() -> str:
 
 
 def describe() -> dict[str, object]:
-    """CPU, caches and the versions of everything compared; stands in every results file."""
+    """CPU, caches, this build and the versions of everything compared; stands in every results file."""
+    from loopwright.native_build import is_native
+
     return {
         "cpu": _first_line("/proc/cpuinfo", "model name") or platform.processor(),
         "cpu family, model": f"{_first_line('/proc/cpuinfo', 'cpu family')}, {_first_line('/proc/cpuinfo', 'model')}",
         "caches": _caches(),
         "system": f"{platform.system()} {platform.release()}",
+        "loopwright": f"{version('loopwright')} {'native' if is_native() else 'pure Python'}",
         "python": platform.python_version(),
         "numpy": version("numpy"),
         "numba": version("numba"),

@@ -1,27 +1,39 @@
-"""Copy the tables of the last full `make bench` between the README's figures markers: python docs/put_figures.py [FIGURES.md]"""
+"""Copy the tables of the last full ``make bench`` between their markers: python docs/put_figures.py [FOLDER]
+
+The table of targets goes to the README, all others to docs/figures.md.
+"""
 
 from __future__ import annotations
 
 import sys
 from pathlib import Path
 
-BEGIN = "<!-- figures -->\n"
-END = "<!-- /figures -->"
 CHECKOUT = Path(__file__).resolve().parents[1]
 
+#: (file of the benchmarks' output, page it goes to, name of the markers around it).
+PLACES = (("targets.md", "README.md", "targets"), ("figures.md", "docs/figures.md", "figures"))
 
-def put(readme: str, figures: str) -> str:
-    """The README with the figures in place of those it had."""
-    before, begin, rest = readme.partition(BEGIN)
-    _, end, after = rest.partition(END)
-    if not begin or not end:
-        raise SystemExit(f"README.md lacks the markers {BEGIN.strip()} and {END}")
-    return f"{before}{BEGIN}{figures.strip()}\n{END}{after}"
+
+def put(page: str, name: str, figures: str) -> str:
+    """A page with the figures in place of those that stood between its markers ``<!-- name -->`` and ``<!-- /name -->``."""
+    begin, end = f"<!-- {name} -->\n", f"<!-- /{name} -->"
+    before, found, rest = page.partition(begin)
+    _, closed, after = rest.partition(end)
+    if not found or not closed:
+        raise ValueError(f"the page lacks the markers {begin.strip()} and {end}")
+    return f"{before}{begin}{figures.strip()}\n{end}{after}"
+
+
+def main(output: Path, checkout: Path = CHECKOUT) -> None:
+    """Put everything, or nothing where something is missing."""
+    made: dict[Path, str] = {}
+    for source, page, name in PLACES:
+        if not (output / source).is_file():
+            raise SystemExit(f"there is no {output / source}: run make bench first, all of it")
+        made[checkout / page] = put((checkout / page).read_text(encoding="utf-8"), name, (output / source).read_text(encoding="utf-8"))
+    for path, text in made.items():
+        path.write_text(text, encoding="utf-8")
 
 
 if __name__ == "__main__":
-    source = Path(sys.argv[1]) if len(sys.argv) > 1 else CHECKOUT / "bench-output" / "figures.md"
-    if not source.is_file():
-        raise SystemExit(f"there is no {source}: run make bench first")
-    path = CHECKOUT / "README.md"
-    path.write_text(put(path.read_text(encoding="utf-8"), source.read_text(encoding="utf-8")), encoding="utf-8")
+    main(Path(sys.argv[1]) if len(sys.argv) > 1 else CHECKOUT / "bench-output")

@@ -410,6 +410,9 @@ def main(argv: Sequence[str] | None = None) -> int:
         if words[:1] == ["corpus"] or words[:1] == ["tune"]:
             # These have parsers of their own, with help of their own.
             status = (corpus if words[0] == "corpus" else tune)(argparse.Namespace(arguments=words[1:]))
+        elif words[:1] == ["bench"] and words[1:] not in (["-h"], ["--help"]):
+            # argparse would take options in front of the first name for its own.
+            status = bench(argparse.Namespace(arguments=words[1:]))
         else:
             args = _parser().parse_args(words, argparse.Namespace(signature=signature))
             status = int(args.run(args))
