@@ -75,7 +75,7 @@ wheels: $(NATIVE)
 	@ls dist/*.whl
 
 test-wheels: wheels
-	$(BIN)/python -m pytest --wheels=dist tests/test_wheels.py $(ARGS)
+	$(BIN)/python -m pytest -n $(JOBS) --wheels=dist tests/test_wheels.py $(ARGS)
 
 $(NATIVE): $(SOURCES) $(wildcard corpora/*.lwc) setup.py $(VENV)/.test
 	@.ci/packages

@@ -166,6 +166,8 @@ def timed(seeds: Sequence[int], jobs: int) -> tuple[Outcome, float]:
     total = Outcome()
     for outcome in run(seeds, jobs):
         total.add(outcome)
+        for found in outcome.found:
+            print(f"\rkernel {found.seed}: {found.difference.what} on {found.difference.target}", file=sys.stderr)
         print(f"\r{total.kernels} of {len(seeds)} kernels, {len({f.seed for f in total.found})} different", end="", flush=True, file=sys.stderr)
     print(file=sys.stderr)
     return total, time.monotonic() - start
