@@ -88,6 +88,7 @@ class Generator:
             self.types = chooser.sample(self.types, chooser.randint(1, 3))
         self.f = Function("synthetic", chooser.choice((VOID, I64, F64)))
         self.f.stage = "lower"
+        self.f.target_name = "synthetic"
         self.scope: list[int] = []
         self.kinds: list[str] = []
         self.loops = 0

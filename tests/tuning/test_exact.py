@@ -143,6 +143,7 @@ class Code:
         Target.__init__(self.target, convention, names, [tuple(range(registers)), (registers,)], frozenset())
         self.f = Function("hand", VOID)
         self.f.stage = "lower"
+        self.f.target_name = "synthetic"
 
     def param(self) -> int:
         return self.f.param(I64, "")

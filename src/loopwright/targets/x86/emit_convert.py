@@ -134,7 +134,7 @@ class ToBool:
 
 
 class NarrowPack:
-    """AVX2: i32 lanes to bytes (kept modulo 256) through a byte shuffle of each 128-bit half."""
+    """AVX2: lanes to bytes or to 16 bits (their low parts; also masks), through a byte shuffle of each 128-bit half."""
 
     __slots__ = ()
 
@@ -142,9 +142,10 @@ class NarrowPack:
         line = instr.line
         lanes = instr.type.lanes
         d, a, t = CODES[instr.dst], CODES[instr.args[0]], CODES[instr.args[1]]
-        step = instr.source.bits // 8
-        per_half = 16 // step
-        pattern = bytes(step * n if n < per_half else 0x80 for n in range(16))
+        step, kept = instr.source.bits // 8, instr.type.bits // 8
+        per_half = 16 // step * kept
+        # A selector of 0x80 gives a zero byte.
+        pattern = bytes(n // kept * step + n % kept if n < per_half else 0x80 for n in range(16))
         if lanes * step <= 16:
             asm.emit(lookup("VPSHUFB", "xmm,xmm,xmm"), (d, a), asm.constant(pattern), line=line)
             return
@@ -152,7 +153,7 @@ class NarrowPack:
             raise InternalError(f"narrowing {instr.source.name} to {instr.type.name}")
         asm.emit(lookup("VPSHUFB", "ymm,ymm,ymm"), (t, a), asm.constant(pattern * 2), line=line)
         asm.emit(lookup("VEXTRACTI128", "xmm,ymm,imm"), (d, t), None, 1, line=line)
-        # The upper half's bytes follow the lower half's.
+        # What is left of the upper half follows what is left of the lower one.
         asm.emit(lookup("VPSLLDQ", "xmm,xmm,imm"), (d, d), None, per_half, line=line)
         asm.emit(lookup("VPOR", "xmm,xmm,xmm"), (d, d, t), line=line)
 

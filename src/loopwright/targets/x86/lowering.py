@@ -416,7 +416,7 @@ def _lanes(target: Any, instr: Instr, from_bits: int, to_bits: int, signed: bool
         return None
     if from_bits == 64 and to_bits == 32:
         return Rule(instr.op.name, (Use(VECTORS, late=True),), _V, ec.NarrowHalf().emit, temps=(VECTORS,))
-    if to_bits == 8:
+    if to_bits < 32:
         return Rule(instr.op.name, (Use(VECTORS, late=True),), _V, ec.NarrowPack().emit, temps=(VECTORS,))
     return None
 
