@@ -4,6 +4,8 @@ from __future__ import annotations
 
 import os
 import runpy
+import sys
+from collections.abc import Iterator
 from importlib.machinery import ExtensionFileLoader
 from importlib.util import find_spec
 from pathlib import Path
@@ -57,6 +59,15 @@ def not_the_build(build: str) -> str:
         if not copied.is_file() or copied.read_bytes() != source.read_bytes():
             return f"{copied} is not what is in {SOURCES}: make native"
     return ""
+
+
+@pytest.fixture(autouse=True)
+def _same_path() -> Iterator[None]:
+    """What a test adds to the import path (the command line puts a kernel's folder first) must not be found by those after it."""
+    before = [*sys.path]
+    yield
+    if sys.path != before:
+        sys.path[:] = before
 
 
 @pytest.fixture
