@@ -226,7 +226,7 @@ class Few(AnyTarget):
 
     def __init__(self) -> None:
         super().__init__()
-        self.orders = [range(8), range(8)]
+        self.orders = [tuple(range(8)), tuple(range(8))]
 
     def class_of(self, type_: Type) -> int:
         return int(type_.is_float)

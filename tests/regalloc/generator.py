@@ -61,6 +61,7 @@ class Machine(Target):
             floats_in_ints=chooser.random() < 0.2,
         )
         super().__init__(convention, registers, [tuple(order) for order in orders], frozenset())
+        self.name = "synthetic"
         self.vector_bits = 128
 
     def rule(self, function: Function, instr: Instr) -> Rule:

@@ -7,7 +7,7 @@ from typing import Any
 
 import pytest
 from tests.regalloc.generator import nothing, random_input, random_order
-from tests.regalloc.test_checker import Tiny
+from tests.regalloc.test_checker import Tiny, replaceable
 
 from loopwright.errors import InternalError, TargetError
 from loopwright.ir import ops
@@ -253,6 +253,7 @@ def test_a_value_kept_across_a_call_is_in_a_preserved_register_or_in_memory() ->
     assert len(after.frame.saved) + after.statistics.spilled >= 2
 
 
+@replaceable
 def test_what_an_edge_calls_free_holds_none_of_what_it_moves(monkeypatch: pytest.MonkeyPatch) -> None:
     # Cycles long enough to go by way of a free register are rare; that it is free matters in each of them.
     edges: list[Edge] = []
