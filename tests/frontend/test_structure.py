@@ -252,3 +252,28 @@ def test_a_lanes_loop_is_a_scalar_loop_without_vectors(staged, bits):
     assert (loop.loop is None) == (bits == 0)
     if bits:
         assert loop.loop.unroll == 2
+
+
+def test_a_function_defined_in_a_loop_is_not_carried_by_it() -> None:
+    # The first step is staged while the condition is known, so the name is bound already when the loop becomes one of run time.
+    @lw.kernel
+    def k(n: lw.i32) -> lw.i64:
+        total = lw.i64(0)
+        step = 0
+        while step < 5:
+
+            def more(v, by=step):
+                return v + by
+
+            total = more(total) + n
+            step = step + n
+        return total
+
+    def plain(n: int) -> int:
+        total = step = 0
+        while step < 5:
+            total += step + n
+            step += n
+        return total
+
+    assert [k(n) for n in (1, 2, 7)] == [plain(n) for n in (1, 2, 7)]

@@ -12,6 +12,9 @@ from tests.random_kernels.kinds import GAPS
 from tests.random_kernels.reduce import reduced, verdict
 from tests.random_kernels.runs import timed
 
+#: How many of those that did not occur are named.
+_SHOWN = 20
+
 
 def main() -> int:
     parser = argparse.ArgumentParser(prog="python -m tests.random_kernels", description=__doc__)
@@ -31,7 +34,8 @@ def main() -> int:
     outcome, seconds = timed(seeds, options.jobs)
     print(coverage.table(outcome.counts))
     missing = [key for key in coverage.expected() if not outcome.counts[key]]
-    print(f"\nexpected and not met: {missing}")
+    some = ", ".join([" ".join(filter(None, key)) for key in missing[:_SHOWN]])
+    print(f"\n{len(missing)} of {len(coverage.expected())} expected and not met{': ' if some else ''}{some}{', …' if len(missing) > _SHOWN else ''}")
     print("\ntarget                 kernels   not run")
     for target in sorted(outcome.ran):
         print(f"{target:20} {outcome.ran[target]:9} {outcome.kernels - outcome.ran[target]:9}")

@@ -345,6 +345,28 @@ def test_an_array_accessed_at_two_indices_is_in_no_group() -> None:
     assert index_groups(f)[0] == -1
 
 
+FIRST = "%a = load.f32 x[%i]\nstore.f32 %a, y[%i]"
+SECOND = "%b = load.f32 x[%j]\nstore.f32 %b, y[%j]"
+
+
+@pytest.mark.parametrize(
+    ("body", "same"),
+    [
+        (f"%i = for 0, %n, 1\n{FIRST}\nend\n%j = for 0, %n, 1\n{SECOND}\nend", True),
+        (f"%k = for 0, %n, 1\n%i = for 0, %n, 1\n{FIRST}\nend\n%j = for 0, %n, 1\n{SECOND}\nend\nend", True),
+        (f"%i = for 0, %n, 1\n{FIRST}\n%j = for 0, %n, 1\n{SECOND}\nend\nend", False),
+        (f"%i = for 0, %n, 1\n%j = for 0, %n, 1\n{SECOND}\nend\n{FIRST}\nend", False),
+        (f"%i = for 0, %n, 1\n{FIRST}\nend\n%j = copy.i64 3\n{SECOND}", False),
+        # One of them is accessed in one of the loops only.
+        ("%i = for 0, %n, 1\nstore.f32 1.0, y[%i]\nend\n%j = for 0, %n, 1\n%b = load.f32 x[%j]\nstore.f32 %b, y[%j]\nend", False),
+    ],
+)
+def test_arrays_accessed_at_the_same_index_of_loops_one_after_the_other(body: str, same: bool) -> None:
+    f = parse(f"function f(%x: ptr, %n: i64, %y: ptr, %m: i64)\n array x: f32[%n] at %x\n array y: f32[%m] at %y\n{body}\nend")
+    groups = index_groups(f)
+    assert (groups[0] >= 0 and groups[0] == groups[1]) == same
+
+
 def test_an_index_that_is_the_loops_own_variable_is_steady() -> None:
     f = copier("i", "i")
     f.variable[f.code[0].dst] = True

@@ -6,7 +6,7 @@ meet, and only live names that a loop writes are variables of it.
 
 from __future__ import annotations
 
-from loopwright.frontend.program import Assign, Break, Continue, For, If, LoopStmt, NameTarget, Parsed, Return, Stmt, Target, TupleTarget, While
+from loopwright.frontend.program import Assign, Break, Continue, Define, For, If, LoopStmt, NameTarget, Parsed, Return, Stmt, Target, TupleTarget, While
 
 __all__ = ["RESULT", "analyse"]
 
@@ -64,7 +64,7 @@ def _block(body: list[Stmt], live: set[str], on_break: set[str], on_continue: se
         elif isinstance(stmt, Return):
             live = stmt.reads | kept
         else:
-            if isinstance(stmt, Assign):
+            if isinstance(stmt, Assign | Define):
                 live = live - (stmt.writes - kept)
             live |= stmt.reads
     return live

@@ -7,6 +7,7 @@ import importlib
 import platform
 import sys
 from collections.abc import Callable
+from itertools import pairwise
 from typing import Any, NoReturn, Self
 
 import numpy as np
@@ -14,6 +15,7 @@ import numpy as np
 from loopwright.compiler import Compiled, run_passes, text_of
 from loopwright.errors import AbiError, BoundsError, CpuError, LoopwrightError, TargetError
 from loopwright.ir import ops
+from loopwright.ir.brackets import match
 from loopwright.ir.function import Function
 from loopwright.runtime import cpu, entry, memory
 from loopwright.runtime.arrays import UNUSED, ArrayParameter, check_overlap
@@ -206,21 +208,44 @@ _FIRST_INDEX = {ops.LOAD: 0, ops.STORE: 1, ops.MASKED_LOAD: 1, ops.MASKED_STORE:
 
 
 def index_groups(function: Function) -> list[int]:
-    """Per array, a number shared by the arrays all accesses of which are at one and the same index; -1 for those accessed at several, -2 at none.
+    """Per array, a number shared by the arrays that may be one and the same; -1 for those that may not, -2 for those not accessed.
 
-    The index of a loop is the same register throughout its body; a variable is left out, since it may change between two accesses.
+    They may where all accesses of both are at one and the same index, or at the same index of each of several loops, none of which
+    is inside another. The index of a loop is the same register throughout its body; a variable is left out, since it may change between
+    two accesses.
     """
-    steady = {instr.dst for instr in function.code if instr.op is ops.FOR}
+    loops = _spans(function)
     indices: list[set[tuple[int, ...]]] = [set() for _ in function.arrays]
     for number, instr in enumerate(function.code):
         first = _FIRST_INDEX.get(instr.op)
         if first is not None:
             index = tuple(instr.args[first:])
-            fixed = all(r < 0 or not function.variable[r] or r in steady for r in index)
+            fixed = all(r < 0 or not function.variable[r] or r in loops for r in index)
             # One that may change is made different from every other.
             indices[instr.imm].add(index if fixed else (*index, number))
-    numbers: dict[tuple[int, ...], int] = {}
-    return [numbers.setdefault(next(iter(seen)), len(numbers)) if len(seen) == 1 else -1 if seen else UNUSED for seen in indices]
+    numbers: dict[frozenset[tuple[int, ...]], int] = {}
+    return [
+        UNUSED if not seen else numbers.setdefault(frozenset(seen), len(numbers)) if len(seen) == 1 or _one_after_the_other(seen, loops) else -1
+        for seen in indices
+    ]
+
+
+def _spans(function: Function) -> dict[int, tuple[int, int]]:
+    """Where each loop's body is, by the register of its index; everywhere, if several loops have the same."""
+    spans: dict[int, tuple[int, int]] = {}
+    partner = match(function.code)
+    for number, instr in enumerate(function.code):
+        if instr.op is ops.FOR:
+            spans[instr.dst] = (0, len(function.code)) if instr.dst in spans else (number, partner[number])
+    return spans
+
+
+def _one_after_the_other(indices: set[tuple[int, ...]], loops: dict[int, tuple[int, int]]) -> bool:
+    """Whether each index is made of those of loops, and the innermost loops they are used in do not overlap."""
+    if any(r not in loops for index in indices for r in index):
+        return False
+    bodies = sorted(max(loops[r] for r in index) for index in indices)
+    return all(before[1] < after[0] for before, after in pairwise(bodies))
 
 
 # --- where it can run ------------------------------------------------------------------------------------------
