@@ -15,7 +15,7 @@ from pathlib import Path
 from typing import Any
 
 from tests.mutation.faults import Fault, sample
-from tests.mutation.judge import TEST_LIMIT, Judge, Verdict
+from tests.mutation.judge import REACHES, TEST_LIMIT, Judge, Verdict
 from tests.mutation.judgements import equivalents, key
 
 CHECKOUT = Path(__file__).resolve().parents[2]
@@ -26,7 +26,12 @@ def main() -> int:
     parser.add_argument("--count", type=int, default=300, help="how many faults")
     parser.add_argument("--seed", type=int, default=1, help="which sample")
     parser.add_argument("--jobs", type=int, default=2, help="processes")
-    parser.add_argument("--whole", action="store_true", help="try what survives on the whole suite, not only on the part that every fault is tried on")
+    parser.add_argument(
+        "--reach",
+        choices=REACHES,
+        default="usual",
+        help="the tests a fault is tried on: those nearest to it, those usual for all (the default), or the whole suite",
+    )
     parser.add_argument("--limit", type=int, default=TEST_LIMIT, help="seconds that one test may take; more on a busy machine")
     parser.add_argument("--only", default="", help="only faults in files whose path contains this")
     parser.add_argument("--again", action="store_true", help="of the results there are, judge once more those that survived")
@@ -59,7 +64,7 @@ def _try(todo: list[Fault], scratch: Path, args: argparse.Namespace, known: dict
     start = time.monotonic()
 
     def work(number: int) -> None:
-        judge = Judge(CHECKOUT, scratch / str(number), args.whole, args.limit)
+        judge = Judge(CHECKOUT, scratch / str(number), args.reach, args.limit)
         while True:
             with lock:
                 if not waiting:

@@ -27,7 +27,7 @@ NEAR: dict[str, tuple[str, ...]] = {
     "runtime": ("tests/test_hostile.py",),
     "tuning": (),
 }
-ALL = (
+USUAL = (
     "tests/test_files.py",
     "tests/test_stages.py",
     "tests/end_to_end",
@@ -51,7 +51,11 @@ class Verdict:
     seconds: float
 
 
-def order(checkout: Path, path: str, whole: bool) -> list[list[str]]:
+#: How far tests are looked for: in the folder of the fault's file and those nearest to it; in what every fault is tried on, too; or everywhere.
+REACHES = ("near", "usual", "whole")
+
+
+def order(checkout: Path, path: str, reach: str) -> list[list[str]]:
     """Files of tests for a fault in a file, in groups that are run one after the other."""
     parts = Path(path).parts[2:]
     folder, module = parts[0], Path(parts[-1]).stem
@@ -60,7 +64,8 @@ def order(checkout: Path, path: str, whole: bool) -> list[list[str]]:
         own = checkout / "tests" / folder
     named = sorted(own.glob(f"test_{module.strip('_')}*.py"))
     groups = [[p.relative_to(checkout).as_posix() for p in named] + _within(checkout, own.relative_to(checkout).as_posix())]
-    groups += [[file for entry in (*NEAR.get(folder, ()), *(("tests",) if whole else ALL)) for file in _within(checkout, entry)]]
+    further = {"near": (), "usual": USUAL, "whole": ("tests",)}[reach]
+    groups += [[file for entry in entries for file in _within(checkout, entry)] for entries in (NEAR.get(folder, ()), further)]
     seen: set[str] = set()
     fresh: list[list[str]] = []
     for group in groups:
@@ -81,10 +86,10 @@ def _within(checkout: Path, entry: str) -> list[str]:
 class Judge:
     """A copy of the checkout, in which one fault at a time is tried."""
 
-    def __init__(self, checkout: Path, place: Path, whole: bool = False, limit: int = TEST_LIMIT) -> None:
+    def __init__(self, checkout: Path, place: Path, reach: str = "usual", limit: int = TEST_LIMIT) -> None:
         self.place = place
         self.limit = limit
-        self.whole = whole
+        self.reach = reach
         for part in PARTS:
             source = checkout / part
             if source.is_dir():
@@ -94,7 +99,7 @@ class Judge:
 
     def sound(self) -> Verdict:
         """The tests without any fault: whether what they notice means something."""
-        return self._run([file for entry in ALL for file in _within(self.place, entry)], time.monotonic())
+        return self._run([file for entry in USUAL for file in _within(self.place, entry)], time.monotonic())
 
     def judge(self, fault: Fault) -> Verdict:
         """Put a fault in, run tests until one fails, take it out again."""
@@ -105,7 +110,7 @@ class Judge:
             path.write_text(fault.source(self.place), encoding="utf-8")
             self._forget(path)
             verdict = Verdict(False, "", 0.0)
-            for group in order(self.place, fault.path, self.whole):
+            for group in order(self.place, fault.path, self.reach):
                 verdict = self._run(group, start)
                 if verdict.noticed:
                     break
