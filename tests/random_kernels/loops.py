@@ -126,9 +126,14 @@ class LanesLoops:
         value = self._term(variable, op, place)
         if op in ("min", "max"):
             function = f"lw.{op}" if pick.random() < 0.8 else op
-            parts: list[str | Expr] = [f"{text}, ", value] if pick.random() < 0.5 else [value, f", {text}"]
-            if pick.random() < 0.2:
-                parts += [", ", self._term(variable, op, place)]
+            values = [value, self._term(variable, op, place)] if pick.random() < 0.2 else [value]
+            if function == op:
+                # Python's own name for it returns one of its operands, so they are of one type.
+                values = [Expr(kind, f"convert {v.kind}", f"lw.{kind}(", v, ")") for v in values]
+            first, *more = values
+            parts: list[str | Expr] = [f"{text}, ", first] if pick.random() < 0.5 else [first, f", {text}"]
+            for other in more:
+                parts += [", ", other]
             return [s.simple(place, label, f"{text} = ", Expr(kind, f"reduce {op}", f"{function}(", *parts, ")"))]
         form = pick.random()
         if form < 0.5:

@@ -223,8 +223,8 @@ class Statements:
         p.lanes = place.lanes
         inner.variables.append(p)
         op = pick.choice("+-*" if kind in FLOATS else "+-*&|^")
-        value = self.e.typed(kind, inner, 1)
         if pick.random() < 0.4:
+            value = self.e.typed(kind, place, 1)
             made = self.new(place, kind)
             place.variables.append(made)
             over = f"for {p.text} in {text}:"
@@ -232,7 +232,7 @@ class Statements:
             return [self.simple(place, "assign", f"{made.text} = ", value), Stmt("for python", [Clause([over], body)], place.lanes is not None)]
         over = f"for {p.text} in range({pick.choice([f'len({text})', str(length)])}):"
         element = f"{text}[{p.text}]"
-        body = [self.simple(inner, "change a list", f"{element} {op}= ", value)]
+        body = [self.simple(inner, "change a list", f"{element} {op}= ", self.e.typed(kind, inner, 1))]
         if pick.random() < 0.3:
             body = [Stmt("if", [Clause(["if ", self.e.condition(inner), ":"], body)], place.lanes is not None)]
         return [Stmt("for python", [Clause([over], body)], place.lanes is not None)]
