@@ -5,6 +5,7 @@ shows what the tests do not look at. The faults are cosmic-ray's (its operators 
 and what counts is decided here, because the suite is too long to be run as a whole for each fault:
 
 ``faults``     where a fault can be put, and a seeded sample
-``judge``      a copy of the checkout for each process; the tests nearest to the fault first
+``recording``  which functions each test enters, and how long it takes
+``judge``      a copy of the checkout for each process; the tests that enter the fault's function first
 ``judgements`` survivors that somebody has looked at: those that change nothing, with the reason
 """

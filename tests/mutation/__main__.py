@@ -17,6 +17,7 @@ from typing import Any
 from tests.mutation.faults import Fault, sample
 from tests.mutation.judge import REACHES, TEST_LIMIT, Judge, Verdict
 from tests.mutation.judgements import equivalents, key
+from tests.mutation.recording import Recording, record
 
 CHECKOUT = Path(__file__).resolve().parents[2]
 
@@ -37,6 +38,12 @@ def main() -> int:
     parser.add_argument("--again", action="store_true", help="of the results there are, judge once more those that survived")
     parser.add_argument("--at-least", type=float, default=0.92, help="the share that must be noticed, of the faults that change something")
     parser.add_argument("--results", type=Path, default=CHECKOUT / "mutation-output" / "results.jsonl", help="where results go, and are gone on from")
+    parser.add_argument(
+        "--recorded",
+        type=Path,
+        default=CHECKOUT / "mutation-output" / "recorded",
+        help="what is known of which tests run which functions; found out first if there is none",
+    )
     args = parser.parse_args()
     args.results.parent.mkdir(parents=True, exist_ok=True)
     faults = [fault for fault in sample(CHECKOUT, args.count, args.seed) if args.only in fault.path]
@@ -46,6 +53,9 @@ def main() -> int:
     todo = [fault for fault in faults if key(fault) not in known]
     print(f"{len(faults)} faults, {len(todo)} of them to be tried", flush=True)
     if todo:
+        if not any(args.recorded.glob("*.json")):
+            print("recording which tests run which functions", flush=True)
+            record(CHECKOUT, args.recorded, args.jobs)
         with tempfile.TemporaryDirectory(prefix="loopwright-mutation-") as scratch:
             _try(todo, Path(scratch), args, known)
     return _report(faults, known, args.at_least)
@@ -60,11 +70,12 @@ def _known(results: Path) -> dict[str, dict[str, Any]]:
 
 def _try(todo: list[Fault], scratch: Path, args: argparse.Namespace, known: dict[str, dict[str, Any]]) -> None:
     waiting = list(reversed(todo))
+    recording = Recording(args.recorded)
     lock = threading.Lock()
     start = time.monotonic()
 
     def work(number: int) -> None:
-        judge = Judge(CHECKOUT, scratch / str(number), args.reach, args.limit)
+        judge = Judge(CHECKOUT, scratch / str(number), recording, args.reach, args.limit)
         while True:
             with lock:
                 if not waiting:

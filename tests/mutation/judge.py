@@ -14,6 +14,7 @@ from dataclasses import dataclass
 from pathlib import Path
 
 from tests.mutation.faults import Fault
+from tests.mutation.recording import Recording
 
 #: What a copy needs to run the tests.
 PARTS = ("src", "tests", "benchmarks", "corpora", "docs", "examples", "pyproject.toml", "README.md", "CHANGELOG.md", "Makefile", "setup.py", "requirements")
@@ -51,25 +52,47 @@ class Verdict:
     seconds: float
 
 
-#: How far tests are looked for: in the folder of the fault's file and those nearest to it; in what every fault is tried on, too; or everywhere.
+#: How far tests are looked for: the quickest of those that enter the fault's function, and its folder's own; then all that enter it, and what every fault
+#: is tried on; or everywhere.
 REACHES = ("near", "usual", "whole")
+#: Seconds that the quickest tests may take together, as recorded, and how many there may be.
+QUICK, MOST = 40.0, 600
 
 
-def order(checkout: Path, path: str, reach: str) -> list[list[str]]:
-    """Files of tests for a fault in a file, in groups that are run one after the other."""
-    parts = Path(path).parts[2:]
+def order(checkout: Path, fault: Fault, reach: str, recording: Recording) -> list[list[str]]:
+    """Tests for a fault, in groups that are run one after the other.
+
+    What enters the fault's function comes first, the quickest before the others. Since what is made once in a process (tables, caches) is recorded with
+    the first test that needs it, files of tests follow.
+    """
+    parts = Path(fault.path).parts[2:]
     folder, module = parts[0], Path(parts[-1]).stem
     own = checkout / "tests" / Path(*parts[:-1])
     if not own.is_dir():
         own = checkout / "tests" / folder
+    home = own.relative_to(checkout).as_posix()
+    entering, elsewhere = recording.of(checkout, fault.path, fault.line)
+    quick: list[str] = []
+    spent = 0.0
+    for seconds, name in entering:
+        if spent + seconds > QUICK or len(quick) == MOST:
+            break
+        spent += seconds
+        quick.append(name)
+    near = [name for _, name in entering if name.startswith((f"{home}/", *NEAR.get(folder, ())))]
+    groups = [quick, near]
     named = sorted(own.glob(f"test_{module.strip('_')}*.py"))
-    groups = [[p.relative_to(checkout).as_posix() for p in named] + _within(checkout, own.relative_to(checkout).as_posix())]
+    files = [[p.relative_to(checkout).as_posix() for p in named] + _within(checkout, home)]
     further = {"near": (), "usual": USUAL, "whole": ("tests",)}[reach]
-    groups += [[file for entry in entries for file in _within(checkout, entry)] for entries in (NEAR.get(folder, ()), further)]
+    files += [[file for entry in entries for file in _within(checkout, entry)] for entries in (NEAR.get(folder, ()), further)]
+    if reach != "near":
+        groups.append([name for _, name in entering])
+    if elsewhere or reach != "near":
+        groups += files
     seen: set[str] = set()
     fresh: list[list[str]] = []
     for group in groups:
-        new = [file for file in dict.fromkeys(group) if file not in seen]
+        new = [name for name in dict.fromkeys(group) if name not in seen]
         seen.update(new)
         if new:
             fresh.append(new)
@@ -86,8 +109,9 @@ def _within(checkout: Path, entry: str) -> list[str]:
 class Judge:
     """A copy of the checkout, in which one fault at a time is tried."""
 
-    def __init__(self, checkout: Path, place: Path, reach: str = "usual", limit: int = TEST_LIMIT) -> None:
+    def __init__(self, checkout: Path, place: Path, recording: Recording, reach: str = "usual", limit: int = TEST_LIMIT) -> None:
         self.place = place
+        self.recording = recording
         self.limit = limit
         self.reach = reach
         for part in PARTS:
@@ -106,11 +130,12 @@ class Judge:
         path = self.place / fault.path
         kept = path.read_bytes()
         start = time.monotonic()
+        groups = order(self.place, fault, self.reach, self.recording)
         try:
             path.write_text(fault.source(self.place), encoding="utf-8")
             self._forget(path)
             verdict = Verdict(False, "", 0.0)
-            for group in order(self.place, fault.path, self.reach):
+            for group in groups:
                 verdict = self._run(group, start)
                 if verdict.noticed:
                     break
@@ -124,10 +149,12 @@ class Judge:
         for old in (path.parent / "__pycache__").glob(f"{path.stem}.*.pyc"):
             old.unlink()
 
-    def _run(self, files: list[str], start: float) -> Verdict:
+    def _run(self, tests: list[str], start: float) -> Verdict:
+        chosen = self.place / "chosen"
+        chosen.write_text("\n".join(tests), encoding="utf-8")
         environment = {**os.environ, "PYTHONPATH": str(self.place / "src"), "PYTHONHASHSEED": "0"}
         environment.pop("PYTHONDONTWRITEBYTECODE", None)
-        command = [sys.executable, "-m", "pytest", "-x", "-q", "--no-header", "--tb=no", "-p", "no:cacheprovider", f"--timeout={self.limit}", *files]
+        command = [sys.executable, "-m", "pytest", "-x", "-q", "--no-header", "--tb=no", "-p", "no:cacheprovider", f"--timeout={self.limit}", f"@{chosen}"]
         process = subprocess.Popen(
             command,
             cwd=self.place,
@@ -148,5 +175,7 @@ class Judge:
         if process.returncode == 0:
             return Verdict(False, "", seconds)
         found = re.search(r"^(?:FAILED|ERROR) (\S+)", output, re.MULTILINE)
+        if not found and (missing := re.search(r"^ERROR: (?:not found|file or directory not found): (.*)", output, re.MULTILINE)):
+            raise RuntimeError(f"there is no test {missing[1]}: what was recorded is old")
         last = output.strip().splitlines()[-1:] or ["no output"]
         return Verdict(True, found[1] if found else f"(exit {process.returncode}: {last[0][:100]})", seconds)

@@ -43,6 +43,11 @@ def test_no_bit_is_named_twice() -> None:
     assert len({row[0] for row in cpu.ROWS}) == len({row[1:5] for row in cpu.ROWS}) == len(cpu.ROWS)
 
 
+def test_leaves_are_those_of_the_manuals() -> None:
+    # Of these only leaf 7 has subleaves.
+    assert {row[1:3] for row in cpu.ROWS} == {(1, 0), (7, 0), (7, 1), (0x80000001, 0)}
+
+
 def test_pretending_a_level(monkeypatch: pytest.MonkeyPatch) -> None:
     monkeypatch.setenv(cpu.VARIABLE, "x86-64-v2")
     assert cpu.host_features() == cpu.LEVELS["x86-64-v2"] & cpu._detect()

@@ -11,7 +11,7 @@ from typing import Any, Final
 
 import numpy as np
 
-from loopwright.compiler import compile, run_passes
+from loopwright.compiler import Compiled, compile, run_passes
 from loopwright.errors import UnsupportedOperationError
 from loopwright.ir import ops
 from loopwright.ir.function import NONE, Array, Function, Instr, Options
@@ -318,7 +318,10 @@ class Bench:
     def check(self, target: Target, mode: str, count: int, seed: int, ordering: str | None = None) -> list[str]:
         """Compile, run, compare; the cases that differ, described."""
         count = -(-count // self.lanes) * self.lanes
-        code = Code(compile(self.f, target, ordering=ordering))
+        compiled = compile(self.f, target, ordering=ordering)
+        lacking = needed(compiled) - target.features
+        assert not lacking, f"{target.name} has no {', '.join(sorted(lacking))}, which some instruction needs"
+        code = Code(compiled)
         args = self.arguments(count, seed, mode)
         code(*args)
         results = dict(zip(self.results, args[9:], strict=True))
@@ -337,6 +340,11 @@ class Bench:
                     f"{case} on {self.type} {self.source}, {mode}, {target.name} {target.vector_bits}: at {bad} got {got[bad]!r}, want {want[bad]!r}; {shown}"
                 )
         return wrong
+
+
+def needed(compiled: Compiled) -> set[str]:
+    """The CPU features that the instructions of a compiled function need: a CPU with more of them would run too much."""
+    return {feature for row in compiled.machine.instructions.items for feature in row[0].features}
 
 
 def equal(got: np.ndarray[Any, Any], want: np.ndarray[Any, Any]) -> np.ndarray[Any, Any]:
