@@ -1,4 +1,4 @@
-"""Whether the tests notice a fault: a copy of the checkout for each process, the tests nearest to the fault first."""
+"""Whether the tests notice a fault: a copy of the checkout for each process, the tests that enter the fault's function first."""
 
 from __future__ import annotations
 
@@ -11,6 +11,7 @@ import subprocess
 import sys
 import time
 from dataclasses import dataclass
+from itertools import accumulate
 from pathlib import Path
 
 from tests.mutation.faults import Fault
@@ -55,8 +56,10 @@ class Verdict:
 #: How far tests are looked for: the quickest of those that enter the fault's function, and its folder's own; then all that enter it, and what every fault
 #: is tried on; or everywhere.
 REACHES = ("near", "usual", "whole")
-#: Seconds that the quickest tests may take together, as recorded, and how many there may be.
-QUICK, MOST = 40.0, 600
+#: What all code is held against.
+SUMMARIES = ("tests/end_to_end/test_code_made.py", "tests/targets/test_selection.py", "tests/regalloc/test_decisions.py")
+#: Seconds, as recorded, that the quickest tests may take together, and those near.
+QUICK, LONGER = 40.0, 120.0
 
 
 def order(checkout: Path, fault: Fault, reach: str, recording: Recording) -> list[list[str]]:
@@ -72,15 +75,8 @@ def order(checkout: Path, fault: Fault, reach: str, recording: Recording) -> lis
         own = checkout / "tests" / folder
     home = own.relative_to(checkout).as_posix()
     entering, elsewhere = recording.of(checkout, fault.path, fault.line)
-    quick: list[str] = []
-    spent = 0.0
-    for seconds, name in entering:
-        if spent + seconds > QUICK or len(quick) == MOST:
-            break
-        spent += seconds
-        quick.append(name)
-    near = [name for _, name in entering if name.startswith((f"{home}/", *NEAR.get(folder, ())))]
-    groups = [quick, near]
+    near = [row for row in entering if row[1].startswith((f"{home}/", *NEAR.get(folder, ())))]
+    groups = [_within_seconds(entering, QUICK), [*SUMMARIES], _within_seconds(near, LONGER)]
     named = sorted(own.glob(f"test_{module.strip('_')}*.py"))
     files = [[p.relative_to(checkout).as_posix() for p in named] + _within(checkout, home)]
     further = {"near": (), "usual": USUAL, "whole": ("tests",)}[reach]
@@ -97,6 +93,12 @@ def order(checkout: Path, fault: Fault, reach: str, recording: Recording) -> lis
         if new:
             fresh.append(new)
     return fresh
+
+
+def _within_seconds(tests: list[tuple[float, str]], limit: float) -> list[str]:
+    """The first tests that take no longer together."""
+    sums = accumulate(seconds for seconds, _ in tests)
+    return [name for (_, name), spent in zip(tests, sums, strict=True) if spent <= limit]
 
 
 def _within(checkout: Path, entry: str) -> list[str]:
