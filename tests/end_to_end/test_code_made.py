@@ -10,7 +10,7 @@ import zlib
 from collections import defaultdict
 from pathlib import Path
 
-import pytest
+from tests.golden import hold
 
 from loopwright.compiler import run_passes
 from loopwright.ir.parse import parse
@@ -44,10 +44,4 @@ def made() -> list[str]:
 
 
 def test_the_code_is_what_it_was(bless: bool) -> None:
-    found = made()
-    if bless:
-        FILE.write_text("\n".join(found) + "\n")
-    wanted = FILE.read_text().splitlines()
-    if found != wanted:
-        changed = [f"- {old}\n+ {new}" for old, new in zip(wanted, found, strict=False) if old != new]
-        pytest.fail("other code is made:\n" + "\n".join(changed) + "\n(pytest --bless accepts these)")
+    hold(FILE, made(), "other code is made", bless)

@@ -57,7 +57,7 @@ class Verdict:
 #: is tried on; or everywhere.
 REACHES = ("near", "usual", "whole")
 #: What all code is held against.
-SUMMARIES = ("tests/end_to_end/test_code_made.py", "tests/targets/test_selection.py", "tests/regalloc/test_decisions.py")
+SUMMARIES = ("tests/end_to_end/test_code_made.py", "tests/targets/test_selection.py", "tests/regalloc/test_decisions.py", "tests/tuning/test_scores_made.py")
 #: Seconds, as recorded, that the quickest tests may take together, and those near.
 QUICK, LONGER = 40.0, 120.0
 

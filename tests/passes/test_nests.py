@@ -11,6 +11,7 @@ from tests.passes.lanes import bodies_arguments, lanes_arguments, random_bodies,
 from tests.passes.texts import block, body, rewritten
 
 from loopwright.ir import ops
+from loopwright.ir.brackets import match
 from loopwright.ir.function import Function, Instr
 from loopwright.ir.interpret import run
 from loopwright.ir.text import parse
@@ -104,6 +105,35 @@ def test_a_bound_the_body_writes_is_read_once() -> None:
     # The steps are the same in number: one a vector.
     assert run(f, y) == wanted
     assert x.tolist() == y.tolist()
+
+
+def test_what_a_step_writes_and_reads_has_a_register_in_each_copy() -> None:
+    text = """
+    function f(%x: ptr, %x.n0: i64, %c: bool)
+      array x: f32[%x.n0] at %x written
+      var %t: f32x4
+      %i = for 0, %x.n0, 4 mask %m: mask32x4 unroll 3
+        %1 = masked_load.f32x4 %m, x[%i]
+        if %c
+          %t = add.f32x4 %1, 1.0
+        else
+          %t = mul.f32x4 %1, 3.0
+        end
+        %2 = add.f32x4 %t, %1
+        masked_store.f32x4 %m, %2, x[%i]
+      end
+    end
+    """
+    f = parse(text)
+    nests.run(f, AnyTarget())
+    verify(f)
+    main = next(k for k, instr in enumerate(f.code) if instr.op is ops.FOR)
+    end = match(f.code)[main]
+    assert len({instr.dst for instr in f.code[main:end] if instr.dst >= 0 and f.variable[instr.dst]}) == 3
+    for n in (0, 3, 4, 12, 13, 29):
+        x = np.arange(n, dtype=np.float32)
+        run(f, x, True)
+        assert x.tolist() == (2 * np.arange(n) + 1).tolist()
 
 
 def test_accumulators_are_independent_and_combined() -> None:

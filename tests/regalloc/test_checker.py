@@ -114,6 +114,14 @@ class Pair:
         return caught.value
 
 
+@pytest.mark.parametrize(("dst", "args"), [(NONE, [0]), (2, []), (2, [0])])
+def test_an_instruction_with_operands_needs_a_rule(dst: int, args: list[int]) -> None:
+    pair = Pair()
+    pair.both(ops.MUL, dst, args, 1 if dst != NONE else NONE, [0] * len(args))
+    pair.ret(0)
+    pair.wrong("no rule says how the target does it")
+
+
 def test_an_error_names_instruction_location_expected_and_found() -> None:
     p = Pair()
     p.both(ops.ADD, 2, [0, 1], 0, [0, 1])

@@ -11,7 +11,7 @@ import zlib
 from collections.abc import Iterator
 from pathlib import Path
 
-import pytest
+from tests.golden import hold
 from tests.passes.generator import Generator
 from tests.regalloc.generator import random_input, random_order
 from tests.targets.x86.conformance import limited
@@ -64,10 +64,4 @@ def decided() -> list[str]:
 
 
 def test_decisions_are_what_they_were(bless: bool) -> None:
-    found = decided()
-    if bless:
-        FILE.write_text("\n".join(found) + "\n")
-    wanted = FILE.read_text().splitlines()
-    if found != wanted:
-        changed = [f"- {old}\n+ {new}" for old, new in zip(wanted, found, strict=False) if old != new]
-        pytest.fail("the allocator decides differently:\n" + "\n".join(changed) + "\n(pytest --bless accepts these)")
+    hold(FILE, decided(), "the allocator decides differently", bless)

@@ -263,6 +263,29 @@ def test_floats_exchanged_in_a_leaf_leave_the_return_address() -> None:
     assert emulate.run(Compiled(source, f, f.machine, TARGET, "", {}, {}), 1.5, 2.5) == 2.5
 
 
+@needs_qemu
+@pytest.mark.parametrize("order", [("a0", "a1"), ("a1", "a0")])
+def test_integers_are_exchanged_whichever_is_named_first(order: tuple[str, str]) -> None:
+    f = framed(16, [], False, 0)
+    f.params, f.types, f.names, f.variable = [], [], [], []
+    source = Function("exchanged", I64)
+    for function in (f, source):
+        function.param(I64, "a")
+        function.param(I64, "b")
+    f.code = [
+        Instr(ops.PROLOGUE, VOID, -1, []),
+        Instr(ops.SWAP, I64, -1, [number(name) for name in order]),
+        Instr(ops.EPILOGUE, VOID, -1, []),
+        Instr(ops.RET, I64, -1, [number("a0")]),
+    ]
+    assembler = TARGET.assembler(f)
+    for instr in f.code:
+        instr.rule = TARGET.rule(f, instr)
+        instr.rule.emit(assembler, f, instr)
+    f.machine = assembler.encode()
+    assert emulate.run(Compiled(source, f, f.machine, TARGET, "", {}, {}), 3, 5) == 5
+
+
 @pytest.mark.parametrize("where", ["parameter", "result"])
 def test_what_the_convention_cannot_pass_is_an_abi_error(where: str) -> None:
     f = Function("f", VOID)
