@@ -77,14 +77,13 @@ def order(checkout: Path, fault: Fault, reach: str, recording: Recording) -> lis
     entering, elsewhere = recording.of(checkout, fault.path, fault.line)
     near = [row for row in entering if row[1].startswith((f"{home}/", *NEAR.get(folder, ())))]
     groups = [_within_seconds(entering, QUICK), [*SUMMARIES], _within_seconds(near, LONGER)]
-    named = sorted(own.glob(f"test_{module.strip('_')}*.py"))
-    files = [[p.relative_to(checkout).as_posix() for p in named] + _within(checkout, home)]
-    further = {"near": (), "usual": USUAL, "whole": ("tests",)}[reach]
-    files += [[file for entry in entries for file in _within(checkout, entry)] for entries in (NEAR.get(folder, ()), further)]
+    named = [p.relative_to(checkout).as_posix() for p in sorted(own.glob(f"test_{module.strip('_')}*.py"))]
+    if elsewhere:
+        groups.append(named)
     if reach != "near":
-        groups.append([name for _, name in entering])
-    if elsewhere or reach != "near":
-        groups += files
+        further = USUAL if reach == "usual" else ("tests",)
+        files = [[file for entry in entries for file in _within(checkout, entry)] for entries in ((home,), NEAR.get(folder, ()), further)]
+        groups += [[name for _, name in entering], named, *files]
     seen: set[str] = set()
     fresh: list[list[str]] = []
     for group in groups:
