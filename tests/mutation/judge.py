@@ -56,10 +56,16 @@ class Verdict:
 #: How far tests are looked for: the quickest of those that enter the fault's function, and its folder's own; then all that enter it, and what every fault
 #: is tried on; or everywhere.
 REACHES = ("near", "usual", "whole")
-#: What all code is held against.
-SUMMARIES = ("tests/end_to_end/test_code_made.py", "tests/targets/test_selection.py", "tests/regalloc/test_decisions.py", "tests/tuning/test_scores_made.py")
+#: Where a change of code or scores that a fault in a folder makes shows at once.
+SUMMARIES: dict[str, tuple[str, ...]] = {
+    "passes": ("tests/end_to_end/test_code_made.py",),
+    "nests": ("tests/end_to_end/test_code_made.py",),
+    "regalloc": ("tests/regalloc/test_decisions.py", "tests/end_to_end/test_code_made.py"),
+    "targets": ("tests/end_to_end/test_code_made.py", "tests/targets/test_selection.py", "tests/tuning/test_scores_made.py"),
+    "tuning": ("tests/tuning/test_scores_made.py",),
+}
 #: Seconds, as recorded, that the quickest tests may take together, and those near.
-QUICK, LONGER = 40.0, 120.0
+QUICK, LONGER = 30.0, 60.0
 
 
 def order(checkout: Path, fault: Fault, reach: str, recording: Recording) -> list[list[str]]:
@@ -76,7 +82,7 @@ def order(checkout: Path, fault: Fault, reach: str, recording: Recording) -> lis
     home = own.relative_to(checkout).as_posix()
     entering, elsewhere = recording.of(checkout, fault.path, fault.line)
     near = [row for row in entering if row[1].startswith((f"{home}/", *NEAR.get(folder, ())))]
-    groups = [_within_seconds(entering, QUICK), [*SUMMARIES], _within_seconds(near, LONGER)]
+    groups = [_within_seconds(entering, QUICK), [*SUMMARIES.get(folder, ())], _within_seconds(near, LONGER)]
     named = [p.relative_to(checkout).as_posix() for p in sorted(own.glob(f"test_{module.strip('_')}*.py"))]
     if elsewhere:
         groups.append(named)
