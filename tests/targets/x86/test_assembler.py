@@ -97,15 +97,17 @@ def test_jumps_across_alignments_reach_their_labels() -> None:
 def test_an_alignment_is_filled_with_few_long_nops(start: int) -> None:
     a = Assembler()
     for _ in range(start):
-        a.emit(RET)
+        a.emit(RET, line=7)
     a.align(16)
-    a.emit(RET)
+    a.emit(RET, line=8)
     code = a.encode()
     instructions = disassembly(code)
     nops = [i for i in instructions if i.mnemonic == "nop"]
     assert sum(i.size for i in nops) == -start % 16
     assert len(nops) <= 2
     assert [line[1] for line in listing(code)] == [bytes(i.bytes) for i in instructions]
+    # Padding is of no line of the source.
+    assert [line[3] for line in listing(code)] == [7] * start + [0] * len(nops) + [8]
 
 
 def test_constants_follow_the_code_once_each_and_aligned() -> None:
