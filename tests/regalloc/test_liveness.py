@@ -87,6 +87,11 @@ def compare(f: Function, target: Target) -> None:
             continue
         covered = {v for v, interval in enumerate(liveness.intervals) if interval is not None and covers(liveness, v, 2 * k)}
         assert covered == before[k], (k, instr.op, covered ^ before[k])
+        if instr.rule is not None and instr.op.effect != ops.CONTROL:
+            # At the result: what is read late is still there.
+            late = {a for a, use in zip(instr.args, instr.rule.uses, strict=False) if a >= 0 and use.late}
+            here = {v for v, interval in enumerate(liveness.intervals) if interval is not None and covers(liveness, v, 2 * k + 1)}
+            assert here == after[k] | late | ({instr.dst} if instr.dst >= 0 else set()), (k, instr.op)
         read = {a for a in instr.args if a >= 0}
         dying = {a for j, a in enumerate(instr.args) if liveness.dies[k] >> j & 1}
         assert dying == read - (after[k] - {instr.dst}), (k, instr.op)

@@ -268,6 +268,17 @@ def test_a_descriptor_closed_by_somebody_else_is_never_written_to(tmp_path: obje
     assert fork(child)
 
 
+def test_a_program_without_standard_input_has_an_arena_like_any_other() -> None:
+    def child() -> bool:
+        # The file gets the lowest number there is.
+        os.close(0)
+        memory._arenas.clear()
+        blocks = [memory.allocate(returns(n)) for n in (1, 2)]
+        return [arena.fd for arena in memory._arenas] == [0] and [function(block)() for block in blocks] == [1, 2]
+
+    assert fork(child)
+
+
 def test_pages_of_one_function_where_there_is_no_memfd(monkeypatch: pytest.MonkeyPatch) -> None:
     monkeypatch.setattr(memory, "_arenas_work", False)
     before = memory.statistics()
