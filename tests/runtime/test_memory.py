@@ -279,6 +279,20 @@ def test_a_program_without_standard_input_has_an_arena_like_any_other() -> None:
     assert fork(child)
 
 
+def test_only_memory_that_held_code_before_is_written_with_a_serialising_instruction(monkeypatch: pytest.MonkeyPatch) -> None:
+    # Intel SDM, vol. 3A, section 9.1.3: a processor may have fetched what was there.
+    times: list[int] = []
+    monkeypatch.setattr(memory, "_serialise", lambda: times.append(1))
+    monkeypatch.setattr(memory, "_arenas", [])
+    first = memory.allocate(returns(1))
+    assert times == []
+    address = first.address
+    first.free()
+    second = memory.allocate(returns(2))
+    assert second.address == address
+    assert len(times) == 1
+
+
 def test_pages_of_one_function_where_there_is_no_memfd(monkeypatch: pytest.MonkeyPatch) -> None:
     monkeypatch.setattr(memory, "_arenas_work", False)
     before = memory.statistics()
