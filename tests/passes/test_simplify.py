@@ -842,3 +842,14 @@ def test_nothing_is_quadratic() -> None:
         return count
 
     assert calls(4000) < 8.5 * calls(500)
+
+
+def test_loads_of_different_types_at_one_address_are_different_values() -> None:
+    names = ["i8", "u8", "i16", "u16", "i32", "u32", "i64", "u64", "f32", "f64", "ptr"]
+    names += [f"{element}x{lanes}" for element in ("u8", "i16", "i32", "u32", "i64", "u64", "f32", "f64") for lanes in (2, 4, 8, 16)]
+    loads = [f"%{k} = load_at.{name} [%p]" for k, name in enumerate(names)]
+    # Each is stored twice, so none is dead.
+    again = [f"%a{k} = load_at.{name} [%p]" for k, name in enumerate(names)]
+    stores = [f"store_at.{name} %{prefix}{k}, [%q + {64 * k}]" for k, name in enumerate(names) for prefix in ("", "a")]
+    found = rewritten("function f(%p: ptr, %q: ptr)\n" + "\n".join([*loads, *again, *stores]) + "\nend", simplify)
+    assert [line.split(" = ")[1] for line in found.splitlines() if "load" in line] == [load.split(" = ")[1] for load in loads]

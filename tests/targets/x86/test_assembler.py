@@ -162,6 +162,8 @@ def test_a_call_leaves_a_relocation_at_its_displacement() -> None:
     code = a.encode()
     calls = [i.address + 1 for i in disassembly(code) if i.mnemonic == "call"]
     assert code.relocations == [(calls[0], "pc32", "f"), (calls[1], "pc32", "g"), (calls[2], "pc32", "f")]
+    assert b"".join(line[1] for line in listing(code)) == code.data[: code.code_size]
+    assert [line[0] for line in listing(code) if line[2].startswith("call")] == [at - 1 for at in calls]
 
 
 def test_a_listing_says_what_the_disassembler_says() -> None:
