@@ -374,6 +374,20 @@ def test_few_lanes_are_not_read_as_a_whole_register() -> None:
         assert (opcodes(lowered(text.replace("TYPE", type_))).count("load_at") == 1) == folded, type_
 
 
+@pytest.mark.parametrize("parameters", ["%a: TYPE, %x: ptr", "%x: ptr, %a: TYPE"])
+@pytest.mark.parametrize("type_", ["f32", "f64", "i32", "i64", "f32x8", "i64x4"])
+def test_a_load_is_folded_whatever_number_the_other_operand_has(type_: str, parameters: str) -> None:
+    parameters = parameters.replace("TYPE", type_)
+    body = f"%b = load_at.{type_} [%x]\n %c = add.{type_} %a, %b\n"
+    if "x" in type_:
+        # Vectors are no parameters.
+        parameters = "%q: ptr, %x: ptr"
+        body = f"%a = load_at.{type_} [%q]\n {body} store_at.{type_} %c, [%q]\n"
+        assert opcodes(lowered(f"function f({parameters})\n {body} end")).count("load_at") == 1
+    else:
+        assert "load_at" not in opcodes(lowered(f"function f({parameters}) -> {type_}\n {body} ret %c\n end"))
+
+
 # --- calls and checks ---------------------------------------------------------------------------------------------
 
 
