@@ -49,7 +49,8 @@ def main() -> int:
     faults = [fault for fault in sample(CHECKOUT, args.count, args.seed) if args.only in fault.path]
     known = _known(args.results)
     if args.again:
-        known = {k: row for k, row in known.items() if row["noticed"]}
+        judged = equivalents()
+        known = {k: row for k, row in known.items() if row["noticed"] or k in judged}
     todo = [fault for fault in faults if key(fault) not in known]
     print(f"{len(faults)} faults, {len(todo)} of them to be tried", flush=True)
     if todo:

@@ -89,7 +89,7 @@ def order(checkout: Path, fault: Fault, reach: str, recording: Recording) -> lis
     if reach != "near":
         further = USUAL if reach == "usual" else ("tests",)
         files = [[file for entry in entries for file in _within(checkout, entry)] for entries in ((home,), NEAR.get(folder, ()), further)]
-        groups += [[name for _, name in entering], named, *files]
+        groups += [named, *files]
     seen: set[str] = set()
     fresh: list[list[str]] = []
     for group in groups:

@@ -394,7 +394,7 @@ def test_what_a_variable_holds_before_it_is_written_does_not_matter() -> None:
     p.wrong("operand 0 must be %4; .r0 holds %0")
 
 
-@pytest.mark.parametrize("fault", ["depth", "condition", "no branch", "not the end"])
+@pytest.mark.parametrize("fault", ["depth", "condition", "no branch", "not the end", "source", "address"])
 def test_the_code_of_a_split_edge_is_only_moves_and_the_branch(fault: str) -> None:
     p = loop_pair()
     code = p.after.code
@@ -402,6 +402,10 @@ def test_the_code_of_a_split_edge_is_only_moves_and_the_branch(fault: str) -> No
         code[6].imm = 0
     elif fault == "condition":
         code[4].type = I64
+    elif fault == "source":
+        code[4].source = I64
+    elif fault == "address":
+        code[4].mem = Mem(False, 1, 0)
     elif fault == "no branch":
         code[6] = Instr(ops.SWAP, I64, NONE, [0, 1])
     else:

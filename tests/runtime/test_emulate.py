@@ -10,6 +10,7 @@ from typing import Any
 import numpy as np
 import pytest
 
+import loopwright as lw
 from loopwright.compiler import Compiled, compile
 from loopwright.errors import ArgumentError, BoundsError, InternalError, TargetError
 from loopwright.ir import ops
@@ -220,6 +221,21 @@ def checked() -> Compiled:
         Instr(ops.RET, F64, -1, [v]),
     ]
     return compile(f, TARGET)
+
+
+@needs_qemu
+def test_checked_code_names_the_dimension_of_the_array_it_was_in() -> None:
+    @lw.kernel
+    def pick(a: lw.Array[lw.f64, 2], x: lw.Array[lw.f64], z: lw.Array[lw.f64, 2], i: lw.i64, j: lw.i64) -> lw.f64:
+        return a[i, 0] + x[j] + z[0, i]
+
+    code = pick.compile(target="rv64gc", check=True)
+    plane, line = np.ones((3, 3)), np.ones(3)
+    assert code.emulate(plane, line, plane, 1, 1) == 3
+    with pytest.raises(BoundsError, match="a: index 5 is outside the array, which has 3 elements along dimension 0"):
+        code.emulate(plane, line, plane, 5, 0)
+    with pytest.raises(BoundsError, match=r"x: index 5 is outside the array, which has 3 elements \("):
+        code.emulate(plane, line, plane, 0, 5)
 
 
 @needs_qemu
