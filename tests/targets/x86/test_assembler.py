@@ -10,6 +10,7 @@ import pytest
 from loopwright.errors import InternalError
 from loopwright.targets.target import INTS, MASKS, VECTORS, MachineCode
 from loopwright.targets.x86.assembler import ALWAYS, LESS, NOT_EQUAL, Assembler, M, listing, lookup
+from loopwright.targets.x86.encoder import NO_REGISTER
 from loopwright.targets.x86.registers import CODES, K0, R8, RAX, RBP, REGISTERS, RSI, RSP, ZMM0, register_name
 
 NOP = lookup("NOP")
@@ -249,3 +250,12 @@ def test_registers_are_dense_and_have_the_machine_s_codes() -> None:
         "ymm3",
         "k1",
     )
+
+
+def test_an_index_without_a_base_is_shown_with_its_scale() -> None:
+    # Without it the text would be that of a base.
+    for scale in (1, 2, 8):
+        a = Assembler()
+        a.emit(lookup("MOV", "r64,m64"), (0,), M(NO_REGISTER, 2, scale, 64))
+        ((_, _, words, _),) = listing(a.encode())
+        assert words == f"mov rax, qword ptr [rdx*{scale}+0x40]"
