@@ -16,7 +16,7 @@ from typing import Any
 
 from tests.mutation.faults import Fault, sample
 from tests.mutation.judge import REACHES, TEST_LIMIT, Judge, Verdict
-from tests.mutation.judgements import equivalents, key
+from tests.mutation.judgements import equivalents, key, survivors
 from tests.mutation.recording import Recording, record
 
 CHECKOUT = Path(__file__).resolve().parents[2]
@@ -105,26 +105,26 @@ def _try(todo: list[Fault], scratch: Path, args: argparse.Namespace, known: dict
 
 
 def _report(faults: list[Fault], known: dict[str, dict[str, Any]], at_least: float) -> int:
-    reasons = equivalents()
+    same, excused = equivalents(), survivors()
     by_folder: dict[str, list[int]] = defaultdict(lambda: [0, 0, 0])
-    survivors: list[Fault] = []
+    left: list[Fault] = []
     for fault in faults:
         row = known[key(fault)]
         counts = by_folder[Path(fault.path).parts[2]]
         if row["noticed"]:
             counts[0] += 1
-        elif key(fault) in reasons:
+        elif key(fault) in same:
             counts[1] += 1
         else:
             counts[2] += 1
-            survivors.append(fault)
+            left.append(fault)
     print("\nfolder       noticed  change nothing  survive")
     for folder, (noticed, equal, alive) in sorted(by_folder.items()):
         print(f"{folder:12} {noticed:7} {equal:15} {alive:8}")
     noticed, equal, alive = (sum(counts[k] for counts in by_folder.values()) for k in range(3))
     share = noticed / (noticed + alive) if noticed + alive else 1.0
-    for fault in survivors:
-        print(f"\n{fault.path}:{fault.line} ({fault.operator})\n  - {fault.before}\n  + {fault.after}")
+    for fault in left:
+        print(f"\n{fault.path}:{fault.line} ({fault.operator})\n  - {fault.before}\n  + {fault.after}\n  {excused.get(key(fault), 'not looked at yet')}")
     print(f"\n{noticed} of {noticed + alive} faults that change something were noticed: {share:.1%}; {equal} change nothing")
     return 0 if share >= at_least else 1
 

@@ -7,6 +7,7 @@ import hashlib
 from collections import Counter
 from collections.abc import Iterator
 from dataclasses import dataclass
+from difflib import SequenceMatcher
 from pathlib import Path
 from typing import Any
 
@@ -129,8 +130,9 @@ def sample(checkout: Path, count: int, seed: int) -> list[Fault]:
         operator, occurrence = min(faults, key=lambda fault: _lot(f"{lot.hex()} {fault[0]}"))
         source = sources[name]
         old, new = source.split("\n"), _changed(source, operator, occurrence).split("\n")
-        different = [k for k, (a, b) in enumerate(zip(old, new, strict=False)) if a != b]
-        made.append(Fault(name, operator, occurrence, line, "\n".join(old[k].strip() for k in different), "\n".join(new[k].strip() for k in different)))
+        hunks = [hunk for hunk in SequenceMatcher(None, old, new, autojunk=False).get_opcodes() if hunk[0] != "equal"]
+        before, after = ("\n".join(text.strip() for hunk in hunks for text in lines[hunk[at] : hunk[at + 1]]) for lines, at in ((old, 1), (new, 3)))
+        made.append(Fault(name, operator, occurrence, line, before, after))
     return made
 
 

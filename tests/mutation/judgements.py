@@ -1,4 +1,4 @@
-"""Survivors that somebody has looked at: ``judgements.json`` beside this file, one entry for each, found again by the lines it changes."""
+"""Survivors that somebody has looked at: ``judgements.json`` beside this file, those that change nothing and those that do, each with the reason."""
 
 from __future__ import annotations
 
@@ -17,7 +17,14 @@ def key(fault: Fault) -> str:
 
 def equivalents() -> dict[str, str]:
     """The reasons, by key, why some faults change nothing."""
-    if not FILE.exists():
-        return {}
-    known: dict[str, str] = json.loads(FILE.read_text(encoding="utf-8"))
-    return known
+    return _read("changes nothing")
+
+
+def survivors() -> dict[str, str]:
+    """The reasons, by key, why no test notices some faults that do change something."""
+    return _read("survives")
+
+
+def _read(what: str) -> dict[str, str]:
+    known: dict[str, dict[str, str]] = json.loads(FILE.read_text(encoding="utf-8"))
+    return known[what]

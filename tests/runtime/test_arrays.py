@@ -12,6 +12,7 @@ from typing import Any
 import numpy as np
 import pytest
 
+import loopwright as lw
 from loopwright.errors import ArgumentError, OverlapError
 from loopwright.runtime import arrays, entry, memory
 from loopwright.runtime.arrays import ArrayParameter, admit, bind, check_overlap, overlap
@@ -417,3 +418,14 @@ def test_views_too_hard_to_tell_apart_count_as_overlapping(monkeypatch: pytest.M
     # Memory that lies apart is not even asked about.
     assert not overlap(x[:50], x[50:])
     assert len(asked) == 1
+
+
+def test_what_to_do_about_the_number_of_dimensions_depends_on_which_there_are() -> None:
+    @lw.kernel
+    def first(x: lw.Array[lw.f32]) -> lw.f32:
+        return x[0]
+
+    with pytest.raises(ArgumentError, match=r"got 0 dimensions.*use np\.atleast_1d\(x\)"):
+        first(np.array(1, np.float32))
+    with pytest.raises(ArgumentError, match=r"got 2 dimensions.*use x\.reshape\(…\), x\.ravel\(\), or an index such as x\[0\]"):
+        first(np.zeros((2, 3), np.float32))
