@@ -28,8 +28,6 @@ def nothing(*_: Any) -> None:
 class Machine(Target):
     """A machine that exists only for the allocator."""
 
-    name = "synthetic"
-
     def __init__(self, chooser: random.Random, fewest: int = 2, most: int = 8) -> None:
         self.mask_registers = chooser.random() < 0.3
         pick = chooser.randint
@@ -61,6 +59,7 @@ class Machine(Target):
             floats_in_ints=chooser.random() < 0.2,
         )
         super().__init__(convention, registers, [tuple(order) for order in orders], frozenset())
+        # (An attribute of the class would hide the native build's.)
         self.name = "synthetic"
         self.vector_bits = 128
 

@@ -138,10 +138,10 @@ class Code:
     def __init__(self, registers: int = 2) -> None:
         self.target = Machine.__new__(Machine)
         self.target.mask_registers = False
-        self.target.name = "synthetic"
         names = [*(Register(f"r{n}", 0, n) for n in range(registers)), Register("v", 1, 0)]
         convention = Convention("hand", tuple(range(registers)), (registers,), 0, registers, 1 << registers - 1)
         Target.__init__(self.target, convention, names, [tuple(range(registers)), (registers,)], frozenset())
+        self.target.name = "synthetic"
         self.f = Function("hand", VOID)
         self.f.stage = "lower"
         self.f.target_name = "synthetic"
