@@ -12,9 +12,9 @@ import numpy as np
 from loopwright.errors import KernelTypeError
 from loopwright.frontend.emitter import Level
 from loopwright.frontend.expr import Unavailable, Value, Weak, is_number
-from loopwright.frontend.merging import CONTAINERS, MISSING, Frozen, freeze, indices, same, thaw
+from loopwright.frontend.merging import CONTAINERS, MISSING, Frozen, freeze, indices, rebuilt, same, thaw
 from loopwright.frontend.state import Sticky, shown
-from loopwright.frontend.variables import NOT_EVERYWHERE, begin, rebuilt, write
+from loopwright.frontend.variables import NOT_EVERYWHERE, begin, write
 from loopwright.ir.function import Instr
 from loopwright.types import BOOL
 

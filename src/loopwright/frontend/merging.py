@@ -18,7 +18,7 @@ from loopwright.ir.function import Instr
 from loopwright.ir.ops import mask_for
 from loopwright.types import BOOL, I64, KIND_MASK, Type, mask_of, vector_of
 
-__all__ = ["CONTAINERS", "MISSING", "Edge", "Frozen", "freeze", "indices", "join", "same", "select_lanes", "thaw"]
+__all__ = ["CONTAINERS", "MISSING", "Edge", "Frozen", "freeze", "indices", "join", "rebuilt", "same", "select_lanes", "thaw"]
 
 
 class _Missing:
@@ -93,6 +93,13 @@ def thaw(value: Any, staging: Any) -> Any:
 def indices(value: Any) -> list[Any]:
     """The indices of a tuple or list, the keys of a dictionary."""
     return list(value) if type(value) is dict else list(range(len(value)))
+
+
+def rebuilt(staging: Any, like: Any, items: list[Any]) -> Any:
+    """A new tuple, list or dictionary with the indices of another."""
+    if type(like) is tuple:
+        return tuple(items)
+    return staging.new(items if type(like) is list else dict(zip(like, items, strict=True)))
 
 
 def same(a: Any, b: Any) -> bool:
@@ -216,11 +223,9 @@ def _shape(name: str, values: list[Any]) -> str:
 
 def _made(graph: Emitter, values: list[Any], items: list[Any]) -> Any:
     """The tuple, list or dictionary in which several have met."""
-    first = values[0]
-    if type(first) is tuple:
-        return tuple(items)
-    made = graph.staging.new(items if type(first) is list else dict(zip(first, items, strict=True)))
-    graph.staging.merged.append((made, values))
+    made = rebuilt(graph.staging, values[0], items)
+    if type(made) is not tuple:
+        graph.staging.merged.append((made, values))
     return made
 
 

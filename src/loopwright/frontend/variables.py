@@ -8,7 +8,7 @@ import numpy as np
 
 from loopwright.frontend.expr import Unavailable, Value, Weak, is_number
 from loopwright.frontend.flow import RESULT
-from loopwright.frontend.merging import CONTAINERS, MISSING, indices, same
+from loopwright.frontend.merging import CONTAINERS, MISSING, indices, rebuilt, same
 from loopwright.frontend.program import LoopStmt
 from loopwright.frontend.state import LoopState, Sticky, Summed, shown
 from loopwright.ir import ops
@@ -18,7 +18,7 @@ from loopwright.types import BOOL, KIND_MASK, vector_of
 if TYPE_CHECKING:
     from loopwright.frontend.staging import Staging
 
-__all__ = ["NOT_EVERYWHERE", "activate", "begin", "carry", "drop", "drop_values", "rebuilt", "release", "reset", "write"]
+__all__ = ["NOT_EVERYWHERE", "activate", "begin", "carry", "drop", "drop_values", "release", "reset", "write"]
 
 NOT_EVERYWHERE: Final = "is not assigned on every path to here: assign it on the others too, or before"
 
@@ -273,10 +273,3 @@ def drop_values(s: Staging, variable: Any) -> None:
     elif type(variable) in CONTAINERS:
         for index in indices(variable):
             drop_values(s, variable[index])
-
-
-def rebuilt(s: Staging, like: Any, items: list[Any]) -> Any:
-    """A new tuple, list or dictionary with the indices of another."""
-    if type(like) is tuple:
-        return tuple(items)
-    return s.new(items if type(like) is list else dict(zip(like, items, strict=True)))
