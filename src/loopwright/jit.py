@@ -34,6 +34,7 @@ def target_for(name: str | None, vector_bits: int | None) -> Target:
         name = registry.best(cpu.host_features())
         if name is None:
             raise CpuError("there is no target for this CPU: it lacks AVX2; name a target to compile for another machine, as in target='x86-64-v3'")
+        return registry.get(name, vector_bits, data_path=cpu.data_path(cpu.host_features()))
     return registry.get(name, vector_bits)
 
 
@@ -73,7 +74,7 @@ class Native(Backend):
         chosen = target_for(target, vector_bits)
         function = stage(chosen.vector_bits)
         if vector_bits is None and 0 < chosen.stream_bits < chosen.vector_bits and reads_one_stream(function):
-            chosen = target_for(chosen.name, chosen.stream_bits)
+            chosen = target_for(target, chosen.stream_bits)
             function = stage(chosen.vector_bits)
         return Code(compiler.compile(function, chosen, ordering=ordering, keep=keep))
 

@@ -8,7 +8,6 @@ import sys
 
 from tests.random_kernels import coverage
 from tests.random_kernels.kernels import make
-from tests.random_kernels.kinds import GAPS
 from tests.random_kernels.reduce import reduced, verdict
 from tests.random_kernels.runs import timed
 
@@ -39,9 +38,6 @@ def main() -> int:
     print("\ntarget                 kernels   not run")
     for target in sorted(outcome.ran):
         print(f"{target:20} {outcome.ran[target]:9} {outcome.kernels - outcome.ran[target]:9}")
-    print("\nnot run, because the target lacks")
-    for row in GAPS.values():
-        print(f"  {row.what} ({', '.join(row.kinds)}): {', '.join(sorted(row.targets))}; {row.reason}")
     different = sorted({found.seed for found in outcome.found})
     for seed in different:
         mine = [found.difference for found in outcome.found if found.seed == seed]

@@ -16,7 +16,6 @@ from tests.end_to_end.guarded import guarded
 from tests.random_kernels.inputs import CALLS, arguments
 from tests.random_kernels.tree import Program
 
-from loopwright.errors import UnsupportedOperationError
 from loopwright.frontend.kernel import Kernel
 from loopwright.ir.interpret import run as interpret
 from loopwright.runtime import cpu, emulate
@@ -185,10 +184,8 @@ def _difference(loaded: Loaded, target: str, call: int, got: list[Any], result: 
     return Difference(target, "different", f"call {call}:\n{constants}{given}\n" + "\n".join(parts))
 
 
-def _failed(program: Program, target: str, error: Exception) -> Difference | None:
-    """What an exception says: nothing, if the target is known to lack something."""
-    if isinstance(error, UnsupportedOperationError) and target.split("/")[0] in program.lost:
-        return None
+def _failed(target: str, error: Exception) -> Difference:
+    """What an exception says."""
     kind = "internal" if type(error).__name__ in ("InternalError", "VerifyError") or not type(error).__module__.startswith("loopwright") else "refused"
     return Difference(target, kind, "".join(traceback.format_exception(error, limit=-3)))
 
@@ -223,7 +220,7 @@ def check(loaded: Loaded, only: str = "") -> tuple[list[Difference], list[str], 
                     difference = _called(loaded, target, code)
             ran.append(target)
         except Exception as error:  # noqa: BLE001 (whatever it is, it is a difference)
-            difference = _failed(loaded.program, target, error)
+            difference = _failed(target, error)
         if difference is not None:
             found.append(difference)
     emulated = None
@@ -232,9 +229,7 @@ def check(loaded: Loaded, only: str = "") -> tuple[list[Difference], list[str], 
             with _quiet():
                 emulated = Emulated(loaded, _compiled(loaded, EMULATED, None))
         except Exception as error:  # noqa: BLE001 (whatever it is, it is a difference)
-            difference = _failed(loaded.program, EMULATED, error)
-            if difference is not None:
-                found.append(difference)
+            found.append(_failed(EMULATED, error))
     return found, ran, emulated
 
 
@@ -272,8 +267,7 @@ def check_emulated(waiting: Sequence[Emulated]) -> list[tuple[Program, Differenc
         results = emulate.run_many(calls)
     except Exception as error:  # noqa: BLE001 (whatever it is, it is a difference)
         if len(waiting) == 1:
-            failed = _failed(waiting[0].loaded.program, EMULATED, error)
-            return [(waiting[0].loaded.program, failed._replace(what="crashed"))] if failed is not None else []
+            return [(waiting[0].loaded.program, _failed(EMULATED, error)._replace(what="crashed"))]
         # One of them: find it.
         half = len(waiting) // 2
         return check_emulated(waiting[:half]) + check_emulated(waiting[half:])

@@ -10,7 +10,7 @@ from __future__ import annotations
 import random
 from collections.abc import Callable
 
-from tests.random_kernels.kinds import FLOATS, GAPS, INTEGERS, KINDS, LIMITS, PAIRS, WIDTH, conversion_gap, floats_of, gap, integers_of, literal, meet
+from tests.random_kernels.kinds import FLOATS, INTEGERS, KINDS, LIMITS, PAIRS, WIDTH, floats_of, integers_of, literal
 from tests.random_kernels.places import Function, Place, Variable
 from tests.random_kernels.tree import BOOL, INDEX, Array, Expr, Program, name
 
@@ -24,49 +24,29 @@ class Expressions:
     """Makes expressions.
 
     Attributes:
-        program: what they are made for; it notes the targets that lack something.
-        spare: the targets that it may lose so.
+        program: what they are made for.
         favourites: the types that are used most.
     """
 
-    def __init__(self, random: random.Random, program: Program, spare: frozenset[str], favourites: list[str]) -> None:
+    def __init__(self, random: random.Random, program: Program, favourites: list[str]) -> None:
         self.random = random
         self.program = program
-        self.spare = spare
         self.favourites = favourites
 
-    # --- what may be used -----------------------------------------------------------------------------------------
+    # --- types ---------------------------------------------------------------------------------------------------
 
-    def affords(self, place: Place | None, lost: frozenset[str]) -> bool:
-        """Whether the program may lose those targets; if so it does. With a place, only in a loop over lanes."""
-        if place is not None and place.lanes is None:
-            return True
-        if not lost <= self.spare:
-            return False
-        self.program.lost |= lost
-        return True
-
-    def has(self, place: Place, kind: str) -> bool:
-        """Whether values of a type may be used at a place."""
-        return self.affords(place, gap("vectors", kind))
-
-    def kind(self, place: Place, among: tuple[str, ...] = KINDS) -> str:
-        """A type that may be used at a place; one from any if it must."""
+    def kind(self, among: tuple[str, ...] = KINDS) -> str:
+        """One of some types, most often a favourite."""
         pick = self.random
-        for _ in range(8):
-            kind = pick.choice(self.favourites) if pick.random() < 0.75 else pick.choice(among)
-            if kind in among and self.has(place, kind):
-                return kind
-        return next(kind for kind in ("i32", "f32", "i8") if kind in among)
+        kind = pick.choice(self.favourites) if pick.random() < 0.75 else pick.choice(among)
+        return kind if kind in among else pick.choice(among)
 
-    def pair(self, kind: str, place: Place, among: tuple[str, ...] = KINDS) -> tuple[str, str]:
+    def pair(self, kind: str, among: tuple[str, ...] = KINDS) -> tuple[str, str]:
         """Two types that meet at one."""
         if self.random.random() < 0.7:
             return kind, kind
         a, b = self.random.choice(PAIRS[kind])
-        if a in among and b in among and self.has(place, a) and self.has(place, b) and self.affords(place, conversion_gap(a, kind) | conversion_gap(b, kind)):
-            return a, b
-        return kind, kind
+        return (a, b) if a in among and b in among else (kind, kind)
 
     # --- constants -----------------------------------------------------------------------------------------------
 
@@ -121,7 +101,7 @@ class Expressions:
         """A variable or element of another type, converted."""
         pick = self.random
         for source in pick.sample(KINDS, 4):
-            if source in FLOATS and kind not in FLOATS or not self.affords(place, conversion_gap(source, kind)) or not self.has(place, source):
+            if source in FLOATS and kind not in FLOATS:
                 continue
             known = place.readable(source)
             value = name(source, pick.choice(known).text) if known and pick.random() < 0.7 else self.load(source, place)
@@ -213,7 +193,7 @@ class Expressions:
             return Expr(INDEX, "index", "(", self.index(place, uniform=True), ") % n")
         if chance < 0.6:
             return Expr(INDEX, "index", "lw.min(", self.index(place, uniform=True), ", n - 1)")
-        kind = self.kind(place, ("u8", "i8", "u16", "i16", "u32", "i32", "i64"))
+        kind = self.kind(("u8", "i8", "u16", "i16", "u32", "i32", "i64"))
         value = self.leaf(kind, place)
         if chance < 0.8:
             return Expr(INDEX, "index", "lw.i64(", value, ") % n")
@@ -294,20 +274,16 @@ class Expressions:
         if chance < 0.6 and [v for v in place.readable(INDEX)]:
             return self.index_condition(place)
         if chance < 0.65 and test:
-            kind = self.kind(place)
+            kind = self.kind()
             return Expr(BOOL, "number as condition", self.leaf(kind, place))
         return self.comparison(place, depth)
 
     def comparison(self, place: Place, depth: int) -> Expr:
         pick = self.random
-        a = self.kind(place)
+        a = self.kind()
         b = a
         if pick.random() < 0.25:
-            b = self.kind(place)
-            # (Of integers that meet at f64 no conversion is made.)
-            met = meet(a, b) if a in FLOATS or b in FLOATS else "i64"
-            if not self.affords(place, conversion_gap(a, met) | conversion_gap(b, met)) or not self.has(place, met):
-                b = a
+            b = self.kind()
         left = self.typed(a, place, depth + 2)
         right = self.weak(a) if b == a and pick.random() < 0.35 else self.typed(b, place, depth + 2)
         sign = pick.choice(_COMPARISONS)
@@ -326,7 +302,7 @@ class Expressions:
         if chance < 0.2:
             # With a number: the index of a loop is an i64, what starts as a Python number would take the number's type.
             loops = [v for v in place.readable(INDEX) if v.text[0] in "inr"]
-            kind = self.kind(place, INTEGERS)
+            kind = self.kind(INTEGERS)
             if loops:
                 return Expr(BOOL, "index comparison", "(", self.leaf(kind, place), f" {sign} {pick.choice(loops).text})")
         left = self.index(place)
@@ -358,8 +334,6 @@ class Expressions:
         for kind in function.kinds:
             if parts:
                 parts.append(", ")
-            if not (kind == BOOL or self.has(place, kind)):
-                return None
             parts.append(self.condition(place, depth + 2) if kind == BOOL else self.typed(kind, place, depth + 2))
         return parts
 
@@ -391,16 +365,14 @@ class Expressions:
             if chance < 0.07:
                 left, right = right, left
         else:
-            a, b = self.pair(kind, place, among)
+            a, b = self.pair(kind, among)
             left, right = self.typed(a, place, depth), self.typed(b, place, depth)
         return Expr(kind, op, "(", left, f" {op} ", right, ")")
 
     def _divide(self, kind: str, place: Place, depth: int) -> Expr | None:
         """``/``, which of integers is in f64."""
         if kind == "f64" and self.random.random() < 0.4:
-            a, b = self.kind(place, INTEGERS), self.kind(place, INTEGERS)
-            if not self.affords(place, conversion_gap(a, "f64") | conversion_gap(b, "f64")):
-                return None
+            a, b = self.kind(INTEGERS), self.kind(INTEGERS)
             right = self.weak(a) if self.random.random() < 0.2 else self.typed(b, place, depth)
             return Expr(kind, "/ of integers", "(", self.typed(a, place, depth), " / ", right, ")")
         return self._two("/", kind, place, depth)
@@ -424,7 +396,7 @@ class Expressions:
             return Expr(kind, op, "(", self.typed(kind, place, depth), f" {op} (", counts, f" & {pick.choice([bits - 1, 2 * bits - 1, 3])}))")
         if chance < 0.8:
             return Expr(kind, op, "(", self.weak(kind), f" {op} ", self.typed(kind, place, depth), ")")
-        a, b = self.pair(kind, place, INTEGERS)
+        a, b = self.pair(kind, INTEGERS)
         return Expr(kind, op, "(", self.typed(a, place, depth), f" {op} ", self.typed(b, place, depth), ")")
 
     def _unary(self, kind: str, place: Place, depth: int) -> Expr:
@@ -437,7 +409,7 @@ class Expressions:
     def _extreme(self, kind: str, place: Place, depth: int) -> Expr:
         pick = self.random
         function = pick.choice(["min", "max"])
-        a, b = self.pair(kind, place)
+        a, b = self.pair(kind)
         parts: list[str | Expr] = [self.typed(a, place, depth), ", ", self.typed(b, place, depth)]
         if pick.random() < 0.2:
             parts += [", ", self.typed(kind, place, depth)]
@@ -448,7 +420,7 @@ class Expressions:
         return Expr(kind, function, f"lw.{function}(", *parts, ")")
 
     def _select(self, kind: str, place: Place, depth: int) -> Expr:
-        a, b = self.pair(kind, place)
+        a, b = self.pair(kind)
         return Expr(kind, "select", "lw.select(", self.condition(place, depth), ", ", self.typed(a, place, depth), ", ", self.typed(b, place, depth), ")")
 
     def _conditional(self, kind: str, place: Place, depth: int) -> Expr:
@@ -469,9 +441,7 @@ class Expressions:
             return Expr(kind, "convert bool", f"lw.{kind}(", self.condition(place, depth), ")")
         if chance < 0.25 and place.readable(INDEX):
             return self.from_index(kind, place)
-        source = self.kind(place)
-        if not self.affords(place, conversion_gap(source, kind)):
-            return None
+        source = self.kind()
         value = self.typed(source, place, depth)
         if source in FLOATS and kind not in FLOATS and pick.random() < 0.6:
             # Mostly in range: what is out of it is always an end of it.
@@ -515,7 +485,7 @@ class Expressions:
 
     def _towards_zero(self, kind: str, place: Place, depth: int) -> Expr:
         function = self.random.choice(["div_trunc", "rem_trunc"])
-        a, b = self.pair(kind, place, INTEGERS)
+        a, b = self.pair(kind, INTEGERS)
         return Expr(kind, function, f"lw.{function}(", self.typed(a, place, depth), ", ", self.typed(b, place, depth), ")")
 
     def _power(self, kind: str, place: Place, depth: int) -> Expr | None:
@@ -530,7 +500,7 @@ class Expressions:
         return self.call(kind, place, depth)
 
     def _checksum(self, kind: str, place: Place, depth: int) -> Expr | None:
-        if kind != "u32" or place.lanes is not None or place.local or not self.affords(None, GAPS["crc32c"].targets):
+        if kind != "u32" or place.lanes is not None or place.local:
             return None
         data = self.random.choice(["u8", "u32", "u64"])
         return Expr(kind, f"crc32c {data}", "lw.crc32c(", self.typed("u32", place, depth), ", ", self.typed(data, place, depth), ")")
@@ -541,14 +511,12 @@ class Expressions:
 
     def _root(self, kind: str, place: Place, depth: int) -> Expr | None:
         if kind == "f64" and self.random.random() < 0.4:
-            source = self.kind(place, INTEGERS)
-            if not self.affords(place, conversion_gap(source, kind)):
-                return None
+            source = self.kind(INTEGERS)
             return Expr(kind, f"sqrt {source}", "lw.sqrt(", self.typed(source, place, depth), ")")
         return Expr(kind, "sqrt", "lw.sqrt(", self.typed(kind, place, depth), ")")
 
     def _multiply_add(self, kind: str, place: Place, depth: int) -> Expr:
-        a, b = self.pair(kind, place, FLOATS)
+        a, b = self.pair(kind, FLOATS)
         return Expr(kind, "fma", "lw.fma(", self.typed(a, place, depth), ", ", self.typed(b, place, depth), ", ", self.typed(kind, place, depth), ")")
 
     # --- what sums are made of --------------------------------------------------------------------------------------
@@ -556,8 +524,6 @@ class Expressions:
     def exact(self, kind: str, place: Place) -> Expr | None:
         """A float that is a small whole number, so that sums of some thousands are the same in any order."""
         source = self.random.choice(["u8", "i8", "u8", "i8", "u16", "i16"] if kind == "f64" else ["u8", "i8"])
-        if not self.has(place, source):
-            source = "i8"
         return Expr(kind, f"convert {source}", f"lw.{kind}(", self.typed(source, place, 2), ")")
 
 

@@ -6,7 +6,7 @@ import random
 
 import numpy as np
 from tests.random_kernels.expressions import Expressions
-from tests.random_kernels.kinds import FLOATS, GAPS, KINDS, floats_of, integers_of
+from tests.random_kernels.kinds import FLOATS, KINDS, floats_of, integers_of
 from tests.random_kernels.loops import LanesLoops
 from tests.random_kernels.patterns import Patterns
 from tests.random_kernels.places import Place, Variable
@@ -14,15 +14,6 @@ from tests.random_kernels.statements import Statements
 from tests.random_kernels.tree import BOOL, INDEX, Array, Clause, Constant, Program, Scalar, Stmt
 
 __all__ = ["make"]
-
-#: What kernels may lose a target for, and how often; most are compiled for all of them.
-_SPARE = (
-    (frozenset[str](), 62),
-    (frozenset(("x86-64-v3",)), 18),
-    (frozenset(("rv64gc",)), 5),
-    (frozenset(("x86-64-v3", "x86-64-v4")), 10),
-    (frozenset(("x86-64-v3", "x86-64-v4", "rv64gc")), 5),
-)
 
 
 def make(seed: int) -> Program:
@@ -34,12 +25,8 @@ class _Maker:
     def __init__(self, seed: int) -> None:
         pick = self.random = random.Random(seed)
         self.program = Program(seed)
-        spare = pick.choices([s for s, _ in _SPARE], [w for _, w in _SPARE])[0]
         favourites = pick.sample(KINDS, pick.choice([1, 2, 2, 3]))
-        if spare and pick.random() < 0.7:
-            # So that what a target lacks is used on the others.
-            favourites[0] = pick.choice([kind for row in GAPS.values() if row.targets & spare for kind in row.kinds])
-        self.e = Expressions(pick, self.program, spare, favourites)
+        self.e = Expressions(pick, self.program, favourites)
         self.s = Statements(self.e)
         self.loops = LanesLoops(self.s)
         self.patterns = Patterns(self.s)

@@ -1,15 +1,15 @@
-"""The element types as the generator needs them: where two meet, which constants are interesting, what no vector unit has."""
+"""The element types as the generator needs them: where two meet, which constants are interesting."""
 
 from __future__ import annotations
 
 import math
-from typing import Final, NamedTuple
+from typing import Final
 
 import numpy as np
 
 from loopwright.types import parse_type
 
-__all__ = ["FLOATS", "GAPS", "INTEGERS", "KINDS", "LIMITS", "PAIRS", "WIDTH", "Gap", "conversion_gap", "floats_of", "gap", "integers_of", "literal", "meet"]
+__all__ = ["FLOATS", "INTEGERS", "KINDS", "LIMITS", "PAIRS", "WIDTH", "floats_of", "integers_of", "literal", "meet"]
 
 INTEGERS: Final = ("u8", "i8", "u16", "i16", "u32", "i32", "u64", "i64")
 FLOATS: Final = ("f32", "f64")
@@ -67,80 +67,3 @@ def literal(value: float) -> str:
     if isinstance(value, float) and not math.isfinite(value):
         return "NAN" if math.isnan(value) else "INF" if value > 0 else "-INF"
     return repr(value)
-
-
-# --- what vectors have not ---------------------------------------------------------------------------------------
-
-
-class Gap(NamedTuple):
-    """Operations that a target has not for certain types: kernels that need them are refused there, with ``UnsupportedOperationError``.
-
-    Attributes:
-        what: the operations, in words.
-        kinds: the types.
-        targets: the targets.
-        reason: where the documentation says so.
-        loop: the loop it is missing in.
-        lines: bodies of such a loop that need it, for arrays ``x`` and ``y`` of the type, ``f`` of f32 and ``d`` of f64, a variable ``t`` of the
-            type and ``c`` of u32, both returned; KIND stands for the type.
-    """
-
-    what: str
-    kinds: tuple[str, ...]
-    targets: frozenset[str]
-    reason: str
-    loop: str
-    lines: tuple[str, ...]
-
-
-_X86: Final = frozenset(("x86-64-v3", "x86-64-v4"))
-_AVX2: Final = frozenset(("x86-64-v3",))
-
-#: All that kernels of the generator may be refused for.
-GAPS: Final = {
-    "vectors": Gap(
-        "everything in vectors",
-        ("u16", "i16"),
-        _AVX2,
-        "README, Limits: types in vectors",
-        "lw.lanes",
-        ("y[i] = x[i] + y[i]", "y[i] = x[i]", "d[i] = x[i]", "t = lw.max(t, x[i])"),
-    ),
-    "conversions": Gap(
-        "conversions between vectors of integers and of floats",
-        ("u32", "u64"),
-        _X86,
-        "README, Limits: types in vectors",
-        "lw.lanes",
-        ("f[i] = x[i]", "d[i] = x[i]", "y[i] = lw.KIND(f[i])", "y[i] = lw.KIND(d[i])", "d[i] = lw.sqrt(x[i])", "d[i] = x[i] / y[i]"),
-    ),
-    "extremes": Gap(
-        "min and max of all lanes",
-        ("u64",),
-        _AVX2,
-        "README, Limits: types in vectors",
-        "lw.lanes",
-        ("t = lw.min(t, x[i])", "t = lw.max(t, x[i])"),
-    ),
-    "crc32c": Gap(
-        "the checksum instruction",
-        ("u8", "u32", "u64"),
-        frozenset(("rv64gc",)),
-        "README, Limits: functions",
-        "lw.range",
-        ("c = lw.crc32c(c, x[i])",),
-    ),
-}
-
-
-def gap(what: str, kind: str) -> frozenset[str]:
-    """The targets that lack something for a type."""
-    row = GAPS[what]
-    return row.targets if kind in row.kinds else frozenset()
-
-
-def conversion_gap(a: str, b: str) -> frozenset[str]:
-    """The targets whose vectors of one type are not converted to the other."""
-    if a in FLOATS and b in FLOATS or a not in FLOATS and b not in FLOATS:
-        return frozenset()
-    return gap("conversions", a) | gap("conversions", b)

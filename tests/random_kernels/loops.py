@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-from tests.random_kernels.kinds import FLOATS, INTEGERS, conversion_gap, gap, meet
+from tests.random_kernels.kinds import FLOATS, INTEGERS, meet
 from tests.random_kernels.places import Lanes, Place, Variable
 from tests.random_kernels.statements import Statements
 from tests.random_kernels.tree import INDEX, Clause, Expr, Stmt, name
@@ -72,7 +72,7 @@ class LanesLoops:
         for array in self.program.arrays():
             if array.text in shared and not lanes.shared:
                 continue
-            if pick.random() < 0.55 and self.e.has(place, array.kind):
+            if pick.random() < 0.55:
                 lanes.written[array.text] = 0 if pick.random() < 0.8 or array.text in shared else pick.randint(-lanes.low, lanes.high)
 
     def _choose_reductions(self, place: Place, inner: Place, lanes: Lanes) -> list[Stmt]:
@@ -81,17 +81,16 @@ class LanesLoops:
         before: list[Stmt] = []
         for variable in place.assignable():
             if variable.kind in INTEGERS and pick.random() < 0.2:
-                self._reduce_into(lanes, inner, variable, pick.choice(_WHOLE))
+                lanes.reductions[variable.text] = (variable, pick.choice(_WHOLE))
         for variable in place.variables:
             if variable.text in self.roles and pick.random() < 0.4 and variable.lanes is None and not place.local:
-                self._reduce_into(lanes, inner, variable, self.roles[variable.text])
+                lanes.reductions[variable.text] = (variable, self.roles[variable.text])
         while pick.random() < 0.4:
-            kind = self.e.kind(inner)
+            kind = self.e.kind()
             op = pick.choice(_REAL if kind in FLOATS else _WHOLE)
             made = s.new(place, kind, "t")
             made.exact = kind in FLOATS
-            if not self._reduce_into(lanes, inner, made, op):
-                continue
+            lanes.reductions[made.text] = (made, op)
             if made.exact:
                 self.roles[made.text] = op
             if pick.random() < 0.4:
@@ -105,12 +104,6 @@ class LanesLoops:
             before.append(s.simple(place, "start a reduction", f"{made.text} = ", value))
         inner.variables = [*place.variables]
         return before
-
-    def _reduce_into(self, lanes: Lanes, inner: Place, variable: Variable, op: str) -> bool:
-        if not self.e.has(inner, variable.kind) or op in ("min", "max") and not self.e.affords(inner, gap("extremes", variable.kind)):
-            return False
-        lanes.reductions[variable.text] = (variable, op)
-        return True
 
     def reduce(self, place: Place) -> list[Stmt]:
         """An update of a variable from before the loop."""
@@ -156,8 +149,8 @@ class LanesLoops:
             assert exact is not None
             return exact
         if not variable.weak and pick.random() < 0.3:
-            source = self.e.kind(place, INTEGERS)
-            if meet(kind, source) == kind and self.e.affords(place, conversion_gap(source, kind)):
+            source = self.e.kind(INTEGERS)
+            if meet(kind, source) == kind:
                 return self.e.typed(source, place, 1)
         if not variable.weak and pick.random() < 0.15:
             return self.e.weak(kind)

@@ -177,7 +177,7 @@ class Patterns:
         pick, s = self.random, self.s
         if not self._scalar(place, _WALK):
             return []
-        kind = self.e.kind(place)
+        kind = self.e.kind()
         names = [s.new(place, kind) for _ in range(pick.choice([2, 3]))]
         i = s.fresh("i")
         body: list[Stmt] = [s.simple(place, "assign", f"{v.text} = ", self.e.leaf(kind, place)) for v in names]
@@ -273,7 +273,7 @@ class Patterns:
         if place.local or place.depth > 3:
             return []
         element = s.target(place)
-        if element is None or element.parts[0] != str(element) or not self.e.has(place, element.kind):
+        if element is None or element.parts[0] != str(element):
             # Only an index that stays.
             return []
         kind = element.kind
@@ -302,7 +302,7 @@ class Patterns:
         if place.local or place.depth > 2:
             return []
         element = s.target(place)
-        if element is None or element.parts[0] != str(element) or not self.e.has(place, element.kind):
+        if element is None or element.parts[0] != str(element):
             return []
         kind = element.kind
         read = Expr(kind, "load", str(element))
@@ -331,7 +331,7 @@ class Patterns:
         pick, s = self.random, self.s
         if place.depth > 2 or place.cost * 4 > 2500 or place.copies > 2:
             return []
-        kind = self.e.kind(place, ("u8", "i32", "u32", "i64"))
+        kind = self.e.kind(("u8", "i32", "u32", "i64"))
         c = s.fresh("f")
         inner = place.inner()
         inner.loop, inner.cost, inner.copies = "while", place.cost * 4, place.copies * 3
@@ -359,7 +359,7 @@ class Patterns:
         s = self.s
         if place.depth > 2 or place.cost * 64 > 2500:
             return []
-        kind = self.e.kind(place, INTEGERS)
+        kind = self.e.kind(INTEGERS)
         start = self.e.typed(kind, place, 1)
         value = s.new(place, kind, settable=False)
         value.varies = place.lanes is not None
@@ -384,7 +384,7 @@ class Patterns:
         if not constants or place.local or place.copies > 3 or place.depth > 3:
             return []
         text, values = pick.choice(constants)
-        kind = self.e.kind(place, ("f32", "f64")) if isinstance(values[0], float) else self.e.kind(place)
+        kind = self.e.kind(("f32", "f64")) if isinstance(values[0], float) else self.e.kind()
         total = s.new(place, kind)
         first = s.simple(place, "assign", f"{total.text} = ", self.e.typed(kind, place, 1))
         k, c = s.fresh("p"), s.fresh("p")
@@ -424,8 +424,8 @@ class Patterns:
             for v in reads:
                 seen = Variable(v.text, v.kind, v.weak, settable=False)
                 inside.variables.append(seen)
-        kinds = [BOOL if pick.random() < 0.1 else self.e.kind(inside) for _ in range(pick.randint(1, 3))]
-        result = BOOL if pick.random() < 0.12 else self.e.kind(inside)
+        kinds = [BOOL if pick.random() < 0.1 else self.e.kind() for _ in range(pick.randint(1, 3))]
+        result = BOOL if pick.random() < 0.12 else self.e.kind()
         names = [s.fresh("b") for _ in kinds]
         for kind, parameter in zip(kinds, names, strict=True):
             made = Variable(parameter, kind)

@@ -37,7 +37,6 @@ class Outcome:
         kernels: how many there were.
         found: the differences.
         ran: per target, how many kernels ran on it.
-        lost: per target, how many it is known to lack something for.
         counts: what occurred in them.
     """
 
@@ -45,14 +44,12 @@ class Outcome:
         self.kernels = 0
         self.found: list[Found] = []
         self.ran: Counter[str] = Counter()
-        self.lost: Counter[str] = Counter()
         self.counts: Counter[coverage.Key] = Counter()
 
     def add(self, other: Outcome) -> None:
         self.kernels += other.kernels
         self.found += other.found
         self.ran += other.ran
-        self.lost += other.lost
         self.counts += other.counts
 
     def report(self) -> str:
@@ -81,7 +78,6 @@ def _compare(seeds: Sequence[int], note: Any) -> Outcome:
         found, ran, emulated = check(loaded)
         outcome.found += [Found(seed, difference) for difference in found]
         outcome.ran += Counter(ran)
-        outcome.lost += Counter(program.lost)
         if emulated is not None:
             waiting.append(emulated)
     note(-1)

@@ -5,7 +5,7 @@ from __future__ import annotations
 from collections.abc import Callable
 
 from tests.random_kernels.expressions import Expressions
-from tests.random_kernels.kinds import FLOATS, INTEGERS, KINDS, LIMITS, conversion_gap, meet
+from tests.random_kernels.kinds import FLOATS, INTEGERS, KINDS, LIMITS, meet
 from tests.random_kernels.places import Place, Variable
 from tests.random_kernels.tree import BOOL, INDEX, Clause, Expr, Stmt
 
@@ -94,7 +94,7 @@ class Statements:
             made = self.new(place, BOOL)
             place.variables.append(made)
             return [self.simple(place, "assign condition", f"{made.text} = ", value)]
-        kind = self.e.kind(place)
+        kind = self.e.kind()
         value = self.e.typed(kind, place)
         known = [v for v in place.assignable() if v.text in place.own and v.kind in (*INTEGERS, *FLOATS)]
         if known and pick.random() < 0.2:
@@ -157,7 +157,7 @@ class Statements:
 
     def start_weak(self, place: Place) -> list[Stmt]:
         """A variable that starts as a Python number, and takes the type of the first typed value it meets."""
-        kind = self.e.kind(place)
+        kind = self.e.kind()
         weak = "float" if kind in FLOATS and self.random.random() < 0.6 else "int"
         value = self._start(kind, weak)
         made = self.new(place, kind, "w", weak)
@@ -180,7 +180,7 @@ class Statements:
                 return [self.simple(place, "rotate", f"{a}, {b}, {c} = {b}, {c}, ", value)]
             a, b = [v.text for v in pick.sample(group, 2)]
             return [self.simple(place, "swap", f"{a}, {b} = {b}, {a}")]
-        first, second = self.e.kind(place), self.e.kind(place)
+        first, second = self.e.kind(), self.e.kind()
         values = self.e.typed(first, place, 1), self.e.typed(second, place, 1)
         made = self.new(place, first), self.new(place, second)
         place.variables += made
@@ -191,7 +191,7 @@ class Statements:
     def make_list(self, place: Place) -> list[Stmt]:
         """A list, dictionary or tuple whose elements are variables."""
         pick = self.random
-        kind = self.e.kind(place)
+        kind = self.e.kind()
         length = pick.randint(2, 4)
         text = self.fresh("l")
         form = pick.choice(["list", "list", "list", "dict", "tuple"])
@@ -299,7 +299,7 @@ class Statements:
         if chance < 0.45:
             source = pick.choice(KINDS)
             whole = source not in FLOATS or kind in FLOATS
-            if whole and source != kind and self.e.has(place, source) and self.e.affords(place, conversion_gap(source, kind)):
+            if whole and source != kind:
                 return Expr(kind, f"store {source} to {kind}", self.e.typed(source, place))
         return self.e.typed(kind, place)
 
@@ -309,8 +309,6 @@ class Statements:
         if element is None:
             return []
         kind = element.kind
-        if not self.e.has(place, kind):
-            return []
         chance = pick.random()
         if chance < 0.3:
             return [self._augmented_store(place, element)]
@@ -344,11 +342,10 @@ class Statements:
         elif pick.random() < 0.25:
             value = self.e.weak(kind)
         else:
-            source = self.e.kind(place) if pick.random() < 0.2 else kind
+            source = self.e.kind() if pick.random() < 0.2 else kind
             met = meet(kind, source)
-            lost = conversion_gap(kind, met) | conversion_gap(source, met)
             fits = (met in FLOATS) == (kind in FLOATS) and (source in FLOATS) <= (op not in ("&", "|", "^", "//", "%"))
-            if not fits or not self.e.affords(place, lost) or not self.e.has(place, met):
+            if not fits:
                 source = kind
             value = self.e.typed(source, place)
         return self.simple(place, f"augmented element {op}=", element, f" {op}= ", Expr(kind, op, value))
@@ -362,7 +359,7 @@ class Statements:
             return []
         whole = pick.random() < 0.5
         tests = 1 + (pick.random() < 0.3)
-        both = self.e.kind(place) if whole and pick.random() < 0.5 else ""
+        both = self.e.kind() if whole and pick.random() < 0.5 else ""
         made = self.new(place, both) if both else None
         clauses: list[Clause] = []
         for number in range(tests + whole):
@@ -448,7 +445,7 @@ class Statements:
             inner.has_rows = True
         elif place.lanes is not None and chance < 0.8:
             # Every lane as often as its own value says.
-            kind = self.e.kind(place, ("u8", "i8", "u32", "i32", "i64"))
+            kind = self.e.kind(("u8", "i8", "u32", "i32", "i64"))
             bounds = Expr(kind, "&", f"lw.{kind}(0), " if pick.random() < 0.3 else "", "(", self.e.typed(kind, place, 2), f" & {pick.choice([3, 5, 7])})")
             index.raw = index.varies = True
             steps = 8
@@ -475,7 +472,7 @@ class Statements:
         if chance < 0.7:
             return Expr(INDEX, "bounds", "(", self.e.index(place, uniform=True), f") % {pick.randint(2, 7)}")
         if chance < 0.85 and place.lanes is None:
-            kind = self.e.kind(place, ("u8", "i8", "u16", "i16", "u32", "i32", "i64"))
+            kind = self.e.kind(("u8", "i8", "u16", "i16", "u32", "i32", "i64"))
             return Expr(INDEX, "bounds", "(", self.e.typed(kind, place, 2), f" & {pick.choice([1, 3, 6])}), {pick.randint(0, 6)}")
         if chance < 0.93:
             return Expr(INDEX, "bounds", "(", self.e.index(place, uniform=True), ") & 3, 6, 1 + ((", self.e.index(place, uniform=True), ") & 1)")
@@ -500,13 +497,13 @@ class Statements:
             over = [f"({', '.join([str(v) for v in values])},)"]
             inner.variables.append(Variable(text, INDEX, settable=False))
         elif chance < 0.75:
-            kind = self.e.kind(place)
+            kind = self.e.kind()
             steps = pick.randint(1, 3)
             over = [f"({', '.join([str(self.e.constant(kind)) for _ in range(steps)])},)"]
             inner.variables.append(Variable(text, kind, settable=False))
         else:
             # Over a tuple of run-time values.
-            kind = self.e.kind(place)
+            kind = self.e.kind()
             steps = pick.randint(2, 3)
             over = ["("]
             for _ in range(steps):

@@ -126,7 +126,6 @@ class Program:
 
     Attributes:
         result: the kind of the result, or "".
-        lost: the targets that lack something it does (``kinds.GAPS``).
         shared: two arrays that may be one and the same, both accessed at the loop's index only.
     """
 
@@ -136,7 +135,6 @@ class Program:
         self.functions: list[Stmt] = []
         self.body: list[Stmt] = []
         self.result = ""
-        self.lost: frozenset[str] = frozenset()
         self.shared: tuple[str, str] | None = None
 
     def copy(self) -> Program:

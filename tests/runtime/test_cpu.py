@@ -45,7 +45,7 @@ def test_no_bit_is_named_twice() -> None:
 
 def test_leaves_are_those_of_the_manuals() -> None:
     # Of these only leaf 7 has subleaves.
-    assert {row[1:3] for row in cpu.ROWS} == {(1, 0), (7, 0), (7, 1), (0x80000001, 0)}
+    assert {row[1:3] for row in cpu.ROWS} == {(1, 0), (7, 0), (7, 1), (0x80000001, 0), (0x80000008, 0)}
 
 
 def test_pretending_a_level(monkeypatch: pytest.MonkeyPatch) -> None:
@@ -101,3 +101,11 @@ def test_other_machines_have_no_features(monkeypatch: pytest.MonkeyPatch) -> Non
     assert cpu.host_level() == ""
     with pytest.raises(CpuError, match="this CPU is riscv64, not x86-64"):
         cpu.require({"avx2"}, "x86-64-v3")
+
+
+def test_a_cpu_that_takes_512_bits_in_halves_is_known_by_its_features() -> None:
+    v4 = cpu.LEVELS["x86-64-v4"]
+    assert cpu.data_path(v4) == 512  # Intel's
+    assert cpu.data_path(v4 | {"clzero"}) == 256  # Zen 4
+    assert cpu.data_path(v4 | {"clzero", "avx_vnni"}) == 512  # Zen 5
+    assert cpu.data_path(cpu.LEVELS["x86-64-v3"] | {"clzero"}) == 256

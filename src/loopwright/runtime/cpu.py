@@ -23,7 +23,7 @@ from typing import Final
 from loopwright.errors import CpuError
 from loopwright.runtime import memory
 
-__all__ = ["LEVELS", "ROWS", "host_features", "host_level", "require"]
+__all__ = ["LEVELS", "ROWS", "data_path", "host_features", "host_level", "require"]
 
 VARIABLE: Final = "LOOPWRIGHT_CPU_FEATURES"
 
@@ -97,6 +97,7 @@ ROWS: Final[tuple[tuple[str, int, int, int, int, int], ...]] = (
     ("lahf_lm", 0x80000001, 0, ECX, 0, NONE),
     ("abm", 0x80000001, 0, ECX, 5, NONE),
     ("3dnowprefetch", 0x80000001, 0, ECX, 8, NONE),
+    ("clzero", 0x80000008, 0, EBX, 0, NONE),
 )
 
 # The micro-architecture levels of the x86-64 psABI (table 3.1). LZCNT goes by the name abm, SSE3 by pni.
@@ -162,6 +163,15 @@ def host_level() -> str:
             break
         reached = name
     return reached
+
+
+def data_path(features: frozenset[str]) -> int:
+    """How many bits of a vector the load units and arithmetic of a CPU with these features take at once: 512, or 256 where 512 are taken in two halves.
+
+    Of the CPUs with AVX-512, AMD's Zen 4 does that (A. J. Yee, Zen 5's AVX512 Teardown, numberworld.org, 2024). The bits that say so, of CPUID leaf
+    0x8000001A, may be 0 in virtual machines. That it has CLZERO, which AMD's CPUs alone have, and not AVX-VNNI, which came with Zen 5, is seen there too.
+    """
+    return 512 if "avx512f" in features and ("clzero" not in features or "avx_vnni" in features) else 256
 
 
 def require(features: Iterable[str], target_name: str) -> None:

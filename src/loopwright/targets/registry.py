@@ -14,7 +14,7 @@ NAMES: Final[dict[str, str]] = {
     "rv64gc": "RISC-V RV64GC, scalar (cross-compiled; runs under QEMU's user mode)",
 }
 
-_known: Final[dict[tuple[str, int, str], Target]] = {}
+_known: Final[dict[tuple[str, int, str, int], Target]] = {}
 
 
 def names() -> list[str]:
@@ -22,18 +22,19 @@ def names() -> list[str]:
     return list(NAMES)
 
 
-def get(name: str, vector_bits: int | None = None, convention: str | None = None) -> Target:
+def get(name: str, vector_bits: int | None = None, convention: str | None = None, data_path: int = 512) -> Target:
     """A target by name; the same object each time, so that its caches of rules are shared.
 
     Args:
         name: one of ``names()``.
         vector_bits: width of the vectors to use; None for the widest.
         convention: ``sysv`` or ``win64`` on x86-64; None for the target's usual one.
+        data_path: bits of a vector that the CPU takes at once, 256 or 512; what is better code for 512-bit vectors depends on it.
 
     Raises:
         TargetError: unknown name, or a width or convention the target does not have.
     """
-    key = (name, vector_bits or 0, convention or "")
+    key = (name, vector_bits or 0, convention or "", data_path)
     known = _known.get(key)
     if known is not None:
         return known
@@ -41,7 +42,7 @@ def get(name: str, vector_bits: int | None = None, convention: str | None = None
     if name in ("x86-64-v3", "x86-64-v4"):
         from loopwright.targets.x86.target import X86
 
-        made = X86(name, vector_bits or 0, convention or "sysv")
+        made = X86(name, vector_bits or 0, convention or "sysv", data_path)
     elif name == "rv64gc":
         from loopwright.targets.riscv.target import rv64gc
 

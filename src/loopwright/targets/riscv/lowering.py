@@ -100,6 +100,7 @@ def _table() -> dict[tuple[int, str], Rule]:
     for op in (ops.FLOOR, ops.CEIL, ops.TRUNC, ops.ROUND):
         t.add(op, "f", (_FLOAT_LATE,), _FLOAT, floats.round_float, (INTS, VECTORS))
     t.add(ops.DIV_FLOOR, "f", (_FLOAT_LATE, _FLOAT_LATE), _FLOAT, floats.div_floor_float, (INTS, VECTORS, VECTORS))
+    t.add(ops.CRC32C, "i", _II, _INT, integers.crc32c, (INTS, INTS, INTS))
     for op in ops.COMPARISONS.values():
         t.add(op, "i", _II, _INT, integers.compare)
         t.add(op, "f", _FF, _INT, floats.compare_float)
@@ -207,6 +208,8 @@ def _choose(f: Function, instr: Instr) -> Rule:
     if found is None:
         raise _unsupported(instr)
     if found.temps or op is ops.DIV_TRUNC or op is ops.REM_TRUNC:
+        if op is ops.CRC32C:
+            return found
         if type_.is_float:
             return _MIN_MAX_FAST[op.code] if f.options.fastmath and op.code in _MIN_MAX_FAST else found
         if not type_.signed or (len(instr.args) > 1 and instr.args[1] < 0 and (op is ops.DIV_FLOOR or op is ops.REM_FLOOR)):

@@ -284,6 +284,24 @@ class FloatLanesToInts:
         asm.emit(three("VPAND", self.shape), (d, d, t), line=line)
 
 
+class FloatLanesToUnsigned:
+    """AVX-512: VCVTTPS2UDQ and its kin, as ``FloatToUnsigned`` does with one float. One scratch vector."""
+
+    __slots__ = ("convert", "most", "zero")
+
+    def __init__(self, source: Type, convert: Form) -> None:
+        self.convert = convert
+        self.most = same("VMAXPS" if source.bits == 32 else "VMAXPD", 3, source)
+        self.zero = lookup("VXORPS", "xmm,xmm,xmm")
+
+    def emit(self, asm: X86Assembler, f: Function, instr: Instr) -> None:
+        a, t = CODES[instr.args[0]], CODES[instr.args[1]]
+        # What is written to the low part clears the rest.
+        asm.emit(self.zero, (t, t, t), line=instr.line)
+        asm.emit(self.most, (t, a, t), line=instr.line)
+        asm.emit(self.convert, (CODES[instr.dst], t), line=instr.line)
+
+
 class DoublesToInts:
     """f64 lanes to i32: what is too large made the greatest i32 before, NaN 0; what is too small the conversion makes the least.
 

@@ -87,6 +87,26 @@ def greatest_quads(asm: X86Assembler, shape: str, d: int, a: int, b: int, t: int
     asm.emit(lookup("VBLENDVPD", f"{shape},{shape},{shape},{shape}"), (d, a, b, t), line=line)
 
 
+def _greater_unsigned(asm: X86Assembler, shape: str, a: int, b: int, t: int, u: int, line: int) -> None:
+    """AVX2: t = a > b, of unsigned 64-bit lanes: as signed ones, the top bits flipped."""
+    top = repeated(asm, (1 << 63).to_bytes(8, "little"), shape)
+    asm.emit(three("VPXOR", shape), (t, a), top, line=line)
+    asm.emit(three("VPXOR", shape), (u, b), top, line=line)
+    asm.emit(three("VPCMPGTQ", shape), (t, t, u), line=line)
+
+
+def least_unsigned_quads(asm: X86Assembler, shape: str, d: int, a: int, b: int, t: int, u: int, line: int) -> None:
+    """AVX2: the lesser of unsigned 64-bit lanes."""
+    _greater_unsigned(asm, shape, a, b, t, u, line)
+    asm.emit(lookup("VBLENDVPD", f"{shape},{shape},{shape},{shape}"), (d, a, b, t), line=line)
+
+
+def greatest_unsigned_quads(asm: X86Assembler, shape: str, d: int, a: int, b: int, t: int, u: int, line: int) -> None:
+    """AVX2: the greater of unsigned 64-bit lanes."""
+    _greater_unsigned(asm, shape, a, b, t, u, line)
+    asm.emit(lookup("VBLENDVPD", f"{shape},{shape},{shape},{shape}"), (d, b, a, t), line=line)
+
+
 class Combined:
     """``dst = a op b`` by a sequence; two scratch vectors."""
 

@@ -397,32 +397,36 @@ class MoveMaskedStore:
         asm.emit(self.form, (mask, CODES[instr.args[1]]), _address_before(instr, self.few), line=instr.line)
 
 
-class ByteMasked:
-    """Masked byte loads and stores where the machine has none (AVX2): by way of the stack, one active lane after the other.
+class NarrowMasked:
+    """Masked loads and stores of 8- and 16-bit lanes where the machine has none (AVX2): by way of the stack, one active lane after the other.
 
     Only the masked remainder of a loop gets here, and nothing outside the active lanes is touched.
     """
 
-    __slots__ = ("load",)
+    __slots__ = ("load", "type")
 
-    def __init__(self, load: bool) -> None:
+    def __init__(self, type_: Type, load: bool) -> None:
+        self.type = type_
         self.load = load
 
     def emit(self, asm: X86Assembler, f: Function, instr: Instr) -> None:
-        type_ = instr.type
+        type_ = self.type
         line = instr.line
-        lanes = type_.lanes
-        bits, at, index, byte = (CODES[t] for t in instr.args[-4:])
+        bits, at, index, element = (CODES[t] for t in instr.args[-4:])
         mask = CODES[instr.args[0]]
         where = instr.args[:-4]
         mem = instr.mem
         assert mem is not None
-        shape = "ymm" if lanes > 16 else "xmm"
+        shape = width(type_)
         vector = CODES[instr.dst] if self.load else CODES[instr.args[1]]
         base = M(CODES[where[-2]], CODES[where[-1]], mem.scale, mem.disp) if mem.indexed else M(CODES[where[-1]], NO_REGISTER, 1, mem.disp)
+        # A bit for each byte: of a lane the lowest counts, and its number is where the lane begins.
         asm.emit(lookup("VPMOVMSKB", f"r32,{shape}"), (bits, mask), line=line)
-        if lanes < 16:
-            asm.emit(lookup("AND", "r32,imm"), (bits,), None, (1 << lanes) - 1, line=line)
+        kept = (1 << type_.size) - 1
+        if type_.bits == 16:
+            kept &= 0x55555555
+        if kept != (0xFFFF if shape == "xmm" else 0xFFFFFFFF):
+            asm.emit(lookup("AND", "r32,imm"), (bits,), None, kept, line=line)
         asm.emit(lookup("LEA", "r64,m"), (at,), base, line=line)
         # The buffer lies below the red zone, so that spill slots there stay as they are.
         room = 128 + 64
@@ -437,8 +441,8 @@ class ByteMasked:
         asm.jump(BELOW, done, line)
         asm.emit(lookup("BLSR", "r32,r32"), (bits, bits), line=line)
         memory, buffer = M(at, index), M(_RSP, index)
-        asm.emit(lookup("MOVZX", "r32,m8"), (byte,), memory if self.load else buffer, line=line)
-        asm.emit(lookup("MOV", "m8,r8"), (byte,), buffer if self.load else memory, line=line)
+        asm.emit(lookup("MOVZX", f"r32,m{type_.bits}"), (element,), memory if self.load else buffer, line=line)
+        asm.emit(lookup("MOV", f"m{type_.bits},r{type_.bits}"), (element,), buffer if self.load else memory, line=line)
         asm.jump(ALWAYS, top, line)
         asm.label(done)
         if self.load:

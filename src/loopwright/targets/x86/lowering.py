@@ -78,6 +78,30 @@ DIVISIONS: Final = frozenset({ops.DIV_TRUNC, ops.REM_TRUNC, ops.DIV_FLOOR, ops.R
 #: (from bits, to bits) of integer lanes made wider, unsigned and signed.
 WIDEN: Final[dict[tuple[int, int], str]] = {(8, 16): "BW", (8, 32): "BD", (8, 64): "BQ", (16, 32): "WD", (16, 64): "WQ", (32, 64): "DQ"}
 
+#: (to, from) of lanes converted by one instruction; the second table holds what only AVX-512 has.
+CONVERSIONS: Final[dict[tuple[str, str], str]] = {
+    ("f32", "i32"): "VCVTDQ2PS",
+    ("f64", "i32"): "VCVTDQ2PD",
+    ("i32", "f32"): "VCVTTPS2DQ",
+    ("i32", "f64"): "VCVTTPD2DQ",
+    ("f64", "f32"): "VCVTPS2PD",
+    ("f32", "f64"): "VCVTPD2PS",
+}
+CONVERSIONS_512: Final[dict[tuple[str, str], str]] = {
+    ("f64", "i64"): "VCVTQQ2PD",
+    ("f32", "i64"): "VCVTQQ2PS",
+    ("i64", "f64"): "VCVTTPD2QQ",
+    ("i64", "f32"): "VCVTTPS2QQ",
+    ("f32", "u32"): "VCVTUDQ2PS",
+    ("f64", "u32"): "VCVTUDQ2PD",
+    ("f32", "u64"): "VCVTUQQ2PS",
+    ("f64", "u64"): "VCVTUQQ2PD",
+    ("u32", "f32"): "VCVTTPS2UDQ",
+    ("u32", "f64"): "VCVTTPD2UDQ",
+    ("u64", "f32"): "VCVTTPS2UQQ",
+    ("u64", "f64"): "VCVTTPD2UQQ",
+}
+
 REDUCTIONS: Final[dict[Op, Op]] = {
     ops.REDUCE_ADD: ops.ADD,
     ops.REDUCE_MUL: ops.MUL,
@@ -305,12 +329,10 @@ def _memory(target: Any, instr: Instr) -> Rule | None:
         if op is ops.MASKED_LOAD_AT:
             return Rule(name, (mask, *where), _V, ev.MoveMaskedLoad(lookup(move, f"{shape},{shape},m"), few).emit, temps=temps)
         return Rule(name, (mask, _V, *where), None, ev.MoveMaskedStore(lookup(move, f"m,{shape},{shape}"), few).emit, temps=temps)
-    if type_.bits == 8:
-        temps = (INTS, INTS, INTS, INTS)
-        if op is ops.MASKED_LOAD_AT:
-            return Rule(name, (mask, *where), _V, ev.ByteMasked(True).emit, temps=temps)
-        return Rule(name, (mask, _V, *where), None, ev.ByteMasked(False).emit, temps=temps)
-    return None
+    temps = (INTS, INTS, INTS, INTS)
+    if op is ops.MASKED_LOAD_AT:
+        return Rule(name, (mask, *where), _V, ev.NarrowMasked(type_, True).emit, temps=temps)
+    return Rule(name, (mask, _V, *where), None, ev.NarrowMasked(type_, False).emit, temps=temps)
 
 
 def _mask(target: Any, instr: Instr) -> Rule | None:
@@ -374,6 +396,10 @@ def _combine(target: Any, op: Op, type_: Type) -> el.Combine | None:
             return el.least_quads
         if type_.signed and op is ops.MAX:
             return el.greatest_quads
+        if op is ops.MIN:
+            return el.least_unsigned_quads
+        if op is ops.MAX:
+            return el.greatest_unsigned_quads
     return None
 
 
@@ -445,18 +471,9 @@ def _convert(target: Any, instr: Instr) -> Rule | None:
         return _lanes(target, instr, source.bits, type_.bits, source.signed)
     if source.is_float and type_.is_integer and instr.op is ops.CONVERT:
         return _convert_saturating(target, instr)
-    mnemonic = {
-        ("f32", "i32"): "VCVTDQ2PS",
-        ("f64", "i32"): "VCVTDQ2PD",
-        ("i32", "f32"): "VCVTTPS2DQ",
-        ("i32", "f64"): "VCVTTPD2DQ",
-        ("f64", "f32"): "VCVTPS2PD",
-        ("f32", "f64"): "VCVTPD2PS",
-    }.get((type_.element.name, source.element.name))
+    mnemonic = CONVERSIONS.get((type_.element.name, source.element.name))
     if mnemonic is None and target.mask_registers:
-        mnemonic = {("f64", "i64"): "VCVTQQ2PD", ("f32", "i64"): "VCVTQQ2PS", ("i64", "f64"): "VCVTTPD2QQ", ("i64", "f32"): "VCVTTPS2QQ"}.get(
-            (type_.element.name, source.element.name)
-        )
+        mnemonic = CONVERSIONS_512.get((type_.element.name, source.element.name))
     if mnemonic is None:
         if type_.is_float and type_ is not source and type_.element is source.element:
             return Rule(name, (_V,), _V, es.Move().emit)
@@ -472,12 +489,15 @@ def _convert(target: Any, instr: Instr) -> Rule | None:
 
 
 def _convert_saturating(target: Any, instr: Instr) -> Rule | None:
-    """Lanes of floats to i32 and i64, whatever they are; the narrower integers are made of i32."""
+    """Lanes of floats to integers of 32 and 64 bits, whatever they are; the narrower integers are made of i32, AVX2's unsigned ones in ``unsigned``."""
     type_, source = instr.type, instr.source
     evex = target.mask_registers
     late = (Use(VECTORS, late=True),)
-    if not type_.signed or type_.bits < 32:
+    if type_.bits < 32 or not (type_.signed or evex):
         return None
+    if not type_.signed:
+        form = lookup(CONVERSIONS_512[type_.element.name, source.element.name], f"{ev.width(type_)},{ev.width(source)}")
+        return Rule("convert", (_V,), _V, ec.FloatLanesToUnsigned(source, form).emit, temps=(VECTORS,))
     if type_.bits == 32 and source.bits == 64:
         return Rule("convert", (_V,), _V, ec.DoublesToInts(type_, source, evex).emit, temps=(VECTORS, MASKS) if evex else (VECTORS,))
     single = source.bits == 32

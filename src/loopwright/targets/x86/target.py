@@ -13,7 +13,7 @@ from loopwright.ir import ops
 from loopwright.ir.function import Function, Instr
 from loopwright.targets import sequences
 from loopwright.targets.target import MachineCode, Rule, Target
-from loopwright.targets.x86 import assembler
+from loopwright.targets.x86 import assembler, unsigned
 from loopwright.targets.x86.abi import CONVENTIONS, SYSV, int_order, vector_order
 from loopwright.targets.x86.emit_scalar import bits_as_immediate, fits32
 from loopwright.targets.x86.lowering import FOLDS, _lane_form, make_rule, missing
@@ -44,9 +44,10 @@ class X86(Target):
         name: ``x86-64-v3`` or ``x86-64-v4``.
         vector_bits: 128, 256, or with v4 also 512.
         convention: ``sysv`` or ``win64``.
+        data_path: 256 if the CPU takes vectors of 512 bits in two halves, else 512.
     """
 
-    def __init__(self, name: str, vector_bits: int = 0, convention: str = "sysv") -> None:
+    def __init__(self, name: str, vector_bits: int = 0, convention: str = "sysv", data_path: int = 512) -> None:
         evex = name == "x86-64-v4"
         widths = (128, 256, 512) if evex else (128, 256)
         bits = vector_bits or widths[-1]
@@ -61,9 +62,10 @@ class X86(Target):
         super().__init__(rules, REGISTERS, orders, V4_FEATURES if evex else V3_FEATURES)
         self.name = name
         self.vector_bits = bits
-        # Measured (benchmarks/runtime.py, sum): one 512-bit load a cache line leaves the hardware prefetcher behind; two
-        # 256-bit ones are 10 % faster out of the first-level cache and as fast inside it.
-        self.stream_bits = min(bits, 256)
+        self.halves = data_path < bits
+        # Measured on Zen 4 (benchmarks/runtime.py, sum): one 512-bit load a cache line leaves the hardware prefetcher behind; two
+        # 256-bit ones are 10 % faster out of the first-level cache and as fast inside it. With a whole data path (Zen 5) they take twice the time inside it.
+        self.stream_bits = data_path if self.halves else 0
         self.mask_registers = evex
         self.early = frozenset((ops.CONVERT,) if evex else (ops.CONVERT, ops.SHL, ops.SHR))
         self._rules: dict[int, Rule] = {}
@@ -158,9 +160,7 @@ class X86(Target):
             if type_.lanes:
                 if source.is_integer and type_.is_integer:
                     return source.bits < type_.bits
-                if source.bits == 64 and source.is_integer and not self.mask_registers:
-                    return False
-                if source.bits == 64 and type_.bits == 64 and not self.mask_registers:
+                if not self.mask_registers and (source.bits == 64 and (source.is_integer or type_.bits == 64) or unsigned.lacking(type_, source)):
                     return False
                 return source.bits >= 32 or self.convert_in_steps(type_, source)
             return (
@@ -195,9 +195,9 @@ class X86(Target):
         return max(8, super().spill_size(type_))
 
     def repeated_loads(self, type_: Type) -> int:
-        # Measured (benchmarks/runtime.py, poly3): with 512-bit stores the limit, one instruction less a vector is 5 % faster; with
-        # longer chains the load ports become the limit instead.
-        return 3 if type_.size == 64 else 1
+        # Measured (benchmarks/runtime.py, poly3) on Zen 4: with stores in halves the limit, one instruction less a vector is 5 % faster; with
+        # longer chains the load ports become the limit instead. On Zen 5 repeated loads take up to twice the time beyond the first-level cache.
+        return 3 if self.halves and type_.size == 64 else 1
 
     def slides(self, type_: Type) -> bool:
         # VALIGND and VALIGNQ.
@@ -215,7 +215,7 @@ class X86(Target):
 
     def expand_early(self, function: Function, instr: Instr, emit: Callable[[Instr], None]) -> bool:
         if instr.op is ops.CONVERT:
-            return self._clamped(function, instr, emit, False)
+            return self._clamped(function, instr, emit, False) or (not self.mask_registers and unsigned.convert(function, instr, emit, False))
         if instr.type.lanes and instr.type.bits == 8 and instr.args[1] >= 0:
             self._shift_bytes(function, instr, emit)
             return True
@@ -304,7 +304,7 @@ class X86(Target):
             emit(Instr(ops.CONVERT if middle.is_float else instr.op, middle, whole, instr.args, 0, instr.line, source, instr.mem))
             emit(Instr(instr.op if middle.is_float else ops.CONVERT, type_, instr.dst, [whole], 0, instr.line, middle))
             return True
-        return False
+        return not self.mask_registers and unsigned.convert(f, instr, emit, True)
 
     def _expand_lanes(self, f: Function, instr: Instr, emit: Callable[[Instr], None]) -> bool:
         op, type_, line = instr.op, instr.type, instr.line

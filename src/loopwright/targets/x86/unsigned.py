@@ -1,0 +1,145 @@
+"""AVX2: lanes of u32 and u64 to floats and back, as sequences of what there is for signed integers.
+
+What is emitted are operations of the intermediate representation, so that constants are shared and moved out of loops.
+"""
+
+from __future__ import annotations
+
+from collections.abc import Callable
+from typing import Final
+
+from loopwright.ir import ops
+from loopwright.ir.function import Function, Instr
+from loopwright.ir.ops import Op
+from loopwright.targets import sequences
+from loopwright.types import F32, F64, I32, I64, U32, U64, VOID, Type, mask_of, vector_of
+
+__all__ = ["convert", "lacking"]
+
+#: The bits of 2**52 and of 2**84 as f64: an integer of 32 bits put below them is added to the first, and 2**32 times it to the second.
+_TO_52: Final = 0x4330000000000000
+_TO_84: Final = 0x4530000000000000
+
+
+def lacking(type_: Type, source: Type) -> bool:
+    """Whether this is a conversion between lanes of u32 or u64 and of floats."""
+    if not type_.lanes or type_.is_float == source.is_float:
+        return False
+    whole = source if type_.is_float else type_
+    return not whole.signed and whole.bits >= 32
+
+
+def convert(f: Function, instr: Instr, emit: Callable[[Instr], None], held: bool) -> bool:
+    """Emit the sequence of a conversion between lanes of u32 or u64 and of floats; False if it is no such.
+
+    Args:
+        f: the function.
+        instr: a ``convert`` or ``convert_unchecked``.
+        emit: takes the instructions.
+        held: whether constants must be in registers.
+    """
+    type_, source = instr.type, instr.source
+    if not lacking(type_, source):
+        return False
+    steps = _Steps(f, emit, held, instr.line, type_.lanes)
+    given = instr.args[0]
+    if source.is_integer:
+        to_float = {(32, 32): _u32_to_f32, (32, 64): _u32_to_f64, (64, 32): _u64_to_f32, (64, 64): _u64_to_f64}
+        to_float[source.bits, type_.bits](steps, given, instr.dst)
+    elif source.bits == 64 and type_.bits == 32:
+        _f64_to_u32(steps, given, instr.dst)
+    else:
+        if source.bits < type_.bits:
+            given = steps.convert(F64, given, F32)
+        _float_to_unsigned(steps, given, instr.dst, F32 if type_.bits == 32 else F64)
+    return True
+
+
+class _Steps:
+    """Emits operations on lanes, each with a register of its own."""
+
+    __slots__ = ("emit", "f", "held", "lanes", "line")
+
+    def __init__(self, f: Function, emit: Callable[[Instr], None], held: bool, line: int, lanes: int) -> None:
+        self.f = f
+        self.emit = emit
+        self.held = held
+        self.line = line
+        self.lanes = lanes
+
+    def const(self, element: Type, value: int | float) -> int:
+        type_ = vector_of(element, self.lanes)
+        return sequences.constant(self.f, type_, value, self.emit, self.line) if self.held else self.f.const(type_, value)
+
+    def op(self, op: Op, element: Type, *args: int, into: int = -1, source: Type = VOID) -> int:
+        type_ = vector_of(element, self.lanes)
+        result = into if into >= 0 else self.f.register(type_)
+        self.emit(Instr(op, type_, result, list(args), 0, self.line, vector_of(source, self.lanes) if source is not VOID else VOID))
+        return result
+
+    def shifted(self, element: Type, value: int, count: int) -> int:
+        """By a constant, which shifts hold themselves."""
+        return self.op(ops.SHR, element, value, self.f.const(vector_of(element, self.lanes), count))
+
+    def convert(self, to: Type, value: int, source: Type, into: int = -1) -> int:
+        return self.op(ops.CONVERT, to, value, into=into, source=source)
+
+    def cast(self, to: Type, value: int, source: Type, into: int = -1) -> int:
+        return self.op(ops.BITCAST, to, value, into=into, source=source)
+
+    def compare(self, op: Op, element: Type, a: int, b: int) -> int:
+        mask = self.f.register(mask_of(element.bits, self.lanes))
+        self.emit(Instr(op, vector_of(element, self.lanes), mask, [a, b], 0, self.line))
+        return mask
+
+
+def _u32_to_f32(s: _Steps, x: int, into: int) -> None:
+    """Halves of 16 bits are floats exactly; only their sum rounds."""
+    high = s.convert(F32, s.cast(I32, s.shifted(U32, x, 16), U32), I32)
+    low = s.convert(F32, s.cast(I32, s.op(ops.AND, U32, x, s.const(U32, 0xFFFF)), U32), I32)
+    s.op(ops.FMA, F32, high, s.const(F32, 65536.0), low, into=into)
+
+
+def _u32_to_f64(s: _Steps, x: int, into: int) -> None:
+    wide = s.op(ops.OR, U64, s.convert(U64, x, U32), s.const(U64, _TO_52))
+    s.op(ops.SUB, F64, s.cast(F64, wide, U64), s.const(F64, 2.0**52), into=into)
+
+
+def _u64_to_f64(s: _Steps, x: int, into: int) -> None:
+    """2**84 + 2**32 * the upper half, less 2**84 + 2**52, which is exact; plus (2**52 + the lower half), which alone rounds."""
+    high = s.op(ops.OR, U64, s.shifted(U64, x, 32), s.const(U64, _TO_84))
+    low = s.op(ops.OR, U64, s.op(ops.AND, U64, x, s.const(U64, 0xFFFFFFFF)), s.const(U64, _TO_52))
+    exact = s.op(ops.SUB, F64, s.cast(F64, high, U64), s.const(F64, 2.0**84 + 2.0**52))
+    s.op(ops.ADD, F64, exact, s.cast(F64, low, U64), into=into)
+
+
+def _u64_to_f32(s: _Steps, x: int, into: int) -> None:
+    """What i64 does not hold is halved, its last bit kept for the rounding, as ``sequences.unsigned_to_float`` does with one."""
+    signed = s.cast(I64, x, U64)
+    large = s.compare(ops.LT, I64, signed, s.const(I64, 0))
+    half = s.op(ops.OR, U64, s.shifted(U64, x, 1), s.op(ops.AND, U64, x, s.const(U64, 1)))
+    fitting = s.op(ops.SELECT, U64, large, half, x)
+    made = s.convert(F32, s.cast(I64, fitting, U64), I64)
+    narrow = s.f.register(mask_of(32, s.lanes))
+    s.emit(Instr(ops.MASK_CONVERT, mask_of(32, s.lanes), narrow, [large], 0, s.line, mask_of(64, s.lanes)))
+    s.op(ops.SELECT, F32, narrow, s.op(ops.ADD, F32, made, made), made, into=into)
+
+
+def _f64_to_u32(s: _Steps, x: int, into: int) -> None:
+    """Clamped (NaN to 0), truncated, and 2**31 less: an i32, whose top bit is then flipped."""
+    clamped = s.op(ops.MIN, F64, s.op(ops.MAX, F64, s.const(F64, 0.0), x), s.const(F64, float((1 << 32) - 1)))
+    low = s.op(ops.SUB, F64, s.op(ops.TRUNC, F64, clamped), s.const(F64, 2.0**31))
+    whole = s.op(ops.CONVERT_UNCHECKED, I32, low, source=F64)
+    s.cast(U32, s.op(ops.XOR, I32, whole, s.const(I32, -(1 << 31))), I32, into)
+
+
+def _float_to_unsigned(s: _Steps, x: int, into: int, float_: Type) -> None:
+    """To the integers of the float's width: from half their range on, what is above that, saturating."""
+    bits = float_.bits
+    signed, unsigned = (I32, U32) if bits == 32 else (I64, U64)
+    half = s.const(float_, 2.0 ** (bits - 1))
+    positive = s.op(ops.MAX, float_, s.const(float_, 0.0), x)
+    large = s.compare(ops.GE, float_, positive, half)
+    low = s.op(ops.SELECT, float_, large, s.op(ops.SUB, float_, positive, half), positive)
+    top = s.op(ops.SELECT, signed, large, s.const(signed, -(1 << bits - 1)), s.const(signed, 0))
+    s.cast(unsigned, s.op(ops.XOR, signed, s.convert(signed, low, float_), top), signed, into)

@@ -1,0 +1,44 @@
+"""Code for 512-bit vectors, where the CPU takes them whole and where it takes them in halves."""
+
+from __future__ import annotations
+
+import re
+
+import pytest
+
+import loopwright as lw
+from loopwright import compiler, jit
+from loopwright.runtime import cpu
+from loopwright.runtime.code import Code
+from loopwright.targets import registry
+
+
+@lw.kernel
+def cubic(x: lw.Array[lw.f32], y: lw.Array[lw.f32]):
+    for i in lw.lanes(len(x)):
+        y[i] = ((x[i] * 2 + 3) * x[i] + 4) * x[i] + 5
+
+
+@lw.kernel
+def total(x: lw.Array[lw.f32]) -> lw.f32:
+    t = lw.f32(0)
+    for i in lw.lanes(len(x)):
+        t += x[i]
+    return t
+
+
+@pytest.mark.parametrize(("data_path", "loads"), [(512, 1), (256, 0)])
+def test_loads_are_repeated_only_where_that_is_cheaper(data_path: int, loads: int) -> None:
+    target = registry.get("x86-64-v4", data_path=data_path)
+    text = Code(compiler.compile(cubic.stage(cubic.signature((lw.Array[lw.f32], lw.Array[lw.f32]), {}), 512), target)).asm()
+    first = text[: text.index("vmovups zmmword ptr")]
+    assert len(re.findall(r"vmovups zmm\d+, zmmword", first)) == loads
+    assert len(re.findall(r"vfmadd\w+ zmm\d+, zmm\d+, zmmword", first)) == 3 * (1 - loads)
+
+
+@pytest.mark.parametrize(("features", "width"), [({"clzero"}, "ymm"), ({"clzero", "avx_vnni"}, "zmm"), (set(), "zmm")])
+def test_one_array_is_reduced_by_half_vectors_where_they_are_taken_so(features: set[str], width: str, monkeypatch: pytest.MonkeyPatch) -> None:
+    had = cpu.LEVELS["x86-64-v4"] | features
+    monkeypatch.setattr(cpu, "host_features", lambda: had)
+    code = jit.BACKEND.compile(lambda bits: total.stage(total.signature((lw.Array[lw.f32],), {}), bits), None, None, None, False)
+    assert re.search(rf"vaddps {width}\d+, {width}\d+, {width}word ptr", code.asm())
