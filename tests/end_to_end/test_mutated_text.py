@@ -70,6 +70,7 @@ def runs_as_interpreted(f: Function, code: Code, seed: int) -> bool:
     bases = {array.base for array in f.arrays}
     inexact = f.options.contract or f.options.fastmath or any(instr.loop is not None and instr.loop.accumulators for instr in f.code)
     passed = all(f.types[r].dtype and (f.types[r] is not PTR or r in bases) for r in f.params)
+    passed = passed and all(array.element.dtype for array in f.arrays)
     if f.callees or f.options.check or inexact or not passed or shows_addresses(f) or not code.target.features <= cpu.host_features():
         return False
     want, got = random_arguments(f, seed), random_arguments(f, seed)

@@ -432,7 +432,7 @@ CONVERT: Final = row(
     _quiet(_convert),
 )
 CONVERT_UNCHECKED: Final = row(
-    "convert_unchecked", "S -> T", "int", "convert of a float that fits; of others what the machine's own instruction leaves", _quiet(_convert_unchecked)
+    "convert_unchecked", "S -> T", "int", "convert of a float that fits; what others become depends on the machine", _quiet(_convert_unchecked)
 )
 BITCAST: Final = row("bitcast", "S -> T", "int float", "the same bits as another type of the same width", _bitcast)
 MASK_CONVERT: Final = row("mask_convert", "S -> T", "mask", "a mask for lanes of another width", lambda t, s, a: a)
