@@ -324,6 +324,34 @@ def test_variables_are_written_directly_also_when_their_new_value_is_read_again(
     """)
 
 
+def test_a_value_is_not_read_from_a_variable_whose_next_write_moves_up() -> None:
+    """What is stored is what the variable was, and the variable becomes something else on the way there."""
+    text = """
+    function f(%n: i64, %p: ptr) -> i64
+      var %v: i64
+      %1 = load_at.i64 [%p]
+      %v = copy.i64 %1
+      %c = gt.i64 %n, 0
+      if %c
+        %2 = sub.i64 %1, 238
+        store_at.i64 %1, [%p + 8]
+        %v = copy.i64 %2
+      end
+      ret %v
+    end
+    """
+    assert rewritten(text, simplify) == block("""
+        %1 = load_at.i64 [%p]
+        %v = copy.i64 %1
+        %c = gt.i64 %n, 0
+        if %c
+        %v = add.i64 %1, -238
+        store_at.i64 %1, [%p + 8]
+        end
+        ret %v
+    """)
+
+
 def test_an_old_value_still_wanted_keeps_its_register() -> None:
     text = """
     function f(%n: i64) -> i64

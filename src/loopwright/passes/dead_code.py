@@ -51,6 +51,7 @@ def remove(f: Function, code: list[Instr], bit: list[int], ends: list[Bracket], 
     exits: list[_Exit] = []
     pending: dict[int, _Pending] = {}  # by the register copied from
     waiting: dict[int, int] = {}  # variable -> that register
+    overtaken: set[int] = set()  # registers with users behind a place to which a write of the variable that holds the same may move
     out: list[Instr | None] = []
     for instr in reversed(code):
         op = instr.op
@@ -71,7 +72,7 @@ def remove(f: Function, code: list[Instr], bit: list[int], ends: list[Bracket], 
                     if a >= 0 and not bit[a] and a not in pending:
                         users: list[Instr] = []
                         free = used[a] == 0
-                        if not free and held_by.get(a, -1) == dst:
+                        if not free and held_by.get(a, -1) == dst and a not in overtaken:
                             users = held_uses[a]
                             free = sum(user.args.count(a) for user in users) == used[a]
                         if free:
@@ -154,6 +155,9 @@ def remove(f: Function, code: list[Instr], bit: list[int], ends: list[Bracket], 
                     used[a] += 1
                     if a in pending:
                         pending[a].users.append(instr)
+                    if waiting and held_by.get(a, -1) in waiting:
+                        # The variable that it is a copy of may be written further up: this user cannot read that one instead.
+                        overtaken.add(a)
         out.append(instr)
     return [instr for instr in reversed(out) if instr is not None]
 
