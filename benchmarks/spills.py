@@ -178,7 +178,7 @@ class Subject:
 
     def source(self, target: Target) -> Function:
         """What the front end makes of it for a target."""
-        staged: Function = self.kernel.stage(self.kernel.signature(self.types, self.constants), target.vector_bits, False)
+        staged: Function = self.kernel.stage(self.kernel.signature(self.types, self.constants), False)
         return staged
 
 

@@ -11,7 +11,6 @@ from loopwright.errors import CpuError, TargetError
 from loopwright.frontend.annotations import ArrayType
 from loopwright.frontend.kernel import REQUIRED as NO_DEFAULT
 from loopwright.frontend.kernel import Backend, Kernel
-from loopwright.ir import ops
 from loopwright.ir.function import Function
 from loopwright.regalloc.heuristics import DEFAULT_ORDER
 from loopwright.runtime import cpu
@@ -53,12 +52,12 @@ class Native(Backend):
                     signature.append(ArrayType(item[0], item[1]))
                 else:
                     signature.append(item)
-            code: Code = self.compile(lambda bits: kernel.stage(signature, bits), kernel.target, kernel.vector_bits, kernel.ordering, False)
+            code: Code = self.compile(lambda: kernel.stage(signature), kernel.target, kernel.vector_bits, kernel.ordering, False)
             return code
 
         return Dispatcher(kernel.function.__name__, formals, make).call
 
-    def compile(self, stage: Callable[[int], Function], target: str | None, vector_bits: int | None, ordering: str | None, keep: bool) -> Code:
+    def compile(self, stage: Callable[[], Function], target: str | None, vector_bits: int | None, ordering: str | None, keep: bool) -> Code:
         _check_settings(target, vector_bits, ordering)
         # Compiling makes tens of thousands of objects that all live until its end: looking for garbage among them again and
         # again takes up to a tenth of the time (measured at degree 255), the more the longer the function.
@@ -70,13 +69,8 @@ class Native(Backend):
             if collecting:
                 gc.enable()
 
-    def _compile(self, stage: Callable[[int], Function], target: str | None, vector_bits: int | None, ordering: str | None, keep: bool) -> Code:
-        chosen = target_for(target, vector_bits)
-        function = stage(chosen.vector_bits)
-        if vector_bits is None and 0 < chosen.stream_bits < chosen.vector_bits and reads_one_stream(function):
-            chosen = target_for(target, chosen.stream_bits)
-            function = stage(chosen.vector_bits)
-        return Code(compiler.compile(function, chosen, ordering=ordering, keep=keep))
+    def _compile(self, stage: Callable[[], Function], target: str | None, vector_bits: int | None, ordering: str | None, keep: bool) -> Code:
+        return Code(compiler.compile(stage(), target_for(target, vector_bits), ordering=ordering, keep=keep))
 
 
 def _check_settings(target: object, vector_bits: object, ordering: object) -> None:
@@ -87,25 +81,6 @@ def _check_settings(target: object, vector_bits: object, ordering: object) -> No
         raise TargetError(f"the width of vectors is a number of bits, as in vector_bits=256, not {vector_bits!r}")
     if ordering is not None and not isinstance(ordering, str):
         raise TargetError(f"a register selection order is a string, a permutation of {DEFAULT_ORDER}, not {ordering!r}")
-
-
-def reads_one_stream(f: Function) -> bool:
-    """Whether all a function does over lanes is reduce one array."""
-    reduces = False
-    array = -1
-    where: list[int] = []
-    for instr in f.code:
-        if instr.loop is not None and instr.loop.mask >= 0:
-            reduces = bool(instr.loop.accumulators)
-            if not reduces:
-                return False
-        elif instr.op is ops.MASKED_LOAD:
-            if array >= 0 and (array != instr.imm or instr.args[1:] != where):
-                return False
-            array, where = instr.imm, instr.args[1:]
-        elif instr.op is ops.MASKED_STORE:
-            return False
-    return reduces and array >= 0
 
 
 BACKEND: Final = Native()

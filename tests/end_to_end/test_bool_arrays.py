@@ -6,6 +6,7 @@ from typing import Any
 
 import numpy as np
 import pytest
+from tests.staging import stage
 
 import loopwright as lw
 from loopwright.ir.interpret import run
@@ -94,7 +95,7 @@ CASES: list[Any] = [
 def test_the_interpreter_agrees_with_numpy(bits: int, kernel: Any, args: Any, expected: Any) -> None:
     y = np.zeros_like(expected)
     given = [*args, y] if kernel is not same_for_all else [args[0], y, args[1]]
-    f = kernel.stage(kernel.signature(given, {}), bits)
+    f = stage(kernel, kernel.signature(given, {}), bits)
     verify(f)
     run(f, *given)
     assert (y == expected).all()

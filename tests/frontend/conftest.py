@@ -7,6 +7,7 @@ from typing import Any
 
 import numpy as np
 import pytest
+from tests import staging
 
 import loopwright as lw
 from loopwright.ir.function import Function
@@ -16,7 +17,7 @@ from loopwright.ir.verify import verify
 
 def stage(kernel: Any, *args: Any, bits: int = 256, check: bool = False, **constants: Any) -> Function:
     """The kernel's IR for arguments or types, verified."""
-    f: Function = kernel.stage(kernel.signature(args, constants), bits, check)
+    f = staging.stage(kernel, kernel.signature(args, constants), 0 if check else bits, check)
     verify(f)
     return f
 

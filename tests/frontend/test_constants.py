@@ -198,7 +198,7 @@ def powers(x: lw.Array[lw.f32], out: lw.Array[lw.f64], a: lw.Const):
 @pytest.mark.parametrize("value", [1.1, -math.inf, -0.0, 0.7, -3.3, math.inf, math.nan, 1e-30, 3.3e7])
 def test_powers_in_kernels_are_the_same_of_constants_and_of_elements(value: float) -> None:
     x, out = np.array([value], np.float32), np.zeros(8)
-    f = powers.stage(powers.signature((x, out), {"a": x[0]}), 0, False)
+    f = powers.stage(powers.signature((x, out), {"a": x[0]}), False)
     with np.errstate(all="ignore"):
         run(f, x, out)
     for constant, element in zip(out[::2], out[1::2], strict=True):
@@ -225,7 +225,7 @@ def pythons_own(out: lw.Array[lw.f64], a: lw.Const, b: lw.Const):
 
 def test_pythons_functions_mean_the_same_on_typed_constants() -> None:
     out = np.zeros(4)
-    f = pythons_own.stage(pythons_own.signature((out,), {"a": np.uint8(200), "b": np.int32(10)}), 0, False)
+    f = pythons_own.stage(pythons_own.signature((out,), {"a": np.uint8(200), "b": np.int32(10)}), False)
     run(f, out)
     assert out.tolist() == [300.0, 2.0, -128.0, 110.0]
 
@@ -238,7 +238,7 @@ def wrapping(out: lw.Array[lw.f64], a: lw.Const):
 
 def test_typed_constants_wrap_in_silence() -> None:
     out = np.zeros(2)
-    run(wrapping.stage(wrapping.signature((out,), {"a": np.uint8(200)}), 0, False), out)
+    run(wrapping.stage(wrapping.signature((out,), {"a": np.uint8(200)}), False), out)
     assert out.tolist() == [44.0, 0.0]
 
 

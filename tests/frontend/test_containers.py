@@ -9,6 +9,7 @@ from typing import Any
 
 import numpy as np
 import pytest
+from tests.staging import stage
 
 import loopwright as lw
 from loopwright.ir import ops
@@ -38,7 +39,7 @@ def check_random(path: Path, seeds: range) -> None:
     for seed in seeds:
         kernel = getattr(module, f"kernel{seed}")
         for bits in (256, 0):
-            f = kernel.stage(kernel.signature([], {}), bits)
+            f = stage(kernel, kernel.signature([], {}), bits)
             verify(f)
             for p in (1, 3):
                 want = [0] * len(X)
@@ -322,7 +323,7 @@ def refused(function: Any, fragment: str, **constants: Any) -> None:
     kernel = lw.kernel(function)
     for bits in (256, 0):
         with pytest.raises(lw.KernelTypeError, match=fragment) as caught:
-            kernel.stage(kernel.signature([], constants), bits)
+            stage(kernel, kernel.signature([], constants), bits)
         code = function.__code__
         assert code.co_firstlineno < caught.value.line <= max(line for _, _, line in code.co_lines() if line)
 
@@ -432,4 +433,4 @@ def test_an_item_that_is_reduced_has_no_value_in_the_loop():
             x[i] = acc[0]
 
     with pytest.raises(lw.KernelTypeError, match=r"`acc\[0\]` is reduced over the lanes in this loop and has no value inside it"):
-        lw.kernel(kernel).stage(lw.kernel(kernel).signature([], {}), 256)
+        lw.kernel(kernel).stage(lw.kernel(kernel).signature([], {}))

@@ -11,6 +11,7 @@ from pathlib import Path
 
 import numpy as np
 import pytest
+from tests.staging import stage
 
 import loopwright as lw
 from loopwright.frontend import lanes
@@ -63,7 +64,7 @@ def kernels(path: Path, body: str):
 
 def refusal(kernel, bits: int, check: bool = False) -> str:
     try:
-        kernel.stage(kernel.signature([], {}), bits, check)
+        stage(kernel, kernel.signature([], {}), bits, check)
     except lw.KernelTypeError as error:
         assert error.line > kernel.function.__code__.co_firstlineno + 1
         return error.message
@@ -80,7 +81,7 @@ def differs(kernel, monkeypatch: pytest.MonkeyPatch) -> bool:
     other = False
     for bits in (128, 256, 512):
         got = [array.copy() for array in given]
-        run(kernel.stage(kernel.signature([], {}), bits), *got, 3)
+        run(stage(kernel, kernel.signature([], {}), bits), *got, 3)
         other = other or not all(np.allclose(a, b, rtol=1e-5, atol=1e-6) for a, b in zip(got, want, strict=True))
     monkeypatch.undo()
     return other

@@ -72,19 +72,19 @@ def test_options_reach_the_function():
     def kernel(x: lw.Array[lw.f32]):
         x[0] = 1
 
-    f = kernel.stage(kernel.signature([], {}), 256)
+    f = kernel.stage(kernel.signature([], {}))
     assert (f.options.check, f.options.contract, f.options.fastmath) == (True, False, True)
 
 
 def test_a_lambda_and_a_function_without_source_are_refused():
     kernel = lw.kernel(lambda x: x)
     with pytest.raises(lw.KernelSyntaxError, match="needs an annotation"):
-        kernel.stage([], 256)
+        kernel.stage([])
     scope: dict[str, object] = {"lw": lw}
     exec("def made(x: lw.i64) -> lw.i64:\n    return x", scope)  # noqa: S102
     made = lw.kernel(scope["made"])
     with pytest.raises(lw.KernelSyntaxError, match="source"):
-        made.stage(made.signature([], {}), 256)
+        made.stage(made.signature([], {}))
 
 
 def test_closures_and_globals_are_visible(agrees):

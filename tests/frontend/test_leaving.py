@@ -16,6 +16,7 @@ from pathlib import Path
 
 import numpy as np
 import pytest
+from tests.staging import stage
 
 import loopwright as lw
 from loopwright.ir.interpret import run
@@ -111,7 +112,7 @@ def check(path: Path, bodies: dict[str, list[str]]) -> None:
     for number, (name, body) in enumerate(bodies.items()):
         made = getattr(module, f"kernel{number}")
         for bits in (256, 0) if number % 8 == 0 else (256,):
-            f = made.stage(made.signature([], {}), bits)
+            f = stage(made, made.signature([], {}), bits)
             verify(f)
             for p in (1, 2):
                 want = [0] * len(X)

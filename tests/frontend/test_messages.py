@@ -28,7 +28,7 @@ def kernel_of(body: str, x: str = "lw.Array[lw.f32]") -> Any:
 def refused(body: str, message: str, error: type[lw.LoopwrightError] = lw.KernelTypeError) -> None:
     kernel = kernel_of(body)
     with pytest.raises(error) as caught:
-        kernel.stage(kernel.signature([], {}), 256)
+        kernel.stage(kernel.signature([], {}))
     said = caught.value.message
     assert message in said
     assert caught.value.file.startswith("<messages") and caught.value.line == 2 + len(body.split("|"))
@@ -77,7 +77,7 @@ def test_numpy_arrays_in_kernels(body: str, message: str) -> None:
 def test_a_numpy_array_is_no_condition() -> None:
     kernel = kernel_of("if TABLE:|    x[0] = 1")
     with pytest.raises(lw.KernelTypeError, match="truth value of an array with more than one element is ambiguous") as caught:
-        kernel.stage(kernel.signature([], {}), 256)
+        kernel.stage(kernel.signature([], {}))
     assert caught.value.line == 3
 
 

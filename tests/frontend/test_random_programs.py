@@ -7,6 +7,7 @@ from pathlib import Path
 
 import numpy as np
 import pytest
+from tests.staging import stage
 
 from loopwright.ir.interpret import run
 from loopwright.ir.verify import verify
@@ -28,7 +29,7 @@ def test_a_random_scalar_program(tmp_path, seed):
     path = tmp_path / f"scalar{seed}.py"
     path.write_text(program(seed, False))
     kernel = _module(path, path.stem).kernel
-    f = kernel.stage(kernel.signature([], {}), 0)
+    f = kernel.stage(kernel.signature([], {}))
     verify(f)
     values = np.random.default_rng(seed).integers(-30, 30, (8, 2))
     for x, y in values.tolist():
@@ -44,7 +45,7 @@ def test_a_random_program_by_lane(tmp_path, seed):
     expected = y.tolist()
     kernel.function(x.tolist(), expected, 5)
     for bits in (0, 256, 512):
-        f = kernel.stage(kernel.signature([], {}), bits)
+        f = stage(kernel, kernel.signature([], {}), bits)
         verify(f)
         got = y.copy()
         run(f, x, got, 5)

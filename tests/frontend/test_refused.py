@@ -11,6 +11,8 @@ from typing import Any
 import numpy as np
 import pytest
 
+from tests.staging import stage
+
 import loopwright as lw
 
 CASES: list[Any] = []
@@ -413,7 +415,7 @@ def bad_operand_for_python(x: lw.Array[lw.f32], n: lw.i64):
 def test_a_bad_kernel_is_refused_where_it_is_wrong(signature, function, error, fragment):
     kernel = lw.kernel(function)
     with pytest.raises(error, match=re.escape(fragment)) as caught:
-        kernel.stage(signature(kernel), 256)
+        stage(kernel, signature(kernel), 256)
     code = function.__code__
     last = max(line for _, _, line in code.co_lines() if line)
     assert caught.value.file == __file__

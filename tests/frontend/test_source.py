@@ -325,11 +325,11 @@ def k(x: lw.Array, n: lw.Const = (1, 2)):
 def test_a_text_that_is_not_the_functions(imports: str, given: str, message: str) -> None:
     kernel = lw.kernel(executed(imports + FUNCTION, "<string>")["k"], source=given)
     with pytest.raises(lw.KernelSyntaxError, match=f"the text given as source= .*{message}") as caught:
-        kernel.stage(kernel.signature([X], {}), 256)
+        kernel.stage(kernel.signature([X], {}))
     assert (caught.value.file, caught.value.line) == ("<string>", 1 + bool(imports))
     kernel = lw.kernel(executed(imports + FUNCTION, "<string>")["k"], source=FUNCTION)
     with pytest.raises(lw.KernelSyntaxError, match="`return` with a value"):
-        kernel.stage(kernel.signature([X], {}), 256)
+        kernel.stage(kernel.signature([X], {}))
 
 
 def test_a_text_is_a_string() -> None:

@@ -5,8 +5,6 @@ from __future__ import annotations
 import threading
 import time
 
-import pytest
-
 import loopwright as lw
 from loopwright.ir import ops
 from loopwright.ir.verify import verify
@@ -197,11 +195,11 @@ def test_staging_is_quick():
         return total
 
     signature = kernel.signature([VECTOR, VECTOR], {})
-    kernel.stage(signature, 256)
+    kernel.stage(signature)
     best = 1.0
     for _ in range(50):
         start = time.perf_counter()
-        kernel.stage(signature, 256)
+        kernel.stage(signature)
         best = min(best, time.perf_counter() - start)
     # About 0.1 ms; the bound leaves room for slow machines.
     assert best < 2e-3
@@ -225,7 +223,7 @@ def test_threads_can_stage_the_same_kernel_at_once():
     def work(k: int) -> None:
         try:
             for _ in range(5):
-                f = kernel.stage(kernel.signature([VECTOR, VECTOR], {"k": k}), 256)
+                f = kernel.stage(kernel.signature([VECTOR, VECTOR], {"k": k}))
                 verify(f)
                 made.append(sum(instr.op is ops.ADD for instr in f.code) - k)
         except lw.LoopwrightError as error:
@@ -240,18 +238,17 @@ def test_threads_can_stage_the_same_kernel_at_once():
     assert len(made) == 40 and len(set(made)) == 1
 
 
-@pytest.mark.parametrize("bits", [0, 128, 256, 512])
-def test_a_lanes_loop_is_a_scalar_loop_without_vectors(staged, bits):
+def test_a_lanes_loop_is_a_scalar_loop_with_a_mark(staged):
     @lw.kernel
     def kernel(x: VECTOR):
         for i in lw.lanes(len(x), unroll=2):
             x[i] = x[i] + 1
 
-    f = staged(kernel, bits=bits)
-    loop = next(instr for instr in f.code if instr.op is ops.FOR)
-    assert (loop.loop is None) == (bits == 0)
-    if bits:
-        assert loop.loop.unroll == 2
+    plain = next(instr.loop for instr in staged(kernel, bits=0).code if instr.op is ops.FOR)
+    assert plain.lanes and plain.mask < 0 and plain.unroll == 2
+    for bits in (128, 256, 512):
+        made = next(instr.loop for instr in staged(kernel, bits=bits).code if instr.op is ops.FOR)
+        assert not made.lanes and made.mask >= 0 and made.unroll == 2
 
 
 def test_a_function_defined_in_a_loop_is_not_carried_by_it() -> None:

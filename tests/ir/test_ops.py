@@ -497,6 +497,8 @@ def test_masks() -> None:
     assert run(ops.SELECT, a, b, ~b).tolist() == [True, False, False, True]
     assert bool(run(ops.ANY, a)) and not run(ops.ALL, a) and not run(ops.ANY, a & ~a) and bool(run(ops.ALL, a | ~a))
     assert not ops.NOT.meaning(BOOL, VOID, np.bool_(True))  # type: ignore[misc]
+    for op in (ops.ANY_LANE, ops.ALL_LANES):
+        assert [bool(op.meaning(BOOL, VOID, np.bool_(c))) for c in (True, False)] == [True, False]  # type: ignore[misc]
 
 
 @pytest.mark.parametrize(

@@ -15,6 +15,7 @@ import numpy as np
 from tests.end_to_end.guarded import guarded
 from tests.random_kernels.inputs import CALLS, arguments
 from tests.random_kernels.tree import Program
+from tests.staging import stage
 
 from loopwright.frontend.kernel import Kernel
 from loopwright.ir.interpret import run as interpret
@@ -127,7 +128,7 @@ def load(program: Program, directory: str | None = None) -> Loaded | Difference:
             return Difference("python", "python", traceback.format_exc(limit=-4))
         # What is wrong shows again where it is compared.
         with contextlib.suppress(Exception), _quiet():
-            kernel.stage(kernel.signature([a for a in _signature(program, calls[0][0])], {}), 0)
+            kernel.stage(kernel.signature([a for a in _signature(program, calls[0][0])], {}))
         return Loaded(program, kernel, calls)
 
 
@@ -213,7 +214,7 @@ def check(loaded: Loaded, only: str = "") -> tuple[list[Difference], list[str], 
             with _quiet():
                 if name == "interpreter":
                     signature = loaded.kernel.signature(_signature(loaded.program, loaded.calls[0][0]), {})
-                    f = loaded.kernel.stage(signature, int(bits))
+                    f = stage(loaded.kernel, signature, int(bits))
                     difference = _interpreted(loaded, target, f)
                 else:
                     code = _compiled(loaded, name, int(bits)) if bits else _compiled(loaded, _host(), None, True)

@@ -9,6 +9,7 @@ import sys
 from pathlib import Path
 
 import pytest
+from tests.staging import stage
 from tests.tuning.pressed import totals
 
 import loopwright as lw
@@ -168,7 +169,7 @@ def test_the_same_settings_give_the_same_code(mixed):
 def test_the_first_of_two_does_not_pay_for_both():
     # Each context is of a shape of its own, whose rules nobody has asked for: the side that is compiled first makes them.
     target = registry.get("x86-64-v4")
-    given = [context_of(double.stage(double.signature((lw.Array[t], lw.Array[t]), {}), target.vector_bits), target, DEFAULT_ORDER, "c") for t in TYPES]
+    given = [context_of(double.stage(double.signature((lw.Array[t], lw.Array[t]), {})), target, DEFAULT_ORDER, "c") for t in TYPES]
     made = compare.compare(given, Setting(), Setting(), processes=1)
     found = made.summary("c", "compile_time")
     assert found is not None
@@ -221,7 +222,7 @@ def test_two_targets_compare_what_was_recorded_for_each():
     made = []
     for name, bits in (("x86-64-v3", 256), ("x86-64-v4", 512), ("x86-64-v4", 256)):
         target = registry.get(name, bits)
-        made.append(context_of(double.stage(double.signature((lw.Array[lw.f32], lw.Array[lw.f32]), {}), bits), target, DEFAULT_ORDER, "c"))
+        made.append(context_of(stage(double, double.signature((lw.Array[lw.f32], lw.Array[lw.f32]), {}), bits), target, DEFAULT_ORDER, "c"))
         made.append(context_of(totals("t", 4).ir, target, DEFAULT_ORDER, "c"))
     found = compare.compare(made, Setting(target="x86-64-v3"), Setting(target="x86-64-v4", vector_bits=256), processes=1)
     assert sorted((p.context.name, p.context.target, p.other.target, p.other.vector_bits) for p in found.pairs) == [
@@ -307,7 +308,7 @@ def test_the_command_and_its_status(mixed, tmp_path, capsys):
 def test_the_command_reports_failures(mixed, tmp_path, capsys):
     path = str(tmp_path / "a.lwc")
     target = registry.get("x86-64-v3")
-    wide = context_of(double.stage(double.signature((lw.Array[lw.f32], lw.Array[lw.f32]), {}), 512), target, DEFAULT_ORDER, "c", "too wide")
+    wide = context_of(stage(double, double.signature((lw.Array[lw.f32], lw.Array[lw.f32]), {}), 512), target, DEFAULT_ORDER, "c", "too wide")
     corpus.write(path, [*mixed, wide])
     assert corpus_command(["diff", path, "-j", "1", "--ordering", OTHER, "--largest", "0"]) == FAILED
     out = capsys.readouterr().out

@@ -8,10 +8,8 @@ import numpy as np
 
 from loopwright.frontend.emitter import Emitter
 from loopwright.frontend.expr import Value
-from loopwright.frontend.lane_index import LaneIndex
 from loopwright.ir import function as ir
 from loopwright.ir import ops
-from loopwright.ir.function import Instr
 from loopwright.ir.ops import mask_for
 from loopwright.types import BOOL, I64, U8, U64, VOID, Type, vector_of
 
@@ -26,10 +24,9 @@ class StagedArray:
         array: its parameters.
         number: its number in the function.
         shape: the extents, run-time i64 values.
-        loaded: it is read at the index of a loop over lanes, in this loop or before.
     """
 
-    __slots__ = ("array", "graph", "loaded", "number", "shape")
+    __slots__ = ("array", "graph", "number", "shape")
     __staged__ = True
     __array_ufunc__ = None
 
@@ -38,7 +35,6 @@ class StagedArray:
         self.array = array
         self.number = number
         self.shape = tuple([Value(graph, extent, I64) for extent in array.shape])
-        self.loaded = False
 
     @property
     def ndim(self) -> int:
@@ -87,56 +83,25 @@ class StagedArray:
 
     def _loaded(self, index: Any, element: Type) -> Value:
         graph = self.graph
-        operands, varying = self._indices(index, "read")
-        if varying:
-            assert graph.level is not None
-            self.loaded = True
-            type_ = graph.vector(element, graph.lanes)
-            return graph.value(ops.MASKED_LOAD, type_, [graph.mask_operand(type_), *operands], type_, VOID, self.number)
-        if graph.level is not None and graph.level.parent is not None:
-            return self._guarded_load(operands, element)
-        return graph.value(ops.LOAD, element, operands, element, VOID, self.number)
-
-    def _guarded_load(self, operands: list[int], element: Type) -> Value:
-        """An element the same for all lanes, read only when a lane runs: the index may be wrong otherwise."""
-        graph = self.graph
-        assert graph.level is not None
-        register = graph.f.register(element, "", True)
-        graph.copy_to(register, element, graph.f.const(element, 0))
-        some = graph.value(ops.ANY, graph.level.mask.type, [graph.level.mask.operand], BOOL)
-        graph.open(ops.IF, VOID, [some.operand])
-        graph.code.append(Instr(ops.LOAD, element, register, operands, self.number, graph.line))
-        graph.close()
-        return Value(graph, register, element)
+        return graph.value(ops.LOAD, element, self._indices(index), element, VOID, self.number)
 
     def __setitem__(self, index: Any, value: Any) -> None:
         graph = self.graph
-        operands, varying = self._indices(index, "written")
+        operands = self._indices(index)
         element = self.array.element
         what = f"an element of {self.array.name}"
         stored = graph.assignable(value, element, what)
         if element is BOOL:
             element = U8
-            stored = graph.convert(graph.splat(stored, graph.lanes) if varying else stored, U8)
+            stored = graph.convert(stored, U8)
         self.array.written = True
-        if varying:
-            graph.stored.append(self)
-            type_ = graph.vector(element, graph.lanes)
-            source = graph.splat(stored, graph.lanes)
-            graph.emit(ops.MASKED_STORE, type_, [graph.mask_operand(type_), source.operand, *operands], self.number)
-            return
-        if graph.level is not None:
-            graph.fail(
-                f"{self.array.name} is written at an index that is the same for all lanes: inside lw.lanes the last index of a store must be the loop's index. "
-                "To combine the lanes into one value, update a variable from before the loop (total += …) and store it after the loop"
-            )
         graph.emit(ops.STORE, stored.type, [stored.operand, *operands], self.number)
 
     # --- explicit vectors, for the builder -----------------------------------------------------------------
 
     def load_vector(self, index: Any, lanes: int, mask: Value | None) -> Value:
         graph = self.graph
-        operands, _ = self._indices(index, "read", lanes if mask is None else 1)
+        operands = self._indices(index, lanes if mask is None else 1)
         type_ = vector_of(self.array.element, lanes)
         if mask is None:
             return graph.value(ops.LOAD, type_, operands, type_, VOID, self.number)
@@ -144,7 +109,7 @@ class StagedArray:
 
     def store_vector(self, index: Any, value: Any, lanes: int, mask: Value | None) -> None:
         graph = self.graph
-        operands, _ = self._indices(index, "written", lanes if mask is None else 1)
+        operands = self._indices(index, lanes if mask is None else 1)
         stored = graph.splat(graph.assignable(value, self.array.element, f"the array {self.array.name}"), lanes)
         self.array.written = True
         if mask is None:
@@ -154,8 +119,8 @@ class StagedArray:
 
     # --- indices ------------------------------------------------------------------------------------------
 
-    def _indices(self, index: Any, how: str, lanes: int = 0) -> tuple[list[int], bool]:
-        """The index operands, and whether the last one runs along the lanes."""
+    def _indices(self, index: Any, lanes: int = 0) -> list[int]:
+        """The index operands."""
         graph = self.graph
         name = self.array.name
         items = index if type(index) is tuple else (index,)
@@ -166,8 +131,6 @@ class StagedArray:
                 f"{name} has {rank} dimension{'s' if rank > 1 else ''}: it takes {indices}, as in {name}[{', '.join('ijklmnop'[:rank])}], not {len(items)}"
             )
         operands: list[int] = []
-        varying = False
-        last = rank - 1
         position = -1
         for item in items:
             position += 1
@@ -181,25 +144,10 @@ class StagedArray:
             if not isinstance(item, Value):
                 kind = "a slice" if isinstance(item, slice) or item is Ellipsis else type(item).__name__
                 graph.fail(f"{name} is indexed with {kind}: an index must be an integer; loop over the elements instead")
-            if isinstance(item, LaneIndex):
-                if position != last:
-                    graph.unsupported(
-                        f"{name} is {how} with the lanes' index in dimension {position}, which would gather from distant elements: "
-                        "the lanes run along the last dimension; use lw.range for this loop, or exchange the dimensions"
-                    )
-                varying = True
-            elif item.type.lanes:
-                graph.unsupported(
-                    f"{name} is {how} at an index that differs from lane to lane in more than the loop's own step ({item.type}): "
-                    "inside lw.lanes the last index is the loop's index plus or minus a value that is the same for all lanes; use lw.range for this loop"
-                )
-            else:
-                operands.append(graph.index(item, f"an index of {name}").operand)
-                continue
-            operands.append(item.operand)
+            operands.append(graph.index(item, f"an index of {name}").operand)
         if graph.errors >= 0:
             self._check(operands, lanes)
-        return operands, varying
+        return operands
 
     def _check(self, operands: list[int], lanes: int) -> None:
         """Checked mode: before an access (of ``lanes`` elements), report an index outside the array and return."""

@@ -196,7 +196,7 @@ class Function:
             raise KernelTypeError("check is chosen where the function is made: lw.Function(name, check=True, …)")
         try:
             made = self.finish()
-            return backend().compile(lambda _: made, target, vector_bits, ordering, keep)
+            return backend().compile(lambda: made, target, vector_bits, ordering, keep)
         except Exception as error:
             from loopwright.tracebacks import shorten
 

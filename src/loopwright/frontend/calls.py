@@ -300,7 +300,6 @@ def _run(s: Staging, parsed: Parsed, env: dict[str, Any]) -> Any:
     at = (g.at_file, g.at_line, g.line, g.region)
     act = Activation(parsed, env, False, (*caller.path, g.at_line))
     act.caller = (caller, g.at_line)
-    act.level = g.level
     branches = len(g.branches)
     if parsed.inner_returns:
         inlined = Inlined(caller, act)
@@ -407,7 +406,7 @@ def _c_type(g: Emitter, type_: Any, name: str) -> Type:
 def call_native(g: Emitter, function: Any, args: tuple[Any, ...]) -> Any:
     """Emit a call."""
     callee = callee_of(g, function)
-    if g.level is not None:
+    if g.in_lanes:
         g.fail(f"a call of `{callee.name}` inside lw.lanes: a C function takes one value at a time; use lw.range for this loop")
     if len(args) != len(callee.params):
         g.fail(f"`{callee.name}` takes {len(callee.params)} arguments, not {len(args)}")

@@ -1,4 +1,4 @@
-"""Conditions: what is known while compiling is decided then, the rest becomes control flow or masks."""
+"""Conditions: what is known while compiling is decided then, the rest becomes control flow."""
 
 from __future__ import annotations
 
@@ -6,15 +6,13 @@ from collections.abc import Callable
 from typing import TYPE_CHECKING, Any
 
 from loopwright.frontend.containers import close
-from loopwright.frontend.emitter import Level
-from loopwright.frontend.expr import Unavailable, Value
+from loopwright.frontend.expr import Value
 from loopwright.frontend.merging import Edge
 from loopwright.frontend.program import AND, LEAF, NOT, OR, If, Stmt, Test
-from loopwright.frontend.state import FALLS, LEFT, Compound, Construct, Guarded
-from loopwright.frontend.variables import begin, reset
+from loopwright.frontend.state import FALLS, Compound, Construct, Guarded
 from loopwright.ir import ops
 from loopwright.ir.function import Instr
-from loopwright.types import BOOL, KIND_MASK, VOID, mask_of
+from loopwright.types import BOOL, VOID
 
 if TYPE_CHECKING:
     from loopwright.frontend.staging import Staging
@@ -23,7 +21,7 @@ __all__ = ["compound_if", "compound_value", "decide", "leave_unless", "negated",
 
 
 def decide(s: Staging, test: Test) -> Any:
-    """A condition, as far as it is known: a Python bool, a ``Value`` that is bool or a mask, or a ``Compound``."""
+    """A condition, as far as it is known: a Python bool, a bool ``Value``, or a ``Compound``."""
     if test.kind == LEAF:
         assert test.code is not None
         value = s.evaluate(test.code)
@@ -54,7 +52,7 @@ def negated(s: Staging, found: Any) -> Any:
 
 
 def compound_value(s: Staging, found: Any) -> Any:
-    """A condition as one value, bool or mask, its later parts evaluated only where the earlier ones leave it open."""
+    """A condition as one value, its later parts evaluated only where the earlier ones leave it open."""
     if not isinstance(found, Compound):
         return found
 
@@ -67,7 +65,6 @@ def compound_value(s: Staging, found: Any) -> Any:
 
 def short_circuit(s: Staging, kind: int, first: Any, thunks: list[Callable[[], Any]]) -> Any:
     """``and`` / ``or`` of conditions as a value."""
-    g = s.g
     absorbing = kind == OR
     if not isinstance(first, Value):
         for position, thunk in enumerate(thunks):
@@ -79,7 +76,7 @@ def short_circuit(s: Staging, kind: int, first: Any, thunks: list[Callable[[], A
         return first
     if not thunks:
         return first
-    s.open.append(Guarded(s.act, g.level))
+    s.open.append(Guarded(s.act))
     made = _short_circuit(s, absorbing, first, thunks)
     s.open.pop()
     return made
@@ -87,59 +84,19 @@ def short_circuit(s: Staging, kind: int, first: Any, thunks: list[Callable[[], A
 
 def _short_circuit(s: Staging, absorbing: bool, first: Value, thunks: list[Callable[[], Any]]) -> Any:
     g = s.g
-    if first.type.kind != KIND_MASK and first.type is not BOOL:
+    if first.type is not BOOL:
         word = "or" if absorbing else "and"
         g.fail(f"`{word}` of numbers (here {first.type}) has no value in a kernel: compare them, as in x != 0 {word} …, or use lw.select")
-    if g.level is not None:
-        mark = g.mark()
-        if first.type is BOOL:
-            made = _uniform_short_circuit(s, absorbing, first, thunks)
-            if made is not None:
-                return made
-            g.rollback(mark)
-        return _masked_short_circuit(s, absorbing, first, thunks)
-    made = _uniform_short_circuit(s, absorbing, first, thunks)
-    assert made is not None
-    return made
-
-
-def _uniform_short_circuit(s: Staging, absorbing: bool, first: Value, thunks: list[Callable[[], Any]]) -> Value | None:
-    """With control flow; None when a part differs by lane."""
-    g = s.g
     result = g.f.register(BOOL, "", True)
     g.copy_to(result, BOOL, first.operand)
-    opened = 0
     reached: Value = first
     for thunk in thunks:
         g.open(ops.IF, VOID, [(g.logical_not(reached) if absorbing else reached).operand])
-        opened += 1
-        part = thunk()
-        if isinstance(part, Value) and part.type.kind == KIND_MASK:
-            for _ in range(opened):
-                g.brackets.pop()
-            return None
-        reached = g.condition(part)
+        reached = g.condition(thunk())
         g.copy_to(result, BOOL, reached.operand)
-    for _ in range(opened):
+    for _ in thunks:
         g.close()
     return Value(g, result, BOOL)
-
-
-def _masked_short_circuit(s: Staging, absorbing: bool, first: Value, thunks: list[Callable[[], Any]]) -> Value:
-    g = s.g
-    level = g.level
-    assert level is not None
-    type_ = mask_of(g.width, g.lanes)
-    result = g.as_mask(first, type_)
-    for thunk in thunks:
-        running = g.level
-        assert running is not None
-        going = g.value(ops.ANDNOT if absorbing else ops.AND, type_, [result.operand, running.mask.operand], type_)
-        g.level = Level(going, level)
-        part = g.as_mask(g.condition(thunk()), type_)
-        g.level = level
-        result = g.value(ops.OR if absorbing else ops.AND, type_, [result.operand, part.operand], type_)
-    return result
 
 
 def _arm(s: Staging, body: list[Stmt]) -> int:
@@ -159,10 +116,8 @@ def runtime_if(s: Staging, stmt: If, condition: Value) -> int:
     before = s.values_of(stmt.writes)
     lines = dict(s.act.lines)
     opener = g.open(ops.IF, VOID, [condition.operand])
-    s.open.append(Construct(s.act, stmt, g.level, opener))
-    registers = len(g.f.types)
+    s.open.append(Construct(s.act, stmt, opener))
     edges: list[Edge] = []
-    left: list[Instr] = []
     current = stmt
     while True:
         status = _arm(s, current.body)
@@ -178,7 +133,7 @@ def runtime_if(s: Staging, stmt: If, condition: Value) -> int:
             s.at(inner.line)
             found = decide(s, inner.test)
             if isinstance(found, Value) and found.type is BOOL:
-                _reaches(edges, left, ended, status, marker)
+                _reaches(edges, ended, marker)
                 g.emit(ops.THEN, VOID, [found.operand])
                 current = inner
                 continue
@@ -189,52 +144,22 @@ def runtime_if(s: Staging, stmt: If, condition: Value) -> int:
             other = s.branch(inner, found)
             g.region = outer
             last = Edge(s.values_of(names), dict(s.act.lines), opener) if other == FALLS else None
-            _reaches(edges, left, last, other, g.close())
+            _reaches(edges, last, g.close())
         else:
             marker = g.emit(ops.ELSE, VOID, [])
             other = _arm(s, orelse)
             last = Edge(s.values_of(names), dict(s.act.lines), opener) if other == FALLS else None
-            _reaches(edges, left, last, other, g.close())
-        if ended is not None:
-            ended.anchor = marker
-            edges.append(ended)
-        elif status == LEFT:
-            left.append(marker)
+            _reaches(edges, last, g.close())
+        _reaches(edges, ended, marker)
         close(s)
-        if left:
-            return _merge_left(s, edges, names, stmt.writes, left, registers)
         return s.merge(edges, names, stmt.writes)
 
 
-def _reaches(edges: list[Edge], left: list[Instr], edge: Edge | None, status: int, anchor: Instr) -> None:
-    """An arm has ended: with an edge, or with control but no lane to go on."""
+def _reaches(edges: list[Edge], edge: Edge | None, anchor: Instr) -> None:
+    """An arm has ended, with an edge if control goes on."""
     if edge is not None:
         edge.anchor = anchor
         edges.append(edge)
-    elif status == LEFT:
-        left.append(anchor)
-
-
-def _merge_left(s: Staging, edges: list[Edge], names: set[str], writes: set[str], left: list[Instr], registers: int) -> int:
-    """Paths meet, some of which no lane takes: what the names are there does not matter, but they need a value."""
-    g, act = s.g, s.act
-    if not edges:
-        return LEFT
-    s.merge(edges, names, writes)
-    for name in sorted(names):
-        value = act.env.get(name)
-        if not isinstance(value, Value) or value.operand < registers or name in act.sticky or type(value) is Unavailable:
-            continue
-        if not g.f.variable[value.operand]:
-            # It comes from the one arm that goes on.
-            since = len(g.code)
-            value = act.env[name] = begin(s, name, value, 0)
-            g.insert_before(edges[0].anchor, since)
-        for anchor in left:
-            since = len(g.code)
-            reset(s, value)
-            g.insert_before(anchor, since)
-    return FALLS
 
 
 def compound_if(s: Staging, stmt: If, found: Compound) -> int:
@@ -246,7 +171,7 @@ def compound_if(s: Staging, stmt: If, found: Compound) -> int:
     edges: list[Edge] = []
     outside = g.open(ops.BLOCK, VOID, []) if stmt.orelse else None
     inside = g.open(ops.BLOCK, VOID, [])
-    s.open.append(Construct(s.act, stmt, g.level, outside or inside))
+    s.open.append(Construct(s.act, stmt, outside or inside))
     holds = leave_unless(s, found, inside)
     if holds and _arm(s, stmt.body) == FALLS:
         then = Edge(s.values_of(names), dict(s.act.lines), inside)

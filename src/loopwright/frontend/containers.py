@@ -56,7 +56,7 @@ class Slot(Sticky):
     __slots__ = ("container", "index")
 
     def __init__(self, name: str, value: Any, construct: Construct, key: tuple[Any, ...], line: int, container: Container, index: Any) -> None:
-        super().__init__(name, value, construct.level, key, line, True)
+        super().__init__(name, value, key, line, True)
         self.container = container
         self.index = index
 
@@ -131,7 +131,7 @@ def put(s: Staging, container: Any, index: Any, value: Any, fresh: bool = False)
             _note(s, construct, container, index)
             container[index] = value
             return
-    slot = _promote(s, container, index, around[0], g.level is not around[0].level or _has_lanes(value))
+    slot = _promote(s, container, index, around[0])
     write(s, slot, value, False)
 
 
@@ -169,12 +169,6 @@ def _refuse_guarded(s: Staging, around: list[Construct], container: Any) -> None
             )
 
 
-def _has_lanes(value: Any) -> bool:
-    if isinstance(value, Value):
-        return bool(value.type.lanes)
-    return type(value) in CONTAINERS and any(_has_lanes(item) for item in value)
-
-
 def label(s: Staging, container: Any) -> str:
     """The name by which a container is known."""
     act = s.act
@@ -191,14 +185,13 @@ def label(s: Staging, container: Any) -> str:
         act = act.caller[0]
 
 
-def _promote(s: Staging, container: Any, index: Any, construct: Construct, varying: bool) -> Slot:
+def _promote(s: Staging, container: Any, index: Any, construct: Construct) -> Slot:
     """Make an element a variable, which begins before a construct."""
     g = s.g
     name = f"{label(s, container)}[{index!r}]"
     key = (*construct.place, name)
     since = len(g.code)
-    lanes = g.lanes if varying or s.notes and (*key, "varies") in s.notes else 0
-    variable = begin(s, name, container[index], lanes, True)
+    variable = begin(s, name, container[index], True)
     if construct.anchor is not None:
         g.insert_before(construct.anchor, since)
     return _hold(s, Slot(name, variable, construct, key, g.at_line, container, index), construct)
@@ -228,7 +221,7 @@ def _note(s: Staging, construct: Construct, container: Any, index: Any) -> None:
     s.again = True
 
 
-def enter(s: Staging, construct: Construct, varying: bool = False) -> None:
+def enter(s: Staging, construct: Construct) -> None:
     """A construct with a key begins: the elements that it was found to change become variables."""
     for path, index in s.notes.get(construct.key, ()):
         container = _find(construct.act, path)
@@ -239,7 +232,7 @@ def enter(s: Staging, construct: Construct, varying: bool = False) -> None:
         if outer is not None:
             _note(s, outer, container, index)
         else:
-            _promote(s, container, index, around[0] if around else construct, varying)
+            _promote(s, container, index, around[0] if around else construct)
 
 
 def summed_elements(s: Staging, loop: LoopState, anchor: Instr) -> list[Summed]:

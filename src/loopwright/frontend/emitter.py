@@ -23,26 +23,9 @@ from loopwright.ir.function import NONE, Function, Instr, Loop
 from loopwright.ir.ops import Op, mask_for
 from loopwright.types import BOOL, F64, I64, KIND_BOOL, KIND_MASK, KIND_PTR, KIND_UINT, VOID, Type, mask_of, vector_of
 
-__all__ = ["Emitter", "Level", "Mark"]
+__all__ = ["Emitter", "Mark"]
 
 _CONDITIONS: Final = (KIND_BOOL, KIND_MASK)
-
-
-class Level:
-    """Which lanes run the code being emitted.
-
-    Attributes:
-        mask: the mask, or None at the top of a function, where everything runs.
-        parent: the level around this one.
-        variable: the mask is a variable, from which a break under a condition of the lanes takes lanes away.
-    """
-
-    __slots__ = ("mask", "parent", "variable")
-
-    def __init__(self, mask: Value, parent: Level | None, variable: bool = False) -> None:
-        self.mask = mask
-        self.parent = parent
-        self.variable = variable
 
 
 class Mark:
@@ -69,13 +52,8 @@ class Emitter:
         at_file, at_line: where an error is reported.
         brackets: the open brackets' first instructions, outermost first.
         branches: (instruction, index of its bracket in ``brackets``) of every br so far.
-        lanes: lanes of the lw.lanes loop around, or 0.
-        widest: bits of the widest element in a vector of that loop so far.
-        width: bits of the lanes that the loop's masks govern.
-        level: which lanes run, inside such a loop.
+        in_lanes: inside a loop over lw.lanes.
         active: registers of variables that may still be written: a reading that is kept is a copy.
-        open_cells: cells of vectors whose type may be open still.
-        stored: the arrays written at the index of the lw.lanes loop around, in order.
         staging: the staging of a kernel that this belongs to, or None.
         errors: register of the hidden parameter of a checked function, or NONE.
         regions: number of run-time brackets opened so far; ``region`` is the innermost one's.
@@ -89,16 +67,11 @@ class Emitter:
         self.at_line = 0
         self.brackets: list[Instr] = []
         self.branches: list[tuple[Instr, int]] = []
-        self.lanes = 0
-        self.widest = 0
-        self.width = 0
-        self.level: Level | None = None
+        self.in_lanes = False
         self.active: set[int] = set()
         self.errors = NONE
         self.regions = 0
         self.region = 0
-        self.open_cells: list[Cell] = []
-        self.stored: list[Any] = []
         self.staging: Any = None
 
     # --- errors -------------------------------------------------------------------------------------------
@@ -179,12 +152,6 @@ class Emitter:
         type_ = BOOL if type(value) is bool else I64 if type(value) is int else F64
         return Value(self, self.number(type_, value), type_)
 
-    def vector(self, element: Type, lanes: int) -> Type:
-        """The vector type, counted for the width of the lanes loop."""
-        if element.bits > self.widest and element.kind != KIND_BOOL:
-            self.widest = element.bits
-        return vector_of(element, lanes)
-
     # --- weak values --------------------------------------------------------------------------------------
 
     def settle(self, value: Value, element: Type | None = None) -> None:
@@ -193,11 +160,11 @@ class Emitter:
             return
         cell = value.cell.root()
         if not cell.settled:
-            self._retype(cell, element if element is not None else cell.element, True)
+            self._retype(cell, element if element is not None else cell.element)
             cell.settled = True
 
-    def _retype(self, cell: Cell, element: Type, final: bool) -> None:
-        """Give what is recorded a type; only the final one counts for the width of the lanes loop."""
+    def _retype(self, cell: Cell, element: Type) -> None:
+        """Give what is recorded a type."""
         if element.kind == KIND_BOOL:
             self.fail("a variable that holds a Python number meets a condition: compare it, or start it as False or True")
         if cell.floating and not element.is_float:
@@ -205,50 +172,20 @@ class Emitter:
         cell.element = element
         types = self.f.types
         for instr in cell.instrs:
-            lanes = instr.type.lanes
-            type_ = (self.vector if final else vector_of)(element, lanes) if lanes else element
-            if not TAKES[instr.op.code][type_.kind]:
+            if not TAKES[instr.op.code][element.kind]:
                 self.fail(
-                    f"`{SPELLED.get(instr.op.name, instr.op.name)}` was applied to a variable that starts as a Python integer and becomes {type_}: it is not available for {type_}"
+                    f"`{SPELLED.get(instr.op.name, instr.op.name)}` was applied to a variable that starts as a Python integer and becomes {element}: it is not available for {element}"
                 )
-            instr.type = type_
-            if instr.dst < 0:
-                continue
-            if instr.op.result == "M":
-                types[instr.dst] = mask_for(type_)
-            elif instr.op.result == "T":
-                types[instr.dst] = type_
-                if instr.op is ops.SELECT and type_.lanes:
-                    self._fit_mask(instr, type_)
+            instr.type = element
+            if instr.dst >= 0 and instr.op.result == "T":
+                types[instr.dst] = element
         for instr, position, number in cell.numbers:
             instr.args[position] = self.number(instr.type, number)
-        for instr in cell.masks:
-            source = mask_for(vector_of(element, instr.type.lanes))
-            instr.op = ops.COPY if source is instr.type else ops.MASK_CONVERT
-            instr.source = VOID if source is instr.type else source
 
     def widen(self, cell: Cell) -> None:
         """An open type of Python integers becomes one of Python floats."""
-        self._retype(cell, F64, False)
+        self._retype(cell, F64)
         cell.floating = True
-
-    def _fit_mask(self, instr: Instr, type_: Type) -> None:
-        """Convert the mask of a select, already emitted, whose type has changed."""
-        wanted = mask_for(type_)
-        mask = instr.args[0]
-        if self.f.type_of(mask) is not wanted:
-            since = len(self.code)
-            instr.args[0] = self.as_mask(Value(self, mask, self.f.type_of(mask)), wanted).operand
-            self.insert_before(instr, since)
-
-    def settle_vectors(self) -> None:
-        """Give every vector whose type is still open its default type."""
-        for cell in self.open_cells:
-            root = cell.root()
-            if not root.settled:
-                self._retype(root, root.element, True)
-                root.settled = True
-        self.open_cells.clear()
 
     def unite(self, a: Value, b: Value) -> Cell:
         """One cell for two open values."""
@@ -257,28 +194,25 @@ class Emitter:
         if kept is gone:
             return kept
         if kept.floating != gone.floating:
-            self._retype(gone if kept.floating else kept, F64, False)
+            self._retype(gone if kept.floating else kept, F64)
             kept.floating = True
             kept.element = F64
         kept.instrs += gone.instrs
         kept.numbers += gone.numbers
-        kept.masks += gone.masks
         gone.parent = kept
         return kept
 
-    def weak_variable(self, floating: bool, name: str, lanes: int = 0) -> Weak:
+    def weak_variable(self, floating: bool, name: str) -> Weak:
         """A variable whose type is open."""
         cell = Cell(floating)
-        if lanes:
-            self.open_cells.append(cell)
-        return Weak(self, self.f.register(vector_of(cell.element, lanes), name, True), cell, lanes)
+        return Weak(self, self.f.register(cell.element, name, True), cell)
 
-    def weak_instr(self, cell: Cell, op: Op, operands: list[Any], lanes: int = 0) -> Instr:
+    def weak_instr(self, cell: Cell, op: Op, operands: list[Any]) -> Instr:
         """An instruction of a cell's type over open values and Python numbers, not yet emitted."""
         for operand in operands:
             if type(operand) is float and not cell.floating:
                 self.widen(cell)
-        type_ = vector_of(cell.element, lanes)
+        type_ = cell.element
         if not TAKES[op.code][type_.kind]:
             self._refuse(op, type_)
         instr = Instr(op, type_, NONE, [0] * len(operands), 0, self.line)
@@ -293,16 +227,14 @@ class Emitter:
 
     def weak_copy(self, variable: Weak, value: Any) -> None:
         """Write an open value or a Python number to a variable of open type."""
-        if variable.lanes and isinstance(value, Weak):
-            value = self.splat_open(value, variable.lanes)
-        instr = self.weak_instr(variable.cell.root(), ops.COPY, [value], variable.lanes)
+        instr = self.weak_instr(variable.cell.root(), ops.COPY, [value])
         instr.dst = variable.operand
         # Its cell may have become one of floats since the register was made.
         self.f.types[instr.dst] = instr.type
         self.code.append(instr)
 
-    def _united(self, operands: list[Any], lanes: int) -> tuple[Cell, list[Any]]:
-        """One cell for open values and Python numbers, and the operands in so many lanes, or as scalars."""
+    def _united(self, operands: list[Any]) -> Cell:
+        """One cell for open values and Python numbers."""
         first: Weak | None = None
         for operand in operands:
             if isinstance(operand, Weak):
@@ -310,69 +242,30 @@ class Emitter:
                     first = operand
                 else:
                     self.unite(first, operand)
-        if first is None:
-            cell = Cell(any(type(operand) is float for operand in operands))
-            if lanes:
-                self.open_cells.append(cell)
-            return cell, operands
-        if lanes:
-            operands = [self.splat_open(operand, lanes) if isinstance(operand, Weak) else operand for operand in operands]
-        return first.cell.root(), operands
-
-    def splat_open(self, value: Weak, lanes: int) -> Weak:
-        """The scalar in every lane; its type stays open."""
-        if value.lanes:
-            return value
-        cell = value.cell.root()
-        self.open_cells.append(cell)
-        instr = self.weak_instr(cell, ops.SPLAT, [value], lanes)
-        instr.dst = self.f.register(instr.type)
-        self.code.append(instr)
-        return Weak(self, instr.dst, cell, lanes)
+        return first.cell.root() if first is not None else Cell(any(type(operand) is float for operand in operands))
 
     def _weak(self, op: Op, operands: list[Any]) -> Value:
-        """An operation over open values and Python numbers: of open type itself."""
-        lanes = 0
-        for operand in operands:
-            if isinstance(operand, Weak) and operand.lanes:
-                lanes = operand.lanes
-        cell, operands = self._united(operands, lanes)
-        instr = self.weak_instr(cell, op, operands, lanes)
+        """An operation over open values and Python numbers: of open type itself, but for comparisons."""
+        cell = self._united(operands)
+        instr = self.weak_instr(cell, op, operands)
         compares = op.result == "M"
-        instr.dst = self.f.register(mask_for(instr.type) if compares else instr.type)
+        instr.dst = self.f.register(BOOL if compares else instr.type)
         self.code.append(instr)
-        if not compares:
-            return Weak(self, instr.dst, cell, lanes)
-        if not lanes:
-            return Value(self, instr.dst, BOOL)
-        # The mask is as wide as what is compared, which is not known yet: it is converted to the loop's width, if only by a copy.
-        full = mask_of(self.width, lanes)
-        source = mask_for(instr.type)
-        made = self.value(ops.COPY if source is full else ops.MASK_CONVERT, full, [instr.dst], full, VOID if source is full else source)
-        cell.masks.append(self.code[-1])
-        return made
+        return Value(self, instr.dst, BOOL) if compares else Weak(self, instr.dst, cell)
 
     def select_open(self, condition: Value, a: Any, b: Any) -> Weak:
         """One of two open values or Python numbers: of open type itself."""
-        lanes = condition.type.lanes
-        for value in (a, b):
-            if isinstance(value, Weak) and value.lanes:
-                lanes = value.lanes
-        if lanes and not condition.type.lanes:
-            condition = self.as_mask(condition, mask_of(self.width, lanes))
-        cell, (a, b) = self._united([a, b], lanes)
+        cell = self._united([a, b])
         for value in (a, b):
             if type(value) is float and not cell.floating:
                 self.widen(cell)
-        type_ = vector_of(cell.element, lanes)
-        made = Weak(self, self.f.register(type_), cell, lanes)
-        # The mask is fitted to the type when that is known.
-        instr = Instr(ops.SELECT, type_, made.operand, [condition.operand, 0, 0], 0, self.line)
+        made = Weak(self, self.f.register(cell.element), cell)
+        instr = Instr(ops.SELECT, cell.element, made.operand, [condition.operand, 0, 0], 0, self.line)
         for position, value in ((1, a), (2, b)):
             if isinstance(value, Value):
                 instr.args[position] = value.operand
             else:
-                instr.args[position] = self.number(type_, value)
+                instr.args[position] = self.number(cell.element, value)
                 cell.numbers.append((instr, position, value))
         cell.instrs.append(instr)
         self.code.append(instr)
@@ -473,14 +366,12 @@ class Emitter:
         for value in values:
             if isinstance(value, Weak) and value.open:
                 self.settle(value, typed)
-                if value.type.lanes:
-                    lanes = value.type.lanes
             elif typed is BOOL and is_number(value) and type(value) is not bool:
                 self.fail(
                     f"`{SPELLED.get(op.name, op.name)}` of a condition (bool) and the number {value!r}: convert the condition, as in lw.i32(c), or use lw.select"
                 )
         if lanes and typed is BOOL:
-            full = mask_of(self.width or max(v.type.bits for v in values if isinstance(v, Value) and v.type.kind == KIND_MASK), lanes)
+            full = mask_of(max(v.type.bits for v in values if isinstance(v, Value) and v.type.kind == KIND_MASK), lanes)
         else:
             full = vector_of(typed, lanes)
         return full, [self.operand(value, full) for value in values]
@@ -568,10 +459,6 @@ class Emitter:
         """The value converted to a scalar type, lane by lane for a vector."""
         if is_number(value):
             return Value(self, self.number(type_, value), type_)
-        if isinstance(value, Value):
-            special: Value | None = value.converted_lanes(type_)
-            if special is not None:
-                return special
         return self._converted(self.staged(value), type_)
 
     def _converted(self, value: Value, type_: Type) -> Value:
@@ -588,14 +475,14 @@ class Emitter:
         if source.kind == KIND_MASK:
             if type_ is BOOL:
                 return value
-            full = self.vector(type_, source.lanes)
+            full = vector_of(type_, source.lanes)
             mask = self.as_mask(value, mask_for(full))
             return self.value(ops.SELECT, full, [mask.operand, self.f.const(full, 1), self.f.const(full, 0)], full)
         if type_ is BOOL:
             return self.value(ops.NE, source, [value.operand, self.f.const(source, 0)], mask_for(source))
         if type_.kind == KIND_PTR and (source.lanes or source.is_float) or source.kind == KIND_PTR and type_.is_float:
             self.fail(f"{source} cannot be converted to {type_}")
-        full = self.vector(type_, source.lanes) if source.lanes else type_
+        full = vector_of(type_, source.lanes)
         if value.operand < 0:
             folded = self.f.folded(ops.CONVERT, full, source, [value.operand])
             if folded is not None:
@@ -606,10 +493,6 @@ class Emitter:
         """A value stored to a place of a given element type: converted, but never silently from float to integer."""
         if is_number(value):
             return Value(self, self.number(type_, value), type_)
-        if isinstance(value, Value):
-            special: Value | None = value.converted_lanes(type_)
-            if special is not None:
-                return special
         made = self.wrap(value)
         if made is None:
             self.fail(f"{what} must be a number, not {describe(value)}")
@@ -623,13 +506,12 @@ class Emitter:
 
     def splat(self, value: Value, lanes: int) -> Value:
         """The scalar in every lane."""
-        if isinstance(value, Weak) and value.open:
-            return self.splat_open(value, lanes)
+        self.settle(value)
         if value.type.lanes:
             return value
         if value.type is BOOL:
-            return self.as_mask(value, mask_of(self.width or 32, lanes))
-        type_ = self.vector(value.type, lanes)
+            return self.as_mask(value, mask_of(32, lanes))
+        type_ = vector_of(value.type, lanes)
         if value.operand < 0:
             return Value(self, self.f.const(type_, self.f.const_values[~value.operand]), type_)
         return self.value(ops.SPLAT, type_, [value.operand], type_)
@@ -675,11 +557,6 @@ class Emitter:
             return Value(self, self.f.const(type_, self.f.const_values[~value.operand]), type_)
         return self.value(ops.MASK_SPLAT, type_, [value.operand], type_)
 
-    def mask_operand(self, type_: Type) -> int:
-        """The mask of the lanes that run, for an operation on ``type_``."""
-        assert self.level is not None
-        return self.as_mask(self.level.mask, mask_of(type_.bits, type_.lanes)).operand
-
     def logical_not(self, value: Value) -> Value:
         return self.value(ops.NOT, value.type, [value.operand], value.type)
 
@@ -689,7 +566,7 @@ class Emitter:
         if known and not all(isinstance(v, (Value, np.generic)) or is_number(v) for v in (a, b)):
             return a if condition else b
         c = self.condition(condition)
-        if self.staging is not None and (self.level is not None or not c.type.lanes) and _open(a) and _open(b) and not type(a) is type(b) is bool:
+        if self.staging is not None and not c.type.lanes and _open(a) and _open(b) and not type(a) is type(b) is bool:
             return self.select_open(c, a, b)
         type_, args = self.adapt(ops.SELECT, [a, b])
         if type_ is None:

@@ -11,7 +11,7 @@ from typing import TYPE_CHECKING, Any, Final, NoReturn
 
 from loopwright.ir import ops
 from loopwright.ir.function import Instr
-from loopwright.types import F64, I64, VOID, Type, vector_of
+from loopwright.types import F64, I64, VOID, Type
 
 if TYPE_CHECKING:
     from loopwright.frontend.emitter import Emitter
@@ -25,7 +25,7 @@ class Value:
     Attributes:
         graph: what emits the instructions.
         operand: register or constant.
-        type: its type; inside ``lw.lanes`` the vector that holds every lane's value.
+        type: its type.
     """
 
     __slots__ = ("graph", "operand", "type")
@@ -48,10 +48,6 @@ class Value:
     def plain(self) -> Value:
         """The value in registers: itself, except for special values."""
         return self
-
-    def converted_lanes(self, type_: Type) -> Value | None:
-        """The conversion to an element type, where it is other than that of the plain value."""
-        return None
 
     def __add__(self, other: Any) -> Any:
         return self.graph.binary(ops.ADD, self, other)
@@ -211,8 +207,7 @@ class Value:
 class Cell:
     """The type, still open, of a variable that started as a Python number, and of what was computed from it alone.
 
-    Until it is settled everything is emitted as i64 or f64; settling gives the recorded instructions their type. Values that are the same for all lanes
-    and vectors of lanes may share a cell.
+    Until it is settled everything is emitted as i64 or f64; settling gives the recorded instructions their type.
 
     Attributes:
         floating: it holds a Python float.
@@ -223,7 +218,7 @@ class Cell:
         parent: the cell this one was united with.
     """
 
-    __slots__ = ("element", "floating", "instrs", "masks", "numbers", "parent", "settled")
+    __slots__ = ("element", "floating", "instrs", "numbers", "parent", "settled")
 
     def __init__(self, floating: bool) -> None:
         self.floating = floating
@@ -231,7 +226,6 @@ class Cell:
         self.settled = False
         self.instrs: list[Instr] = []
         self.numbers: list[tuple[Instr, int, int | float]] = []
-        self.masks: list[Instr] = []
         self.parent: Cell | None = None
 
     def root(self) -> Cell:
@@ -245,25 +239,23 @@ class Weak(Value):
     """A value whose type is open.
 
     Attributes:
-        cell: its element type.
-        lanes: lanes of the vector it is, or 0.
+        cell: its type.
     """
 
-    __slots__ = ("cell", "lanes")
+    __slots__ = ("cell",)
 
-    def __init__(self, graph: Emitter, operand: int, cell: Cell, lanes: int = 0) -> None:
+    def __init__(self, graph: Emitter, operand: int, cell: Cell) -> None:
         # The type is the cell's; the slot of the base class stays empty.
         self.graph = graph
         self.operand = operand
         self.cell = cell
-        self.lanes = lanes
 
     def twin(self) -> Weak:
-        return Weak(self.graph, self.operand, self.cell, self.lanes)
+        return Weak(self.graph, self.operand, self.cell)
 
     @property
     def type(self) -> Type:  # type: ignore[override]
-        return vector_of(self.cell.root().element, self.lanes)
+        return self.cell.root().element
 
     @property
     def open(self) -> bool:
@@ -280,9 +272,6 @@ class Unavailable(Value):
         self.reason = reason
 
     def plain(self) -> NoReturn:
-        self.graph.fail(self.reason)
-
-    def converted_lanes(self, type_: Type) -> NoReturn:
         self.graph.fail(self.reason)
 
     def __getitem__(self, index: Any) -> NoReturn:

@@ -16,7 +16,7 @@ from loopwright.frontend.emitter import Emitter
 from loopwright.frontend.expr import Value, describe, is_number
 from loopwright.ir import ops
 from loopwright.ir.ops import Op
-from loopwright.types import BOOL, KIND_BOOL, KIND_MASK, U8, U32, U64, Type
+from loopwright.types import BOOL, KIND_BOOL, KIND_MASK, U8, U32, U64, Type, vector_of
 
 __all__ = ["abs", "all", "any", "bitcast", "ceil", "crc32c", "div_trunc", "floor", "fma", "max", "min", "rem_trunc", "round", "select", "sqrt", "sum", "trunc"]
 
@@ -164,7 +164,7 @@ def bitcast(type_: Type, value: Any) -> Any:
         graph.fail(f"bitcast of {made.type} to {type_}: the widths differ")
     if not ((made.type.is_integer or made.type.is_float) and (type_.element.is_integer or type_.element.is_float)):
         graph.fail(f"bitcast of {made.type} to {type_}: it takes and gives integers and floats; convert conditions, as in lw.i32(c)")
-    full = graph.vector(type_.element, made.type.lanes) if made.type.lanes else type_
+    full = vector_of(type_.element, made.type.lanes)
     return graph.value(ops.BITCAST, full, [made.operand], full, made.type)
 
 
@@ -182,7 +182,7 @@ def crc32c(crc: Any, data: Any) -> Any:
         raise KernelTypeError(f"lw.crc32c takes data of type u8, u32 or u64, not {type(data).__name__}: convert it, as in lw.u8(x)")
     made = graph.staged(data)
     graph.settle(made)
-    if made.type.lanes or graph.level is not None:
+    if made.type.lanes or graph.in_lanes:
         graph.fail("lw.crc32c inside lw.lanes: each step needs the checksum of the one before; use lw.range for this loop")
     if made.type not in types:
         graph.fail(f"lw.crc32c takes data of type u8, u32 or u64, not {made.type}: convert it, as in lw.u8(x)")
@@ -195,7 +195,7 @@ def sum(values: Any) -> Any:
     if not isinstance(values, Value):
         return _python_sum(_sequence("sum", values))
     graph = values.graph
-    if graph.level is not None:
+    if graph.in_lanes:
         graph.fail("lw.sum inside lw.lanes: the lanes are added with total += x[i] on a variable from before the loop")
     graph.settle(values)
     if not values.type.lanes:
@@ -215,13 +215,7 @@ def _quantify(op: Op, condition: Value) -> Any:
     graph = condition.graph
     c = graph.condition(condition)
     if c.type.kind != KIND_MASK:
-        return c
-    if graph.level is not None:
-        mask = graph.as_mask(graph.level.mask, c.type)
-        if op is ops.ALL:
-            c = graph.value(ops.OR, c.type, [c.operand, graph.logical_not(mask).operand], c.type)
-        else:
-            c = graph.value(ops.AND, c.type, [c.operand, mask.operand], c.type)
+        return graph.value(ops.ANY_LANE if op is ops.ANY else ops.ALL_LANES, BOOL, [c.operand], BOOL) if graph.in_lanes else c
     return graph.value(op, c.type, [c.operand], BOOL)
 
 

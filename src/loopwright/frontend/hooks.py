@@ -10,16 +10,15 @@ from loopwright.frontend import constants, functions, loops
 from loopwright.frontend.arrays import StagedArray
 from loopwright.frontend.calls import call
 from loopwright.frontend.conditions import short_circuit
-from loopwright.frontend.emitter import Level
 from loopwright.frontend.expr import Value, is_number, is_staged
-from loopwright.frontend.merging import Edge, join, same, select_lanes
+from loopwright.frontend.merging import Edge, join, same
 from loopwright.frontend.program import AND, OR
 from loopwright.frontend.rewrite import AND_HOOK, CALL_HOOK, CHAIN_HOOK, HOLD_HOOK, IF_HOOK, NEW_HOOK, NOT_HOOK, OR_HOOK, POWER_HOOK
 from loopwright.frontend.staging import Staging
 from loopwright.frontend.state import Guarded
 from loopwright.ir import ops
 from loopwright.ir.function import NONE, Instr
-from loopwright.types import KIND_MASK, VOID, mask_of
+from loopwright.types import VOID
 
 __all__ = ["environment"]
 
@@ -83,9 +82,6 @@ def environment(s: Staging) -> dict[str, Any]:
     g = s.g
     made = dict(_BUILTINS)
 
-    def later(value: Any) -> Any:
-        return g.condition(value) if isinstance(value, Value) and value.type.kind == KIND_MASK else value
-
     def both(first: Any, *rest: Callable[[], Any]) -> Any:
         if not isinstance(first, Value):
             for position, thunk in enumerate(rest):
@@ -125,10 +121,7 @@ def environment(s: Staging) -> dict[str, Any]:
     def conditional(test: Any, a: Callable[[], Any], b: Callable[[], Any]) -> Any:
         if not isinstance(test, Value):
             return a() if test else b()
-        condition = g.condition(test)
-        if condition.type.kind == KIND_MASK:
-            return _by_lane(s, later(condition), a, b)
-        return _by_branch(s, condition, a, b)
+        return _by_branch(s, g.condition(test), a, b)
 
     def called(function: Any, *args: Any, **named: Any) -> Any:
         return call(s, function, args, named)
@@ -145,35 +138,12 @@ def environment(s: Staging) -> dict[str, Any]:
     return made
 
 
-def _by_lane(s: Staging, condition: Value, a: Callable[[], Any], b: Callable[[], Any]) -> Any:
-    """A conditional expression on a condition of the lanes: each side is evaluated for the lanes that want it."""
-    g = s.g
-    level = g.level
-    if level is None:
-        # Explicit vectors, outside lw.lanes.
-        return g.select(condition, a(), b())
-    type_ = mask_of(g.width, g.lanes)
-    condition = g.as_mask(condition, type_)
-    s.open.append(Guarded(s.act, level))
-    g.level = Level(g.value(ops.AND, type_, [level.mask.operand, condition.operand], type_), level)
-    first = a()
-    g.level = Level(g.value(ops.ANDNOT, type_, [condition.operand, level.mask.operand], type_), level)
-    second = b()
-    s.open.pop()
-    g.level = level
-    line = g.at_line
-    made = select_lanes(g, "this conditional expression", condition, first, second, (line, line))
-    if isinstance(made, Value):
-        made.plain()
-    return made
-
-
 def _by_branch(s: Staging, condition: Value, a: Callable[[], Any], b: Callable[[], Any]) -> Any:
-    """A conditional expression on a condition that is the same for all lanes: a select where both sides are cheap, else a branch."""
+    """A conditional expression on a condition of run time: a select where both sides are cheap, else a branch."""
     g = s.g
     code = g.code
     start = len(code)
-    s.open.append(Guarded(s.act, g.level))
+    s.open.append(Guarded(s.act))
     first = a()
     middle = len(code)
     second = b()

@@ -76,8 +76,8 @@ class Backend:
         """A function that calls the kernel with NumPy arrays and numbers, compiling as needed."""
         raise NotImplementedError
 
-    def compile(self, stage: Callable[[int], Function], target: str | None, vector_bits: int | None, ordering: str | None, keep: bool) -> Any:
-        """Code for a target; ``stage`` makes the function for a vector width in bits."""
+    def compile(self, stage: Callable[[], Function], target: str | None, vector_bits: int | None, ordering: str | None, keep: bool) -> Any:
+        """Code for a target of the function that ``stage`` makes."""
         raise NotImplementedError
 
 
@@ -337,17 +337,16 @@ class Kernel(functools.partial[Any]):
             raise ArgumentError(f"{p.name}: an array of at least one dimension is needed")
         return ArrayType(element, rank)
 
-    def stage(self, signature: Sequence[Any], vector_bits: int, check: bool | None = None) -> Function:
+    def stage(self, signature: Sequence[Any], check: bool | None = None) -> Function:
         """The kernel as a function of the IR.
 
         Args:
             signature: one item a parameter, as :meth:`signature` gives.
-            vector_bits: width of the vectors in ``lw.lanes`` loops; 0 makes scalar loops of them.
             check: check every access; None as the kernel says.
         """
         from loopwright.frontend.stage import stage
 
-        return stage(self, signature, vector_bits, self.check if check is None else bool(check))
+        return stage(self, signature, self.check if check is None else bool(check))
 
     def compile(
         self,
@@ -375,8 +374,8 @@ class Kernel(functools.partial[Any]):
         try:
             signature = self.signature(args, named)
 
-            def make(bits: int) -> Function:
-                return self.stage(signature, bits, check)
+            def make() -> Function:
+                return self.stage(signature, check)
 
             return backend().compile(make, target or self.target, vector_bits or self.vector_bits, ordering or self.ordering, keep)
         except Exception as error:

@@ -1,7 +1,6 @@
-"""Staging ``lw.lanes`` loops: one masked body for a vector of indices.
+"""Staging ``lw.lanes`` loops: scalar loops that are marked as such.
 
-A variable from before the loop that the body updates is a reduction: a vector accumulator, reduced after the loop. Control
-flow that differs by lane is in ``masked.py``.
+A variable from before the loop that the body updates is a reduction: inside the loop it can be updated in one way, and not be read.
 """
 
 from __future__ import annotations
@@ -11,22 +10,18 @@ from typing import TYPE_CHECKING, Any, Final, NoReturn
 import numpy as np
 
 from loopwright.frontend import functions
-from loopwright.frontend.arrays import StagedArray
 from loopwright.frontend.containers import put, summed_elements
 from loopwright.frontend.dependence import refuse_dependences
-from loopwright.frontend.emitter import Level
 from loopwright.frontend.expr import Unavailable, Value, Weak, is_number
-from loopwright.frontend.lane_index import LaneIndex
 from loopwright.frontend.loops import Lanes
-from loopwright.frontend.masked import begin_remaining, lanes_may_leave
 from loopwright.frontend.merging import MISSING
 from loopwright.frontend.program import For, NameTarget, Reduction
 from loopwright.frontend.promotion import promote
 from loopwright.frontend.state import FALLS, LoopState, Summed
 from loopwright.frontend.steps import finish, loop_body
 from loopwright.ir import ops
-from loopwright.ir.function import Instr, Loop
-from loopwright.types import BOOL, F64, I64, VOID, Type, mask_of
+from loopwright.ir.function import NONE, Instr, Loop
+from loopwright.types import BOOL, F64, I64, VOID, Type
 
 if TYPE_CHECKING:
     from loopwright.frontend.staging import Staging
@@ -39,55 +34,34 @@ _UPDATES: Final[dict[str, ops.Op]] = {"Add": ops.ADD, "Sub": ops.ADD, "Mult": op
 
 
 def stage_lanes(s: Staging, stmt: For, spec: Lanes) -> int:
-    """A ``for`` over lw.lanes: one body, masked, for as many lanes as the widest type in it leaves room for."""
+    """A ``for`` over lw.lanes: a scalar loop, marked as one whose steps may be made for several indices at once."""
     g = s.g
-    if g.lanes:
+    if g.in_lanes:
         g.fail("lw.lanes inside lw.lanes: use lw.range for the inner loop")
     if not isinstance(stmt.target, NameTarget):
         g.fail("`for` over lw.lanes takes one name")
     if stmt.breaks:
         _refuse_break(s, stmt)
-    visit = s.visits.get(id(stmt), 0)
-    s.visits[id(stmt)] = visit + 1
-    key = (id(stmt), visit, "width")
-    width = s.notes.get(key) or _guess(s, stmt)
-    lanes = s.vector_bits // width
     lo = g.snapshot(g.index(spec.lo, "a bound of lw.lanes"))
     hi = g.snapshot(g.index(spec.hi, "a bound of lw.lanes"))
     bound = s.values_of(stmt.writes)
-    loop = LoopState("lanes", stmt, s.act, None, bound)
+    loop = LoopState("lanes", stmt, s.act, bound)
     f = g.f
-    mask_type = mask_of(width, lanes)
     index = f.register(I64, stmt.target.name)
-    mask = f.register(mask_type)
-    described = Loop(mask, spec.unroll)
+    described = Loop(NONE, spec.unroll, None, True)
     branches = len(g.branches)
-    loop.next = g.open(ops.FOR, VOID, [lo.operand, hi.operand, f.const(I64, lanes)], index, described)
+    loop.next = g.open(ops.FOR, VOID, [lo.operand, hi.operand, f.const(I64, 1)], index, described)
     sums = _reductions(s, stmt, loop.next)
     if s.notes:
         sums += summed_elements(s, loop, loop.next)
     s.open.append(loop)
-    g.lanes, g.width, g.widest, g.stored = lanes, width, 0, []
-    g.level = Level(Value(g, mask, mask_type), None)
-    if s.notes and lanes_may_leave(s, stmt):
-        # A `continue` takes lanes out of the rest of the body.
-        begin_remaining(s, loop)
-        assert loop.remaining is not None
-        g.level = Level(loop.remaining, g.level, True)
-    s.assign(stmt.target.name, LaneIndex(g, index, I64))
+    g.in_lanes = True
+    s.assign(stmt.target.name, Value(g, index, I64))
     loop_body(s, stmt, loop)
     s.at(stmt.line)
-    g.settle_vectors()
     g.close()
-    stored = g.stored
-    for array in stored:
-        if array.loaded or len(stored) > 1:
-            refuse_dependences(g, loop.next)
-            break
-    if g.widest and g.widest != width:
-        s.notes[key] = g.widest
-        s.again = True
-    g.lanes, g.width, g.widest, g.level = 0, 0, 0, None
+    refuse_dependences(g, loop.next)
+    g.in_lanes = False
     s.open.pop()
     for summed in sums:
         if summed.container is None:
@@ -105,17 +79,6 @@ def stage_lanes(s: Staging, stmt: For, spec: Lanes) -> int:
 
 def _refuse_break(s: Staging, stmt: For) -> NoReturn:
     s.g.fail("`break` in an lw.lanes loop: the lanes run at once, in no order; use lw.range for this loop, or a condition")
-
-
-def _guess(s: Staging, stmt: For) -> int:
-    """Bits of the widest element in a lanes loop, before staging it: from the arrays its body names."""
-    arrays = s.g.f.arrays
-    first = arrays[0].element.bits if arrays else 32
-    if all(array.element.bits == first for array in arrays):
-        return first
-    env = s.act.env
-    named = [env[name].array.element.bits for name in stmt.reads if isinstance(env.get(name), StagedArray)]
-    return max(named) if named else max(array.element.bits for array in arrays)
 
 
 # --- reductions --------------------------------------------------------------------------------------------------
@@ -181,7 +144,7 @@ def update_reduction(s: Staging, summed: Summed, operator: str, value: Any) -> N
 
 
 def _accumulate(s: Staging, summed: Summed, op: ops.Op, operands: list[Any], emitted: ops.Op | None = None) -> None:
-    """``total = select(lanes that run, op(total, …), total)``; None among the operands stands for the total."""
+    """``total = op(total, …)``; None among the operands stands for the total."""
     g = s.g
     name = summed.name
     if summed.op is None:
@@ -190,23 +153,21 @@ def _accumulate(s: Staging, summed: Summed, op: ops.Op, operands: list[Any], emi
         g.fail(f"`{name}` is reduced with both `{summed.op.name}` and `{op.name}` in one lw.lanes loop, whose lanes run in no order: use two variables")
     type_ = _element(s, summed, [operand for operand in operands if operand is not None])
     if summed.total is None:
-        _start(s, summed, op, type_)
+        _start(s, summed, type_)
     total = summed.total
     assert total is not None
-    full = total.type
-    args = [total.operand if operand is None else _widened(s, operand, full) for operand in operands]
-    updated = g.define(emitted or op, full, args, full)
-    g.code.append(Instr(ops.SELECT, full, total.operand, [g.mask_operand(full), updated, total.operand], 0, g.line))
+    args = [total.operand if operand is None else _typed(s, operand, type_) for operand in operands]
+    g.copy_to(total.operand, type_, g.define(emitted or op, type_, args, type_))
 
 
-def _widened(s: Staging, value: Any, full: Type) -> int:
+def _typed(s: Staging, value: Any, type_: Type) -> int:
     g = s.g
     if is_number(value):
-        return g.number(full, value)
+        return g.number(type_, value)
     wrapped = g.wrap(value)
     if wrapped is None:
         g.fail(f"a reduction needs numbers, not {type(value).__name__}")
-    return g.operand(wrapped, full)
+    return g.operand(wrapped, type_)
 
 
 def _element(s: Staging, summed: Summed, values: list[Any]) -> Type:
@@ -257,31 +218,21 @@ def _element(s: Staging, summed: Summed, values: list[Any]) -> Type:
     return want
 
 
-def _start(s: Staging, summed: Summed, op: ops.Op, element: Type) -> None:
-    """Make the accumulator, set before the loop to what changes nothing."""
+def _start(s: Staging, summed: Summed, element: Type) -> None:
+    """Make the accumulator, which starts with the value from before the loop."""
     g = s.g
-    f = g.f
-    full = g.vector(element, g.lanes)
-    total = Value(g, f.register(full, summed.name, True), full)
-    summed.total = total
     since = len(g.code)
-    if op is ops.ADD or op is ops.XOR:
-        # +0.0, so that the sum of nothing is the initial value; -0.0 would be exact too, but costs a constant.
-        identity = f.const(full, 0)
-    elif op is ops.MUL:
-        identity = f.const(full, 1)
+    initial = summed.initial
+    total = Value(g, g.f.register(element, summed.name, True), element)
+    summed.total = total
+    if is_number(initial):
+        start = g.number(element, initial)
     else:
-        # The initial value itself: min, max, and, or may take it any number of times.
-        initial = summed.initial
-        if is_number(initial):
-            identity = g.number(full, initial)
-        else:
-            wrapped = g.wrap(initial)
-            assert wrapped is not None
-            identity = g.splat(wrapped, g.lanes).operand
-    g.copy_to(total.operand, full, identity)
+        wrapped = g.wrap(initial)
+        assert wrapped is not None
+        start = g.operand(wrapped, element)
+    g.copy_to(total.operand, element, start)
     g.insert_before(summed.anchor, since)
-    summed.identity = identity
 
 
 def _reduce(s: Staging, sums: list[Summed], described: Loop) -> None:
@@ -304,23 +255,11 @@ def _reduce(s: Staging, sums: list[Summed], described: Loop) -> None:
             if summed.container is None:
                 s.act.env[summed.name] = summed.initial
             continue
-        full = summed.total.type
-        described.accumulators.append((summed.total.operand, summed.op, summed.identity))
-        assert summed.op.reduction is not None
-        result: Any = g.value(summed.op.reduction, full, [summed.total.operand], full.element)
-        if not _absorbed(summed.op, summed.initial):
-            result = g.operation(summed.op, [summed.initial, result])
+        result = summed.total
+        op = summed.op
+        identity = g.f.const(result.type, op.neutral) if op.neutral is not None else result.operand
+        described.accumulators.append((result.operand, op, identity))
         if summed.container is not None:
             put(s, summed.container, summed.index, result)
         else:
             s.assign(summed.name, result)
-
-
-def _absorbed(op: ops.Op, initial: Any) -> bool:
-    """Whether the value from before the loop changes nothing any more."""
-    if op in (ops.MIN, ops.MAX, ops.AND, ops.OR):
-        # Every lane started from it.
-        return True
-    neutral = 1 if op is ops.MUL else 0
-    # A sum that started from +0.0 is never -0.0.
-    return not isinstance(initial, Value) and bool(initial == neutral) and not (isinstance(initial, (float, np.floating)) and bool(np.signbit(initial)))

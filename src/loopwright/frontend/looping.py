@@ -9,21 +9,17 @@ import numpy as np
 from loopwright.frontend.arrays import StagedArray
 from loopwright.frontend.conditions import compound_value, decide, leave_unless
 from loopwright.frontend.containers import close, enter
-from loopwright.frontend.dependence import refuse_dependences
-from loopwright.frontend.emitter import Level
 from loopwright.frontend.expr import Value, describe, is_number
 from loopwright.frontend.lanes import stage_lanes
-from loopwright.frontend.leaving import Departed
 from loopwright.frontend.loops import Lanes, Range
-from loopwright.frontend.masked import begin_remaining, lanes_left, lanes_may_leave, varying_for, varying_while
 from loopwright.frontend.merging import Edge
 from loopwright.frontend.program import AND, For, LoopStmt, NameTarget, While
-from loopwright.frontend.state import BREAK, CONTINUE, ENDED, FALLS, FOR_LIMIT, GROWTH_LIMIT, LEFT, RETURN, UNROLL_LIMIT, Compound, Guarded, LoopState
+from loopwright.frontend.state import BREAK, CONTINUE, ENDED, FALLS, FOR_LIMIT, GROWTH_LIMIT, RETURN, UNROLL_LIMIT, Compound, Guarded, LoopState
 from loopwright.frontend.steps import MAYBE_NEVER, finish, loop_body
 from loopwright.frontend.variables import carry, release
 from loopwright.ir import ops
 from loopwright.ir.function import Instr
-from loopwright.types import BOOL, I64, KIND_MASK, VOID
+from loopwright.types import BOOL, I64, VOID
 
 if TYPE_CHECKING:
     from loopwright.frontend.staging import Staging
@@ -38,8 +34,6 @@ def stage_for(s: Staging, stmt: For) -> int:
     if kind is Range:
         return stage_range(s, stmt, iterable)
     if kind is Lanes:
-        if s.vector_bits == 0:
-            return stage_range(s, stmt, Range(iterable.lo, iterable.hi, 1), True)
         return stage_lanes(s, stmt, iterable)
     if isinstance(iterable, (Value, StagedArray)):
         iter(iterable)
@@ -61,25 +55,15 @@ class _Unrolling:
         self.s = s
         self.stmt = stmt
         self.branches = len(g.branches)
-        self.loop = LoopState("python", stmt, s.act, g.level, s.values_of(stmt.writes))
+        self.loop = LoopState("python", stmt, s.act, s.values_of(stmt.writes))
         if stmt.breaks:
             self.loop.exit = g.open(ops.BLOCK, VOID, [])
         self.loop.next_names = stmt.writes & (stmt.live | stmt.head).union(stmt.carried)
         s.act.loops.append(self.loop)
         self.status = FALLS
-        self.masked = bool(s.notes) and lanes_may_leave(s, stmt)
-        self.outer = g.level
         if s.notes:
-            enter(s, self.loop, self.masked)
+            enter(s, self.loop)
         s.open.append(self.loop)
-        if self.masked:
-            self.loop.departed = Departed(s, self.loop.exit_names, begin_remaining(s, self.loop))
-
-    def condition(self) -> None:
-        """What follows is evaluated for the lanes that are still in the loop."""
-        if self.masked:
-            assert self.loop.remaining is not None
-            self.s.g.level = Level(self.loop.remaining, self.outer, True)
 
     def step(self) -> bool:
         """Stage the body once; False when the loop ends."""
@@ -88,11 +72,6 @@ class _Unrolling:
         loop.nexts = []
         if stmt.continues:
             loop.next = g.open(ops.BLOCK, VOID, [])
-        if self.masked:
-            g.level = self.outer
-            anchor = lanes_left(s, loop)
-            if anchor is not None:
-                loop.skipped = Departed(s, loop.next_names, anchor)
         loop.depth = len(g.brackets)
         status = s.block(stmt.body)
         if loop.next is not None:
@@ -112,14 +91,6 @@ class _Unrolling:
                 s.merge(edges, loop.next_names, set())
                 if status == ENDED:
                     status = FALLS
-        if self.masked:
-            assert g.level is not None
-            if loop.skipped is not None and status != BREAK:
-                loop.skipped.rejoin(None if status == LEFT else g.level.mask)
-            g.level = self.outer
-            if status == LEFT:
-                # Some lanes may be left: they go on with the next step.
-                status = FALLS
         self.status = status
         return status in (FALLS, CONTINUE)
 
@@ -127,10 +98,6 @@ class _Unrolling:
         s, g, loop = self.s, self.s.g, self.loop
         s.act.loops.pop()
         close(s)
-        if self.masked:
-            g.level = self.outer
-            assert loop.departed is not None
-            loop.departed.rejoin(loop.remaining)
         status = self.status
         if loop.exit is None:
             return status if status in (ENDED, RETURN) else FALLS
@@ -179,17 +146,14 @@ def stage_while(s: Staging, stmt: While) -> int:
     while True:
         s.at(stmt.line)
         mark = g.mark()
-        if unrolling is not None:
-            unrolling.condition()
         # It is evaluated again when it is not known.
-        s.open.append(Guarded(s.act, g.level))
+        s.open.append(Guarded(s.act))
         found = decide(s, stmt.test)
         s.open.pop()
         if type(found) is not bool:
             g.rollback(mark)
             if unrolling is None:
                 return _runtime_while(s, stmt)
-            # The lanes that have left in the steps so far are not among those that go on.
             unrolling.status = _runtime_while(s, stmt)
             return unrolling.finish()
         if not found:
@@ -211,14 +175,10 @@ def stage_while(s: Staging, stmt: While) -> int:
 # --- loops that run at run time ----------------------------------------------------------------------------------
 
 
-def stage_range(s: Staging, stmt: For, spec: Range, lanes: bool = False) -> int:
-    """A range of the generated code; ``lanes``: it is written as a loop over lanes, and means the same."""
+def stage_range(s: Staging, stmt: For, spec: Range) -> int:
+    """A range of the generated code."""
     g = s.g
     step = spec.step
-    for bound in (spec.lo, spec.hi):
-        value = g.wrap(bound)
-        if value is not None and value.type.lanes:
-            return varying_for(s, stmt, spec)
     if not isinstance(step, Value) and not is_number(step):
         if not isinstance(step, np.generic):
             g.fail(f"the step of lw.range must be an integer, not {describe(step)}")
@@ -236,41 +196,22 @@ def stage_range(s: Staging, stmt: For, spec: Range, lanes: bool = False) -> int:
     lo = g.snapshot(g.index(spec.lo, "a bound of lw.range"))
     hi = g.snapshot(g.index(spec.hi, "a bound of lw.range"))
     bound = s.values_of(stmt.writes)
-    masked = bool(s.notes) and lanes_may_leave(s, stmt)
-    outer = g.level
-    loop = LoopState("runtime", stmt, s.act, outer, bound)
-    if masked:
-        begin_remaining(s, loop)
-    made = carry(s, loop, masked)
+    loop = LoopState("runtime", stmt, s.act, bound)
+    made = carry(s, loop)
     if s.notes:
-        enter(s, loop, masked)
+        enter(s, loop)
     s.open.append(loop)
     branches = len(g.branches)
     if stmt.breaks:
         loop.exit = g.open(ops.BLOCK, VOID, [])
     index = g.f.register(I64, stmt.target.name)
     loop.next = g.open(ops.FOR, VOID, [lo.operand, hi.operand, g.number(I64, step)], index)
-    if masked:
-        lanes_left(s, loop)
     s.assign(stmt.target.name, Value(g, index, I64))
     loop_body(s, stmt, loop)
-    if masked:
-        _leave_when_empty(s, loop)
-        g.level = outer
     s.at(stmt.line)
     g.close()
     close(s)
-    if lanes:
-        refuse_dependences(g, loop.next)
     return finish(s, stmt, loop, made, bound, True, branches)
-
-
-def _leave_when_empty(s: Staging, loop: LoopState) -> None:
-    """At the end of a step: no lane is left, so the loop ends."""
-    g = s.g
-    if loop.exit is not None and loop.remaining is not None:
-        some = g.value(ops.ANY, loop.remaining.type, [loop.remaining.operand], BOOL)
-        loop.exits.append(s.edge(loop.exit_names, g.branch(loop.exit, g.logical_not(some))))
 
 
 def _stepping(s: Staging, stmt: For, spec: Range) -> int:
@@ -283,14 +224,10 @@ def _stepping(s: Staging, stmt: For, spec: Range) -> int:
     step = g.snapshot(g.index(spec.step, "the step of lw.range"))
     up = g.value(ops.GT, I64, [step.operand, g.f.const(I64, 0)], BOOL)
     bound = s.values_of(stmt.writes)
-    masked = bool(s.notes) and lanes_may_leave(s, stmt)
-    outer = g.level
-    loop = LoopState("runtime", stmt, s.act, outer, bound)
-    if masked:
-        begin_remaining(s, loop)
-    made = carry(s, loop, masked)
+    loop = LoopState("runtime", stmt, s.act, bound)
+    made = carry(s, loop)
     if s.notes:
-        enter(s, loop, masked)
+        enter(s, loop)
     s.open.append(loop)
     counter = g.f.register(I64, "", True)
     g.copy_to(counter, I64, lo.operand)
@@ -302,15 +239,10 @@ def _stepping(s: Staging, stmt: For, spec: Range) -> int:
     current = Value(g, counter, I64)
     going = g.select(up, current < hi, current > hi)
     g.emit(ops.DO, VOID, [going.operand])
-    if masked:
-        lanes_left(s, loop)
     inner = len(g.branches)
     loop.next = g.open(ops.BLOCK, VOID, [])
     s.assign(stmt.target.name, current)
     loop_body(s, stmt, loop)
-    if masked:
-        _leave_when_empty(s, loop)
-        g.level = outer
     g.drop_block(loop.next, inner, any(depth == len(g.brackets) - 1 for _, depth in g.branches[inner:]))
     s.at(stmt.line)
     g.code.append(Instr(ops.ADD, I64, counter, [counter, step.operand], 0, g.line))
@@ -322,16 +254,13 @@ def _stepping(s: Staging, stmt: For, spec: Range) -> int:
 
 def _runtime_while(s: Staging, stmt: While) -> int:
     g = s.g
-    if s.notes and (lanes_may_leave(s, stmt) or lanes_may_leave(s, stmt, "condition")):
-        return varying_while(s, stmt)
     bound = s.values_of(stmt.writes)
-    loop = LoopState("runtime", stmt, s.act, g.level, bound)
+    loop = LoopState("runtime", stmt, s.act, bound)
     made = carry(s, loop)
     if s.notes:
         enter(s, loop)
     s.open.append(loop)
     branches = len(g.branches)
-    start = g.mark()
     loop.exit = g.open(ops.BLOCK, VOID, [])
     if stmt.forever:
         loop.next = g.open(ops.LOOP, VOID, [])
@@ -350,7 +279,7 @@ def _runtime_while(s: Staging, stmt: While) -> int:
     found = decide(s, stmt.test)
     used = False
     if isinstance(found, Compound):
-        if found.kind == AND and g.level is None:
+        if found.kind == AND:
             # while a and b: while a: if not b: break
             first = compound_value(s, found.first)
             g.emit(ops.DO, VOID, [first.operand])
@@ -361,9 +290,6 @@ def _runtime_while(s: Staging, stmt: While) -> int:
             found = compound_value(s, found)
     if not isinstance(found, Compound):
         found = g.condition(found)
-        if found.type.kind == KIND_MASK:
-            g.rollback(start)
-            s.note((id(stmt), s.act.path, "condition"), 1)
         g.emit(ops.DO, VOID, [found.operand])
     loop_body(s, stmt, loop)
     s.at(stmt.line)

@@ -1,7 +1,4 @@
-"""Where paths meet: the value of a name that differs between them becomes a variable, written at the end of each path.
-
-For paths that differ by lane there is no control flow, and the value becomes a ``select``.
-"""
+"""Where paths meet: the value of a name that differs between them becomes a variable, written at the end of each path."""
 
 from __future__ import annotations
 
@@ -12,13 +9,10 @@ import numpy as np
 from loopwright.frontend.emitter import Emitter
 from loopwright.frontend.expr import Unavailable, Value, Weak, describe, is_number
 from loopwright.frontend.flow import RESULT
-from loopwright.frontend.lane_index import LaneIndex
-from loopwright.ir import ops
 from loopwright.ir.function import Instr
-from loopwright.ir.ops import mask_for
-from loopwright.types import BOOL, I64, KIND_MASK, Type, mask_of, vector_of
+from loopwright.types import BOOL, Type
 
-__all__ = ["CONTAINERS", "MISSING", "Edge", "Frozen", "freeze", "indices", "join", "rebuilt", "same", "select_lanes", "thaw"]
+__all__ = ["CONTAINERS", "MISSING", "Edge", "Frozen", "freeze", "indices", "join", "rebuilt", "same", "thaw"]
 
 
 class _Missing:
@@ -122,11 +116,10 @@ def _spoken(name: str) -> str:
     return f"`{name}`" if name[0] != "$" else "the result" if name == RESULT else name[1:]
 
 
-def _kind(graph: Emitter, name: str, values: list[Any], lines: list[int]) -> tuple[Type | None, int, bool, str]:
-    """What the values have in common: (element type, lanes, any of open type, why they cannot meet)."""
+def _kind(graph: Emitter, name: str, values: list[Any], lines: list[int]) -> tuple[Type | None, bool, str]:
+    """What the values have in common: (type, any of open type, why they cannot meet)."""
     element: Type | None = None
     where = 0
-    lanes = 0
     weak = False
     number = False
     for value, line in zip(values, lines, strict=True):
@@ -136,16 +129,10 @@ def _kind(graph: Emitter, name: str, values: list[Any], lines: list[int]) -> tup
         if isinstance(value, np.generic):
             value = graph.wrap(value)
         if not isinstance(value, Value):
-            return None, 0, False, f"{_spoken(name)} is a Python value ({type(value).__name__}) that differs between paths taken at run time; only numbers can"
+            return None, False, f"{_spoken(name)} is a Python value ({type(value).__name__}) that differs between paths taken at run time; only numbers can"
         if isinstance(value, Unavailable):
-            return None, 0, False, value.reason
-        if isinstance(value, LaneIndex):
-            found, count = I64, graph.lanes
-        else:
-            found, count = value.type.element, value.type.lanes
-            if value.type.kind == KIND_MASK:
-                found = BOOL
-        lanes = lanes or count
+            return None, False, value.reason
+        found = value.type
         if isinstance(value, Weak) and value.open:
             weak = True
             continue
@@ -154,13 +141,12 @@ def _kind(graph: Emitter, name: str, values: list[Any], lines: list[int]) -> tup
         elif element is not found:
             return (
                 None,
-                0,
                 False,
                 f"{_spoken(name)} is {element} on one path (line {where}) and {found} on another (line {line}): convert one of them, as in lw.{element}(…)",
             )
     if element is BOOL and (number or weak):
-        return None, 0, False, f"{_spoken(name)} is a condition on one path (line {where}) and a number on another"
-    return element, lanes, weak, ""
+        return None, False, f"{_spoken(name)} is a condition on one path (line {where}) and a number on another"
+    return element, weak, ""
 
 
 def join(graph: Emitter, name: str, edges: list[Edge]) -> Any:
@@ -168,7 +154,7 @@ def join(graph: Emitter, name: str, edges: list[Edge]) -> Any:
     values = [edge.values[name] for edge in edges]
     if type(values[0]) in CONTAINERS:
         return _join_items(graph, name, edges, values)
-    element, lanes, weak, problem = _kind(graph, name, values, [edge.lines.get(name, 0) for edge in edges])
+    element, weak, problem = _kind(graph, name, values, [edge.lines.get(name, 0) for edge in edges])
     if problem:
         return Unavailable(graph, problem)
     f = graph.f
@@ -176,9 +162,8 @@ def join(graph: Emitter, name: str, edges: list[Edge]) -> Any:
         if not weak and all(type(v) is bool for v in values):
             element = BOOL
         else:
-            return _join_open(graph, name, edges, values, lanes)
-    full = vector_of(element, lanes) if element is not BOOL or not lanes else mask_of(graph.width, lanes)
-    register = f.register(full, "" if name[0] == "$" else name, True)
+            return _join_open(graph, name, edges, values)
+    register = f.register(element, "" if name[0] == "$" else name, True)
     for edge, value in zip(edges, values, strict=True):
         if isinstance(value, Weak) and value.open:
             graph.settle(value, element)
@@ -187,15 +172,15 @@ def join(graph: Emitter, name: str, edges: list[Edge]) -> Any:
             wrapped = graph.wrap(value)
             assert wrapped is not None
             value = wrapped
-        graph.copy_to(register, full, graph.operand(value, full))
+        graph.copy_to(register, element, graph.operand(value, element))
         graph.insert_before(edge.anchor, since)
-    return Value(graph, register, full)
+    return Value(graph, register, element)
 
 
-def _join_open(graph: Emitter, name: str, edges: list[Edge], values: list[Any], lanes: int) -> Any:
+def _join_open(graph: Emitter, name: str, edges: list[Edge], values: list[Any]) -> Any:
     """As ``join``, of Python numbers and values whose type is open."""
     floating = any(type(v) is float for v in values)
-    made = graph.weak_variable(floating, "" if name[0] == "$" else name, lanes)
+    made = graph.weak_variable(floating, "" if name[0] == "$" else name)
     for value in values:
         if isinstance(value, Weak):
             graph.unite(made, value)
@@ -243,37 +228,3 @@ def _join_items(graph: Emitter, name: str, edges: list[Edge], values: list[Any])
         item = f"{name}[{index!r}]"
         items.append(join(graph, item, [Edge({item: part}, {item: edge.lines.get(name, 0)}, edge.anchor) for part, edge in zip(parts, edges, strict=True)]))
     return _made(graph, values, items)
-
-
-def select_lanes(graph: Emitter, name: str, condition: Value, a: Any, b: Any, lines: tuple[int, int]) -> Any:
-    """One value for a name that is ``a`` in the lanes where the condition holds and ``b`` in the others."""
-    if same(a, b):
-        return a
-    if type(a) in CONTAINERS:
-        problem = _shape(name, [a, b])
-        if problem:
-            return Unavailable(graph, problem)
-        return _made(graph, [a, b], [select_lanes(graph, f"{name}[{index!r}]", condition, a[index], b[index], lines) for index in indices(a)])
-    element, _, weak, problem = _kind(graph, name, [a, b], [*lines])
-    if problem:
-        return Unavailable(graph, problem)
-    lanes = graph.lanes
-    if element is None:
-        if not weak and type(a) is bool and type(b) is bool:
-            element = BOOL
-        else:
-            return graph.select_open(condition, a, b)
-    full = vector_of(element, lanes) if element is not BOOL else mask_of(graph.width, lanes)
-    operands = []
-    for value in (a, b):
-        if isinstance(value, Weak) and value.open:
-            graph.settle(value, element)
-        if not is_number(value):
-            wrapped = graph.wrap(value)
-            assert wrapped is not None
-            value = wrapped
-        operands.append(graph.operand(value, full))
-    if full.kind != KIND_MASK:
-        graph.vector(element, lanes)
-    mask = graph.as_mask(condition, full if full.kind == KIND_MASK else mask_for(full))
-    return graph.value(ops.SELECT, full, [mask.operand, *operands], full)

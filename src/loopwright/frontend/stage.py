@@ -28,19 +28,17 @@ __all__ = ["stage"]
 ATTEMPTS: Final = 200
 
 
-def stage(kernel: Kernel, signature: Sequence[Any], vector_bits: int, check: bool) -> Function:
+def stage(kernel: Kernel, signature: Sequence[Any], check: bool) -> Function:
     """Stage a kernel for a signature; once more for each wrong guess about it."""
     function = kernel.function
     parameters = kernel.parameters
     parsed = parse(function)
     notes: dict[Any, Any] = {}
-    if check:
-        vector_bits = 0
     for _ in range(ATTEMPTS):
         try:
             # Typed constants wrap and overflow in silence, as run-time values do.
             with np.errstate(all="ignore"):
-                made = _attempt(kernel, parsed, parameters, signature, vector_bits, check, notes)
+                made = _attempt(kernel, parsed, parameters, signature, check, notes)
         except Restage:
             continue
         if made is not None:
@@ -48,15 +46,13 @@ def stage(kernel: Kernel, signature: Sequence[Any], vector_bits: int, check: boo
     raise KernelTypeError(f"`{parsed.name}` could not be staged: the types of its variables do not settle", parsed.file, parsed.line)
 
 
-def _attempt(
-    kernel: Kernel, parsed: Parsed, parameters: list[Parameter], signature: Sequence[Any], vector_bits: int, check: bool, notes: dict[Any, Any]
-) -> Function | None:
+def _attempt(kernel: Kernel, parsed: Parsed, parameters: list[Parameter], signature: Sequence[Any], check: bool, notes: dict[Any, Any]) -> Function | None:
     f = Function(parsed.name, kernel.result, Options(kernel.contract, kernel.fastmath, check))
     f.file = parsed.file
     f.lines = parsed.lines
     g = Emitter(f)
     g.line = g.at_line = parsed.line
-    s = Staging(g, vector_bits, notes, {})
+    s = Staging(g, notes, {})
     s.builtins = environment(s)
     env = outside_names(parsed, kernel.function)
     env["__builtins__"] = s.builtins

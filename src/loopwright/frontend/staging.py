@@ -21,14 +21,13 @@ from loopwright.errors import KernelSyntaxError, KernelTypeError, LoopwrightErro
 from loopwright.frontend import constants
 from loopwright.frontend.arrays import StagedArray
 from loopwright.frontend.calls import Inner
-from loopwright.frontend.conditions import compound_if, compound_value, decide, runtime_if
+from loopwright.frontend.conditions import compound_if, decide, runtime_if
 from loopwright.frontend.containers import apart, carries, element, put, put_slice, replaces
 from loopwright.frontend.emitter import Emitter
 from loopwright.frontend.expr import Unavailable, Value, is_number, is_staged
 from loopwright.frontend.flow import RESULT
 from loopwright.frontend.lanes import reduce_into, update_reduction
 from loopwright.frontend.looping import stage_for, stage_while
-from loopwright.frontend.masked import lanes_leave, varying_if
 from loopwright.frontend.merging import CONTAINERS, MISSING, Edge, freeze, join, same, thaw
 from loopwright.frontend.program import (
     Assert,
@@ -53,7 +52,7 @@ from loopwright.frontend.state import BREAK, CONTINUE, ENDED, FALLS, RETURN, Act
 from loopwright.frontend.variables import NOT_EVERYWHERE, write
 from loopwright.ir import ops
 from loopwright.ir.function import Instr
-from loopwright.types import KIND_MASK, VOID
+from loopwright.types import VOID
 
 __all__ = ["Staging"]
 
@@ -80,8 +79,7 @@ class Staging:
     Attributes:
         g: the emitter.
         act: the call being staged.
-        vector_bits: width of a vector; 0 makes scalar loops of loops over lanes.
-        notes: what earlier attempts found out: which variables differ by lane, how wide the lanes of a loop are.
+        notes: what earlier attempts found out: which elements of lists a loop changes.
         builtins: Python's builtins as kernels see them, with the hooks of rewritten expressions.
         open: the constructs around that depend on what happens at run time, outermost first.
         born: id of a list or dictionary that the kernel made -> itself, and what was open then.
@@ -90,9 +88,8 @@ class Staging:
         merged: lists that names stand for where others have met, with those others.
     """
 
-    def __init__(self, g: Emitter, vector_bits: int, notes: dict[Any, Any], names: dict[str, Any]) -> None:
+    def __init__(self, g: Emitter, notes: dict[Any, Any], names: dict[str, Any]) -> None:
         self.g = g
-        self.vector_bits = vector_bits
         self.notes = notes
         self.builtins = names
         self.act: Activation = None  # type: ignore[assignment]
@@ -104,7 +101,6 @@ class Staging:
         self.cells: dict[int, dict[Any, Any]] = {}
         self.merged: list[tuple[Any, list[Any]]] = []
         self.frozen = False
-        self.visits: dict[int, int] = {}
         g.staging = self
 
     def syntax(self, message: str, line: int = 0) -> KernelSyntaxError:
@@ -462,10 +458,6 @@ class Staging:
         act, g = self.act, self.g
         if act.top:
             return self._return_top(value)
-        if g.level is not act.level and not stmt.tail:
-            g.fail(
-                f"`{act.parsed.name}` returns inside a loop under a condition that differs by lane: assign the result to a variable and return it at the end"
-            )
         if not is_number(value) and value is not None:
             value = g.snapshot(value)
         if stmt.tail:
@@ -483,7 +475,7 @@ class Staging:
 
     def _return_top(self, value: Any) -> int:
         g, f = self.g, self.g.f
-        if g.lanes:
+        if g.in_lanes:
             g.fail("`return` inside lw.lanes: the lanes run at once; return after the loop")
         if value is None:
             if f.result is not VOID:
@@ -511,14 +503,9 @@ class Staging:
             return self.block(stmt.body)
         if found is False:
             return self.block(stmt.orelse)
-        g = self.g
         if isinstance(found, Compound):
-            if g.level is None:
-                return compound_if(self, stmt, found)
-            found = compound_value(self, found)
-        if found.type.kind == KIND_MASK:
-            return varying_if(self, stmt, found)
-        if not stmt.orelse and len(stmt.body) == 1 and isinstance(stmt.body[0], (Break, Continue)) and self.act.loops and self.act.loops[-1].remaining is None:
+            return compound_if(self, stmt, found)
+        if not stmt.orelse and len(stmt.body) == 1 and isinstance(stmt.body[0], (Break, Continue)) and self.act.loops:
             self.at(stmt.body[0].line)
             self._leave(stmt.body[0], found)
             return FALLS
@@ -543,8 +530,6 @@ class Staging:
         breaks = word == "break"
         if loop.kind == "lanes" and breaks:
             g.fail("`break` in an lw.lanes loop: the lanes run at once, in no order; use lw.range for this loop, or a condition")
-        if g.level is not loop.body or loop.remaining is not None:
-            return lanes_leave(self, loop, breaks)
         if condition is None and loop.kind == "python" and len(g.brackets) == loop.depth:
             return BREAK if breaks else CONTINUE
         target = loop.exit if breaks else loop.next

@@ -2,24 +2,19 @@
 
 from __future__ import annotations
 
-from typing import TYPE_CHECKING, Any, Final
+from typing import Any, Final
 
-from loopwright.frontend.emitter import Level
 from loopwright.frontend.expr import Value
 from loopwright.frontend.merging import Edge
 from loopwright.frontend.program import LoopStmt, Parsed, Test
 from loopwright.ir import ops
 from loopwright.ir.function import Instr
 
-if TYPE_CHECKING:
-    from loopwright.frontend.leaving import Departed
-
 __all__ = [
     "BREAK",
     "CONTINUE",
     "ENDED",
     "FALLS",
-    "LEFT",
     "RETURN",
     "UNROLL_LIMIT",
     "Activation",
@@ -39,14 +34,12 @@ NOTHING: Final[set[str]] = set()
 
 # How control leaves a statement while staging.
 FALLS: Final = 0
-#: It does not: a branch or return was emitted, or no lane goes on.
+#: It does not: a branch or return was emitted.
 ENDED: Final = 1
 # A Python-level break, continue or return, taken while compiling.
 BREAK: Final = 2
 CONTINUE: Final = 3
 RETURN: Final = 4
-#: Control goes on, but no lane: they have left the loop around, or its step.
-LEFT: Final = 5
 
 #: Most steps of a while loop that runs while compiling.
 UNROLL_LIMIT: Final = 10_000
@@ -76,18 +69,16 @@ class Sticky:
 
     Attributes:
         value: the variable; or the Python value, which must not change.
-        level: the lanes that ran where the loop began.
         key: names the variable in the notes for staging again.
         line: where its first value was assigned.
         items: of a tuple, list or dictionary: its items are variables.
     """
 
-    __slots__ = ("items", "key", "level", "line", "name", "value")
+    __slots__ = ("items", "key", "line", "name", "value")
 
-    def __init__(self, name: str, value: Any, level: Level | None, key: tuple[Any, ...], line: int, items: bool = False) -> None:
+    def __init__(self, name: str, value: Any, key: tuple[Any, ...], line: int, items: bool = False) -> None:
         self.name = name
         self.value = value
-        self.level = level
         self.key = key
         self.line = line
         self.items = items
@@ -99,14 +90,13 @@ class Summed:
     Attributes:
         initial: its value before the loop.
         op: the operation, once an update was seen.
-        total: the vector accumulator, once an update was seen.
-        identity: operand it starts from.
+        total: the accumulator, once an update was seen.
         anchor: the loop's first instruction.
         outer: the variable of an outer loop that the name stands for, or None.
         container, index: of an element of a list or dictionary: where it is.
     """
 
-    __slots__ = ("anchor", "container", "identity", "index", "initial", "line", "name", "op", "outer", "total")
+    __slots__ = ("anchor", "container", "index", "initial", "line", "name", "op", "outer", "total")
 
     def __init__(self, name: str, initial: Any, anchor: Instr, line: int) -> None:
         self.name = name
@@ -115,7 +105,6 @@ class Summed:
         self.line = line
         self.op: ops.Op | None = None
         self.total: Value | None = None
-        self.identity = 0
         self.outer: Any = None
         self.container: Any = None
         self.index: Any = None
@@ -127,17 +116,15 @@ class Construct:
     Attributes:
         act: the call it is in.
         stmt: the statement.
-        level: the lanes that run where it begins.
         anchor: the instruction before which its variables begin; None for a loop.
         slots: the elements that are variables as long as it lasts, or None.
     """
 
-    __slots__ = ("act", "anchor", "level", "slots", "stmt")
+    __slots__ = ("act", "anchor", "slots", "stmt")
 
-    def __init__(self, act: Activation, stmt: Any, level: Level | None, anchor: Instr | None) -> None:
+    def __init__(self, act: Activation, stmt: Any, anchor: Instr | None) -> None:
         self.act = act
         self.stmt = stmt
-        self.level = level
         self.anchor = anchor
         self.slots: list[Any] | None = None
 
@@ -170,8 +157,8 @@ class Guarded(Construct):
 
     __slots__ = ()
 
-    def __init__(self, act: Activation, level: Level | None) -> None:
-        super().__init__(act, None, level, None)
+    def __init__(self, act: Activation) -> None:
+        super().__init__(act, None, None)
 
 
 class Inlined(Construct):
@@ -180,7 +167,7 @@ class Inlined(Construct):
     __slots__ = ("callee",)
 
     def __init__(self, act: Activation, callee: Activation) -> None:
-        super().__init__(act, callee.parsed, callee.level, None)
+        super().__init__(act, callee.parsed, None)
         self.callee = callee
 
     @property
@@ -202,43 +189,35 @@ class LoopState(Construct):
         bound: the values that the names it assigns had before.
         kind: "runtime", "python" or "lanes".
         depth: brackets open when its body began.
-        body: the lanes that run its body.
-        remaining: a mask variable of the lanes that have not left the loop, where lanes leave one by one.
-        departed, skipped: the values of names in the lanes that have left the loop, or its current step, or None.
         exit, next: the brackets that break and continue branch to, or None.
         exits, nexts: paths by which break and continue get there.
         exit_names, next_names: names to merge there.
     """
 
-    __slots__ = ("body", "bound", "departed", "depth", "exit", "exit_names", "exits", "kind", "next", "next_names", "nexts", "remaining", "skipped")
+    __slots__ = ("bound", "depth", "exit", "exit_names", "exits", "kind", "next", "next_names", "nexts")
 
-    def __init__(self, kind: str, stmt: LoopStmt, act: Activation, level: Level | None, bound: dict[str, Any]) -> None:
+    def __init__(self, kind: str, stmt: LoopStmt, act: Activation, bound: dict[str, Any]) -> None:
         self.act = act
         self.stmt = stmt
-        self.level = level
         self.anchor = None
         self.slots = None
         self.kind = kind
         self.bound = bound
         self.depth = 0
-        self.body: Level | None = level
-        self.remaining: Value | None = None
         self.exit: Instr | None = None
         self.next: Instr | None = None
         self.exits: list[Edge] = []
         self.nexts: list[Edge] = []
         self.exit_names = stmt.left
         self.next_names = NOTHING
-        self.departed: Departed | None = None
-        self.skipped: Departed | None = None
 
     @property
     def key(self) -> tuple[Any, ...]:
         return id(self.stmt), self.act.path, "elements"
 
     def active(self) -> bool:
-        # One that runs while compiling is as good as written out, until a path of run time, or a lane, has left it.
-        return self.kind != "python" or self.remaining is not None or bool(self.exits) or bool(self.nexts)
+        # One that runs while compiling is as good as written out, until a path of run time has left it.
+        return self.kind != "python" or bool(self.exits) or bool(self.nexts)
 
     @property
     def writes(self) -> set[str]:
@@ -266,7 +245,7 @@ class Activation:
         path: the lines of the calls that led here: tells the places apart where one function is inlined.
     """
 
-    __slots__ = ("block", "caller", "depth", "env", "level", "lines", "loops", "missing", "parsed", "path", "regions", "result", "sticky", "top")
+    __slots__ = ("block", "caller", "depth", "env", "lines", "loops", "missing", "parsed", "path", "regions", "result", "sticky", "top")
 
     def __init__(self, parsed: Parsed, env: dict[str, Any], top: bool, path: tuple[int, ...] = ()) -> None:
         self.parsed = parsed
@@ -282,7 +261,6 @@ class Activation:
         self.block: Instr | None = None
         self.caller: tuple[Activation, int] | None = None
         self.depth = 0
-        self.level: Level | None = None
 
     def statement(self, line: int) -> str:
         """The text of one of its lines."""

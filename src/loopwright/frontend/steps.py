@@ -23,7 +23,6 @@ def loop_body(s: Staging, stmt: LoopStmt, loop: LoopState) -> int:
     outer = g.region
     g.regions += 1
     g.region = g.regions
-    loop.body = g.level
     loop.depth = len(g.brackets)
     s.act.loops.append(loop)
     status = s.block(stmt.body)

@@ -11,14 +11,12 @@ from loopwright.frontend.flow import RESULT
 from loopwright.frontend.merging import CONTAINERS, MISSING, indices, rebuilt, same
 from loopwright.frontend.program import LoopStmt
 from loopwright.frontend.state import LoopState, Sticky, Summed, shown
-from loopwright.ir import ops
-from loopwright.ir.function import Instr
-from loopwright.types import BOOL, KIND_MASK, vector_of
+from loopwright.types import BOOL
 
 if TYPE_CHECKING:
     from loopwright.frontend.staging import Staging
 
-__all__ = ["NOT_EVERYWHERE", "activate", "begin", "carry", "drop", "drop_values", "release", "reset", "write"]
+__all__ = ["NOT_EVERYWHERE", "activate", "begin", "carry", "drop", "drop_values", "release", "write"]
 
 NOT_EVERYWHERE: Final = "is not assigned on every path to here: assign it on the others too, or before"
 
@@ -40,16 +38,12 @@ def write(s: Staging, sticky: Any, value: Any, fresh: bool) -> None:
             _write_items(s, sticky, value)
             return
         g.fail(f"`{name}` is a Python value ({shown(variable)}) and cannot change in a loop that runs at run time: only numbers can")
-    masked = g.level is not sticky.level
     open_ = isinstance(variable, Weak) and variable.open
     if is_number(value):
-        if isinstance(variable, Weak) and open_ and not masked:
+        if isinstance(variable, Weak) and open_:
             if type(value) is bool:
                 g.fail(f"`{name}` is a number (line {sticky.line}) and is assigned a condition: use another name")
             g.weak_copy(variable, value)
-            return
-        if open_:
-            _masked_open(s, sticky, value)
             return
         if variable.type.element is BOOL and type(value) is not bool:
             g.fail(f"`{name}` is a condition (line {sticky.line}) and is assigned the number {value!r}: use another name")
@@ -61,16 +55,9 @@ def write(s: Staging, sticky: Any, value: Any, fresh: bool) -> None:
         if wrapped is None:
             g.fail(f"`{name}` is a number carried by a loop that runs at run time, and cannot become {shown(value)}")
         new = wrapped
-        if new.type.lanes and not variable.type.lanes or masked and not variable.type.lanes:
-            s.note((*sticky.key, "varies"), 1)
         if isinstance(new, Weak) and new.open:
             if open_:
-                if variable.type.lanes:
-                    new = g.splat_open(new, variable.type.lanes)
                 g.unite(variable, new)
-                if masked:
-                    _masked_open(s, sticky, new)
-                    return
                 _copy(s, variable, new, fresh)
                 return
             g.settle(new, variable.type.element)
@@ -82,22 +69,7 @@ def write(s: Staging, sticky: Any, value: Any, fresh: bool) -> None:
             g.settle(variable, new.type.element)
         have, want = new.type, variable.type
         if have is not want:
-            if have.kind == KIND_MASK or have is BOOL:
-                if want.element is not BOOL:
-                    _mistyped(s, sticky, "a condition")
-                new = g.as_mask(new, want)
-            elif have.element is not want.element:
-                _mistyped(s, sticky, str(have.element))
-            else:
-                new = g.splat(new, want.lanes)
-    if masked:
-        if not variable.type.lanes:
-            s.note((*sticky.key, "varies"), 1)
-        assert g.level is not None
-        type_ = variable.type
-        mask = g.level.mask if type_.kind == KIND_MASK else Value(g, g.mask_operand(type_), g.level.mask.type)
-        g.code.append(Instr(ops.SELECT, type_, variable.operand, [mask.operand, new.operand, variable.operand], 0, g.line))
-        return
+            _mistyped(s, sticky, "a condition" if have is BOOL else str(have))
     _copy(s, variable, new, fresh)
 
 
@@ -117,7 +89,7 @@ def _write_items(s: Staging, sticky: Sticky, value: Any) -> None:
     # All are read before any is written: they may be the variables themselves.
     values = s.g.snapshot(tuple([value[index] for index in indices(value)]))
     for index, item in zip(indices(variable), values, strict=True):
-        write(s, Sticky(f"{name}[{index!r}]", variable[index], sticky.level, sticky.key, sticky.line, True), item, False)
+        write(s, Sticky(f"{name}[{index!r}]", variable[index], sticky.key, sticky.line, True), item, False)
 
 
 def _copy(s: Staging, variable: Value, new: Value, fresh: bool) -> None:
@@ -136,26 +108,6 @@ def _copy(s: Staging, variable: Value, new: Value, fresh: bool) -> None:
     g.copy_to(variable.operand, variable.type, new.operand)
 
 
-def _masked_open(s: Staging, sticky: Sticky, value: Any) -> None:
-    g = s.g
-    variable = sticky.value
-    cell = variable.cell.root()
-    if not variable.lanes:
-        s.note((*sticky.key, "varies"), 1)
-    if type(value) is float and not cell.floating:
-        g.widen(cell)
-    assert g.level is not None
-    type_ = variable.type
-    instr = Instr(ops.SELECT, type_, variable.operand, [g.level.mask.operand, 0, variable.operand], 0, g.line)
-    if isinstance(value, Value):
-        instr.args[1] = value.operand
-    else:
-        instr.args[1] = g.number(type_, value)
-        cell.numbers.append((instr, 1, value))
-    cell.instrs.append(instr)
-    g.code.append(instr)
-
-
 def _mistyped(s: Staging, sticky: Sticky, found: str) -> NoReturn:
     want = sticky.value.type.element
     s.g.fail(
@@ -164,64 +116,44 @@ def _mistyped(s: Staging, sticky: Sticky, found: str) -> NoReturn:
     )
 
 
-def begin(s: Staging, name: str, value: Any, lanes: int, items: bool = False) -> Any:
-    """A variable that starts with a value, in so many lanes if any.
+def begin(s: Staging, name: str, value: Any, items: bool = False) -> Any:
+    """A variable that starts with a value.
 
     Of a tuple, list or dictionary, with ``items``, it is another one that holds variables. Any other value that is no number is its own variable, and cannot
     change.
     """
     g = s.g
     if is_number(value) and type(value) is not bool:
-        made = g.weak_variable(type(value) is float, name, lanes)
+        made = g.weak_variable(type(value) is float, name)
     elif isinstance(value, Weak) and value.open:
-        lanes = lanes or value.lanes
-        made = Weak(g, g.f.register(vector_of(value.type.element, lanes), name, True), value.cell, lanes)
+        made = Weak(g, g.f.register(value.type, name, True), value.cell)
     elif isinstance(value, (Value, np.generic)) or type(value) is bool:
         start = g.staged(value)
         type_ = start.type
-        if lanes and not type_.lanes:
-            start = g.splat(start, lanes)
-            type_ = start.type
         variable = Value(g, g.f.register(type_, name, True), type_)
         g.copy_to(variable.operand, type_, start.operand)
         return variable
     else:
         if not items or type(value) not in CONTAINERS:
             return value
-        return rebuilt(s, value, [begin(s, f"{name}[{index!r}]", value[index], lanes, True) for index in indices(value)])
+        return rebuilt(s, value, [begin(s, f"{name}[{index!r}]", value[index], True) for index in indices(value)])
     g.weak_copy(made, value)
     return made
 
 
-def reset(s: Staging, variable: Value) -> None:
-    """Write something to a variable that nobody reads until it is written again."""
-    g = s.g
-    if isinstance(variable, Weak) and variable.open:
-        g.weak_copy(variable, 0)
-        return
-    type_ = variable.type
-    g.copy_to(variable.operand, type_, g.f.const(type_, False if type_.element is BOOL or type_.kind == KIND_MASK else 0))
-
-
-def carry(s: Staging, loop: LoopState, varying: bool = False) -> list[tuple[str, Any]]:
+def carry(s: Staging, loop: LoopState) -> list[tuple[str, Any]]:
     """Make variables of the names that a run-time loop carries; what to give back to ``release``."""
     act, g, stmt = s.act, s.g, loop.stmt
     made: list[tuple[str, Any]] = []
     for name in stmt.carried:
         value = act.env.get(name, MISSING)
-        known = act.sticky.get(name)
-        if known is not None:
-            if varying and isinstance(known, Sticky) and isinstance(known.value, Value) and not known.value.type.lanes:
-                s.note((*known.key, "varies"), 1)
-            continue
-        if value is MISSING or type(value) is Unavailable:
+        if name in act.sticky or value is MISSING or type(value) is Unavailable:
             continue
         key = (id(stmt), act.path, name)
         line = act.lines.get(name, stmt.line)
-        lanes = g.lanes if varying or s.notes and (*key, "varies") in s.notes else 0
         items = bool(s.notes) and (*key, "items") in s.notes
-        variable = begin(s, name, value, lanes, items)
-        sticky = Sticky(name, variable, g.level, key, line, items)
+        variable = begin(s, name, value, items)
+        sticky = Sticky(name, variable, key, line, items)
         act.sticky[name] = sticky
         if isinstance(variable, Value):
             act.env[name] = variable

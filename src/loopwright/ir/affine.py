@@ -1,6 +1,7 @@
 """Indices as linear forms: a constant plus multiples of values that are not taken apart further.
 
-Two forms over the same values differ by a constant, which is how far two accesses to an array lie apart.
+Two forms over the same values differ by a constant, which is how far two accesses to an array lie apart. ``Forms`` finds them in any stretch
+of code. ``Offsets`` knows those that are one value and a constant, at any place of a walk through the whole function, and takes little time.
 """
 
 from __future__ import annotations
@@ -9,9 +10,10 @@ from typing import Final
 
 from loopwright.ir import ops
 from loopwright.ir.function import Function, Instr
+from loopwright.ir.loops import IS_LOOP
 from loopwright.types import I64
 
-__all__ = ["Form", "Forms"]
+__all__ = ["Form", "Forms", "Offsets"]
 
 #: Expressions nested deeper are not compared, but stand for themselves.
 DEPTH: Final = 20
@@ -137,3 +139,86 @@ class Forms:
                 if start <= self.places.get(leaf, -1) < end:
                     return True
         return False
+
+
+_ADD: Final = ops.ADD.code
+_SUB: Final = ops.SUB.code
+_COPY: Final = ops.COPY.code
+
+
+class Offsets:
+    """Every i64 register as a root register and a constant, along one walk forwards through a function.
+
+    A variable may be a root as long as it has not changed since, which within one run of a loop's body is a matter of position. Call ``follow``
+    with each instruction, in order, when it has been dealt with.
+
+    Attributes:
+        loop: number of the loop that the walk is in, 0 for none.
+        written: per variable: where it was written last.
+    """
+
+    __slots__ = ("code_values", "enclosing", "loop", "loops", "made_at", "made_in", "offset", "position", "root", "variable", "written")
+
+    def __init__(self, f: Function) -> None:
+        count = len(f.types)
+        self.variable: list[bool] = f.variable
+        self.code_values = f.const_values
+        self.root = list(range(count))
+        self.offset = [0] * count
+        self.made_at = [0] * count
+        self.made_in = [0] * count
+        self.written = [-1] * count
+        self.position = 0
+        self.loop = 0
+        self.loops = 0
+        self.enclosing: list[int] = []
+
+    def root_of(self, a: int) -> int:
+        """The root of an operand that is a register: itself, where the root has changed since."""
+        r = self.root[a]
+        if r != a and self.variable[r] and (self.written[r] > self.made_at[a] or self.made_in[a] != self.loop):
+            return a
+        return r
+
+    def offset_of(self, a: int, root: int) -> int:
+        """What is added to ``root``, the operand's ``root_of``."""
+        return self.offset[a] if root != a else 0
+
+    def version(self, root: int) -> tuple[int, ...]:
+        """What tells the root's value from those it had before and has elsewhere; of a register written once its number does."""
+        return (root, self.written[root], self.loop) if self.variable[root] else (root,)
+
+    def follow(self, instr: Instr) -> None:
+        """Go past an instruction."""
+        op = instr.op
+        c = op.code
+        dst = instr.dst
+        if dst >= 0:
+            if self.variable[dst]:
+                self.written[dst] = self.position
+            elif c in (_ADD, _SUB):
+                if instr.type is I64:
+                    a, b = instr.args
+                    if a < 0 and c == _ADD:
+                        a, b = b, a
+                    if b < 0 <= a:
+                        k = int(self.code_values[~b])
+                        self._make(dst, a, k if c == _ADD else -k)
+            elif c == _COPY and instr.type is I64 and instr.args[0] >= 0:
+                self._make(dst, instr.args[0], 0)
+        if op.closes:
+            if not op.opens:
+                self.loop = self.enclosing.pop()
+        elif op.opens:
+            self.enclosing.append(self.loop)
+            if IS_LOOP[c]:
+                self.loops += 1
+                self.loop = self.loops
+        self.position += 1
+
+    def _make(self, dst: int, a: int, more: int) -> None:
+        r = self.root_of(a)
+        self.root[dst] = r
+        self.offset[dst] = self.offset_of(a, r) + more
+        self.made_at[dst] = self.position
+        self.made_in[dst] = self.loop

@@ -66,24 +66,26 @@ class Mem:
 
 
 class Loop:
-    """What the front end says about a ``for`` over lanes, for the nests pass.
+    """What is known of a ``for`` over lanes.
 
     Attributes:
-        mask: the register that holds the lanes in range in each step (the second result of the ``for``), or NONE.
+        lanes: a step may be made for several indices at once: it is a scalar loop, for the vectorize pass.
+        mask: the register that holds the lanes in range in each step (the second result of the ``for``), or NONE; for the nests pass.
         unroll: how many steps to do at once; 0 lets the pass decide.
         accumulators: (variable, operation, identity) of each reduction carried by the loop: the variable is changed by updates
             with the operation alone. The identity changes nothing: the operation's ``neutral``, or what the variable holds before.
     """
 
-    __slots__ = ("accumulators", "mask", "unroll")
+    __slots__ = ("accumulators", "lanes", "mask", "unroll")
 
-    def __init__(self, mask: int = NONE, unroll: int = 1, accumulators: list[tuple[int, Op, int]] | None = None) -> None:
+    def __init__(self, mask: int = NONE, unroll: int = 1, accumulators: list[tuple[int, Op, int]] | None = None, lanes: bool = False) -> None:
+        self.lanes = lanes
         self.mask = mask
         self.unroll = unroll
         self.accumulators: list[tuple[int, Op, int]] = accumulators if accumulators is not None else []
 
     def __reduce__(self) -> tuple[object, ...]:
-        return Loop, (self.mask, self.unroll, self.accumulators)
+        return Loop, (self.mask, self.unroll, self.accumulators, self.lanes)
 
 
 class Instr:

@@ -457,6 +457,22 @@ REDUCE_OR: Final = reduction("reduce_or", OR, None, "int vector", "bitwise or of
 REDUCE_XOR: Final = reduction("reduce_xor", XOR, 0, "int vector", "bitwise exclusive or of the lanes", _reduce(np.bitwise_xor))
 #: How an accumulator may be updated, besides by what it is combined with: operation -> (what it combines by, where the accumulator stands).
 UPDATES: Final[dict[Op, tuple[Op, int]]] = {SUB: (ADD, 0), FMA: (ADD, 2), FNMA: (ADD, 2)}
+ANY_LANE: Final = row(
+    "any_lane",
+    "T -> B",
+    "bool",
+    "in a loop over lanes, whether it holds in one of the indices that run at once; elsewhere a",
+    lambda t, s, a: a,
+    until="vectorize",
+)
+ALL_LANES: Final = row(
+    "all_lanes",
+    "T -> B",
+    "bool",
+    "in a loop over lanes, whether it holds in all of the indices that run at once; elsewhere a",
+    lambda t, s, a: a,
+    until="vectorize",
+)
 ANY: Final = row("any", "T -> B", "mask", "true when a lane holds", lambda t, s, a: np.bool_(np.any(a)))
 ALL: Final = row("all", "T -> B", "mask", "true when every lane holds", lambda t, s, a: np.bool_(np.all(a)))
 

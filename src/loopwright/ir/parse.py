@@ -748,15 +748,16 @@ class _Parser:
         """What the front end said of a ``for``, behind its operands."""
         f = self.f
         mask = NONE
+        lanes = self.take("lanes")
         if self.take("mask"):
             column = self.columns[self.at]
             mask = self.register()
             self.need(":")
             self.define(mask, self.type(), column)
         if self.take("unroll"):
-            instr.loop = Loop(mask, self.count("how many steps to unroll"))
-        elif mask != NONE:
-            instr.loop = Loop(mask)
+            instr.loop = Loop(mask, self.count("how many steps to unroll"), None, lanes)
+        elif mask != NONE or lanes:
+            instr.loop = Loop(mask, int(not lanes), None, lanes)
         while self.take("accumulate"):
             if instr.loop is None:
                 instr.loop = Loop()

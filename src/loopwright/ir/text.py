@@ -258,6 +258,8 @@ class Printer:
             text += f" imm {instr.imm}"
         loop = instr.loop
         if loop is not None:
+            if loop.lanes:
+                text += " lanes"
             if loop.mask != NONE:
                 text += f" mask {self.virtual(loop.mask)}: {self._type_name(loop.mask)}"
             text += f" unroll {loop.unroll}"
@@ -441,6 +443,7 @@ class _Comparison:
             return k is h
         if (
             k.unroll != h.unroll
+            or k.lanes != h.lanes
             or (k.mask == NONE) != (h.mask == NONE)
             or (k.mask != NONE and not self.virtual(k.mask, h.mask))
             or len(k.accumulators) != len(h.accumulators)

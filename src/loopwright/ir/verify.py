@@ -37,6 +37,7 @@ _LOWER: Final = STAGES.index("lower")
 _ALLOCATE: Final = STAGES.index("allocate")
 _JUMPS: Final = STAGES.index("jumps")
 _NESTS: Final = STAGES.index("nests")
+_VECTORIZE: Final = STAGES.index("vectorize")
 
 
 class _Bracket:
@@ -460,6 +461,16 @@ class _Verifier:
         f = self.f
         if not 0 <= loop.unroll <= MOST_UNROLLED:
             raise self.error(f"at most {MOST_UNROLLED} steps are unrolled")
+        if loop.lanes:
+            if self.stage >= _VECTORIZE:
+                raise self.error("`lanes` goes with the pass vectorize")
+            if loop.mask != NONE:
+                raise self.error("a loop over lanes has a mask when it is one over vectors")
+            if f.const_values[~instr.args[2]] != 1:
+                raise self.error("the step of a loop over lanes is 1")
+            if self.index < self.lanes_end:
+                raise self.error("a loop over lanes inside another")
+            self.lanes_end = self.partner[self.index]
         if loop.mask != NONE:
             if self.stage >= _NESTS:
                 raise self.error("the mask of a loop goes with the pass nests")

@@ -14,6 +14,7 @@ there: its loads stay where they are.
 from __future__ import annotations
 
 from loopwright.ir import ops
+from loopwright.ir.affine import Offsets
 from loopwright.ir.function import NONE, Function, Instr
 from loopwright.targets.target import Target
 from loopwright.types import I64, Type
@@ -42,24 +43,15 @@ def run(f: Function, target: Target) -> None:
 
 
 class _Rewriting:
-    """One run: what is known of the index registers, across stretches.
+    """One run: the index registers are followed across stretches."""
 
-    Attributes:
-        roots: register -> (root register, the root's stamp, constant added).
-        written: variable -> serial number of its last write.
-        bracket: serial number of the last control instruction, after which any variable may be another.
-    """
-
-    __slots__ = ("bracket", "f", "out", "roots", "serial", "target", "written")
+    __slots__ = ("f", "indices", "out", "target")
 
     def __init__(self, f: Function, target: Target) -> None:
         self.f = f
         self.target = target
         self.out: list[Instr] = []
-        self.roots: dict[int, tuple[int, int, int]] = {}
-        self.written: dict[int, int] = {}
-        self.serial = 0
-        self.bracket = 0
+        self.indices = Offsets(f)
 
     def run(self) -> None:
         stretch: list[Instr] = []
@@ -67,20 +59,9 @@ class _Rewriting:
             stretch.append(instr)
             if instr.op.effect == ops.CONTROL:
                 self.rewrite(stretch)
-                self.serial += 1
-                self.bracket = self.serial
                 stretch = []
         self.rewrite(stretch)
         self.f.code = self.out
-
-    def index(self, a: int) -> tuple[int, int, int]:
-        """An index as (root, stamp, offset): equal roots with equal stamps hold the same value."""
-        known = self.roots.get(a)
-        if known is not None:
-            return known
-        if a >= 0 and self.f.variable[a]:
-            return a, max(self.bracket, self.written.get(a, 0)), 0
-        return a, 0, 0
 
     def rewrite(self, stretch: list[Instr]) -> None:
         f = self.f
@@ -89,31 +70,17 @@ class _Rewriting:
         neighbours: set[tuple[int, ...]] = set()  # of the groups, those with loads that are not whole vectors apart
         for position in range(len(stretch)):
             instr = stretch[position]
-            op = instr.op
-            dst = instr.dst
-            if dst >= 0 and f.variable[dst]:
-                self.serial += 1
-                self.written[dst] = self.serial
-            elif (op is ops.ADD or op is ops.SUB) and instr.type is I64 and instr.args[1] < 0:
-                root, stamp, offset = self.index(instr.args[0])
-                value = int(f.const_values[~instr.args[1]])
-                self.roots[dst] = root, stamp, offset + (value if op is ops.ADD else -value)
-            elif op is ops.LOAD and instr.type.lanes and not f.arrays[instr.imm].written and self.target.slides(instr.type):
-                if instr.args[-1] < 0:
-                    continue
-                root, stamp, offset = self.index(instr.args[-1])
-                group = [instr.type.number, instr.imm, root, stamp]
-                for a in instr.args[:-1]:
-                    group.extend(self.index(a))
-                place = _Place(position, tuple(group), offset)
+            if instr.op is ops.LOAD and instr.type.lanes and instr.args[-1] >= 0 and not f.arrays[instr.imm].written and self.target.slides(instr.type):
+                place = self.place(position, instr)
                 places[position] = place
                 known = offsets.setdefault(place.group, set())
                 for other in known:
                     # All of them are as far from the next vector as any one.
-                    if (offset - other) % instr.type.lanes:
+                    if (place.offset - other) % instr.type.lanes:
                         neighbours.add(place.group)
                     break
-                known.add(offset)
+                known.add(place.offset)
+            self.indices.follow(instr)
         loaded: dict[tuple[int, ...], int] = {}
         for position in range(len(stretch)):
             found = places.get(position)
@@ -121,6 +88,23 @@ class _Rewriting:
                 self.out.append(stretch[position])
             else:
                 _place(f, stretch[position], found, offsets[found.group], loaded, self.out)
+
+    def place(self, position: int, instr: Instr) -> _Place:
+        """Where a load reads. Loads of a group differ in the constant added to their last index only."""
+        indices = self.indices
+        group = [instr.type.number, instr.imm]
+        offset = 0
+        for a in instr.args:
+            offset = 0
+            if a < 0:
+                group.append(a)
+                continue
+            root = indices.root_of(a)
+            offset = indices.offset_of(a, root)
+            group.extend(indices.version(root))
+            group.append(offset)
+        group[-1] = 0
+        return _Place(position, tuple(group), offset)
 
 
 def _place(f: Function, instr: Instr, place: _Place, offsets: set[int], loaded: dict[tuple[int, ...], int], out: list[Instr]) -> None:

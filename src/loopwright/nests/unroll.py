@@ -6,10 +6,9 @@ from typing import Final
 
 from loopwright.ir import ops
 from loopwright.ir.function import NONE, Function, Instr, Loop
+from loopwright.ir.loops import IS_LOOP
 
 __all__ = ["clone", "crossing_branches", "has_loops", "local_variables"]
-
-_LOOPS: Final = frozenset((ops.FOR.code, ops.LOOP.code, ops.WHILE.code))
 
 # What becomes of an operation whose mask is known to be all true.
 _OTHER: Final = 0
@@ -111,7 +110,7 @@ def clone(f: Function, body: list[Instr], rename: dict[int, int], out: list[Inst
 
 def has_loops(body: list[Instr]) -> bool:
     """Whether there is a loop in ``body``."""
-    return any(instr.op.code in _LOOPS for instr in body)
+    return any(IS_LOOP[instr.op.code] for instr in body)
 
 
 def crossing_branches(body: list[Instr]) -> bool:

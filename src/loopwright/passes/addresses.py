@@ -12,7 +12,8 @@ from __future__ import annotations
 from typing import Final
 
 from loopwright.ir import ops
-from loopwright.ir.function import Function, Instr, Mem
+from loopwright.ir.affine import Offsets
+from loopwright.ir.function import Array, Function, Instr, Mem
 from loopwright.ir.roles import address_at
 from loopwright.targets.target import Target
 from loopwright.types import I64, PTR, Type
@@ -31,9 +32,9 @@ for _op, _at, _count in (
     _AT[_op.code] = _at
 
 _ADD: Final = ops.ADD.code
-_SUB: Final = ops.SUB.code
-_COPY: Final = ops.COPY.code
-_LOOPS: Final = frozenset((ops.FOR.code, ops.LOOP.code, ops.WHILE.code))
+_MUL: Final = ops.MUL.code
+#: Of keys: pointer + index * size.
+_SCALED: Final = -1
 _WRAP: Final = (1 << 64) - 1
 
 
@@ -49,13 +50,14 @@ def run(f: Function, target: Target) -> None:
 
 
 class _Addresses:
-    """The walk's state. An index register is ``root + offset`` with a constant offset."""
+    """The walk's state."""
 
-    __slots__ = ("f", "known", "line", "out", "scopes", "target")
+    __slots__ = ("f", "indices", "known", "line", "out", "scopes", "target")
 
     def __init__(self, f: Function, target: Target) -> None:
         self.f = f
         self.target = target
+        self.indices = Offsets(f)
         self.out: list[Instr] = []
         #: Registers made so far that are still in scope, by what they hold.
         self.known: dict[tuple[int, ...], int] = {}
@@ -63,128 +65,79 @@ class _Addresses:
         self.line = 0
 
     def rewrite(self) -> list[Instr]:
-        f = self.f
         out = self.out
-        variable = f.variable
-        values = f.const_values
-        count = len(f.types)
-        root = list(range(count))
-        offset = [0] * count
-        # A variable may be a root as long as it has not changed since, which within one run of
-        # a loop's body is a matter of position.
-        made_at = [0] * count
-        made_in = [0] * count
-        written_at = [-1] * count
-        loop = 0
-        loops = 0
-        enclosing: list[int] = []
-        known = self.known
         scopes = self.scopes
-        for position, instr in enumerate(f.code):
+        indices = self.indices
+        for instr in self.f.code:
             op = instr.op
-            c = op.code
-            dst = instr.dst
-            leading = _LEADING[c]
-            if leading >= 0:
-                array = f.arrays[instr.imm]
-                args = instr.args
-                self.line = instr.line
-                pointer = array.base
-                rank = len(array.shape)
-                constants: list[int] = []
-                index = -1
-                last = 0
-                for d in range(rank):
-                    a = args[leading + d]
-                    if a < 0:
-                        r = -1
-                        o = int(values[~a])
-                    else:
-                        r = root[a]
-                        o = offset[a]
-                        if r != a and variable[r] and (written_at[r] > made_at[a] or made_in[a] != loop):
-                            r = a
-                            o = 0
-                    if d == rank - 1:
-                        index = r
-                        last = o
-                        break
-                    constants.append(o)
-                    if r >= 0:
-                        # A variable's value is told apart by where it was written last, and in which loop that is known.
-                        key: tuple[int, ...] = (
-                            (_ADD, pointer, r, array.strides[d], written_at[r], loop) if variable[r] else (_ADD, pointer, r, array.strides[d])
-                        )
-                        sum_ = known.get(key)
-                        if sum_ is None:
-                            product = self.emit(ops.MUL, f.register(I64), r, array.strides[d])
-                            sum_ = self.emit(ops.ADD, f.register(PTR, array.name + ".row"), pointer, product)
-                            known[key] = sum_
-                            scopes[-1].append(key)
-                        pointer = sum_
-                for d in range(rank - 1):
-                    if constants[d]:
-                        pointer = self.offset_rows(pointer, array.strides[d], constants[d], array.name)
-                size = array.element.size
-                displacement = last * size & _WRAP
-                if displacement >> 63:
-                    displacement -= 1 << 64
-                scaled, near = self.target.address(size, displacement)
-                if not near:
-                    pointer = self.shared(ops.ADD, PTR, pointer, f.const(I64, displacement), "")
-                    displacement = 0
-                indexed = index >= 0
-                if indexed and not scaled:
-                    pointer = self.computed(pointer, index, size, written_at[index] if variable[index] else -2, loop)
-                    indexed = False
-                instr.op = _AT[c]
-                instr.imm = 0
-                instr.args = [*args[:leading], pointer, index] if indexed else [*args[:leading], pointer]
-                instr.mem = Mem(indexed, size if indexed else 1, displacement, instr.type.size)
-            elif c in (_ADD, _SUB):
-                if instr.type is I64 and not variable[dst]:
-                    a, b = instr.args
-                    if a < 0 and c == _ADD:
-                        a, b = b, a
-                    if b < 0 <= a:
-                        k = int(values[~b])
-                        r = root[a]
-                        if variable[r] and r != a and (written_at[r] > made_at[a] or made_in[a] != loop):
-                            r = a
-                            base = 0
-                        else:
-                            base = offset[a]
-                        root[dst] = r
-                        offset[dst] = base + k if c == _ADD else base - k
-                        made_at[dst] = position
-                        made_in[dst] = loop
-            elif c == _COPY and instr.type is I64 and not variable[dst] and instr.args[0] >= 0:
-                a = instr.args[0]
-                r = root[a]
-                if not (variable[r] and r != a and (written_at[r] > made_at[a] or made_in[a] != loop)):
-                    root[dst] = r
-                    offset[dst] = offset[a]
-                    made_at[dst] = position
-                    made_in[dst] = loop
+            if _LEADING[op.code] >= 0:
+                self.access(instr, _LEADING[op.code])
             elif instr.mem is not None:
                 self.fit(instr)
             if op.closes:
                 for key in scopes.pop():
-                    known.pop(key, None)
+                    self.known.pop(key, None)
                 if op.opens:
                     scopes.append([])
-                else:
-                    loop = enclosing.pop()
             elif op.opens:
                 scopes.append([])
-                enclosing.append(loop)
-                if c in _LOOPS:
-                    loops += 1
-                    loop = loops
-            if dst >= 0 and variable[dst]:
-                written_at[dst] = position
+            indices.follow(instr)
             out.append(instr)
         return out
+
+    def access(self, instr: Instr, leading: int) -> None:
+        """Make an access to an array, with ``leading`` operands before the indices, one to an address."""
+        f = self.f
+        array = f.arrays[instr.imm]
+        args = instr.args
+        self.line = instr.line
+        last = len(args) - 1
+        pointer = self.row(array, args, leading)
+        size = array.element.size
+        index, offset = self.split(args[last])
+        displacement = offset * size & _WRAP
+        if displacement >> 63:
+            displacement -= 1 << 64
+        scaled, near = self.target.address(size, displacement)
+        if not near:
+            pointer = self.shared((_ADD, pointer, f.const(I64, displacement)), ops.ADD, PTR, pointer, f.const(I64, displacement), "")
+            displacement = 0
+        indexed = index >= 0
+        if indexed and not scaled:
+            pointer = self.computed(pointer, index, size)
+            indexed = False
+        instr.op = _AT[instr.op.code]
+        instr.imm = 0
+        instr.args = [*args[:leading], pointer, index] if indexed else [*args[:leading], pointer]
+        instr.mem = Mem(indexed, size if indexed else 1, displacement, instr.type.size)
+
+    def split(self, operand: int) -> tuple[int, int]:
+        """An index as a register, or -1, and a constant to add."""
+        if operand < 0:
+            return -1, int(self.f.const_values[~operand])
+        root = self.indices.root_of(operand)
+        return root, self.indices.offset_of(operand, root)
+
+    def row(self, array: Array, args: list[int], leading: int) -> int:
+        """The address of what the last index counts from."""
+        pointer = array.base
+        constants: list[int] = []
+        for d in range(len(array.strides)):
+            root, offset = self.split(args[leading + d])
+            constants.append(offset)
+            if root >= 0:
+                stride = array.strides[d]
+                key = (_ADD, pointer, stride, *self.indices.version(root))
+                made = self.known.get(key)
+                if made is None:
+                    product = self.emit(ops.MUL, self.f.register(I64), root, stride)
+                    made = self.emit(ops.ADD, self.f.register(PTR, array.name + ".row"), pointer, product)
+                    self.enter(key, made)
+                pointer = made
+        for d in range(len(constants)):
+            if constants[d]:
+                pointer = self.offset_rows(pointer, array.strides[d], constants[d], array.name)
+        return pointer
 
     def emit(self, op: ops.Op, dst: int, a: int, b: int) -> int:
         self.out.append(Instr(op, self.f.types[dst], dst, [a, b], 0, self.line))
@@ -219,29 +172,33 @@ class _Addresses:
             return self.emit(ops.MUL, self.f.register(I64), index, self.f.const(I64, size))
         return self.emit(ops.SHL, self.f.register(I64), index, self.f.const(I64, size.bit_length() - 1))
 
-    def shared(self, op: ops.Op, type_: Type, a: int, b: int, name: str) -> int:
+    def enter(self, key: tuple[int, ...], made: int) -> None:
+        """Note what a register holds, as long as the bracket that it is made in is open."""
+        self.known[key] = made
+        self.scopes[-1].append(key)
+
+    def shared(self, key: tuple[int, ...], op: ops.Op, type_: Type, a: int, b: int, name: str) -> int:
         """The register that holds ``op a, b``, made if there is none in scope."""
-        key = (op.code, a, b)
         made = self.known.get(key)
         if made is None:
             made = self.emit(op, self.f.register(type_, name), a, b)
-            self.known[key] = made
-            self.scopes[-1].append(key)
+            self.enter(key, made)
         return made
 
     def offset_rows(self, pointer: int, stride: int, rows: int, name: str) -> int:
         """``pointer`` moved by a constant number of rows; the distance depends on the stride alone, so that it is made once."""
         if rows == 1 or rows == -1:
-            return self.shared(ops.ADD if rows > 0 else ops.SUB, PTR, pointer, stride, name + ".row")
-        distance = self.shared(ops.MUL, I64, stride, self.f.const(I64, rows), "")
-        return self.shared(ops.ADD, PTR, pointer, distance, name + ".row")
+            op = ops.ADD if rows > 0 else ops.SUB
+            return self.shared((op.code, pointer, stride), op, PTR, pointer, stride, name + ".row")
+        count = self.f.const(I64, rows)
+        distance = self.shared((_MUL, stride, count), ops.MUL, I64, stride, count, "")
+        return self.shared((_ADD, pointer, distance), ops.ADD, PTR, pointer, distance, name + ".row")
 
-    def computed(self, pointer: int, index: int, size: int, version: int, loop: int) -> int:
+    def computed(self, pointer: int, index: int, size: int) -> int:
         """``pointer + index * size`` by instructions, for machines whose addresses hold no index."""
-        key = (_ADD, pointer, index, size, version, loop, 0) if version != -2 else (_ADD, pointer, index, size, version)
+        key = (_SCALED, pointer, size, *self.indices.version(index))
         made = self.known.get(key)
         if made is None:
             made = self.emit(ops.ADD, self.f.register(PTR), pointer, self.multiple(index, size))
-            self.known[key] = made
-            self.scopes[-1].append(key)
+            self.enter(key, made)
         return made

@@ -6,10 +6,10 @@ from typing import Final
 
 from loopwright.ir import ops
 from loopwright.ir.function import Function, Instr
+from loopwright.ir.loops import LOOPS
 from loopwright.passes.flow import BRANCH, CALL, END, KIND, LEAVE, LOAD, MIDDLE, OPEN, STORE, Bracket
 
 _COPY: Final = ops.COPY.code
-_LOOPS: Final = frozenset((ops.FOR, ops.LOOP, ops.WHILE))
 
 
 class _Exit:
@@ -140,7 +140,7 @@ def remove(f: Function, code: list[Instr], bit: list[int], ends: list[Bracket], 
                         wanted = exit_.after
                         instr.args = []
                         continue
-                elif op in _LOOPS:
+                elif op in LOOPS:
                     wanted |= exit_.target
                 elif op is not ops.BLOCK:
                     wanted |= exit_.after if exit_.otherwise < 0 else exit_.otherwise

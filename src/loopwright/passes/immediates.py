@@ -11,6 +11,7 @@ from typing import Final
 
 from loopwright.ir import ops
 from loopwright.ir.function import Function, Instr
+from loopwright.ir.loops import IS_LOOP
 from loopwright.targets.target import Target
 
 #: Comparisons by code, with the one that holds for exchanged operands.
@@ -19,7 +20,6 @@ _EXCHANGED: Final[dict[int, ops.Op]] = {op.code: ops.COMPARISONS[ops.EXCHANGED[n
 _COPY: Final = ops.COPY.code
 _FOR: Final = ops.FOR.code
 _END: Final = ops.END.code
-_LOOPS: Final = frozenset((ops.FOR.code, ops.LOOP.code, ops.WHILE.code))
 
 
 def run(f: Function, target: Target) -> None:
@@ -83,7 +83,7 @@ def run(f: Function, target: Target) -> None:
             args[k] = r
             users[n].append(instr)
         if op.opens and not op.closes:
-            region = _region(parent, opened, is_loop, is_open, region, position, c in _LOOPS)
+            region = _region(parent, opened, is_loop, is_open, region, position, IS_LOOP[c])
     if not made:
         return
     made = _worth_registers(f, target, made, register, users)

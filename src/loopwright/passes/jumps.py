@@ -2,26 +2,20 @@
 
 from __future__ import annotations
 
-from typing import Final
-
 from loopwright.ir import ops
 from loopwright.ir.function import NONE, Function, Instr
-from loopwright.regalloc.liveness import depth_weight
+from loopwright.ir.loops import weights
 from loopwright.targets.target import Target
 from loopwright.types import BOOL, VOID, Type
 
-#: What stands at the end of a block that leaves the function.
-_LEAVING: Final = (ops.RET, ops.EPILOGUE)
-
 
 class _Open:
-    """An open bracket: its labels (made when first needed, -1 before), and how many loops are open with it."""
+    """An open bracket: its labels, made when first needed (-1 before)."""
 
-    __slots__ = ("head", "inner", "is_loop", "leave", "loops", "otherwise")
+    __slots__ = ("head", "inner", "is_loop", "leave", "otherwise")
 
-    def __init__(self, is_loop: bool, around: list[_Open]) -> None:
+    def __init__(self, is_loop: bool) -> None:
         self.is_loop = is_loop
-        self.loops: int = (around[-1].loops if around else 0) + is_loop
         self.head = -1
         self.leave = -1
         self.otherwise = -1
@@ -37,23 +31,6 @@ def jump_unless(instr: Instr, label: int) -> Instr:
     return Instr(ops.JUMP_CMP[name], instr.type, NONE, instr.args, label, instr.line, instr.source, instr.mem)
 
 
-def _weigh(out: list[Instr], start: int, weight: float) -> int:
-    """Give the instructions from ``start`` on their weight; returns where the next ones begin."""
-    for n in range(start, len(out)):
-        out[n].weight = weight
-    return len(out)
-
-
-def _weigh_way_out(out: list[Instr], start: int, weight: float, outside: float) -> int:
-    """``_weigh``, but what leads out of loops runs once, whenever the outermost that it leaves is entered."""
-    end = _weigh(out, start, weight)
-    n = end - 1
-    while n >= 0 and (n == end - 1 or out[n].op.effect != ops.CONTROL or out[n].op in _LEAVING):
-        out[n].weight = outside
-        n -= 1
-    return end
-
-
 def opposite(condition: str, type_: Type) -> str:
     """The condition that holds when this one does not; plain ones for operands that are always ordered."""
     name = ops.OPPOSITE[condition]
@@ -62,108 +39,142 @@ def opposite(condition: str, type_: Type) -> str:
 
 def run(f: Function, target: Target) -> None:
     """Replace all brackets of ``f`` by labels and jumps."""
-    code = f.code
-    out: list[Instr] = []
-    stack: list[_Open] = []
-    labels = 0
-    used: set[int] = set()
-    # After a jump or a return nothing runs until the next label.
-    dead = False
-    weight = 1.0
-    weighed = 0
-    # The labels at the end of the code so far, if they are still at its end.
-    run = run_end = 0
-    for k in range(len(code)):
-        instr = code[k]
-        op = instr.op
-        if op.effect != ops.CONTROL:
-            if not dead:
-                out.append(instr)
-            continue
-        if op is ops.BLOCK:
-            stack.append(_Open(False, stack))
-        elif op is ops.LOOP:
-            n = len(stack) - 1
-            while n >= 0 and stack[n].inner:
-                stack[n].inner = False
-                n -= 1
-            opened = _Open(True, stack)
-            opened.head = labels
-            labels += 1
-            stack.append(opened)
-            weighed = _weigh(out, weighed, weight)
-            weight = depth_weight(opened.loops)
-            if not dead:
-                out.append(Instr(ops.LABEL, VOID, NONE, [], opened.head, instr.line))
-        elif op.opens and op is not ops.ELSE:
-            opened = _Open(False, stack)
-            opened.otherwise = labels
-            labels += 1
-            stack.append(opened)
-            if not dead:
-                out.append(jump_unless(instr, opened.otherwise))
-                used.add(opened.otherwise)
-        elif op is ops.ELSE:
-            opened = stack[-1]
-            if not dead:
-                if opened.leave < 0:
-                    opened.leave = labels
-                    labels += 1
-                out.append(Instr(ops.JUMP, VOID, NONE, [], opened.leave, instr.line))
-                used.add(opened.leave)
-            dead = opened.otherwise not in used
-            if not dead:
-                out.append(Instr(ops.LABEL, VOID, NONE, [], opened.otherwise, instr.line))
-            opened.otherwise = -1
-        elif op is ops.END:
-            opened = stack.pop()
-            if opened.is_loop:
-                weighed = _weigh(out, weighed, weight)
-                weight = depth_weight(opened.loops - 1)
-                if opened.inner and opened.head in used:
-                    f.aligned.add(opened.head)
+    _Jumps(f).run()
+
+
+class _Jumps:
+    """The walk's state.
+
+    Attributes:
+        out: the code so far.
+        stack: the open brackets.
+        labels: how many there are; ``used`` has those that something jumps to.
+        dead: after a jump or a return, until the next label, nothing runs.
+        first_label, labelled: from the one to the other stand labels only, as far as is known.
+    """
+
+    __slots__ = ("dead", "f", "first_label", "labelled", "labels", "out", "stack", "used")
+
+    def __init__(self, f: Function) -> None:
+        self.f = f
+        self.out: list[Instr] = []
+        self.stack: list[_Open] = []
+        self.labels = 0
+        self.used: set[int] = set()
+        self.dead = False
+        self.first_label = self.labelled = 0
+
+    def run(self) -> None:
+        out = self.out
+        code = self.f.code
+        weight = weights(code)
+        control = ops.CONTROL
+        for k in range(len(code)):
+            instr = code[k]
+            if instr.op.effect != control:
+                if not self.dead:
+                    instr.weight = weight[k]
+                    out.append(instr)
                 continue
-            for label in (opened.otherwise, opened.leave):
-                if label in used:
-                    # A jump to the very next instruction is none. The labels from ``run`` on are known to be no jumps.
-                    if run_end != len(out):
-                        run = len(out)
-                    while run > 0 and (out[run - 1].op is ops.LABEL or (out[run - 1].op is ops.JUMP and out[run - 1].imm == label)):
-                        run -= 1
-                        if out[run].op is ops.JUMP:
-                            del out[run]
-                    weighed = min(weighed, len(out))
-                    out.append(Instr(ops.LABEL, VOID, NONE, [], label, instr.line))
-                    run_end = len(out)
-                    dead = False
-        elif dead:
-            continue
-        elif op is ops.BR or op is ops.BR_IF or op.compare:
-            opened = stack[len(stack) - 1 - instr.imm]
-            if opened.is_loop:
-                label = opened.head
-            else:
-                if opened.leave < 0:
-                    opened.leave = labels
-                    labels += 1
-                label = opened.leave
-            used.add(label)
-            if op is ops.BR:
-                out.append(Instr(ops.JUMP, VOID, NONE, [], label, instr.line))
-                dead = True
-                # (A loop that it repeats is not left.)
-                if stack[-1].loops > opened.loops:
-                    weighed = _weigh_way_out(out, weighed, weight, depth_weight(opened.loops))
-            elif op is ops.BR_IF:
-                out.append(Instr(ops.JUMP_IF, BOOL, NONE, instr.args, label, instr.line))
-            else:
-                out.append(Instr(ops.JUMP_CMP[op.compare], instr.type, NONE, instr.args, label, instr.line, instr.source, instr.mem))
-        else:
+            made = len(out)
+            if instr.op is ops.END:
+                self.end(instr)
+            elif instr.op is ops.ELSE:
+                self.otherwise(instr)
+            elif instr.op.opens:
+                self.begin(instr)
+            elif not self.dead:
+                self.leave(instr)
+            # A loop's label is inside of it.
+            own = weight[k + 1] if instr.op is ops.LOOP else weight[k]
+            for n in range(min(made, len(out)), len(out)):
+                out[n].weight = own
+        used = self.used
+        self.f.code = [instr for instr in out if instr.op is not ops.LABEL or instr.imm in used]
+        self.f.labels = self.labels
+
+    def label(self) -> int:
+        """The number of a new label."""
+        self.labels += 1
+        return self.labels - 1
+
+    def place(self, label: int, line: int) -> None:
+        """Put a label here."""
+        self.out.append(Instr(ops.LABEL, VOID, NONE, [], label, line))
+
+    def begin(self, instr: Instr) -> None:
+        """``block``, ``loop``, ``if``."""
+        opened = _Open(instr.op is ops.LOOP)
+        if opened.is_loop:
+            n = len(self.stack) - 1
+            while n >= 0 and self.stack[n].inner:
+                self.stack[n].inner = False
+                n -= 1
+            opened.head = self.label()
+            if not self.dead:
+                self.place(opened.head, instr.line)
+        elif instr.op is not ops.BLOCK:
+            opened.otherwise = self.label()
+            if not self.dead:
+                self.out.append(jump_unless(instr, opened.otherwise))
+                self.used.add(opened.otherwise)
+        self.stack.append(opened)
+
+    def otherwise(self, instr: Instr) -> None:
+        """``else``."""
+        opened = self.stack[-1]
+        if not self.dead:
+            if opened.leave < 0:
+                opened.leave = self.label()
+            self.out.append(Instr(ops.JUMP, VOID, NONE, [], opened.leave, instr.line))
+            self.used.add(opened.leave)
+        self.dead = opened.otherwise not in self.used
+        if not self.dead:
+            self.place(opened.otherwise, instr.line)
+        opened.otherwise = -1
+
+    def end(self, instr: Instr) -> None:
+        """``end``."""
+        out = self.out
+        opened = self.stack.pop()
+        if opened.is_loop:
+            if opened.inner and opened.head in self.used:
+                self.f.aligned.add(opened.head)
+            return
+        for label in (opened.otherwise, opened.leave):
+            if label not in self.used:
+                continue
+            # A jump to the very next instruction is none.
+            n = self.first_label if self.labelled == len(out) else len(out)
+            while n > 0 and (out[n - 1].op is ops.LABEL or (out[n - 1].op is ops.JUMP and out[n - 1].imm == label)):
+                n -= 1
+                if out[n].op is ops.JUMP:
+                    del out[n]
+            self.place(label, instr.line)
+            self.first_label = n
+            self.labelled = len(out)
+            self.dead = False
+
+    def leave(self, instr: Instr) -> None:
+        """``br``, ``br_if``, a comparison that branches, ``ret``."""
+        op = instr.op
+        out = self.out
+        if op is not ops.BR and op is not ops.BR_IF and not op.compare:
             out.append(instr)
-            if op is ops.RET:
-                dead = True
-                if weight > 1.0:
-                    weighed = _weigh_way_out(out, weighed, weight, 1.0)
-    _weigh(out, weighed, weight)
-    f.code = [instr for instr in out if instr.op is not ops.LABEL or instr.imm in used]
-    f.labels = labels
+            self.dead = op is ops.RET
+            return
+        opened = self.stack[len(self.stack) - 1 - instr.imm]
+        if opened.is_loop:
+            label = opened.head
+        else:
+            if opened.leave < 0:
+                opened.leave = self.label()
+            label = opened.leave
+        self.used.add(label)
+        if op is ops.BR:
+            out.append(Instr(ops.JUMP, VOID, NONE, [], label, instr.line))
+            self.dead = True
+        elif op is ops.BR_IF:
+            out.append(Instr(ops.JUMP_IF, BOOL, NONE, instr.args, label, instr.line))
+        else:
+            out.append(Instr(ops.JUMP_CMP[op.compare], instr.type, NONE, instr.args, label, instr.line, instr.source, instr.mem))

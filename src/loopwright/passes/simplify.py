@@ -15,13 +15,12 @@ from typing import Final
 
 from loopwright.ir import ops
 from loopwright.ir.function import NONE, Function, Instr
+from loopwright.ir.loops import LOOPS
 from loopwright.passes import dead_code
 from loopwright.passes.algebra import KEEP, RULES, Values
 from loopwright.passes.flow import BRANCH, CALL, END, HOIST, KIND, LANES, LEAVE, LOAD, MIDDLE, NEVER, OPEN, STORE, Bracket
 from loopwright.targets.target import Target
 from loopwright.types import BOOL, VOID
-
-_LOOPS: Final = frozenset((ops.FOR, ops.LOOP, ops.WHILE))
 
 #: In ``Values.level``: the value is (or was) held by a variable, so operands need a closer look.
 _SPECIAL: Final = 1 << 20
@@ -123,7 +122,7 @@ class _Forward(Values):
                 if loops:
                     stores[loops[-1]] = True
             elif kind == OPEN:
-                if instr.op in _LOOPS:
+                if instr.op in LOOPS:
                     brackets.append(len(writes))
                     loops.append(len(writes))
                     writes.append(set())
@@ -210,7 +209,7 @@ class _Forward(Values):
             if skipped >= 0:
                 if kind == OPEN:
                     skipped += 1
-                    if instr.op in _LOOPS:
+                    if instr.op in LOOPS:
                         self.loop_number += 1
                     continue
                 if skipped > 0:
@@ -489,7 +488,7 @@ class _Forward(Values):
     def open(self, instr: Instr) -> None:
         """Open a bracket."""
         number = -1
-        if instr.op in _LOOPS:
+        if instr.op in LOOPS:
             number = self.loop_number
             self.loop_number += 1
         bracket = Bracket(instr, number, len(self.log), len(self.scopes))

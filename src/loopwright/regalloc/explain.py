@@ -5,12 +5,12 @@ from __future__ import annotations
 import re
 from typing import Final
 
-from loopwright.ir import ops
 from loopwright.ir.function import SLOT, Function
+from loopwright.ir.loops import LOOPS, weights
 from loopwright.ir.text import Printer
 from loopwright.regalloc.ending import Statistics
 from loopwright.regalloc.history import Decision, History
-from loopwright.regalloc.intervals import DEEPEST, LOOP_WEIGHT, Liveness
+from loopwright.regalloc.intervals import Liveness
 from loopwright.regalloc.linear_scan import allocate
 from loopwright.regalloc.liveness import analyse
 from loopwright.targets.target import Target
@@ -38,7 +38,6 @@ FILTER_NAMES: Final[dict[str, tuple[str, str]]] = {
     "Q": ("REG_NUM", "have the lowest number (one is left)"),
 }
 
-_LOOPS: Final = (ops.FOR, ops.WHILE, ops.LOOP)
 _NUMBERED: Final = re.compile(r"(.*?)(\d+)")
 
 
@@ -152,12 +151,7 @@ def _spills(allocated: Function, liveness: Liveness) -> list[Spill]:
     for interval in liveness.intervals:
         if interval is not None and interval.slot >= SLOT:
             by_slot[interval.slot] = Spill(interval.register)
-    depth = 0
-    loops: list[bool] = []
-    for instr in allocated.code:
-        if instr.op.closes and loops:
-            depth -= loops.pop()
-        weight = LOOP_WEIGHT ** min(depth, DEEPEST)
+    for instr, weight in zip(allocated.code, weights(allocated.code), strict=True):
         stored = by_slot.get(instr.dst)
         if stored is not None:
             stored.stores += 1
@@ -167,9 +161,6 @@ def _spills(allocated: Function, liveness: Liveness) -> list[Spill]:
             if read is not None:
                 read.reads += 1
                 read.weight += weight
-        if instr.op.opens:
-            loops.append(instr.op in _LOOPS)
-            depth += loops[-1]
     return sorted((spill for spill in by_slot.values() if spill.stores or spill.reads), key=lambda spill: (-spill.weight, spill.value))
 
 
@@ -266,7 +257,7 @@ def _text(e: Explanation) -> str:
     for location, register in e.history.spills:
         k = min(location // 2, len(f.code))
         if (k, register) not in victims:
-            before = " before the loop" if k < len(f.code) and f.code[k].op in _LOOPS else ""
+            before = " before the loop" if k < len(f.code) and f.code[k].op in LOOPS else ""
             notes[k].append(f"{e.name(register)} goes to memory{before}")
     for location, register in e.history.reloads:
         notes[min(location // 2, len(f.code))].append(f"{e.name(register)} is {'made again' if _constant(e, register) else 'loaded'}")

@@ -10,11 +10,6 @@ from typing import Final
 #: A location after every other.
 NEVER: Final = 1 << 60
 
-#: Factor a loop multiplies the weight of the references inside it with (as in RyuJIT's BB_LOOP_WEIGHT_SCALE).
-LOOP_WEIGHT: Final = 8.0
-#: Nesting deeper than this no longer raises the weight.
-DEEPEST: Final = 8
-
 
 class Interval:
     """The life of one virtual register.

@@ -5,9 +5,10 @@ from __future__ import annotations
 from typing import Final
 
 from loopwright.ir.function import Function
+from loopwright.ir.loops import LOOP_WEIGHT
 from loopwright.regalloc.choosing import Choosing
 from loopwright.regalloc.ending import BEFORE, SPLIT, Edge
-from loopwright.regalloc.intervals import LOOP_WEIGHT, Interval, Liveness, LoopInfo
+from loopwright.regalloc.intervals import Interval, Liveness, LoopInfo
 from loopwright.regalloc.liveness import Brackets
 from loopwright.targets.target import Target
 

@@ -13,7 +13,8 @@ from itertools import accumulate
 
 from loopwright.ir import ops
 from loopwright.ir.function import Function, Instr
-from loopwright.regalloc.intervals import DEEPEST, LOOP_WEIGHT, Interval, Liveness, LoopInfo
+from loopwright.ir.loops import weights as weights_of
+from loopwright.regalloc.intervals import Interval, Liveness, LoopInfo
 from loopwright.targets.target import ANY_REGISTER, ANY_TIED, Rule, Target
 from loopwright.types import Type
 
@@ -33,66 +34,37 @@ class Brackets:
 
 
 def brackets(f: Function, liveness: Liveness) -> Brackets:
-    """Match the brackets, resolve branch depths to opening brackets, and weigh every instruction by its loop depth."""
+    """Match the brackets, resolve branch depths to opening brackets, and weigh every instruction."""
     code = f.code
     found = Brackets(len(code))
     stack: list[int] = []
-    #: loops open with each bracket of the stack
-    loops: list[int] = []
-    weights = liveness.weights
+    liveness.weights = weights_of(code)
     depth = 0
-    weight = 1.0
     block, loop, br = ops.BLOCK, ops.LOOP, ops.BR
     for k in range(len(code)):
         instr = code[k]
         op = instr.op
-        weights[k] = weight
         if op is loop:
             stack.append(k)
             depth += 1
-            loops.append(depth)
-            if depth <= DEEPEST:
-                weight *= LOOP_WEIGHT
         elif op is ops.ELSE:
             found.else_of[stack[-1]] = k
             found.opener_of[k] = stack[-1]
         elif op is ops.END:
             opener = stack.pop()
-            loops.pop()
             found.end_of[opener] = k
             found.opener_of[k] = opener
             if code[opener].op is loop:
                 liveness.loops[opener] = LoopInfo(opener, k, depth)
-                if depth <= DEEPEST:
-                    weight /= LOOP_WEIGHT
                 depth -= 1
         elif op is block or op.opens:
             stack.append(k)
-            loops.append(depth)
-        elif op is ops.RET:
-            if depth > 0:
-                _weigh_way_out(code, weights, k, 1.0)
         elif op is br or op is ops.BR_IF or (op.compare and not op.opens):
             to = len(stack) - 1 - instr.imm
             found.target[k] = stack[to]
-            if op is br and depth > loops[to]:
-                _weigh_way_out(code, weights, k, depth_weight(loops[to]))
             if op is br and instr.imm > 0 and code[k + 1].op is ops.END and code[stack[-1]].op is not loop and stack[-1] not in found.else_of:
                 found.leaves[stack[-1]] = found.target[k]
     return found
-
-
-def depth_weight(depth: int) -> float:
-    """What an instruction inside so many loops weighs."""
-    return LOOP_WEIGHT ** min(depth, DEEPEST)
-
-
-def _weigh_way_out(code: list[Instr], weights: list[float], k: int, weight: float) -> None:
-    """The instructions before the one at ``k``, which leaves loops: they run once, whenever the outermost loop left is entered."""
-    weights[k] = weight
-    while k > 0 and code[k - 1].op.effect != ops.CONTROL:
-        k -= 1
-        weights[k] = weight
 
 
 def analyse(f: Function, target: Target) -> tuple[Liveness, Brackets]:

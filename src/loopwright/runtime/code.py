@@ -15,8 +15,8 @@ import numpy as np
 from loopwright.compiler import Compiled, run_passes, text_of
 from loopwright.errors import AbiError, BoundsError, CpuError, LoopwrightError, TargetError
 from loopwright.ir import ops
-from loopwright.ir.brackets import match
 from loopwright.ir.function import Function
+from loopwright.ir.loops import loops
 from loopwright.runtime import cpu, entry, memory
 from loopwright.runtime.arrays import UNUSED, ArrayParameter, check_overlap
 from loopwright.runtime.call import Parameter, Signature
@@ -233,10 +233,10 @@ def index_groups(function: Function) -> list[int]:
 def _spans(function: Function) -> dict[int, tuple[int, int]]:
     """Where each loop's body is, by the register of its index; everywhere, if several loops have the same."""
     spans: dict[int, tuple[int, int]] = {}
-    partner = match(function.code)
-    for number, instr in enumerate(function.code):
-        if instr.op is ops.FOR:
-            spans[instr.dst] = (0, len(function.code)) if instr.dst in spans else (number, partner[number])
+    for loop in loops(function.code):
+        index = function.code[loop.head].dst
+        if index >= 0:
+            spans[index] = (0, len(function.code)) if index in spans else (loop.head, loop.end)
     return spans
 
 

@@ -143,7 +143,7 @@ def _staged(case: Case, target: Target, check: bool) -> Function:
     _, kernel, types, constants = case
     if isinstance(kernel, lw.Function):
         return kernel.ir
-    staged: Function = kernel.stage(kernel.signature(types, constants), target.vector_bits, check)
+    staged: Function = kernel.stage(kernel.signature(types, constants), check)
     return staged
 
 

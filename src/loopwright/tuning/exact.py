@@ -42,8 +42,8 @@ from loopwright import compiler
 from loopwright.errors import LoopwrightError
 from loopwright.ir import ops
 from loopwright.ir.function import INCOMING, SLOT, Function, Instr
+from loopwright.ir.loops import weights
 from loopwright.passes import allocate, jumps
-from loopwright.regalloc.intervals import LOOP_WEIGHT
 from loopwright.targets.target import ANY_REGISTER, ANY_TIED, Rule, Target, Use
 
 __all__ = ["Cost", "ExactError", "Optimum", "allocated", "available", "cost_of", "optimum"]
@@ -177,59 +177,12 @@ class _Edge:
 _ENTRY: Final = -1
 
 
-def _weights(code: list[Instr]) -> list[float]:
-    """The weight of each instruction, as the ``jumps`` pass gives it: by loop depth; what goes straight out of loops has the weight outside."""
-    weights: list[float] = []
-    stack: list[int] = []
-    aimed_at: set[int] = set()
-    # Brackets that become nothing: control goes straight through them.
-    straight: set[int] = set()
-    depth = 0
-    for k in range(len(code)):
-        op = code[k].op
-        weights.append(LOOP_WEIGHT**depth)
-        if op is ops.LOOP:
-            depth += 1
-        if op is ops.END:
-            opener = stack.pop()
-            if code[opener].op is ops.LOOP:
-                depth -= 1
-            elif code[opener].op is ops.BLOCK and opener not in aimed_at:
-                straight.add(k)
-        elif op is ops.BLOCK:
-            straight.add(k)
-            stack.append(k)
-        elif op.opens and op is not ops.ELSE:
-            stack.append(k)
-        elif op is ops.BR or op is ops.BR_IF or op.compare:
-            aimed_at.add(stack[len(stack) - 1 - code[k].imm])
-        if op is ops.RET or op is ops.BR:
-            outside = 1.0 if op is ops.RET else weights[k] / _left(code, stack, code[k].imm)
-            n = k
-            while outside < weights[k] and n >= 0 and (n == k or code[n].op.effect != ops.CONTROL or code[n].op is ops.RET or n in straight):
-                if n < k:
-                    weights[n] = outside
-                n -= 1
-            weights[k] = outside
-    return weights
-
-
-def _left(code: list[Instr], stack: list[int], depth: int) -> float:
-    """The factor by which what is behind a branch weighs less: of the loops that it leaves."""
-    factor = 1.0
-    for n in range(depth):
-        if code[stack[len(stack) - 1 - n]].op is ops.LOOP:
-            factor *= LOOP_WEIGHT
-    return factor
-
-
 def _edges(code: list[Instr], weights: list[float]) -> list[_Edge]:
     """The edges of bracketed code, from what control can reach."""
     else_of: dict[int, int] = {}
     end_of: dict[int, int] = {}
     opener_of: dict[int, int] = {}
     targets: dict[int, int] = {}
-    taken: dict[int, float] = {}
     stack: list[int] = []
     for k in range(len(code)):
         op = code[k].op
@@ -244,8 +197,6 @@ def _edges(code: list[Instr], weights: list[float]) -> list[_Edge]:
             stack.append(k)
         elif op is ops.BR or op is ops.BR_IF or op.compare:
             targets[k] = stack[len(stack) - 1 - code[k].imm]
-            # (An unconditional one has the weight outside itself.)
-            taken[k] = weights[k] / _left(code, stack, code[k].imm) if op is not ops.BR else weights[k]
     found: list[_Edge] = []
     seen: set[int] = set()
     waiting = [_ENTRY]
@@ -259,7 +210,8 @@ def _edges(code: list[Instr], weights: list[float]) -> list[_Edge]:
         falls = op is not ops.BR and op is not ops.RET
         if k in targets:
             opener = targets[k]
-            following.append((opener if code[opener].op is ops.LOOP else end_of[opener], taken[k]))
+            # The end of a bracket weighs what a branch to it does, out of loops inside of it too; a loop's end what is inside.
+            following.append((opener if code[opener].op is ops.LOOP else end_of[opener], weights[end_of[opener]]))
         elif op.opens and op not in (ops.BLOCK, ops.LOOP, ops.ELSE):
             otherwise = else_of.get(k)
             following.append((otherwise, weights[otherwise]) if otherwise is not None else (end_of[k], weights[k]))
@@ -342,7 +294,7 @@ class _Model:
         self.f = f
         self.target = target
         self.code = f.code
-        self.weights = _weights(f.code)
+        self.weights = weights(f.code)
         self.model: Any = cp_model.CpModel()
         self.one: Any = self.model.new_constant(1)
         self.zero: Any = self.model.new_constant(0)

@@ -11,10 +11,11 @@ from typing import Any
 
 from loopwright.ir import ops
 from loopwright.ir.function import Function
+from loopwright.ir.loops import loops
+from loopwright.types import I64
 
 __all__ = ["Features", "features", "features_of_text"]
 
-_LOOPS = (ops.FOR, ops.WHILE, ops.LOOP)
 _ARRAY_OPS = (ops.LOAD, ops.STORE, ops.MASKED_LOAD, ops.MASKED_STORE)
 _BRANCHES = (ops.IF, ops.ELIF, *ops.IF_CMP.values(), ops.BR_IF, *ops.BR_CMP.values())
 
@@ -31,7 +32,7 @@ class Features:
         calls: call instructions.
         params: registers that arguments arrive in (an array contributes base, extents and strides).
         pressure: the most registers live at once, of whatever type, before any pass has run.
-        vector_share: part of the instructions with a result that have a vector result, in thousandths.
+        vector_share: part of the instructions with a result that have a vector result, or in a loop over lanes one that is no index, in thousandths.
     """
 
     instructions: int
@@ -57,6 +58,7 @@ def features(f: Function) -> Features:
     #: the loops around, by the index of what opened them, and the negative of where they end
     inside: list[int] = []
     ends: list[int] = []
+    lanes_end = 0  # of the loop over lanes around
 
     def used(r: int, k: int) -> None:
         # In a loop that it was made outside of it is needed until the loop's end: of the loops around, the first ones hold both.
@@ -77,6 +79,8 @@ def features(f: Function) -> Features:
             if 0 <= r < len(f.types):
                 used(r, k)
         if k in end_of:
+            if instr.loop is not None and instr.loop.lanes:
+                lanes_end = end_of[k]
             inside.append(k)
             ends.append(-end_of[k])
             deepest = max(deepest, len(inside))
@@ -87,7 +91,7 @@ def features(f: Function) -> Features:
         dst = instr.dst
         if dst >= 0:
             results += 1
-            vectors += instr.type.lanes > 0
+            vectors += instr.type.lanes > 0 or k < lanes_end and instr.type is not I64
             last[dst] = max(last.get(dst, k), k)
             if dst < len(f.variable) and f.variable[dst]:
                 used(dst, k)
@@ -107,21 +111,12 @@ def features(f: Function) -> Features:
 def _made_and_ended(f: Function) -> tuple[dict[int, int], dict[int, int]]:
     """Where each register is defined first, and where each loop ends, by the index of what opens it."""
     first: dict[int, int] = dict.fromkeys(f.params, -1)
-    end_of: dict[int, int] = {}
-    open_: list[int] = []
     for k, instr in enumerate(f.code):
-        op = instr.op
-        if op.opens and not op.closes:
-            open_.append(k)
-        elif op.closes and not op.opens:
-            opener = open_.pop()
-            if f.code[opener].op in _LOOPS:
-                end_of[opener] = k
         if instr.loop is not None and instr.loop.mask >= 0:
             first[instr.loop.mask] = k
         if instr.dst >= 0:
             first.setdefault(instr.dst, k)
-    return first, end_of
+    return first, {loop.head: loop.end for loop in loops(f.code)}
 
 
 def features_of_text(text: str, target: str, vector_bits: int, convention: str) -> tuple[str, Features]:

@@ -13,6 +13,7 @@ from loopwright.compiler import Compiled, compile
 from loopwright.errors import UnsupportedOperationError
 from loopwright.ir import ops
 from loopwright.ir.function import Function, Instr, Mem
+from loopwright.ir.stages import STAGES
 from loopwright.runtime import emulate
 from loopwright.targets.riscv.target import rv64gc
 from loopwright.types import BOOL, F16, F32, F64, I8, I16, I32, I64, PTR, U8, U16, U32, U64, VOID, Type, vector_of
@@ -92,6 +93,7 @@ def applicable() -> list[tuple[ops.Op, Type]]:
         if (
             op.meaning is None
             or not op.pure
+            or op.until <= STAGES.index("lower")
             or op.operands == ()
             or {"vector", "mask"} & op.types
             and not {"int", "float", "bool"} & op.types

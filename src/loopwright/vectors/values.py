@@ -1,0 +1,338 @@
+"""Instructions of a loop over lanes for a vector of lanes: operands made vectors, results that differ by lane, accesses to arrays."""
+
+from __future__ import annotations
+
+from typing import Final
+
+from loopwright.errors import InternalError, KernelTypeError, UnsupportedOperationError
+from loopwright.ir import ops
+from loopwright.ir.function import NONE, Function, Instr
+from loopwright.ir.ops import Op
+from loopwright.types import BOOL, I64, VOID, Type, mask_of, vector_of
+from loopwright.vectors.divergence import LINEAR, UNIFORM, VARYING, Divergence
+
+__all__ = ["ABSENT", "Env", "Values"]
+
+#: No operand. (``NONE`` is no register, but as an operand the first constant.)
+ABSENT: Final = -(1 << 40)
+
+#: Variable -> the operand that holds its value in the lanes that run.
+Env = dict[int, int]
+
+_COMPARISONS: Final = frozenset(ops.COMPARISONS.values())
+#: Operations on conditions, of scalars bools and of lanes masks.
+_LOGIC: Final = frozenset((ops.AND, ops.OR, ops.XOR, ops.NOT, ops.ANDNOT))
+
+
+class Values:
+    """What is emitted for one loop, as far as it does not branch.
+
+    Attributes:
+        f: the function.
+        shapes: what differs by lane.
+        lanes, width: how many there are, and the bits of the masks that say which of them run.
+        out: the instructions made so far, of the innermost bracket.
+        mask: the lanes that run what is made next; ``all`` those that the loop runs at all.
+        vectors: register of the scalar loop that differs by lane -> the register with its values.
+        env: the same of variables, as things stand.
+        totals: accumulator -> its vector.
+        line: of the user's source.
+    """
+
+    def __init__(self, f: Function, shapes: Divergence, lanes: int, width: int) -> None:
+        self.f = f
+        self.shapes = shapes
+        self.lanes = lanes
+        self.width = width
+        self.out: list[Instr] = []
+        self.mask_type = mask_of(width, lanes)
+        self.all = f.register(self.mask_type)
+        self.mask = self.all
+        self.vectors: dict[int, int] = {}
+        self.env: Env = {}
+        self.totals: dict[int, int] = {}
+        self.line = 0
+
+    # --- emitting --------------------------------------------------------------------------------------------
+
+    def define(self, op: Op, type_: Type, args: list[int], result: Type, source: Type = VOID, imm: int = 0) -> int:
+        """Emit an instruction with a result; its register."""
+        made = self.f.register(result)
+        self.out.append(Instr(op, type_, made, args, imm, self.line, source))
+        return made
+
+    def emit(self, op: Op, type_: Type, args: list[int], imm: int = 0, dst: int = NONE) -> None:
+        """Emit an instruction without a result, or with a given one."""
+        self.out.append(Instr(op, type_, dst, args, imm, self.line))
+
+    def copy(self, dst: int, operand: int) -> None:
+        """Write a variable."""
+        type_ = self.f.types[dst]
+        self.out.append(Instr(ops.COPY, type_, dst, [operand], 0, self.line))
+
+    def variable(self, like: int, name: str = "") -> int:
+        """A new variable of an operand's type."""
+        return self.f.register(self.f.type_of(like), name, True)
+
+    # --- operands --------------------------------------------------------------------------------------------
+
+    def full(self, element: Type) -> Type:
+        """The type of so many elements; of conditions the masks of the loop."""
+        return self.mask_type if element is BOOL else vector_of(element, self.lanes)
+
+    def vector(self, operand: int) -> int:
+        """An operand of the scalar loop, in every lane."""
+        f = self.f
+        if operand < 0:
+            return f.const(self.full(f.const_types[~operand]), f.const_values[~operand])
+        shape = self.shapes.of(operand)
+        if shape == VARYING:
+            return self.varying(operand)
+        type_ = f.types[operand]
+        if type_ is BOOL:
+            return self.define(ops.MASK_SPLAT, self.mask_type, [operand], self.mask_type)
+        if shape == LINEAR:
+            return self.counting(operand, type_)
+        full = self.full(type_)
+        return self.define(ops.SPLAT, full, [operand], full)
+
+    def varying(self, register: int) -> int:
+        """The values of a register that differs by lane."""
+        total = self.totals.get(register)
+        if total is not None:
+            return total
+        if self.shapes.held(register):
+            known = self.env.get(register)
+            # (What is read before it is written is anything.)
+            return known if known is not None else self.nothing(register)
+        return self.vectors[register]
+
+    def nothing(self, register: int) -> int:
+        """A value for lanes in which a variable has none."""
+        type_ = self.f.types[register]
+        return self.f.const(self.full(type_), type_ is not BOOL and 0)
+
+    def counting(self, first: int, type_: Type) -> int:
+        """A number in the first lane, and in each lane one more."""
+        full = self.full(type_)
+        start = self.define(ops.SPLAT, full, [first], full)
+        return self.define(ops.ADD, full, [start, self.define(ops.IOTA, full, [], full)], full)
+
+    def mask_for(self, operand: int, bits: int) -> int:
+        """A condition of the scalar loop as a mask of lanes of so many bits."""
+        return self.fitted(self.vector(operand), bits)
+
+    def fitted(self, mask: int, bits: int) -> int:
+        """A mask for lanes of another width."""
+        type_ = self.f.type_of(mask)
+        if type_.bits == bits:
+            return mask
+        wanted = mask_of(bits, self.lanes)
+        if mask < 0:
+            return self.f.const(wanted, self.f.const_values[~mask])
+        return self.define(ops.MASK_CONVERT, wanted, [mask], wanted, type_)
+
+    def running(self, bits: int) -> int:
+        """The lanes that run, as a mask for lanes of so many bits."""
+        return self.fitted(self.mask, bits)
+
+    def both(self, op: Op, a: int, b: int) -> int:
+        """Two of the loop's masks combined."""
+        return self.define(op, self.mask_type, [a, b], self.mask_type)
+
+    def chosen(self, mask: int, yes: int, no: int) -> int:
+        """``yes`` in the lanes of a mask, ``no`` in the others."""
+        if yes == no:
+            return yes
+        type_ = self.f.type_of(yes)
+        if type_.is_mask and self.f.type_of(no) is not type_:
+            no = self.fitted(no, type_.bits)
+        return self.define(ops.SELECT, type_, [self.fitted(mask, type_.bits), yes, no], type_)
+
+    def some(self, mask: int) -> int:
+        """Whether a mask holds in any lane: a bool."""
+        return self.define(ops.ANY, self.f.type_of(mask), [mask], BOOL)
+
+    # --- instructions ----------------------------------------------------------------------------------------
+
+    def instruction(self, instr: Instr) -> None:
+        """What an instruction that does not branch becomes."""
+        op = instr.op
+        self.line = instr.line
+        if op is ops.STORE:
+            self.store(instr)
+        elif op is ops.LOAD and self.shapes.of(instr.dst) == UNIFORM and self.mask != self.all:
+            self.guarded(instr)
+        elif op is ops.LOAD and self.shapes.of(instr.dst) == VARYING and instr.dst not in self.totals:
+            self.load(instr)
+        elif op is ops.ANY_LANE or op is ops.ALL_LANES:
+            self.quantify(instr)
+        elif op.effect != ops.PURE and op is not ops.LOAD:
+            raise self.unsupported(instr, f"`{op.name}` inside lw.lanes: use lw.range for this loop")
+        elif instr.type.lanes or instr.source.lanes:
+            raise self.unsupported(instr, "a vector inside lw.lanes: its loop makes vectors of scalars")
+        elif instr.dst in self.totals or self.shapes.of(instr.dst) == VARYING:
+            self.result(instr.dst, self.compute(instr))
+        else:
+            self.out.append(instr)
+
+    def unsupported(self, instr: Instr, message: str) -> UnsupportedOperationError:
+        """The error for what has no form for lanes."""
+        return UnsupportedOperationError(message, "", instr.line)
+
+    def result(self, register: int, value: int) -> None:
+        """What the scalar loop computes into a register is this, in the lanes that run."""
+        total = self.totals.get(register)
+        if total is not None:
+            type_ = self.f.types[total]
+            self.emit(ops.SELECT, type_, [self.running(type_.bits), value, total], 0, total)
+        elif self.shapes.held(register):
+            self.env[register] = self.fitted(value, self.width) if self.f.types[register] is BOOL else value
+        else:
+            self.vectors[register] = value
+
+    def compute(self, instr: Instr) -> int:
+        """The values of an operation without effects."""
+        op = instr.op
+        type_ = instr.type
+        args = instr.args
+        if op is ops.COPY:
+            return self.vector(args[0])
+        if op is ops.CONVERT or op is ops.CONVERT_UNCHECKED:
+            return self.convert(instr)
+        if op in _COMPARISONS:
+            found = self.by_index(op, args[0], args[1]) if type_ is I64 else ABSENT
+            if found != ABSENT:
+                return found
+            full = self.full(type_)
+            return self.define(op, full, [self.vector(args[0]), self.vector(args[1])], ops.mask_for(full))
+        if op is ops.SELECT:
+            full = self.full(type_)
+            bits = full.bits
+            yes, no = self.vector(args[1]), self.vector(args[2])
+            if type_ is BOOL:
+                yes, no = self.fitted(yes, bits), self.fitted(no, bits)
+            return self.define(op, full, [self.mask_for(args[0], bits), yes, no], full)
+        if type_ is BOOL:
+            if op not in _LOGIC:
+                raise InternalError(f"{op.name} of bools by lane")
+            return self.define(op, self.mask_type, [self.mask_for(a, self.width) for a in args], self.mask_type)
+        full = self.full(type_)
+        if op is ops.BITCAST:
+            return self.define(op, full, [self.vector(args[0])], full, self.full(instr.source))
+        if op.operands.count("T") != len(args):
+            raise self.unsupported(instr, f"`{op.name}` inside lw.lanes: use lw.range for this loop")
+        return self.define(op, full, [self.vector(a) for a in args], full)
+
+    def convert(self, instr: Instr) -> int:
+        type_, source = instr.type, instr.source
+        a = instr.args[0]
+        full = self.full(type_)
+        if source is BOOL:
+            if type_ is BOOL:
+                return self.vector(a)
+            return self.define(ops.SELECT, full, [self.mask_for(a, type_.bits), self.f.const(full, 1), self.f.const(full, 0)], full)
+        if type_ is BOOL:
+            given = self.full(source)
+            return self.define(ops.NE, given, [self.vector(a), self.f.const(given, 0)], ops.mask_for(given))
+        if self.shapes.of(a) == LINEAR and type_.is_integer:
+            # (Counting wraps as the conversion does.)
+            return self.counting(a if type_ is I64 else self.define(ops.CONVERT, type_, [a], type_, I64), type_)
+        return self.define(instr.op, full, [self.vector(a)], full, self.full(source))
+
+    def by_index(self, op: Op, a: int, b: int) -> int:
+        """A comparison of what counts along the lanes with a value that is the same for all, as a mask; ABSENT if it is none of these."""
+        if self.shapes.of(a) == UNIFORM and self.shapes.of(b) == LINEAR:
+            op, a, b = ops.COMPARISONS[ops.EXCHANGED[op.name]], b, a
+        if self.shapes.of(a) != LINEAR or self.shapes.of(b) != UNIFORM:
+            return ABSENT
+        if op is ops.LT or op is ops.GE:
+            below = self.below(a, b)
+            return below if op is ops.LT else self.inverted(below)
+        up_to = self.below(self.define(ops.SUB, I64, [a, self.f.const(I64, 1)], I64), b)
+        if op is ops.LE or op is ops.GT:
+            return up_to if op is ops.LE else self.inverted(up_to)
+        equal = self.both(ops.ANDNOT, self.below(a, b), up_to)
+        return equal if op is ops.EQ else self.inverted(equal)
+
+    def below(self, first: int, limit: int) -> int:
+        return self.define(ops.LANE_MASK, self.mask_type, [first, limit], self.mask_type)
+
+    def inverted(self, mask: int) -> int:
+        type_ = self.f.type_of(mask)
+        return self.define(ops.NOT, type_, [mask], type_)
+
+    def quantify(self, instr: Instr) -> None:
+        """``any_lane``, ``all_lanes``: of the lanes that run."""
+        condition = instr.args[0]
+        if self.shapes.of(condition) == UNIFORM:
+            self.emit(ops.COPY, BOOL, [condition], 0, instr.dst)
+            return
+        mask = self.mask_for(condition, self.width)
+        if instr.op is ops.ANY_LANE:
+            self.emit(ops.ANY, self.mask_type, [self.both(ops.AND, mask, self.mask)], 0, instr.dst)
+        else:
+            self.emit(ops.ALL, self.mask_type, [self.both(ops.OR, mask, self.inverted(self.mask))], 0, instr.dst)
+
+    # --- memory ----------------------------------------------------------------------------------------------
+
+    def indices(self, instr: Instr, how: str) -> list[int]:
+        """The index operands of an access by all lanes, the last of which runs along them."""
+        array = self.f.arrays[instr.imm]
+        found = instr.args[len(instr.args) - len(array.shape) :]
+        last = len(found) - 1
+        for position in range(last + 1):
+            shape = self.shapes.of(found[position])
+            if position < last and shape != UNIFORM:
+                if shape == LINEAR:
+                    raise self.unsupported(
+                        instr,
+                        f"{array.name} is {how} with the lanes' index in dimension {position}, which would gather from distant elements: "
+                        "the lanes run along the last dimension; use lw.range for this loop, or exchange the dimensions",
+                    )
+                raise self.unsupported(
+                    instr, f"{array.name} is {how} at an index that differs from lane to lane in dimension {position}: use lw.range for this loop"
+                )
+            if position == last and shape == VARYING:
+                raise self.unsupported(
+                    instr,
+                    f"{array.name} is {how} at an index that differs from lane to lane in more than the loop's own step: "
+                    "inside lw.lanes the last index is the loop's index plus or minus a value that is the same for all lanes; use lw.range for this loop",
+                )
+        return found
+
+    def load(self, instr: Instr) -> None:
+        type_ = self.full(instr.type)
+        indices = self.indices(instr, "read")
+        if self.shapes.of(indices[-1]) == UNIFORM:
+            # (It is read into a variable that differs by lane.)
+            made = Instr(ops.LOAD, instr.type, self.f.register(instr.type), list(instr.args), instr.imm, instr.line)
+            if self.mask != self.all:
+                self.guarded(made)
+            else:
+                self.out.append(made)
+            self.result(instr.dst, self.define(ops.SPLAT, type_, [made.dst], type_))
+            return
+        self.result(instr.dst, self.define(ops.MASKED_LOAD, type_, [self.running(type_.bits), *indices], type_, VOID, instr.imm))
+
+    def guarded(self, instr: Instr) -> None:
+        """An element that is the same for all lanes, read only when a lane runs: the index may be wrong otherwise."""
+        register = self.f.register(instr.type, "", True)
+        self.copy(register, self.f.const(instr.type, 0))
+        self.emit(ops.IF, VOID, [self.some(self.mask)])
+        self.emit(ops.LOAD, instr.type, self.indices(instr, "read"), instr.imm, register)
+        self.emit(ops.END, VOID, [])
+        self.emit(ops.COPY, instr.type, [register], 0, instr.dst)
+
+    def store(self, instr: Instr) -> None:
+        array = self.f.arrays[instr.imm]
+        indices = self.indices(instr, "written")
+        if self.shapes.of(indices[-1]) != LINEAR:
+            raise KernelTypeError(
+                f"{array.name} is written at an index that is the same for all lanes: inside lw.lanes the last index of a store must be the loop's index. "
+                "To combine the lanes into one value, update a variable from before the loop (total += …) and store it after the loop",
+                "",
+                instr.line,
+            )
+        type_ = self.full(instr.type)
+        self.emit(ops.MASKED_STORE, type_, [self.running(type_.bits), self.vector(instr.args[0]), *indices], instr.imm)
