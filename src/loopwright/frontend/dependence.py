@@ -19,15 +19,13 @@ from loopwright.frontend.emitter import Emitter
 from loopwright.ir import ops
 from loopwright.ir.affine import Form, Forms
 from loopwright.ir.function import Instr
+from loopwright.ir.loops import LOOPS
 
 __all__ = ["refuse_dependences"]
 
 #: Bits of the widest vector of any target: no element is further from another in one vector.
 WIDEST: Final = 512
 
-_LOADS: Final = (ops.LOAD, ops.MASKED_LOAD)
-_STORES: Final = (ops.STORE, ops.MASKED_STORE)
-_LOOPS: Final = (ops.FOR, ops.WHILE, ops.LOOP)
 
 
 class _Bracket:
@@ -55,7 +53,7 @@ class _Access:
 
     def __init__(self, instr: Instr, rank: int, loops: list[int], arms: list[tuple[_Bracket, int]]) -> None:
         self.instr = instr
-        self.store = instr.op in _STORES
+        self.store = instr.op is ops.STORE
         self.indices = instr.args[-rank:]
         self.loops = loops
         self.arms = arms
@@ -85,12 +83,12 @@ def _accesses(g: Emitter, start: int, end: int) -> dict[int, list[_Access]]:
     for position in range(start + 1, end):
         instr = g.code[position]
         op = instr.op
-        if op in _LOADS or op in _STORES:
+        if op is ops.LOAD or op is ops.STORE:
             loops = [bracket.place for bracket in opened if bracket.loop]
             arms = [(bracket, bracket.arm) for bracket in opened if not bracket.loop]
             found.setdefault(instr.imm, []).append(_Access(instr, len(arrays[instr.imm].shape), loops, arms))
         elif op.opens and not op.closes:
-            opened.append(_Bracket(position, op in _LOOPS))
+            opened.append(_Bracket(position, op in LOOPS))
             if op is ops.IF:
                 opened[-1].conditions.append(instr.args[0])
         elif op is ops.THEN:

@@ -96,8 +96,8 @@ class Predication(Values):
         leaving = self.mask
         if condition != ABSENT:
             holds = self.mask_for(condition, self.width)
-            leaving = self.both(ops.AND, holds, self.mask)
-            rest = self.both(ops.ANDNOT, holds, self.mask)
+            leaving = self.part(ops.AND, holds, self.mask)
+            rest = self.part(ops.ANDNOT, holds, self.mask)
         self.leave(target, Path(leaving, dict(self.env)))
         if condition != ABSENT:
             self.mask = rest
@@ -244,7 +244,7 @@ class Predication(Values):
             self.env = dict(env)
             self.dead = False
             if arm.items or number == 0:
-                begins = self.mask = self.both(op, condition, entered)
+                begins = self.mask = self.part(op, condition, entered)
                 self.region(arm)
                 whole = whole and not self.dead and self.mask == begins
             else:
@@ -273,6 +273,7 @@ class Predication(Values):
     def common_if(self, bracket: Bracket) -> None:
         """An ``if`` that goes one way for all lanes."""
         entered, env, out = self.mask, self.env, self.out
+        loads, stores = self.loads, self.stores
         frame = self.open_frame(bracket)
         self.opened.append(bracket)
         if bracket.leaves:
@@ -281,6 +282,7 @@ class Predication(Values):
         alive: list[tuple[list[Instr], Env]] = []
         for arm in bracket.regions:
             self.out, self.env, self.mask, self.dead = [], dict(env), entered, False
+            self.loads = {place: list(known) for place, known in loads.items()}
             frame.left = []
             self.region(arm)
             if not self.dead:
@@ -292,6 +294,7 @@ class Predication(Values):
                 self.leave_dead(frame)
             made.append(self.out)
         self.opened.pop()
+        self.loads = loads if self.stores == stores else {}
         self.env = self.meet(bracket, frame, alive, env)
         self.out = out
         self.out.append(Instr(ops.IF, VOID, NONE, [bracket.condition], 0, bracket.opener.line))
@@ -349,7 +352,10 @@ class Predication(Values):
             frame.mask = self.f.register(self.mask_type, "", True)
         self.out.append(Instr(ops.BLOCK, VOID, NONE, [], 0, bracket.opener.line))
         self.opened.append(bracket)
+        loads, stores = self.loads, self.stores
+        self.loads = {place: list(known) for place, known in loads.items()}
         self.region(bracket.body)
+        self.loads = loads if self.stores == stores else {}
         if not self.dead:
             self.merge_left(frame, self.env)
             self.settle(frame, self.env)
@@ -371,6 +377,7 @@ class Predication(Values):
     def loop(self, bracket: Bracket) -> None:
         """A loop, which runs as long as a lane does."""
         entered = self.mask
+        self.loads = {}
         frame = self.open_frame(bracket)
         for variable in bracket.writes:
             self.copy(self.register_for(frame, variable), self.varying(variable))
@@ -378,6 +385,7 @@ class Predication(Values):
             self.divided_loop(bracket, frame)
         else:
             self.common_loop(bracket, frame)
+        self.loads = {}
         for variable, register in frame.ends.items():
             self.env[variable] = self.snapshot(register)
         self.mask = entered
@@ -484,7 +492,7 @@ class Predication(Values):
         """The test of a while: of the lanes that remain go on those where the condition holds; all, or none, by a common one."""
         running = self.mask
         if condition != ABSENT:
-            running = self.both(ops.AND, self.fitted(condition, self.width), running)
+            running = self.part(ops.AND, self.fitted(condition, self.width), running)
             self.copy(remaining, running)
         some = self.some(running)
         if common != ABSENT:

@@ -36,6 +36,10 @@ class Values:
         vectors: register of the scalar loop that differs by lane -> the register with its values.
         env: the same of variables, as things stand.
         totals: accumulator -> its vector.
+        within: mask -> one that holds wherever it does.
+        loads: array and indices -> what has been loaded there, as (in which lanes, the register), and no store has come since.
+        stores: how many there were.
+        offsets: index register -> (the register that it is computed from, what is added to that).
         line: of the user's source.
     """
 
@@ -51,6 +55,10 @@ class Values:
         self.vectors: dict[int, int] = {}
         self.env: Env = {}
         self.totals: dict[int, int] = {}
+        self.within: dict[int, int] = {}
+        self.loads: dict[tuple[int, ...], list[tuple[int, int]]] = {}
+        self.stores = 0
+        self.offsets: dict[int, tuple[int, int]] = {}
         self.line = 0
 
     # --- emitting --------------------------------------------------------------------------------------------
@@ -140,6 +148,12 @@ class Values:
         """Two of the loop's masks combined."""
         return self.define(op, self.mask_type, [a, b], self.mask_type)
 
+    def part(self, op: Op, condition: int, mask: int) -> int:
+        """Those of some lanes for which a condition holds, or with ``andnot`` does not."""
+        made = self.both(op, condition, mask)
+        self.within[made] = mask
+        return made
+
     def chosen(self, mask: int, yes: int, no: int) -> int:
         """``yes`` in the lanes of a mask, ``no`` in the others."""
         if yes == no:
@@ -174,6 +188,10 @@ class Values:
         elif instr.dst in self.totals or self.shapes.of(instr.dst) == VARYING:
             self.result(instr.dst, self.compute(instr))
         else:
+            if op is ops.LOAD and not self.f.variable[instr.dst]:
+                self.keep(self.place(instr.imm, instr.args), instr.dst)
+            elif instr.type is I64 and (op is ops.ADD or op is ops.SUB):
+                self.follow(instr)
             self.out.append(instr)
 
     def unsupported(self, instr: Instr, message: str) -> UnsupportedOperationError:
@@ -301,6 +319,40 @@ class Values:
                 )
         return found
 
+    def follow(self, instr: Instr) -> None:
+        """An index made of another by adding a constant."""
+        a, b = instr.args
+        if instr.op is ops.ADD and a < 0:
+            a, b = b, a
+        if b < 0 <= a and not self.f.variable[a] and not self.f.variable[instr.dst]:
+            root, offset = self.offsets.get(a, (a, 0))
+            more = int(self.f.const_values[~b])
+            self.offsets[instr.dst] = root, offset + more if instr.op is ops.ADD else offset - more
+
+    def place(self, array: int, indices: list[int]) -> tuple[int, ...] | None:
+        """What is the same for two accesses to one element; None where an index may become another."""
+        key = [array]
+        for a in indices:
+            if a >= 0 and self.f.variable[a]:
+                return None
+            key += self.offsets.get(a, (a, 0))
+        return tuple(key)
+
+    def loaded(self, place: tuple[int, ...] | None) -> int:
+        """The register with what all lanes that run would load; ABSENT if there is none."""
+        for lanes, register in self.loads.get(place, ()) if place is not None else ():
+            mask = self.mask
+            while mask != lanes and mask in self.within:
+                mask = self.within[mask]
+            if mask == lanes or lanes == self.all:
+                return register
+        return ABSENT
+
+    def keep(self, place: tuple[int, ...] | None, register: int) -> None:
+        """Lanes that run have loaded something."""
+        if place is not None:
+            self.loads.setdefault(place, []).append((self.mask, register))
+
     def load(self, instr: Instr) -> None:
         type_ = self.full(instr.type)
         indices = self.indices(instr, "read")
@@ -313,16 +365,29 @@ class Values:
                 self.out.append(made)
             self.result(instr.dst, self.define(ops.SPLAT, type_, [made.dst], type_))
             return
-        self.result(instr.dst, self.define(ops.MASKED_LOAD, type_, [self.running(type_.bits), *indices], type_, VOID, instr.imm))
+        place = self.place(instr.imm, indices)
+        known = self.loaded(place)
+        if known == ABSENT:
+            known = self.define(ops.MASKED_LOAD, type_, [self.running(type_.bits), *indices], type_, VOID, instr.imm)
+            self.keep(place, known)
+        self.result(instr.dst, known)
 
     def guarded(self, instr: Instr) -> None:
         """An element that is the same for all lanes, read only when a lane runs: the index may be wrong otherwise."""
+        indices = self.indices(instr, "read")
+        place = self.place(instr.imm, indices)
+        known = self.loaded(place)
+        if known != ABSENT:
+            self.emit(ops.COPY, instr.type, [known], 0, instr.dst)
+            return
         register = self.f.register(instr.type, "", True)
         self.copy(register, self.f.const(instr.type, 0))
         self.emit(ops.IF, VOID, [self.some(self.mask)])
-        self.emit(ops.LOAD, instr.type, self.indices(instr, "read"), instr.imm, register)
+        self.emit(ops.LOAD, instr.type, indices, instr.imm, register)
         self.emit(ops.END, VOID, [])
         self.emit(ops.COPY, instr.type, [register], 0, instr.dst)
+        if not self.f.variable[instr.dst]:
+            self.keep(place, instr.dst)
 
     def store(self, instr: Instr) -> None:
         array = self.f.arrays[instr.imm]
@@ -334,5 +399,8 @@ class Values:
                 "",
                 instr.line,
             )
+        # (What is stored may be what another array has at this index: they may be one.)
+        self.loads.clear()
+        self.stores += 1
         type_ = self.full(instr.type)
         self.emit(ops.MASKED_STORE, type_, [self.running(type_.bits), self.vector(instr.args[0]), *indices], instr.imm)
