@@ -27,7 +27,6 @@ __all__ = ["refuse_dependences"]
 WIDEST: Final = 512
 
 
-
 class _Bracket:
     """A bracket within the loop: where it begins, whether it is a loop, the conditions of its arms, the arm that is being looked at."""
 

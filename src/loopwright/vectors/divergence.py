@@ -24,6 +24,7 @@ LINEAR: Final = 1
 VARYING: Final = 2
 
 _MOVES: Final = (ops.ADD, ops.SUB)
+_COMPARISONS: Final = frozenset(ops.COMPARISONS.values())
 
 
 class Divergence:
@@ -43,6 +44,7 @@ class Divergence:
         self.outside = outside
         self.shape: dict[int, int] = {root.opener.dst: LINEAR}
         self.homes: dict[int, Region] = {}
+        self.readers: dict[int, list[Region]] = {}
         self.defined: dict[int, Region] = {}
         self.brackets: list[Bracket] = []
         loop = root.opener.loop
@@ -88,7 +90,7 @@ class Divergence:
         for leaf in self.leaves:
             for a in leaf.instr.args:
                 if a >= 0:
-                    self._met(a, leaf.region)
+                    self._read(a, leaf.region)
             dst = leaf.instr.dst
             if dst >= 0 and variable[dst]:
                 self._met(dst, leaf.region)
@@ -97,14 +99,19 @@ class Divergence:
             if bracket.op is ops.FOR:
                 for a in bracket.opener.args:
                     if a >= 0:
-                        self._met(a, bracket.region)
+                        self._read(a, bracket.region)
             elif bracket.condition >= 0:
-                self._met(bracket.condition, bracket.regions[0] if bracket.op is ops.WHILE else bracket.region)
+                self._read(bracket.condition, bracket.regions[0] if bracket.op is ops.WHILE else bracket.region)
         for register in list(self.homes):
             if register in self.sums:
                 del self.homes[register]
             elif register in self.outside:
                 self.homes[register] = root.body
+
+    def _read(self, register: int, region: Region) -> None:
+        if self.f.variable[register] or register in self.defined:
+            self.readers.setdefault(register, []).append(region)
+            self._met(register, region)
 
     def _met(self, register: int, region: Region) -> None:
         """A register is read or written in a region."""
@@ -120,6 +127,29 @@ class Divergence:
                     return
                 home = made
         self.homes[register] = _around(home, region)
+
+    def _differs(self, register: int, region: Region, home: Region) -> bool:
+        """Whether what is written in a region, the same for all lanes that run, is read by others.
+
+        Lanes that are not there, or are not there any more, may still read the register outside of the bracket that they are not in; or in it, the next time
+        that they come there.
+        """
+        outer = region
+        around = False  # a loop between here and the home
+        while outer is not home:
+            bracket = outer.bracket
+            if bracket.skips:
+                return True
+            if bracket.splits:
+                above = bracket.region
+                while above is not None and above is not home:
+                    around = around or above.bracket.loop
+                    above = above.parent
+                if around or any(not _in_bracket(reader, bracket) for reader in self.readers.get(register, ())):
+                    return True
+            assert outer.parent is not None
+            outer = outer.parent
+        return False
 
     # --- to the fixpoint -------------------------------------------------------------------------------------
 
@@ -152,7 +182,7 @@ class Divergence:
             return False
         found = self._shape(instr)
         home = self.homes.get(dst)
-        if home is not None and (found != UNIFORM or _splits_between(leaf.region, home)):
+        if home is not None and (found != UNIFORM or self._differs(dst, leaf.region, home)):
             found = VARYING
         if found == self.shape.get(dst, UNIFORM):
             return False
@@ -169,6 +199,9 @@ class Divergence:
             most = max(most, self.of(a))
         if most != LINEAR or instr.type is not I64:
             return VARYING if most else UNIFORM
+        if op in _COMPARISONS:
+            # As far as the one is from the other, so far are those of every lane.
+            return UNIFORM if self.of(args[0]) == self.of(args[1]) else VARYING
         if op is ops.COPY:
             return LINEAR
         if op in _MOVES:
@@ -254,6 +287,15 @@ def _within(region: Region, outer: Region) -> bool:
         assert region.parent is not None
         region = region.parent
     return region is outer
+
+
+def _in_bracket(region: Region, bracket: Bracket) -> bool:
+    """Whether a region is one of a bracket's, or in it."""
+    while region.bracket is not bracket:
+        if region.parent is None:
+            return False
+        region = region.parent
+    return True
 
 
 def _around(a: Region, b: Region) -> Region:

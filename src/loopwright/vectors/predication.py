@@ -118,11 +118,16 @@ class Predication(Values):
             self.emit(ops.IF, VOID, [condition])
             self.opened.append(None)
         env, mask = dict(self.env), self.mask
+        inner: Frame | None = None
         for frame in reversed(self.frames):
             self.merge_left(frame, env)
+            for beyond, gone in inner.gone.items() if inner is not None else ():
+                if beyond in frame.gone:
+                    self.emit(ops.OR, self.mask_type, [frame.gone[beyond], gone], 0, frame.gone[beyond])
             if frame.bracket is target:
                 self.settle(frame, env)
                 break
+            inner = frame
         depth = len(self.opened) - 1 - self.opened.index(target)
         self.emit(ops.BR, VOID, [], depth)
         self.mask = mask
@@ -512,7 +517,7 @@ class Predication(Values):
             else:
                 going = paths = [*paths, Path(self.mask, self.env)]
         ways = [*paths, *(path for _, path in frame.left)]
-        env = dict(ways[-1].env)
+        env = dict(ways[-1].env if ways else began)
         for path in reversed(ways[:-1]):
             for variable in bracket.writes:
                 self.merge(variable, env, path)
