@@ -49,11 +49,13 @@ class Mem:
         size: bytes accessed (for the verifier, the listing and compressed displacements).
         broadcast: one element is loaded and repeated in every lane.
         role: for an operation with an operand folded into memory, which operand (by role, from 0) that is; -1 for the last.
+        array: the number of the array that is accessed, or -1 for any memory.
     """
 
-    __slots__ = ("broadcast", "disp", "indexed", "role", "scale", "size")
+    __slots__ = ("array", "broadcast", "disp", "indexed", "role", "scale", "size")
 
-    def __init__(self, indexed: bool, scale: int, disp: int, size: int = 0, broadcast: bool = False, role: int = -1) -> None:
+    def __init__(self, indexed: bool, scale: int, disp: int, size: int = 0, broadcast: bool = False, role: int = -1, array: int = -1) -> None:
+        self.array = array
         self.indexed = indexed
         self.scale = scale
         self.disp = disp
@@ -62,7 +64,7 @@ class Mem:
         self.role = role
 
     def __reduce__(self) -> tuple[object, ...]:
-        return Mem, (self.indexed, self.scale, self.disp, self.size, self.broadcast, self.role)
+        return Mem, (self.indexed, self.scale, self.disp, self.size, self.broadcast, self.role, self.array)
 
 
 class Loop:

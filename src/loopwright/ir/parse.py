@@ -393,10 +393,12 @@ class _Parser:
         while self.take("{"):
             if self.take("bcast"):
                 mem.broadcast = True
+            elif self.take("of"):
+                mem.array = self._named(self.arrays, "array")
             elif self.take("size"):
                 mem.size = self.count("a size in bytes")
             else:
-                raise self.expected("`bcast` or `size`")
+                raise self.expected("`of`, `bcast` or `size`")
             self.need("}")
         return mem
 

@@ -198,6 +198,9 @@ class Printer:
     def _list(self, operands: list[int], types: list[Type]) -> str:
         return ", ".join([self.operand(x, t) for x, t in zip(operands, types, strict=False)])
 
+    def _array(self, number: int) -> str:
+        return self._arrays[number] if 0 <= number < len(self._arrays) else f"#{number}"
+
     def _address(self, instr: Instr, at: int) -> tuple[str, int]:
         mem = instr.mem
         args = instr.args
@@ -209,6 +212,8 @@ class Printer:
         if mem.disp:
             text += f" + {mem.disp}" if mem.disp > 0 else f" - {-mem.disp}"
         text += "]"
+        if mem.array >= 0:
+            text += f"{{of {self._array(mem.array)}}}"
         if mem.broadcast:
             text += "{bcast}"
         if mem.size and mem.size != natural_size(instr):
@@ -233,7 +238,7 @@ class Printer:
         if form == _ARRAY:
             before = len(op.operands) - 1
             parts = [self.operand(x, t) for x, t in zip(args[:before], types, strict=False)]
-            name = self._arrays[instr.imm] if 0 <= instr.imm < len(self._arrays) else f"#{instr.imm}"
+            name = self._array(instr.imm)
             parts.append(f"{name}[{self._list(args[before:], types[before:])}]")
             return f"{text} {', '.join(parts)}"
         if form == _CALLEE:
@@ -430,11 +435,12 @@ class _Comparison:
         if m is None or n is None:
             if m is not n:
                 return False
-        elif (m.indexed, m.scale if m.indexed else 1, m.disp, m.broadcast, m.size or natural_size(i)) != (
+        elif (m.indexed, m.scale if m.indexed else 1, m.disp, m.broadcast, m.array, m.size or natural_size(i)) != (
             n.indexed,
             n.scale if n.indexed else 1,
             n.disp,
             n.broadcast,
+            n.array,
             n.size or natural_size(j),
         ):
             return False

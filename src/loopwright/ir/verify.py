@@ -278,6 +278,8 @@ class _Verifier:
                 raise self.error(f"`{op.name}` has no operand in memory")
             if self.stage < _LOWER and "A" not in op.operands:
                 raise self.error("operands in memory come with the pass lower")
+            if mem.array >= len(f.arrays):
+                raise self.error(f"there is no array number {mem.array}")
             if mem.indexed and mem.scale < 1:
                 raise self.error(f"scale {mem.scale}")
             if mem.broadcast and not instr.type.lanes:

@@ -31,9 +31,10 @@ class _Bracket:
             test is at the top, because there is a loop in the condition.
         hi: of a for, the register or constant it runs to.
         counter: of a for, the register it counts in, which nothing in its body writes.
+        test: of an if, the comparison that decides it, in its first branch.
     """
 
-    __slots__ = ("below", "condition", "count", "counter", "guard", "hi", "index", "inner", "opener")
+    __slots__ = ("below", "condition", "count", "counter", "guard", "hi", "index", "inner", "opener", "test")
 
     def __init__(self, opener: Instr, index: int, count: int, around: list[_Bracket]) -> None:
         self.opener = opener
@@ -45,6 +46,7 @@ class _Bracket:
         self.condition: list[Instr] = []
         self.hi = 0
         self.counter = NONE
+        self.test: Instr | None = None
 
 
 def continued(code: list[Instr]) -> set[int]:
@@ -267,7 +269,7 @@ class Lowering:
                     # What is left becomes the first operand.
                     position = 1
                 if position != len(args) - 1:
-                    memory = Mem(memory.indexed, memory.scale, memory.disp, memory.size, False, position)
+                    memory = Mem(memory.indexed, memory.scale, memory.disp, memory.size, False, position, memory.array)
                 instr.mem = memory
                 if not self.uses[a]:
                     del self.load_at[a]
@@ -356,6 +358,7 @@ class Lowering:
             self.end(line)
         elif op is ops.ELSE:
             self.bracket(op, line)
+            self.stack[-1].test = None
             self.memory += 1
         elif op is ops.BLOCK or op is ops.LOOP:
             self.stack.append(_Bracket(instr, k, 1, self.stack))
@@ -363,7 +366,9 @@ class Lowering:
             self.memory += 1
         elif op is ops.IF:
             self.begin_if(instr.args[0], line)
-            self.stack.append(_Bracket(instr, k, 1, self.stack))
+            made = _Bracket(instr, k, 1, self.stack)
+            made.test = self.out[-1]
+            self.stack.append(made)
         elif op is ops.BR:
             self.out.append(Instr(op, VOID, NONE, [], self.depth(instr.imm), line))
         elif op is ops.BR_IF:
@@ -465,12 +470,13 @@ class Lowering:
                 made.count += 1
                 made.guard = True
         else:
-            made.guard = True
-            made.count += 1
+            guard = Instr(ops.IF_CMP["lt" if up else "gt"], I64, NONE, [lo, hi], 0, line)
             if lo < 0:
-                self.emit(Instr(ops.IF_CMP["gt" if up else "lt"], I64, NONE, [hi, lo], 0, line))
-            else:
-                self.emit(Instr(ops.IF_CMP["lt" if up else "gt"], I64, NONE, [lo, hi], 0, line))
+                guard = Instr(ops.IF_CMP["gt" if up else "lt"], I64, NONE, [hi, lo], 0, line)
+            if not self.tested(guard):
+                made.guard = True
+                made.count += 1
+                self.emit(guard)
         made.counter = instr.dst
         self.counters.add(instr.dst)
         f.variable[instr.dst] = True
@@ -482,6 +488,18 @@ class Lowering:
             self.bracket(ops.BLOCK, line)
         self.stack.append(made)
         self.memory += 1
+
+    def tested(self, guard: Instr) -> bool:
+        """Whether a loop's guard is what the ``if`` directly around it has tested."""
+        test = self.stack[-1].test if self.stack else None
+        return (
+            test is not None
+            and test.op is guard.op
+            and test.type is I64
+            and test.mem is None
+            and test.args == guard.args
+            and not any(a >= 0 and self.f.variable[a] and a not in self.counters for a in guard.args)
+        )
 
     def begin_while_body(self, instr: Instr, k: int) -> None:
         made = self.stack[-1]
