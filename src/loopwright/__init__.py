@@ -83,6 +83,7 @@ from loopwright.types import (
 
 if TYPE_CHECKING:
     from loopwright.frontend.annotations import Array, ArrayType, Const
+    from loopwright.frontend.arrays import local
     from loopwright.frontend.builder import Function, parse
     from loopwright.frontend.calls import native_call as call
     from loopwright.frontend.functions import abs, all, any, bitcast, ceil, crc32c, div_trunc, floor, fma, max, min, rem_trunc, round, select, sqrt, sum, trunc
@@ -122,6 +123,7 @@ _LAZY: dict[str, tuple[str, str]] = {
     "call": ("loopwright.frontend.calls", "native_call"),
     "kernel": ("loopwright.frontend.kernel", "kernel"),
     "lanes": ("loopwright.frontend.loops", "lanes"),
+    "local": ("loopwright.frontend.arrays", "local"),
     "parse": ("loopwright.frontend.builder", "parse"),
     "range": ("loopwright.frontend.loops", "range"),
     "record": ("loopwright.tuning.recording", "record"),
@@ -170,6 +172,7 @@ __all__ = [
     "i64",
     "kernel",
     "lanes",
+    "local",
     "max",
     "min",
     "parse",

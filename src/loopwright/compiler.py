@@ -10,7 +10,7 @@ from typing import Any, Final
 from loopwright.errors import InternalError, LoopwrightError, TargetError, UnsupportedOperationError, VerifyError
 from loopwright.ir import ops
 from loopwright.ir.function import Function, Instr
-from loopwright.passes import addresses, allocate, elif_, emission, expand, immediates, jumps, liveness, lower, lower_late, nests, simplify, vectorize
+from loopwright.passes import addresses, allocate, elif_, emission, expand, immediates, jumps, liveness, lower, lower_late, nests, promote, simplify, vectorize
 from loopwright.passes.pipeline import NAMES
 from loopwright.regalloc.heuristics import DEFAULT_ORDER, check_order
 from loopwright.targets.target import MachineCode, Target
@@ -138,7 +138,9 @@ def _check_encodable(f: Function, instr: Instr, target: Target) -> None:
 
 
 def _step(name: str, f: Function, target: Target, order: str, check: bool) -> None:
-    if name == "vectorize":
+    if name == "promote":
+        promote.run(f, target)
+    elif name == "vectorize":
         vectorize.run(f, target)
     elif name == "nests":
         nests.run(f, target)

@@ -269,6 +269,46 @@ def test_sums_of_sums_are_followed_as_long_as_the_variable_stays() -> None:
     ]
 
 
+def test_sums_of_the_same_two_are_one_address_apart_by_a_constant() -> None:
+    text = """
+    function f(%a: ptr, %n: i64, %b: i64) -> i64
+      array a: i64[%n] at %a
+      var %v: i64
+      %v = copy.i64 %b
+      %i = for 0, %n, 4
+        %1 = add.i64 %b, %i
+        %2 = load.i64 a[%1]
+        %3 = add.i64 %i, 1
+        %4 = add.i64 %3, %b
+        %5 = load.i64 a[%4]
+        %6 = sub.i64 %i, %b
+        %7 = load.i64 a[%6]
+        %8 = sub.i64 %b, 2
+        %9 = sub.i64 %i, %8
+        %10 = load.i64 a[%9]
+        %11 = add.i64 %v, %i
+        %12 = load.i64 a[%11]
+        %v = add.i64 %v, 1
+        %13 = add.i64 %v, %3
+        %14 = load.i64 a[%13]
+        if %n
+          %15 = add.i64 %n, %i
+          %16 = load.i64 a[%15]
+        end
+        %17 = add.i64 %n, %3
+        %18 = load.i64 a[%17]
+      end
+      ret 0
+    end
+    """.replace("if %n", "%0 = gt.i64 %n, 0\n        if.bool %0")
+    made = rewritten(text, addresses)
+    loads = [line.split("= ")[1] for line in made.splitlines() if "load_at" in line]
+    assert loads[1] == loads[0].replace("*8]", "*8 + 8]")
+    assert loads[3] == loads[2].replace("*8]", "*8 + 16]")
+    # The variable has changed; what the branch made is not there behind it.
+    assert len({load.split("+ ")[1] for load in loads[4:]}) == 4
+
+
 def test_rows_beside_are_reached_from_the_row_itself() -> None:
     text = """
     function f(%a: ptr, %a.n0: i64, %a.n1: i64, %a.s0: i64, %i: i64) -> i64

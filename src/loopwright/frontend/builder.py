@@ -17,7 +17,7 @@ from typing import Any, Self
 
 from loopwright.errors import ArgumentError, KernelSyntaxError, KernelTypeError, VerifyError
 from loopwright.frontend.annotations import ArrayType
-from loopwright.frontend.arrays import StagedArray
+from loopwright.frontend.arrays import StagedArray, local_array
 from loopwright.frontend.calls import call_native, callee_of
 from loopwright.frontend.emitter import Emitter
 from loopwright.frontend.expr import Value, describe, is_number
@@ -373,6 +373,10 @@ class Function:
         if made.type is not BOOL:
             self._g.fail(f"a condition must be the same for all lanes, not {made.type}: use lw.any or lw.all")
         return made
+
+    def local(self, element: Type, *shape: int) -> StagedArray:
+        """An array of the function's own, as ``lw.local`` makes one in kernels."""
+        return local_array(self._g, element, shape, "")
 
     def load(self, array: StagedArray, *index: Any, lanes: int = 0, mask: Value | None = None) -> Value:
         """An element, or ``lanes`` consecutive ones along the last dimension; with a mask, those it allows (others are 0)."""

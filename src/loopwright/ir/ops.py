@@ -494,6 +494,10 @@ MASKED_LOAD_AT: Final = row("masked_load_at", "M A -> T", "int float vector", "l
 MASKED_STORE_AT: Final = row("masked_store_at", "M T A ->", "int float vector", "store to an address where the mask holds", None, WRITES)
 ADDRESS: Final = row("address", "A -> P", "ptr", "the address itself", None)
 
+LOCAL: Final = row(
+    "local", "L -> P", "ptr", "the address of a local array, given by its number, a constant; what is in it is undefined until it is written", None
+)
+
 # --- calls ---------------------------------------------------------------------------------------------------
 
 CALL: Final = row("call", "* -> T", "int float ptr", "call callee number imm and take its result", None, CALLS)

@@ -8,6 +8,7 @@ __all__ = ["LAST", "STAGES"]
 
 STAGES: Final[tuple[str, ...]] = (
     "collect",
+    "promote",
     "vectorize",
     "nests",
     "addresses",

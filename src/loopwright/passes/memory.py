@@ -1,7 +1,8 @@
 """What is known of memory along a walk through a function: which loads still give what they gave.
 
 A store to an array changes what that array gives. Another array it changes only at the same index: one array may be passed in two places where both are accessed
-at one index only, and nowhere else (docs/kernels.md, "Checked mode and overlap"). A store to memory of no known array, and a call, change everything.
+at one index only, and nowhere else (docs/kernels.md, "Checked mode and overlap"). A local array has nothing to do with any other. A store to memory of no known
+array, and a call, change everything.
 """
 
 from __future__ import annotations
@@ -47,21 +48,21 @@ class LoopStores:
         self.arrays: set[int] = set()
         self.elsewhere = False
 
-    def note(self, instr: Instr, own: bool) -> None:
+    def note(self, f: Function, instr: Instr, own: bool) -> None:
         """A store in the loop; ``own``: its index counts in this loop or in one inside of it."""
         array = array_of(instr)
         if array < 0:
             self.anything = True
         else:
             self.arrays.add(array)
-            self.elsewhere = self.elsewhere or not own
+            self.elsewhere = self.elsewhere or not (own or f.arrays[array].size)
 
-    def keeps(self, load: Instr) -> bool:
+    def keeps(self, f: Function, load: Instr) -> bool:
         """Whether what a load at an index from outside of the loop gives stays the same in it."""
         array = array_of(load)
         if array < 0:
             return not self.anything and not self.arrays
-        return not self.anything and not self.elsewhere and array not in self.arrays
+        return not self.anything and array not in self.arrays and (not self.elsewhere or f.arrays[array].size > 0)
 
 
 class _Indices:
@@ -130,7 +131,7 @@ def stores_of_loops(f: Function) -> list[LoopStores]:
             if effect == ops.WRITES:
                 own = indices.own(_along(instr))
                 for n in range(len(open_loops)):
-                    open_loops[n].note(instr, n <= own)
+                    open_loops[n].note(f, instr, n <= own)
             elif effect == ops.CALLS:
                 for loop in open_loops:
                     loop.anything = True
@@ -160,10 +161,11 @@ def _along(instr: Instr) -> int:
 class Memory:
     """Versions of what there is in memory: a load is known again where its versions are what they were."""
 
-    __slots__ = ("arrays", "bases", "everything", "indices", "others", "stores")
+    __slots__ = ("arrays", "bases", "everything", "indices", "local", "others", "stores")
 
     def __init__(self, f: Function) -> None:
         self.bases = [array.base for array in f.arrays]
+        self.local = [array.size > 0 for array in f.arrays]
         self.arrays = [0] * len(f.arrays)
         self.indices: dict[tuple[int, ...], int] = {}
         self.everything = 0
@@ -185,6 +187,8 @@ class Memory:
         array = array_of(instr)
         if array < 0 or array >= len(self.arrays):
             return (self.everything, self.stores)
+        if self.local[array]:
+            return (self.everything, self.arrays[array], array)
         place = self.place(instr, values)
         if place is None:
             return (self.everything, self.stores, array)
@@ -209,6 +213,8 @@ class Memory:
             self.everything += 1
             return
         self.arrays[array] += 1
+        if self.local[array]:
+            return
         place = self.place(instr, values)
         if place is None:
             self.others += 1

@@ -7,6 +7,7 @@ from typing import Final
 #: (name, what it does)
 PASSES: Final[tuple[tuple[str, str], ...]] = (
     ("collect", "the front end's output, untouched"),
+    ("promote", "local arrays at known indices to variables"),
     ("vectorize", "loops over lanes become loops over vectors of them, under masks"),
     ("nests", "loop nests: unrolled main loops and masked remainders of loops over lanes"),
     ("addresses", "array accesses to addresses; row pointers; displacements"),

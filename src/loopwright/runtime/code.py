@@ -172,7 +172,7 @@ def signature_of_function(function: Function) -> Signature:
         arrays += params[k : k + len(registers)] == registers
         k += len(registers)
         parameters.append(ArrayParameter(array_here.name, array_here.element, array_here.rank, array_here.written))
-    if arrays < len(function.arrays):
+    if arrays < sum(not array.size for array in function.arrays):
         raise AbiError(f"{function.name}: base, extents and strides of an array must be parameters of its own, in this order, for arrays to be passed")
     last = parameters[-1] if parameters else None
     if function.options.check and isinstance(last, ScalarParameter) and last.name == ERRORS and last.type is PTR:

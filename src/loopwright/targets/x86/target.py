@@ -74,7 +74,7 @@ class X86(Target):
 
     def immediate(self, instr: Instr, position: int, type_: Type, value: int | float | bool) -> bool:
         op = instr.op
-        if op is ops.COPY or op is ops.RET or op.effect == ops.CALLS:
+        if op is ops.COPY or op is ops.RET or op is ops.LOCAL or op.effect == ops.CALLS:
             return True
         if op is ops.STORE_AT or op is ops.STORE_ARG:
             if position != 0 or type_.lanes:
