@@ -26,6 +26,7 @@ from loopwright.ir.text import parse, print_function
 from loopwright.passes import allocate, liveness
 from loopwright.regalloc.heuristics import DEFAULT_ORDER
 from loopwright.targets import registry
+from loopwright.targets.pipeline import Settings
 from loopwright.targets.target import Target
 from loopwright.tuning import exact
 from loopwright.types import F64, I64, PTR, VOID, Type, vector_of
@@ -228,7 +229,7 @@ def _timed(lowered: list[Function], target: Target) -> tuple[float, float]:
             start = time.process_time()
             liveness.run(f, target)
             middle = time.process_time()
-            allocate.run(f, target, DEFAULT_ORDER)
+            allocate.run(f, target, Settings(DEFAULT_ORDER, False))
             choose += time.process_time() - middle
             live += middle - start
     finally:

@@ -89,6 +89,7 @@ if TYPE_CHECKING:
     from loopwright.frontend.functions import abs, all, any, bitcast, ceil, crc32c, div_trunc, floor, fma, max, min, rem_trunc, round, select, sqrt, sum, trunc
     from loopwright.frontend.kernel import Kernel, kernel
     from loopwright.frontend.loops import lanes, range
+    from loopwright.targets.pipeline import after, before
     from loopwright.tuning.recording import record
 
 __version__ = "0.1.0"
@@ -120,6 +121,8 @@ _LAZY: dict[str, tuple[str, str]] = {
     "Const": ("loopwright.frontend.annotations", "Const"),
     "Function": ("loopwright.frontend.builder", "Function"),
     "Kernel": ("loopwright.frontend.kernel", "Kernel"),
+    "after": ("loopwright.targets.pipeline", "after"),
+    "before": ("loopwright.targets.pipeline", "before"),
     "call": ("loopwright.frontend.calls", "native_call"),
     "kernel": ("loopwright.frontend.kernel", "kernel"),
     "lanes": ("loopwright.frontend.loops", "lanes"),
@@ -151,8 +154,10 @@ __all__ = [
     "UnsupportedOperationError",
     "VerifyError",
     "abs",
+    "after",
     "all",
     "any",
+    "before",
     "bf16",
     "bitcast",
     "bool_",

@@ -143,18 +143,18 @@ def find(reference: str) -> Any:
 
 def show(args: argparse.Namespace) -> int:
     """``loopwright show``."""
-    from loopwright.passes.pipeline import PASSES
+    from loopwright.targets.pipeline import names_of
 
-    stages = [name for name, _ in PASSES]
     after: str = args.after
-    if after not in (*stages, "asm"):
-        raise TargetError(f"there is no pass '{after}'; there are {', '.join(stages)}, and asm for the listing")
     if args.microarchitecture and not args.score:
         raise LoopwrightError("--microarchitecture says whose tables --score takes: give that too")
     asked = [option for option in ("explain", "picture", "score") if getattr(args, option)]
     if asked and after not in ("asm", "allocate"):
         raise LoopwrightError(f"--{asked[0]} is about the register allocation or the code after it, not about the stage '{after}': leave --after out")
     code = _recorded(args) if _is_recorded(args.kernel) else _kernel(args)
+    names = names_of(code.compiled.passes)
+    if after not in (*names, "asm"):
+        raise TargetError(f"there is no pass '{after}'; there are {', '.join(names)}, and asm for the listing")
     if not asked:
         print(code.asm() if after == "asm" else code.ir(after), end="")
     if args.explain or args.picture:
@@ -229,10 +229,11 @@ def _recorded(args: argparse.Namespace) -> Any:
 
 def passes(args: argparse.Namespace) -> int:
     """``loopwright passes``."""
-    from loopwright.passes.pipeline import PASSES
+    from loopwright.jit import target_for
 
-    width = max(len(name) for name, _ in PASSES)
-    for name, line in PASSES:
+    rows = [("collect", "the front end's output"), *[(each.name, each.does) for each in target_for(args.target, None).passes()]]
+    width = max(len(name) for name, _ in rows)
+    for name, line in rows:
         print(f"{name:{width}}  {line}")
     print(f"\nEach name is what 'loopwright show --after NAME' takes; without it, 'show' prints the listing ({'asm':s}).")
     return 0
@@ -367,7 +368,8 @@ def _parser() -> argparse.ArgumentParser:
     added.add_argument("--microarchitecture", metavar="NAME", help="whose timing tables --score takes (default: the target's)")
     added.usage = "loopwright show [options] FILE:KERNEL [-- SIGNATURE]"
 
-    command("passes", passes, "list the passes, in the order they run")
+    added = command("passes", passes, "list the passes, in the order they run")
+    added.add_argument("--target", metavar="NAME", help="whose: a name that 'loopwright targets' lists (default: this machine's)")
     command("targets", targets, "list the machines code can be made for, and which of them this CPU is")
     added = command(
         "bench",

@@ -207,7 +207,7 @@ def test_recursion_has_an_array_for_each_call() -> None:
 def test_what_is_no_local_array_is_refused(body: str, message: str) -> None:
     source = f"@lw.kernel(source=SOURCE)\ndef k(x: lw.Array[lw.f32], n: lw.i64):\n    {body}\n"
     names: dict[str, Any] = {"lw": lw, "SOURCE": source}
-    exec(source, names)
+    exec(source, names)  # noqa: S102 (texts of this file alone)
     with pytest.raises(KernelTypeError, match=message):
         names["k"].compile(target="x86-64-v3")
 

@@ -12,6 +12,7 @@
 
 from __future__ import annotations
 
+from collections.abc import Sequence
 from types import TracebackType
 from typing import Any, Self
 
@@ -189,14 +190,21 @@ class Function:
         return self.finish()
 
     def compile(
-        self, target: str | None = None, *, vector_bits: int | None = None, ordering: str | None = None, keep: bool = False, check: bool | None = None
+        self,
+        target: str | None = None,
+        *,
+        vector_bits: int | None = None,
+        ordering: str | None = None,
+        keep: bool = False,
+        check: bool | None = None,
+        passes: Sequence[Any] = (),
     ) -> Any:
-        """Compile for a target (None: this CPU); the code is callable, with ``ir(stage)``, ``asm()``, ``emulate(…)``."""
+        """Compile for a target (None: this CPU); the code is callable, with ``ir(stage)``, ``asm()``, ``emulate(…)``. The arguments are those of a kernel's ``compile``."""
         if check is not None and check != self._f.options.check:
             raise KernelTypeError("check is chosen where the function is made: lw.Function(name, check=True, …)")
         try:
             made = self.finish()
-            return backend().compile(lambda: made, target, vector_bits, ordering, keep)
+            return backend().compile(lambda: made, target, vector_bits, ordering, keep, passes)
         except Exception as error:
             from loopwright.tracebacks import shorten
 

@@ -126,7 +126,8 @@ class Code(functools.partial[Any]):
         compiled = self.compiled
         known = compiled.stages.get(stage)
         if known is None:
-            known = text_of(run_passes(compiled.source, compiled.target, stage, compiled.order), compiled.target)
+            f = run_passes(compiled.source, compiled.target, stage, compiled.order, passes=compiled.passes)
+            known = text_of(f, compiled.target)
         return known if known.endswith("\n") else known + "\n"
 
     def asm(self) -> str:

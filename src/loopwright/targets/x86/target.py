@@ -12,6 +12,7 @@ from loopwright.errors import TargetError
 from loopwright.ir import ops
 from loopwright.ir.function import Function, Instr
 from loopwright.targets import sequences
+from loopwright.targets.pipeline import Pass
 from loopwright.targets.target import MachineCode, Rule, Target
 from loopwright.targets.x86 import assembler, unsigned
 from loopwright.targets.x86.abi import CONVENTIONS, SYSV, int_order, vector_order
@@ -71,6 +72,12 @@ class X86(Target):
         self._rules: dict[int, Rule] = {}
 
     # --- asked by the passes ------------------------------------------------------------------------------
+
+    def passes(self) -> tuple[Pass, ...]:
+        # They are imported with the first compilation.
+        from loopwright.targets.x86.passes import PASSES
+
+        return PASSES
 
     def immediate(self, instr: Instr, position: int, type_: Type, value: int | float | bool) -> bool:
         op = instr.op
