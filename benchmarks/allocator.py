@@ -250,7 +250,7 @@ def _growth(result: report.Result, rounds: int, sizes: tuple[int, ...]) -> None:
         lengths: dict[int, int] = {}
         for n in sizes:
             made = [Generator(seed, shape, n).make() for seed in range(max(1, sizes[-1] // n // 4))]
-            lowered[n] = [compiler.run_passes(f, target, after="lower") for f in made]
+            lowered[n] = [compiler.run_passes(f, target, after="select") for f in made]
             lengths[n] = sum(len(f.code) for f in lowered[n]) // len(made)
             counts[n] = sum(_references(compiler.run_passes(f, target, after="liveness")) for f in lowered[n])
         best: dict[str, dict[int, float]] = {name: dict.fromkeys(sizes, float("inf")) for name in ("liveness", "allocate", "both")}

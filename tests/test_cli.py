@@ -268,7 +268,7 @@ def test_show_takes_a_recorded_compilation(capsys: pytest.CaptureFixture[str]) -
         (["kernels:kernels:moments f32", "--target", "rv64gc", "--score"], "no timing tables for rv64gc"),
         (["kernels:kernels:moments f32", "--target", "x86-64-v3", "--score", "--microarchitecture", "z80"], "z80"),
         (["kernels:kernels:moments f32", "--target", "x86-64-v3", "--microarchitecture", "znver4"], "--score"),
-        (["kernels:kernels:moments f32", "--target", "x86-64-v3", "--after", "lower", "--explain"], "leave --after out"),
+        (["kernels:kernels:moments f32", "--target", "x86-64-v3", "--after", "select", "--explain"], "leave --after out"),
         (["kernels:kernels:moments f32", "--target", "x86-64-v3", "--picture", "/nothing/there.html"], "cannot be written"),
     ],
 )

@@ -126,7 +126,7 @@ def test_a_function_of_the_builder_takes_them() -> None:
     assert f.compile(passes=[lw.before("simplify", tenfold_to_sevenfold)])(1) == 8
 
 
-LATE = ["simplify", "immediates", "elif", "lower", "liveness", "allocate", "jumps", "lower-late"]
+LATE = ["simplify", "immediates", "elif", "loops", "select", "liveness", "allocate", "jumps", "lower-late"]
 
 
 @pytest.mark.parametrize("place", LATE)
@@ -140,7 +140,7 @@ def test_instructions_are_added_at_any_stage(place: str, target: str) -> None:
             out.append(instr)
             if instr.op is ops.MUL:
                 # A constant that no instruction has room for, where there is a register to be had for it.
-                large = 1 << 40 if not f.physical and f.stage in ("simplify", "immediates", "elif") else 5
+                large = 1 << 40 if not f.physical and f.stage in ("simplify", "immediates", "elif", "loops") else 5
                 out.append(Instr(ops.ADD, I64, instr.dst, [instr.dst, f.const(I64, large)], 0, instr.line))
         f.code = out
 
@@ -154,7 +154,7 @@ def test_instructions_are_added_at_any_stage(place: str, target: str) -> None:
       ret.i64 %s
     end
     """
-    added = 1 << 40 if place in ("simplify", "immediates", "elif") else 5
+    added = 1 << 40 if place in ("simplify", "immediates", "elif", "loops") else 5
     compiled = compiler.compile(parse(text), registry.get(target), passes=[lw.after(place, more)])
     from loopwright.runtime.code import Code
 
@@ -181,7 +181,7 @@ def test_code_that_is_replaced_before_allocation_is_allocated() -> None:
     text = "function f(%a: i64, %b: i64) -> i64\n var %s: i64\n %s = mul.i64 %a, %b\n ret.i64 %s\nend"
     from loopwright.runtime.code import Code
 
-    for place in (lw.before("allocate", twice), lw.after("liveness", twice), lw.after("lower", twice)):
+    for place in (lw.before("allocate", twice), lw.after("liveness", twice), lw.after("select", twice)):
         assert Code(compiler.compile(parse(text), registry.get("x86-64-v3"), passes=[place], check_allocation=True))(3, 5) == 30
 
 

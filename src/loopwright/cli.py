@@ -143,18 +143,16 @@ def find(reference: str) -> Any:
 
 def show(args: argparse.Namespace) -> int:
     """``loopwright show``."""
-    from loopwright.targets.pipeline import names_of
-
     after: str = args.after
     if args.microarchitecture and not args.score:
         raise LoopwrightError("--microarchitecture says whose tables --score takes: give that too")
     asked = [option for option in ("explain", "picture", "score") if getattr(args, option)]
     if asked and after not in ("asm", "allocate"):
         raise LoopwrightError(f"--{asked[0]} is about the register allocation or the code after it, not about the stage '{after}': leave --after out")
-    code = _recorded(args) if _is_recorded(args.kernel) else _kernel(args)
-    names = names_of(code.compiled.passes)
+    names = _stages(args)
     if after not in (*names, "asm"):
         raise TargetError(f"there is no pass '{after}'; there are {', '.join(names)}, and asm for the listing")
+    code = _recorded(args) if _is_recorded(args.kernel) else _kernel(args)
     if not asked:
         print(code.asm() if after == "asm" else code.ir(after), end="")
     if args.explain or args.picture:
@@ -164,6 +162,16 @@ def show(args: argparse.Namespace) -> int:
 
         print(perf_score(code.compiled, args.microarchitecture).table())
     return 0
+
+
+def _stages(args: argparse.Namespace) -> list[str]:
+    """The names that ``--after`` takes for a kernel: of its target's passes, and of its own."""
+    from loopwright.jit import target_for
+    from loopwright.targets.pipeline import names_of, with_insertions
+
+    kernel = None if _is_recorded(args.kernel) else find(args.kernel)
+    target = target_for(args.target or getattr(kernel, "target", None), None)
+    return names_of(with_insertions(target.passes(), getattr(kernel, "passes", ()), target.name))
 
 
 def _kernel(args: argparse.Namespace) -> Any:
@@ -280,7 +288,7 @@ def _explain(code: Any, words: bool, picture: Path | None) -> None:
     from loopwright.regalloc.picture import picture as drawn
 
     compiled = code.compiled
-    lowered = compiler.run_passes(compiled.source, compiled.target, "lower")
+    lowered = compiler.run_passes(compiled.source, compiled.target, "select")
     explanation = explain.explain(lowered, compiled.target, compiled.order)
     if words:
         print(explanation.text())

@@ -93,9 +93,9 @@ def check_in_force(check_allocation: bool | None) -> bool:
     return check_allocation
 
 
-_LOWER: Final = STAGES.index("lower")
+_SELECT: Final = STAGES.index("select")
 #: What a pass leaves for the next beside the code is no part of the text: after these, the pass that compiling goes on with.
-_AGAIN: Final = {"lower": "liveness", "liveness": "liveness", "lower-late": "assemble", "assemble": "assemble", "encode": "assemble"}
+_AGAIN: Final = {"select": "liveness", "liveness": "liveness", "lower-late": "assemble", "assemble": "assemble", "encode": "assemble"}
 
 
 def _resume(f: Function, target: Target, passes: tuple[Pass, ...]) -> int:
@@ -108,7 +108,7 @@ def _resume(f: Function, target: Target, passes: tuple[Pass, ...]) -> int:
     from loopwright.ir.verify import verify
 
     done = STAGES.index(f.stage) if f.stage in STAGES else 0
-    if done >= _LOWER and f.target_name != target.name:
+    if done >= _SELECT and f.target_name != target.name:
         what = f"lowered for {f.target_name}" if f.target_name else "lowered, and does not say for which target"
         raise TargetError(f"{f.name} is {what}: it cannot be compiled on for {target.name}")
     names = names_of(passes)
@@ -128,7 +128,7 @@ def _fit(f: Function, target: Target) -> None:
     Raises ``VerifyError`` where it is too late for that.
     """
     done = STAGES.index(f.stage) if f.stage in STAGES else 0
-    if done < _LOWER:
+    if done < _SELECT:
         if done >= STAGES.index("addresses"):
             addresses.run(f, target)
         if done >= STAGES.index("immediates"):

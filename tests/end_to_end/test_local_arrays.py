@@ -127,7 +127,7 @@ def test_the_interpreter_and_every_pass_agree() -> None:
     x, y = np.arange(1.0, 5), np.arange(10.0)
     source = in_registers.compile(x, y, n=4, target="x86-64-v4").compiled.source
     for target in (registry.get("x86-64-v3"), registry.get("rv64gc")):
-        for stage in ("collect", "promote", "vectorize", "nests", "simplify", "lower", "allocate", "jumps"):
+        for stage in ("collect", "promote", "vectorize", "nests", "simplify", "select", "allocate", "jumps"):
             f = compiler.run_passes(source, target, stage, check_allocation=True) if stage != "collect" else source
             verify(f, target)
             again = np.arange(10.0)
@@ -139,7 +139,7 @@ def test_text_round_trip_at_every_stage() -> None:
     x = np.zeros((3, 5), np.int16)
     source = transposed.compile(x, x.T.copy(), target="x86-64-v4").compiled.source
     target = registry.get("x86-64-v4")
-    for stage in ("collect", "vectorize", "simplify", "lower", "allocate"):
+    for stage in ("collect", "vectorize", "simplify", "select", "allocate"):
         f = compiler.run_passes(source, target, stage) if stage != "collect" else source
         assert equal(parse(compiler.text_of(f, target), target=target), f)
     assert "array tile: i16[3, 5] strides [10] local at %tile written" in compiler.text_of(source, target)

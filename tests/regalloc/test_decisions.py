@@ -43,7 +43,7 @@ def inputs() -> Iterator[tuple[str, Function, Target, str]]:
         if few:
             target = limited(target, (0, 2, 1, 3, 6, 7), (0, 1, 2, 3, 4), (1, 2, 3))
         for seed in range(GROUP):
-            yield f"{name}{' with few registers' if few else ''}", run_passes(Generator(seed, 60).f, target, "lower"), target, DEFAULT_ORDER
+            yield f"{name}{' with few registers' if few else ''}", run_passes(Generator(seed, 60).f, target, "select"), target, DEFAULT_ORDER
 
 
 def decided() -> list[str]:

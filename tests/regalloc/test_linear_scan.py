@@ -34,7 +34,7 @@ class Maker:
 
     def __init__(self, params: int = 2) -> None:
         self.f = Function("f", I64)
-        self.f.stage = "lower"
+        self.f.stage = "select"
         self.params = [self.f.param(I64, "") for _ in range(params)]
         self.target = Tiny()
 

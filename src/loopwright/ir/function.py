@@ -104,7 +104,7 @@ class Instr:
         mem: the shape of the address, or None.
         loop: only on a ``for``: what the front end knows of it.
         line: line in the user's source, or 0.
-        rule: the target's rule for it, from the lower pass on; not part of the text.
+        rule: the target's rule for it, from the select pass on; not part of the text.
         weight: how often it runs against straight-line code, by the loops around it, from the jumps pass on; not part of the text.
     """
 

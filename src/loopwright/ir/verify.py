@@ -33,7 +33,7 @@ _SHAPES: Final = frozenset(("scalar", "vector"))
 _NOWHERE: Final = 1 << 60
 
 _ELIF: Final = STAGES.index("elif")
-_LOWER: Final = STAGES.index("lower")
+_SELECT: Final = STAGES.index("select")
 _ALLOCATE: Final = STAGES.index("allocate")
 _JUMPS: Final = STAGES.index("jumps")
 _NESTS: Final = STAGES.index("nests")
@@ -276,8 +276,8 @@ class _Verifier:
         if mem is not None:
             if not op.operands or "*" in op.operands or "*L" in op.operands:
                 raise self.error(f"`{op.name}` has no operand in memory")
-            if self.stage < _LOWER and "A" not in op.operands:
-                raise self.error("operands in memory come with the pass lower")
+            if self.stage < _SELECT and "A" not in op.operands:
+                raise self.error("operands in memory come with the pass select")
             if mem.array >= len(f.arrays):
                 raise self.error(f"there is no array number {mem.array}")
             if mem.indexed and mem.scale < 1:
@@ -403,7 +403,7 @@ class _Verifier:
             if op is ops.CALL and instr.type is not callee.result:
                 raise self.error(f"{callee.name} returns {callee.result.name}")
             if len(instr.args) < len(callee.params):
-                if self.stage < _LOWER:
+                if self.stage < _SELECT:
                     raise self.error(f"{callee.name} takes {len(callee.params)} arguments, {len(instr.args)} are given")
                 self.check_stack_arguments(instr)
         elif op is ops.FAIL:

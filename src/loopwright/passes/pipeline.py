@@ -4,7 +4,23 @@ from __future__ import annotations
 
 from typing import Final
 
-from loopwright.passes import addresses, allocate, elif_, emission, expand, immediates, jumps, liveness, lower, lower_late, nests, promote, simplify, vectorize
+from loopwright.passes import (
+    addresses,
+    allocate,
+    elif_,
+    emission,
+    expand,
+    immediates,
+    jumps,
+    liveness,
+    loops,
+    lower_late,
+    nests,
+    promote,
+    select,
+    simplify,
+    vectorize,
+)
 from loopwright.targets.pipeline import Pass
 
 __all__ = ["CPU"]
@@ -52,10 +68,16 @@ CPU: Final[tuple[Pass, ...]] = (
     ),
     Pass("elif", elif_.run, "`elif` to `else … if`", "no `elif`"),
     Pass(
-        "lower",
-        lower.run,
-        "operations the machine lacks to sequences; rotated loops; comparisons into branches, single-use loads into operands; stack arguments",
-        "only `block loop if else` brackets; each other instruction has its `Rule`",
+        "loops",
+        loops.run,
+        "`for` and `while` to rotated loops, with one branch a step at the bottom",
+        "only `block loop if else` brackets",
+    ),
+    Pass(
+        "select",
+        select.run,
+        "each instruction gets its target's rule: comparisons into branches, single-use loads into operands, sequences for what the machine lacks, stack arguments",
+        "each instruction has its `Rule`",
     ),
     Pass(
         "liveness",
