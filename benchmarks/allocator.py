@@ -26,6 +26,7 @@ from loopwright.ir.text import parse, print_function
 from loopwright.passes import allocate, liveness
 from loopwright.regalloc.heuristics import DEFAULT_ORDER
 from loopwright.targets import registry
+from loopwright.targets.pipeline import Settings
 from loopwright.targets.target import Target
 from loopwright.tuning import exact
 from loopwright.types import F64, I64, PTR, VOID, Type, vector_of
@@ -228,7 +229,7 @@ def _timed(lowered: list[Function], target: Target) -> tuple[float, float]:
             start = time.process_time()
             liveness.run(f, target)
             middle = time.process_time()
-            allocate.run(f, target, DEFAULT_ORDER)
+            allocate.run(f, target, Settings(DEFAULT_ORDER, False))
             choose += time.process_time() - middle
             live += middle - start
     finally:
@@ -249,7 +250,7 @@ def _growth(result: report.Result, rounds: int, sizes: tuple[int, ...]) -> None:
         lengths: dict[int, int] = {}
         for n in sizes:
             made = [Generator(seed, shape, n).make() for seed in range(max(1, sizes[-1] // n // 4))]
-            lowered[n] = [compiler.run_passes(f, target, after="lower") for f in made]
+            lowered[n] = [compiler.run_passes(f, target, after="select") for f in made]
             lengths[n] = sum(len(f.code) for f in lowered[n]) // len(made)
             counts[n] = sum(_references(compiler.run_passes(f, target, after="liveness")) for f in lowered[n])
         best: dict[str, dict[int, float]] = {name: dict.fromkeys(sizes, float("inf")) for name in ("liveness", "allocate", "both")}

@@ -18,7 +18,6 @@ A callee with the name of another function of the file is that function.
 
 from __future__ import annotations
 
-import importlib
 import re
 from collections.abc import Callable
 from pathlib import Path
@@ -31,6 +30,7 @@ from loopwright.ir.function import Function
 from loopwright.ir.interpret import Interpreter
 from loopwright.ir.text import equal, parse, parse_all, print_function
 from loopwright.ir.verify import verify
+from loopwright.targets.pipeline import names_of
 
 FOLDER = Path(__file__).parent / "files"
 FILES = sorted(FOLDER.rglob("*.ir"))
@@ -116,10 +116,9 @@ def staged() -> list[tuple[Path, str]]:
 def test_file_runs_after_every_pass(path: Path, target_name: str) -> None:
     compiler = pytest.importorskip("loopwright.compiler")
     registry = pytest.importorskip("loopwright.targets.registry")
-    pipeline = importlib.import_module("loopwright.passes.pipeline")
     target = registry.get(target_name)
     text = path.read_text(encoding="utf-8")
-    for name in pipeline.NAMES:
+    for name in names_of(target.passes()):
         made = functions(text, path.name)
         after = {key: compiler.run_passes(f, target, after=name) for key, f in made.items()}
         for f in after.values():

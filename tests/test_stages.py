@@ -12,8 +12,8 @@ from loopwright.errors import UnsupportedOperationError
 from loopwright.ir.interpret import Interpreter
 from loopwright.ir.text import equal, parse, print_function
 from loopwright.ir.verify import verify
-from loopwright.passes import pipeline
 from loopwright.targets import registry
+from loopwright.targets.pipeline import names_of
 from loopwright.types import I64, U64
 
 from .ir.random_functions import random_arguments, random_function
@@ -43,7 +43,7 @@ def test_random_functions_mean_the_same_after_every_pass(name: str, seed: int) -
     wanted = copied(arguments)
     result = Interpreter(f, limit=1_000_000).call(*wanted)
     stage = f
-    for after in pipeline.NAMES[1:]:
+    for after in names_of(target.passes())[1:]:
         try:
             stage = compiler.run_passes(f, target, after=after)
         except UnsupportedOperationError as error:

@@ -373,7 +373,7 @@ class _Writer:
             arguments = [(name, value), ("ptr", where), ("i32", str(align)), (f"<{type_.lanes} x i1>", mask)]
             self.intrinsic(f"llvm.masked.store.{_suffix(type_)}.p0", "void", arguments)
         else:
-            raise UnsupportedOperationError(f"{op.name}: export functions after the elif pass, and before lower", "", instr.line)
+            raise UnsupportedOperationError(f"{op.name}: export functions after the elif pass, and before loops", "", instr.line)
 
     def call(self, instr: Instr) -> None:
         callee = self.f.callees[instr.imm]
@@ -454,7 +454,7 @@ class _Writer:
             self.line(f"ret {type_name(self.f.result)}{zero}")
             self.open = False
         else:
-            raise UnsupportedOperationError(f"{op.name}: export functions after the elif pass, and before lower", "", instr.line)
+            raise UnsupportedOperationError(f"{op.name}: export functions after the elif pass, and before loops", "", instr.line)
 
     def begin_for(self, instr: Instr) -> None:
         opened = _Bracket("for")
@@ -501,7 +501,7 @@ class _Writer:
             self.define(instr.dst, self.address(instr, 0))
         else:
             if instr.mem is not None:
-                raise UnsupportedOperationError(f"{op.name} with an operand in memory: export functions before lower", "", instr.line)
+                raise UnsupportedOperationError(f"{op.name} with an operand in memory: export functions before select", "", instr.line)
             self.define(instr.dst, self.compute(instr, op, type_, [self.operand(a) for a in instr.args]))
 
     def compute(self, instr: Instr, op: Op, type_: Type, v: list[str]) -> str:

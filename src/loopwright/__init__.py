@@ -83,11 +83,13 @@ from loopwright.types import (
 
 if TYPE_CHECKING:
     from loopwright.frontend.annotations import Array, ArrayType, Const
+    from loopwright.frontend.arrays import local
     from loopwright.frontend.builder import Function, parse
     from loopwright.frontend.calls import native_call as call
     from loopwright.frontend.functions import abs, all, any, bitcast, ceil, crc32c, div_trunc, floor, fma, max, min, rem_trunc, round, select, sqrt, sum, trunc
     from loopwright.frontend.kernel import Kernel, kernel
     from loopwright.frontend.loops import lanes, range
+    from loopwright.targets.pipeline import after, before
     from loopwright.tuning.recording import record
 
 __version__ = "0.1.0"
@@ -119,9 +121,12 @@ _LAZY: dict[str, tuple[str, str]] = {
     "Const": ("loopwright.frontend.annotations", "Const"),
     "Function": ("loopwright.frontend.builder", "Function"),
     "Kernel": ("loopwright.frontend.kernel", "Kernel"),
+    "after": ("loopwright.targets.pipeline", "after"),
+    "before": ("loopwright.targets.pipeline", "before"),
     "call": ("loopwright.frontend.calls", "native_call"),
     "kernel": ("loopwright.frontend.kernel", "kernel"),
     "lanes": ("loopwright.frontend.loops", "lanes"),
+    "local": ("loopwright.frontend.arrays", "local"),
     "parse": ("loopwright.frontend.builder", "parse"),
     "range": ("loopwright.frontend.loops", "range"),
     "record": ("loopwright.tuning.recording", "record"),
@@ -149,8 +154,10 @@ __all__ = [
     "UnsupportedOperationError",
     "VerifyError",
     "abs",
+    "after",
     "all",
     "any",
+    "before",
     "bf16",
     "bitcast",
     "bool_",
@@ -170,6 +177,7 @@ __all__ = [
     "i64",
     "kernel",
     "lanes",
+    "local",
     "max",
     "min",
     "parse",

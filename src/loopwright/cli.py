@@ -143,17 +143,15 @@ def find(reference: str) -> Any:
 
 def show(args: argparse.Namespace) -> int:
     """``loopwright show``."""
-    from loopwright.passes.pipeline import PASSES
-
-    stages = [name for name, _ in PASSES]
     after: str = args.after
-    if after not in (*stages, "asm"):
-        raise TargetError(f"there is no pass '{after}'; there are {', '.join(stages)}, and asm for the listing")
     if args.microarchitecture and not args.score:
         raise LoopwrightError("--microarchitecture says whose tables --score takes: give that too")
     asked = [option for option in ("explain", "picture", "score") if getattr(args, option)]
     if asked and after not in ("asm", "allocate"):
         raise LoopwrightError(f"--{asked[0]} is about the register allocation or the code after it, not about the stage '{after}': leave --after out")
+    names = _stages(args)
+    if after not in (*names, "asm"):
+        raise TargetError(f"there is no pass '{after}'; there are {', '.join(names)}, and asm for the listing")
     code = _recorded(args) if _is_recorded(args.kernel) else _kernel(args)
     if not asked:
         print(code.asm() if after == "asm" else code.ir(after), end="")
@@ -164,6 +162,16 @@ def show(args: argparse.Namespace) -> int:
 
         print(perf_score(code.compiled, args.microarchitecture).table())
     return 0
+
+
+def _stages(args: argparse.Namespace) -> list[str]:
+    """The names that ``--after`` takes for a kernel: of its target's passes, and of its own."""
+    from loopwright.jit import target_for
+    from loopwright.targets.pipeline import names_of, with_insertions
+
+    kernel = None if _is_recorded(args.kernel) else find(args.kernel)
+    target = target_for(args.target or getattr(kernel, "target", None), None)
+    return names_of(with_insertions(target.passes(), getattr(kernel, "passes", ()), target.name))
 
 
 def _kernel(args: argparse.Namespace) -> Any:
@@ -229,10 +237,11 @@ def _recorded(args: argparse.Namespace) -> Any:
 
 def passes(args: argparse.Namespace) -> int:
     """``loopwright passes``."""
-    from loopwright.passes.pipeline import PASSES
+    from loopwright.jit import target_for
 
-    width = max(len(name) for name, _ in PASSES)
-    for name, line in PASSES:
+    rows = [("collect", "the front end's output"), *[(each.name, each.does) for each in target_for(args.target, None).passes()]]
+    width = max(len(name) for name, _ in rows)
+    for name, line in rows:
         print(f"{name:{width}}  {line}")
     print(f"\nEach name is what 'loopwright show --after NAME' takes; without it, 'show' prints the listing ({'asm':s}).")
     return 0
@@ -279,7 +288,7 @@ def _explain(code: Any, words: bool, picture: Path | None) -> None:
     from loopwright.regalloc.picture import picture as drawn
 
     compiled = code.compiled
-    lowered = compiler.run_passes(compiled.source, compiled.target, "lower")
+    lowered = compiler.run_passes(compiled.source, compiled.target, "select")
     explanation = explain.explain(lowered, compiled.target, compiled.order)
     if words:
         print(explanation.text())
@@ -367,7 +376,8 @@ def _parser() -> argparse.ArgumentParser:
     added.add_argument("--microarchitecture", metavar="NAME", help="whose timing tables --score takes (default: the target's)")
     added.usage = "loopwright show [options] FILE:KERNEL [-- SIGNATURE]"
 
-    command("passes", passes, "list the passes, in the order they run")
+    added = command("passes", passes, "list the passes, in the order they run")
+    added.add_argument("--target", metavar="NAME", help="whose: a name that 'loopwright targets' lists (default: this machine's)")
     command("targets", targets, "list the machines code can be made for, and which of them this CPU is")
     added = command(
         "bench",

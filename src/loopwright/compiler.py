@@ -3,16 +3,17 @@
 from __future__ import annotations
 
 import os
-from collections.abc import Callable
+from collections.abc import Callable, Sequence
 from time import perf_counter
 from typing import Any, Final
 
 from loopwright.errors import InternalError, LoopwrightError, TargetError, UnsupportedOperationError, VerifyError
 from loopwright.ir import ops
 from loopwright.ir.function import Function, Instr
-from loopwright.passes import addresses, allocate, elif_, emission, expand, immediates, jumps, liveness, lower, lower_late, nests, simplify, vectorize
-from loopwright.passes.pipeline import NAMES
+from loopwright.ir.stages import STAGES
+from loopwright.passes import addresses, immediates
 from loopwright.regalloc.heuristics import DEFAULT_ORDER, check_order
+from loopwright.targets.pipeline import COLLECT, Insertion, Pass, Settings, names_of, with_insertions
 from loopwright.targets.target import MachineCode, Target
 from loopwright.types import BF16, F16
 
@@ -35,21 +36,31 @@ class Compiled:
         machine: bytes, constant pool, relocations.
         target: the target it was compiled for.
         order: the register selection order used.
+        passes: the passes that were run, in order.
         times: seconds spent in each pass, in order.
         stages: text after each pass, when asked for with ``keep``.
         statistics: what register allocation cost.
     """
 
-    __slots__ = ("function", "machine", "order", "source", "stages", "statistics", "target", "times")
+    __slots__ = ("function", "machine", "order", "passes", "source", "stages", "statistics", "target", "times")
 
     def __init__(
-        self, source: Function, function: Function, machine: MachineCode, target: Target, order: str, times: dict[str, float], stages: dict[str, str]
+        self,
+        source: Function,
+        function: Function,
+        machine: MachineCode,
+        target: Target,
+        order: str,
+        times: dict[str, float],
+        stages: dict[str, str],
+        passes: tuple[Pass, ...] = (),
     ) -> None:
         self.source = source
         self.function = function
         self.machine = machine
         self.target = target
         self.order = order
+        self.passes = passes
         self.times = times
         self.stages = stages
         self.statistics = function.statistics
@@ -82,12 +93,13 @@ def check_in_force(check_allocation: bool | None) -> bool:
     return check_allocation
 
 
+_SELECT: Final = STAGES.index("select")
 #: What a pass leaves for the next beside the code is no part of the text: after these, the pass that compiling goes on with.
-_AGAIN: Final = {"lower": "liveness", "liveness": "liveness", "lower-late": "assemble", "assemble": "assemble", "encode": "assemble"}
+_AGAIN: Final = {"select": "liveness", "liveness": "liveness", "lower-late": "assemble", "assemble": "assemble", "encode": "assemble"}
 
 
-def _resume(f: Function, target: Target) -> int:
-    """The number of the pass that a function goes on with. It may be a text's, so it is made sure of what later passes rely on.
+def _resume(f: Function, target: Target, passes: tuple[Pass, ...]) -> int:
+    """The position in ``passes`` of the one that a function goes on with. It may be a text's, so it is made sure of what later passes rely on.
 
     Raises:
         VerifyError: it breaks a rule of the representation, or has something in it that the target cannot encode.
@@ -95,26 +107,38 @@ def _resume(f: Function, target: Target) -> int:
     """
     from loopwright.ir.verify import verify
 
-    done = NAMES.index(f.stage) if f.stage in NAMES else 0
-    if done >= NAMES.index("lower") and f.target_name != target.name:
+    done = STAGES.index(f.stage) if f.stage in STAGES else 0
+    if done >= _SELECT and f.target_name != target.name:
         what = f"lowered for {f.target_name}" if f.target_name else "lowered, and does not say for which target"
         raise TargetError(f"{f.name} is {what}: it cannot be compiled on for {target.name}")
+    names = names_of(passes)
+    # (The first name is of no pass: what follows a pass has its number among the names.)
+    following = names.index(_AGAIN[f.stage]) - 1 if f.stage in _AGAIN else names.index(f.stage) if f.stage in names else 0
     if f.stage in _AGAIN and any(instr.rule is not None for instr in f.code):
         # Not a text: it has been lowered in this process.
-        return NAMES.index(_AGAIN[f.stage])
+        return following
     verify(f, target)
-    if done < NAMES.index("lower"):
-        if done >= NAMES.index("addresses"):
+    _fit(f, target)
+    return following
+
+
+def _fit(f: Function, target: Target) -> None:
+    """Give code that comes from elsewhere what the passes so far would have given it: addresses and constants that the target can hold, and rules.
+
+    Raises ``VerifyError`` where it is too late for that.
+    """
+    done = STAGES.index(f.stage) if f.stage in STAGES else 0
+    if done < _SELECT:
+        if done >= STAGES.index("addresses"):
             addresses.run(f, target)
-        if done >= NAMES.index("immediates"):
+        if done >= STAGES.index("immediates"):
             immediates.run(f, target)
-        return done + 1
+        return
     for instr in f.code:
         _check_encodable(f, instr, target)
-        if instr.rule is None and instr.op not in _RULELESS and f.stage in _AGAIN:
+        if instr.rule is None and instr.op not in _RULELESS:
             # Rules are not part of the text.
             instr.rule = target.rule(f, instr)
-    return NAMES.index(_AGAIN[f.stage]) if f.stage in _AGAIN else done + 1
 
 
 def _check_encodable(f: Function, instr: Instr, target: Target) -> None:
@@ -137,35 +161,43 @@ def _check_encodable(f: Function, instr: Instr, target: Target) -> None:
         raise VerifyError(f"{f.name}: `{instruction_text(f, instr, target)}`: on {target.name} {problem}", f.file, instr.line)
 
 
-def _step(name: str, f: Function, target: Target, order: str, check: bool) -> None:
-    if name == "vectorize":
-        vectorize.run(f, target)
-    elif name == "nests":
-        nests.run(f, target)
-    elif name == "addresses":
-        addresses.run(f, target)
-    elif name == "expand":
-        expand.run(f, target)
-    elif name == "simplify":
-        simplify.run(f, target)
-    elif name == "immediates":
-        immediates.run(f, target)
-    elif name == "elif":
-        elif_.run(f, target)
-    elif name == "lower":
-        lower.run(f, target)
-    elif name == "liveness":
-        liveness.run(f, target)
-    elif name == "allocate":
-        allocate.run(f, target, order, check or f.options.check)
-    elif name == "jumps":
-        jumps.run(f, target)
-    elif name == "lower-late":
-        lower_late.run(f, target)
-    elif name == "assemble":
-        emission.assemble(f, target)
-    elif name == "encode":
-        emission.encode(f, target)
+def _run(each: Pass, f: Function, target: Target, settings: Settings) -> None:
+    """Run one pass. Raises what it raises; and for what is not an error of the library's own, ``InternalError``, unless the pass is a user's."""
+    name = each.name
+    try:
+        if each.own:
+            _run_own(each, f, target)
+        elif each.settings:
+            each.run(f, target, settings)
+        else:
+            each.run(f, target)
+    except LoopwrightError as error:
+        if error.line and not error.file:
+            error.locate(f.file, error.line, f.lines.get(error.line, "").strip())
+        if isinstance(error, UnsupportedOperationError):
+            _name_half_precision(error, f, target)
+        raise
+    except InternalError:
+        raise
+    except Exception as error:
+        if each.own:
+            error.add_note(f"in the pass {name}, of {f.name} for {target.name}")
+            raise
+        raise InternalError(f"pass {name}: {type(error).__name__}: {error}", _text_or_nothing(f, target)) from error
+    if name in STAGES:
+        f.stage = name
+
+
+def _run_own(each: Pass, f: Function, target: Target) -> None:
+    """Run a user's pass, and make sure that what it leaves is a function at the stage it was at."""
+    from loopwright.ir.verify import verify
+
+    each.run(f, target)
+    try:
+        verify(f, target)
+    except VerifyError as error:
+        raise VerifyError(f"after the pass {each.name}: {error.message}", error.file, error.line) from error
+    _fit(f, target)
 
 
 def run_passes(
@@ -176,6 +208,7 @@ def run_passes(
     times: dict[str, float] | None = None,
     stages: dict[str, str] | None = None,
     check_allocation: bool | None = None,
+    passes: tuple[Pass, ...] | None = None,
 ) -> Function:
     """The function after the named pass; the one given is not changed.
 
@@ -189,40 +222,34 @@ def run_passes(
         times: receives the seconds each pass took.
         stages: receives the text after each pass.
         check_allocation: prove the register allocation; None for as the environment says. Functions with the option ``check`` always are.
+        passes: the list to run; None for the target's.
 
     Raises:
         TargetError: unknown pass name or bad ordering.
         UnsupportedOperationError: the target lacks an operation for a type.
     """
-    if after not in NAMES:
-        raise TargetError(f"there is no pass {after!r}; the passes are {', '.join(NAMES)}")
-    order = order_in_force(ordering)
-    check = check_in_force(check_allocation)
+    if passes is None:
+        passes = target.passes()
+    names = names_of(passes)
+    if after not in names:
+        raise TargetError(f"there is no pass {after!r}; the passes are {', '.join(names)}")
+    settings = Settings(order_in_force(ordering), check_in_force(check_allocation))
     f = function.clone()
-    first = 1 if f.stage == "collect" else _resume(f, target)
-    last = NAMES.index(after)
+    first = 0 if f.stage == COLLECT else _resume(f, target, passes)
     if stages is not None:
         stages[f.stage] = text_of(f, target)
-    for n in range(first, last + 1):
-        name = NAMES[n]
+    again: Pass | None = None
+    for each in passes[first : names.index(after)]:
         start = perf_counter()
-        try:
-            _step(name, f, target, order, check)
-        except LoopwrightError as error:
-            if error.line and not error.file:
-                error.locate(f.file, error.line, f.lines.get(error.line, "").strip())
-            if isinstance(error, UnsupportedOperationError):
-                _name_half_precision(error, f, target)
-            raise
-        except InternalError:
-            raise
-        except Exception as error:
-            raise InternalError(f"pass {name}: {type(error).__name__}: {error}", _text_or_nothing(function, target)) from error
-        f.stage = name
+        _run(each, f, target, settings)
+        if not each.own:
+            again = each if each.again else None
+        elif again is not None:
+            _run(again, f, target, settings)
         if times is not None:
-            times[name] = perf_counter() - start
+            times[each.name] = perf_counter() - start
         if stages is not None:
-            stages[name] = text_of(f, target)
+            stages[each.name] = text_of(f, target)
     return f
 
 
@@ -246,8 +273,10 @@ def text_of(f: Function, target: Target) -> str:
     from loopwright.ir.text import print_function
 
     notes: Any = None
-    if f.stage == "liveness" and f.analysis is not None:
-        notes = liveness.notes(f)
+    if f.analysis is not None:
+        for each in target.passes():
+            if each.name == f.stage and each.notes is not None:
+                notes = each.notes(f)
     return print_function(f, target, notes) if notes else print_function(f, target)
 
 
@@ -258,7 +287,15 @@ def _text_or_nothing(f: Function, target: Target) -> str:
         return f"(no text: {error})"
 
 
-def compile(function: Function, target: Target, *, ordering: str | None = None, keep: bool = False, check_allocation: bool | None = None) -> Compiled:
+def compile(
+    function: Function,
+    target: Target,
+    *,
+    ordering: str | None = None,
+    keep: bool = False,
+    check_allocation: bool | None = None,
+    passes: Sequence[Insertion] = (),
+) -> Compiled:
     """Compile a function for a target: all passes.
 
     Args:
@@ -267,9 +304,10 @@ def compile(function: Function, target: Target, *, ordering: str | None = None, 
         ordering: a permutation of A to Q for the register selection filters; None for the environment's or the default.
         keep: keep the text after every pass in ``Compiled.stages``.
         check_allocation: prove the register allocation (``regalloc.checker``); None for as the environment says.
+        passes: passes of the user's own, made by ``lw.after`` and ``lw.before``.
 
     Raises:
-        TargetError: bad ordering.
+        TargetError: bad ordering, or a pass that has no place.
         UnsupportedOperationError: the target lacks an operation for a type.
     """
     times: dict[str, float] = {}
@@ -278,8 +316,11 @@ def compile(function: Function, target: Target, *, ordering: str | None = None, 
     if RECORDERS:
         for recorder in tuple(RECORDERS):
             recorder(function, target, order)
-    f = run_passes(function, target, "encode", order, times, stages, check_allocation)
-    return Compiled(function, f, f.machine, target, order, times, stages if stages is not None else {})
+    listed = target.passes()
+    if passes:
+        listed = with_insertions(listed, passes, target.name)
+    f = run_passes(function, target, listed[-1].name, order, times, stages, check_allocation, listed)
+    return Compiled(function, f, f.machine, target, order, times, stages if stages is not None else {}, listed)
 
 
 def _record_where_told(function: Function, target: Target, order: str) -> None:

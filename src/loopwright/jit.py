@@ -3,7 +3,7 @@
 from __future__ import annotations
 
 import gc
-from collections.abc import Callable
+from collections.abc import Callable, Sequence
 from typing import Any, Final
 
 from loopwright import compiler
@@ -52,25 +52,24 @@ class Native(Backend):
                     signature.append(ArrayType(item[0], item[1]))
                 else:
                     signature.append(item)
-            code: Code = self.compile(lambda: kernel.stage(signature), kernel.target, kernel.vector_bits, kernel.ordering, False)
+            code: Code = self.compile(lambda: kernel.stage(signature), kernel.target, kernel.vector_bits, kernel.ordering, False, kernel.passes)
             return code
 
         return Dispatcher(kernel.function.__name__, formals, make).call
 
-    def compile(self, stage: Callable[[], Function], target: str | None, vector_bits: int | None, ordering: str | None, keep: bool) -> Code:
+    def compile(
+        self, stage: Callable[[], Function], target: str | None, vector_bits: int | None, ordering: str | None, keep: bool, passes: Sequence[Any] = ()
+    ) -> Code:
         _check_settings(target, vector_bits, ordering)
         # Compiling makes tens of thousands of objects that all live until its end: looking for garbage among them again and
         # again takes up to a tenth of the time (measured at degree 255), the more the longer the function.
         collecting = gc.isenabled()
         gc.disable()
         try:
-            return self._compile(stage, target, vector_bits, ordering, bool(keep))
+            return Code(compiler.compile(stage(), target_for(target, vector_bits), ordering=ordering, keep=bool(keep), passes=passes))
         finally:
             if collecting:
                 gc.enable()
-
-    def _compile(self, stage: Callable[[], Function], target: str | None, vector_bits: int | None, ordering: str | None, keep: bool) -> Code:
-        return Code(compiler.compile(stage(), target_for(target, vector_bits), ordering=ordering, keep=keep))
 
 
 def _check_settings(target: object, vector_bits: object, ordering: object) -> None:

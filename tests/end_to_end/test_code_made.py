@@ -14,8 +14,9 @@ from tests.golden import hold
 
 from loopwright.compiler import run_passes
 from loopwright.ir.parse import parse
-from loopwright.passes.pipeline import NAMES
+from loopwright.passes.pipeline import CPU
 from loopwright.targets import registry
+from loopwright.targets.pipeline import names_of
 from loopwright.targets.target import MachineCode
 from loopwright.tuning import collections, corpus
 
@@ -40,7 +41,7 @@ def made() -> list[str]:
                 checksums[group][name] = zlib.crc32(text.encode(), checksums[group][name])
             instructions[group]["bytes"] += machine.code_size
             checksums[group]["bytes"] = zlib.crc32(machine.data, checksums[group]["bytes"])
-    return [f"{group}, {name}: {instructions[group][name]}, {checksums[group][name]:08x}" for group in instructions for name in (*NAMES[:-2], "bytes")]
+    return [f"{group}, {name}: {instructions[group][name]}, {checksums[group][name]:08x}" for group in instructions for name in (*names_of(CPU)[:-2], "bytes")]
 
 
 def test_the_code_is_what_it_was(bless: bool) -> None:

@@ -30,7 +30,7 @@ from loopwright.targets import registry
 from loopwright.types import PTR
 
 TARGETS = ("x86-64-v3", "x86-64-v4", "rv64gc")
-STAGES = ("nests", "addresses", "simplify", "immediates", "elif", "lower", "liveness")
+STAGES = ("nests", "addresses", "simplify", "immediates", "elif", "loops", "select", "liveness")
 
 
 @cache

@@ -192,6 +192,6 @@ def test_a_loop_in_the_condition_of_a_loop(target: str) -> None:
     f = parse(source)
     want = [Interpreter(f).call(n) for n in (-1, 0, 1, 7, 30)]
     assert len(set(want)) > 2
-    for stage in ("simplify", "lower", "jumps", "encode"):
+    for stage in ("simplify", "select", "jumps", "encode"):
         after = compiler.run_passes(f, registry.get(target), stage)
         assert [Interpreter(after, registry.get(target)).call(n) for n in (-1, 0, 1, 7, 30)] == want, stage

@@ -62,7 +62,7 @@ def test_a_name_for_the_text_is_a_string_too() -> None:
 @pytest.mark.parametrize(
     ("stage", "other", "error", "message"),
     [
-        ("lower", "rv64gc", lw.TargetError, "lowered for x86-64-v3: it cannot be compiled on for rv64gc"),
+        ("select", "rv64gc", lw.TargetError, "lowered for x86-64-v3: it cannot be compiled on for rv64gc"),
         ("immediates", "rv64gc", None, ""),
         ("liveness", "x86-64-v3", None, ""),
     ],
@@ -78,7 +78,7 @@ def test_a_function_is_compiled_on_for_the_target_it_was_lowered_for(stage: str,
 
 LOWERED = """
 function f(%a: ptr, %b: i64) -> i64
-  stage lower
+  stage select
   target x86-64-v3
   block
   INSTRUCTION

@@ -11,8 +11,8 @@ import pytest
 from loopwright.compiler import run_passes
 from loopwright.ir.function import Frame, Function, Instr
 from loopwright.ir.interpret import run
+from loopwright.ir.stages import STAGES
 from loopwright.ir.text import equal, parse, print_function
-from loopwright.passes.pipeline import NAMES
 from loopwright.targets import registry
 
 from .random_functions import random_function
@@ -67,14 +67,14 @@ def test_a_deep_copy_shares_nothing_that_changes() -> None:
     assert equal(f, before)
 
 
-@pytest.mark.parametrize("stage", NAMES)
+@pytest.mark.parametrize("stage", STAGES)
 def test_a_deep_copy_is_good_at_every_stage(stage: str) -> None:
     target = registry.get("x86-64-v3")
     f = run_passes(parse(SUM), target, stage)
     made = copy.deepcopy(f)
     assert print_function(made, target) == print_function(f, target)
     assert [instr.rule for instr in made.code] == [instr.rule for instr in f.code]
-    if NAMES.index(stage) <= NAMES.index("liveness"):
+    if STAGES.index(stage) <= STAGES.index("liveness"):
         assert run_passes(made, target).machine.data == run_passes(f, target).machine.data
 
 

@@ -128,7 +128,7 @@ def test_while_tests_first_and_br_goes_to_the_condition() -> None:
 
 
 def test_brackets_with_the_comparison_inside() -> None:
-    f = parse("function f(%a: f64, %b: f64) -> i32\nstage lower\nif_nlt.f64 %a, %b\nblock\nbr_gt.f64 0, %a, %b\nret 3\nend\nret 2\nend\nret 1\nend")
+    f = parse("function f(%a: f64, %b: f64) -> i32\nstage select\nif_nlt.f64 %a, %b\nblock\nbr_gt.f64 0, %a, %b\nret 3\nend\nret 2\nend\nret 1\nend")
     verify(f)
     assert [run(f, a, b) for a, b in [(1, 2), (2, 1), (1, 1), (np.nan, 1)]] == [1, 2, 3, 3]
 
@@ -261,7 +261,7 @@ def test_integer_division_by_zero_is_zero(op: str) -> None:
 
 def test_addresses_reach_the_elements() -> None:
     f = parse("""function f(%x: ptr, %n: i64, %i: i64) -> f32
-      stage lower
+      stage select
       array x: f32[%n] at %x written
       %p = address.ptr [%x + %i*4 + 4]
       %v = load_at.f32 [%p - 4]
@@ -304,7 +304,7 @@ def test_misaligned_addresses_work() -> None:
 
 
 def test_memory_operands_and_conditions_on_memory() -> None:
-    f = parse("function f(%x: ptr) -> i64\n  stage lower\n  if_lt.i64 5, [%x + 8]\n  ret 1\n  end\n  ret 0\nend")
+    f = parse("function f(%x: ptr) -> i64\n  stage select\n  if_lt.i64 5, [%x + 8]\n  ret 1\n  end\n  ret 0\nend")
     verify(f)
     assert [run(f, np.array([0, v])) for v in (5, 6)] == [0, 1]
 

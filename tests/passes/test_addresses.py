@@ -30,10 +30,10 @@ def test_constants_go_into_the_displacement_and_rows_share_their_pointer() -> No
     assert rewritten(ROWS, addresses, simplify) == block("""
         %6 = mul.i64 %i, %a.s0
         %a.row.7 = add.ptr %a, %6
-        %3 = load_at.f32 [%a.row.7 + %j*4]
+        %3 = load_at.f32 [%a.row.7 + %j*4]{of a}
         %8 = shl.i64 %a.s0, 1
         %a.row.9 = add.ptr %a.row.7, %8
-        %4 = load_at.f32 [%a.row.9 + %j*4 - 12]
+        %4 = load_at.f32 [%a.row.9 + %j*4 - 12]{of a}
         %5 = add.f32 %3, %4
         ret %5
     """)
@@ -53,8 +53,8 @@ def test_a_machine_without_indexed_addresses_computes_them() -> None:
     assert rewritten(text, addresses, simplify, target=AnyTarget(indexed=False)) == block("""
         %5 = shl.i64 %i, 3
         %6 = add.ptr %a, %5
-        %2 = load_at.i64 [%6 + 16]
-        %3 = load_at.i64 [%6]
+        %2 = load_at.i64 [%6 + 16]{of a}
+        %3 = load_at.i64 [%6]{of a}
         %4 = add.i64 %2, %3
         ret %4
     """)
@@ -70,7 +70,7 @@ def test_a_displacement_without_room_is_added() -> None:
     """
     assert rewritten(text, addresses, target=AnyTarget(most=256)) == block("""
         %2 = add.ptr %a, 800
-        %1 = load_at.i64 [%2]
+        %1 = load_at.i64 [%2]{of a}
         ret %1
     """)
 
@@ -94,11 +94,11 @@ def test_an_index_from_a_variable_is_looked_through_only_while_the_variable_stay
     assert rewritten(text, addresses) == block("""
         %v = copy.i64 %n
         %1 = add.i64 %v, 1
-        %2 = load_at.i64 [%a + %v*8 + 8]
+        %2 = load_at.i64 [%a + %v*8 + 8]{of a}
         %v = copy.i64 3
-        %3 = load_at.i64 [%a + %1*8]
+        %3 = load_at.i64 [%a + %1*8]{of a}
         %4 = add.i64 %2, %3
-        %5 = load_at.i64 [%a + %v*8]
+        %5 = load_at.i64 [%a + %v*8]{of a}
         %6 = add.i64 %4, %5
         ret %6
     """)
@@ -123,8 +123,8 @@ def test_row_pointers_leave_the_inner_loop() -> None:
         %a.row.4 = add.ptr %a, %3
         %a.row.5 = sub.ptr %a.row.4, %a.s0
         %j = for 0, %a.n1, 1
-        %2 = load_at.f32 [%a.row.5 + %j*4]
-        store_at.f32 %2, [%a.row.4 + %j*4]
+        %2 = load_at.f32 [%a.row.5 + %j*4]{of a}
+        store_at.f32 %2, [%a.row.4 + %j*4]{of a}
         end
         end
     """)
@@ -253,20 +253,60 @@ def test_sums_of_sums_are_followed_as_long_as_the_variable_stays() -> None:
         %1 = add.i64 %v, 1
         %2 = sub.i64 %1, 3
         %3 = copy.i64 %2
-        %4 = load_at.i64 [%a + %v*8 - 16]
-        %5 = load_at.i64 [%a + %i*8]
+        %4 = load_at.i64 [%a + %v*8 - 16]{of a}
+        %5 = load_at.i64 [%a + %i*8]{of a}
         %6 = add.i64 5, %i
-        %7 = load_at.i64 [%a + %i*8 + 40]
+        %7 = load_at.i64 [%a + %i*8 + 40]{of a}
         %8 = add.i64 %v, %i
-        %9 = load_at.i64 [%a + %8*8]
+        %9 = load_at.i64 [%a + %8*8]{of a}
         %12 = add.i64 %i, 2
-        %13 = load_at.i64 [%a + %i*8 + 16]
+        %13 = load_at.i64 [%a + %i*8 + 16]{of a}
         %v = add.i64 %v, 1
         %10 = add.i64 %2, 4
-        %11 = load_at.i64 [%a + %2*8 + 32]
+        %11 = load_at.i64 [%a + %2*8 + 32]{of a}
         """).splitlines()
         if "load" in line
     ]
+
+
+def test_sums_of_the_same_two_are_one_address_apart_by_a_constant() -> None:
+    text = """
+    function f(%a: ptr, %n: i64, %b: i64) -> i64
+      array a: i64[%n] at %a
+      var %v: i64
+      %v = copy.i64 %b
+      %i = for 0, %n, 4
+        %1 = add.i64 %b, %i
+        %2 = load.i64 a[%1]
+        %3 = add.i64 %i, 1
+        %4 = add.i64 %3, %b
+        %5 = load.i64 a[%4]
+        %6 = sub.i64 %i, %b
+        %7 = load.i64 a[%6]
+        %8 = sub.i64 %b, 2
+        %9 = sub.i64 %i, %8
+        %10 = load.i64 a[%9]
+        %11 = add.i64 %v, %i
+        %12 = load.i64 a[%11]
+        %v = add.i64 %v, 1
+        %13 = add.i64 %v, %3
+        %14 = load.i64 a[%13]
+        if %n
+          %15 = add.i64 %n, %i
+          %16 = load.i64 a[%15]
+        end
+        %17 = add.i64 %n, %3
+        %18 = load.i64 a[%17]
+      end
+      ret 0
+    end
+    """.replace("if %n", "%0 = gt.i64 %n, 0\n        if.bool %0")
+    made = rewritten(text, addresses)
+    loads = [line.split("= ")[1] for line in made.splitlines() if "load_at" in line]
+    assert loads[1] == loads[0].replace("*8]", "*8 + 8]")
+    assert loads[3] == loads[2].replace("*8]", "*8 + 16]")
+    # The variable has changed; what the branch made is not there behind it.
+    assert len({load.split("+ ")[1] for load in loads[4:]}) == 4
 
 
 def test_rows_beside_are_reached_from_the_row_itself() -> None:
@@ -291,17 +331,17 @@ def test_rows_beside_are_reached_from_the_row_itself() -> None:
         %8 = mul.i64 %i, %a.s0
         %a.row.9 = add.ptr %a, %8
         %a.row.10 = sub.ptr %a.row.9, %a.s0
-        %3 = load_at.i64 [%a.row.10 + 16]
+        %3 = load_at.i64 [%a.row.10 + 16]{of a}
         %11 = mul.i64 %a.s0, 3
         %a.row.12 = add.ptr %a.row.9, %11
-        %4 = load_at.i64 [%a.row.12 + 8]
+        %4 = load_at.i64 [%a.row.12 + 8]{of a}
         %a.row.13 = add.ptr %a, %11
-        %5 = load_at.i64 [%a.row.13 + %i*8]
-        %6 = load_at.i64 [%a.row.12 + 16]
-        %7 = load_at.i64 [%a.row.10 + %i*8 + 24]
+        %5 = load_at.i64 [%a.row.13 + %i*8]{of a}
+        %6 = load_at.i64 [%a.row.12 + 16]{of a}
+        %7 = load_at.i64 [%a.row.10 + %i*8 + 24]{of a}
         %14 = add.i64 %i, 1
         %a.row.16 = add.ptr %a.row.9, %a.s0
-        %15 = load_at.i64 [%a.row.16]
+        %15 = load_at.i64 [%a.row.16]{of a}
         ret %3
     """)
 
@@ -334,26 +374,26 @@ def test_a_machine_without_indexed_addresses_computes_an_address_once_as_long_as
         %v = copy.i64 %i
         %10 = shl.i64 %i, 3
         %11 = add.ptr %a, %10
-        %1 = load_at.i64 [%11]
+        %1 = load_at.i64 [%11]{of a}
         %12 = add.ptr %b, %i
-        %2 = load_at.u8 [%12]
+        %2 = load_at.u8 [%12]{of b}
         %13 = shl.i64 %v, 3
         %14 = add.ptr %a, %13
-        %3 = load_at.i64 [%14]
-        %4 = load_at.i64 [%14]
+        %3 = load_at.i64 [%14]{of a}
+        %4 = load_at.i64 [%14]{of a}
         %v = add.i64 %v, 1
         %15 = shl.i64 %v, 3
         %16 = add.ptr %a, %15
-        %5 = load_at.i64 [%16]
+        %5 = load_at.i64 [%16]{of a}
         %7 = lt.i64 %5, 3
         if %7
-        %6 = load_at.i64 [%11]
+        %6 = load_at.i64 [%11]{of a}
         end
         %k = for 0, 2, 1
-        %8 = load_at.i64 [%11]
+        %8 = load_at.i64 [%11]{of a}
         %17 = shl.i64 %v, 3
         %18 = add.ptr %a, %17
-        %9 = load_at.i64 [%18]
+        %9 = load_at.i64 [%18]{of a}
         end
         ret %1
     """)

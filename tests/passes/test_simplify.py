@@ -258,7 +258,7 @@ def test_loads_are_shared_until_something_is_stored() -> None:
     """)
 
 
-def test_invariants_leave_all_loops_they_are_invariant_in_but_loads_stay() -> None:
+def test_invariants_leave_all_loops_they_are_invariant_in_and_loads_one() -> None:
     text = """
     function f(%a: i64, %b: i64, %p: ptr) -> i64
       var %s: i64
@@ -289,10 +289,13 @@ def test_invariants_leave_all_loops_they_are_invariant_in_but_loads_stay() -> No
         %2 = add.i64 %i, %1
         %6 = add.i64 %2, %3
         %7 = add.i64 %6, %4
-        %j = for 0, %a, 1
+        %99 = lt.i64 0, %a
+        if.bool %99
         %5 = load_at.i64 [%p]
         %8 = add.i64 %7, %5
+        %j = for 0, %a, 1
         %s = add.i64 %s, %8
+        end
         end
         end
         ret %s
@@ -584,6 +587,7 @@ def test_what_a_loop_left_at_its_end_computed_is_used_after_it() -> None:
     function f(%p: ptr) -> i64
       block
         loop
+          store_at.i64 3, [%p + 8]
           %1 = load_at.i64 [%p]
           %2 = lt.i64 %1, 5
           br_if 1, %2
@@ -597,6 +601,7 @@ def test_what_a_loop_left_at_its_end_computed_is_used_after_it() -> None:
     assert rewritten(text, simplify) == block("""
         block
         loop
+        store_at.i64 3, [%p + 8]
         %1 = load_at.i64 [%p]
         %2 = lt.i64 %1, 5
         br_if 1, %2

@@ -12,6 +12,8 @@ from typing import Any
 
 from loopwright.ir import ops
 from loopwright.ir.function import NONE, Callee, Function, Instr, Mem
+from loopwright.passes.pipeline import CPU
+from loopwright.targets.pipeline import Pass
 from loopwright.targets.target import ANY_REGISTER, ANY_TIED, INTS, MASKS, VECTORS, Convention, Register, Rule, Target, Use
 from loopwright.types import BOOL, F32, F64, I32, I64, PTR, VOID, Type, mask_of, vector_of
 
@@ -27,6 +29,9 @@ def nothing(*_: Any) -> None:
 
 class Machine(Target):
     """A machine that exists only for the allocator."""
+
+    def passes(self) -> tuple[Pass, ...]:
+        return CPU
 
     def __init__(self, chooser: random.Random, fewest: int = 2, most: int = 8) -> None:
         self.mask_registers = chooser.random() < 0.3
@@ -87,7 +92,7 @@ class Generator:
             # Few types: more pressure on each class.
             self.types = chooser.sample(self.types, chooser.randint(1, 3))
         self.f = Function("synthetic", chooser.choice((VOID, I64, F64)))
-        self.f.stage = "lower"
+        self.f.stage = "select"
         self.f.target_name = "synthetic"
         self.scope: list[int] = []
         self.kinds: list[str] = []

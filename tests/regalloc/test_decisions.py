@@ -23,6 +23,7 @@ from loopwright.passes import allocate
 from loopwright.regalloc.heuristics import DEFAULT_ORDER
 from loopwright.regalloc.liveness import analyse
 from loopwright.targets import registry
+from loopwright.targets.pipeline import Settings
 from loopwright.targets.target import Target
 
 FILE = Path(__file__).with_name("decisions.txt")
@@ -42,7 +43,7 @@ def inputs() -> Iterator[tuple[str, Function, Target, str]]:
         if few:
             target = limited(target, (0, 2, 1, 3, 6, 7), (0, 1, 2, 3, 4), (1, 2, 3))
         for seed in range(GROUP):
-            yield f"{name}{' with few registers' if few else ''}", run_passes(Generator(seed, 60).f, target, "lower"), target, DEFAULT_ORDER
+            yield f"{name}{' with few registers' if few else ''}", run_passes(Generator(seed, 60).f, target, "select"), target, DEFAULT_ORDER
 
 
 def decided() -> list[str]:
@@ -50,7 +51,7 @@ def decided() -> list[str]:
     checksums: dict[str, int] = {}
     for group, f, target, order in inputs():
         f.analysis = analyse(f, target)
-        allocate.run(f, target, order)
+        allocate.run(f, target, Settings(order, False))
         found = f.statistics
         known = figures.setdefault(group, [0.0] * 6)
         for n, figure in enumerate((found.spilled, found.stores, found.reloads, found.moves, found.spill_weight, found.move_weight)):

@@ -24,7 +24,7 @@ def explained(name: str, target: str, order: str = DEFAULT_ORDER, collection: st
     found = corpus.read(collections.shipped(collection), lambda row: row.name == name and row.target == target).contexts
     context = found[0]
     machine = registry.get(target, context.vector_bits or None, context.convention)
-    lowered = compiler.run_passes(parse(context.function, target=machine), machine, "lower")
+    lowered = compiler.run_passes(parse(context.function, target=machine), machine, "select")
     return explain(lowered, machine, order)
 
 

@@ -12,6 +12,7 @@ from loopwright.passes import allocate
 from loopwright.regalloc.checker import check
 from loopwright.regalloc.heuristics import DEFAULT_ORDER
 from loopwright.regalloc.liveness import analyse
+from loopwright.targets.pipeline import Settings
 
 #: (function, order) pairs: 40,000 in every run, 160,000 in the slow part.
 ORDERS = 4
@@ -29,7 +30,7 @@ def prove(seed: int, orders: int) -> int:
         after = before.clone()
         after.analysis = analyse(after, target)
         try:
-            allocate.run(after, target, order)
+            allocate.run(after, target, Settings(order, False))
             check(before, after, target)
         except Exception as error:
             error.add_note(f"seed {seed}, order {order}")
@@ -54,7 +55,7 @@ def test_long_functions_are_allocated_right() -> None:
         before, target = random_input(1_000_000 + seed, size=300)
         after = before.clone()
         after.analysis = analyse(after, target)
-        allocate.run(after, target, random_order(random.Random(seed)))
+        allocate.run(after, target, Settings(random_order(random.Random(seed)), False))
         check(before, after, target)
 
 
@@ -64,6 +65,6 @@ def test_what_is_proved_does_the_same_when_it_runs() -> None:
         before, target = random_input(2_000_000 + seed)
         after = before.clone()
         after.analysis = analyse(after, target)
-        allocate.run(after, target, random_order(random.Random(seed)))
+        allocate.run(after, target, Settings(random_order(random.Random(seed)), False))
         check(before, after, target)
         assert same(before, after, target), seed

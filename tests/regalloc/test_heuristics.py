@@ -16,6 +16,7 @@ from loopwright.regalloc import heuristics
 from loopwright.regalloc.heuristics import FILTERS, RegisterState, canonical, check_order, plan_of
 from loopwright.regalloc.intervals import Interval
 from loopwright.regalloc.liveness import analyse
+from loopwright.targets.pipeline import Settings
 from loopwright.targets.target import Target
 
 ALL = 0b1111_1111
@@ -250,7 +251,7 @@ def test_case_and_space_do_not_matter() -> None:
 def allocated(f: Function, target: Target, order: str) -> str:
     work = f.clone()
     work.analysis = analyse(work, target)
-    allocate.run(work, target, order)
+    allocate.run(work, target, Settings(order, False))
     return print_function(work, target)
 
 

@@ -18,6 +18,7 @@ from loopwright.regalloc.checker import check
 from loopwright.regalloc.ending import Edge
 from loopwright.regalloc.heuristics import DEFAULT_ORDER
 from loopwright.regalloc.liveness import analyse
+from loopwright.targets.pipeline import Settings
 from loopwright.targets.target import INTS, Rule, Use
 from loopwright.types import I64, VOID
 
@@ -33,7 +34,7 @@ class Maker:
 
     def __init__(self, params: int = 2) -> None:
         self.f = Function("f", I64)
-        self.f.stage = "lower"
+        self.f.stage = "select"
         self.params = [self.f.param(I64, "") for _ in range(params)]
         self.target = Tiny()
 
@@ -71,7 +72,7 @@ class Maker:
     def under(self, order: str) -> Function:
         after = self.f.clone()
         after.analysis = analyse(after, self.target)
-        allocate.run(after, self.target, order)
+        allocate.run(after, self.target, Settings(order, False))
         check(self.f, after, self.target)
         return after
 
@@ -267,7 +268,7 @@ def test_what_an_edge_calls_free_holds_none_of_what_it_moves(monkeypatch: pytest
     for seed in range(150):
         f, target = random_input(7_000_000 + seed)
         f.analysis = analyse(f, target)
-        allocate.run(f, target, DEFAULT_ORDER)
+        allocate.run(f, target, Settings(DEFAULT_ORDER, False))
         for edge in edges:
             for _, now, wanted in edge.moves:
                 assert now < 0 or not edge.free >> now & 1

@@ -125,7 +125,7 @@ def test_intervals_are_exact_on_lowered_functions(name: str) -> None:
     target = registry.get(name)
     for seed in range(60):
         try:
-            f = compiler.run_passes(random_function(seed, size=40), target, after="lower")
+            f = compiler.run_passes(random_function(seed, size=40), target, after="select")
         except UnsupportedOperationError:
             continue
         compare(f, target)

@@ -18,7 +18,7 @@ def cost(text: str) -> tuple[exact.Cost, str]:
     """What a function's allocation costs, and its text; the allocation is proved."""
     from loopwright import compiler
 
-    check(compiler.run_passes(parse(text), V3, after="lower"), compiler.run_passes(parse(text), V3, after="allocate"), V3)
+    check(compiler.run_passes(parse(text), V3, after="select"), compiler.run_passes(parse(text), V3, after="allocate"), V3)
     f, found = exact.allocated(parse(text), V3)
     return found, print_function(f, V3)
 

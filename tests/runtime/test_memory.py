@@ -74,11 +74,11 @@ def test_small_functions_share_a_page_but_no_cache_line() -> None:
     assert all(b.address % memory.LINE == 0 for b in blocks)
     # In a process of its own: in this one, functions that other tests have freed may have left room on several pages.
     program = (
-        "from loopwright.runtime import memory\n"
-        "blocks = [memory.allocate(b'\\xc3') for k in range(8)]\n"
-        "print(len({b.address // memory.PAGE for b in blocks}))"
+        "from loopwright.runtime import memory\nblocks = [memory.allocate(b'\\xc3') for k in range(8)]\nprint(len({b.address // memory.PAGE for b in blocks}))"
     )
-    done = subprocess.run([sys.executable, "-c", program], capture_output=True, text=True, check=True, env=os.environ | {"PYTHONPATH": os.pathsep.join(sys.path)})
+    done = subprocess.run(
+        [sys.executable, "-c", program], capture_output=True, text=True, check=True, env=os.environ | {"PYTHONPATH": os.pathsep.join(sys.path)}
+    )
     assert done.stdout == "1\n"
 
 

@@ -143,7 +143,7 @@ class Code:
         Target.__init__(self.target, convention, names, [tuple(range(registers)), (registers,)], frozenset())
         self.target.name = "synthetic"
         self.f = Function("hand", VOID)
-        self.f.stage = "lower"
+        self.f.stage = "select"
         self.f.target_name = "synthetic"
 
     def param(self) -> int:

@@ -2,7 +2,8 @@
 
 from __future__ import annotations
 
-from typing import Any, NoReturn
+import re
+from typing import Any, Final, NoReturn
 
 import numpy as np
 
@@ -11,9 +12,56 @@ from loopwright.frontend.expr import Value
 from loopwright.ir import function as ir
 from loopwright.ir import ops
 from loopwright.ir.ops import mask_for
-from loopwright.types import BOOL, I64, U8, U64, VOID, Type, vector_of
+from loopwright.types import BOOL, I64, PTR, U8, U64, VOID, Type, vector_of
 
-__all__ = ["StagedArray"]
+__all__ = ["StagedArray", "local", "local_array"]
+
+
+#: A statement that gives something a name.
+_NAMED: Final = re.compile(r"\s*([^\W\d]\w*)\s*=")
+
+
+def local(element: Type, *shape: int) -> np.ndarray[Any, Any]:
+    """An array of the kernel's own, for as long as a call of it runs: ``row = lw.local(lw.f32, 64)``, ``tile = lw.local(lw.f32, 8, 16)``.
+
+    Where all its indices are known while compiling its elements are registers; otherwise it lies on the stack. What is in it is undefined until it is written.
+
+    Args:
+        element: the type of the elements.
+        shape: the extents, outermost first: numbers known while compiling, at most 64 KiB for all local arrays of a kernel together.
+
+    Raises:
+        KernelTypeError: no element type, extents that are not known, or too many elements.
+    """
+    return np.empty(shape, element.dtype)
+
+
+def local_array(graph: Emitter, element: Any, shape: tuple[Any, ...], statement: str) -> StagedArray:
+    """What ``lw.local`` makes in a kernel."""
+    named = _NAMED.match(statement)
+    name = named[1] if named is not None else "local"
+    if graph.in_lanes:
+        graph.fail(
+            "lw.local is made in front of a loop over lanes; what each lane has of its own is a list, as in [lw.f32(0)] * 8, at indices known while compiling"
+        )
+    if not isinstance(element, Type) or element.lanes or not (element.is_integer or element.is_float or element is BOOL):
+        graph.fail(f"lw.local takes an element type first, as in lw.local(lw.f32, 64), not {element!r}")
+    if not shape or len(shape) > 8:
+        graph.fail(f"lw.local takes from 1 to 8 extents, as in lw.local(lw.{element}, 64), not {len(shape)}")
+    extents: list[int] = []
+    for extent in shape:
+        if isinstance(extent, Value):
+            graph.fail("an extent of lw.local must be known while compiling: pass it as lw.Const")
+        if isinstance(extent, bool) or not isinstance(extent, (int, np.integer)) or extent < 1:
+            graph.fail(f"an extent of lw.local is an integer from 1, not {extent!r}")
+        extents.append(int(extent))
+    f = graph.f
+    number = len(f.arrays)
+    array = f.local_array(name, element, tuple(extents))
+    if f.local_offset(number + 1) > ir.MOST_LOCAL:
+        graph.fail(f"with {name} the local arrays of this kernel take {f.local_offset(number + 1)} bytes, more than {ir.MOST_LOCAL}: pass it as lw.Array")
+    graph.code.append(ir.Instr(ops.LOCAL, PTR, array.base, [f.const(I64, number)], 0, graph.line))
+    return StagedArray(graph, array, number)
 
 
 class StagedArray:
@@ -23,7 +71,7 @@ class StagedArray:
         graph: what emits the accesses.
         array: its parameters.
         number: its number in the function.
-        shape: the extents, run-time i64 values.
+        shape: the extents: run-time i64 values, or Python's numbers of a local array.
     """
 
     __slots__ = ("array", "graph", "number", "shape")
@@ -34,7 +82,9 @@ class StagedArray:
         self.graph = graph
         self.array = array
         self.number = number
-        self.shape = tuple([Value(graph, extent, I64) for extent in array.shape])
+        self.shape: tuple[Any, ...] = tuple(
+            [int(graph.f.const_values[~extent]) for extent in array.shape] if array.size else [Value(graph, extent, I64) for extent in array.shape]
+        )
 
     @property
     def ndim(self) -> int:
@@ -50,7 +100,7 @@ class StagedArray:
         return self.array.name
 
     @property
-    def length(self) -> Value:
+    def length(self) -> Any:
         return self.shape[0]
 
     def __len__(self) -> int:
@@ -139,6 +189,8 @@ class StagedArray:
                 if item < 0:
                     size = f"len({name})" if position == 0 else f"{name}.shape[{position}]"
                     graph.fail(f"{name}[{item}]: an index does not count from the end; write {name}[{size} - {-item}]")
+                if self.array.size and item >= self.shape[position]:
+                    graph.fail(f"{name}[{item}]: {name} has {self.shape[position]} elements" + (f" along dimension {position}" if rank > 1 else ""))
                 operands.append(graph.number(I64, item))
                 continue
             if not isinstance(item, Value):

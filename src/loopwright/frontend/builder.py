@@ -12,12 +12,13 @@
 
 from __future__ import annotations
 
+from collections.abc import Sequence
 from types import TracebackType
 from typing import Any, Self
 
 from loopwright.errors import ArgumentError, KernelSyntaxError, KernelTypeError, VerifyError
 from loopwright.frontend.annotations import ArrayType
-from loopwright.frontend.arrays import StagedArray
+from loopwright.frontend.arrays import StagedArray, local_array
 from loopwright.frontend.calls import call_native, callee_of
 from loopwright.frontend.emitter import Emitter
 from loopwright.frontend.expr import Value, describe, is_number
@@ -189,14 +190,21 @@ class Function:
         return self.finish()
 
     def compile(
-        self, target: str | None = None, *, vector_bits: int | None = None, ordering: str | None = None, keep: bool = False, check: bool | None = None
+        self,
+        target: str | None = None,
+        *,
+        vector_bits: int | None = None,
+        ordering: str | None = None,
+        keep: bool = False,
+        check: bool | None = None,
+        passes: Sequence[Any] = (),
     ) -> Any:
-        """Compile for a target (None: this CPU); the code is callable, with ``ir(stage)``, ``asm()``, ``emulate(…)``."""
+        """Compile for a target (None: this CPU); the code is callable, with ``ir(stage)``, ``asm()``, ``emulate(…)``. The arguments are those of a kernel's ``compile``."""
         if check is not None and check != self._f.options.check:
             raise KernelTypeError("check is chosen where the function is made: lw.Function(name, check=True, …)")
         try:
             made = self.finish()
-            return backend().compile(lambda: made, target, vector_bits, ordering, keep)
+            return backend().compile(lambda: made, target, vector_bits, ordering, keep, passes)
         except Exception as error:
             from loopwright.tracebacks import shorten
 
@@ -373,6 +381,10 @@ class Function:
         if made.type is not BOOL:
             self._g.fail(f"a condition must be the same for all lanes, not {made.type}: use lw.any or lw.all")
         return made
+
+    def local(self, element: Type, *shape: int) -> StagedArray:
+        """An array of the function's own, as ``lw.local`` makes one in kernels."""
+        return local_array(self._g, element, shape, "")
 
     def load(self, array: StagedArray, *index: Any, lanes: int = 0, mask: Value | None = None) -> Value:
         """An element, or ``lanes`` consecutive ones along the last dimension; with a mask, those it allows (others are 0)."""

@@ -12,6 +12,7 @@ import numpy as np
 
 from loopwright.errors import AbiError, KernelSyntaxError, KernelTypeError
 from loopwright.frontend.annotations import type_of_dtype
+from loopwright.frontend.arrays import local, local_array
 from loopwright.frontend.containers import changes_once, close, enter, may_change, protect, refuse_length
 from loopwright.frontend.emitter import Emitter
 from loopwright.frontend.expr import Value, describe, is_number, is_staged
@@ -93,6 +94,10 @@ def call(s: Staging, function: Any, args: tuple[Any, ...], named: dict[str, Any]
                 if not args or named:
                     s.g.fail("lw.call takes the function, then its arguments by position, as in lw.call(libm.sin, x[i])")
                 return call_native(s.g, args[0], args[1:])
+            if function is local:
+                if not args or named:
+                    s.g.fail("lw.local takes the element type, then the extents by position, as in lw.local(lw.f32, 64)")
+                return local_array(s.g, args[0], args[1:], s.act.statement(s.g.at_line))
             return function(*args, **named)
         if not _is_numpys(function) and (is_staged(args) or is_staged(tuple(named.values())) or _captures(function) or may_change(s, args)):
             parsed = parse_if_possible(function)

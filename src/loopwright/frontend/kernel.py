@@ -76,7 +76,9 @@ class Backend:
         """A function that calls the kernel with NumPy arrays and numbers, compiling as needed."""
         raise NotImplementedError
 
-    def compile(self, stage: Callable[[], Function], target: str | None, vector_bits: int | None, ordering: str | None, keep: bool) -> Any:
+    def compile(
+        self, stage: Callable[[], Function], target: str | None, vector_bits: int | None, ordering: str | None, keep: bool, passes: Sequence[Any] = ()
+    ) -> Any:
         """Code for a target of the function that ``stage`` makes."""
         raise NotImplementedError
 
@@ -113,6 +115,7 @@ class Kernel(functools.partial[Any]):
         function: the Python function.
         check, contract, fastmath: options of the generated code, see :func:`kernel`.
         target, vector_bits, ordering: what it is compiled for, None for the default.
+        passes: passes of the user's own.
     """
 
     # A `partial`, so that a call goes through C only; its function is replaced at the first call.
@@ -128,6 +131,7 @@ class Kernel(functools.partial[Any]):
     target: str | None
     vector_bits: int | None
     ordering: str | None
+    passes: Sequence[Any]
 
     def __new__(
         cls,
@@ -139,6 +143,7 @@ class Kernel(functools.partial[Any]):
         vector_bits: int | None = None,
         ordering: str | None = None,
         source: str | None = None,
+        passes: Sequence[Any] = (),
     ) -> Self:
         if source is not None:
             if not isinstance(source, str):
@@ -164,6 +169,7 @@ class Kernel(functools.partial[Any]):
         made.target = target
         made.vector_bits = vector_bits
         made.ordering = ordering
+        made.passes = passes
         made._parameters = None
         made._result = VOID
         return made
@@ -356,6 +362,7 @@ class Kernel(functools.partial[Any]):
         ordering: str | None = None,
         check: bool | None = None,
         keep: bool = False,
+        passes: Sequence[Any] | None = None,
         **named: Any,
     ) -> Any:
         """Compile for arguments or their types, without running: ``poly.compile(lw.Array[lw.f32], lw.Array[lw.f32], coeffs=(1.0, 2.0))``.
@@ -367,6 +374,7 @@ class Kernel(functools.partial[Any]):
             ordering: order of the register selection filters, a permutation of A to Q.
             check: check every access; None as the kernel says.
             keep: keep the text after every pass.
+            passes: passes of your own, made by ``lw.after`` and ``lw.before``; None for the kernel's.
 
         Returns:
             The code: callable, with ``ir(stage)``, ``asm()``, ``emulate(…)``.
@@ -377,7 +385,9 @@ class Kernel(functools.partial[Any]):
             def make() -> Function:
                 return self.stage(signature, check)
 
-            return backend().compile(make, target or self.target, vector_bits or self.vector_bits, ordering or self.ordering, keep)
+            return backend().compile(
+                make, target or self.target, vector_bits or self.vector_bits, ordering or self.ordering, keep, self.passes if passes is None else passes
+            )
         except Exception as error:
             _shorten(error)
             raise
@@ -401,6 +411,7 @@ def kernel(
     vector_bits: int | None = None,
     ordering: str | None = None,
     source: str | None = None,
+    passes: Sequence[Any] = (),
 ) -> Any:
     """Make a kernel of a Python function; a decorator, with or without options.
 
@@ -422,9 +433,10 @@ def kernel(
             the prompt of a Python before 3.13. It has the function's ``def``, with or without its decorators, indented or not; it may be a whole
             program, of which the ``def`` of that name, with the same parameters and the same code, is taken. Errors and listings show its
             lines, numbered as in the function's code.
+        passes: passes of your own among the compiler's, made by ``lw.after`` and ``lw.before``.
     """
 
     def decorate(function: Any) -> Kernel:
-        return Kernel(function, check, contract, fastmath, target, vector_bits, ordering, source)
+        return Kernel(function, check, contract, fastmath, target, vector_bits, ordering, source, passes)
 
     return decorate if function is None else decorate(function)

@@ -43,7 +43,7 @@ def reduced(kernel: Kernel) -> str | tuple[Any, ...]:
     if form is None:
         source_of(function)
         raise without_source(function)
-    options = (kernel.check, kernel.contract, kernel.fastmath, kernel.target, kernel.vector_bits, kernel.ordering)
+    options = (kernel.check, kernel.contract, kernel.fastmath, kernel.target, kernel.vector_bits, kernel.ordering, None, tuple(kernel.passes))
     # Annotations as values: as text they could name what the function itself does not use.
     annotations = {p.name: kernel.annotation(p.name) for p in kernel.parameters if p.name in function.__annotations__}
     if kernel.result is not VOID:

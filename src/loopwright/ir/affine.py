@@ -149,6 +149,9 @@ _COPY: Final = ops.COPY.code
 class Offsets:
     """Every i64 register as a root register and a constant, along one walk forwards through a function.
 
+    The sum (or difference) of two registers is the first one made of the same two roots, and a constant: of ``b + i`` and ``b + (i + 16)`` the second is the
+    first and 16.
+
     A variable may be a root as long as it has not changed since, which within one run of a loop's body is a matter of position. Call ``follow``
     with each instruction, in order, when it has been dealt with.
 
@@ -157,7 +160,7 @@ class Offsets:
         written: per variable: where it was written last.
     """
 
-    __slots__ = ("code_values", "enclosing", "loop", "loops", "made_at", "made_in", "offset", "position", "root", "variable", "written")
+    __slots__ = ("code_values", "enclosing", "loop", "loops", "made_at", "made_in", "offset", "position", "root", "scopes", "sums", "variable", "written")
 
     def __init__(self, f: Function) -> None:
         count = len(f.types)
@@ -172,6 +175,9 @@ class Offsets:
         self.loop = 0
         self.loops = 0
         self.enclosing: list[int] = []
+        #: What was made of two roots, by them, and how much more it is than they; what was entered in each open bracket.
+        self.sums: dict[tuple[int, ...], tuple[int, int]] = {}
+        self.scopes: list[list[tuple[int, ...]]] = [[]]
 
     def root_of(self, a: int) -> int:
         """The root of an operand that is a register: itself, where the root has changed since."""
@@ -204,13 +210,20 @@ class Offsets:
                     if b < 0 <= a:
                         k = int(self.code_values[~b])
                         self._make(dst, a, k if c == _ADD else -k)
+                    elif b >= 0 and a >= 0:
+                        self._sum(dst, c, a, b)
             elif c == _COPY and instr.type is I64 and instr.args[0] >= 0:
                 self._make(dst, instr.args[0], 0)
         if op.closes:
-            if not op.opens:
+            for key in self.scopes.pop():
+                self.sums.pop(key, None)
+            if op.opens:
+                self.scopes.append([])
+            else:
                 self.loop = self.enclosing.pop()
         elif op.opens:
             self.enclosing.append(self.loop)
+            self.scopes.append([])
             if IS_LOOP[c]:
                 self.loops += 1
                 self.loop = self.loops
@@ -222,3 +235,19 @@ class Offsets:
         self.offset[dst] = self.offset_of(a, r) + more
         self.made_at[dst] = self.position
         self.made_in[dst] = self.loop
+
+    def _sum(self, dst: int, code: int, a: int, b: int) -> None:
+        """``dst`` is made of two registers."""
+        r, s = self.root_of(a), self.root_of(b)
+        more = self.offset_of(a, r)
+        other = self.offset_of(b, s)
+        more += other if code == _ADD else -other
+        if code == _ADD and r > s:
+            r, s = s, r
+        key = (code, *self.version(r), -1, *self.version(s))
+        known = self.sums.get(key)
+        if known is None:
+            self.sums[key] = (dst, more)
+            self.scopes[-1].append(key)
+        else:
+            self._make(dst, known[0], more - known[1])

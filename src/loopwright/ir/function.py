@@ -49,11 +49,13 @@ class Mem:
         size: bytes accessed (for the verifier, the listing and compressed displacements).
         broadcast: one element is loaded and repeated in every lane.
         role: for an operation with an operand folded into memory, which operand (by role, from 0) that is; -1 for the last.
+        array: the number of the array that is accessed, or -1 for any memory.
     """
 
-    __slots__ = ("broadcast", "disp", "indexed", "role", "scale", "size")
+    __slots__ = ("array", "broadcast", "disp", "indexed", "role", "scale", "size")
 
-    def __init__(self, indexed: bool, scale: int, disp: int, size: int = 0, broadcast: bool = False, role: int = -1) -> None:
+    def __init__(self, indexed: bool, scale: int, disp: int, size: int = 0, broadcast: bool = False, role: int = -1, array: int = -1) -> None:
+        self.array = array
         self.indexed = indexed
         self.scale = scale
         self.disp = disp
@@ -62,7 +64,7 @@ class Mem:
         self.role = role
 
     def __reduce__(self) -> tuple[object, ...]:
-        return Mem, (self.indexed, self.scale, self.disp, self.size, self.broadcast, self.role)
+        return Mem, (self.indexed, self.scale, self.disp, self.size, self.broadcast, self.role, self.array)
 
 
 class Loop:
@@ -102,7 +104,7 @@ class Instr:
         mem: the shape of the address, or None.
         loop: only on a ``for``: what the front end knows of it.
         line: line in the user's source, or 0.
-        rule: the target's rule for it, from the lower pass on; not part of the text.
+        rule: the target's rule for it, from the select pass on; not part of the text.
         weight: how often it runs against straight-line code, by the loops around it, from the jumps pass on; not part of the text.
     """
 
@@ -143,21 +145,29 @@ class Instr:
         return _made, (Instr, arguments, {"rule": self.rule, "weight": self.weight})
 
 
+#: Bytes that the local arrays of a function may take together.
+MOST_LOCAL: Final = 1 << 16
+#: Local arrays begin at multiples of this many bytes, where the machine makes them so: a vector does not cross a cache line.
+LOCAL_ALIGN: Final = 64
+
+
 class Array:
-    """An array parameter: elements of one type, any strides outside, unit stride in the last dimension.
+    """An array: a parameter, or local to the function. Elements of one type, any strides outside, unit stride in the last dimension.
 
     Attributes:
         name: the user's name for it.
         element: scalar type of the elements.
         base: register with the address of element (0, …, 0).
-        shape: registers (i64) with the extents, outermost first.
-        strides: registers (i64) with the strides of all dimensions but the last, in bytes.
+        shape: registers (i64) with the extents, outermost first; constants of a local array.
+        strides: registers (i64) with the strides of all dimensions but the last, in bytes; constants of a local array.
         written: the function stores to it.
+        size: bytes of a local array, 0 of a parameter.
     """
 
-    __slots__ = ("base", "element", "name", "shape", "strides", "written")
+    __slots__ = ("base", "element", "name", "shape", "size", "strides", "written")
 
-    def __init__(self, name: str, element: Type, base: int, shape: list[int], strides: list[int], written: bool = False) -> None:
+    def __init__(self, name: str, element: Type, base: int, shape: list[int], strides: list[int], written: bool = False, size: int = 0) -> None:
+        self.size = size
         self.name = name
         self.element = element
         self.base = base
@@ -170,7 +180,7 @@ class Array:
         return len(self.shape)
 
     def __reduce__(self) -> tuple[object, ...]:
-        return Array, (self.name, self.element, self.base, self.shape, self.strides, self.written)
+        return Array, (self.name, self.element, self.base, self.shape, self.strides, self.written, self.size)
 
 
 class Callee:
@@ -378,6 +388,31 @@ class Function:
         made = Array(name, element, base, shape, strides)
         self.arrays.append(made)
         return made
+
+    def local_array(self, name: str, element: Type, shape: tuple[int, ...]) -> Array:
+        """A new local array, of known extents. An operation ``local`` is to put its address into its base, before it is accessed."""
+        strides: list[int] = []
+        size = element.size
+        for extent in reversed(shape):
+            strides.append(size)
+            size *= extent
+        extents = [self.const(I64, extent) for extent in shape]
+        made = Array(name, element, self.register(PTR, name), extents, [self.const(I64, n) for n in reversed(strides[1:])], False, size)
+        self.arrays.append(made)
+        return made
+
+    def local_offset(self, number: int) -> int:
+        """Where a local array begins behind the first of them, in bytes; of the number of all arrays: what they take together."""
+        offset = 0
+        for array in self.arrays[:number]:
+            if array.size:
+                offset += (array.size + LOCAL_ALIGN - 1) // LOCAL_ALIGN * LOCAL_ALIGN
+        return offset
+
+    def local_bytes(self) -> int:
+        """What the local arrays take of the frame, with what is left free to begin at a multiple of ``LOCAL_ALIGN``."""
+        size = self.local_offset(len(self.arrays))
+        return size + LOCAL_ALIGN if size else 0
 
     def const(self, type_: Type, value: int | float | bool) -> int:
         """The operand for a constant (of a vector type: the scalar in every lane); equal ones share a number.

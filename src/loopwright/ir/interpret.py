@@ -43,6 +43,7 @@ _RET: Final = 13
 _FAIL: Final = 14
 _STORE_ARG: Final = 15
 _SWAP: Final = 16
+_LOCAL: Final = 17
 
 
 class InterpreterError(LoopwrightError):
@@ -174,6 +175,7 @@ class Interpreter:
         self.steps = 0
         self.memory = memory if memory is not None else Memory()
         self._record: np.ndarray[Any, Any] | None = None
+        self._locals: dict[int, int] = {}
         self.physical = f.physical
         if self.physical and target is None:
             raise InterpreterError(f"{f.name}: a function after allocation needs its target to be interpreted")
@@ -274,6 +276,8 @@ class Interpreter:
             step.kind = _STORE_AT
         elif op is ops.ADDRESS:
             step.kind = _ADDRESS
+        elif op is ops.LOCAL:
+            step.kind = _LOCAL
         elif op is ops.CALL or op is ops.CALL_VOID:
             step.kind = _CALL
             if not 0 <= instr.imm < len(self.f.callees):
@@ -447,6 +451,7 @@ class Interpreter:
         Raises ``InterpreterError``, or ``InterpreterBoundsError``, which is a kind of it.
         """
         self._record = None
+        self._locals = {}
         try:
             result = self._run(*self._enter(self._bind(args)))
         except RecursionError:
@@ -592,6 +597,8 @@ class Interpreter:
                 self._write(step, self._address(step, values), values[step.address - 1], step.type, mask)
             elif kind == _ADDRESS:
                 result = np.uint64(self._address(step, values) & 0xFFFFFFFFFFFFFFFF)
+            elif kind == _LOCAL:
+                result = self._local(int(values[0]))
             elif kind == _CALL:
                 self.steps = steps
                 result = self._called(step, values, store, tags, outgoing)
@@ -727,7 +734,7 @@ class Interpreter:
         last = len(indices) - 1
         lanes = np.flatnonzero(mask) if mask is not None else None
         for dimension, index in enumerate(indices):
-            extent = int(store[array.shape[dimension]])
+            extent = int(store[self._place(array.shape[dimension])])
             low = high = index
             if dimension == last and step.type.lanes:
                 if lanes is None:
@@ -741,8 +748,15 @@ class Interpreter:
                 raise self._bounds(instr, f"{where} is outside array {array.name}, whose extent is {extent}")
         address = int(store[array.base]) + indices[last] * array.element.size
         for dimension in range(last):
-            address += indices[dimension] * int(store[array.strides[dimension]])
+            address += indices[dimension] * int(store[self._place(array.strides[dimension])])
         return address
+
+    def _local(self, number: int) -> Any:
+        """The address of a local array, which is there from the first time on."""
+        if number not in self._locals:
+            array = self.f.arrays[number]
+            self._locals[number] = self.memory.add(np.zeros(array.size, np.uint8), array.name)
+        return np.uint64(self._locals[number])
 
     def _load(self, step: _Step, values: list[Any], store: list[Any]) -> Any:
         mask = None

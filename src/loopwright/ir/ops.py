@@ -494,13 +494,17 @@ MASKED_LOAD_AT: Final = row("masked_load_at", "M A -> T", "int float vector", "l
 MASKED_STORE_AT: Final = row("masked_store_at", "M T A ->", "int float vector", "store to an address where the mask holds", None, WRITES)
 ADDRESS: Final = row("address", "A -> P", "ptr", "the address itself", None)
 
+LOCAL: Final = row(
+    "local", "L -> P", "ptr", "the address of a local array, given by its number, a constant; what is in it is undefined until it is written", None
+)
+
 # --- calls ---------------------------------------------------------------------------------------------------
 
 CALL: Final = row("call", "* -> T", "int float ptr", "call callee number imm and take its result", None, CALLS)
 CALL_VOID: Final = row("call_void", "* ->", "", "call callee number imm", None, CALLS)
 RET: Final = row("ret", "* ->", "", "return, with the function's result if it has one", None, CONTROL)
-STORE_ARG: Final = row("store_arg", "T ->", "int float ptr", "put an argument of the next call on the stack, imm bytes up", None, WRITES, since="lower")
-FAIL: Final = row("fail", "* ->", "", "checked mode: report site number imm with the offending values, and return", None, CONTROL, until="lower")
+STORE_ARG: Final = row("store_arg", "T ->", "int float ptr", "put an argument of the next call on the stack, imm bytes up", None, WRITES, since="select")
+FAIL: Final = row("fail", "* ->", "", "checked mode: report site number imm with the offending values, and return", None, CONTROL, until="select")
 
 # --- brackets ------------------------------------------------------------------------------------------------
 
@@ -511,15 +515,15 @@ ELIF: Final = row("elif", "->", "", "begins the next condition of an if …", No
 THEN: Final = row("then", "B ->", "", "… and ends it", None, CONTROL, opens=True, closes=True, until="elif")
 ELSE: Final = row("else", "->", "", "what follows runs when no condition held", None, CONTROL, opens=True, closes=True, until="jumps")
 FOR: Final = row(
-    "for", "L L L -> L", "", "i = lo, hi, step (a constant, not 0); bounds read once; br goes on with the next i", None, CONTROL, opens=True, until="lower"
+    "for", "L L L -> L", "", "i = lo, hi, step (a constant, not 0); bounds read once; br goes on with the next i", None, CONTROL, opens=True, until="loops"
 )
-WHILE: Final = row("while", "->", "", "begins the condition of a loop; br goes there", None, CONTROL, opens=True, until="lower")
-DO: Final = row("do", "B ->", "", "ends the condition of a while; the body follows", None, CONTROL, opens=True, closes=True, until="lower")
+WHILE: Final = row("while", "->", "", "begins the condition of a loop; br goes there", None, CONTROL, opens=True, until="loops")
+DO: Final = row("do", "B ->", "", "ends the condition of a while; the body follows", None, CONTROL, opens=True, closes=True, until="loops")
 END: Final = row("end", "->", "", "closes the innermost bracket", None, CONTROL, closes=True, until="jumps")
 BR: Final = row("br", "->", "", "leave (block, if) or repeat (loop, for, while) the imm-th enclosing bracket, 0 the innermost", None, CONTROL, until="jumps")
 BR_IF: Final = row("br_if", "B ->", "", "br when the condition holds", None, CONTROL, until="jumps")
 
-# Brackets and branches with the comparison inside, as the lower pass makes them. The n-forms hold when the
+# Brackets and branches with the comparison inside, as the select pass makes them. The n-forms hold when the
 # comparison does not, which for floats differs from the opposite comparison where a NaN is involved.
 COMPARISONS: Final[dict[str, Op]] = {"eq": EQ, "ne": NE, "lt": LT, "le": LE, "gt": GT, "ge": GE}
 CONDITIONS: Final[tuple[str, ...]] = ("eq", "ne", "lt", "le", "gt", "ge", "nlt", "nle", "ngt", "nge")
@@ -528,9 +532,9 @@ BR_CMP: Final[dict[str, Op]] = {}
 JUMP_CMP: Final[dict[str, Op]] = {}
 for _c in CONDITIONS:
     IF_CMP[_c] = row(
-        f"if_{_c}", "T T ->", "int float ptr bool", f"if with the comparison {_c} inside", None, CONTROL, opens=True, compare=_c, since="lower", until="jumps"
+        f"if_{_c}", "T T ->", "int float ptr bool", f"if with the comparison {_c} inside", None, CONTROL, opens=True, compare=_c, since="select", until="jumps"
     )
-    BR_CMP[_c] = row(f"br_{_c}", "T T ->", "int float ptr bool", f"br when {_c} holds", None, CONTROL, compare=_c, since="lower", until="jumps")
+    BR_CMP[_c] = row(f"br_{_c}", "T T ->", "int float ptr bool", f"br when {_c} holds", None, CONTROL, compare=_c, since="select", until="jumps")
     JUMP_CMP[_c] = row(f"jump_{_c}", "T T ->", "int float ptr bool", f"jump to label imm when {_c} holds", None, CONTROL, compare=_c, since="jumps")
 
 # --- after the jumps pass ------------------------------------------------------------------------------------

@@ -27,9 +27,9 @@ from typing import Any, Final
 
 from loopwright.errors import ParseError
 from loopwright.ir import ops
-from loopwright.ir.function import INCOMING, NONE, SLOT, SPILL, Array, Callee, Frame, Function, Instr, Loop, Mem, Options, Site, Slot, wrap
+from loopwright.ir.function import INCOMING, MOST_LOCAL, NONE, SLOT, SPILL, Array, Callee, Frame, Function, Instr, Loop, Mem, Options, Site, Slot, wrap
 from loopwright.ir.roles import natural_size, operand_types
-from loopwright.types import BOOL, VOID, Type, parse_type
+from loopwright.types import BOOL, I64, VOID, Type, parse_type
 
 __all__ = ["NAME", "parse", "parse_all"]
 
@@ -393,10 +393,12 @@ class _Parser:
         while self.take("{"):
             if self.take("bcast"):
                 mem.broadcast = True
+            elif self.take("of"):
+                mem.array = self._named(self.arrays, "array")
             elif self.take("size"):
                 mem.size = self.count("a size in bytes")
             else:
-                raise self.expected("`bcast` or `size`")
+                raise self.expected("`of`, `bcast` or `size`")
             self.need("}")
         return mem
 
@@ -510,13 +512,17 @@ class _Parser:
             if not self.take(","):
                 return
 
-    def register_list(self) -> list[int]:
+    def extents(self) -> list[int]:
+        """Extents or strides of an array: registers, or numbers of a local one."""
         self.need("[")
         out: list[int] = []
         if self.take("]"):
             return out
         while True:
-            out.append(self.register())
+            if self.kinds[self.at] == "number":
+                out.append(self.f.const(I64, self.integer("a register or a number")))
+            else:
+                out.append(self.register())
             if self.take("]"):
                 return out
             if not self.take(","):
@@ -530,15 +536,32 @@ class _Parser:
         if element.lanes or element.is_mask:
             self.at -= 1
             raise self.expected("a scalar type")
-        shape = self.register_list()
-        strides = self.register_list() if self.take("strides") else []
+        shape = self.extents()
+        strides = self.extents() if self.take("strides") else []
+        local = self.take("local")
         self.need("at")
         base = self.register()
         made = Array(name, element, base, shape, strides, self.take("written"))
+        if local:
+            made.size = self._local_size(made, column)
         if not shape or len(strides) != len(shape) - 1:
             raise self.error(f"expected one stride fewer than extents, found {len(shape)} extents and {len(strides)} strides", column)
         self._reference(self.arrays, name, len(self.f.arrays))
         self.f.arrays.append(made)
+
+    def _local_size(self, array: Array, column: int) -> int:
+        """Bytes of a local array, whose extents and strides are what they must be."""
+        size = array.element.size
+        strides: list[int] = []
+        for x in reversed(array.shape):
+            extent = self.f.const_values[~x] if x < 0 else 0
+            if not 0 < extent <= MOST_LOCAL:
+                raise self.error(f"the extents of a local array are numbers from 1 to {MOST_LOCAL}", column)
+            strides.append(size)
+            size *= int(extent)
+        if [self.f.const_values[~x] if x < 0 else 0 for x in array.strides] != strides[:0:-1]:
+            raise self.error(f"the strides of this local array are {strides[:0:-1]}", column)
+        return size
 
     def _reference(self, table: dict[str, int], name: str, number: int) -> None:
         table[f"#{number}"] = number

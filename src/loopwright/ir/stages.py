@@ -8,6 +8,7 @@ __all__ = ["LAST", "STAGES"]
 
 STAGES: Final[tuple[str, ...]] = (
     "collect",
+    "promote",
     "vectorize",
     "nests",
     "addresses",
@@ -15,7 +16,8 @@ STAGES: Final[tuple[str, ...]] = (
     "simplify",
     "immediates",
     "elif",
-    "lower",
+    "loops",
+    "select",
     "liveness",
     "allocate",
     "jumps",

@@ -124,7 +124,8 @@ class Printer:
         undefined: dict[int, None] = {}
         for array in f.arrays:
             for r in (array.base, *array.shape, *array.strides):
-                shown[r] = None
+                if r >= 0:
+                    shown[r] = None
         if not f.physical:
             types = f.types
             for instr in f.code:
@@ -198,6 +199,12 @@ class Printer:
     def _list(self, operands: list[int], types: list[Type]) -> str:
         return ", ".join([self.operand(x, t) for x, t in zip(operands, types, strict=False)])
 
+    def _extents(self, operands: list[int]) -> str:
+        return ", ".join([self.virtual(x) if x >= 0 else self._literal(~x, I64) for x in operands])
+
+    def _array(self, number: int) -> str:
+        return self._arrays[number] if 0 <= number < len(self._arrays) else f"#{number}"
+
     def _address(self, instr: Instr, at: int) -> tuple[str, int]:
         mem = instr.mem
         args = instr.args
@@ -209,6 +216,8 @@ class Printer:
         if mem.disp:
             text += f" + {mem.disp}" if mem.disp > 0 else f" - {-mem.disp}"
         text += "]"
+        if mem.array >= 0:
+            text += f"{{of {self._array(mem.array)}}}"
         if mem.broadcast:
             text += "{bcast}"
         if mem.size and mem.size != natural_size(instr):
@@ -233,7 +242,7 @@ class Printer:
         if form == _ARRAY:
             before = len(op.operands) - 1
             parts = [self.operand(x, t) for x, t in zip(args[:before], types, strict=False)]
-            name = self._arrays[instr.imm] if 0 <= instr.imm < len(self._arrays) else f"#{instr.imm}"
+            name = self._array(instr.imm)
             parts.append(f"{name}[{self._list(args[before:], types[before:])}]")
             return f"{text} {', '.join(parts)}"
         if form == _CALLEE:
@@ -295,9 +304,11 @@ class Printer:
             if getattr(f.options, option):
                 out.append(f"  option {option}")
         for array in f.arrays:
-            text = f"  array {_quoted(array.name)}: {array.element.name}[{', '.join([self.virtual(r) for r in array.shape])}]"
+            text = f"  array {_quoted(array.name)}: {array.element.name}[{self._extents(array.shape)}]"
             if array.strides:
-                text += f" strides [{', '.join([self.virtual(r) for r in array.strides])}]"
+                text += f" strides [{self._extents(array.strides)}]"
+            if array.size:
+                text += " local"
             text += f" at {self.virtual(array.base)}"
             out.append(text + " written" if array.written else text)
         for r in self._declared:
@@ -430,11 +441,12 @@ class _Comparison:
         if m is None or n is None:
             if m is not n:
                 return False
-        elif (m.indexed, m.scale if m.indexed else 1, m.disp, m.broadcast, m.size or natural_size(i)) != (
+        elif (m.indexed, m.scale if m.indexed else 1, m.disp, m.broadcast, m.array, m.size or natural_size(i)) != (
             n.indexed,
             n.scale if n.indexed else 1,
             n.disp,
             n.broadcast,
+            n.array,
             n.size or natural_size(j),
         ):
             return False
@@ -462,10 +474,11 @@ class _Comparison:
         if len(f.arrays) != len(g.arrays) or not self.registers(f.params, g.params):
             return False
         for a, b in zip(f.arrays, g.arrays, strict=True):
-            if (a.name, a.element, a.written) != (b.name, b.element, b.written) or not self.registers(
-                [a.base, *a.shape, *a.strides], [b.base, *b.shape, *b.strides]
-            ):
+            if (a.name, a.element, a.written, a.size) != (b.name, b.element, b.written, b.size):
                 return False
+            for x, y in zip((a.base, *a.shape, *a.strides), (b.base, *b.shape, *b.strides), strict=True):
+                if not (self.virtual(x, y) if x >= 0 and y >= 0 else self.operand(x, y)):
+                    return False
         if [(c.name, c.params, c.result) for c in f.callees] != [(c.name, c.params, c.result) for c in g.callees]:
             return False
         if [(s.array, s.dimension, s.line, s.text) for s in f.sites] != [(s.array, s.dimension, s.line, s.text) for s in g.sites]:

@@ -16,7 +16,7 @@ from typing import Any, Final
 from loopwright.errors import VerifyError
 from loopwright.ir import ops
 from loopwright.ir.brackets import BLOCK, DEEPEST, DEEPEST_LOOPS, DO, ELIF, ELSE, FOR, IF, KIND, LOOP, PLAIN, THEN, WHILE, BracketError, match
-from loopwright.ir.function import MOST_UNROLLED, NONE, SLOT, Function, Instr, Loop
+from loopwright.ir.function import LOCAL_ALIGN, MOST_LOCAL, MOST_UNROLLED, NONE, SLOT, Array, Function, Instr, Loop
 from loopwright.ir.roles import operand_types
 from loopwright.ir.stages import STAGES
 from loopwright.types import BOOL, I64, KIND_BOOL, KIND_MASK, KIND_PTR, PTR, U8, VOID, Type
@@ -33,7 +33,7 @@ _SHAPES: Final = frozenset(("scalar", "vector"))
 _NOWHERE: Final = 1 << 60
 
 _ELIF: Final = STAGES.index("elif")
-_LOWER: Final = STAGES.index("lower")
+_SELECT: Final = STAGES.index("select")
 _ALLOCATE: Final = STAGES.index("allocate")
 _JUMPS: Final = STAGES.index("jumps")
 _NESTS: Final = STAGES.index("nests")
@@ -276,8 +276,10 @@ class _Verifier:
         if mem is not None:
             if not op.operands or "*" in op.operands or "*L" in op.operands:
                 raise self.error(f"`{op.name}` has no operand in memory")
-            if self.stage < _LOWER and "A" not in op.operands:
-                raise self.error("operands in memory come with the pass lower")
+            if self.stage < _SELECT and "A" not in op.operands:
+                raise self.error("operands in memory come with the pass select")
+            if mem.array >= len(f.arrays):
+                raise self.error(f"there is no array number {mem.array}")
             if mem.indexed and mem.scale < 1:
                 raise self.error(f"scale {mem.scale}")
             if mem.broadcast and not instr.type.lanes:
@@ -385,6 +387,8 @@ class _Verifier:
             # A condition in memory is a byte.
             if instr.type.element is not array.element and not (array.element is BOOL and instr.type.element is U8):
                 raise self.error(f"array {array.name} has elements of {array.element.name}")
+            if array.size and not self.defined[array.base]:
+                self.check_defined(array.base)
             before = len(op.operands) - 1
             if len(instr.args) - before != len(array.shape):
                 raise self.error(f"array {array.name} has {len(array.shape)} dimensions, {len(instr.args) - before} indices are given")
@@ -399,7 +403,7 @@ class _Verifier:
             if op is ops.CALL and instr.type is not callee.result:
                 raise self.error(f"{callee.name} returns {callee.result.name}")
             if len(instr.args) < len(callee.params):
-                if self.stage < _LOWER:
+                if self.stage < _SELECT:
                     raise self.error(f"{callee.name} takes {len(callee.params)} arguments, {len(instr.args)} are given")
                 self.check_stack_arguments(instr)
         elif op is ops.FAIL:
@@ -553,9 +557,14 @@ class _Verifier:
                 raise self.error(f"a parameter of type {f.types[r].name}")
             self.once[r] = 1
             self.defined[r] = 1
+        if f.local_bytes() > MOST_LOCAL + LOCAL_ALIGN:
+            raise self.error(f"the local arrays take {f.local_offset(len(f.arrays))} bytes together, more than {MOST_LOCAL}")
         for array in f.arrays:
             if len(array.shape) < 1 or len(array.strides) != len(array.shape) - 1:
                 raise self.error(f"array {array.name} has {len(array.shape)} extents and {len(array.strides)} strides")
+            if array.size:
+                self.check_local(array)
+                continue
             for r in (array.base, *array.shape, *array.strides):
                 if not 0 <= r < self.count or not self.once[r]:
                     raise self.error(f"array {array.name}: %{r} is not a parameter")
@@ -563,6 +572,20 @@ class _Verifier:
                     raise self.error(f"array {array.name}: %{r} is {f.types[r].name}")
         if f.result.lanes or f.result.is_mask:
             raise self.error(f"a result of type {f.result.name}: only scalars can be returned")
+
+    def check_local_number(self, operand: int) -> None:
+        f = self.f
+        number = int(f.const_values[~operand]) if operand < 0 else -1
+        if not 0 <= number < len(f.arrays) or not f.arrays[number].size:
+            raise self.error("the operand of `local` is the number of a local array")
+
+    def check_local(self, array: Array) -> None:
+        f = self.f
+        if not 0 <= array.base < self.count or f.types[array.base] is not PTR or f.variable[array.base] or self.once[array.base]:
+            raise self.error(f"local array {array.name}: its base is no register of its own for a pointer")
+        for x in (*array.shape, *array.strides):
+            if not -len(f.const_types) <= x < 0 or f.const_types[~x] is not I64:
+                raise self.error(f"local array {array.name}: its extents and strides are no constants")
 
     def prepare(self, partner: list[int]) -> None:
         """First write of each variable, and for each instruction where the outermost loop around it ends."""
@@ -637,6 +660,8 @@ class _Verifier:
             if op.effect == ops.PURE:
                 wanted = operand_types(f, instr)
                 self.check_operands(instr, wanted)
+                if op is ops.LOCAL:
+                    self.check_local_number(instr.args[0])
                 if instr.dst == NONE:
                     raise self.error("the result goes nowhere")
                 self.define_result(instr, ops.result_type(op, instr.type, instr.source))

@@ -106,10 +106,11 @@ class _Addresses:
         if indexed and not scaled:
             pointer = self.computed(pointer, index, size)
             indexed = False
+        number = instr.imm
         instr.op = _AT[instr.op.code]
         instr.imm = 0
         instr.args = [*args[:leading], pointer, index] if indexed else [*args[:leading], pointer]
-        instr.mem = Mem(indexed, size if indexed else 1, displacement, instr.type.size)
+        instr.mem = Mem(indexed, size if indexed else 1, displacement, instr.type.size, False, -1, number)
 
     def split(self, operand: int) -> tuple[int, int]:
         """An index as a register, or -1, and a constant to add."""
@@ -162,7 +163,7 @@ class _Addresses:
         if mem.indexed and not scaled:
             base = self.emit(ops.ADD, f.register(PTR), base, self.multiple(rest.pop(0), mem.scale))
         instr.args = [*instr.args[:at], base, *rest]
-        instr.mem = Mem(mem.indexed and scaled, mem.scale if scaled else 1, disp, mem.size, mem.broadcast, mem.role)
+        instr.mem = Mem(mem.indexed and scaled, mem.scale if scaled else 1, disp, mem.size, mem.broadcast, mem.role, mem.array)
 
     def multiple(self, index: int, size: int) -> int:
         """``index * size`` by an instruction."""

@@ -5,18 +5,20 @@ from __future__ import annotations
 from loopwright.ir import ops
 from loopwright.ir.function import NONE, Function, Instr
 from loopwright.regalloc.linear_scan import allocate
+from loopwright.targets.pipeline import Settings
 from loopwright.targets.target import Target
 from loopwright.types import VOID
 
 
-def run(f: Function, target: Target, order: str, check: bool = False) -> None:
-    """Allocate by linear scan with the filters in ``order``, then frame the function; ``check`` proves the result.
+def run(f: Function, target: Target, settings: Settings) -> None:
+    """Allocate by linear scan with the filters in the order of ``settings``, then frame the function.
 
-    Raises ``InternalError`` when the proof fails.
+    Raises ``InternalError`` when the result is to be proved, and the proof fails. Functions with the option ``check`` are always proved.
     """
+    check = settings.prove or f.options.check
     before = f.clone() if check else f
     liveness, shape = f.analysis
-    f.statistics = allocate(f, target, liveness, shape, order)
+    f.statistics = allocate(f, target, liveness, shape, settings.order)
     f.analysis = None
     frame(f)
     if check:

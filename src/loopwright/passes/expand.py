@@ -1,7 +1,7 @@
 """The ``expand`` pass: operations that a machine needs sequences for, whose parts are worth folding, sharing and moving out of loops.
 
 What is emitted here is the user's own code to the passes behind: a bound that a float is clamped to is a constant like any other, and a
-clamp that the program has made already is found to do nothing. Sequences without such parts are made by ``lower``.
+clamp that the program has made already is found to do nothing. Sequences without such parts are made by ``select``.
 """
 
 from __future__ import annotations

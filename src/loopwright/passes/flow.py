@@ -72,10 +72,29 @@ class Bracket:
         reads: the variables read in it as bits (loops); those outside of it read before, while it is open.
         condition: of an if, the register it tests, when that is written once; otherwise -1.
         noted: number of the last change of a variable that ``written`` has seen.
+        doubts: of a loop, how much there is that what comes next runs in its first step: conditions around, and ways out before.
+        moved: of a loop, how many loads have been moved in front of it, by register class.
         facts: bools whose value is known until the bracket, or the current branch of it, ends.
     """
 
-    __slots__ = ("base", "branch_mark", "condition", "facts", "falls", "instr", "loop", "mark", "noted", "otherwise", "reads", "taken", "targeted", "written")
+    __slots__ = (
+        "base",
+        "branch_mark",
+        "condition",
+        "doubts",
+        "facts",
+        "falls",
+        "instr",
+        "loop",
+        "mark",
+        "moved",
+        "noted",
+        "otherwise",
+        "reads",
+        "taken",
+        "targeted",
+        "written",
+    )
 
     def __init__(self, instr: Instr, loop: int, mark: int, base: int) -> None:
         self.instr = instr
@@ -91,4 +110,6 @@ class Bracket:
         self.reads = 0
         self.condition = -1
         self.noted = 0
+        self.doubts = 0
+        self.moved: list[int] = []
         self.facts: list[int] = []

@@ -1,26 +1,117 @@
-"""The pipeline, in the order it runs. Each name is what ``--after NAME`` takes."""
+"""The passes of a CPU with a register file, in the order they run: the list that its targets own."""
 
 from __future__ import annotations
 
 from typing import Final
 
-#: (name, what it does)
-PASSES: Final[tuple[tuple[str, str], ...]] = (
-    ("collect", "the front end's output, untouched"),
-    ("vectorize", "loops over lanes become loops over vectors of them, under masks"),
-    ("nests", "loop nests: unrolled main loops and masked remainders of loops over lanes"),
-    ("addresses", "array accesses to addresses; row pointers; displacements"),
-    ("expand", "operations the machine needs sequences for, where the parts are worth simplifying"),
-    ("simplify", "folding, value numbering, invariant motion, dead code, multiply-add contraction"),
-    ("immediates", "constants into instruction bodies where there is room, a move otherwise"),
-    ("elif", "elif becomes nested if … else"),
-    ("lower", "operations without a direct counterpart to sequences; rotated loops; fused compare and branch; memory operands"),
-    ("liveness", "live intervals with holes, pressure, loop weights"),
-    ("allocate", "registers, spills, reloads, resolution moves; prologue and epilogue"),
-    ("jumps", "brackets to labels and jumps; aligned loop heads"),
-    ("lower-late", "two-operand forms and other consequences of the registers chosen"),
-    ("assemble", "IR to target instructions"),
-    ("encode", "target instructions to bytes; short branch forms; constant pool"),
+from loopwright.passes import (
+    addresses,
+    allocate,
+    elif_,
+    emission,
+    expand,
+    immediates,
+    jumps,
+    liveness,
+    loops,
+    lower_late,
+    nests,
+    promote,
+    select,
+    simplify,
+    vectorize,
 )
+from loopwright.targets.pipeline import Pass
 
-NAMES: Final[tuple[str, ...]] = tuple(name for name, _ in PASSES)
+__all__ = ["CPU"]
+
+CPU: Final[tuple[Pass, ...]] = (
+    Pass(
+        "promote",
+        promote.run,
+        "local arrays whose indices are all known to variables",
+        "local arrays lie on the stack",
+    ),
+    Pass(
+        "vectorize",
+        vectorize.run,
+        "scalar loops over lanes to loops over vectors, under masks; on machines without vectors, and in checked mode, they stay as they are",
+        "no loop is marked `lanes`",
+    ),
+    Pass(
+        "nests",
+        nests.run,
+        "each loop over lanes into an unrolled main loop without masks and a masked remainder; neighbouring loads from one another",
+        "no loop has a mask of its own: remainders compute theirs with `lane_mask`",
+    ),
+    Pass(
+        "addresses",
+        addresses.run,
+        "array accesses to `[base + index*scale + disp]`; row pointers shared within their scope",
+        "no array operations",
+    ),
+    Pass(
+        "expand",
+        expand.run,
+        "operations the machine needs sequences for, where their parts are worth simplifying: floats to narrow integers become clamps and a plain conversion",
+    ),
+    Pass(
+        "simplify",
+        simplify.run,
+        "folding, scoped value numbering, invariant motion, multiply-add contraction, dead code",
+    ),
+    Pass(
+        "immediates",
+        immediates.run,
+        "a constant that its instruction cannot hold gets one register, made before the outermost loop around its uses",
+        "the remaining constant operands are encodable",
+    ),
+    Pass("elif", elif_.run, "`elif` to `else … if`", "no `elif`"),
+    Pass(
+        "loops",
+        loops.run,
+        "`for` and `while` to rotated loops, with one branch a step at the bottom",
+        "only `block loop if else` brackets",
+    ),
+    Pass(
+        "select",
+        select.run,
+        "each instruction gets its target's rule: comparisons into branches, single-use loads into operands, sequences for what the machine lacks, stack arguments",
+        "each instruction has its `Rule`",
+    ),
+    Pass(
+        "liveness",
+        liveness.run,
+        "live intervals with holes, last uses, loop facts, pressure",
+        "(kept beside the code in `Function.analysis`)",
+        again=True,
+        notes=liveness.notes,
+    ),
+    Pass(
+        "allocate",
+        allocate.run,
+        "registers, spills, moves; frame",
+        "operands are physical registers, slots, constants",
+        settings=True,
+    ),
+    Pass(
+        "jumps",
+        jumps.run,
+        "brackets to labels and conditional jumps; drops unreachable code; marks heads of innermost loops for alignment",
+        "no brackets",
+    ),
+    Pass(
+        "lower-late",
+        lower_late.run,
+        "two-operand forms: copies where a result could not get its operand's register; empty copies go",
+        "each instruction is encodable as it stands",
+        again=True,
+    ),
+    Pass("assemble", emission.assemble, "each instruction's rule emits machine instructions", again=True),
+    Pass(
+        "encode",
+        emission.encode,
+        "bytes; short or near jumps; constant pool behind the code",
+        "`Function.machine`",
+    ),
+)

@@ -19,21 +19,24 @@ from loopwright.ir.loops import LOOPS
 from loopwright.passes import dead_code
 from loopwright.passes.algebra import KEEP, RULES, Values
 from loopwright.passes.flow import BRANCH, CALL, END, HOIST, KIND, LANES, LEAVE, LOAD, MIDDLE, NEVER, OPEN, STORE, Bracket
+from loopwright.passes.memory import LoopStores, Memory, stores_of_loops
 from loopwright.targets.target import Target
-from loopwright.types import BOOL, VOID
+from loopwright.types import BOOL, I64, VOID
 
 #: In ``Values.level``: the value is (or was) held by a variable, so operands need a closer look.
 _SPECIAL: Final = 1 << 20
 _LEVEL: Final = _SPECIAL - 1
+#: Stores after which it is known what a load gives.
+_STORED: Final[dict[ops.Op, ops.Op]] = {ops.STORE: ops.LOAD, ops.STORE_AT: ops.LOAD_AT}
 
 
 def run(f: Function, target: Target) -> None:
     """Simplify ``f.code``."""
-    walk = _Forward(f)
+    walk = _Forward(f, target)
     walk.survey()
     walk.run()
     f.code = dead_code.remove(f, walk.buffers[0], walk.bit, walk.ends, walk.held_by, walk.held_uses)
-    if walk.removed:
+    if walk.removed or walk.guarded:
         _remove_brackets(f, walk)
 
 
@@ -48,6 +51,7 @@ class _Forward(Values):
         "code",
         "elifs",
         "ends",
+        "guarded",
         "held_by",
         "held_uses",
         "log",
@@ -56,32 +60,37 @@ class _Forward(Values):
         "loop_scope",
         "loop_stores",
         "loop_writes",
+        "loops",
+        "memory",
         "reads",
         "removed",
         "scopes",
         "table",
+        "target",
         "variables",
-        "version",
     )
 
-    def __init__(self, f: Function) -> None:
+    def __init__(self, f: Function, target: Target) -> None:
         Values.__init__(self, f)
+        self.target = target
         self.code = f.code
-        #: Per loop in order: the variables written in it; whether memory is.
+        #: Per loop in order: the variables written in it; what it stores.
         self.loop_writes: list[set[int]] = []
-        self.loop_stores: list[bool] = []
+        self.loop_stores: list[LoopStores] = []
         self.loop_number = 0
         self.brackets: list[Bracket] = []
-        #: The code so far, of the function and of each open loop. What is moved out of loops goes to the end of an outer one's.
+        self.loops: list[Bracket] = []
+        #: The code so far: of the function, and for each open loop of what its guard lets in with it, and of its body. What is
+        #: moved out of loops goes to the end of one further out.
         self.buffers: list[list[Instr]] = [[]]
-        #: Keys entered in the table since each open bracket (or branch of one) began; per loop, how many scopes are outside.
+        #: Keys entered in the table since each open bracket (or branch of one) began; per buffer inside, how many scopes are outside.
         self.scopes: list[list[tuple[int, ...]]] = [[]]
         self.loop_scope: list[int] = []
         self.table: dict[tuple[int, ...], int] = {}
         #: (variable, value before, number) of every change, so that the other branch of an if can begin from before the first.
         self.log: list[tuple[int, int, int]] = []
         self.logged = 0
-        self.version = 0
+        self.memory = Memory(f)
         self.variables = False
         self.bit: list[int] = []
         self.reads = 0
@@ -92,13 +101,15 @@ class _Forward(Values):
         self.ends: list[Bracket] = []
         self.branches: list[tuple[Instr, Bracket]] = []
         self.removed: set[int] = set()
+        #: Some loop got a guard in front of it.
+        self.guarded = False
         #: Positions of what opens brackets with an ``elif``, once somebody has asked.
         self.elifs: set[int] | None = None
 
     # --- before the walk ----------------------------------------------------------------------------------
 
     def survey(self) -> None:
-        """Count uses; find what each loop writes; take variables that are written once for what they are."""
+        """Count uses; find what each loop writes and stores; take variables that are written once for what they are."""
         f = self.f
         count = self.count
         self.variables = any(f.variable)
@@ -109,7 +120,6 @@ class _Forward(Values):
         brackets: list[int] = []  # the loop that each open bracket is, -1 for those that are none
         loops: list[int] = []  # of those the loops
         writes = self.loop_writes
-        stores = self.loop_stores
         for instr in self.code:
             for a in instr.args:
                 if a >= 0:
@@ -118,22 +128,19 @@ class _Forward(Values):
             d = instr.dst
             if d >= 0 and loops and variable[d]:
                 writes[loops[-1]].add(d)
-            if kind in (STORE, CALL):
-                if loops:
-                    stores[loops[-1]] = True
-            elif kind == OPEN:
+            if kind == OPEN:
                 if instr.op in LOOPS:
                     brackets.append(len(writes))
                     loops.append(len(writes))
                     writes.append(set())
-                    stores.append(False)
                 else:
                     brackets.append(-1)
             elif kind == END and brackets.pop() >= 0:
                 inner = loops.pop()
                 if loops:
                     writes[loops[-1]] |= writes[inner]
-                    stores[loops[-1]] |= stores[inner]
+        if writes:
+            self.loop_stores = stores_of_loops(f)
         bit = [0] * len(variable)
         if self.variables:
             self.variables = any(variable)
@@ -233,20 +240,14 @@ class _Forward(Values):
                 # The same operation on the same values, made before?
                 key: tuple[int, ...]
                 if kind == LOAD or instr.mem is not None:
-                    mem = instr.mem
-                    first = c << 12 | instr.type.number
-                    key = (
-                        (first, self.version, instr.imm, *values)
-                        if mem is None
-                        else (first, self.version, instr.imm, mem.disp, mem.scale, mem.indexed, mem.broadcast, *values)
-                    )
+                    key = self.memory.key(op, instr, values, 0)
                 elif op.commutes and values[0] > values[1]:
                     key = (c << 12 | instr.type.number, values[1], values[0], *values[2:])
                 else:
                     key = (c << 12 | instr.type.number, *values)
                 found = lookup(key)
                 if found is not None and (found < opaque or current[self.homes[found - opaque]] == found):
-                    self.assign(instr, dst, current[found] if found < opaque else found, buffers[-1])
+                    self.assign(instr, dst, current[found] if 0 <= found < opaque else found, buffers[-1])
                     continue
                 place = 0
                 for a in values:
@@ -256,7 +257,8 @@ class _Forward(Values):
                             place = deep
                 written = variable[dst]
                 how = hoist[c]
-                fixed = how == NEVER or written or (how == LANES and types[dst] is BOOL)
+                moves = kind == LOAD and depth > 0 and not written and self.moves(instr)
+                fixed = (how == NEVER and not moves) or written or (how == LANES and types[dst] is BOOL)
                 if place >= _SPECIAL:
                     place = self.operands(instr, args, values, fixed)
                 else:
@@ -264,6 +266,9 @@ class _Forward(Values):
                 if fixed or place > depth:
                     # (Deeper: what a loop that has been left at its end computed.)
                     place = depth
+                elif moves and place < depth:
+                    place = depth - 1
+                    self.loops[-1].moved[self.target.class_of(instr.type)] += 1
                 if written:
                     table[key] = self.unknown(dst)
                     scope.append(key)
@@ -295,10 +300,20 @@ class _Forward(Values):
                         continue
                     instr.op = ops.STORE if instr.op is ops.MASKED_STORE else ops.STORE_AT
                     instr.args = instr.args[1:]
-                self.version += 1
+                values = values[len(values) - len(instr.args) :]
+                self.memory.store(instr, values)
+                load = _STORED.get(instr.op)
+                if load is not None:
+                    # A load of the same gives what is stored.
+                    key = self.memory.key(load, instr, values, 1)
+                    value = table[key] = values[0]
+                    scope.append(key)
+                    if 0 <= value < opaque:
+                        # The store stays where the load goes.
+                        self.count[value] += 1
                 out.append(instr)
             elif kind == CALL:
-                self.version += 1
+                self.memory.call()
                 dst = instr.dst
                 if dst >= 0:
                     if variable[dst]:
@@ -321,6 +336,7 @@ class _Forward(Values):
                 elif op is ops.BR_IF and values[0] < opaque:
                     self.learn(values[0], False)
             elif kind == LEAVE:
+                self.doubt()
                 out.append(instr)
                 skipped = 0
             elif kind == OPEN:
@@ -469,6 +485,17 @@ class _Forward(Values):
                     users.append(instr)
         return place
 
+    def moves(self, instr: Instr) -> bool:
+        """Whether a load gives the same in every step of the loop around, and is made in the first.
+
+        Half of the registers are left to the body.
+        """
+        loop = self.loops[-1]
+        if loop.doubts:
+            return False
+        cls = self.target.class_of(instr.type)
+        return loop.moved[cls] < len(self.target.orders[cls]) // 2 and self.loop_stores[loop.loop].keeps(self.f, instr)
+
     # --- brackets -----------------------------------------------------------------------------------------
 
     def _has_elif(self, position: int) -> bool:
@@ -495,24 +522,46 @@ class _Forward(Values):
         self.brackets.append(bracket)
         if number < 0:
             self.buffers[-1].append(instr)
+            if self.loops and instr.op is ops.IF:
+                self.loops[-1].doubts += 1
         else:
+            self.loops.append(bracket)
+            bracket.moved = [0] * len(self.target.orders)
+            if instr.op is ops.FOR and self.runs(instr) is False:
+                bracket.doubts = 1
             self.loop_scope.append(len(self.scopes) - 1)
+            self.scopes.append([])
+            self.loop_scope.append(len(self.scopes) - 1)
+            self.buffers.append([])
             self.buffers.append([instr])
             bracket.reads = self.reads
             self.reads = 0
             for v in self.loop_writes[number]:
                 self.unknown(v)
-            if self.loop_stores[number]:
-                self.version += 1
+            self.memory.enter(self.loop_stores[number])
         self.scopes.append([])
+
+    def runs(self, instr: Instr) -> bool | None:
+        """Whether a ``for`` has a first step; None where that is not known yet."""
+        lo, hi, step = instr.args
+        if lo >= 0 or hi >= 0:
+            return None
+        value = self.f.const_values
+        return value[~lo] < value[~hi] if value[~step] > 0 else value[~lo] > value[~hi]
 
     def branch(self, instr: Instr) -> None:
         """A branch carries what was written on its way to the end of the bracket it leaves."""
         bracket = self.brackets[-1 - instr.imm]
         bracket.targeted = True
+        self.doubt()
         self.branches.append((instr, bracket))
         if bracket.loop < 0:
             self.note(bracket)
+
+    def doubt(self) -> None:
+        """The loops around may be left here: what follows need not run in their first step."""
+        for loop in self.loops:
+            loop.doubts += 1
 
     def note(self, bracket: Bracket) -> None:
         """Note what was written since the bracket was opened and is not noted yet."""
@@ -568,6 +617,8 @@ class _Forward(Values):
         elif op is ops.THEN:
             # The condition's own code runs before this branch and all that follow.
             bracket.branch_mark = len(self.log)
+        else:
+            self.loops[-1].doubts += 1
         self.scopes.append([])
 
     def end(self, instr: Instr, reached: bool) -> bool:
@@ -578,8 +629,13 @@ class _Forward(Values):
         self._close_scopes(bracket.base)
         if bracket.loop >= 0:
             body = self.buffers.pop()
+            before = self.buffers.pop()
             out = self.buffers[-1]
+            self.loops.pop()
+            guard = self.guard(bracket.instr, before)
+            out.extend(before)
             out.extend(body)
+            self.loop_scope.pop()
             self.loop_scope.pop()
             inside = self.reads
             self.reads |= bracket.reads
@@ -588,6 +644,9 @@ class _Forward(Values):
                 self.unknown(v)
             out.append(instr)
             self.ends.append(bracket)
+            if guard is not None:
+                out.append(Instr(ops.END, VOID, NONE, [], 0, instr.line))
+                self.ends.append(guard)
             return reached or op is not ops.LOOP
         if op is ops.BLOCK:
             if bracket.targeted:
@@ -607,9 +666,31 @@ class _Forward(Values):
                 # Only who did not go in is here.
                 self.learn(bracket.condition, False)
             follows = reached or bracket.falls or bracket.targeted or not bracket.otherwise
+            if self.loops and op is ops.IF:
+                self.loops[-1].doubts -= 1
         self.buffers[-1].append(instr)
         self.ends.append(bracket)
         return follows
+
+    def guard(self, instr: Instr, before: list[Instr]) -> Bracket | None:
+        """Make an ``if`` around a loop when it has something in front of it that must not run unless the loop does.
+
+        (The condition of a while, and a loop without one, run once at least.)
+        """
+        if not before or instr.op is not ops.FOR or self.runs(instr):
+            return None
+        f = self.f
+        lo, hi, step = instr.args
+        up = f.const_values[~step] > 0
+        condition = f.register(BOOL)
+        self.bit.append(0)
+        compare = ops.COMPARISONS["lt" if up else "gt"]
+        out = self.buffers[-1]
+        out.append(Instr(compare, I64, condition, [lo, hi], 0, instr.line))
+        opener = Instr(ops.IF, BOOL, NONE, [condition], 0, instr.line)
+        out.append(opener)
+        self.guarded = True
+        return Bracket(opener, -1, 0, 0)
 
 
 def _remove_brackets(f: Function, walk: _Forward) -> None:

@@ -190,7 +190,7 @@ class Ending:
                 taken.append((interval.last, slot.size, place))
                 frame.align = max(frame.align, slot.size)
             slot.offset = place
-        frame.size = (offset + 7) // 8 * 8
+        frame.size = (offset + 7) // 8 * 8 + f.local_bytes()
         saved = self.used & self.target.convention.callee_saved
         for order in self.target.orders:
             for r in order:

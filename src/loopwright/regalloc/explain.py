@@ -130,7 +130,7 @@ def explain(lowered: Function, target: Target, order: str) -> Explanation:
     """Allocate a copy of a lowered function and record why.
 
     Args:
-        lowered: a function after the ``lower`` pass; it is not changed.
+        lowered: a function after the ``select`` pass; it is not changed.
         target: what it was lowered for.
         order: a permutation of A to Q.
 

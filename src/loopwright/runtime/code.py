@@ -126,7 +126,8 @@ class Code(functools.partial[Any]):
         compiled = self.compiled
         known = compiled.stages.get(stage)
         if known is None:
-            known = text_of(run_passes(compiled.source, compiled.target, stage, compiled.order), compiled.target)
+            f = run_passes(compiled.source, compiled.target, stage, compiled.order, passes=compiled.passes)
+            known = text_of(f, compiled.target)
         return known if known.endswith("\n") else known + "\n"
 
     def asm(self) -> str:
@@ -172,7 +173,7 @@ def signature_of_function(function: Function) -> Signature:
         arrays += params[k : k + len(registers)] == registers
         k += len(registers)
         parameters.append(ArrayParameter(array_here.name, array_here.element, array_here.rank, array_here.written))
-    if arrays < len(function.arrays):
+    if arrays < sum(not array.size for array in function.arrays):
         raise AbiError(f"{function.name}: base, extents and strides of an array must be parameters of its own, in this order, for arrays to be passed")
     last = parameters[-1] if parameters else None
     if function.options.check and isinstance(last, ScalarParameter) and last.name == ERRORS and last.type is PTR:

@@ -13,6 +13,7 @@ from typing import Any, Final
 from loopwright.ir.function import Callee, Frame, Function, Instr
 from loopwright.ir.ops import Op
 from loopwright.native_build import mypyc_attr
+from loopwright.targets.pipeline import Pass
 from loopwright.types import Type
 
 #: Register classes. Every target has the first two; MASKS only where masks have registers of their own.
@@ -280,6 +281,12 @@ class Target:
         if type_.is_mask:
             return 8 if self.mask_registers else type_.bits * type_.lanes // 8
         return max(8, type_.size)
+
+    # --- asked by the compiler ----------------------------------------------------------------------------
+
+    def passes(self) -> tuple[Pass, ...]:
+        """The passes that compile for this machine, in order."""
+        raise NotImplementedError
 
     # --- asked by the passes ------------------------------------------------------------------------------
 

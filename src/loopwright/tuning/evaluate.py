@@ -1,6 +1,6 @@
 """What orders of the register filters are worth: many orders, each scored on many functions.
 
-Everything before register allocation is the same in every order, so each function is brought up to the ``lower`` pass once. For an
+Everything before register allocation is the same in every order, so each function is brought up to the ``select`` pass once. For an
 order it is then allocated, assembled and scored. Much of that is spared too: an allocation that consulted the first *n* filters of an
 order and never the next is the same for every order that begins with those *n*, so its numbers are kept under them; and what is allocated
 as it was in another order is not assembled and scored again.
@@ -80,7 +80,7 @@ class Prepared:
     Attributes:
         name: the context's.
         target: what it is compiled for.
-        function: after the ``lower`` pass.
+        function: after the ``select`` pass.
         inert: filters that cannot do anything in this function.
         asked, found, same: evaluations asked for; those of them that an earlier one had answered; those whose code was that of an earlier one.
         failures: orders it could not be compiled in.
@@ -94,7 +94,7 @@ class Prepared:
 
         self.name = context.name
         self.target: Target = registry.get(context.target, context.vector_bits or None, context.convention)
-        self.function: Function = compiler.run_passes(parse(context.function, target=self.target), self.target, after="lower")
+        self.function: Function = compiler.run_passes(parse(context.function, target=self.target), self.target, after="select")
         self.asked = self.found = self.same = 0
         self.failures: list[str] = []
         self._codes: dict[int, Numbers] = {}

@@ -117,7 +117,7 @@ class Worker:
         check = _optional(_CHECK)
         if check is None:
             raise RuntimeError("this loopwright has no checker of allocations")
-        before = compiler.run_passes(f, target, "lower", ordering)
+        before = compiler.run_passes(f, target, "select", ordering)
         check(before, compiler.run_passes(before, target, "allocate", ordering), target)
 
     def metrics(self, compiled: Any) -> dict[str, Any]:

@@ -93,7 +93,7 @@ def applicable() -> list[tuple[ops.Op, Type]]:
         if (
             op.meaning is None
             or not op.pure
-            or op.until <= STAGES.index("lower")
+            or op.until <= STAGES.index("select")
             or op.operands == ()
             or {"vector", "mask"} & op.types
             and not {"int", "float", "bool"} & op.types

@@ -388,7 +388,7 @@ def available(op: Op, t: Type, source: Type, target: Target) -> str:
     bench = Bench(t, source)
     bench.build([Case(op, shift=1)], "registers")
     try:
-        run_passes(bench.f, target, "lower")
+        run_passes(bench.f, target, "select")
     except UnsupportedOperationError as error:
         return str(error)
     return ""

@@ -30,7 +30,7 @@ NARROW = [I8, I16, U16, U32, U64]
 LEVELS = [("x86-64-v3", 128), ("x86-64-v3", 256), ("x86-64-v4", 256), ("x86-64-v4", 512)]
 COUNT = 160
 #: Rows of the operations that have a meaning, without and with a source type. Those whose source is no free choice have tests of their own.
-PLAIN = [op for op in ops.OPS if op.meaning is not None and "S" not in op.operands and op.until > STAGES.index("lower")]
+PLAIN = [op for op in ops.OPS if op.meaning is not None and "S" not in op.operands and op.until > STAGES.index("select")]
 CONVERSIONS = [ops.CONVERT, ops.CONVERT_UNCHECKED, ops.BITCAST, ops.MASK_CONVERT]
 
 

@@ -80,6 +80,12 @@ class RiscVAssembler(Assembler):
         slot = self.function.slots[operand - SLOT]
         return slot.offset + (self.slots_at if slot.kind == 0 else self.frame_size)
 
+    def local_offset(self, number: int) -> int:
+        """Offset of a local array from the stack pointer: they lie behind the spill slots."""
+        frame = self.function.frame
+        assert frame is not None
+        return self.slots_at + frame.size - self.function.local_bytes() + self.function.local_offset(number)
+
 
 def needs_scratch(f: Function) -> bool:
     """Whether something in allocated code is emitted by way of ``ra``."""

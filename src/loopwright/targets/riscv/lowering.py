@@ -144,6 +144,7 @@ _CONVERT: Final[dict[tuple[bool, bool], Rule]] = {
 }
 _CONVERT_FITTING: Final = _conversion("convert_unchecked", _FLOAT, _INT, moves.convert_fitting_to_int)
 _CONVERT_TO_BOOL: Final = _conversion("convert", _FLOAT, _INT, moves.convert_to_bool, (VECTORS,))
+_LOCAL: Final = _rule("local", (_INT,), _INT, moves.local_address)
 _BITCAST: Final[dict[tuple[bool, bool], Rule]] = {
     (a, b): _conversion("bitcast", _FLOAT if a else _INT, _FLOAT if b else _INT, moves.bitcast) for a in (False, True) for b in (False, True)
 }
@@ -192,6 +193,8 @@ def _choose(f: Function, instr: Instr) -> Rule:
     type_ = instr.type
     if op is ops.LOAD_AT or op is ops.STORE_AT or op is ops.ADDRESS:
         return _memory_rule(instr)
+    if op is ops.LOCAL:
+        return _LOCAL
     if op is ops.CALL or op is ops.CALL_VOID:
         return _call_rule(f, instr)
     if op is ops.RET:
@@ -321,7 +324,7 @@ def immediate(instr: Instr, position: int, type_: Type, value: int | float | boo
     """
     op = instr.op
     code = op.code
-    if op is ops.COPY:
+    if op is ops.COPY or op is ops.LOCAL:
         return True
     if op is ops.CALL or op is ops.CALL_VOID or op is ops.RET:
         # Goes straight into the register that the convention names.

@@ -326,6 +326,17 @@ def store(asm: RiscVAssembler, f: Function, instr: Instr) -> None:
         asm.emit(_STORE[type_.bits], code_of(value), disp, base)
 
 
+def local_address(asm: RiscVAssembler, f: Function, instr: Instr) -> None:
+    """The address of a local array."""
+    rd = CODES[instr.dst]
+    offset = asm.local_offset(int(f.const_values[~instr.args[0]]))
+    if offset <= 2047:
+        asm.emit(i.ADDI, rd, SP, offset)
+    else:
+        asm.load_immediate(rd, offset)
+        asm.emit(i.ADD, rd, rd, SP)
+
+
 def address(asm: RiscVAssembler, f: Function, instr: Instr) -> None:
     mem = instr.mem
     assert mem is not None

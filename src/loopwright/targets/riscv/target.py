@@ -7,6 +7,7 @@ from typing import Any, Final
 
 from loopwright.errors import TargetError
 from loopwright.ir.function import Frame, Function, Instr
+from loopwright.targets.pipeline import Pass
 from loopwright.targets.riscv import assembler, lowering
 from loopwright.targets.riscv.abi import LP64D, RiscVAssembler, enter, leave
 from loopwright.targets.riscv.registers import FLOAT_ORDER, INT_ORDER, REGISTERS
@@ -34,6 +35,12 @@ class RiscV(Target):
             raise TargetError(f"rv64gc code needs the extensions {', '.join(sorted(missing))}")
         super().__init__(LP64D, REGISTERS, [INT_ORDER, FLOAT_ORDER], features)
         self.name = "rv64gc" if "c" in features else "rv64g"
+
+    def passes(self) -> tuple[Pass, ...]:
+        # They are imported with the first compilation.
+        from loopwright.targets.riscv.passes import PASSES
+
+        return PASSES
 
     def immediate(self, instr: Instr, position: int, type_: Any, value: int | float | bool) -> bool:
         return lowering.immediate(instr, position, type_, value)

@@ -6,7 +6,7 @@ import struct
 from typing import Final
 
 from loopwright.errors import InternalError
-from loopwright.ir.function import SLOT, Frame, Function, Instr
+from loopwright.ir.function import LOCAL_ALIGN, SLOT, Frame, Function, Instr
 from loopwright.targets.target import INTS, MASKS, VECTORS
 from loopwright.targets.x86.assembler import ALWAYS, Form, M, lookup
 from loopwright.targets.x86.emit_vector import iota_bytes, width
@@ -631,6 +631,18 @@ class Lea:
 
     def emit(self, asm: X86Assembler, f: Function, instr: Instr) -> None:
         asm.emit(lookup("LEA", "r64,m"), (CODES[instr.dst],), address(instr), line=instr.line)
+
+
+class LocalAddress:
+    """The address of a local array, at a multiple of ``LOCAL_ALIGN``: room for that is behind the last."""
+
+    __slots__ = ()
+
+    def emit(self, asm: X86Assembler, f: Function, instr: Instr) -> None:
+        d = CODES[instr.dst]
+        place = asm.local(f.local_offset(int(f.const_values[~instr.args[0]])) + LOCAL_ALIGN - 1)
+        asm.emit(lookup("LEA", "r64,m"), (d,), place, line=instr.line)
+        asm.emit(lookup("AND", "r64,imm"), (d,), None, -LOCAL_ALIGN, line=instr.line)
 
 
 class Call:

@@ -192,6 +192,8 @@ def make_rule(target: Any, f: Function, instr: Instr) -> Rule:
         rule = _memory(target, instr)
     elif op is ops.ADDRESS:
         rule = Rule(name, _addresses(instr, False), _G, es.Lea().emit)
+    elif op is ops.LOCAL:
+        rule = Rule(name, (_G,), _G, es.LocalAddress().emit)
     elif op is ops.LANE_MASK:
         rule = Rule(name, (_G, _G), Use(target.class_of(type_)), es.LaneMask(not target.mask_registers).emit, temps=(INTS, INTS))
     elif op is ops.ANY or op is ops.ALL:

@@ -86,6 +86,12 @@ class X86Assembler(Assembler):
         base = self.incoming_base if slot.kind == INCOMING else self.slot_base
         return M(_RSP_CODE, NO_REGISTER, 1, base + slot.offset)
 
+    def local(self, offset: int) -> M:
+        """The memory of the local arrays, which lie behind the spill slots."""
+        frame = self.f.frame
+        assert frame is not None
+        return M(_RSP_CODE, NO_REGISTER, 1, self.slot_base + frame.size - self.f.local_bytes() + offset)
+
     def pool(self, operand: int, type_: Type, broadcast: bool) -> M:
         """A constant operand in memory: one element where ``broadcast``, all lanes otherwise."""
         value = self.f.const_values[~operand]

@@ -12,6 +12,7 @@ from loopwright.errors import TargetError
 from loopwright.ir import ops
 from loopwright.ir.function import Function, Instr
 from loopwright.targets import sequences
+from loopwright.targets.pipeline import Pass
 from loopwright.targets.target import MachineCode, Rule, Target
 from loopwright.targets.x86 import assembler, unsigned
 from loopwright.targets.x86.abi import CONVENTIONS, SYSV, int_order, vector_order
@@ -72,9 +73,15 @@ class X86(Target):
 
     # --- asked by the passes ------------------------------------------------------------------------------
 
+    def passes(self) -> tuple[Pass, ...]:
+        # They are imported with the first compilation.
+        from loopwright.targets.x86.passes import PASSES
+
+        return PASSES
+
     def immediate(self, instr: Instr, position: int, type_: Type, value: int | float | bool) -> bool:
         op = instr.op
-        if op is ops.COPY or op is ops.RET or op.effect == ops.CALLS:
+        if op is ops.COPY or op is ops.RET or op is ops.LOCAL or op.effect == ops.CALLS:
             return True
         if op is ops.STORE_AT or op is ops.STORE_ARG:
             if position != 0 or type_.lanes:

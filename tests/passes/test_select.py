@@ -1,4 +1,4 @@
-"""The lower pass: rotated loops, comparisons inside branches, loads inside their uses, and never a change of meaning."""
+"""The passes loops and select: rotated loops, comparisons inside branches, loads inside their uses, and never a change of meaning."""
 
 from __future__ import annotations
 
@@ -12,7 +12,7 @@ from loopwright.ir.function import Function
 from loopwright.ir.interpret import Interpreter
 from loopwright.ir.text import parse
 from loopwright.ir.verify import verify
-from loopwright.passes import lower
+from loopwright.passes import loops, select
 from loopwright.targets import registry
 
 TARGETS = ["x86-64-v3", "x86-64-v4", "rv64gc"]
@@ -21,8 +21,13 @@ TARGETS = ["x86-64-v3", "x86-64-v4", "rv64gc"]
 def lowered(text: str, name: str = "x86-64-v3") -> Function:
     f = parse(text)
     verify(f)
-    lower.run(f, registry.get(name))
-    f.stage = "lower"
+    target = registry.get(name)
+    loops.run(f, target)
+    f.stage = "loops"
+    verify(f)
+    assert not any(instr.op in (ops.FOR, ops.WHILE, ops.DO) for instr in f.code)
+    select.run(f, target)
+    f.stage = "select"
     return f
 
 
@@ -71,7 +76,7 @@ def test_a_for_tests_at_the_bottom_behind_one_guard() -> None:
 def test_constant_bounds_need_no_guard(lo: int, hi: int, step: int, runs: bool) -> None:
     f = same_meaning(SUM.replace("for 0, %n, 1", f"for {lo}, {hi}, {step}"), (0,))
     assert "if_gt" not in opcodes(f) and "if_lt" not in opcodes(f)
-    assert ("br" in opcodes(f)) != runs
+    assert ("loop" in opcodes(f)) == runs
 
 
 def test_the_bound_is_read_once() -> None:
@@ -212,6 +217,53 @@ def test_a_loop_inside_a_condition_reads_what_the_condition_has_just_made() -> N
     end
     """
     same_meaning(text, (0,), (1,), (5,), (9,))
+
+
+@pytest.mark.parametrize(
+    ("around", "guards"),
+    [
+        ("%c = gt.i64 %n, 0\n if.bool %c", 1),
+        ("%c = gt.i64 %n, 1\n if.bool %c", 2),
+        ("%c = gt.i64 %m, 0\n if.bool %c", 2),
+        ("%c = le.i64 %n, 0\n if.bool %c\n else", 2),
+        ("%c = gt.i64 %n, 0\n if.bool %c\n else", 2),
+    ],
+)
+def test_a_guard_that_the_if_around_has_tested_is_not_tested_again(around: str, guards: int) -> None:
+    text = f"""
+    function f(%n: i64, %m: i64) -> i64
+      var %s: i64
+      %s = copy.i64 0
+      {around}
+        %i = for 0, %n, 1
+          %s = add.i64 %s, %i
+        end
+      end
+      ret %s
+    end
+    """
+    f = same_meaning(text, *[(n, m) for n in (-1, 0, 1, 2, 5) for m in (0, 1)])
+    assert sum(op.startswith("if_") for op in opcodes(f)) == guards
+
+
+def test_the_guard_of_a_loop_inside_another_is_found_tested_though_the_other_counts_with_it() -> None:
+    text = """
+    function f(%n: i64) -> i64
+      var %s: i64
+      %s = copy.i64 0
+      %i = for 0, %n, 1
+        %c = lt.i64 %i, %n
+        if.bool %c
+          %j = for %i, %n, 1
+            %s = add.i64 %s, %j
+          end
+        end
+      end
+      ret %s
+    end
+    """
+    f = same_meaning(text, (0,), (1,), (6,))
+    assert sum(op.startswith("if_") for op in opcodes(f)) == 2
 
 
 # --- comparisons and branches -----------------------------------------------------------------------------------
@@ -429,7 +481,7 @@ def test_random_functions_mean_the_same(name: str, seed: int) -> None:
     target = registry.get(name)
     arguments = random_arguments(f, seed)
     want = results(f, arguments)
-    after = run_passes(f, target, "lower")
+    after = run_passes(f, target, "select")
     for instr in after.code:
         assert instr.rule is not None or instr.op in (ops.BLOCK, ops.LOOP, ops.ELSE, ops.END, ops.BR), instr.op.name
         assert instr.op not in (ops.FOR, ops.WHILE, ops.DO, ops.ELIF, ops.THEN)

@@ -1,0 +1,238 @@
+"""What is known of memory along a walk through a function: which loads still give what they gave.
+
+A store to an array changes what that array gives. Another array it changes only at the same index: one array may be passed in two places where both are accessed
+at one index only, and nowhere else (docs/kernels.md, "Checked mode and overlap"). A local array has nothing to do with any other. A store to memory of no known
+array, and a call, change everything.
+"""
+
+from __future__ import annotations
+
+from typing import Final
+
+from loopwright.ir import ops
+from loopwright.ir.function import Function, Instr
+from loopwright.ir.loops import LOOPS
+from loopwright.ir.roles import address_at
+
+__all__ = ["LoopStores", "Memory", "stores_of_loops"]
+
+#: Per operation on arrays: how many operands stand before the indices.
+_LEADING: Final[dict[ops.Op, int]] = {ops.LOAD: 0, ops.MASKED_LOAD: 1, ops.STORE: 1, ops.MASKED_STORE: 2}
+#: An index that is a constant in the displacement.
+_NO_INDEX: Final = -(1 << 40)
+#: In a loop inside of all that there are: where a value comes from is not known.
+_ANYWHERE: Final = 1 << 20
+#: How many operations an index is followed through.
+_FOLLOWED: Final = 8
+
+
+def array_of(instr: Instr) -> int:
+    """The number of the array that an instruction accesses, or -1."""
+    mem = instr.mem
+    return instr.imm if mem is None else mem.array
+
+
+class LoopStores:
+    """What a loop stores, for what was known before it: of a store further down the next step must know.
+
+    Attributes:
+        anything: to memory of no known array, or it calls.
+        arrays: the arrays.
+        elsewhere: at an index that may be one used outside of the loop.
+    """
+
+    __slots__ = ("anything", "arrays", "elsewhere")
+
+    def __init__(self) -> None:
+        self.anything = False
+        self.arrays: set[int] = set()
+        self.elsewhere = False
+
+    def note(self, f: Function, instr: Instr, own: bool) -> None:
+        """A store in the loop; ``own``: its index counts in this loop or in one inside of it."""
+        array = array_of(instr)
+        if array < 0:
+            self.anything = True
+        else:
+            self.arrays.add(array)
+            self.elsewhere = self.elsewhere or not (own or f.arrays[array].size)
+
+    def keeps(self, f: Function, load: Instr) -> bool:
+        """Whether what a load at an index from outside of the loop gives stays the same in it."""
+        array = array_of(load)
+        if array < 0:
+            return not self.anything and not self.arrays
+        return not self.anything and array not in self.arrays and (not self.elsewhere or f.arrays[array].size > 0)
+
+
+class _Indices:
+    """In which of the loops that are open an index changes with every step."""
+
+    __slots__ = ("counters", "f", "made")
+
+    def __init__(self, f: Function) -> None:
+        self.f = f
+        #: What the open loops count with, from the outermost.
+        self.counters: list[int] = []
+        #: What made each register, in loops.
+        self.made: dict[int, Instr] = {}
+
+    def own(self, index: int, followed: int = 0) -> int:
+        """The innermost loop (from the outermost, 0) in which an index is another in each step, or -1 where none is known."""
+        if index < 0 or followed > _FOLLOWED:
+            return -1
+        for n in range(len(self.counters) - 1, -1, -1):
+            if self.counters[n] == index:
+                return n
+        made = self.made.get(index)
+        if made is None:
+            return -1
+        if made.op is ops.SHL or made.op is ops.MUL:
+            a, b = made.args
+            return self.own(a, followed + 1) if b < 0 and self.f.const_values[~b] != 0 else -1
+        if made.op is ops.ADD or made.op is ops.SUB:
+            a, b = made.args
+            own = self.own(a, followed + 1)
+            if own > self.deepest(b, followed + 1):
+                return own
+            own = self.own(b, followed + 1)
+            if own > self.deepest(a, followed + 1):
+                return own
+        return -1
+
+    def deepest(self, value: int, followed: int) -> int:
+        """The innermost loop in which a value changes at all, or -1."""
+        if value < 0:
+            return -1
+        if self.f.variable[value] or followed > _FOLLOWED:
+            return _ANYWHERE
+        if value in self.counters:
+            return self.counters.index(value)
+        made = self.made.get(value)
+        if made is None:
+            return -1
+        if made.op.effect != ops.PURE:
+            return _ANYWHERE
+        return max([self.deepest(a, followed + 1) for a in made.args], default=-1)
+
+
+def stores_of_loops(f: Function) -> list[LoopStores]:
+    """What each loop stores, in the order of their beginnings; what is inside counts for all the loops around."""
+    found: list[LoopStores] = []
+    indices = _Indices(f)
+    brackets: list[bool] = []
+    open_loops: list[LoopStores] = []
+    for instr in f.code:
+        op = instr.op
+        effect = op.effect
+        if open_loops:
+            if instr.dst >= 0 and effect != ops.CONTROL and not f.variable[instr.dst]:
+                indices.made[instr.dst] = instr
+            if effect == ops.WRITES:
+                own = indices.own(_along(instr))
+                for n in range(len(open_loops)):
+                    open_loops[n].note(f, instr, n <= own)
+            elif effect == ops.CALLS:
+                for loop in open_loops:
+                    loop.anything = True
+        if effect == ops.CONTROL:
+            if op.opens and not op.closes:
+                loops = op in LOOPS
+                brackets.append(loops)
+                if loops:
+                    found.append(LoopStores())
+                    open_loops.append(found[-1])
+                    indices.counters.append(instr.dst)
+            elif op is ops.END and brackets.pop():
+                open_loops.pop()
+                indices.counters.pop()
+    return found
+
+
+def _along(instr: Instr) -> int:
+    """What counts along the last dimension of an access: its last index, or the address itself."""
+    mem = instr.mem
+    if mem is None:
+        return instr.args[-1]
+    at = address_at(instr)
+    return instr.args[at + 1] if mem.indexed else instr.args[at]
+
+
+class Memory:
+    """Versions of what there is in memory: a load is known again where its versions are what they were."""
+
+    __slots__ = ("arrays", "bases", "everything", "indices", "local", "others", "stores")
+
+    def __init__(self, f: Function) -> None:
+        self.bases = [array.base for array in f.arrays]
+        self.local = [array.size > 0 for array in f.arrays]
+        self.arrays = [0] * len(f.arrays)
+        self.indices: dict[tuple[int, ...], int] = {}
+        self.everything = 0
+        self.others = 0
+        self.stores = 0
+
+    def place(self, instr: Instr, values: list[int]) -> tuple[int, ...] | None:
+        """The index of an access, the same for all arrays; None where it cannot be told from the address."""
+        mem = instr.mem
+        if mem is None:
+            return tuple(values[_LEADING[instr.op] :])
+        at = address_at(instr)
+        if mem.indexed:
+            return (values[at + 1], mem.disp, mem.scale)
+        return (_NO_INDEX, mem.disp) if values[at] == self.bases[mem.array] else None
+
+    def versions(self, instr: Instr, values: list[int]) -> tuple[int, ...]:
+        """What a load depends on, besides its operands (or of a store: what a load of the same does, from here on)."""
+        array = array_of(instr)
+        if array < 0 or array >= len(self.arrays):
+            return (self.everything, self.stores)
+        if self.local[array]:
+            return (self.everything, self.arrays[array], array)
+        place = self.place(instr, values)
+        if place is None:
+            return (self.everything, self.stores, array)
+        return (self.everything, self.arrays[array], self.others, self.indices.get(place, 0), array)
+
+    def key(self, op: ops.Op, instr: Instr, values: list[int], address: int) -> tuple[int, ...]:
+        """What identifies what ``op`` gives, of the address that stands in ``instr`` behind ``address`` operands."""
+        first = op.code << 12 | instr.type.number
+        mem = instr.mem
+        versions = self.versions(instr, values)
+        if address:
+            values = values[address:]
+        if mem is None:
+            return (first, instr.imm, *versions, *values)
+        return (first, instr.imm, mem.disp, mem.scale, mem.indexed, mem.broadcast, *versions, *values)
+
+    def store(self, instr: Instr, values: list[int]) -> None:
+        """A store is made."""
+        self.stores += 1
+        array = array_of(instr)
+        if array < 0 or array >= len(self.arrays):
+            self.everything += 1
+            return
+        self.arrays[array] += 1
+        if self.local[array]:
+            return
+        place = self.place(instr, values)
+        if place is None:
+            self.others += 1
+        else:
+            self.indices[place] = self.indices.get(place, 0) + 1
+
+    def call(self) -> None:
+        """Anything may be stored."""
+        self.stores += 1
+        self.everything += 1
+
+    def enter(self, loop: LoopStores) -> None:
+        """A loop begins, whose later stores its next step will have behind it."""
+        if loop.anything:
+            self.everything += 1
+        for array in loop.arrays:
+            self.arrays[array] += 1
+        if loop.arrays or loop.anything:
+            self.stores += 1
+        if loop.elsewhere:
+            self.others += 1

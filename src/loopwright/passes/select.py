@@ -1,0 +1,375 @@
+"""The ``select`` pass: every instruction gets its target's rule.
+
+On the way comparisons move into the branches they decide, loads used once become memory operands, operations without a direct counterpart become short sequences,
+and stack arguments of calls are stored.
+"""
+
+from __future__ import annotations
+
+from typing import Final
+
+from loopwright.errors import InternalError
+from loopwright.ir import ops
+from loopwright.ir.function import NONE, Function, Instr, Mem
+from loopwright.targets.target import Target
+from loopwright.types import BOOL, I32, I64, U8, VOID
+
+_GONE: Final = Instr(ops.END, VOID, NONE, [])
+
+
+class Selection:
+    """One run of the pass."""
+
+    def __init__(self, f: Function, target: Target) -> None:
+        self.f = f
+        self.target = target
+        self.code = f.code
+        self.out: list[Instr] = []
+        # Where what a loop counts with keeps its value: from the loop's beginning to the addition at its end.
+        self.counters: dict[int, tuple[int, int]] = _counters(f)
+        self.position = 0
+        self.known = len(f.types)
+        self.uses: list[int] = [0] * self.known
+        # Of those, by fused multiply-adds.
+        self.fused_uses: list[int] = [0] * self.known
+        for instr in f.code:
+            fused = instr.op is ops.FMA
+            for a in instr.args:
+                if a >= 0:
+                    self.uses[a] += 1
+                    if fused:
+                        self.fused_uses[a] += 1
+        # Straight-line stretches: a comparison may move into a branch, and a load into its use, only inside one.
+        self.stretch = 0
+        self.memory = 0
+        self.compare_at: dict[int, int] = {}
+        self.compare_stretch: dict[int, int] = {}
+        self.compare_memory: dict[int, int] = {}
+        # Registers that are others under another type: what a conversion between integers of one size makes.
+        self.alias: dict[int, int] = {}
+        self.load_at: dict[int, int] = {}
+        self.load_stretch: dict[int, int] = {}
+
+    def run(self) -> None:
+        self.receive()
+        code = self.code
+        for k in range(len(code)):
+            self.position = k
+            self.step(code[k])
+        self.f.code = [instr for instr in self.out if instr is not _GONE]
+
+    def receive(self) -> None:
+        """Take the parameters that arrive with anything above their bits as wider integers, and cut them to their types."""
+        f = self.f
+        unextended = self.target.convention.unextended
+        if not unextended:
+            return
+        for n in range(len(f.params)):
+            p = f.params[n]
+            type_ = f.types[p]
+            if type_ not in unextended or not self.uses[p]:
+                continue
+            wide = I32 if type_.bits < 32 else I64
+            given = f.register(wide, f.names[p])
+            f.params[n] = given
+            if type_ is BOOL:
+                byte = f.register(U8)
+                self.make(Instr(ops.CONVERT, U8, byte, [given], source=wide))
+                self.make(Instr(ops.CONVERT, BOOL, p, [byte], source=U8))
+            else:
+                self.make(Instr(ops.CONVERT, type_, p, [given], source=wide))
+
+    # --- emitting -----------------------------------------------------------------------------------------
+
+    def emit(self, instr: Instr) -> None:
+        """Append an instruction the target has a rule for."""
+        instr.rule = self.target.rule(self.f, instr)
+        self.out.append(instr)
+
+    def make(self, instr: Instr) -> None:
+        """Append an operation, or what the target puts in its place."""
+        if not self.target.expand(self.f, instr, self.emit):
+            self.emit(instr)
+
+    # --- the walk -----------------------------------------------------------------------------------------
+
+    def step(self, instr: Instr) -> None:
+        op = instr.op
+        alias = self.alias
+        if alias:
+            for a in instr.args:
+                if a in alias:
+                    instr.args = [alias.get(a, a) for a in instr.args]
+                    break
+        if op.effect == ops.CONTROL:
+            self.control(instr)
+            return
+        dst = instr.dst
+        if op is ops.CONVERT and self.same(instr):
+            return
+        if op.effect == ops.CALLS:
+            self.call(instr)
+        else:
+            if self.load_at:
+                self.fold(instr)
+            if not self.target.expand(self.f, instr, self.emit):
+                self.emit(instr)
+                if dst >= 0 and dst < self.known and (self.uses[dst] == 1 or self.may_repeat(instr)) and not self.f.variable[dst]:
+                    if op is ops.LOAD_AT:
+                        self.load_at[dst] = len(self.out) - 1
+                        self.load_stretch[dst] = self.memory
+                    elif op.result == "M" or op is ops.NOT:
+                        self.compare_at[dst] = len(self.out) - 1
+                        self.compare_stretch[dst] = self.stretch
+                        self.compare_memory[dst] = self.memory
+            if op.effect == ops.WRITES:
+                self.memory += 1
+        if dst >= 0 and self.f.variable[dst]:
+            self.stretch += 1
+            self.memory += 1
+
+    def same(self, instr: Instr) -> bool:
+        """Whether a conversion changes nothing but the type, and its result needs no register of its own."""
+        a = instr.args[0]
+        if a < 0 or not instr.type.is_word or not instr.source.is_word or self.f.variable[instr.dst]:
+            return False
+        if self.f.variable[a] and not self.counts(a):
+            return False
+        if instr.dst < len(self.uses) and a < len(self.uses):
+            self.uses[a] += self.uses[instr.dst] - 1
+            self.fused_uses[a] += self.fused_uses[instr.dst]
+        self.alias[instr.dst] = a
+        return True
+
+    def counts(self, variable: int) -> bool:
+        """Whether it is what a loop around counts with, which keeps its value until the end of the body."""
+        begin, end = self.counters.get(variable, (0, 0))
+        return begin < self.position < end
+
+    def may_repeat(self, instr: Instr) -> bool:
+        """Whether an instruction is a load that only multiply-adds read, few enough to read memory each for itself."""
+        uses = self.uses[instr.dst]
+        return instr.op is ops.LOAD_AT and uses == self.fused_uses[instr.dst] and uses <= self.target.repeated_loads(instr.type)
+
+    def fold(self, instr: Instr) -> None:
+        """Make a load the memory operand of an instruction that reads it: the only one, or one of few."""
+        if instr.mem is not None:
+            return
+        args = instr.args
+        for position in range(len(args) - 1, -1, -1):
+            a = args[position]
+            at = self.load_at.get(a, -1)
+            if at < 0 or self.load_stretch[a] != self.memory or args.count(a) > 1:
+                # (What is read twice by one instruction is loaded once.)
+                continue
+            if self.target.fold_memory(self.f, instr, position):
+                load = self.out[at]
+                self.uses[a] -= 1
+                if not self.uses[a]:
+                    self.out[at] = _GONE
+                instr.args = args[:position] + args[position + 1 :] + load.args
+                memory = load.mem
+                assert memory is not None
+                if position == 0 and instr.op.commutes:
+                    # What is left becomes the first operand.
+                    position = 1
+                if position != len(args) - 1:
+                    memory = Mem(memory.indexed, memory.scale, memory.disp, memory.size, False, position, memory.array)
+                instr.mem = memory
+                if not self.uses[a]:
+                    del self.load_at[a]
+                return
+
+    def call(self, instr: Instr) -> None:
+        f = self.f
+        callee = f.callees[instr.imm]
+        convention = self.target.convention
+        places = convention.assign(callee.params)
+        kept: list[int] = []
+        for position in range(len(places)):
+            if places[position] < 0:
+                store = Instr(ops.STORE_ARG, callee.params[position], NONE, [instr.args[position]], ~places[position] + convention.shadow, instr.line)
+                if store.args[0] < 0 and not self.target.immediate(store, 0, callee.params[position], f.const_values[~store.args[0]]):
+                    store.args[0] = self.materialise(store.args[0], instr.line)
+                self.emit(store)
+            else:
+                kept.append(instr.args[position])
+        instr.args = kept
+        self.emit(instr)
+        self.memory += 1
+        self.stretch += 1
+
+    def materialise(self, constant: int, line: int) -> int:
+        """A register with the constant in it."""
+        type_ = self.f.const_types[~constant]
+        r = self.f.register(type_)
+        self.emit(Instr(ops.COPY, type_, r, [constant], 0, line))
+        return r
+
+    def condition(self, c: int, line: int) -> tuple[str, Instr | None, int]:
+        """How to test register ``c``: (condition, the comparison it came from) or ("", None) with the bool to test.
+
+        The third is 1 when the bool must be tested for false.
+        """
+        negate = 0
+        while True:
+            at = self.compare_at.get(c, -1)
+            if at < 0 or self.compare_stretch[c] != self.stretch:
+                break
+            found = self.out[at]
+            if found.mem is not None and self.compare_memory[c] != self.memory:
+                # Its operand in memory may have been written since.
+                break
+            if found.op is ops.NOT:
+                self.out[at] = _GONE
+                del self.compare_at[c]
+                negate ^= 1
+                c = found.args[0]
+                # The comparison below may have been used once as well.
+                continue
+            if found.type.lanes:
+                break
+            self.out[at] = _GONE
+            del self.compare_at[c]
+            name = found.op.name
+            if negate:
+                name = ops.OPPOSITE[name]
+                if not found.type.is_float:
+                    name = ops.ORDERED_EQUAL.get(name, name)
+            return name, found, 0
+        if c < 0:
+            c = self.materialise(c, line)
+        return "", Instr(ops.COPY, BOOL, NONE, [c]), negate
+
+    def control(self, instr: Instr) -> None:
+        op = instr.op
+        line = instr.line
+        if op is ops.IF:
+            self.begin_if(instr.args[0], line)
+        elif op is ops.BR_IF:
+            self.branch_if(instr.args[0], instr.imm, line)
+        elif op is ops.END:
+            self.end(line)
+        elif op is ops.BR:
+            self.out.append(instr)
+        elif op is ops.BLOCK or op is ops.LOOP or op is ops.ELSE:
+            self.out.append(instr)
+            self.stretch += 1
+            self.memory += 1
+        elif op is ops.RET or op.compare:
+            self.emit(instr)
+            self.stretch += 1
+            self.memory += 1
+        elif op is ops.FAIL:
+            self.fail(instr)
+        else:
+            raise InternalError(f"{op.name} before the pass select")
+
+    def fail(self, instr: Instr) -> None:
+        """Checked mode: the record behind the hidden last parameter, then return."""
+        f = self.f
+        errors = instr.args[0]
+        values = [f.const(I64, instr.imm + 1)] + instr.args[1:]
+        for n in range(len(values)):
+            store = Instr(ops.STORE_AT, I64, NONE, [values[n], errors], 0, instr.line, VOID, Mem(False, 1, 8 * n, 8))
+            if values[n] < 0 and not self.target.immediate(store, 0, I64, f.const_values[~values[n]]):
+                store.args[0] = self.materialise(values[n], instr.line)
+            self.emit(store)
+        args = [] if f.result is VOID else [f.const(f.result, 0)]
+        self.emit(Instr(ops.RET, f.result, NONE, args, 0, instr.line))
+        self.memory += 1
+
+    def begin_if(self, c: int, line: int) -> None:
+        name, found, negate = self.condition(c, line)
+        assert found is not None
+        if name:
+            self.emit_compare(ops.IF_CMP[name], found, 0, line)
+        elif negate:
+            self.emit(self.compare_false(ops.IF_CMP["eq"], found.args[0], 0, line))
+        else:
+            self.emit(Instr(ops.IF, BOOL, NONE, [found.args[0]], 0, line))
+        self.stretch += 1
+        self.memory += 1
+
+    def branch_if(self, c: int, depth: int, line: int) -> None:
+        name, found, negate = self.condition(c, line)
+        assert found is not None
+        if name:
+            self.emit_compare(ops.BR_CMP[name], found, depth, line)
+        elif negate:
+            self.emit(self.compare_false(ops.BR_CMP["eq"], found.args[0], depth, line))
+        else:
+            self.emit(Instr(ops.BR_IF, BOOL, NONE, [found.args[0]], depth, line))
+        self.stretch += 1
+        self.memory += 1
+
+    def emit_compare(self, op: ops.Op, compare: Instr, depth: int, line: int) -> None:
+        self.emit(Instr(op, compare.type, NONE, compare.args, depth, line, VOID, compare.mem))
+
+    def compare_false(self, op: ops.Op, c: int, depth: int, line: int) -> Instr:
+        """A bool tested for false."""
+        return Instr(op, BOOL, NONE, [c, self.f.const(BOOL, False)], depth, line)
+
+    def end(self, line: int) -> None:
+        out = self.out
+        if (
+            len(out) >= 2
+            and out[-1].op is ops.BR
+            and out[-1].imm > 0
+            and out[-2] is not _GONE
+            and (out[-2].op is ops.IF or out[-2].op.compare)
+            and out[-2].op.opens
+        ):
+            # An if around a branch is a conditional branch.
+            branch = out.pop()
+            test = out.pop()
+            op = ops.BR_IF if test.op is ops.IF else ops.BR_CMP[test.op.compare]
+            self.emit(Instr(op, test.type, NONE, test.args, branch.imm - 1, test.line, VOID, test.mem))
+        else:
+            out.append(Instr(ops.END, VOID, NONE, [], 0, line))
+        self.stretch += 1
+        self.memory += 1
+
+
+def _counters(f: Function) -> dict[int, tuple[int, int]]:
+    """What loops count with, by register: where the loop begins, and where it is advanced, right before the test at the loop's end.
+
+    A variable that is written there and in front of the loop, and nowhere else.
+    """
+    found: dict[int, tuple[int, int]] = {}
+    code = f.code
+    writes = [0] * len(f.types)
+    made_at = [-1] * len(f.types)
+    begun: list[int] = []
+    for k in range(len(code)):
+        instr = code[k]
+        if instr.dst >= 0:
+            writes[instr.dst] += 1
+            made_at[instr.dst] = k
+        op = instr.op
+        if op.effect != ops.CONTROL:
+            continue
+        if op is ops.END:
+            begin = begun.pop()
+            if code[begin].op is ops.LOOP and k >= 3 and code[k - 1].op is ops.BR_IF and code[k - 2].op.result == "M":
+                advance = code[k - 3]
+                test = code[k - 2]
+                i = advance.dst
+                bound = test.args[-1]
+                if (
+                    advance.op is ops.ADD
+                    and f.variable[i]
+                    and advance.args[0] == i
+                    and test.args[0] == i
+                    and (bound < 0 or (not f.variable[bound] and made_at[bound] < begin))
+                ):
+                    found[i] = (begin, k - 3)
+        elif op.opens and not op.closes:
+            begun.append(k)
+    return {i: span for i, span in found.items() if writes[i] == 2}
+
+
+def run(f: Function, target: Target) -> None:
+    """Select the instructions of ``target`` for ``f``. Raises ``UnsupportedOperationError`` for an operation the target lacks for a type."""
+    Selection(f, target).run()
+    f.target_name = target.name
