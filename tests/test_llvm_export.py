@@ -151,7 +151,7 @@ def test_calls_go_to_the_callee() -> None:
 def test_later_stages_are_refused() -> None:
     target = registry.get("x86-64-v3")
     f = compiler.run_passes(random_function(3, vectors=False, size=40), target, after="select")
-    with pytest.raises(UnsupportedOperationError, match="before lower"):
+    with pytest.raises(UnsupportedOperationError, match="before loops"):
         for seed in range(3, 9):
             llvm_export.module_text(compiler.run_passes(random_function(seed, size=40), target, after="select"))
     assert f.params is not None and PTR.name == "ptr"

@@ -53,7 +53,7 @@ CPU: Final[tuple[Pass, ...]] = (
     Pass(
         "expand",
         expand.run,
-        "operations the machine needs sequences for, where their parts are worth simplifying: floats to narrow integers become clamps and a plain conversion",
+        "operations the machine lacks to sequences of those it has: their constants are shared and moved out of loops like the user's own",
     ),
     Pass(
         "simplify",
@@ -76,7 +76,7 @@ CPU: Final[tuple[Pass, ...]] = (
     Pass(
         "select",
         select.run,
-        "each instruction gets its target's rule: comparisons into branches, single-use loads into operands, sequences for what the machine lacks, stack arguments",
+        "each instruction gets its target's rule: comparisons into branches, single-use loads into operands, sequences with branches for what the machine lacks, stack arguments",
         "each instruction has its `Rule`",
     ),
     Pass(

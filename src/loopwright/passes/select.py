@@ -87,8 +87,20 @@ class Selection:
         self.out.append(instr)
 
     def make(self, instr: Instr) -> None:
-        """Append an operation, or what the target puts in its place."""
-        if not self.target.expand(self.f, instr, self.emit):
+        """Append an operation of a sequence, or what the target puts in its place, constants where it has room for them."""
+        if self.target.expand(self.f, instr, self.make, True):
+            return
+        args = instr.args
+        for position in range(len(args)):
+            a = args[position]
+            if a < 0 and not self.target.immediate(instr, position, self.f.const_types[~a], self.f.const_values[~a]):
+                if args is instr.args:
+                    args = list(args)
+                args[position] = self.materialise(a, instr.line)
+        instr.args = args
+        if instr.op.effect == ops.CONTROL and not instr.op.compare and instr.op is not ops.IF:
+            self.out.append(instr)
+        else:
             self.emit(instr)
 
     # --- the walk -----------------------------------------------------------------------------------------
@@ -112,7 +124,7 @@ class Selection:
         else:
             if self.load_at:
                 self.fold(instr)
-            if not self.target.expand(self.f, instr, self.emit):
+            if not self.target.expand(self.f, instr, self.make, True):
                 self.emit(instr)
                 if dst >= 0 and dst < self.known and (self.uses[dst] == 1 or self.may_repeat(instr)) and not self.f.variable[dst]:
                     if op is ops.LOAD_AT:

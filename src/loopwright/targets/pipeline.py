@@ -84,7 +84,7 @@ class Insertion:
         return f"lw.{'after' if self.behind else 'before'}({self.place!r}, {self.inserted.name})"
 
 
-def after(place: str, run: Callable[..., Any], *, name: str = "") -> Insertion:
+def after(place: Any, run: Callable[..., Any], *, name: str = "") -> Insertion:
     """A pass of your own behind the one named: ``kernel.compile(…, passes=[lw.after("simplify", mine)])``.
 
     Args:
@@ -101,12 +101,12 @@ def after(place: str, run: Callable[..., Any], *, name: str = "") -> Insertion:
     return _insertion(place, run, name, True)
 
 
-def before(place: str, run: Callable[..., Any], *, name: str = "") -> Insertion:
+def before(place: Any, run: Callable[..., Any], *, name: str = "") -> Insertion:
     """A pass of your own in front of the one named; otherwise as ``lw.after``."""
     return _insertion(place, run, name, False)
 
 
-def _insertion(place: str, run: Callable[..., Any], name: str, behind: bool) -> Insertion:
+def _insertion(place: Any, run: Callable[..., Any], name: str, behind: bool) -> Insertion:
     if not isinstance(place, str):
         raise TargetError(f"the place of a pass is the name of another, as in lw.after('simplify', {_called(run)}), not {place!r}")
     if not callable(run):

@@ -1,7 +1,6 @@
 """Sequences that stand for operations few machines have: division as Python and NumPy mean it, narrow integers, conversions that saturate.
 
-Any target's ``expand`` may use them. What they emit goes straight to the target's rules, and from ``expand_early`` through the
-simplifying passes.
+Any target's ``expand`` may use them. Constants stay in the instructions: the passes give those registers that no instruction can hold.
 """
 
 from __future__ import annotations
@@ -11,9 +10,13 @@ from typing import Final
 
 from loopwright.ir import ops
 from loopwright.ir.function import NONE, Function, Instr
+from loopwright.ir.ops import Op
 from loopwright.types import BOOL, I32, I64, U64, VOID, Type, limits
 
 Emit = Callable[[Instr], None]
+
+#: The ``imm`` of a ``div_trunc`` or ``rem_trunc`` that is the machine's own instruction: its divisor is neither 0 nor -1.
+BARE: Final = 1
 
 
 def bracket(op: ops.Op, line: int) -> Instr:
@@ -21,32 +24,31 @@ def bracket(op: ops.Op, line: int) -> Instr:
     return Instr(op, VOID, NONE, [], 0, line)
 
 
-def constant(f: Function, type_: Type, value: int | float | bool, emit: Emit, line: int) -> int:
-    """A register with a constant."""
-    r = f.register(type_)
-    emit(Instr(ops.COPY, type_, r, [f.const(type_, value)], 0, line))
-    return r
+def divide(f: Function, instr: Instr, emit: Emit, traps: bool = True) -> None:
+    """An integer division or remainder, by truncation or floor, that never traps, with branches.
 
+    ``traps``: whether the machine's instruction traps, or gives something else, where the most negative integer is divided by -1.
 
-def divide(f: Function, instr: Instr, emit: Emit) -> None:
-    """An integer division or remainder, by truncation or floor, that never traps.
-
-    A divisor of zero gives 0, as in NumPy; the most negative integer divided by -1 wraps to itself. The target's rules
-    for ``div_trunc`` and ``rem_trunc`` are the bare machine instructions and meet neither case.
+    A divisor of zero gives 0, as in NumPy; the most negative integer divided by -1 wraps to itself. The target's
+    instructions, ``div_trunc`` and ``rem_trunc`` with ``BARE``, meet neither case.
     """
     op, type_, line = instr.op, instr.type, instr.line
     a, b = instr.args
+    if type_.bits < 32:
+        _divide_narrow(f, instr, lambda wide: divide(f, wide, emit, traps), emit)
+        return
     floor = op is ops.DIV_FLOOR or op is ops.REM_FLOOR
     remainder = op is ops.REM_TRUNC or op is ops.REM_FLOOR
-    if b < 0:
-        _divide_by_constant(f, instr, a, int(f.const_values[~b]), floor, remainder, emit)
-        return
-    if a < 0:
-        a = constant(f, type_, f.const_values[~a], emit, line)
+    a, b = _held(f, type_, a, emit, line), _held(f, type_, b, emit, line)
     result = f.register(type_, "", True)
+    if instr.args[1] < 0:
+        # Neither 0 nor -1, which ``divide_by_constant`` knows.
+        _quotient(f, type_, result, a, b, floor, remainder, emit, line)
+        emit(Instr(ops.COPY, type_, instr.dst, [result], 0, line))
+        return
     emit(Instr(ops.COPY, type_, result, [f.const(type_, 0)], 0, line))
     emit(Instr(ops.IF_CMP["ne"], type_, NONE, [b, f.const(type_, 0)], 0, line))
-    if type_.signed:
+    if type_.signed and traps:
         emit(Instr(ops.IF_CMP["eq"], type_, NONE, [b, f.const(type_, -1)], 0, line))
         if not remainder:
             emit(Instr(ops.NEG, type_, result, [a], 0, line))
@@ -54,31 +56,46 @@ def divide(f: Function, instr: Instr, emit: Emit) -> None:
         _quotient(f, type_, result, a, b, floor, remainder, emit, line)
         emit(bracket(ops.END, line))
     else:
-        _quotient(f, type_, result, a, b, False, remainder, emit, line)
+        _quotient(f, type_, result, a, b, floor, remainder, emit, line)
     emit(bracket(ops.END, line))
     emit(Instr(ops.COPY, type_, instr.dst, [result], 0, line))
 
 
-def divide_narrow(f: Function, instr: Instr, emit: Emit) -> None:
-    """As ``divide``, for 8- and 16-bit integers, which registers hold extended to 32 bits."""
+def _held(f: Function, type_: Type, operand: int, emit: Emit, line: int) -> int:
+    """An operand in a register."""
+    if operand >= 0:
+        return operand
+    r = f.register(type_)
+    emit(Instr(ops.COPY, type_, r, [operand], 0, line))
+    return r
+
+
+def _divide_narrow(f: Function, instr: Instr, divide_wide: Emit, emit: Emit) -> None:
+    """A division of 8- and 16-bit integers by one of 32 bits."""
     type_, line = instr.type, instr.line
-    args = [f.const(I32, int(f.const_values[~a])) if a < 0 else a for a in instr.args]
+    args = []
+    for a in instr.args:
+        if a < 0:
+            args.append(f.const(I32, int(f.const_values[~a])))
+        else:
+            args.append(f.register(I32))
+            emit(Instr(ops.CONVERT, I32, args[-1], [a], 0, line, type_))
     wide = f.register(I32)
-    divide(f, Instr(instr.op, I32, wide, args, 0, line), emit)
+    divide_wide(Instr(instr.op, I32, wide, args, 0, line))
     emit(Instr(ops.CONVERT, type_, instr.dst, [wide], 0, line, I32))
 
 
 def _quotient(f: Function, type_: Type, result: int, a: int, b: int, floor: bool, remainder: bool, emit: Emit, line: int) -> None:
     """The division proper, into the variable ``result``."""
     if not floor or not type_.signed:
-        emit(Instr(ops.REM_TRUNC if remainder else ops.DIV_TRUNC, type_, result, [a, b], 0, line))
+        emit(Instr(ops.REM_TRUNC if remainder else ops.DIV_TRUNC, type_, result, [a, b], BARE, line))
         return
     zero = f.const(type_, 0)
     if remainder:
-        emit(Instr(ops.REM_TRUNC, type_, result, [a, b], 0, line))
+        emit(Instr(ops.REM_TRUNC, type_, result, [a, b], BARE, line))
         rest = result
     else:
-        emit(Instr(ops.DIV_TRUNC, type_, result, [a, b], 0, line))
+        emit(Instr(ops.DIV_TRUNC, type_, result, [a, b], BARE, line))
         product = f.register(type_)
         rest = f.register(type_)
         emit(Instr(ops.MUL, type_, product, [result, b], 0, line))
@@ -96,30 +113,119 @@ def _quotient(f: Function, type_: Type, result: int, a: int, b: int, floor: bool
     emit(bracket(ops.END, line))
 
 
-def _divide_by_constant(f: Function, instr: Instr, a: int, b: int, floor: bool, remainder: bool, emit: Emit) -> None:
-    type_, line, dst = instr.type, instr.line, instr.dst
-    if a < 0:
-        a = constant(f, type_, f.const_values[~a], emit, line)
-    if b == 0 or (remainder and b in (1, -1)):
+def divide_by_constant(f: Function, instr: Instr, emit: Emit) -> bool:
+    """An integer division or remainder by a constant without a division and without branches; False where that takes a product of 128 bits.
+
+    Powers of two become shifts. Others, up to 32 bits, are multiplied by the reciprocal in 64 bits (T. Granlund and P. L. Montgomery,
+    *Division by Invariant Integers using Multiplication*, PLDI 1994, sections 4 to 6).
+    """
+    op, type_, line, dst = instr.op, instr.type, instr.line, instr.dst
+    a, b = instr.args[0], int(f.const_values[~instr.args[1]])
+    floor = op is ops.DIV_FLOOR or op is ops.REM_FLOOR
+    remainder = op is ops.REM_TRUNC or op is ops.REM_FLOOR
+    size = abs(b)
+    power = size & (size - 1) == 0
+    shifts = power and size < 1 << type_.bits - 1
+    if type_.bits == 64 and size > 1 and not shifts and (b < 0 or not power):
+        return False
+    if b == 0 or (remainder and size == 1):
         emit(Instr(ops.COPY, type_, dst, [f.const(type_, 0)], 0, line))
-    elif b == 1:
-        emit(Instr(ops.COPY, type_, dst, [a], 0, line))
-    elif b == -1 and type_.signed:
-        emit(Instr(ops.NEG, type_, dst, [a], 0, line))
-    elif b > 0 and b & (b - 1) == 0 and (floor or not type_.signed):
+    elif size == 1:
+        emit(Instr(ops.COPY if b == 1 else ops.NEG, type_, dst, [a], 0, line))
+    elif power and b > 0 and (floor or not type_.signed):
         # Arithmetic shifts round down, and masking keeps the sign of the divisor.
-        mask = b - 1
-        if remainder and mask >= 1 << 31:
-            emit(Instr(ops.AND, type_, dst, [a, constant(f, type_, mask, emit, line)], 0, line))
-        elif remainder:
-            emit(Instr(ops.AND, type_, dst, [a, f.const(type_, mask)], 0, line))
+        if remainder:
+            emit(Instr(ops.AND, type_, dst, [a, f.const(type_, b - 1)], 0, line))
         else:
             emit(Instr(ops.SHR, type_, dst, [a, f.const(type_, b.bit_length() - 1)], 0, line))
+    elif type_.bits < 32:
+        # (What fits in a narrow integer divides as an i32, whatever the sign.)
+        _divide_narrow(f, instr, lambda wide: _multiply_by_reciprocal(f, wide, b, floor, remainder, emit), emit)
+    elif shifts:
+        _divide_by_power(f, instr, b, floor, remainder, emit)
     else:
-        divisor = constant(f, type_, b, emit, line)
-        result = f.register(type_, "", True)
-        _quotient(f, type_, result, a, divisor, floor, remainder, emit, line)
-        emit(Instr(ops.COPY, type_, dst, [result], 0, line))
+        _multiply_by_reciprocal(f, instr, b, floor, remainder, emit)
+    return True
+
+
+def _result(f: Function, instr: Instr, quotient: int, b: int, remainder: bool, emit: Emit) -> None:
+    """The quotient, or what it leaves."""
+    type_, line = instr.type, instr.line
+    if not remainder:
+        emit(Instr(ops.COPY, type_, instr.dst, [quotient], 0, line))
+        return
+    product = f.register(type_)
+    emit(Instr(ops.MUL, type_, product, [quotient, f.const(type_, b)], 0, line))
+    emit(Instr(ops.SUB, type_, instr.dst, [instr.args[0], product], 0, line))
+
+
+def _divide_by_power(f: Function, instr: Instr, b: int, floor: bool, remainder: bool, emit: Emit) -> None:
+    """Signed, by a power of two, or its negative: truncated, negative dividends are first raised by the divisor less 1."""
+    type_, line = instr.type, instr.line
+    a = instr.args[0]
+    count = f.const(type_, abs(b).bit_length() - 1)
+
+    def op(operation: Op, *args: int) -> int:
+        made = f.register(type_)
+        emit(Instr(operation, type_, made, list(args), 0, line))
+        return made
+
+    if floor:
+        # By the negative of one: rounded up, then negated.
+        quotient = op(ops.SHR, a, count)
+        if b < 0:
+            most = f.const(type_, abs(b) - 1)
+            quotient = op(ops.NEG, op(ops.ADD, quotient, op(ops.SHR, op(ops.ADD, op(ops.AND, a, most), most), count)))
+    else:
+        bias = op(ops.AND, op(ops.SHR, a, f.const(type_, type_.bits - 1)), f.const(type_, abs(b) - 1))
+        quotient = op(ops.SHR, op(ops.ADD, a, bias), count)
+        if b < 0:
+            quotient = op(ops.NEG, quotient)
+    _result(f, instr, quotient, b, remainder, emit)
+
+
+def _multiply_by_reciprocal(f: Function, instr: Instr, b: int, floor: bool, remainder: bool, emit: Emit) -> None:
+    """32 bits by a constant other than 0 and 1."""
+    type_, line = instr.type, instr.line
+    size = abs(b)
+    wide = I64 if type_.signed else U64
+
+    def op(operation: Op, *args: int) -> int:
+        made = f.register(wide)
+        emit(Instr(operation, wide, made, list(args), 0, line))
+        return made
+
+    def shifted(value: int, count: int) -> int:
+        return op(ops.SHR, value, f.const(wide, count)) if count else value
+
+    given = f.register(wide)
+    emit(Instr(ops.CONVERT, wide, given, [instr.args[0]], 0, line, type_))
+    if type_.signed:
+        # More than 2**k / size, by no more than 1, and below 2**32; dividends are at most 2**31.
+        k = 31 + max((size - 1).bit_length(), 1)
+        factor = f.const(wide, (1 << k) // size + 1)
+        if floor:
+            # Of what is negative, the complement is divided: floor(x / b) = ~floor(~x / b).
+            if b < 0:
+                given = op(ops.NEG, given)
+            sign = shifted(given, 63)
+            quotient = op(ops.XOR, shifted(op(ops.MUL, op(ops.XOR, given, sign), factor), k), sign)
+        else:
+            quotient = op(ops.SUB, shifted(op(ops.MUL, given, factor), k), shifted(given, 63))
+            if b < 0:
+                quotient = op(ops.NEG, quotient)
+    else:
+        # 2**k / size, rounded up, needs no more than 33 bits; what is above 32 of them is added after the first shift.
+        bits = (size - 1).bit_length()
+        factor = ((1 << 32 + bits) + size - 1) // size
+        if factor < 1 << 32:
+            quotient = shifted(op(ops.MUL, given, f.const(wide, factor)), 32 + bits)
+        else:
+            product = op(ops.MUL, given, f.const(wide, factor - (1 << 32)))
+            quotient = shifted(op(ops.ADD, shifted(product, 32), given), bits)
+    narrow = f.register(type_)
+    emit(Instr(ops.CONVERT, type_, narrow, [quotient], 0, line, wide))
+    _result(f, instr, narrow, b, remainder, emit)
 
 
 def select_by_branch(f: Function, instr: Instr, emit: Emit) -> None:
@@ -134,19 +240,30 @@ def select_by_branch(f: Function, instr: Instr, emit: Emit) -> None:
     emit(Instr(ops.COPY, type_, instr.dst, [result], 0, line))
 
 
-def clamp_and_convert(f: Function, instr: Instr, middle: Type, emit: Emit, held: bool) -> None:
+def min_max_by_branch(f: Function, instr: Instr, emit: Emit) -> None:
+    """The second operand only where it compares less (greater), by a branch."""
+    a, b = instr.args
+    type_, line = instr.type, instr.line
+    result = f.register(type_, "", True)
+    emit(Instr(ops.COPY, type_, result, [a], 0, line))
+    emit(Instr(ops.IF_CMP["lt" if instr.op is ops.MIN else "gt"], type_, NONE, [b, a], 0, line))
+    emit(Instr(ops.COPY, type_, result, [b], 0, line))
+    emit(bracket(ops.END, line))
+    emit(Instr(ops.COPY, type_, instr.dst, [result], 0, line))
+
+
+def clamp_and_convert(f: Function, instr: Instr, middle: Type, emit: Emit) -> None:
     """A float to an integer whose bounds the float type holds exactly: clamped to them, then converted to ``middle`` and cut.
 
     ``min`` and ``max`` keep a first operand that is NaN. What ``convert_unchecked`` to ``middle`` leaves of a NaN must end in as many 0
-    bits as the integer has, as x86's most negative integer does: then NaN becomes 0. ``held``: the bounds must be in registers.
+    bits as the integer has, as x86's most negative integer does: then NaN becomes 0.
     """
     type_, source, line = instr.type, instr.source, instr.line
     low, high = limits(type_)
     value = instr.args[0]
     for op, bound in ((ops.MAX, low), (ops.MIN, high)):
-        limit = constant(f, source, float(bound), emit, line) if held else f.const(source, float(bound))
         clamped = f.register(source)
-        emit(Instr(op, source, clamped, [value, limit], 0, line))
+        emit(Instr(op, source, clamped, [value, f.const(source, float(bound))], 0, line))
         value = clamped
     whole = f.register(middle)
     emit(Instr(ops.CONVERT_UNCHECKED, middle, whole, [value], 0, line, source))
@@ -185,18 +302,18 @@ def float_to_unsigned(f: Function, instr: Instr, emit: Emit) -> None:
     """
     op, source, line = instr.op, instr.source, instr.line
     given = instr.args[0]
-    top = constant(f, source, float(1 << 63), emit, line)
+    top = f.const(source, float(1 << 63))
     result = f.register(I64, "", True)
     emit(Instr(ops.IF_CMP["ge"], source, NONE, [given, top], 0, line))
     above, low = f.register(source), f.register(I64)
     emit(Instr(ops.SUB, source, above, [given, top], 0, line))
     emit(Instr(op, I64, low, [above], 0, line, source))
-    emit(Instr(ops.OR, I64, result, [low, constant(f, I64, -(1 << 63), emit, line)], 0, line))
+    emit(Instr(ops.OR, I64, result, [low, f.const(I64, -(1 << 63))], 0, line))
     emit(bracket(ops.ELSE, line))
     if op is ops.CONVERT:
         whole = f.register(I64)
         emit(Instr(op, I64, whole, [given], 0, line, source))
-        emit(Instr(ops.MAX, I64, result, [whole, constant(f, I64, 0, emit, line)], 0, line))
+        emit(Instr(ops.MAX, I64, result, [whole, f.const(I64, 0)], 0, line))
     else:
         emit(Instr(op, I64, result, [given], 0, line, source))
     emit(bracket(ops.END, line))
@@ -216,7 +333,7 @@ _CLOSED = (ops.AND, ops.OR, ops.XOR, ops.MIN, ops.MAX, ops.SHR, ops.SHR_MODULO, 
 _MODULO: Final = (ops.SHL_MODULO, ops.SHR_MODULO)
 
 
-def narrow_integer(f: Function, instr: Instr, emit: Callable[[Instr], bool]) -> None:
+def narrow_integer(f: Function, instr: Instr, emit: Emit) -> None:
     """An operation on 8- or 16-bit integers by the same one on 32 bits."""
     op, type_, line = instr.op, instr.type, instr.line
     args = [f.const(I32, int(f.const_values[~a])) if a < 0 and f.const_types[~a] is type_ else a for a in instr.args]

@@ -11,7 +11,6 @@ from collections.abc import Callable
 from typing import Any, Final
 
 from loopwright.ir.function import Callee, Frame, Function, Instr
-from loopwright.ir.ops import Op
 from loopwright.native_build import mypyc_attr
 from loopwright.targets.pipeline import Pass
 from loopwright.types import Type
@@ -229,7 +228,7 @@ class Target:
         caller_saved: bit mask of what a call destroys.
         stream_bits: width for reductions over one array, where memory is all that counts; 0 for ``vector_bits``.
         mask_registers: masks live in registers of class MASKS (otherwise in VECTORS).
-        early: the operations that ``expand_early`` is asked about.
+        expanded: the operations, by code, that the pass ``expand`` asks ``expand`` about.
     """
 
     name: str = ""
@@ -242,7 +241,7 @@ class Target:
         self.registers = registers
         self.orders = orders
         self.features = features
-        self.early: frozenset[Op] = frozenset()
+        self.expanded: frozenset[int] = frozenset()
         self.class_masks: list[int] = []
         for order in orders:
             mask = 0
@@ -302,16 +301,17 @@ class Target:
         """(may an index be scaled by ``scale`` inside an address, does ``disp`` fit in an address)."""
         raise NotImplementedError
 
-    def expand_early(self, function: Function, instr: Instr, emit: Callable[[Instr], None]) -> bool:
-        """Replace an operation by a sequence of operations (through ``emit``) before code is simplified; False to leave it as it is."""
-        return False
-
-    def expand(self, function: Function, instr: Instr, emit: Callable[[Instr], None]) -> bool:
+    def expand(self, function: Function, instr: Instr, emit: Callable[[Instr], None], late: bool) -> bool:
         """Replace an operation without a direct counterpart by a sequence (through ``emit``); False when it has one.
+
+        Asked twice. Before code is simplified (``late`` is False): sequences of straight-line code, well typed, whose constants and common
+        parts the passes share, fold, and move out of loops. When instructions are selected (``late`` is True): what the passes between have
+        made, and sequences with branches, which until then are shared and moved as the one operation they are. ``emit`` expands what it is
+        given in turn.
 
         Raises ``UnsupportedOperationError`` for an operation this target lacks for the type.
         """
-        raise NotImplementedError
+        return False
 
     def rule(self, function: Function, instr: Instr) -> Rule:
         """The rule that will emit ``instr``. Raises ``UnsupportedOperationError`` when there is none."""

@@ -61,25 +61,8 @@ _FLOAT_MAX: Final[Pair] = (i.FMAX_S, i.FMAX_D)
 
 
 def min_max_float(asm: RiscVAssembler, f: Function, instr: Instr) -> None:
-    """Python's: b only where it compares less (greater). fmin and fmax treat NaN and signed zeros otherwise."""
-    a, b = CODES[instr.args[0]], CODES[instr.args[1]]
-    rd = CODES[instr.dst]
-    width = width_of(instr.type)
-    if f.options.fastmath:
-        asm.emit((_FLOAT_MIN if instr.op is ops.MIN else _FLOAT_MAX)[width], rd, a, b)
-        return
-    x, y = (b, a) if instr.op is ops.MIN else (a, b)
-    test = CODES[instr.args[2]]
-    done = asm.new_label()
-    asm.emit(FLOAT_LT[width], test, x, y)
-    if rd == b:
-        asm.branch(i.BNE, test, ZERO, done)
-        move_float(asm, instr.type, rd, a)
-    else:
-        move_float(asm, instr.type, rd, a)
-        asm.branch(i.BEQ, test, ZERO, done)
-        move_float(asm, instr.type, rd, b)
-    asm.bind(done)
+    """With ``fastmath``: NaN and signed zeros do not count."""
+    asm.emit((_FLOAT_MIN if instr.op is ops.MIN else _FLOAT_MAX)[width_of(instr.type)], CODES[instr.dst], CODES[instr.args[0]], CODES[instr.args[1]])
 
 
 _FLOAT_BINARY: Final[dict[int, Pair]] = {

@@ -12,7 +12,7 @@ from loopwright.targets.riscv.instructions import Row
 from loopwright.targets.riscv.operands import Pair, code_of, constant_of, narrow, wide_compare, width_of
 from loopwright.targets.riscv.registers import CODES, ZERO
 from loopwright.targets.sequences import shift_count
-from loopwright.types import BOOL, Type
+from loopwright.types import BOOL
 
 
 def add(asm: RiscVAssembler, f: Function, instr: Instr) -> None:
@@ -61,137 +61,10 @@ _DIVIDE: Final[dict[tuple[int, bool], Row]] = {(0, True): i.DIVW, (0, False): i.
 _REMAINDER: Final[dict[tuple[int, bool], Row]] = {(0, True): i.REMW, (0, False): i.REMUW, (1, True): i.REM, (1, False): i.REMU}
 
 
-def _power(f: Function, operand: int) -> int:
-    """log2 of a constant power of two, or -1."""
-    return int(f.const_values[~operand]).bit_length() - 1 if operand < 0 else -1
-
-
-def _shift_right(asm: RiscVAssembler, type_: Type, rd: int, rs: int, count: int) -> None:
-    """By a constant, as the type's signedness asks."""
-    if type_.bits == 32:
-        asm.emit(i.SRAIW if type_.signed else i.SRLIW, rd, rs, count)
-    else:
-        asm.emit(i.SRAI if type_.signed else i.SRLI, rd, rs, count)
-
-
-def _low_bits(asm: RiscVAssembler, rd: int, rs: int, count: int) -> None:
-    """The lowest ``count`` bits."""
-    if count <= 11:
-        asm.emit(i.ANDI, rd, rs, (1 << count) - 1)
-    else:
-        asm.emit(i.SLLI, rd, rs, 64 - count)
-        asm.emit(i.SRLI, rd, rd, 64 - count)
-
-
-def _biased(asm: RiscVAssembler, type_: Type, rd: int, rs: int, power: int) -> None:
-    """``rs``, plus 2**power - 1 where it is negative: then a shift to the right rounds towards zero."""
-    if type_.bits == 32:
-        asm.emit(i.SRAIW, rd, rs, 31)
-        asm.emit(i.SRLIW, rd, rd, 32 - power)
-        asm.emit(i.ADDW, rd, rd, rs)
-    else:
-        asm.emit(i.SRAI, rd, rs, 63)
-        asm.emit(i.SRLI, rd, rd, 64 - power)
-        asm.emit(i.ADD, rd, rd, rs)
-
-
-def _unless_zero(asm: RiscVAssembler, rd: int, b: int) -> int:
-    """Make the result 0 where the divisor is: the machine itself would give all ones, and as the remainder the dividend (ISA manual,
-    chapter "M", table of division results). Returns the label to bind behind the division."""
-    divide, done = asm.new_label(), asm.new_label()
-    asm.branch(i.BNE, b, ZERO, divide)
-    asm.move(rd, ZERO)
-    asm.jump(done)
-    asm.bind(divide)
-    return done
-
-
-def div_trunc(asm: RiscVAssembler, f: Function, instr: Instr) -> None:
-    a, b = instr.args[0], instr.args[1]
-    type_ = instr.type
-    rd = CODES[instr.dst]
-    power = _power(f, b)
-    if power < 0:
-        done = _unless_zero(asm, rd, code_of(b))
-        asm.emit(_DIVIDE[width_of(type_), type_.signed], rd, code_of(a), code_of(b))
-        if type_.signed and type_.bits < 32:
-            narrow(asm, type_, rd, rd)
-        asm.bind(done)
-    elif power == 0:
-        asm.move(rd, code_of(a))
-    elif type_.signed:
-        _biased(asm, type_, rd, code_of(a), power)
-        _shift_right(asm, type_, rd, rd, power)
-    else:
-        _shift_right(asm, type_, rd, code_of(a), power)
-
-
-def rem_trunc(asm: RiscVAssembler, f: Function, instr: Instr) -> None:
-    a, b = instr.args[0], instr.args[1]
-    type_ = instr.type
-    rd = CODES[instr.dst]
-    power = _power(f, b)
-    if power < 0:
-        done = _unless_zero(asm, rd, code_of(b))
-        asm.emit(_REMAINDER[width_of(type_), type_.signed], rd, code_of(a), code_of(b))
-        asm.bind(done)
-    elif power == 0:
-        asm.move(rd, ZERO)
-    elif type_.signed:
-        _biased(asm, type_, rd, code_of(a), power)
-        asm.emit(i.SRAI, rd, rd, power)
-        asm.emit(i.SLLI, rd, rd, power)
-        asm.emit(i.SUBW if type_.bits == 32 else i.SUB, rd, code_of(a), rd)
-    else:
-        _low_bits(asm, rd, code_of(a), power)
-
-
-def div_floor(asm: RiscVAssembler, f: Function, instr: Instr) -> None:
-    """Truncate, then one less where something is left over and the signs differ."""
-    a, b = instr.args[0], instr.args[1]
-    type_ = instr.type
-    rd = CODES[instr.dst]
-    power = _power(f, b)
-    if power >= 0:
-        _shift_right(asm, type_, rd, code_of(a), power)
-        return
-    if not type_.signed:
-        div_trunc(asm, f, instr)
-        return
-    rest = CODES[instr.args[2]]
-    done = _unless_zero(asm, rd, code_of(b))
-    asm.emit(_REMAINDER[width_of(type_), True], rest, code_of(a), code_of(b))
-    asm.emit(_DIVIDE[width_of(type_), True], rd, code_of(a), code_of(b))
-    asm.branch(i.BEQ, rest, ZERO, done)
-    asm.emit(i.XOR, rest, rest, code_of(b))
-    asm.branch(i.BGE, rest, ZERO, done)
-    asm.emit(i.ADDI, rd, rd, -1)
-    asm.bind(done)
-    if type_.bits < 32:
-        narrow(asm, type_, rd, rd)
-
-
-def rem_floor(asm: RiscVAssembler, f: Function, instr: Instr) -> None:
-    """The truncating remainder, plus b where it is not 0 and has the other sign."""
-    a, b = instr.args[0], instr.args[1]
-    type_ = instr.type
-    rd = CODES[instr.dst]
-    power = _power(f, b)
-    if power == 0:
-        asm.move(rd, ZERO)
-    elif power > 0:
-        _low_bits(asm, rd, code_of(a), power)
-    elif not type_.signed:
-        rem_trunc(asm, f, instr)
-    else:
-        sign = CODES[instr.args[2]]
-        done = _unless_zero(asm, rd, code_of(b))
-        asm.emit(_REMAINDER[width_of(type_), True], rd, code_of(a), code_of(b))
-        asm.branch(i.BEQ, rd, ZERO, done)
-        asm.emit(i.XOR, sign, rd, code_of(b))
-        asm.branch(i.BGE, sign, ZERO, done)
-        asm.emit(i.ADD, rd, rd, code_of(b))
-        asm.bind(done)
+def divide(asm: RiscVAssembler, f: Function, instr: Instr) -> None:
+    """Of 32 and 64 bits, by what is not 0."""
+    table = _DIVIDE if instr.op is ops.DIV_TRUNC else _REMAINDER
+    asm.emit(table[width_of(instr.type), instr.type.signed], CODES[instr.dst], code_of(instr.args[0]), code_of(instr.args[1]))
 
 
 #: The polynomial of CRC-32C, 0x1EDC6F41, lowest bit first.
@@ -379,21 +252,3 @@ def jump_compare(asm: RiscVAssembler, f: Function, instr: Instr) -> None:
         less = condition == "lt" or condition == "gt"
         row = (i.BLTU if less else i.BGEU) if wide_compare(instr.type) else i.BLT if less else i.BGE
     asm.branch(row, a, b, instr.imm)
-
-
-def min_max(asm: RiscVAssembler, f: Function, instr: Instr) -> None:
-    """b wins where it is less (greater): a branch over one move."""
-    a, b = code_of(instr.args[0]), code_of(instr.args[1])
-    rd = CODES[instr.dst]
-    less, not_less = (i.BLTU, i.BGEU) if wide_compare(instr.type) else (i.BLT, i.BGE)
-    x, y = (b, a) if instr.op is ops.MIN else (a, b)
-    done = asm.new_label()
-    if rd == b:
-        asm.branch(less, x, y, done)
-        asm.emit(i.ADDI, rd, a, 0)
-    else:
-        asm.move(rd, a)
-        # After the move rd is a, whichever of x and y that is.
-        asm.branch(not_less, x, y, done)
-        asm.emit(i.ADDI, rd, b, 0)
-    asm.bind(done)

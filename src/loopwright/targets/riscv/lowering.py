@@ -72,14 +72,10 @@ def _table() -> dict[tuple[int, str], Rule]:
     t.add(ops.ADD, "i", _II, _INT, integers.add)
     t.add(ops.SUB, "i", _II, _INT, integers.sub)
     t.add(ops.MUL, "i", _II, _INT, integers.mul)
-    t.add(ops.DIV_TRUNC, "i", (_INT_LATE, _INT), _INT, integers.div_trunc)
-    t.add(ops.REM_TRUNC, "i", (_INT_LATE, _INT), _INT, integers.rem_trunc)
-    t.add(ops.DIV_FLOOR, "i", (_INT, _INT_LATE), _INT, integers.div_floor, (INTS,))
-    t.add(ops.REM_FLOOR, "i", (_INT, _INT_LATE), _INT, integers.rem_floor, (INTS,))
+    t.add(ops.DIV_TRUNC, "i", _II, _INT, integers.divide)
+    t.add(ops.REM_TRUNC, "i", _II, _INT, integers.divide)
     t.add(ops.NEG, "i", (_INT,), _INT, integers.neg)
     t.add(ops.ABS, "i", (_INT,), _INT, integers.abs_, (INTS,))
-    t.add(ops.MIN, "i", _II, _INT, integers.min_max)
-    t.add(ops.MAX, "i", _II, _INT, integers.min_max)
     for op in (ops.AND, ops.OR, ops.XOR):
         t.add(op, "ib", _II, _INT, integers.bitwise)
     t.add(ops.ANDNOT, "ib", (_INT, _INT_LATE), _INT, integers.andnot)
@@ -95,8 +91,8 @@ def _table() -> dict[tuple[int, str], Rule]:
     t.add(ops.SQRT, "f", (_FLOAT,), _FLOAT, floats.sqrt)
     t.add(ops.NEG, "f", (_FLOAT,), _FLOAT, floats.neg_float)
     t.add(ops.ABS, "f", (_FLOAT,), _FLOAT, floats.abs_float)
-    t.add(ops.MIN, "f", _FF, _FLOAT, floats.min_max_float, (INTS,))
-    t.add(ops.MAX, "f", _FF, _FLOAT, floats.min_max_float, (INTS,))
+    t.add(ops.MIN, "f", _FF, _FLOAT, floats.min_max_float)
+    t.add(ops.MAX, "f", _FF, _FLOAT, floats.min_max_float)
     for op in (ops.FLOOR, ops.CEIL, ops.TRUNC, ops.ROUND):
         t.add(op, "f", (_FLOAT_LATE,), _FLOAT, floats.round_float, (INTS, VECTORS))
     t.add(ops.DIV_FLOOR, "f", (_FLOAT_LATE, _FLOAT_LATE), _FLOAT, floats.div_floor_float, (INTS, VECTORS, VECTORS))
@@ -109,8 +105,6 @@ def _table() -> dict[tuple[int, str], Rule]:
             # A comparison that has become part of a bracket is emitted when jumps have replaced brackets.
             t.add(op, "ib", _II, None, integers.jump_compare)
             t.add(op, "f", _FF, None, floats.jump_compare_float, (INTS,))
-    t.add(ops.SELECT, "ib", (_INT_LATE, _INT, _INT), _INT, moves.select)
-    t.add(ops.SELECT, "f", (_INT, _FLOAT, _FLOAT), _FLOAT, moves.select)
     t.add(ops.COPY, "ib", (_INT,), _INT, moves.copy)
     t.add(ops.COPY, "f", (_FLOAT,), _FLOAT, moves.copy)
     t.add(ops.SWAP, "ib", _II, None, moves.swap)
@@ -152,14 +146,7 @@ _COPY_FLOAT_CONSTANT: Final = _rule("copy", (_FLOAT,), _FLOAT, moves.copy, temps
 #: By counts in registers: of what sort they are is seen in a scratch register.
 _SHIFT_VARIABLE: Final = {op.code: _rule(op.name, (_INT, _INT_LATE), _INT, integers.shift, temps=(INTS,)) for op in (ops.SHL, ops.SHR)}
 _SHIFT_NARROW: Final = {op.code: _rule(op.name, _II, _INT, integers.shift_modulo, temps=(INTS,)) for op in (ops.SHL_MODULO, ops.SHR_MODULO)}
-_MIN_MAX_FAST: Final = {op.code: _rule(op.name, _FF, _FLOAT, floats.min_max_float) for op in (ops.MIN, ops.MAX)}
-_NO_SCRATCH: Final = {
-    ops.DIV_FLOOR.code: _rule("div_floor", _II, _INT, integers.div_floor),
-    ops.REM_FLOOR.code: _rule("rem_floor", _II, _INT, integers.rem_floor),
-    ops.DIV_TRUNC.code: _rule("div_trunc", _II, _INT, integers.div_trunc),
-    ops.REM_TRUNC.code: _rule("rem_trunc", _II, _INT, integers.rem_trunc),
-    ops.ABS.code: _rule("abs", (_INT,), _INT, integers.abs_),
-}
+_ABS_UNSIGNED: Final = _rule("abs", (_INT,), _INT, integers.abs_)
 _MEMORY: Final[dict[tuple[int, bool, bool, bool], Rule]] = {}
 _CALLS: Final[dict[tuple[int, ...], Rule]] = {}
 
@@ -210,16 +197,9 @@ def _choose(f: Function, instr: Instr) -> Rule:
     found = _RULES.get((op.code, _kind(type_)))
     if found is None:
         raise _unsupported(instr)
-    if found.temps or op is ops.DIV_TRUNC or op is ops.REM_TRUNC:
-        if op is ops.CRC32C:
-            return found
-        if type_.is_float:
-            return _MIN_MAX_FAST[op.code] if f.options.fastmath and op.code in _MIN_MAX_FAST else found
-        if not type_.signed or (len(instr.args) > 1 and instr.args[1] < 0 and (op is ops.DIV_FLOOR or op is ops.REM_FLOOR)):
-            return _NO_SCRATCH[op.code]
-        if instr.args[1:2] and instr.args[1] >= 0 and (op is ops.DIV_TRUNC or op is ops.REM_TRUNC):
-            return _NO_SCRATCH[op.code]
-    elif op is ops.COPY:
+    if op is ops.ABS and not type_.is_float and not type_.signed:
+        return _ABS_UNSIGNED
+    if op is ops.COPY:
         if type_.is_float and instr.args[0] < 0 and float_bits(type_, float(f.const_values[~instr.args[0]])):
             return _COPY_FLOAT_CONSTANT
     elif op.code in _SHIFT_VARIABLE and instr.args[1] >= 0:

@@ -15,29 +15,6 @@ from loopwright.targets.target import VECTORS
 from loopwright.types import BOOL, Type, limits
 
 
-def select(asm: RiscVAssembler, f: Function, instr: Instr) -> None:
-    condition, a, b = instr.args[0], code_of(instr.args[1]), code_of(instr.args[2])
-    rd = CODES[instr.dst]
-    is_float = instr.type.is_float
-    done = asm.new_label()
-    test = code_of(condition)
-    other = b
-    row = i.BNE
-    if rd == b:
-        other = a
-        row = i.BEQ
-    elif is_float:
-        move_float(asm, instr.type, rd, a)
-    else:
-        asm.move(rd, a)
-    asm.branch(row, test, ZERO, done)
-    if is_float:
-        move_float(asm, instr.type, rd, other)
-    else:
-        asm.move(rd, other)
-    asm.bind(done)
-
-
 def convert_ints(asm: RiscVAssembler, f: Function, instr: Instr) -> None:
     """Between integers, pointers and bool."""
     to, source = instr.type, instr.source

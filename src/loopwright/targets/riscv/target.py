@@ -8,7 +8,7 @@ from typing import Any, Final
 from loopwright.errors import TargetError
 from loopwright.ir.function import Frame, Function, Instr
 from loopwright.targets.pipeline import Pass
-from loopwright.targets.riscv import assembler, lowering
+from loopwright.targets.riscv import assembler, expansions, lowering
 from loopwright.targets.riscv.abi import LP64D, RiscVAssembler, enter, leave
 from loopwright.targets.riscv.registers import FLOAT_ORDER, INT_ORDER, REGISTERS
 from loopwright.targets.target import MachineCode, Rule, Target
@@ -34,6 +34,7 @@ class RiscV(Target):
         if missing:
             raise TargetError(f"rv64gc code needs the extensions {', '.join(sorted(missing))}")
         super().__init__(LP64D, REGISTERS, [INT_ORDER, FLOAT_ORDER], features)
+        self.expanded = expansions.EXPANDED
         self.name = "rv64gc" if "c" in features else "rv64g"
 
     def passes(self) -> tuple[Pass, ...]:
@@ -48,9 +49,8 @@ class RiscV(Target):
     def address(self, scale: int, disp: int) -> tuple[bool, bool]:
         return False, -2048 <= disp <= 2047
 
-    def expand(self, function: Function, instr: Instr, emit: Callable[[Instr], None]) -> bool:
-        # Every operation has a rule here, if one of several instructions.
-        return False
+    def expand(self, function: Function, instr: Instr, emit: Callable[[Instr], None], late: bool) -> bool:
+        return expansions.expand(function, instr, emit, late)
 
     def rule(self, function: Function, instr: Instr) -> Rule:
         return lowering.rule_for(function, instr)

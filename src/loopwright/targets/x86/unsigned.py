@@ -5,13 +5,12 @@ What is emitted are operations of the intermediate representation, so that const
 
 from __future__ import annotations
 
-from collections.abc import Callable
 from typing import Final
 
 from loopwright.ir import ops
 from loopwright.ir.function import Function, Instr
 from loopwright.ir.ops import Op
-from loopwright.targets import sequences
+from loopwright.targets.sequences import Emit
 from loopwright.types import F32, F64, I32, I64, U32, U64, VOID, Type, mask_of, vector_of
 
 __all__ = ["convert", "lacking"]
@@ -29,19 +28,18 @@ def lacking(type_: Type, source: Type) -> bool:
     return not whole.signed and whole.bits >= 32
 
 
-def convert(f: Function, instr: Instr, emit: Callable[[Instr], None], held: bool) -> bool:
+def convert(f: Function, instr: Instr, emit: Emit) -> bool:
     """Emit the sequence of a conversion between lanes of u32 or u64 and of floats; False if it is no such.
 
     Args:
         f: the function.
         instr: a ``convert`` or ``convert_unchecked``.
         emit: takes the instructions.
-        held: whether constants must be in registers.
     """
     type_, source = instr.type, instr.source
     if not lacking(type_, source):
         return False
-    steps = _Steps(f, emit, held, instr.line, type_.lanes)
+    steps = _Steps(f, emit, instr.line, type_.lanes)
     given = instr.args[0]
     if source.is_integer:
         to_float = {(32, 32): _u32_to_f32, (32, 64): _u32_to_f64, (64, 32): _u64_to_f32, (64, 64): _u64_to_f64}
@@ -58,18 +56,16 @@ def convert(f: Function, instr: Instr, emit: Callable[[Instr], None], held: bool
 class _Steps:
     """Emits operations on lanes, each with a register of its own."""
 
-    __slots__ = ("emit", "f", "held", "lanes", "line")
+    __slots__ = ("emit", "f", "lanes", "line")
 
-    def __init__(self, f: Function, emit: Callable[[Instr], None], held: bool, line: int, lanes: int) -> None:
+    def __init__(self, f: Function, emit: Emit, line: int, lanes: int) -> None:
         self.f = f
         self.emit = emit
-        self.held = held
         self.line = line
         self.lanes = lanes
 
     def const(self, element: Type, value: int | float) -> int:
-        type_ = vector_of(element, self.lanes)
-        return sequences.constant(self.f, type_, value, self.emit, self.line) if self.held else self.f.const(type_, value)
+        return self.f.const(vector_of(element, self.lanes), value)
 
     def op(self, op: Op, element: Type, *args: int, into: int = -1, source: Type = VOID) -> int:
         type_ = vector_of(element, self.lanes)

@@ -1,0 +1,285 @@
+"""What x86-64 has no instruction for, as sequences of operations it has: asked by the passes ``expand`` and ``select``."""
+
+from __future__ import annotations
+
+from collections.abc import Callable
+from typing import Any, Final
+
+from loopwright.ir import ops
+from loopwright.ir.function import Function, Instr
+from loopwright.targets import sequences
+from loopwright.targets.sequences import Emit
+from loopwright.targets.x86 import unsigned
+from loopwright.targets.x86.lowering import missing
+from loopwright.types import BOOL, F32, F64, I32, I64, U32, U64, Type, mask_of, vector_of
+
+__all__ = ["EXPANDED", "convert_in_steps", "expand", "middle"]
+
+#: Python's // of floats is not the floor of the rounded quotient: 1.0 // 0.1 is 9, floor(1.0 / 0.1) is 10.
+FLOOR_HINT: Final = "write lw.floor(a / b), which differs where the quotient rounds up to a whole number"
+
+_COMPARES: Final = frozenset(ops.COMPARISONS.values())
+#: What an integer kept in 32 bits needs no sequence for, however narrow it is.
+_NARROW_AS_IT_IS: Final = _COMPARES | {ops.COPY, ops.BITCAST, ops.CONVERT, ops.CONVERT_UNCHECKED}
+
+
+def expand(target: Any, f: Function, instr: Instr, emit: Emit, late: bool) -> bool:
+    """Emit the sequence for an operation that ``target`` lacks; False where it has an instruction.
+
+    Args:
+        target: an ``X86``.
+        f: the function.
+        instr: the operation.
+        emit: takes the instructions; what it takes may be expanded in turn.
+        late: nothing simplifies what is emitted: also sequences with branches, and operations on narrow integers by those on
+            32-bit registers.
+    """
+    sequence = _SEQUENCES.get(instr.op.code)
+    if sequence is not None and sequence(target, f, instr, emit, late):
+        return True
+    type_ = instr.type
+    if late and type_.bits < 32 and type_.is_integer and not type_.lanes and instr.op.pure and instr.op not in _NARROW_AS_IT_IS:
+        sequences.narrow_integer(f, instr, emit)
+        return True
+    return False
+
+
+# --- conversions ----------------------------------------------------------------------------------------------
+
+
+def convert_in_steps(target: Any, type_: Type, source: Type) -> bool:
+    """Whether a conversion of lanes goes by way of i32, bytes to and from floats, or of f64, f32 to i64 on AVX2."""
+    if source.bits == 32 and source.is_float and type_.bits == 64 and type_.signed:
+        return not target.mask_registers
+    return (source.bits < 32 and type_.is_float) or (type_.bits < 32 and source.is_float)
+
+
+def middle(type_: Type, source: Type) -> Type:
+    """The type between, of a conversion in steps."""
+    return vector_of(F64 if source.is_float and type_.bits == 64 else I32, type_.lanes)
+
+
+def _convert(target: Any, f: Function, instr: Instr, emit: Emit, late: bool) -> bool:
+    type_, source, line = instr.type, instr.source, instr.line
+    if instr.op is ops.CONVERT and _clamped(target, f, instr, emit):
+        return True
+    if type_.lanes:
+        if not convert_in_steps(target, type_, source):
+            return not target.mask_registers and unsigned.convert(f, instr, emit)
+        between = middle(type_, source)
+        whole = f.register(between)
+        # The step that leaves the floats is of the given kind.
+        emit(Instr(ops.CONVERT if between.is_float else instr.op, between, whole, instr.args, 0, line, source, instr.mem))
+        emit(Instr(instr.op if between.is_float else ops.CONVERT, type_, instr.dst, [whole], 0, line, between))
+        return True
+    if source.is_float and type_ is BOOL:
+        emit(Instr(ops.NE, source, instr.dst, [instr.args[0], f.const(source, 0.0)], 0, line))
+        return True
+    if source.is_float and type_.is_integer and (type_.bits < 32 or (type_ is U32 and instr.op is ops.CONVERT_UNCHECKED)):
+        whole_type = I64 if type_ is U32 else I32
+        whole = f.register(whole_type)
+        emit(Instr(ops.CONVERT_UNCHECKED, whole_type, whole, instr.args, 0, line, source, instr.mem))
+        emit(Instr(ops.CONVERT, type_, instr.dst, [whole], 0, line, whole_type))
+        return True
+    if late and source is U64 and type_.is_float:
+        sequences.unsigned_to_float(f, instr, emit)
+        return True
+    if late and type_ is U64 and source.is_float:
+        sequences.float_to_unsigned(f, instr, emit)
+        return True
+    return False
+
+
+def _clamped(target: Any, f: Function, instr: Instr, emit: Emit) -> bool:
+    """Conversions of floats to integers whose bounds are floats: clamped before."""
+    type_, source = instr.type, instr.source
+    if not (source.is_float and type_.is_integer and source.bits >= 32):
+        return False
+    if type_.bits < 32:
+        sequences.clamp_and_convert(f, instr, vector_of(I32, type_.lanes), emit)
+        return True
+    if type_ is not U32 or target.mask_registers:
+        return False
+    if source is F32:
+        # f64 has room for the bounds.
+        wide = f.register(F64)
+        emit(Instr(ops.CONVERT, F64, wide, instr.args, 0, instr.line, F32))
+        instr = Instr(ops.CONVERT, type_, instr.dst, [wide], 0, instr.line, F64)
+    sequences.clamp_and_convert(f, instr, I64, emit)
+    return True
+
+
+# --- arithmetic -----------------------------------------------------------------------------------------------
+
+
+def _divide(target: Any, f: Function, instr: Instr, emit: Emit, late: bool) -> bool:
+    type_ = instr.type
+    if type_.is_float:
+        if instr.op is ops.DIV_FLOOR:
+            raise missing(target, instr, FLOOR_HINT)
+        return False
+    if type_.lanes or instr.imm == sequences.BARE:
+        return False
+    if instr.args[1] < 0 and sequences.divide_by_constant(f, instr, emit):
+        return True
+    if not late:
+        return False
+    sequences.divide(f, instr, emit)
+    return True
+
+
+def _negate(target: Any, f: Function, instr: Instr, emit: Emit, late: bool) -> bool:
+    type_ = instr.type
+    if not type_.lanes or type_.is_float or type_.is_mask:
+        return False
+    emit(Instr(ops.SUB, type_, instr.dst, [f.const(type_, 0), instr.args[0]], 0, instr.line))
+    return True
+
+
+def _absolute(target: Any, f: Function, instr: Instr, emit: Emit, late: bool) -> bool:
+    type_, line = instr.type, instr.line
+    given = instr.args[0]
+    if type_.is_float:
+        return False
+    if not type_.signed:
+        emit(Instr(ops.COPY, type_, instr.dst, [given], 0, line))
+        return True
+    if type_.lanes:
+        if target.mask_registers or type_.bits != 64:
+            return False
+        negated, negative = f.register(type_), f.register(mask_of(64, type_.lanes))
+        emit(Instr(ops.SUB, type_, negated, [f.const(type_, 0), given], 0, line))
+        emit(Instr(ops.GT, type_, negative, [f.const(type_, 0), given], 0, line))
+        emit(Instr(ops.SELECT, type_, instr.dst, [negative, negated, given], 0, line))
+        return True
+    negated = f.register(type_)
+    emit(Instr(ops.NEG, type_, negated, [given], 0, line))
+    emit(Instr(ops.MAX, type_, instr.dst, [negated, given], 0, line))
+    return True
+
+
+def _shift(target: Any, f: Function, instr: Instr, emit: Emit, late: bool) -> bool:
+    """AVX2: bytes shifted lane by lane: by 4, 2 and 1 where the count has that bit; first, where it has a higher one, by as much as can be."""
+    type_, line = instr.type, instr.line
+    value, count = instr.args
+    if target.mask_registers or not type_.lanes or type_.bits != 8 or count < 0:
+        return False
+    mask = mask_of(8, type_.lanes)
+    zero = f.const(type_, 0)
+    for bit in (0xF8, 4, 2, 1):
+        held, clear = f.register(type_), f.register(mask)
+        emit(Instr(ops.AND, type_, held, [count, f.const(type_, bit)], 0, line))
+        emit(Instr(ops.EQ, type_, clear, [held, zero], 0, line))
+        shifted = zero
+        if bit < 8 or (type_.signed and instr.op is ops.SHR):
+            shifted = f.register(type_)
+            emit(Instr(instr.op, type_, shifted, [value, f.const(type_, min(bit, 7))], 0, line))
+        chosen = instr.dst if bit == 1 else f.register(type_)
+        emit(Instr(ops.SELECT, type_, chosen, [clear, value, shifted], 0, line))
+        value = chosen
+    return True
+
+
+# --- choices and comparisons ----------------------------------------------------------------------------------
+
+
+def _select(target: Any, f: Function, instr: Instr, emit: Emit, late: bool) -> bool:
+    type_, line = instr.type, instr.line
+    if type_.is_mask and target.mask_registers:
+        m, a, b = instr.args
+        yes, no = f.register(type_), f.register(type_)
+        emit(Instr(ops.AND, type_, yes, [m, a], 0, line))
+        emit(Instr(ops.ANDNOT, type_, no, [m, b], 0, line))
+        emit(Instr(ops.OR, type_, instr.dst, [yes, no], 0, line))
+        return True
+    if late and type_.is_float and not type_.lanes:
+        sequences.select_by_branch(f, instr, emit)
+        return True
+    return False
+
+
+def _min_max(target: Any, f: Function, instr: Instr, emit: Emit, late: bool) -> bool:
+    """AVX2: 64-bit lanes, by a comparison."""
+    op, type_, line = instr.op, instr.type, instr.line
+    if target.mask_registers or not type_.lanes or type_.is_float or type_.bits != 64:
+        return False
+    a, b = instr.args
+    greater = f.register(mask_of(64, type_.lanes))
+    emit(Instr(ops.GT, type_, greater, [b, a] if op is ops.MAX else [a, b], 0, line))
+    emit(Instr(ops.SELECT, type_, instr.dst, [greater, b, a], 0, line))
+    return True
+
+
+def _compare(target: Any, f: Function, instr: Instr, emit: Emit, late: bool) -> bool:
+    """AVX2: comparisons of integer lanes other than equal and signed greater."""
+    op, type_, line = instr.op, instr.type, instr.line
+    if target.mask_registers or not type_.lanes or type_.is_float or type_.is_mask or (op is ops.GT and type_.signed):
+        return False
+    a, b = instr.args[:2]
+    if op is ops.LT and type_.signed:
+        emit(Instr(ops.GT, type_, instr.dst, [b, a], 0, line))
+        return True
+    if not type_.signed and op is not ops.NE:
+        if type_.bits == 64:
+            _compare_flipped(f, instr, emit)
+            return True
+        # a >= b exactly when max(a, b) is a.
+        extreme = f.register(type_)
+        emit(Instr(ops.MAX if op in (ops.GE, ops.LT) else ops.MIN, type_, extreme, [a, b], 0, line))
+        a, b = extreme, a
+        opposite, negated = ops.EQ, op is ops.LT or op is ops.GT
+    elif op is ops.NE:
+        opposite, negated = ops.EQ, True
+    else:
+        opposite, negated = ops.GT, True
+        if op is ops.GE:
+            a, b = b, a
+    if not negated:
+        emit(Instr(opposite, type_, instr.dst, [a, b], 0, line))
+        return True
+    mask = mask_of(type_.bits, type_.lanes)
+    holds = f.register(mask)
+    emit(Instr(opposite, type_, holds, [a, b], 0, line))
+    emit(Instr(ops.NOT, mask, instr.dst, [holds], 0, line))
+    return True
+
+
+def _compare_flipped(f: Function, instr: Instr, emit: Emit) -> None:
+    """Unsigned 64-bit lanes compared as signed ones, the top bits flipped."""
+    op, line = instr.op, instr.line
+    signed = vector_of(I64, instr.type.lanes)
+    top = f.const(signed, -(1 << 63))
+    flipped = []
+    for operand in instr.args[:2]:
+        same, changed = f.register(signed), f.register(signed)
+        emit(Instr(ops.BITCAST, signed, same, [operand], 0, line, instr.type))
+        emit(Instr(ops.XOR, signed, changed, [same, top], 0, line))
+        flipped.append(changed)
+    emit(Instr(op, signed, instr.dst, flipped, 0, line))
+
+
+_Sequence = Callable[[Any, Function, Instr, Emit, bool], bool]
+
+_SEQUENCES: Final[dict[int, _Sequence]] = {
+    ops.CONVERT.code: _convert,
+    ops.CONVERT_UNCHECKED.code: _convert,
+    ops.DIV_TRUNC.code: _divide,
+    ops.REM_TRUNC.code: _divide,
+    ops.DIV_FLOOR.code: _divide,
+    ops.REM_FLOOR.code: _divide,
+    ops.NEG.code: _negate,
+    ops.ABS.code: _absolute,
+    ops.SHL.code: _shift,
+    ops.SHR.code: _shift,
+    ops.SELECT.code: _select,
+    ops.MIN.code: _min_max,
+    ops.MAX.code: _min_max,
+    ops.NE.code: _compare,
+    ops.LT.code: _compare,
+    ops.LE.code: _compare,
+    ops.GT.code: _compare,
+    ops.GE.code: _compare,
+}
+
+#: The operations, by code, that the pass ``expand`` asks about.
+EXPANDED: Final = frozenset(_SEQUENCES)
