@@ -497,7 +497,7 @@ def test_an_instructions_scratch_registers_and_kills_are_destroyed() -> None:
 
 def test_wide_vectors_in_partly_saved_registers_are_lost_in_calls() -> None:
     target = toy()
-    target.convention.vector_part_saved = 16
+    target.convention.partly_saved, target.convention.part_saved = 1 << 9, 16
     for t, fine in ((F32, True), (vector_of(F32, 4), True), (vector_of(F32, 8), False)):
         f = allocated([I64], I64, Instr(ops.COPY, t, 9, [0]), Instr(ops.CALL, I64, 0, [0]), Instr(ops.ADD, t, 9, [9, 9]), Instr(ops.RET, VOID, NONE, [0]))
         f.code[0].args = [f.const(t, 1.0)]

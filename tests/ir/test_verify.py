@@ -6,6 +6,7 @@ import random
 
 import pytest
 from tests.growth import growth
+from tests.regalloc.generator import INTS, VECTORS, classes_of
 
 from loopwright.errors import ParseError, VerifyError
 from loopwright.ir import ops
@@ -14,7 +15,7 @@ from loopwright.ir.brackets import BracketError, match
 from loopwright.ir.function import NONE, SLOT, SPILL, Frame, Function, Instr, Slot
 from loopwright.ir.text import parse, print_function
 from loopwright.ir.verify import verify
-from loopwright.targets.target import INTS, VECTORS, Convention, Register, Target
+from loopwright.targets.target import Convention, Register, Target
 from loopwright.types import F32, I32, I64, VOID, vector_of
 
 from .random_functions import random_function
@@ -280,7 +281,7 @@ def toy(shadow: int = 0) -> Target:
     """A machine with six integer and four vector registers; r4, r5 and v3 belong to the caller."""
     registers = [Register(f"r{k}", INTS, k) for k in range(6)] + [Register(f"v{k}", VECTORS, k) for k in range(4)]
     convention = Convention("toy", (0, 1), (6, 7), 0, 6, 1 << 4 | 1 << 5 | 1 << 9, shadow=shadow)
-    target = Target(convention, registers, [tuple(range(6)), tuple(range(6, 10))], frozenset())
+    target = Target(convention, registers, classes_of([tuple(range(6)), tuple(range(6, 10))]), frozenset())
     target.name = "toy"
     return target
 

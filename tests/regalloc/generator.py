@@ -8,15 +8,31 @@ results, scratch registers, registers destroyed before and after the operands ar
 from __future__ import annotations
 
 import random
+from collections.abc import Sequence
 from typing import Any
 
 from loopwright.ir import ops
 from loopwright.ir.function import NONE, Callee, Function, Instr, Mem
 from loopwright.passes.pipeline import CPU
 from loopwright.targets.pipeline import Pass
-from loopwright.targets.target import ANY_REGISTER, ANY_TIED, INTS, MASKS, VECTORS, Convention, Register, Rule, Target, Use
+from loopwright.targets.target import (
+    ANY_REGISTER,
+    ANY_TIED,
+    Convention,
+    Register,
+    RegisterClass,
+    Rule,
+    Target,
+    Use,
+    masks,
+    scalar_integers,
+    vectors,
+    vectors_and_masks,
+)
 from loopwright.types import BOOL, F32, F64, I32, I64, PTR, VOID, Type, mask_of, vector_of
 
+#: Register classes.
+INTS, VECTORS, MASKS = 0, 1, 2
 LETTERS = "ABCDEFGHIJKLMNOPQ"
 SCALARS = (I32, I64, F32, F64, PTR)
 VECTOR_TYPES = (vector_of(F32, 4), vector_of(F64, 4))
@@ -25,6 +41,12 @@ MASK = mask_of(32, 4)
 
 def nothing(*_: Any) -> None:
     """No instruction of these machines is ever emitted."""
+
+
+def classes_of(orders: Sequence[Sequence[int]]) -> list[RegisterClass]:
+    """Classes for integers and vectors, and one for masks if there is a third order."""
+    classes = [RegisterClass("integers", orders[0], scalar_integers), RegisterClass("vectors", orders[1], vectors if len(orders) > 2 else vectors_and_masks)]
+    return classes + [RegisterClass("masks", order, masks, bit_per_lane=True) for order in orders[2:]]
 
 
 class Machine(Target):
@@ -63,7 +85,7 @@ class Machine(Target):
             shadow=chooser.choice((0, 0, 32)),
             floats_in_ints=chooser.random() < 0.2,
         )
-        super().__init__(convention, registers, [tuple(order) for order in orders], frozenset())
+        super().__init__(convention, registers, classes_of(orders), frozenset())
         # (An attribute of the class would hide the native build's.)
         self.name = "synthetic"
         self.vector_bits = 128
@@ -223,7 +245,7 @@ class Generator:
         if chance() < 0.15 * strange:
             temps = tuple(self.random.choice((INTS, VECTORS)) for _ in range(self.random.randint(1, 2)))
         uses = tuple([Use(classes[j], fixed[j], memory[j], late[j]) for j in range(count)])
-        return Rule(op.name, uses, made, nothing, tied, commutes, kills, temps, clobbers)
+        return Rule(op.name, uses, made, nothing, tied, commutes, kills, temps, clobbers, tied == ANY_TIED and op in ops.FUSED)
 
     def possible(self, rule: Rule, args: list[int]) -> bool:
         """Whether there are registers enough at each moment of the instruction."""

@@ -47,9 +47,7 @@ class Machine:
         return hash((self.salt, "garbage", self.junk)), 1 << 20
 
     def bits(self, type_: Type) -> int:
-        if type_.is_mask and self.target.mask_registers:
-            return type_.lanes
-        return type_.bits * max(type_.lanes, 1)
+        return self.target.register_bits(type_)
 
     def carry(self, operand: int, bits: int) -> Value:
         """What a move of some bits takes along: a value, and how many of its bits are good."""

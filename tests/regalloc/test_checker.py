@@ -3,7 +3,7 @@
 from __future__ import annotations
 
 import pytest
-from tests.regalloc.generator import nothing
+from tests.regalloc.generator import INTS, VECTORS, classes_of, nothing
 
 from loopwright import compiler
 from loopwright.errors import InternalError
@@ -12,9 +12,9 @@ from loopwright.ir.function import INCOMING, NONE, SLOT, SPILL, Frame, Function,
 from loopwright.ir.text import parse
 from loopwright.regalloc import linear_scan
 from loopwright.regalloc.checker import check
-from loopwright.regalloc.linear_scan import LinearScan
+from loopwright.regalloc.output import Output
 from loopwright.targets import registry
-from loopwright.targets.target import INTS, VECTORS, Convention, Register, Rule, Target, Use
+from loopwright.targets.target import Convention, Register, Rule, Target, Use
 from loopwright.types import BOOL, F32, I32, I64, VOID, Type, vector_of
 
 #: Faults are planted by replacing functions of the allocator, which the native build's do not allow.
@@ -34,7 +34,7 @@ class Tiny(Target):
     def __init__(self) -> None:
         registers = [Register(f"r{n}", INTS, n) for n in range(4)] + [Register(f"v{n}", VECTORS, n) for n in range(2)]
         convention = Convention("tiny", (0, 1), (4,), 0, 4, 0b1100)
-        super().__init__(convention, registers, [(0, 1, 2, 3), (4, 5)], frozenset())
+        super().__init__(convention, registers, classes_of([(0, 1, 2, 3), (4, 5)]), frozenset())
 
 
 V0, V1 = 4, 5
@@ -450,7 +450,7 @@ end
 """
 
 
-def careless_layout(self: LinearScan) -> None:
+def careless_layout(self: Output) -> None:
     self.f.frame = Frame()
     self.f.physical = True
     for instr in self.f.code:
@@ -461,7 +461,7 @@ def careless_layout(self: LinearScan) -> None:
 @replaceable
 def test_the_compiler_checks_when_asked(monkeypatch: pytest.MonkeyPatch) -> None:
     target = registry.get("x86-64-v3")
-    monkeypatch.setattr(LinearScan, "layout", careless_layout)
+    monkeypatch.setattr(Output, "layout", careless_layout)
     with pytest.raises(InternalError, match="wrong allocation of f at"):
         compiler.compile(parse(TEXT), target, check_allocation=True)
     compiler.compile(parse(TEXT), target, check_allocation=False)

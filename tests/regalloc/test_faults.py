@@ -15,11 +15,13 @@ from loopwright.errors import InternalError
 from loopwright.ir import ops
 from loopwright.ir.function import SLOT, SPILL, Frame, Function, Instr, Slot
 from loopwright.passes import allocate
-from loopwright.regalloc import ending, linear_scan, resolution
+from loopwright.regalloc import linear_scan, output, resolution
 from loopwright.regalloc.checker import check
 from loopwright.regalloc.intervals import Interval
-from loopwright.regalloc.linear_scan import LinearScan
+from loopwright.regalloc.joins import Joins
 from loopwright.regalloc.liveness import analyse
+from loopwright.regalloc.output import Output
+from loopwright.regalloc.registers import Registers
 from loopwright.regalloc.resolution import Move
 from loopwright.targets.pipeline import Settings
 from loopwright.targets.target import ANY_REGISTER, Rule, Target, Use
@@ -295,13 +297,13 @@ def one_after_another(given: list[Move], line: int, _free: int, _masks: list[int
 
 @replaceable
 def test_missing_resolution_is_caught(monkeypatch: pytest.MonkeyPatch) -> None:
-    monkeypatch.setattr(ending, "sequence", no_moves)
+    monkeypatch.setattr(output, "sequence", no_moves)
     prove_some("no moves")
 
 
 @replaceable
 def test_moves_in_the_wrong_order_are_caught(monkeypatch: pytest.MonkeyPatch) -> None:
-    monkeypatch.setattr(ending, "sequence", one_after_another)
+    monkeypatch.setattr(output, "sequence", one_after_another)
     prove_some("in order", functions=700)
 
 
@@ -318,63 +320,63 @@ def test_a_cycle_by_way_of_a_register_in_use_is_caught(monkeypatch: pytest.Monke
 
 @replaceable
 def test_a_value_dropped_that_has_no_home_is_caught(monkeypatch: pytest.MonkeyPatch) -> None:
-    def no_home_needed(self: LinearScan, v: int, interval: Interval) -> bool:
+    def no_home_needed(self: Joins, v: int, interval: Interval) -> bool:
         return self.arrival[self.inside[-1].head].get(v, 0) < 0
 
-    monkeypatch.setattr(LinearScan, "not_back", no_home_needed)
+    monkeypatch.setattr(Joins, "not_back", no_home_needed)
     prove_some("not back", functions=2000, least=2)
 
 
 @replaceable
 def test_a_home_that_is_thought_to_hold_the_value_is_caught(monkeypatch: pytest.MonkeyPatch) -> None:
-    settle = LinearScan.settle
+    settle = Registers.settle
 
-    def too_easily(self: LinearScan, interval: Interval) -> None:
+    def too_easily(self: Registers, interval: Interval) -> None:
         settle(self, interval)
         if interval.defs > 1 and not interval.homed:
             # As if it were stored at its definitions, one of which is forgotten.
             interval.homed = True
             interval.definitions = None
 
-    monkeypatch.setattr(LinearScan, "settle", too_easily)
+    monkeypatch.setattr(Registers, "settle", too_easily)
     prove_some("homes")
 
 
 @replaceable
 def test_a_spill_that_does_not_store_is_caught(monkeypatch: pytest.MonkeyPatch) -> None:
-    merge = LinearScan.merge
+    merge = Output.merge
 
-    def without_stores(self: LinearScan, inserts: dict[int, list[Instr]], splits: dict[int, list[Instr]]) -> None:
+    def without_stores(self: Output, inserts: dict[int, list[Instr]], splits: dict[int, list[Instr]]) -> None:
         merge(self, {at: [instr for instr in code if instr.dst < SLOT] for at, code in inserts.items()}, splits)
 
-    monkeypatch.setattr(LinearScan, "merge", without_stores)
+    monkeypatch.setattr(Output, "merge", without_stores)
     prove_some("stores")
 
 
 @replaceable
 def test_slots_in_one_place_are_caught(monkeypatch: pytest.MonkeyPatch) -> None:
-    layout = LinearScan.layout
+    layout = Output.layout
 
-    def crowded(self: LinearScan) -> None:
+    def crowded(self: Output) -> None:
         layout(self)
         for slot in self.f.slots:
             if slot.kind == SPILL:
                 slot.offset = 0
 
-    monkeypatch.setattr(LinearScan, "layout", crowded)
+    monkeypatch.setattr(Output, "layout", crowded)
     prove_some("slots")
 
 
 @replaceable
 def test_a_frame_that_saves_nothing_is_caught(monkeypatch: pytest.MonkeyPatch) -> None:
-    layout = LinearScan.layout
+    layout = Output.layout
 
-    def careless(self: LinearScan) -> None:
+    def careless(self: Output) -> None:
         layout(self)
         assert self.f.frame is not None
         self.f.frame.saved.clear()
 
-    monkeypatch.setattr(LinearScan, "layout", careless)
+    monkeypatch.setattr(Output, "layout", careless)
     prove_some("frame")
 
 
@@ -405,11 +407,11 @@ def test_values_taken_for_dead_too_early_are_caught() -> None:
 
 @replaceable
 def test_a_constant_that_is_not_there_is_caught(monkeypatch: pytest.MonkeyPatch) -> None:
-    place = LinearScan.place
+    place = Registers.place
 
-    def sure(self: LinearScan, interval: Interval, r: int) -> None:
+    def sure(self: Registers, interval: Interval, r: int) -> None:
         place(self, interval, r)
         self.replaced = interval.constant
 
-    monkeypatch.setattr(LinearScan, "place", sure)
+    monkeypatch.setattr(Registers, "place", sure)
     prove_some("constant")

@@ -6,7 +6,7 @@ import random
 from typing import Any
 
 import pytest
-from tests.regalloc.generator import nothing, random_input, random_order
+from tests.regalloc.generator import INTS, nothing, random_input, random_order
 from tests.regalloc.test_checker import Tiny, replaceable
 
 from loopwright.errors import InternalError, TargetError
@@ -15,11 +15,11 @@ from loopwright.ir.function import NONE, Callee, Function, Instr
 from loopwright.passes import allocate
 from loopwright.regalloc import joins
 from loopwright.regalloc.checker import check
-from loopwright.regalloc.ending import Edge
 from loopwright.regalloc.heuristics import DEFAULT_ORDER
 from loopwright.regalloc.liveness import analyse
+from loopwright.regalloc.output import Edge
 from loopwright.targets.pipeline import Settings
-from loopwright.targets.target import INTS, Rule, Use
+from loopwright.targets.target import Rule, Use
 from loopwright.types import I64, VOID
 
 G = Use(INTS)

@@ -6,7 +6,7 @@ import random
 import sys
 
 import pytest
-from tests.regalloc.generator import Generator, Machine, nothing, random_input, random_order
+from tests.regalloc.generator import INTS, Generator, Machine, classes_of, nothing, random_input, random_order
 from tests.tuning.exhaustive import Exhaustive
 
 from loopwright import compiler
@@ -15,7 +15,7 @@ from loopwright.ir.function import INCOMING, NONE, SLOT, SPILL, Function, Instr,
 from loopwright.ir.text import parse
 from loopwright.regalloc.heuristics import DEFAULT_ORDER
 from loopwright.targets import registry
-from loopwright.targets.target import ANY_REGISTER, ANY_TIED, INTS, Convention, Register, Rule, Target, Use
+from loopwright.targets.target import ANY_REGISTER, ANY_TIED, Convention, Register, Rule, Target, Use
 from loopwright.tuning import exact
 from loopwright.types import F64, I64, VOID
 
@@ -140,7 +140,7 @@ class Code:
         self.target.mask_registers = False
         names = [*(Register(f"r{n}", 0, n) for n in range(registers)), Register("v", 1, 0)]
         convention = Convention("hand", tuple(range(registers)), (registers,), 0, registers, 1 << registers - 1)
-        Target.__init__(self.target, convention, names, [tuple(range(registers)), (registers,)], frozenset())
+        Target.__init__(self.target, convention, names, classes_of([tuple(range(registers)), (registers,)]), frozenset())
         self.target.name = "synthetic"
         self.f = Function("hand", VOID)
         self.f.stage = "select"

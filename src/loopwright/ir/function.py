@@ -305,7 +305,7 @@ class Function:
         labels: number of labels, after the jumps pass; ``aligned`` those at heads of innermost loops.
         analysis: what one pass leaves for the next (liveness for allocate, the assembler for encode); not part of the text.
         machine: the machine code, after the last pass.
-        statistics: what register allocation cost (``regalloc.ending.Statistics``), after the allocate pass.
+        statistics: what register allocation cost (``regalloc.output.Statistics``), after the allocate pass.
         file: the user's source file; ``lines`` maps line numbers to source text.
     """
 

@@ -23,7 +23,6 @@ from loopwright.types import BOOL, I32, I64, PTR, VOID, Type
 __all__ = ["Interpreter", "InterpreterBoundsError", "InterpreterError", "run"]
 
 #: Target's vector class (targets/target.py); named here because ``ir`` stands below the targets.
-_VECTORS: Final = 1
 
 # What a step does. Brackets are resolved beforehand, so most of them only fall through.
 _PURE: Final = 0
@@ -787,12 +786,13 @@ class Interpreter:
         result = self._invoke(step, callee, values)
         if self.physical:
             self._destroy(self.target.caller_saved, store, NONE)
-            part = self.target.convention.vector_part_saved
-            if part:
-                for r, register in enumerate(self.target.registers):
-                    held = tags[r]
-                    if register.cls == _VECTORS and held is not None and _width(held) > part:
-                        store[r] = None
+            partly = self.target.convention.partly_saved
+            while partly:
+                r = (partly & -partly).bit_length() - 1
+                held = tags[r]
+                if held is not None and _width(held) > self.target.convention.part_saved:
+                    store[r] = None
+                partly &= partly - 1
         return result
 
     def _stack_argument(self, step: _Step, offset: int, want: Type, outgoing: dict[int, tuple[Any, Type]]) -> Any:

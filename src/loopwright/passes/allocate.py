@@ -17,8 +17,7 @@ def run(f: Function, target: Target, settings: Settings) -> None:
     """
     check = settings.prove or f.options.check
     before = f.clone() if check else f
-    liveness, shape = f.analysis
-    f.statistics = allocate(f, target, liveness, shape, settings.order)
+    f.statistics = allocate(f, target, settings.order).statistics
     f.analysis = None
     frame(f)
     if check:

@@ -299,9 +299,7 @@ class _Checker:
 
     def width(self, type_: Type) -> int:
         """Bits of a register that a value of a type takes up."""
-        if type_.is_mask and self.target.mask_registers:
-            return type_.lanes
-        return type_.bits * max(type_.lanes, 1)
+        return self.target.register_bits(type_)
 
     def whole(self, type_: Type) -> int:
         """The values that a move of this type carries whole."""

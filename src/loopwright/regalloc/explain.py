@@ -8,11 +8,11 @@ from typing import Final
 from loopwright.ir.function import SLOT, Function
 from loopwright.ir.loops import LOOPS, weights
 from loopwright.ir.text import Printer
-from loopwright.regalloc.ending import Statistics
 from loopwright.regalloc.history import Decision, History
 from loopwright.regalloc.intervals import Liveness
 from loopwright.regalloc.linear_scan import allocate
 from loopwright.regalloc.liveness import analyse
+from loopwright.regalloc.output import Statistics
 from loopwright.targets.target import Target
 
 __all__ = ["FILTER_NAMES", "Explanation", "Spill", "Stay", "explain", "register_set"]
@@ -137,11 +137,12 @@ def explain(lowered: Function, target: Target, order: str) -> Explanation:
     Raises ``TargetError`` for a bad order.
     """
     work = lowered.clone()
-    liveness, shape = analyse(work, target)
+    work.analysis = analyse(work, target)
+    liveness, _ = work.analysis
     # The allocator consumes the references as it passes them: the explanation has its own.
     shown, _ = analyse(lowered.clone(), target)
     history = History()
-    statistics = allocate(work, target, liveness, shape, order, history)
+    statistics = allocate(work, target, order, history).statistics
     return Explanation(lowered, work, shown, history, statistics, target, order, _spills(work, liveness))
 
 

@@ -4,12 +4,11 @@ from __future__ import annotations
 
 from typing import Final
 
-from loopwright.ir.function import Function
 from loopwright.ir.loops import LOOP_WEIGHT
-from loopwright.regalloc.choosing import Choosing
-from loopwright.regalloc.ending import BEFORE, SPLIT, Edge
 from loopwright.regalloc.intervals import Interval, Liveness, LoopInfo
 from loopwright.regalloc.liveness import Brackets
+from loopwright.regalloc.output import BEFORE, SPLIT, Edge
+from loopwright.regalloc.registers import Registers
 from loopwright.targets.target import Target
 
 #: A variable is expected at the next join, but not in a register that it could get now.
@@ -25,7 +24,7 @@ def _registers(where: dict[int, int]) -> int:
     return mask
 
 
-class Joins(Choosing):
+class Joins:
     """The state at joins and at the heads of loops.
 
     Attributes:
@@ -33,11 +32,33 @@ class Joins(Choosing):
         saved: by opening bracket of an if, where each was at its beginning.
         open: the brackets around, by their openers; ``inside`` the loops of them, outermost first.
         expected: per loop of those, the registers (bit mask) in which its head expects values.
+        reachable: control can get to where the walk is.
     """
 
-    def __init__(self, f: Function, target: Target, liveness: Liveness, shape: Brackets, order: str) -> None:
-        super().__init__(f, target, liveness, order)
+    __slots__ = (
+        "arrival",
+        "expected",
+        "floor_marks",
+        "floors",
+        "inside",
+        "intervals",
+        "liveness",
+        "open",
+        "output",
+        "reachable",
+        "registers",
+        "saved",
+        "shape",
+        "target",
+    )
+
+    def __init__(self, target: Target, liveness: Liveness, shape: Brackets, registers: Registers) -> None:
+        self.target = target
+        self.liveness = liveness
+        self.intervals = liveness.intervals
         self.shape = shape
+        self.registers = registers
+        self.output = registers.output
         self.arrival: dict[int, dict[int, int]] = {}
         self.saved: dict[int, dict[int, int]] = {}
         self.reachable = True
@@ -59,7 +80,8 @@ class Joins(Choosing):
 
     def adopt(self, where: dict[int, int]) -> None:
         """Continue from a recorded state."""
-        state = self.state
+        registers = self.registers
+        state = registers.state
         bits = state.active
         while bits:
             low = bits & -bits
@@ -67,8 +89,8 @@ class Joins(Choosing):
             holder = state.holder[r]
             if holder is not None:
                 holder.register_now = -1
-                if self.history is not None:
-                    self.history.moves.append((self.location, holder.register, -1))
+                if registers.history is not None:
+                    registers.history.moves.append((registers.location, holder.register, -1))
                 if not holder.refs:
                     state.holder[r] = None
                     state.held &= ~low
@@ -83,20 +105,21 @@ class Joins(Choosing):
                 old = state.holder[r]
                 if old is not None and old is not interval:
                     state.holder[r] = None
-                self.place(interval, r)
+                registers.place(interval, r)
             else:
                 interval.register_now = -1
         self.reachable = True
 
     def forget_constants(self) -> None:
         """Control may arrive from elsewhere: registers are known to contain only what their holders say."""
-        state = self.state
+        state = self.registers.state
         for r in range(len(state.constant_in)):
             if state.constant_in[r] != 0 and not state.active >> r & 1:
                 state.constant_in[r] = 0
 
     def edge(self, opener: int, live: set[int], at: int, kind: int) -> None:
         """Control goes from here to the bracket's arrival point. The first to do so decides where values are there."""
+        registers = self.registers
         where = self.arrival.get(opener)
         if where is None:
             where = self.snapshot(live)
@@ -115,13 +138,13 @@ class Joins(Choosing):
             if wanted < 0 and (interval.constant != 0 or interval.homed):
                 continue
             if made is None:
-                made = Edge(at, kind, self.weight, ~(self.state.active | _registers(where)))
-                self.edges.append(made)
+                made = Edge(at, kind, registers.weight, ~(registers.state.active | _registers(where)))
+                self.output.edges.append(made)
             made.moves.append((interval, interval.register_now, wanted))
             if wanted < 0 or interval.register_now < 0:
-                self.to_memory(interval)
+                self.output.to_memory(interval)
                 if wanted < 0:
-                    interval.store_weight += self.weight
+                    interval.store_weight += registers.weight
 
     def suit_loop(self, where: dict[int, int], kind: int) -> bool:
         """Change a state to what the loop around expects at its head, of values that it does not want any more before it gets there.
@@ -200,11 +223,11 @@ class Joins(Choosing):
                 interval.register_now < 0
                 and interval.defs > 1
                 and not interval.homed
-                and interval.def_weight <= (1.0 + LOOP_WEIGHT) * self.weight
+                and interval.def_weight <= (1.0 + LOOP_WEIGHT) * self.registers.weight
                 and interval.defined_until(end)
             ):
                 # It is stored now and before each turn that follows: as well where it is defined.
-                self.to_memory(interval)
+                self.output.to_memory(interval)
                 interval.homed = True
             if interval.refs[-1] < end:
                 again = interval.next_cost()
@@ -219,13 +242,14 @@ class Joins(Choosing):
 
     def prepare(self, info: LoopInfo, cls: int, ranked: list[tuple[float, bool, float, int]]) -> None:
         """``enter_loop`` for the values of one class: (weight in the loop, in a register now, cost in memory, value), cheapest first."""
-        state = self.state
-        registers = self.target.class_masks[cls]
+        registers = self.registers
+        state = registers.state
+        mask = self.target.class_masks[cls]
         kills = info.kills
-        spared = registers & ~kills
-        lost = registers & kills
+        spared = mask & ~kills
+        lost = mask & kills
         # How many values cannot have a register all through the loop, and how many of those that live across calls cannot.
-        excess = max(info.pressure[cls] - registers.bit_count(), 0)
+        excess = max(info.pressure[cls] - mask.bit_count(), 0)
         crowd = max(info.across[cls] - spared.bit_count(), 0) if kills else 0
         values = [self.interval_of(v) for _, _, _, v in ranked]
         weights = [weight for weight, _, _, _ in ranked]
@@ -238,7 +262,7 @@ class Joins(Choosing):
                 left -= 1
                 out = True
             if out and r >= 0:
-                self.evict(interval)
+                registers.evict(interval)
         if kills:
             for n in range(len(values) - 1, -1, -1):
                 interval = values[n]
@@ -246,14 +270,14 @@ class Joins(Choosing):
                 if r < 0 or not (interval.killed & kills) >> r & 1:
                     continue
                 if spared & ~state.active and interval.constant == 0:
-                    self.clear_register(r, kills)
-                elif interval.refs and state.destroyed(r, self.location) < interval.refs[-1]:
-                    self.evict(interval)
+                    registers.clear_register(r, kills)
+                elif interval.refs and state.destroyed(r, registers.location) < interval.refs[-1]:
+                    registers.evict(interval)
         for n in range(len(values) - 1, excess - 1, -1):
             interval = values[n]
             free = spared & ~state.active
             if interval.register_now < 0 and weights[n] > 0.0 and free and not (n < crowd and interval.killed & lost):
-                self.reload(interval, self.take(interval, free, False))
+                registers.reload(interval, registers.take(interval, free, False))
 
     def interval_of(self, v: int) -> Interval:
         interval = self.intervals[v]
@@ -300,24 +324,25 @@ class Joins(Choosing):
             where = self.arrival.get(opener)
             if where is not None and v in where:
                 r = where[v]
-                return r if r >= 0 and candidates & ~self.state.active & (1 << r) else ELSEWHERE
+                return r if r >= 0 and candidates & ~self.registers.state.active & (1 << r) else ELSEWHERE
         return -1
 
     def take_for_result(self, interval: Interval, candidates: int, source: int) -> int:
         """A register for what an instruction defines; ``source``: the register it comes from, where it is a mere copy, or -1."""
+        registers = self.registers
         r = self.hint(interval, candidates)
         if r >= 0:
-            self.tell(interval, candidates, r, "where the next join, or the loop's head, expects the variable")
-            self.place(interval, r)
+            registers.tell(interval, candidates, r, "where the next join, or the loop's head, expects the variable")
+            registers.place(interval, r)
             return r
-        free = candidates & ~self.state.active
+        free = candidates & ~registers.state.active
         if r == ELSEWHERE and self.inside:
             # Not where another variable is expected.
             free &= ~self.expected[-1]
             if free:
                 candidates = free
-        if 0 <= source < len(self.class_of_register) and free >> source & 1 and not interval.killed >> source & 1:
-            self.tell(interval, candidates, source, "where the value is that is copied, for the last time")
-            self.place(interval, source)
+        if 0 <= source < len(registers.class_of_register) and free >> source & 1 and not interval.killed >> source & 1:
+            registers.tell(interval, candidates, source, "where the value is that is copied, for the last time")
+            registers.place(interval, source)
             return source
-        return self.take(interval, candidates, False)
+        return registers.take(interval, candidates, False)

@@ -1,13 +1,12 @@
 """What a target is: the tables and the few functions the passes ask.
 
-Passes and the register allocator know this file and no machine. Physical registers are dense numbers from 0
-(at most 62 of them, so that a set of registers is a small integer used as a bit mask); only registers that
-may be allocated are numbered (no stack pointer, no zero register).
+Passes and the register allocator know this file and no machine. Physical registers are dense numbers from 0; a set of registers is an integer used
+as a bit mask (small, and so fast, up to 62 of them). Only registers that may be allocated are numbered (no stack pointer, no zero register).
 """
 
 from __future__ import annotations
 
-from collections.abc import Callable
+from collections.abc import Callable, Sequence
 from typing import Any, Final
 
 from loopwright.ir.function import Callee, Frame, Function, Instr
@@ -15,14 +14,55 @@ from loopwright.native_build import mypyc_attr
 from loopwright.targets.pipeline import Pass
 from loopwright.types import Type
 
-#: Register classes. Every target has the first two; MASKS only where masks have registers of their own.
-INTS: Final = 0
-VECTORS: Final = 1
-MASKS: Final = 2
-
 ANY_REGISTER: Final = -1
 #: In ``Rule.tied``: the result may share any operand's register, and profits from doing so.
 ANY_TIED: Final = -2
+
+
+class RegisterClass:
+    """Registers that hold the same types.
+
+    Attributes:
+        name: e.g. ``integers``.
+        order: its registers in the order of allocation (caller-saved before callee-saved).
+        holds: says of a type whether its values live here; each type has one class of a target at most.
+        slot: the fewest bytes of a spill slot.
+        bit_per_lane: masks take a bit a lane here, and their slots ``slot`` bytes; elsewhere a mask takes what its lanes do.
+    """
+
+    __slots__ = ("bit_per_lane", "holds", "name", "order", "slot")
+
+    def __init__(self, name: str, order: Sequence[int], holds: Callable[[Type], bool], slot: int = 8, bit_per_lane: bool = False) -> None:
+        self.name = name
+        self.order = tuple(order)
+        self.holds = holds
+        self.slot = slot
+        self.bit_per_lane = bit_per_lane
+
+
+def scalar_integers(type_: Type) -> bool:
+    """What a register class for integers holds: integers, pointers, bools."""
+    return not (type_.lanes or type_.is_float or type_.is_mask)
+
+
+def scalar_floats(type_: Type) -> bool:
+    """What a class for floats holds where vectors have registers of their own."""
+    return type_.is_float and not type_.lanes
+
+
+def vectors(type_: Type) -> bool:
+    """What a class for vectors holds that are no masks; scalar floats are the lowest lane."""
+    return not (scalar_integers(type_) or type_.is_mask)
+
+
+def vectors_and_masks(type_: Type) -> bool:
+    """What a class for vectors holds where masks are vectors too, of lanes all ones or all zeros."""
+    return not scalar_integers(type_)
+
+
+def masks(type_: Type) -> bool:
+    """What a class for masks holds."""
+    return type_.is_mask
 
 
 class Register:
@@ -30,7 +70,7 @@ class Register:
 
     Attributes:
         name: as printed after allocation (``rax``, ``zmm3``, ``a0``; a vector register by its widest name).
-        cls: register class.
+        cls: the number of its class among the target's.
         code: the machine's number for it in encodings.
     """
 
@@ -53,7 +93,7 @@ class Convention:
         callee_saved: bit mask of registers a function must preserve.
         shadow: bytes the caller leaves free above the return address for the callee (Win64: 32).
         stack_align: alignment of the stack pointer at a call, in bytes.
-        vector_part_saved: bytes of a callee-saved vector register that survive a call (Win64: xmm6-15, 16 bytes);
+        partly_saved: bit mask of registers of which only the lowest ``part_saved`` bytes survive a call (Win64: xmm6-15, 16 bytes);
             wider values must not live there across calls.
         floats_in_ints: when the float registers are used up, floats go to the next integer registers (LP64D).
         unextended: types of arguments and results above whose bits a register may hold anything that this machine's registers must not hold.
@@ -67,11 +107,12 @@ class Convention:
         "int_args",
         "int_result",
         "name",
+        "part_saved",
+        "partly_saved",
         "shadow",
         "shared_positions",
         "stack_align",
         "unextended",
-        "vector_part_saved",
     )
 
     def __init__(
@@ -85,7 +126,8 @@ class Convention:
         shared_positions: bool = False,
         shadow: int = 0,
         stack_align: int = 16,
-        vector_part_saved: int = 0,
+        partly_saved: int = 0,
+        part_saved: int = 0,
         floats_in_ints: bool = False,
         unextended: frozenset[Type] = frozenset(),
     ) -> None:
@@ -98,7 +140,8 @@ class Convention:
         self.shared_positions = shared_positions
         self.shadow = shadow
         self.stack_align = stack_align
-        self.vector_part_saved = vector_part_saved
+        self.partly_saved = partly_saved
+        self.part_saved = part_saved
         self.floats_in_ints = floats_in_ints
         self.unextended = unextended
 
@@ -157,11 +200,12 @@ class Rule:
         commutes: operands 0 and 1 may be exchanged.
         kills: bit mask of registers whose contents the instruction destroys once its operands are read.
         clobbers: bit mask of registers it destroys before its operands are read (no operand may be there).
+        overwrites: its result takes an operand's register whichever it is: an operand that lives on costs a copy.
         temps: classes of scratch registers it needs, appended to its operands by the allocator.
         emit: called as ``emit(assembler, function, instr)`` by the assemble pass.
     """
 
-    __slots__ = ("clobbers", "commutes", "emit", "kills", "name", "result", "temps", "tied", "uses")
+    __slots__ = ("clobbers", "commutes", "emit", "kills", "name", "overwrites", "result", "temps", "tied", "uses")
 
     def __init__(
         self,
@@ -174,6 +218,7 @@ class Rule:
         kills: int = 0,
         temps: tuple[int, ...] = (),
         clobbers: int = 0,
+        overwrites: bool = False,
     ) -> None:
         self.name = name
         self.uses = uses
@@ -184,6 +229,7 @@ class Rule:
         self.kills = kills
         self.temps = temps
         self.clobbers = clobbers
+        self.overwrites = overwrites
 
     def __deepcopy__(self, memo: dict[int, object]) -> Rule:
         # All instructions of one shape share it, and nothing changes it.
@@ -223,27 +269,26 @@ class Target:
         features: CPU features the generated code may use (names as in Linux's /proc/cpuinfo for x86).
         convention: the calling convention.
         registers: the physical registers by number.
-        orders: per class, the allocation order (caller-saved before callee-saved).
-        class_masks: per class, its registers as a bit mask.
+        classes: the register classes.
+        orders: their allocation orders; class_masks: their registers as bit masks.
         caller_saved: bit mask of what a call destroys.
         stream_bits: width for reductions over one array, where memory is all that counts; 0 for ``vector_bits``.
-        mask_registers: masks live in registers of class MASKS (otherwise in VECTORS).
         expanded: the operations, by code, that the pass ``expand`` asks ``expand`` about.
     """
 
     name: str = ""
     vector_bits: int = 0
     stream_bits: int = 0
-    mask_registers: bool = False
 
-    def __init__(self, convention: Convention, registers: list[Register], orders: list[tuple[int, ...]], features: frozenset[str]) -> None:
+    def __init__(self, convention: Convention, registers: list[Register], classes: Sequence[RegisterClass], features: frozenset[str]) -> None:
         self.convention = convention
         self.registers = registers
-        self.orders = orders
+        self.classes = tuple(classes)
+        self.orders = [each.order for each in classes]
         self.features = features
         self.expanded: frozenset[int] = frozenset()
         self.class_masks: list[int] = []
-        for order in orders:
+        for order in self.orders:
             mask = 0
             for r in order:
                 mask |= 1 << r
@@ -262,14 +307,16 @@ class Target:
             table.append(-1)
         known = table[n]
         if known < 0:
-            if type_.is_mask:
-                known = MASKS if self.mask_registers else VECTORS
-            elif type_.is_float or type_.lanes:
-                known = VECTORS
-            else:
-                known = INTS
+            # (What no class holds is refused where rules are chosen.)
+            known = next((number for number, each in enumerate(self.classes) if each.holds(type_)), len(self.classes) - 1)
             table[n] = known
         return known
+
+    def register_bits(self, type_: Type) -> int:
+        """Bits of a register that a value of a type takes up."""
+        if type_.is_mask and self.classes[self.class_of(type_)].bit_per_lane:
+            return type_.lanes
+        return type_.bits * max(type_.lanes, 1)
 
     def lanes(self, widest_bits: int) -> int:
         """Lanes of a loop whose widest element type has ``widest_bits``; 0 for a scalar target."""
@@ -277,9 +324,7 @@ class Target:
 
     def spill_size(self, type_: Type) -> int:
         """Bytes of a spill slot for a type."""
-        if type_.is_mask:
-            return 8 if self.mask_registers else type_.bits * type_.lanes // 8
-        return max(8, type_.size)
+        return max(self.classes[self.class_of(type_)].slot, self.register_bits(type_) // 8)
 
     # --- asked by the compiler ----------------------------------------------------------------------------
 

@@ -141,17 +141,15 @@ class Prepared:
         target = self.target
         liveness.run(f, target)
         alive, shape = f.analysis
-        scan = LinearScan(f, target, alive, shape, DEFAULT_ORDER)
         trips = _Trips(order)
-        scan.plan = trips.plan
-        scan.run()
+        statistics = LinearScan(f, target, alive, shape, trips.plan).run().statistics
         # Of the bytes: as integers, -1 and -2 have the same hash.
         code = hash(array("q", [part for instr in f.code for part in (id(instr.op), instr.dst, *instr.args)]).tobytes())
         known = self._codes.get(code)
         if known is not None:
             self.same += 1
             return known, trips.asked
-        f.statistics = scan.statistics
+        f.statistics = statistics
         f.analysis = None
         allocate.frame(f)
         jumps.run(f, target)
@@ -159,7 +157,7 @@ class Prepared:
         emission.assemble(f, target)
         emission.encode(f, target)
         perf, cycles = self._scores(Compiled(f, f, f.machine, target, order, {}, {}))
-        made = (perf, cycles, float(f.machine.code_size), scan.statistics.spill_weight + scan.statistics.move_weight)
+        made = (perf, cycles, float(f.machine.code_size), statistics.spill_weight + statistics.move_weight)
         self._codes[code] = made
         return made, trips.asked
 

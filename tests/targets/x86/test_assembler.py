@@ -8,10 +8,10 @@ import capstone
 import pytest
 
 from loopwright.errors import InternalError
-from loopwright.targets.target import INTS, MASKS, VECTORS, MachineCode
+from loopwright.targets.target import MachineCode
 from loopwright.targets.x86.assembler import ALWAYS, LESS, NOT_EQUAL, Assembler, M, listing, lookup
 from loopwright.targets.x86.encoder import NO_REGISTER
-from loopwright.targets.x86.registers import CODES, K0, R8, RAX, RBP, REGISTERS, RSI, RSP, ZMM0, register_name
+from loopwright.targets.x86.registers import CODES, INTS, K0, MASKS, R8, RAX, RBP, REGISTERS, RSI, RSP, VECTORS, ZMM0, register_name
 
 NOP = lookup("NOP")
 RET = lookup("RET")

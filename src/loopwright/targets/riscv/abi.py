@@ -15,8 +15,8 @@ from loopwright.ir import ops
 from loopwright.ir.function import INCOMING, SLOT, Frame, Function
 from loopwright.targets.riscv import instructions as i
 from loopwright.targets.riscv.assembler import Assembler
-from loopwright.targets.riscv.registers import CODES, RA, REGISTERS, SP, number
-from loopwright.targets.target import INTS, Convention
+from loopwright.targets.riscv.registers import CODES, INTS, RA, REGISTERS, SP, number
+from loopwright.targets.target import Convention
 
 __all__ = ["LP64D", "RiscVAssembler", "enter", "leave"]
 

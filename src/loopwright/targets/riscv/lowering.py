@@ -16,8 +16,8 @@ from loopwright.targets.riscv import control, floats, integers, moves
 from loopwright.targets.riscv.abi import LP64D, RiscVAssembler
 from loopwright.targets.riscv.moves import far_offset
 from loopwright.targets.riscv.operands import float_bits, signed_value
-from loopwright.targets.riscv.registers import REGISTERS
-from loopwright.targets.target import INTS, VECTORS, Rule, Use
+from loopwright.targets.riscv.registers import FLOATS, INTS, REGISTERS
+from loopwright.targets.target import Rule, Use
 from loopwright.types import BOOL, PTR, VOID, Type
 
 __all__ = ["immediate", "rule_for"]
@@ -25,10 +25,10 @@ __all__ = ["immediate", "rule_for"]
 Emit = Callable[[RiscVAssembler, Function, Instr], None]
 
 _INT: Final = Use(INTS)
-_FLOAT: Final = Use(VECTORS)
+_FLOAT: Final = Use(FLOATS)
 #: Read after the result has been begun.
 _INT_LATE: Final = Use(INTS, late=True)
-_FLOAT_LATE: Final = Use(VECTORS, late=True)
+_FLOAT_LATE: Final = Use(FLOATS, late=True)
 
 _II: Final = (_INT, _INT)
 _FF: Final = (_FLOAT, _FLOAT)
@@ -94,8 +94,8 @@ def _table() -> dict[tuple[int, str], Rule]:
     t.add(ops.MIN, "f", _FF, _FLOAT, floats.min_max_float)
     t.add(ops.MAX, "f", _FF, _FLOAT, floats.min_max_float)
     for op in (ops.FLOOR, ops.CEIL, ops.TRUNC, ops.ROUND):
-        t.add(op, "f", (_FLOAT_LATE,), _FLOAT, floats.round_float, (INTS, VECTORS))
-    t.add(ops.DIV_FLOOR, "f", (_FLOAT_LATE, _FLOAT_LATE), _FLOAT, floats.div_floor_float, (INTS, VECTORS, VECTORS))
+        t.add(op, "f", (_FLOAT_LATE,), _FLOAT, floats.round_float, (INTS, FLOATS))
+    t.add(ops.DIV_FLOOR, "f", (_FLOAT_LATE, _FLOAT_LATE), _FLOAT, floats.div_floor_float, (INTS, FLOATS, FLOATS))
     t.add(ops.CRC32C, "i", _II, _INT, integers.crc32c, (INTS, INTS, INTS))
     for op in ops.COMPARISONS.values():
         t.add(op, "i", _II, _INT, integers.compare)
@@ -137,7 +137,7 @@ _CONVERT: Final[dict[tuple[bool, bool], Rule]] = {
     (True, True): _conversion("convert", _FLOAT, _FLOAT, moves.convert_floats),
 }
 _CONVERT_FITTING: Final = _conversion("convert_unchecked", _FLOAT, _INT, moves.convert_fitting_to_int)
-_CONVERT_TO_BOOL: Final = _conversion("convert", _FLOAT, _INT, moves.convert_to_bool, (VECTORS,))
+_CONVERT_TO_BOOL: Final = _conversion("convert", _FLOAT, _INT, moves.convert_to_bool, (FLOATS,))
 _LOCAL: Final = _rule("local", (_INT,), _INT, moves.local_address)
 _BITCAST: Final[dict[tuple[bool, bool], Rule]] = {
     (a, b): _conversion("bitcast", _FLOAT if a else _INT, _FLOAT if b else _INT, moves.bitcast) for a in (False, True) for b in (False, True)
@@ -341,7 +341,7 @@ def _with_constants(f: Function, instr: Instr, found: Rule) -> Rule:
         if a < 0 and not _in_place(f, instr, position):
             type_ = f.const_types[~a] if types[position] is VOID or types[position] is PTR else types[position]
             moved.append((position, len(temps), type_))
-            temps.append(VECTORS if type_.is_float else INTS)
+            temps.append(FLOATS if type_.is_float else INTS)
             if type_.is_float:
                 temps.append(INTS)
     # Asked again after allocation, when the scratch registers are among the operands already.

@@ -10,8 +10,7 @@ from loopwright.targets.riscv.abi import RiscVAssembler
 from loopwright.targets.riscv.assembler import materialise
 from loopwright.targets.riscv.instructions import DYNAMIC, Row
 from loopwright.targets.riscv.operands import FLOAT_EQ, FROM_BITS, TO_BITS, TOWARDS_ZERO, Pair, code_of, constant_of, float_bits, move_float, narrow, width_of
-from loopwright.targets.riscv.registers import CODES, RA, REGISTERS, SP, ZERO
-from loopwright.targets.target import VECTORS
+from loopwright.targets.riscv.registers import CODES, FLOATS, RA, REGISTERS, SP, ZERO
 from loopwright.types import BOOL, Type, limits
 
 
@@ -149,11 +148,11 @@ def copy(asm: RiscVAssembler, f: Function, instr: Instr) -> None:
         load_constant(asm, f, source, type_, to, CODES[instr.args[1]] if len(instr.args) > 1 else RA)
         return
     rd = CODES[to]
-    to_float = REGISTERS[to].cls == VECTORS
+    to_float = REGISTERS[to].cls == FLOATS
     if source >= SLOT:
         _load_slot(asm, rd, to_float, asm.slot_offset(source), 4 if type_.bits == 32 else 8)
     else:
-        from_float = REGISTERS[source].cls == VECTORS
+        from_float = REGISTERS[source].cls == FLOATS
         rs = CODES[source]
         if to_float and from_float:
             move_float(asm, type_, rd, rs)
@@ -172,7 +171,7 @@ def load_constant(asm: RiscVAssembler, f: Function, constant: int, type_: Type, 
         asm.load_immediate(rd, constant_of(f, constant))
         return
     bits = float_bits(type_, float(f.const_values[~constant]))
-    if REGISTERS[register].cls != VECTORS:
+    if REGISTERS[register].cls != FLOATS:
         asm.load_immediate(rd, bits if type_.bits == 64 else (bits ^ 1 << 31) - (1 << 31))
     elif bits == 0:
         asm.emit(FROM_BITS[width_of(type_)], rd, ZERO)
@@ -204,7 +203,7 @@ def _load_slot(asm: RiscVAssembler, rd: int, is_float: bool, offset: int, size: 
 
 
 def _store_slot(asm: RiscVAssembler, type_: Type, source: int, offset: int) -> None:
-    is_float = source >= 0 and REGISTERS[source].cls == VECTORS
+    is_float = source >= 0 and REGISTERS[source].cls == FLOATS
     row = (i.FSW if is_float else i.SW) if type_.bits == 32 else (i.FSD if is_float else i.SD)
     base = SP
     if offset > 2047:
@@ -223,7 +222,7 @@ def far_slot(asm: RiscVAssembler, base: int, offset: int) -> int:
 
 def swap(asm: RiscVAssembler, f: Function, instr: Instr) -> None:
     a, b = CODES[instr.args[0]], CODES[instr.args[1]]
-    if REGISTERS[instr.args[0]].cls == VECTORS:
+    if REGISTERS[instr.args[0]].cls == FLOATS:
         asm.emit(i.FMV_X_D, RA, a)
         asm.emit(i.FSGNJ_D, a, b, b)
         asm.emit(i.FMV_D_X, b, RA)

@@ -12,9 +12,9 @@ from __future__ import annotations
 
 from typing import Final
 
-from loopwright.targets.target import INTS, VECTORS, Register
+from loopwright.targets.target import Register
 
-__all__ = ["CODES", "FLOAT_NAMES", "FLOAT_ORDER", "INT_NAMES", "INT_ORDER", "RA", "REGISTERS", "SP", "ZERO", "number"]
+__all__ = ["CODES", "FLOATS", "FLOAT_NAMES", "FLOAT_ORDER", "INTS", "INT_NAMES", "INT_ORDER", "RA", "REGISTERS", "SP", "ZERO", "number"]
 
 #: ABI names by machine code (RISC-V ELF psABI, tables of register names).
 INT_NAMES: Final[tuple[str, ...]] = (
@@ -26,6 +26,10 @@ FLOAT_NAMES: Final[tuple[str, ...]] = (
     *("fa6", "fa7", "fs2", "fs3", "fs4", "fs5", "fs6", "fs7", "fs8", "fs9", "fs10", "fs11", "ft8", "ft9", "ft10", "ft11"),
 )
 
+#: Register classes, by their number among the target's.
+INTS: Final = 0
+FLOATS: Final = 1
+
 ZERO: Final = 0
 RA: Final = 1
 SP: Final = 2
@@ -34,7 +38,7 @@ _FIRST_INT: Final = 5  # t0: after zero, ra, sp, gp, tp
 
 #: By dense number: t0 … t6 (x5 to x31), then all floating-point registers.
 REGISTERS: Final[list[Register]] = [Register(INT_NAMES[code], INTS, code) for code in range(_FIRST_INT, 32)] + [
-    Register(FLOAT_NAMES[code], VECTORS, code) for code in range(32)
+    Register(FLOAT_NAMES[code], FLOATS, code) for code in range(32)
 ]
 
 #: Machine codes by dense number.

@@ -11,7 +11,7 @@ from loopwright.targets.pipeline import Pass
 from loopwright.targets.riscv import assembler, expansions, lowering
 from loopwright.targets.riscv.abi import LP64D, RiscVAssembler, enter, leave
 from loopwright.targets.riscv.registers import FLOAT_ORDER, INT_ORDER, REGISTERS
-from loopwright.targets.target import MachineCode, Rule, Target
+from loopwright.targets.target import MachineCode, RegisterClass, Rule, Target, scalar_floats, scalar_integers
 
 __all__ = ["FEATURES", "RiscV", "rv64gc"]
 
@@ -27,13 +27,13 @@ class RiscV(Target):
 
     name = "rv64gc"
     vector_bits = 0
-    mask_registers = False
 
     def __init__(self, features: frozenset[str] = FEATURES) -> None:
         missing = FEATURES - {"c", "a", "zicsr", "zifencei"} - features
         if missing:
             raise TargetError(f"rv64gc code needs the extensions {', '.join(sorted(missing))}")
-        super().__init__(LP64D, REGISTERS, [INT_ORDER, FLOAT_ORDER], features)
+        classes = [RegisterClass("integers", INT_ORDER, scalar_integers), RegisterClass("floats", FLOAT_ORDER, scalar_floats)]
+        super().__init__(LP64D, REGISTERS, classes, features)
         self.expanded = expansions.EXPANDED
         self.name = "rv64gc" if "c" in features else "rv64g"
 

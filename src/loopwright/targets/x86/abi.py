@@ -46,7 +46,8 @@ WIN64: Final = Convention(
     callee_saved=_mask(RBX, RBP, RDI, RSI, R12, R13, R14, R15, *(ZMM0 + n for n in range(6, 16))),
     shared_positions=True,
     shadow=32,
-    vector_part_saved=16,
+    partly_saved=_mask(*(ZMM0 + n for n in range(6, 16))),
+    part_saved=16,
     unextended=_UNEXTENDED,
 )
 

@@ -7,12 +7,11 @@ from typing import Final
 
 from loopwright.errors import InternalError
 from loopwright.ir.function import LOCAL_ALIGN, SLOT, Frame, Function, Instr
-from loopwright.targets.target import INTS, MASKS, VECTORS
 from loopwright.targets.x86.assembler import ALWAYS, Form, M, lookup
 from loopwright.targets.x86.emit_vector import iota_bytes, width
 from loopwright.targets.x86.encoder import NO_REGISTER
 from loopwright.targets.x86.operands import X86Assembler, address, in_memory, roles
-from loopwright.targets.x86.registers import CODES, RAX, REGISTERS
+from loopwright.targets.x86.registers import CODES, INTS, MASKS, RAX, REGISTERS, VECTORS
 from loopwright.types import I64, Type, parse_type
 
 _RSP: Final = 4

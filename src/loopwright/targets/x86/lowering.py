@@ -12,14 +12,14 @@ from loopwright.errors import UnsupportedOperationError
 from loopwright.ir import ops
 from loopwright.ir.function import Function, Instr
 from loopwright.ir.ops import Op
-from loopwright.targets.target import ANY_TIED, INTS, MASKS, VECTORS, Rule, Target, Use
+from loopwright.targets.target import ANY_TIED, Rule, Target, Use
 from loopwright.targets.x86 import emit_convert as ec
 from loopwright.targets.x86 import emit_lanes as el
 from loopwright.targets.x86 import emit_scalar as es
 from loopwright.targets.x86 import emit_shift as eh
 from loopwright.targets.x86 import emit_vector as ev
 from loopwright.targets.x86.assembler import Form, lookup
-from loopwright.targets.x86.registers import CODES, R11, RAX, RDX
+from loopwright.targets.x86.registers import CODES, INTS, MASKS, R11, RAX, RDX, VECTORS
 from loopwright.types import BOOL, I32, I64, PTR, U8, U32, U64, VOID, Type
 
 #: Operation -> mnemonic stem of floating-point instructions (PS, PD, SS or SD follows); the flag says that it commutes.
@@ -635,7 +635,7 @@ class _First:
 
 def _fma(instr: Instr) -> Rule:
     emit = ev.FusedMultiplyAdd(FMA[instr.op], suffix(instr.type), instr.type).emit
-    return Rule(instr.op.name, _with_memory(instr, (_VM, _VM, _VM)), _V, emit, tied=ANY_TIED)
+    return Rule(instr.op.name, _with_memory(instr, (_VM, _VM, _VM)), _V, emit, tied=ANY_TIED, overwrites=True)
 
 
 def _float_three(f: Function, instr: Instr) -> Rule:

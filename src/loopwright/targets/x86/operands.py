@@ -7,10 +7,9 @@ from typing import Final
 
 from loopwright.errors import InternalError
 from loopwright.ir.function import INCOMING, SLOT, Frame, Function, Instr
-from loopwright.targets.target import INTS, VECTORS
 from loopwright.targets.x86.assembler import Assembler, M
 from loopwright.targets.x86.encoder import NO_REGISTER
-from loopwright.targets.x86.registers import CODES, REGISTERS
+from loopwright.targets.x86.registers import CODES, INTS, REGISTERS, VECTORS
 from loopwright.types import BOOL, Type
 
 #: In a list of operands by role: this one is the instruction's memory operand.

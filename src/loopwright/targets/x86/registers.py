@@ -9,7 +9,12 @@ from __future__ import annotations
 
 from typing import Final
 
-from loopwright.targets.target import INTS, MASKS, VECTORS, Register
+from loopwright.targets.target import Register
+
+#: Register classes, by their number among the target's. Without AVX-512 there are no mask registers, and masks are vectors.
+INTS: Final = 0
+VECTORS: Final = 1
+MASKS: Final = 2
 
 # Physical register numbers.
 RAX: Final = 0

@@ -12,7 +12,7 @@ from loopwright.ir import ops
 from loopwright.ir.function import Function, Instr
 from loopwright.targets.pipeline import Pass
 from loopwright.targets.sequences import Emit
-from loopwright.targets.target import MachineCode, Rule, Target
+from loopwright.targets.target import MachineCode, RegisterClass, Rule, Target, masks, scalar_integers, vectors, vectors_and_masks
 from loopwright.targets.x86 import assembler, expansions, unsigned
 from loopwright.targets.x86.abi import CONVENTIONS, SYSV, int_order, vector_order
 from loopwright.targets.x86.emit_scalar import bits_as_immediate, fits32
@@ -53,10 +53,13 @@ class X86(Target):
         if convention not in CONVENTIONS:
             raise TargetError(f"x86-64 has the calling conventions {', '.join(CONVENTIONS)}, not {convention!r}")
         rules = CONVENTIONS[convention]
-        orders = [int_order(rules), vector_order(rules, 32 if evex else 16)]
+        classes = [
+            RegisterClass("integers", int_order(rules), scalar_integers),
+            RegisterClass("vectors", vector_order(rules, 32 if evex else 16), vectors if evex else vectors_and_masks),
+        ]
         if evex:
-            orders.append(tuple(range(K0 + 1, K0 + 8)))
-        super().__init__(rules, REGISTERS, orders, V4_FEATURES if evex else V3_FEATURES)
+            classes.append(RegisterClass("masks", range(K0 + 1, K0 + 8), masks, bit_per_lane=True))
+        super().__init__(rules, REGISTERS, classes, V4_FEATURES if evex else V3_FEATURES)
         self.name = name
         self.vector_bits = bits
         self.halves = data_path < bits
@@ -192,10 +195,6 @@ class X86(Target):
         if type_.lanes and not type_.is_float:
             return _lane_form(self, op, type_, "xmm") is not None
         return True
-
-    def spill_size(self, type_: Type) -> int:
-        # The moves to and from slots are of at least 4 bytes.
-        return max(8, super().spill_size(type_))
 
     def repeated_loads(self, type_: Type) -> int:
         # Measured (benchmarks/runtime.py, poly3) on Zen 4: with stores in halves the limit, one instruction less a vector is 5 % faster; with

@@ -5,25 +5,25 @@ from __future__ import annotations
 from loopwright.errors import InternalError
 from loopwright.ir import ops
 from loopwright.ir.function import SLOT, Function, Instr
-from loopwright.regalloc.ending import Ending
 from loopwright.regalloc.heuristics import (
     NEEDS_CONSTANT,
     NEEDS_HISTORY,
     NEEDS_PREFERENCES,
     NEEDS_PREVIOUS,
     NEEDS_RELATED,
+    Plan,
     RegisterState,
-    plan_of,
     spill_cost,
 )
 from loopwright.regalloc.history import Decision, History
 from loopwright.regalloc.intervals import Interval, Liveness
+from loopwright.regalloc.output import Output
 from loopwright.targets.target import Target
 from loopwright.types import Type
 
 
-class Choosing(Ending):
-    """Who is in which register.
+class Registers:
+    """Which value is in which register: chooses registers, and moves values between them and memory.
 
     Attributes:
         state: what the filters read.
@@ -33,15 +33,30 @@ class Choosing(Ending):
         replaced: what the register placed last was known to contain before.
     """
 
-    def __init__(self, f: Function, target: Target, liveness: Liveness, order: str) -> None:
-        super().__init__(f, target)
-        self.liveness = liveness
-        self.plan = plan_of(order)
-        self.history: History | None = None
-        count = len(target.registers)
-        self.state = RegisterState(count, liveness.fixed, liveness.owners, target.caller_saved, target.orders)
+    __slots__ = (
+        "class_of_register",
+        "f",
+        "history",
+        "line",
+        "location",
+        "out",
+        "output",
+        "plan",
+        "replaced",
+        "state",
+        "target",
+        "weight",
+    )
+
+    def __init__(self, f: Function, target: Target, liveness: Liveness, plan: Plan, output: Output, history: History | None) -> None:
+        self.f = f
+        self.target = target
+        self.plan = plan
+        self.output = output
+        self.out = output.out
+        self.history = history
+        self.state = RegisterState(len(target.registers), liveness.fixed, liveness.owners, target.caller_saved, target.orders)
         self.class_of_register: list[int] = [register.cls for register in target.registers]
-        self.intervals = liveness.intervals
         self.weight = 1.0
         self.location = 0
         self.line = 0
@@ -168,7 +183,7 @@ class Choosing(Ending):
         state.constant_in[r] = interval.constant
         interval.register_now = r
         interval.previous = r
-        self.used |= bit
+        self.output.used |= bit
         if self.history is not None:
             self.history.moves.append((self.location, interval.register, r))
 
@@ -208,7 +223,7 @@ class Choosing(Ending):
         """The interval's value goes to memory, here."""
         if self.history is not None:
             self.history.spills.append((self.location, interval.register))
-        self.to_memory(interval)
+        self.output.to_memory(interval)
         self.settle(interval)
         if not interval.homed:
             if interval.stores is None:
@@ -232,10 +247,10 @@ class Choosing(Ending):
         """Bring the value from memory into the register it was placed in."""
         if self.history is not None:
             self.history.reloads.append((self.location, interval.register))
-        source = self.home(interval)
+        source = self.output.home(interval)
         if source >= SLOT:
-            self.statistics.reloads += 1
-            self.statistics.spill_weight += self.weight
+            self.output.statistics.reloads += 1
+            self.output.statistics.spill_weight += self.weight
         elif self.replaced == source:
             # The constant is still there.
             return
@@ -248,7 +263,7 @@ class Choosing(Ending):
         assert holder is not None
         free = self.target.class_masks[holder.cls] & ~state.active & ~avoid & ~(1 << r)
         # A register that has to be saved first costs a store and a load of its own.
-        saved = free & ~(self.target.convention.callee_saved & ~self.used)
+        saved = free & ~(self.target.convention.callee_saved & ~self.output.used)
         if saved:
             free = saved
         if free and holder.constant == 0:

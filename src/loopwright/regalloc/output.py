@@ -45,11 +45,11 @@ class Statistics:
         self.spill_weight = 0.0
 
 
-class Ending:
-    """What the walk (``linear_scan.LinearScan``) leaves behind, and how it becomes the allocated function.
+class Output:
+    """The allocated function in the making: what the walk over the code emits, and what is put off until all is known.
 
     Attributes:
-        out: the instructions with their registers, without what is put off until all is known.
+        out: the instructions with their registers, without what is put off.
         edges: the moves that edges of the control flow need.
         spills: the intervals that have been in memory.
         used: registers written anywhere (bit mask).
