@@ -22,6 +22,7 @@ from loopwright.targets.target import (
     Register,
     RegisterClass,
     Rule,
+    Run,
     Target,
     Use,
     masks,
@@ -55,14 +56,15 @@ class Machine(Target):
     def passes(self) -> tuple[Pass, ...]:
         return CPU
 
-    def __init__(self, chooser: random.Random, fewest: int = 2, most: int = 8) -> None:
+    def __init__(self, chooser: random.Random, fewest: int = 2, most: int = 8, ordered: bool = False) -> None:
         self.mask_registers = chooser.random() < 0.3
         pick = chooser.randint
         counts = [pick(fewest, most), pick(fewest, most)]
         if self.mask_registers:
             counts.append(pick(fewest, most))
         registers = [Register(f"{'ivm'[cls]}{n}", cls, n) for cls, count in enumerate(counts) for n in range(count)]
-        chooser.shuffle(registers)
+        if not ordered:
+            chooser.shuffle(registers)
         orders: list[list[int]] = [[] for _ in counts]
         for r, register in enumerate(registers):
             orders[register.cls].append(r)
@@ -103,8 +105,9 @@ class Machine(Target):
 class Generator:
     """Makes one function; every choice comes from ``chooser``."""
 
-    def __init__(self, chooser: random.Random, target: Machine, size: int) -> None:
+    def __init__(self, chooser: random.Random, target: Machine, size: int, runs: bool = False) -> None:
         self.random = chooser
+        self.runs = runs
         self.target = target
         self.left = size
         self.types: list[Type] = [*SCALARS, *VECTOR_TYPES]
@@ -245,7 +248,19 @@ class Generator:
         if chance() < 0.15 * strange:
             temps = tuple(self.random.choice((INTS, VECTORS)) for _ in range(self.random.randint(1, 2)))
         uses = tuple([Use(classes[j], fixed[j], memory[j], late[j]) for j in range(count)])
+        if self.runs and count > 1 and len(set(classes)) == 1 and chance() < 0.5 and (made is None or made.fixed == ANY_REGISTER):
+            run = self.some_run(classes[0], count)
+            if run is not None:
+                return Rule(op.name, tuple([Use(cls, late=chance() < 0.2) for cls in classes]), made, nothing, kills=kills, run=run)
         return Rule(op.name, uses, made, nothing, tied, commutes, kills, temps, clobbers, tied == ANY_TIED and op in ops.FUSED)
+
+    def some_run(self, cls: int, count: int) -> Run | None:
+        """A demand for all operands in a row, if the class has such a row, and a register besides."""
+        mask = self.target.class_masks[cls]
+        align = self.random.choice((1, 1, count))
+        lowest = (mask & -mask).bit_length() - 1
+        rows = [base for base in self.registers(cls) if not (base - lowest) % align and not ((1 << count) - 1 << base) & ~mask]
+        return Run(0, count, align) if rows and mask.bit_count() > count else None
 
     def possible(self, rule: Rule, args: list[int]) -> bool:
         """Whether there are registers enough at each moment of the instruction."""
@@ -501,6 +516,13 @@ def random_input(seed: int, size: int = 0, fewest: int = 2, most: int = 8) -> tu
     return Generator(chooser, target, size or chooser.choice((4, 8, 12, 20, 40))).make(), target
 
 
+def random_input_with_runs(seed: int) -> tuple[Function, Machine]:
+    """As ``random_input``, for machines of up to 120 registers, each class's in a row, whose rules demand operands in consecutive ones."""
+    chooser = random.Random(seed)
+    target = Machine(chooser, 3, chooser.choice((6, 10, 40)), ordered=True)
+    return Generator(chooser, target, chooser.choice((8, 12, 20, 40)), True).make(), target
+
+
 def random_order(chooser: random.Random) -> str:
     """Any permutation of the 17 filters."""
     letters = list(LETTERS)
@@ -508,4 +530,4 @@ def random_order(chooser: random.Random) -> str:
     return "".join(letters)
 
 
-__all__ = ["LETTERS", "MASKS", "Generator", "Machine", "random_input", "random_order"]
+__all__ = ["LETTERS", "MASKS", "Generator", "Machine", "random_input", "random_input_with_runs", "random_order"]

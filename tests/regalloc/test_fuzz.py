@@ -5,9 +5,10 @@ from __future__ import annotations
 import random
 
 import pytest
-from tests.regalloc.generator import random_input, random_order
+from tests.regalloc.generator import random_input, random_input_with_runs, random_order
 from tests.regalloc.simulate import same
 
+from loopwright.errors import InternalError
 from loopwright.passes import allocate
 from loopwright.regalloc.checker import check
 from loopwright.regalloc.heuristics import DEFAULT_ORDER
@@ -68,3 +69,36 @@ def test_what_is_proved_does_the_same_when_it_runs() -> None:
         allocate.run(after, target, Settings(random_order(random.Random(seed)), False))
         check(before, after, target)
         assert same(before, after, target), seed
+
+
+def test_operands_in_consecutive_registers_and_more_registers_than_a_word_has_bits() -> None:
+    runs = most = 0
+    for seed in range(1200):
+        before, target = random_input_with_runs(7_000_000 + seed)
+        after = before.clone()
+        after.analysis = analyse(after, target)
+        allocate.run(after, target, Settings(random_order(random.Random(seed)), False))
+        check(before, after, target)
+        assert same(before, after, target), seed
+        runs += sum(instr.rule is not None and instr.rule.run is not None for instr in after.code)
+        most = max(most, len(target.registers))
+    assert runs > 500 and most > 64
+
+
+def test_the_checker_notices_a_broken_run() -> None:
+    broken = 0
+    for seed in range(200):
+        before, target = random_input_with_runs(7_100_000 + seed)
+        after = before.clone()
+        after.analysis = analyse(after, target)
+        allocate.run(after, target, Settings(DEFAULT_ORDER, False))
+        check(before, after, target)
+        for instr in after.code:
+            rule = instr.rule
+            if rule is not None and rule.run is not None and len(set(instr.args)) > 1:
+                instr.args = [*instr.args[1 : rule.run.count], instr.args[0], *instr.args[rule.run.count :]]
+                with pytest.raises(InternalError):
+                    check(before, after, target)
+                broken += 1
+                break
+    assert broken > 50

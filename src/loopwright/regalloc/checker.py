@@ -21,7 +21,7 @@ from loopwright.errors import InternalError
 from loopwright.ir import ops
 from loopwright.ir.function import INCOMING, SLOT, SPILL, Function, Instr
 from loopwright.ir.text import instruction_text, print_function
-from loopwright.targets.target import ANY_REGISTER, Rule, Target, Use
+from loopwright.targets.target import ANY_REGISTER, Rule, Run, Target, Use
 from loopwright.types import VOID, Type
 
 __all__ = ["check"]
@@ -419,6 +419,19 @@ class _Checker:
                 raise self.fail(step, f"scratch register {self.location_text(r)} is destroyed by the instruction")
             self.write(step, state, r, 0)
 
+    def uses_of_run(self, step: _Step, rule: Rule, run: Run, args: list[int]) -> tuple[Use, ...]:
+        """The demands of a rule whose run of registers begins with that of its first operand."""
+        uses = list(rule.uses)
+        base = args[run.first]
+        mask = self.target.class_masks[uses[run.first].cls]
+        lowest = (mask & -mask).bit_length() - 1
+        if not 0 <= base < self.registers or (base - lowest) % run.align or ((1 << run.count) - 1 << base) & ~mask:
+            raise self.fail(step, f"no run of {run.count} registers begins with {self.location_text(base)}")
+        for n in range(run.count):
+            use = uses[run.first + n]
+            uses[run.first + n] = Use(use.cls, base + n, late=use.late)
+        return tuple(uses)
+
     def operand(self, step: _Step, state: list[int], use: Use, j: int, v: int, given: int, held: int) -> None:
         """One operand of an instruction: may it be there, and is the value there?"""
         if use.fixed != ANY_REGISTER:
@@ -458,10 +471,11 @@ class _Checker:
             low = bits & -bits
             self.write(step, state, low.bit_length() - 1, 0)
             bits ^= low
+        uses = rule.uses if rule.run is None else self.uses_of_run(step, rule, rule.run, args)
         in_memory = b.mem is not None
         for j in range(count):
             v, given = b.args[j], args[j]
-            self.operand(step, state, rule.uses[j], j, v, given, state[self.locate(step, given)])
+            self.operand(step, state, uses[j], j, v, given, state[self.locate(step, given)])
             if v >= 0 and not 0 <= given < SLOT:
                 if in_memory:
                     raise self.fail(step, f"operand {j} is in memory ({self.location_text(given)}), and another one is too")

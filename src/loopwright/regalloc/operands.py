@@ -7,10 +7,11 @@ from typing import Final
 from loopwright.errors import InternalError
 from loopwright.ir import ops
 from loopwright.ir.function import SLOT, Function, Instr
+from loopwright.regalloc.heuristics import spill_cost
 from loopwright.regalloc.intervals import Interval, Liveness
 from loopwright.regalloc.joins import Joins
 from loopwright.regalloc.registers import Registers
-from loopwright.targets.target import ANY_REGISTER, Rule, Target
+from loopwright.targets.target import ANY_REGISTER, Rule, Run, Target
 
 #: No value, for the many instructions at which none waits.
 _NONE: Final[list[tuple[Interval, int]]] = []
@@ -21,6 +22,7 @@ class Operands:
 
     Attributes, of the instruction under way:
         given: its operands with their registers or places in memory.
+        demands: per operand, the only register it may be in, or ANY_REGISTER.
         busy: registers (bit mask) of operands.
         late: those of them that are read after the result is written.
         fixed: registers that it demands for operands.
@@ -28,7 +30,7 @@ class Operands:
         dies: a bit per operand that is read for the last time.
     """
 
-    __slots__ = ("barred", "busy", "dies", "f", "fixed", "given", "intervals", "joins", "late", "liveness", "masks", "output", "registers")
+    __slots__ = ("barred", "busy", "demands", "dies", "f", "fixed", "given", "intervals", "joins", "late", "liveness", "masks", "output", "registers")
 
     def __init__(self, f: Function, target: Target, liveness: Liveness, registers: Registers, joins: Joins) -> None:
         self.f = f
@@ -39,6 +41,7 @@ class Operands:
         self.joins = joins
         self.output = registers.output
         self.given: list[int] = []
+        self.demands: tuple[int, ...] = ()
         self.busy = 0
         self.late = 0
         self.fixed = 0
@@ -52,6 +55,8 @@ class Operands:
         registers = self.registers
         output = self.output
         missing = self.find(instr.args, rule)
+        if rule.run is not None:
+            self.place_run(instr.args, rule, rule.run)
         self.dies = self.liveness.dies[k]
         result = rule.result
         self.barred = self.barred_by(rule, instr.args) if result is not None and result.fixed != ANY_REGISTER else 0
@@ -87,6 +92,8 @@ class Operands:
         """Where the operands are now. Returns whether one is not in a register."""
         intervals = self.intervals
         uses = rule.uses
+        demands = rule.demands
+        self.demands = demands
         registers = self.registers
         optional = registers.state.optional
         location = registers.location
@@ -97,11 +104,11 @@ class Operands:
         given = list(args)
         for j in range(len(args)):
             v = args[j]
-            use = uses[j]
-            if use.fixed != ANY_REGISTER:
-                fixed |= 1 << use.fixed
+            if demands[j] != ANY_REGISTER:
+                fixed |= 1 << demands[j]
             if v < 0:
                 continue
+            use = uses[j]
             interval = intervals[v]
             assert interval is not None
             refs = interval.refs
@@ -133,9 +140,44 @@ class Operands:
             return 1 << result.fixed
         uses = rule.uses
         for j in range(len(args)):
-            if uses[j].late and args[j] >= 0 and uses[j].cls == cls and uses[j].fixed == ANY_REGISTER:
+            if uses[j].late and args[j] >= 0 and uses[j].cls == cls and self.demands[j] == ANY_REGISTER:
                 return 1 << result.fixed
         return 0
+
+    def place_run(self, args: list[int], rule: Rule, run: Run) -> None:
+        """Choose the consecutive registers of a run: those it costs least to have its operands in."""
+        registers = self.registers
+        state = registers.state
+        cls = rule.uses[run.first].cls
+        mask = self.masks[cls]
+        lowest = (mask & -mask).bit_length() - 1
+        taken = self.fixed | rule.clobbers
+        best = -1
+        least = 0.0
+        for base in registers.target.orders[cls]:
+            wanted = (1 << run.count) - 1 << base
+            if (base - lowest) % run.align or wanted & ~mask or wanted & taken:
+                continue
+            cost = 0.0
+            for n in range(run.count):
+                r = base + n
+                v = args[run.first + n]
+                interval = self.intervals[v] if v >= 0 else None
+                if interval is not None and interval.register_now == r:
+                    continue
+                # A copy, and one more, or a spill, where the register is not free.
+                cost += 1.0
+                if state.active >> r & 1:
+                    cost += 1.0 + spill_cost(state, r) / registers.weight
+            if best < 0 or cost < least:
+                best, least = base, cost
+        if best < 0:
+            raise InternalError(f"no {run.count} registers in a row are left for {rule.name} in {self.f.name}", "")
+        demands = list(rule.demands)
+        for n in range(run.count):
+            demands[run.first + n] = best + n
+        self.demands = tuple(demands)
+        self.fixed |= (1 << run.count) - 1 << best
 
     def meet_demands(self, instr: Instr, rule: Rule) -> bool:
         """Fill the registers that the rule demands, and clear those it bars. Returns whether an operand without demands is not in a register."""
@@ -148,14 +190,14 @@ class Operands:
         if barred:
             # Out of the result's register with what is read after the result is written.
             for j in range(len(args)):
-                interval = self.free_operand(args[j], rule, j) if uses[j].late else None
+                interval = self.free_operand(args[j], j) if uses[j].late else None
                 if interval is not None and interval.register_now >= 0 and barred >> interval.register_now & 1:
                     self.registers.clear_register(interval.register_now, self.busy | fixed | rule.kills | rule.clobbers)
         # What was copied into a fixed register need not stay where it was, and what was in the way is elsewhere.
         busy = fixed | rule.clobbers
         missing = False
         for j in range(len(args)):
-            interval = self.free_operand(args[j], rule, j)
+            interval = self.free_operand(args[j], j)
             if interval is None:
                 continue
             if interval.register_now >= 0:
@@ -165,15 +207,14 @@ class Operands:
         self.busy = busy
         return missing
 
-    def free_operand(self, v: int, rule: Rule, j: int) -> Interval | None:
+    def free_operand(self, v: int, j: int) -> Interval | None:
         """The value at position ``j``, where it may be in any register; None for a constant and where a certain one is demanded."""
-        return self.intervals[v] if v >= 0 and rule.uses[j].fixed == ANY_REGISTER else None
+        return self.intervals[v] if v >= 0 and self.demands[j] == ANY_REGISTER else None
 
     def fill_fixed(self, instr: Instr, rule: Rule) -> None:
         """Copy operands into the registers the instruction demands; what is in the way moves out."""
         registers = self.registers
         state = registers.state
-        uses = rule.uses
         args = instr.args
         given = list(args)
         self.given = given
@@ -187,7 +228,7 @@ class Operands:
             bits ^= low
         self.output.used |= rule.clobbers
         for j in range(len(args)):
-            fixed = uses[j].fixed
+            fixed = self.demands[j]
             if fixed == ANY_REGISTER:
                 continue
             v = args[j]
@@ -197,7 +238,7 @@ class Operands:
                 settled |= bit
                 given[j] = fixed
         for j in range(len(args)):
-            fixed = uses[j].fixed
+            fixed = self.demands[j]
             if fixed == ANY_REGISTER:
                 continue
             bit = 1 << fixed
@@ -254,7 +295,7 @@ class Operands:
                 in_memory = True
         for j in range(len(args)):
             v = args[j]
-            interval = self.free_operand(v, rule, j)
+            interval = self.free_operand(v, j)
             if interval is None or interval.register_now >= 0:
                 continue
             use = uses[j]
@@ -276,9 +317,9 @@ class Operands:
         late = 0
         for j in range(len(args)):
             use = uses[j]
-            r = use.fixed
+            r = self.demands[j]
             if r == ANY_REGISTER:
-                interval = self.free_operand(args[j], rule, j)
+                interval = self.free_operand(args[j], j)
                 if interval is None or interval.register_now < 0:
                     continue
                 r = interval.register_now

@@ -187,6 +187,23 @@ class Use:
         self.late = late
 
 
+class Run:
+    """A demand for consecutive registers.
+
+    Attributes:
+        first: the first of the operands that must be in registers with consecutive numbers, in their order; they have one class, and no other demands.
+        count: how many operands.
+        align: what the lowest register's number, counted from its class's lowest, is a multiple of.
+    """
+
+    __slots__ = ("align", "count", "first")
+
+    def __init__(self, first: int, count: int, align: int = 1) -> None:
+        self.first = first
+        self.count = count
+        self.align = align
+
+
 class Rule:
     """What a target does for one shape of instruction: operand demands for the allocator, and how to emit it.
 
@@ -201,11 +218,13 @@ class Rule:
         kills: bit mask of registers whose contents the instruction destroys once its operands are read.
         clobbers: bit mask of registers it destroys before its operands are read (no operand may be there).
         overwrites: its result takes an operand's register whichever it is: an operand that lives on costs a copy.
+        run: operands that must be in consecutive registers, or None.
+        demands: per operand, the only register it may be in, or ANY_REGISTER.
         temps: classes of scratch registers it needs, appended to its operands by the allocator.
         emit: called as ``emit(assembler, function, instr)`` by the assemble pass.
     """
 
-    __slots__ = ("clobbers", "commutes", "emit", "kills", "name", "overwrites", "result", "temps", "tied", "uses")
+    __slots__ = ("clobbers", "commutes", "demands", "emit", "kills", "name", "overwrites", "result", "run", "temps", "tied", "uses")
 
     def __init__(
         self,
@@ -219,6 +238,7 @@ class Rule:
         temps: tuple[int, ...] = (),
         clobbers: int = 0,
         overwrites: bool = False,
+        run: Run | None = None,
     ) -> None:
         self.name = name
         self.uses = uses
@@ -230,6 +250,8 @@ class Rule:
         self.temps = temps
         self.clobbers = clobbers
         self.overwrites = overwrites
+        self.run = run
+        self.demands = tuple([use.fixed for use in uses])
 
     def __deepcopy__(self, memo: dict[int, object]) -> Rule:
         # All instructions of one shape share it, and nothing changes it.
