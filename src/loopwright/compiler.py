@@ -154,8 +154,8 @@ def _check_encodable(f: Function, instr: Instr, target: Target) -> None:
             problem = f"the constant operand {k} needs a register"
     mem = instr.mem
     if mem is not None:
-        scaled, near = target.address(mem.scale, mem.disp)
-        if not near or (mem.indexed and not scaled):
+        addressing = target.addressing(instr.type)
+        if not addressing.displaces(mem.disp) or (mem.indexed and not addressing.indexes(mem.scale, mem.disp)):
             problem = "the address has to be computed"
     if problem:
         raise VerifyError(f"{f.name}: `{instruction_text(f, instr, target)}`: on {target.name} {problem}", f.file, instr.line)

@@ -18,7 +18,7 @@ from tests.ir.random_functions import CALLED, called, random_constant
 from loopwright.ir import ops
 from loopwright.ir.function import NONE, Function, Instr, Options
 from loopwright.ir.interpret import Interpreter
-from loopwright.targets.target import RegisterClass, Target, scalar_integers, vectors_and_masks
+from loopwright.targets.target import Addressing, RegisterClass, Target, scalar_integers, vectors_and_masks
 from loopwright.types import BOOL, F32, F64, I8, I16, I32, I64, PTR, U8, U16, U32, U64, VOID, Type
 
 INTEGERS = (I64, I32, U8, I8, U16, I16, U32, U64)
@@ -31,10 +31,11 @@ _MANY = tuple(range(10**5))
 class AnyTarget(Target):
     """Just what the passes before lowering ask of a target."""
 
-    def __init__(self, indexed: bool = True, most: int = 1 << 31, floats: bool = False) -> None:
+    def __init__(self, indexed: bool = True, most: int = 1 << 31, floats: bool = False, both: bool = True) -> None:
         self.indexed = indexed
         self.most = most
         self.floats = floats
+        self.both = both
         self._class_of: list[int] = []
         self.classes = (RegisterClass("integers", _MANY, scalar_integers), RegisterClass("vectors", _MANY, vectors_and_masks))
         self.orders = [_MANY, _MANY]
@@ -44,8 +45,8 @@ class AnyTarget(Target):
             return self.floats
         return position == 1 and -self.most <= value < self.most
 
-    def address(self, scale: int, disp: int) -> tuple[bool, bool]:
-        return self.indexed and scale in (1, 2, 4, 8), -self.most <= disp < self.most
+    def addressing(self, type_: Type) -> Addressing:
+        return Addressing((1, 2, 4, 8) if self.indexed else (), -self.most, self.most - 1, both=self.both)
 
 
 _INTEGER_OPS = (ops.ADD, ops.SUB, ops.MUL, ops.MIN, ops.MAX, ops.AND, ops.OR, ops.XOR, ops.ANDNOT, ops.SHL, ops.SHR, ops.ADD, ops.SUB)

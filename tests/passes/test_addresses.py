@@ -12,6 +12,7 @@ from loopwright.ir.interpret import run
 from loopwright.ir.text import parse
 from loopwright.ir.verify import verify
 from loopwright.passes import addresses, simplify
+from loopwright.targets.target import Addressing
 
 ROWS = """
 function f(%a: ptr, %a.n0: i64, %a.n1: i64, %a.s0: i64, %i: i64, %j: i64) -> f32
@@ -412,18 +413,55 @@ def test_random_functions_keep_their_meaning(seed: int, target: AnyTarget) -> No
 
 
 @pytest.mark.parametrize("address", ["%a + %i*3", "%a + %i*16", "%a + 1099511627776", "%a + %i*8 - 4611686018427387000", "%a + %i*1099511627776 + 4"])
-@pytest.mark.parametrize("indexed", [True, False])
-def test_an_address_that_the_machine_cannot_form_is_computed(address: str, indexed: bool) -> None:
-    target = AnyTarget(indexed=indexed)
+@pytest.mark.parametrize("target", [AnyTarget(), AnyTarget(indexed=False), AnyTarget(both=False), AnyTarget(both=False, most=256)])
+def test_an_address_that_the_machine_cannot_form_is_computed(address: str, target: AnyTarget) -> None:
     text = f"function f(%a: ptr, %i: i64) -> ptr\n  %p = address.ptr [{address}]\n  ret %p\nend"
     f, g = parse(text), parse(text)
     addresses.run(g, target)
     verify(g)
     for instr in g.code:
         if instr.mem is not None:
-            scaled, near = target.address(instr.mem.scale, instr.mem.disp)
-            assert near and (scaled or not instr.mem.indexed)
+            addressing = target.addressing(instr.type)
+            assert addressing.displaces(instr.mem.disp)
+            assert not instr.mem.indexed or addressing.indexes(instr.mem.scale, instr.mem.disp)
     assert [run(f, 1 << 40, i) for i in (0, 1, -5)] == [run(g, 1 << 40, i) for i in (0, 1, -5)]
+
+
+EITHER = """
+function f(%a: ptr, %a.n0: i64, %b: ptr, %b.n0: i64) -> i64
+  array a: i64[%a.n0] at %a
+  array b: i64[%b.n0] at %b
+  %i = for 0, %a.n0, 1
+    %1 = add.i64 %i, 2
+    %2 = load.i64 a[%1]
+    %3 = load.i64 a[%i]
+    %4 = load.i64 b[%1]
+  end
+  ret 0
+end
+"""
+
+
+def test_where_an_address_holds_an_index_or_a_displacement_neighbours_share_a_pointer() -> None:
+    # What is accessed at several distances gets one pointer a turn; what is at one distance is moved by it outside of the loop.
+    assert rewritten(EITHER, addresses, target=AnyTarget(both=False)) == block("""
+        %i = for 0, %a.n0, 1
+          %1 = add.i64 %i, 2
+          %5 = shl.i64 %i, 3
+          %6 = add.ptr %a, %5
+          %2 = load_at.i64 [%6 + 16]{of a}
+          %3 = load_at.i64 [%6]{of a}
+          %7 = add.ptr %b, 16
+          %4 = load_at.i64 [%7 + %i*8]{of b}
+        end
+        ret 0
+    """)
+
+
+def test_displacements_in_multiples_of_the_access() -> None:
+    scaled = Addressing((1, 8), 0, 8 * 4095, 8, near=256, both=False)
+    assert [d for d in (-257, -256, -8, 0, 3, 255, 256, 257, 264, 32760, 32761, 32768) if scaled.displaces(d)] == [-256, -8, 0, 3, 255, 256, 264, 32760]
+    assert scaled.indexes(8, 0) and not scaled.indexes(8, 8) and not scaled.indexes(4, 0)
 
 
 def test_an_address_that_the_machine_can_form_stays() -> None:

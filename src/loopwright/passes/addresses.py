@@ -38,6 +38,23 @@ _SCALED: Final = -1
 _WRAP: Final = (1 << 64) - 1
 
 
+_NONE: Final[set[int]] = set()
+
+
+def _distances(f: Function) -> dict[tuple[int, ...], set[int]]:
+    """The distances of accesses to an array from an index, by array, rows and index."""
+    found: dict[tuple[int, ...], set[int]] = {}
+    indices = Offsets(f)
+    for instr in f.code:
+        leading = _LEADING[instr.op.code]
+        if leading >= 0 and instr.args[-1] >= 0:
+            root = indices.root_of(instr.args[-1])
+            key = (instr.imm, *instr.args[leading:-1], *indices.version(root))
+            found.setdefault(key, set()).add(indices.offset_of(instr.args[-1], root))
+        indices.follow(instr)
+    return found
+
+
 def run(f: Function, target: Target) -> None:
     """Replace every access to an array by one to an address."""
     if f.arrays:
@@ -52,12 +69,13 @@ def run(f: Function, target: Target) -> None:
 class _Addresses:
     """The walk's state."""
 
-    __slots__ = ("f", "indices", "known", "line", "out", "scopes", "target")
+    __slots__ = ("distances", "f", "indices", "known", "line", "out", "scopes", "target")
 
     def __init__(self, f: Function, target: Target) -> None:
         self.f = f
         self.target = target
         self.indices = Offsets(f)
+        self.distances: dict[tuple[int, ...], set[int]] | None = None
         self.out: list[Instr] = []
         #: Registers made so far that are still in scope, by what they hold.
         self.known: dict[tuple[int, ...], int] = {}
@@ -98,12 +116,13 @@ class _Addresses:
         displacement = offset * size & _WRAP
         if displacement >> 63:
             displacement -= 1 << 64
-        scaled, near = self.target.address(size, displacement)
-        if not near:
+        addressing = self.target.addressing(instr.type)
+        indexed = index >= 0
+        apart = indexed and displacement != 0 and not addressing.both and size in addressing.scales and self.alone(instr.imm, args[leading:last], index)
+        if apart or not addressing.displaces(displacement):
             pointer = self.shared((_ADD, pointer, f.const(I64, displacement)), ops.ADD, PTR, pointer, f.const(I64, displacement), "")
             displacement = 0
-        indexed = index >= 0
-        if indexed and not scaled:
+        if indexed and not (addressing.indexes(size, displacement) and (addressing.both or self.alone(instr.imm, args[leading:last], index))):
             pointer = self.computed(pointer, index, size)
             indexed = False
         number = instr.imm
@@ -111,6 +130,14 @@ class _Addresses:
         instr.imm = 0
         instr.args = [*args[:leading], pointer, index] if indexed else [*args[:leading], pointer]
         instr.mem = Mem(indexed, size if indexed else 1, displacement, instr.type.size, False, -1, number)
+
+    def alone(self, number: int, rows: list[int], index: int) -> bool:
+        """On machines whose addresses hold an index or a displacement, but not both: whether all accesses to the array there are at the same distance
+        from the index. Then the distance is added to the base, outside the loop, and the address holds the index; otherwise the
+        accesses share one pointer, and their addresses hold the distances."""
+        if self.distances is None:
+            self.distances = _distances(self.f)
+        return len(self.distances.get((number, *rows, *self.indices.version(index)), _NONE)) <= 1
 
     def split(self, operand: int) -> tuple[int, int]:
         """An index as a register, or -1, and a constant to add."""
@@ -148,7 +175,9 @@ class _Addresses:
         """Compute of an address what the machine's have no room for."""
         mem = instr.mem
         assert mem is not None
-        scaled, near = self.target.address(mem.scale, mem.disp)
+        addressing = self.target.addressing(instr.type)
+        near = addressing.displaces(mem.disp)
+        scaled = addressing.indexes(mem.scale, mem.disp)
         if near and (scaled or not mem.indexed):
             return
         f = self.f

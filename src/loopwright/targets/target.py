@@ -258,6 +258,35 @@ class Rule:
         return self
 
 
+class Addressing:
+    """The addresses that loads and stores of one kind of value can hold: a base, an index times a scale, a displacement.
+
+    Attributes:
+        scales: what an index may be multiplied by; empty: addresses have no index.
+        low, high: the least and the greatest displacement; step: what it is a multiple of.
+        near: displacements from ``-near`` to ``near - 1`` besides, of any number of bytes.
+        both: index and displacement may stand in one address.
+    """
+
+    __slots__ = ("both", "high", "low", "near", "scales", "step")
+
+    def __init__(self, scales: Sequence[int], low: int, high: int, step: int = 1, near: int = 0, both: bool = True) -> None:
+        self.scales = tuple(scales)
+        self.low = low
+        self.high = high
+        self.step = step
+        self.near = near
+        self.both = both
+
+    def displaces(self, disp: int) -> bool:
+        """Whether an address without an index has room for a displacement."""
+        return (self.low <= disp <= self.high and disp % self.step == 0) or -self.near <= disp < self.near
+
+    def indexes(self, scale: int, disp: int) -> bool:
+        """Whether an address with such a displacement has room for an index times ``scale``."""
+        return scale in self.scales and (disp == 0 or self.both)
+
+
 class MachineCode:
     """The output of a target's encoder.
 
@@ -364,8 +393,8 @@ class Target:
         """Whether the constant at ``position`` of ``instr`` could be its memory operand, at no cost worth a register."""
         return False
 
-    def address(self, scale: int, disp: int) -> tuple[bool, bool]:
-        """(may an index be scaled by ``scale`` inside an address, does ``disp`` fit in an address)."""
+    def addressing(self, type_: Type) -> Addressing:
+        """The addresses that accesses to values of a type can hold."""
         raise NotImplementedError
 
     def expand(self, function: Function, instr: Instr, emit: Callable[[Instr], None], late: bool) -> bool:

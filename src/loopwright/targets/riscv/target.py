@@ -11,12 +11,16 @@ from loopwright.targets.pipeline import Pass
 from loopwright.targets.riscv import assembler, expansions, lowering
 from loopwright.targets.riscv.abi import LP64D, RiscVAssembler, enter, leave
 from loopwright.targets.riscv.registers import FLOAT_ORDER, INT_ORDER, REGISTERS
-from loopwright.targets.target import MachineCode, RegisterClass, Rule, Target, scalar_floats, scalar_integers
+from loopwright.targets.target import Addressing, MachineCode, RegisterClass, Rule, Target, scalar_floats, scalar_integers
 
 __all__ = ["FEATURES", "RiscV", "rv64gc"]
 
 #: What the G and C in RV64GC stand for (names as in the ISA string).
 FEATURES: Final = frozenset(["i", "m", "a", "f", "d", "c", "zicsr", "zifencei"])
+
+
+#: ISA manual, section "Load and Store Instructions": a base and a signed displacement of 12 bits.
+_ADDRESSING: Final = Addressing((), -2048, 2047)
 
 
 class RiscV(Target):
@@ -46,8 +50,8 @@ class RiscV(Target):
     def immediate(self, instr: Instr, position: int, type_: Any, value: int | float | bool) -> bool:
         return lowering.immediate(instr, position, type_, value)
 
-    def address(self, scale: int, disp: int) -> tuple[bool, bool]:
-        return False, -2048 <= disp <= 2047
+    def addressing(self, type_: Any) -> Addressing:
+        return _ADDRESSING
 
     def expand(self, function: Function, instr: Instr, emit: Callable[[Instr], None], late: bool) -> bool:
         return expansions.expand(function, instr, emit, late)

@@ -12,7 +12,7 @@ from loopwright.ir import ops
 from loopwright.ir.function import Function, Instr
 from loopwright.targets.pipeline import Pass
 from loopwright.targets.sequences import Emit
-from loopwright.targets.target import MachineCode, RegisterClass, Rule, Target, masks, scalar_integers, vectors, vectors_and_masks
+from loopwright.targets.target import Addressing, MachineCode, RegisterClass, Rule, Target, masks, scalar_integers, vectors, vectors_and_masks
 from loopwright.targets.x86 import assembler, expansions, unsigned
 from loopwright.targets.x86.abi import CONVENTIONS, SYSV, int_order, vector_order
 from loopwright.targets.x86.emit_scalar import bits_as_immediate, fits32
@@ -28,6 +28,8 @@ V3_FEATURES: Final = frozenset({"avx", "avx2", "bmi1", "bmi2", "f16c", "fma", "a
 #: What x86-64-v4 adds.
 V4_FEATURES: Final = V3_FEATURES | {"avx512f", "avx512bw", "avx512cd", "avx512dq", "avx512vl"}
 
+#: SDM volume 2, section 2.1.5: base, index times 1 to 8, a signed displacement of 32 bits.
+_ADDRESSING: Final = Addressing((1, 2, 4, 8), -(1 << 31), (1 << 31) - 1)
 _ALU_IMMEDIATE: Final = frozenset({ops.ADD, ops.SUB, ops.MUL, ops.AND, ops.OR, ops.XOR, ops.SHL, ops.SHR, ops.SHL_MODULO, ops.SHR_MODULO})
 _DIVISIONS: Final = frozenset({ops.DIV_TRUNC, ops.REM_TRUNC, ops.DIV_FLOOR, ops.REM_FLOOR})
 _COMPARES: Final = frozenset(ops.COMPARISONS.values())
@@ -113,8 +115,8 @@ class X86(Target):
             and (position in FOLDS.get(op, ()) and op not in (ops.MIN, ops.MAX) and op not in _COMPARES)
         )
 
-    def address(self, scale: int, disp: int) -> tuple[bool, bool]:
-        return scale in (1, 2, 4, 8), fits32(disp)
+    def addressing(self, type_: Type) -> Addressing:
+        return _ADDRESSING
 
     def rule(self, function: Function, instr: Instr) -> Rule:
         op = instr.op
