@@ -18,7 +18,7 @@ from tests.ir.random_functions import CALLED, called, random_constant
 from loopwright.ir import ops
 from loopwright.ir.function import NONE, Function, Instr, Options
 from loopwright.ir.interpret import Interpreter
-from loopwright.targets.target import Addressing, RegisterClass, Target, scalar_integers, vectors_and_masks
+from loopwright.targets.target import Addressing, RegisterClass, Target, Unrolling, scalar_integers, vectors_and_masks
 from loopwright.types import BOOL, F32, F64, I8, I16, I32, I64, PTR, U8, U16, U32, U64, VOID, Type
 
 INTEGERS = (I64, I32, U8, I8, U16, I16, U32, U64)
@@ -36,6 +36,7 @@ class AnyTarget(Target):
         self.most = most
         self.floats = floats
         self.both = both
+        self.unrolling = Unrolling(((12, 4), (48, 2)), ((24, 4), (48, 2)), ((4, 8), (8, 4), (24, 2)))
         self._class_of: list[int] = []
         self.classes = (RegisterClass("integers", _MANY, scalar_integers), RegisterClass("vectors", _MANY, vectors_and_masks))
         self.orders = [_MANY, _MANY]

@@ -17,6 +17,7 @@ from loopwright.ir.interpret import run
 from loopwright.ir.text import parse
 from loopwright.ir.verify import verify
 from loopwright.passes import nests
+from loopwright.targets import registry
 from loopwright.types import Type
 
 
@@ -202,8 +203,7 @@ def sums(count: int, first: int = 1) -> str:
 
 def steps(lines: str, reduction: bool = False, bits: int = 256, option: str = "") -> int:
     f, inside = body_of(lines, option)
-    target = AnyTarget()
-    target.vector_bits = bits
+    target = registry.get("x86-64-v4", bits)
     return nests.steps_at_once(f, target, inside, reduction)
 
 

@@ -25,18 +25,8 @@ from loopwright.nests.unroll import clone, crossing_branches, has_loops, local_v
 from loopwright.targets.target import Target
 from loopwright.types import BOOL, I64, VOID
 
-#: How many steps to do at once when the user does not say: (most work in the body, see ``_work``; steps).
-#: Elementwise: enough that counting and branching are a small part of the work; more only grows the code.
-ELEMENTWISE: Final[tuple[tuple[int, int], ...]] = ((12, 4), (48, 2))
-#: Several loads in one step are mostly neighbours: with four steps they can be made from one another (``nests.reuse``).
-STENCIL: Final[tuple[tuple[int, int], ...]] = ((24, 4), (48, 2))
 #: So many loads make a stencil.
 STENCIL_LOADS: Final = 3
-#: Reductions: each step's accumulator waits for the one before, so independent copies must cover
-#: the latency of the operation (4 cycles, two a cycle up to 256 bits, on most x86 cores since Skylake).
-REDUCTION: Final[tuple[tuple[int, int], ...]] = ((4, 8), (8, 4), (24, 2))
-#: Vectors of 512 bits: half as many a cycle on cores that split them, and half as many steps to a kilobyte.
-REDUCTION_512: Final[tuple[tuple[int, int], ...]] = ((8, 4), (24, 2))
 
 
 def run(f: Function, target: Target) -> None:
@@ -59,8 +49,8 @@ def steps_at_once(f: Function, target: Target, body: list[Instr], reduction: boo
         return 1
     loaded: set[tuple[int, ...]] = set()
     work = _work(f, body, loaded)
-    policy = (REDUCTION_512 if target.vector_bits >= 512 else REDUCTION) if reduction else STENCIL if len(loaded) >= STENCIL_LOADS else ELEMENTWISE
-    for most, steps in policy:
+    unrolling = target.unrolling
+    for most, steps in unrolling.reduction if reduction else unrolling.stencil if len(loaded) >= STENCIL_LOADS else unrolling.elementwise:
         if work <= most:
             return steps
     return 1

@@ -287,6 +287,23 @@ class Addressing:
         return scale in self.scales and (disp == 0 or self.both)
 
 
+class Unrolling:
+    """How many steps of a loop over lanes to do at once, where the user does not say: pairs of the most work in the body, in instructions, and the steps.
+
+    Attributes:
+        elementwise: enough that counting and branching are a small part of the work; more only grows the code.
+        stencil: of bodies with several loads, which are mostly neighbours: with four steps they can be made from one another.
+        reduction: each step's accumulator waits for the one before, so independent copies must cover the latency of the operation.
+    """
+
+    __slots__ = ("elementwise", "reduction", "stencil")
+
+    def __init__(self, elementwise: Sequence[tuple[int, int]], stencil: Sequence[tuple[int, int]], reduction: Sequence[tuple[int, int]]) -> None:
+        self.elementwise = tuple(elementwise)
+        self.stencil = tuple(stencil)
+        self.reduction = tuple(reduction)
+
+
 class MachineCode:
     """The output of a target's encoder.
 
@@ -324,6 +341,7 @@ class Target:
         orders: their allocation orders; class_masks: their registers as bit masks.
         caller_saved: bit mask of what a call destroys.
         stream_bits: width for reductions over one array, where memory is all that counts; 0 for ``vector_bits``.
+        unrolling: how many steps of loops over lanes to do at once.
         expanded: the operations, by code, that the pass ``expand`` asks ``expand`` about.
     """
 
@@ -338,6 +356,7 @@ class Target:
         self.orders = [each.order for each in classes]
         self.features = features
         self.expanded: frozenset[int] = frozenset()
+        self.unrolling = Unrolling((), (), ())
         self.class_masks: list[int] = []
         for order in self.orders:
             mask = 0

@@ -12,7 +12,7 @@ from loopwright.ir import ops
 from loopwright.ir.function import Function, Instr
 from loopwright.targets.pipeline import Pass
 from loopwright.targets.sequences import Emit
-from loopwright.targets.target import Addressing, MachineCode, RegisterClass, Rule, Target, masks, scalar_integers, vectors, vectors_and_masks
+from loopwright.targets.target import Addressing, MachineCode, RegisterClass, Rule, Target, Unrolling, masks, scalar_integers, vectors, vectors_and_masks
 from loopwright.targets.x86 import assembler, expansions, unsigned
 from loopwright.targets.x86.abi import CONVENTIONS, SYSV, int_order, vector_order
 from loopwright.targets.x86.emit_scalar import bits_as_immediate, fits32
@@ -28,6 +28,12 @@ V3_FEATURES: Final = frozenset({"avx", "avx2", "bmi1", "bmi2", "f16c", "fma", "a
 #: What x86-64-v4 adds.
 V4_FEATURES: Final = V3_FEATURES | {"avx512f", "avx512bw", "avx512cd", "avx512dq", "avx512vl"}
 
+_ELEMENTWISE: Final = ((12, 4), (48, 2))
+_STENCIL: Final = ((24, 4), (48, 2))
+#: The latency of additions and multiply-adds is 4 cycles, of which two begin a cycle up to 256 bits (``timing.py``; most x86 cores since Skylake).
+_REDUCTION: Final = ((4, 8), (8, 4), (24, 2))
+#: Vectors of 512 bits: half as many a cycle on cores that split them, and half as many steps to a kilobyte.
+_REDUCTION_512: Final = ((8, 4), (24, 2))
 #: SDM volume 2, section 2.1.5: base, index times 1 to 8, a signed displacement of 32 bits.
 _ADDRESSING: Final = Addressing((1, 2, 4, 8), -(1 << 31), (1 << 31) - 1)
 _ALU_IMMEDIATE: Final = frozenset({ops.ADD, ops.SUB, ops.MUL, ops.AND, ops.OR, ops.XOR, ops.SHL, ops.SHR, ops.SHL_MODULO, ops.SHR_MODULO})
@@ -70,6 +76,7 @@ class X86(Target):
         self.stream_bits = data_path if self.halves else 0
         self.mask_registers = evex
         self.expanded = expansions.EXPANDED
+        self.unrolling = Unrolling(_ELEMENTWISE, _STENCIL, _REDUCTION_512 if bits == 512 else _REDUCTION)
         self._rules: dict[int, Rule] = {}
 
     # --- asked by the passes ------------------------------------------------------------------------------
