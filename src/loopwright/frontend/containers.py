@@ -96,7 +96,7 @@ def element(s: Staging, container: Any, index: Any) -> Slot | Summed | None:
 
 def put(s: Staging, container: Any, index: Any, value: Any, fresh: bool = False) -> None:
     """``container[index] = value``, for a list or dictionary."""
-    g = s.g
+    emitter = s.emitter
     if type(container) is list:
         index = range(len(container))[index]
     around = _around(s, container) if s.open else []
@@ -113,14 +113,14 @@ def put(s: Staging, container: Any, index: Any, value: Any, fresh: bool = False)
                     return
         write(s, slot, value, fresh)
         return
-    value = g.snapshot(value)
+    value = emitter.snapshot(value)
     if not around:
         container[index] = value
         return
     _refuse_guarded(s, around, container)
     name = label(s, container)
     if id(container) not in s.born:
-        g.fail(
+        emitter.fail(
             f"`{name}` comes from outside the kernel, or from a Python function called while compiling, and cannot change under run-time control flow: "
             f"change a copy, as in {name} = list({name})"
         )
@@ -138,7 +138,7 @@ def put(s: Staging, container: Any, index: Any, value: Any, fresh: bool = False)
 def put_slice(s: Staging, container: list[Any], places: slice, values: list[Any]) -> None:
     """``container[places] = values``."""
     indices = range(len(container))[places]
-    values = [s.g.snapshot(item) for item in values]
+    values = [s.emitter.snapshot(item) for item in values]
     if len(values) == len(indices):
         for index, item in zip(indices, values, strict=True):
             put(s, container, index, item)
@@ -154,7 +154,7 @@ def may_change(s: Staging, values: tuple[Any, ...]) -> bool:
 
 
 def refuse_length(s: Staging, container: Any, how: str = "") -> None:
-    s.g.fail(
+    s.emitter.fail(
         f"`{label(s, container)}`, a Python {type(container).__name__}, changes as a whole{' (' + how + ')' if how else ''} under run-time control flow: it would change "
         "once, while compiling. "
         "Its elements can change, but not how many there are: make it as long as it gets before, as in [lw.f32(0)] * 8, or use an array argument"
@@ -164,7 +164,7 @@ def refuse_length(s: Staging, container: Any, how: str = "") -> None:
 def _refuse_guarded(s: Staging, around: list[Construct], container: Any) -> None:
     for construct in around:
         if type(construct) is Guarded:
-            s.g.fail(
+            s.emitter.fail(
                 f"`{label(s, container)}` changes inside a condition, or one side of a conditional expression: do that in a statement of its own, before, or under `if`"
             )
 
@@ -187,14 +187,14 @@ def label(s: Staging, container: Any) -> str:
 
 def _promote(s: Staging, container: Any, index: Any, construct: Construct) -> Slot:
     """Make an element a variable, which begins before a construct."""
-    g = s.g
+    emitter = s.emitter
     name = f"{label(s, container)}[{index!r}]"
     key = (*construct.place, name)
-    since = len(g.code)
+    since = len(emitter.code)
     variable = begin(s, name, container[index], True)
     if construct.anchor is not None:
-        g.insert_before(construct.anchor, since)
-    return _hold(s, Slot(name, variable, construct, key, g.at_line, container, index), construct)
+        emitter.insert_before(construct.anchor, since)
+    return _hold(s, Slot(name, variable, construct, key, emitter.at_line, container, index), construct)
 
 
 def _hold(s: Staging, slot: Slot, construct: Construct) -> Slot:
@@ -214,10 +214,10 @@ def _note(s: Staging, construct: Construct, container: Any, index: Any) -> None:
     """A loop changes an element that it did not know of: in the next attempt it does."""
     path = _path(construct, container)
     if path is None:
-        s.g.fail(f"`{label(s, container)}` changes in a loop that runs at run time, but has no name before it: give it one")
+        s.emitter.fail(f"`{label(s, container)}` changes in a loop that runs at run time, but has no name before it: give it one")
     known = s.notes.setdefault(construct.key, {})
     if known.setdefault((path, index), s) is not s:
-        s.g.fail(f"`{label(s, container)}` is not the same list in each step of the loop: make it before the loop, and change its elements")
+        s.emitter.fail(f"`{label(s, container)}` is not the same list in each step of the loop: make it before the loop, and change its elements")
     s.again = True
 
 
@@ -245,15 +245,15 @@ def summed_elements(s: Staging, loop: LoopState, anchor: Instr) -> list[Summed]:
         cells = s.cells.setdefault(id(container), {})
         name = f"{label(s, container)}[{index!r}]"
         if not (is_number(container[index]) or isinstance(container[index], (Value, np.generic))):
-            s.g.fail(
+            s.emitter.fail(
                 f"`{name}` is a Python {type(container[index]).__name__} from before the lw.lanes loop and cannot change inside it: only numbers can be reduced"
             )
-        summed = Summed(name, container[index], anchor, s.g.at_line)
+        summed = Summed(name, container[index], anchor, s.emitter.at_line)
         summed.outer = cells.get(index)
         summed.container, summed.index = container, index
         cells[index] = summed
         container[index] = Unavailable(
-            s.g,
+            s.emitter,
             f"`{name}` is reduced over the lanes in this loop and has no value inside it, only after it; in the loop it can only be updated, as in {name} += v",
         )
         made.append(summed)
@@ -299,7 +299,7 @@ def carries(s: Staging, loop: LoopState, sticky: Sticky, old: Any) -> None:
 def replaces(s: Staging, name: str, variable: Any, value: Any) -> None:
     """A name that a loop carries is bound to another list: what it holds is copied, so no other name may stand for the one it was."""
     if _named(s, variable, {name}):
-        s.g.fail(
+        s.emitter.fail(
             f"`{name}` becomes another {type(value).__name__} here, in a loop that runs at run time, while another name stands for the one it was: "
             f"change its elements, as in {name}[:] = …, or give the other name a copy"
         )
@@ -316,7 +316,7 @@ def _refuse_shared(s: Staging, container: Any) -> None:
     for member in family[1:]:
         if _named(s, member, set()):
             name, other = label(s, container), label(s, member)
-            s.g.fail(
+            s.emitter.fail(
                 f"`{name}` and `{other}` are the same {type(container).__name__} or not, depending on the run, so a change of one may change the other: "
                 f"assign a copy where they meet, as in list({other})"
             )
@@ -350,13 +350,13 @@ def _named(s: Staging, container: Any, but: set[str]) -> bool:
 
 def protect(s: Staging, containers: list[Any]) -> None:
     """A function is inlined that may change these: what has been read of them and not yet been used stays what it was."""
-    g = s.g
+    emitter = s.emitter
     for container in containers:
         cells = s.cells.get(id(container))
         for slot in list(cells.values()) if cells else ():
             read = slot.container[slot.index]
             if isinstance(slot, Slot) and isinstance(read, Value) and read is slot.value:
-                copy = g.snapshot(read)
+                copy = emitter.snapshot(read)
                 slot.value = slot.container[slot.index] = read.twin()
                 read.operand = copy.operand
 

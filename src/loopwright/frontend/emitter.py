@@ -125,7 +125,7 @@ class Emitter:
     def wrap(self, value: Any) -> Value | None:
         """A NumPy scalar as a typed constant; a value as itself; None for anything else."""
         if isinstance(value, Value):
-            if value.graph is not self:
+            if value.emitter is not self:
                 self._foreign(value)
             return value.plain()
         if isinstance(value, np.generic):
@@ -137,7 +137,7 @@ class Emitter:
 
     def _foreign(self, value: Value) -> NoReturn:
         """A value whose register is another function's; kept in a list by an earlier compilation, perhaps."""
-        other = value.graph.f.name
+        other = value.emitter.f.name
         if other == self.f.name:
             self.fail(f"a run-time value of an earlier compilation of {other} is used: keep none in global lists or dictionaries")
         self.fail(f"a value of the function {other} is used in {self.f.name}: pass it as an argument")
@@ -282,7 +282,7 @@ class Emitter:
         type_: Type | None = None
         if type(a) is Value:
             if type(b) is Value:
-                if a.type is b.type and a.graph is b.graph:
+                if a.type is b.type and a.emitter is b.emitter:
                     type_ = a.type
                     x, y = a.operand, b.operand
             elif (type(b) is float or type(b) is int) and a.type.kind not in _CONDITIONS:
@@ -518,7 +518,7 @@ class Emitter:
 
     def index(self, value: Any, what: str = "an index") -> Value:
         """A scalar integer as i64."""
-        if type(value) is Value and value.type is I64 and value.graph is self:
+        if type(value) is Value and value.type is I64 and value.emitter is self:
             return value
         if type(value) is int:
             return Value(self, self.number(I64, value), I64)

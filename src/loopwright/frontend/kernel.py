@@ -179,12 +179,12 @@ class Kernel(functools.partial[Any]):
 
     def _first_call(self, args: tuple[Any, ...], named: dict[str, Any]) -> Any:
         for value in (*args, *named.values()):
-            graph = getattr(value, "graph", None)
-            if graph is not None and graph.staging is not None:
+            emitter = getattr(value, "emitter", None)
+            if emitter is not None and emitter.staging is not None:
                 # Called by Python code that runs while another kernel is staged.
                 from loopwright.frontend.calls import call
 
-                return call(graph.staging, self, args, named)
+                return call(emitter.staging, self, args, named)
         caller = backend().caller(self)
         _repoint(self, (caller, (), {}, self.__dict__))
         return caller(*args, **named)

@@ -116,7 +116,7 @@ def _spoken(name: str) -> str:
     return f"`{name}`" if name[0] != "$" else "the result" if name == RESULT else name[1:]
 
 
-def _kind(graph: Emitter, name: str, values: list[Any], lines: list[int]) -> tuple[Type | None, bool, str]:
+def _kind(emitter: Emitter, name: str, values: list[Any], lines: list[int]) -> tuple[Type | None, bool, str]:
     """What the values have in common: (type, any of open type, why they cannot meet)."""
     element: Type | None = None
     where = 0
@@ -127,7 +127,7 @@ def _kind(graph: Emitter, name: str, values: list[Any], lines: list[int]) -> tup
             number = number or type(value) is not bool
             continue
         if isinstance(value, np.generic):
-            value = graph.wrap(value)
+            value = emitter.wrap(value)
         if not isinstance(value, Value):
             return None, False, f"{_spoken(name)} is a Python value ({type(value).__name__}) that differs between paths taken at run time; only numbers can"
         if isinstance(value, Unavailable):
@@ -149,45 +149,45 @@ def _kind(graph: Emitter, name: str, values: list[Any], lines: list[int]) -> tup
     return element, weak, ""
 
 
-def join(graph: Emitter, name: str, edges: list[Edge]) -> Any:
+def join(emitter: Emitter, name: str, edges: list[Edge]) -> Any:
     """One value for a name whose values differ between run-time paths."""
     values = [edge.values[name] for edge in edges]
     if type(values[0]) in CONTAINERS:
-        return _join_items(graph, name, edges, values)
-    element, weak, problem = _kind(graph, name, values, [edge.lines.get(name, 0) for edge in edges])
+        return _join_items(emitter, name, edges, values)
+    element, weak, problem = _kind(emitter, name, values, [edge.lines.get(name, 0) for edge in edges])
     if problem:
-        return Unavailable(graph, problem)
-    f = graph.f
+        return Unavailable(emitter, problem)
+    f = emitter.f
     if element is None:
         if not weak and all(type(v) is bool for v in values):
             element = BOOL
         else:
-            return _join_open(graph, name, edges, values)
+            return _join_open(emitter, name, edges, values)
     register = f.register(element, "" if name[0] == "$" else name, True)
     for edge, value in zip(edges, values, strict=True):
         if isinstance(value, Weak) and value.open:
-            graph.settle(value, element)
-        since = len(graph.code)
+            emitter.settle(value, element)
+        since = len(emitter.code)
         if not is_number(value):
-            wrapped = graph.wrap(value)
+            wrapped = emitter.wrap(value)
             assert wrapped is not None
             value = wrapped
-        graph.copy_to(register, element, graph.operand(value, element))
-        graph.insert_before(edge.anchor, since)
-    return Value(graph, register, element)
+        emitter.copy_to(register, element, emitter.operand(value, element))
+        emitter.insert_before(edge.anchor, since)
+    return Value(emitter, register, element)
 
 
-def _join_open(graph: Emitter, name: str, edges: list[Edge], values: list[Any]) -> Any:
+def _join_open(emitter: Emitter, name: str, edges: list[Edge], values: list[Any]) -> Any:
     """As ``join``, of Python numbers and values whose type is open."""
     floating = any(type(v) is float for v in values)
-    made = graph.weak_variable(floating, "" if name[0] == "$" else name)
+    made = emitter.weak_variable(floating, "" if name[0] == "$" else name)
     for value in values:
         if isinstance(value, Weak):
-            graph.unite(made, value)
+            emitter.unite(made, value)
     for edge, value in zip(edges, values, strict=True):
-        since = len(graph.code)
-        graph.weak_copy(made, value)
-        graph.insert_before(edge.anchor, since)
+        since = len(emitter.code)
+        emitter.weak_copy(made, value)
+        emitter.insert_before(edge.anchor, since)
     return made
 
 
@@ -206,19 +206,19 @@ def _shape(name: str, values: list[Any]) -> str:
     return ""
 
 
-def _made(graph: Emitter, values: list[Any], items: list[Any]) -> Any:
+def _made(emitter: Emitter, values: list[Any], items: list[Any]) -> Any:
     """The tuple, list or dictionary in which several have met."""
-    made = rebuilt(graph.staging, values[0], items)
+    made = rebuilt(emitter.staging, values[0], items)
     if type(made) is not tuple:
-        graph.staging.merged.append((made, values))
+        emitter.staging.merged.append((made, values))
     return made
 
 
-def _join_items(graph: Emitter, name: str, edges: list[Edge], values: list[Any]) -> Any:
+def _join_items(emitter: Emitter, name: str, edges: list[Edge], values: list[Any]) -> Any:
     """As ``join``, of tuples, lists and dictionaries: item by item."""
     problem = _shape(name, values)
     if problem:
-        return Unavailable(graph, problem)
+        return Unavailable(emitter, problem)
     items: list[Any] = []
     for index in indices(values[0]):
         parts = [value[index] for value in values]
@@ -226,5 +226,5 @@ def _join_items(graph: Emitter, name: str, edges: list[Edge], values: list[Any])
             items.append(parts[0])
             continue
         item = f"{name}[{index!r}]"
-        items.append(join(graph, item, [Edge({item: part}, {item: edge.lines.get(name, 0)}, edge.anchor) for part, edge in zip(parts, edges, strict=True)]))
-    return _made(graph, values, items)
+        items.append(join(emitter, item, [Edge({item: part}, {item: edge.lines.get(name, 0)}, edge.anchor) for part, edge in zip(parts, edges, strict=True)]))
+    return _made(emitter, values, items)

@@ -50,9 +50,9 @@ def _attempt(kernel: Kernel, parsed: Parsed, parameters: list[Parameter], signat
     f = Function(parsed.name, kernel.result, Options(kernel.contract, kernel.fastmath, check))
     f.file = parsed.file
     f.lines = parsed.lines
-    g = Emitter(f)
-    g.line = g.at_line = parsed.line
-    s = Staging(g, notes, {})
+    emitter = Emitter(f)
+    emitter.line = emitter.at_line = parsed.line
+    s = Staging(emitter, notes, {})
     s.builtins = environment(s)
     env = outside_names(parsed, kernel.function)
     env["__builtins__"] = s.builtins
@@ -62,12 +62,12 @@ def _attempt(kernel: Kernel, parsed: Parsed, parameters: list[Parameter], signat
         if p.kind == CONST:
             env[p.name] = item
         elif p.kind == SCALAR:
-            env[p.name] = Value(g, f.param(item, p.name), item)
+            env[p.name] = Value(emitter, f.param(item, p.name), item)
         else:
             assert isinstance(item, ArrayType) and item.element is not None
-            env[p.name] = StagedArray(g, f.array_param(p.name, item.element, item.rank or 1), len(f.arrays) - 1)
+            env[p.name] = StagedArray(emitter, f.array_param(p.name, item.element, item.rank or 1), len(f.arrays) - 1)
     if check:
-        g.errors = f.param(PTR, "errors")
+        emitter.errors = f.param(PTR, "errors")
     try:
         status = s.block(parsed.body)
     except LoopwrightError:

@@ -77,7 +77,7 @@ class Staging:
     """The staging of one kernel for one signature.
 
     Attributes:
-        g: the emitter.
+        emitter: what emits the instructions.
         act: the call being staged.
         notes: what earlier attempts found out: which elements of lists a loop changes.
         builtins: Python's builtins as kernels see them, with the hooks of rewritten expressions.
@@ -88,12 +88,12 @@ class Staging:
         merged: lists that names stand for where others have met, with those others.
     """
 
-    def __init__(self, g: Emitter, notes: dict[Any, Any], names: dict[str, Any]) -> None:
-        self.g = g
+    def __init__(self, emitter: Emitter, notes: dict[Any, Any], names: dict[str, Any]) -> None:
+        self.emitter = emitter
         self.notes = notes
         self.builtins = names
         self.act: Activation = None  # type: ignore[assignment]
-        self.file = g.f.file
+        self.file = emitter.f.file
         self.depth = 0
         self.again = False
         self.open: list[Construct] = []
@@ -101,21 +101,21 @@ class Staging:
         self.cells: dict[int, dict[Any, Any]] = {}
         self.merged: list[tuple[Any, list[Any]]] = []
         self.frozen = False
-        g.staging = self
+        emitter.staging = self
 
     def syntax(self, message: str, line: int = 0) -> KernelSyntaxError:
-        return KernelSyntaxError(message, self.act.parsed.file, line or self.g.at_line)
+        return KernelSyntaxError(message, self.act.parsed.file, line or self.emitter.at_line)
 
     def at(self, line: int) -> None:
         """The statement at a line is staged next."""
-        g = self.g
-        g.at_line = line
+        emitter = self.emitter
+        emitter.at_line = line
         if self.act.parsed.file == self.file:
-            g.line = line
+            emitter.line = line
 
     def place(self) -> str:
         """The statement being staged and the calls that lead to it, in the words of an error at run time, which names the kernel's file and a line."""
-        act, line = self.act, self.g.at_line
+        act, line = self.act, self.emitter.at_line
         text = act.statement(line)
         if act.parsed.file != self.file:
             text += f" at {act.parsed.file}:{line}"
@@ -132,7 +132,7 @@ class Staging:
         try:
             return eval(code, self.act.env)
         except LoopwrightError as error:
-            self.g.located(error)
+            self.emitter.located(error)
             raise
         except Exception as error:
             explained = self._explained(error)
@@ -142,7 +142,7 @@ class Staging:
 
     def _explained(self, error: Exception) -> LoopwrightError | None:
         """What Python raised while it ran a part of the kernel, as an error at the user's line; None, and a note, for what a kernel did not cause."""
-        file, line = self.g.at_file, self.g.at_line
+        file, line = self.emitter.at_file, self.emitter.at_line
         if isinstance(error, NameError):
             name = error.name or ""
             reason = self.act.missing.get(name)
@@ -164,7 +164,7 @@ class Staging:
         try:
             return bool(value)
         except LoopwrightError as error:
-            raise self.g.located(error) from None
+            raise self.emitter.located(error) from None
         except Exception as error:
             explained = self._explained(error)
             if explained is None:
@@ -176,27 +176,27 @@ class Staging:
     def assign(self, name: str, value: Any, fresh: bool = False) -> None:
         """Bind a name, or write the variable that stands for it."""
         act = self.act
-        g = self.g
+        emitter = self.emitter
         sticky = act.sticky.get(name)
         if sticky is not None:
             write(self, sticky, value, fresh)
             return
         if isinstance(value, Value):
-            if value.operand in g.active:
-                value = g.snapshot(value)
+            if value.operand in emitter.active:
+                value = emitter.snapshot(value)
             elif type(value) is Unavailable:
                 value.plain()
         elif not is_number(value):
-            act.regions[name] = g.region
-            if g.active and type(value) in CONTAINERS:
-                value = g.snapshot(value)
+            act.regions[name] = emitter.region
+            if emitter.active and type(value) in CONTAINERS:
+                value = emitter.snapshot(value)
         act.env[name] = value
-        act.lines[name] = g.at_line
+        act.lines[name] = emitter.at_line
 
     def new(self, value: Any) -> Any:
         """A list or dictionary has been made."""
         if type(value) is list or type(value) is dict:
-            self.g.snapshot(value)
+            self.emitter.snapshot(value)
             self.born[id(value)] = value, tuple(self.open)
         return value
 
@@ -217,7 +217,7 @@ class Staging:
         act.missing[name] = reason
         if hasattr(builtins, name):
             # Otherwise the built-in of that name would be found instead.
-            act.env[name] = Unavailable(self.g, reason)
+            act.env[name] = Unavailable(self.emitter, reason)
         else:
             act.env.pop(name, None)
 
@@ -266,7 +266,7 @@ class Staging:
                 elif equal:
                     act.env[name] = first
                 else:
-                    act.env[name] = join(self.g, name, edges)
+                    act.env[name] = join(self.emitter, name, edges)
         for name in writes:
             if name not in names and name not in act.sticky:
                 act.env.pop(name, None)
@@ -290,7 +290,7 @@ class Staging:
 
     def _traced(self, error: LoopwrightError) -> None:
         """Give an error the text of its line, and the calls that lead there: each statement it passes on its way out is one, or its own."""
-        file, line = self.g.at_file, self.g.at_line
+        file, line = self.emitter.at_file, self.emitter.at_line
         parsed = self.act.parsed
         statement = self.act.statement(line)
         if not error.file and not error.line or (error.file, error.line) == (file, line) and not error.statement:
@@ -315,7 +315,7 @@ class Staging:
             if isinstance(known, Summed):
                 reduce_into(self, known, stmt.reduction)
                 return FALLS
-        before = len(self.g.code)
+        before = len(self.emitter.code)
         value = self.evaluate(stmt.value)
         targets = stmt.targets
         target = targets[0]
@@ -326,11 +326,11 @@ class Staging:
                     if type(old) is list:
                         self.put(old, slice(None), value)
                         return FALLS
-                self.assign(target.name, value, stmt.fresh and len(self.g.code) > before)
+                self.assign(target.name, value, stmt.fresh and len(self.emitter.code) > before)
             else:
                 self.bind(target, value)
             return FALLS
-        value = self.g.snapshot(value)
+        value = self.emitter.snapshot(value)
         for target in targets:
             self.bind(target, value)
         return FALLS
@@ -345,14 +345,14 @@ class Staging:
             try:
                 items = list(value)
             except TypeError as error:
-                raise KernelTypeError(str(error), self.g.at_file, self.g.at_line) from None
+                raise KernelTypeError(str(error), self.emitter.at_file, self.emitter.at_line) from None
             count = len(target.items)
             if target.starred >= 0 and len(items) >= count - 1:
                 rest = len(items) - count + 1
                 k = target.starred
                 items = [*items[:k], items[k : k + rest], *items[k + rest :]]
             if len(items) != count:
-                self.g.fail(f"{len(items)} values for {count} names")
+                self.emitter.fail(f"{len(items)} values for {count} names")
             if self.merged and any(type(item) in CONTAINERS for item in items):
                 items = apart(self, items, {inner.name for inner in target.items if isinstance(inner, NameTarget)})
             for inner, item in zip(target.items, items, strict=True):
@@ -361,7 +361,7 @@ class Staging:
             self.store(target, self.evaluate(target.container), self.evaluate(target.index), value)
 
     def store(self, target: Store, container: Any, index: Any, value: Any) -> None:
-        g = self.g
+        emitter = self.emitter
         if isinstance(container, StagedArray):
             container[index] = value
             return
@@ -371,20 +371,20 @@ class Staging:
             self.put(container, index, value)
             return
         if is_staged(index):
-            g.fail(f"`{target.name or 'this'}` is a Python {type(container).__name__}: it cannot be indexed with a run-time value; use an array argument")
-        if g.region and self.act.regions.get(target.name, 0) != g.region:
-            g.fail(
+            emitter.fail(f"`{target.name or 'this'}` is a Python {type(container).__name__}: it cannot be indexed with a run-time value; use an array argument")
+        if emitter.region and self.act.regions.get(target.name, 0) != emitter.region:
+            emitter.fail(
                 f"`{target.name or 'this'}` is a Python {type(container).__name__} and cannot change under run-time control flow: use a list, an array argument, or variables"
             )
         if isinstance(container, np.ndarray) and is_staged(value):
-            g.fail(
+            emitter.fail(
                 f"`{target.name or 'this'}` is a NumPy array, which holds what is known while compiling, and cannot hold a run-time value: "
                 "use a variable for each element, a list of them, or an lw.Array argument"
             )
         try:
-            container[index] = g.snapshot(value)
+            container[index] = emitter.snapshot(value)
         except LoopwrightError as error:
-            raise g.located(error) from None
+            raise emitter.located(error) from None
         except Exception as error:
             explained = self._explained(error)
             if explained is None:
@@ -415,20 +415,20 @@ class Staging:
             if isinstance(known, Summed):
                 update_reduction(self, known, stmt.operator, self.evaluate(stmt.value))
                 return FALLS
-        before = len(self.g.code)
+        before = len(self.emitter.code)
         try:
             old = container[index]
             value = self.evaluate(stmt.value)
             new = _UPDATES[stmt.operator](old, value)
         except LoopwrightError as error:
-            raise self.g.located(error) from None
+            raise self.emitter.located(error) from None
         except Exception as error:
             explained = self._explained(error)
             if explained is None:
                 raise
             raise explained from error
         if (kind is list or kind is dict) and not is_staged(index):
-            self.put(container, index, new, len(self.g.code) > before)
+            self.put(container, index, new, len(self.emitter.code) > before)
         else:
             self.store(stmt.target, container, index, new)
         return FALLS
@@ -440,56 +440,56 @@ class Staging:
     def _assert(self, stmt: Assert) -> int:
         value = self.evaluate(stmt.value)
         if is_staged(value):
-            self.g.fail("`assert` of a run-time value: kernels raise no exceptions; assert what is known while compiling, or return an error code")
+            self.emitter.fail("`assert` of a run-time value: kernels raise no exceptions; assert what is known while compiling, or return an error code")
         if not self.truth(value):
             message = self.evaluate(stmt.message) if stmt.message is not None else "assertion failed"
-            raise KernelTypeError(f"assertion failed while compiling: {message}", self.g.at_file, self.g.at_line)
+            raise KernelTypeError(f"assertion failed while compiling: {message}", self.emitter.at_file, self.emitter.at_line)
         return FALLS
 
     def _pass(self, stmt: Pass) -> int:
         return FALLS
 
     def _define(self, stmt: Define) -> int:
-        self.assign(stmt.parsed.name, Inner(stmt.parsed, self.act, {name: self.g.snapshot(self.evaluate(code)) for name, code in stmt.defaults}))
+        self.assign(stmt.parsed.name, Inner(stmt.parsed, self.act, {name: self.emitter.snapshot(self.evaluate(code)) for name, code in stmt.defaults}))
         return FALLS
 
     def _return(self, stmt: Return) -> int:
         value = self.evaluate(stmt.value) if stmt.value is not None else None
-        act, g = self.act, self.g
+        act, emitter = self.act, self.emitter
         if act.top:
             return self._return_top(value)
         if not is_number(value) and value is not None:
-            value = g.snapshot(value)
+            value = emitter.snapshot(value)
         if stmt.tail:
             act.env[RESULT] = value
             act.lines[RESULT] = stmt.line
             return FALLS
-        if len(g.brackets) == act.depth:
+        if len(emitter.brackets) == act.depth:
             act.env[RESULT] = value
             return RETURN
         assert act.block is not None
         act.env[RESULT] = value
-        edge = self.edge({RESULT}, g.branch(act.block))
+        edge = self.edge({RESULT}, emitter.branch(act.block))
         act.result.append(edge)
         return ENDED
 
     def _return_top(self, value: Any) -> int:
-        g, f = self.g, self.g.f
-        if g.in_lanes:
-            g.fail("`return` inside lw.lanes: the lanes run at once; return after the loop")
+        emitter, f = self.emitter, self.emitter.f
+        if emitter.in_lanes:
+            emitter.fail("`return` inside lw.lanes: the lanes run at once; return after the loop")
         if value is None:
             if f.result is not VOID:
                 raise self.syntax(f"`return` without a value in a kernel that returns {f.result}")
-            g.emit(ops.RET, VOID, [])
+            emitter.emit(ops.RET, VOID, [])
             return ENDED
         if f.result is VOID:
             raise self.syntax("`return` with a value in a kernel without a result: annotate it, as in `def kernel(…) -> lw.f32:`")
         if isinstance(value, (tuple, StagedArray)):
-            g.fail("a kernel returns one number: store more results in an array")
-        made = g.assignable(value, f.result, "the result")
+            emitter.fail("a kernel returns one number: store more results in an array")
+        made = emitter.assignable(value, f.result, "the result")
         if made.type.lanes:
-            g.fail("a vector cannot be returned")
-        g.emit(ops.RET, f.result, [made.operand])
+            emitter.fail("a vector cannot be returned")
+        emitter.emit(ops.RET, f.result, [made.operand])
         return ENDED
 
     # --- conditions ---------------------------------------------------------------------------------------
@@ -521,7 +521,7 @@ class Staging:
 
     def _leave(self, stmt: Break | Continue, condition: Value | None) -> int:
         """break or continue, when a uniform condition holds if there is one."""
-        g = self.g
+        emitter = self.emitter
         loops = self.act.loops
         word = "break" if isinstance(stmt, Break) else "continue"
         if not loops:
@@ -529,12 +529,12 @@ class Staging:
         loop = loops[-1]
         breaks = word == "break"
         if loop.kind == "lanes" and breaks:
-            g.fail("`break` in an lw.lanes loop: the lanes run at once, in no order; use lw.range for this loop, or a condition")
-        if condition is None and loop.kind == "python" and len(g.brackets) == loop.depth:
+            emitter.fail("`break` in an lw.lanes loop: the lanes run at once, in no order; use lw.range for this loop, or a condition")
+        if condition is None and loop.kind == "python" and len(emitter.brackets) == loop.depth:
             return BREAK if breaks else CONTINUE
         target = loop.exit if breaks else loop.next
         assert target is not None
-        instr = g.branch(target, condition)
+        instr = emitter.branch(target, condition)
         if breaks:
             loop.exits.append(self.edge(loop.exit_names, instr))
         elif loop.kind == "python":
