@@ -21,22 +21,22 @@ __all__ = ["StagedArray", "local", "local_array"]
 _NAMED: Final = re.compile(r"\s*([^\W\d]\w*)\s*=")
 
 
-def local(element: Type, *shape: int) -> np.ndarray[Any, Any]:
+def local(element: Type, *extents: int) -> np.ndarray[Any, Any]:
     """An array of the kernel's own, for as long as a call of it runs: ``row = lw.local(lw.f32, 64)``, ``tile = lw.local(lw.f32, 8, 16)``.
 
     Where all its indices are known while compiling its elements are registers; otherwise it lies on the stack. What is in it is undefined until it is written.
 
     Args:
         element: the type of the elements.
-        shape: the extents, outermost first: numbers known while compiling, at most 64 KiB for all local arrays of a kernel together.
+        extents: outermost first: numbers known while compiling, at most 64 KiB for all local arrays of a kernel together.
 
     Raises:
         KernelTypeError: no element type, extents that are not known, or too many elements.
     """
-    return np.empty(shape, element.dtype)
+    return np.empty(extents, element.dtype)
 
 
-def local_array(emitter: Emitter, element: Any, shape: tuple[Any, ...], statement: str) -> StagedArray:
+def local_array(emitter: Emitter, element: Any, extents: tuple[Any, ...], statement: str) -> StagedArray:
     """What ``lw.local`` makes in a kernel."""
     named = _NAMED.match(statement)
     name = named[1] if named is not None else "local"
@@ -46,18 +46,18 @@ def local_array(emitter: Emitter, element: Any, shape: tuple[Any, ...], statemen
         )
     if not isinstance(element, Type) or element.lanes or not (element.is_integer or element.is_float or element is BOOL):
         emitter.fail(f"lw.local takes an element type first, as in lw.local(lw.f32, 64), not {element!r}")
-    if not shape or len(shape) > 8:
-        emitter.fail(f"lw.local takes from 1 to 8 extents, as in lw.local(lw.{element}, 64), not {len(shape)}")
-    extents: list[int] = []
-    for extent in shape:
+    if not extents or len(extents) > 8:
+        emitter.fail(f"lw.local takes from 1 to 8 extents, as in lw.local(lw.{element}, 64), not {len(extents)}")
+    known: list[int] = []
+    for extent in extents:
         if isinstance(extent, Value):
             emitter.fail("an extent of lw.local must be known while compiling: pass it as lw.Const")
         if isinstance(extent, bool) or not isinstance(extent, (int, np.integer)) or extent < 1:
             emitter.fail(f"an extent of lw.local is an integer from 1, not {extent!r}")
-        extents.append(int(extent))
+        known.append(int(extent))
     f = emitter.f
     number = len(f.arrays)
-    array = f.local_array(name, element, tuple(extents))
+    array = f.local_array(name, element, tuple(known))
     if f.local_offset(number + 1) > ir.MOST_LOCAL:
         emitter.fail(f"with {name} the local arrays of this kernel take {f.local_offset(number + 1)} bytes, more than {ir.MOST_LOCAL}: pass it as lw.Array")
     emitter.code.append(ir.Instr(ops.LOCAL, PTR, array.base, [f.const(I64, number)], 0, emitter.line))

@@ -384,9 +384,9 @@ class Function:
             self._emitter.fail(f"a condition must be the same for all lanes, not {made.type}: use lw.any or lw.all")
         return made
 
-    def local(self, element: Type, *shape: int) -> StagedArray:
+    def local(self, element: Type, *extents: int) -> StagedArray:
         """An array of the function's own, as ``lw.local`` makes one in kernels."""
-        return local_array(self._emitter, element, shape, "")
+        return local_array(self._emitter, element, extents, "")
 
     def load(self, array: StagedArray, *index: Any, lanes: int = 0, mask: Value | None = None) -> Value:
         """An element, or ``lanes`` consecutive ones along the last dimension; with a mask, those it allows (others are 0)."""
