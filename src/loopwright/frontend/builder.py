@@ -19,10 +19,10 @@ from typing import Any, Self
 from loopwright.errors import ArgumentError, KernelSyntaxError, KernelTypeError, VerifyError
 from loopwright.frontend.annotations import ArrayType
 from loopwright.frontend.arrays import StagedArray, local_array
-from loopwright.frontend.calls import call_native, callee_of
 from loopwright.frontend.emitter import Emitter
 from loopwright.frontend.expr import Value, describe, is_number
 from loopwright.frontend.kernel import backend
+from loopwright.frontend.native_calls import call_native, callee_of
 from loopwright.ir import function as ir
 from loopwright.ir import ops
 from loopwright.ir.function import NONE, Callee, Instr, Options
@@ -37,6 +37,8 @@ class Variable(Value):
     """A variable of a builder function: used in an expression it is its value at that place in the program."""
 
     __slots__ = ()
+
+    emitter: Emitter
 
     def set(self, value: Any) -> None:
         """Assign; the value is converted to the variable's type, except from float to integer."""
@@ -374,7 +376,7 @@ class Function:
             bracket = self._loops[-1 - level]
         if bracket.exit is None and not breaks:
             raise KernelSyntaxError(f"f.{word}(…): a {bracket.opener.op.name} has no next step")
-        emitter.branch(bracket.exit if breaks and bracket.exit is not None else bracket.opener, c)
+        emitter.branch(bracket.exit if breaks and bracket.exit is not None else bracket.opener, c.operand if c is not None else None)
 
     # --- expressions --------------------------------------------------------------------------------------
 

@@ -205,7 +205,7 @@ def leave_unless(s: Staging, found: Any, opener: Instr) -> bool:
             emitter.branch(opener)
         return found
     if isinstance(found, Value):
-        emitter.branch(opener, emitter.logical_not(emitter.condition(found)))
+        emitter.branch(opener, emitter.logical_not(emitter.condition(found)).operand)
         return True
     if found.kind == AND:
         if not leave_unless(s, found.first, opener):
@@ -227,7 +227,7 @@ def _leave_if(s: Staging, found: Any, opener: Instr) -> None:
         if found:
             emitter.branch(opener)
     elif isinstance(found, Value):
-        emitter.branch(opener, emitter.condition(found))
+        emitter.branch(opener, emitter.condition(found).operand)
     elif found.kind == OR:
         _leave_if(s, found.first, opener)
         for part in found.rest:

@@ -7,16 +7,75 @@ until it meets a typed value; its :class:`Cell` remembers what has to be given a
 
 from __future__ import annotations
 
-from typing import TYPE_CHECKING, Any, Final, NoReturn
+from typing import Any, Final, NoReturn
 
+from loopwright.frontend.instructions import InstructionEmitter
+from loopwright.frontend.promotion import spelled
 from loopwright.ir import ops
 from loopwright.ir.function import Instr
+from loopwright.ir.ops import Op
 from loopwright.types import F64, I64, VOID, Type
 
-if TYPE_CHECKING:
-    from loopwright.frontend.emitter import Emitter
+__all__ = ["Cell", "Unavailable", "Value", "ValueEmitter", "Weak", "describe", "is_number", "is_staged"]
 
-__all__ = ["Cell", "Unavailable", "Value", "Weak", "describe", "is_number", "is_staged", "spelled"]
+
+class ValueEmitter(InstructionEmitter):
+    """What a value asks of what emits its instructions. How types meet and what is emitted then is for ``Emitter`` to say, the only one there is."""
+
+    def value(self, op: Op, type_: Type, args: list[int], result: Type, source: Type = VOID, imm: int = 0) -> Value:
+        """Emit an instruction; its result."""
+        return Value(self, self.define(op, type_, args, result, source, imm), result)
+
+    def binary(self, op: Op, a: Any, b: Any) -> Any:
+        """An operator on two operands; ``NotImplemented`` when one is no number."""
+        raise NotImplementedError
+
+    def unary(self, op: Op, a: Any) -> Value:
+        """An operation on one operand."""
+        raise NotImplementedError
+
+    def operation(self, op: Op, operands: list[Any]) -> Value:
+        """An operation whose operands all have the instruction's type, after adapting them to each other."""
+        raise NotImplementedError
+
+    def absolute(self, a: Any) -> Value:
+        raise NotImplementedError
+
+    def true_divide(self, a: Any, b: Any) -> Any:
+        """``/``"""
+        raise NotImplementedError
+
+    def power(self, a: Any, exponent: Any) -> Any:
+        """``**``"""
+        raise NotImplementedError
+
+    def select(self, condition: Any, a: Any, b: Any) -> Any:
+        """``a`` where the condition holds, ``b`` elsewhere; both are computed."""
+        raise NotImplementedError
+
+    def condition(self, value: Any) -> Value:
+        """The truth of a value: ``bool`` or a mask."""
+        raise NotImplementedError
+
+    def staged(self, value: Any, what: str = "this") -> Value:
+        """Any number as a value."""
+        raise NotImplementedError
+
+    def settle(self, value: Value, element: Type | None = None) -> None:
+        """Give an open value its element type."""
+        raise NotImplementedError
+
+    def convert(self, value: Any, type_: Type) -> Value:
+        """The value converted to a scalar type, lane by lane for a vector."""
+        raise NotImplementedError
+
+    def assignable(self, value: Any, type_: Type, what: str) -> Value:
+        """A value stored to a place of a given element type."""
+        raise NotImplementedError
+
+    def splat(self, value: Value, lanes: int) -> Value:
+        """The scalar in every lane."""
+        raise NotImplementedError
 
 
 class Value:
@@ -33,7 +92,7 @@ class Value:
     #: NumPy scalars and arrays leave operators with a value to the value.
     __array_ufunc__: Final = None
 
-    def __init__(self, emitter: Emitter, operand: int, type: Type) -> None:
+    def __init__(self, emitter: ValueEmitter, operand: int, type: Type) -> None:
         self.emitter = emitter
         self.operand = operand
         self.type = type
@@ -244,7 +303,7 @@ class Weak(Value):
 
     __slots__ = ("cell",)
 
-    def __init__(self, emitter: Emitter, operand: int, cell: Cell) -> None:
+    def __init__(self, emitter: ValueEmitter, operand: int, cell: Cell) -> None:
         # The type is the cell's; the slot of the base class stays empty.
         self.emitter = emitter
         self.operand = operand
@@ -267,7 +326,7 @@ class Unavailable(Value):
 
     __slots__ = ("reason",)
 
-    def __init__(self, emitter: Emitter, reason: str) -> None:
+    def __init__(self, emitter: ValueEmitter, reason: str) -> None:
         super().__init__(emitter, 0, VOID)
         self.reason = reason
 
@@ -295,13 +354,6 @@ def is_staged(value: Any) -> bool:
     if kind is tuple or kind is list:
         return any(is_staged(item) for item in value)
     return False
-
-
-def spelled(value: int | float) -> str:
-    """An integer in a message: one of many digits by its size, for Python refuses to print the longest."""
-    if type(value) is int and value.bit_length() > 1024:
-        return f"a Python integer of {value.bit_length()} bits"
-    return f"the Python integer {value}"
 
 
 def describe(value: Any) -> str:

@@ -12,8 +12,7 @@ import numpy as np
 from loopwright.errors import KernelTypeError
 from loopwright.frontend import constants
 from loopwright.frontend.annotations import BY_DTYPE
-from loopwright.frontend.emitter import Emitter
-from loopwright.frontend.expr import Value, describe, is_number
+from loopwright.frontend.expr import Value, ValueEmitter, describe, is_number
 from loopwright.ir import ops
 from loopwright.ir.ops import Op
 from loopwright.types import BOOL, KIND_BOOL, KIND_MASK, U8, U32, U64, Type, vector_of
@@ -27,9 +26,9 @@ _python_any = any
 _python_all = all
 
 
-def _emitter(name: str, *values: Any) -> Emitter | None:
+def _emitter(name: str, *values: Any) -> ValueEmitter | None:
     """What emits the function of these values; None when all are known while compiling. They must be numbers."""
-    emitter: Emitter | None = None
+    emitter: ValueEmitter | None = None
     for value in values:
         if isinstance(value, Value):
             emitter = value.emitter

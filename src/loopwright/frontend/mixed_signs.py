@@ -2,18 +2,15 @@
 
 from __future__ import annotations
 
-from typing import TYPE_CHECKING, Any, Final
+from typing import Any, Final
 
 import numpy as np
 
 from loopwright.frontend.annotations import BY_DTYPE
-from loopwright.frontend.expr import Value, Weak
+from loopwright.frontend.expr import Value, ValueEmitter, Weak
 from loopwright.ir import ops
 from loopwright.ir.ops import Op, mask_for
 from loopwright.types import I64, KIND_INT, U64, Type, vector_of
-
-if TYPE_CHECKING:
-    from loopwright.frontend.emitter import Emitter
 
 __all__ = ["compared"]
 
@@ -21,7 +18,7 @@ __all__ = ["compared"]
 _EXCHANGED: Final[dict[Op, Op]] = {ops.EQ: ops.EQ, ops.NE: ops.NE, ops.LT: ops.GT, ops.LE: ops.GE, ops.GT: ops.LT, ops.GE: ops.LE}
 
 
-def compared(emitter: Emitter, op: Op, operands: list[Any]) -> Value | None:
+def compared(emitter: ValueEmitter, op: Op, operands: list[Any]) -> Value | None:
     """The comparison of a u64 and a signed integer; None where they are something else."""
     types = [_type_of(operand) for operand in operands]
     if types[0] is U64:

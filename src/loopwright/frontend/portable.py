@@ -20,8 +20,8 @@ from types import CellType, CodeType, FunctionType, ModuleType
 from typing import Any, Final
 
 from loopwright.errors import KernelSyntaxError
-from loopwright.frontend.calls import C_FUNCTION
 from loopwright.frontend.kernel import GIVEN, Kernel
+from loopwright.frontend.native_calls import C_FUNCTION
 from loopwright.frontend.source import compiled, defined, source_of, texts_of, without_source
 from loopwright.types import VOID
 

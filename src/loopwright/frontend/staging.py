@@ -534,7 +534,7 @@ class Staging:
             return BREAK if breaks else CONTINUE
         target = loop.exit if breaks else loop.next
         assert target is not None
-        instr = emitter.branch(target, condition)
+        instr = emitter.branch(target, condition.operand if condition is not None else None)
         if breaks:
             loop.exits.append(self.edge(loop.exit_names, instr))
         elif loop.kind == "python":
