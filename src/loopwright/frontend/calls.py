@@ -5,7 +5,7 @@ from __future__ import annotations
 import math
 from functools import partial
 from types import BuiltinFunctionType, FunctionType, MethodType
-from typing import TYPE_CHECKING, Any, Final
+from typing import Any, Final
 
 import numpy as np
 
@@ -16,16 +16,14 @@ from loopwright.frontend.containers import changes_once, close, enter, may_chang
 from loopwright.frontend.emitter import Emitter
 from loopwright.frontend.expr import Value, describe, is_number, is_staged
 from loopwright.frontend.flow import RESULT
-from loopwright.frontend.merging import Edge
+from loopwright.frontend.merging import merge
 from loopwright.frontend.native_calls import C_FUNCTION, call_native, native_call
 from loopwright.frontend.parse import parse, parse_if_possible
 from loopwright.frontend.program import Parsed
-from loopwright.frontend.state import ENDED, FALLS, RETURN, Activation, Inlined
+from loopwright.frontend.staging import Staging
+from loopwright.frontend.state import ENDED, FALLS, RETURN, Activation, Edge, Inlined
 from loopwright.ir import ops
 from loopwright.types import VOID, Type
-
-if TYPE_CHECKING:
-    from loopwright.frontend.staging import Staging
 
 __all__ = ["Inner", "call", "outside_names"]
 
@@ -302,7 +300,7 @@ def _run(s: Staging, parsed: Parsed, env: dict[str, Any]) -> Any:
                 act.missing[RESULT] = ""
                 env.pop(RESULT, None)
             else:
-                s.merge(edges, {RESULT}, set())
+                merge(s, edges, {RESULT}, set())
         elif status == ENDED:
             env.setdefault(RESULT, None)
         if RESULT not in env and RESULT in act.missing:

@@ -3,19 +3,17 @@
 from __future__ import annotations
 
 from collections.abc import Callable
-from typing import TYPE_CHECKING, Any
+from typing import Any
 
 from loopwright.frontend.containers import close
 from loopwright.frontend.expr import Value
-from loopwright.frontend.merging import Edge
+from loopwright.frontend.merging import merge
 from loopwright.frontend.program import AND, LEAF, NOT, OR, If, Stmt, Test
-from loopwright.frontend.state import FALLS, Compound, Construct, Guarded
+from loopwright.frontend.staging import Staging
+from loopwright.frontend.state import FALLS, Compound, Construct, Edge, Guarded
 from loopwright.ir import ops
 from loopwright.ir.function import Instr
 from loopwright.types import BOOL, VOID
-
-if TYPE_CHECKING:
-    from loopwright.frontend.staging import Staging
 
 __all__ = ["compound_if", "compound_value", "decide", "leave_unless", "negated", "runtime_if", "short_circuit"]
 
@@ -152,7 +150,7 @@ def runtime_if(s: Staging, stmt: If, condition: Value) -> int:
             _reaches(edges, last, emitter.close())
         _reaches(edges, ended, marker)
         close(s)
-        return s.merge(edges, names, stmt.writes)
+        return merge(s, edges, names, stmt.writes)
 
 
 def _reaches(edges: list[Edge], edge: Edge | None, anchor: Instr) -> None:
@@ -194,7 +192,7 @@ def compound_if(s: Staging, stmt: If, found: Compound) -> int:
         if other is not None:
             other.anchor = end
             edges.append(other)
-    return s.merge(edges, names, stmt.writes)
+    return merge(s, edges, names, stmt.writes)
 
 
 def leave_unless(s: Staging, found: Any, opener: Instr) -> bool:

@@ -11,11 +11,11 @@ from loopwright.frontend.arrays import StagedArray
 from loopwright.frontend.calls import call
 from loopwright.frontend.conditions import short_circuit
 from loopwright.frontend.expr import Value, is_number, is_staged
-from loopwright.frontend.merging import Edge, join, same
+from loopwright.frontend.merging import join, same
 from loopwright.frontend.program import AND, OR
 from loopwright.frontend.rewrite import AND_HOOK, CALL_HOOK, CHAIN_HOOK, HOLD_HOOK, IF_HOOK, NEW_HOOK, NOT_HOOK, OR_HOOK, POWER_HOOK
 from loopwright.frontend.staging import Staging
-from loopwright.frontend.state import Guarded
+from loopwright.frontend.state import Edge, Guarded
 from loopwright.ir import ops
 from loopwright.ir.function import NONE, Instr
 from loopwright.types import VOID
@@ -162,7 +162,7 @@ def _by_branch(s: Staging, condition: Value, a: Callable[[], Any], b: Callable[[
     end = emitter.emit(ops.END, VOID, [])
     name = "$this conditional expression"
     lines = {name: emitter.at_line}
-    made = join(emitter, name, [Edge({name: first}, lines, otherwise), Edge({name: second}, lines, end)])
+    made = join(s, name, [Edge({name: first}, lines, otherwise), Edge({name: second}, lines, end)])
     if isinstance(made, Value):
         made.plain()
     return made

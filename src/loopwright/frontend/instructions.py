@@ -15,7 +15,25 @@ from loopwright.ir.function import NONE, Function, Instr, Loop
 from loopwright.ir.ops import Op
 from loopwright.types import VOID, Type
 
-__all__ = ["InstructionEmitter", "Mark"]
+__all__ = ["InstructionEmitter", "KernelAround", "Mark"]
+
+
+class KernelAround:
+    """What is asked of the kernel that is being staged, by what emits for it and by values.
+
+    Attributes:
+        cells: id of a list or dictionary -> index -> the variable that the element is.
+    """
+
+    cells: dict[int, dict[Any, Any]]
+
+    def place(self) -> str:
+        """The statement being staged and the calls that lead to it, in the words of an error at run time."""
+        raise NotImplementedError
+
+    def call(self, function: Any, args: tuple[Any, ...], named: dict[str, Any]) -> Any:
+        """A call in the kernel."""
+        raise NotImplementedError
 
 
 class Mark:
@@ -62,7 +80,7 @@ class InstructionEmitter:
         self.errors = NONE
         self.regions = 0
         self.region = 0
-        self.staging: Any = None
+        self.staging: KernelAround | None = None
 
     # --- errors -------------------------------------------------------------------------------------------
 

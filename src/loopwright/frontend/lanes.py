@@ -5,7 +5,7 @@ A variable from before the loop that the body updates is a reduction: inside the
 
 from __future__ import annotations
 
-from typing import TYPE_CHECKING, Any, Final, NoReturn
+from typing import Any, Final, NoReturn
 
 import numpy as np
 
@@ -17,14 +17,13 @@ from loopwright.frontend.loops import Lanes
 from loopwright.frontend.merging import MISSING
 from loopwright.frontend.program import For, NameTarget, Reduction
 from loopwright.frontend.promotion import promote
+from loopwright.frontend.staging import Staging
 from loopwright.frontend.state import FALLS, LoopState, Summed
 from loopwright.frontend.steps import finish, loop_body
+from loopwright.frontend.variables import assign
 from loopwright.ir import ops
 from loopwright.ir.function import NONE, Instr, Loop
 from loopwright.types import BOOL, F64, I64, VOID, Type
-
-if TYPE_CHECKING:
-    from loopwright.frontend.staging import Staging
 
 __all__ = ["reduce_into", "stage_lanes", "update_reduction"]
 
@@ -56,7 +55,7 @@ def stage_lanes(s: Staging, stmt: For, spec: Lanes) -> int:
         sums += summed_elements(s, loop, loop.next)
     s.open.append(loop)
     emitter.in_lanes = True
-    s.assign(stmt.target.name, Value(emitter, index, I64))
+    assign(s, stmt.target.name, Value(emitter, index, I64))
     loop_body(s, stmt, loop)
     s.at(stmt.line)
     emitter.close()
@@ -262,4 +261,4 @@ def _reduce(s: Staging, sums: list[Summed], described: Loop) -> None:
         if summed.container is not None:
             put(s, summed.container, summed.index, result)
         else:
-            s.assign(summed.name, result)
+            assign(s, summed.name, result)

@@ -2,27 +2,26 @@
 
 from __future__ import annotations
 
-from typing import TYPE_CHECKING, Any
+from typing import Any
 
 import numpy as np
 
 from loopwright.frontend.arrays import StagedArray
+from loopwright.frontend.assigning import bind
 from loopwright.frontend.conditions import compound_value, decide, leave_unless
 from loopwright.frontend.containers import close, enter
 from loopwright.frontend.expr import Value, describe, is_number
 from loopwright.frontend.lanes import stage_lanes
 from loopwright.frontend.loops import Lanes, Range
-from loopwright.frontend.merging import Edge
+from loopwright.frontend.merging import leaving, merge
 from loopwright.frontend.program import AND, For, LoopStmt, NameTarget, While
-from loopwright.frontend.state import BREAK, CONTINUE, ENDED, FALLS, FOR_LIMIT, GROWTH_LIMIT, RETURN, UNROLL_LIMIT, Compound, Guarded, LoopState
+from loopwright.frontend.staging import Staging
+from loopwright.frontend.state import BREAK, CONTINUE, ENDED, FALLS, FOR_LIMIT, GROWTH_LIMIT, RETURN, UNROLL_LIMIT, Compound, Edge, Guarded, LoopState
 from loopwright.frontend.steps import MAYBE_NEVER, finish, loop_body
-from loopwright.frontend.variables import carry, release
+from loopwright.frontend.variables import assign, carry, release
 from loopwright.ir import ops
 from loopwright.ir.function import Instr
 from loopwright.types import BOOL, I64, VOID
-
-if TYPE_CHECKING:
-    from loopwright.frontend.staging import Staging
 
 __all__ = ["stage_for", "stage_range", "stage_while"]
 
@@ -79,7 +78,7 @@ class _Unrolling:
             if status == BREAK and edges:
                 # Other paths go on with the next step, so this one needs a branch.
                 assert loop.exit is not None
-                loop.exits.append(s.edge(loop.exit_names, emitter.branch(loop.exit)))
+                loop.exits.append(leaving(s, loop.exit_names, emitter.branch(loop.exit)))
                 status = ENDED
             last = Edge(s.values_of(loop.next_names), dict(s.act.lines), loop.next) if status != ENDED else None
             end = emitter.drop_block(loop.next, branches, bool(edges))
@@ -88,7 +87,7 @@ class _Unrolling:
                     assert end is not None
                     last.anchor = end
                     edges.append(last)
-                s.merge(edges, loop.next_names, set())
+                merge(s, edges, loop.next_names, set())
                 if status == ENDED:
                     status = FALLS
         self.status = status
@@ -110,7 +109,7 @@ class _Unrolling:
             assert end is not None
             last.anchor = end
             edges.append(last)
-        return s.merge(edges, loop.exit_names, set())
+        return merge(s, edges, loop.exit_names, set())
 
 
 def _unrolled(s: Staging, stmt: For, items: Any) -> int:
@@ -130,7 +129,7 @@ def _unrolled(s: Staging, stmt: For, items: Any) -> int:
                 f"this loop runs while compiling, because it is over a Python value, and {grown} after {steps} steps: for a loop at run time write for … in lw.range(…)"
             )
         steps += 1
-        s.bind(stmt.target, item)
+        bind(s, stmt.target, item)
         if not unrolling.step():
             break
     return unrolling.finish()
@@ -206,7 +205,7 @@ def stage_range(s: Staging, stmt: For, spec: Range) -> int:
         loop.exit = emitter.open(ops.BLOCK, VOID, [])
     index = emitter.f.register(I64, stmt.target.name)
     loop.next = emitter.open(ops.FOR, VOID, [lo.operand, hi.operand, emitter.number(I64, step)], index)
-    s.assign(stmt.target.name, Value(emitter, index, I64))
+    assign(s, stmt.target.name, Value(emitter, index, I64))
     loop_body(s, stmt, loop)
     s.at(stmt.line)
     emitter.close()
@@ -241,7 +240,7 @@ def _stepping(s: Staging, stmt: For, spec: Range) -> int:
     emitter.emit(ops.DO, VOID, [going.operand])
     inner = len(emitter.branches)
     loop.next = emitter.open(ops.BLOCK, VOID, [])
-    s.assign(stmt.target.name, current)
+    assign(s, stmt.target.name, current)
     loop_body(s, stmt, loop)
     emitter.drop_block(loop.next, inner, any(depth == len(emitter.brackets) - 1 for _, depth in emitter.branches[inner:]))
     s.at(stmt.line)
@@ -307,5 +306,5 @@ def _runtime_while(s: Staging, stmt: While) -> int:
         del end
         release(s, stmt, made, MAYBE_NEVER)
         carried = {name for name, _ in made}
-        return s.merge(edges, loop.exit_names - carried - set(s.act.sticky), set())
+        return merge(s, edges, loop.exit_names - carried - set(s.act.sticky), set())
     return finish(s, stmt, loop, made, bound, True, branches)

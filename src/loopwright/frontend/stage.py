@@ -17,8 +17,8 @@ from loopwright.frontend.hooks import environment
 from loopwright.frontend.parameters import CONST, SCALAR, Parameter
 from loopwright.frontend.parse import parse
 from loopwright.frontend.program import Parsed
-from loopwright.frontend.staging import Staging
 from loopwright.frontend.state import FALLS, Activation, Restage
+from loopwright.frontend.statements import Statements
 from loopwright.ir.function import Function, Options
 from loopwright.types import PTR, VOID, Type
 
@@ -52,7 +52,7 @@ def _attempt(
     f.lines = parsed.lines
     emitter = Emitter(f)
     emitter.line = emitter.at_line = parsed.line
-    s = Staging(emitter, notes, {})
+    s = Statements(emitter, notes, {})
     s.builtins = environment(s)
     env = outside_names(parsed, function)
     env["__builtins__"] = s.builtins

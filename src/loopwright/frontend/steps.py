@@ -2,15 +2,13 @@
 
 from __future__ import annotations
 
-from typing import TYPE_CHECKING, Any, Final
+from typing import Any, Final
 
-from loopwright.frontend.merging import Edge
+from loopwright.frontend.merging import merge
 from loopwright.frontend.program import LoopStmt
-from loopwright.frontend.state import ENDED, FALLS, LoopState
+from loopwright.frontend.staging import Staging
+from loopwright.frontend.state import ENDED, FALLS, Edge, LoopState
 from loopwright.frontend.variables import release
-
-if TYPE_CHECKING:
-    from loopwright.frontend.staging import Staging
 
 __all__ = ["MAYBE_NEVER", "finish", "loop_body"]
 
@@ -47,4 +45,4 @@ def finish(s: Staging, stmt: LoopStmt, loop: LoopState, made: list[tuple[str, An
             last.anchor = end
         edges.append(last)
     carried = {name for name, _ in made}
-    return s.merge(edges, loop.exit_names - carried - set(s.act.sticky), set())
+    return merge(s, edges, loop.exit_names - carried - set(s.act.sticky), set())

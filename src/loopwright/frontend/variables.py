@@ -1,24 +1,42 @@
-"""The variables that run-time loops carry: made before the loop, written by its assignments."""
+"""Names: bound while compiling, or variables that run-time loops carry, made before the loop and written by its assignments."""
 
 from __future__ import annotations
 
-from typing import TYPE_CHECKING, Any, Final, NoReturn
+from typing import Any, NoReturn
 
 import numpy as np
 
+from loopwright.frontend.elements import activate, carries, drop_values, replaces
 from loopwright.frontend.expr import Unavailable, Value, Weak, is_number
 from loopwright.frontend.flow import RESULT
 from loopwright.frontend.merging import CONTAINERS, MISSING, indices, rebuilt, same
 from loopwright.frontend.program import LoopStmt
+from loopwright.frontend.staging import Staging
 from loopwright.frontend.state import LoopState, Sticky, Summed, shown
 from loopwright.types import BOOL
 
-if TYPE_CHECKING:
-    from loopwright.frontend.staging import Staging
+__all__ = ["assign", "begin", "carry", "release", "write"]
 
-__all__ = ["NOT_EVERYWHERE", "activate", "begin", "carry", "drop", "drop_values", "release", "write"]
 
-NOT_EVERYWHERE: Final = "is not assigned on every path to here: assign it on the others too, or before"
+def assign(s: Staging, name: str, value: Any, fresh: bool = False) -> None:
+    """Bind a name, or write the variable that stands for it."""
+    act = s.act
+    emitter = s.emitter
+    sticky = act.sticky.get(name)
+    if sticky is not None:
+        write(s, sticky, value, fresh)
+        return
+    if isinstance(value, Value):
+        if value.operand in emitter.active:
+            value = emitter.snapshot(value)
+        elif type(value) is Unavailable:
+            value.plain()
+    elif not is_number(value):
+        act.regions[name] = emitter.region
+        if emitter.active and type(value) in CONTAINERS:
+            value = emitter.snapshot(value)
+    act.env[name] = value
+    act.lines[name] = emitter.at_line
 
 
 def write(s: Staging, sticky: Any, value: Any, fresh: bool) -> None:
@@ -85,7 +103,7 @@ def _write_items(s: Staging, sticky: Sticky, value: Any) -> None:
     if not sticky.items:
         s.note((*sticky.key, "items"), 1)
     if type(variable) is not tuple:
-        s.replaces(name, variable, value)
+        replaces(s, name, variable, value)
     # All are read before any is written: they may be the variables themselves.
     values = s.emitter.snapshot(tuple([value[index] for index in indices(value)]))
     for index, item in zip(indices(variable), values, strict=True):
@@ -161,7 +179,7 @@ def carry(s: Staging, loop: LoopState) -> list[tuple[str, Any]]:
         elif items:
             act.env[name] = variable
             activate(s, variable)
-            s.carries(loop, sticky, value)
+            carries(s, loop, sticky, value)
         made.append((name, sticky))
     return made
 
@@ -169,14 +187,14 @@ def carry(s: Staging, loop: LoopState) -> list[tuple[str, Any]]:
 def release(s: Staging, stmt: LoopStmt, made: list[tuple[str, Any]], why: str) -> None:
     """After a run-time loop: its variables keep their last values; other names assigned in it have none."""
     act = s.act
-    drop(s, made)
+    _drop(s, made)
     carried = {name for name, _ in made}
     for name in stmt.writes:
         if name not in carried and name not in act.sticky and name != RESULT:
             s.lose(name, f"`{name}` {why}")
 
 
-def drop(s: Staging, made: list[tuple[str, Any]]) -> None:
+def _drop(s: Staging, made: list[tuple[str, Any]]) -> None:
     """The variables of a loop are not written any more."""
     act = s.act
     for name, sticky in made:
@@ -187,21 +205,3 @@ def drop(s: Staging, made: list[tuple[str, Any]]) -> None:
         elif sticky.items:
             drop_values(s, sticky.value)
             act.env[name] = sticky.value
-
-
-def activate(s: Staging, variable: Any) -> None:
-    """A variable, or what holds variables, may be written from here on."""
-    if isinstance(variable, Value):
-        s.emitter.active.add(variable.operand)
-    elif type(variable) in CONTAINERS:
-        for index in indices(variable):
-            activate(s, variable[index])
-
-
-def drop_values(s: Staging, variable: Any) -> None:
-    """A variable, or what holds variables, is not written any more."""
-    if isinstance(variable, Value):
-        s.emitter.active.discard(variable.operand)
-    elif type(variable) in CONTAINERS:
-        for index in indices(variable):
-            drop_values(s, variable[index])
