@@ -85,10 +85,10 @@ if TYPE_CHECKING:
     from loopwright.frontend.annotations import Array, ArrayType, Const
     from loopwright.frontend.arrays import local
     from loopwright.frontend.builder import Function, parse
-    from loopwright.frontend.calls import native_call as call
     from loopwright.frontend.functions import abs, all, any, bitcast, ceil, crc32c, div_trunc, floor, fma, max, min, rem_trunc, round, select, sqrt, sum, trunc
     from loopwright.frontend.kernel import Kernel, kernel
     from loopwright.frontend.loops import lanes, range
+    from loopwright.frontend.native_calls import native_call as call
     from loopwright.targets.pipeline import after, before
     from loopwright.tuning.recording import record
 
@@ -123,7 +123,7 @@ _LAZY: dict[str, tuple[str, str]] = {
     "Kernel": ("loopwright.frontend.kernel", "Kernel"),
     "after": ("loopwright.targets.pipeline", "after"),
     "before": ("loopwright.targets.pipeline", "before"),
-    "call": ("loopwright.frontend.calls", "native_call"),
+    "call": ("loopwright.frontend.native_calls", "native_call"),
     "kernel": ("loopwright.frontend.kernel", "kernel"),
     "lanes": ("loopwright.frontend.loops", "lanes"),
     "local": ("loopwright.frontend.arrays", "local"),

@@ -9,8 +9,8 @@ from typing import Any, Final
 from loopwright import compiler
 from loopwright.errors import CpuError, TargetError
 from loopwright.frontend.annotations import ArrayType
-from loopwright.frontend.kernel import REQUIRED as NO_DEFAULT
 from loopwright.frontend.kernel import Backend, Kernel
+from loopwright.frontend.parameters import REQUIRED as NO_DEFAULT
 from loopwright.ir.function import Function
 from loopwright.regalloc.heuristics import DEFAULT_ORDER
 from loopwright.runtime import cpu

@@ -21,69 +21,69 @@ __all__ = ["StagedArray", "local", "local_array"]
 _NAMED: Final = re.compile(r"\s*([^\W\d]\w*)\s*=")
 
 
-def local(element: Type, *shape: int) -> np.ndarray[Any, Any]:
+def local(element: Type, *extents: int) -> np.ndarray[Any, Any]:
     """An array of the kernel's own, for as long as a call of it runs: ``row = lw.local(lw.f32, 64)``, ``tile = lw.local(lw.f32, 8, 16)``.
 
     Where all its indices are known while compiling its elements are registers; otherwise it lies on the stack. What is in it is undefined until it is written.
 
     Args:
         element: the type of the elements.
-        shape: the extents, outermost first: numbers known while compiling, at most 64 KiB for all local arrays of a kernel together.
+        extents: outermost first: numbers known while compiling, at most 64 KiB for all local arrays of a kernel together.
 
     Raises:
         KernelTypeError: no element type, extents that are not known, or too many elements.
     """
-    return np.empty(shape, element.dtype)
+    return np.empty(extents, element.dtype)
 
 
-def local_array(graph: Emitter, element: Any, shape: tuple[Any, ...], statement: str) -> StagedArray:
+def local_array(emitter: Emitter, element: Any, extents: tuple[Any, ...], statement: str) -> StagedArray:
     """What ``lw.local`` makes in a kernel."""
     named = _NAMED.match(statement)
     name = named[1] if named is not None else "local"
-    if graph.in_lanes:
-        graph.fail(
+    if emitter.in_lanes:
+        emitter.fail(
             "lw.local is made in front of a loop over lanes; what each lane has of its own is a list, as in [lw.f32(0)] * 8, at indices known while compiling"
         )
     if not isinstance(element, Type) or element.lanes or not (element.is_integer or element.is_float or element is BOOL):
-        graph.fail(f"lw.local takes an element type first, as in lw.local(lw.f32, 64), not {element!r}")
-    if not shape or len(shape) > 8:
-        graph.fail(f"lw.local takes from 1 to 8 extents, as in lw.local(lw.{element}, 64), not {len(shape)}")
-    extents: list[int] = []
-    for extent in shape:
+        emitter.fail(f"lw.local takes an element type first, as in lw.local(lw.f32, 64), not {element!r}")
+    if not extents or len(extents) > 8:
+        emitter.fail(f"lw.local takes from 1 to 8 extents, as in lw.local(lw.{element}, 64), not {len(extents)}")
+    known: list[int] = []
+    for extent in extents:
         if isinstance(extent, Value):
-            graph.fail("an extent of lw.local must be known while compiling: pass it as lw.Const")
+            emitter.fail("an extent of lw.local must be known while compiling: pass it as lw.Const")
         if isinstance(extent, bool) or not isinstance(extent, (int, np.integer)) or extent < 1:
-            graph.fail(f"an extent of lw.local is an integer from 1, not {extent!r}")
-        extents.append(int(extent))
-    f = graph.f
+            emitter.fail(f"an extent of lw.local is an integer from 1, not {extent!r}")
+        known.append(int(extent))
+    f = emitter.f
     number = len(f.arrays)
-    array = f.local_array(name, element, tuple(extents))
+    array = f.local_array(name, element, tuple(known))
     if f.local_offset(number + 1) > ir.MOST_LOCAL:
-        graph.fail(f"with {name} the local arrays of this kernel take {f.local_offset(number + 1)} bytes, more than {ir.MOST_LOCAL}: pass it as lw.Array")
-    graph.code.append(ir.Instr(ops.LOCAL, PTR, array.base, [f.const(I64, number)], 0, graph.line))
-    return StagedArray(graph, array, number)
+        emitter.fail(f"with {name} the local arrays of this kernel take {f.local_offset(number + 1)} bytes, more than {ir.MOST_LOCAL}: pass it as lw.Array")
+    emitter.code.append(ir.Instr(ops.LOCAL, PTR, array.base, [f.const(I64, number)], 0, emitter.line))
+    return StagedArray(emitter, array, number)
 
 
 class StagedArray:
     """An array inside a kernel or builder function.
 
     Attributes:
-        graph: what emits the accesses.
+        emitter: what emits the accesses.
         array: its parameters.
         number: its number in the function.
         shape: the extents: run-time i64 values, or Python's numbers of a local array.
     """
 
-    __slots__ = ("array", "graph", "number", "shape")
+    __slots__ = ("array", "emitter", "number", "shape")
     __staged__ = True
     __array_ufunc__ = None
 
-    def __init__(self, graph: Emitter, array: ir.Array, number: int) -> None:
-        self.graph = graph
+    def __init__(self, emitter: Emitter, array: ir.Array, number: int) -> None:
+        self.emitter = emitter
         self.array = array
         self.number = number
         self.shape: tuple[Any, ...] = tuple(
-            [int(graph.f.const_values[~extent]) for extent in array.shape] if array.size else [Value(graph, extent, I64) for extent in array.shape]
+            [int(emitter.f.const_values[~extent]) for extent in array.shape] if array.size else [Value(emitter, extent, I64) for extent in array.shape]
         )
 
     @property
@@ -104,24 +104,28 @@ class StagedArray:
         return self.shape[0]
 
     def __len__(self) -> int:
-        raise self.graph.wrong(f"Python asks for the length of {self.array.name}, which is not known while compiling: write {self.array.name}.shape[0] for it")
+        raise self.emitter.wrong(
+            f"Python asks for the length of {self.array.name}, which is not known while compiling: write {self.array.name}.shape[0] for it"
+        )
 
     def __iter__(self) -> NoReturn:
-        self.graph.fail(f"an array cannot be iterated over: write for i in lw.range(len({self.array.name})), or lw.lanes, and {self.array.name}[i]")
+        self.emitter.fail(f"an array cannot be iterated over: write for i in lw.range(len({self.array.name})), or lw.lanes, and {self.array.name}[i]")
 
     def __array__(self, dtype: Any = None, copy: Any = None) -> NoReturn:
-        raise self.graph.wrong(
+        raise self.emitter.wrong(
             f"NumPy is given the array {self.array.name}, whose elements are not known while compiling: write a loop over {self.array.name}[i]"
         )
 
     def __eq__(self, other: object) -> bool:
         # Otherwise Python would compare identities.
-        raise self.graph.wrong(f"the array {self.array.name} is compared as a whole: compare elements, {self.array.name}[i], or write `is` for the same array")
+        raise self.emitter.wrong(
+            f"the array {self.array.name} is compared as a whole: compare elements, {self.array.name}[i], or write `is` for the same array"
+        )
 
     __hash__ = object.__hash__
 
     def __bool__(self) -> bool:
-        raise self.graph.wrong(f"the array {self.array.name} has no truth value: write len({self.array.name}) != 0")
+        raise self.emitter.wrong(f"the array {self.array.name} has no truth value: write len({self.array.name}) != 0")
 
     def __repr__(self) -> str:
         return f"<array {self.array.name}>"
@@ -129,55 +133,55 @@ class StagedArray:
     def __getitem__(self, index: Any) -> Value:
         element = self.array.element
         # A condition in memory is a byte.
-        return self._loaded(index, element) if element is not BOOL else self.graph.condition(self._loaded(index, U8))
+        return self._loaded(index, element) if element is not BOOL else self.emitter.condition(self._loaded(index, U8))
 
     def _loaded(self, index: Any, element: Type) -> Value:
-        graph = self.graph
-        return graph.value(ops.LOAD, element, self._indices(index), element, VOID, self.number)
+        emitter = self.emitter
+        return emitter.value(ops.LOAD, element, self._indices(index), element, VOID, self.number)
 
     def __setitem__(self, index: Any, value: Any) -> None:
-        graph = self.graph
+        emitter = self.emitter
         operands = self._indices(index)
         element = self.array.element
         what = f"an element of {self.array.name}"
-        stored = graph.assignable(value, element, what)
+        stored = emitter.assignable(value, element, what)
         if element is BOOL:
             element = U8
-            stored = graph.convert(stored, U8)
+            stored = emitter.convert(stored, U8)
         self.array.written = True
-        graph.emit(ops.STORE, stored.type, [stored.operand, *operands], self.number)
+        emitter.emit(ops.STORE, stored.type, [stored.operand, *operands], self.number)
 
     # --- explicit vectors, for the builder -----------------------------------------------------------------
 
     def load_vector(self, index: Any, lanes: int, mask: Value | None) -> Value:
-        graph = self.graph
+        emitter = self.emitter
         operands = self._indices(index, lanes if mask is None else 1)
         type_ = vector_of(self.array.element, lanes)
         if mask is None:
-            return graph.value(ops.LOAD, type_, operands, type_, VOID, self.number)
-        return graph.value(ops.MASKED_LOAD, type_, [graph.as_mask(mask, mask_for(type_)).operand, *operands], type_, VOID, self.number)
+            return emitter.value(ops.LOAD, type_, operands, type_, VOID, self.number)
+        return emitter.value(ops.MASKED_LOAD, type_, [emitter.as_mask(mask, mask_for(type_)).operand, *operands], type_, VOID, self.number)
 
     def store_vector(self, index: Any, value: Any, lanes: int, mask: Value | None) -> None:
-        graph = self.graph
+        emitter = self.emitter
         operands = self._indices(index, lanes if mask is None else 1)
-        stored = graph.splat(graph.assignable(value, self.array.element, f"the array {self.array.name}"), lanes)
+        stored = emitter.splat(emitter.assignable(value, self.array.element, f"the array {self.array.name}"), lanes)
         self.array.written = True
         if mask is None:
-            graph.emit(ops.STORE, stored.type, [stored.operand, *operands], self.number)
+            emitter.emit(ops.STORE, stored.type, [stored.operand, *operands], self.number)
         else:
-            graph.emit(ops.MASKED_STORE, stored.type, [graph.as_mask(mask, mask_for(stored.type)).operand, stored.operand, *operands], self.number)
+            emitter.emit(ops.MASKED_STORE, stored.type, [emitter.as_mask(mask, mask_for(stored.type)).operand, stored.operand, *operands], self.number)
 
     # --- indices ------------------------------------------------------------------------------------------
 
     def _indices(self, index: Any, lanes: int = 0) -> list[int]:
         """The index operands."""
-        graph = self.graph
+        emitter = self.emitter
         name = self.array.name
         items = index if type(index) is tuple else (index,)
         rank = len(self.array.shape)
         if len(items) != rank:
             indices = "1 index" if rank == 1 else f"{rank} indices"
-            graph.fail(
+            emitter.fail(
                 f"{name} has {rank} dimension{'s' if rank > 1 else ''}: it takes {indices}, as in {name}[{', '.join('ijklmnop'[:rank])}], not {len(items)}"
             )
         operands: list[int] = []
@@ -188,36 +192,36 @@ class StagedArray:
                 item = int(item)
                 if item < 0:
                     size = f"len({name})" if position == 0 else f"{name}.shape[{position}]"
-                    graph.fail(f"{name}[{item}]: an index does not count from the end; write {name}[{size} - {-item}]")
+                    emitter.fail(f"{name}[{item}]: an index does not count from the end; write {name}[{size} - {-item}]")
                 if self.array.size and item >= self.shape[position]:
-                    graph.fail(f"{name}[{item}]: {name} has {self.shape[position]} elements" + (f" along dimension {position}" if rank > 1 else ""))
-                operands.append(graph.number(I64, item))
+                    emitter.fail(f"{name}[{item}]: {name} has {self.shape[position]} elements" + (f" along dimension {position}" if rank > 1 else ""))
+                operands.append(emitter.number(I64, item))
                 continue
             if not isinstance(item, Value):
                 kind = "a slice" if isinstance(item, slice) or item is Ellipsis else type(item).__name__
-                graph.fail(f"{name} is indexed with {kind}: an index must be an integer; loop over the elements instead")
-            operands.append(graph.index(item, f"an index of {name}").operand)
-        if graph.errors >= 0:
+                emitter.fail(f"{name} is indexed with {kind}: an index must be an integer; loop over the elements instead")
+            operands.append(emitter.index(item, f"an index of {name}").operand)
+        if emitter.errors >= 0:
             self._check(operands, lanes)
         return operands
 
     def _check(self, operands: list[int], lanes: int) -> None:
         """Checked mode: before an access (of ``lanes`` elements), report an index outside the array and return."""
-        graph = self.graph
-        f = graph.f
+        emitter = self.emitter
+        f = emitter.f
         dimension = -1
         for operand, extent in zip(operands, self.array.shape, strict=True):
             dimension += 1
             ends = [operand]
             if lanes > 1 and dimension == len(operands) - 1:
-                ends.append(graph.define(ops.ADD, I64, [operand, f.const(I64, lanes - 1)], I64))
+                ends.append(emitter.define(ops.ADD, I64, [operand, f.const(I64, lanes - 1)], I64))
             for end in ends:
                 # As unsigned numbers: a negative index is a large one.
-                a = graph.define(ops.CONVERT, U64, [end], U64, I64)
-                b = graph.define(ops.CONVERT, U64, [extent], U64, I64)
-                bad = graph.define(ops.GE, U64, [a, b], BOOL)
-                graph.open(ops.IF, VOID, [bad])
+                a = emitter.define(ops.CONVERT, U64, [end], U64, I64)
+                b = emitter.define(ops.CONVERT, U64, [extent], U64, I64)
+                bad = emitter.define(ops.GE, U64, [a, b], BOOL)
+                emitter.open(ops.IF, VOID, [bad])
                 number = len(f.sites)
-                f.sites.append(ir.Site(self.array.name, dimension, graph.line, graph.staging.place() if graph.staging is not None else ""))
-                graph.emit(ops.FAIL, VOID, [graph.errors, end, extent], number)
-                graph.close()
+                f.sites.append(ir.Site(self.array.name, dimension, emitter.line, emitter.staging.place() if emitter.staging is not None else ""))
+                emitter.emit(ops.FAIL, VOID, [emitter.errors, end, extent], number)
+                emitter.close()

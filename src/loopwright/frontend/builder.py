@@ -19,10 +19,10 @@ from typing import Any, Self
 from loopwright.errors import ArgumentError, KernelSyntaxError, KernelTypeError, VerifyError
 from loopwright.frontend.annotations import ArrayType
 from loopwright.frontend.arrays import StagedArray, local_array
-from loopwright.frontend.calls import call_native, callee_of
 from loopwright.frontend.emitter import Emitter
 from loopwright.frontend.expr import Value, describe, is_number
 from loopwright.frontend.kernel import backend
+from loopwright.frontend.native_calls import call_native, callee_of
 from loopwright.ir import function as ir
 from loopwright.ir import ops
 from loopwright.ir.function import NONE, Callee, Instr, Options
@@ -38,22 +38,24 @@ class Variable(Value):
 
     __slots__ = ()
 
+    emitter: Emitter
+
     def set(self, value: Any) -> None:
         """Assign; the value is converted to the variable's type, except from float to integer."""
-        graph = self.graph
+        emitter = self.emitter
         type_ = self.type
-        made = graph.assignable(value, type_.element, "the variable") if type_.element is not BOOL else graph.condition(value)
+        made = emitter.assignable(value, type_.element, "the variable") if type_.element is not BOOL else emitter.condition(value)
         if type_.is_mask:
-            made = graph.as_mask(made, type_)
+            made = emitter.as_mask(made, type_)
         elif type_.lanes and not made.type.lanes:
-            made = graph.splat(made, type_.lanes)
+            made = emitter.splat(made, type_.lanes)
         if made.type is not type_:
-            graph.fail(f"the variable is {type_} and the value {made.type}")
-        graph.copy_to(self.operand, type_, made.operand)
+            emitter.fail(f"the variable is {type_} and the value {made.type}")
+        emitter.copy_to(self.operand, type_, made.operand)
 
     def get(self) -> Value:
         """The value now, unaffected by later assignments."""
-        return self.graph.value(ops.COPY, self.type, [self.operand], self.type)
+        return self.emitter.value(ops.COPY, self.type, [self.operand], self.type)
 
 
 class Bracket:
@@ -120,7 +122,7 @@ class Function:
         if returns is not None and (not isinstance(returns, Type) or returns.lanes):
             raise KernelTypeError(f"a function returns one number (returns=lw.i64), not {returns!r}")
         self._f = ir.Function(name, returns if returns is not None else VOID, Options(bool(contract), bool(fastmath), bool(check)))
-        self._g = Emitter(self._f)
+        self._emitter = Emitter(self._f)
         self._params: dict[str, Any] = {}
         #: The if that was closed last and its end, for an else_ that follows.
         self._reopen: tuple[Instr, Instr] | None = None
@@ -130,13 +132,13 @@ class Function:
             if isinstance(type_, ArrayType):
                 if type_.element is None:
                     raise KernelTypeError(f"the parameter {key} of a builder function needs an element type: lw.Array[lw.f32]")
-                self._params[key] = StagedArray(self._g, self._f.array_param(key, type_.element, type_.rank or 1), len(self._f.arrays) - 1)
+                self._params[key] = StagedArray(self._emitter, self._f.array_param(key, type_.element, type_.rank or 1), len(self._f.arrays) - 1)
             elif isinstance(type_, Type) and not type_.lanes and type_ is not VOID:
-                self._params[key] = Value(self._g, self._f.param(type_, key), type_)
+                self._params[key] = Value(self._emitter, self._f.param(type_, key), type_)
             else:
                 raise KernelTypeError(f"the parameter {key} must be a type such as lw.f32 or lw.Array[lw.f32], not {type_!r}")
         if check:
-            self._g.errors = self._f.param(PTR, "errors")
+            self._emitter.errors = self._f.param(PTR, "errors")
 
     def __getattr__(self, name: str) -> Any:
         if not name.startswith("_"):
@@ -173,7 +175,7 @@ class Function:
     def finish(self) -> ir.Function:
         """Check that the function is complete; its IR."""
         if not self._finished:
-            if self._g.brackets:
+            if self._emitter.brackets:
                 raise KernelSyntaxError(f"{self._f.name}: a `{self._g.brackets[-1].op.name}` is not closed")
             if self._f.result is not VOID and _falls(self._f.code):
                 raise KernelSyntaxError(f"{self._f.name} returns {self._f.result}, but can come to its end without f.ret(…)")
@@ -219,44 +221,44 @@ class Function:
 
     def ret(self, value: Any = None) -> None:
         """Return, with the result if the function has one."""
-        g, f = self._emitting(), self._f
+        emitter, f = self._emitting(), self._f
         if f.result is VOID:
             if value is not None:
-                g.fail("the function has no result: make it with returns=…")
-            g.emit(ops.RET, VOID, [])
+                emitter.fail("the function has no result: make it with returns=…")
+            emitter.emit(ops.RET, VOID, [])
             return
         if value is None:
-            g.fail(f"the function returns {f.result}: f.ret(value)")
-        made = g.assignable(value, f.result, "the result")
-        g.emit(ops.RET, f.result, [made.operand])
+            emitter.fail(f"the function returns {f.result}: f.ret(value)")
+        made = emitter.assignable(value, f.result, "the result")
+        emitter.emit(ops.RET, f.result, [made.operand])
 
     def var(self, type_: Type, value: Any = 0, name: str = "") -> Variable:
         """A variable with a first value: ``i = f.var(lw.i64, 0)``, then ``i.set(i + 1)``. The type may be a vector."""
-        g = self._emitting()
+        emitter = self._emitting()
         self._require(type_, "f.var", "f.var(lw.i64, 0)")
         if not isinstance(name, str):
-            g.fail(f"the name of a variable is a string, not {name!r}")
-        made = Variable(g, self._f.register(type_, name, True), type_)
+            emitter.fail(f"the name of a variable is a string, not {name!r}")
+        made = Variable(emitter, self._f.register(type_, name, True), type_)
         made.set(bool(value) if type_.element is BOOL and is_number(value) else value)
         return made
 
     def const(self, type_: Type, value: float | bool) -> Value:
         """A constant of a type, scalar or vector."""
-        g = self._g
+        emitter = self._emitter
         self._require(type_, "f.const", "f.const(lw.f32, 1.5)")
         if not is_number(value):
-            g.fail(f"f.const takes a Python number, not {describe(value)}")
-        return Value(g, g.number(type_, value), type_)
+            emitter.fail(f"f.const takes a Python number, not {describe(value)}")
+        return Value(emitter, emitter.number(type_, value), type_)
 
     def _require(self, type_: Any, what: str, example: str) -> None:
         if not isinstance(type_, Type) or type_ is VOID:
-            self._g.fail(f"{what} takes a type first, as in {example}, not {describe(type_)}")
+            self._emitter.fail(f"{what} takes a type first, as in {example}, not {describe(type_)}")
 
     def _emitting(self) -> Emitter:
         if self._finished:
             raise KernelTypeError(f"{self._f.name} is finished: nothing can be added to it")
         self._reopen = None
-        return self._g
+        return self._emitter
 
     # --- brackets -----------------------------------------------------------------------------------------
 
@@ -269,7 +271,7 @@ class Function:
         """``with f.elif_(c): …`` right after an if_ or elif_; ``c`` is computed only if the conditions before did not hold."""
         opener = self._continue_if("elif_", ops.ELIF)
         c = self._scalar_condition(condition() if callable(condition) else condition)
-        self._g.emit(ops.THEN, VOID, [c.operand])
+        self._emitter.emit(ops.THEN, VOID, [c.operand])
         return Bracket(self, opener)
 
     def else_(self) -> Bracket:
@@ -283,7 +285,7 @@ class Function:
             raise KernelSyntaxError(f"f.{what}() must follow f.if_() or f.elif_() directly")
         self._emitting()
         opener, end = reopen
-        code = self._g.code
+        code = self._emitter.code
         position = len(code) - 1
         while code[position] is not end:
             position -= 1
@@ -292,15 +294,15 @@ class Function:
         if any(instr.op.effect > ops.READS for instr in between) or between and marker is ops.ELSE:
             raise KernelSyntaxError(f"f.{what}() must follow f.if_() or f.elif_() directly: there are statements between")
         code[position] = Instr(marker, VOID, end.dst, [], 0, end.line)
-        self._g.brackets.append(opener)
+        self._emitter.brackets.append(opener)
         return opener
 
     def _loop(self, op: ops.Op, args: list[int], dst: int = NONE, result: Any = None) -> Bracket:
         """Open a loop with a block around it for breaks, which goes again when there are none."""
-        g = self._emitting()
-        branches = len(g.branches)
-        exit_ = g.open(ops.BLOCK, VOID, [])
-        opener = g.open(op, VOID, args, dst)
+        emitter = self._emitting()
+        branches = len(emitter.branches)
+        exit_ = emitter.open(ops.BLOCK, VOID, [])
+        opener = emitter.open(op, VOID, args, dst)
         made = Bracket(self, opener, result, exit_, branches)
         self._loops.append(made)
         return made
@@ -308,9 +310,9 @@ class Function:
     def while_(self, condition: Any) -> Bracket:
         """``with f.while_(lambda: i < n): …``. The condition is computed before each step, so it is a function."""
         if not callable(condition):
-            self._g.fail("f.while_ takes a function that computes the condition, because it is computed again before each step: f.while_(lambda: i < n)")
+            self._emitter.fail("f.while_ takes a function that computes the condition, because it is computed again before each step: f.while_(lambda: i < n)")
         made = self._loop(ops.WHILE, [])
-        self._g.emit(ops.DO, VOID, [self._scalar_condition(condition()).operand])
+        self._emitter.emit(ops.DO, VOID, [self._scalar_condition(condition()).operand])
         return made
 
     def loop(self) -> Bracket:
@@ -323,28 +325,30 @@ class Function:
 
     def for_(self, lo: Any, hi: Any = None, step: int = 1) -> Bracket:
         """``with f.for_(n) as i: …``, ``f.for_(lo, hi, step)``: i is an i64; the step is a Python integer other than 0."""
-        g = self._g
+        emitter = self._emitter
         if hi is None:
             lo, hi = 0, lo
         if type(step) is not int or step == 0:
-            g.fail(f"the step of f.for_ must be a Python integer other than 0, not {step!r}")
-        bounds = [value.get() if isinstance(value, Variable) else value for value in (g.index(lo, "a bound of f.for_"), g.index(hi, "a bound of f.for_"))]
+            emitter.fail(f"the step of f.for_ must be a Python integer other than 0, not {step!r}")
+        bounds = [
+            value.get() if isinstance(value, Variable) else value for value in (emitter.index(lo, "a bound of f.for_"), emitter.index(hi, "a bound of f.for_"))
+        ]
         index = self._f.register(I64)
-        return self._loop(ops.FOR, [bounds[0].operand, bounds[1].operand, g.number(I64, step)], index, Value(g, index, I64))
+        return self._loop(ops.FOR, [bounds[0].operand, bounds[1].operand, emitter.number(I64, step)], index, Value(emitter, index, I64))
 
     def _closed(self, bracket: Bracket) -> None:
-        g = self._g
+        emitter = self._emitter
         opener = bracket.opener
-        if not g.brackets or g.brackets[-1] is not opener:
+        if not emitter.brackets or emitter.brackets[-1] is not opener:
             raise KernelSyntaxError(f"{self._f.name}: brackets are closed out of order")
         self._emitting()
-        if opener.op is ops.LOOP and g.code[-1].op not in (ops.BR, ops.RET):
-            g.branch(opener)
-        end = g.close()
+        if opener.op is ops.LOOP and emitter.code[-1].op not in (ops.BR, ops.RET):
+            emitter.branch(opener)
+        end = emitter.close()
         if bracket.exit is not None:
             self._loops.pop()
-            depth = len(g.brackets) - 1
-            g.drop_block(bracket.exit, bracket.branches, any(index == depth for _, index in g.branches[bracket.branches :]))
+            depth = len(emitter.brackets) - 1
+            emitter.drop_block(bracket.exit, bracket.branches, any(index == depth for _, index in emitter.branches[bracket.branches :]))
         elif opener.op is ops.IF:
             self._reopen = (opener, end)
 
@@ -357,14 +361,14 @@ class Function:
         self._leave(level, False, condition)
 
     def _leave(self, level: int | Bracket, breaks: bool, condition: Any) -> None:
-        g = self._g
+        emitter = self._emitter
         word = "break_" if breaks else "continue_"
         c = self._scalar_condition(condition) if condition is not None else None
         self._emitting()
         bracket: Bracket | None
         if isinstance(level, Bracket):
             bracket = level
-            if not any(b is level.opener for b in g.brackets):
+            if not any(b is level.opener for b in emitter.brackets):
                 raise KernelSyntaxError(f"f.{word}(…): that bracket is not open here")
         else:
             if type(level) is not int or not 0 <= level < len(self._loops):
@@ -372,19 +376,19 @@ class Function:
             bracket = self._loops[-1 - level]
         if bracket.exit is None and not breaks:
             raise KernelSyntaxError(f"f.{word}(…): a {bracket.opener.op.name} has no next step")
-        g.branch(bracket.exit if breaks and bracket.exit is not None else bracket.opener, c)
+        emitter.branch(bracket.exit if breaks and bracket.exit is not None else bracket.opener, c.operand if c is not None else None)
 
     # --- expressions --------------------------------------------------------------------------------------
 
     def _scalar_condition(self, value: Any) -> Value:
-        made = self._g.condition(value)
+        made = self._emitter.condition(value)
         if made.type is not BOOL:
-            self._g.fail(f"a condition must be the same for all lanes, not {made.type}: use lw.any or lw.all")
+            self._emitter.fail(f"a condition must be the same for all lanes, not {made.type}: use lw.any or lw.all")
         return made
 
-    def local(self, element: Type, *shape: int) -> StagedArray:
+    def local(self, element: Type, *extents: int) -> StagedArray:
         """An array of the function's own, as ``lw.local`` makes one in kernels."""
-        return local_array(self._g, element, shape, "")
+        return local_array(self._emitter, element, extents, "")
 
     def load(self, array: StagedArray, *index: Any, lanes: int = 0, mask: Value | None = None) -> Value:
         """An element, or ``lanes`` consecutive ones along the last dimension; with a mask, those it allows (others are 0)."""
@@ -393,12 +397,12 @@ class Function:
 
     def _require_array(self, array: Any, example: str) -> None:
         if not isinstance(array, StagedArray):
-            self._g.fail(f"an array parameter comes first, as in {example}, not {describe(array)}")
+            self._emitter.fail(f"an array parameter comes first, as in {example}, not {describe(array)}")
 
     def _lanes(self, lanes: int) -> int:
         """A number of lanes, which must be one that vectors have."""
         if type(lanes) is not int or not 1 <= lanes <= 64 or lanes & (lanes - 1):
-            self._g.fail(f"a vector has 1, 2, 4, … 64 lanes, not {lanes!r}")
+            self._emitter.fail(f"a vector has 1, 2, 4, … 64 lanes, not {lanes!r}")
         return lanes
 
     def store(self, array: StagedArray, *index: Any, value: Any, mask: Value | None = None) -> None:
@@ -413,35 +417,35 @@ class Function:
 
     def splat(self, value: Any, lanes: int, type_: Type | None = None) -> Value:
         """The number in every lane."""
-        g = self._g
-        made = g.staged(value) if type_ is None else g.convert(value, type_)
-        return g.splat(made, self._lanes(lanes))
+        emitter = self._emitter
+        made = emitter.staged(value) if type_ is None else emitter.convert(value, type_)
+        return emitter.splat(made, self._lanes(lanes))
 
     def iota(self, type_: Type, lanes: int) -> Value:
         """0, 1, 2, … by lane."""
         self._require(type_, "f.iota", "f.iota(lw.i32, 8)")
         full = vector_of(type_, self._lanes(lanes))
-        return self._g.value(ops.IOTA, full, [], full)
+        return self._emitter.value(ops.IOTA, full, [], full)
 
     def lane_mask(self, index: Any, limit: Any, lanes: int, bits: int = 32) -> Value:
         """The mask of the lanes k with index + k < limit, for lanes of ``bits`` bits."""
-        g = self._g
+        emitter = self._emitter
         if bits not in (8, 16, 32, 64):
-            g.fail(f"the lanes of a mask have 8, 16, 32 or 64 bits, not {bits!r}")
+            emitter.fail(f"the lanes of a mask have 8, 16, 32 or 64 bits, not {bits!r}")
         type_ = mask_of(bits, self._lanes(lanes))
-        return g.value(ops.LANE_MASK, type_, [g.index(index).operand, g.index(limit).operand], type_)
+        return emitter.value(ops.LANE_MASK, type_, [emitter.index(index).operand, emitter.index(limit).operand], type_)
 
     def call(self, function: Any, *args: Any) -> Any:
         """Call a C function, a ctypes callback or another ``lw.Function`` at run time."""
-        g = self._emitting()
+        emitter = self._emitting()
         if isinstance(function, Function):
-            return call_native(g, function._callee_once(), args)
-        return call_native(g, function, args)
+            return call_native(emitter, function._callee_once(), args)
+        return call_native(emitter, function, args)
 
     def _callee_once(self) -> Callee:
         known = self.__dict__.get("_callee")
         if known is None:
-            known = self.__dict__["_callee"] = callee_of(self._g, self)
+            known = self.__dict__["_callee"] = callee_of(self._emitter, self)
         return known
 
 

@@ -1,40 +1,34 @@
-"""Calls inside kernels: what is inlined, what is called while compiling, and what is called at run time."""
+"""Calls inside kernels: what is inlined, what is called while compiling, and what at run time."""
 
 from __future__ import annotations
 
-import ctypes
 import math
 from functools import partial
 from types import BuiltinFunctionType, FunctionType, MethodType
-from typing import TYPE_CHECKING, Any, Final
+from typing import Any, Final
 
 import numpy as np
 
-from loopwright.errors import AbiError, KernelSyntaxError, KernelTypeError
+from loopwright.errors import KernelSyntaxError
 from loopwright.frontend.annotations import type_of_dtype
 from loopwright.frontend.arrays import local, local_array
 from loopwright.frontend.containers import changes_once, close, enter, may_change, protect, refuse_length
 from loopwright.frontend.emitter import Emitter
 from loopwright.frontend.expr import Value, describe, is_number, is_staged
 from loopwright.frontend.flow import RESULT
-from loopwright.frontend.merging import Edge
+from loopwright.frontend.merging import merge
+from loopwright.frontend.native_calls import C_FUNCTION, call_native, native_call
 from loopwright.frontend.parse import parse, parse_if_possible
 from loopwright.frontend.program import Parsed
-from loopwright.frontend.state import ENDED, FALLS, RETURN, Activation, Inlined
+from loopwright.frontend.staging import Staging
+from loopwright.frontend.state import ENDED, FALLS, RETURN, Activation, Edge, Inlined
 from loopwright.ir import ops
-from loopwright.ir.function import Callee, Function
-from loopwright.types import BOOL, F32, F64, I8, I16, I32, I64, PTR, U8, U16, U32, U64, VOID, Type
+from loopwright.types import VOID, Type
 
-if TYPE_CHECKING:
-    from loopwright.frontend.staging import Staging
-
-__all__ = ["C_FUNCTION", "Inner", "call", "call_native", "callee_of", "native_call"]
+__all__ = ["Inner", "call", "outside_names"]
 
 #: Functions inlined within each other at most: more is a recursion that does not end.
 DEPTH_LIMIT: Final = 64
-
-#: The class of all ctypes functions and callbacks.
-C_FUNCTION: Final[Any] = ctypes.CFUNCTYPE(None).__mro__[1]
 
 _OURS: Final = "loopwright"
 _MUTATING: Final = frozenset(("append", "extend", "insert", "pop", "remove", "clear", "update", "add", "discard", "setdefault", "popitem", "sort", "reverse"))
@@ -47,31 +41,6 @@ _OF_ARRAYS: Final = frozenset(
     ("sum", "prod", "mean", "std", "var", "min", "max", "amin", "amax", "dot", "vdot", "inner", "any", "all", "cumsum", "count_nonzero")
 )
 _OUR_NAME: Final = {"minimum": "min", "maximum": "max", "rint": "round", "where": "select", "fabs": "abs", "absolute": "abs"}
-
-_C_TYPES: Final[dict[Any, Type]] = {
-    ctypes.c_bool: BOOL,
-    ctypes.c_int8: I8,
-    ctypes.c_uint8: U8,
-    ctypes.c_int16: I16,
-    ctypes.c_uint16: U16,
-    ctypes.c_int32: I32,
-    ctypes.c_uint32: U32,
-    ctypes.c_int64: I64,
-    ctypes.c_uint64: U64,
-    ctypes.c_long: I64 if ctypes.sizeof(ctypes.c_long) == 8 else I32,
-    ctypes.c_ulong: U64 if ctypes.sizeof(ctypes.c_ulong) == 8 else U32,
-    ctypes.c_longlong: I64,
-    ctypes.c_ulonglong: U64,
-    ctypes.c_ssize_t: I64,
-    ctypes.c_size_t: U64,
-    ctypes.c_float: F32,
-    ctypes.c_double: F64,
-    ctypes.c_void_p: PTR,
-    ctypes.c_char_p: PTR,
-    ctypes.c_char: I8,
-    ctypes.c_byte: I8,
-    ctypes.c_ubyte: U8,
-}
 
 
 class Inner:
@@ -92,12 +61,12 @@ def call(s: Staging, function: Any, args: tuple[Any, ...], named: dict[str, Any]
         if function.__globals__.get("__name__", "").partition(".")[0] == _OURS:
             if function is native_call:
                 if not args or named:
-                    s.g.fail("lw.call takes the function, then its arguments by position, as in lw.call(libm.sin, x[i])")
-                return call_native(s.g, args[0], args[1:])
+                    s.emitter.fail("lw.call takes the function, then its arguments by position, as in lw.call(libm.sin, x[i])")
+                return call_native(s.emitter, args[0], args[1:])
             if function is local:
                 if not args or named:
-                    s.g.fail("lw.local takes the element type, then the extents by position, as in lw.local(lw.f32, 64)")
-                return local_array(s.g, args[0], args[1:], s.act.statement(s.g.at_line))
+                    s.emitter.fail("lw.local takes the element type, then the extents by position, as in lw.local(lw.f32, 64)")
+                return local_array(s.emitter, args[0], args[1:], s.act.statement(s.emitter.at_line))
             return function(*args, **named)
         if not _is_numpys(function) and (is_staged(args) or is_staged(tuple(named.values())) or _captures(function) or may_change(s, args)):
             parsed = parse_if_possible(function)
@@ -108,55 +77,55 @@ def call(s: Staging, function: Any, args: tuple[Any, ...], named: dict[str, Any]
     elif hasattr(kind, "__inlined__"):
         return inline(s, parse(function.function), function.function, args, named)
     elif isinstance(function, Type):
-        return _convert(s.g, function, args, named)
+        return _convert(s.emitter, function, args, named)
     elif isinstance(function, C_FUNCTION) or hasattr(kind, "__callee__"):
-        return call_native(s.g, function, args)
+        return call_native(s.emitter, function, args)
     elif kind is partial:
         return call(s, function.func, (*function.args, *args), {**function.keywords, **named})
     elif kind is MethodType and isinstance(function.__func__, FunctionType) and is_staged(args):
         parsed = parse_if_possible(function.__func__)
         if parsed is not None:
             return inline(s, parsed, function.__func__, (function.__self__, *args), named)
-    g = s.g
+    emitter = s.emitter
     if kind is BuiltinFunctionType or isinstance(function, np.ufunc) or _is_numpys(function):
         if is_staged(args):
-            _refuse_builtin(g, function)
+            _refuse_builtin(emitter, function)
         owner = getattr(function, "__self__", None)
         if isinstance(owner, (list, dict, set)) and getattr(function, "__name__", "") in _MUTATING and (s.cells.get(id(owner)) or _older(s, owner)):
             refuse_length(s, owner, f".{function.__name__}()")
     if args and is_staged(args):
-        args = tuple([g.snapshot(arg) for arg in args])
+        args = tuple([emitter.snapshot(arg) for arg in args])
     result = _watched(s, function, args, named) if s.open else function(*args, **named)
     if (type(result) is list or type(result) is dict) and (function in (list, dict, sorted) or getattr(function, "__name__", "") == "copy"):
         s.new(result)
     return result
 
 
-def _convert(g: Emitter, type_: Type, args: tuple[Any, ...], named: dict[str, Any]) -> Any:
+def _convert(emitter: Emitter, type_: Type, args: tuple[Any, ...], named: dict[str, Any]) -> Any:
     """A type that is called."""
     if len(args) != 1 or named:
-        g.fail(f"lw.{type_}(…) takes one value, without a name; {len(args) + len(named)} {'was' if len(args) + len(named) == 1 else 'were'} given")
+        emitter.fail(f"lw.{type_}(…) takes one value, without a name; {len(args) + len(named)} {'was' if len(args) + len(named) == 1 else 'were'} given")
     value = args[0]
     if not (isinstance(value, Value) or is_number(value) or isinstance(value, (np.generic, np.ndarray))):
-        g.fail(f"lw.{type_}(…) converts a number, not {describe(value)}")
+        emitter.fail(f"lw.{type_}(…) converts a number, not {describe(value)}")
     return type_(value)
 
 
 def _watched(s: Staging, function: Any, args: tuple[Any, ...], named: dict[str, Any]) -> Any:
     """Call Python code under run-time control flow: it must not change lists, dictionaries and iterators from before."""
-    g = s.g
+    emitter = s.emitter
     before: list[tuple[Any, list[int]]] = []
     for value in (*args, *named.values()):
-        if function is next and g.region:
+        if function is next and emitter.region:
             bound = [region for name, region in s.act.regions.items() if s.act.env.get(name) is value]
-            if bound and min(bound) != g.region:
-                g.fail("`next` under run-time control flow: it would go on once, while compiling; index a tuple instead")
+            if bound and min(bound) != emitter.region:
+                emitter.fail("`next` under run-time control flow: it would go on once, while compiling; index a tuple instead")
         if isinstance(value, (list, dict, set)) and _older(s, value):
             before.append((value, _contents(value)))
     result = function(*args, **named)
     for value, contents in before:
         if _contents(value) != contents:
-            g.fail(
+            emitter.fail(
                 f"a Python {type(value).__name__} changes under run-time control flow: it would change once, while compiling; use an array argument or variables"
             )
     return result
@@ -166,7 +135,7 @@ def _older(s: Staging, container: Any) -> bool:
     """Whether a list, dictionary or set is from before the run-time control flow around."""
     if isinstance(container, set):
         regions = [region for name, region in s.act.regions.items() if s.act.env.get(name) is container]
-        return s.g.region != 0 and min(regions, default=-1) != s.g.region
+        return s.emitter.region != 0 and min(regions, default=-1) != s.emitter.region
     return changes_once(s, container)
 
 
@@ -194,13 +163,13 @@ def _is_numpys(function: Any) -> bool:
     return type(module) is str and (module == "numpy" or module.startswith("numpy."))
 
 
-def _refuse_builtin(g: Emitter, function: Any) -> None:
+def _refuse_builtin(emitter: Emitter, function: Any) -> None:
     """A function of math or NumPy on a run-time value."""
     module = getattr(function, "__module__", "") or ""
     name = getattr(function, "__name__", "")
     if module == "math" or _is_numpys(function) or isinstance(function, np.ufunc) or getattr(math, name, None) is function:
         where = "math" if getattr(math, name, None) is function else "np"
-        g.fail(f"{where}.{name} works on Python and NumPy values, not on a run-time value: {_instead(function, name)}")
+        emitter.fail(f"{where}.{name} works on Python and NumPy values, not on a run-time value: {_instead(function, name)}")
 
 
 def _instead(function: Any, name: str) -> str:
@@ -226,26 +195,26 @@ def _bind(s: Staging, parsed: Parsed, defaults: dict[str, Any], args: tuple[Any,
     bound: dict[str, Any] = dict(zip(params, args, strict=False))
     if len(args) > len(params):
         if not parsed.varargs:
-            s.g.fail(f"{parsed.name}() takes {len(params)} arguments, not {len(args)}")
+            s.emitter.fail(f"{parsed.name}() takes {len(params)} arguments, not {len(args)}")
         bound[parsed.varargs] = args[len(params) :]
     elif parsed.varargs:
         bound[parsed.varargs] = ()
     extra: dict[str, Any] = {}
     for name, value in named.items():
         if name in bound and name in params:
-            s.g.fail(f"{parsed.name}() got `{name}` twice")
+            s.emitter.fail(f"{parsed.name}() got `{name}` twice")
         if name in params or name in parsed.keyword_only:
             bound[name] = value
         elif parsed.kwargs:
             extra[name] = value
         else:
-            s.g.fail(f"{parsed.name}() has no parameter `{name}`")
+            s.emitter.fail(f"{parsed.name}() has no parameter `{name}`")
     if parsed.kwargs:
         bound[parsed.kwargs] = extra
     for name in (*params, *parsed.keyword_only):
         if name not in bound:
             if name not in defaults:
-                s.g.fail(f"{parsed.name}() needs an argument for `{name}`")
+                s.emitter.fail(f"{parsed.name}() needs an argument for `{name}`")
             bound[name] = defaults[name]
     return bound
 
@@ -291,36 +260,36 @@ def _inline_inner(s: Staging, function: Inner, args: tuple[Any, ...], named: dic
 
 
 def _run(s: Staging, parsed: Parsed, env: dict[str, Any]) -> Any:
-    g = s.g
+    emitter = s.emitter
     env["__builtins__"] = s.builtins
     if s.depth >= DEPTH_LIMIT:
         raise KernelSyntaxError(
             f"`{parsed.name}` is inlined more than {DEPTH_LIMIT} calls deep: a recursion on run-time values does not end while compiling; write a loop",
-            g.at_file,
-            g.at_line,
+            emitter.at_file,
+            emitter.at_line,
         )
-    if parsed.file == s.file and parsed.line not in g.f.lines:
-        g.f.lines = {**g.f.lines, **parsed.lines}
+    if parsed.file == s.file and parsed.line not in emitter.f.lines:
+        emitter.f.lines = {**emitter.f.lines, **parsed.lines}
     caller = s.act
-    at = (g.at_file, g.at_line, g.line, g.region)
-    act = Activation(parsed, env, False, (*caller.path, g.at_line))
-    act.caller = (caller, g.at_line)
-    branches = len(g.branches)
+    at = (emitter.at_file, emitter.at_line, emitter.line, emitter.region)
+    act = Activation(parsed, env, False, (*caller.path, emitter.at_line))
+    act.caller = (caller, emitter.at_line)
+    branches = len(emitter.branches)
     if parsed.inner_returns:
         inlined = Inlined(caller, act)
         if s.notes:
             enter(s, inlined)
         s.open.append(inlined)
-        act.block = g.open(ops.BLOCK, VOID, [])
-    act.depth = len(g.brackets)
+        act.block = emitter.open(ops.BLOCK, VOID, [])
+    act.depth = len(emitter.brackets)
     s.act = act
     s.depth += 1
-    g.at_file = parsed.file
+    emitter.at_file = parsed.file
     try:
         status = s.block(parsed.body)
         if act.block is not None:
             last = Edge({RESULT: env[RESULT]} if RESULT in env else {}, act.lines, act.block) if status in (FALLS, RETURN) else None
-            end = g.drop_block(act.block, branches, bool(act.result))
+            end = emitter.drop_block(act.block, branches, bool(act.result))
             close(s)
             edges = act.result
             if last is not None:
@@ -331,7 +300,7 @@ def _run(s: Staging, parsed: Parsed, env: dict[str, Any]) -> Any:
                 act.missing[RESULT] = ""
                 env.pop(RESULT, None)
             else:
-                s.merge(edges, {RESULT}, set())
+                merge(s, edges, {RESULT}, set())
         elif status == ENDED:
             env.setdefault(RESULT, None)
         if RESULT not in env and RESULT in act.missing:
@@ -345,89 +314,4 @@ def _run(s: Staging, parsed: Parsed, env: dict[str, Any]) -> Any:
     finally:
         s.act = caller
         s.depth -= 1
-        g.at_file, g.at_line, g.line, g.region = at
-
-
-# --- calls at run time -------------------------------------------------------------------------------------------
-
-
-def native_call(function: Any, *args: Any) -> Any:
-    """Call a C function, a ctypes callback, or another compiled function at run time, from a kernel or builder function.
-
-    Args:
-        function: a ctypes function with ``argtypes`` and ``restype`` set (from a library, or made with ``CFUNCTYPE`` from a Python
-            function, which is kept alive), or a ``lw.Function``.
-        args: run-time values or Python numbers, converted to the parameters' types.
-
-    Returns:
-        The result as a run-time value, or None where the function has none.
-    """
-    for arg in args:
-        if isinstance(arg, Value):
-            return call_native(arg.graph, function, args)
-    raise KernelTypeError("lw.call works inside a kernel (or use f.call of a builder function); to call a C function from Python, call it")
-
-
-def callee_of(g: Emitter, function: Any) -> Callee:
-    """What the IR needs to know of a function that is called."""
-    if isinstance(function, Callee):
-        return function
-    made = getattr(function, "__callee__", None)
-    if made is not None:
-        return made()  # type: ignore[no-any-return]
-    if isinstance(function, Function):
-        return Callee(function.name, [function.types[p] for p in function.params], function.result, 0, function)
-    if isinstance(function, C_FUNCTION):
-        argtypes = function.argtypes
-        if argtypes is None:
-            argtypes = getattr(type(function), "_argtypes_", None)
-        name = getattr(function, "__name__", "") or "callback"
-        if argtypes is None:
-            g.fail(f"lw.call of the C function `{name}`: set its argtypes and restype first, as in {name}.argtypes = [ctypes.c_double]")
-        address = ctypes.cast(function, ctypes.c_void_p).value or 0
-        if not address:
-            g.fail(f"lw.call of `{name}`: the function pointer is null")
-        params = [_c_type(g, t, name) for t in argtypes]
-        result = VOID if function.restype is None else _c_type(g, function.restype, name)
-        return Callee(name, params, result, address, None, function)
-    if callable(function):
-        g.fail(
-            f"lw.call of a Python function: call it as {getattr(function, '__name__', 'f')}(…) to inline it, or make a callback with ctypes.CFUNCTYPE(…) to call it at run time"
-        )
-    g.fail(f"lw.call takes a ctypes function or a lw.Function first, and then its arguments, as in lw.call(libm.sin, x[i]), not {describe(function)}")
-
-
-def _c_type(g: Emitter, type_: Any, name: str) -> Type:
-    known = _C_TYPES.get(type_)
-    if known is None and isinstance(type_, type) and issubclass(type_, ctypes._Pointer):
-        known = PTR
-    if known is None:
-        raise AbiError(
-            f"`{name}` has a parameter or result of type {getattr(type_, '__name__', type_)}, which generated code cannot pass", g.at_file, g.at_line
-        )
-    return known
-
-
-def call_native(g: Emitter, function: Any, args: tuple[Any, ...]) -> Any:
-    """Emit a call."""
-    callee = callee_of(g, function)
-    if g.in_lanes:
-        g.fail(f"a call of `{callee.name}` inside lw.lanes: a C function takes one value at a time; use lw.range for this loop")
-    if len(args) != len(callee.params):
-        g.fail(f"`{callee.name}` takes {len(callee.params)} arguments, not {len(args)}")
-    operands = [
-        g.assignable(arg, type_, f"argument {position} of `{callee.name}`").operand
-        for position, (arg, type_) in enumerate(zip(args, callee.params, strict=True), 1)
-    ]
-    f = g.f
-    number = -1
-    for k, known in enumerate(f.callees):
-        if known is callee or known.keep is not None and known.keep is callee.keep or callee.function is not None and known.function is callee.function:
-            number = k
-    if number < 0:
-        number = len(f.callees)
-        f.callees.append(callee)
-    if callee.result is VOID:
-        g.emit(ops.CALL_VOID, VOID, operands, number)
-        return None
-    return g.value(ops.CALL, callee.result, operands, callee.result, VOID, number)
+        emitter.at_file, emitter.at_line, emitter.line, emitter.region = at

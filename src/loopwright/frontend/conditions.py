@@ -3,19 +3,17 @@
 from __future__ import annotations
 
 from collections.abc import Callable
-from typing import TYPE_CHECKING, Any
+from typing import Any
 
 from loopwright.frontend.containers import close
 from loopwright.frontend.expr import Value
-from loopwright.frontend.merging import Edge
+from loopwright.frontend.merging import merge
 from loopwright.frontend.program import AND, LEAF, NOT, OR, If, Stmt, Test
-from loopwright.frontend.state import FALLS, Compound, Construct, Guarded
+from loopwright.frontend.staging import Staging
+from loopwright.frontend.state import FALLS, Compound, Construct, Edge, Guarded
 from loopwright.ir import ops
 from loopwright.ir.function import Instr
 from loopwright.types import BOOL, VOID
-
-if TYPE_CHECKING:
-    from loopwright.frontend.staging import Staging
 
 __all__ = ["compound_if", "compound_value", "decide", "leave_unless", "negated", "runtime_if", "short_circuit"]
 
@@ -26,7 +24,7 @@ def decide(s: Staging, test: Test) -> Any:
         assert test.code is not None
         value = s.evaluate(test.code)
         if isinstance(value, Value):
-            return s.g.condition(value)
+            return s.emitter.condition(value)
         return value if type(value) is bool else s.truth(value)
     if test.kind == NOT:
         return negated(s, decide(s, test.parts[0]))
@@ -47,7 +45,7 @@ def negated(s: Staging, found: Any) -> Any:
     if type(found) is bool:
         return not found
     if isinstance(found, Value):
-        return s.g.logical_not(found)
+        return s.emitter.logical_not(found)
     return Compound(OR if found.kind == AND else AND, negated(s, found.first), [Test(NOT, None, [part]) for part in found.rest])
 
 
@@ -83,39 +81,39 @@ def short_circuit(s: Staging, kind: int, first: Any, thunks: list[Callable[[], A
 
 
 def _short_circuit(s: Staging, absorbing: bool, first: Value, thunks: list[Callable[[], Any]]) -> Any:
-    g = s.g
+    emitter = s.emitter
     if first.type is not BOOL:
         word = "or" if absorbing else "and"
-        g.fail(f"`{word}` of numbers (here {first.type}) has no value in a kernel: compare them, as in x != 0 {word} …, or use lw.select")
-    result = g.f.register(BOOL, "", True)
-    g.copy_to(result, BOOL, first.operand)
+        emitter.fail(f"`{word}` of numbers (here {first.type}) has no value in a kernel: compare them, as in x != 0 {word} …, or use lw.select")
+    result = emitter.f.register(BOOL, "", True)
+    emitter.copy_to(result, BOOL, first.operand)
     reached: Value = first
     for thunk in thunks:
-        g.open(ops.IF, VOID, [(g.logical_not(reached) if absorbing else reached).operand])
-        reached = g.condition(thunk())
-        g.copy_to(result, BOOL, reached.operand)
+        emitter.open(ops.IF, VOID, [(emitter.logical_not(reached) if absorbing else reached).operand])
+        reached = emitter.condition(thunk())
+        emitter.copy_to(result, BOOL, reached.operand)
     for _ in thunks:
-        g.close()
-    return Value(g, result, BOOL)
+        emitter.close()
+    return Value(emitter, result, BOOL)
 
 
 def _arm(s: Staging, body: list[Stmt]) -> int:
     """One side of a run-time if."""
-    g = s.g
-    outer = g.region
-    g.regions += 1
-    g.region = g.regions
+    emitter = s.emitter
+    outer = emitter.region
+    emitter.regions += 1
+    emitter.region = emitter.regions
     status = s.block(body)
-    g.region = outer
+    emitter.region = outer
     return status
 
 
 def runtime_if(s: Staging, stmt: If, condition: Value) -> int:
-    g = s.g
+    emitter = s.emitter
     names = stmt.writes & stmt.live
     before = s.values_of(stmt.writes)
     lines = dict(s.act.lines)
-    opener = g.open(ops.IF, VOID, [condition.operand])
+    opener = emitter.open(ops.IF, VOID, [condition.operand])
     s.open.append(Construct(s.act, stmt, opener))
     edges: list[Edge] = []
     current = stmt
@@ -126,33 +124,33 @@ def runtime_if(s: Staging, stmt: If, condition: Value) -> int:
         orelse = current.orelse
         if not orelse:
             edges.append(Edge(before, lines, opener))
-            marker = g.close()
+            marker = emitter.close()
         elif len(orelse) == 1 and isinstance(orelse[0], If):
             inner = orelse[0]
-            marker = g.emit(ops.ELIF, VOID, [])
+            marker = emitter.emit(ops.ELIF, VOID, [])
             s.at(inner.line)
             found = decide(s, inner.test)
             if isinstance(found, Value) and found.type is BOOL:
                 _reaches(edges, ended, marker)
-                g.emit(ops.THEN, VOID, [found.operand])
+                emitter.emit(ops.THEN, VOID, [found.operand])
                 current = inner
                 continue
             # A condition that needs more than one test, or none: a nested if.
             marker.op = ops.ELSE
-            g.regions += 1
-            outer, g.region = g.region, g.regions
+            emitter.regions += 1
+            outer, emitter.region = emitter.region, emitter.regions
             other = s.branch(inner, found)
-            g.region = outer
+            emitter.region = outer
             last = Edge(s.values_of(names), dict(s.act.lines), opener) if other == FALLS else None
-            _reaches(edges, last, g.close())
+            _reaches(edges, last, emitter.close())
         else:
-            marker = g.emit(ops.ELSE, VOID, [])
+            marker = emitter.emit(ops.ELSE, VOID, [])
             other = _arm(s, orelse)
             last = Edge(s.values_of(names), dict(s.act.lines), opener) if other == FALLS else None
-            _reaches(edges, last, g.close())
+            _reaches(edges, last, emitter.close())
         _reaches(edges, ended, marker)
         close(s)
-        return s.merge(edges, names, stmt.writes)
+        return merge(s, edges, names, stmt.writes)
 
 
 def _reaches(edges: list[Edge], edge: Edge | None, anchor: Instr) -> None:
@@ -164,21 +162,21 @@ def _reaches(edges: list[Edge], edge: Edge | None, anchor: Instr) -> None:
 
 def compound_if(s: Staging, stmt: If, found: Compound) -> int:
     """``if a and b``: each part branches; no condition is materialised."""
-    g = s.g
+    emitter = s.emitter
     names = stmt.writes & stmt.live
     before = s.values_of(stmt.writes)
     lines = dict(s.act.lines)
     edges: list[Edge] = []
-    outside = g.open(ops.BLOCK, VOID, []) if stmt.orelse else None
-    inside = g.open(ops.BLOCK, VOID, [])
+    outside = emitter.open(ops.BLOCK, VOID, []) if stmt.orelse else None
+    inside = emitter.open(ops.BLOCK, VOID, [])
     s.open.append(Construct(s.act, stmt, outside or inside))
     holds = leave_unless(s, found, inside)
     if holds and _arm(s, stmt.body) == FALLS:
         then = Edge(s.values_of(names), dict(s.act.lines), inside)
         if outside is not None:
-            then.anchor = g.branch(outside)
+            then.anchor = emitter.branch(outside)
         edges.append(then)
-    end = g.close()
+    end = emitter.close()
     if edges and outside is None:
         edges[0].anchor = end
     s.restore(stmt.writes, before)
@@ -189,54 +187,54 @@ def compound_if(s: Staging, stmt: If, found: Compound) -> int:
         other = None
         if _arm(s, stmt.orelse) == FALLS:
             other = Edge(s.values_of(names), dict(s.act.lines), inside)
-        end = g.close()
+        end = emitter.close()
         close(s)
         if other is not None:
             other.anchor = end
             edges.append(other)
-    return s.merge(edges, names, stmt.writes)
+    return merge(s, edges, names, stmt.writes)
 
 
 def leave_unless(s: Staging, found: Any, opener: Instr) -> bool:
     """Branch out of a block when a condition does not hold; False when it never does."""
-    g = s.g
+    emitter = s.emitter
     if type(found) is bool:
         if not found:
-            g.branch(opener)
+            emitter.branch(opener)
         return found
     if isinstance(found, Value):
-        g.branch(opener, g.logical_not(g.condition(found)))
+        emitter.branch(opener, emitter.logical_not(emitter.condition(found)).operand)
         return True
     if found.kind == AND:
         if not leave_unless(s, found.first, opener):
             return False
         return all(leave_unless(s, decide(s, part), opener) for part in found.rest)
-    holds = g.open(ops.BLOCK, VOID, [])
+    holds = emitter.open(ops.BLOCK, VOID, [])
     _leave_if(s, found.first, holds)
     for part in found.rest[:-1]:
         _leave_if(s, decide(s, part), holds)
     leave_unless(s, decide(s, found.rest[-1]), opener)
-    g.close()
+    emitter.close()
     return True
 
 
 def _leave_if(s: Staging, found: Any, opener: Instr) -> None:
     """Branch out of a block when a condition holds."""
-    g = s.g
+    emitter = s.emitter
     if type(found) is bool:
         if found:
-            g.branch(opener)
+            emitter.branch(opener)
     elif isinstance(found, Value):
-        g.branch(opener, g.condition(found))
+        emitter.branch(opener, emitter.condition(found).operand)
     elif found.kind == OR:
         _leave_if(s, found.first, opener)
         for part in found.rest:
             _leave_if(s, decide(s, part), opener)
     else:
-        fails = g.open(ops.BLOCK, VOID, [])
+        fails = emitter.open(ops.BLOCK, VOID, [])
         going = leave_unless(s, found.first, fails)
         for part in found.rest[:-1]:
             going = going and leave_unless(s, decide(s, part), fails)
         if going:
             _leave_if(s, decide(s, found.rest[-1]), opener)
-        g.close()
+        emitter.close()

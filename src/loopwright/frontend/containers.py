@@ -11,55 +11,29 @@ list or another, by the run, stands for a third one with the items of either; th
 
 from __future__ import annotations
 
-from typing import TYPE_CHECKING, Any
+from typing import Any
 
 import numpy as np
 
+from loopwright.frontend.elements import Slot, drop_values, element, hold, label, named, within
 from loopwright.frontend.expr import Unavailable, Value, is_number
-from loopwright.frontend.merging import CONTAINERS
+from loopwright.frontend.staging import Staging
 from loopwright.frontend.state import Activation, Construct, Guarded, LoopState, Sticky, Summed
-from loopwright.frontend.variables import activate, begin, drop_values, write
+from loopwright.frontend.variables import begin, write
 from loopwright.ir.function import Instr
-
-if TYPE_CHECKING:
-    from loopwright.frontend.staging import Staging
 
 __all__ = [
     "apart",
-    "carries",
     "changes_once",
     "close",
-    "element",
     "enter",
     "may_change",
     "protect",
     "put",
     "put_slice",
     "refuse_length",
-    "replaces",
     "summed_elements",
 ]
-
-Container = list[Any] | dict[Any, Any]
-
-#: How deep lists in lists are looked into.
-DEPTH = 8
-
-
-class Slot(Sticky):
-    """An element of a list or dictionary that is a variable.
-
-    Attributes:
-        container, index: where it is.
-    """
-
-    __slots__ = ("container", "index")
-
-    def __init__(self, name: str, value: Any, construct: Construct, key: tuple[Any, ...], line: int, container: Container, index: Any) -> None:
-        super().__init__(name, value, key, line, True)
-        self.container = container
-        self.index = index
-
 
 # --- what is older --------------------------------------------------------------------------------------------------
 
@@ -84,19 +58,9 @@ def changes_once(s: Staging, container: Any) -> bool:
 # --- stores ---------------------------------------------------------------------------------------------------------
 
 
-def element(s: Staging, container: Any, index: Any) -> Slot | Summed | None:
-    """What an element of a list or dictionary is while it is a variable."""
-    cells = s.cells.get(id(container))
-    if not cells:
-        return None
-    if type(index) is int and index < 0 and type(container) is list:
-        index += len(container)
-    return cells.get(index) if type(index) is not slice else None
-
-
 def put(s: Staging, container: Any, index: Any, value: Any, fresh: bool = False) -> None:
     """``container[index] = value``, for a list or dictionary."""
-    g = s.g
+    emitter = s.emitter
     if type(container) is list:
         index = range(len(container))[index]
     around = _around(s, container) if s.open else []
@@ -113,14 +77,14 @@ def put(s: Staging, container: Any, index: Any, value: Any, fresh: bool = False)
                     return
         write(s, slot, value, fresh)
         return
-    value = g.snapshot(value)
+    value = emitter.snapshot(value)
     if not around:
         container[index] = value
         return
     _refuse_guarded(s, around, container)
     name = label(s, container)
     if id(container) not in s.born:
-        g.fail(
+        emitter.fail(
             f"`{name}` comes from outside the kernel, or from a Python function called while compiling, and cannot change under run-time control flow: "
             f"change a copy, as in {name} = list({name})"
         )
@@ -138,7 +102,7 @@ def put(s: Staging, container: Any, index: Any, value: Any, fresh: bool = False)
 def put_slice(s: Staging, container: list[Any], places: slice, values: list[Any]) -> None:
     """``container[places] = values``."""
     indices = range(len(container))[places]
-    values = [s.g.snapshot(item) for item in values]
+    values = [s.emitter.snapshot(item) for item in values]
     if len(values) == len(indices):
         for index, item in zip(indices, values, strict=True):
             put(s, container, index, item)
@@ -154,7 +118,7 @@ def may_change(s: Staging, values: tuple[Any, ...]) -> bool:
 
 
 def refuse_length(s: Staging, container: Any, how: str = "") -> None:
-    s.g.fail(
+    s.emitter.fail(
         f"`{label(s, container)}`, a Python {type(container).__name__}, changes as a whole{' (' + how + ')' if how else ''} under run-time control flow: it would change "
         "once, while compiling. "
         "Its elements can change, but not how many there are: make it as long as it gets before, as in [lw.f32(0)] * 8, or use an array argument"
@@ -164,47 +128,21 @@ def refuse_length(s: Staging, container: Any, how: str = "") -> None:
 def _refuse_guarded(s: Staging, around: list[Construct], container: Any) -> None:
     for construct in around:
         if type(construct) is Guarded:
-            s.g.fail(
+            s.emitter.fail(
                 f"`{label(s, container)}` changes inside a condition, or one side of a conditional expression: do that in a statement of its own, before, or under `if`"
             )
 
 
-def label(s: Staging, container: Any) -> str:
-    """The name by which a container is known."""
-    act = s.act
-    while True:
-        for name, value in act.env.items():
-            if value is container and not name.startswith("__"):
-                return name
-        for name, value in act.env.items():
-            path = _within(value, container, 0)
-            if path is not None:
-                return name + "".join(f"[{index!r}]" for index in path)
-        if act.caller is None:
-            return "this"
-        act = act.caller[0]
-
-
 def _promote(s: Staging, container: Any, index: Any, construct: Construct) -> Slot:
     """Make an element a variable, which begins before a construct."""
-    g = s.g
+    emitter = s.emitter
     name = f"{label(s, container)}[{index!r}]"
     key = (*construct.place, name)
-    since = len(g.code)
+    since = len(emitter.code)
     variable = begin(s, name, container[index], True)
     if construct.anchor is not None:
-        g.insert_before(construct.anchor, since)
-    return _hold(s, Slot(name, variable, construct, key, g.at_line, container, index), construct)
-
-
-def _hold(s: Staging, slot: Slot, construct: Construct) -> Slot:
-    slot.container[slot.index] = slot.value
-    activate(s, slot.value)
-    s.cells.setdefault(id(slot.container), {})[slot.index] = slot
-    if construct.slots is None:
-        construct.slots = []
-    construct.slots.append(slot)
-    return slot
+        emitter.insert_before(construct.anchor, since)
+    return hold(s, Slot(name, variable, construct, key, emitter.at_line, container, index), construct)
 
 
 # --- constructs -----------------------------------------------------------------------------------------------------
@@ -214,10 +152,10 @@ def _note(s: Staging, construct: Construct, container: Any, index: Any) -> None:
     """A loop changes an element that it did not know of: in the next attempt it does."""
     path = _path(construct, container)
     if path is None:
-        s.g.fail(f"`{label(s, container)}` changes in a loop that runs at run time, but has no name before it: give it one")
+        s.emitter.fail(f"`{label(s, container)}` changes in a loop that runs at run time, but has no name before it: give it one")
     known = s.notes.setdefault(construct.key, {})
     if known.setdefault((path, index), s) is not s:
-        s.g.fail(f"`{label(s, container)}` is not the same list in each step of the loop: make it before the loop, and change its elements")
+        s.emitter.fail(f"`{label(s, container)}` is not the same list in each step of the loop: make it before the loop, and change its elements")
     s.again = True
 
 
@@ -245,15 +183,15 @@ def summed_elements(s: Staging, loop: LoopState, anchor: Instr) -> list[Summed]:
         cells = s.cells.setdefault(id(container), {})
         name = f"{label(s, container)}[{index!r}]"
         if not (is_number(container[index]) or isinstance(container[index], (Value, np.generic))):
-            s.g.fail(
+            s.emitter.fail(
                 f"`{name}` is a Python {type(container[index]).__name__} from before the lw.lanes loop and cannot change inside it: only numbers can be reduced"
             )
-        summed = Summed(name, container[index], anchor, s.g.at_line)
+        summed = Summed(name, container[index], anchor, s.emitter.at_line)
         summed.outer = cells.get(index)
         summed.container, summed.index = container, index
         cells[index] = summed
         container[index] = Unavailable(
-            s.g,
+            s.emitter,
             f"`{name}` is reduced over the lanes in this loop and has no value inside it, only after it; in the loop it can only be updated, as in {name} += v",
         )
         made.append(summed)
@@ -278,34 +216,6 @@ def _has(container: Any, index: Any) -> bool:
 # --- containers that names stand for --------------------------------------------------------------------------------
 
 
-def carries(s: Staging, loop: LoopState, sticky: Sticky, old: Any) -> None:
-    """A loop carries a name that stands for a list: the list of its variables may change by stores too."""
-
-    def visit(variable: Any, before: Any, name: str) -> None:
-        kind = type(variable)
-        if kind not in CONTAINERS:
-            return
-        for index in variable if kind is dict else range(len(variable)):
-            item = f"{name}[{index!r}]"
-            if kind is not tuple and type(variable[index]) not in CONTAINERS:
-                _hold(s, Slot(item, variable[index], loop, sticky.key, sticky.line, variable, index), loop)
-            visit(variable[index], before[index], item)
-        if kind is not tuple:
-            s.merged.append((variable, [before]))
-
-    visit(sticky.value, old, sticky.name)
-
-
-def replaces(s: Staging, name: str, variable: Any, value: Any) -> None:
-    """A name that a loop carries is bound to another list: what it holds is copied, so no other name may stand for the one it was."""
-    if _named(s, variable, {name}):
-        s.g.fail(
-            f"`{name}` becomes another {type(value).__name__} here, in a loop that runs at run time, while another name stands for the one it was: "
-            f"change its elements, as in {name}[:] = …, or give the other name a copy"
-        )
-    s.merged.append((variable, [value]))
-
-
 def _refuse_shared(s: Staging, container: Any) -> None:
     """Refuse a store to a list that by the run may be the same as another, which is still there to see it."""
     family = [container]
@@ -314,9 +224,9 @@ def _refuse_shared(s: Staging, container: Any) -> None:
             if member is made or any(member is source for source in sources):
                 family += [other for other in (made, *sources) if not any(other is known for known in family)]
     for member in family[1:]:
-        if _named(s, member, set()):
+        if named(s, member, set()):
             name, other = label(s, container), label(s, member)
-            s.g.fail(
+            s.emitter.fail(
                 f"`{name}` and `{other}` are the same {type(container).__name__} or not, depending on the run, so a change of one may change the other: "
                 f"assign a copy where they meet, as in list({other})"
             )
@@ -329,34 +239,22 @@ def apart(s: Staging, items: list[Any], names: set[str]) -> list[Any]:
     for item in items:
         if type(item) in (list, dict) and any(item is value for value in carried):
             copy = s.new(item.copy())
-            if _named(s, item, names):
+            if named(s, item, names):
                 s.merged.append((copy, [item]))
             item = copy
         made.append(item)
     return made
 
 
-def _named(s: Staging, container: Any, but: set[str]) -> bool:
-    """Whether a name (but some of this call) stands for a container, or for one that holds it."""
-    act = s.act
-    while True:
-        for name, value in act.env.items():
-            if (act is not s.act or name not in but) and _within(value, container, 0) is not None:
-                return True
-        if act.caller is None:
-            return False
-        act = act.caller[0]
-
-
 def protect(s: Staging, containers: list[Any]) -> None:
     """A function is inlined that may change these: what has been read of them and not yet been used stays what it was."""
-    g = s.g
+    emitter = s.emitter
     for container in containers:
         cells = s.cells.get(id(container))
         for slot in list(cells.values()) if cells else ():
             read = slot.container[slot.index]
             if isinstance(slot, Slot) and isinstance(read, Value) and read is slot.value:
-                copy = g.snapshot(read)
+                copy = emitter.snapshot(read)
                 slot.value = slot.container[slot.index] = read.twin()
                 read.operand = copy.operand
 
@@ -370,27 +268,13 @@ def _path(construct: Construct, container: Any) -> tuple[Any, ...] | None:
     outwards = 0
     while True:
         for name in list(act.env) if outwards else [*act.env, *construct.writes]:
-            found = _within(construct.value(name) if not outwards else act.env[name], container, 0)
+            found = within(construct.value(name) if not outwards else act.env[name], container, 0)
             if found is not None:
                 return (outwards, name, *found)
         if act.caller is None:
             return None
         act = act.caller[0]
         outwards += 1
-
-
-def _within(value: Any, container: Any, depth: int) -> tuple[Any, ...] | None:
-    """The indices by which one container is reached from another."""
-    if value is container:
-        return ()
-    kind = type(value)
-    if kind in CONTAINERS and depth < DEPTH:
-        for index, item in value.items() if kind is dict else enumerate(value):
-            if type(item) in CONTAINERS:
-                found = _within(item, container, depth + 1)
-                if found is not None:
-                    return (index, *found)
-    return None
 
 
 def _find(act: Activation, path: tuple[Any, ...]) -> Any:

@@ -58,29 +58,29 @@ class _Access:
         self.arms = arms
 
 
-def refuse_dependences(g: Emitter, opener: Instr) -> None:
+def refuse_dependences(emitter: Emitter, opener: Instr) -> None:
     """Refuse the loop over lanes that has just been closed if lanes at once would give another result than the plain loop, and that is certain."""
-    code = g.code
+    code = emitter.code
     end = len(code) - 1
     start = end
     while code[start] is not opener:
         start -= 1
-    found = _accesses(g, start, end)
+    found = _accesses(emitter, start, end)
     forms: Forms | None = None
     for accesses in found.values():
         if len(accesses) > 1 and any(access.store for access in accesses) and any(access.indices != accesses[0].indices for access in accesses):
             if forms is None:
-                forms = Forms(g.f, start, end)
-            _refuse(g, _Nest(forms, opener.dst, start, end), accesses)
+                forms = Forms(emitter.f, start, end)
+            _refuse(emitter, _Nest(forms, opener.dst, start, end), accesses)
 
 
-def _accesses(g: Emitter, start: int, end: int) -> dict[int, list[_Access]]:
+def _accesses(emitter: Emitter, start: int, end: int) -> dict[int, list[_Access]]:
     """The accesses of the loop, per array, in the order of the text."""
-    arrays = g.f.arrays
+    arrays = emitter.f.arrays
     found: dict[int, list[_Access]] = {}
     opened: list[_Bracket] = []
     for position in range(start + 1, end):
-        instr = g.code[position]
+        instr = emitter.code[position]
         op = instr.op
         if op is ops.LOAD or op is ops.STORE:
             loops = [bracket.place for bracket in opened if bracket.loop]
@@ -191,8 +191,8 @@ class _Nest:
         return False
 
 
-def _refuse(g: Emitter, nest: _Nest, accesses: list[_Access]) -> None:
-    element = g.f.arrays[accesses[0].instr.imm].element
+def _refuse(emitter: Emitter, nest: _Nest, accesses: list[_Access]) -> None:
+    element = emitter.f.arrays[accesses[0].instr.imm].element
     # A condition in memory is a byte.
     most = WIDEST // max(element.bits, 8)
     for number, b in enumerate(accesses):
@@ -201,17 +201,17 @@ def _refuse(g: Emitter, nest: _Nest, accesses: list[_Access]) -> None:
                 continue
             later = nest.distance(a, b)
             if later and abs(later) < most:
-                raise KernelTypeError(_message(g, nest, a, b, later), g.f.file, b.instr.line)
+                raise KernelTypeError(_message(emitter, nest, a, b, later), emitter.f.file, b.instr.line)
 
 
-def _message(g: Emitter, nest: _Nest, a: _Access, b: _Access, later: int) -> str:
+def _message(emitter: Emitter, nest: _Nest, a: _Access, b: _Access, later: int) -> str:
     # In the plain loop the one at the smaller index comes first.
     first, second = (a, b) if later > 0 else (b, a)
     lines = (first.instr.line, second.instr.line)
     here = f" (line {lines[0]})" if lines[0] != lines[1] else ""
     count = f"{abs(later)} ind{'ex' if abs(later) == 1 else 'ices'}"
     return (
-        f"{_spelled(g, nest, second)} {_does(second)} the element that {_spelled(g, nest, first)} {_does(first)}{here} {count} earlier: the lanes of lw.lanes run at once, "
+        f"{_spelled(emitter, nest, second)} {_does(second)} the element that {_spelled(emitter, nest, first)} {_does(first)}{here} {count} earlier: the lanes of lw.lanes run at once, "
         "and do the one access in the whole vector before the other, which gives another result than index after index; use lw.range for this loop"
     )
 
@@ -220,12 +220,12 @@ def _does(access: _Access) -> str:
     return "stores" if access.store else "reads"
 
 
-def _spelled(g: Emitter, nest: _Nest, access: _Access) -> str:
+def _spelled(emitter: Emitter, nest: _Nest, access: _Access) -> str:
     """The access as in the source, as far as that is known."""
-    return f"{g.f.arrays[access.instr.imm].name}[{', '.join(_index(g, nest, operand) for operand in access.indices)}]"
+    return f"{emitter.f.arrays[access.instr.imm].name}[{', '.join(_index(emitter, nest, operand) for operand in access.indices)}]"
 
 
-def _index(g: Emitter, nest: _Nest, operand: int) -> str:
+def _index(emitter: Emitter, nest: _Nest, operand: int) -> str:
     form = nest.forms.of(operand)
     if form is None:
         return "…"
@@ -234,7 +234,7 @@ def _index(g: Emitter, nest: _Nest, operand: int) -> str:
     for value in sorted(form.terms, key=lambda value: value != nest.lane):
         coefficient = form.terms[value]
         register = nest.forms.registers[value]
-        name = (g.f.names[register] if register >= 0 else "") or "…"
+        name = (emitter.f.names[register] if register >= 0 else "") or "…"
         sign = "-" if coefficient < 0 else "+"
         part = name if abs(coefficient) == 1 else f"{abs(coefficient)} * {name}"
         text += f" {sign} {part}" if text else part if coefficient > 0 else f"-{part}"

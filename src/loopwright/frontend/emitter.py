@@ -1,4 +1,4 @@
-"""Emitting instructions: the operations of expressions with their typing rules, brackets, and merging of values.
+"""Emitting what is done with values: the operations of expressions with their typing rules, conversions, conditions.
 
 Typing follows NumPy 2: two typed operands meet at ``numpy.result_type`` of their types; a Python number takes the
 type of the other operand, and is refused where that type cannot hold it.
@@ -12,120 +12,30 @@ from typing import Any, Final, NoReturn
 
 import numpy as np
 
-from loopwright.errors import KernelTypeError, LoopwrightError, UnsupportedOperationError
+from loopwright.errors import KernelTypeError
 from loopwright.frontend import mixed_signs
 from loopwright.frontend.annotations import BY_DTYPE
-from loopwright.frontend.expr import Cell, Value, Weak, describe, is_number
-from loopwright.frontend.promotion import SPELLED, TAKES, fitting, meet, refusal
+from loopwright.frontend.expr import Cell, Value, ValueEmitter, Weak, describe, is_number
+from loopwright.frontend.promotion import SPELLED, TAKES, meet, refusal
 from loopwright.ir import ops
-from loopwright.ir.brackets import DEEPEST
-from loopwright.ir.function import NONE, Function, Instr, Loop
+from loopwright.ir.function import NONE, Instr
 from loopwright.ir.ops import Op, mask_for
 from loopwright.types import BOOL, F64, I64, KIND_BOOL, KIND_MASK, KIND_PTR, KIND_UINT, VOID, Type, mask_of, vector_of
 
-__all__ = ["Emitter", "Mark"]
+__all__ = ["Emitter", "by_squaring"]
 
 _CONDITIONS: Final = (KIND_BOOL, KIND_MASK)
 
 
-class Mark:
-    """A point to which emission can be rolled back. ``last`` is the instruction before it, or None."""
-
-    __slots__ = ("brackets", "branches", "code", "last", "registers", "sites")
-
-    def __init__(self, code: int, last: Instr | None, registers: int, brackets: int, branches: int, sites: int) -> None:
-        self.code = code
-        self.last = last
-        self.registers = registers
-        self.brackets = brackets
-        self.branches = branches
-        self.sites = sites
-
-
-class Emitter:
-    """Emits into one function.
-
-    Attributes:
-        f: the function.
-        code: its list of instructions.
-        line: the user's line, for the next instruction.
-        at_file, at_line: where an error is reported.
-        brackets: the open brackets' first instructions, outermost first.
-        branches: (instruction, index of its bracket in ``brackets``) of every br so far.
-        in_lanes: inside a loop over lw.lanes.
-        active: registers of variables that may still be written: a reading that is kept is a copy.
-        staging: the staging of a kernel that this belongs to, or None.
-        errors: register of the hidden parameter of a checked function, or NONE.
-        regions: number of run-time brackets opened so far; ``region`` is the innermost one's.
-    """
-
-    def __init__(self, f: Function) -> None:
-        self.f = f
-        self.code = f.code
-        self.line = 0
-        self.at_file = f.file
-        self.at_line = 0
-        self.brackets: list[Instr] = []
-        self.branches: list[tuple[Instr, int]] = []
-        self.in_lanes = False
-        self.active: set[int] = set()
-        self.errors = NONE
-        self.regions = 0
-        self.region = 0
-        self.staging: Any = None
-
-    # --- errors -------------------------------------------------------------------------------------------
-
-    def wrong(self, message: str) -> KernelTypeError:
-        """An error at the user's line."""
-        return KernelTypeError(message, self.at_file, self.at_line)
-
-    def fail(self, message: str) -> NoReturn:
-        raise KernelTypeError(message, self.at_file, self.at_line)
-
-    def unsupported(self, message: str) -> NoReturn:
-        raise UnsupportedOperationError(message, self.at_file, self.at_line)
-
-    # --- instructions -------------------------------------------------------------------------------------
-
-    def define(self, op: Op, type_: Type, args: list[int], result: Type, source: Type = VOID, imm: int = 0) -> int:
-        """Emit an instruction that defines a new register."""
-        f = self.f
-        types = f.types
-        dst = len(types)
-        types.append(result)
-        f.names.append("")
-        f.variable.append(False)
-        self.code.append(Instr(op, type_, dst, args, imm, self.line, source))
-        return dst
-
-    def emit(self, op: Op, type_: Type, args: list[int], imm: int = 0) -> Instr:
-        """Emit an instruction without a result."""
-        instr = Instr(op, type_, NONE, args, imm, self.line)
-        self.code.append(instr)
-        return instr
-
-    def value(self, op: Op, type_: Type, args: list[int], result: Type, source: Type = VOID, imm: int = 0) -> Value:
-        return Value(self, self.define(op, type_, args, result, source, imm), result)
-
-    def copy_to(self, register: int, type_: Type, operand: int) -> Instr:
-        instr = Instr(ops.COPY, type_, register, [operand], 0, self.line)
-        self.code.append(instr)
-        return instr
+class Emitter(ValueEmitter):
+    """Emits into one function what is done with values."""
 
     # --- constants and types ------------------------------------------------------------------------------
-
-    def number(self, type_: Type, value: float | bool) -> int:
-        """The constant operand for a Python number that adapts to ``type_``; refused where it does not fit."""
-        try:
-            return self.f.const(type_, fitting(type_, value))
-        except KernelTypeError as error:
-            raise self.located(error) from None
 
     def wrap(self, value: Any) -> Value | None:
         """A NumPy scalar as a typed constant; a value as itself; None for anything else."""
         if isinstance(value, Value):
-            if value.graph is not self:
+            if value.emitter is not self:
                 self._foreign(value)
             return value.plain()
         if isinstance(value, np.generic):
@@ -137,7 +47,7 @@ class Emitter:
 
     def _foreign(self, value: Value) -> NoReturn:
         """A value whose register is another function's; kept in a list by an earlier compilation, perhaps."""
-        other = value.graph.f.name
+        other = value.emitter.f.name
         if other == self.f.name:
             self.fail(f"a run-time value of an earlier compilation of {other} is used: keep none in global lists or dictionaries")
         self.fail(f"a value of the function {other} is used in {self.f.name}: pass it as an argument")
@@ -282,7 +192,7 @@ class Emitter:
         type_: Type | None = None
         if type(a) is Value:
             if type(b) is Value:
-                if a.type is b.type and a.graph is b.graph:
+                if a.type is b.type and a.emitter is b.emitter:
                     type_ = a.type
                     x, y = a.operand, b.operand
             elif (type(b) is float or type(b) is int) and a.type.kind not in _CONDITIONS:
@@ -518,7 +428,7 @@ class Emitter:
 
     def index(self, value: Any, what: str = "an index") -> Value:
         """A scalar integer as i64."""
-        if type(value) is Value and value.type is I64 and value.graph is self:
+        if type(value) is Value and value.type is I64 and value.emitter is self:
             return value
         if type(value) is int:
             return Value(self, self.number(I64, value), I64)
@@ -589,89 +499,6 @@ class Emitter:
             c = self.as_mask(c, type_ if type_.kind == KIND_MASK else mask_for(type_))
         return self.value(ops.SELECT, type_, [c.operand, *args], type_)
 
-    # --- brackets -----------------------------------------------------------------------------------------
-
-    def open(self, op: Op, type_: Type, args: list[int], dst: int = NONE, loop: Loop | None = None) -> Instr:
-        if len(self.brackets) >= DEEPEST:
-            self.fail(f"loops, ifs and blocks nest at most {DEEPEST} deep")
-        instr = Instr(op, type_, dst, args, 0, self.line, VOID, None, loop)
-        self.code.append(instr)
-        self.brackets.append(instr)
-        return instr
-
-    def close(self) -> Instr:
-        """Close the innermost bracket; the ``end`` instruction."""
-        self.brackets.pop()
-        return self.emit(ops.END, VOID, [])
-
-    def branch(self, opener: Instr, condition: Value | None = None) -> Instr:
-        """Leave or repeat a bracket, when the condition holds if there is one."""
-        depth = len(self.brackets) - 1
-        index = depth
-        while self.brackets[index] is not opener:
-            index -= 1
-        instr = self.emit(ops.BR, VOID, [], depth - index) if condition is None else self.emit(ops.BR_IF, VOID, [condition.operand], depth - index)
-        self.branches.append((instr, index))
-        return instr
-
-    def drop_block(self, opener: Instr, branches: int, used: bool) -> Instr | None:
-        """Close a block; when no br needs it, remove it instead. ``branches`` is the count of them when it was opened."""
-        if used:
-            return self.close()
-        depth = len(self.brackets) - 1
-        self.brackets.pop()
-        code = self.code
-        position = len(code) - 1
-        while code[position] is not opener:
-            position -= 1
-        del code[position]
-        for k in range(branches, len(self.branches)):
-            instr, index = self.branches[k]
-            if index < depth:
-                instr.imm -= 1
-            elif index > depth:
-                self.branches[k] = (instr, index - 1)
-        return None
-
-    def mark(self) -> Mark:
-        code = self.code
-        return Mark(len(code), code[-1] if code else None, len(self.f.types), len(self.brackets), len(self.branches), len(self.f.sites))
-
-    def rollback(self, mark: Mark) -> None:
-        """Forget everything emitted since the mark."""
-        f = self.f
-        code = self.code
-        position = mark.code
-        while position and code[position - 1] is not mark.last:
-            # Something was put in before it, and stays; so do its registers.
-            position += 1
-        for instr in code[position:]:
-            # Open types that are settled later leave it alone.
-            instr.dst = NONE
-        del code[position:]
-        if position == mark.code:
-            del f.types[mark.registers :]
-            del f.names[mark.registers :]
-            del f.variable[mark.registers :]
-        del self.brackets[mark.brackets :]
-        del self.branches[mark.branches :]
-        del f.sites[mark.sites :]
-
-    def insert_before(self, anchor: Instr, since: int) -> None:
-        """Move what was emitted since position ``since`` to before an earlier instruction."""
-        code = self.code
-        moved = code[since:]
-        if not moved:
-            return
-        del code[since:]
-        position = len(code) - 1
-        while code[position] is not anchor:
-            position -= 1
-        line = anchor.line
-        for instr in moved:
-            instr.line = line
-        code[position:position] = moved
-
     def snapshot(self, value: Any) -> Any:
         """The value as it is now: a variable that may change later is copied."""
         if isinstance(value, Value) and value.operand in self.active:
@@ -688,12 +515,6 @@ class Emitter:
                 if index not in cells and (isinstance(item, Value) or type(item) is tuple):
                     value[index] = self.snapshot(item)
         return value
-
-    def located(self, error: LoopwrightError) -> LoopwrightError:
-        """Give an error raised without a position the current one."""
-        if not error.file and not error.line:
-            error.locate(self.at_file, self.at_line)
-        return error
 
 
 def _open(value: Any) -> bool:

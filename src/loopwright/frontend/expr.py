@@ -7,83 +7,142 @@ until it meets a typed value; its :class:`Cell` remembers what has to be given a
 
 from __future__ import annotations
 
-from typing import TYPE_CHECKING, Any, Final, NoReturn
+from typing import Any, Final, NoReturn
 
+from loopwright.frontend.instructions import InstructionEmitter
+from loopwright.frontend.promotion import spelled
 from loopwright.ir import ops
 from loopwright.ir.function import Instr
+from loopwright.ir.ops import Op
 from loopwright.types import F64, I64, VOID, Type
 
-if TYPE_CHECKING:
-    from loopwright.frontend.emitter import Emitter
+__all__ = ["Cell", "Unavailable", "Value", "ValueEmitter", "Weak", "describe", "is_number", "is_staged"]
 
-__all__ = ["Cell", "Unavailable", "Value", "Weak", "describe", "is_number", "is_staged", "spelled"]
+
+class ValueEmitter(InstructionEmitter):
+    """What a value asks of what emits its instructions. How types meet and what is emitted then is for ``Emitter`` to say, the only one there is."""
+
+    def value(self, op: Op, type_: Type, args: list[int], result: Type, source: Type = VOID, imm: int = 0) -> Value:
+        """Emit an instruction; its result."""
+        return Value(self, self.define(op, type_, args, result, source, imm), result)
+
+    def binary(self, op: Op, a: Any, b: Any) -> Any:
+        """An operator on two operands; ``NotImplemented`` when one is no number."""
+        raise NotImplementedError
+
+    def unary(self, op: Op, a: Any) -> Value:
+        """An operation on one operand."""
+        raise NotImplementedError
+
+    def operation(self, op: Op, operands: list[Any]) -> Value:
+        """An operation whose operands all have the instruction's type, after adapting them to each other."""
+        raise NotImplementedError
+
+    def absolute(self, a: Any) -> Value:
+        raise NotImplementedError
+
+    def true_divide(self, a: Any, b: Any) -> Any:
+        """``/``"""
+        raise NotImplementedError
+
+    def power(self, a: Any, exponent: Any) -> Any:
+        """``**``"""
+        raise NotImplementedError
+
+    def select(self, condition: Any, a: Any, b: Any) -> Any:
+        """``a`` where the condition holds, ``b`` elsewhere; both are computed."""
+        raise NotImplementedError
+
+    def condition(self, value: Any) -> Value:
+        """The truth of a value: ``bool`` or a mask."""
+        raise NotImplementedError
+
+    def staged(self, value: Any, what: str = "this") -> Value:
+        """Any number as a value."""
+        raise NotImplementedError
+
+    def settle(self, value: Value, element: Type | None = None) -> None:
+        """Give an open value its element type."""
+        raise NotImplementedError
+
+    def convert(self, value: Any, type_: Type) -> Value:
+        """The value converted to a scalar type, lane by lane for a vector."""
+        raise NotImplementedError
+
+    def assignable(self, value: Any, type_: Type, what: str) -> Value:
+        """A value stored to a place of a given element type."""
+        raise NotImplementedError
+
+    def splat(self, value: Value, lanes: int) -> Value:
+        """The scalar in every lane."""
+        raise NotImplementedError
 
 
 class Value:
     """The value of an expression at run time.
 
     Attributes:
-        graph: what emits the instructions.
+        emitter: what emits the instructions.
         operand: register or constant.
         type: its type.
     """
 
-    __slots__ = ("graph", "operand", "type")
+    __slots__ = ("emitter", "operand", "type")
 
     #: NumPy scalars and arrays leave operators with a value to the value.
     __array_ufunc__: Final = None
 
-    def __init__(self, graph: Emitter, operand: int, type: Type) -> None:
-        self.graph = graph
+    def __init__(self, emitter: ValueEmitter, operand: int, type: Type) -> None:
+        self.emitter = emitter
         self.operand = operand
         self.type = type
 
     def __converted__(self, type_: Type) -> Any:
-        return self.graph.convert(self, type_)
+        return self.emitter.convert(self, type_)
 
     def twin(self) -> Value:
         """Another object for the same value."""
-        return Value(self.graph, self.operand, self.type)
+        return Value(self.emitter, self.operand, self.type)
 
     def plain(self) -> Value:
         """The value in registers: itself, except for special values."""
         return self
 
     def __add__(self, other: Any) -> Any:
-        return self.graph.binary(ops.ADD, self, other)
+        return self.emitter.binary(ops.ADD, self, other)
 
     def __radd__(self, other: Any) -> Any:
-        return self.graph.binary(ops.ADD, other, self)
+        return self.emitter.binary(ops.ADD, other, self)
 
     def __sub__(self, other: Any) -> Any:
-        return self.graph.binary(ops.SUB, self, other)
+        return self.emitter.binary(ops.SUB, self, other)
 
     def __rsub__(self, other: Any) -> Any:
-        return self.graph.binary(ops.SUB, other, self)
+        return self.emitter.binary(ops.SUB, other, self)
 
     def __mul__(self, other: Any) -> Any:
-        return self.graph.binary(ops.MUL, self, other)
+        return self.emitter.binary(ops.MUL, self, other)
 
     def __rmul__(self, other: Any) -> Any:
-        return self.graph.binary(ops.MUL, other, self)
+        return self.emitter.binary(ops.MUL, other, self)
 
     def __truediv__(self, other: Any) -> Any:
-        return self.graph.true_divide(self, other)
+        return self.emitter.true_divide(self, other)
 
     def __rtruediv__(self, other: Any) -> Any:
-        return self.graph.true_divide(other, self)
+        return self.emitter.true_divide(other, self)
 
     def __floordiv__(self, other: Any) -> Any:
-        return self.graph.binary(ops.DIV_FLOOR, self, other)
+        return self.emitter.binary(ops.DIV_FLOOR, self, other)
 
     def __rfloordiv__(self, other: Any) -> Any:
-        return self.graph.binary(ops.DIV_FLOOR, other, self)
+        return self.emitter.binary(ops.DIV_FLOOR, other, self)
 
     def __mod__(self, other: Any) -> Any:
-        return self.graph.binary(ops.REM_FLOOR, self, other)
+        return self.emitter.binary(ops.REM_FLOOR, self, other)
 
     def __rmod__(self, other: Any) -> Any:
-        return self.graph.binary(ops.REM_FLOOR, other, self)
+        return self.emitter.binary(ops.REM_FLOOR, other, self)
 
     def __divmod__(self, other: Any) -> Any:
         return self // other, self % other
@@ -92,113 +151,113 @@ class Value:
         return other // self, other % self
 
     def __pow__(self, other: Any) -> Any:
-        return self.graph.power(self, other)
+        return self.emitter.power(self, other)
 
     def __rpow__(self, other: Any) -> Any:
-        self.graph.fail("** with a run-time exponent is not available: the exponent must be a small Python integer")
+        self.emitter.fail("** with a run-time exponent is not available: the exponent must be a small Python integer")
 
     def __lshift__(self, other: Any) -> Any:
-        return self.graph.binary(ops.SHL, self, other)
+        return self.emitter.binary(ops.SHL, self, other)
 
     def __rlshift__(self, other: Any) -> Any:
-        return self.graph.binary(ops.SHL, other, self)
+        return self.emitter.binary(ops.SHL, other, self)
 
     def __rshift__(self, other: Any) -> Any:
-        return self.graph.binary(ops.SHR, self, other)
+        return self.emitter.binary(ops.SHR, self, other)
 
     def __rrshift__(self, other: Any) -> Any:
-        return self.graph.binary(ops.SHR, other, self)
+        return self.emitter.binary(ops.SHR, other, self)
 
     def __and__(self, other: Any) -> Any:
-        return self.graph.binary(ops.AND, self, other)
+        return self.emitter.binary(ops.AND, self, other)
 
     def __rand__(self, other: Any) -> Any:
-        return self.graph.binary(ops.AND, other, self)
+        return self.emitter.binary(ops.AND, other, self)
 
     def __or__(self, other: Any) -> Any:
-        return self.graph.binary(ops.OR, self, other)
+        return self.emitter.binary(ops.OR, self, other)
 
     def __ror__(self, other: Any) -> Any:
-        return self.graph.binary(ops.OR, other, self)
+        return self.emitter.binary(ops.OR, other, self)
 
     def __xor__(self, other: Any) -> Any:
-        return self.graph.binary(ops.XOR, self, other)
+        return self.emitter.binary(ops.XOR, self, other)
 
     def __rxor__(self, other: Any) -> Any:
-        return self.graph.binary(ops.XOR, other, self)
+        return self.emitter.binary(ops.XOR, other, self)
 
     def __neg__(self) -> Any:
-        return self.graph.unary(ops.NEG, self)
+        return self.emitter.unary(ops.NEG, self)
 
     def __pos__(self) -> Any:
-        return self.graph.unary(ops.COPY, self)
+        return self.emitter.unary(ops.COPY, self)
 
     def __invert__(self) -> Any:
-        return self.graph.unary(ops.NOT, self)
+        return self.emitter.unary(ops.NOT, self)
 
     def __abs__(self) -> Any:
-        return self.graph.absolute(self)
+        return self.emitter.absolute(self)
 
     def __eq__(self, other: object) -> Any:
-        return self.graph.binary(ops.EQ, self, other)
+        return self.emitter.binary(ops.EQ, self, other)
 
     def __ne__(self, other: object) -> Any:
-        return self.graph.binary(ops.NE, self, other)
+        return self.emitter.binary(ops.NE, self, other)
 
     def __lt__(self, other: Any) -> Any:
-        return self.graph.binary(ops.LT, self, other)
+        return self.emitter.binary(ops.LT, self, other)
 
     def __le__(self, other: Any) -> Any:
-        return self.graph.binary(ops.LE, self, other)
+        return self.emitter.binary(ops.LE, self, other)
 
     def __gt__(self, other: Any) -> Any:
-        return self.graph.binary(ops.GT, self, other)
+        return self.emitter.binary(ops.GT, self, other)
 
     def __ge__(self, other: Any) -> Any:
-        return self.graph.binary(ops.GE, self, other)
+        return self.emitter.binary(ops.GE, self, other)
 
     def __hash__(self) -> int:
         # By identity it would be found in no set, dictionary or cache, and a kernel would quietly go the way of "not there".
-        raise self.graph.wrong(
+        raise self.emitter.wrong(
             f"a run-time value ({self.type}) cannot be looked up in or put into a set, a dictionary or a cache, because it is not known while compiling: "
             "compare it, as in x == 1 or x == 2, or use an array argument as the table"
         )
 
     def __bool__(self) -> bool:
-        raise self.graph.wrong(
+        raise self.emitter.wrong(
             f"a run-time value ({self.type}) has no truth value while compiling. In a kernel, if, while, and, or, not work on it directly "
             "(but not `in`: write v == 1 or v == 2); in Python code that is called with it, and in the builder, write lw.select(condition, a, b), f.if_(condition), a & b, a | b, ~a"
         )
 
     def __int__(self) -> int:
-        raise self.graph.wrong(f"int() of a run-time value ({self.type}): write lw.i64(…), or the integer type wanted")
+        raise self.emitter.wrong(f"int() of a run-time value ({self.type}): write lw.i64(…), or the integer type wanted")
 
     def __float__(self) -> float:
-        raise self.graph.wrong(f"float() of a run-time value ({self.type}): write lw.f64(…) or lw.f32(…)")
+        raise self.emitter.wrong(f"float() of a run-time value ({self.type}): write lw.f64(…) or lw.f32(…)")
 
     def __index__(self) -> int:
-        raise self.graph.wrong(
+        raise self.emitter.wrong(
             f"a run-time value ({self.type}) cannot be used where Python needs an integer while compiling (an index of a list or tuple, the bound of a Python range): "
             "use an array argument, or lw.range"
         )
 
     def __array__(self, dtype: Any = None, copy: Any = None) -> NoReturn:
         # NumPy asks for it where it is given the value as an index, as an element or as an argument.
-        raise self.graph.wrong(
+        raise self.emitter.wrong(
             f"NumPy is given a run-time value ({self.type}): its arrays and functions work on what is known while compiling. Pass an array that is indexed "
             "with run-time values, or holds them, to the kernel as an lw.Array"
         )
 
     def __round__(self, digits: int | None = None) -> Any:
         if digits:
-            self.graph.fail("round() of a run-time value takes no number of digits")
-        return self.graph.unary(ops.ROUND, self)
+            self.emitter.fail("round() of a run-time value takes no number of digits")
+        return self.emitter.unary(ops.ROUND, self)
 
     def __iter__(self) -> NoReturn:
-        self.graph.fail(f"a run-time value ({self.type}) cannot be iterated over: a for loop takes lw.range, lw.lanes or a Python value")
+        self.emitter.fail(f"a run-time value ({self.type}) cannot be iterated over: a for loop takes lw.range, lw.lanes or a Python value")
 
     def __getitem__(self, index: Any) -> NoReturn:
-        self.graph.fail(f"a run-time value ({self.type}) has no elements: only arrays are indexed")
+        self.emitter.fail(f"a run-time value ({self.type}) has no elements: only arrays are indexed")
 
     def __repr__(self) -> str:
         return f"<run-time {self.type}>"
@@ -244,14 +303,14 @@ class Weak(Value):
 
     __slots__ = ("cell",)
 
-    def __init__(self, graph: Emitter, operand: int, cell: Cell) -> None:
+    def __init__(self, emitter: ValueEmitter, operand: int, cell: Cell) -> None:
         # The type is the cell's; the slot of the base class stays empty.
-        self.graph = graph
+        self.emitter = emitter
         self.operand = operand
         self.cell = cell
 
     def twin(self) -> Weak:
-        return Weak(self.graph, self.operand, self.cell)
+        return Weak(self.emitter, self.operand, self.cell)
 
     @property
     def type(self) -> Type:  # type: ignore[override]
@@ -267,18 +326,18 @@ class Unavailable(Value):
 
     __slots__ = ("reason",)
 
-    def __init__(self, graph: Emitter, reason: str) -> None:
-        super().__init__(graph, 0, VOID)
+    def __init__(self, emitter: ValueEmitter, reason: str) -> None:
+        super().__init__(emitter, 0, VOID)
         self.reason = reason
 
     def plain(self) -> NoReturn:
-        self.graph.fail(self.reason)
+        self.emitter.fail(self.reason)
 
     def __getitem__(self, index: Any) -> NoReturn:
-        self.graph.fail(self.reason)
+        self.emitter.fail(self.reason)
 
     def __iter__(self) -> NoReturn:
-        self.graph.fail(self.reason)
+        self.emitter.fail(self.reason)
 
 
 def is_number(value: Any) -> bool:
@@ -295,13 +354,6 @@ def is_staged(value: Any) -> bool:
     if kind is tuple or kind is list:
         return any(is_staged(item) for item in value)
     return False
-
-
-def spelled(value: int | float) -> str:
-    """An integer in a message: one of many digits by its size, for Python refuses to print the longest."""
-    if type(value) is int and value.bit_length() > 1024:
-        return f"a Python integer of {value.bit_length()} bits"
-    return f"the Python integer {value}"
 
 
 def describe(value: Any) -> str:

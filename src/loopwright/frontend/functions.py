@@ -12,8 +12,7 @@ import numpy as np
 from loopwright.errors import KernelTypeError
 from loopwright.frontend import constants
 from loopwright.frontend.annotations import BY_DTYPE
-from loopwright.frontend.emitter import Emitter
-from loopwright.frontend.expr import Value, describe, is_number
+from loopwright.frontend.expr import Value, ValueEmitter, describe, is_number
 from loopwright.ir import ops
 from loopwright.ir.ops import Op
 from loopwright.types import BOOL, KIND_BOOL, KIND_MASK, U8, U32, U64, Type, vector_of
@@ -27,15 +26,15 @@ _python_any = any
 _python_all = all
 
 
-def _graph(name: str, *values: Any) -> Emitter | None:
+def _emitter(name: str, *values: Any) -> ValueEmitter | None:
     """What emits the function of these values; None when all are known while compiling. They must be numbers."""
-    graph: Emitter | None = None
+    emitter: ValueEmitter | None = None
     for value in values:
         if isinstance(value, Value):
-            graph = value.graph
+            emitter = value.emitter
         elif not (is_number(value) or isinstance(value, np.generic)):
             raise KernelTypeError(f"lw.{name} takes numbers, not {describe(value)}")
-    return graph
+    return emitter
 
 
 def _fold(op: Op, values: tuple[Any, ...], name: str) -> Any:
@@ -47,9 +46,9 @@ def _fold(op: Op, values: tuple[Any, ...], name: str) -> Any:
         raise KernelTypeError(f"lw.{name}() of nothing")
     result = values[0]
     for value in values[1:]:
-        graph = _graph(name, result, value)
-        if graph is not None:
-            result = graph.operation(op, [result, value])
+        emitter = _emitter(name, result, value)
+        if emitter is not None:
+            result = emitter.operation(op, [result, value])
         elif constants.is_typed(result) or constants.is_typed(value):
             result = constants.apply(op, result, value)
         else:
@@ -70,37 +69,37 @@ def max(*values: Any) -> Any:
 def select(condition: Any, a: Any, b: Any) -> Any:
     """``a`` where the condition holds, ``b`` elsewhere. Both are computed: use ``a if condition else b`` where only one may be."""
     if isinstance(condition, Value):
-        graph = _graph("select", condition, a, b)
+        emitter = _emitter("select", condition, a, b)
     else:
-        graph = a.graph if isinstance(a, Value) else b.graph if isinstance(b, Value) else None
+        emitter = a.emitter if isinstance(a, Value) else b.emitter if isinstance(b, Value) else None
         if (
-            graph is not None
+            emitter is not None
             and not isinstance(condition, (bool, np.bool_))
             and _python_any([isinstance(v, Value) and v.type.kind in (KIND_BOOL, KIND_MASK) for v in (a, b)])
         ):
-            graph.fail(f"lw.select takes the condition first, lw.select(condition, a, b); its first argument is {describe(condition)}")
-    if graph is None:
+            emitter.fail(f"lw.select takes the condition first, lw.select(condition, a, b); its first argument is {describe(condition)}")
+    if emitter is None:
         return constants.choose(condition, a, b)
-    return graph.select(condition, a, b)
+    return emitter.select(condition, a, b)
 
 
 def fma(a: Any, b: Any, c: Any) -> Any:
     """``a * b + c`` with one rounding."""
-    graph = _graph("fma", a, b, c)
-    if graph is None:
+    emitter = _emitter("fma", a, b, c)
+    if emitter is None:
         return constants.multiply_add(a, b, c)
-    return graph.operation(ops.FMA, [a, b, c])
+    return emitter.operation(ops.FMA, [a, b, c])
 
 
 def _whole(op: Op, value: Any) -> Any:
-    graph = _graph(op.name, value)
-    return constants.whole(op, value) if graph is None else graph.unary(op, value)
+    emitter = _emitter(op.name, value)
+    return constants.whole(op, value) if emitter is None else emitter.unary(op, value)
 
 
 def sqrt(value: Any) -> Any:
     """The square root, correctly rounded; of an integer in f64."""
-    graph = _graph("sqrt", value)
-    return constants.square_root(value) if graph is None else graph.unary(ops.SQRT, value)
+    emitter = _emitter("sqrt", value)
+    return constants.square_root(value) if emitter is None else emitter.unary(ops.SQRT, value)
 
 
 def floor(value: Any) -> Any:
@@ -125,24 +124,24 @@ def round(value: Any) -> Any:
 
 def abs(value: Any) -> Any:
     """The absolute value."""
-    graph = _graph("abs", value)
-    return constants.absolute(value) if graph is None else graph.absolute(value)
+    emitter = _emitter("abs", value)
+    return constants.absolute(value) if emitter is None else emitter.absolute(value)
 
 
 def div_trunc(a: Any, b: Any) -> Any:
     """Integer division rounded towards zero: the machine's own, cheaper than ``//``."""
-    graph = _graph("div_trunc", a, b)
-    if graph is None:
+    emitter = _emitter("div_trunc", a, b)
+    if emitter is None:
         return constants.divide(ops.DIV_TRUNC, a, b)
-    return graph.operation(ops.DIV_TRUNC, [a, b])
+    return emitter.operation(ops.DIV_TRUNC, [a, b])
 
 
 def rem_trunc(a: Any, b: Any) -> Any:
     """What ``div_trunc`` leaves; it has the sign of ``a``."""
-    graph = _graph("rem_trunc", a, b)
-    if graph is None:
+    emitter = _emitter("rem_trunc", a, b)
+    if emitter is None:
         return constants.divide(ops.REM_TRUNC, a, b)
-    return graph.operation(ops.REM_TRUNC, [a, b])
+    return emitter.operation(ops.REM_TRUNC, [a, b])
 
 
 def bitcast(type_: Type, value: Any) -> Any:
@@ -151,21 +150,21 @@ def bitcast(type_: Type, value: Any) -> Any:
         if isinstance(value, Type):
             raise KernelTypeError(f"lw.bitcast takes the type first, as in lw.bitcast(lw.{value}, x); its first argument is {describe(type_)}")
         raise KernelTypeError(f"lw.bitcast takes one of loopwright's types first, as in lw.bitcast(lw.i32, x), not {describe(type_)}")
-    graph = _graph("bitcast", value)
-    if graph is None:
+    emitter = _emitter("bitcast", value)
+    if emitter is None:
         if not isinstance(value, np.generic):
             raise KernelTypeError(f"lw.bitcast of {describe(value)}, which has no width of its own: give it a type, as in lw.bitcast(lw.{type_}, lw.f32(1.5))")
         if not type_.dtype or value.dtype.itemsize * 8 != type_.bits:
             raise KernelTypeError(f"bitcast of {BY_DTYPE.get(value.dtype.name, value.dtype.name)} to {type_}: the widths differ")
         return np.asarray(value).view(type_.dtype)[()]
-    made = graph.staged(value)
-    graph.settle(made)
+    made = emitter.staged(value)
+    emitter.settle(made)
     if made.type.bits != type_.element.bits:
-        graph.fail(f"bitcast of {made.type} to {type_}: the widths differ")
+        emitter.fail(f"bitcast of {made.type} to {type_}: the widths differ")
     if not ((made.type.is_integer or made.type.is_float) and (type_.element.is_integer or type_.element.is_float)):
-        graph.fail(f"bitcast of {made.type} to {type_}: it takes and gives integers and floats; convert conditions, as in lw.i32(c)")
+        emitter.fail(f"bitcast of {made.type} to {type_}: it takes and gives integers and floats; convert conditions, as in lw.i32(c)")
     full = vector_of(type_.element, made.type.lanes)
-    return graph.value(ops.BITCAST, full, [made.operand], full, made.type)
+    return emitter.value(ops.BITCAST, full, [made.operand], full, made.type)
 
 
 def crc32c(crc: Any, data: Any) -> Any:
@@ -173,36 +172,36 @@ def crc32c(crc: Any, data: Any) -> Any:
 
     The usual checksum starts at 0xFFFFFFFF and is complemented in the end.
     """
-    graph = _graph("crc32c", crc, data)
+    emitter = _emitter("crc32c", crc, data)
     types = (U8, U32, U64)
-    if graph is None:
+    if emitter is None:
         for type_ in types:
             if isinstance(data, np.generic) and data.dtype == type_.dtype:
                 return constants.evaluate(ops.CRC32C, U32, [constants.met(U32, crc), data], type_)
         raise KernelTypeError(f"lw.crc32c takes data of type u8, u32 or u64, not {type(data).__name__}: convert it, as in lw.u8(x)")
-    made = graph.staged(data)
-    graph.settle(made)
-    if made.type.lanes or graph.in_lanes:
-        graph.fail("lw.crc32c inside lw.lanes: each step needs the checksum of the one before; use lw.range for this loop")
+    made = emitter.staged(data)
+    emitter.settle(made)
+    if made.type.lanes or emitter.in_lanes:
+        emitter.fail("lw.crc32c inside lw.lanes: each step needs the checksum of the one before; use lw.range for this loop")
     if made.type not in types:
-        graph.fail(f"lw.crc32c takes data of type u8, u32 or u64, not {made.type}: convert it, as in lw.u8(x)")
-    start = graph.assignable(crc, U32, "the checksum")
-    return graph.value(ops.CRC32C, U32, [start.operand, made.operand], U32, made.type)
+        emitter.fail(f"lw.crc32c takes data of type u8, u32 or u64, not {made.type}: convert it, as in lw.u8(x)")
+    start = emitter.assignable(crc, U32, "the checksum")
+    return emitter.value(ops.CRC32C, U32, [start.operand, made.operand], U32, made.type)
 
 
 def sum(values: Any) -> Any:
     """The sum of a vector's lanes (in the builder), or of the values of a Python sequence."""
     if not isinstance(values, Value):
         return _python_sum(_sequence("sum", values))
-    graph = values.graph
-    if graph.in_lanes:
-        graph.fail("lw.sum inside lw.lanes: the lanes are added with total += x[i] on a variable from before the loop")
-    graph.settle(values)
+    emitter = values.emitter
+    if emitter.in_lanes:
+        emitter.fail("lw.sum inside lw.lanes: the lanes are added with total += x[i] on a variable from before the loop")
+    emitter.settle(values)
     if not values.type.lanes:
         return values
     if values.type.kind == KIND_MASK:
-        graph.fail("lw.sum of a condition: convert it first, as in lw.i32(condition)")
-    return graph.value(ops.REDUCE_ADD, values.type, [values.operand], values.type.element)
+        emitter.fail("lw.sum of a condition: convert it first, as in lw.i32(condition)")
+    return emitter.value(ops.REDUCE_ADD, values.type, [values.operand], values.type.element)
 
 
 def _sequence(name: str, values: Any) -> Any:
@@ -212,11 +211,11 @@ def _sequence(name: str, values: Any) -> Any:
 
 
 def _quantify(op: Op, condition: Value) -> Any:
-    graph = condition.graph
-    c = graph.condition(condition)
+    emitter = condition.emitter
+    c = emitter.condition(condition)
     if c.type.kind != KIND_MASK:
-        return graph.value(ops.ANY_LANE if op is ops.ANY else ops.ALL_LANES, BOOL, [c.operand], BOOL) if graph.in_lanes else c
-    return graph.value(op, c.type, [c.operand], BOOL)
+        return emitter.value(ops.ANY_LANE if op is ops.ANY else ops.ALL_LANES, BOOL, [c.operand], BOOL) if emitter.in_lanes else c
+    return emitter.value(op, c.type, [c.operand], BOOL)
 
 
 def any(condition: Any) -> Any:

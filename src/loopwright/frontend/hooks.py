@@ -11,11 +11,11 @@ from loopwright.frontend.arrays import StagedArray
 from loopwright.frontend.calls import call
 from loopwright.frontend.conditions import short_circuit
 from loopwright.frontend.expr import Value, is_number, is_staged
-from loopwright.frontend.merging import Edge, join, same
+from loopwright.frontend.merging import join, same
 from loopwright.frontend.program import AND, OR
 from loopwright.frontend.rewrite import AND_HOOK, CALL_HOOK, CHAIN_HOOK, HOLD_HOOK, IF_HOOK, NEW_HOOK, NOT_HOOK, OR_HOOK, POWER_HOOK
 from loopwright.frontend.staging import Staging
-from loopwright.frontend.state import Guarded
+from loopwright.frontend.state import Edge, Guarded
 from loopwright.ir import ops
 from loopwright.ir.function import NONE, Instr
 from loopwright.types import VOID
@@ -79,7 +79,7 @@ _BUILTINS: Final[dict[str, Any]] = {**vars(builtins), "len": _len, "range": _ran
 
 def environment(s: Staging) -> dict[str, Any]:
     """The builtins of a kernel being staged, with the hooks of its rewritten expressions."""
-    g = s.g
+    emitter = s.emitter
     made = dict(_BUILTINS)
 
     def both(first: Any, *rest: Callable[[], Any]) -> Any:
@@ -105,7 +105,7 @@ def environment(s: Staging) -> dict[str, Any]:
         return short_circuit(s, OR, first, list(rest))
 
     def negation(value: Any) -> Any:
-        return g.logical_not(g.condition(value)) if isinstance(value, Value) else not value
+        return emitter.logical_not(emitter.condition(value)) if isinstance(value, Value) else not value
 
     def chain(names: tuple[str, ...], left: Any, right: Any, *rest: Callable[[], Any]) -> Any:
         value = _COMPARE[names[0]](left, right)
@@ -121,7 +121,7 @@ def environment(s: Staging) -> dict[str, Any]:
     def conditional(test: Any, a: Callable[[], Any], b: Callable[[], Any]) -> Any:
         if not isinstance(test, Value):
             return a() if test else b()
-        return _by_branch(s, g.condition(test), a, b)
+        return _by_branch(s, emitter.condition(test), a, b)
 
     def called(function: Any, *args: Any, **named: Any) -> Any:
         return call(s, function, args, named)
@@ -132,7 +132,7 @@ def environment(s: Staging) -> dict[str, Any]:
     made[IF_HOOK] = conditional
     made[CHAIN_HOOK] = chain
     made[CALL_HOOK] = called
-    made[HOLD_HOOK] = g.snapshot
+    made[HOLD_HOOK] = emitter.snapshot
     made[POWER_HOOK] = constants.power
     made[NEW_HOOK] = s.new
     return made
@@ -140,8 +140,8 @@ def environment(s: Staging) -> dict[str, Any]:
 
 def _by_branch(s: Staging, condition: Value, a: Callable[[], Any], b: Callable[[], Any]) -> Any:
     """A conditional expression on a condition of run time: a select where both sides are cheap, else a branch."""
-    g = s.g
-    code = g.code
+    emitter = s.emitter
+    code = emitter.code
     start = len(code)
     s.open.append(Guarded(s.act))
     first = a()
@@ -153,16 +153,16 @@ def _by_branch(s: Staging, condition: Value, a: Callable[[], Any], b: Callable[[
     cheap = len(code) - start <= _CHEAP and all(instr.op.pure and instr.op not in _TRAPPING for instr in code[start:])
     numbers = isinstance(first, Value) or isinstance(second, Value) or type(first) is type(second) is bool
     if cheap and numbers and all(isinstance(v, Value) and not v.type.lanes or is_number(v) for v in (first, second)):
-        return g.select(condition, first, second)
+        return emitter.select(condition, first, second)
     # Put what was emitted for each side into its arm of an if.
-    opener = Instr(ops.IF, VOID, NONE, [condition.operand], 0, g.line)
-    otherwise = Instr(ops.ELSE, VOID, NONE, [], 0, g.line)
+    opener = Instr(ops.IF, VOID, NONE, [condition.operand], 0, emitter.line)
+    otherwise = Instr(ops.ELSE, VOID, NONE, [], 0, emitter.line)
     code.insert(start, opener)
     code.insert(middle + 1, otherwise)
-    end = g.emit(ops.END, VOID, [])
+    end = emitter.emit(ops.END, VOID, [])
     name = "$this conditional expression"
-    lines = {name: g.at_line}
-    made = join(g, name, [Edge({name: first}, lines, otherwise), Edge({name: second}, lines, end)])
+    lines = {name: emitter.at_line}
+    made = join(s, name, [Edge({name: first}, lines, otherwise), Edge({name: second}, lines, end)])
     if isinstance(made, Value):
         made.plain()
     return made

@@ -17,56 +17,19 @@ What a kernel means, where Python and NumPy leave a choice:
 from __future__ import annotations
 
 import functools
+import importlib
 from collections.abc import Callable, Sequence
 from types import FunctionType
 from typing import Any, Final, Self
 
-import numpy as np
+from loopwright.errors import KernelTypeError
+from loopwright.frontend import parameters
+from loopwright.frontend.parameters import Parameter
+from loopwright.frontend.source import GIVEN
+from loopwright.ir.function import Callee, Function, Options
+from loopwright.types import VOID, Type
 
-from loopwright.errors import ArgumentError, KernelSyntaxError, KernelTypeError, LoopwrightError
-from loopwright.frontend.annotations import ArrayType, Const, type_of_dtype
-from loopwright.ir.function import Callee, Function
-from loopwright.types import BOOL, F64, I64, VOID, Type
-
-__all__ = ["ARRAY", "CONST", "GIVEN", "REQUIRED", "SCALAR", "Backend", "Kernel", "Parameter", "backend", "kernel", "provide"]
-
-ARRAY: Final = 0
-SCALAR: Final = 1
-CONST: Final = 2
-
-#: Stands for "no default" and "no annotation".
-REQUIRED: Final[Any] = type("REQUIRED", (), {})
-
-#: The attribute of a function that holds the text given with it (``source=``).
-GIVEN: Final = "__loopwright_source__"
-
-_PYTHON_TYPES: Final[dict[Any, Type]] = {int: I64, float: F64, bool: BOOL}
-
-
-#: Bits of a code object's flags.
-_VARARGS: Final = 0x04
-_VARKEYWORDS: Final = 0x08
-
-
-class Parameter:
-    """A parameter of a kernel.
-
-    Attributes:
-        name: its name.
-        kind: ``ARRAY``, ``SCALAR`` or ``CONST``.
-        type: the scalar's type or the array's element type; None where the argument decides.
-        rank: of an array; 0 where the argument decides.
-        default: the default value of a constant, or ``REQUIRED``.
-    """
-
-    __slots__ = ("default", "kind", "name", "rank", "type")
-
-    def __init__(self, name: str, kind: int, type_: Type | None, rank: int, default: Any) -> None:
-        self.name = name
-        self.kind = kind
-        self.type = type_
-        self.rank = rank
-        self.default = default
+__all__ = ["Backend", "Kernel", "backend", "kernel", "provide"]
 
 
 class Backend:
@@ -179,12 +142,10 @@ class Kernel(functools.partial[Any]):
 
     def _first_call(self, args: tuple[Any, ...], named: dict[str, Any]) -> Any:
         for value in (*args, *named.values()):
-            graph = getattr(value, "graph", None)
-            if graph is not None and graph.staging is not None:
+            staging = getattr(getattr(value, "emitter", None), "staging", None)
+            if staging is not None:
                 # Called by Python code that runs while another kernel is staged.
-                from loopwright.frontend.calls import call
-
-                return call(graph.staging, self, args, named)
+                return staging.call(self, args, named)
         caller = backend().caller(self)
         _repoint(self, (caller, (), {}, self.__dict__))
         return caller(*args, **named)
@@ -194,9 +155,18 @@ class Kernel(functools.partial[Any]):
 
     def __reduce__(self) -> str | tuple[Any, ...]:
         # As functions are: by the name under which the module has it; by value where no module has it. What has been compiled stays behind.
-        from loopwright.frontend.portable import reduced
+        from loopwright.frontend.portable import leads_back, written
 
-        return reduced(self)
+        function = self.function
+        if not isinstance(function, FunctionType) or leads_back(function, self):
+            return str(getattr(function, "__qualname__", function))
+        form, state = written(function)
+        options = (self.check, self.contract, self.fastmath, self.target, self.vector_bits, self.ordering, None, tuple(self.passes))
+        # Annotations as values: as text they could name what the function itself does not use.
+        annotations = {p.name: self.annotation(p.name) for p in self.parameters if p.name in function.__annotations__}
+        if self.result is not VOID:
+            annotations["return"] = self.result
+        return _remade, (form, options), (state, annotations), None, None, _refilled
 
     def __copy__(self) -> Self:
         return self
@@ -211,7 +181,7 @@ class Kernel(functools.partial[Any]):
         """The parameters, from the annotations. Raises ``KernelSyntaxError`` for one that says nothing a kernel understands."""
         known = self._parameters
         if known is None:
-            known = self._read_parameters()
+            known, self._result = parameters.read_parameters(self.function)
             self._parameters = known
         return known
 
@@ -219,75 +189,12 @@ class Kernel(functools.partial[Any]):
     def result(self) -> Type:
         """The type of the result; VOID for none."""
         if self._parameters is None:
-            self._parameters = self._read_parameters()
+            self._parameters, self._result = parameters.read_parameters(self.function)
         return self._result
-
-    def _wrong(self, message: str) -> KernelSyntaxError:
-        code = self.function.__code__
-        return KernelSyntaxError(message, code.co_filename, code.co_firstlineno)
-
-    def _read_parameters(self) -> list[Parameter]:
-        function = self.function
-        if not isinstance(function, FunctionType):
-            raise KernelSyntaxError(f"@lw.kernel goes on a Python function, not on {type(function).__name__}")
-        code = function.__code__
-        if code.co_flags & (_VARARGS | _VARKEYWORDS):
-            raise self._wrong("a kernel has no *args or **kwargs: give each parameter a name, or pass a tuple to an lw.Const parameter")
-        count = code.co_argcount
-        names = code.co_varnames[: count + code.co_kwonlyargcount]
-        defaults: dict[str, Any] = dict(function.__kwdefaults__ or {})
-        given = function.__defaults__ or ()
-        defaults.update(zip(names[count - len(given) : count], given, strict=True))
-        annotations = function.__annotations__
-        made = [self._parameter(name, self._annotation(annotations.get(name, REQUIRED), name), defaults.get(name, REQUIRED)) for name in names]
-        returned = self._annotation(function.__annotations__.get("return", REQUIRED), "return")
-        returned = _PYTHON_TYPES.get(returned, returned) if isinstance(returned, type) else returned
-        if returned is REQUIRED or returned is None:
-            self._result = VOID
-        elif isinstance(returned, Type) and not returned.lanes:
-            self._result = returned
-        else:
-            raise self._wrong(
-                f"the result is annotated {returned!r}: a kernel returns one number (-> lw.f32, -> lw.i64, …) or nothing; results of other kinds are stored in arrays"
-            )
-        return made
 
     def annotation(self, name: str) -> Any:
         """The value of the annotation of a parameter, or of the result (``return``); ``REQUIRED`` where there is none."""
-        return self._annotation(self.function.__annotations__.get(name, REQUIRED), name)
-
-    def _annotation(self, annotation: Any, name: str) -> Any:
-        """An annotation's value; those kept as text are evaluated where the function was defined."""
-        if not isinstance(annotation, str):
-            return annotation
-        function = self.function
-        scope = dict(function.__globals__)
-        if function.__closure__:
-            for free, cell in zip(function.__code__.co_freevars, function.__closure__, strict=True):
-                try:
-                    scope[free] = cell.cell_contents
-                except ValueError:
-                    continue
-        try:
-            return eval(annotation, scope)
-        except (NameError, AttributeError, TypeError, ValueError, SyntaxError, LookupError, LoopwrightError) as error:
-            raise self._wrong(f"the annotation of `{name}` is {annotation!r}, which cannot be evaluated: {error}") from None
-
-    def _parameter(self, name: str, annotation: Any, default: Any) -> Parameter:
-        if isinstance(annotation, type) and annotation in _PYTHON_TYPES:
-            annotation = _PYTHON_TYPES[annotation]
-        if annotation is Const or annotation is REQUIRED and default is not REQUIRED:
-            return Parameter(name, CONST, None, 0, default)
-        if isinstance(annotation, ArrayType):
-            return Parameter(name, ARRAY, annotation.element, annotation.rank, REQUIRED)
-        if isinstance(annotation, Type) and not annotation.lanes and annotation is not VOID:
-            return Parameter(name, SCALAR, annotation, 0, default)
-        if annotation is REQUIRED:
-            raise self._wrong(
-                f"the parameter `{name}` needs an annotation: lw.f32, lw.i64, … for a number, lw.Array for an array, lw.Const for a Python value known while compiling "
-                "(a parameter with a default and no annotation is an lw.Const)"
-            )
-        raise self._wrong(f"the parameter `{name}` is annotated {annotation!r}: use lw.f32, lw.i64, …, lw.Array, lw.Array[lw.f32, 2] or lw.Const")
+        return parameters.annotation(self.function, name)
 
     # --- compiling ----------------------------------------------------------------------------------------
 
@@ -297,51 +204,8 @@ class Kernel(functools.partial[Any]):
         Arguments may be arrays and numbers as in a call, or types: ``lw.Array[lw.f32]``, ``lw.f32``. Those whose annotation says
         it all may be left out.
         """
-        parameters = self.parameters
-        name_of = self.function.__name__
-        if len(args) > len(parameters):
-            raise ArgumentError(f"{name_of}() takes {len(parameters)} arguments ({', '.join(p.name for p in parameters)}), {len(args)} were given")
-        given = dict(zip([p.name for p in parameters], args, strict=False))
-        for name, value in named.items():
-            if name in given:
-                raise ArgumentError(f"{name_of}() got `{name}` twice")
-            if not any(p.name == name for p in parameters):
-                raise ArgumentError(f"{name_of}() has no parameter `{name}`; it has {', '.join(p.name for p in parameters) or 'none'}")
-            given[name] = value
-        return [self._signature_item(p, given.get(p.name, REQUIRED)) for p in parameters]
-
-    def _signature_item(self, p: Parameter, value: Any) -> Any:
-        if p.kind == CONST:
-            if value is REQUIRED:
-                value = p.default
-            if value is REQUIRED:
-                raise ArgumentError(f"{self.function.__name__}() needs a value for `{p.name}` (lw.Const) to be compiled")
-            return value
-        if p.kind == SCALAR:
-            if isinstance(value, Type) and value is not p.type:
-                raise ArgumentError(f"{p.name}: the parameter is annotated {p.type}, {value} was given")
-            return p.type
-        if value is REQUIRED:
-            if p.type is None:
-                raise ArgumentError(
-                    f"{self.function.__name__}() needs the type of `{p.name}` to be compiled: lw.Array[lw.f32], or an array like those it will be called with"
-                )
-            return ArrayType(p.type, p.rank or 1)
-        if isinstance(value, ArrayType):
-            element, rank = value.element or p.type, value.rank or p.rank or 1
-        elif isinstance(value, np.ndarray):
-            element, rank = type_of_dtype(value.dtype), value.ndim
-            if element is None or not value.dtype.isnative:
-                raise ArgumentError(f"{p.name}: arrays of {value.dtype} are not available")
-        else:
-            raise ArgumentError(f"{p.name}: an array or a type such as lw.Array[lw.f32] is needed, not {type(value).__name__}")
-        if element is None:
-            raise ArgumentError(f"{p.name}: lw.Array alone does not say the element type; write lw.Array[lw.f32]")
-        if p.type is not None and element is not p.type or p.rank and rank != p.rank:
-            raise ArgumentError(f"{p.name}: the parameter is annotated {ArrayType(p.type, p.rank or 1)}, {ArrayType(element, rank)} was given")
-        if rank == 0:
-            raise ArgumentError(f"{p.name}: an array of at least one dimension is needed")
-        return ArrayType(element, rank)
+        known = self.parameters
+        return parameters.signature(self.function.__name__, known, args, named)
 
     def stage(self, signature: Sequence[Any], check: bool | None = None) -> Function:
         """The kernel as a function of the IR.
@@ -352,7 +216,8 @@ class Kernel(functools.partial[Any]):
         """
         from loopwright.frontend.stage import stage
 
-        return stage(self, signature, self.check if check is None else bool(check))
+        known = self.parameters
+        return stage(self.function, known, self.result, Options(self.contract, self.fastmath, self.check if check is None else bool(check)), signature)
 
     def compile(
         self,
@@ -398,6 +263,22 @@ class Kernel(functools.partial[Any]):
 
 #: ``functools.partial`` objects can be pointed at another function, as unpickling does.
 _repoint: Final[Callable[[Any, tuple[Any, ...]], None]] = getattr(functools.partial, "__setstate__")  # noqa: B009
+
+
+def _remade(form: Any, options: tuple[Any, ...]) -> Kernel:
+    """A kernel that was pickled by value, without the values of the names it uses."""
+    from loopwright.frontend.portable import function_of
+
+    # By way of the package, which says what compiles it.
+    made: Kernel = importlib.import_module("loopwright").Kernel(function_of(form), *options)
+    return made
+
+
+def _refilled(kernel: Kernel, state: tuple[Any, dict[str, Any]]) -> None:
+    from loopwright.frontend.portable import fill
+
+    fill(kernel.function, state[0])
+    kernel.function.__annotations__ = state[1]
 
 
 def kernel(

@@ -5,7 +5,7 @@ A variable from before the loop that the body updates is a reduction: inside the
 
 from __future__ import annotations
 
-from typing import TYPE_CHECKING, Any, Final, NoReturn
+from typing import Any, Final, NoReturn
 
 import numpy as np
 
@@ -17,14 +17,13 @@ from loopwright.frontend.loops import Lanes
 from loopwright.frontend.merging import MISSING
 from loopwright.frontend.program import For, NameTarget, Reduction
 from loopwright.frontend.promotion import promote
+from loopwright.frontend.staging import Staging
 from loopwright.frontend.state import FALLS, LoopState, Summed
 from loopwright.frontend.steps import finish, loop_body
+from loopwright.frontend.variables import assign
 from loopwright.ir import ops
 from loopwright.ir.function import NONE, Instr, Loop
 from loopwright.types import BOOL, F64, I64, VOID, Type
-
-if TYPE_CHECKING:
-    from loopwright.frontend.staging import Staging
 
 __all__ = ["reduce_into", "stage_lanes", "update_reduction"]
 
@@ -35,33 +34,33 @@ _UPDATES: Final[dict[str, ops.Op]] = {"Add": ops.ADD, "Sub": ops.ADD, "Mult": op
 
 def stage_lanes(s: Staging, stmt: For, spec: Lanes) -> int:
     """A ``for`` over lw.lanes: a scalar loop, marked as one whose steps may be made for several indices at once."""
-    g = s.g
-    if g.in_lanes:
-        g.fail("lw.lanes inside lw.lanes: use lw.range for the inner loop")
+    emitter = s.emitter
+    if emitter.in_lanes:
+        emitter.fail("lw.lanes inside lw.lanes: use lw.range for the inner loop")
     if not isinstance(stmt.target, NameTarget):
-        g.fail("`for` over lw.lanes takes one name")
+        emitter.fail("`for` over lw.lanes takes one name")
     if stmt.breaks:
         _refuse_break(s, stmt)
-    lo = g.snapshot(g.index(spec.lo, "a bound of lw.lanes"))
-    hi = g.snapshot(g.index(spec.hi, "a bound of lw.lanes"))
+    lo = emitter.snapshot(emitter.index(spec.lo, "a bound of lw.lanes"))
+    hi = emitter.snapshot(emitter.index(spec.hi, "a bound of lw.lanes"))
     bound = s.values_of(stmt.writes)
     loop = LoopState("lanes", stmt, s.act, bound)
-    f = g.f
+    f = emitter.f
     index = f.register(I64, stmt.target.name)
     described = Loop(NONE, spec.unroll, None, True)
-    branches = len(g.branches)
-    loop.next = g.open(ops.FOR, VOID, [lo.operand, hi.operand, f.const(I64, 1)], index, described)
+    branches = len(emitter.branches)
+    loop.next = emitter.open(ops.FOR, VOID, [lo.operand, hi.operand, f.const(I64, 1)], index, described)
     sums = _reductions(s, stmt, loop.next)
     if s.notes:
         sums += summed_elements(s, loop, loop.next)
     s.open.append(loop)
-    g.in_lanes = True
-    s.assign(stmt.target.name, Value(g, index, I64))
+    emitter.in_lanes = True
+    assign(s, stmt.target.name, Value(emitter, index, I64))
     loop_body(s, stmt, loop)
     s.at(stmt.line)
-    g.close()
-    refuse_dependences(g, loop.next)
-    g.in_lanes = False
+    emitter.close()
+    refuse_dependences(emitter, loop.next)
+    emitter.in_lanes = False
     s.open.pop()
     for summed in sums:
         if summed.container is None:
@@ -78,7 +77,7 @@ def stage_lanes(s: Staging, stmt: For, spec: Lanes) -> int:
 
 
 def _refuse_break(s: Staging, stmt: For) -> NoReturn:
-    s.g.fail("`break` in an lw.lanes loop: the lanes run at once, in no order; use lw.range for this loop, or a condition")
+    s.emitter.fail("`break` in an lw.lanes loop: the lanes run at once, in no order; use lw.range for this loop, or a condition")
 
 
 # --- reductions --------------------------------------------------------------------------------------------------
@@ -86,7 +85,7 @@ def _refuse_break(s: Staging, stmt: For) -> NoReturn:
 
 def _reductions(s: Staging, stmt: For, anchor: Instr) -> list[Summed]:
     """The names from before the loop that its body assigns and that are read later."""
-    act, g = s.act, s.g
+    act, emitter = s.act, s.emitter
     sums: list[Summed] = []
     for name in stmt.carried:
         value = act.env.get(name, MISSING)
@@ -96,7 +95,7 @@ def _reductions(s: Staging, stmt: For, anchor: Instr) -> list[Summed]:
         summed.outer = act.sticky.get(name)
         act.sticky[name] = summed
         act.env[name] = Unavailable(
-            g,
+            emitter,
             f"`{name}` is reduced over the lanes in this loop and has no value inside it, only after it; in the loop it can only be updated, as in {name} += v",
         )
         sums.append(summed)
@@ -105,7 +104,7 @@ def _reductions(s: Staging, stmt: For, anchor: Instr) -> list[Summed]:
 
 def reduce_into(s: Staging, summed: Summed, form: Reduction) -> None:
     """Stage an update of a reduction."""
-    g = s.g
+    emitter = s.emitter
     if form.function is None:
         for kind, code in form.steps:
             _accumulate(s, summed, _STEPS[kind], [None, s.evaluate(code)], ops.SUB if kind == "sub" else None)
@@ -118,7 +117,7 @@ def reduce_into(s: Staging, summed: Summed, form: Reduction) -> None:
         return
     op = ops.MIN if function is functions.min or function is names["min"] else ops.MAX if function is functions.max or function is names["max"] else None
     if op is None or len(arguments) < 2:
-        g.fail(
+        emitter.fail(
             f"`{summed.name}` comes from before the lw.lanes loop: it can be reduced with +, -, *, &, |, ^, lw.min, lw.max and lw.fma(a, b, {summed.name}), "
             f"not with {getattr(function, '__name__', function)}()"
         )
@@ -139,53 +138,53 @@ def update_reduction(s: Staging, summed: Summed, operator: str, value: Any) -> N
     """Stage ``element op= value`` for a reduction."""
     op = _UPDATES.get(operator)
     if op is None:
-        s.g.fail(f"`{summed.name}` comes from before the lw.lanes loop: it can be reduced with +=, -=, *=, &=, |= and ^=, with lw.min, lw.max and lw.fma")
+        s.emitter.fail(f"`{summed.name}` comes from before the lw.lanes loop: it can be reduced with +=, -=, *=, &=, |= and ^=, with lw.min, lw.max and lw.fma")
     _accumulate(s, summed, op, [None, -value if operator == "Sub" else value])
 
 
 def _accumulate(s: Staging, summed: Summed, op: ops.Op, operands: list[Any], emitted: ops.Op | None = None) -> None:
     """``total = op(total, …)``; None among the operands stands for the total."""
-    g = s.g
+    emitter = s.emitter
     name = summed.name
     if summed.op is None:
         summed.op = op
     elif summed.op is not op:
-        g.fail(f"`{name}` is reduced with both `{summed.op.name}` and `{op.name}` in one lw.lanes loop, whose lanes run in no order: use two variables")
+        emitter.fail(f"`{name}` is reduced with both `{summed.op.name}` and `{op.name}` in one lw.lanes loop, whose lanes run in no order: use two variables")
     type_ = _element(s, summed, [operand for operand in operands if operand is not None])
     if summed.total is None:
         _start(s, summed, type_)
     total = summed.total
     assert total is not None
     args = [total.operand if operand is None else _typed(s, operand, type_) for operand in operands]
-    g.copy_to(total.operand, type_, g.define(emitted or op, type_, args, type_))
+    emitter.copy_to(total.operand, type_, emitter.define(emitted or op, type_, args, type_))
 
 
 def _typed(s: Staging, value: Any, type_: Type) -> int:
-    g = s.g
+    emitter = s.emitter
     if is_number(value):
-        return g.number(type_, value)
-    wrapped = g.wrap(value)
+        return emitter.number(type_, value)
+    wrapped = emitter.wrap(value)
     if wrapped is None:
-        g.fail(f"a reduction needs numbers, not {type(value).__name__}")
-    return g.operand(wrapped, type_)
+        emitter.fail(f"a reduction needs numbers, not {type(value).__name__}")
+    return emitter.operand(wrapped, type_)
 
 
 def _element(s: Staging, summed: Summed, values: list[Any]) -> Type:
     """The element type of a reduction; it is the variable's, or that of the first value when it starts as a Python number."""
-    g = s.g
+    emitter = s.emitter
     found: Type | None = None
     floating = False
     for value in values:
         if is_number(value):
             floating = floating or type(value) is float
             continue
-        wrapped = g.wrap(value)
+        wrapped = emitter.wrap(value)
         if wrapped is None:
-            g.fail(f"`{summed.name}` is reduced with {type(value).__name__}, which is no number")
-        g.settle(wrapped)
+            emitter.fail(f"`{summed.name}` is reduced with {type(value).__name__}, which is no number")
+        emitter.settle(wrapped)
         element = wrapped.type.element
         if element is BOOL:
-            g.fail(f"`{summed.name}` is reduced with a condition: convert it, as in lw.i32(condition), or write if condition: {summed.name} += 1")
+            emitter.fail(f"`{summed.name}` is reduced with a condition: convert it, as in lw.i32(condition), or write if condition: {summed.name} += 1")
         found = element if found is None else promote(found, element)
     initial = summed.initial
     if summed.total is not None:
@@ -193,26 +192,26 @@ def _element(s: Staging, summed: Summed, values: list[Any]) -> Type:
     elif is_number(initial) and type(initial) is not bool:
         want = found if found is not None else F64 if floating or type(initial) is float else I64
         if type(initial) is float and not want.is_float:
-            g.fail(
+            emitter.fail(
                 f"`{summed.name}` starts as a Python float (line {summed.line}) and is reduced with {want}: start it as an integer, or convert the value, as in lw.f64(v)"
             )
     elif isinstance(initial, Weak) and initial.open:
         want = found if found is not None else initial.type
-        g.settle(initial, want)
+        emitter.settle(initial, want)
     elif isinstance(initial, (Value, np.generic)):
-        wrapped = g.wrap(initial)
+        wrapped = emitter.wrap(initial)
         assert wrapped is not None
         want = wrapped.type
         if want is BOOL:
-            g.fail(f"`{summed.name}` is a condition: reduce an integer, or use lw.range for this loop")
+            emitter.fail(f"`{summed.name}` is a condition: reduce an integer, or use lw.range for this loop")
     else:
-        g.fail(
+        emitter.fail(
             f"`{summed.name}` is a Python value ({type(initial).__name__}) from before the lw.lanes loop and cannot change inside it: only numbers can be reduced"
         )
     if floating and not want.is_float or found is not None and promote(want, found) is not want:
         other = found if found is not None else "a Python float"
-        g.fail(
-            f"`{summed.name}` is {want} (line {summed.line}) and is reduced with {other} (line {g.at_line}), which would change its type: "
+        emitter.fail(
+            f"`{summed.name}` is {want} (line {summed.line}) and is reduced with {other} (line {emitter.at_line}), which would change its type: "
             f"convert the value, as in lw.{want}(…), or start `{summed.name}` as lw.{other if isinstance(other, Type) else 'f64'}(…)"
         )
     return want
@@ -220,24 +219,24 @@ def _element(s: Staging, summed: Summed, values: list[Any]) -> Type:
 
 def _start(s: Staging, summed: Summed, element: Type) -> None:
     """Make the accumulator, which starts with the value from before the loop."""
-    g = s.g
-    since = len(g.code)
+    emitter = s.emitter
+    since = len(emitter.code)
     initial = summed.initial
-    total = Value(g, g.f.register(element, summed.name, True), element)
+    total = Value(emitter, emitter.f.register(element, summed.name, True), element)
     summed.total = total
     if is_number(initial):
-        start = g.number(element, initial)
+        start = emitter.number(element, initial)
     else:
-        wrapped = g.wrap(initial)
+        wrapped = emitter.wrap(initial)
         assert wrapped is not None
-        start = g.operand(wrapped, element)
-    g.copy_to(total.operand, element, start)
-    g.insert_before(summed.anchor, since)
+        start = emitter.operand(wrapped, element)
+    emitter.copy_to(total.operand, element, start)
+    emitter.insert_before(summed.anchor, since)
 
 
 def _reduce(s: Staging, sums: list[Summed], described: Loop) -> None:
     """After the loop: reduce the accumulators and combine them with the values from before."""
-    g = s.g
+    emitter = s.emitter
     for summed in sums:
         if summed.container is not None:
             cells = s.cells[id(summed.container)]
@@ -257,9 +256,9 @@ def _reduce(s: Staging, sums: list[Summed], described: Loop) -> None:
             continue
         result = summed.total
         op = summed.op
-        identity = g.f.const(result.type, op.neutral) if op.neutral is not None else result.operand
+        identity = emitter.f.const(result.type, op.neutral) if op.neutral is not None else result.operand
         described.accumulators.append((result.operand, op, identity))
         if summed.container is not None:
             put(s, summed.container, summed.index, result)
         else:
-            s.assign(summed.name, result)
+            assign(s, summed.name, result)

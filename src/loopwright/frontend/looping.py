@@ -2,27 +2,26 @@
 
 from __future__ import annotations
 
-from typing import TYPE_CHECKING, Any
+from typing import Any
 
 import numpy as np
 
 from loopwright.frontend.arrays import StagedArray
+from loopwright.frontend.assigning import bind
 from loopwright.frontend.conditions import compound_value, decide, leave_unless
 from loopwright.frontend.containers import close, enter
 from loopwright.frontend.expr import Value, describe, is_number
 from loopwright.frontend.lanes import stage_lanes
 from loopwright.frontend.loops import Lanes, Range
-from loopwright.frontend.merging import Edge
+from loopwright.frontend.merging import leaving, merge
 from loopwright.frontend.program import AND, For, LoopStmt, NameTarget, While
-from loopwright.frontend.state import BREAK, CONTINUE, ENDED, FALLS, FOR_LIMIT, GROWTH_LIMIT, RETURN, UNROLL_LIMIT, Compound, Guarded, LoopState
+from loopwright.frontend.staging import Staging
+from loopwright.frontend.state import BREAK, CONTINUE, ENDED, FALLS, FOR_LIMIT, GROWTH_LIMIT, RETURN, UNROLL_LIMIT, Compound, Edge, Guarded, LoopState
 from loopwright.frontend.steps import MAYBE_NEVER, finish, loop_body
-from loopwright.frontend.variables import carry, release
+from loopwright.frontend.variables import assign, carry, release
 from loopwright.ir import ops
 from loopwright.ir.function import Instr
 from loopwright.types import BOOL, I64, VOID
-
-if TYPE_CHECKING:
-    from loopwright.frontend.staging import Staging
 
 __all__ = ["stage_for", "stage_range", "stage_while"]
 
@@ -40,7 +39,7 @@ def stage_for(s: Staging, stmt: For) -> int:
     try:
         items = iter(iterable)
     except TypeError:
-        s.g.fail(f"`for` over {kind.__name__}: loop over lw.range(…), lw.lanes(…), or a Python value that can be iterated over")
+        s.emitter.fail(f"`for` over {kind.__name__}: loop over lw.range(…), lw.lanes(…), or a Python value that can be iterated over")
     return _unrolled(s, stmt, items)
 
 
@@ -51,13 +50,13 @@ class _Unrolling:
     """A loop that runs while compiling, step by step, with the blocks that run-time breaks and continues in it leave."""
 
     def __init__(self, s: Staging, stmt: LoopStmt) -> None:
-        g = s.g
+        emitter = s.emitter
         self.s = s
         self.stmt = stmt
-        self.branches = len(g.branches)
+        self.branches = len(emitter.branches)
         self.loop = LoopState("python", stmt, s.act, s.values_of(stmt.writes))
         if stmt.breaks:
-            self.loop.exit = g.open(ops.BLOCK, VOID, [])
+            self.loop.exit = emitter.open(ops.BLOCK, VOID, [])
         self.loop.next_names = stmt.writes & (stmt.live | stmt.head).union(stmt.carried)
         s.act.loops.append(self.loop)
         self.status = FALLS
@@ -67,35 +66,35 @@ class _Unrolling:
 
     def step(self) -> bool:
         """Stage the body once; False when the loop ends."""
-        s, g, stmt, loop = self.s, self.s.g, self.stmt, self.loop
-        branches = len(g.branches)
+        s, emitter, stmt, loop = self.s, self.s.emitter, self.stmt, self.loop
+        branches = len(emitter.branches)
         loop.nexts = []
         if stmt.continues:
-            loop.next = g.open(ops.BLOCK, VOID, [])
-        loop.depth = len(g.brackets)
+            loop.next = emitter.open(ops.BLOCK, VOID, [])
+        loop.depth = len(emitter.brackets)
         status = s.block(stmt.body)
         if loop.next is not None:
             edges = loop.nexts
             if status == BREAK and edges:
                 # Other paths go on with the next step, so this one needs a branch.
                 assert loop.exit is not None
-                loop.exits.append(s.edge(loop.exit_names, g.branch(loop.exit)))
+                loop.exits.append(leaving(s, loop.exit_names, emitter.branch(loop.exit)))
                 status = ENDED
             last = Edge(s.values_of(loop.next_names), dict(s.act.lines), loop.next) if status != ENDED else None
-            end = g.drop_block(loop.next, branches, bool(edges))
+            end = emitter.drop_block(loop.next, branches, bool(edges))
             if edges:
                 if last is not None:
                     assert end is not None
                     last.anchor = end
                     edges.append(last)
-                s.merge(edges, loop.next_names, set())
+                merge(s, edges, loop.next_names, set())
                 if status == ENDED:
                     status = FALLS
         self.status = status
         return status in (FALLS, CONTINUE)
 
     def finish(self) -> int:
-        s, g, loop = self.s, self.s.g, self.loop
+        s, emitter, loop = self.s, self.s.emitter, self.loop
         s.act.loops.pop()
         close(s)
         status = self.status
@@ -103,34 +102,34 @@ class _Unrolling:
             return status if status in (ENDED, RETURN) else FALLS
         edges = loop.exits
         last = Edge(s.values_of(loop.exit_names), dict(s.act.lines), loop.exit) if status != ENDED else None
-        end = g.drop_block(loop.exit, self.branches, bool(edges))
+        end = emitter.drop_block(loop.exit, self.branches, bool(edges))
         if not edges:
             return status if status in (ENDED, RETURN) else FALLS
         if last is not None:
             assert end is not None
             last.anchor = end
             edges.append(last)
-        return s.merge(edges, loop.exit_names, set())
+        return merge(s, edges, loop.exit_names, set())
 
 
 def _unrolled(s: Staging, stmt: For, items: Any) -> int:
     """A ``for`` over a Python value."""
     unrolling = _Unrolling(s, stmt)
     steps = 0
-    most = len(s.g.code) + GROWTH_LIMIT
+    most = len(s.emitter.code) + GROWTH_LIMIT
     while True:
         s.at(stmt.line)
         try:
             item = next(items)
         except StopIteration:
             break
-        if steps == FOR_LIMIT or len(s.g.code) > most:
+        if steps == FOR_LIMIT or len(s.emitter.code) > most:
             grown = "has not ended" if steps == FOR_LIMIT else f"has made {GROWTH_LIMIT} instructions"
-            s.g.fail(
+            s.emitter.fail(
                 f"this loop runs while compiling, because it is over a Python value, and {grown} after {steps} steps: for a loop at run time write for … in lw.range(…)"
             )
         steps += 1
-        s.bind(stmt.target, item)
+        bind(s, stmt.target, item)
         if not unrolling.step():
             break
     return unrolling.finish()
@@ -140,18 +139,18 @@ def stage_while(s: Staging, stmt: While) -> int:
     """A ``while``: as long as its condition is known it runs while compiling, from then on at run time."""
     if stmt.forever:
         return _runtime_while(s, stmt)
-    g = s.g
+    emitter = s.emitter
     unrolling: _Unrolling | None = None
     steps = 0
     while True:
         s.at(stmt.line)
-        mark = g.mark()
+        mark = emitter.mark()
         # It is evaluated again when it is not known.
         s.open.append(Guarded(s.act))
         found = decide(s, stmt.test)
         s.open.pop()
         if type(found) is not bool:
-            g.rollback(mark)
+            emitter.rollback(mark)
             if unrolling is None:
                 return _runtime_while(s, stmt)
             unrolling.status = _runtime_while(s, stmt)
@@ -163,7 +162,7 @@ def stage_while(s: Staging, stmt: While) -> int:
         steps += 1
         if steps > UNROLL_LIMIT:
             s.at(stmt.line)
-            g.fail(
+            emitter.fail(
                 f"this while loop runs while compiling, because its condition depends on Python values alone, and has not ended after {UNROLL_LIMIT} steps: "
                 "for a loop at run time write for … in lw.range(…), or let the condition depend on a run-time value"
             )
@@ -177,135 +176,135 @@ def stage_while(s: Staging, stmt: While) -> int:
 
 def stage_range(s: Staging, stmt: For, spec: Range) -> int:
     """A range of the generated code."""
-    g = s.g
+    emitter = s.emitter
     step = spec.step
     if not isinstance(step, Value) and not is_number(step):
         if not isinstance(step, np.generic):
-            g.fail(f"the step of lw.range must be an integer, not {describe(step)}")
-        step = g.wrap(step)
+            emitter.fail(f"the step of lw.range must be an integer, not {describe(step)}")
+        step = emitter.wrap(step)
     if isinstance(step, Value):
         if step.operand >= 0:
             return _stepping(s, stmt, spec)
-        step = g.f.const_values[~step.operand]
+        step = emitter.f.const_values[~step.operand]
     if type(step) is not int:
-        g.fail(f"the step of lw.range must be an integer, not {step!r}")
+        emitter.fail(f"the step of lw.range must be an integer, not {step!r}")
     if step == 0:
-        g.fail("the step of lw.range must not be 0")
+        emitter.fail("the step of lw.range must not be 0")
     if not isinstance(stmt.target, NameTarget):
-        g.fail("`for` over lw.range takes one name")
-    lo = g.snapshot(g.index(spec.lo, "a bound of lw.range"))
-    hi = g.snapshot(g.index(spec.hi, "a bound of lw.range"))
+        emitter.fail("`for` over lw.range takes one name")
+    lo = emitter.snapshot(emitter.index(spec.lo, "a bound of lw.range"))
+    hi = emitter.snapshot(emitter.index(spec.hi, "a bound of lw.range"))
     bound = s.values_of(stmt.writes)
     loop = LoopState("runtime", stmt, s.act, bound)
     made = carry(s, loop)
     if s.notes:
         enter(s, loop)
     s.open.append(loop)
-    branches = len(g.branches)
+    branches = len(emitter.branches)
     if stmt.breaks:
-        loop.exit = g.open(ops.BLOCK, VOID, [])
-    index = g.f.register(I64, stmt.target.name)
-    loop.next = g.open(ops.FOR, VOID, [lo.operand, hi.operand, g.number(I64, step)], index)
-    s.assign(stmt.target.name, Value(g, index, I64))
+        loop.exit = emitter.open(ops.BLOCK, VOID, [])
+    index = emitter.f.register(I64, stmt.target.name)
+    loop.next = emitter.open(ops.FOR, VOID, [lo.operand, hi.operand, emitter.number(I64, step)], index)
+    assign(s, stmt.target.name, Value(emitter, index, I64))
     loop_body(s, stmt, loop)
     s.at(stmt.line)
-    g.close()
+    emitter.close()
     close(s)
     return finish(s, stmt, loop, made, bound, True, branches)
 
 
 def _stepping(s: Staging, stmt: For, spec: Range) -> int:
     """A range whose step is known at run time only: a while loop."""
-    g = s.g
+    emitter = s.emitter
     if not isinstance(stmt.target, NameTarget):
-        g.fail("`for` over lw.range takes one name")
-    lo = g.index(spec.lo, "a bound of lw.range")
-    hi = g.snapshot(g.index(spec.hi, "a bound of lw.range"))
-    step = g.snapshot(g.index(spec.step, "the step of lw.range"))
-    up = g.value(ops.GT, I64, [step.operand, g.f.const(I64, 0)], BOOL)
+        emitter.fail("`for` over lw.range takes one name")
+    lo = emitter.index(spec.lo, "a bound of lw.range")
+    hi = emitter.snapshot(emitter.index(spec.hi, "a bound of lw.range"))
+    step = emitter.snapshot(emitter.index(spec.step, "the step of lw.range"))
+    up = emitter.value(ops.GT, I64, [step.operand, emitter.f.const(I64, 0)], BOOL)
     bound = s.values_of(stmt.writes)
     loop = LoopState("runtime", stmt, s.act, bound)
     made = carry(s, loop)
     if s.notes:
         enter(s, loop)
     s.open.append(loop)
-    counter = g.f.register(I64, "", True)
-    g.copy_to(counter, I64, lo.operand)
-    g.active.add(counter)
-    branches = len(g.branches)
+    counter = emitter.f.register(I64, "", True)
+    emitter.copy_to(counter, I64, lo.operand)
+    emitter.active.add(counter)
+    branches = len(emitter.branches)
     if stmt.breaks:
-        loop.exit = g.open(ops.BLOCK, VOID, [])
-    g.open(ops.WHILE, VOID, [])
-    current = Value(g, counter, I64)
-    going = g.select(up, current < hi, current > hi)
-    g.emit(ops.DO, VOID, [going.operand])
-    inner = len(g.branches)
-    loop.next = g.open(ops.BLOCK, VOID, [])
-    s.assign(stmt.target.name, current)
+        loop.exit = emitter.open(ops.BLOCK, VOID, [])
+    emitter.open(ops.WHILE, VOID, [])
+    current = Value(emitter, counter, I64)
+    going = emitter.select(up, current < hi, current > hi)
+    emitter.emit(ops.DO, VOID, [going.operand])
+    inner = len(emitter.branches)
+    loop.next = emitter.open(ops.BLOCK, VOID, [])
+    assign(s, stmt.target.name, current)
     loop_body(s, stmt, loop)
-    g.drop_block(loop.next, inner, any(depth == len(g.brackets) - 1 for _, depth in g.branches[inner:]))
+    emitter.drop_block(loop.next, inner, any(depth == len(emitter.brackets) - 1 for _, depth in emitter.branches[inner:]))
     s.at(stmt.line)
-    g.code.append(Instr(ops.ADD, I64, counter, [counter, step.operand], 0, g.line))
-    g.close()
+    emitter.code.append(Instr(ops.ADD, I64, counter, [counter, step.operand], 0, emitter.line))
+    emitter.close()
     close(s)
-    g.active.discard(counter)
+    emitter.active.discard(counter)
     return finish(s, stmt, loop, made, bound, True, branches)
 
 
 def _runtime_while(s: Staging, stmt: While) -> int:
-    g = s.g
+    emitter = s.emitter
     bound = s.values_of(stmt.writes)
     loop = LoopState("runtime", stmt, s.act, bound)
     made = carry(s, loop)
     if s.notes:
         enter(s, loop)
     s.open.append(loop)
-    branches = len(g.branches)
-    loop.exit = g.open(ops.BLOCK, VOID, [])
+    branches = len(emitter.branches)
+    loop.exit = emitter.open(ops.BLOCK, VOID, [])
     if stmt.forever:
-        loop.next = g.open(ops.LOOP, VOID, [])
+        loop.next = emitter.open(ops.LOOP, VOID, [])
         status = loop_body(s, stmt, loop)
         s.at(stmt.line)
         if status == FALLS:
-            g.branch(loop.next)
-        g.close()
+            emitter.branch(loop.next)
+        emitter.close()
         if not loop.exits:
             # Nothing leaves it but a return.
-            g.drop_block(loop.exit, branches, False)
+            emitter.drop_block(loop.exit, branches, False)
             loop.exit = None
         close(s)
         return finish(s, stmt, loop, made, bound, False, branches)
-    loop.next = g.open(ops.WHILE, VOID, [])
+    loop.next = emitter.open(ops.WHILE, VOID, [])
     found = decide(s, stmt.test)
     used = False
     if isinstance(found, Compound):
         if found.kind == AND:
             # while a and b: while a: if not b: break
             first = compound_value(s, found.first)
-            g.emit(ops.DO, VOID, [first.operand])
+            emitter.emit(ops.DO, VOID, [first.operand])
             for part in found.rest:
                 leave_unless(s, decide(s, part), loop.exit)
             used = True
         else:
             found = compound_value(s, found)
     if not isinstance(found, Compound):
-        found = g.condition(found)
-        g.emit(ops.DO, VOID, [found.operand])
+        found = emitter.condition(found)
+        emitter.emit(ops.DO, VOID, [found.operand])
     loop_body(s, stmt, loop)
     s.at(stmt.line)
-    g.close()
+    emitter.close()
     close(s)
     if used and not loop.exits:
         # The block is left by the condition only, with the names as they were before the body.
-        g.close()
+        emitter.close()
         loop.exit = None
     elif used:
         # Leaving by the condition reaches the block's end like leaving by break, with the values from before the body.
         s.restore({name for name in stmt.writes if name not in s.act.sticky}, bound)
-        end = g.close()
+        end = emitter.close()
         edges = [*loop.exits, Edge(s.values_of(loop.exit_names), dict(s.act.lines), loop.exit)]
         del end
         release(s, stmt, made, MAYBE_NEVER)
         carried = {name for name, _ in made}
-        return s.merge(edges, loop.exit_names - carried - set(s.act.sticky), set())
+        return merge(s, edges, loop.exit_names - carried - set(s.act.sticky), set())
     return finish(s, stmt, loop, made, bound, True, branches)

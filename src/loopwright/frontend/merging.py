@@ -9,10 +9,12 @@ import numpy as np
 from loopwright.frontend.emitter import Emitter
 from loopwright.frontend.expr import Unavailable, Value, Weak, describe, is_number
 from loopwright.frontend.flow import RESULT
+from loopwright.frontend.staging import NOT_EVERYWHERE, Staging
+from loopwright.frontend.state import ENDED, FALLS, Edge
 from loopwright.ir.function import Instr
 from loopwright.types import BOOL, Type
 
-__all__ = ["CONTAINERS", "MISSING", "Edge", "Frozen", "freeze", "indices", "join", "rebuilt", "same", "thaw"]
+__all__ = ["CONTAINERS", "MISSING", "indices", "join", "leaving", "merge", "rebuilt", "same"]
 
 
 class _Missing:
@@ -24,63 +26,46 @@ class _Missing:
 MISSING: Final = _Missing()
 
 
-class Edge:
-    """A path that reaches a meeting point.
-
-    Attributes:
-        values: the names' values on it.
-        lines: where they were assigned.
-        anchor: the instruction before which its last instructions go.
-    """
-
-    __slots__ = ("anchor", "lines", "values")
-
-    def __init__(self, values: dict[str, Any], lines: dict[str, int], anchor: Instr) -> None:
-        self.values = values
-        self.lines = lines
-        self.anchor = anchor
-
-
 #: The types whose items are merged one by one.
 CONTAINERS: Final = (tuple, list, dict)
 
 
-class Frozen:
+class _Frozen:
     """A list or dictionary, with what it held on a path."""
 
     __slots__ = ("container", "items")
 
     def __init__(self, container: Any) -> None:
         self.container = container
-        self.items = [freeze(item) for item in (container.values() if type(container) is dict else container)]
+        self.items = [_freeze(item) for item in (container.values() if type(container) is dict else container)]
 
 
-def freeze(value: Any) -> Any:
+def _freeze(value: Any) -> Any:
     """The value, with what the lists and dictionaries in it hold now."""
     kind = type(value)
     if kind is list or kind is dict:
-        return Frozen(value)
+        return _Frozen(value)
     if kind is tuple and any(type(item) in CONTAINERS for item in value):
-        return tuple([freeze(item) for item in value])
+        return tuple([_freeze(item) for item in value])
     if kind is Value or kind is Weak:
         # One of its own: what a list holds may be made to stand for what has been read of it.
         return value.twin()
     return value
 
 
-def thaw(value: Any, staging: Any) -> Any:
+def _thaw(s: Staging, value: Any) -> Any:
     """What was frozen: the list itself if it holds the same still, else another."""
     if type(value) is tuple:
-        return tuple([thaw(item, staging) for item in value])
-    if type(value) is not Frozen:
+        return tuple([_thaw(s, item) for item in value])
+    if type(value) is not _Frozen:
         return value
     container = value.container
-    items = [thaw(item, staging) for item in value.items]
+    items = [_thaw(s, item) for item in value.items]
     now = list(container.values()) if type(container) is dict else container
     if len(items) == len(now) and all(same(a, b) for a, b in zip(items, now, strict=True)):
         return container
-    made = staging.new(items if type(container) is list else dict(zip(container, items, strict=False)))
-    staging.merged.append((made, [container]))
+    made = s.new(items if type(container) is list else dict(zip(container, items, strict=False)))
+    s.merged.append((made, [container]))
     return made
 
 
@@ -89,11 +74,11 @@ def indices(value: Any) -> list[Any]:
     return list(value) if type(value) is dict else list(range(len(value)))
 
 
-def rebuilt(staging: Any, like: Any, items: list[Any]) -> Any:
+def rebuilt(s: Staging, like: Any, items: list[Any]) -> Any:
     """A new tuple, list or dictionary with the indices of another."""
     if type(like) is tuple:
         return tuple(items)
-    return staging.new(items if type(like) is list else dict(zip(like, items, strict=True)))
+    return s.new(items if type(like) is list else dict(zip(like, items, strict=True)))
 
 
 def same(a: Any, b: Any) -> bool:
@@ -111,12 +96,53 @@ def same(a: Any, b: Any) -> bool:
     return False
 
 
+def leaving(s: Staging, names: set[str], anchor: Instr) -> Edge:
+    """A path that leaves the code before its end: what lists hold on it is remembered, for it may change behind it."""
+    values = s.values_of(names)
+    for name, value in values.items():
+        if type(value) in CONTAINERS:
+            values[name] = _freeze(value)
+            s.frozen = True
+    return Edge(values, dict(s.act.lines), anchor)
+
+
+def merge(s: Staging, edges: list[Edge], names: set[str], writes: set[str]) -> int:
+    """Paths meet: bind each name to its one value, or to a variable written on each path."""
+    if not edges:
+        return ENDED
+    act = s.act
+    if s.frozen:
+        for edge in edges:
+            edge.values = {name: _thaw(s, value) for name, value in edge.values.items()}
+    if len(edges) == 1:
+        s.restore(names, edges[0].values)
+    else:
+        for name in sorted(names):
+            first = edges[0].values.get(name, MISSING)
+            absent = first is MISSING
+            equal = True
+            for edge in edges:
+                other = edge.values.get(name, MISSING)
+                absent = absent or other is MISSING
+                equal = equal and same(first, other)
+            if absent:
+                s.lose(name, f"`{name}` {NOT_EVERYWHERE}")
+            elif equal:
+                act.env[name] = first
+            else:
+                act.env[name] = join(s, name, edges)
+    for name in writes:
+        if name not in names and name not in act.sticky:
+            act.env.pop(name, None)
+    return FALLS
+
+
 def _spoken(name: str) -> str:
     """A name in a message; those with a dollar sign stand for what has none."""
     return f"`{name}`" if name[0] != "$" else "the result" if name == RESULT else name[1:]
 
 
-def _kind(graph: Emitter, name: str, values: list[Any], lines: list[int]) -> tuple[Type | None, bool, str]:
+def _kind(emitter: Emitter, name: str, values: list[Any], lines: list[int]) -> tuple[Type | None, bool, str]:
     """What the values have in common: (type, any of open type, why they cannot meet)."""
     element: Type | None = None
     where = 0
@@ -127,7 +153,7 @@ def _kind(graph: Emitter, name: str, values: list[Any], lines: list[int]) -> tup
             number = number or type(value) is not bool
             continue
         if isinstance(value, np.generic):
-            value = graph.wrap(value)
+            value = emitter.wrap(value)
         if not isinstance(value, Value):
             return None, False, f"{_spoken(name)} is a Python value ({type(value).__name__}) that differs between paths taken at run time; only numbers can"
         if isinstance(value, Unavailable):
@@ -149,45 +175,46 @@ def _kind(graph: Emitter, name: str, values: list[Any], lines: list[int]) -> tup
     return element, weak, ""
 
 
-def join(graph: Emitter, name: str, edges: list[Edge]) -> Any:
+def join(s: Staging, name: str, edges: list[Edge]) -> Any:
     """One value for a name whose values differ between run-time paths."""
+    emitter = s.emitter
     values = [edge.values[name] for edge in edges]
     if type(values[0]) in CONTAINERS:
-        return _join_items(graph, name, edges, values)
-    element, weak, problem = _kind(graph, name, values, [edge.lines.get(name, 0) for edge in edges])
+        return _join_items(s, name, edges, values)
+    element, weak, problem = _kind(emitter, name, values, [edge.lines.get(name, 0) for edge in edges])
     if problem:
-        return Unavailable(graph, problem)
-    f = graph.f
+        return Unavailable(emitter, problem)
+    f = emitter.f
     if element is None:
         if not weak and all(type(v) is bool for v in values):
             element = BOOL
         else:
-            return _join_open(graph, name, edges, values)
+            return _join_open(emitter, name, edges, values)
     register = f.register(element, "" if name[0] == "$" else name, True)
     for edge, value in zip(edges, values, strict=True):
         if isinstance(value, Weak) and value.open:
-            graph.settle(value, element)
-        since = len(graph.code)
+            emitter.settle(value, element)
+        since = len(emitter.code)
         if not is_number(value):
-            wrapped = graph.wrap(value)
+            wrapped = emitter.wrap(value)
             assert wrapped is not None
             value = wrapped
-        graph.copy_to(register, element, graph.operand(value, element))
-        graph.insert_before(edge.anchor, since)
-    return Value(graph, register, element)
+        emitter.copy_to(register, element, emitter.operand(value, element))
+        emitter.insert_before(edge.anchor, since)
+    return Value(emitter, register, element)
 
 
-def _join_open(graph: Emitter, name: str, edges: list[Edge], values: list[Any]) -> Any:
+def _join_open(emitter: Emitter, name: str, edges: list[Edge], values: list[Any]) -> Any:
     """As ``join``, of Python numbers and values whose type is open."""
     floating = any(type(v) is float for v in values)
-    made = graph.weak_variable(floating, "" if name[0] == "$" else name)
+    made = emitter.weak_variable(floating, "" if name[0] == "$" else name)
     for value in values:
         if isinstance(value, Weak):
-            graph.unite(made, value)
+            emitter.unite(made, value)
     for edge, value in zip(edges, values, strict=True):
-        since = len(graph.code)
-        graph.weak_copy(made, value)
-        graph.insert_before(edge.anchor, since)
+        since = len(emitter.code)
+        emitter.weak_copy(made, value)
+        emitter.insert_before(edge.anchor, since)
     return made
 
 
@@ -206,19 +233,19 @@ def _shape(name: str, values: list[Any]) -> str:
     return ""
 
 
-def _made(graph: Emitter, values: list[Any], items: list[Any]) -> Any:
+def _made(s: Staging, values: list[Any], items: list[Any]) -> Any:
     """The tuple, list or dictionary in which several have met."""
-    made = rebuilt(graph.staging, values[0], items)
+    made = rebuilt(s, values[0], items)
     if type(made) is not tuple:
-        graph.staging.merged.append((made, values))
+        s.merged.append((made, values))
     return made
 
 
-def _join_items(graph: Emitter, name: str, edges: list[Edge], values: list[Any]) -> Any:
+def _join_items(s: Staging, name: str, edges: list[Edge], values: list[Any]) -> Any:
     """As ``join``, of tuples, lists and dictionaries: item by item."""
     problem = _shape(name, values)
     if problem:
-        return Unavailable(graph, problem)
+        return Unavailable(s.emitter, problem)
     items: list[Any] = []
     for index in indices(values[0]):
         parts = [value[index] for value in values]
@@ -226,5 +253,5 @@ def _join_items(graph: Emitter, name: str, edges: list[Edge], values: list[Any])
             items.append(parts[0])
             continue
         item = f"{name}[{index!r}]"
-        items.append(join(graph, item, [Edge({item: part}, {item: edge.lines.get(name, 0)}, edge.anchor) for part, edge in zip(parts, edges, strict=True)]))
-    return _made(graph, values, items)
+        items.append(join(s, item, [Edge({item: part}, {item: edge.lines.get(name, 0)}, edge.anchor) for part, edge in zip(parts, edges, strict=True)]))
+    return _made(s, values, items)

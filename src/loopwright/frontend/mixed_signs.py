@@ -2,18 +2,15 @@
 
 from __future__ import annotations
 
-from typing import TYPE_CHECKING, Any, Final
+from typing import Any, Final
 
 import numpy as np
 
 from loopwright.frontend.annotations import BY_DTYPE
-from loopwright.frontend.expr import Value, Weak
+from loopwright.frontend.expr import Value, ValueEmitter, Weak
 from loopwright.ir import ops
 from loopwright.ir.ops import Op, mask_for
 from loopwright.types import I64, KIND_INT, U64, Type, vector_of
-
-if TYPE_CHECKING:
-    from loopwright.frontend.emitter import Emitter
 
 __all__ = ["compared"]
 
@@ -21,7 +18,7 @@ __all__ = ["compared"]
 _EXCHANGED: Final[dict[Op, Op]] = {ops.EQ: ops.EQ, ops.NE: ops.NE, ops.LT: ops.GT, ops.LE: ops.GE, ops.GT: ops.LT, ops.GE: ops.LE}
 
 
-def compared(graph: Emitter, op: Op, operands: list[Any]) -> Value | None:
+def compared(emitter: ValueEmitter, op: Op, operands: list[Any]) -> Value | None:
     """The comparison of a u64 and a signed integer; None where they are something else."""
     types = [_type_of(operand) for operand in operands]
     if types[0] is U64:
@@ -33,17 +30,17 @@ def compared(graph: Emitter, op: Op, operands: list[Any]) -> Value | None:
             return None
     if other is None or other.kind != KIND_INT:
         return None
-    u, s = graph.convert(unsigned, U64), graph.convert(signed, I64)
+    u, s = emitter.convert(unsigned, U64), emitter.convert(signed, I64)
     lanes = max(u.type.lanes, s.type.lanes)
     if lanes:
-        u, s = graph.splat(u, lanes), graph.splat(s, lanes)
+        u, s = emitter.splat(u, lanes), emitter.splat(s, lanes)
     signed_type, unsigned_type = vector_of(I64, lanes), vector_of(U64, lanes)
     mask = mask_for(unsigned_type)
-    negative = graph.define(ops.LT, signed_type, [s.operand, graph.f.const(signed_type, 0)], mask)
-    found = graph.define(op, unsigned_type, [u.operand, graph.convert(s, U64).operand], mask)
+    negative = emitter.define(ops.LT, signed_type, [s.operand, emitter.f.const(signed_type, 0)], mask)
+    found = emitter.define(op, unsigned_type, [u.operand, emitter.convert(s, U64).operand], mask)
     # A negative number is less than any u64.
     both = ops.OR if op is ops.NE or op is ops.GT or op is ops.GE else ops.ANDNOT
-    return graph.value(both, mask, [negative, found], mask)
+    return emitter.value(both, mask, [negative, found], mask)
 
 
 def _type_of(operand: Any) -> Type | None:

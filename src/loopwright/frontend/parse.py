@@ -10,7 +10,6 @@ from typing import Any, Final, NoReturn
 
 from loopwright.errors import KernelSyntaxError
 from loopwright.frontend.flow import RESULT, analyse
-from loopwright.frontend.kernel import GIVEN
 from loopwright.frontend.program import (
     AND,
     LEAF,
@@ -38,7 +37,7 @@ from loopwright.frontend.program import (
     While,
 )
 from loopwright.frontend.rewrite import Rewriter, names_read
-from loopwright.frontend.source import Source, source_of, without_source
+from loopwright.frontend.source import GIVEN, Source, source_of, without_source
 
 __all__ = ["parse", "parse_if_possible"]
 

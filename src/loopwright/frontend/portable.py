@@ -20,12 +20,10 @@ from types import CellType, CodeType, FunctionType, ModuleType
 from typing import Any, Final
 
 from loopwright.errors import KernelSyntaxError
-from loopwright.frontend.calls import C_FUNCTION
-from loopwright.frontend.kernel import GIVEN, Kernel
-from loopwright.frontend.source import compiled, defined, source_of, texts_of, without_source
-from loopwright.types import VOID
+from loopwright.frontend.native_calls import C_FUNCTION
+from loopwright.frontend.source import GIVEN, compiled, defined, source_of, texts_of, without_source
 
-__all__ = ["reduced"]
+__all__ = ["fill", "function_of", "leads_back", "written"]
 
 #: Modules that another process has others under the names of.
 _MAIN: Final = ("__main__", "__mp_main__")
@@ -33,25 +31,20 @@ _MAIN: Final = ("__main__", "__mp_main__")
 #: How a function is written down: (name, qualified name, module, file, number of the first line, text, names taken from its surroundings, flags of the compiler).
 Form = tuple[str, str, str, str, int, str, tuple[str, ...], int]
 
+#: The values of the names it uses: of its module, of the functions around it; the defaults of its parameters.
+State = tuple[dict[str, Any], dict[str, Any], tuple[Any, ...] | None, dict[str, Any] | None]
 
-def reduced(kernel: Kernel) -> str | tuple[Any, ...]:
-    """What ``Kernel.__reduce__`` gives."""
-    function = kernel.function
-    if not isinstance(function, FunctionType) or _leads_back(function, kernel):
-        return str(getattr(function, "__qualname__", function))
+
+def written(function: FunctionType) -> tuple[Form, State]:
+    """A function written down, and the values that it uses. Raises ``KernelSyntaxError`` where its source cannot be read."""
     form = _form(function)
     if form is None:
         source_of(function)
         raise without_source(function)
-    options = (kernel.check, kernel.contract, kernel.fastmath, kernel.target, kernel.vector_bits, kernel.ordering, None, tuple(kernel.passes))
-    # Annotations as values: as text they could name what the function itself does not use.
-    annotations = {p.name: kernel.annotation(p.name) for p in kernel.parameters if p.name in function.__annotations__}
-    if kernel.result is not VOID:
-        annotations["return"] = kernel.result
-    return _kernel, (form, options), (_state(function), annotations), None, None, _fill_kernel
+    return form, _state(function)
 
 
-def _leads_back(function: FunctionType, made: object) -> bool:
+def leads_back(function: FunctionType, made: object) -> bool:
     """Whether a function, or the kernel made of it, is what its module has under its name."""
     if function.__module__ in _MAIN:
         return False
@@ -102,7 +95,7 @@ def _lambda(function: FunctionType) -> tuple[int, str] | None:
     return None
 
 
-def _function(form: Form) -> FunctionType:
+def function_of(form: Form) -> FunctionType:
     """The function written down, without the values of the names it uses."""
     name, qualified, module, file, first, text, free, flags = form
     code = defined(text, first, name, file, free, flags)
@@ -111,9 +104,6 @@ def _function(form: Form) -> FunctionType:
     made.__module__ = module
     made.__dict__[GIVEN] = text
     return made
-
-
-State = tuple[dict[str, Any], dict[str, Any], tuple[Any, ...] | None, dict[str, Any] | None]
 
 
 def _state(function: FunctionType) -> State:
@@ -132,7 +122,8 @@ def _state(function: FunctionType) -> State:
     return values, around, packer.packed(function.__defaults__), packer.packed(function.__kwdefaults__)
 
 
-def _fill(function: FunctionType, state: State) -> None:
+def fill(function: FunctionType, state: State) -> None:
+    """Give a function that was written down the values of the names it uses."""
     values, around, defaults, keyword_defaults = state
     function.__globals__.update(values)
     for name, cell in zip(function.__code__.co_freevars, function.__closure__ or (), strict=True):
@@ -140,17 +131,6 @@ def _fill(function: FunctionType, state: State) -> None:
             cell.cell_contents = around[name]
     function.__defaults__ = defaults
     function.__kwdefaults__ = keyword_defaults
-
-
-def _kernel(form: Form, options: tuple[Any, ...]) -> Kernel:
-    # By way of the package, which says what compiles it.
-    made: Kernel = importlib.import_module("loopwright").Kernel(_function(form), *options)
-    return made
-
-
-def _fill_kernel(kernel: Kernel, state: tuple[State, dict[str, Any]]) -> None:
-    _fill(kernel.function, state[0])
-    kernel.function.__annotations__ = state[1]
 
 
 def _codes(code: CodeType) -> list[CodeType]:
@@ -187,7 +167,7 @@ class _Packer:
         if kind in _CONTAINERS:
             return self._copy(kind, value) if self._changes(value, set()) else value
         if kind is FunctionType:
-            return value if _leads_back(value, value) else _by_value(value)
+            return value if leads_back(value, value) else _by_value(value)
         if kind is ModuleType:
             return _Module(value, self.attributes)
         if isinstance(value, ctypes.CDLL):
@@ -233,7 +213,7 @@ class _Function:
         self.form = form
 
     def __reduce__(self) -> tuple[Any, ...]:
-        return _function, (self.form,), _state(self.function), None, None, _fill
+        return function_of, (self.form,), _state(self.function), None, None, fill
 
 
 #: One for each function while it is being pickled, so that functions which use each other, or themselves, are written down once.

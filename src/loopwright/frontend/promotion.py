@@ -11,12 +11,11 @@ import numpy as np
 
 from loopwright.errors import KernelTypeError, LoopwrightError, UnsupportedOperationError
 from loopwright.frontend.annotations import BY_DTYPE
-from loopwright.frontend.expr import spelled
 from loopwright.ir import ops
 from loopwright.ir.ops import Op
 from loopwright.types import BOOL, KIND_BOOL, KIND_FLOAT, KIND_INT, KIND_MASK, KIND_PTR, KIND_UINT, Type, limits
 
-__all__ = ["SPELLED", "TAKES", "fitting", "meet", "promote", "refusal"]
+__all__ = ["SPELLED", "TAKES", "fitting", "meet", "promote", "refusal", "spelled"]
 
 _promoted: Final[dict[tuple[int, int], Type]] = {}
 
@@ -104,6 +103,13 @@ def fitting(type_: Type, value: int | float | bool) -> int | float | bool:
         if not low <= value <= high:
             raise KernelTypeError(f"{spelled(value)} does not fit in {type_.element} ({low} to {high}): convert the other operand to a wider type first")
     return value
+
+
+def spelled(value: int | float) -> str:
+    """An integer in a message: one of many digits by its size, for Python refuses to print the longest."""
+    if type(value) is int and value.bit_length() > 1024:
+        return f"a Python integer of {value.bit_length()} bits"
+    return f"the Python integer {value}"
 
 
 def refusal(op: Op, type_: Type) -> LoopwrightError:

@@ -18,9 +18,11 @@ from types import CodeType, FunctionType, ModuleType
 from typing import Any, Final
 
 from loopwright.errors import KernelSyntaxError
-from loopwright.frontend.kernel import GIVEN
 
-__all__ = ["Source", "compiled", "defined", "source_of", "texts_of", "without_source"]
+__all__ = ["GIVEN", "Source", "compiled", "defined", "source_of", "texts_of", "without_source"]
+
+#: The attribute of a function that holds the text given with it (``source=``).
+GIVEN: Final = "__loopwright_source__"
 
 #: Bits of a code object's flags: those that the place of a definition decides (CO_NESTED) are not compared.
 _NESTED: Final = 0x10

@@ -14,13 +14,13 @@ from loopwright.frontend.calls import outside_names
 from loopwright.frontend.emitter import Emitter
 from loopwright.frontend.expr import Value
 from loopwright.frontend.hooks import environment
-from loopwright.frontend.kernel import CONST, SCALAR, Kernel, Parameter
+from loopwright.frontend.parameters import CONST, SCALAR, Parameter
 from loopwright.frontend.parse import parse
 from loopwright.frontend.program import Parsed
-from loopwright.frontend.staging import Staging
 from loopwright.frontend.state import FALLS, Activation, Restage
+from loopwright.frontend.statements import Statements
 from loopwright.ir.function import Function, Options
-from loopwright.types import PTR, VOID
+from loopwright.types import PTR, VOID, Type
 
 __all__ = ["stage"]
 
@@ -28,17 +28,15 @@ __all__ = ["stage"]
 ATTEMPTS: Final = 200
 
 
-def stage(kernel: Kernel, signature: Sequence[Any], check: bool) -> Function:
-    """Stage a kernel for a signature; once more for each wrong guess about it."""
-    function = kernel.function
-    parameters = kernel.parameters
+def stage(function: Any, parameters: list[Parameter], result: Type, options: Options, signature: Sequence[Any]) -> Function:
+    """Stage a kernel's function for a signature, one item a parameter; once more for each wrong guess about it."""
     parsed = parse(function)
     notes: dict[Any, Any] = {}
     for _ in range(ATTEMPTS):
         try:
             # Typed constants wrap and overflow in silence, as run-time values do.
             with np.errstate(all="ignore"):
-                made = _attempt(kernel, parsed, parameters, signature, check, notes)
+                made = _attempt(function, parsed, parameters, result, options, signature, notes)
         except Restage:
             continue
         if made is not None:
@@ -46,15 +44,17 @@ def stage(kernel: Kernel, signature: Sequence[Any], check: bool) -> Function:
     raise KernelTypeError(f"`{parsed.name}` could not be staged: the types of its variables do not settle", parsed.file, parsed.line)
 
 
-def _attempt(kernel: Kernel, parsed: Parsed, parameters: list[Parameter], signature: Sequence[Any], check: bool, notes: dict[Any, Any]) -> Function | None:
-    f = Function(parsed.name, kernel.result, Options(kernel.contract, kernel.fastmath, check))
+def _attempt(
+    function: Any, parsed: Parsed, parameters: list[Parameter], result: Type, options: Options, signature: Sequence[Any], notes: dict[Any, Any]
+) -> Function | None:
+    f = Function(parsed.name, result, options)
     f.file = parsed.file
     f.lines = parsed.lines
-    g = Emitter(f)
-    g.line = g.at_line = parsed.line
-    s = Staging(g, notes, {})
+    emitter = Emitter(f)
+    emitter.line = emitter.at_line = parsed.line
+    s = Statements(emitter, notes, {})
     s.builtins = environment(s)
-    env = outside_names(parsed, kernel.function)
+    env = outside_names(parsed, function)
     env["__builtins__"] = s.builtins
     act = Activation(parsed, env, True)
     s.act = act
@@ -62,12 +62,12 @@ def _attempt(kernel: Kernel, parsed: Parsed, parameters: list[Parameter], signat
         if p.kind == CONST:
             env[p.name] = item
         elif p.kind == SCALAR:
-            env[p.name] = Value(g, f.param(item, p.name), item)
+            env[p.name] = Value(emitter, f.param(item, p.name), item)
         else:
             assert isinstance(item, ArrayType) and item.element is not None
-            env[p.name] = StagedArray(g, f.array_param(p.name, item.element, item.rank or 1), len(f.arrays) - 1)
-    if check:
-        g.errors = f.param(PTR, "errors")
+            env[p.name] = StagedArray(emitter, f.array_param(p.name, item.element, item.rank or 1), len(f.arrays) - 1)
+    if options.check:
+        emitter.errors = f.param(PTR, "errors")
     try:
         status = s.block(parsed.body)
     except LoopwrightError:

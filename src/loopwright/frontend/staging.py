@@ -1,4 +1,4 @@
-"""Staging: walking a kernel's statements once, running what is known while compiling and emitting the rest.
+"""The staging of one kernel for one signature: what is known while it goes on, its names and its expressions.
 
 An ``Activation`` is one call of a Python function (the kernel, or a function inlined into it). Its names live in a dict that
 the expressions are evaluated over. Outside run-time control flow a name is simply rebound. What a run-time loop carries
@@ -9,75 +9,30 @@ is merged there.
 from __future__ import annotations
 
 import builtins
-import operator
 import re
-from collections.abc import Callable
 from types import CodeType, ModuleType
 from typing import Any, Final
 
-import numpy as np
-
 from loopwright.errors import KernelSyntaxError, KernelTypeError, LoopwrightError
-from loopwright.frontend import constants
 from loopwright.frontend.arrays import StagedArray
-from loopwright.frontend.calls import Inner
-from loopwright.frontend.conditions import compound_if, decide, runtime_if
-from loopwright.frontend.containers import apart, carries, element, put, put_slice, replaces
 from loopwright.frontend.emitter import Emitter
-from loopwright.frontend.expr import Unavailable, Value, is_number, is_staged
-from loopwright.frontend.flow import RESULT
-from loopwright.frontend.lanes import reduce_into, update_reduction
-from loopwright.frontend.looping import stage_for, stage_while
-from loopwright.frontend.merging import CONTAINERS, MISSING, Edge, freeze, join, same, thaw
-from loopwright.frontend.program import (
-    Assert,
-    Assign,
-    Break,
-    Continue,
-    Define,
-    Evaluate,
-    For,
-    If,
-    NameTarget,
-    Pass,
-    Return,
-    Stmt,
-    Store,
-    Target,
-    TupleTarget,
-    Update,
-    While,
-)
-from loopwright.frontend.state import BREAK, CONTINUE, ENDED, FALLS, RETURN, Activation, Compound, Construct, LoopState, Restage, Sticky, Summed
-from loopwright.frontend.variables import NOT_EVERYWHERE, write
-from loopwright.ir import ops
-from loopwright.ir.function import Instr
-from loopwright.types import VOID
+from loopwright.frontend.expr import Unavailable, Value
+from loopwright.frontend.instructions import KernelAround
+from loopwright.frontend.program import If, Stmt
+from loopwright.frontend.state import Activation, Construct, Restage
 
-__all__ = ["Staging"]
+__all__ = ["NOT_EVERYWHERE", "Staging"]
 
-_UPDATES: Final[dict[str, Callable[[Any, Any], Any]]] = {
-    "Add": operator.add,
-    "Sub": operator.sub,
-    "Mult": operator.mul,
-    "Div": operator.truediv,
-    "FloorDiv": operator.floordiv,
-    "Mod": operator.mod,
-    "Pow": constants.power,
-    "LShift": operator.lshift,
-    "RShift": operator.rshift,
-    "BitAnd": operator.and_,
-    "BitOr": operator.or_,
-    "BitXor": operator.xor,
-    "MatMult": operator.matmul,
-}
+NOT_EVERYWHERE: Final = "is not assigned on every path to here: assign it on the others too, or before"
 
 
-class Staging:
+class Staging(KernelAround):
     """The staging of one kernel for one signature.
 
+    Statements are for the subclass, ``Statements``, which stands on everything that stages one of them.
+
     Attributes:
-        g: the emitter.
+        emitter: what emits the instructions.
         act: the call being staged.
         notes: what earlier attempts found out: which elements of lists a loop changes.
         builtins: Python's builtins as kernels see them, with the hooks of rewritten expressions.
@@ -88,12 +43,12 @@ class Staging:
         merged: lists that names stand for where others have met, with those others.
     """
 
-    def __init__(self, g: Emitter, notes: dict[Any, Any], names: dict[str, Any]) -> None:
-        self.g = g
+    def __init__(self, emitter: Emitter, notes: dict[Any, Any], names: dict[str, Any]) -> None:
+        self.emitter = emitter
         self.notes = notes
         self.builtins = names
         self.act: Activation = None  # type: ignore[assignment]
-        self.file = g.f.file
+        self.file = emitter.f.file
         self.depth = 0
         self.again = False
         self.open: list[Construct] = []
@@ -101,21 +56,21 @@ class Staging:
         self.cells: dict[int, dict[Any, Any]] = {}
         self.merged: list[tuple[Any, list[Any]]] = []
         self.frozen = False
-        g.staging = self
+        emitter.staging = self
 
     def syntax(self, message: str, line: int = 0) -> KernelSyntaxError:
-        return KernelSyntaxError(message, self.act.parsed.file, line or self.g.at_line)
+        return KernelSyntaxError(message, self.act.parsed.file, line or self.emitter.at_line)
 
     def at(self, line: int) -> None:
         """The statement at a line is staged next."""
-        g = self.g
-        g.at_line = line
+        emitter = self.emitter
+        emitter.at_line = line
         if self.act.parsed.file == self.file:
-            g.line = line
+            emitter.line = line
 
     def place(self) -> str:
         """The statement being staged and the calls that lead to it, in the words of an error at run time, which names the kernel's file and a line."""
-        act, line = self.act, self.g.at_line
+        act, line = self.act, self.emitter.at_line
         text = act.statement(line)
         if act.parsed.file != self.file:
             text += f" at {act.parsed.file}:{line}"
@@ -132,17 +87,17 @@ class Staging:
         try:
             return eval(code, self.act.env)
         except LoopwrightError as error:
-            self.g.located(error)
+            self.emitter.located(error)
             raise
         except Exception as error:
-            explained = self._explained(error)
+            explained = self.explained(error)
             if explained is None:
                 raise
             raise explained from error
 
-    def _explained(self, error: Exception) -> LoopwrightError | None:
+    def explained(self, error: Exception) -> LoopwrightError | None:
         """What Python raised while it ran a part of the kernel, as an error at the user's line; None, and a note, for what a kernel did not cause."""
-        file, line = self.g.at_file, self.g.at_line
+        file, line = self.emitter.at_file, self.emitter.at_line
         if isinstance(error, NameError):
             name = error.name or ""
             reason = self.act.missing.get(name)
@@ -164,47 +119,21 @@ class Staging:
         try:
             return bool(value)
         except LoopwrightError as error:
-            raise self.g.located(error) from None
+            raise self.emitter.located(error) from None
         except Exception as error:
-            explained = self._explained(error)
+            explained = self.explained(error)
             if explained is None:
                 raise
             raise explained from error
 
     # --- names --------------------------------------------------------------------------------------------
 
-    def assign(self, name: str, value: Any, fresh: bool = False) -> None:
-        """Bind a name, or write the variable that stands for it."""
-        act = self.act
-        g = self.g
-        sticky = act.sticky.get(name)
-        if sticky is not None:
-            write(self, sticky, value, fresh)
-            return
-        if isinstance(value, Value):
-            if value.operand in g.active:
-                value = g.snapshot(value)
-            elif type(value) is Unavailable:
-                value.plain()
-        elif not is_number(value):
-            act.regions[name] = g.region
-            if g.active and type(value) in CONTAINERS:
-                value = g.snapshot(value)
-        act.env[name] = value
-        act.lines[name] = g.at_line
-
     def new(self, value: Any) -> Any:
         """A list or dictionary has been made."""
         if type(value) is list or type(value) is dict:
-            self.g.snapshot(value)
+            self.emitter.snapshot(value)
             self.born[id(value)] = value, tuple(self.open)
         return value
-
-    def carries(self, loop: LoopState, sticky: Sticky, old: Any) -> None:
-        carries(self, loop, sticky, old)
-
-    def replaces(self, name: str, variable: Any, value: Any) -> None:
-        replaces(self, name, variable, value)
 
     def note(self, key: tuple[Any, ...], value: int) -> None:
         """Note something for the next attempt, and start it."""
@@ -217,7 +146,7 @@ class Staging:
         act.missing[name] = reason
         if hasattr(builtins, name):
             # Otherwise the built-in of that name would be found instead.
-            act.env[name] = Unavailable(self.g, reason)
+            act.env[name] = Unavailable(self.emitter, reason)
         else:
             act.env.pop(name, None)
 
@@ -233,337 +162,15 @@ class Staging:
             else:
                 env.pop(name, None)
 
-    def edge(self, names: set[str], anchor: Instr) -> Edge:
-        """A path that leaves the code before its end: what lists hold on it is remembered, for it may change behind it."""
-        values = self.values_of(names)
-        for name, value in values.items():
-            if type(value) in CONTAINERS:
-                values[name] = freeze(value)
-                self.frozen = True
-        return Edge(values, dict(self.act.lines), anchor)
-
-    def merge(self, edges: list[Edge], names: set[str], writes: set[str]) -> int:
-        """Paths meet: bind each name to its one value, or to a variable written on each path."""
-        if not edges:
-            return ENDED
-        act = self.act
-        if self.frozen:
-            for edge in edges:
-                edge.values = {name: thaw(value, self) for name, value in edge.values.items()}
-        if len(edges) == 1:
-            self.restore(names, edges[0].values)
-        else:
-            for name in sorted(names):
-                first = edges[0].values.get(name, MISSING)
-                absent = first is MISSING
-                equal = True
-                for edge in edges:
-                    other = edge.values.get(name, MISSING)
-                    absent = absent or other is MISSING
-                    equal = equal and same(first, other)
-                if absent:
-                    self.lose(name, f"`{name}` {NOT_EVERYWHERE}")
-                elif equal:
-                    act.env[name] = first
-                else:
-                    act.env[name] = join(self.g, name, edges)
-        for name in writes:
-            if name not in names and name not in act.sticky:
-                act.env.pop(name, None)
-        return FALLS
-
     # --- statements ---------------------------------------------------------------------------------------
 
     def block(self, body: list[Stmt]) -> int:
         """Stage statements in order; how control leaves them."""
-        run = _RUN
-        try:
-            for stmt in body:
-                self.at(stmt.line)
-                status = run[type(stmt)](self, stmt)
-                if status != FALLS:
-                    return status
-        except LoopwrightError as error:
-            self._traced(error)
-            raise
-        return FALLS
-
-    def _traced(self, error: LoopwrightError) -> None:
-        """Give an error the text of its line, and the calls that lead there: each statement it passes on its way out is one, or its own."""
-        file, line = self.g.at_file, self.g.at_line
-        parsed = self.act.parsed
-        statement = self.act.statement(line)
-        if not error.file and not error.line or (error.file, error.line) == (file, line) and not error.statement:
-            error.locate(file, line, statement)
-        elif error.file == parsed.file and not error.statement and not error.calls and error.line in parsed.lines:
-            # Another line of the same function: of the loop that a variable was assigned in, say.
-            error.locate(error.file, error.line, self.act.statement(error.line))
-        elif (file, line) != (error.calls[-1][:2] if error.calls else (error.file, error.line)):
-            error.called_from(file, line, parsed.name, statement)
-
-    def _assign(self, stmt: Assign) -> int:
-        if stmt.reduction is not None and self.act.sticky:
-            target = stmt.targets[0]
-            summed = self.act.sticky.get(target.name) if isinstance(target, NameTarget) else None
-            if isinstance(summed, Summed):
-                reduce_into(self, summed, stmt.reduction)
-                return FALLS
-        if stmt.reduction is not None and self.cells and type(stmt.targets[0]) is Store:
-            store = stmt.targets[0]
-            container = self.evaluate(store.container)
-            known = element(self, container, self.evaluate(store.index)) if type(container) in (list, dict) else None
-            if isinstance(known, Summed):
-                reduce_into(self, known, stmt.reduction)
-                return FALLS
-        before = len(self.g.code)
-        value = self.evaluate(stmt.value)
-        targets = stmt.targets
-        target = targets[0]
-        if len(targets) == 1:
-            if type(target) is NameTarget:
-                if stmt.in_place and type(value) is list:
-                    old = self.act.env.get(target.name)
-                    if type(old) is list:
-                        self.put(old, slice(None), value)
-                        return FALLS
-                self.assign(target.name, value, stmt.fresh and len(self.g.code) > before)
-            else:
-                self.bind(target, value)
-            return FALLS
-        value = self.g.snapshot(value)
-        for target in targets:
-            self.bind(target, value)
-        return FALLS
-
-    def bind(self, target: Target, value: Any) -> None:
-        """Assign to any target."""
-        if isinstance(target, NameTarget):
-            self.assign(target.name, value)
-        elif isinstance(target, TupleTarget):
-            if isinstance(value, (Value, StagedArray)):
-                iter(value)
-            try:
-                items = list(value)
-            except TypeError as error:
-                raise KernelTypeError(str(error), self.g.at_file, self.g.at_line) from None
-            count = len(target.items)
-            if target.starred >= 0 and len(items) >= count - 1:
-                rest = len(items) - count + 1
-                k = target.starred
-                items = [*items[:k], items[k : k + rest], *items[k + rest :]]
-            if len(items) != count:
-                self.g.fail(f"{len(items)} values for {count} names")
-            if self.merged and any(type(item) in CONTAINERS for item in items):
-                items = apart(self, items, {inner.name for inner in target.items if isinstance(inner, NameTarget)})
-            for inner, item in zip(target.items, items, strict=True):
-                self.bind(inner, item)
-        elif isinstance(target, Store):
-            self.store(target, self.evaluate(target.container), self.evaluate(target.index), value)
-
-    def store(self, target: Store, container: Any, index: Any, value: Any) -> None:
-        g = self.g
-        if isinstance(container, StagedArray):
-            container[index] = value
-            return
-        if isinstance(container, Value):
-            container[index]
-        if type(container) in (list, dict) and not is_staged(index):
-            self.put(container, index, value)
-            return
-        if is_staged(index):
-            g.fail(f"`{target.name or 'this'}` is a Python {type(container).__name__}: it cannot be indexed with a run-time value; use an array argument")
-        if g.region and self.act.regions.get(target.name, 0) != g.region:
-            g.fail(
-                f"`{target.name or 'this'}` is a Python {type(container).__name__} and cannot change under run-time control flow: use a list, an array argument, or variables"
-            )
-        if isinstance(container, np.ndarray) and is_staged(value):
-            g.fail(
-                f"`{target.name or 'this'}` is a NumPy array, which holds what is known while compiling, and cannot hold a run-time value: "
-                "use a variable for each element, a list of them, or an lw.Array argument"
-            )
-        try:
-            container[index] = g.snapshot(value)
-        except LoopwrightError as error:
-            raise g.located(error) from None
-        except Exception as error:
-            explained = self._explained(error)
-            if explained is None:
-                raise
-            raise explained from error
-
-    def put(self, container: Any, index: Any, value: Any, fresh: bool = False) -> None:
-        """Store to an element of a list or dictionary, or to a slice."""
-        try:
-            if type(index) is slice:
-                put_slice(self, container, index, list(value))
-            else:
-                put(self, container, index, value, fresh)
-        except (LoopwrightError, Restage):
-            raise
-        except Exception as error:
-            explained = self._explained(error)
-            if explained is None:
-                raise
-            raise explained from error
-
-    def _update(self, stmt: Update) -> int:
-        container = self.evaluate(stmt.target.container)
-        index = self.evaluate(stmt.target.index)
-        kind = type(container)
-        if self.cells and (kind is list or kind is dict):
-            known = element(self, container, index)
-            if isinstance(known, Summed):
-                update_reduction(self, known, stmt.operator, self.evaluate(stmt.value))
-                return FALLS
-        before = len(self.g.code)
-        try:
-            old = container[index]
-            value = self.evaluate(stmt.value)
-            new = _UPDATES[stmt.operator](old, value)
-        except LoopwrightError as error:
-            raise self.g.located(error) from None
-        except Exception as error:
-            explained = self._explained(error)
-            if explained is None:
-                raise
-            raise explained from error
-        if (kind is list or kind is dict) and not is_staged(index):
-            self.put(container, index, new, len(self.g.code) > before)
-        else:
-            self.store(stmt.target, container, index, new)
-        return FALLS
-
-    def _evaluate(self, stmt: Evaluate) -> int:
-        self.evaluate(stmt.value)
-        return FALLS
-
-    def _assert(self, stmt: Assert) -> int:
-        value = self.evaluate(stmt.value)
-        if is_staged(value):
-            self.g.fail("`assert` of a run-time value: kernels raise no exceptions; assert what is known while compiling, or return an error code")
-        if not self.truth(value):
-            message = self.evaluate(stmt.message) if stmt.message is not None else "assertion failed"
-            raise KernelTypeError(f"assertion failed while compiling: {message}", self.g.at_file, self.g.at_line)
-        return FALLS
-
-    def _pass(self, stmt: Pass) -> int:
-        return FALLS
-
-    def _define(self, stmt: Define) -> int:
-        self.assign(stmt.parsed.name, Inner(stmt.parsed, self.act, {name: self.g.snapshot(self.evaluate(code)) for name, code in stmt.defaults}))
-        return FALLS
-
-    def _return(self, stmt: Return) -> int:
-        value = self.evaluate(stmt.value) if stmt.value is not None else None
-        act, g = self.act, self.g
-        if act.top:
-            return self._return_top(value)
-        if not is_number(value) and value is not None:
-            value = g.snapshot(value)
-        if stmt.tail:
-            act.env[RESULT] = value
-            act.lines[RESULT] = stmt.line
-            return FALLS
-        if len(g.brackets) == act.depth:
-            act.env[RESULT] = value
-            return RETURN
-        assert act.block is not None
-        act.env[RESULT] = value
-        edge = self.edge({RESULT}, g.branch(act.block))
-        act.result.append(edge)
-        return ENDED
-
-    def _return_top(self, value: Any) -> int:
-        g, f = self.g, self.g.f
-        if g.in_lanes:
-            g.fail("`return` inside lw.lanes: the lanes run at once; return after the loop")
-        if value is None:
-            if f.result is not VOID:
-                raise self.syntax(f"`return` without a value in a kernel that returns {f.result}")
-            g.emit(ops.RET, VOID, [])
-            return ENDED
-        if f.result is VOID:
-            raise self.syntax("`return` with a value in a kernel without a result: annotate it, as in `def kernel(…) -> lw.f32:`")
-        if isinstance(value, (tuple, StagedArray)):
-            g.fail("a kernel returns one number: store more results in an array")
-        made = g.assignable(value, f.result, "the result")
-        if made.type.lanes:
-            g.fail("a vector cannot be returned")
-        g.emit(ops.RET, f.result, [made.operand])
-        return ENDED
-
-    # --- conditions ---------------------------------------------------------------------------------------
-
-    def _if(self, stmt: If) -> int:
-        return self.branch(stmt, decide(self, stmt.test))
+        raise NotImplementedError
 
     def branch(self, stmt: If, found: Any) -> int:
-        """Stage an if whose condition has been evaluated as far as ``decide`` does."""
-        if found is True:
-            return self.block(stmt.body)
-        if found is False:
-            return self.block(stmt.orelse)
-        if isinstance(found, Compound):
-            return compound_if(self, stmt, found)
-        if not stmt.orelse and len(stmt.body) == 1 and isinstance(stmt.body[0], (Break, Continue)) and self.act.loops:
-            self.at(stmt.body[0].line)
-            self._leave(stmt.body[0], found)
-            return FALLS
-        return runtime_if(self, stmt, found)
-
-    # --- break and continue -------------------------------------------------------------------------------
-
-    def _break(self, stmt: Break) -> int:
-        return self._leave(stmt, None)
-
-    def _continue(self, stmt: Continue) -> int:
-        return self._leave(stmt, None)
-
-    def _leave(self, stmt: Break | Continue, condition: Value | None) -> int:
-        """break or continue, when a uniform condition holds if there is one."""
-        g = self.g
-        loops = self.act.loops
-        word = "break" if isinstance(stmt, Break) else "continue"
-        if not loops:
-            raise self.syntax(f"`{word}` outside a loop", stmt.line)
-        loop = loops[-1]
-        breaks = word == "break"
-        if loop.kind == "lanes" and breaks:
-            g.fail("`break` in an lw.lanes loop: the lanes run at once, in no order; use lw.range for this loop, or a condition")
-        if condition is None and loop.kind == "python" and len(g.brackets) == loop.depth:
-            return BREAK if breaks else CONTINUE
-        target = loop.exit if breaks else loop.next
-        assert target is not None
-        instr = g.branch(target, condition)
-        if breaks:
-            loop.exits.append(self.edge(loop.exit_names, instr))
-        elif loop.kind == "python":
-            loop.nexts.append(self.edge(loop.next_names, instr))
-        return ENDED
-
-    # --- loops --------------------------------------------------------------------------------------------
-
-    def _for(self, stmt: For) -> int:
-        return stage_for(self, stmt)
-
-    def _while(self, stmt: While) -> int:
-        return stage_while(self, stmt)
-
-
-_RUN: Final[dict[type[Stmt], Callable[[Staging, Any], int]]] = {
-    Assign: Staging._assign,
-    Update: Staging._update,
-    Evaluate: Staging._evaluate,
-    Assert: Staging._assert,
-    Pass: Staging._pass,
-    Define: Staging._define,
-    Return: Staging._return,
-    If: Staging._if,
-    For: Staging._for,
-    While: Staging._while,
-    Break: Staging._break,
-    Continue: Staging._continue,
-}
+        """Stage an if whose condition has been evaluated as far as it is known."""
+        raise NotImplementedError
 
 
 _NAMES: Final = {"Value": "a run-time value", "Weak": "a run-time value", "StagedArray": "an array", "LaneIndex": "the lanes' index"}

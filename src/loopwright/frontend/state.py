@@ -1,11 +1,10 @@
-"""What staging keeps track of: calls, loops, and the variables that run-time loops carry."""
+"""What staging keeps track of: calls, loops, the paths that meet, and the variables that run-time loops carry."""
 
 from __future__ import annotations
 
 from typing import Any, Final
 
 from loopwright.frontend.expr import Value
-from loopwright.frontend.merging import Edge
 from loopwright.frontend.program import LoopStmt, Parsed, Test
 from loopwright.ir import ops
 from loopwright.ir.function import Instr
@@ -20,6 +19,7 @@ __all__ = [
     "Activation",
     "Compound",
     "Construct",
+    "Edge",
     "Guarded",
     "Inlined",
     "LoopState",
@@ -51,6 +51,23 @@ GROWTH_LIMIT: Final = 200_000
 
 class Restage(Exception):
     """A guess about the kernel was wrong; it has been noted, and staging starts again."""
+
+
+class Edge:
+    """A path that reaches a meeting point.
+
+    Attributes:
+        values: the names' values on it.
+        lines: where they were assigned.
+        anchor: the instruction before which its last instructions go.
+    """
+
+    __slots__ = ("anchor", "lines", "values")
+
+    def __init__(self, values: dict[str, Any], lines: dict[str, int], anchor: Instr) -> None:
+        self.values = values
+        self.lines = lines
+        self.anchor = anchor
 
 
 class Compound:

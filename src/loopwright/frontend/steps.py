@@ -2,15 +2,13 @@
 
 from __future__ import annotations
 
-from typing import TYPE_CHECKING, Any, Final
+from typing import Any, Final
 
-from loopwright.frontend.merging import Edge
+from loopwright.frontend.merging import merge
 from loopwright.frontend.program import LoopStmt
-from loopwright.frontend.state import ENDED, FALLS, LoopState
+from loopwright.frontend.staging import Staging
+from loopwright.frontend.state import ENDED, FALLS, Edge, LoopState
 from loopwright.frontend.variables import release
-
-if TYPE_CHECKING:
-    from loopwright.frontend.staging import Staging
 
 __all__ = ["MAYBE_NEVER", "finish", "loop_body"]
 
@@ -19,32 +17,32 @@ MAYBE_NEVER: Final = "is assigned in a loop that may not run at all: assign it b
 
 def loop_body(s: Staging, stmt: LoopStmt, loop: LoopState) -> int:
     """Stage the body of a run-time loop once."""
-    g = s.g
-    outer = g.region
-    g.regions += 1
-    g.region = g.regions
-    loop.depth = len(g.brackets)
+    emitter = s.emitter
+    outer = emitter.region
+    emitter.regions += 1
+    emitter.region = emitter.regions
+    loop.depth = len(emitter.brackets)
     s.act.loops.append(loop)
     status = s.block(stmt.body)
     s.act.loops.pop()
-    g.region = outer
+    emitter.region = outer
     return status
 
 
 def finish(s: Staging, stmt: LoopStmt, loop: LoopState, made: list[tuple[str, Any]], bound: dict[str, Any], falls: bool, branches: int) -> int:
     """After a run-time loop's ``end``: close its block, release its variables, merge the ways out. ``falls``: it may end other than by break."""
-    g = s.g
+    emitter = s.emitter
     s.restore({name for name in stmt.writes if name not in s.act.sticky}, bound)
     if loop.exit is None:
         release(s, stmt, made, MAYBE_NEVER)
         return FALLS if falls else ENDED
     edges = loop.exits
     last = Edge(s.values_of(loop.exit_names), dict(s.act.lines), loop.exit) if falls else None
-    end = g.drop_block(loop.exit, branches, bool(edges))
+    end = emitter.drop_block(loop.exit, branches, bool(edges))
     release(s, stmt, made, MAYBE_NEVER)
     if last is not None:
         if end is not None:
             last.anchor = end
         edges.append(last)
     carried = {name for name, _ in made}
-    return s.merge(edges, loop.exit_names - carried - set(s.act.sticky), set())
+    return merge(s, edges, loop.exit_names - carried - set(s.act.sticky), set())

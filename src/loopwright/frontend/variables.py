@@ -1,32 +1,50 @@
-"""The variables that run-time loops carry: made before the loop, written by its assignments."""
+"""Names: bound while compiling, or variables that run-time loops carry, made before the loop and written by its assignments."""
 
 from __future__ import annotations
 
-from typing import TYPE_CHECKING, Any, Final, NoReturn
+from typing import Any, NoReturn
 
 import numpy as np
 
+from loopwright.frontend.elements import activate, carries, drop_values, replaces
 from loopwright.frontend.expr import Unavailable, Value, Weak, is_number
 from loopwright.frontend.flow import RESULT
 from loopwright.frontend.merging import CONTAINERS, MISSING, indices, rebuilt, same
 from loopwright.frontend.program import LoopStmt
+from loopwright.frontend.staging import Staging
 from loopwright.frontend.state import LoopState, Sticky, Summed, shown
 from loopwright.types import BOOL
 
-if TYPE_CHECKING:
-    from loopwright.frontend.staging import Staging
+__all__ = ["assign", "begin", "carry", "release", "write"]
 
-__all__ = ["NOT_EVERYWHERE", "activate", "begin", "carry", "drop", "drop_values", "release", "write"]
 
-NOT_EVERYWHERE: Final = "is not assigned on every path to here: assign it on the others too, or before"
+def assign(s: Staging, name: str, value: Any, fresh: bool = False) -> None:
+    """Bind a name, or write the variable that stands for it."""
+    act = s.act
+    emitter = s.emitter
+    sticky = act.sticky.get(name)
+    if sticky is not None:
+        write(s, sticky, value, fresh)
+        return
+    if isinstance(value, Value):
+        if value.operand in emitter.active:
+            value = emitter.snapshot(value)
+        elif type(value) is Unavailable:
+            value.plain()
+    elif not is_number(value):
+        act.regions[name] = emitter.region
+        if emitter.active and type(value) in CONTAINERS:
+            value = emitter.snapshot(value)
+    act.env[name] = value
+    act.lines[name] = emitter.at_line
 
 
 def write(s: Staging, sticky: Any, value: Any, fresh: bool) -> None:
     """Write a variable that a run-time loop carries."""
-    g = s.g
+    emitter = s.emitter
     name = sticky.name
     if isinstance(sticky, Summed):
-        g.fail(
+        emitter.fail(
             f"`{name}` comes from before the lw.lanes loop: inside, it can only be updated as a reduction ({name} += v, {name} *= v, {name} &= v, {name} = lw.min({name}, v), "
             f"{name} = lw.max({name}, v), {name} = lw.fma(a, b, {name})) in a statement of the loop, because the lanes run at once; use another name for a value of each lane"
         )
@@ -37,36 +55,36 @@ def write(s: Staging, sticky: Any, value: Any, fresh: bool) -> None:
         if type(variable) in CONTAINERS and type(value) is type(variable):
             _write_items(s, sticky, value)
             return
-        g.fail(f"`{name}` is a Python value ({shown(variable)}) and cannot change in a loop that runs at run time: only numbers can")
+        emitter.fail(f"`{name}` is a Python value ({shown(variable)}) and cannot change in a loop that runs at run time: only numbers can")
     open_ = isinstance(variable, Weak) and variable.open
     if is_number(value):
         if isinstance(variable, Weak) and open_:
             if type(value) is bool:
-                g.fail(f"`{name}` is a number (line {sticky.line}) and is assigned a condition: use another name")
-            g.weak_copy(variable, value)
+                emitter.fail(f"`{name}` is a number (line {sticky.line}) and is assigned a condition: use another name")
+            emitter.weak_copy(variable, value)
             return
         if variable.type.element is BOOL and type(value) is not bool:
-            g.fail(f"`{name}` is a condition (line {sticky.line}) and is assigned the number {value!r}: use another name")
+            emitter.fail(f"`{name}` is a condition (line {sticky.line}) and is assigned the number {value!r}: use another name")
         if type(value) is float and not variable.type.is_float:
             _mistyped(s, sticky, "a Python float")
-        new = Value(g, g.number(variable.type, value), variable.type)
+        new = Value(emitter, emitter.number(variable.type, value), variable.type)
     else:
-        wrapped = g.wrap(value)
+        wrapped = emitter.wrap(value)
         if wrapped is None:
-            g.fail(f"`{name}` is a number carried by a loop that runs at run time, and cannot become {shown(value)}")
+            emitter.fail(f"`{name}` is a number carried by a loop that runs at run time, and cannot become {shown(value)}")
         new = wrapped
         if isinstance(new, Weak) and new.open:
             if open_:
-                g.unite(variable, new)
+                emitter.unite(variable, new)
                 _copy(s, variable, new, fresh)
                 return
-            g.settle(new, variable.type.element)
+            emitter.settle(new, variable.type.element)
         if open_:
             if new.type.element is BOOL:
-                g.fail(f"`{name}` is a number (line {sticky.line}) and is assigned a condition: use another name")
+                emitter.fail(f"`{name}` is a number (line {sticky.line}) and is assigned a condition: use another name")
             if isinstance(variable, Weak) and variable.cell.root().floating and not new.type.is_float:
                 _mistyped(s, sticky, str(new.type))
-            g.settle(variable, new.type.element)
+            emitter.settle(variable, new.type.element)
         have, want = new.type, variable.type
         if have is not want:
             _mistyped(s, sticky, "a condition" if have is BOOL else str(have))
@@ -78,40 +96,40 @@ def _write_items(s: Staging, sticky: Sticky, value: Any) -> None:
     variable, name = sticky.value, sticky.name
     kind = type(variable).__name__
     if indices(variable) != indices(value):
-        s.g.fail(
+        s.emitter.fail(
             f"`{name}` is a {kind} of {len(variable)} (line {sticky.line}) and becomes one of {len(value)} here: in run-time code its items can change, "
             "but not how many there are"
         )
     if not sticky.items:
         s.note((*sticky.key, "items"), 1)
     if type(variable) is not tuple:
-        s.replaces(name, variable, value)
+        replaces(s, name, variable, value)
     # All are read before any is written: they may be the variables themselves.
-    values = s.g.snapshot(tuple([value[index] for index in indices(value)]))
+    values = s.emitter.snapshot(tuple([value[index] for index in indices(value)]))
     for index, item in zip(indices(variable), values, strict=True):
         write(s, Sticky(f"{name}[{index!r}]", variable[index], sticky.key, sticky.line, True), item, False)
 
 
 def _copy(s: Staging, variable: Value, new: Value, fresh: bool) -> None:
     """Write a variable; the instruction that made a value nobody else holds writes it directly."""
-    g = s.g
-    if fresh and g.code and new.operand >= 0 and g.code[-1].dst == new.operand and not g.f.variable[new.operand] and type(new) is Value:
-        g.code[-1].dst = variable.operand
-        if new.operand == len(g.f.types) - 1:
-            g.f.types.pop()
-            g.f.names.pop()
-            g.f.variable.pop()
+    emitter = s.emitter
+    if fresh and emitter.code and new.operand >= 0 and emitter.code[-1].dst == new.operand and not emitter.f.variable[new.operand] and type(new) is Value:
+        emitter.code[-1].dst = variable.operand
+        if new.operand == len(emitter.f.types) - 1:
+            emitter.f.types.pop()
+            emitter.f.names.pop()
+            emitter.f.variable.pop()
         return
     if isinstance(variable, Weak) and variable.open:
-        g.weak_copy(variable, new)
+        emitter.weak_copy(variable, new)
         return
-    g.copy_to(variable.operand, variable.type, new.operand)
+    emitter.copy_to(variable.operand, variable.type, new.operand)
 
 
 def _mistyped(s: Staging, sticky: Sticky, found: str) -> NoReturn:
     want = sticky.value.type.element
-    s.g.fail(
-        f"`{sticky.name}` is {want} (line {sticky.line}) and is assigned {found} here (line {s.g.at_line}): a variable keeps its type in run-time code; "
+    s.emitter.fail(
+        f"`{sticky.name}` is {want} (line {sticky.line}) and is assigned {found} here (line {s.emitter.at_line}): a variable keeps its type in run-time code; "
         f"convert the value, as in lw.{want}(…), or start the variable with the type wanted"
     )
 
@@ -122,28 +140,28 @@ def begin(s: Staging, name: str, value: Any, items: bool = False) -> Any:
     Of a tuple, list or dictionary, with ``items``, it is another one that holds variables. Any other value that is no number is its own variable, and cannot
     change.
     """
-    g = s.g
+    emitter = s.emitter
     if is_number(value) and type(value) is not bool:
-        made = g.weak_variable(type(value) is float, name)
+        made = emitter.weak_variable(type(value) is float, name)
     elif isinstance(value, Weak) and value.open:
-        made = Weak(g, g.f.register(value.type, name, True), value.cell)
+        made = Weak(emitter, emitter.f.register(value.type, name, True), value.cell)
     elif isinstance(value, (Value, np.generic)) or type(value) is bool:
-        start = g.staged(value)
+        start = emitter.staged(value)
         type_ = start.type
-        variable = Value(g, g.f.register(type_, name, True), type_)
-        g.copy_to(variable.operand, type_, start.operand)
+        variable = Value(emitter, emitter.f.register(type_, name, True), type_)
+        emitter.copy_to(variable.operand, type_, start.operand)
         return variable
     else:
         if not items or type(value) not in CONTAINERS:
             return value
         return rebuilt(s, value, [begin(s, f"{name}[{index!r}]", value[index], True) for index in indices(value)])
-    g.weak_copy(made, value)
+    emitter.weak_copy(made, value)
     return made
 
 
 def carry(s: Staging, loop: LoopState) -> list[tuple[str, Any]]:
     """Make variables of the names that a run-time loop carries; what to give back to ``release``."""
-    act, g, stmt = s.act, s.g, loop.stmt
+    act, emitter, stmt = s.act, s.emitter, loop.stmt
     made: list[tuple[str, Any]] = []
     for name in stmt.carried:
         value = act.env.get(name, MISSING)
@@ -157,11 +175,11 @@ def carry(s: Staging, loop: LoopState) -> list[tuple[str, Any]]:
         act.sticky[name] = sticky
         if isinstance(variable, Value):
             act.env[name] = variable
-            g.active.add(variable.operand)
+            emitter.active.add(variable.operand)
         elif items:
             act.env[name] = variable
             activate(s, variable)
-            s.carries(loop, sticky, value)
+            carries(s, loop, sticky, value)
         made.append((name, sticky))
     return made
 
@@ -169,39 +187,21 @@ def carry(s: Staging, loop: LoopState) -> list[tuple[str, Any]]:
 def release(s: Staging, stmt: LoopStmt, made: list[tuple[str, Any]], why: str) -> None:
     """After a run-time loop: its variables keep their last values; other names assigned in it have none."""
     act = s.act
-    drop(s, made)
+    _drop(s, made)
     carried = {name for name, _ in made}
     for name in stmt.writes:
         if name not in carried and name not in act.sticky and name != RESULT:
             s.lose(name, f"`{name}` {why}")
 
 
-def drop(s: Staging, made: list[tuple[str, Any]]) -> None:
+def _drop(s: Staging, made: list[tuple[str, Any]]) -> None:
     """The variables of a loop are not written any more."""
     act = s.act
     for name, sticky in made:
         del act.sticky[name]
         if isinstance(sticky.value, Value):
-            s.g.active.discard(sticky.value.operand)
+            s.emitter.active.discard(sticky.value.operand)
             act.env[name] = sticky.value
         elif sticky.items:
             drop_values(s, sticky.value)
             act.env[name] = sticky.value
-
-
-def activate(s: Staging, variable: Any) -> None:
-    """A variable, or what holds variables, may be written from here on."""
-    if isinstance(variable, Value):
-        s.g.active.add(variable.operand)
-    elif type(variable) in CONTAINERS:
-        for index in indices(variable):
-            activate(s, variable[index])
-
-
-def drop_values(s: Staging, variable: Any) -> None:
-    """A variable, or what holds variables, is not written any more."""
-    if isinstance(variable, Value):
-        s.g.active.discard(variable.operand)
-    elif type(variable) in CONTAINERS:
-        for index in indices(variable):
-            drop_values(s, variable[index])
