@@ -45,7 +45,7 @@ def native(f: Function, target: str) -> Callable[..., Any]:
     def function(*arguments: Any) -> Any:
         given: dict[int, Any] = {}
         bases = {array.base: array for array in f.arrays}
-        inner = {r for array in f.arrays for r in (*array.shape, *array.strides)}
+        inner = {r for array in f.arrays for r in (*array.extents, *array.strides)}
         rest = list(arguments)
         for p in f.params:
             if p in inner:
@@ -56,7 +56,7 @@ def native(f: Function, target: str) -> Callable[..., Any]:
                 given[p] = value.item() if isinstance(value, np.generic) else value
                 continue
             given[p] = value.ctypes.data
-            given |= dict(zip(array.shape, value.shape, strict=True)) | dict(zip(array.strides, value.strides, strict=False))
+            given |= dict(zip(array.extents, value.shape, strict=True)) | dict(zip(array.strides, value.strides, strict=False))
         result = call(*(given[p] for p in f.params))
         return None if f.result is VOID else (np.bool_ if f.result is BOOL else np.dtype(f.result.dtype).type)(result)
 

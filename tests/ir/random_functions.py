@@ -190,7 +190,7 @@ class Generator:
         number = pick.randrange(len(f.arrays))
         array = f.arrays[number]
         lanes = LANES if self.vectors and array.element.bits >= 32 and pick.random() < 0.5 else 0
-        made = number, lanes, [self.index(0) for _ in array.shape[:-1]] + [self.index(lanes)]
+        made = number, lanes, [self.index(0) for _ in array.extents[:-1]] + [self.index(lanes)]
         self.places.append(made)
         return made
 
@@ -368,7 +368,7 @@ def random_arguments(f: Function, seed: int) -> list[Any]:
     """Arguments for a random function: arrays of ``EXTENT`` elements a dimension, with rows further apart than they are long."""
     chooser = np.random.default_rng(seed)
     bases = {array.base: array for array in f.arrays}
-    inner = {r for array in f.arrays for r in (*array.shape, *array.strides)}
+    inner = {r for array in f.arrays for r in (*array.extents, *array.strides)}
     out: list[Any] = []
     for r in f.params:
         if r in bases:

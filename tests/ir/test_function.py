@@ -60,7 +60,7 @@ def test_a_deep_copy_shares_nothing_that_changes() -> None:
         instr.args.append(0)
         if instr.loop is not None:
             instr.loop.accumulators.clear()
-    made.arrays[0].shape.clear()
+    made.arrays[0].extents.clear()
     made.callees[0].params.clear()
     made.options.contract = False
     made.const_values.clear()

@@ -148,7 +148,7 @@ CHANGES: list[Callable[[Function], Any]] = [
     lambda f: setattr(f.arrays[0], "written", False),
     lambda f: setattr(f.arrays[0], "element", I32),
     lambda f: setattr(f.arrays[0], "base", f.arrays[1].base),
-    lambda f: f.arrays[0].shape.reverse(),
+    lambda f: f.arrays[0].extents.reverse(),
     lambda f: f.arrays[0].strides.reverse(),
     lambda f: f.callees.pop(),
     lambda f: setattr(f.callees[0], "name", "cos"),

@@ -159,7 +159,7 @@ class _Bodies:
         self.kinds: list[str] = []
         if self.rank == 2:
             self.row = f.register(I64, "row")
-            self.emit(ops.FOR, VOID, [f.const(I64, 0), f.arrays[0].shape[0], f.const(I64, 1)], self.row)
+            self.emit(ops.FOR, VOID, [f.const(I64, 0), f.arrays[0].extents[0], f.const(I64, 1)], self.row)
         for _ in range(r.randint(1, 2)):
             self.loop()
         if self.rank == 2:
@@ -189,7 +189,7 @@ class _Bodies:
         self.i = f.register(I64, "i")
         self.m = f.register(self.mask_type, "m")
         lo = f.const(I64, 0) if r.random() < 0.6 else self.lo
-        hi = f.arrays[0].shape[-1] if r.random() < 0.3 else f.const(I64, r.randint(0, 9 * self.lanes)) if r.random() < 0.2 else self.hi
+        hi = f.arrays[0].extents[-1] if r.random() < 0.3 else f.const(I64, r.randint(0, 9 * self.lanes)) if r.random() < 0.2 else self.hi
         self.emit(ops.FOR, VOID, [lo, hi, f.const(I64, self.lanes)], self.i, loop=Loop(self.m, r.choice((0, 1, 2, 3, 4)), totals))
         self.index = [self.i] if self.rank == 1 else [self.row, self.i]
         self.masks = [self.m]

@@ -311,7 +311,7 @@ def copier(x_index: str, y_index: str) -> Function:
     t = f.register(F32)
     index = {"i": i, "j": j, "v": v, "3": f.const(I64, 3)}
     f.code = [
-        Instr(ops.FOR, VOID, i, [f.const(I64, 0), f.arrays[0].shape[0], f.const(I64, 1)]),
+        Instr(ops.FOR, VOID, i, [f.const(I64, 0), f.arrays[0].extents[0], f.const(I64, 1)]),
         Instr(ops.ADD, I64, j, [i, f.const(I64, 1)]),
         Instr(ops.LOAD, F32, t, [index[x_index]], 0),
         Instr(ops.STORE, F32, NONE, [t, index[y_index]], 1),

@@ -174,7 +174,7 @@ def beyond(distance: int, store: bool) -> Compiled:
     end, v = f.register(PTR), f.register(U8)
     at = Mem(False, 1, distance, 1)
     f.code = [
-        Instr(ops.ADD, PTR, end, [array.base, array.shape[0]]),
+        Instr(ops.ADD, PTR, end, [array.base, array.extents[0]]),
         Instr(ops.STORE_AT, U8, -1, [f.const(U8, 1), end], mem=at) if store else Instr(ops.LOAD_AT, U8, v, [end], mem=at),
     ]
     if not store:
@@ -213,9 +213,9 @@ def checked() -> Compiled:
     outside, v = f.register(BOOL), f.register(F64)
     f.sites = [Site("x", 0, 7, "x[i]")]
     f.code = [
-        Instr(ops.GE, I64, outside, [index, array.shape[0]]),
+        Instr(ops.GE, I64, outside, [index, array.extents[0]]),
         Instr(ops.IF, BOOL, -1, [outside]),
-        Instr(ops.FAIL, VOID, -1, [errors, index, array.shape[0]], 0),
+        Instr(ops.FAIL, VOID, -1, [errors, index, array.extents[0]], 0),
         Instr(ops.END, VOID, -1, []),
         Instr(ops.LOAD, F64, v, [index], 0),
         Instr(ops.RET, F64, -1, [v]),

@@ -225,7 +225,7 @@ class Alive:
         f = self.f
         chooser = np.random.default_rng(seed)
         bases = {array.base: array for array in f.arrays}
-        inner = {r for array in f.arrays for r in array.shape}
+        inner = {r for array in f.arrays for r in array.extents}
         out: list[Any] = []
         for r in f.params:
             array = bases.get(r)
@@ -262,7 +262,7 @@ def _returned(t: Type, chooser: random.Random) -> Any:
 def flat(f: Function, args: list[Any], address: Any = None) -> tuple[list[Type], list[Any]]:
     """Types and values of the arguments as the machine code takes them: of arrays the address, the extents and the strides."""
     bases = {array.base for array in f.arrays}
-    inner = {r for array in f.arrays for r in (*array.shape, *array.strides)}
+    inner = {r for array in f.arrays for r in (*array.extents, *array.strides)}
     given = iter(args)
     types: list[Type] = []
     values: list[Any] = []

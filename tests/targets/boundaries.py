@@ -68,7 +68,7 @@ class Sheet:
 
     def finish(self) -> tuple[Function, list[Any]]:
         f = self.f
-        f.code = [Instr(ops.FOR, VOID, self.i, [f.const(I64, 0), f.arrays[0].shape[0], f.const(I64, 1)]), *self.body, Instr(ops.END, VOID, NONE, [])]
+        f.code = [Instr(ops.FOR, VOID, self.i, [f.const(I64, 0), f.arrays[0].extents[0], f.const(I64, 1)]), *self.body, Instr(ops.END, VOID, NONE, [])]
         return f, [self.values, *(np.zeros((len(self.values), count), t.dtype) for t, count in self.counts.items())]
 
 

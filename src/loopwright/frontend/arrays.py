@@ -83,12 +83,12 @@ class StagedArray:
         self.array = array
         self.number = number
         self.shape: tuple[Any, ...] = tuple(
-            [int(emitter.f.const_values[~extent]) for extent in array.shape] if array.size else [Value(emitter, extent, I64) for extent in array.shape]
+            [int(emitter.f.const_values[~extent]) for extent in array.extents] if array.size else [Value(emitter, extent, I64) for extent in array.extents]
         )
 
     @property
     def ndim(self) -> int:
-        return len(self.array.shape)
+        return len(self.array.extents)
 
     @property
     def dtype(self) -> Type:
@@ -178,7 +178,7 @@ class StagedArray:
         emitter = self.emitter
         name = self.array.name
         items = index if type(index) is tuple else (index,)
-        rank = len(self.array.shape)
+        rank = len(self.array.extents)
         if len(items) != rank:
             indices = "1 index" if rank == 1 else f"{rank} indices"
             emitter.fail(
@@ -210,7 +210,7 @@ class StagedArray:
         emitter = self.emitter
         f = emitter.f
         dimension = -1
-        for operand, extent in zip(operands, self.array.shape, strict=True):
+        for operand, extent in zip(operands, self.array.extents, strict=True):
             dimension += 1
             ends = [operand]
             if lanes > 1 and dimension == len(operands) - 1:

@@ -85,7 +85,7 @@ def _accesses(emitter: Emitter, start: int, end: int) -> dict[int, list[_Access]
         if op is ops.LOAD or op is ops.STORE:
             loops = [bracket.place for bracket in opened if bracket.loop]
             arms = [(bracket, bracket.arm) for bracket in opened if not bracket.loop]
-            found.setdefault(instr.imm, []).append(_Access(instr, len(arrays[instr.imm].shape), loops, arms))
+            found.setdefault(instr.imm, []).append(_Access(instr, len(arrays[instr.imm].extents), loops, arms))
         elif op.opens and not op.closes:
             opened.append(_Bracket(position, op in LOOPS))
             if op is ops.IF:

@@ -158,29 +158,29 @@ class Array:
         name: the user's name for it.
         element: scalar type of the elements.
         base: register with the address of element (0, …, 0).
-        shape: registers (i64) with the extents, outermost first; constants of a local array.
+        extents: registers (i64) with the extents, outermost first; constants of a local array.
         strides: registers (i64) with the strides of all dimensions but the last, in bytes; constants of a local array.
         written: the function stores to it.
         size: bytes of a local array, 0 of a parameter.
     """
 
-    __slots__ = ("base", "element", "name", "shape", "size", "strides", "written")
+    __slots__ = ("base", "element", "extents", "name", "size", "strides", "written")
 
-    def __init__(self, name: str, element: Type, base: int, shape: list[int], strides: list[int], written: bool = False, size: int = 0) -> None:
+    def __init__(self, name: str, element: Type, base: int, extents: list[int], strides: list[int], written: bool = False, size: int = 0) -> None:
         self.size = size
         self.name = name
         self.element = element
         self.base = base
-        self.shape = shape
+        self.extents = extents
         self.strides = strides
         self.written = written
 
     @property
     def rank(self) -> int:
-        return len(self.shape)
+        return len(self.extents)
 
     def __reduce__(self) -> tuple[object, ...]:
-        return Array, (self.name, self.element, self.base, self.shape, self.strides, self.written, self.size)
+        return Array, (self.name, self.element, self.base, self.extents, self.strides, self.written, self.size)
 
 
 class Callee:

@@ -410,7 +410,7 @@ class Interpreter:
         if array.written and not value.flags.writeable:
             raise InterpreterError(f"{f.name}: array {array.name} is written, the argument is read-only", f.file)
         given[array.base] = np.uint64(self.memory.add(value, array.name))
-        for r, number in (*zip(array.shape, value.shape, strict=True), *zip(array.strides, value.strides, strict=False)):
+        for r, number in (*zip(array.extents, value.shape, strict=True), *zip(array.strides, value.strides, strict=False)):
             if r in given and int(given[r]) != number:
                 raise InterpreterError(f"{f.name}: array {array.name} needs {int(given[r])} for {self._parameter(r)}, the argument has {number}", f.file)
             given[r] = np.int64(number)
@@ -733,7 +733,7 @@ class Interpreter:
         last = len(indices) - 1
         lanes = np.flatnonzero(mask) if mask is not None else None
         for dimension, index in enumerate(indices):
-            extent = int(store[self._place(array.shape[dimension])])
+            extent = int(store[self._place(array.extents[dimension])])
             low = high = index
             if dimension == last and step.type.lanes:
                 if lanes is None:

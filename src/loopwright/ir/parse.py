@@ -553,7 +553,7 @@ class _Parser:
         """Bytes of a local array, whose extents and strides are what they must be."""
         size = array.element.size
         strides: list[int] = []
-        for x in reversed(array.shape):
+        for x in reversed(array.extents):
             extent = self.f.const_values[~x] if x < 0 else 0
             if not 0 < extent <= MOST_LOCAL:
                 raise self.error(f"the extents of a local array are numbers from 1 to {MOST_LOCAL}", column)

@@ -123,7 +123,7 @@ class Printer:
         known = set(f.params)
         undefined: dict[int, None] = {}
         for array in f.arrays:
-            for r in (array.base, *array.shape, *array.strides):
+            for r in (array.base, *array.extents, *array.strides):
                 if r >= 0:
                     shown[r] = None
         if not f.physical:
@@ -304,7 +304,7 @@ class Printer:
             if getattr(f.options, option):
                 out.append(f"  option {option}")
         for array in f.arrays:
-            text = f"  array {_quoted(array.name)}: {array.element.name}[{self._extents(array.shape)}]"
+            text = f"  array {_quoted(array.name)}: {array.element.name}[{self._extents(array.extents)}]"
             if array.strides:
                 text += f" strides [{self._extents(array.strides)}]"
             if array.size:
@@ -476,7 +476,7 @@ class _Comparison:
         for a, b in zip(f.arrays, g.arrays, strict=True):
             if (a.name, a.element, a.written, a.size) != (b.name, b.element, b.written, b.size):
                 return False
-            for x, y in zip((a.base, *a.shape, *a.strides), (b.base, *b.shape, *b.strides), strict=True):
+            for x, y in zip((a.base, *a.extents, *a.strides), (b.base, *b.extents, *b.strides), strict=True):
                 if not (self.virtual(x, y) if x >= 0 and y >= 0 else self.operand(x, y)):
                     return False
         if [(c.name, c.params, c.result) for c in f.callees] != [(c.name, c.params, c.result) for c in g.callees]:

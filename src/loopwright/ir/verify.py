@@ -390,8 +390,8 @@ class _Verifier:
             if array.size and not self.defined[array.base]:
                 self.check_defined(array.base)
             before = len(op.operands) - 1
-            if len(instr.args) - before != len(array.shape):
-                raise self.error(f"array {array.name} has {len(array.shape)} dimensions, {len(instr.args) - before} indices are given")
+            if len(instr.args) - before != len(array.extents):
+                raise self.error(f"array {array.name} has {len(array.extents)} dimensions, {len(instr.args) - before} indices are given")
             if op.effect == ops.WRITES and not array.written:
                 raise self.error(f"array {array.name} is not marked as written")
         elif op in _CALL_OPS:
@@ -560,12 +560,12 @@ class _Verifier:
         if f.local_bytes() > MOST_LOCAL + LOCAL_ALIGN:
             raise self.error(f"the local arrays take {f.local_offset(len(f.arrays))} bytes together, more than {MOST_LOCAL}")
         for array in f.arrays:
-            if len(array.shape) < 1 or len(array.strides) != len(array.shape) - 1:
-                raise self.error(f"array {array.name} has {len(array.shape)} extents and {len(array.strides)} strides")
+            if len(array.extents) < 1 or len(array.strides) != len(array.extents) - 1:
+                raise self.error(f"array {array.name} has {len(array.extents)} extents and {len(array.strides)} strides")
             if array.size:
                 self.check_local(array)
                 continue
-            for r in (array.base, *array.shape, *array.strides):
+            for r in (array.base, *array.extents, *array.strides):
                 if not 0 <= r < self.count or not self.once[r]:
                     raise self.error(f"array {array.name}: %{r} is not a parameter")
                 if f.types[r] is not (PTR if r == array.base else I64):
@@ -583,7 +583,7 @@ class _Verifier:
         f = self.f
         if not 0 <= array.base < self.count or f.types[array.base] is not PTR or f.variable[array.base] or self.once[array.base]:
             raise self.error(f"local array {array.name}: its base is no register of its own for a pointer")
-        for x in (*array.shape, *array.strides):
+        for x in (*array.extents, *array.strides):
             if not -len(f.const_types) <= x < 0 or f.const_types[~x] is not I64:
                 raise self.error(f"local array {array.name}: its extents and strides are no constants")
 

@@ -212,7 +212,7 @@ def _stop(f: Function, lo: int, hi: int, unit: int, line: int, out: list[Instr])
 
     from_zero = lo < 0 and f.const_values[~lo] == 0
     count = hi
-    if not (from_zero and hi >= 0 and any(hi in array.shape for array in f.arrays)):
+    if not (from_zero and hi >= 0 and any(hi in array.extents for array in f.arrays)):
         # An array's extent is never negative; anything else may be.
         count = emit(ops.MAX, "", hi, lo)
     if not from_zero:

@@ -65,7 +65,7 @@ def _index(f: Function, array: Array, instr: Instr) -> tuple[int, ...] | None:
         return None
     index: list[int] = []
     operands = instr.args if instr.op is ops.LOAD else instr.args[1:]
-    for operand, extent in zip(operands, array.shape, strict=True):
+    for operand, extent in zip(operands, array.extents, strict=True):
         if operand >= 0 or not 0 <= f.const_values[~operand] < f.const_values[~extent]:
             return None
         index.append(int(f.const_values[~operand]))

@@ -169,7 +169,7 @@ def signature_of_function(function: Function) -> Signature:
             parameters.append(ScalarParameter(function.names[params[k]], function.types[params[k]]))
             k += 1
             continue
-        registers = [array_here.base, *array_here.shape, *array_here.strides]
+        registers = [array_here.base, *array_here.extents, *array_here.strides]
         arrays += params[k : k + len(registers)] == registers
         k += len(registers)
         parameters.append(ArrayParameter(array_here.name, array_here.element, array_here.rank, array_here.written))

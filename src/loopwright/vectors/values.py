@@ -297,7 +297,7 @@ class Values:
     def indices(self, instr: Instr, how: str) -> list[int]:
         """The index operands of an access by all lanes, the last of which runs along them."""
         array = self.f.arrays[instr.imm]
-        found = instr.args[len(instr.args) - len(array.shape) :]
+        found = instr.args[len(instr.args) - len(array.extents) :]
         last = len(found) - 1
         for position in range(last + 1):
             shape = self.shapes.of(found[position])

@@ -56,7 +56,7 @@ def arguments(f: Function, seed: int) -> list[Any]:
 
     source = np.random.default_rng(seed)
     bases = {array.base: array for array in f.arrays}
-    inner = {r for array in f.arrays for r in (*array.shape, *array.strides)}
+    inner = {r for array in f.arrays for r in (*array.extents, *array.strides)}
     found: list[Any] = []
     for r in f.params:
         if r in bases:
