@@ -6,7 +6,6 @@ import importlib
 import re
 import tomllib
 from pathlib import Path
-from typing import Any
 
 import pytest
 from tests import machines as test_machines
@@ -84,10 +83,11 @@ def exists(name: str) -> bool:
     if "<machine>" in name:
         return all((CHECKOUT / name.replace("<machine>", folder)).exists() for folder in MACHINES)
     if "/" in name or name.endswith((".py", ".toml")):
-        return (CHECKOUT / name).exists() or any((SOURCES / "targets" / folder / name).exists() for folder in MACHINES)
+        beside = [SOURCES / "targets" / folder for folder in MACHINES] + [CHECKOUT / "tests" / "targets" / folder for folder in MACHINES]
+        return any((folder / name).exists() for folder in [CHECKOUT, *beside])
     if name in ("e_machine", "e_flags", "make test"):
         return True
-    if name in ("entry", "start", "tested", "LIMITED", *(inside for _, of in FOLDER + EMULATED for inside in of), *(file for file, _ in TESTS)):
+    if name in ("entry", "start", "tested", "LIMITED", *(inside for _, of in FOLDER + EMULATED for inside in of)):
         return True
     first, _, attribute = name.partition(".")
     owner = next((getattr(each, first) for each in MODULES if hasattr(each, first)), None)
