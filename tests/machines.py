@@ -179,11 +179,13 @@ def with_each(values: Callable[[Runner], Sequence[Any]], wanted: Callable[[Runne
     return [_parameter(runner, value, name=f"{runner}-{value}") for runner in RUNNERS if wanted(runner) for value in values(runner)]
 
 
-def families() -> list[Any]:
+def families(wanted: Callable[[Runner], bool] = lambda runner: True) -> list[Any]:
     """Parameters: for each machine the runners of it that can be run."""
     found = []
     for folder in registry.machines():
-        every = [runner for runner in RUNNERS if runner.folder == folder]
+        every = [runner for runner in RUNNERS if runner.folder == folder and wanted(runner)]
+        if not every:
+            continue
         able = [runner for runner in every if not runner.lacks]
         why = "; ".join(f"{runner}: {runner.lacks}" for runner in every)
         found.append(pytest.param(able, id=folder, marks=[] if able else [pytest.mark.skip(reason=why)]))
