@@ -5,7 +5,7 @@ from __future__ import annotations
 import os
 import runpy
 import sys
-from collections.abc import Iterator
+from collections.abc import Generator, Iterator
 from importlib.machinery import ExtensionFileLoader
 from importlib.util import find_spec
 from pathlib import Path
@@ -68,6 +68,21 @@ def _same_path() -> Iterator[None]:
     yield
     if sys.path != before:
         sys.path[:] = before
+
+
+@pytest.hookimpl(wrapper=True)
+def pytest_pyfunc_call() -> Generator[None, object, object]:
+    """What a test has left to run under an emulator (``tests/machines.py``) runs at its end, in one program."""
+    machines = sys.modules.get("tests.machines")
+    try:
+        done = yield
+    except BaseException:
+        if machines is not None:
+            machines.forget()
+        raise
+    if machines is not None:
+        machines.finish()
+    return done
 
 
 @pytest.fixture

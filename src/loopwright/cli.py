@@ -254,11 +254,12 @@ def targets(args: argparse.Namespace) -> int:
 
     host = cpu.host_features()
     default = registry.best(host)
-    width = max(map(len, registry.NAMES))
-    for name, line in registry.NAMES.items():
+    width = max(map(len, registry.names()))
+    for name, line in registry.lines().items():
         target = registry.get(name)
         missing = sorted(target.features - host)
-        if not name.startswith("x86-64"):
+        machine = registry.machine_of(name)
+        if machine is not None and machine.emulator is not None and not machine.runs_here():
             here = "compiled for from here; runs under an emulator"
         elif missing:
             here = f"this CPU lacks {', '.join(missing)}"

@@ -6,6 +6,7 @@ from typing import Any
 
 import numpy as np
 import pytest
+from tests.machines import Runner, runners
 from tests.staging import stage
 
 import loopwright as lw
@@ -102,24 +103,16 @@ def test_the_interpreter_agrees_with_numpy(bits: int, kernel: Any, args: Any, ex
     assert set(y.view(np.uint8 if y.dtype == bool else y.dtype)[:5].tolist()) <= {0, 1} or kernel is chosen
 
 
-@pytest.mark.parametrize("target", ["x86-64-v3", "x86-64-v4"])
+@pytest.mark.parametrize("runner", runners())
 @pytest.mark.parametrize("length", [0, 1, 7, 64, 203])
 @pytest.mark.parametrize(("kernel", "args", "expected"), CASES)
-def test_native_code_agrees_with_numpy(target: str, length: int, kernel: Any, args: Any, expected: Any) -> None:
+def test_compiled_code_agrees_with_numpy(runner: Runner, length: int, kernel: Any, args: Any, expected: Any) -> None:
     y = np.zeros_like(expected)
     given = [*args, y[:length]] if kernel is not same_for_all else [args[0], y[:length], args[1]]
-    code = kernel.compile(*given, target=target)
-    try:
-        code(*given)
-    except lw.CpuError:
-        pytest.skip("another CPU")
+    runner.call(runner.compiled(kernel, *given), *given)
     assert (y[:length] == expected[:length]).all() and not y[length:].any()
 
 
-def test_conditions_are_counted() -> None:
-    for target in ("x86-64-v3", "x86-64-v4"):
-        code = counted.compile(A, target=target)
-        try:
-            assert code(A) == A.sum()
-        except lw.CpuError:
-            pytest.skip("another CPU")
+@pytest.mark.parametrize("runner", runners())
+def test_conditions_are_counted(runner: Runner) -> None:
+    assert runner.call(runner.compiled(counted, A), A) == A.sum()

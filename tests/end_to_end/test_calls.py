@@ -1,4 +1,4 @@
-"""Generated code calling C functions and ctypes callbacks: every argument arrives, and nothing that is live is lost."""
+"""Generated code calling C functions and ctypes callbacks, where it runs in this process, and itself: every argument arrives, nothing that is live is lost."""
 
 from __future__ import annotations
 
@@ -12,6 +12,7 @@ from typing import Any
 
 import numpy as np
 import pytest
+from tests.machines import Runner, runners
 
 import loopwright as lw
 from loopwright import compiler
@@ -280,7 +281,8 @@ def test_calls_nest(levels: list[tuple[str, int]]) -> None:
     nested(kernel_of, 5, levels)
 
 
-def test_generated_functions_call_each_other(levels: list[tuple[str, int]]) -> None:
+@pytest.mark.parametrize("runner", runners())
+def test_generated_functions_call_each_other(runner: Runner) -> None:
     inner = lw.Function("inner", a=lw.i64, b=lw.f64, returns=lw.f64)
     with inner:
         inner.ret(lw.f64(inner.a) * inner.b)
@@ -288,13 +290,13 @@ def test_generated_functions_call_each_other(levels: list[tuple[str, int]]) -> N
     with middle:
         s = middle.var(lw.f64, 0)
         with middle.for_(0, middle.n) as i:
-            s.set(s + middle.call(inner, i, 0.5) + middle.call(C_FMA, 2.0, 3.0, 1.0))
+            more = middle.call(C_FMA, 2.0, 3.0, 1.0) if runner.calls_back else 7
+            s.set(s + middle.call(inner, i, 0.5) + more)
         middle.ret(s)
     outer = lw.Function("outer", n=lw.i64, returns=lw.f64)
     with outer:
         outer.ret(outer.call(middle, outer.n) - outer.call(middle, outer.n - 1))
-    for name, bits in levels:
-        assert outer.compile(target=name, vector_bits=bits)(10) == 9 * 0.5 + 7
+    assert runner.call(runner.compiled(outer), 10) == 9 * 0.5 + 7
 
 
 # --- Windows's convention -----------------------------------------------------------------------------------------

@@ -7,6 +7,7 @@ from contextlib import ExitStack
 
 import pytest
 from tests.growth import growth
+from tests.machines import Runner, runners
 
 import loopwright as lw
 from loopwright import compiler
@@ -92,10 +93,11 @@ def test_work_grows_with_the_length_of_a_chain_of_conditions() -> None:
     assert max(found.values()) < 7, found
 
 
-def test_a_chain_of_conditions_may_be_of_any_length(monkeypatch: pytest.MonkeyPatch) -> None:
+@pytest.mark.parametrize("runner", runners(lambda runner: runner.widest))
+def test_a_chain_of_conditions_may_be_of_any_length(runner: Runner, monkeypatch: pytest.MonkeyPatch) -> None:
     # The proof of an allocation takes the square of its length.
     monkeypatch.setenv(ENVIRONMENT_CHECK, "0")
-    assert lw.parse(chain(3000)).compile()(2999, False) == -2999
+    assert runner.call(runner.compiled(lw.parse(chain(3000))), 2999, False) == -2999
 
 
 @countable
@@ -135,7 +137,8 @@ def test_the_builder_refuses_them_where_they_are_opened(kind: str) -> None:
     assert "deep" in str(caught.value)
 
 
-def test_what_is_as_deep_as_it_may_be_still_does_what_it_says(monkeypatch: pytest.MonkeyPatch) -> None:
+@pytest.mark.parametrize("runner", runners(lambda runner: runner.widest))
+def test_what_is_as_deep_as_it_may_be_still_does_what_it_says(runner: Runner, monkeypatch: pytest.MonkeyPatch) -> None:
     monkeypatch.setenv(ENVIRONMENT_CHECK, "0")
     f = lw.Function("deep", a=lw.i64, returns=lw.i64)
     with f:
@@ -145,8 +148,8 @@ def test_what_is_as_deep_as_it_may_be_still_does_what_it_says(monkeypatch: pytes
                 stack.enter_context(f.if_(f.a > n))
                 k.set(k + 1)
         f.ret(k)
-    code = f.compile()
-    assert [code(n) for n in (-1, 0, 1, 500, 5000)] == [0, 0, 1, 500, DEEPEST]
+    code = runner.compiled(f)
+    assert [runner.call(code, n) for n in (-1, 0, 1, 500, 5000)] == [0, 0, 1, 500, DEEPEST]
 
     f = lw.Function("loops", a=lw.i64, returns=lw.i64)
     with f:
@@ -156,11 +159,12 @@ def test_what_is_as_deep_as_it_may_be_still_does_what_it_says(monkeypatch: pytes
                 stack.enter_context(f.for_(f.a if n % 25 == 0 else 1))
             k.set(k + 1)
         f.ret(k)
-    assert [f.compile()(n) for n in (0, 1, 2)] == [0, 1, 1024]
+    code = runner.compiled(f)
+    assert [runner.call(code, n) for n in (0, 1, 2)] == [0, 1, 1024]
 
 
-@pytest.mark.parametrize("target", ["x86-64-v3", "rv64gc"])
-def test_a_loop_in_the_condition_of_a_loop(target: str) -> None:
+@pytest.mark.parametrize("runner", runners(lambda runner: runner.widest))
+def test_a_loop_in_the_condition_of_a_loop(runner: Runner) -> None:
     source = """
     function f(%n: i64) -> i64
       var %k: i64
@@ -193,5 +197,7 @@ def test_a_loop_in_the_condition_of_a_loop(target: str) -> None:
     want = [Interpreter(f).call(n) for n in (-1, 0, 1, 7, 30)]
     assert len(set(want)) > 2
     for stage in ("simplify", "select", "jumps", "encode"):
-        after = compiler.run_passes(f, registry.get(target), stage)
-        assert [Interpreter(after, registry.get(target)).call(n) for n in (-1, 0, 1, 7, 30)] == want, stage
+        after = compiler.run_passes(f, runner.target, stage)
+        assert [Interpreter(after, runner.target).call(n) for n in (-1, 0, 1, 7, 30)] == want, stage
+    code = compiler.compile(f, runner.target)
+    assert [runner.call(code, n) for n in (-1, 0, 1, 7, 30)] == want

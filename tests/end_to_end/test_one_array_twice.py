@@ -2,10 +2,12 @@
 
 from __future__ import annotations
 
+from collections.abc import Sequence
 from typing import Any
 
 import numpy as np
 import pytest
+from tests.machines import Runner
 
 import loopwright as lw
 
@@ -61,16 +63,18 @@ KERNELS: list[tuple[Any, tuple[Any, ...]]] = [(read_again, ()), (read_again_unde
 @pytest.mark.parametrize(("kernel", "rest"), KERNELS, ids=lambda k: getattr(k, "__name__", ""))
 @pytest.mark.parametrize("element", [np.float32, np.int32, np.float64])
 @pytest.mark.parametrize("check", [False, True])
-def test_what_was_stored_is_what_is_loaded(levels: list[tuple[str, int]], kernel: Any, rest: tuple[Any, ...], element: Any, check: bool) -> None:
+def test_what_was_stored_is_what_is_loaded(machine: Sequence[Runner], kernel: Any, rest: tuple[Any, ...], element: Any, check: bool) -> None:
     rank = 2 if kernel is by_row else 1
     for length in (1, 7, 64, 133):
         shape = (2, length) if rank == 2 else (length,)
         start = (np.arange(np.prod(shape)) % 9).astype(element).reshape(shape)
         want = start.copy()
         result = kernel.function(want, want, *rest)
-        for name, bits in levels:
+        for runner in machine:
             got = start.copy()
-            code = kernel.compile(got, got, *(lw.i64 for _ in rest), target=name, vector_bits=bits, check=check)
-            found = code(got, got, *rest)
-            assert (got == want).all(), (name, bits, length)
-            assert result is None or found == result
+
+            def compare(found: Any, got: Any = got, want: Any = want, result: Any = result, where: str = f"{runner}, {length}") -> None:
+                assert (got == want).all(), where
+                assert result is None or found == result, where
+
+            runner.run(runner.compiled(kernel, got, got, *(lw.i64 for _ in rest), check=check), [got, got, *rest], compare)

@@ -216,3 +216,17 @@ def test_conditions_are_tested_where_they_are_made() -> None:
     for kernel, types in ((sort, [lw.Array[lw.i32]]), (sort, [lw.Array[lw.f32]]), (search, [lw.Array[lw.i32], lw.i32])):
         lines = texts(listing(kernel, *types, level=LEVELS[0]))
         assert not [line for line in lines if line.startswith("set") or (line.startswith("test") and not re.match(r"test (\w+), \1$", line))]
+
+
+@lw.kernel
+def on_the_stack(n: lw.i64) -> lw.i64:
+    one = lw.local(lw.u8, 3)
+    two = lw.local(lw.f64, 9)
+    one[n] = 1
+    two[n] = 2
+    return lw.i64(one[n]) + lw.i64(two[n])
+
+
+def test_each_local_array_is_aligned_once() -> None:
+    lines = texts(listing(on_the_stack, level=LEVELS[0]))
+    assert sum(line.startswith("and r") for line in lines) == 2

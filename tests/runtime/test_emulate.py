@@ -281,7 +281,7 @@ def test_without_qemu_the_error_says_what_to_install(monkeypatch: pytest.MonkeyP
 def test_a_machine_without_an_emulator_is_named() -> None:
     assert not emulate.available("pdp-11")
     with pytest.raises(TargetError, match="no emulator for pdp-11"):
-        emulate._emulator("pdp-11")
+        emulate._program("pdp-11")
 
 
 def test_an_executable_holds_its_segments_at_their_addresses() -> None:

@@ -11,11 +11,11 @@ from pathlib import Path
 
 import pytest
 from tests.golden import hold
-from tests.targets.x86.conformance import MODES, Bench, admitted, available
-from tests.targets.x86.test_conformance import CONVERSIONS, LEVELS, NARROW, PLAIN, SCALARS, cases_of, sources, types_of, vectors
+from tests.machines import RUNNERS, Runner
+from tests.targets.conformance import MODES, Bench, admitted, available
+from tests.targets.test_conformance import CONVERSIONS, NARROW, PLAIN, SCALARS, cases_of, sources, types_of, vectors
 
 from loopwright.compiler import run_passes
-from loopwright.targets import registry
 from loopwright.targets.target import MachineCode, Target
 from loopwright.types import VOID, Type
 
@@ -36,7 +36,7 @@ def made(target: Target) -> list[str]:
 def _line(target: Target, t: Type, among: list[Type], mode: str, what: str) -> list[str]:
     size = checksum = 0
     for s in among:
-        rows = [op for op in CONVERSIONS if s in sources(op, t, target.vector_bits, [s])] if what else [op for op in PLAIN if admitted(op, t)]
+        rows = [op for op in CONVERSIONS if s in sources(op, t, [s])] if what else [op for op in PLAIN if admitted(op, t)]
         rows = [op for op in rows if not available(op, t, s, target)]
         if rows:
             bench = Bench(t, s)
@@ -48,6 +48,6 @@ def _line(target: Target, t: Type, among: list[Type], mode: str, what: str) -> l
     return [f"{t}, {mode}{what}: {size} bytes, {checksum:08x}"] if size else []
 
 
-@pytest.mark.parametrize(("name", "bits"), [*LEVELS, ("rv64gc", 0)])
-def test_the_code_of_operations_is_what_it_was(name: str, bits: int, bless: bool) -> None:
-    hold(FOLDER / f"{name}-{bits}.txt", made(registry.get(name, bits)), "other code is made", bless)
+@pytest.mark.parametrize("runner", RUNNERS, ids=repr)
+def test_the_code_of_operations_is_what_it_was(runner: Runner, bless: bool) -> None:
+    hold(FOLDER / f"{runner}.txt", made(runner.target), "other code is made", bless)

@@ -5,7 +5,6 @@ from __future__ import annotations
 import functools
 import importlib
 import platform
-import sys
 from collections.abc import Callable
 from itertools import pairwise
 from typing import Any, NoReturn, Self
@@ -22,6 +21,7 @@ from loopwright.runtime.arrays import UNUSED, ArrayParameter, check_overlap
 from loopwright.runtime.call import Parameter, Signature
 from loopwright.runtime.link import Linked
 from loopwright.runtime.scalars import ScalarParameter
+from loopwright.targets import registry
 from loopwright.targets.target import Target
 from loopwright.types import PTR
 
@@ -255,13 +255,14 @@ def _one_after_the_other(indices: set[tuple[int, ...]], loops: dict[int, tuple[i
 def _refusal(target: Target) -> Callable[[], NoReturn] | None:
     """What raises when code for the target is called here, or None when it can run."""
     name = target.name
-    if not name.startswith("x86-64") or not cpu.is_x86_64():
+    machine = registry.machine_of(name)
+    if machine is None or not machine.runs_here():
 
         def other_machine() -> NoReturn:
             raise CpuError(f"code for {name} cannot run on this {platform.machine() or 'unknown'} CPU; use code.emulate(…), or compile without target=")
 
         return other_machine
-    convention = "win64" if sys.platform == "win32" else "sysv"
+    convention = machine.convention_here()
     if target.convention.name != convention:
 
         def other_convention() -> NoReturn:

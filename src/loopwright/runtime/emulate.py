@@ -11,6 +11,7 @@ not mapped: code that reads or writes past the end dies.
 from __future__ import annotations
 
 import ctypes
+import importlib
 import os
 import shutil
 import struct
@@ -29,7 +30,8 @@ from loopwright.runtime.call import Signature
 from loopwright.runtime.code import Code, index_groups, signature_of_function
 from loopwright.runtime.link import Linked
 from loopwright.runtime.scalars import ScalarParameter, convert
-from loopwright.targets.riscv import start
+from loopwright.targets import registry
+from loopwright.targets.machine import Emulator
 from loopwright.types import BOOL, VOID, Type
 
 __all__ = ["available", "run", "run_many"]
@@ -43,19 +45,19 @@ _ARRAYS: Final = 0x2000_0000
 #: What an array without elements points to: nothing is mapped there.
 _NOWHERE: Final = 0x1000
 
-#: Emulators by the beginning of the target's name: programs, e_machine, e_flags (RVC and the double-float ABI).
-_MACHINES: Final[dict[str, tuple[tuple[str, ...], int, int]]] = {"rv64": (("qemu-riscv64", "qemu-riscv64-static"), 243, 0x5)}
+
+def _emulator(name: str) -> Emulator:
+    """What emulates the machine of a target."""
+    machine = registry.machine_of(name)
+    if machine is None or machine.emulator is None:
+        emulated = [each.family for each in registry.machines().values() if each.emulator is not None]
+        raise TargetError(f"there is no emulator for {name}; code for {', '.join(emulated)}… can be emulated")
+    return machine.emulator
 
 
-def _machine(name: str) -> tuple[tuple[str, ...], int, int]:
-    for prefix, machine in _MACHINES.items():
-        if name.startswith(prefix):
-            return machine
-    raise TargetError(f"there is no emulator for {name}; code for {', '.join(_MACHINES)}… can be emulated")
-
-
-def _emulator(name: str) -> str:
-    programs = _machine(name)[0]
+def _program(name: str) -> str:
+    """The path of the program that emulates the machine of a target."""
+    programs = _emulator(name).programs
     for program in programs:
         path = shutil.which(program)
         if path is not None:
@@ -66,7 +68,7 @@ def _emulator(name: str) -> str:
 def available(name: str) -> bool:
     """Whether code for the target of that name can be emulated here."""
     try:
-        _emulator(name)
+        _program(name)
     except TargetError:
         return False
     return True
@@ -153,21 +155,23 @@ def run_many(calls: Sequence[tuple[Code | Compiled, Sequence[Any]]], timeout: fl
     for call in checked:
         if call.compiled.target.name != target.name:
             raise TargetError(f"calls for {target.name} and {call.compiled.target.name} cannot run in one program")
-    emulator = _emulator(target.name)
+    program, emulator = _program(target.name), _emulator(target.name)
+    # The machine's entry code: its functions and the layout of its records.
+    start: Any = importlib.import_module(emulator.start)
     memories = _place_arrays(checked)
-    code, addresses = _place_code(checked)
-    records, table = _records(checked, addresses, memories)
+    base = _code_start(start.entry(0, 0, 0, 0))
+    code, addresses = _place_code(checked, base)
+    records, table = _records(start, checked, addresses, memories)
     regions = [(_TABLE, len(table)), *((m.address, m.high - m.low) for m in memories)]
     region_at = _TABLE + len(table)
     entry = start.entry(_TABLE, len(checked), region_at, len(regions))
     table += b"".join(struct.pack("<QQ", *region) for region in regions)
-    room = _code_start(entry)
-    if room != _code_start(start.entry(0, 0, 0, 0)):
+    if _code_start(entry) != base:
         raise InternalError("the entry code has outgrown its place")
-    segments = [elf.Segment(_CODE, entry.ljust(room - _CODE, b"\0") + code, elf.READ | elf.EXECUTE), elf.Segment(_TABLE, table, elf.READ | elf.WRITE)]
+    segments = [elf.Segment(_CODE, entry.ljust(base - _CODE, b"\0") + code, elf.READ | elf.EXECUTE), elf.Segment(_TABLE, table, elf.READ | elf.WRITE)]
     segments += [elf.Segment(m.address, m.data, elf.READ | elf.WRITE) for m in memories]
-    _, machine, flags = _machine(target.name)
-    output = _execute(emulator, elf.executable(machine, flags, _CODE, segments), sum(size for _, size in regions), timeout)
+    image = elf.executable(emulator.elf_machine, emulator.elf_flags, _CODE, segments)
+    output = _execute(program, image, sum(size for _, size in regions), timeout, start.BROKEN_CONVENTION)
     at = region_at - _TABLE
     for memory in memories:
         _write_back(memory, output[at : at + memory.high - memory.low])
@@ -176,7 +180,8 @@ def run_many(calls: Sequence[tuple[Code | Compiled, Sequence[Any]]], timeout: fl
     for call, record in zip(checked, records, strict=True):
         if call.signature.checked:
             _check_errors(call, struct.unpack_from("<4q", output, record.errors))
-        results.append(_result(call.signature.result, output, record.offset))
+        place = start.FLOAT_RESULT if call.signature.result.is_float else start.INT_RESULT
+        results.append(_result(call.signature.result, output, record.offset + place))
     return results
 
 
@@ -187,9 +192,8 @@ def _code_start(entry: bytes) -> int:
     return _CODE + (len(entry) + 1023) // 1024 * 1024
 
 
-def _place_code(calls: list[_Call]) -> tuple[bytes, list[int]]:
+def _place_code(calls: list[_Call], base: int) -> tuple[bytes, list[int]]:
     """The code of all calls, a function once however often it is called, and the address of each call's function."""
-    base = _code_start(start.entry(0, 0, 0, 0))
     code = bytearray()
     known: dict[int, int] = {}
     addresses: list[int] = []
@@ -253,7 +257,7 @@ class _Record:
         self.errors = errors
 
 
-def _records(calls: list[_Call], addresses: list[int], memories: list[_Memory]) -> tuple[list[_Record], bytes]:
+def _records(start: Any, calls: list[_Call], addresses: list[int], memories: list[_Memory]) -> tuple[list[_Record], bytes]:
     """The table of calls that the entry code goes through: records first, then error words and stack arguments."""
     table = bytearray(start.RECORD * len(calls))
     records: list[_Record] = []
@@ -271,7 +275,7 @@ def _records(calls: list[_Call], addresses: list[int], memories: list[_Memory]) 
                 stack += bytes(~place - len(stack)) + struct.pack("<Q", word)
             elif place in convention.float_args:
                 if type_.bits == 32:
-                    # A narrower float is boxed: all ones above it (ISA manual, "NaN Boxing of Narrower Values").
+                    # A narrower float is boxed on RISC-V: all ones above it (ISA manual, "NaN Boxing of Narrower Values"). Elsewhere anything may be there.
                     word |= 0xFFFFFFFF << 32
                 struct.pack_into("<Q", table, offset + start.FLOATS + 8 * convention.float_args.index(place), word)
             else:
@@ -307,7 +311,7 @@ def _word(type_: Type, value: float) -> int:
             return int.from_bytes(np.dtype(type_.dtype).type(value).tobytes(), "little")
     number = int(value)
     if type_.bits == 32 and number >> 31 & 1:
-        # 32-bit integers are passed sign-extended, whether signed or not.
+        # 32-bit integers are passed sign-extended on RISC-V, whether signed or not. Elsewhere anything may be above them.
         number -= 1 << 32 if number > 0 else 0
     return number & _WORD
 
@@ -325,17 +329,17 @@ def _emulated_address(array: np.ndarray[Any, Any], memories: list[_Memory]) -> i
 # --- running and reading back --------------------------------------------------------------------------------------
 
 
-def _execute(emulator: str, image: bytes, expected: int, timeout: float) -> bytes:
+def _execute(program: str, image: bytes, expected: int, timeout: float, broken_convention: int) -> bytes:
     with tempfile.TemporaryDirectory(prefix="loopwright-") as folder:
         path = os.path.join(folder, "program")
         # QEMU refuses a file that is not executable, as the kernel would.
         with open(os.open(path, os.O_WRONLY | os.O_CREAT | os.O_EXCL, 0o700), "wb") as file:
             file.write(image)
         try:
-            done = subprocess.run([emulator, path], check=False, stdin=subprocess.DEVNULL, capture_output=True, timeout=timeout)
+            done = subprocess.run([program, path], check=False, stdin=subprocess.DEVNULL, capture_output=True, timeout=timeout)
         except subprocess.TimeoutExpired:
             raise TimeoutError(f"the emulated program did not end within {timeout:g} seconds") from None
-    if done.returncode == start.BROKEN_CONVENTION:
+    if done.returncode == broken_convention:
         raise InternalError("the emulated function did not preserve the registers its calling convention tells it to")
     if done.returncode != 0 or len(done.stdout) != expected:
         said = done.stderr.decode(errors="replace").strip()
@@ -352,12 +356,12 @@ def _write_back(memory: _Memory, data: bytes) -> None:
     ctypes.memmove(memory.low, data, len(data))
 
 
-def _result(type_: Type, output: bytes, record: int) -> Any:
+def _result(type_: Type, output: bytes, at: int) -> Any:
     if type_ is VOID:
         return None
     if type_.is_float:
-        return struct.unpack_from("<f" if type_.bits == 32 else "<d", output, record + start.FLOAT_RESULT)[0]
-    word = struct.unpack_from("<Q", output, record + start.INT_RESULT)[0] & (1 << type_.bits) - 1
+        return struct.unpack_from("<f" if type_.bits == 32 else "<d", output, at)[0]
+    word = struct.unpack_from("<Q", output, at)[0] & (1 << type_.bits) - 1
     if type_ is BOOL:
         return bool(word)
     return word - (1 << type_.bits) if type_.signed and word >> (type_.bits - 1) else word

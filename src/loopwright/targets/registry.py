@@ -1,25 +1,52 @@
-"""The targets by name."""
+"""The targets by name, as the machines' folders declare them: each folder beside this file has a module ``entry`` with a ``MACHINE``."""
 
 from __future__ import annotations
 
+import importlib
+import pkgutil
 from typing import Final
 
+from loopwright import targets
 from loopwright.errors import TargetError
+from loopwright.targets.machine import Machine
 from loopwright.targets.target import Target
 
-#: name -> one line about it
-NAMES: Final[dict[str, str]] = {
-    "x86-64-v3": "x86-64 with AVX2, FMA and BMI (256-bit vectors)",
-    "x86-64-v4": "x86-64 with AVX-512 F, BW, CD, DQ and VL (512-bit vectors, mask registers)",
-    "rv64gc": "RISC-V RV64GC, scalar (cross-compiled; runs under QEMU's user mode)",
-}
+__all__ = ["best", "get", "lines", "machine_of", "machines", "names"]
 
+_machines: dict[str, Machine] = {}
 _known: Final[dict[tuple[str, int, str, int], Target]] = {}
+
+
+def machines() -> dict[str, Machine]:
+    """The machines by folder: first those whose code can be called somewhere."""
+    global _machines
+    if not _machines:
+        found: list[tuple[bool, str, Machine]] = []
+        for each in pkgutil.iter_modules(targets.__path__):
+            if each.ispkg:
+                machine: Machine = importlib.import_module(f"{targets.__name__}.{each.name}.entry").MACHINE
+                found.append((not machine.architectures, each.name, machine))
+        found.sort(key=lambda row: row[:2])
+        _machines = {folder: machine for _, folder, machine in found}
+    return _machines
+
+
+def machine_of(name: str) -> Machine | None:
+    """The machine of a target, by the beginning of the target's name: there may be more of its targets than ``get`` knows."""
+    for machine in machines().values():
+        if name.startswith(machine.family):
+            return machine
+    return None
+
+
+def lines() -> dict[str, str]:
+    """A line about each target, by its name."""
+    return {name: level.line for machine in machines().values() for name, level in machine.levels.items()}
 
 
 def names() -> list[str]:
     """The names ``get`` takes."""
-    return list(NAMES)
+    return list(lines())
 
 
 def get(name: str, vector_bits: int | None = None, convention: str | None = None, data_path: int = 512) -> Target:
@@ -28,7 +55,7 @@ def get(name: str, vector_bits: int | None = None, convention: str | None = None
     Args:
         name: one of ``names()``.
         vector_bits: width of the vectors to use; None for the widest.
-        convention: ``sysv`` or ``win64`` on x86-64; None for the target's usual one.
+        convention: one of the machine's calling conventions; None for the usual one.
         data_path: bits of a vector that the CPU takes at once, 256 or 512; what is better code for 512-bit vectors depends on it.
 
     Raises:
@@ -38,28 +65,25 @@ def get(name: str, vector_bits: int | None = None, convention: str | None = None
     known = _known.get(key)
     if known is not None:
         return known
-    made: Target
-    if name in ("x86-64-v3", "x86-64-v4"):
-        from loopwright.targets.x86.target import X86
-
-        made = X86(name, vector_bits or 0, convention or "sysv", data_path)
-    elif name == "rv64gc":
-        from loopwright.targets.riscv.target import rv64gc
-
-        if vector_bits:
-            raise TargetError("rv64gc has no vectors")
-        if convention not in (None, "lp64d"):
-            raise TargetError(f"rv64gc has the calling convention lp64d, not {convention!r}")
-        made = rv64gc()
-    else:
-        raise TargetError(f"unknown target {name!r}; there are {', '.join(NAMES)}")
-    return _known.setdefault(key, made)
+    machine = machine_of(name)
+    level = machine.levels.get(name) if machine is not None else None
+    if machine is None or level is None:
+        raise TargetError(f"unknown target {name!r}; there are {', '.join(names())}")
+    if vector_bits and vector_bits not in level.widths:
+        if not level.widths:
+            raise TargetError(f"{name} has no vectors")
+        raise TargetError(f"{name} has vectors of {', '.join(map(str, level.widths))} bits, not {vector_bits}")
+    if convention and convention not in machine.conventions:
+        has = f"{name} has the calling convention" if len(machine.conventions) == 1 else f"{machine.family} has the calling conventions"
+        raise TargetError(f"{has} {', '.join(machine.conventions)}, not {convention!r}")
+    widest = level.widths[-1] if level.widths else 0
+    return _known.setdefault(key, machine.make(name, vector_bits or widest, convention or machine.conventions[0], data_path))
 
 
 def best(features: frozenset[str] | set[str]) -> str | None:
-    """The name of the best x86-64 target whose features are all there, or None."""
-    from loopwright.targets.x86.target import V3_FEATURES, V4_FEATURES
-
-    if features >= V4_FEATURES:
-        return "x86-64-v4"
-    return "x86-64-v3" if features >= V3_FEATURES else None
+    """The name of the best target whose features are all there, or None."""
+    for machine in machines().values():
+        name = machine.best(frozenset(features))
+        if name is not None:
+            return name
+    return None

@@ -21,6 +21,7 @@ import mmap
 import random
 import signal
 import struct
+from collections.abc import Sequence
 from dataclasses import dataclass, field
 from pathlib import Path
 from typing import Any
@@ -594,6 +595,11 @@ class Caller:
             wrong.append("upper halves of vector registers came back in use")
 
 
+def tested(compiled: Compiled, args: Sequence[Any]) -> Outcome:
+    """Call compiled code by the usual convention (see ``tests/machines.py``)."""
+    return Caller(SYSV, False).call_compiled(compiled, list(args))
+
+
 def pages_touched(region: mmap.mmap) -> list[bool]:
     """For each page of a private mapping, whether it has been touched."""
     seen = (ctypes.c_ubyte * (len(region) // mmap.PAGESIZE))()
@@ -601,4 +607,19 @@ def pages_touched(region: mmap.mmap) -> list[bool]:
     return [page & 1 == 1 for page in seen]
 
 
-__all__ = ["F64", "GPRS", "MXCSR", "RULES", "SYSV", "WIN64", "Caller", "Destroyer", "Outcome", "Rules", "Seen", "pages_touched", "reports_upper_halves"]
+__all__ = [
+    "F64",
+    "GPRS",
+    "MXCSR",
+    "RULES",
+    "SYSV",
+    "WIN64",
+    "Caller",
+    "Destroyer",
+    "Outcome",
+    "Rules",
+    "Seen",
+    "pages_touched",
+    "reports_upper_halves",
+    "tested",
+]

@@ -1,0 +1,98 @@
+"""What a machine's folder says about itself, in its module ``entry``: enough to list its targets, make them, and know how their code runs.
+
+``targets/registry.py`` reads the entries of all folders; nothing else of a machine is imported before one of its targets is made.
+"""
+
+from __future__ import annotations
+
+import platform
+import sys
+from collections.abc import Callable
+from typing import Final
+
+from loopwright.targets.target import Target
+
+__all__ = ["Emulator", "Level", "Machine"]
+
+
+class Level:
+    """One target of a machine.
+
+    Attributes:
+        line: a line about it.
+        widths: the widths its vectors may have, in bits, the widest last; none for a scalar target.
+    """
+
+    __slots__ = ("line", "widths")
+
+    def __init__(self, line: str, widths: tuple[int, ...] = ()) -> None:
+        self.line = line
+        self.widths = widths
+
+
+class Emulator:
+    """QEMU's user mode for a machine, and what ``runtime/emulate.py`` needs to make executables for it.
+
+    Attributes:
+        programs: the names the program goes by, the usual one first.
+        elf_machine: the machine's number in an executable (``e_machine``).
+        elf_flags: its flags there (``e_flags``).
+        start: the module with the entry code of an executable (see ``targets/riscv/start.py``).
+    """
+
+    __slots__ = ("elf_flags", "elf_machine", "programs", "start")
+
+    def __init__(self, programs: tuple[str, ...], elf_machine: int, elf_flags: int, start: str) -> None:
+        self.programs = programs
+        self.elf_machine = elf_machine
+        self.elf_flags = elf_flags
+        self.start = start
+
+
+def _none(features: frozenset[str]) -> str | None:
+    return None
+
+
+class Machine:
+    """What a folder below ``targets`` compiles for.
+
+    Attributes:
+        family: what the names of its targets begin with, and of no other machine's.
+        levels: its targets by name, the least first.
+        conventions: the calling conventions it knows, the usual one first.
+        make: called as ``make(name, vector_bits, convention, data_path)`` with what is declared here; 0 bits where there are no vectors.
+        best: the name of the best target whose features are all among those given, or None.
+        architectures: what ``platform.machine()`` says, in lower case, where its code is called in this process; none if it is nowhere.
+        windows: the convention of calls on Windows, where that is not the usual one.
+        emulator: how its code is run elsewhere; None if it is not.
+    """
+
+    __slots__ = ("architectures", "best", "conventions", "emulator", "family", "levels", "make", "windows")
+
+    def __init__(
+        self,
+        family: str,
+        levels: dict[str, Level],
+        conventions: tuple[str, ...],
+        make: Callable[[str, int, str, int], Target],
+        best: Callable[[frozenset[str]], str | None] = _none,
+        architectures: tuple[str, ...] = (),
+        windows: str = "",
+        emulator: Emulator | None = None,
+    ) -> None:
+        self.family: Final = family
+        self.levels: Final = levels
+        self.conventions: Final = conventions
+        self.make: Final = make
+        self.best: Final = best
+        self.architectures: Final = architectures
+        self.windows: Final = windows
+        self.emulator: Final = emulator
+
+    def runs_here(self) -> bool:
+        """Whether this process is of the machine: whether its CPU has a target's features is another question."""
+        return platform.machine().lower() in self.architectures and sys.maxsize > 1 << 32
+
+    def convention_here(self) -> str:
+        """The convention by which code is called in this process."""
+        return self.windows if self.windows and sys.platform == "win32" else self.conventions[0]

@@ -1,0 +1,192 @@
+"""What the tests run compiled code on: every target that is registered, in the widths it is tried at, here or under QEMU.
+
+A test takes a ``Runner`` (``runners`` makes the parameters) and compiles for its ``target``. ``call`` runs the code at once and returns the result. ``run``
+leaves that to the runner: here it is done at once; calls under QEMU, whose start costs more than most of them, wait for the end of the
+test and are made by one program. What came out is looked at by the function given with the call.
+"""
+
+from __future__ import annotations
+
+import importlib
+from collections.abc import Callable, Iterator, Sequence
+from typing import Any
+
+import numpy as np
+import pytest
+
+from loopwright.compiler import Compiled
+from loopwright.errors import LoopwrightError
+from loopwright.runtime import cpu, emulate
+from loopwright.runtime.code import Code
+from loopwright.targets import registry
+from loopwright.targets.target import Target
+
+__all__ = ["RUNNERS", "Emulated", "Here", "Runner", "families", "finish", "forget", "runners"]
+
+Check = Callable[[Any], None]
+
+
+class Runner:
+    """A target, and how its code is run.
+
+    Attributes:
+        folder: the machine's folder.
+        name, bits: the target's name, and the width of its vectors.
+        lacks: why its code cannot be run, or "".
+        calls_back: code can call functions of this process.
+    """
+
+    calls_back = False
+
+    def __init__(self, folder: str, name: str, bits: int, lacks: str) -> None:
+        self.folder = folder
+        self.name = name
+        self.bits = bits
+        self.lacks = lacks
+
+    def __repr__(self) -> str:
+        return f"{self.name}-{self.bits}" if self.bits else self.name
+
+    @property
+    def target(self) -> Target:
+        return registry.get(self.name, self.bits or None)
+
+    @property
+    def widest(self) -> bool:
+        """Whether there is no wider one of the same target."""
+        return self.bits == max(registry.machines()[self.folder].levels[self.name].widths, default=0)
+
+    def compiled(self, kernel: Any, *args: Any, **how: Any) -> Any:
+        """A kernel or a function of the builder, compiled for the target."""
+        return kernel.compile(*args, target=self.name, vector_bits=self.bits or None, **how)
+
+    def call(self, code: Code | Compiled, *args: Any) -> Any:
+        """Call code, and return what it returns; arrays are written in place."""
+        raise NotImplementedError
+
+    def run(self, code: Code | Compiled, args: Sequence[Any], check: Check) -> None:
+        """Call code some time until the test ends, and give its result to ``check``."""
+        raise NotImplementedError
+
+    def tested(self, compiled: Compiled, args: Sequence[Any], check: Check) -> None:
+        """As ``run``, by what gets out of faults and of loops without end, and sees whether the calling convention was kept."""
+        self.run(compiled, args, check)
+
+
+class Here(Runner):
+    """In this process."""
+
+    calls_back = True
+
+    def call(self, code: Code | Compiled, *args: Any) -> Any:
+        return (code if isinstance(code, Code) else Code(code))(*args)
+
+    def run(self, code: Code | Compiled, args: Sequence[Any], check: Check) -> None:
+        check(self.call(code, *args))
+
+    def tested(self, compiled: Compiled, args: Sequence[Any], check: Check) -> None:
+        tester: Any = importlib.import_module(f"tests.targets.{self.folder}.trampoline")
+        outcome = tester.tested(compiled, args)
+        assert not outcome.wrong, f"{compiled.source.name} on {self}: {'; '.join(outcome.wrong)}"
+        check(outcome.result)
+
+
+class Emulated(Runner):
+    """Under QEMU's user mode."""
+
+    def call(self, code: Code | Compiled, *args: Any) -> Any:
+        return emulate.run(code, *[_plain(a) for a in args])
+
+    def run(self, code: Code | Compiled, args: Sequence[Any], check: Check) -> None:
+        _waiting.setdefault(_target_of(code), []).append((code, [_plain(a) for a in args], check))
+
+
+#: Calls of the test that runs, by target.
+_waiting: dict[str, list[tuple[Code | Compiled, list[Any], Check]]] = {}
+#: Most calls that one program makes.
+_MOST = 500
+
+
+def _target_of(code: Code | Compiled) -> str:
+    return code.target.name
+
+
+def _plain(value: Any) -> Any:
+    return value.item() if isinstance(value, np.generic) else value
+
+
+def finish() -> None:
+    """Make the calls that have waited until now."""
+    waiting = [calls[start : start + _MOST] for calls in _waiting.values() for start in range(0, len(calls), _MOST)]
+    _waiting.clear()
+    for calls in waiting:
+        try:
+            results = emulate.run_many([(code, args) for code, args, _ in calls])
+        except (LoopwrightError, TimeoutError) as error:
+            raise AssertionError(_first_wrong(calls, error)) from error
+        for (_, _, check), result in zip(calls, results, strict=True):
+            check(result)
+
+
+def _first_wrong(calls: Sequence[tuple[Code | Compiled, list[Any], Check]], error: Exception) -> str:
+    """Which call of a program went wrong. Arrays are as they were: nothing comes back from a program that dies."""
+    while len(calls) > 1:
+        first = calls[: len(calls) // 2]
+        try:
+            emulate.run_many([(code, args) for code, args, _ in first])
+            calls = calls[len(first) :]
+        except (LoopwrightError, TimeoutError) as problem:
+            calls, error = first, problem
+    code, args, _ = calls[0]
+    source = (code.compiled if isinstance(code, Code) else code).source
+    return f"{source.name} on {_target_of(code)} with {args}: {error}"
+
+
+def forget() -> None:
+    """Drop the calls of a test that has failed already."""
+    _waiting.clear()
+
+
+def _found() -> Iterator[Runner]:
+    for folder, machine in registry.machines().items():
+        for name, level in machine.levels.items():
+            # The wider two: narrower ones are of the same code.
+            for bits in level.widths[-2:] or (0,):
+                if machine.runs_here():
+                    missing = sorted(registry.get(name).features - cpu.host_features())
+                    yield Here(folder, name, bits, f"this CPU lacks {', '.join(missing)}" if missing else "")
+                elif machine.emulator is not None:
+                    yield Emulated(folder, name, bits, "" if emulate.available(name) else f"{machine.emulator.programs[0]} is not installed")
+                else:
+                    yield Runner(folder, name, bits, "this CPU is of another machine, and there is no emulator for it")
+
+
+#: All there are, whether they can be run or not.
+RUNNERS = list(_found())
+
+
+def runners(wanted: Callable[[Runner], bool] = lambda runner: True) -> list[Any]:
+    """Parameters, one for each runner; those that cannot be run are skipped, with the reason."""
+    return [_parameter(runner) for runner in RUNNERS if wanted(runner)]
+
+
+def _parameter(runner: Runner, *more: Any, name: str = "") -> Any:
+    return pytest.param(runner, *more, id=name or repr(runner), marks=[pytest.mark.skip(reason=f"{runner}: {runner.lacks}")] if runner.lacks else [])
+
+
+def with_each(values: Callable[[Runner], Sequence[Any]], wanted: Callable[[Runner], bool] = lambda runner: True) -> list[Any]:
+    """Parameters (runner, value), for each of the values there are for a runner."""
+    return [_parameter(runner, value, name=f"{runner}-{value}") for runner in RUNNERS if wanted(runner) for value in values(runner)]
+
+
+def families(wanted: Callable[[Runner], bool] = lambda runner: True) -> list[Any]:
+    """Parameters: for each machine the runners of it that can be run."""
+    found = []
+    for folder in registry.machines():
+        every = [runner for runner in RUNNERS if runner.folder == folder and wanted(runner)]
+        if not every:
+            continue
+        able = [runner for runner in every if not runner.lacks]
+        why = "; ".join(f"{runner}: {runner.lacks}" for runner in every)
+        found.append(pytest.param(able, id=folder, marks=[] if able else [pytest.mark.skip(reason=why)]))
+    return found
