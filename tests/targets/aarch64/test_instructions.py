@@ -99,6 +99,7 @@ def disassemble(words: list[int]) -> list[str]:
 def plain(text: str) -> str:
     """One spelling for one instruction: single spaces, decimal numbers; llvm-mc does not print the manual's preferred name for a shift by 0."""
     text = re.sub(r"\s*,\s*", ", ", " ".join(text.split("//")[0].split()))
+    text = re.sub(r"#0+\b", "#0", text)
     text = re.sub(r"-?\b0x[0-9a-f]+\b", lambda m: str(int(m.group(), 16)), text)
     return re.sub(r"^([su])shll(2?) (.*), #0$", r"\1xtl\2 \3", text)
 
