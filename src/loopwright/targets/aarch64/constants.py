@@ -20,12 +20,13 @@ _ALL: Final = (1 << 64) - 1
 def materialise(value: int) -> list[Step]:
     """The fewest instructions that make a 64-bit integer, given signed or unsigned: each applies to what the one before has left.
 
-    Considered are movz or movn or orr with a mask (of 64 bits, and of 32 when the upper half is 0), each with movk after it; and two orr.
+    Considered are movz or movn or orr with a mask, of 64 bits or of 32 (which clears the upper half), each with movk after it; and two orr.
     """
     value &= _ALL
     best = _shortest(value, 64)
-    if value >> 32 == 0 and len(best) > 1:
-        narrow = _shortest(value, 32)
+    if len(best) > 1:
+        narrow = _shortest(value & 0xFFFFFFFF, 32)
+        narrow += [(i.MOVK["x"], (value >> at & 0xFFFF, at)) for at in (32, 48) if value >> at & 0xFFFF]
         if len(narrow) < len(best):
             return narrow
     return best
@@ -37,17 +38,16 @@ def _shortest(value: int, bits: int) -> list[Step]:
     plain = _from_halves(halves, shape)
     if len(plain) == 1:
         return plain
-    orr = i.ORR_IMM[shape]
     if logical_immediate(value, bits) is not None:
-        return [(orr, (value,))]
+        return [(i.ORR_IMM[shape], (value,))]
     if len(plain) == 2:
         return plain
     patched = _patched_mask(halves, 1)
     if patched:
         return patched
-    pair = _two_masks(value, bits)
-    if pair is not None:
-        return [(orr, (pair[0],)), (orr, (pair[1],))]
+    pair = _two_masks(value)
+    if pair:
+        return pair
     if len(plain) == 4:
         return _patched_mask(halves, 2) or plain
     return plain
@@ -100,15 +100,19 @@ def _patched_mask(halves: list[int], count: int) -> list[Step]:
     return []
 
 
-def _two_masks(value: int, bits: int) -> tuple[int, int] | None:
-    """Two masks whose union is the number."""
-    masks = _greatest_masks(value, bits)
-    for first in masks:
-        rest = value & ~first
-        for second in masks:
-            if rest & ~second == 0:
-                return first, second
-    return None
+def _two_masks(value: int) -> list[Step]:
+    """Two orr of masks whose union is the number of 64 bits; the first may be of 32 bits. [] when there are none."""
+    masks = _greatest_masks(value, 64)
+    narrow = _greatest_masks(value & 0xFFFFFFFF, 32)
+    for second in masks:
+        rest = value & ~second
+        for first in masks:
+            if rest & ~first == 0:
+                return [(i.ORR_IMM["x"], (first,)), (i.ORR_IMM["x"], (second,))]
+        for first in narrow:
+            if rest & ~first == 0:
+                return [(i.ORR_IMM["w"], (first,)), (i.ORR_IMM["x"], (second,))]
+    return []
 
 
 def _greatest_masks(value: int, bits: int) -> list[int]:
