@@ -10,14 +10,13 @@ from tests.targets.aarch64.test_instructions import assemble, needs_llvm, sample
 
 from loopwright.errors import TargetError
 from loopwright.targets.aarch64 import instructions as i
-from loopwright.targets.aarch64.assembler import Assembler, listing, patch_call
+from loopwright.targets.aarch64.assembler import ALWAYS, ASR, EQ, GT, LSL, LSR, LT, NE, ROR, Assembler, listing, patch_call
 from loopwright.targets.aarch64.instructions import all_rows, decode
 from loopwright.targets.aarch64.notation import Row
 from loopwright.targets.aarch64.registers import CODES, INT_ORDER, LR, REGISTERS, SCRATCH, SCRATCH2, SP, VECTOR_ORDER, ZR, int_name, number
 from loopwright.targets.target import INTS, VECTORS, MachineCode
 
 ALL = (1 << 64) - 1
-EQ, NE, LT, AL = 0, 1, 11, 14
 
 Found = tuple[int, Row, tuple[int, ...]]
 
@@ -152,7 +151,7 @@ def test_branches_forward_and_back_meet_their_labels() -> None:
 def test_a_branch_that_is_always_taken_is_a_jump() -> None:
     asm = Assembler()
     asm.bind(0)
-    asm.branch(i.B_COND, 0, AL)
+    asm.branch(i.B_COND, 0, ALWAYS)
     assert decoded(asm.encode()) == [(0, i.B, (0,))]
 
 
@@ -314,6 +313,25 @@ def test_moves_of_a_register_to_itself_are_none() -> None:
     assert [text for _, _, text, _ in listing(asm.encode())] == ["mov x3, x4", "mov v3.16b, v4.16b"]
 
 
+def test_shifts_extensions_and_conditions_are_named_as_people_name_them() -> None:
+    asm = Assembler()
+    for shape in ("w", "x"):
+        for kind in (LSL, LSR, ASR, ROR):
+            asm.shift(kind, shape, 1, 2, 3)
+    asm.shift(LSL, "x", 1, 2, 0)
+    asm.shift(LSL, "w", 1, 2, 31)
+    for bits in (8, 16, 32):
+        asm.extend(1, 2, bits, True)
+        asm.extend(1, 2, bits, False)
+    asm.extend(1, 2, 8, True, "w")
+    asm.set_if(EQ, 7)
+    asm.set_if(GT, 7)
+    shifts = [f"{name} {r}1, {r}2, #3" for r in "wx" for name in ("lsl", "lsr", "asr", "ror")]
+    extended = ["sxtb x1, w2", "uxtb w1, w2", "sxth x1, w2", "uxth w1, w2", "sxtw x1, w2", "mov w1, w2", "sxtb w1, w2"]
+    texts = [text for _, _, text, _ in listing(asm.encode())]
+    assert texts == [*shifts, "lsr x1, x2, #0", "lsl w1, w2, #31", *extended, "cset w7, eq", "cset w7, gt"]
+
+
 # --- calls, alignment, listing ------------------------------------------------------------------------------------
 
 
@@ -349,7 +367,7 @@ def test_loops_begin_where_they_are_aligned() -> None:
         found = decoded(machine)
         (head,) = [at for at, row, _ in found if row is i.UDF]
         assert head % 32 == 0 and machine.align == 32 and head - 4 * (before + 1) < 32
-        assert found[-1] == (head + 4, i.B_COND, (EQ + 1, -4))
+        assert found[-1] == (head + 4, i.B_COND, (NE, -4))
         assert found[0] == (0, i.B, (machine.code_size,))
         assert [at for at, _, _, _ in listing(machine)] == list(range(0, machine.code_size, 4))
 

@@ -17,13 +17,42 @@ from loopwright.targets.aarch64.notation import Row
 from loopwright.targets.aarch64.registers import SCRATCH, SCRATCH2, ZR
 from loopwright.targets.target import MachineCode
 
-__all__ = ["ALWAYS", "CALL", "Assembler", "listing", "patch_call"]
+__all__ = ["CALL", "Assembler", "listing", "patch_call"]
 
 #: Kind of relocation: a ``bl`` to a symbol (R_AARCH64_CALL26 of the ELF supplement).
 CALL: Final = "call26"
 
-#: The condition that holds always; there is no branch on its opposite.
+# Conditions (Arm ARM, C1.2.4). Exclusive-or with 1 negates one, except ALWAYS. Comparisons of floats: LT, LE, NE, and HI, HS hold also when unordered,
+# MI, LS, EQ, and GT, GE do not; VS means unordered.
+EQ: Final = 0
+NE: Final = 1
+HS: Final = 2
+LO: Final = 3
+MI: Final = 4
+PL: Final = 5
+VS: Final = 6
+VC: Final = 7
+HI: Final = 8
+LS: Final = 9
+GE: Final = 10
+LT: Final = 11
+GT: Final = 12
+LE: Final = 13
 ALWAYS: Final = 14
+
+# What ``shift`` does to an operand.
+LSL: Final = 0
+LSR: Final = 1
+ASR: Final = 2
+ROR: Final = 3
+
+# What ``extend`` does to a 32-bit operand, of which UXTB and so on take the low part.
+UXTB: Final = 0
+UXTH: Final = 1
+UXTW: Final = 2
+SXTB: Final = 4
+SXTH: Final = 5
+SXTW: Final = 6
 
 # What is filled in when addresses are known. Those up to _JUMP are about labels, from _POOL on about constants.
 _BRANCH: Final = 0
@@ -135,6 +164,29 @@ class Assembler:
         """Vector register to vector register, all 128 bits."""
         if rd != rs:
             self.emit(i.ORR_V["16b"], rd, rs, rs)
+
+    def shift(self, kind: int, shape: str, rd: int, rn: int, amount: int) -> None:
+        """Shift by a constant below the width: ``LSL``, ``LSR``, ``ASR`` or ``ROR``, ``w`` or ``x``."""
+        top = 31 if shape == "w" else 63
+        if kind == LSL:
+            self.emit(i.UBFM[shape], rd, rn, -amount & top, top - amount)
+        elif kind == ROR:
+            self.emit(i.EXTR[shape], rd, rn, rn, amount)
+        else:
+            self.emit(i.UBFM[shape] if kind == LSR else i.SBFM[shape], rd, rn, amount, top)
+
+    def extend(self, rd: int, rn: int, bits: int, signed: bool, shape: str = "x") -> None:
+        """The low 8, 16 or 32 bits, extended to the whole register (``w`` clears the upper half of the result)."""
+        if signed:
+            self.emit(i.SBFM[shape], rd, rn, 0, bits - 1)
+        elif bits == 32:
+            self.emit(i.ORR["w"], rd, ZR, rn, LSL, 0)
+        else:
+            self.emit(i.UBFM["w"], rd, rn, 0, bits - 1)
+
+    def set_if(self, condition: int, rd: int) -> None:
+        """1 or 0, as a condition holds or not (``cset``)."""
+        self.emit(i.CSINC["w"], rd, ZR, ZR, condition ^ 1)
 
     def load_immediate(self, rd: int, value: int) -> None:
         """A 64-bit integer, given signed or unsigned, into an integer register. One of 32 bits whose upper half is 0 is written as unsigned."""

@@ -66,12 +66,12 @@ __all__ = [
     "row",
 ]
 
-# Extensions, by the names that Linux gives them in /proc/cpuinfo; fp16 is there ``fphp`` and ``asimdhp``.
+# Extensions. (Linux calls simd ``asimd``, dotprod ``asimddp``, fp16 ``fphp`` and ``asimdhp``.)
 BASE: Final = "base"
 FP: Final = "fp"
-SIMD: Final = "asimd"
+SIMD: Final = "simd"
 CRC: Final = "crc32"
-DOT: Final = "asimddp"
+DOT: Final = "dotprod"
 FP16: Final = "fp16"
 
 #: In ``Row.roles``.
