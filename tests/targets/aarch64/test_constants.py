@@ -207,6 +207,6 @@ def test_vectors_that_one_instruction_makes(value: int, bits: int, row: Row) -> 
     assert found is not None and found[0] is row
 
 
-@pytest.mark.parametrize(("value", "bits"), [(0x1234, 16), (0x123400, 32), (0x3DCCCCCD, 32), (5, 64)])
+@pytest.mark.parametrize(("value", "bits"), [(0x1234, 16), (0x123400, 32), (0x1AAFF, 32), (0x1AAFFFF, 32), (0x3DCCCCCD, 32), (5, 64)])
 def test_vectors_that_no_instruction_makes(value: int, bits: int) -> None:
     assert vector_immediate(value, bits) is None

@@ -10,6 +10,7 @@ from functools import cache
 
 import pytest
 
+from loopwright.targets.aarch64 import instructions as i
 from loopwright.targets.aarch64.immediates import logical_value
 from loopwright.targets.aarch64.instructions import all_rows, decode
 from loopwright.targets.aarch64.notation import EXTEND, IMMEDIATE, LOGICAL, WRITE, Row
@@ -135,3 +136,95 @@ def test_llvm_mc_prints_our_bytes_as_our_text() -> None:
 def test_decoding_gives_back_row_and_operands() -> None:
     for row, values in cases():
         assert decode(row.encode(values)) == (row, values), row.text(values)
+
+
+@pytest.mark.parametrize(
+    ("row", "values", "least", "greatest", "step"),
+    [
+        (i.ADD_IMM["x"], (1, 2, None, 0), 0, 4095, 1),
+        (i.ADD_IMM["x"], (1, 2, 3, None), 0, 12, 12),
+        (i.ADD["w"], (1, 2, 3, 0, None), 0, 31, 1),
+        (i.ADD["x"], (1, 2, 3, 0, None), 0, 63, 1),
+        (i.ADD["x"], (1, 2, 3, None, 1), 0, 2, 1),
+        (i.ORR["x"], (1, 2, 3, None, 1), 0, 3, 1),
+        (i.ADD_EXT["x"], (1, 2, 3, 0, None), 0, 4, 1),
+        (i.MOVZ["w"], (1, 2, None), 0, 16, 16),
+        (i.MOVZ["x"], (1, 2, None), 0, 48, 16),
+        (i.UBFM["w"], (1, 2, None, 0), 0, 31, 1),
+        (i.B, (None,), -(1 << 27), (1 << 27) - 4, 4),
+        (i.CBZ["x"], (1, None), -(1 << 20), (1 << 20) - 4, 4),
+        (i.TBZ, (1, 2, None), -(1 << 15), (1 << 15) - 4, 4),
+        (i.TBZ, (1, None, 4), 0, 63, 1),
+        (i.ADR, (1, None), -(1 << 20), (1 << 20) - 1, 1),
+        (i.LDR["h"], (1, None, 4), 0, 31, 1),
+        (i.LDR["h"], (1, 2, None), 0, 8190, 2),
+        (i.LDR["x"], (1, 2, None), 0, 32760, 8),
+        (i.LDR_V["q"], (1, 2, None), 0, 65520, 16),
+        (i.LDUR["x"], (1, 2, None), -256, 255, 1),
+        (i.LDP["x"], (1, 2, 3, None), -512, 504, 8),
+        (i.LDP_V["q"], (1, 2, 3, None), -1024, 1008, 16),
+        (i.LDR_REG["x"], (1, 2, 3, None), 0, 3, 3),
+        (i.LDR_REG["b"], (1, 2, 3, None), 0, 0, 1),
+        (i.SSHR["8h"], (1, 2, None), 1, 16, 1),
+        (i.SHL["2d"], (1, 2, None), 0, 63, 1),
+        (i.SHRN["8b"], (1, 2, None), 1, 8, 1),
+        (i.MUL_E["8h"], (1, 2, None, 0), 0, 15, 1),
+        (i.MUL_E["4s"], (1, 2, 3, None), 0, 3, 1),
+        (i.MOVI["8h"], (1, 2, None), 0, 8, 8),
+        (i.MOVI["4s"], (1, 2, None), 0, 24, 8),
+        (i.MOVI_MSL["4s"], (1, 2, None), 8, 16, 8),
+        (i.EXT["8b"], (1, 2, 3, None), 0, 7, 1),
+    ],
+)
+def test_operands_have_exactly_these_values(row: Row, values: tuple[int | None, ...], least: int, greatest: int, step: int) -> None:
+    def encoded(value: int) -> int:
+        return row.encode(tuple(value if each is None else each for each in values))
+
+    for value in (least, greatest, least + step if least < greatest else least):
+        found = decode(encoded(value))
+        assert found is not None and found[1][values.index(None)] == value
+    for value in (least - step, greatest + step, least - 1, greatest + 1):
+        with pytest.raises(ValueError, match="cannot be"):
+            encoded(value)
+    if step > 1:
+        with pytest.raises(ValueError, match="cannot be"):
+            encoded(least + 1)
+
+
+def test_masks_and_extensions_that_do_not_exist_are_refused() -> None:
+    for row, values in (
+        (i.AND_IMM["x"], (1, 2, 5)),
+        (i.AND_IMM["w"], (1, 2, 1 << 32)),
+        (i.AND_IMM["x"], (1, 2, 0)),
+        (i.ADD_EXT["x"], (1, 2, 3, 3, 0)),
+        (i.ADD_EXT["w"], (1, 2, 3, 7, 0)),
+    ):
+        with pytest.raises(ValueError, match="cannot be"):
+            row.encode(values)
+    with pytest.raises(ValueError, match="3 operands are needed, not 2"):
+        i.FADD["d"].encode((1, 2))
+
+
+def test_shapes_that_do_not_exist_are_refused() -> None:
+    assert i.MUL.get("2d") is None and i.ADD_V.get("2d") is i.ADD_V["2d"]
+    with pytest.raises(KeyError, match="mul has no shape 2d"):
+        i.MUL["2d"]
+
+
+def test_words_that_are_no_instruction_are_not_decoded() -> None:
+    for word in (0xFFFFFFFF, 0x12800000 | 1 << 22, 0x0E208400 | 3 << 22, 0x92401C00 | 0xFC00):
+        assert decode(word) is None, hex(word)
+
+
+def test_extensions_of_rows() -> None:
+    wanted = {
+        "base": [i.ADD["x"], i.LDR["x"]],
+        "fp": [i.FADD["d"], i.FCVT["s.h"], i.LDR_V["q"]],
+        "simd": [i.ADD_V["4s"], i.FADD_V["4s"], i.SCVTF_S["d"]],
+        "fp16": [i.FADD["h"], i.FADD_V["8h"], i.SCVTF["h.w"], i.FCMEQ_S["h"]],
+        "crc32": [i.CRC32["x"]],
+        "dotprod": [i.SDOT["4s"], i.UDOT_E["2s"]],
+    }
+    assert {row.extension for row in all_rows()} == set(wanted)
+    for name, rows in wanted.items():
+        assert {row.extension for row in rows} == {name}

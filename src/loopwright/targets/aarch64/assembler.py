@@ -22,8 +22,8 @@ __all__ = ["CALL", "Assembler", "listing", "patch_call"]
 #: Kind of relocation: a ``bl`` to a symbol (R_AARCH64_CALL26 of the ELF supplement).
 CALL: Final = "call26"
 
-# Conditions (Arm ARM, C1.2.4). Exclusive-or with 1 negates one, except ALWAYS. Comparisons of floats: LT, LE, NE, and HI, HS hold also when unordered,
-# MI, LS, EQ, and GT, GE do not; VS means unordered.
+# Conditions (Arm ARM, C1.2.4). Exclusive-or with 1 negates one, except ALWAYS. After fcmp of a NaN these hold: NE, HS, PL, VS, HI, LT, LE; so
+# "less" is MI and "less or equal" LS where that must be false, and LT and LE where it must be true.
 EQ: Final = 0
 NE: Final = 1
 HS: Final = 2
