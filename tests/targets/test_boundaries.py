@@ -22,7 +22,6 @@ from loopwright.ir import ops
 from loopwright.ir.function import Function, Instr
 from loopwright.ir.interpret import run as interpret
 from loopwright.targets import registry
-from loopwright.targets.target import INTS
 from loopwright.types import F32, F64, I16, I32, I64, U8, U32, U64, VOID, Type, vector_of
 
 
@@ -114,7 +113,7 @@ def test_stack_arguments_far_above_the_frame(runner: Runner) -> None:
 def test_an_immediate_that_is_accepted_has_room(runner: Runner, t: Type) -> None:
     """Whatever passes before made of the operation; in place, and into another register."""
     target = runner.target
-    first, other = target.orders[INTS][:2]
+    first, other = target.orders[0][:2]
     accepted = 0
     for op, dst in itertools.product((ops.ADD, ops.SUB, ops.AND, ops.OR, ops.XOR, ops.MUL, *ops.COMPARISONS.values()), (first, other)):
         for value in boundaries.edges(t):

@@ -13,8 +13,8 @@ from loopwright.targets.aarch64 import instructions as i
 from loopwright.targets.aarch64.assembler import ALWAYS, ASR, EQ, GT, LSL, LSR, LT, NE, ROR, Assembler, listing, patch_call
 from loopwright.targets.aarch64.instructions import all_rows, decode
 from loopwright.targets.aarch64.notation import Row
-from loopwright.targets.aarch64.registers import CODES, INT_ORDER, LR, REGISTERS, SCRATCH, SCRATCH2, SP, VECTOR_ORDER, ZR, int_name, number
-from loopwright.targets.target import INTS, VECTORS, MachineCode
+from loopwright.targets.aarch64.registers import CODES, INT_ORDER, INTS, LR, REGISTERS, SCRATCH, SCRATCH2, SP, VECTOR_ORDER, VECTORS, ZR, int_name, number
+from loopwright.targets.target import MachineCode
 
 ALL = (1 << 64) - 1
 

@@ -20,8 +20,7 @@ from loopwright.targets.aarch64 import instructions as i
 from loopwright.targets.aarch64.assembler import Assembler
 from loopwright.targets.aarch64.instructions import all_rows
 from loopwright.targets.aarch64.notation import IMMEDIATE, READ, WRITE, Row
-from loopwright.targets.aarch64.registers import LR, ZR
-from loopwright.targets.target import INTS
+from loopwright.targets.aarch64.registers import INTS, LR, ZR
 
 QEMU = shutil.which("qemu-aarch64") or shutil.which("qemu-aarch64-static") or ""
 CODE, DATA = 0x10000, 0x4000_0000

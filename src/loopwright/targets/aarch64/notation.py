@@ -34,8 +34,7 @@ from collections.abc import Callable
 from typing import Final
 
 from loopwright.targets.aarch64.immediates import byte_mask, float_value, logical_immediate, logical_value
-from loopwright.targets.aarch64.registers import int_name
-from loopwright.targets.target import INTS, VECTORS
+from loopwright.targets.aarch64.registers import INTS, VECTORS, int_name
 
 __all__ = [
     "BASE",

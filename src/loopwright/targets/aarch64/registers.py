@@ -12,9 +12,13 @@ from __future__ import annotations
 
 from typing import Final
 
-from loopwright.targets.target import INTS, VECTORS, Register
+from loopwright.targets.target import Register
 
-__all__ = ["CODES", "INT_ORDER", "LR", "REGISTERS", "SCRATCH", "SCRATCH2", "SP", "VECTOR_ORDER", "ZR", "int_name", "number"]
+__all__ = ["CODES", "INTS", "INT_ORDER", "LR", "REGISTERS", "SCRATCH", "SCRATCH2", "SP", "VECTORS", "VECTOR_ORDER", "ZR", "int_name", "number"]
+
+#: Register classes, by their number among the target's.
+INTS: Final = 0
+VECTORS: Final = 1
 
 # Machine codes of what is not allocated.
 SCRATCH: Final = 16

@@ -1,0 +1,73 @@
+"""AArch64 as a target: scalars and Advanced SIMD (NEON) vectors of 128 bits, AAPCS64."""
+
+from __future__ import annotations
+
+from collections.abc import Callable
+from typing import Final
+
+from loopwright.errors import TargetError
+from loopwright.ir.function import Frame, Function, Instr
+from loopwright.targets.aarch64 import assembler, expansions, lowering
+from loopwright.targets.aarch64.abi import AAPCS64, AArch64Assembler, enter, leave
+from loopwright.targets.aarch64.registers import INT_ORDER, REGISTERS, VECTOR_ORDER
+from loopwright.targets.pipeline import Pass
+from loopwright.targets.target import Addressing, MachineCode, RegisterClass, Rule, Target, Unrolling, scalar_integers, vectors_and_masks
+from loopwright.types import Type
+
+__all__ = ["FEATURES", "AArch64"]
+
+#: What the code may use besides A64's base: Armv8.0-A's floating point and Advanced SIMD, and its CRC32 (names as in Linux's /proc/cpuinfo).
+FEATURES: Final = frozenset(["fp", "asimd", "crc32"])
+
+#: By bytes of an access (Arm ARM, C1.3.3): a displacement in multiples of the access up to 4095 of them, or of up to 256 bytes either way; or an index.
+_ADDRESSING: Final = {size: Addressing((1, size), 0, 4095 * size, size, near=256, both=False) for size in (1, 2, 4, 8, 16)}
+#: Latency of additions and multiply-adds is 4 cycles at most, of which two begin a cycle (Arm, *Cortex-A76 Software Optimization Guide*, sections 3.15
+#: and 3.16).
+_UNROLLING: Final = Unrolling(((12, 4), (48, 2)), ((24, 4), (48, 2)), ((4, 8), (8, 4), (24, 2)))
+
+
+class AArch64(Target):
+    """Armv8.0-A with Advanced SIMD."""
+
+    def __init__(self) -> None:
+        classes = [RegisterClass("integers", INT_ORDER, scalar_integers), RegisterClass("vectors", VECTOR_ORDER, vectors_and_masks)]
+        super().__init__(AAPCS64, REGISTERS, classes, FEATURES)
+        self.name = "aarch64-neon"
+        self.vector_bits = 128
+        self.expanded = expansions.EXPANDED
+        self.unrolling = _UNROLLING
+
+    def passes(self) -> tuple[Pass, ...]:
+        # They are imported with the first compilation.
+        from loopwright.targets.aarch64.passes import PASSES
+
+        return PASSES
+
+    def immediate(self, instr: Instr, position: int, type_: Type, value: int | float | bool) -> bool:
+        return lowering.immediate(instr, position, type_, value)
+
+    def addressing(self, type_: Type) -> Addressing:
+        return _ADDRESSING[max(type_.size, 1)]
+
+    def expand(self, function: Function, instr: Instr, emit: Callable[[Instr], None], late: bool) -> bool:
+        return expansions.expand(function, instr, emit, late)
+
+    def rule(self, function: Function, instr: Instr) -> Rule:
+        return lowering.rule_for(function, instr)
+
+    def assembler(self, function: Function) -> AArch64Assembler:
+        return AArch64Assembler(function)
+
+    def prologue(self, assembler: AArch64Assembler, function: Function, frame: Frame) -> None:
+        enter(assembler, frame)
+
+    def epilogue(self, assembler: AArch64Assembler, function: Function, frame: Frame) -> None:
+        leave(assembler, frame)
+
+    def listing(self, machine: MachineCode) -> list[tuple[int, bytes, str, int]]:
+        return assembler.listing(machine)
+
+    def relocate(self, data: bytearray, offset: int, kind: str, distance: int) -> None:
+        if kind != assembler.CALL:
+            raise TargetError(f"a relocation of kind {kind!r} is none of AArch64's")
+        assembler.patch_call(data, offset, distance)
