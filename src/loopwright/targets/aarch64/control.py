@@ -1,0 +1,82 @@
+"""Jumps, calls, returns and frames on AArch64."""
+
+from __future__ import annotations
+
+from typing import Final
+
+from loopwright.ir import ops
+from loopwright.ir.function import Function, Instr
+from loopwright.targets.aarch64 import instructions as i
+from loopwright.targets.aarch64.abi import AAPCS64, AArch64Assembler, enter, leave
+from loopwright.targets.aarch64.moves import code_of, emit_store, emit_store_zero, load_constant
+from loopwright.targets.aarch64.registers import CODES, LR, SP
+from loopwright.targets.target import scalar_integers
+from loopwright.types import I64, VOID, Type
+
+__all__ = ["call", "epilogue", "jump", "jump_if", "label", "nothing", "prologue", "ret", "store_arg"]
+
+#: Bytes that are fetched together: the first fetch of an inner loop gets that many of it.
+_FETCH: Final = 16
+
+
+def jump_if(asm: AArch64Assembler, f: Function, instr: Instr) -> None:
+    """``jump_if`` and ``jump_unless`` on a bool."""
+    asm.branch(i.CBNZ["w"] if instr.op is ops.JUMP_IF else i.CBZ["w"], instr.imm, code_of(instr.args[0]))
+
+
+def jump(asm: AArch64Assembler, f: Function, instr: Instr) -> None:
+    asm.jump(instr.imm)
+
+
+def label(asm: AArch64Assembler, f: Function, instr: Instr) -> None:
+    if instr.imm in f.aligned:
+        asm.align(_FETCH)
+    asm.bind(instr.imm)
+
+
+def _fixed_constants(asm: AArch64Assembler, f: Function, instr: Instr, types: list[Type]) -> None:
+    """Constants among the operands go straight into the registers that the convention names."""
+    rule = instr.rule
+    for position, a in enumerate(instr.args):
+        if a < 0:
+            load_constant(asm, f, a, types[position], rule.uses[position].fixed)
+
+
+def call(asm: AArch64Assembler, f: Function, instr: Instr) -> None:
+    """Call a symbol; a result that comes with anything above its bits is extended."""
+    callee = f.callees[instr.imm]
+    in_registers = [type_ for type_, place in zip(callee.params, AAPCS64.assign(callee.params), strict=True) if place >= 0]
+    _fixed_constants(asm, f, instr, in_registers)
+    asm.call(callee.name)
+    result = callee.result
+    if result is not VOID and result in AAPCS64.unextended:
+        place = CODES[AAPCS64.int_result]
+        asm.extend(place, place, result.bits, result.signed, "w")
+
+
+def ret(asm: AArch64Assembler, f: Function, instr: Instr) -> None:
+    _fixed_constants(asm, f, instr, [f.result])
+    asm.emit(i.RET, LR)
+
+
+def store_arg(asm: AArch64Assembler, f: Function, instr: Instr) -> None:
+    """An argument of the next call on the stack: integers fill their eight bytes."""
+    value, type_ = instr.args[0], instr.type
+    if value < 0:
+        emit_store_zero(asm, 8, SP, disp=instr.imm)
+    else:
+        emit_store(asm, I64 if scalar_integers(type_) else type_, CODES[value], SP, disp=instr.imm)
+
+
+def prologue(asm: AArch64Assembler, f: Function, instr: Instr) -> None:
+    assert f.frame is not None
+    enter(asm, f.frame)
+
+
+def epilogue(asm: AArch64Assembler, f: Function, instr: Instr) -> None:
+    assert f.frame is not None
+    leave(asm, f.frame)
+
+
+def nothing(asm: AArch64Assembler, f: Function, instr: Instr) -> None:
+    """Brackets that leave no code."""
