@@ -8,7 +8,7 @@ from loopwright.ir import ops
 from loopwright.ir.function import Function, Instr
 from loopwright.targets.aarch64 import instructions as i
 from loopwright.targets.aarch64.abi import AArch64Assembler
-from loopwright.targets.aarch64.assembler import ASR, CC, CS, EQ, GE, GT, HI, LE, LS, LSL, LSR, LT, NE
+from loopwright.targets.aarch64.assembler import ASR, EQ, GE, GT, HI, HS, LE, LO, LS, LSL, LSR, LT, NE
 from loopwright.targets.aarch64.immediates import logical_immediate
 from loopwright.targets.aarch64.notation import Family
 from loopwright.targets.aarch64.operands import constant_of, register, width
@@ -17,7 +17,7 @@ from loopwright.targets.sequences import shift_count
 from loopwright.types import BOOL, Type
 
 _SIGNED: Final = {"eq": EQ, "ne": NE, "lt": LT, "le": LE, "gt": GT, "ge": GE}
-_UNSIGNED: Final = {"eq": EQ, "ne": NE, "lt": CC, "le": LS, "gt": HI, "ge": CS}
+_UNSIGNED: Final = {"eq": EQ, "ne": NE, "lt": LO, "le": LS, "gt": HI, "ge": HS}
 
 
 def condition_of(type_: Type, name: str) -> int:
@@ -181,12 +181,12 @@ def shift(asm: AArch64Assembler, f: Function, instr: Instr) -> None:
     if arithmetic:
         asm.load_immediate(SCRATCH, bits - 1)
         asm.emit(i.SUBS[shape], ZR, count, SCRATCH, LSL, 0)
-        asm.emit(i.CSEL[shape], SCRATCH, count, SCRATCH, CC)
+        asm.emit(i.CSEL[shape], SCRATCH, count, SCRATCH, LO)
         asm.emit(i.ASRV[shape], rd, source, SCRATCH)
         return
     asm.emit(i.SUBS_IMM[shape], ZR, count, bits, 0)
     asm.emit((i.LSLV if left else i.LSRV)[shape], rd, source, count)
-    asm.emit(i.CSEL[shape], rd, rd, ZR, CC)
+    asm.emit(i.CSEL[shape], rd, rd, ZR, LO)
 
 
 def shift_modulo(asm: AArch64Assembler, f: Function, instr: Instr) -> None:

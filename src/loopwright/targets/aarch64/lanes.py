@@ -9,7 +9,7 @@ from loopwright.ir import ops
 from loopwright.ir.function import Function, Instr
 from loopwright.targets.aarch64 import instructions as i
 from loopwright.targets.aarch64.abi import AArch64Assembler
-from loopwright.targets.aarch64.assembler import CC, EQ, GT, LSL, NE
+from loopwright.targets.aarch64.assembler import EQ, GT, LO, LSL, NE
 from loopwright.targets.aarch64.integers import divide
 from loopwright.targets.aarch64.notation import Row
 from loopwright.targets.aarch64.operands import arrangement, bytes_of, bytewise, constant_of, letter, register
@@ -56,7 +56,7 @@ def lane_mask(asm: AArch64Assembler, f: Function, instr: Instr) -> None:
     asm.emit(i.CSEL["x"], SCRATCH, SCRATCH, ZR, GT)
     asm.load_immediate(SCRATCH2, type_.lanes)
     asm.emit(i.SUBS_IMM["x"], ZR, SCRATCH, type_.lanes, 0)
-    asm.emit(i.CSEL["x"], SCRATCH, SCRATCH, SCRATCH2, CC)
+    asm.emit(i.CSEL["x"], SCRATCH, SCRATCH, SCRATCH2, LO)
     shape = arrangement(type_)
     asm.emit(i.DUP[shape], CODES[instr.dst], SCRATCH)
     asm.load_vector(counted, _numbers(type_))

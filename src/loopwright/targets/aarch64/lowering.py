@@ -14,7 +14,7 @@ from loopwright.ir.function import Function, Instr
 from loopwright.targets import sequences
 from loopwright.targets.aarch64 import control, floats, integers, lanes, moves
 from loopwright.targets.aarch64 import instructions as i
-from loopwright.targets.aarch64.abi import AAPCS64, AArch64Assembler
+from loopwright.targets.aarch64.abi import AAPCS64, AArch64Assembler, destroyed_by_calls
 from loopwright.targets.aarch64.notation import Family, Row
 from loopwright.targets.aarch64.operands import INT, INT_LATE, VECTOR, VECTOR_LATE, arrangement, bytes_of, bytewise, chain, one, width
 from loopwright.targets.aarch64.registers import INTS, REGISTERS, VECTORS
@@ -344,7 +344,8 @@ def _lanes_compared(instr: Instr) -> Rule | None:
     known = _LANES_COMPARED.get(code)
     if known is None:
         return None
-    return one(instr.op.name, known[2 if type_.is_float else 0 if type_.signed else 1][shape], known[3])
+    signed, unsigned, of_floats, order = known
+    return one(instr.op.name, (of_floats if type_.is_float else signed if type_.signed else unsigned)[shape], order)
 
 
 def _reduction(f: Function, instr: Instr) -> Rule | None:
@@ -452,7 +453,6 @@ def _lanes_converted(instr: Instr) -> Rule | None:
 
 # --- calls ------------------------------------------------------------------------------------------------------------
 
-_CALLER_SAVED: Final = ((1 << len(REGISTERS)) - 1 & ~AAPCS64.callee_saved) | AAPCS64.partly_saved
 _CALLS: Final[dict[tuple[int, ...], Rule]] = {}
 
 
@@ -469,11 +469,12 @@ def _call(f: Function, instr: Instr) -> Rule:
     if callee.result is not VOID:
         result = AAPCS64.float_result if callee.result.is_float else AAPCS64.int_result
     places = tuple(place for place in AAPCS64.assign(callee.params) if place >= 0)
-    key = (result, *places)
+    kills = destroyed_by_calls(f)
+    key = (kills, result, *places)
     known = _CALLS.get(key)
     if known is None:
         made = _fixed(result) if result >= 0 else None
-        known = _CALLS[key] = Rule("call", tuple(_fixed(place) for place in places), made, control.call, kills=_CALLER_SAVED)
+        known = _CALLS[key] = Rule("call", tuple(_fixed(place) for place in places), made, control.call, kills=kills)
     return known
 
 
