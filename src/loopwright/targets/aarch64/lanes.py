@@ -85,7 +85,11 @@ def slide(asm: AArch64Assembler, f: Function, instr: Instr) -> None:
     """Lanes k, k + 1, … of a followed by b, of whole vectors."""
     a, b, k = instr.args
     type_ = instr.type
-    asm.emit(i.EXT[bytewise(type_)], CODES[instr.dst], CODES[a], CODES[b], constant_of(f, k) * type_.bits // 8)
+    lane = constant_of(f, k)
+    if lane == 0 or lane == type_.lanes:
+        asm.move_vector(CODES[instr.dst], CODES[b if lane else a])
+    else:
+        asm.emit(i.EXT[bytewise(type_)], CODES[instr.dst], CODES[a], CODES[b], lane * type_.bits // 8)
 
 
 # --- choices, shifts ------------------------------------------------------------------------------------------------
