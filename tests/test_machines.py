@@ -99,7 +99,22 @@ def test_waits(runner, wrong):
 
 def outcome(path: str, **variables: str) -> str:
     environment = {**os.environ, "PYTHONPATH": os.pathsep.join(sys.path), **variables}
-    command = [sys.executable, "-m", "pytest", "-q", "-rs", "-p", "no:cacheprovider", "-p", "no:xdist", "-p", "tests.conftest", "--rootdir", str(CHECKOUT), path]
+    command = [
+        sys.executable,
+        "-m",
+        "pytest",
+        "-q",
+        "-rs",
+        "-p",
+        "no:cacheprovider",
+        "-p",
+        "no:xdist",
+        "-p",
+        "tests.conftest",
+        "--rootdir",
+        str(CHECKOUT),
+        path,
+    ]
     return subprocess.run(command, cwd=CHECKOUT, env=environment, capture_output=True, text=True, check=False).stdout
 
 
