@@ -26,7 +26,7 @@ def stores(runner: Runner, value: int, beyond: int = 0) -> Compiled:
     array = f.array_param("x", U8, 1)
     array.written = True
     at = Mem(False, 1, beyond, 1)
-    f.code = [Instr(ops.STORE_AT, U8, NONE, [f.const(U8, value), array.base], mem=at), Instr(ops.RET, I64, NONE, [array.shape[0]])]
+    f.code = [Instr(ops.STORE_AT, U8, NONE, [f.const(U8, value), array.base], mem=at), Instr(ops.RET, I64, NONE, [array.extents[0]])]
     return compile(f, runner.target)
 
 
