@@ -23,10 +23,13 @@ from loopwright import compiler
 from loopwright.compiler import Compiled
 from loopwright.ir.function import Function
 from loopwright.ir.interpret import run
-from loopwright.targets.target import INTS, VECTORS, Target
+from loopwright.targets.target import Target
 from loopwright.types import F32, F64, I8, I16, I32, I64, U8, U16, U32, U64
 
 LETTERS = "ABCDEFGHIJKLMNOPQ"
+
+#: Register classes that every target has.
+INTS, VECTORS = 0, 1
 
 
 @pytest.fixture(params=families(lambda runner: runner.bits > 0))

@@ -777,10 +777,11 @@ class _Parser:
             mask = self.register()
             self.need(":")
             self.define(mask, self.type(), column)
+        whole = mask != NONE and self.take("whole")
         if self.take("unroll"):
-            instr.loop = Loop(mask, self.count("how many steps to unroll"), None, lanes)
+            instr.loop = Loop(mask, self.count("how many steps to unroll"), None, lanes, whole)
         elif mask != NONE or lanes:
-            instr.loop = Loop(mask, int(not lanes), None, lanes)
+            instr.loop = Loop(mask, int(not lanes), None, lanes, whole)
         while self.take("accumulate"):
             if instr.loop is None:
                 instr.loop = Loop()

@@ -270,7 +270,7 @@ class Printer:
             if loop.lanes:
                 text += " lanes"
             if loop.mask != NONE:
-                text += f" mask {self.virtual(loop.mask)}: {self._type_name(loop.mask)}"
+                text += f" mask {self.virtual(loop.mask)}: {self._type_name(loop.mask)}{' whole' if loop.whole else ''}"
             text += f" unroll {loop.unroll}"
             for variable, operation, identity in loop.accumulators:
                 text += f" accumulate {self.virtual(variable)} {operation.name} {self.operand(identity, self._type(variable))}"

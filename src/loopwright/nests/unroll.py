@@ -7,6 +7,7 @@ from typing import Final
 from loopwright.ir import ops
 from loopwright.ir.function import NONE, Function, Instr, Loop
 from loopwright.ir.loops import IS_LOOP
+from loopwright.types import I64
 
 __all__ = ["clone", "crossing_branches", "has_loops", "local_variables"]
 
@@ -104,7 +105,7 @@ def clone(f: Function, body: list[Instr], rename: dict[int, int], out: list[Inst
         if loop is not None:
             if loop.mask != NONE and loop.mask not in rename:
                 rename[loop.mask] = f.register(types[loop.mask], names[loop.mask])
-            loop = Loop(get(loop.mask, loop.mask), loop.unroll, [(get(v, v), o, c) for v, o, c in loop.accumulators])
+            loop = Loop(get(loop.mask, loop.mask), loop.unroll, [(get(v, v), o, c) for v, o, c in loop.accumulators], loop.lanes, loop.whole)
         out.append(Instr(op, type_, dst, args, instr.imm, instr.line, instr.source, instr.mem, loop))
 
 
@@ -175,3 +176,28 @@ def local_variables(f: Function, body: list[Instr], references: dict[int, int]) 
             inside[d] = inside.get(d, 0) + 1
             written.add(d)
     return [v for v, count in inside.items() if v not in carried and references.get(v, 0) == count]
+
+
+def last_multiple(f: Function, lo: int, hi: int, unit: int, line: int, out: list[Instr]) -> int:
+    """Code for where a loop in steps of ``unit`` stops: ``lo`` plus the greatest multiple of ``unit`` in the count of elements.
+
+    Nothing here overflows: the count of elements fits 64 bits without a sign, and is 0 where ``hi`` is below ``lo``.
+    """
+
+    def emit(op: ops.Op, name: str, a: int, b: int) -> int:
+        made = f.register(I64, name)
+        out.append(Instr(op, I64, made, [a, b], 0, line))
+        return made
+
+    from_zero = lo < 0 and f.const_values[~lo] == 0
+    count = hi
+    if not (from_zero and hi >= 0 and any(hi in array.extents for array in f.arrays)):
+        # An array's extent is never negative; anything else may be.
+        count = emit(ops.MAX, "", hi, lo)
+    if not from_zero:
+        count = emit(ops.SUB, "", count, lo)
+    if unit & (unit - 1) == 0:
+        count = emit(ops.AND, "stop", count, f.const(I64, -unit))
+    else:
+        count = emit(ops.SUB, "stop", count, emit(ops.REM_TRUNC, "", count, f.const(I64, unit)))
+    return count if from_zero else emit(ops.ADD, "stop", lo, count)

@@ -21,7 +21,7 @@ from loopwright.ir import ops
 from loopwright.ir.brackets import match
 from loopwright.ir.function import NONE, Function, Instr
 from loopwright.nests import reuse
-from loopwright.nests.unroll import clone, crossing_branches, has_loops, local_variables
+from loopwright.nests.unroll import clone, crossing_branches, has_loops, last_multiple, local_variables
 from loopwright.targets.target import Target
 from loopwright.types import BOOL, I64, VOID
 
@@ -128,7 +128,7 @@ def _split(f: Function, target: Target, head: Instr, body: list[Instr], end: Ins
         stop = f.const(I64, first + count - left)
         whole = count - left
     else:
-        stop = _stop(f, lo, hi, unroll * step, line, out)
+        stop = last_multiple(f, lo, hi, unroll * step, line, out)
         whole = -1
         if unroll * step == 1:
             left = 0
@@ -137,6 +137,10 @@ def _split(f: Function, target: Target, head: Instr, body: list[Instr], end: Ins
     if left == 0:
         return
     i = head.dst
+    if loop.whole:
+        if unroll > 1:
+            _main_loop(f, head, body, end, out, references, stop, hi, step, 1)
+        return
     if unroll == 1 or 0 < left <= step:
         if left < 0:
             condition = f.register(BOOL, "")
@@ -197,31 +201,6 @@ def _main_loop(
             for k in range(len(registers) - half):
                 out.append(Instr(op, type_, registers[k], [registers[k], registers[k + half]], 0, line))
             del registers[half:]
-
-
-def _stop(f: Function, lo: int, hi: int, unit: int, line: int, out: list[Instr]) -> int:
-    """Code for where the main loop stops: ``lo`` plus the greatest multiple of ``unit`` in the count of elements.
-
-    Nothing here overflows: the count of elements fits 64 bits without a sign, and is 0 where ``hi`` is below ``lo``.
-    """
-
-    def emit(op: ops.Op, name: str, a: int, b: int) -> int:
-        made = f.register(I64, name)
-        out.append(Instr(op, I64, made, [a, b], 0, line))
-        return made
-
-    from_zero = lo < 0 and f.const_values[~lo] == 0
-    count = hi
-    if not (from_zero and hi >= 0 and any(hi in array.extents for array in f.arrays)):
-        # An array's extent is never negative; anything else may be.
-        count = emit(ops.MAX, "", hi, lo)
-    if not from_zero:
-        count = emit(ops.SUB, "", count, lo)
-    if unit & (unit - 1) == 0:
-        count = emit(ops.AND, "stop", count, f.const(I64, -unit))
-    else:
-        count = emit(ops.SUB, "stop", count, emit(ops.REM_TRUNC, "", count, f.const(I64, unit)))
-    return count if from_zero else emit(ops.ADD, "stop", lo, count)
 
 
 def _count_references(f: Function, references: dict[int, int]) -> None:

@@ -18,6 +18,7 @@ from typing import Final
 
 from loopwright.ir import ops
 from loopwright.ir.function import NONE, Function, Instr, Loop
+from loopwright.nests.unroll import clone, last_multiple
 from loopwright.targets.target import Target
 from loopwright.types import I64, vector_of
 from loopwright.vectors.divergence import LINEAR, Divergence
@@ -37,7 +38,7 @@ def run(f: Function, target: Target) -> None:
     else:
         return
     if not target.vector_bits or f.options.check:
-        _keep_scalar(f)
+        _keep_scalar(code)
         return
     first, last = _mentions(f)
     out: list[Instr] = []
@@ -50,14 +51,17 @@ def run(f: Function, target: Target) -> None:
             continue
         root, leaves, end = tree(code, position)
         outside = {r for r in first if first[r] < position or last[r] > end}
-        _vectorize(f, target, root, leaves, outside, out)
+        if target.scalar_remainders:
+            _split(f, target, root, leaves, outside, code[position : end + 1], out)
+        else:
+            _vectorize(f, target, root, leaves, outside, out)
         position = end + 1
     f.code = out
 
 
-def _keep_scalar(f: Function) -> None:
+def _keep_scalar(code: list[Instr]) -> None:
     """Loops over lanes become loops like any other."""
-    for instr in f.code:
+    for instr in code:
         if instr.loop is not None and instr.loop.lanes:
             instr.loop = None
         elif instr.op is ops.ANY_LANE or instr.op is ops.ALL_LANES:
@@ -77,7 +81,37 @@ def _mentions(f: Function) -> tuple[dict[int, int], dict[int, int]]:
     return first, last
 
 
-def _vectorize(f: Function, target: Target, root: Bracket, leaves: list[Leaf], outside: set[int], out: list[Instr]) -> None:
+def _split(f: Function, target: Target, root: Bracket, leaves: list[Leaf], outside: set[int], code: list[Instr], out: list[Instr]) -> None:
+    """Vectors for whole steps, and the scalar loop as it stands for what is left."""
+    head = root.opener
+    lo, hi, step = head.args
+    line = head.line
+    bounds: list[int] = []
+    for operand in (lo, hi):
+        if operand >= 0 and f.variable[operand]:
+            # The body may write it; it is read once.
+            held = f.register(I64, f.names[operand])
+            out.append(Instr(ops.COPY, I64, held, [operand], 0, line))
+            operand = held
+        bounds.append(operand)
+    lo, hi = bounds
+    index = f.register(I64, f.names[head.dst])
+    rest: list[Instr] = []
+    clone(f, code[1:], {head.dst: index}, rest)
+    at = len(out)
+    lanes = _vectorize(f, target, root, leaves, outside, out, True)
+    before: list[Instr] = []
+    stop = last_multiple(f, lo, hi, lanes, line, before)
+    out[at:at] = before
+    vectors = next(instr for instr in out[at:] if instr.loop is not None and instr.loop.whole)
+    vectors.args = [lo, stop, vectors.args[2]]
+    out.append(Instr(ops.FOR, head.type, index, [stop, hi, step], 0, line))
+    _keep_scalar(rest)
+    out.extend(rest)
+
+
+def _vectorize(f: Function, target: Target, root: Bracket, leaves: list[Leaf], outside: set[int], out: list[Instr], whole: bool = False) -> int:
+    """The loop over vectors, with ``whole`` of whole steps only. Returns how many lanes it has."""
     shapes = Divergence(f, root, leaves, outside)
     head = root.opener
     loop = head.loop
@@ -91,7 +125,7 @@ def _vectorize(f: Function, target: Target, root: Bracket, leaves: list[Leaf], o
     made.begin([])
     made.out = out
     made.line = head.line
-    described = Loop(made.all, loop.unroll)
+    described = Loop(made.all, loop.unroll, whole=whole)
     absorbed = {variable for variable, op, _ in loop.accumulators if _absorbed(f, out, variable, op)}
     for variable, op, identity in loop.accumulators:
         element = f.types[variable]
@@ -119,6 +153,7 @@ def _vectorize(f: Function, target: Target, root: Bracket, leaves: list[Leaf], o
             made.copy(variable, combined)
         else:
             made.emit(op, element, [variable, combined], 0, variable)
+    return lanes
 
 
 def _absorbed(f: Function, before: list[Instr], variable: int, op: ops.Op) -> bool:

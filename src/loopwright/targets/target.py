@@ -342,6 +342,7 @@ class Target:
         caller_saved: bit mask of what a call destroys.
         stream_bits: width for reductions over one array, where memory is all that counts; 0 for ``vector_bits``.
         unrolling: how many steps of loops over lanes to do at once.
+        scalar_remainders: what is left of a loop over lanes is done index by index, where masked accesses cost as much as that; otherwise under a mask.
         expanded: the operations, by code, that the pass ``expand`` asks ``expand`` about.
     """
 
@@ -357,6 +358,7 @@ class Target:
         self.features = features
         self.expanded: frozenset[int] = frozenset()
         self.unrolling = Unrolling((), (), ())
+        self.scalar_remainders = False
         self.class_masks: list[int] = []
         for order in self.orders:
             mask = 0

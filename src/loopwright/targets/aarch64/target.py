@@ -36,6 +36,7 @@ class AArch64(Target):
         self.vector_bits = 128
         self.expanded = expansions.EXPANDED
         self.unrolling = _UNROLLING
+        self.scalar_remainders = True
 
     def passes(self) -> tuple[Pass, ...]:
         # They are imported with the first compilation.
