@@ -61,7 +61,7 @@ mutants: $(VENV)/.test
 	$(BIN)/python -m tests.mutation $(ARGS)
 
 bench: $(VENV)/.bench
-	@.ci/packages
+	@.ci/packages bench
 	@if command -v $${CC:-gcc} >/dev/null; then $(MAKE) --no-print-directory native; fi
 	@$(RUN_FAST) $(BIN)/loopwright bench $(ARGS)
 

@@ -34,7 +34,7 @@ from loopwright.targets import registry
 from loopwright.targets.machine import Emulator
 from loopwright.types import BOOL, VOID, Type
 
-__all__ = ["available", "run", "run_many"]
+__all__ = ["available", "code_start", "run", "run_many"]
 
 #: Seconds a program may run.
 TIMEOUT: Final = 60.0
@@ -186,6 +186,12 @@ def run_many(calls: Sequence[tuple[Code | Compiled, Sequence[Any]]], timeout: fl
 
 
 # --- layout ------------------------------------------------------------------------------------------------------
+
+
+def code_start(name: str) -> int:
+    """The address at which a program's first function stands, in programs for the target of that name."""
+    start: Any = importlib.import_module(_emulator(name).start)
+    return _code_start(start.entry(0, 0, 0, 0))
 
 
 def _code_start(entry: bytes) -> int:
