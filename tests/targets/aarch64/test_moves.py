@@ -152,7 +152,7 @@ def test_registers_are_exchanged_whole() -> None:
     for type_, names in ((I32, "x0 x1"), (I64, "x29 x3"), (PTR, "x3 x3"), (F32, "v0 v31"), (F64, "v8 v9"), (vector_of(I8, 16), "v1 v2"), (MASKS[0], "v4 v4")):
         for first, second in (names.split(), reversed(names.split())):
             a, b = number(first), number(second)
-            emit: Emit = lambda asm, f, t=type_, a=a, b=b: moves.swap(asm, f, Instr(ops.SWAP, t, -1, [a, b]))  # type: ignore[misc]  # noqa: E731
+            emit: Emit = lambda asm, f, t=type_, a=a, b=b: moves.swap(asm, f, Instr(ops.SWAP, t, -1, [a, b]))  # type: ignore[misc]
             pieces.append(Piece(f"swap {type_} {first} {second}", emit))
             told.append((a, b))
     run(pieces)
@@ -204,7 +204,7 @@ def test_loads_from_every_address(type_: Type) -> None:
     for mem, index in forms(type_.size):
         for dst in (to, BASE, INDEX) if to == INT else (to,):
             instr = Instr(ops.LOAD_AT, type_, dst, [BASE, INDEX] if mem.indexed else [BASE], mem=mem)
-            emit: Emit = lambda asm, f, instr=instr: moves.load(asm, f, instr)  # type: ignore[misc]  # noqa: E731
+            emit: Emit = lambda asm, f, instr=instr: moves.load(asm, f, instr)  # type: ignore[misc]
             pieces.append((Piece(f"{type_} {mem.indexed} {mem.scale} {mem.disp} {index} {dst}", emit, setup=pointing(mem, index)), dst))
     run([piece for piece, _ in pieces])
     for piece, dst in pieces:
@@ -289,7 +289,7 @@ def test_bits_as_another_type_of_the_same_size() -> None:
                 continue
             given, made = [r if scalar_integers(t) else v for t, r, v in ((source, INDEX, number("v3")), (to, INT, VECTOR))]
             instr = Instr(ops.BITCAST, to, made, [given], source=source)
-            emit: Emit = lambda asm, f, instr=instr: moves.bitcast(asm, f, instr)  # type: ignore[misc]  # noqa: E731
+            emit: Emit = lambda asm, f, instr=instr: moves.bitcast(asm, f, instr)  # type: ignore[misc]
             piece = Piece(f"{to} from {source}", emit)
             value = some_value(piece, source)
             piece.set_register(given, held(source, value))
