@@ -15,7 +15,7 @@ import numpy as np
 import pytest
 
 from loopwright.compiler import Compiled
-from loopwright.errors import LoopwrightError
+from loopwright.errors import InternalError, LoopwrightError
 from loopwright.runtime import cpu, emulate
 from loopwright.runtime.code import Code
 from loopwright.targets import registry
@@ -122,7 +122,7 @@ def finish() -> None:
     for calls in waiting:
         try:
             results = emulate.run_many([(code, args) for code, args, _ in calls])
-        except (LoopwrightError, TimeoutError) as error:
+        except (LoopwrightError, InternalError, TimeoutError) as error:
             raise AssertionError(_first_wrong(calls, error)) from error
         for (_, _, check), result in zip(calls, results, strict=True):
             check(result)
@@ -135,7 +135,7 @@ def _first_wrong(calls: Sequence[tuple[Code | Compiled, list[Any], Check]], erro
         try:
             emulate.run_many([(code, args) for code, args, _ in first])
             calls = calls[len(first) :]
-        except (LoopwrightError, TimeoutError) as problem:
+        except (LoopwrightError, InternalError, TimeoutError) as problem:
             calls, error = first, problem
     code, args, _ = calls[0]
     source = (code.compiled if isinstance(code, Code) else code).source

@@ -8,6 +8,7 @@ from typing import Any
 
 import numpy as np
 import pytest
+from tests.machines import Runner, runners
 
 import loopwright as lw
 from loopwright import compiler
@@ -130,8 +131,8 @@ LATE = ["simplify", "immediates", "elif", "loops", "select", "liveness", "alloca
 
 
 @pytest.mark.parametrize("place", LATE)
-@pytest.mark.parametrize("target", ["x86-64-v3", "rv64gc"])
-def test_instructions_are_added_at_any_stage(place: str, target: str) -> None:
+@pytest.mark.parametrize("runner", runners(lambda runner: runner.widest))
+def test_instructions_are_added_at_any_stage(place: str, runner: Runner) -> None:
     """What the passes so far have seen to is made sure of for what is added behind them."""
 
     def more(f: Function, target: Target) -> None:
@@ -155,14 +156,11 @@ def test_instructions_are_added_at_any_stage(place: str, target: str) -> None:
     end
     """
     added = 1 << 40 if place in ("simplify", "immediates", "elif", "loops") else 5
-    compiled = compiler.compile(parse(text), registry.get(target), passes=[lw.after(place, more)])
-    from loopwright.runtime.code import Code
-
-    code = Code(compiled)
+    compiled = compiler.compile(parse(text), runner.target, passes=[lw.after(place, more)])
     want = 3
     for _ in range(4):
         want = want * 4 + added
-    assert (code.emulate(3, 4) if target == "rv64gc" else code(3, 4)) == want
+    assert runner.call(compiled, 3, 4) == want
 
 
 def test_code_that_is_replaced_before_allocation_is_allocated() -> None:

@@ -29,7 +29,7 @@ from loopwright.runtime.code import Code
 from loopwright.targets import registry
 from loopwright.types import PTR
 
-TARGETS = ("x86-64-v3", "x86-64-v4", "rv64gc")
+TARGETS = tuple(registry.names())
 STAGES = ("nests", "addresses", "simplify", "immediates", "elif", "loops", "select", "liveness")
 
 
@@ -41,7 +41,7 @@ def texts() -> tuple[list[str], list[str]]:
         made += [print_function(f) for f in (random_function(seed, size=12), random_lanes(seed), Generator(seed).f)]
     lines = [line for text in made for line in text.split("\n") if line.strip()]
     for k, text in enumerate(tuple(made)):
-        target = registry.get(TARGETS[k % 3])
+        target = registry.get(TARGETS[k % len(TARGETS)])
         try:
             f = parse_all(text)[0]
             for stage in STAGES:

@@ -28,7 +28,7 @@ def random_lanes(seed: int, lanes: int = 4) -> Function:
     hi = f.param(I64, "hi")
     lo = f.const(I64, 0) if r.random() < 0.5 else f.param(I64, "lo")
     if lo < 0 and r.random() < 0.3:
-        hi = source.shape[-1]
+        hi = source.extents[-1]
     elif lo < 0 and r.random() < 0.3:
         hi = f.const(I64, r.choice((0, 1, lanes - 1, lanes, 2 * lanes, 3 * lanes + 1, 4 * lanes, 8 * lanes, 9 * lanes + 2)))
     vector = vector_of(F32, lanes)
@@ -51,7 +51,7 @@ def random_lanes(seed: int, lanes: int = 4) -> Function:
     row = NONE
     if rank == 2:
         row = f.register(I64, "row")
-        code.append(Instr(ops.FOR, VOID, row, [f.const(I64, 0), source.shape[0], f.const(I64, 1)]))
+        code.append(Instr(ops.FOR, VOID, row, [f.const(I64, 0), source.extents[0], f.const(I64, 1)]))
     i = f.register(I64, "i")
     m = f.register(mask_type, "m")
     reduces = r.random() < 0.6

@@ -12,28 +12,31 @@ from collections.abc import Iterator, Sequence
 from typing import Any, NamedTuple
 
 import numpy as np
+from tests import machines
 from tests.end_to_end.guarded import guarded
+from tests.machines import RUNNERS, Here
 from tests.random_kernels.inputs import CALLS, arguments
 from tests.random_kernels.tree import Program
 from tests.staging import stage
 
 from loopwright.frontend.kernel import Kernel
 from loopwright.ir.interpret import run as interpret
-from loopwright.runtime import cpu, emulate
+from loopwright.runtime import emulate
 from loopwright.types import parse_type
 
-__all__ = ["EMULATED", "Difference", "Emulated", "Loaded", "check", "check_emulated", "load", "targets"]
+__all__ = ["Difference", "Emulated", "Loaded", "check", "check_emulated", "load", "targets"]
 
-EMULATED = "rv64gc"
-_LEVELS = (("x86-64-v3", 128), ("x86-64-v3", 256), ("x86-64-v4", 256), ("x86-64-v4", 512))
+#: What runs in this process, and what runs under an emulator, by the names of reports.
+_HERE = {f"{runner.name}/{runner.bits}": runner for runner in RUNNERS if isinstance(runner, Here) and not runner.lacks}
+_EMULATED = {
+    f"{runner.name}/{runner.bits}" if runner.bits else runner.name: runner for runner in RUNNERS if isinstance(runner, machines.Emulated) and not runner.lacks
+}
 _LETTERS = "ABCDEFGHIJKLMNOPQ"
 
 
 def targets() -> list[str]:
     """What kernels are run on here, as it is named in reports."""
-    names = [f"{name}/{bits}" for name, bits in _LEVELS if cpu.is_x86_64() and cpu.LEVELS[name] <= cpu.host_features()]
-    names += ["checked", "interpreter/0", "interpreter/256", "interpreter/512"]
-    return [*names, EMULATED] if emulate.available(EMULATED) else names
+    return [*_HERE, "checked", "interpreter/0", "interpreter/256", "interpreter/512", *_EMULATED]
 
 
 class Difference(NamedTuple):
@@ -78,8 +81,9 @@ class Loaded(NamedTuple):
 
 
 class Emulated(NamedTuple):
-    """A kernel compiled for the emulator."""
+    """A kernel compiled for a target that is emulated."""
 
+    target: str
     loaded: Loaded
     code: Any
 
@@ -202,12 +206,12 @@ def _compiled(loaded: Loaded, name: str, bits: int | None, check: bool = False) 
     return loaded.kernel.compile(*_signature(program, loaded.calls[0][0]), target=name, vector_bits=bits, check=check, ordering=ordering)
 
 
-def check(loaded: Loaded, only: str = "") -> tuple[list[Difference], list[str], Emulated | None]:
-    """Run a kernel everywhere but under the emulator: (differences, the targets it ran on, what to run there)."""
+def check(loaded: Loaded, only: str = "") -> tuple[list[Difference], list[str], list[Emulated]]:
+    """Run a kernel everywhere but under emulators: (differences, the targets it ran on, what to run there)."""
     found: list[Difference] = []
     ran: list[str] = []
     for target in targets():
-        if target == EMULATED or only and target != only:
+        if target in _EMULATED or only and target != only:
             continue
         name, _, bits = target.partition("/")
         try:
@@ -224,18 +228,19 @@ def check(loaded: Loaded, only: str = "") -> tuple[list[Difference], list[str], 
             difference = _failed(target, error)
         if difference is not None:
             found.append(difference)
-    emulated = None
-    if EMULATED in targets() and only in ("", EMULATED):
-        try:
-            with _quiet():
-                emulated = Emulated(loaded, _compiled(loaded, EMULATED, None))
-        except Exception as error:  # noqa: BLE001 (whatever it is, it is a difference)
-            found.append(_failed(EMULATED, error))
+    emulated: list[Emulated] = []
+    for target, runner in _EMULATED.items():
+        if only in ("", target):
+            try:
+                with _quiet():
+                    emulated.append(Emulated(target, loaded, _compiled(loaded, runner.name, runner.bits or None)))
+            except Exception as error:  # noqa: BLE001 (whatever it is, it is a difference)
+                found.append(_failed(target, error))
     return found, ran, emulated
 
 
 def _host() -> str:
-    return [name for name, _ in _LEVELS if cpu.LEVELS[name] <= cpu.host_features()][-1]
+    return [runner.name for runner in _HERE.values()][-1]
 
 
 def _called(loaded: Loaded, target: str, code: Any) -> Difference | None:
@@ -257,7 +262,11 @@ def _interpreted(loaded: Loaded, target: str, f: Any) -> Difference | None:
 
 
 def check_emulated(waiting: Sequence[Emulated]) -> list[tuple[Program, Difference]]:
-    """Run kernels under the emulator, all in one process, since starting it takes longer than they do."""
+    """Run kernels under the emulators, all of a target in one process, since starting it takes longer than they do."""
+    return [found for target in _EMULATED for found in _emulated(target, [each for each in waiting if each.target == target])]
+
+
+def _emulated(target: str, waiting: Sequence[Emulated]) -> list[tuple[Program, Difference]]:
     if not waiting:
         return []
     calls: list[tuple[Any, list[Any]]] = []
@@ -268,15 +277,15 @@ def check_emulated(waiting: Sequence[Emulated]) -> list[tuple[Program, Differenc
         results = emulate.run_many(calls)
     except Exception as error:  # noqa: BLE001 (whatever it is, it is a difference)
         if len(waiting) == 1:
-            return [(waiting[0].loaded.program, _failed(EMULATED, error)._replace(what="crashed"))]
+            return [(waiting[0].loaded.program, _failed(target, error)._replace(what="crashed"))]
         # One of them: find it.
         half = len(waiting) // 2
-        return check_emulated(waiting[:half]) + check_emulated(waiting[half:])
+        return _emulated(target, waiting[:half]) + _emulated(target, waiting[half:])
     found: list[tuple[Program, Difference]] = []
     position = 0
     for emulated in waiting:
         for call in range(len(emulated.loaded.calls)):
-            difference = _difference(emulated.loaded, EMULATED, call, calls[position][1], results[position])
+            difference = _difference(emulated.loaded, target, call, calls[position][1], results[position])
             if difference is not None:
                 found.append((emulated.loaded.program, difference))
             position += 1

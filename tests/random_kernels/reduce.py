@@ -25,8 +25,7 @@ def verdict(program: Program, target: str) -> Difference | None:
     if isinstance(loaded, Difference):
         return loaded if target == "python" else None
     found, _, emulated = check(loaded, target)
-    if emulated is not None:
-        found += [difference for _, difference in check_emulated([emulated])]
+    found += [difference for _, difference in check_emulated(emulated)]
     return found[0] if found else None
 
 

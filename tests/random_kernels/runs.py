@@ -12,7 +12,7 @@ from collections.abc import Iterator, Sequence
 from typing import Any, NamedTuple
 
 from tests.random_kernels import coverage
-from tests.random_kernels.compare import EMULATED, Difference, Emulated, check, check_emulated, load
+from tests.random_kernels.compare import Difference, Emulated, check, check_emulated, load
 from tests.random_kernels.kernels import make
 
 __all__ = ["Found", "Outcome", "run"]
@@ -78,11 +78,10 @@ def _compare(seeds: Sequence[int], note: Any) -> Outcome:
         found, ran, emulated = check(loaded)
         outcome.found += [Found(seed, difference) for difference in found]
         outcome.ran += Counter(ran)
-        if emulated is not None:
-            waiting.append(emulated)
+        waiting += emulated
     note(-1)
     outcome.found += [Found(program.seed, difference) for program, difference in check_emulated(waiting)]
-    outcome.ran[EMULATED] += len(waiting)
+    outcome.ran += Counter(each.target for each in waiting)
     return outcome
 
 

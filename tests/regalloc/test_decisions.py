@@ -14,7 +14,7 @@ from pathlib import Path
 from tests.golden import hold
 from tests.passes.generator import Generator
 from tests.regalloc.generator import random_input, random_order
-from tests.targets.x86.conformance import limited
+from tests.targets.conformance import limited
 
 from loopwright.compiler import run_passes
 from loopwright.ir.function import Function

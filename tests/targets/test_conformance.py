@@ -192,6 +192,10 @@ def test_what_is_lacking_is_this_and_no_more(runner: Runner, bless: bool) -> Non
     hold(LACKING / f"{runner.name}.txt", lacking(runner.target, runner.bits), f"{runner} lacks something else", bless)
 
 
+def test_every_target_has_its_table_and_no_other() -> None:
+    assert sorted(path.stem for path in LACKING.iterdir()) == sorted(registry.names())
+
+
 @pytest.mark.parametrize("runner", [pytest.param(runner, id=repr(runner)) for runner in RUNNERS if runner.widest])
 @pytest.mark.parametrize("t", [F16, BF16, vector_of(F16, 8), vector_of(BF16, 8)], ids=str)
 def test_half_precision_is_refused(runner: Runner, t: Type) -> None:

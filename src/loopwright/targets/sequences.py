@@ -19,6 +19,10 @@ Emit = Callable[[Instr], None]
 BARE: Final = 1
 
 
+#: Python's // of floats is not the floor of the rounded quotient: 1.0 // 0.1 is 9, floor(1.0 / 0.1) is 10.
+FLOOR_HINT: Final = "write lw.floor(a / b), which differs where the quotient rounds up to a whole number"
+
+
 def bracket(op: ops.Op, line: int) -> Instr:
     """A bracket without operands."""
     return Instr(op, VOID, NONE, [], 0, line)

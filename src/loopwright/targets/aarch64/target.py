@@ -47,7 +47,7 @@ class AArch64(Target):
         return lowering.immediate(instr, position, type_, value)
 
     def addressing(self, type_: Type) -> Addressing:
-        return _ADDRESSING[max(type_.size, 1)]
+        return _ADDRESSING.get(type_.size, _ADDRESSING[16])
 
     def expand(self, function: Function, instr: Instr, emit: Callable[[Instr], None], late: bool) -> bool:
         return expansions.expand(function, instr, emit, late)

@@ -15,9 +15,6 @@ from loopwright.types import BOOL, F32, F64, I32, I64, U32, U64, Type, mask_of, 
 
 __all__ = ["EXPANDED", "convert_in_steps", "expand", "middle"]
 
-#: Python's // of floats is not the floor of the rounded quotient: 1.0 // 0.1 is 9, floor(1.0 / 0.1) is 10.
-FLOOR_HINT: Final = "write lw.floor(a / b), which differs where the quotient rounds up to a whole number"
-
 _COMPARES: Final = frozenset(ops.COMPARISONS.values())
 #: What an integer kept in 32 bits needs no sequence for, however narrow it is.
 _NARROW_AS_IT_IS: Final = _COMPARES | {ops.COPY, ops.BITCAST, ops.CONVERT, ops.CONVERT_UNCHECKED}
@@ -116,7 +113,7 @@ def _divide(target: Any, f: Function, instr: Instr, emit: Emit, late: bool) -> b
     type_ = instr.type
     if type_.is_float:
         if instr.op is ops.DIV_FLOOR:
-            raise missing(target, instr, FLOOR_HINT)
+            raise missing(target, instr, sequences.FLOOR_HINT)
         return False
     if type_.lanes or instr.imm == sequences.BARE:
         return False

@@ -1,0 +1,529 @@
+"""From an operation to its rule: tables of instructions by operation and types, and what is more than one instruction.
+
+A rule that is one instruction derives what it demands from the roles of the row's operands (``operands.one``).
+"""
+
+from __future__ import annotations
+
+from collections.abc import Callable
+from typing import Any, Final
+
+from loopwright.errors import AbiError, UnsupportedOperationError
+from loopwright.ir import ops
+from loopwright.ir.function import Function, Instr
+from loopwright.targets import sequences
+from loopwright.targets.aarch64 import control, floats, integers, lanes, moves
+from loopwright.targets.aarch64 import instructions as i
+from loopwright.targets.aarch64.abi import AAPCS64, AArch64Assembler, destroyed_by_calls
+from loopwright.targets.aarch64.notation import Family, Row
+from loopwright.targets.aarch64.operands import INT, INT_LATE, VECTOR, VECTOR_LATE, arrangement, bytes_of, bytewise, chain, one, width
+from loopwright.targets.aarch64.registers import INTS, REGISTERS, VECTORS
+from loopwright.targets.target import ANY_TIED, Rule, Use
+from loopwright.types import BOOL, VOID, Type
+
+__all__ = ["immediate", "rule_for"]
+
+Emit = Callable[[AArch64Assembler, Function, Instr], None]
+
+# --- tables -------------------------------------------------------------------------------------------------------
+
+#: Scalar integers of 32 and 64 bits (and what is kept in 32): how they are emitted, and how many operands they have.
+_INTEGER: Final[dict[int, tuple[Emit, int]]] = {
+    ops.ADD.code: (integers.add_sub, 2),
+    ops.SUB.code: (integers.add_sub, 2),
+    ops.MUL.code: (integers.multiply, 2),
+    ops.NEG.code: (integers.negate, 1),
+    ops.ABS.code: (integers.absolute, 1),
+    ops.AND.code: (integers.logical, 2),
+    ops.OR.code: (integers.logical, 2),
+    ops.XOR.code: (integers.logical, 2),
+    ops.ANDNOT.code: (integers.and_not, 2),
+    ops.NOT.code: (integers.complement, 1),
+    ops.MIN.code: (integers.min_max, 2),
+    ops.MAX.code: (integers.min_max, 2),
+    ops.SHL_MODULO.code: (integers.shift_modulo, 2),
+    ops.SHR_MODULO.code: (integers.shift_modulo, 2),
+    ops.CRC32C.code: (integers.crc32c, 2),
+}
+_DIVISIONS: Final = frozenset(op.code for op in (ops.DIV_TRUNC, ops.REM_TRUNC, ops.DIV_FLOOR, ops.REM_FLOOR))
+_SHIFTS: Final = frozenset((ops.SHL.code, ops.SHR.code))
+_COMPARES: Final = frozenset(op.code for op in ops.COMPARISONS.values())
+
+#: Floats: the scalar instruction, the vector one, and which operands they take in their order.
+_FLOAT: Final[dict[int, tuple[Family, Family | None, tuple[int, ...], tuple[int, ...]]]] = {
+    ops.ADD.code: (i.FADD, i.FADD_V, (0, 1), (0, 1)),
+    ops.SUB.code: (i.FSUB, i.FSUB_V, (0, 1), (0, 1)),
+    ops.MUL.code: (i.FMUL, i.FMUL_V, (0, 1), (0, 1)),
+    ops.DIV.code: (i.FDIV, i.FDIV_V, (0, 1), (0, 1)),
+    ops.FMA.code: (i.FMADD, i.FMLA, (0, 1, 2), (2, 0, 1)),
+    ops.FMS.code: (i.FNMSUB, None, (0, 1, 2), ()),
+    ops.FNMA.code: (i.FMSUB, i.FMLS, (0, 1, 2), (2, 0, 1)),
+    ops.NEG.code: (i.FNEG, i.FNEG_V, (0,), (0,)),
+    ops.ABS.code: (i.FABS, i.FABS_V, (0,), (0,)),
+    ops.SQRT.code: (i.FSQRT, i.FSQRT_V, (0,), (0,)),
+    ops.FLOOR.code: (i.FRINTM, i.FRINTM_V, (0,), (0,)),
+    ops.CEIL.code: (i.FRINTP, i.FRINTP_V, (0,), (0,)),
+    ops.TRUNC.code: (i.FRINTZ, i.FRINTZ_V, (0,), (0,)),
+    ops.ROUND.code: (i.FRINTN, i.FRINTN_V, (0,), (0,)),
+}
+#: Lanes of integers, signed and unsigned.
+_LANES: Final[dict[int, tuple[Family, Family]]] = {
+    ops.ADD.code: (i.ADD_V, i.ADD_V),
+    ops.SUB.code: (i.SUB_V, i.SUB_V),
+    ops.MUL.code: (i.MUL, i.MUL),
+    ops.NEG.code: (i.NEG, i.NEG),
+    ops.ABS.code: (i.ABS, i.ABS),
+    ops.MIN.code: (i.SMIN, i.UMIN),
+    ops.MAX.code: (i.SMAX, i.UMAX),
+}
+#: Bitwise, of lanes and masks: the instruction, and its operands in their order.
+_BITWISE: Final[dict[int, tuple[Family, tuple[int, ...]]]] = {
+    ops.AND.code: (i.AND_V, (0, 1)),
+    ops.OR.code: (i.ORR_V, (0, 1)),
+    ops.XOR.code: (i.EOR_V, (0, 1)),
+    ops.ANDNOT.code: (i.BIC_V, (1, 0)),
+    ops.NOT.code: (i.NOT, (0,)),
+}
+#: Comparisons of lanes: of signed integers, of unsigned ones, of floats; the operands in their order; and with 0.
+_LANES_COMPARED: Final[dict[int, tuple[Family, Family, Family, tuple[int, int]]]] = {
+    ops.EQ.code: (i.CMEQ, i.CMEQ, i.FCMEQ, (0, 1)),
+    ops.GT.code: (i.CMGT, i.CMHI, i.FCMGT, (0, 1)),
+    ops.GE.code: (i.CMGE, i.CMHS, i.FCMGE, (0, 1)),
+    ops.LT.code: (i.CMGT, i.CMHI, i.FCMGT, (1, 0)),
+    ops.LE.code: (i.CMGE, i.CMHS, i.FCMGE, (1, 0)),
+}
+_COMPARED_WITH_0: Final[dict[int, tuple[Family, Family]]] = {
+    ops.EQ.code: (i.CMEQ_0, i.FCMEQ_0),
+    ops.GT.code: (i.CMGT_0, i.FCMGT_0),
+    ops.GE.code: (i.CMGE_0, i.FCMGE_0),
+    ops.LT.code: (i.CMLT_0, i.FCMLT_0),
+    ops.LE.code: (i.CMLE_0, i.FCMLE_0),
+}
+_REDUCTIONS: Final[dict[int, ops.Op]] = {
+    ops.REDUCE_ADD.code: ops.ADD,
+    ops.REDUCE_MUL.code: ops.MUL,
+    ops.REDUCE_MIN.code: ops.MIN,
+    ops.REDUCE_MAX.code: ops.MAX,
+    ops.REDUCE_AND.code: ops.AND,
+    ops.REDUCE_OR.code: ops.OR,
+    ops.REDUCE_XOR.code: ops.XOR,
+}
+#: Across all lanes, exact in any order.
+_ACROSS: Final[dict[int, tuple[Family, Family]]] = {
+    ops.REDUCE_ADD.code: (i.ADDV, i.ADDV),
+    ops.REDUCE_MIN.code: (i.SMINV, i.UMINV),
+    ops.REDUCE_MAX.code: (i.SMAXV, i.UMAXV),
+}
+
+
+# --- rules ----------------------------------------------------------------------------------------------------------
+
+_known: Final[dict[int, Rule]] = {}
+
+
+def rule_for(f: Function, instr: Instr) -> Rule:
+    """The rule that emits ``instr``. Raises ``UnsupportedOperationError`` when there is none."""
+    op = instr.op
+    if op is ops.CALL or op is ops.CALL_VOID:
+        return _call(f, instr)
+    if op is ops.RET:
+        return _return(f)
+    shape = 0
+    for n, a in enumerate(instr.args[:3]):
+        if a < 0:
+            shape |= 1 << n
+    mem = instr.mem
+    if mem is not None:
+        shape |= 8 | (16 if mem.indexed else 0)
+    if f.options.fastmath:
+        shape |= 32
+    key = ((op.code << 16 | instr.type.number) << 16 | instr.source.number) << 6 | shape
+    known = _known.get(key)
+    if known is None:
+        known = _known[key] = _rule(f, instr)
+    return known
+
+
+def _missing(instr: Instr) -> UnsupportedOperationError:
+    what = f"{instr.op.name.removesuffix('_at')} on {instr.type.name}" + (f" from {instr.source.name}" if instr.source is not VOID else "")
+    hint = f"; {sequences.FLOOR_HINT}" if instr.op is ops.DIV_FLOOR else ""
+    return UnsupportedOperationError(f"{what} is not available on aarch64-neon{hint}", "", instr.line)
+
+
+def _refuse(instr: Instr, type_: Type) -> None:
+    """Raise for what no register holds: vectors of more than 128 bits, and half precision."""
+    if type_ is VOID:
+        return
+    if type_.lanes and (bytes_of(type_) > 16 or bytes_of(type_) < 2):
+        raise UnsupportedOperationError(f"{instr.op.name} on {type_.name} is not available on aarch64-neon; its vectors have at most 128 bits", "", instr.line)
+    if (type_.is_float or type_.element.is_float) and type_.bits == 16:
+        raise _missing(instr)
+
+
+def _rule(f: Function, instr: Instr) -> Rule:
+    op = instr.op
+    type_ = instr.type
+    _refuse(instr, type_)
+    _refuse(instr, instr.source)
+    found = _everywhere(instr)
+    if found is None:
+        if type_.is_mask:
+            found = _of_masks(instr)
+        elif op is ops.CONVERT or op is ops.CONVERT_UNCHECKED:
+            found = _conversion(instr)
+        elif type_.lanes:
+            found = _of_lanes(f, instr)
+        elif type_.is_float:
+            found = _of_floats(instr)
+        else:
+            found = _of_integers(instr)
+    if found is None:
+        raise _missing(instr)
+    return found
+
+
+def _use(type_: Type) -> Use:
+    return VECTOR if type_.lanes or type_.is_float or type_.is_mask else INT
+
+
+def _everywhere(instr: Instr) -> Rule | None:
+    """Copies, memory, branches: what is there for all types."""
+    op = instr.op
+    name = op.name
+    type_ = instr.type
+    use = _use(type_) if type_ is not VOID else INT
+    if op is ops.COPY:
+        return Rule(name, (use,), use, moves.copy)
+    if op is ops.SWAP:
+        return Rule(name, (use, use), None, moves.swap)
+    if op is ops.BITCAST:
+        return Rule(name, (_use(instr.source),), use, moves.bitcast)
+    if op is ops.LOCAL:
+        return Rule(name, (INT,), INT, moves.local_address)
+    if instr.mem is not None:
+        where = (INT, INT) if instr.mem.indexed else (INT,)
+        late = (INT_LATE, INT_LATE) if instr.mem.indexed else (INT_LATE,)
+        if op is ops.LOAD_AT:
+            return Rule(name, where, use, moves.load)
+        if op is ops.STORE_AT:
+            return Rule(name, (INT if instr.args[0] < 0 else use, *where), None, moves.store)
+        if op is ops.ADDRESS:
+            return Rule(name, where, INT, moves.address)
+        if op is ops.MASKED_LOAD_AT:
+            return Rule(name, (VECTOR_LATE, *late), VECTOR, lanes.masked_load, temps=(INTS,))
+        if op is ops.MASKED_STORE_AT:
+            return Rule(name, (VECTOR, VECTOR, *where), None, lanes.masked_store, temps=(INTS,))
+        return None
+    if op.compare:
+        if type_.is_float:
+            return Rule(name, (VECTOR, VECTOR), None, floats.jump_compare)
+        return Rule(name, (INT, INT), None, integers.jump_compare)
+    emit = _CONTROL.get(op.code)
+    if emit is not None:
+        return Rule(name, (use,) * len(instr.args), None, emit)
+    return None
+
+
+_CONTROL: Final[dict[int, Emit]] = {
+    ops.IF.code: control.jump_if,
+    ops.BR_IF.code: control.jump_if,
+    ops.JUMP_IF.code: control.jump_if,
+    ops.JUMP_UNLESS.code: control.jump_if,
+    ops.BLOCK.code: control.nothing,
+    ops.LOOP.code: control.nothing,
+    ops.ELSE.code: control.nothing,
+    ops.END.code: control.nothing,
+    ops.BR.code: control.nothing,
+    ops.JUMP.code: control.jump,
+    ops.LABEL.code: control.label,
+    ops.PROLOGUE.code: control.prologue,
+    ops.EPILOGUE.code: control.epilogue,
+    ops.STORE_ARG.code: control.store_arg,
+}
+
+
+def _of_integers(instr: Instr) -> Rule | None:
+    code = instr.op.code
+    name = instr.op.name
+    if code in _COMPARES:
+        return Rule(name, (INT, INT), INT, integers.comparison)
+    if instr.op is ops.SELECT:
+        return Rule(name, (INT, INT, INT), INT, integers.select)
+    if code in _SHIFTS:
+        return Rule(name, (INT, INT_LATE), INT, integers.shift)
+    if code in _DIVISIONS:
+        return Rule(name, (INT, INT), INT, integers.division, temps=(INTS,))
+    if code in _REDUCTIONS or instr.op is ops.EXTRACT:
+        return None
+    known = _INTEGER.get(code)
+    return Rule(name, (INT,) * known[1], INT, known[0]) if known is not None else None
+
+
+def _of_floats(instr: Instr) -> Rule | None:
+    code = instr.op.code
+    name = instr.op.name
+    if code in _COMPARES:
+        return Rule(name, (VECTOR, VECTOR), INT, floats.comparison)
+    if instr.op is ops.SELECT:
+        return Rule(name, (INT, VECTOR, VECTOR), VECTOR, floats.select)
+    if instr.op is ops.MIN or instr.op is ops.MAX:
+        return Rule(name, (VECTOR, VECTOR), VECTOR, floats.min_max)
+    known = _FLOAT.get(code)
+    return one(name, known[0][width(instr.type)], known[2]) if known is not None else None
+
+
+def _of_masks(instr: Instr) -> Rule | None:
+    op = instr.op
+    type_ = instr.type
+    name = op.name
+    if op is ops.ANY or op is ops.ALL:
+        return Rule(name, (VECTOR,), INT, lanes.any_all, temps=(VECTORS,))
+    if op is ops.MASK_SPLAT:
+        return Rule(name, (INT,), VECTOR, lanes.mask_splat)
+    if op is ops.LANE_MASK:
+        return Rule(name, (INT, INT), VECTOR, lanes.lane_mask, temps=(VECTORS,))
+    if op is ops.SELECT:
+        return _SELECT
+    if op is ops.MASK_CONVERT:
+        return chain(name, _resized(instr.source.bits, type_.bits, True))
+    bitwise = _BITWISE.get(op.code)
+    return one(name, bitwise[0][bytewise(type_)], bitwise[1]) if bitwise is not None else None
+
+
+_SELECT: Final = Rule("select", (VECTOR, VECTOR_LATE, VECTOR_LATE), VECTOR, lanes.select, tied=ANY_TIED)
+
+
+def _of_lanes(f: Function, instr: Instr) -> Rule | None:
+    op = instr.op
+    code = op.code
+    name = op.name
+    type_ = instr.type
+    if op is ops.SPLAT:
+        return Rule(name, (_use(type_.element),), VECTOR, lanes.splat)
+    if op is ops.IOTA:
+        return Rule(name, (), VECTOR, lanes.iota)
+    if op is ops.EXTRACT:
+        return Rule(name, (VECTOR,), _use(type_.element), lanes.extract)
+    if op is ops.SLIDE:
+        return Rule(name, (VECTOR, VECTOR, INT), VECTOR, lanes.slide) if bytes_of(type_) in (8, 16) else None
+    if op is ops.SELECT:
+        return _SELECT
+    if code in _COMPARES:
+        return _lanes_compared(instr)
+    if code in _REDUCTIONS:
+        return _reduction(f, instr)
+    shape = arrangement(type_)
+    if type_.is_float:
+        if op is ops.MIN or op is ops.MAX:
+            return one(name, (i.FMINNM_V if op is ops.MIN else i.FMAXNM_V)[shape]) if f.options.fastmath else None
+        known = _FLOAT.get(code)
+        return one(name, known[1][shape], known[3]) if known is not None and known[1] is not None else None
+    bitwise = _BITWISE.get(code)
+    if bitwise is not None:
+        return one(name, bitwise[0][bytewise(type_)], bitwise[1])
+    if code in _SHIFTS:
+        if instr.args[1] < 0:
+            return Rule(name, (VECTOR, VECTOR), VECTOR, lanes.shift_constant)
+        return Rule(name, (VECTOR, VECTOR), VECTOR, lanes.shift, temps=(VECTORS,) * (2 if type_.bits == 64 else 1))
+    if code in _DIVISIONS:
+        return Rule(name, (VECTOR_LATE, VECTOR_LATE), VECTOR, lanes.division, temps=(INTS, INTS, INTS))
+    if op is ops.MUL and type_.bits == 64:
+        return Rule(name, (VECTOR_LATE, VECTOR_LATE), VECTOR, lanes.multiply_64)
+    families = _LANES.get(code)
+    row = families[0 if type_.signed else 1].get(shape) if families is not None else None
+    return one(name, row) if row is not None else None
+
+
+def _lanes_compared(instr: Instr) -> Rule | None:
+    type_ = instr.type
+    shape = arrangement(type_)
+    code = instr.op.code
+    if instr.args[1] < 0:
+        with_0 = _COMPARED_WITH_0.get(code)
+        return one(instr.op.name, with_0[1 if type_.is_float else 0][shape], (0,), constants=1) if with_0 is not None else None
+    known = _LANES_COMPARED.get(code)
+    if known is None:
+        return None
+    signed, unsigned, of_floats, order = known
+    return one(instr.op.name, (of_floats if type_.is_float else signed if type_.signed else unsigned)[shape], order)
+
+
+def _reduction(f: Function, instr: Instr) -> Rule | None:
+    type_ = instr.type
+    name = instr.op.name
+    scalar = _use(type_.element)
+    across = _ACROSS.get(instr.op.code)
+    if across is not None and type_.is_integer and bytes_of(type_) >= 8:
+        row = across[0 if type_.signed else 1].get(arrangement(type_))
+        if row is not None:
+            return Rule(name, (VECTOR,), scalar, lanes.Across(type_, row).emit, temps=(VECTORS,))
+    combine = _combine(f, _REDUCTIONS[instr.op.code], type_)
+    if combine is None:
+        return None
+    return Rule(name, (VECTOR_LATE,), scalar, lanes.Reduce(type_, combine).emit, temps=(VECTORS, VECTORS, VECTORS))
+
+
+def _combine(f: Function, op: ops.Op, type_: Type) -> lanes.Combine | None:
+    """How two halves become one; in partial vectors as on lanes of 8 bytes."""
+    shape = arrangement(type_)
+    least = op is ops.MIN
+
+    def by(row: Row) -> lanes.Combine:
+        return lambda asm, rd, a, b, spare: asm.emit(row, rd, a, b)
+
+    if op.code in _BITWISE:
+        return by(_BITWISE[op.code][0][bytewise(type_)])
+    if op is ops.MIN or op is ops.MAX:
+        if type_.is_float and f.options.fastmath:
+            return by((i.FMINNM_V if least else i.FMAXNM_V)[shape])
+        if type_.is_float or type_.bits == 64:
+            compare = (i.FCMGT if type_.is_float else i.CMGT if type_.signed else i.CMHI)[shape]
+            return lambda asm, rd, a, b, spare: lanes.better(asm, compare, bytewise(type_), least, rd, a, b, spare)
+        return by((i.SMIN if type_.signed else i.UMIN)[shape] if least else (i.SMAX if type_.signed else i.UMAX)[shape])
+    if type_.is_float:
+        known = _FLOAT.get(op.code)
+        return by(known[1][shape]) if known is not None and known[1] is not None else None
+    if op is ops.MUL and type_.bits == 64:
+        return lanes.multiply_lanes_64
+    families = _LANES.get(op.code)
+    return by(families[0][shape]) if families is not None else None
+
+
+# --- conversions ----------------------------------------------------------------------------------------------------
+
+_Steps = list[tuple[Row, tuple[int, ...]]]
+
+
+def _resized(source: int, to: int, signed: bool, saturate: str = "") -> _Steps:
+    """Lanes of integers wider or narrower, by halves and doubles; narrower ones wrap, or saturate as ``s`` or ``u``."""
+    steps: _Steps = []
+    narrow = i.SQXTN if saturate == "s" else i.UQXTN if saturate == "u" else i.XTN
+    while source < to:
+        steps.append(((i.SSHLL if signed else i.USHLL)[{8: "8b", 16: "4h", 32: "2s"}[source]], (0,)))
+        source *= 2
+    while source > to:
+        source //= 2
+        steps.append((narrow[{8: "8b", 16: "4h", 32: "2s"}[source]], ()))
+    return steps
+
+
+def _whole(bits: int, lanes_: int) -> str:
+    """The arrangement of so many lanes of 32 or 64 bits."""
+    return "2d" if bits == 64 else "4s" if lanes_ > 2 else "2s"
+
+
+def _conversion(instr: Instr) -> Rule | None:
+    type_, source = instr.type, instr.source
+    name = instr.op.name
+    if type_.lanes:
+        return _lanes_converted(instr)
+    if type_.is_float:
+        if source.is_float:
+            return Rule(name, (VECTOR,), VECTOR, floats.convert_floats)
+        return Rule(name, (INT,), VECTOR, floats.from_int)
+    if source.is_float:
+        return Rule(name, (VECTOR,), INT, floats.to_int) if type_.bits >= 32 and type_ is not BOOL else None
+    return Rule(name, (INT,), INT, integers.convert_ints)
+
+
+def _lanes_converted(instr: Instr) -> Rule | None:
+    type_, source = instr.type, instr.source
+    name = instr.op.name
+    count = type_.lanes
+    if type_.is_integer and source.is_integer:
+        return chain(name, _resized(source.bits, type_.bits, source.signed))
+    if type_.is_float and source.is_float:
+        if type_.bits == source.bits:
+            return chain(name, [])
+        return chain(name, [(i.FCVTL["2s"] if type_.bits == 64 else i.FCVTN["2s"], ())])
+    if type_.is_float:
+        if source.bits == 64 and type_.bits == 32:
+            return Rule(name, (VECTOR_LATE,), VECTOR, lanes.round_quads, temps=(VECTORS,))
+        # Integers no wider than the floats: widened, exactly, then rounded once.
+        wide = max(type_.bits, source.bits)
+        steps = _resized(source.bits, wide, source.signed)
+        steps.append(((i.SCVTF_V if source.signed else i.UCVTF_V)[_whole(wide, count)], ()))
+        return chain(name, steps)
+    # Towards zero and saturating at each step.
+    wide = max(source.bits, type_.bits)
+    steps = [(i.FCVTL["2s"], ())] if source.bits < wide else []
+    steps.append(((i.FCVTZS_V if type_.signed else i.FCVTZU_V)[_whole(wide, count)], ()))
+    return chain(name, steps + _resized(wide, type_.bits, type_.signed, "s" if type_.signed else "u"))
+
+
+# --- calls ------------------------------------------------------------------------------------------------------------
+
+_CALLS: Final[dict[tuple[int, ...], Rule]] = {}
+
+
+def _fixed(register: int) -> Use:
+    return Use(REGISTERS[register].cls, register)
+
+
+def _call(f: Function, instr: Instr) -> Rule:
+    callee = f.callees[instr.imm]
+    for type_ in (*callee.params, callee.result):
+        if type_ is not VOID and (type_.lanes or (type_.is_float and type_.bits == 16)):
+            raise AbiError(f"{callee.name}: the aapcs64 convention here passes scalars (integers, pointers, f32, f64), not {type_.name}", line=instr.line)
+    result = -1
+    if callee.result is not VOID:
+        result = AAPCS64.float_result if callee.result.is_float else AAPCS64.int_result
+    places = tuple(place for place in AAPCS64.assign(callee.params) if place >= 0)
+    kills = destroyed_by_calls(f)
+    key = (kills, result, *places)
+    known = _CALLS.get(key)
+    if known is None:
+        made = _fixed(result) if result >= 0 else None
+        known = _CALLS[key] = Rule("call", tuple(_fixed(place) for place in places), made, control.call, kills=kills)
+    return known
+
+
+_RETURN_INT: Final = Rule("ret", (_fixed(AAPCS64.int_result),), None, control.ret)
+_RETURN_FLOAT: Final = Rule("ret", (_fixed(AAPCS64.float_result),), None, control.ret)
+_RETURN: Final = Rule("ret", (), None, control.ret)
+
+
+def _return(f: Function) -> Rule:
+    result = f.result
+    if result is VOID:
+        return _RETURN
+    if result.lanes or (result.is_float and result.bits == 16):
+        raise AbiError(f"the aapcs64 convention here returns scalars (integers, pointers, f32, f64), not {result.name}")
+    return _RETURN_FLOAT if result.is_float else _RETURN_INT
+
+
+# --- constants ---------------------------------------------------------------------------------------------------------
+
+_COPIED: Final = frozenset((ops.COPY.code, ops.LOCAL.code, ops.CALL.code, ops.CALL_VOID.code, ops.RET.code))
+
+
+def immediate(instr: Instr, position: int, type_: Type, value: Any) -> bool:
+    """Whether a constant operand has room inside its instruction."""
+    op = instr.op
+    code = op.code
+    if code in _COPIED:
+        return True
+    if op is ops.SLIDE:
+        return position == 2
+    if type_.lanes:
+        if code in _SHIFTS:
+            return position == 1
+        return position == 1 and code in _COMPARED_WITH_0 and (type_.signed or type_.is_float or op is ops.EQ) and float(value) == 0.0
+    if type_.is_float:
+        if op is ops.STORE_AT:
+            return position == 0 and float(value) == 0.0 and str(float(value))[0] != "-"
+        return position == 1 and float(value) == 0.0 and (code in _COMPARES or op.compare != "")
+    number = int(value)
+    if op is ops.STORE_AT or op is ops.STORE_ARG:
+        return position == 0 and number == 0
+    if op is ops.FOR:
+        return position != 1 or integers.fits_add(number)
+    if position != 1:
+        return number == 0 and position == 2 and op is ops.SELECT
+    if code in _SHIFTS or op is ops.SHL_MODULO or op is ops.SHR_MODULO:
+        return True
+    if op is ops.ADD or op is ops.SUB or code in _COMPARES or op.compare:
+        return integers.fits_add(number)
+    if op is ops.AND or op is ops.OR or op is ops.XOR:
+        return integers.fits_logical(type_, number)
+    return number == 0 and op is ops.SELECT
