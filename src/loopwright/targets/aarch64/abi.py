@@ -4,7 +4,8 @@ A frame, from the stack pointer up::
 
     stack arguments of calls | spill slots, local arrays | callee-saved registers and the link register | the caller's stack arguments
 
-The stack pointer is a multiple of 16 throughout: it has to be one in every access that it is the base of (6.4.5.1), and nothing below it is kept.
+The stack pointer is a multiple of 16 throughout, as it has to be in every access that it is the base of, and nothing below it is kept ("Universal stack
+constraints"). x29 is a register like the others: there is no chain of frames ("The Frame Pointer", the last of the options).
 """
 
 from __future__ import annotations
@@ -32,8 +33,8 @@ def _mask(letter: str, first: int, last: int) -> int:
 #: Of v8 to v15 a function preserves the low 64 bits (6.1.2).
 _PARTLY_SAVED: Final = _mask("v", 8, 15)
 
-#: Arguments: 6.8.2, results: 6.9, registers: 6.1. A narrower integer has anything above its bits (6.8.2, rules C.9 and C.16). Registers hold those of
-#: 8 and 16 bits extended to 32; above 32 bits nothing is expected.
+#: "Parameter Passing Rules", "Result Return", and for the registers 6.1.1 and 6.1.2. What is above an argument's bits in a register or on the stack is
+#: unspecified (stage C). Registers hold integers of 8 and 16 bits extended to 32; above 32 bits nothing is expected.
 AAPCS64: Final = Convention(
     "aapcs64",
     int_args=tuple(number(f"x{n}") for n in range(8)),
