@@ -8,7 +8,6 @@ python -m benchmarks.instructions [--quick]
 
 from __future__ import annotations
 
-import copy
 import os
 import shutil
 import subprocess
@@ -215,8 +214,7 @@ def run(quick: bool = False) -> report.Result:
             folder = Path(name)
             for case in cases():
                 mine: Compiled = case.compiled.compiled
-                peer = copy.copy(mine)
-                peer.machine = _clang(case, base, folder)
+                peer = Compiled(mine.source, mine.function, _clang(case, base, folder), mine.target, mine.order, {}, {}, mine.passes)
                 for n in case.elements[:1] if quick else case.elements:
                     ours, theirs = case.arguments(n), case.arguments(n)
                     count, got = counted(mine, ours, base, folder)

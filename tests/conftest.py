@@ -16,7 +16,7 @@ import loopwright
 from loopwright.native_build import is_native
 
 #: Every allocation of every test is proved.
-os.environ.setdefault("LOOPWRIGHT_CHECK_ALLOCATION", "1")
+os.environ.setdefault("LOOPWRIGHT_PROVE", "1")
 
 CHECKOUT = Path(__file__).resolve().parents[1]
 SOURCES = CHECKOUT / "src" / "loopwright"

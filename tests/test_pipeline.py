@@ -17,6 +17,7 @@ from loopwright.ir import ops
 from loopwright.ir.function import Function, Instr
 from loopwright.ir.stages import LAST, STAGES
 from loopwright.ir.text import parse
+from loopwright.settings import Settings
 from loopwright.targets import registry
 from loopwright.targets.pipeline import names_of
 from loopwright.targets.target import Target
@@ -156,7 +157,7 @@ def test_instructions_are_added_at_any_stage(place: str, runner: Runner) -> None
     end
     """
     added = 1 << 40 if place in ("simplify", "immediates", "elif", "loops") else 5
-    compiled = compiler.compile(parse(text), runner.target, passes=[lw.after(place, more)])
+    compiled = compiler.compile(parse(text), runner.target, Settings(passes=[lw.after(place, more)]))
     want = 3
     for _ in range(4):
         want = want * 4 + added
@@ -180,7 +181,7 @@ def test_code_that_is_replaced_before_allocation_is_allocated() -> None:
     from loopwright.runtime.code import Code
 
     for place in (lw.before("allocate", twice), lw.after("liveness", twice), lw.after("select", twice)):
-        assert Code(compiler.compile(parse(text), registry.get("x86-64-v3"), passes=[place], check_allocation=True))(3, 5) == 30
+        assert Code(compiler.compile(parse(text), registry.get("x86-64-v3"), Settings(prove=True, passes=[place])))(3, 5) == 30
 
 
 # --- mistakes -----------------------------------------------------------------------------------------------------
@@ -214,7 +215,7 @@ def test_what_the_target_lacks_is_said() -> None:
 
     text = "function f(%a: i64) -> i64\n %s = mul.i64 %a, %a\n ret.i64 %s\nend"
     with pytest.raises(UnsupportedOperationError, match="not here"):
-        compiler.compile(parse(text), registry.get("x86-64-v3"), passes=[lw.after("collect", reversing)])
+        compiler.compile(parse(text), registry.get("x86-64-v3"), Settings(passes=[lw.after("collect", reversing)]))
 
 
 def test_constants_that_have_no_room_after_allocation_are_refused() -> None:
@@ -225,7 +226,7 @@ def test_constants_that_have_no_room_after_allocation_are_refused() -> None:
 
     text = "function f(%a: i64) -> i64\n %s = add.i64 %a, 5\n ret.i64 %s\nend"
     with pytest.raises(VerifyError, match="needs a register"):
-        compiler.compile(parse(text), registry.get("x86-64-v3"), passes=[lw.after("allocate", late)])
+        compiler.compile(parse(text), registry.get("x86-64-v3"), Settings(passes=[lw.after("allocate", late)]))
 
 
 def nothing(f: Function, target: Target) -> None:

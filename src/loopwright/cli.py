@@ -167,11 +167,13 @@ def show(args: argparse.Namespace) -> int:
 def _stages(args: argparse.Namespace) -> list[str]:
     """The names that ``--after`` takes for a kernel: of its target's passes, and of its own."""
     from loopwright.jit import target_for
+    from loopwright.settings import Settings
     from loopwright.targets.pipeline import names_of, with_insertions
 
     kernel = None if _is_recorded(args.kernel) else find(args.kernel)
-    target = target_for(args.target or getattr(kernel, "target", None), None)
-    return names_of(with_insertions(target.passes(), getattr(kernel, "passes", ()), target.name))
+    settings = getattr(kernel, "settings", Settings())
+    target = target_for(args.target or settings.target, None)
+    return names_of(with_insertions(target.passes(), settings.passes or (), target.name))
 
 
 def _kernel(args: argparse.Namespace) -> Any:

@@ -3,7 +3,7 @@
 from __future__ import annotations
 
 import os
-from collections.abc import Callable, Sequence
+from collections.abc import Callable
 from time import perf_counter
 from typing import Any, Final
 
@@ -13,14 +13,15 @@ from loopwright.ir.function import Function, Instr
 from loopwright.ir.stages import STAGES
 from loopwright.passes import addresses, immediates
 from loopwright.regalloc.heuristics import DEFAULT_ORDER, check_order
-from loopwright.targets.pipeline import COLLECT, Insertion, Pass, Settings, names_of, with_insertions
+from loopwright.settings import Settings
+from loopwright.targets.pipeline import COLLECT, Pass, names_of, with_insertions
 from loopwright.targets.target import MachineCode, Target
 from loopwright.types import BF16, F16
 
 __all__ = ["Compiled", "compile", "run_passes"]
 
 ENVIRONMENT_ORDER: Final = "LOOPWRIGHT_LSRA_ORDERING"
-ENVIRONMENT_CHECK: Final = "LOOPWRIGHT_CHECK_ALLOCATION"
+ENVIRONMENT_PROVE: Final = "LOOPWRIGHT_PROVE"
 ENVIRONMENT_RECORD: Final = "LOOPWRIGHT_RECORD"
 
 #: Called with (function, target, order) before each compilation: whoever records them.
@@ -86,11 +87,16 @@ def order_in_force(ordering: str | None) -> str:
     return check_order(ordering)
 
 
-def check_in_force(check_allocation: bool | None) -> bool:
-    """Whether every allocation is to be proved: the argument, else the environment's (anything but empty and 0)."""
-    if check_allocation is None:
-        return os.environ.get(ENVIRONMENT_CHECK, "0") not in ("", "0")
-    return check_allocation
+def resolve(settings: Settings | None = None) -> Settings:
+    """The order of the filters and whether allocations are proved: as told, else as the environment says, else the default.
+
+    Raises ``TargetError`` when the order is no permutation of the letters A to Q.
+    """
+    asked = settings if settings is not None else Settings()
+    prove = asked.prove
+    if prove is None:
+        prove = os.environ.get(ENVIRONMENT_PROVE, "0") not in ("", "0")
+    return Settings(asked.target, asked.vector_bits, order_in_force(asked.ordering), bool(prove), bool(asked.keep), asked.passes)
 
 
 _SELECT: Final = STAGES.index("select")
@@ -204,10 +210,9 @@ def run_passes(
     function: Function,
     target: Target,
     after: str = "encode",
-    ordering: str | None = None,
+    settings: Settings | None = None,
     times: dict[str, float] | None = None,
     stages: dict[str, str] | None = None,
-    check_allocation: bool | None = None,
     passes: tuple[Pass, ...] | None = None,
 ) -> Function:
     """The function after the named pass; the one given is not changed.
@@ -218,10 +223,9 @@ def run_passes(
         function: any function of the IR.
         target: what to compile for.
         after: name of the last pass to run.
-        ordering: a permutation of A to Q; None for the environment's or the default.
+        settings: the order of the filters, and whether allocations are proved; None for as the environment says.
         times: receives the seconds each pass took.
         stages: receives the text after each pass.
-        check_allocation: prove the register allocation; None for as the environment says. Functions with the option ``check`` always are.
         passes: the list to run; None for the target's.
 
     Raises:
@@ -233,7 +237,7 @@ def run_passes(
     names = names_of(passes)
     if after not in names:
         raise TargetError(f"there is no pass {after!r}; the passes are {', '.join(names)}")
-    settings = Settings(order_in_force(ordering), check_in_force(check_allocation))
+    told = resolve(settings)
     f = function.clone()
     first = 0 if f.stage == COLLECT else _resume(f, target, passes)
     if stages is not None:
@@ -241,11 +245,11 @@ def run_passes(
     again: Pass | None = None
     for each in passes[first : names.index(after)]:
         start = perf_counter()
-        _run(each, f, target, settings)
+        _run(each, f, target, told)
         if not each.own:
             again = each if each.again else None
         elif again is not None:
-            _run(again, f, target, settings)
+            _run(again, f, target, told)
         if times is not None:
             times[each.name] = perf_counter() - start
         if stages is not None:
@@ -287,39 +291,31 @@ def _text_or_nothing(f: Function, target: Target) -> str:
         return f"(no text: {error})"
 
 
-def compile(
-    function: Function,
-    target: Target,
-    *,
-    ordering: str | None = None,
-    keep: bool = False,
-    check_allocation: bool | None = None,
-    passes: Sequence[Insertion] = (),
-) -> Compiled:
+def compile(function: Function, target: Target, settings: Settings | None = None, *, ordering: str | None = None) -> Compiled:
     """Compile a function for a target: all passes.
 
     Args:
         function: as the front end made it, or parsed from text; it is not changed.
         target: what to compile for.
-        ordering: a permutation of A to Q for the register selection filters; None for the environment's or the default.
-        keep: keep the text after every pass in ``Compiled.stages``.
-        check_allocation: prove the register allocation (``regalloc.checker``); None for as the environment says.
-        passes: passes of the user's own, made by ``lw.after`` and ``lw.before``.
+        settings: the order of the filters, whether to prove the register allocation (``regalloc.checker``), whether to keep the text after every
+            pass in ``Compiled.stages``, and passes of the user's own; None for as the environment says. The target it names is not looked at.
+        ordering: the order alone, where there is nothing else to set.
 
     Raises:
         TargetError: bad ordering, or a pass that has no place.
         UnsupportedOperationError: the target lacks an operation for a type.
     """
+    told = resolve(settings if ordering is None else Settings(ordering=ordering).over(settings or Settings()))
     times: dict[str, float] = {}
-    stages: dict[str, str] | None = {} if keep else None
-    order = order_in_force(ordering)
+    stages: dict[str, str] | None = {} if told.keep else None
+    order: str = told.ordering
     if RECORDERS:
         for recorder in tuple(RECORDERS):
             recorder(function, target, order)
     listed = target.passes()
-    if passes:
-        listed = with_insertions(listed, passes, target.name)
-    f = run_passes(function, target, listed[-1].name, order, times, stages, check_allocation, listed)
+    if told.passes is not None and told.passes != ():
+        listed = with_insertions(listed, told.passes, target.name)
+    f = run_passes(function, target, listed[-1].name, told, times, stages, listed)
     return Compiled(function, f, f.machine, target, order, times, stages if stages is not None else {}, listed)
 
 

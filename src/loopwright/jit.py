@@ -3,7 +3,7 @@
 from __future__ import annotations
 
 import gc
-from collections.abc import Callable, Sequence
+from collections.abc import Callable
 from typing import Any, Final
 
 from loopwright import compiler
@@ -16,6 +16,7 @@ from loopwright.regalloc.heuristics import DEFAULT_ORDER
 from loopwright.runtime import cpu
 from loopwright.runtime.code import Code
 from loopwright.runtime.dispatch import REQUIRED, Dispatcher, Formal, Frozen, Key
+from loopwright.settings import Settings
 from loopwright.targets import registry
 from loopwright.targets.target import Target
 
@@ -52,32 +53,31 @@ class Native(Backend):
                     signature.append(ArrayType(item[0], item[1]))
                 else:
                     signature.append(item)
-            code: Code = self.compile(lambda: kernel.stage(signature), kernel.target, kernel.vector_bits, kernel.ordering, False, kernel.passes)
+            code: Code = self.compile(lambda: kernel.stage(signature), kernel.settings)
             return code
 
         return Dispatcher(kernel.function.__name__, formals, make).call
 
-    def compile(
-        self, stage: Callable[[], Function], target: str | None, vector_bits: int | None, ordering: str | None, keep: bool, passes: Sequence[Any] = ()
-    ) -> Code:
-        _check_settings(target, vector_bits, ordering)
+    def compile(self, stage: Callable[[], Function], settings: Settings) -> Code:
+        _check_settings(settings)
         # Compiling makes tens of thousands of objects that all live until its end: looking for garbage among them again and
         # again takes up to a tenth of the time (measured at degree 255), the more the longer the function.
         collecting = gc.isenabled()
         gc.disable()
         try:
-            return Code(compiler.compile(stage(), target_for(target, vector_bits), ordering=ordering, keep=bool(keep), passes=passes))
+            return Code(compiler.compile(stage(), target_for(settings.target, settings.vector_bits), settings))
         finally:
             if collecting:
                 gc.enable()
 
 
-def _check_settings(target: object, vector_bits: object, ordering: object) -> None:
+def _check_settings(settings: Settings) -> None:
     """What is passed on has the types it is declared with: natively built, the compiler would refuse it in words of its own."""
+    target, bits, ordering = settings.target, settings.vector_bits, settings.ordering
     if target is not None and not isinstance(target, str):
         raise TargetError(f"a target is given by its name, as in target='x86-64-v3', not by {target!r}")
-    if vector_bits is not None and (not isinstance(vector_bits, int) or isinstance(vector_bits, bool)):
-        raise TargetError(f"the width of vectors is a number of bits, as in vector_bits=256, not {vector_bits!r}")
+    if bits is not None and (not isinstance(bits, int) or isinstance(bits, bool)):
+        raise TargetError(f"the width of vectors is a number of bits, as in vector_bits=256, not {bits!r}")
     if ordering is not None and not isinstance(ordering, str):
         raise TargetError(f"a register selection order is a string, a permutation of {DEFAULT_ORDER}, not {ordering!r}")
 

@@ -15,6 +15,7 @@ from tests.golden import hold
 from loopwright.compiler import run_passes
 from loopwright.ir.parse import parse
 from loopwright.passes.pipeline import CPU
+from loopwright.settings import Settings
 from loopwright.targets import registry
 from loopwright.targets.pipeline import names_of
 from loopwright.targets.target import MachineCode
@@ -34,7 +35,7 @@ def made() -> list[str]:
             group = f"{collection} {context.target}/{context.vector_bits} {context.convention}"
             stages: dict[str, str] = {}
             target = registry.get(context.target, context.vector_bits, context.convention)
-            machine = run_passes(parse(context.function), target, ordering=context.ordering, stages=stages).machine
+            machine = run_passes(parse(context.function), target, settings=Settings(ordering=context.ordering), stages=stages).machine
             assert isinstance(machine, MachineCode)
             for name, text in stages.items():
                 instructions[group][name] += text.count("\n")

@@ -16,6 +16,7 @@ from loopwright.ir.function import LOCAL_ALIGN, MOST_LOCAL
 from loopwright.ir.interpret import run
 from loopwright.ir.text import equal, parse
 from loopwright.ir.verify import verify
+from loopwright.settings import Settings
 from loopwright.targets import registry
 
 
@@ -117,7 +118,7 @@ def test_the_interpreter_and_every_pass_agree() -> None:
     source = in_registers.compile(x, y, n=4, target="x86-64-v4").compiled.source
     for target in (registry.get(name) for name in registry.names()):
         for stage in ("collect", "promote", "vectorize", "nests", "simplify", "select", "allocate", "jumps"):
-            f = compiler.run_passes(source, target, stage, check_allocation=True) if stage != "collect" else source
+            f = compiler.run_passes(source, target, stage, Settings(prove=True)) if stage != "collect" else source
             verify(f, target)
             again = np.arange(10.0)
             assert run(f, x, again, target=target) == 180.0

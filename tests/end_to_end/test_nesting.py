@@ -11,12 +11,13 @@ from tests.machines import Runner, runners
 
 import loopwright as lw
 from loopwright import compiler
-from loopwright.compiler import ENVIRONMENT_CHECK
+from loopwright.compiler import ENVIRONMENT_PROVE
 from loopwright.ir import verify as verify_module
 from loopwright.ir.brackets import DEEPEST, DEEPEST_LOOPS
 from loopwright.ir.interpret import Interpreter
 from loopwright.ir.text import parse, print_function
 from loopwright.ir.verify import verify
+from loopwright.settings import Settings
 from loopwright.targets import registry
 
 #: Lines are counted of Python code alone.
@@ -72,7 +73,7 @@ def everything(source: str) -> None:
     verify(f)
     assert print_function(f)
     Interpreter(f)
-    compiler.run_passes(f, registry.get("x86-64-v3"), check_allocation=False)
+    compiler.run_passes(f, registry.get("x86-64-v3"), Settings(prove=False))
 
 
 @countable
@@ -96,7 +97,7 @@ def test_work_grows_with_the_length_of_a_chain_of_conditions() -> None:
 @pytest.mark.parametrize("runner", runners(lambda runner: runner.widest))
 def test_a_chain_of_conditions_may_be_of_any_length(runner: Runner, monkeypatch: pytest.MonkeyPatch) -> None:
     # The proof of an allocation takes the square of its length.
-    monkeypatch.setenv(ENVIRONMENT_CHECK, "0")
+    monkeypatch.setenv(ENVIRONMENT_PROVE, "0")
     assert runner.call(runner.compiled(lw.parse(chain(3000))), 2999, False) == -2999
 
 
@@ -139,7 +140,7 @@ def test_the_builder_refuses_them_where_they_are_opened(kind: str) -> None:
 
 @pytest.mark.parametrize("runner", runners(lambda runner: runner.widest))
 def test_what_is_as_deep_as_it_may_be_still_does_what_it_says(runner: Runner, monkeypatch: pytest.MonkeyPatch) -> None:
-    monkeypatch.setenv(ENVIRONMENT_CHECK, "0")
+    monkeypatch.setenv(ENVIRONMENT_PROVE, "0")
     f = lw.Function("deep", a=lw.i64, returns=lw.i64)
     with f:
         k = f.var(lw.i64, 0)

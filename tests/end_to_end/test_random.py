@@ -86,7 +86,7 @@ def compare(f: Function, runner: Runner, code: Compiled, calls: list[list[Any]])
         runner.run(code, got, same)
 
 
-def function_of(seed: int, vectors: bool = True) -> tuple[Function, list[Any]]:
+def function_of(seed: int, bits: int = 256) -> tuple[Function, list[Any]]:
     """By seed of one kind or another: with the types mixed, with narrow or unsigned ones as well, with calls or (where there are any) vectors or without."""
     pick = random.Random(seed)
     options: dict[str, Any] = {"size": pick.choice([10, 25, 60]), "calls": seed % 4 == 2}
@@ -97,8 +97,10 @@ def function_of(seed: int, vectors: bool = True) -> tuple[Function, list[Any]]:
         options.update(scalars=[I64, U64], vectors=False)
     elif seed % 7 == 3:
         options["vectors"] = False
-    if not vectors:
+    if not bits:
         options["vectors"] = False
+    elif bits < 256:
+        options["widest"] = bits
     f = random_function(seed, **options)
     for instr in f.code:
         if instr.loop is not None:
@@ -109,14 +111,14 @@ def function_of(seed: int, vectors: bool = True) -> tuple[Function, list[Any]]:
 
 def check_seeds(seeds: range, machine: Sequence[Runner]) -> None:
     for seed in seeds:
-        f, args = function_of(seed, machine[0].bits > 0)
+        f, args = function_of(seed, machine[0].bits)
         for runner in tried(machine):
             agree(f, args, runner)
 
 
 def check_starved(seeds: range, machine: Sequence[Runner]) -> None:
     for seed in seeds:
-        f, args = function_of(seed, machine[0].bits > 0)
+        f, args = function_of(seed, machine[0].bits)
         pick = random.Random(seed)
         for runner in tried(machine):
             agree(f, args, runner, shuffled(seed) if seed % 2 else None, starved(runner, pick.randint(5, 7), pick.randint(4, 6)))
@@ -124,7 +126,7 @@ def check_starved(seeds: range, machine: Sequence[Runner]) -> None:
 
 def check_orders(seeds: range, orders: int, machine: Sequence[Runner]) -> None:
     for seed in seeds:
-        f, args = function_of(seed, machine[0].bits > 0)
+        f, args = function_of(seed, machine[0].bits)
         for number in range(orders):
             runner = tried(machine)[number % len(tried(machine))]
             agree(f, args, runner, shuffled(seed * 1000 + number), None if number % 3 else starved(runner, 6, 5))

@@ -80,8 +80,10 @@ def test_a_kernel_from_inside_a_function(protocol: int) -> None:
     assert again is not kernel
     assert result(again, 1.0) == want
     assert [(p.name, p.kind, p.type, p.rank, p.default) for p in again.parameters] == [(p.name, p.kind, p.type, p.rank, p.default) for p in kernel.parameters]
-    for name in ("check", "contract", "fastmath", "target", "vector_bits", "ordering", "result", "__name__", "__qualname__", "__module__", "__doc__"):
+    for name in ("check", "contract", "fastmath", "result", "__name__", "__qualname__", "__module__", "__doc__"):
         assert getattr(again, name) == getattr(kernel, name), name
+    for name in ("target", "vector_bits", "ordering", "prove", "passes"):
+        assert getattr(again.settings, name) == getattr(kernel.settings, name)
     assert result(travel(again, protocol), 1.0) == want
     assert result(cloudpickle.loads(cloudpickle.dumps(again, protocol)), 1.0) == want
 

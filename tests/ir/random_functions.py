@@ -94,10 +94,11 @@ def random_constant(chooser: random.Random, type_: Type) -> Any:
 class Generator:
     """Makes one function; every choice comes from ``seed``."""
 
-    def __init__(self, seed: int, vectors: bool = True, size: int = 25, scalars: list[Type] | None = None, calls: bool = False) -> None:
+    def __init__(self, seed: int, vectors: bool = True, size: int = 25, scalars: list[Type] | None = None, calls: bool = False, widest: int = 256) -> None:
+        self.widest = widest
         self.random = random.Random(seed)
         self.scalars = scalars or SCALARS
-        self.types = [*self.scalars, *[vector_of(t, LANES) for t in self.scalars]] if vectors else list(self.scalars)
+        self.types = [*self.scalars, *[vector_of(t, LANES) for t in self.scalars if t.bits * LANES <= widest]] if vectors else list(self.scalars)
         self.vectors = vectors
         self.calls = calls
         self.left = size
@@ -189,7 +190,7 @@ class Generator:
             return pick.choice(self.places[-4:])
         number = pick.randrange(len(f.arrays))
         array = f.arrays[number]
-        lanes = LANES if self.vectors and array.element.bits >= 32 and pick.random() < 0.5 else 0
+        lanes = LANES if self.vectors and 32 <= array.element.bits <= self.widest // LANES and pick.random() < 0.5 else 0
         made = number, lanes, [self.index(0) for _ in array.extents[:-1]] + [self.index(lanes)]
         self.places.append(made)
         return made

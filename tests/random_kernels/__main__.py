@@ -29,7 +29,7 @@ def main() -> int:
             print(make(seed).text())
         return 0
     # Every allocation is proved besides.
-    os.environ.setdefault("LOOPWRIGHT_CHECK_ALLOCATION", "1")
+    os.environ.setdefault("LOOPWRIGHT_PROVE", "1")
     outcome, seconds = timed(seeds, options.jobs)
     print(coverage.table(outcome.counts))
     missing = [key for key in coverage.expected() if not outcome.counts[key]]

@@ -22,8 +22,8 @@ from loopwright.ir.text import print_function
 from loopwright.passes import allocate
 from loopwright.regalloc.heuristics import DEFAULT_ORDER
 from loopwright.regalloc.liveness import analyse
+from loopwright.settings import Settings
 from loopwright.targets import registry
-from loopwright.targets.pipeline import Settings
 from loopwright.targets.target import Target
 
 FILE = Path(__file__).with_name("decisions.txt")
@@ -51,7 +51,7 @@ def decided() -> list[str]:
     checksums: dict[str, int] = {}
     for group, f, target, order in inputs():
         f.analysis = analyse(f, target)
-        allocate.run(f, target, Settings(order, False))
+        allocate.run(f, target, Settings(ordering=order, prove=False))
         found = f.statistics
         known = figures.setdefault(group, [0.0] * 6)
         for n, figure in enumerate((found.spilled, found.stores, found.reloads, found.moves, found.spill_weight, found.move_weight)):

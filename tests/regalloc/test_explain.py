@@ -14,6 +14,7 @@ from loopwright.regalloc import heuristics
 from loopwright.regalloc.explain import FILTER_NAMES, Explanation, explain, register_set
 from loopwright.regalloc.heuristics import DEFAULT_ORDER
 from loopwright.regalloc.picture import picture
+from loopwright.settings import Settings
 from loopwright.targets import registry
 from loopwright.tuning import collections, corpus
 
@@ -45,7 +46,7 @@ def test_the_names_of_the_filters_are_those_of_the_filters() -> None:
 @pytest.mark.parametrize("case", [SMALL, SPILLING, CHECKED, ELSEWHERE])
 def test_what_is_explained_is_what_is_compiled(case: tuple[str, str], order: str) -> None:
     e = explained(*case, order)
-    whole = compiler.run_passes(e.lowered, e.target, "allocate", order)
+    whole = compiler.run_passes(e.lowered, e.target, "allocate", Settings(ordering=order))
     framed = ("prologue", "epilogue", "ret")
     explained_code, compiled_code = ([(i.op.name, i.dst, i.args) for i in f.code if i.op.name not in framed] for f in (e.allocated, whole))
     assert explained_code == compiled_code

@@ -23,7 +23,7 @@ from loopwright.regalloc.liveness import analyse
 from loopwright.regalloc.output import Output
 from loopwright.regalloc.registers import Registers
 from loopwright.regalloc.resolution import Move
-from loopwright.targets.pipeline import Settings
+from loopwright.settings import Settings
 from loopwright.targets.target import ANY_REGISTER, Rule, Target, Use
 from loopwright.types import F32, I32, I64, vector_of
 
@@ -35,7 +35,7 @@ def allocated(seed: int, size: int = 0) -> tuple[Function, Function, Machine]:
     before, target = random_input(seed, size)
     after = before.clone()
     after.analysis = analyse(after, target)
-    allocate.run(after, target, Settings(random_order(random.Random(seed)), False))
+    allocate.run(after, target, Settings(ordering=random_order(random.Random(seed)), prove=False))
     check(before, after, target)
     return before, after, target
 
@@ -270,7 +270,7 @@ def prove_some(name: str, change: Callable[[Function], None] | None = None, func
             change(after)
         after.analysis = analyse(after, target)
         try:
-            allocate.run(after, target, Settings(random_order(random.Random(seed)), False))
+            allocate.run(after, target, Settings(ordering=random_order(random.Random(seed)), prove=False))
         except (InternalError, AssertionError):
             # The fault was too much for the allocator itself.
             continue
@@ -395,7 +395,7 @@ def test_values_taken_for_dead_too_early_are_caught() -> None:
                         liveness.dies[k] &= ~(1 << j)
         after.analysis = (liveness, shape)
         try:
-            allocate.run(after, target, Settings(random_order(chooser), False))
+            allocate.run(after, target, Settings(ordering=random_order(chooser), prove=False))
         except (InternalError, AssertionError):
             continue
         if refused(before, after, target):

@@ -13,7 +13,7 @@ from loopwright.passes import allocate
 from loopwright.regalloc.checker import check
 from loopwright.regalloc.heuristics import DEFAULT_ORDER
 from loopwright.regalloc.liveness import analyse
-from loopwright.targets.pipeline import Settings
+from loopwright.settings import Settings
 
 #: (function, order) pairs: 40,000 in every run, 160,000 in the slow part.
 ORDERS = 4
@@ -31,7 +31,7 @@ def prove(seed: int, orders: int) -> int:
         after = before.clone()
         after.analysis = analyse(after, target)
         try:
-            allocate.run(after, target, Settings(order, False))
+            allocate.run(after, target, Settings(ordering=order, prove=False))
             check(before, after, target)
         except Exception as error:
             error.add_note(f"seed {seed}, order {order}")
@@ -56,7 +56,7 @@ def test_long_functions_are_allocated_right() -> None:
         before, target = random_input(1_000_000 + seed, size=300)
         after = before.clone()
         after.analysis = analyse(after, target)
-        allocate.run(after, target, Settings(random_order(random.Random(seed)), False))
+        allocate.run(after, target, Settings(ordering=random_order(random.Random(seed)), prove=False))
         check(before, after, target)
 
 
@@ -66,7 +66,7 @@ def test_what_is_proved_does_the_same_when_it_runs() -> None:
         before, target = random_input(2_000_000 + seed)
         after = before.clone()
         after.analysis = analyse(after, target)
-        allocate.run(after, target, Settings(random_order(random.Random(seed)), False))
+        allocate.run(after, target, Settings(ordering=random_order(random.Random(seed)), prove=False))
         check(before, after, target)
         assert same(before, after, target), seed
 
@@ -77,7 +77,7 @@ def test_operands_in_consecutive_registers_and_more_registers_than_a_word_has_bi
         before, target = random_input_with_runs(7_000_000 + seed)
         after = before.clone()
         after.analysis = analyse(after, target)
-        allocate.run(after, target, Settings(random_order(random.Random(seed)), False))
+        allocate.run(after, target, Settings(ordering=random_order(random.Random(seed)), prove=False))
         check(before, after, target)
         assert same(before, after, target), seed
         runs += sum(instr.rule is not None and instr.rule.run is not None for instr in after.code)
@@ -91,7 +91,7 @@ def test_the_checker_notices_a_broken_run() -> None:
         before, target = random_input_with_runs(7_100_000 + seed)
         after = before.clone()
         after.analysis = analyse(after, target)
-        allocate.run(after, target, Settings(DEFAULT_ORDER, False))
+        allocate.run(after, target, Settings(ordering=DEFAULT_ORDER, prove=False))
         check(before, after, target)
         for instr in after.code:
             rule = instr.rule

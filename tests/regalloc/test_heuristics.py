@@ -16,7 +16,7 @@ from loopwright.regalloc import heuristics
 from loopwright.regalloc.heuristics import FILTERS, RegisterState, canonical, check_order, plan_of
 from loopwright.regalloc.intervals import Interval
 from loopwright.regalloc.liveness import analyse
-from loopwright.targets.pipeline import Settings
+from loopwright.settings import Settings
 from loopwright.targets.target import Target
 
 ALL = 0b1111_1111
@@ -251,7 +251,7 @@ def test_case_and_space_do_not_matter() -> None:
 def allocated(f: Function, target: Target, order: str) -> str:
     work = f.clone()
     work.analysis = analyse(work, target)
-    allocate.run(work, target, Settings(order, False))
+    allocate.run(work, target, Settings(ordering=order, prove=False))
     return print_function(work, target)
 
 

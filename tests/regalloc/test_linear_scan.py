@@ -18,7 +18,7 @@ from loopwright.regalloc.checker import check
 from loopwright.regalloc.heuristics import DEFAULT_ORDER
 from loopwright.regalloc.liveness import analyse
 from loopwright.regalloc.output import Edge
-from loopwright.targets.pipeline import Settings
+from loopwright.settings import Settings
 from loopwright.targets.target import Rule, Use
 from loopwright.types import I64, VOID
 
@@ -72,7 +72,7 @@ class Maker:
     def under(self, order: str) -> Function:
         after = self.f.clone()
         after.analysis = analyse(after, self.target)
-        allocate.run(after, self.target, Settings(order, False))
+        allocate.run(after, self.target, Settings(ordering=order, prove=False))
         check(self.f, after, self.target)
         return after
 
@@ -268,7 +268,7 @@ def test_what_an_edge_calls_free_holds_none_of_what_it_moves(monkeypatch: pytest
     for seed in range(150):
         f, target = random_input(7_000_000 + seed)
         f.analysis = analyse(f, target)
-        allocate.run(f, target, Settings(DEFAULT_ORDER, False))
+        allocate.run(f, target, Settings(ordering=DEFAULT_ORDER, prove=False))
         for edge in edges:
             for _, now, wanted in edge.moves:
                 assert now < 0 or not edge.free >> now & 1

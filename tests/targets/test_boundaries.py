@@ -21,6 +21,7 @@ from loopwright.errors import UnsupportedOperationError
 from loopwright.ir import ops
 from loopwright.ir.function import Function, Instr
 from loopwright.ir.interpret import run as interpret
+from loopwright.settings import Settings
 from loopwright.targets import registry
 from loopwright.types import F32, F64, I16, I32, I64, U8, U32, U64, VOID, Type, vector_of
 
@@ -48,7 +49,7 @@ def agree(f: Function, args: list[Any], runner: Runner) -> None:
                 places = np.argwhere(~((a == b) | (np.isnan(a) & np.isnan(b))))
                 raise AssertionError(f"{f.name}: at {places[:5].tolist()} {[a[tuple(p)] for p in places[:5]]} for {[b[tuple(p)] for p in places[:5]]}")
 
-    runner.tested(compile(f, runner.target, check_allocation=False), mine, compare)
+    runner.tested(compile(f, runner.target, Settings(prove=False)), mine, compare)
 
 
 @pytest.mark.parametrize("runner", runners(best_level))

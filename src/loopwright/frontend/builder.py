@@ -26,6 +26,7 @@ from loopwright.frontend.native_calls import call_native, callee_of
 from loopwright.ir import function as ir
 from loopwright.ir import ops
 from loopwright.ir.function import NONE, Callee, Instr, Options
+from loopwright.settings import Settings
 from loopwright.types import BOOL, I64, PTR, VOID, Type, mask_of, vector_of
 
 __all__ = ["Bracket", "Function", "Variable"]
@@ -199,14 +200,15 @@ class Function:
         ordering: str | None = None,
         keep: bool = False,
         check: bool | None = None,
-        passes: Sequence[Any] = (),
+        prove: bool | None = None,
+        passes: Sequence[Any] | None = None,
     ) -> Any:
         """Compile for a target (None: this CPU); the code is callable, with ``ir(stage)``, ``asm()``, ``emulate(…)``. The arguments are those of a kernel's ``compile``."""
         if check is not None and check != self._f.options.check:
             raise KernelTypeError("check is chosen where the function is made: lw.Function(name, check=True, …)")
         try:
             made = self.finish()
-            return backend().compile(lambda: made, target, vector_bits, ordering, keep, passes)
+            return backend().compile(lambda: made, Settings(target, vector_bits, ordering, prove, keep, passes))
         except Exception as error:
             from loopwright.tracebacks import shorten
 

@@ -27,6 +27,7 @@ from loopwright.frontend import parameters
 from loopwright.frontend.parameters import Parameter
 from loopwright.frontend.source import GIVEN
 from loopwright.ir.function import Callee, Function, Options
+from loopwright.settings import Settings
 from loopwright.types import VOID, Type
 
 __all__ = ["Backend", "Kernel", "backend", "kernel", "provide"]
@@ -39,10 +40,8 @@ class Backend:
         """A function that calls the kernel with NumPy arrays and numbers, compiling as needed."""
         raise NotImplementedError
 
-    def compile(
-        self, stage: Callable[[], Function], target: str | None, vector_bits: int | None, ordering: str | None, keep: bool, passes: Sequence[Any] = ()
-    ) -> Any:
-        """Code for a target of the function that ``stage`` makes."""
+    def compile(self, stage: Callable[[], Function], settings: Settings) -> Any:
+        """Code of the function that ``stage`` makes."""
         raise NotImplementedError
 
 
@@ -77,8 +76,7 @@ class Kernel(functools.partial[Any]):
     Attributes:
         function: the Python function.
         check, contract, fastmath: options of the generated code, see :func:`kernel`.
-        target, vector_bits, ordering: what it is compiled for, None for the default.
-        passes: passes of the user's own.
+        settings: what it is compiled for, and how.
     """
 
     # A `partial`, so that a call goes through C only; its function is replaced at the first call.
@@ -91,10 +89,7 @@ class Kernel(functools.partial[Any]):
     check: bool
     contract: bool
     fastmath: bool
-    target: str | None
-    vector_bits: int | None
-    ordering: str | None
-    passes: Sequence[Any]
+    settings: Settings
 
     def __new__(
         cls,
@@ -102,11 +97,8 @@ class Kernel(functools.partial[Any]):
         check: bool = False,
         contract: bool = True,
         fastmath: bool = False,
-        target: str | None = None,
-        vector_bits: int | None = None,
-        ordering: str | None = None,
+        settings: Settings | None = None,
         source: str | None = None,
-        passes: Sequence[Any] = (),
     ) -> Self:
         if source is not None:
             if not isinstance(source, str):
@@ -129,10 +121,7 @@ class Kernel(functools.partial[Any]):
         made.check = bool(check)
         made.contract = bool(contract)
         made.fastmath = bool(fastmath)
-        made.target = target
-        made.vector_bits = vector_bits
-        made.ordering = ordering
-        made.passes = passes
+        made.settings = settings if settings is not None else Settings()
         made._parameters = None
         made._result = VOID
         return made
@@ -161,7 +150,7 @@ class Kernel(functools.partial[Any]):
         if not isinstance(function, FunctionType) or leads_back(function, self):
             return str(getattr(function, "__qualname__", function))
         form, state = written(function)
-        options = (self.check, self.contract, self.fastmath, self.target, self.vector_bits, self.ordering, None, tuple(self.passes))
+        options = (self.check, self.contract, self.fastmath, self.settings)
         # Annotations as values: as text they could name what the function itself does not use.
         annotations = {p.name: self.annotation(p.name) for p in self.parameters if p.name in function.__annotations__}
         if self.result is not VOID:
@@ -226,6 +215,7 @@ class Kernel(functools.partial[Any]):
         vector_bits: int | None = None,
         ordering: str | None = None,
         check: bool | None = None,
+        prove: bool | None = None,
         keep: bool = False,
         passes: Sequence[Any] | None = None,
         **named: Any,
@@ -238,6 +228,7 @@ class Kernel(functools.partial[Any]):
             vector_bits: width of the vectors; None for the target's widest.
             ordering: order of the register selection filters, a permutation of A to Q.
             check: check every access; None as the kernel says.
+            prove: prove the register allocation; None as the kernel says, or the environment (``LOOPWRIGHT_PROVE``).
             keep: keep the text after every pass.
             passes: passes of your own, made by ``lw.after`` and ``lw.before``; None for the kernel's.
 
@@ -250,9 +241,7 @@ class Kernel(functools.partial[Any]):
             def make() -> Function:
                 return self.stage(signature, check)
 
-            return backend().compile(
-                make, target or self.target, vector_bits or self.vector_bits, ordering or self.ordering, keep, self.passes if passes is None else passes
-            )
+            return backend().compile(make, Settings(target, vector_bits, ordering, prove, keep, passes).over(self.settings))
         except Exception as error:
             _shorten(error)
             raise
@@ -291,8 +280,9 @@ def kernel(
     target: str | None = None,
     vector_bits: int | None = None,
     ordering: str | None = None,
+    prove: bool | None = None,
     source: str | None = None,
-    passes: Sequence[Any] = (),
+    passes: Sequence[Any] | None = None,
 ) -> Any:
     """Make a kernel of a Python function; a decorator, with or without options.
 
@@ -310,6 +300,7 @@ def kernel(
         target: name of the target; None for this CPU.
         vector_bits: width of the vectors; None for the target's widest.
         ordering: order of the register selection filters, a permutation of A to Q.
+        prove: prove each register allocation: a checker follows every value along every path; None for as the environment says.
         source: the text of the function, where Python does not know it: for functions made by ``exec``, read from standard input, or typed at
             the prompt of a Python before 3.13. It has the function's ``def``, with or without its decorators, indented or not; it may be a whole
             program, of which the ``def`` of that name, with the same parameters and the same code, is taken. Errors and listings show its
@@ -318,6 +309,6 @@ def kernel(
     """
 
     def decorate(function: Any) -> Kernel:
-        return Kernel(function, check, contract, fastmath, target, vector_bits, ordering, source, passes)
+        return Kernel(function, check, contract, fastmath, Settings(target, vector_bits, ordering, prove, False, passes), source)
 
     return decorate if function is None else decorate(function)

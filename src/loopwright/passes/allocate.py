@@ -5,7 +5,7 @@ from __future__ import annotations
 from loopwright.ir import ops
 from loopwright.ir.function import NONE, Function, Instr
 from loopwright.regalloc.linear_scan import allocate
-from loopwright.targets.pipeline import Settings
+from loopwright.settings import Settings
 from loopwright.targets.target import Target
 from loopwright.types import VOID
 
@@ -13,14 +13,13 @@ from loopwright.types import VOID
 def run(f: Function, target: Target, settings: Settings) -> None:
     """Allocate by linear scan with the filters in the order of ``settings``, then frame the function.
 
-    Raises ``InternalError`` when the result is to be proved, and the proof fails. Functions with the option ``check`` are always proved.
+    Raises ``InternalError`` when the result is to be proved, and the proof fails.
     """
-    check = settings.prove or f.options.check
-    before = f.clone() if check else f
-    f.statistics = allocate(f, target, settings.order).statistics
+    before = f.clone() if settings.prove else f
+    f.statistics = allocate(f, target, settings.ordering).statistics
     f.analysis = None
     frame(f)
-    if check:
+    if settings.prove:
         # Most compilations are not proved: what does it, and the printer that it quotes with, stay out of the first one's time.
         from loopwright.regalloc import checker
 

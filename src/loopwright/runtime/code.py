@@ -21,6 +21,7 @@ from loopwright.runtime.arrays import UNUSED, ArrayParameter, check_overlap
 from loopwright.runtime.call import Parameter, Signature
 from loopwright.runtime.link import Linked
 from loopwright.runtime.scalars import ScalarParameter
+from loopwright.settings import Settings
 from loopwright.targets import registry
 from loopwright.targets.target import Target
 from loopwright.types import PTR
@@ -126,7 +127,7 @@ class Code(functools.partial[Any]):
         compiled = self.compiled
         known = compiled.stages.get(stage)
         if known is None:
-            f = run_passes(compiled.source, compiled.target, stage, compiled.order, passes=compiled.passes)
+            f = run_passes(compiled.source, compiled.target, stage, Settings(ordering=compiled.order), passes=compiled.passes)
             known = text_of(f, compiled.target)
         return known if known.endswith("\n") else known + "\n"
 

@@ -11,26 +11,11 @@ from typing import Any, Final
 
 from loopwright.errors import TargetError
 
-__all__ = ["COLLECT", "Insertion", "Pass", "Settings", "after", "before", "names_of", "with_insertions"]
+__all__ = ["COLLECT", "Insertion", "Pass", "after", "before", "names_of", "with_insertions"]
 
 #: The name of what there is before any pass: the front end's output.
 COLLECT: Final = "collect"
 _NAME: Final = re.compile(r"[^\W\d][\w-]*")
-
-
-class Settings:
-    """What a compilation was told, besides function and target.
-
-    Attributes:
-        order: the order of the register selection filters, a permutation of A to Q.
-        prove: prove the register allocation.
-    """
-
-    __slots__ = ("order", "prove")
-
-    def __init__(self, order: str, prove: bool) -> None:
-        self.order = order
-        self.prove = prove
 
 
 class Pass:

@@ -44,7 +44,7 @@ from loopwright.ir import ops
 from loopwright.ir.function import INCOMING, SLOT, Function, Instr
 from loopwright.ir.loops import weights
 from loopwright.passes import allocate, jumps
-from loopwright.targets.pipeline import Settings
+from loopwright.settings import Settings
 from loopwright.targets.target import ANY_REGISTER, ANY_TIED, Rule, Target, Use
 
 __all__ = ["Cost", "ExactError", "Optimum", "allocated", "available", "cost_of", "optimum"]
@@ -93,9 +93,9 @@ class Cost:
 
 def allocated(function: Function, target: Target, ordering: str | None = None) -> tuple[Function, Cost]:
     """The function after the ``jumps`` pass, and what its allocation costs."""
-    f = compiler.run_passes(function, target, after="liveness", ordering=ordering)
+    f = compiler.run_passes(function, target, "liveness", Settings(ordering=ordering))
     before = [(instr, instr.args) for instr in f.code]
-    allocate.run(f, target, Settings(compiler.order_in_force(ordering), False))
+    allocate.run(f, target, compiler.resolve(Settings(ordering=ordering, prove=False)))
     jumps.run(f, target)
     f.stage = "jumps"
     return f, cost_of(f, before)

@@ -44,6 +44,12 @@ def _number(value: Any) -> float | int | None:
     return value if isinstance(value, (int, float)) and not math.isnan(value) else None
 
 
+def _settings(ordering: str) -> Any:
+    from loopwright.settings import Settings
+
+    return Settings(ordering=ordering)
+
+
 class Worker:
     """Compiles and measures."""
 
@@ -117,8 +123,10 @@ class Worker:
         check = _optional(_CHECK)
         if check is None:
             raise RuntimeError("this loopwright has no checker of allocations")
-        before = compiler.run_passes(f, target, "select", ordering)
-        check(before, compiler.run_passes(before, target, "allocate", ordering), target)
+        # (Another version may take the order itself.)
+        told: Any = compiler.resolve(_settings(ordering)) if hasattr(compiler, "resolve") else ordering
+        before = compiler.run_passes(f, target, "select", told)
+        check(before, compiler.run_passes(before, target, "allocate", told), target)
 
     def metrics(self, compiled: Any) -> dict[str, Any]:
         """The numbers about compiled code; None for one that this version cannot tell."""

@@ -16,6 +16,7 @@ from loopwright.ir import ops
 from loopwright.ir.function import NONE, Callee, Function, Instr, Mem
 from loopwright.ir.interpret import run as interpret
 from loopwright.runtime import emulate
+from loopwright.settings import Settings
 from loopwright.targets.riscv.target import RiscV, rv64gc
 from loopwright.types import F32, F64, I32, I64, PTR, U8, U32, U64, VOID, Type
 
@@ -27,7 +28,7 @@ UNCOMPRESSED = RiscV(TARGET.features - {"c"})
 
 def agree(made: list[tuple[Function, list[Any]]], target: RiscV = TARGET) -> list[Compiled]:
     """All in one emulated program: arrays and results are the interpreter's."""
-    calls = [(compile(f, target, check_allocation=False), copy.deepcopy(args)) for f, args in made]
+    calls = [(compile(f, target, Settings(prove=False)), copy.deepcopy(args)) for f, args in made]
     found = emulate.run_many(calls)
     for (f, args), (_, mine), got in zip(made, calls, found, strict=True):
         with np.errstate(all="ignore"):
@@ -76,7 +77,7 @@ def test_constants_of_every_shape_without_compressed_instructions(t: Type) -> No
 @pytest.mark.parametrize("t", [I64, F64, F32], ids=str)
 def test_frames_around_2048_bytes(t: Type) -> None:
     def taken(count: int) -> int:
-        frame = compile(boundaries.crowd(t, count)[0], TARGET, check_allocation=False).function.frame
+        frame = compile(boundaries.crowd(t, count)[0], TARGET, Settings(prove=False)).function.frame
         assert frame is not None
         return frame.size + 8 * len(frame.saved)
 
