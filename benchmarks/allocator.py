@@ -25,8 +25,8 @@ from loopwright.ir.function import NONE, Function, Instr, Mem
 from loopwright.ir.text import parse, print_function
 from loopwright.passes import allocate, liveness
 from loopwright.regalloc.heuristics import DEFAULT_ORDER
+from loopwright.settings import Settings
 from loopwright.targets import registry
-from loopwright.targets.pipeline import Settings
 from loopwright.targets.target import Target
 from loopwright.tuning import exact
 from loopwright.types import F64, I64, PTR, VOID, Type, vector_of
@@ -229,7 +229,7 @@ def _timed(lowered: list[Function], target: Target) -> tuple[float, float]:
             start = time.process_time()
             liveness.run(f, target)
             middle = time.process_time()
-            allocate.run(f, target, Settings(DEFAULT_ORDER, False))
+            allocate.run(f, target, Settings(ordering=DEFAULT_ORDER, prove=False))
             choose += time.process_time() - middle
             live += middle - start
     finally:

@@ -224,7 +224,7 @@ class Score:
         cycles: the better model's, weighted.
         code_size: bytes of instructions.
         instructions: machine instructions.
-        spilled, stores, reloads, moves, spill_weight: of the register allocation (``regalloc.ending.Statistics``).
+        spilled, stores, reloads, moves, spill_weight: of the register allocation (``regalloc.output.Statistics``).
         microarchitecture: whose tables were used.
         blocks, loops: the parts.
     """

@@ -10,6 +10,7 @@ import loopwright as lw
 from loopwright import compiler, jit
 from loopwright.runtime import cpu
 from loopwright.runtime.code import Code
+from loopwright.settings import Settings
 from loopwright.targets import registry
 
 
@@ -40,5 +41,5 @@ def test_loads_are_repeated_only_where_that_is_cheaper(data_path: int, loads: in
 def test_one_array_is_reduced_by_half_vectors_where_they_are_taken_so(features: set[str], width: str, monkeypatch: pytest.MonkeyPatch) -> None:
     had = cpu.LEVELS["x86-64-v4"] | features
     monkeypatch.setattr(cpu, "host_features", lambda: had)
-    code = jit.BACKEND.compile(lambda: total.stage(total.signature((lw.Array[lw.f32],), {})), None, None, None, False)
+    code = jit.BACKEND.compile(lambda: total.stage(total.signature((lw.Array[lw.f32],), {})), Settings())
     assert re.search(rf"vaddps {width}\d+, {width}\d+, {width}word ptr", code.asm())
