@@ -73,7 +73,7 @@ def everything(source: str) -> None:
     verify(f)
     assert print_function(f)
     Interpreter(f)
-    compiler.run_passes(f, registry.get("x86-64-v3"), Settings(prove=False))
+    compiler.run_passes(f, registry.get("x86-64-v3"), settings=Settings(prove=False))
 
 
 @countable
