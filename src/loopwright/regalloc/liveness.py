@@ -69,173 +69,220 @@ def brackets(f: Function, liveness: Liveness) -> Brackets:
 
 def analyse(f: Function, target: Target) -> tuple[Liveness, Brackets]:
     """Live intervals, last uses, loop facts of lowered code (every instruction has its rule)."""
-    code = f.code
-    length = len(code)
-    liveness = Liveness(len(f.types), length, len(target.registers))
+    liveness = Liveness(len(f.types), len(f.code), len(target.registers))
     shape = brackets(f, liveness)
-    intervals = liveness.intervals
-    types = f.types
-    weights = liveness.weights
-    dies = liveness.dies
-    dead = liveness.dead
-    fixed = liveness.fixed
-    owners = liveness.owners
-    live_after = liveness.live_after
-    live: set[int] = set()
-    open_end: list[int] = [0] * len(types)
-    drops: dict[int, list[int]] = {}
-    call_masks: list[int] = []
-    scratch: list[int] = []
-    needs: dict[int, set[int]] = _needs(f, shape, liveness)
-
-    for k in range(length - 1, -1, -1):
-        instr = code[k]
-        op = instr.op
-        here = 2 * k
-        if op is ops.END:
-            opener = shape.opener_of[k]
-            if code[opener].op is not ops.LOOP:
-                live_after[opener] = set(live)
-            continue
-        if op is ops.ELSE:
-            live_after[k] = live
-            live = _instead(liveness, live, live_after[shape.opener_of[k]], here, open_end, target, types)
-            continue
-        if op is ops.BLOCK:
-            continue
-        if op is ops.LOOP:
-            known_at_head = needs[k]
-            liveness.loops[k].live = known_at_head if known_at_head == live else set(live)
-            continue
-        rule: Rule | None = instr.rule
-        if op is ops.BR:
-            live = _instead(liveness, live, _target_set(shape, live_after, needs, k), here, open_end, target, types)
-            continue
-        if op is ops.RET:
-            # (What comes next in the list does not come next when it runs.)
-            for v in live:
-                _interval(liveness, v, target, types).add_range(here + 1, open_end[v])
-            live = set()
-        elif op.effect == ops.CONTROL:
-            # A conditional branch or an if: also what the other way needs is live before it.
-            other = _target_set(shape, live_after, needs, k) if k in shape.target else live_after[shape.else_of.get(k, k)]
-            gone: list[int] = []
-            for v in other:
-                if v not in live:
-                    gone.append(v)
-                    live.add(v)
-                    open_end[v] = here + 1
-            if gone:
-                drops[k] = gone
-        assert rule is not None, op.name
-        weight = weights[k]
-        dst = instr.dst
-        if dst >= 0:
-            known = intervals[dst]
-            interval = known if known is not None else _interval(liveness, dst, target, types)
-            if dst in live:
-                live.remove(dst)
-                interval.add_range(here + 1, open_end[dst])
-            else:
-                interval.add_range(here + 1, here + 2)
-                dead[k] = True
-            interval.refs.append(here + 1)
-            interval.defs += 1
-            interval.def_weight += weight
-            result = rule.result
-            if result is not None and result.fixed != ANY_REGISTER:
-                interval.preferences |= 1 << result.fixed
-                fixed[result.fixed].append(here + 1)
-                owners[result.fixed].append(dst)
-            if op is ops.COPY and instr.args[0] < 0 and not f.variable[dst]:
-                interval.constant = instr.args[0]
-        if rule.temps:
-            scratch.append(k)
-        kills = rule.kills
-        if kills or rule.clobbers:
-            call_masks.append(k)
-            destroyed = kills | rule.clobbers
-            for v in live:
-                interval = _interval(liveness, v, target, types)
-                interval.killed |= destroyed
-                if kills & target.class_masks[interval.cls]:
-                    interval.crosses_call = True
-            bits = kills
-            while bits:
-                low = bits & -bits
-                fixed[low.bit_length() - 1].append(here + 1)
-                # A variable that is written here does not mind: what it held before is not wanted any more.
-                owners[low.bit_length() - 1].append(dst)
-                bits ^= low
-        bits = rule.clobbers
-        while bits:
-            low = bits & -bits
-            fixed[low.bit_length() - 1].append(here)
-            owners[low.bit_length() - 1].append(-1)
-            bits ^= low
-        args = instr.args
-        uses = rule.uses
-        for j in range(len(args) - 1, -1, -1):
-            v = args[j]
-            if v < 0:
-                continue
-            known = intervals[v]
-            interval = known if known is not None else _interval(liveness, v, target, types)
-            use = uses[j]
-            if v not in live:
-                live.add(v)
-                open_end[v] = here + 2 if use.late else here + 1
-                dies[k] |= 1 << j
-            elif use.late and open_end[v] < here + 2:
-                open_end[v] = here + 2
-            interval.refs.append(here)
-            if use.fixed != ANY_REGISTER:
-                fixed[use.fixed].append(here)
-                owners[use.fixed].append(v)
-                if target.registers[use.fixed].cls == interval.cls:
-                    interval.preferences |= 1 << use.fixed
-        if dst >= 0 and args:
-            source = rule.tied if rule.tied >= 0 else (0 if op is ops.COPY else -1)
-            if rule.tied == ANY_TIED and dies[k]:
-                source = _dying_operand(instr, dies[k], dst)
-            if source >= 0 and args[source] >= 0 and args[source] != dst:
-                mine = _interval(liveness, dst, target, types)
-                theirs = _interval(liveness, args[source], target, types)
-                if mine.cls == theirs.cls:
-                    # A three-operand form loses nothing when the two are apart: there it only fills in.
-                    weak = rule.tied == ANY_TIED and op not in ops.FUSED
-                    if not weak or (mine.related is None and theirs.related is None):
-                        mine.related = theirs
-                        theirs.related = mine
-
-    for v in live:
-        _interval(liveness, v, target, types).add_range(-1, open_end[v])
-    for maybe in intervals:
-        if maybe is not None:
-            maybe.starts.reverse()
-            maybe.ends.reverse()
-    liveness.drops = drops
-    _loop_facts(liveness, code, call_masks, scratch, types, target)
+    walk = _Walk(f, target, liveness, shape)
+    walk.run()
+    walk.finish()
+    _loop_facts(liveness, f.code, walk.destroyers, walk.scratch, f.types, target)
     return liveness, shape
 
 
-def _instead(liveness: Liveness, live: set[int], before: set[int], here: int, open_end: list[int], target: Target, types: list[Type]) -> set[int]:
-    """A copy of ``before``, which is live in front of ``here`` instead of ``live`` behind it: ranges begin or end there."""
-    for v in live:
-        if v not in before:
-            _interval(liveness, v, target, types).add_range(here, open_end[v])
-    for v in before:
-        if v not in live:
-            open_end[v] = here
-    return set(before)
+class _Walk:
+    """The last walk, from the end of the code to its beginning: it makes the intervals."""
 
+    __slots__ = ("destroyers", "f", "live", "liveness", "needs", "open_end", "scratch", "shape", "target")
 
-def _interval(liveness: Liveness, v: int, target: Target, types: list[Type]) -> Interval:
-    known = liveness.intervals[v]
-    if known is None:
-        known = Interval(v, target.class_of(types[v]), liveness.weights)
-        liveness.intervals[v] = known
-    return known
+    def __init__(self, f: Function, target: Target, liveness: Liveness, shape: Brackets) -> None:
+        self.f = f
+        self.target = target
+        self.liveness = liveness
+        self.shape = shape
+        #: What is live where the walk is, and per register the end of the range it is live in.
+        self.live: set[int] = set()
+        self.open_end: list[int] = [0] * len(f.types)
+        self.needs = _needs(f, shape, liveness)
+        #: The instructions that destroy registers, and those that need scratch registers, latest first.
+        self.destroyers: list[int] = []
+        self.scratch: list[int] = []
+
+    def run(self) -> None:
+        """Walk over all instructions."""
+        code = self.f.code
+        variable = self.f.variable
+        target = self.target
+        liveness = self.liveness
+        intervals = liveness.intervals
+        weights = liveness.weights
+        dies = liveness.dies
+        fixed = liveness.fixed
+        owners = liveness.owners
+        open_end = self.open_end
+        live = self.live
+        for k in range(len(code) - 1, -1, -1):
+            instr = code[k]
+            op = instr.op
+            if op.effect == ops.CONTROL:
+                runs = self.control(instr, k)
+                live = self.live
+                if not runs:
+                    continue
+            here = 2 * k
+            rule: Rule | None = instr.rule
+            assert rule is not None, op.name
+            dst = instr.dst
+            if dst >= 0:
+                known = intervals[dst]
+                interval = known if known is not None else self.interval(dst)
+                if dst in live:
+                    live.remove(dst)
+                    interval.add_range(here + 1, open_end[dst])
+                else:
+                    interval.add_range(here + 1, here + 2)
+                    liveness.dead[k] = True
+                interval.refs.append(here + 1)
+                interval.defs += 1
+                interval.def_weight += weights[k]
+                result = rule.result
+                if result is not None and result.fixed != ANY_REGISTER:
+                    interval.preferences |= 1 << result.fixed
+                    fixed[result.fixed].append(here + 1)
+                    owners[result.fixed].append(dst)
+                if op is ops.COPY and instr.args[0] < 0 and not variable[dst]:
+                    interval.constant = instr.args[0]
+            if rule.temps:
+                self.scratch.append(k)
+            if rule.kills or rule.clobbers:
+                self.destroy(k, rule, dst)
+            args = instr.args
+            uses = rule.uses
+            for j in range(len(args) - 1, -1, -1):
+                v = args[j]
+                if v < 0:
+                    continue
+                known = intervals[v]
+                interval = known if known is not None else self.interval(v)
+                use = uses[j]
+                if v not in live:
+                    live.add(v)
+                    open_end[v] = here + 2 if use.late else here + 1
+                    dies[k] |= 1 << j
+                elif use.late and open_end[v] < here + 2:
+                    open_end[v] = here + 2
+                interval.refs.append(here)
+                if use.fixed != ANY_REGISTER:
+                    fixed[use.fixed].append(here)
+                    owners[use.fixed].append(v)
+                    if target.registers[use.fixed].cls == interval.cls:
+                        interval.preferences |= 1 << use.fixed
+            if dst >= 0 and args:
+                source = rule.tied if rule.tied >= 0 else (0 if op is ops.COPY else -1)
+                if rule.tied == ANY_TIED and dies[k]:
+                    source = _dying_operand(instr, dies[k], dst)
+                if source >= 0 and args[source] >= 0 and args[source] != dst:
+                    self.relate(instr, rule, args[source])
+
+    def control(self, instr: Instr, k: int) -> bool:
+        """What is live in front of a bracket or branch. Returns whether it is an instruction that runs, with operands."""
+        op = instr.op
+        shape = self.shape
+        liveness = self.liveness
+        live_after = liveness.live_after
+        live = self.live
+        if op is ops.END:
+            opener = shape.opener_of[k]
+            if self.f.code[opener].op is not ops.LOOP:
+                live_after[opener] = set(live)
+        elif op is ops.ELSE:
+            live_after[k] = live
+            self.instead(live_after[shape.opener_of[k]], 2 * k)
+        elif op is ops.LOOP:
+            known_at_head = self.needs[k]
+            liveness.loops[k].live = known_at_head if known_at_head == live else set(live)
+        elif op is ops.BR:
+            self.instead(_target_set(shape, live_after, self.needs, k), 2 * k)
+        elif op is ops.RET:
+            # (What comes next in the list does not come next when it runs.)
+            for v in live:
+                self.interval(v).add_range(2 * k + 1, self.open_end[v])
+            self.live = set()
+            return True
+        elif op is not ops.BLOCK:
+            self.fork(k)
+            return True
+        return False
+
+    def fork(self, k: int) -> None:
+        """A conditional branch or an if: also what the other way needs is live before it."""
+        shape = self.shape
+        live = self.live
+        live_after = self.liveness.live_after
+        other = _target_set(shape, live_after, self.needs, k) if k in shape.target else live_after[shape.else_of.get(k, k)]
+        gone: list[int] = []
+        for v in other:
+            if v not in live:
+                gone.append(v)
+                live.add(v)
+                self.open_end[v] = 2 * k + 1
+        if gone:
+            self.liveness.drops[k] = gone
+
+    def instead(self, before: set[int], here: int) -> None:
+        """A copy of ``before`` is live in front of ``here`` instead of what is live behind it: ranges begin or end there."""
+        live = self.live
+        open_end = self.open_end
+        for v in live:
+            if v not in before:
+                self.interval(v).add_range(here, open_end[v])
+        for v in before:
+            if v not in live:
+                open_end[v] = here
+        self.live = set(before)
+
+    def destroy(self, k: int, rule: Rule, dst: int) -> None:
+        """An instruction that destroys registers: what lives across it must not be in them."""
+        self.destroyers.append(k)
+        here = 2 * k
+        kills = rule.kills
+        destroyed = kills | rule.clobbers
+        masks = self.target.class_masks
+        for v in self.live:
+            interval = self.interval(v)
+            interval.killed |= destroyed
+            if kills & masks[interval.cls]:
+                interval.crosses_call = True
+        # A variable that is written here does not mind: what it held before is not wanted any more.
+        self.occupy(kills, here + 1, dst)
+        self.occupy(rule.clobbers, here, -1)
+
+    def occupy(self, bits: int, location: int, owner: int) -> None:
+        """The registers of a mask are taken at a location."""
+        fixed = self.liveness.fixed
+        owners = self.liveness.owners
+        while bits:
+            low = bits & -bits
+            r = low.bit_length() - 1
+            fixed[r].append(location)
+            owners[r].append(owner)
+            bits ^= low
+
+    def relate(self, instr: Instr, rule: Rule, source: int) -> None:
+        """The result of ``instr`` had best be where its operand ``source`` is."""
+        mine = self.interval(instr.dst)
+        theirs = self.interval(source)
+        if mine.cls == theirs.cls:
+            # A three-operand form loses nothing when the two are apart: there it only fills in.
+            weak = rule.tied == ANY_TIED and instr.op not in ops.FUSED
+            if not weak or (mine.related is None and theirs.related is None):
+                mine.related = theirs
+                theirs.related = mine
+
+    def interval(self, v: int) -> Interval:
+        """The interval of a register, made when it is first asked for."""
+        known = self.liveness.intervals[v]
+        if known is None:
+            known = Interval(v, self.target.class_of(self.f.types[v]), self.liveness.weights)
+            self.liveness.intervals[v] = known
+        return known
+
+    def finish(self) -> None:
+        """What is live at the entry is so from in front of the first instruction; ranges go forwards from here on."""
+        for v in self.live:
+            self.interval(v).add_range(-1, self.open_end[v])
+        for interval in self.liveness.intervals:
+            if interval is not None:
+                interval.starts.reverse()
+                interval.ends.reverse()
 
 
 def _dying_operand(instr: Instr, dies: int, dst: int) -> int:
