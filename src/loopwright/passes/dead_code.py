@@ -45,129 +45,187 @@ def remove(f: Function, code: list[Instr], bit: list[int], ends: list[Bracket], 
         held_by, held_uses: per register, the variable that was made a copy of it last, and the instructions that use
             the register while the variable still is.
     """
-    kinds = KIND
-    used = [0] * len(f.types)
-    wanted = 0  # variables that will be read, as bits
-    exits: list[_Exit] = []
-    pending: dict[int, _Pending] = {}  # by the register copied from
-    waiting: dict[int, int] = {}  # variable -> that register
-    overtaken: set[int] = set()  # registers with users behind a place to which a write of the variable that holds the same may move
-    out: list[Instr | None] = []
-    for instr in reversed(code):
-        op = instr.op
-        kind = kinds[op.code]
-        args = instr.args
-        dst = instr.dst
-        if kind <= LOAD:
-            own = bit[dst]
-            if own:
-                if not wanted & own:
-                    instr.args = []
-                    continue
-                wanted &= ~own
-                if dst in waiting:
-                    del pending[waiting.pop(dst)]
-                if op.code == _COPY:
-                    a = args[0]
-                    if a >= 0 and not bit[a] and a not in pending:
-                        users: list[Instr] = []
-                        free = used[a] == 0
-                        if not free and held_by.get(a, -1) == dst and a not in overtaken:
-                            users = held_uses[a]
-                            free = sum(user.args.count(a) for user in users) == used[a]
-                        if free:
-                            pending[a] = _Pending(dst, len(out), list(users))
-                            waiting[dst] = a
-                            used[a] += 1
-                            out.append(instr)
-                            continue
-            elif used[dst] == 0:
-                instr.args = []
-                continue
-            elif dst in pending:
-                _write_directly(instr, pending.pop(dst), out, waiting)
-            if op is ops.MUL and args[1] < 0 and instr.type.is_float and f.const_values[~args[1]] == 2:
-                # x * 2 is x + x, which needs no constant; not earlier, so that it could become part of a multiply-add.
-                instr.op = ops.ADD
-                args = instr.args = [args[0], args[0]]
-        elif kind == CALL:
-            if dst >= 0:
+    walk = _Backward(f, bit, ends, held_by, held_uses)
+    walk.run(code)
+    return [instr for instr in reversed(walk.out) if instr is not None]
+
+
+class _Backward:
+    """The backward walk."""
+
+    __slots__ = ("bit", "ends", "exits", "f", "held_by", "held_uses", "out", "overtaken", "pending", "used", "waiting", "wanted")
+
+    def __init__(self, f: Function, bit: list[int], ends: list[Bracket], held_by: dict[int, int], held_uses: dict[int, list[Instr]]) -> None:
+        self.f = f
+        self.bit = bit
+        self.ends = ends
+        self.held_by = held_by
+        self.held_uses = held_uses
+        #: Per register, how often it is used behind.
+        self.used = [0] * len(f.types)
+        #: Variables that will be read, as bits.
+        self.wanted = 0
+        self.exits: list[_Exit] = []
+        #: By the register copied from; and for each variable that is to be written directly, that register.
+        self.pending: dict[int, _Pending] = {}
+        self.waiting: dict[int, int] = {}
+        #: Registers with users behind a place to which a write of the variable that holds the same may move.
+        self.overtaken: set[int] = set()
+        #: What stays, last first; None for what went after all.
+        self.out: list[Instr | None] = []
+
+    def run(self, code: list[Instr]) -> None:
+        """Walk over ``code``."""
+        f = self.f
+        bit = self.bit
+        used = self.used
+        pending = self.pending
+        waiting = self.waiting
+        held_by = self.held_by
+        out = self.out
+        kinds = KIND
+        for instr in reversed(code):
+            kind = kinds[instr.op.code]
+            dst = instr.dst
+            if kind <= LOAD:
                 own = bit[dst]
                 if own:
-                    wanted &= ~own
-                    if dst in waiting:
-                        del pending[waiting.pop(dst)]
-                elif dst in pending:
-                    _write_directly(instr, pending.pop(dst), out, waiting)
-        elif kind != STORE:
-            if pending:
-                pending.clear()
-                waiting.clear()
-            if kind == BRANCH:
-                target = exits[-1 - instr.imm].target
-                wanted = target if op is ops.BR else wanted | target
-            elif kind == LEAVE:
-                wanted = 0
-            elif kind == END:
-                bracket = ends.pop()
-                after = wanted
-                if bracket.loop >= 0:
-                    wanted |= bracket.reads
-                exits.append(_Exit(wanted, after))
-            elif kind == MIDDLE:
-                exit_ = exits[-1]
-                if op is ops.ELSE or op is ops.ELIF:
-                    exit_.otherwise = wanted
-                    wanted = exit_.after
-                    while out and out[-1] is None:
-                        out.pop()
-                    last = out[-1]
-                    if op is ops.ELSE and last is not None and last.op is ops.END:
-                        continue
-                elif op is ops.THEN:
-                    wanted |= exit_.after if exit_.otherwise < 0 else exit_.otherwise
-                else:
-                    wanted |= exit_.after
-            elif kind == OPEN:
-                exit_ = exits.pop()
-                while out and out[-1] is None:
-                    out.pop()
-                last = out[-1]
-                if last is not None and last.op is ops.END:
-                    # Nothing is left inside. (A loop without a counter that is left only by its end does nothing either.)
-                    if op is not ops.WHILE:
-                        out.pop()
-                        wanted = exit_.after
+                    if not self.wanted & own:
                         instr.args = []
                         continue
-                elif op in LOOPS:
-                    wanted |= exit_.target
-                elif op is not ops.BLOCK:
-                    wanted |= exit_.after if exit_.otherwise < 0 else exit_.otherwise
-        for a in args:
-            if a >= 0:
-                own = bit[a]
-                if own:
-                    wanted |= own
-                    if a in waiting:
-                        del pending[waiting.pop(a)]
-                else:
-                    used[a] += 1
-                    if a in pending:
-                        pending[a].users.append(instr)
-                    if waiting and held_by.get(a, -1) in waiting:
-                        # The variable that it is a copy of may be written further up: this user cannot read that one instead.
-                        overtaken.add(a)
-        out.append(instr)
-    return [instr for instr in reversed(out) if instr is not None]
+                    self.written(dst, own)
+                    if instr.op.code == _COPY and self.postpone(instr):
+                        continue
+                elif used[dst] == 0:
+                    instr.args = []
+                    continue
+                elif dst in pending:
+                    self.write_directly(instr)
+                args = instr.args
+                if instr.op is ops.MUL and args[1] < 0 and instr.type.is_float and f.const_values[~args[1]] == 2:
+                    # x * 2 is x + x, which needs no constant; not earlier, so that it could become part of a multiply-add.
+                    instr.op = ops.ADD
+                    instr.args = [args[0], args[0]]
+            elif kind == CALL:
+                if dst >= 0:
+                    if bit[dst]:
+                        self.written(dst, bit[dst])
+                    elif dst in pending:
+                        self.write_directly(instr)
+            elif kind != STORE and not self.control(instr, kind):
+                continue
+            for a in instr.args:
+                if a >= 0:
+                    own = bit[a]
+                    if own:
+                        self.wanted |= own
+                        if a in waiting:
+                            del pending[waiting.pop(a)]
+                    else:
+                        used[a] += 1
+                        if a in pending:
+                            pending[a].users.append(instr)
+                        if waiting and held_by.get(a, -1) in waiting:
+                            # The variable that it is a copy of may be written further up: this user cannot read that one instead.
+                            self.overtaken.add(a)
+            out.append(instr)
 
+    def written(self, variable: int, own: int) -> None:
+        """A variable is written, so nobody further up writes it for those behind."""
+        self.wanted &= ~own
+        if variable in self.waiting:
+            del self.pending[self.waiting.pop(variable)]
 
-def _write_directly(instr: Instr, found: _Pending, out: list[Instr | None], waiting: dict[int, int]) -> None:
-    """``instr`` computes what is only copied to a variable: it writes the variable."""
-    old = instr.dst
-    new = found.variable
-    del waiting[new]
-    instr.dst = new
-    out[found.place] = None
-    for user in found.users:
-        user.args = [new if a == old else a for a in user.args]
+    def postpone(self, instr: Instr) -> bool:
+        """Whether a copy into a variable may go away: what computes the value may write the variable, and it waits for that."""
+        a = instr.args[0]
+        pending = self.pending
+        if a < 0 or self.bit[a] or a in pending:
+            return False
+        dst = instr.dst
+        used = self.used
+        users: list[Instr] = []
+        if used[a] > 0:
+            if self.held_by.get(a, -1) != dst or a in self.overtaken:
+                return False
+            users = self.held_uses[a]
+            if sum(user.args.count(a) for user in users) != used[a]:
+                return False
+        pending[a] = _Pending(dst, len(self.out), list(users))
+        self.waiting[dst] = a
+        used[a] += 1
+        self.out.append(instr)
+        return True
+
+    def write_directly(self, instr: Instr) -> None:
+        """``instr`` computes what is only copied to a variable: it writes the variable."""
+        old = instr.dst
+        found = self.pending.pop(old)
+        new = found.variable
+        del self.waiting[new]
+        instr.dst = new
+        self.out[found.place] = None
+        for user in found.users:
+            user.args = [new if a == old else a for a in user.args]
+
+    # --- branches and brackets ----------------------------------------------------------------------------
+
+    def control(self, instr: Instr, kind: int) -> bool:
+        """What is wanted in front of a branch or bracket; whether it stays."""
+        self.pending.clear()
+        self.waiting.clear()
+        if kind == BRANCH:
+            target = self.exits[-1 - instr.imm].target
+            self.wanted = target if instr.op is ops.BR else self.wanted | target
+        elif kind == LEAVE:
+            self.wanted = 0
+        elif kind == END:
+            bracket = self.ends.pop()
+            after = self.wanted
+            if bracket.loop >= 0:
+                self.wanted |= bracket.reads
+            self.exits.append(_Exit(self.wanted, after))
+        elif kind == MIDDLE:
+            return self.middle(instr)
+        elif kind == OPEN:
+            return self.open(instr)
+        return True
+
+    def middle(self, instr: Instr) -> bool:
+        """``else``, ``elif``, ``then`` or ``do``; whether it stays."""
+        op = instr.op
+        exit_ = self.exits[-1]
+        if op is ops.ELSE or op is ops.ELIF:
+            exit_.otherwise = self.wanted
+            self.wanted = exit_.after
+            return not self.at_end() or op is ops.ELIF
+        if op is ops.THEN:
+            self.wanted |= exit_.after if exit_.otherwise < 0 else exit_.otherwise
+        else:
+            self.wanted |= exit_.after
+        return True
+
+    def open(self, instr: Instr) -> bool:
+        """What opens a bracket; whether it stays: it goes with its end when nothing is left inside."""
+        op = instr.op
+        exit_ = self.exits.pop()
+        if self.at_end():
+            # (A loop without a counter that is left only by its end does nothing either.)
+            if op is not ops.WHILE:
+                self.out.pop()
+                self.wanted = exit_.after
+                instr.args = []
+                return False
+        elif op in LOOPS:
+            self.wanted |= exit_.target
+        elif op is not ops.BLOCK:
+            self.wanted |= exit_.after if exit_.otherwise < 0 else exit_.otherwise
+        return True
+
+    def at_end(self) -> bool:
+        """Whether what comes next is the end of a bracket."""
+        out = self.out
+        while out and out[-1] is None:
+            out.pop()
+        last = out[-1]
+        return last is not None and last.op is ops.END
