@@ -28,129 +28,174 @@ def run(f: Function, target: Target) -> None:
     The target is asked about every constant operand but those of ``copy`` (which is what a constant is
     materialised with) and the start and step of ``for`` (which become a ``copy`` and an ``add`` later).
     """
-    code = f.code
-    const_types = f.const_types
-    const_values = f.const_values
-    # Regions of code, a tree: number 0 is the function's own. A bracket has one region, or several in a row.
-    parent: list[int] = [-1]
-    opened: list[int] = [0]  # position of the bracket a region is in
-    is_loop: list[bool] = [False]
-    is_open: list[bool] = [True]
-    region = 0
-    # Per constant: its register (or -1), the region around all its uses, the region and position of the first use.
-    count = len(const_values)
-    register = [-1] * count
-    around = [0] * count
-    first_region = [0] * count
-    first = [0] * count
-    made: list[int] = []
-    users: list[list[Instr]] = [[] for _ in range(count)]
-    immediate = target.immediate
-    for position, instr in enumerate(code):
-        op = instr.op
-        c = op.code
-        if op.closes:
-            is_open[region] = False
-            outer = parent[region]
-            region = outer if c == _END else _region(parent, opened, is_loop, is_open, outer, opened[region], is_loop[region])
-        args = instr.args
-        for k in range(len(args)):
-            a = args[k]
-            if a >= 0 or c == _COPY or (c == _FOR and k != 1):
-                continue
-            n = ~a
-            if immediate(instr, k, const_types[n], const_values[n]):
-                continue
-            if k == 0 and len(args) > 1 and args[1] >= 0 and (op.commutes or c in _EXCHANGED):
-                args[0], args[1] = args[1], a
-                if c in _EXCHANGED:
-                    instr.op = _EXCHANGED[c]
-                if immediate(instr, 1, const_types[n], const_values[n]):
+    walk = _Constants(f, target)
+    walk.replace()
+    if walk.made:
+        walk.give_up()
+        walk.insert_copies()
+
+
+class _Constants:
+    """The constants that get registers."""
+
+    __slots__ = ("around", "f", "first", "first_region", "is_loop", "is_open", "made", "opened", "parent", "region", "register", "target", "users")
+
+    def __init__(self, f: Function, target: Target) -> None:
+        self.f = f
+        self.target = target
+        # Regions of code, a tree: number 0 is the function's own. A bracket has one region, or several in a row.
+        self.parent: list[int] = [-1]
+        self.opened: list[int] = [0]  # position of the bracket a region is in
+        self.is_loop: list[bool] = [False]
+        self.is_open: list[bool] = [True]
+        self.region = 0
+        # Per constant: its register (or -1), the region around all its uses, the region and position of the first use.
+        count = len(f.const_values)
+        self.register = [-1] * count
+        self.around = [0] * count
+        self.first_region = [0] * count
+        self.first = [0] * count
+        self.users: list[list[Instr]] = [[] for _ in range(count)]
+        #: Those that have registers.
+        self.made: list[int] = []
+
+    def replace(self) -> None:
+        """Replace the constants that the target cannot encode in place, by registers that nothing sets yet."""
+        const_types = self.f.const_types
+        const_values = self.f.const_values
+        immediate = self.target.immediate
+        for position, instr in enumerate(self.f.code):
+            op = instr.op
+            c = op.code
+            if op.closes:
+                self.close(c == _END)
+            args = instr.args
+            for k in range(len(args)):
+                a = args[k]
+                if a >= 0 or c == _COPY or (c == _FOR and k != 1):
                     continue
-                k = 1
-            r = register[n]
-            if r < 0:
-                r = register[n] = f.register(const_types[n], f"c{_text(const_values[n])}")
-                around[n] = first_region[n] = region
-                first[n] = position
-                made.append(n)
-            else:
-                # A region that is still open is around this use as well.
-                lowest = around[n]
-                while not is_open[lowest]:
-                    lowest = parent[lowest]
-                around[n] = lowest
-            args[k] = r
-            users[n].append(instr)
-        if op.opens and not op.closes:
-            region = _region(parent, opened, is_loop, is_open, region, position, IS_LOOP[c])
-    if not made:
-        return
-    made = _worth_registers(f, target, made, register, users)
-    before: dict[int, list[Instr]] = {}
-    for n in made:
-        position = first[n]
-        place = around[n]
-        r = first_region[n]
+                n = ~a
+                if immediate(instr, k, const_types[n], const_values[n]):
+                    continue
+                if k == 0 and len(args) > 1 and args[1] >= 0 and (op.commutes or c in _EXCHANGED):
+                    args[0], args[1] = args[1], a
+                    if c in _EXCHANGED:
+                        instr.op = _EXCHANGED[c]
+                    if immediate(instr, 1, const_types[n], const_values[n]):
+                        continue
+                    k = 1
+                args[k] = self.register_of(n, position)
+                self.users[n].append(instr)
+            if op.opens and not op.closes:
+                self.open(self.region, position, IS_LOOP[c])
+
+    def open(self, outer: int, position: int, loop: bool) -> None:
+        """A region begins, in the bracket at ``position``."""
+        self.region = len(self.parent)
+        self.parent.append(outer)
+        self.opened.append(position)
+        self.is_loop.append(loop)
+        self.is_open.append(True)
+
+    def close(self, bracket: bool) -> None:
+        """A region ends, with its bracket or in front of the bracket's next one."""
+        region = self.region
+        self.is_open[region] = False
+        outer = self.parent[region]
+        if bracket:
+            self.region = outer
+        else:
+            self.open(outer, self.opened[region], self.is_loop[region])
+
+    def register_of(self, n: int, position: int) -> int:
+        """The register of a constant that is used at ``position``."""
+        r = self.register[n]
+        if r < 0:
+            f = self.f
+            r = self.register[n] = f.register(f.const_types[n], f"c{_text(f.const_values[n])}")
+            self.around[n] = self.first_region[n] = self.region
+            self.first[n] = position
+            self.made.append(n)
+        else:
+            # A region that is still open is around this use as well.
+            lowest = self.around[n]
+            while not self.is_open[lowest]:
+                lowest = self.parent[lowest]
+            self.around[n] = lowest
+        return r
+
+    def give_up(self) -> None:
+        """Of the constants beyond what the register file has room for, make those operands again that every user can take from memory.
+
+        The allocator would only find that out, at the price of hundreds of long intervals.
+        """
+        f = self.f
+        target = self.target
+        made = self.made
+        users = self.users
+        room = [0] * len(target.orders)
+        for cls in range(len(room)):
+            room[cls] = len(target.orders[cls]) * 3 // 4
+        if len(made) <= min(room):
+            return
+        kept: list[int] = []
+        # The most used first; in the order of their appearance where that is equal.
+        for n in sorted(made, key=lambda n: -len(users[n])):
+            cls = target.class_of(f.const_types[n])
+            if room[cls] > 0:
+                room[cls] -= 1
+                kept.append(n)
+                continue
+            r = self.register[n]
+            fits = True
+            for instr in users[n]:
+                if instr.args.count(r) != 1 or min(instr.args) < 0 or not target.constant_from_memory(instr, instr.args.index(r)):
+                    fits = False
+                    break
+            if not fits:
+                kept.append(n)
+                continue
+            for instr in users[n]:
+                instr.args[instr.args.index(r)] = ~n
+        place = {n: k for k, n in enumerate(made)}
+        kept.sort(key=place.__getitem__)
+        self.made = kept
+
+    def place_of(self, n: int) -> int:
+        """The position in front of which a constant's register is set."""
+        opened = self.opened
+        parent = self.parent
+        position = self.first[n]
+        place = self.around[n]
+        r = self.first_region[n]
         # Where the first use lies deeper than the region around all uses: in front of the bracket it is in.
         while r != place:
             position = opened[r]
             r = parent[r]
         while place > 0:
-            if is_loop[place]:
+            if self.is_loop[place]:
                 position = opened[place]
             place = parent[place]
-        made_copy = Instr(ops.COPY, const_types[n], register[n], [~n], 0, code[position].line)
-        before.setdefault(position, []).append(made_copy)
-    out: list[Instr] = []
-    start = 0
-    for position in sorted(before):
-        # Nothing but the condition stands between elif and then, so a copy may go anywhere.
-        out.extend(code[start:position])
-        out.extend(before[position])
-        start = position
-    out.extend(code[start:])
-    f.code = out
+        return position
 
-
-def _worth_registers(f: Function, target: Target, made: list[int], register: list[int], users: list[list[Instr]]) -> list[int]:
-    """The constants that keep their registers. Beyond what the register file has room for, those that every user can take
-    from memory become operands again: the allocator would only find that out, at the price of hundreds of long intervals."""
-    room = [0] * len(target.orders)
-    for cls in range(len(room)):
-        room[cls] = len(target.orders[cls]) * 3 // 4
-    if len(made) <= min(room):
-        return made
-    kept: list[int] = []
-    # The most used first; in the order of their appearance where that is equal.
-    for n in sorted(made, key=lambda n: -len(users[n])):
-        cls = target.class_of(f.const_types[n])
-        if room[cls] > 0:
-            room[cls] -= 1
-            kept.append(n)
-            continue
-        r = register[n]
-        fits = True
-        for instr in users[n]:
-            if instr.args.count(r) != 1 or min(instr.args) < 0 or not target.constant_from_memory(instr, instr.args.index(r)):
-                fits = False
-                break
-        if not fits:
-            kept.append(n)
-            continue
-        for instr in users[n]:
-            instr.args[instr.args.index(r)] = ~n
-    place = {n: k for k, n in enumerate(made)}
-    kept.sort(key=place.__getitem__)
-    return kept
-
-
-def _region(parent: list[int], opened: list[int], is_loop: list[bool], is_open: list[bool], outer: int, position: int, loop: bool) -> int:
-    parent.append(outer)
-    opened.append(position)
-    is_loop.append(loop)
-    is_open.append(True)
-    return len(parent) - 1
+    def insert_copies(self) -> None:
+        """Set the registers."""
+        f = self.f
+        code = f.code
+        before: dict[int, list[Instr]] = {}
+        for n in self.made:
+            position = self.place_of(n)
+            made_copy = Instr(ops.COPY, f.const_types[n], self.register[n], [~n], 0, code[position].line)
+            before.setdefault(position, []).append(made_copy)
+        out: list[Instr] = []
+        start = 0
+        for position in sorted(before):
+            # Nothing but the condition stands between elif and then, so a copy may go anywhere.
+            out.extend(code[start:position])
+            out.extend(before[position])
+            start = position
+        out.extend(code[start:])
+        f.code = out
 
 
 def _text(value: int | float | bool) -> str:
