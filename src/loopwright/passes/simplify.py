@@ -65,6 +65,7 @@ class _Forward(Values):
         "reads",
         "removed",
         "scopes",
+        "skipped",
         "table",
         "target",
         "variables",
@@ -78,6 +79,8 @@ class _Forward(Values):
         self.loop_writes: list[set[int]] = []
         self.loop_stores: list[LoopStores] = []
         self.loop_number = 0
+        #: Brackets opened in code that is not reached; -1 in code that is.
+        self.skipped = -1
         self.brackets: list[Bracket] = []
         self.loops: list[Bracket] = []
         #: The code so far: of the function, and for each open loop of what its guard lets in with it, and of its body. What is
@@ -103,7 +106,7 @@ class _Forward(Values):
         self.removed: set[int] = set()
         #: Some loop got a guard in front of it.
         self.guarded = False
-        #: Positions of what opens brackets with an ``elif``, once somebody has asked.
+        #: What opens brackets with an ``elif``, once somebody has asked.
         self.elifs: set[int] | None = None
 
     # --- before the walk ----------------------------------------------------------------------------------
@@ -190,16 +193,13 @@ class _Forward(Values):
     # --- the walk -----------------------------------------------------------------------------------------
 
     def run(self) -> None:
-        f = self.f
-        variable = f.variable
-        types = f.types
+        """Walk over the code: operations that only compute are dealt with here, everything else in a method for its kind."""
+        variable = self.f.variable
+        types = self.f.types
         current = self.current
         level = self.level
-        made_by = self.made_by
-        made_from = self.made_from
         opaque = self.opaque
         buffers = self.buffers
-        scopes = self.scopes
         table = self.table
         lookup = table.get
         kinds = KIND
@@ -207,179 +207,147 @@ class _Forward(Values):
         rules = RULES
         out = buffers[0]
         depth = 0
-        scope = scopes[0]
-        skipped = -1  # brackets opened in code that is not reached; -1 in code that is
-        position = -1
+        scope = self.scopes[0]
         for instr in self.code:
-            position += 1
             kind = kinds[instr.op.code]
-            if skipped >= 0:
-                if kind == OPEN:
-                    skipped += 1
-                    if instr.op in LOOPS:
-                        self.loop_number += 1
-                    continue
-                if skipped > 0:
-                    if kind == END:
-                        skipped -= 1
-                    continue
-                if kind != MIDDLE and kind != END:
-                    continue
+            if self.skipped >= 0 and self.skip(instr, kind):
+                continue
             args = instr.args
             values = [current[a] if a >= 0 else a for a in args]
-            if kind <= LOAD:
-                dst = instr.dst
-                rule = rules[instr.op.code]
-                if rule is not None:
-                    value = rule(self, instr, values)
-                    if value != KEEP:
-                        self.assign(instr, dst, value, buffers[-1])
-                        continue
-                op = instr.op
-                c = op.code
-                # The same operation on the same values, made before?
-                key: tuple[int, ...]
-                if kind == LOAD or instr.mem is not None:
-                    key = self.memory.key(op, instr, values, 0)
-                elif op.commutes and values[0] > values[1]:
-                    key = (c << 12 | instr.type.number, values[1], values[0], *values[2:])
-                else:
-                    key = (c << 12 | instr.type.number, *values)
-                found = lookup(key)
-                if found is not None and (found < opaque or current[self.homes[found - opaque]] == found):
-                    self.assign(instr, dst, current[found] if 0 <= found < opaque else found, buffers[-1])
-                    continue
-                place = 0
-                for a in values:
-                    if a >= 0:
-                        deep = level[a]
-                        if deep > place:  # noqa: PLR1730 (the hottest loop of the compiler: no calls)
-                            place = deep
-                written = variable[dst]
-                how = hoist[c]
-                moves = kind == LOAD and depth > 0 and not written and self.moves(instr)
-                fixed = (how == NEVER and not moves) or written or (how == LANES and types[dst] is BOOL)
-                if place >= _SPECIAL:
-                    place = self.operands(instr, args, values, fixed)
-                else:
-                    instr.args = values
-                if fixed or place > depth:
-                    # (Deeper: what a loop that has been left at its end computed.)
-                    place = depth
-                elif moves and place < depth:
-                    place = depth - 1
-                    self.loops[-1].moved[self.target.class_of(instr.type)] += 1
-                if written:
-                    table[key] = self.unknown(dst)
-                    scope.append(key)
-                    out.append(instr)
-                    continue
-                level[dst] = place
-                made_by[dst] = instr
-                made_from[dst] = values
-                table[key] = dst
-                if place == depth:
-                    scope.append(key)
-                    out.append(instr)
-                else:
-                    scopes[self.loop_scope[place]].append(key)
-                    buffers[place].append(instr)
+            if kind > LOAD:
+                self.stay(instr, kind, args, values)
+                out = buffers[-1]
+                depth = len(buffers) - 1
+                scope = self.scopes[-1]
                 continue
-            # Everything else stays where it is.
+            dst = instr.dst
+            rule = rules[instr.op.code]
+            if rule is not None:
+                value = rule(self, instr, values)
+                if value != KEEP:
+                    self.assign(instr, dst, value, out)
+                    continue
+            op = instr.op
+            c = op.code
+            # The same operation on the same values, made before?
+            key: tuple[int, ...]
+            if kind == LOAD or instr.mem is not None:
+                key = self.memory.key(op, instr, values, 0)
+            elif op.commutes and values[0] > values[1]:
+                key = (c << 12 | instr.type.number, values[1], values[0], *values[2:])
+            else:
+                key = (c << 12 | instr.type.number, *values)
+            found = lookup(key)
+            if found is not None and (found < opaque or current[self.homes[found - opaque]] == found):
+                self.assign(instr, dst, current[found] if 0 <= found < opaque else found, out)
+                continue
+            place = 0
             for a in values:
-                if a >= 0 and level[a] >= _SPECIAL:
-                    self.operands(instr, args, values, True)
-                    break
+                if a >= 0:
+                    deep = level[a]
+                    if deep > place:  # noqa: PLR1730 (the hottest loop of the compiler: no calls)
+                        place = deep
+            written = variable[dst]
+            how = hoist[c]
+            moves = kind == LOAD and depth > 0 and not written and self.moves(instr)
+            fixed = (how == NEVER and not moves) or written or (how == LANES and types[dst] is BOOL)
+            if place >= _SPECIAL:
+                place = self.operands(instr, args, values, fixed)
             else:
                 instr.args = values
-            if kind == STORE:
-                if args and instr.args[0] < 0 and (instr.op is ops.MASKED_STORE or instr.op is ops.MASKED_STORE_AT):
-                    if not f.const_values[~instr.args[0]]:
-                        # What is left out uses nothing: `held_uses` may have it.
-                        instr.args = []
-                        continue
-                    instr.op = ops.STORE if instr.op is ops.MASKED_STORE else ops.STORE_AT
-                    instr.args = instr.args[1:]
-                values = values[len(values) - len(instr.args) :]
-                self.memory.store(instr, values)
-                load = _STORED.get(instr.op)
-                if load is not None:
-                    # A load of the same gives what is stored.
-                    key = self.memory.key(load, instr, values, 1)
-                    value = table[key] = values[0]
-                    scope.append(key)
-                    if 0 <= value < opaque:
-                        # The store stays where the load goes.
-                        self.count[value] += 1
-                out.append(instr)
-            elif kind == CALL:
-                self.memory.call()
-                dst = instr.dst
-                if dst >= 0:
-                    if variable[dst]:
-                        self.unknown(dst)
-                    else:
-                        level[dst] = depth
-                        made_by[dst] = instr
-                out.append(instr)
-            elif kind == BRANCH:
-                op = instr.op
-                if op is ops.BR_IF and values[0] < 0:
-                    if not f.const_values[~values[0]]:
-                        continue
-                    op = instr.op = ops.BR
-                    instr.args = []
-                self.branch(instr)
-                out.append(instr)
-                if op is ops.BR:
-                    skipped = 0
-                elif op is ops.BR_IF and values[0] < opaque:
-                    self.learn(values[0], False)
-            elif kind == LEAVE:
-                self.doubt()
-                out.append(instr)
-                skipped = 0
-            elif kind == OPEN:
-                if instr.op is ops.IF and values[0] < 0 and not self._has_elif(position):
-                    # The condition is known. A bracket stays, because branches may leave it; mostly it vanishes in the end.
-                    taken = bool(f.const_values[~values[0]])
-                    instr.op = ops.BLOCK
-                    instr.args = []
-                    self.open(instr)
-                    self.brackets[-1].taken = taken
-                    if not taken:
-                        self.brackets[-1].falls = True
-                        skipped = 0
-                else:
-                    self.open(instr)
-                    if instr.op is ops.IF and values[0] < opaque:
-                        self.brackets[-1].condition = values[0]
-                        self.learn(values[0], True)
-                out = buffers[-1]
-                depth = len(buffers) - 1
-                scope = scopes[-1]
-                if instr.dst >= 0:
-                    level[instr.dst] = depth
-                if instr.loop is not None and instr.loop.mask != NONE:
-                    level[instr.loop.mask] = depth
-            elif kind == MIDDLE:
-                bracket = self.brackets[-1]
-                if bracket.instr.op is ops.BLOCK:
-                    # What was an if with a known condition.
-                    bracket.falls = bracket.taken and skipped < 0
-                    skipped = 0 if bracket.taken else -1
-                    continue
-                self.middle(instr, skipped < 0)
-                skipped = -1
-                scope = scopes[-1]
-                out.append(instr)
-            elif kind == END:
-                skipped = -1 if self.end(instr, skipped < 0) else 0
-                out = buffers[-1]
-                depth = len(buffers) - 1
-                scope = scopes[-1]
+            if fixed or place > depth:
+                # (Deeper: what a loop that has been left at its end computed.)
+                place = depth
+            elif moves and place < depth:
+                place = depth - 1
+                self.loops[-1].moved[self.target.class_of(instr.type)] += 1
+            if written:
+                table[key] = self.unknown(dst)
             else:
+                level[dst] = place
+                self.made_by[dst] = instr
+                self.made_from[dst] = values
+                table[key] = dst
+            if place == depth:
+                scope.append(key)
                 out.append(instr)
+            else:
+                self.scopes[self.loop_scope[place]].append(key)
+                buffers[place].append(instr)
+
+    def skip(self, instr: Instr, kind: int) -> bool:
+        """Whether ``instr`` is passed over in code that is not reached: all is, up to the end of the bracket or the next branch of it."""
+        if kind == OPEN:
+            self.skipped += 1
+            if instr.op in LOOPS:
+                self.loop_number += 1
+            return True
+        if self.skipped > 0:
+            if kind == END:
+                self.skipped -= 1
+            return True
+        return kind != MIDDLE and kind != END
+
+    def stay(self, instr: Instr, kind: int, args: list[int], values: list[int]) -> None:
+        """Everything that does more than compute a value stays where it is."""
+        level = self.level
+        for a in values:
+            if a >= 0 and level[a] >= _SPECIAL:
+                self.operands(instr, args, values, True)
+                break
+        else:
+            instr.args = values
+        if kind == STORE:
+            self.store(instr, values)
+        elif kind == CALL:
+            self.call(instr)
+        elif kind == BRANCH:
+            self.branch(instr, values)
+        elif kind == LEAVE:
+            self.doubt()
+            self.buffers[-1].append(instr)
+            self.skipped = 0
+        elif kind == OPEN:
+            self.enter(instr, values)
+        elif kind == MIDDLE:
+            self.middle(instr)
+        elif kind == END:
+            self.skipped = -1 if self.end(instr, self.skipped < 0) else 0
+        else:
+            self.buffers[-1].append(instr)
+
+    def store(self, instr: Instr, values: list[int]) -> None:
+        """A store: a load of the same gives what is stored."""
+        if instr.args and instr.args[0] < 0 and (instr.op is ops.MASKED_STORE or instr.op is ops.MASKED_STORE_AT):
+            if not self.f.const_values[~instr.args[0]]:
+                # What is left out uses nothing: `held_uses` may have it.
+                instr.args = []
+                return
+            instr.op = ops.STORE if instr.op is ops.MASKED_STORE else ops.STORE_AT
+            instr.args = instr.args[1:]
+        values = values[len(values) - len(instr.args) :]
+        self.memory.store(instr, values)
+        load = _STORED.get(instr.op)
+        if load is not None:
+            key = self.memory.key(load, instr, values, 1)
+            value = self.table[key] = values[0]
+            self.scopes[-1].append(key)
+            if 0 <= value < self.opaque:
+                # The store stays where the load goes.
+                self.count[value] += 1
+        self.buffers[-1].append(instr)
+
+    def call(self, instr: Instr) -> None:
+        """A call, which may change what is in memory."""
+        self.memory.call()
+        dst = instr.dst
+        if dst >= 0:
+            if self.f.variable[dst]:
+                self.unknown(dst)
+            else:
+                self.level[dst] = len(self.buffers) - 1
+                self.made_by[dst] = instr
+        self.buffers[-1].append(instr)
 
     def learn(self, condition: int, holds: bool) -> None:
         """What a branch has decided is known until the bracket around (or the branch of it) ends."""
@@ -498,19 +466,42 @@ class _Forward(Values):
 
     # --- brackets -----------------------------------------------------------------------------------------
 
-    def _has_elif(self, position: int) -> bool:
+    def enter(self, instr: Instr, values: list[int]) -> None:
+        """What opens a bracket; where the condition of an if is known, what that decides."""
+        if instr.op is ops.IF and values[0] < 0 and not self._has_elif(instr):
+            # A bracket stays, because branches may leave it; mostly it vanishes in the end.
+            taken = bool(self.f.const_values[~values[0]])
+            instr.op = ops.BLOCK
+            instr.args = []
+            self.open(instr)
+            self.brackets[-1].taken = taken
+            if not taken:
+                self.brackets[-1].falls = True
+                self.skipped = 0
+        else:
+            self.open(instr)
+            if instr.op is ops.IF and values[0] < self.opaque:
+                self.brackets[-1].condition = values[0]
+                self.learn(values[0], True)
+        depth = len(self.buffers) - 1
+        if instr.dst >= 0:
+            self.level[instr.dst] = depth
+        if instr.loop is not None and instr.loop.mask != NONE:
+            self.level[instr.loop.mask] = depth
+
+    def _has_elif(self, opener: Instr) -> bool:
         if self.elifs is None:
             self.elifs = set()
             opened: list[int] = []
-            for k, instr in enumerate(self.code):
+            for instr in self.code:
                 op = instr.op
                 if op is ops.ELIF:
                     self.elifs.add(opened[-1])
                 elif op is ops.END:
                     opened.pop()
                 elif op.opens and not op.closes:
-                    opened.append(k)
-        return position in self.elifs
+                    opened.append(id(instr))
+        return id(opener) in self.elifs
 
     def open(self, instr: Instr) -> None:
         """Open a bracket."""
@@ -549,14 +540,24 @@ class _Forward(Values):
         value = self.f.const_values
         return value[~lo] < value[~hi] if value[~step] > 0 else value[~lo] > value[~hi]
 
-    def branch(self, instr: Instr) -> None:
+    def branch(self, instr: Instr, values: list[int]) -> None:
         """A branch carries what was written on its way to the end of the bracket it leaves."""
+        if instr.op is ops.BR_IF and values[0] < 0:
+            if not self.f.const_values[~values[0]]:
+                return
+            instr.op = ops.BR
+            instr.args = []
         bracket = self.brackets[-1 - instr.imm]
         bracket.targeted = True
         self.doubt()
         self.branches.append((instr, bracket))
         if bracket.loop < 0:
             self.note(bracket)
+        self.buffers[-1].append(instr)
+        if instr.op is ops.BR:
+            self.skipped = 0
+        elif instr.op is ops.BR_IF and values[0] < self.opaque:
+            self.learn(values[0], False)
 
     def doubt(self) -> None:
         """The loops around may be left here: what follows need not run in their first step."""
@@ -602,9 +603,16 @@ class _Forward(Values):
             for key in scopes.pop():
                 table.pop(key, None)
 
-    def middle(self, instr: Instr, reached: bool) -> None:
+    def middle(self, instr: Instr) -> None:
         """``else``, ``elif``, ``then`` or ``do``."""
         bracket = self.brackets[-1]
+        reached = self.skipped < 0
+        if bracket.instr.op is ops.BLOCK:
+            # What was an if with a known condition.
+            bracket.falls = bracket.taken and reached
+            self.skipped = 0 if bracket.taken else -1
+            return
+        self.skipped = -1
         op = instr.op
         if op is ops.ELSE or op is ops.ELIF:
             self.unlearn(bracket)
@@ -620,6 +628,7 @@ class _Forward(Values):
         else:
             self.loops[-1].doubts += 1
         self.scopes.append([])
+        self.buffers[-1].append(instr)
 
     def end(self, instr: Instr, reached: bool) -> bool:
         """Close a bracket; whether what follows is reached."""
