@@ -237,13 +237,25 @@ def run_passes(
     names = names_of(passes)
     if after not in names:
         raise TargetError(f"there is no pass {after!r}; the passes are {', '.join(names)}")
-    told = resolve(settings)
+    return _through(function, target, passes, names.index(after), resolve(settings), times, stages)
+
+
+def _through(
+    function: Function,
+    target: Target,
+    passes: tuple[Pass, ...],
+    count: int,
+    told: Settings,
+    times: dict[str, float] | None,
+    stages: dict[str, str] | None,
+) -> Function:
+    """The function after the first ``count`` passes, by resolved settings."""
     f = function.clone()
     first = 0 if f.stage == COLLECT else _resume(f, target, passes)
     if stages is not None:
         stages[f.stage] = text_of(f, target)
     again: Pass | None = None
-    for each in passes[first : names.index(after)]:
+    for each in passes[first:count]:
         start = perf_counter()
         _run(each, f, target, told)
         if not each.own:
@@ -315,7 +327,7 @@ def compile(function: Function, target: Target, settings: Settings | None = None
     listed = target.passes()
     if told.passes is not None and told.passes != ():
         listed = with_insertions(listed, told.passes, target.name)
-    f = run_passes(function, target, listed[-1].name, told, times, stages, listed)
+    f = _through(function, target, listed, len(listed), told, times, stages)
     return Compiled(function, f, f.machine, target, order, times, stages if stages is not None else {}, listed)
 
 

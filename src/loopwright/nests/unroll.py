@@ -178,6 +178,15 @@ def local_variables(f: Function, body: list[Instr], references: dict[int, int]) 
     return [v for v, count in inside.items() if v not in carried and references.get(v, 0) == count]
 
 
+def read_once(f: Function, operand: int, line: int, out: list[Instr]) -> int:
+    """A bound of a loop, where it is a variable in a register of its own: the body may write the variable."""
+    if operand < 0 or not f.variable[operand]:
+        return operand
+    held = f.register(I64, f.names[operand])
+    out.append(Instr(ops.COPY, I64, held, [operand], 0, line))
+    return held
+
+
 def last_multiple(f: Function, lo: int, hi: int, unit: int, line: int, out: list[Instr]) -> int:
     """Code for where a loop in steps of ``unit`` stops: ``lo`` plus the greatest multiple of ``unit`` in the count of elements.
 

@@ -21,7 +21,7 @@ from loopwright.ir import ops
 from loopwright.ir.brackets import match
 from loopwright.ir.function import NONE, Function, Instr
 from loopwright.nests import reuse
-from loopwright.nests.unroll import clone, crossing_branches, has_loops, last_multiple, local_variables
+from loopwright.nests.unroll import clone, crossing_branches, has_loops, last_multiple, local_variables, read_once
 from loopwright.targets.target import Target
 from loopwright.types import BOOL, I64, VOID
 
@@ -109,15 +109,8 @@ def _split(f: Function, target: Target, head: Instr, body: list[Instr], end: Ins
     unroll = loop.unroll if loop.unroll > 0 else steps_at_once(f, target, body, bool(loop.accumulators))
     if unroll > 1 and crossing_branches(body):
         unroll = 1
-    if hi >= 0 and f.variable[hi]:
-        # The body may write it; the bound is read once.
-        bound = f.register(I64, f.names[hi])
-        out.append(Instr(ops.COPY, I64, bound, [hi], 0, line))
-        hi = bound
-    if lo >= 0 and f.variable[lo]:
-        start = f.register(I64, f.names[lo])
-        out.append(Instr(ops.COPY, I64, start, [lo], 0, line))
-        lo = start
+    hi = read_once(f, hi, line, out)
+    lo = read_once(f, lo, line, out)
     left = -1  # elements the remainder has to do, where known
     if lo < 0 and hi < 0:
         first = int(f.const_values[~lo])

@@ -18,7 +18,7 @@ from typing import Final
 
 from loopwright.ir import ops
 from loopwright.ir.function import NONE, Function, Instr, Loop
-from loopwright.nests.unroll import clone, last_multiple
+from loopwright.nests.unroll import clone, last_multiple, read_once
 from loopwright.targets.target import Target
 from loopwright.types import I64, vector_of
 from loopwright.vectors.divergence import LINEAR, Divergence
@@ -84,34 +84,21 @@ def _mentions(f: Function) -> tuple[dict[int, int], dict[int, int]]:
 def _split(f: Function, target: Target, root: Bracket, leaves: list[Leaf], outside: set[int], code: list[Instr], out: list[Instr]) -> None:
     """Vectors for whole steps, and the scalar loop as it stands for what is left."""
     head = root.opener
-    lo, hi, step = head.args
     line = head.line
-    bounds: list[int] = []
-    for operand in (lo, hi):
-        if operand >= 0 and f.variable[operand]:
-            # The body may write it; it is read once.
-            held = f.register(I64, f.names[operand])
-            out.append(Instr(ops.COPY, I64, held, [operand], 0, line))
-            operand = held
-        bounds.append(operand)
-    lo, hi = bounds
+    hi = read_once(f, head.args[1], line, out)
+    lo = read_once(f, head.args[0], line, out)
+    head.args = [lo, hi, head.args[2]]
     index = f.register(I64, f.names[head.dst])
     rest: list[Instr] = []
     clone(f, code[1:], {head.dst: index}, rest)
-    at = len(out)
-    lanes = _vectorize(f, target, root, leaves, outside, out, True)
-    before: list[Instr] = []
-    stop = last_multiple(f, lo, hi, lanes, line, before)
-    out[at:at] = before
-    vectors = next(instr for instr in out[at:] if instr.loop is not None and instr.loop.whole)
-    vectors.args = [lo, stop, vectors.args[2]]
-    out.append(Instr(ops.FOR, head.type, index, [stop, hi, step], 0, line))
+    stop = _vectorize(f, target, root, leaves, outside, out, True)
+    out.append(Instr(ops.FOR, head.type, index, [stop, hi, head.args[2]], 0, line))
     _keep_scalar(rest)
     out.extend(rest)
 
 
 def _vectorize(f: Function, target: Target, root: Bracket, leaves: list[Leaf], outside: set[int], out: list[Instr], whole: bool = False) -> int:
-    """The loop over vectors, with ``whole`` of whole steps only. Returns how many lanes it has."""
+    """The loop over vectors, with ``whole`` of whole steps only. Returns where it stops."""
     shapes = Divergence(f, root, leaves, outside)
     head = root.opener
     loop = head.loop
@@ -121,6 +108,9 @@ def _vectorize(f: Function, target: Target, root: Bracket, leaves: list[Leaf], o
     if 0 < target.stream_bits < bits and _reads_one_stream(shapes, leaves, loop):
         bits = target.stream_bits
     lanes = max(1, bits // width)
+    lo, hi, _ = head.args
+    if whole:
+        hi = last_multiple(f, lo, hi, lanes, head.line, out)
     made = Predication(f, shapes, lanes, width)
     made.begin([])
     made.out = out
@@ -134,7 +124,6 @@ def _vectorize(f: Function, target: Target, root: Bracket, leaves: list[Leaf], o
         start = f.const(full, f.const_values[~identity]) if op.neutral is not None else made.define(ops.SPLAT, full, [variable], full)
         made.copy(total, start)
         described.accumulators.append((total, op, start))
-    lo, hi, _ = head.args
     body: list[Instr] = []
     made.out = body
     made.opened.append(root)
@@ -153,7 +142,7 @@ def _vectorize(f: Function, target: Target, root: Bracket, leaves: list[Leaf], o
             made.copy(variable, combined)
         else:
             made.emit(op, element, [variable, combined], 0, variable)
-    return lanes
+    return hi
 
 
 def _absorbed(f: Function, before: list[Instr], variable: int, op: ops.Op) -> bool:
