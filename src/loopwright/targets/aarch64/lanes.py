@@ -11,6 +11,7 @@ from loopwright.targets.aarch64 import instructions as i
 from loopwright.targets.aarch64.abi import AArch64Assembler
 from loopwright.targets.aarch64.assembler import EQ, GT, LO, LSL, NE
 from loopwright.targets.aarch64.integers import divide
+from loopwright.targets.aarch64.moves import address_into
 from loopwright.targets.aarch64.notation import Row
 from loopwright.targets.aarch64.operands import arrangement, bytes_of, bytewise, constant_of, letter, register
 from loopwright.targets.aarch64.registers import CODES, SCRATCH, SCRATCH2, ZR
@@ -259,21 +260,11 @@ def any_all(asm: AArch64Assembler, f: Function, instr: Instr) -> None:
 # --- masked accesses ----------------------------------------------------------------------------------------------------
 
 
-def _start(asm: AArch64Assembler, instr: Instr, where: list[int], pointer: int) -> None:
-    """The address of lane 0, in a register."""
-    mem = instr.mem
-    assert mem is not None
-    if mem.indexed:
-        asm.emit(i.ADD["x"], pointer, CODES[where[0]], CODES[where[1]], LSL, mem.scale.bit_length() - 1)
-    else:
-        asm.add_immediate(pointer, CODES[where[0]], mem.disp)
-
-
 def masked_load(asm: AArch64Assembler, f: Function, instr: Instr) -> None:
     """Lane by lane, where the mask holds; zeros elsewhere. Behind mask and address a scratch integer."""
     *operands, pointer_at = instr.args
     mask, pointer, rd = CODES[operands[0]], CODES[pointer_at], CODES[instr.dst]
-    _start(asm, instr, operands[1:], pointer)
+    address_into(asm, instr, 1, pointer)
     asm.emit(i.MOVI_D, rd, 0)
     _masked(asm, instr.type, mask, pointer, i.LD1_LANE[letter(instr.type)], rd)
 
@@ -282,7 +273,7 @@ def masked_store(asm: AArch64Assembler, f: Function, instr: Instr) -> None:
     """Lane by lane, where the mask holds. Behind mask, value and address a scratch integer."""
     *operands, pointer_at = instr.args
     mask, value, pointer = CODES[operands[0]], CODES[operands[1]], CODES[pointer_at]
-    _start(asm, instr, operands[2:], pointer)
+    address_into(asm, instr, 2, pointer)
     _masked(asm, instr.type, mask, pointer, i.ST1_LANE[letter(instr.type)], value)
 
 

@@ -290,7 +290,7 @@ def _of_masks(instr: Instr) -> Rule | None:
     return one(name, bitwise[0][bytewise(type_)], bitwise[1]) if bitwise is not None else None
 
 
-_SELECT: Final = Rule("select", (VECTOR, VECTOR_LATE, VECTOR_LATE), VECTOR, lanes.select, tied=ANY_TIED)
+_SELECT: Final = Rule("select", (VECTOR, VECTOR, VECTOR), VECTOR, lanes.select, tied=ANY_TIED)
 
 
 def _of_lanes(f: Function, instr: Instr) -> Rule | None:

@@ -26,6 +26,7 @@ from loopwright.types import BOOL, Type
 __all__ = [
     "address",
     "address_in_register",
+    "address_into",
     "bitcast",
     "code_of",
     "constant_bytes",
@@ -179,7 +180,8 @@ def store(asm: AArch64Assembler, f: Function, instr: Instr) -> None:
         emit_store(asm, instr.type, CODES[value], base, index, mem.scale, mem.disp)
 
 
-def _address_into(asm: AArch64Assembler, instr: Instr, at: int, rd: int) -> None:
+def address_into(asm: AArch64Assembler, instr: Instr, at: int, rd: int) -> None:
+    """The address of an access whose operand ``at`` is the base, in ``rd``."""
     mem = instr.mem
     assert mem is not None
     base = CODES[instr.args[at]]
@@ -194,7 +196,7 @@ def _address_into(asm: AArch64Assembler, instr: Instr, at: int, rd: int) -> None
 
 def address(asm: AArch64Assembler, f: Function, instr: Instr) -> None:
     """The address itself, of any form."""
-    _address_into(asm, instr, 0, CODES[instr.dst])
+    address_into(asm, instr, 0, CODES[instr.dst])
 
 
 def address_in_register(asm: AArch64Assembler, instr: Instr, at: int) -> int:
@@ -203,7 +205,7 @@ def address_in_register(asm: AArch64Assembler, instr: Instr, at: int) -> int:
     assert mem is not None
     if not mem.indexed and not mem.disp:
         return CODES[instr.args[at]]
-    _address_into(asm, instr, at, SCRATCH)
+    address_into(asm, instr, at, SCRATCH)
     return SCRATCH
 
 
