@@ -41,7 +41,7 @@ class WithCorpora(build_py):
     def run(self) -> None:
         super().run()
         if not self.editable_mode:
-            folder = Path(self.build_lib) / "loopwright" / "tuning" / "corpora"
+            folder = Path(self.build_lib) / "loopwright" / "corpus" / "corpora"
             self.mkpath(str(folder))
             for corpus in sorted(Path("corpora").glob("*.lwc")):
                 self.copy_file(str(corpus), str(folder / corpus.name))

@@ -1,6 +1,6 @@
 """How good and how fast is the register allocator? Its distance from the optimum, its part of compile time, its time for growing functions.
 
-The optimum (``loopwright.tuning.exact``) is the least weighted cost of loads, stores, moves and constants that any allocation of the
+The optimum (``loopwright.costs.exact``) is the least weighted cost of loads, stores, moves and constants that any allocation of the
 same code has; it takes OR-Tools. Functions of at most ``LIMIT`` instructions are asked about, ``FUNCTIONS`` of them taken evenly from the
 corpora ``kernels`` and ``programs``. Where the solver has not proved the optimum after ``PATIENCE`` seconds, the distance is that from its lower bound.
 
@@ -20,6 +20,7 @@ from typing import Any
 
 from benchmarks import builds, measure, report
 from loopwright import compiler
+from loopwright.costs import exact
 from loopwright.ir import ops
 from loopwright.ir.function import NONE, Function, Instr, Mem
 from loopwright.ir.text import parse, print_function
@@ -28,7 +29,6 @@ from loopwright.regalloc.heuristics import DEFAULT_ORDER
 from loopwright.settings import Settings
 from loopwright.targets import registry
 from loopwright.targets.target import Target
-from loopwright.tuning import exact
 from loopwright.types import F64, I64, PTR, VOID, Type, vector_of
 
 #: Median distance from the optimum, as a part of it; share of compile time; time for a ref position, largest to smallest.
@@ -48,7 +48,7 @@ SHAPES = ("straight", "loops", "branches", "nested")
 
 def small_functions() -> Iterator[tuple[str, Function, Target]]:
     """Functions of the corpora for the two levels of x86-64, whatever their size."""
-    from loopwright.tuning import collections
+    from loopwright.corpus import collections
 
     for collection in ("kernels", "programs"):
         for context in collections.contexts(collection):

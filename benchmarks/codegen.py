@@ -35,10 +35,10 @@ def _arrays(arguments: list[Any]) -> list[Any]:
 def _one(subject: Subject, target: str, bits: int, meter: Any, turns: int) -> tuple[float, float] | str:
     """Cycles of a call of our code and of LLVM's, or why there are none."""
     from loopwright import compiler
+    from loopwright.costs.measure import address_cycles
     from loopwright.errors import LoopwrightError
     from loopwright.runtime import memory
     from loopwright.targets import registry
-    from loopwright.tuning.measure import address_cycles
 
     llvm_export: Any = importlib.import_module("benchmarks.peers.llvm_export")
     try:
@@ -73,8 +73,8 @@ def _one(subject: Subject, target: str, bits: int, meter: Any, turns: int) -> tu
 
 def run(quick: bool = False) -> report.Result:
     """Measure both."""
+    from loopwright.costs.measure import Meter
     from loopwright.errors import CpuError
-    from loopwright.tuning.measure import Meter
 
     result = report.Result("codegen")
     figure = "cycles to those of LLVM's code generator, same loops, geometric mean"

@@ -20,9 +20,9 @@ ORDER = "HDGAECNIPLBOFKJMQ"
 
 def durations(count: int) -> dict[str, float]:
     """Seconds for replaying and comparing ``count`` contexts, each in its own processes that are started for it, and what came of it."""
-    from loopwright.tuning import collections, compare, corpus, replay
+    from loopwright.corpus import collections, compare, files, replay
 
-    contexts = [context for name in collections.NAMES for context in corpus.read(collections.shipped(name)).contexts]
+    contexts = [context for name in collections.NAMES for context in files.read(collections.shipped(name)).contexts]
     # Evenly from both: every target, width and shape is in it.
     chosen = [contexts[k * len(contexts) // count] for k in range(count)]
     start = time.perf_counter()

@@ -1,7 +1,7 @@
 """Do the models of cost put kernels in the order the clock does? Spearman's rank correlation over hundreds of kernels.
 
 Each kernel is compiled for x86-64-v3 and for x86-64-v4 with vectors of 256 and 512 bits, run from the first-level cache in
-a native loop (``tuning.measure.kernel_cycles``), and scored by PerfScore and by the better model (``tuning/perfscore.py``): with the number of
+a native loop (``costs.measure.kernel_cycles``), and scored by PerfScore and by the better model (``costs/perfscore.py``): with the number of
 times each block really ran, and with the compiler's own weights, which do not know how long arrays are.
 
     python -m benchmarks.perfscore [--quick]
@@ -100,9 +100,9 @@ class Call:
 def _one(subject: Subject, target: str, bits: int, meter: Any) -> list[float] | str:
     """Measured cycles; PerfScore and the better model with counts; both with static weights; instructions executed; measured cycles as the static weights
     have it. Or why not."""
+    from loopwright.costs.measure import count_blocks, kernel_cycles
+    from loopwright.costs.perfscore import perf_score
     from loopwright.errors import LoopwrightError
-    from loopwright.tuning.measure import count_blocks, kernel_cycles
-    from loopwright.tuning.perfscore import perf_score
 
     try:
         compiled = compiled_for(subject, target, bits)
@@ -124,8 +124,8 @@ def _one(subject: Subject, target: str, bits: int, meter: Any) -> list[float] | 
 
 def run(quick: bool) -> report.Result:
     """Measure and score."""
+    from loopwright.costs.measure import Meter
     from loopwright.errors import CpuError
-    from loopwright.tuning.measure import Meter
 
     result = report.Result("perfscore")
     table = report.Table(

@@ -22,11 +22,11 @@ from typing import Any
 
 import loopwright as lw
 from benchmarks import cases, report
+from loopwright.costs import exact
 from loopwright.ir.function import Function
 from loopwright.ir.text import parse
 from loopwright.targets import registry
 from loopwright.targets.target import Target
-from loopwright.tuning import exact
 
 TARGETS = ("x86-64-v3", "x86-64-v4")
 #: Of the geometric mean of (ours + 1) / (LLVM's + 1).
@@ -219,7 +219,7 @@ def plain_kernels() -> list[Subject]:
 
 def functions(target: Target) -> Iterator[tuple[str, str, Function]]:
     """(collection, name, function) of everything compared for a target: the corpus ``kernels``, and the kernels above."""
-    from loopwright.tuning import collections
+    from loopwright.corpus import collections
 
     for context in collections.contexts("kernels"):
         if context.target == target.name and context.vector_bits == target.vector_bits:

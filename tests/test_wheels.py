@@ -102,7 +102,7 @@ def test_it_holds_the_package_and_the_corpora_and_nothing_else(installed: Instal
     with zipfile.ZipFile(installed.wheel) as files:
         content = {name: files.read(name) for name in files.namelist() if not name.partition("/")[0].endswith(".dist-info")}
     wanted = {path.relative_to(SOURCES).as_posix(): path.read_bytes() for path in (SOURCES / "loopwright").rglob("*") if path.suffix in (".py", ".typed")}
-    wanted |= {f"loopwright/tuning/corpora/{path.name}": path.read_bytes() for path in (CHECKOUT / "corpora").glob("*.lwc")}
+    wanted |= {f"loopwright/corpus/corpora/{path.name}": path.read_bytes() for path in (CHECKOUT / "corpora").glob("*.lwc")}
     assert len(wanted) > 100
     compiled = {name for name in content if name.endswith(SUFFIX)}
     assert {name: data for name, data in content.items() if name not in compiled} == wanted

@@ -82,6 +82,7 @@ from loopwright.types import (
 )
 
 if TYPE_CHECKING:
+    from loopwright.corpus.recording import record
     from loopwright.frontend.annotations import Array, ArrayType, Const
     from loopwright.frontend.arrays import local
     from loopwright.frontend.builder import Function, parse
@@ -90,7 +91,6 @@ if TYPE_CHECKING:
     from loopwright.frontend.loops import lanes, range
     from loopwright.frontend.native_calls import native_call as call
     from loopwright.targets.pipeline import after, before
-    from loopwright.tuning.recording import record
 
 __version__ = "0.1.0"
 
@@ -129,7 +129,7 @@ _LAZY: dict[str, tuple[str, str]] = {
     "local": ("loopwright.frontend.arrays", "local"),
     "parse": ("loopwright.frontend.builder", "parse"),
     "range": ("loopwright.frontend.loops", "range"),
-    "record": ("loopwright.tuning.recording", "record"),
+    "record": ("loopwright.corpus.recording", "record"),
     **{name: ("loopwright.frontend.functions", name) for name in _FUNCTIONS},
 }
 

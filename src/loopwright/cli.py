@@ -158,7 +158,7 @@ def show(args: argparse.Namespace) -> int:
     if args.explain or args.picture:
         _explain(code, args.explain, args.picture)
     if args.score:
-        from loopwright.tuning.perfscore import perf_score
+        from loopwright.costs.perfscore import perf_score
 
         print(perf_score(code.compiled, args.microarchitecture).table())
     return 0
@@ -199,12 +199,12 @@ def _is_recorded(reference: str) -> bool:
 def _recorded(args: argparse.Namespace) -> Any:
     """The code of a compilation in a corpus: ``FILE.lwc:NAME``, or the beginning of its identity for the name."""
     from loopwright import compiler
+    from loopwright.corpus import collections, files
     from loopwright.ir.parse import parse
     from loopwright.ir.verify import verify
     from loopwright.regalloc.heuristics import DEFAULT_ORDER, canonical
     from loopwright.runtime.code import Code
     from loopwright.targets import registry
-    from loopwright.tuning import collections, corpus
 
     if args.signature or args.check:
         raise LoopwrightError("a recorded compilation has its signature and its checks in it: leave them out")
@@ -215,11 +215,11 @@ def _recorded(args: argparse.Namespace) -> Any:
         file, _, name = args.kernel.partition(":")
         path = collections.shipped(file)
 
-    def wanted(row: corpus.Row) -> bool:
+    def wanted(row: files.Row) -> bool:
         called = name in (row.name, row.function) or (len(name) >= 6 and row.identity.startswith(name.lower()))
         return called and args.target in (None, row.target) and args.vector_bits in (None, row.vector_bits)
 
-    found = corpus.read(path, wanted).contexts
+    found = files.read(path, wanted).contexts
     if len(found) != 1:
         listed = "".join(f"\n  {c.identity[:10]}  {c.name}  {c.target}{f'/{c.vector_bits}' if c.vector_bits else ''}" for c in found[:12])
         why = (
@@ -305,21 +305,21 @@ def _explain(code: Any, words: bool, picture: Path | None) -> None:
 
 def corpus(args: argparse.Namespace) -> int:
     """``loopwright corpus``."""
-    from loopwright.tuning.cli_corpus import corpus_command
+    from loopwright.corpus.command import corpus_command
 
     return corpus_command(args.arguments)
 
 
 def tune(args: argparse.Namespace) -> int:
     """``loopwright tune``."""
-    from loopwright.tuning.cli_tune import tune_command
+    from loopwright.search.command import tune_command
 
     return tune_command(args.arguments)
 
 
 def timing(args: argparse.Namespace) -> int:
     """``loopwright timing``."""
-    from loopwright.tuning.measure import timing_command
+    from loopwright.costs.measure import timing_command
 
     return timing_command(args)
 
@@ -339,8 +339,8 @@ def bench(args: argparse.Namespace) -> int:
 
 def _parser() -> argparse.ArgumentParser:
     from loopwright import __version__
+    from loopwright.arguments import number
     from loopwright.native_build import is_native
-    from loopwright.tuning.arguments import number
 
     parser = argparse.ArgumentParser(prog="loopwright", description=DESCRIPTION, formatter_class=argparse.RawDescriptionHelpFormatter)
     parser.add_argument("--version", action="version", version=f"loopwright {__version__}, {'native build' if is_native() else 'pure Python'}")

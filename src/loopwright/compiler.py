@@ -336,7 +336,7 @@ def _record_where_told(function: Function, target: Target, order: str) -> None:
     import importlib
 
     # By name: the recorder stands above the compiler.
-    recording = importlib.import_module("loopwright.tuning.recording")
+    recording = importlib.import_module("loopwright.corpus.recording")
     recorder: Callable[[Function, Target, str], None] = recording.from_environment(os.environ[ENVIRONMENT_RECORD])
     if _record_where_told in RECORDERS:
         RECORDERS[RECORDERS.index(_record_where_told)] = recorder

@@ -13,13 +13,13 @@ from pathlib import Path
 from tests.golden import hold
 
 from loopwright.compiler import run_passes
+from loopwright.corpus import collections, files
 from loopwright.ir.parse import parse
 from loopwright.passes.pipeline import CPU
 from loopwright.settings import Settings
 from loopwright.targets import registry
 from loopwright.targets.pipeline import names_of
 from loopwright.targets.target import MachineCode
-from loopwright.tuning import collections, corpus
 
 FILE = Path(__file__).with_name("code_made.txt")
 #: Of the programs, which are many, so many in each group are looked at.
@@ -30,7 +30,7 @@ def made() -> list[str]:
     instructions: dict[str, dict[str, int]] = defaultdict(lambda: defaultdict(int))
     checksums: dict[str, dict[str, int]] = defaultdict(lambda: defaultdict(int))
     for collection in collections.NAMES:
-        contexts = corpus.read(collections.shipped(collection)).contexts
+        contexts = files.read(collections.shipped(collection)).contexts
         for context in contexts[:: 1 if collection == "kernels" else EACH_OF_PROGRAMS]:
             group = f"{collection} {context.target}/{context.vector_bits} {context.convention}"
             stages: dict[str, str] = {}

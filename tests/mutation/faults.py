@@ -16,7 +16,7 @@ from cosmic_ray.mutating import mutate_code
 from cosmic_ray.plugins import get_operator, operator_names
 
 #: The core: what turns a function of the IR into code that runs, and what it is judged by. Relative to src/loopwright.
-CORE = ("passes", "nests", "regalloc", "targets", "runtime", "tuning/perfscore.py")
+CORE = ("passes", "nests", "regalloc", "targets", "runtime", "costs/perfscore.py")
 
 Position = tuple[int, int]
 

@@ -27,7 +27,7 @@ NEAR: dict[str, tuple[str, ...]] = {
     "regalloc": ("tests/files", "tests/passes"),
     "targets": ("tests/regalloc", "tests/passes/test_lower.py"),
     "runtime": ("tests/test_hostile.py",),
-    "tuning": (),
+    "costs": (),
 }
 USUAL = (
     "tests/test_files.py",
@@ -36,7 +36,9 @@ USUAL = (
     "tests/frontend",
     "tests/runtime",
     "tests/test_hostile.py",
-    "tests/tuning",
+    "tests/costs",
+    "tests/corpus",
+    "tests/search",
     "tests/test_cli.py",
 )
 
@@ -61,8 +63,8 @@ SUMMARIES: dict[str, tuple[str, ...]] = {
     "passes": ("tests/end_to_end/test_code_made.py",),
     "nests": ("tests/end_to_end/test_code_made.py",),
     "regalloc": ("tests/regalloc/test_decisions.py", "tests/end_to_end/test_code_made.py"),
-    "targets": ("tests/end_to_end/test_code_made.py", "tests/targets/test_selection.py", "tests/tuning/test_scores_made.py"),
-    "tuning": ("tests/tuning/test_scores_made.py",),
+    "targets": ("tests/end_to_end/test_code_made.py", "tests/targets/test_selection.py", "tests/costs/test_scores_made.py"),
+    "costs": ("tests/costs/test_scores_made.py",),
 }
 #: Seconds, as recorded, that the quickest tests may take together, and those near.
 QUICK, LONGER = 30.0, 60.0

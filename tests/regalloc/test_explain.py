@@ -9,6 +9,7 @@ import xml.etree.ElementTree as ET
 import pytest
 
 from loopwright import compiler
+from loopwright.corpus import collections, files
 from loopwright.ir.parse import parse
 from loopwright.regalloc import heuristics
 from loopwright.regalloc.explain import FILTER_NAMES, Explanation, explain, register_set
@@ -16,13 +17,12 @@ from loopwright.regalloc.heuristics import DEFAULT_ORDER
 from loopwright.regalloc.picture import picture
 from loopwright.settings import Settings
 from loopwright.targets import registry
-from loopwright.tuning import collections, corpus
 
 ORDERS = [DEFAULT_ORDER, "QPONMLKJIHGFEDCBA", "EHPDGAJCBNKOLFIMQ"]
 
 
 def explained(name: str, target: str, order: str = DEFAULT_ORDER, collection: str = "kernels") -> Explanation:
-    found = corpus.read(collections.shipped(collection), lambda row: row.name == name and row.target == target).contexts
+    found = files.read(collections.shipped(collection), lambda row: row.name == name and row.target == target).contexts
     context = found[0]
     machine = registry.get(target, context.vector_bits or None, context.convention)
     lowered = compiler.run_passes(parse(context.function, target=machine), machine, "select")

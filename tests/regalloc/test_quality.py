@@ -6,10 +6,10 @@ from typing import Any
 
 import pytest
 
+from loopwright.costs import exact
 from loopwright.ir.text import parse, print_function
 from loopwright.regalloc.checker import check
 from loopwright.targets import registry
-from loopwright.tuning import exact
 
 V3 = registry.get("x86-64-v3")
 

@@ -50,7 +50,7 @@ INDEXED_AND_DISPLACED: Final = 3
 
 # --- AMD Zen 4 ------------------------------------------------------------------------------------------------
 # Sources, in the order of precedence:
-#  1. measured by `loopwright timing --measure` (tuning/measure.py) on an EPYC of family 19h model 11h: every figure below was, except
+#  1. measured by `loopwright timing --measure` (costs/measure.py) on an EPYC of family 19h model 11h: every figure below was, except
 #     those marked otherwise. Which ports a group has was found by running instructions in pairs and looking who gets into whose way.
 #  2. AMD, Software Optimization Guide for the AMD Zen4 Microarchitecture (publication 57647): pipes, widths, misprediction penalty.
 #  3. LLVM's scheduling model (X86ScheduleZnver4.td), for what neither says.

@@ -1,1 +1,0 @@
-"""Measuring and tuning the compiler: what code costs, corpora of recorded functions, comparisons, the search for better orders."""
