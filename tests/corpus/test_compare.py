@@ -279,6 +279,16 @@ def test_two_installed_versions(mixed, other_version):
     assert "0.0.9" in made.text(largest) or other_version in made.text(largest)
 
 
+def test_scores_are_found_where_older_versions_have_them(mixed, other_version, tmp_path):
+    older = tmp_path / "site" / "loopwright" / "tuning"
+    older.mkdir()
+    (older / "__init__.py").touch()
+    (older / "perfscore.py").write_text("class Score:\n    perf_score, cycles = 12.5, 3.0\n\n\ndef perf_score(compiled):\n    return Score()\n")
+    made = compare.compare(mixed[:2], Setting(python=other_version), Setting(), processes=1, turns=0)
+    assert made.about[0]["scores"]
+    assert [(pair.base.numbers["perf_score"], pair.base.numbers["cycles"]) for pair in made.pairs] == [(12.5, 3.0)] * 2
+
+
 def test_the_command_and_its_status(mixed, tmp_path, capsys):
     path = str(tmp_path / "a.lwc")
     files.write(path, mixed)
