@@ -17,6 +17,7 @@ def run(f: Function, target: Target, settings: Settings) -> None:
     """
     before = f.clone() if settings.prove else f
     f.statistics = allocate(f, target, settings.ordering).statistics
+    f.analysis[0].part()
     f.analysis = None
     frame(f)
     if settings.prove:

@@ -18,3 +18,5 @@ def assemble(f: Function, target: Target) -> None:
 def encode(f: Function, target: Target) -> None:
     """Machine instructions to bytes, with displacements and constant pool, in ``f.machine``."""
     f.machine = f.analysis.encode()
+    # (The assembler knows the function: the two would keep each other until a garbage collection.)
+    f.analysis = None

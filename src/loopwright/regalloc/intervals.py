@@ -226,3 +226,9 @@ class Liveness:
         self.weights: list[float] = [1.0] * length
         self.fixed: list[list[int]] = [[] for _ in range(physical)]
         self.owners: list[list[int]] = [[] for _ in range(physical)]
+
+    def part(self) -> None:
+        """Forget which intervals are related: they refer to each other, and would stay until a garbage collection."""
+        for interval in self.intervals:
+            if interval is not None:
+                interval.related = None

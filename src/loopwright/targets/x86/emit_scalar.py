@@ -691,7 +691,7 @@ class Label:
 
     def emit(self, asm: X86Assembler, f: Function, instr: Instr) -> None:
         if instr.imm in f.aligned:
-            asm.align(32)
+            asm.align(64)
         asm.label(instr.imm)
 
 
