@@ -201,6 +201,9 @@ class _Writer:
         known = _FLOAT_BINARY.get(op) if type_.is_float else _INT_BINARY.get(op)
         if known is not None:
             return self.emit(f"{known} {name} {a}, {b}")
+        if op is ops.MUL_LOWER:
+            lower = _literal(type_, (1 << type_.bits // 2) - 1)
+            return self.emit(f"mul {name} {self.emit(f'and {name} {a}, {lower}')}, {self.emit(f'and {name} {b}, {lower}')}")
         if op is ops.ANDNOT:
             return self.emit(f"and {name} {self.invert(type_, a)}, {b}")
         if op in _SHIFTS:

@@ -229,6 +229,11 @@ def _rem_trunc(t: Type, _s: Type, a: Any, b: Any) -> Any:
     return _each(t, lambda x, y: x - y * (abs(x) // abs(y) * (1 if (x < 0) == (y < 0) else -1)) if y else 0, a, b)
 
 
+def _mul_lower(t: Type, _s: Type, a: Any, b: Any) -> Any:
+    lower = (1 << t.bits // 2) - 1
+    return _each(t, lambda x, y: (x & lower) * (y & lower), a, b)
+
+
 def _div_floor(t: Type, _s: Type, a: Any, b: Any) -> Any:
     return _each(t, lambda x, y: x // y if y else 0, a, b) if t.is_integer else _as(t, np.floor_divide(a, b))
 
@@ -376,6 +381,7 @@ ADD: Final = row(
 )
 SUB: Final = row("sub", "T T -> T", "int float ptr", "a - b; integers wrap; from a ptr an i64 is taken", _quiet(lambda t, s, a, b: _as(t, a - _as(t, b))))
 MUL: Final = row("mul", "T T -> T", "int float", "a * b; integers wrap", _quiet(lambda t, s, a, b: _as(t, a * b)), commutes=True)
+MUL_LOWER: Final = row("mul_lower", "T T -> T", "int", "the product of the lower halves of a and b, as unsigned numbers", _mul_lower, commutes=True)
 DIV: Final = row("div", "T T -> T", "float", "a / b, IEEE division", _quiet(lambda t, s, a, b: _as(t, a / b)))
 DIV_TRUNC: Final = row("div_trunc", "T T -> T", "int", "a / b rounded towards zero; 0 where b is 0", _div_trunc)
 REM_TRUNC: Final = row("rem_trunc", "T T -> T", "int", "what div_trunc leaves, with the sign of a; 0 where b is 0", _rem_trunc)

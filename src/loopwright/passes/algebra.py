@@ -400,11 +400,11 @@ def _and_or(v: Values, instr: Instr, args: list[int]) -> int:
                 args[:] = [x, f.const(instr.type, both)]
                 if instr.op is ops.AND and both == 0:
                     return args[1]
-    elif instr.op is ops.AND and instr.type.element is BOOL:
-        # a and not b; not worth it for integers, which have no shorter form for a test.
+    elif instr.op is ops.AND and instr.type.lanes:
+        # a and not b; not worth it for scalars, whose test is a shorter form of the and.
         for first, second in ((a, b), (b, a)):
             inner = v.origin(first)
-            if inner is not None and inner.op is ops.NOT and instr.type.is_mask and v.available(v.made_from[first]):
+            if inner is not None and inner.op is ops.NOT and v.available(v.made_from[first]):
                 instr.op = ops.ANDNOT
                 args[0] = v.made_from[first][0]
                 args[1] = second
@@ -617,7 +617,7 @@ def _table() -> list[Rule | None]:
         (_neg, (ops.NEG,)),
         (_least_most, (ops.MIN, ops.MAX)),
         (_multiply_add, ops.FUSED),
-        (_elementwise, (ops.ABS, ops.SQRT, ops.FLOOR, ops.CEIL, ops.TRUNC, ops.ROUND, ops.BITCAST)),
+        (_elementwise, (ops.ABS, ops.MUL_LOWER, ops.SQRT, ops.FLOOR, ops.CEIL, ops.TRUNC, ops.ROUND, ops.BITCAST)),
         (_and_or, (ops.AND, ops.OR)),
         (_xor, (ops.XOR,)),
         (_andnot, (ops.ANDNOT,)),

@@ -11,7 +11,7 @@ from typing import Final
 from loopwright.ir import ops
 from loopwright.ir.function import NONE, Function, Instr
 from loopwright.ir.ops import Op
-from loopwright.types import BOOL, I32, I64, U64, VOID, Type, limits
+from loopwright.types import BOOL, I32, I64, U64, VOID, Type, limits, vector_of
 
 Emit = Callable[[Instr], None]
 
@@ -72,6 +72,76 @@ def _held(f: Function, type_: Type, operand: int, emit: Emit, line: int) -> int:
     r = f.register(type_)
     emit(Instr(ops.COPY, type_, r, [operand], 0, line))
     return r
+
+
+def multiply_by_shifts(f: Function, instr: Instr, a: int, factor: int, emit: Emit) -> bool:
+    """A product with a constant that is one bit, or the sum or difference of two; False for others."""
+    type_, line = instr.type, instr.line
+    factor &= (1 << type_.bits) - 1
+    low = factor & -factor
+    rest = factor - low
+    if not rest:
+        return False
+    step = ops.ADD
+    if rest & (rest - 1):
+        # A run of bits is the difference of the bit above it and its lowest one.
+        rest = factor + low
+        step = ops.SUB
+        if rest & (rest - 1):
+            return False
+    if rest >> type_.bits:
+        return False
+    terms: list[int] = []
+    for bit in (rest, low):
+        count = bit.bit_length() - 1
+        term = a
+        if count:
+            term = f.register(type_)
+            emit(Instr(ops.SHL, type_, term, [a, f.const(type_, count)], 0, line))
+        terms.append(term)
+    emit(Instr(step, type_, instr.dst, terms, 0, line))
+    return True
+
+
+def multiply_by_halves(f: Function, instr: Instr, a: int, b: int, emit: Emit) -> None:
+    """A product of 64-bit lanes by those of halves: lower with lower, and each upper one with the other lower one, of which the lower half counts.
+
+    Where ``b`` is a constant without an upper half there is one of these.
+    """
+    type_, line = instr.type, instr.line
+    half = type_.bits // 2
+    # Shifts of unsigned lanes to the right are plain ones everywhere.
+    unsigned = vector_of(U64, type_.lanes)
+    shift = f.const(unsigned, half)
+
+    def made(op: Op, *args: int) -> int:
+        r = f.register(unsigned)
+        emit(Instr(op, unsigned, r, list(args), 0, line))
+        return r
+
+    def taken(operand: int) -> int:
+        if type_ is unsigned:
+            return operand
+        r = f.register(unsigned)
+        emit(Instr(ops.BITCAST, unsigned, r, [operand], 0, line, type_))
+        return r
+
+    same = a == b
+    constant = int(f.const_values[~b]) & (1 << type_.bits) - 1 if b < 0 else -1
+    a = taken(a)
+    b = a if same else taken(b) if constant < 0 else f.const(unsigned, constant)
+    upper = made(ops.MUL_LOWER, made(ops.SHR, a, shift), b)
+    if same:
+        shift = f.const(unsigned, half + 1)
+    elif constant < 0:
+        upper = made(ops.ADD, upper, made(ops.MUL_LOWER, made(ops.SHR, b, shift), a))
+    elif constant >> half:
+        upper = made(ops.ADD, upper, made(ops.MUL_LOWER, a, f.const(unsigned, constant >> half)))
+    terms = [made(ops.MUL_LOWER, a, b), made(ops.SHL, upper, shift)]
+    if type_ is unsigned:
+        emit(Instr(ops.ADD, type_, instr.dst, terms, 0, line))
+    else:
+        emit(Instr(ops.BITCAST, type_, instr.dst, [made(ops.ADD, *terms)], 0, line, unsigned))
 
 
 def _divide_narrow(f: Function, instr: Instr, divide_wide: Emit, emit: Emit) -> None:

@@ -205,14 +205,6 @@ class ShiftSignedQuads:
     def emit(self, asm: X86Assembler, f: Function, instr: Instr) -> None:
         shape, line = self.shape, instr.line
         d, a = CODES[instr.dst], CODES[instr.args[0]]
-        if instr.args[1] < 0:
-            # (x ^ sign) - sign spreads the sign bit, wherever it now is.
-            count = min(shift_count(instr.type, immediate_value(f, instr.args[1])), 63)
-            asm.emit(by_immediate("VPSRLQ", shape), (d, a), None, count, line=line)
-            sign = repeated(asm, (1 << 63 >> count).to_bytes(8, "little"), shape)
-            asm.emit(bitwise("VPXOR", shape), (d, d), sign, line=line)
-            asm.emit(three("VPSUBQ", shape), (d, d), sign, line=line)
-            return
         # A negative number is shifted as its complement, which brings in zeros as it does.
         n, t = CODES[instr.args[1]], CODES[instr.args[2]]
         asm.emit(three("VPXOR", shape), (t, t, t), line=line)

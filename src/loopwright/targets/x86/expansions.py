@@ -125,6 +125,21 @@ def _divide(target: Any, f: Function, instr: Instr, emit: Emit, late: bool) -> b
     return True
 
 
+def _multiply(target: Any, f: Function, instr: Instr, emit: Emit, late: bool) -> bool:
+    """AVX2: 64-bit lanes."""
+    type_ = instr.type
+    if target.mask_registers or type_.bits != 64 or not type_.lanes or type_.is_float:
+        return False
+    a, b = instr.args
+    if a < 0:
+        a, b = b, a
+    if a < 0:
+        return False
+    if b >= 0 or not sequences.multiply_by_shifts(f, instr, a, int(f.const_values[~b]), emit):
+        sequences.multiply_by_halves(f, instr, a, b, emit)
+    return True
+
+
 def _negate(target: Any, f: Function, instr: Instr, emit: Emit, late: bool) -> bool:
     type_ = instr.type
     if not type_.lanes or type_.is_float or type_.is_mask:
@@ -137,7 +152,15 @@ def _absolute(target: Any, f: Function, instr: Instr, emit: Emit, late: bool) ->
     type_, line = instr.type, instr.line
     given = instr.args[0]
     if type_.is_float:
-        return False
+        if not type_.lanes:
+            return False
+        # All but the sign, so that the constant is made once.
+        whole = vector_of(I64 if type_.bits == 64 else I32, type_.lanes)
+        bits, rest = f.register(whole), f.register(whole)
+        emit(Instr(ops.BITCAST, whole, bits, [given], 0, line, type_))
+        emit(Instr(ops.AND, whole, rest, [bits, f.const(whole, (1 << type_.bits - 1) - 1)], 0, line))
+        emit(Instr(ops.BITCAST, type_, instr.dst, [rest], 0, line, whole))
+        return True
     if not type_.signed:
         emit(Instr(ops.COPY, type_, instr.dst, [given], 0, line))
         return True
@@ -156,11 +179,40 @@ def _absolute(target: Any, f: Function, instr: Instr, emit: Emit, late: bool) ->
 
 
 def _shift(target: Any, f: Function, instr: Instr, emit: Emit, late: bool) -> bool:
-    """AVX2: bytes shifted lane by lane: by 4, 2 and 1 where the count has that bit; first, where it has a higher one, by as much as can be."""
+    """AVX2: bytes by counts of their own, and signed 64-bit lanes to the right by a constant."""
+    type_ = instr.type
+    if target.mask_registers or not type_.lanes:
+        return False
+    if type_.bits == 8 and instr.args[1] >= 0:
+        _shift_bytes(f, instr, emit)
+        return True
+    if type_.bits == 64 and type_.signed and instr.op is ops.SHR and instr.args[1] < 0 <= instr.args[0]:
+        _shift_signed(f, instr, emit)
+        return True
+    return False
+
+
+def _shift_signed(f: Function, instr: Instr, emit: Emit) -> None:
+    """Shifted as unsigned lanes; (x ^ sign) - sign spreads the sign bit, wherever it now is."""
+    type_, line = instr.type, instr.line
+    unsigned = vector_of(U64, type_.lanes)
+    value, count = instr.args
+    places = int(f.const_values[~count])
+    # (A count that is negative or beyond the width is the same as the width.)
+    places = places if 0 <= places < 63 else 63
+    sign = f.const(unsigned, 1 << 63 - places)
+    bits, moved, flipped, spread = (f.register(unsigned) for _ in range(4))
+    emit(Instr(ops.BITCAST, unsigned, bits, [value], 0, line, type_))
+    emit(Instr(ops.SHR, unsigned, moved, [bits, f.const(unsigned, places)], 0, line))
+    emit(Instr(ops.XOR, unsigned, flipped, [moved, sign], 0, line))
+    emit(Instr(ops.SUB, unsigned, spread, [flipped, sign], 0, line))
+    emit(Instr(ops.BITCAST, type_, instr.dst, [spread], 0, line, unsigned))
+
+
+def _shift_bytes(f: Function, instr: Instr, emit: Emit) -> None:
+    """Bytes shifted lane by lane: by 4, 2 and 1 where the count has that bit; first, where it has a higher one, by as much as can be."""
     type_, line = instr.type, instr.line
     value, count = instr.args
-    if target.mask_registers or not type_.lanes or type_.bits != 8 or count < 0:
-        return False
     mask = mask_of(8, type_.lanes)
     zero = f.const(type_, 0)
     for bit in (0xF8, 4, 2, 1):
@@ -174,7 +226,6 @@ def _shift(target: Any, f: Function, instr: Instr, emit: Emit, late: bool) -> bo
         chosen = instr.dst if bit == 1 else f.register(type_)
         emit(Instr(ops.SELECT, type_, chosen, [clear, value, shifted], 0, line))
         value = chosen
-    return True
 
 
 # --- choices and comparisons ----------------------------------------------------------------------------------
@@ -264,6 +315,7 @@ _SEQUENCES: Final[dict[int, _Sequence]] = {
     ops.REM_TRUNC.code: _divide,
     ops.DIV_FLOOR.code: _divide,
     ops.REM_FLOOR.code: _divide,
+    ops.MUL.code: _multiply,
     ops.NEG.code: _negate,
     ops.ABS.code: _absolute,
     ops.SHL.code: _shift,

@@ -42,6 +42,7 @@ INTEGER: Final[dict[Op, dict[int, str]]] = {
     ops.ADD: {8: "VPADDB", 16: "VPADDW", 32: "VPADDD", 64: "VPADDQ"},
     ops.SUB: {8: "VPSUBB", 16: "VPSUBW", 32: "VPSUBD", 64: "VPSUBQ"},
     ops.MUL: {16: "VPMULLW", 32: "VPMULLD"},
+    ops.MUL_LOWER: {64: "VPMULUDQ"},
 }
 INTEGER_512: Final[dict[Op, dict[int, str]]] = {ops.MUL: {64: "VPMULLQ"}}
 
@@ -116,9 +117,11 @@ REDUCTIONS: Final[dict[Op, Op]] = {
 FOLDS: Final[dict[Op, tuple[int, ...]]] = {
     ops.ADD: (0, 1),
     ops.MUL: (0, 1),
+    ops.MUL_LOWER: (0, 1),
     ops.SUB: (1,),
     ops.DIV: (1,),
     ops.AND: (0, 1),
+    ops.ANDNOT: (1,),
     ops.OR: (0, 1),
     ops.XOR: (0, 1),
     ops.FMA: (0, 1, 2),
@@ -552,7 +555,7 @@ def _bitcast(target: Any, instr: Instr) -> Rule | None:
     if to == fro:
         if to == INTS and type_.bits < 32 and type_.signed != source.signed:
             return Rule("bitcast", (_G,), _G, ec.Convert(ev.extension(type_), None).emit)
-        return Rule("bitcast", (Use(fro),), Use(to), es.Move().emit)
+        return Rule("bitcast", (Use(fro),), Use(to), es.Move().emit, tied=0)
     shape = ("r64", "VMOVQ") if type_.bits == 64 else ("r32", "VMOVD")
     form = lookup(shape[1], f"xmm,{shape[0]}" if to == VECTORS else f"{shape[0]},xmm")
     return Rule("bitcast", (Use(fro),), Use(to), _Narrow(form).emit)
@@ -713,7 +716,7 @@ def _shift_lanes(target: Any, instr: Instr, shape: str) -> Rule | None:
             return Rule(name, (_V, _V), _V, eh.ShiftBytes(type_, left).emit)
         return Rule(name, (_V, _V), _V, eh.ShiftBytesVariable(type_, left).emit, temps=(VECTORS, VECTORS)) if evex else None
     if bits == 64 and not left and type_.signed and not evex:
-        return Rule(name, late, _V, eh.ShiftSignedQuads(shape).emit, temps=() if constant else (VECTORS,))
+        return Rule(name, late, _V, eh.ShiftSignedQuads(shape).emit, temps=(VECTORS,))
     if constant:
         return Rule(name, (_V, _V), _V, eh.ShiftImmediate(lookup(stem + LETTER[bits], f"{shape},{shape},imm")).emit)
     if bits == 16 and not evex:
