@@ -351,6 +351,12 @@ def _shift(left: bool, modulo: bool) -> Meaning:
     return run
 
 
+def _chosen_by(comparison: Op) -> Meaning:
+    compare = comparison.meaning
+    assert compare is not None
+    return lambda t, s, a, b, x, y: x if compare(s, s, a, b) else y
+
+
 def _select(t: Type, _s: Type, m: Any, a: Any, b: Any) -> Any:
     if t.lanes:
         chosen: Any = np.where(m, a, b)
@@ -542,6 +548,18 @@ for _c in CONDITIONS:
     )
     BR_CMP[_c] = row(f"br_{_c}", "T T ->", "int float ptr bool", f"br when {_c} holds", None, CONTROL, compare=_c, since="select", until="jumps")
     JUMP_CMP[_c] = row(f"jump_{_c}", "T T ->", "int float ptr bool", f"jump to label imm when {_c} holds", None, CONTROL, compare=_c, since="jumps")
+
+#: A choice between integers with the comparison of other integers inside, as the select pass makes it.
+SELECT_CMP: Final[dict[str, Op]] = {}
+for _c in COMPARISONS:
+    SELECT_CMP[_c] = row(
+        f"select_{_c}",
+        "S S T T -> T",
+        "int scalar ptr",
+        f"the third where the comparison {_c} of the first two holds, else the fourth",
+        _chosen_by(COMPARISONS[_c]),
+        since="select",
+    )
 
 # --- after the jumps pass ------------------------------------------------------------------------------------
 

@@ -122,6 +122,8 @@ class Selection:
         if op.effect == ops.CALLS:
             self.call(instr)
         else:
+            if op is ops.SELECT:
+                instr = self.choose(instr)
             if self.load_at:
                 self.fold(instr)
             if not self.target.expand(self.f, instr, self.make, True):
@@ -252,6 +254,33 @@ class Selection:
         if c < 0:
             c = self.materialise(c, line)
         return "", Instr(ops.COPY, BOOL, NONE, [c]), negate
+
+    def choose(self, instr: Instr) -> Instr:
+        """A choice with the comparison that decides it inside, where the target has that; else the choice."""
+        c = instr.args[0]
+        at = self.compare_at.get(c, -1)
+        while at >= 0 and self.out[at].op is ops.NOT:
+            at = self.compare_at.get(self.out[at].args[0], -1)
+        if at < 0 or self.out[at].op is ops.NOT or not self.target.chooses_by(self.out[at].type, instr.type):
+            return instr
+        name, found, negate = self.condition(c, instr.line)
+        assert found is not None
+        if not name:
+            a, b = instr.args[1:]
+            instr.args = [found.args[0], b, a] if negate else [found.args[0], a, b]
+            return instr
+        chosen = instr.args[1:]
+        if chosen[1] == instr.dst:
+            # What stays as it is comes first: there the result already is.
+            chosen.reverse()
+            name = ops.OPPOSITE[name]
+            name = ops.ORDERED_EQUAL.get(name, name)
+        memory = found.mem
+        compared = len(found.args) - (0 if memory is None else 2 if memory.indexed else 1)
+        if memory is not None:
+            memory = Mem(memory.indexed, memory.scale, memory.disp, memory.size, False, memory.role if memory.role >= 0 else compared, memory.array)
+        args = [*found.args[:compared], *chosen, *found.args[compared:]]
+        return Instr(ops.SELECT_CMP[name], instr.type, instr.dst, args, 0, instr.line, found.type, memory)
 
     def control(self, instr: Instr) -> None:
         op = instr.op

@@ -53,10 +53,11 @@ def divide(f: Function, instr: Instr, emit: Emit, traps: bool = True) -> None:
     emit(Instr(ops.COPY, type_, result, [f.const(type_, 0)], 0, line))
     emit(Instr(ops.IF_CMP["ne"], type_, NONE, [b, f.const(type_, 0)], 0, line))
     if type_.signed and traps:
-        emit(Instr(ops.IF_CMP["eq"], type_, NONE, [b, f.const(type_, -1)], 0, line))
+        # Of -1 the remainder is 0.
+        emit(Instr(ops.IF_CMP["ne" if remainder else "eq"], type_, NONE, [b, f.const(type_, -1)], 0, line))
         if not remainder:
             emit(Instr(ops.NEG, type_, result, [a], 0, line))
-        emit(bracket(ops.ELSE, line))
+            emit(bracket(ops.ELSE, line))
         _quotient(f, type_, result, a, b, floor, remainder, emit, line)
         emit(bracket(ops.END, line))
     else:

@@ -438,6 +438,10 @@ class Target:
         """Whether the operand at ``position`` of ``instr``, a load used once, could be its memory operand (it becomes the last)."""
         return False
 
+    def chooses_by(self, source: Type, type_: Type) -> bool:
+        """Whether a comparison of ``source`` and a choice between two of ``type_`` by it are one operation (``select_lt`` and so on)."""
+        return False
+
     def repeated_loads(self, type_: Type) -> int:
         """How many multiply-adds had better read the same vector from memory, each for itself, than from a register loaded for them."""
         return 1

@@ -146,6 +146,14 @@ def select(asm: AArch64Assembler, f: Function, instr: Instr) -> None:
     asm.emit(i.CSEL[shape], CODES[instr.dst], register(asm, f, a), register(asm, f, b, SCRATCH2), NE)
 
 
+def select_compared(asm: AArch64Assembler, f: Function, instr: Instr) -> None:
+    """The third operand where the comparison of the first two holds, else the fourth."""
+    x, y, a, b = instr.args
+    compare(asm, f, instr.source, x, y)
+    condition = condition_of(instr.source, instr.op.name.removeprefix("select_"))
+    asm.emit(i.CSEL[width(instr.type)], CODES[instr.dst], register(asm, f, a), register(asm, f, b), condition)
+
+
 def min_max(asm: AArch64Assembler, f: Function, instr: Instr) -> None:
     """b where it is less (greater), a elsewhere."""
     type_ = instr.type

@@ -53,6 +53,9 @@ class AArch64(Target):
     def expand(self, function: Function, instr: Instr, emit: Callable[[Instr], None], late: bool) -> bool:
         return expansions.expand(function, instr, emit, late)
 
+    def chooses_by(self, source: Type, type_: Type) -> bool:
+        return not source.lanes and not source.is_float and not type_.lanes and not type_.is_float
+
     def rule(self, function: Function, instr: Instr) -> Rule:
         return lowering.rule_for(function, instr)
 

@@ -142,6 +142,8 @@ FOLDS: Final[dict[Op, tuple[int, ...]]] = {
     ops.GE: (1,),
 }
 
+_CHOICES: Final = {op: condition for condition, op in ops.SELECT_CMP.items()}
+
 _G: Final = Use(INTS)
 _GM: Final = Use(INTS, memory=True)
 _GL: Final = Use(INTS, late=True)
@@ -800,6 +802,10 @@ def _integer(target: Any, instr: Instr) -> Rule | None:
         return Rule(name, _with_memory(instr, (_G, _GML), True), _G, es.MinMax(type_, op is ops.MAX).emit, tied=0)
     if op is ops.SELECT:
         return Rule(name, (_GL, _G, _GML), _G, es.SelectInteger(type_).emit, tied=1)
+    if op in _CHOICES:
+        condition = es.conditions(instr.source)[_CHOICES[op]]
+        compared = (_GL, _GL) if instr.source.bits < 32 else (_GML, _GL) if constant else (_GL, _GML)
+        return Rule(name, _with_memory(instr, (*compared, _G, _GL), True), _G, es.SelectCompared(condition, type_).emit, tied=2)
     if op is ops.CRC32C:
         if type_ is not U32 or instr.source not in (U8, U32, U64):
             return None

@@ -6,6 +6,7 @@ import struct
 from typing import Final
 
 from loopwright.errors import InternalError
+from loopwright.ir import ops
 from loopwright.ir.function import INCOMING, SLOT, Frame, Function, Instr
 from loopwright.targets.x86.assembler import Assembler, M
 from loopwright.targets.x86.encoder import NO_REGISTER
@@ -34,9 +35,10 @@ class X86Assembler(Assembler):
         saved_vectors: offset from the stack pointer to saved vector registers.
         probes: the stack grows page by page as it is touched, so the prologue of a large frame has to touch each of its pages in turn.
         scratch_label: number of the next label that no pass has given out.
+        straight: what ``straight_loops`` found, once asked.
     """
 
-    __slots__ = ("adjust", "evex", "f", "incoming_base", "probes", "saved_vectors", "scratch_label", "slot_base", "wide")
+    __slots__ = ("adjust", "evex", "f", "incoming_base", "probes", "saved_vectors", "scratch_label", "slot_base", "straight", "wide")
 
     def __init__(self, f: Function, evex: bool, sysv: bool, shadow: int) -> None:
         super().__init__()
@@ -73,11 +75,27 @@ class X86Assembler(Assembler):
             self.slot_base = frame.outgoing
         self.incoming_base = self.adjust + 8 * pushes + 8 + shadow
         self.scratch_label = f.labels + (1 << 20)
+        self.straight: set[int] | None = None
 
     def new_label(self) -> int:
         """A label of this function's own code sequences."""
         self.scratch_label += 1
         return self.scratch_label
+
+    def straight_loops(self) -> set[int]:
+        """The labels of loops with no branch, and no place for one to go to, between head and end."""
+        known = self.straight
+        if known is None:
+            known = self.straight = set()
+            head = -1
+            for instr in self.f.code:
+                if instr.op is ops.LABEL:
+                    head = instr.imm
+                elif instr.op.effect == ops.CONTROL:
+                    if head >= 0 and instr.imm == head and instr.op is not ops.RET:
+                        known.add(head)
+                    head = -1
+        return known
 
     def slot(self, operand: int) -> M:
         """The memory of a slot operand."""

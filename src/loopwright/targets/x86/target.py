@@ -39,6 +39,7 @@ _ADDRESSING: Final = Addressing((1, 2, 4, 8), -(1 << 31), (1 << 31) - 1)
 _ALU_IMMEDIATE: Final = frozenset({ops.ADD, ops.SUB, ops.MUL, ops.AND, ops.OR, ops.XOR, ops.SHL, ops.SHR, ops.SHL_MODULO, ops.SHR_MODULO})
 _DIVISIONS: Final = frozenset({ops.DIV_TRUNC, ops.REM_TRUNC, ops.DIV_FLOOR, ops.REM_FLOOR})
 _COMPARES: Final = frozenset(ops.COMPARISONS.values())
+_COMPARING: Final = _COMPARES | frozenset(ops.SELECT_CMP.values())
 _CONVERSIONS: Final = (ops.CONVERT, ops.CONVERT_UNCHECKED)
 
 
@@ -107,7 +108,7 @@ class X86(Target):
             return False
         if op in _DIVISIONS:
             return True
-        if op in _ALU_IMMEDIATE or op in _COMPARES or op.compare:
+        if op in _ALU_IMMEDIATE or op in _COMPARING or op.compare:
             return fits32(int(value))
         return op is ops.LANE_MASK
 
@@ -204,6 +205,9 @@ class X86(Target):
         if type_.lanes and not type_.is_float:
             return _lane_form(self, op, type_, "xmm") is not None
         return True
+
+    def chooses_by(self, source: Type, type_: Type) -> bool:
+        return not source.lanes and not source.is_float and not type_.lanes and not type_.is_float and type_.bits >= 32
 
     def repeated_loads(self, type_: Type) -> int:
         # Measured (benchmarks/runtime.py, poly3) on Zen 4: with stores in halves the limit, one instruction less a vector is 5 % faster; with
