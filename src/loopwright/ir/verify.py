@@ -262,7 +262,7 @@ class _Verifier:
                     raise self.error(f"{source.name} and {type_.name} differ in width")
             elif source.lanes != type_.lanes or source.is_mask != type_.is_mask or source is VOID:
                 raise self.error(f"{source.name} and {type_.name} differ in their lanes")
-            elif op is ops.CONVERT_UNCHECKED and not source.is_float:
+            elif op in ops.UNCHECKED and not source.is_float:
                 raise self.error(f"{source.name} is no float")
 
     def check_operands(self, instr: Instr, wanted: list[Type]) -> None:
