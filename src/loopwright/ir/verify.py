@@ -557,7 +557,8 @@ class _Verifier:
                 raise self.error(f"a parameter of type {f.types[r].name}")
             self.once[r] = 1
             self.defined[r] = 1
-        if f.local_bytes() > MOST_LOCAL + LOCAL_ALIGN:
+        # (The pass select adds some of its own.)
+        if self.stage < _SELECT and f.local_bytes() > MOST_LOCAL + LOCAL_ALIGN:
             raise self.error(f"the local arrays take {f.local_offset(len(f.arrays))} bytes together, more than {MOST_LOCAL}")
         for array in f.arrays:
             if len(array.extents) < 1 or len(array.strides) != len(array.extents) - 1:

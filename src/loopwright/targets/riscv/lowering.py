@@ -28,7 +28,6 @@ _INT: Final = Use(INTS)
 _FLOAT: Final = Use(FLOATS)
 #: Read after the result has been begun.
 _INT_LATE: Final = Use(INTS, late=True)
-_FLOAT_LATE: Final = Use(FLOATS, late=True)
 
 _II: Final = (_INT, _INT)
 _FF: Final = (_FLOAT, _FLOAT)
