@@ -208,7 +208,19 @@ class _Writer:
             return self.emit(f"and {name} {self.invert(type_, a)}, {b}")
         if op in _SHIFTS:
             return self.shift(op, type_, a, b)
+        if op is ops.MUL_HIGH:
+            return self.multiply_high(type_, a, b)
         return self.divide(op, type_, a, b)
+
+    def multiply_high(self, type_: Type, a: str, b: str) -> str:
+        """The upper half of a product of twice the width."""
+        name = type_name(type_)
+        element = f"i{2 * type_.bits}"
+        wide = f"<{type_.lanes} x {element}>" if type_.lanes else element
+        extend = "sext" if type_.signed else "zext"
+        product = self.emit(f"mul {wide} {self.emit(f'{extend} {name} {a} to {wide}')}, {self.emit(f'{extend} {name} {b} to {wide}')}")
+        count = "<" + ", ".join([f"{element} {type_.bits}"] * type_.lanes) + ">" if type_.lanes else str(type_.bits)
+        return self.emit(f"trunc {wide} {self.emit(f'lshr {wide} {product}, {count}')} to {name}")
 
     def shift(self, op: Op, type_: Type, a: str, b: str, count: int = -1) -> str:
         """A shift by ``b``, or by a constant ``count``; LLVM knows none by the width or more."""
@@ -228,7 +240,7 @@ class _Writer:
 
     def divide(self, op: Op, type_: Type, a: str, b: str) -> str:
         name = type_name(type_)
-        if type_.is_float:
+        if type_.is_float or op not in (ops.DIV_TRUNC, ops.REM_TRUNC, ops.DIV_FLOOR, ops.REM_FLOOR):
             raise UnsupportedOperationError(f"{op.name} on {type_.name} is not exported to LLVM", "", 0)
         sign = "s" if type_.signed else "u"
         quotient = op is ops.DIV_TRUNC or op is ops.DIV_FLOOR

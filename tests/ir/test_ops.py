@@ -94,6 +94,7 @@ INTEGER_OPS: list[tuple[ops.Op, int, Callable[[Type], Callable[..., int]]]] = [
     (ops.ADD, 2, lambda t: lambda a, b: wrap(t, a + b)),
     (ops.SUB, 2, lambda t: lambda a, b: wrap(t, a - b)),
     (ops.MUL, 2, lambda t: lambda a, b: wrap(t, a * b)),
+    (ops.MUL_HIGH, 2, lambda t: lambda a, b: a * b >> t.bits),
     (ops.DIV_TRUNC, 2, lambda t: lambda a, b: wrap(t, trunc_div(a, b))),
     (ops.REM_TRUNC, 2, lambda t: lambda a, b: wrap(t, a - b * trunc_div(a, b))),
     (ops.DIV_FLOOR, 2, lambda t: lambda a, b: wrap(t, a // b)),
@@ -306,6 +307,7 @@ def test_float_operations_are_ieees(t: Type) -> None:
     check(ops.DIV, t, ieee(lambda a, b: a / b, t), 2)
     check(ops.NEG, t, lambda a: -a, 1)
     check(ops.ABS, t, abs, 1)
+    check(ops.COPY_SIGN, t, math.copysign, 2)
     check(ops.SQRT, t, square_root(t), 1)
     check(ops.FLOOR, t, integral(math.floor), 1)
     check(ops.CEIL, t, integral(math.ceil), 1)
@@ -390,6 +392,16 @@ def test_floats_become_the_nearest_integers_of_the_type_towards_zero(t: Type, s:
             assert same(op.meaning(t, s, value), want), (op, value)
         lanes = np.resize(values, 4096)
         assert same(op.meaning(vector_of(t, 4096), vector_of(s, 4096), lanes), np.resize(wanted, 4096))
+
+
+@pytest.mark.parametrize("t", INTEGERS, ids=str)
+@pytest.mark.parametrize(("op", "whole"), [(ops.CONVERT_DOWN, math.floor), (ops.CONVERT_UP, math.ceil), (ops.CONVERT_NEAREST, round)], ids=str)
+def test_what_fits_is_rounded_and_converted(op: ops.Op, whole: Callable[[float], int], t: Type) -> None:
+    low, high = limits(t)
+    assert op.meaning is not None
+    for value in (0.0, -0.0, 0.4, 0.5, 1.5, 2.5, 2.6, 100.5, 101.5, -0.4, -0.5, -1.5, -2.5, -100.7, float(low), float(high // 2)):
+        if low <= whole(value) <= high:
+            assert same(op.meaning(t, F64, np.float64(value)), scalar(t, whole(value))), value
 
 
 @pytest.mark.parametrize("t", INTEGERS, ids=str)

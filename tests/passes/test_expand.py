@@ -12,6 +12,7 @@ from loopwright.ir.interpret import run
 from loopwright.ir.text import parse
 from loopwright.ir.verify import verify
 from loopwright.targets import registry
+from loopwright.types import U32
 
 
 def rounded(clamped: bool, fastmath: bool = False, target: str = "x86-64-v3", after: str = "simplify") -> Function:
@@ -62,9 +63,18 @@ def test_bounds_are_made_in_front_of_the_loop() -> None:
     assert not any(instr.op is ops.COPY for instr in f.code[opened:])
 
 
-def test_a_machine_that_saturates_by_itself_gets_no_clamps() -> None:
+@pytest.mark.parametrize("target", ["rv64gc", "aarch64-neon"])
+def test_a_machine_that_saturates_by_itself_clamps_the_integer(target: str) -> None:
     f = parse("function f(%a: f64) -> u8\n  %r = convert.u8.f64 %a\n  ret %r\nend\n")
-    assert counted(run_passes(f, registry.get("rv64gc"), after="simplify"), *WATCHED) == [0, 0, 0, 1]
+    made = run_passes(f, registry.get(target), after="simplify")
+    assert counted(made, *WATCHED) == [0, 1, 0, 2]
+    assert [instr.type for instr in made.code if instr.op is ops.MIN] == [U32]
+
+
+def test_rounding_by_integers_leaves_its_bound_in_front_of_the_loop() -> None:
+    made = in_loop("%2 = floor.f64 %1", "f64", "rv64gc", "immediates")
+    assert ops.CONVERT_DOWN in made and ops.COPY_SIGN in made and ops.FLOOR not in made
+    assert ops.COPY not in made
 
 
 @pytest.mark.parametrize("target", ["x86-64-v3", "x86-64-v4"])
@@ -101,11 +111,37 @@ end
 @pytest.mark.parametrize("op", ["div_floor", "rem_floor", "div_trunc", "rem_trunc"])
 def test_division_by_a_constant_divides_nothing(target: str, op: str) -> None:
     divisions = {ops.DIV_TRUNC, ops.REM_TRUNC, ops.DIV_FLOOR, ops.REM_FLOOR}
-    for type_, divisor in [("i32", 10), ("u32", 7), ("i8", -3), ("u16", 1000), ("i64", 64), ("i64", -8), ("u64", 1 << 40)]:
+    for type_, divisor in [("i32", 10), ("u32", 7), ("i8", -3), ("u16", 1000), ("i64", 64), ("i64", -8), ("u64", 1 << 40), ("i64", 7), ("u64", 641)]:
         if divisor > 0 or type_[0] == "i":
             assert not divisions.intersection(in_loop(f"%2 = {op}.{type_} %1, {divisor}", type_, target, "select")), (type_, divisor)
     # The factor is made once, in front of the loop.
     assert ops.COPY not in in_loop(f"%2 = {op}.i32 %1, 10", "i32", target, "immediates")
+
+
+@pytest.mark.parametrize("target", ["x86-64-v3", "x86-64-v4", "aarch64-neon"])
+@pytest.mark.parametrize("op", ["div_floor", "rem_floor", "div_trunc", "rem_trunc"])
+def test_division_of_lanes_by_a_constant_divides_nothing(target: str, op: str) -> None:
+    divisions = {ops.DIV, ops.DIV_TRUNC, ops.REM_TRUNC, ops.DIV_FLOOR, ops.REM_FLOOR}
+    for type_, divisor in [
+        ("i32x4", 10),
+        ("u32x4", 7),
+        ("i8x16", -3),
+        ("u8x16", 100),
+        ("i16x8", 641),
+        ("u16x8", 1000),
+        ("i64x2", 64),
+        ("i64x2", -8),
+        ("i64x2", 7),
+    ]:
+        assert not divisions.intersection(in_loop(f"%2 = {op}.{type_} %1, {divisor}", type_, target, "select")), (type_, divisor)
+    # The factor is made once, in front of the loop.
+    assert ops.COPY not in in_loop(f"%2 = {op}.i32x4 %1, 10", "i32x4", target, "immediates")
+
+
+@pytest.mark.parametrize("target", ["x86-64-v3", "x86-64-v4"])
+def test_a_quotient_of_lanes_and_what_it_leaves_take_one_division(target: str) -> None:
+    body = "%5 = load.i16x8 x[0]\n%3 = div_floor.i16x8 %1, %5\n%4 = rem_floor.i16x8 %1, %5\n%2 = sub.i16x8 %3, %4"
+    assert in_loop(body, "i16x8", target, "simplify").count(ops.DIV) == 1
 
 
 def test_what_avx2_lacks_leaves_its_constants_in_front_of_the_loop() -> None:

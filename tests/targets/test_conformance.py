@@ -33,7 +33,7 @@ INTEGERS = [I8, U8, I16, U16, I32, U32, I64, U64]
 COUNT = 160
 #: Rows of the operations that have a meaning, without and with a source type. Those whose source is no free choice have tests of their own.
 PLAIN = [op for op in ops.OPS if op.meaning is not None and "S" not in op.operands and op.until > STAGES.index("select")]
-CONVERSIONS = [ops.CONVERT, ops.CONVERT_UNCHECKED, ops.BITCAST, ops.MASK_CONVERT]
+CONVERSIONS = [ops.CONVERT, *ops.UNCHECKED, ops.BITCAST, ops.MASK_CONVERT]
 
 
 def vectors(elements: list[Type], bits: int) -> Iterator[Type]:
@@ -84,7 +84,7 @@ def sources(op: ops.Op, t: Type, among: list[Type]) -> list[Type]:
     for s in among:
         if s.lanes != t.lanes or s.is_mask != t.is_mask or not admitted(op, t):
             continue
-        if op is ops.CONVERT_UNCHECKED and not (s.is_float and t.is_integer):
+        if op in ops.UNCHECKED and not (s.is_float and t.is_integer):
             continue
         if op is ops.BITCAST and (s.bits != t.bits or s is PTR or s.element is BOOL):
             continue

@@ -97,7 +97,8 @@ class _Shape:
             self.extra_sources.append(_FLAGS)
         if timing.WRITES_FLAGS.fullmatch(mnemonic):
             self.extra_results.append(_FLAGS)
-        implied = timing.IMPLIED.get(mnemonic)
+        # (Of one operand, IMUL is MUL for signed numbers.)
+        implied = timing.IMPLIED.get("MUL" if mnemonic == "IMUL" and len(form.operands) == 1 else mnemonic)
         if implied is not None:
             self.extra_sources += implied[0]
             self.extra_results += implied[1]

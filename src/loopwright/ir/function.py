@@ -449,10 +449,10 @@ class Function:
     def folded(self, op: Op, type_: Type, source: Type, args: list[int]) -> int | None:
         """The constant that an operation on constants alone gives, by its row; of vectors it is that of their one element.
 
-        None where the row has no meaning or NumPy no such type.
+        None where the row has no meaning or NumPy no such type, and where a cast takes lanes together or apart.
         """
         element = type_.element
-        if not element.dtype or op.meaning is None:
+        if not element.dtype or op.meaning is None or (source.lanes and source.lanes != type_.lanes):
             return None
         operands: list[object] = []
         for a in args:

@@ -234,6 +234,10 @@ def _mul_lower(t: Type, _s: Type, a: Any, b: Any) -> Any:
     return _each(t, lambda x, y: (x & lower) * (y & lower), a, b)
 
 
+def _mul_high(t: Type, _s: Type, a: Any, b: Any) -> Any:
+    return _each(t, lambda x, y: x * y >> t.bits, a, b)
+
+
 def _div_floor(t: Type, _s: Type, a: Any, b: Any) -> Any:
     return _each(t, lambda x, y: x // y if y else 0, a, b) if t.is_integer else _as(t, np.floor_divide(a, b))
 
@@ -318,6 +322,10 @@ def _convert_unchecked(t: Type, s: Type, a: Any) -> Any:
     return _as(t, whole.astype(np.int64))
 
 
+def _rounded_first(whole: Any) -> Meaning:
+    return _quiet(lambda t, s, a: _convert_unchecked(t, s, whole(a)))
+
+
 def _bitcast(t: Type, s: Type, a: Any) -> Any:
     raw = np.ascontiguousarray(np.atleast_1d(a)).view(t.element.dtype)
     return raw.copy() if t.lanes else raw[0]
@@ -388,6 +396,7 @@ ADD: Final = row(
 SUB: Final = row("sub", "T T -> T", "int float ptr", "a - b; integers wrap; from a ptr an i64 is taken", _quiet(lambda t, s, a, b: _as(t, a - _as(t, b))))
 MUL: Final = row("mul", "T T -> T", "int float", "a * b; integers wrap", _quiet(lambda t, s, a, b: _as(t, a * b)), commutes=True)
 MUL_LOWER: Final = row("mul_lower", "T T -> T", "int", "the product of the lower halves of a and b, as unsigned numbers", _mul_lower, commutes=True)
+MUL_HIGH: Final = row("mul_high", "T T -> T", "int", "the upper half of the product, which has twice the bits", _mul_high, commutes=True)
 DIV: Final = row("div", "T T -> T", "float", "a / b, IEEE division", _quiet(lambda t, s, a, b: _as(t, a / b)))
 DIV_TRUNC: Final = row("div_trunc", "T T -> T", "int", "a / b rounded towards zero; 0 where b is 0", _div_trunc)
 REM_TRUNC: Final = row("rem_trunc", "T T -> T", "int", "what div_trunc leaves, with the sign of a; 0 where b is 0", _rem_trunc)
@@ -402,6 +411,7 @@ FMS: Final = row("fms", "T T T -> T", "float", "a * b - c with one rounding", _q
 FNMA: Final = row("fnma", "T T T -> T", "float", "c - a * b with one rounding", _quiet(lambda t, s, a, b, c: _fma(t, -a, b, c)), commutes=True)
 #: The multiply-adds.
 FUSED: Final = (FMA, FMS, FNMA)
+COPY_SIGN: Final = row("copy_sign", "T T -> T", "float", "|a| with the sign of b", lambda t, s, a, b: _as(t, np.copysign(a, b)))
 SQRT: Final = row("sqrt", "T -> T", "float", "square root, correctly rounded", _quiet(lambda t, s, a: _as(t, np.sqrt(a))))
 FLOOR: Final = row("floor", "T -> T", "float", "round towards minus infinity", _quiet(lambda t, s, a: _as(t, np.floor(a))))
 CEIL: Final = row("ceil", "T -> T", "float", "round towards plus infinity", _quiet(lambda t, s, a: _as(t, np.ceil(a))))
@@ -446,6 +456,11 @@ CONVERT: Final = row(
 CONVERT_UNCHECKED: Final = row(
     "convert_unchecked", "S -> T", "int", "convert of a float that fits; what others become depends on the machine", _quiet(_convert_unchecked)
 )
+CONVERT_DOWN: Final = row("convert_down", "S -> T", "int", "the floor of a float, where that fits", _rounded_first(np.floor))
+CONVERT_UP: Final = row("convert_up", "S -> T", "int", "the ceiling of a float, where that fits", _rounded_first(np.ceil))
+CONVERT_NEAREST: Final = row("convert_nearest", "S -> T", "int", "a float rounded to nearest, ties to even, where that fits", _rounded_first(np.rint))
+#: Floats to integers; what becomes of those that do not fit depends on the machine.
+UNCHECKED: Final = (CONVERT_UNCHECKED, CONVERT_DOWN, CONVERT_UP, CONVERT_NEAREST)
 BITCAST: Final = row("bitcast", "S -> T", "int float", "the same bits as another type of the same width", _bitcast)
 MASK_CONVERT: Final = row("mask_convert", "S -> T", "mask", "a mask for lanes of another width", lambda t, s, a: a)
 SPLAT: Final = row("splat", "E -> T", "int float vector", "the scalar in every lane", lambda t, s, a: np.full(t.lanes, a, t.element.dtype))

@@ -262,7 +262,7 @@ class _Verifier:
                     raise self.error(f"{source.name} and {type_.name} differ in width")
             elif source.lanes != type_.lanes or source.is_mask != type_.is_mask or source is VOID:
                 raise self.error(f"{source.name} and {type_.name} differ in their lanes")
-            elif op is ops.CONVERT_UNCHECKED and not source.is_float:
+            elif op in ops.UNCHECKED and not source.is_float:
                 raise self.error(f"{source.name} is no float")
 
     def check_operands(self, instr: Instr, wanted: list[Type]) -> None:
@@ -557,7 +557,8 @@ class _Verifier:
                 raise self.error(f"a parameter of type {f.types[r].name}")
             self.once[r] = 1
             self.defined[r] = 1
-        if f.local_bytes() > MOST_LOCAL + LOCAL_ALIGN:
+        # (The pass select adds some of its own.)
+        if self.stage < _SELECT and f.local_bytes() > MOST_LOCAL + LOCAL_ALIGN:
             raise self.error(f"the local arrays take {f.local_offset(len(f.arrays))} bytes together, more than {MOST_LOCAL}")
         for array in f.arrays:
             if len(array.extents) < 1 or len(array.strides) != len(array.extents) - 1:

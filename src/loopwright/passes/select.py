@@ -98,7 +98,7 @@ class Selection:
                     args = list(args)
                 args[position] = self.materialise(a, instr.line)
         instr.args = args
-        if instr.op.effect == ops.CONTROL and not instr.op.compare and instr.op is not ops.IF:
+        if instr.op.effect == ops.CONTROL and not instr.op.compare and instr.op is not ops.IF and instr.op is not ops.BR_IF:
             self.out.append(instr)
         else:
             self.emit(instr)

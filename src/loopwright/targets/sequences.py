@@ -1,306 +1,17 @@
-"""Sequences that stand for operations few machines have: division as Python and NumPy mean it, narrow integers, conversions that saturate.
+"""Sequences that stand for operations few machines have: choices by a branch, narrow integers, conversions that saturate, rounding.
 
 Any target's ``expand`` may use them. Constants stay in the instructions: the passes give those registers that no instruction can hold.
 """
 
 from __future__ import annotations
 
-from collections.abc import Callable
 from typing import Final
 
 from loopwright.ir import ops
 from loopwright.ir.function import NONE, Function, Instr
 from loopwright.ir.ops import Op
-from loopwright.types import BOOL, I32, I64, U64, VOID, Type, limits, vector_of
-
-Emit = Callable[[Instr], None]
-
-#: The ``imm`` of a ``div_trunc`` or ``rem_trunc`` that is the machine's own instruction: its divisor is neither 0 nor -1.
-BARE: Final = 1
-
-
-#: Python's // of floats is not the floor of the rounded quotient: 1.0 // 0.1 is 9, floor(1.0 / 0.1) is 10.
-FLOOR_HINT: Final = "write lw.floor(a / b), which differs where the quotient rounds up to a whole number"
-
-
-def bracket(op: ops.Op, line: int) -> Instr:
-    """A bracket without operands."""
-    return Instr(op, VOID, NONE, [], 0, line)
-
-
-def divide(f: Function, instr: Instr, emit: Emit, traps: bool = True) -> None:
-    """An integer division or remainder, by truncation or floor, that never traps, with branches.
-
-    ``traps``: whether the machine's instruction traps, or gives something else, where the most negative integer is divided by -1.
-
-    A divisor of zero gives 0, as in NumPy; the most negative integer divided by -1 wraps to itself. The target's
-    instructions, ``div_trunc`` and ``rem_trunc`` with ``BARE``, meet neither case.
-    """
-    op, type_, line = instr.op, instr.type, instr.line
-    a, b = instr.args
-    if type_.bits < 32:
-        _divide_narrow(f, instr, lambda wide: divide(f, wide, emit, traps), emit)
-        return
-    floor = op is ops.DIV_FLOOR or op is ops.REM_FLOOR
-    remainder = op is ops.REM_TRUNC or op is ops.REM_FLOOR
-    a, b = _held(f, type_, a, emit, line), _held(f, type_, b, emit, line)
-    result = f.register(type_, "", True)
-    if instr.args[1] < 0:
-        # Neither 0 nor -1, which ``divide_by_constant`` knows.
-        _quotient(f, type_, result, a, b, floor, remainder, emit, line)
-        emit(Instr(ops.COPY, type_, instr.dst, [result], 0, line))
-        return
-    emit(Instr(ops.COPY, type_, result, [f.const(type_, 0)], 0, line))
-    emit(Instr(ops.IF_CMP["ne"], type_, NONE, [b, f.const(type_, 0)], 0, line))
-    if type_.signed and traps:
-        # Of -1 the remainder is 0.
-        emit(Instr(ops.IF_CMP["ne" if remainder else "eq"], type_, NONE, [b, f.const(type_, -1)], 0, line))
-        if not remainder:
-            emit(Instr(ops.NEG, type_, result, [a], 0, line))
-            emit(bracket(ops.ELSE, line))
-        _quotient(f, type_, result, a, b, floor, remainder, emit, line)
-        emit(bracket(ops.END, line))
-    else:
-        _quotient(f, type_, result, a, b, floor, remainder, emit, line)
-    emit(bracket(ops.END, line))
-    emit(Instr(ops.COPY, type_, instr.dst, [result], 0, line))
-
-
-def _held(f: Function, type_: Type, operand: int, emit: Emit, line: int) -> int:
-    """An operand in a register."""
-    if operand >= 0:
-        return operand
-    r = f.register(type_)
-    emit(Instr(ops.COPY, type_, r, [operand], 0, line))
-    return r
-
-
-def multiply_by_shifts(f: Function, instr: Instr, a: int, factor: int, emit: Emit) -> bool:
-    """A product with a constant that is one bit, or the sum or difference of two; False for others."""
-    type_, line = instr.type, instr.line
-    factor &= (1 << type_.bits) - 1
-    low = factor & -factor
-    rest = factor - low
-    if not rest:
-        return False
-    step = ops.ADD
-    if rest & (rest - 1):
-        # A run of bits is the difference of the bit above it and its lowest one.
-        rest = factor + low
-        step = ops.SUB
-        if rest & (rest - 1):
-            return False
-    if rest >> type_.bits:
-        return False
-    terms: list[int] = []
-    for bit in (rest, low):
-        count = bit.bit_length() - 1
-        term = a
-        if count:
-            term = f.register(type_)
-            emit(Instr(ops.SHL, type_, term, [a, f.const(type_, count)], 0, line))
-        terms.append(term)
-    emit(Instr(step, type_, instr.dst, terms, 0, line))
-    return True
-
-
-def multiply_by_halves(f: Function, instr: Instr, a: int, b: int, emit: Emit) -> None:
-    """A product of 64-bit lanes by those of halves: lower with lower, and each upper one with the other lower one, of which the lower half counts.
-
-    Where ``b`` is a constant without an upper half there is one of these.
-    """
-    type_, line = instr.type, instr.line
-    half = type_.bits // 2
-    # Shifts of unsigned lanes to the right are plain ones everywhere.
-    unsigned = vector_of(U64, type_.lanes)
-    shift = f.const(unsigned, half)
-
-    def made(op: Op, *args: int) -> int:
-        r = f.register(unsigned)
-        emit(Instr(op, unsigned, r, list(args), 0, line))
-        return r
-
-    def taken(operand: int) -> int:
-        if type_ is unsigned:
-            return operand
-        r = f.register(unsigned)
-        emit(Instr(ops.BITCAST, unsigned, r, [operand], 0, line, type_))
-        return r
-
-    same = a == b
-    constant = int(f.const_values[~b]) & (1 << type_.bits) - 1 if b < 0 else -1
-    a = taken(a)
-    b = a if same else taken(b) if constant < 0 else f.const(unsigned, constant)
-    upper = made(ops.MUL_LOWER, made(ops.SHR, a, shift), b)
-    if same:
-        shift = f.const(unsigned, half + 1)
-    elif constant < 0:
-        upper = made(ops.ADD, upper, made(ops.MUL_LOWER, made(ops.SHR, b, shift), a))
-    elif constant >> half:
-        upper = made(ops.ADD, upper, made(ops.MUL_LOWER, a, f.const(unsigned, constant >> half)))
-    terms = [made(ops.MUL_LOWER, a, b), made(ops.SHL, upper, shift)]
-    if type_ is unsigned:
-        emit(Instr(ops.ADD, type_, instr.dst, terms, 0, line))
-    else:
-        emit(Instr(ops.BITCAST, type_, instr.dst, [made(ops.ADD, *terms)], 0, line, unsigned))
-
-
-def _divide_narrow(f: Function, instr: Instr, divide_wide: Emit, emit: Emit) -> None:
-    """A division of 8- and 16-bit integers by one of 32 bits."""
-    type_, line = instr.type, instr.line
-    args = []
-    for a in instr.args:
-        if a < 0:
-            args.append(f.const(I32, int(f.const_values[~a])))
-        else:
-            args.append(f.register(I32))
-            emit(Instr(ops.CONVERT, I32, args[-1], [a], 0, line, type_))
-    wide = f.register(I32)
-    divide_wide(Instr(instr.op, I32, wide, args, 0, line))
-    emit(Instr(ops.CONVERT, type_, instr.dst, [wide], 0, line, I32))
-
-
-def _quotient(f: Function, type_: Type, result: int, a: int, b: int, floor: bool, remainder: bool, emit: Emit, line: int) -> None:
-    """The division proper, into the variable ``result``."""
-    if not floor or not type_.signed:
-        emit(Instr(ops.REM_TRUNC if remainder else ops.DIV_TRUNC, type_, result, [a, b], BARE, line))
-        return
-    zero = f.const(type_, 0)
-    if remainder:
-        emit(Instr(ops.REM_TRUNC, type_, result, [a, b], BARE, line))
-        rest = result
-    else:
-        emit(Instr(ops.DIV_TRUNC, type_, result, [a, b], BARE, line))
-        product = f.register(type_)
-        rest = f.register(type_)
-        emit(Instr(ops.MUL, type_, product, [result, b], 0, line))
-        emit(Instr(ops.SUB, type_, rest, [a, product], 0, line))
-    # A remainder whose sign differs from the divisor's: one step further down.
-    signs = f.register(type_)
-    emit(Instr(ops.IF_CMP["ne"], type_, NONE, [rest, zero], 0, line))
-    emit(Instr(ops.XOR, type_, signs, [rest, b], 0, line))
-    emit(Instr(ops.IF_CMP["lt"], type_, NONE, [signs, zero], 0, line))
-    if remainder:
-        emit(Instr(ops.ADD, type_, result, [result, b], 0, line))
-    else:
-        emit(Instr(ops.SUB, type_, result, [result, f.const(type_, 1)], 0, line))
-    emit(bracket(ops.END, line))
-    emit(bracket(ops.END, line))
-
-
-def divide_by_constant(f: Function, instr: Instr, emit: Emit) -> bool:
-    """An integer division or remainder by a constant without a division and without branches; False where that takes a product of 128 bits.
-
-    Powers of two become shifts. Others, up to 32 bits, are multiplied by the reciprocal in 64 bits (T. Granlund and P. L. Montgomery,
-    *Division by Invariant Integers using Multiplication*, PLDI 1994, sections 4 to 6).
-    """
-    op, type_, line, dst = instr.op, instr.type, instr.line, instr.dst
-    a, b = instr.args[0], int(f.const_values[~instr.args[1]])
-    floor = op is ops.DIV_FLOOR or op is ops.REM_FLOOR
-    remainder = op is ops.REM_TRUNC or op is ops.REM_FLOOR
-    size = abs(b)
-    power = size & (size - 1) == 0
-    shifts = power and size < 1 << type_.bits - 1
-    if type_.bits == 64 and size > 1 and not shifts and (b < 0 or not power):
-        return False
-    if b == 0 or (remainder and size == 1):
-        emit(Instr(ops.COPY, type_, dst, [f.const(type_, 0)], 0, line))
-    elif size == 1:
-        emit(Instr(ops.COPY if b == 1 else ops.NEG, type_, dst, [a], 0, line))
-    elif power and b > 0 and (floor or not type_.signed):
-        # Arithmetic shifts round down, and masking keeps the sign of the divisor.
-        if remainder:
-            emit(Instr(ops.AND, type_, dst, [a, f.const(type_, b - 1)], 0, line))
-        else:
-            emit(Instr(ops.SHR, type_, dst, [a, f.const(type_, b.bit_length() - 1)], 0, line))
-    elif type_.bits < 32:
-        # (What fits in a narrow integer divides as an i32, whatever the sign.)
-        _divide_narrow(f, instr, lambda wide: _multiply_by_reciprocal(f, wide, b, floor, remainder, emit), emit)
-    elif shifts:
-        _divide_by_power(f, instr, b, floor, remainder, emit)
-    else:
-        _multiply_by_reciprocal(f, instr, b, floor, remainder, emit)
-    return True
-
-
-def _result(f: Function, instr: Instr, quotient: int, b: int, remainder: bool, emit: Emit) -> None:
-    """The quotient, or what it leaves."""
-    type_, line = instr.type, instr.line
-    if not remainder:
-        emit(Instr(ops.COPY, type_, instr.dst, [quotient], 0, line))
-        return
-    product = f.register(type_)
-    emit(Instr(ops.MUL, type_, product, [quotient, f.const(type_, b)], 0, line))
-    emit(Instr(ops.SUB, type_, instr.dst, [instr.args[0], product], 0, line))
-
-
-def _divide_by_power(f: Function, instr: Instr, b: int, floor: bool, remainder: bool, emit: Emit) -> None:
-    """Signed, by a power of two, or its negative: truncated, negative dividends are first raised by the divisor less 1."""
-    type_, line = instr.type, instr.line
-    a = instr.args[0]
-    count = f.const(type_, abs(b).bit_length() - 1)
-
-    def op(operation: Op, *args: int) -> int:
-        made = f.register(type_)
-        emit(Instr(operation, type_, made, list(args), 0, line))
-        return made
-
-    if floor:
-        # By the negative of one: rounded up, then negated.
-        quotient = op(ops.SHR, a, count)
-        if b < 0:
-            most = f.const(type_, abs(b) - 1)
-            quotient = op(ops.NEG, op(ops.ADD, quotient, op(ops.SHR, op(ops.ADD, op(ops.AND, a, most), most), count)))
-    else:
-        bias = op(ops.AND, op(ops.SHR, a, f.const(type_, type_.bits - 1)), f.const(type_, abs(b) - 1))
-        quotient = op(ops.SHR, op(ops.ADD, a, bias), count)
-        if b < 0:
-            quotient = op(ops.NEG, quotient)
-    _result(f, instr, quotient, b, remainder, emit)
-
-
-def _multiply_by_reciprocal(f: Function, instr: Instr, b: int, floor: bool, remainder: bool, emit: Emit) -> None:
-    """32 bits by a constant other than 0 and 1."""
-    type_, line = instr.type, instr.line
-    size = abs(b)
-    wide = I64 if type_.signed else U64
-
-    def op(operation: Op, *args: int) -> int:
-        made = f.register(wide)
-        emit(Instr(operation, wide, made, list(args), 0, line))
-        return made
-
-    def shifted(value: int, count: int) -> int:
-        return op(ops.SHR, value, f.const(wide, count)) if count else value
-
-    given = f.register(wide)
-    emit(Instr(ops.CONVERT, wide, given, [instr.args[0]], 0, line, type_))
-    if type_.signed:
-        # More than 2**k / size, by no more than 1, and below 2**32; dividends are at most 2**31.
-        k = 31 + max((size - 1).bit_length(), 1)
-        factor = f.const(wide, (1 << k) // size + 1)
-        if floor:
-            # Of what is negative, the complement is divided: floor(x / b) = ~floor(~x / b).
-            if b < 0:
-                given = op(ops.NEG, given)
-            sign = shifted(given, 63)
-            quotient = op(ops.XOR, shifted(op(ops.MUL, op(ops.XOR, given, sign), factor), k), sign)
-        else:
-            quotient = op(ops.SUB, shifted(op(ops.MUL, given, factor), k), shifted(given, 63))
-            if b < 0:
-                quotient = op(ops.NEG, quotient)
-    else:
-        # 2**k / size, rounded up, needs no more than 33 bits; what is above 32 of them is added after the first shift.
-        bits = (size - 1).bit_length()
-        factor = ((1 << 32 + bits) + size - 1) // size
-        if factor < 1 << 32:
-            quotient = shifted(op(ops.MUL, given, f.const(wide, factor)), 32 + bits)
-        else:
-            product = op(ops.MUL, given, f.const(wide, factor - (1 << 32)))
-            quotient = shifted(op(ops.ADD, shifted(product, 32), given), bits)
-    narrow = f.register(type_)
-    emit(Instr(ops.CONVERT, type_, narrow, [quotient], 0, line, wide))
-    _result(f, instr, narrow, b, remainder, emit)
+from loopwright.targets.steps import Emit, Steps, bracket
+from loopwright.types import BOOL, I16, I32, I64, U16, U32, U64, Type, limits
 
 
 def select_by_branch(f: Function, instr: Instr, emit: Emit) -> None:
@@ -343,6 +54,76 @@ def clamp_and_convert(f: Function, instr: Instr, middle: Type, emit: Emit) -> No
     whole = f.register(middle)
     emit(Instr(ops.CONVERT_UNCHECKED, middle, whole, [value], 0, line, source))
     emit(Instr(ops.CONVERT, type_, instr.dst, [whole], 0, line, middle))
+
+
+def convert_and_clamp(f: Function, instr: Instr, emit: Emit) -> None:
+    """A scalar float to an integer of 8 or 16 bits, by way of 32, to which the machine converts saturating; what the narrow one does not hold is clamped."""
+    type_, line = instr.type, instr.line
+    wide = I32 if type_.signed else U32
+    steps = Steps(f, emit, line, 0)
+    value = steps.op(instr.op, wide, instr.args[0], source=instr.source)
+    if instr.op is ops.CONVERT:
+        low, high = limits(type_)
+        if type_.signed:
+            value = steps.op(ops.MAX, wide, value, steps.const(wide, low))
+        value = steps.op(ops.MIN, wide, value, steps.const(wide, high))
+    steps.convert(type_, value, wide, instr.dst)
+
+
+#: How a float is rounded before it becomes an integer.
+_WHOLE: Final[dict[int, Op]] = {ops.CONVERT_DOWN.code: ops.FLOOR, ops.CONVERT_UP.code: ops.CEIL, ops.CONVERT_NEAREST.code: ops.ROUND}
+
+
+def round_and_convert(f: Function, instr: Instr, emit: Emit) -> None:
+    """``convert_down`` and its like, where a machine rounds floats to floats: then converted towards zero."""
+    type_, source, line = instr.type, instr.source, instr.line
+    whole = f.register(source)
+    emit(Instr(_WHOLE[instr.op.code], source, whole, [instr.args[0]], 0, line))
+    emit(Instr(ops.CONVERT_UNCHECKED, type_, instr.dst, [whole], 0, line, source))
+
+
+#: The conversion to an integer that rounds as an operation on floats does.
+_AS_INTEGER: Final[dict[int, Op]] = {
+    ops.FLOOR.code: ops.CONVERT_DOWN,
+    ops.CEIL.code: ops.CONVERT_UP,
+    ops.TRUNC.code: ops.CONVERT_UNCHECKED,
+    ops.ROUND.code: ops.CONVERT_NEAREST,
+}
+
+
+def round_by_integer(f: Function, instr: Instr, emit: Emit) -> None:
+    """``floor``, ``ceil``, ``trunc`` or ``round`` of a scalar through an integer and back, with the sign that it had.
+
+    What has no fraction (2**23, 2**52 and up, infinities, NaN) stays.
+    """
+    type_ = instr.type
+    steps = Steps(f, emit, instr.line, 0)
+    whole = I32 if type_.bits == 32 else I64
+    a = instr.args[0]
+    small = steps.compare(ops.LT, type_, steps.op(ops.ABS, type_, a), steps.const(type_, 2.0**23 if type_.bits == 32 else 2.0**52))
+    rounded = steps.convert(type_, steps.op(_AS_INTEGER[instr.op.code], whole, a, source=type_), whole)
+    steps.op(ops.SELECT, type_, small, steps.op(ops.COPY_SIGN, type_, rounded, a), a, into=instr.dst)
+
+
+def copy_sign(f: Function, instr: Instr, emit: Emit) -> None:
+    """``copy_sign`` by the bits."""
+    type_ = instr.type.element
+    steps = Steps(f, emit, instr.line, instr.type.lanes)
+    bits = U32 if type_.bits == 32 else U64
+    top = 1 << type_.bits - 1
+    size = steps.op(ops.AND, bits, steps.cast(bits, instr.args[0], type_), steps.const(bits, top - 1))
+    sign = steps.op(ops.AND, bits, steps.cast(bits, instr.args[1], type_), steps.const(bits, top))
+    steps.cast(type_, steps.op(ops.OR, bits, size, sign), bits, instr.dst)
+
+
+def high_of_wide_product(f: Function, instr: Instr, emit: Emit) -> None:
+    """The upper half of a product of narrower integers, or of narrower lanes, by a product of twice the width, of scalars of 32 or 64 bits."""
+    type_ = instr.type.element
+    steps = Steps(f, emit, instr.line, instr.type.lanes)
+    bits = 2 * type_.bits if instr.type.lanes else max(2 * type_.bits, 32)
+    wide = {16: (U16, I16), 32: (U32, I32), 64: (U64, I64)}[bits][type_.signed]
+    a, b = (f.const(steps.of(wide), f.const_values[~x]) if x < 0 else steps.convert(wide, x, type_) for x in instr.args)
+    steps.convert(type_, steps.shifted(wide, steps.op(ops.MUL, wide, a, b), type_.bits), wide, instr.dst)
 
 
 def unsigned_to_float(f: Function, instr: Instr, emit: Emit) -> None:
@@ -400,8 +181,8 @@ def shift_count(type_: Type, value: int) -> int:
     return min(value & ((1 << type_.bits) - 1), type_.bits)
 
 
-#: Operations on narrow integers, kept extended in wider registers, whose result needs no cutting down to the type.
-_CLOSED = (ops.AND, ops.OR, ops.XOR, ops.MIN, ops.MAX, ops.SHR, ops.SHR_MODULO, ops.SELECT, ops.DIV_TRUNC, ops.REM_TRUNC)
+#: Operations on narrow integers, kept extended in wider registers, whose result needs no cutting down to the type. (The least integer by -1 needs it.)
+_CLOSED = (ops.AND, ops.OR, ops.XOR, ops.MIN, ops.MAX, ops.SHR, ops.SHR_MODULO, ops.SELECT, ops.REM_TRUNC)
 
 
 #: Of shifts that count modulo the width, 32 bits would count modulo 32.

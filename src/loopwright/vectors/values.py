@@ -216,7 +216,7 @@ class Values:
         args = instr.args
         if op is ops.COPY:
             return self.vector(args[0])
-        if op is ops.CONVERT or op is ops.CONVERT_UNCHECKED:
+        if op is ops.CONVERT or op in ops.UNCHECKED:
             return self.convert(instr)
         if op in _COMPARISONS:
             found = self.by_index(op, args[0], args[1]) if type_ is I64 else ABSENT

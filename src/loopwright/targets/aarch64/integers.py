@@ -64,6 +64,12 @@ def multiply(asm: AArch64Assembler, f: Function, instr: Instr) -> None:
     asm.emit(i.MADD[width(instr.type)], CODES[instr.dst], register(asm, f, a), register(asm, f, b, SCRATCH2), ZR)
 
 
+def multiply_high(asm: AArch64Assembler, f: Function, instr: Instr) -> None:
+    """Of 64 bits."""
+    a, b = instr.args
+    asm.emit(i.SMULH if instr.type.signed else i.UMULH, CODES[instr.dst], register(asm, f, a), register(asm, f, b, SCRATCH2))
+
+
 _LOGICAL: Final = {ops.AND.code: (i.AND, i.AND_IMM), ops.OR.code: (i.ORR, i.ORR_IMM), ops.XOR.code: (i.EOR, i.EOR_IMM)}
 
 

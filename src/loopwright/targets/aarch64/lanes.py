@@ -11,7 +11,6 @@ from loopwright.targets.aarch64 import instructions as i
 from loopwright.targets.aarch64.abi import AArch64Assembler
 from loopwright.targets.aarch64.assembler import EQ, GT, LO, LSL, NE
 from loopwright.targets.aarch64.integers import divide
-from loopwright.targets.aarch64.moves import address_into
 from loopwright.targets.aarch64.notation import Row
 from loopwright.targets.aarch64.operands import arrangement, bytes_of, bytewise, constant_of, letter, register
 from loopwright.targets.aarch64.registers import CODES, SCRATCH, SCRATCH2, ZR
@@ -150,13 +149,34 @@ def shift(asm: AArch64Assembler, f: Function, instr: Instr) -> None:
 
 
 def multiply_64(asm: AArch64Assembler, f: Function, instr: Instr) -> None:
-    """Two products of 64 bits in general registers."""
+    """Two products of 64 bits, or their upper halves, in general registers."""
     a, b, rd = CODES[instr.args[0]], CODES[instr.args[1]], CODES[instr.dst]
     for lane in range(instr.type.lanes):
         asm.emit(i.UMOV["d"], SCRATCH, a, lane)
         asm.emit(i.UMOV["d"], SCRATCH2, b, lane)
-        asm.emit(i.MADD["x"], SCRATCH, SCRATCH, SCRATCH2, ZR)
+        if instr.op is ops.MUL:
+            asm.emit(i.MADD["x"], SCRATCH, SCRATCH, SCRATCH2, ZR)
+        else:
+            asm.emit(i.SMULH if instr.type.signed else i.UMULH, SCRATCH, SCRATCH, SCRATCH2)
         asm.emit(i.INS["d"], rd, lane, SCRATCH)
+
+
+def multiply_high(asm: AArch64Assembler, f: Function, instr: Instr) -> None:
+    """The upper halves of products of lanes of 8, 16 and 32 bits; the third operand is a scratch vector."""
+    type_ = instr.type
+    a, b, upper = (CODES[x] for x in instr.args)
+    rd = CODES[instr.dst]
+    long = i.SMULL if type_.signed else i.UMULL
+    low = f"{64 // type_.bits}{letter(type_)}"
+    whole = f"{128 // type_.bits}{letter(type_)}"
+    if bytes_of(type_) == 16:
+        asm.emit(long[whole], upper, a, b)
+        asm.emit(long[low], rd, a, b)
+        # The odd elements of both.
+        asm.emit(i.UZP2[whole], rd, rd, upper)
+    else:
+        asm.emit(long[low], upper, a, b)
+        asm.emit(i.SHRN[low], rd, upper, type_.bits)
 
 
 def multiply_lanes_64(asm: AArch64Assembler, rd: int, a: int, b: int, spare: int) -> None:
@@ -255,35 +275,3 @@ def any_all(asm: AArch64Assembler, f: Function, instr: Instr) -> None:
         asm.emit(i.SBFM["w"], SCRATCH, SCRATCH, 0, 15)
     asm.emit((i.ADDS_IMM if every else i.SUBS_IMM)[shape], ZR, SCRATCH, 1 if every else 0, 0)
     asm.set_if(EQ if every else NE, CODES[instr.dst])
-
-
-# --- masked accesses ----------------------------------------------------------------------------------------------------
-
-
-def masked_load(asm: AArch64Assembler, f: Function, instr: Instr) -> None:
-    """Lane by lane, where the mask holds; zeros elsewhere. Behind mask and address a scratch integer."""
-    *operands, pointer_at = instr.args
-    mask, pointer, rd = CODES[operands[0]], CODES[pointer_at], CODES[instr.dst]
-    address_into(asm, instr, 1, pointer)
-    asm.emit(i.MOVI_D, rd, 0)
-    _masked(asm, instr.type, mask, pointer, i.LD1_LANE[letter(instr.type)], rd)
-
-
-def masked_store(asm: AArch64Assembler, f: Function, instr: Instr) -> None:
-    """Lane by lane, where the mask holds. Behind mask, value and address a scratch integer."""
-    *operands, pointer_at = instr.args
-    mask, value, pointer = CODES[operands[0]], CODES[operands[1]], CODES[pointer_at]
-    address_into(asm, instr, 2, pointer)
-    _masked(asm, instr.type, mask, pointer, i.ST1_LANE[letter(instr.type)], value)
-
-
-def _masked(asm: AArch64Assembler, type_: Type, mask: int, pointer: int, row: Row, value: int) -> None:
-    size = type_.bits // 8
-    for lane in range(type_.lanes):
-        past = asm.new_label()
-        asm.emit(i.UMOV[letter(type_)], SCRATCH, mask, lane)
-        asm.branch(i.TBZ, past, SCRATCH, 0)
-        asm.emit(row, value, lane, pointer)
-        asm.bind(past)
-        if lane < type_.lanes - 1:
-            asm.emit(i.ADD_IMM["x"], pointer, pointer, size, 0)

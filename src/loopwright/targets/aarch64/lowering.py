@@ -11,7 +11,6 @@ from typing import Any, Final
 from loopwright.errors import AbiError, UnsupportedOperationError
 from loopwright.ir import ops
 from loopwright.ir.function import Function, Instr
-from loopwright.targets import sequences
 from loopwright.targets.aarch64 import control, floats, integers, lanes, moves
 from loopwright.targets.aarch64 import instructions as i
 from loopwright.targets.aarch64.abi import AAPCS64, AArch64Assembler, destroyed_by_calls
@@ -32,6 +31,7 @@ _INTEGER: Final[dict[int, tuple[Emit, int]]] = {
     ops.ADD.code: (integers.add_sub, 2),
     ops.SUB.code: (integers.add_sub, 2),
     ops.MUL.code: (integers.multiply, 2),
+    ops.MUL_HIGH.code: (integers.multiply_high, 2),
     ops.NEG.code: (integers.negate, 1),
     ops.ABS.code: (integers.absolute, 1),
     ops.AND.code: (integers.logical, 2),
@@ -146,8 +146,7 @@ def rule_for(f: Function, instr: Instr) -> Rule:
 
 def _missing(instr: Instr) -> UnsupportedOperationError:
     what = f"{instr.op.name.removesuffix('_at')} on {instr.type.name}" + (f" from {instr.source.name}" if instr.source is not VOID else "")
-    hint = f"; {sequences.FLOOR_HINT}" if instr.op is ops.DIV_FLOOR else ""
-    return UnsupportedOperationError(f"{what} is not available on aarch64-neon{hint}", "", instr.line)
+    return UnsupportedOperationError(f"{what} is not available on aarch64-neon", "", instr.line)
 
 
 def _refuse(instr: Instr, type_: Type) -> None:
@@ -202,17 +201,12 @@ def _everywhere(instr: Instr) -> Rule | None:
         return Rule(name, (INT,), INT, moves.local_address)
     if instr.mem is not None:
         where = (INT, INT) if instr.mem.indexed else (INT,)
-        late = (INT_LATE, INT_LATE) if instr.mem.indexed else (INT_LATE,)
         if op is ops.LOAD_AT:
             return Rule(name, where, use, moves.load)
         if op is ops.STORE_AT:
             return Rule(name, (INT if instr.args[0] < 0 else use, *where), None, moves.store)
         if op is ops.ADDRESS:
             return Rule(name, where, INT, moves.address)
-        if op is ops.MASKED_LOAD_AT:
-            return Rule(name, (VECTOR_LATE, *late), VECTOR, lanes.masked_load, temps=(INTS,))
-        if op is ops.MASKED_STORE_AT:
-            return Rule(name, (VECTOR, VECTOR, *where), None, lanes.masked_store, temps=(INTS,))
         return None
     if op.compare:
         if type_.is_float:
@@ -329,8 +323,10 @@ def _of_lanes(f: Function, instr: Instr) -> Rule | None:
         return Rule(name, (VECTOR, VECTOR), VECTOR, lanes.shift, temps=(VECTORS,) * (2 if type_.bits == 64 else 1))
     if code in _DIVISIONS:
         return Rule(name, (VECTOR_LATE, VECTOR_LATE), VECTOR, lanes.division, temps=(INTS, INTS, INTS))
-    if op is ops.MUL and type_.bits == 64:
+    if (op is ops.MUL or op is ops.MUL_HIGH) and type_.bits == 64:
         return Rule(name, (VECTOR_LATE, VECTOR_LATE), VECTOR, lanes.multiply_64)
+    if op is ops.MUL_HIGH:
+        return Rule(name, (VECTOR, VECTOR), VECTOR, lanes.multiply_high, temps=(VECTORS,))
     families = _LANES.get(code)
     row = families[0 if type_.signed else 1].get(shape) if families is not None else None
     return one(name, row) if row is not None else None

@@ -10,20 +10,13 @@ from loopwright.targets.riscv import instructions as i
 from loopwright.targets.riscv.abi import RiscVAssembler
 from loopwright.targets.riscv.instructions import DYNAMIC
 from loopwright.targets.riscv.operands import (
-    DOWN,
     FLOAT_EQ,
     FLOAT_LE,
     FLOAT_LT,
-    FROM_BITS,
-    NEAREST,
     SIGN,
     SIGN_NOT,
     SIGN_XOR,
-    TOWARDS_ZERO,
-    UP,
     Pair,
-    float_bits,
-    move_float,
     width_of,
 )
 from loopwright.targets.riscv.registers import CODES, ZERO
@@ -102,79 +95,5 @@ def abs_float(asm: RiscVAssembler, f: Function, instr: Instr) -> None:
     asm.emit(SIGN_XOR[width_of(instr.type)], CODES[instr.dst], a, a)
 
 
-_ROUNDING: Final[dict[int, int]] = {ops.FLOOR.code: DOWN, ops.CEIL.code: UP, ops.TRUNC.code: TOWARDS_ZERO, ops.ROUND.code: NEAREST}
-
-
-def round_float(asm: RiscVAssembler, f: Function, instr: Instr) -> None:
-    """Through an integer and back, with a's sign; what has no fraction bits (2**23, 2**52 and up, infinities, NaN) stays."""
-    a, test, size = CODES[instr.args[0]], CODES[instr.args[1]], CODES[instr.args[2]]
-    rd = CODES[instr.dst]
-    type_ = instr.type
-    width = width_of(type_)
-    mode = _ROUNDING[instr.op.code]
-    done = asm.new_label()
-    asm.load_immediate(test, float_bits(type_, 2.0**23 if width == 0 else 2.0**52))
-    asm.emit(FROM_BITS[width], rd, test)
-    asm.emit(SIGN_XOR[width], size, a, a)
-    asm.emit(FLOAT_LT[width], test, size, rd)
-    move_float(asm, type_, rd, a)
-    asm.branch(i.BEQ, test, ZERO, done)
-    if width == 0:
-        asm.emit(i.FCVT_W_S, test, a, mode)
-        asm.emit(i.FCVT_S_W, rd, test, DYNAMIC)
-    else:
-        asm.emit(i.FCVT_L_D, test, a, mode)
-        asm.emit(i.FCVT_D_L, rd, test, DYNAMIC)
-    asm.emit(SIGN[width], rd, rd, a)
-    asm.bind(done)
-
-
-def div_floor_float(asm: RiscVAssembler, f: Function, instr: Instr) -> None:
-    """Python's a // b: the floor of the exact quotient, which may be one less than that of the rounded one.
-
-    The sign of a - q*b (fused, so its sign is exact) tells; q = 0 leaves a itself, also when b is infinite. From 2**24
-    (2**53) on, the rounded quotient is an integer and stays. An infinite a gives NaN, except over 0.
-    """
-    a, b = CODES[instr.args[0]], CODES[instr.args[1]]
-    test, g, h = (CODES[r] for r in instr.args[2:5])
-    rd = CODES[instr.dst]
-    type_ = instr.type
-    width = width_of(type_)
-    large, fused_rest, compare_rest, done = (asm.new_label() for _ in range(4))
-    asm.emit(_FLOAT_BINARY[ops.DIV.code][width], g, a, b, DYNAMIC)
-    asm.load_immediate(test, float_bits(type_, 2.0**24 if width == 0 else 2.0**53))
-    asm.emit(FROM_BITS[width], rd, test)
-    asm.emit(SIGN_XOR[width], h, g, g)
-    asm.emit(FLOAT_LT[width], test, h, rd)
-    asm.emit(SIGN[width], rd, g, g)
-    asm.branch(i.BEQ, test, ZERO, large)
-    if width == 0:
-        asm.emit(i.FCVT_W_S, test, g, DOWN)
-        asm.emit(i.FCVT_S_W, h, test, DYNAMIC)
-    else:
-        asm.emit(i.FCVT_L_D, test, g, DOWN)
-        asm.emit(i.FCVT_D_L, h, test, DYNAMIC)
-    asm.emit(SIGN[width], rd, h, g)
-    asm.branch(i.BNE, test, ZERO, fused_rest)
-    asm.emit(SIGN[width], h, a, a)
-    asm.jump(compare_rest)
-    asm.bind(fused_rest)
-    asm.emit(_FUSED[ops.FNMA.code][width], h, rd, b, a, DYNAMIC)
-    asm.bind(compare_rest)
-    # Less than 0 where the rest and b have opposite signs.
-    asm.emit(SIGN_XOR[width], h, h, b)
-    asm.emit(FROM_BITS[width], g, ZERO)
-    asm.emit(FLOAT_LT[width], test, h, g)
-    asm.branch(i.BEQ, test, ZERO, done)
-    asm.load_immediate(test, float_bits(type_, 1.0))
-    asm.emit(FROM_BITS[width], g, test)
-    asm.emit(_FLOAT_BINARY[ops.SUB.code][width], rd, rd, g, DYNAMIC)
-    asm.jump(done)
-    asm.bind(large)
-    asm.emit(FROM_BITS[width], g, ZERO)
-    asm.emit(FLOAT_EQ[width], test, b, g)
-    asm.branch(i.BNE, test, ZERO, done)
-    # a - a: 0, or NaN for an infinity.
-    asm.emit(_FLOAT_BINARY[ops.SUB.code][width], h, a, a, DYNAMIC)
-    asm.emit(_FLOAT_BINARY[ops.ADD.code][width], rd, rd, h, DYNAMIC)
-    asm.bind(done)
+def copy_sign(asm: RiscVAssembler, f: Function, instr: Instr) -> None:
+    asm.emit(SIGN[width_of(instr.type)], CODES[instr.dst], CODES[instr.args[0]], CODES[instr.args[1]])

@@ -67,37 +67,9 @@ def divide(asm: RiscVAssembler, f: Function, instr: Instr) -> None:
     asm.emit(table[width_of(instr.type), instr.type.signed], CODES[instr.dst], code_of(instr.args[0]), code_of(instr.args[1]))
 
 
-#: The polynomial of CRC-32C, 0x1EDC6F41, lowest bit first.
-_CASTAGNOLI: Final = 0x82F63B78
-
-
-def crc32c(asm: RiscVAssembler, f: Function, instr: Instr) -> None:
-    """The checksum bit by bit; Zbc's carry-less products are not in RV64GC. Three scratch registers: the polynomial, the bits to go, a bit."""
-    a, b = code_of(instr.args[0]), code_of(instr.args[1])
-    rd = CODES[instr.dst]
-    polynomial, left, bit = (CODES[r] for r in instr.args[2:5])
-    bits = instr.source.bits
-    if bits == 64:
-        asm.emit(i.SLLI, bit, a, 32)
-        asm.emit(i.SRLI, bit, bit, 32)
-        asm.emit(i.XOR, rd, bit, b)
-    else:
-        # A u32 is kept extended with its sign.
-        asm.emit(i.XOR, rd, a, b)
-        asm.emit(i.SLLI, rd, rd, 32)
-        asm.emit(i.SRLI, rd, rd, 32)
-    asm.load_immediate(polynomial, _CASTAGNOLI)
-    asm.load_immediate(left, bits)
-    again = asm.new_label()
-    asm.bind(again)
-    asm.emit(i.ANDI, bit, rd, 1)
-    asm.emit(i.SUB, bit, ZERO, bit)
-    asm.emit(i.AND, bit, bit, polynomial)
-    asm.emit(i.SRLI, rd, rd, 1)
-    asm.emit(i.XOR, rd, rd, bit)
-    asm.emit(i.ADDI, left, left, -1)
-    asm.branch(i.BNE, left, ZERO, again)
-    asm.emit(i.ADDIW, rd, rd, 0)
+def mul_high(asm: RiscVAssembler, f: Function, instr: Instr) -> None:
+    """Of 64 bits."""
+    asm.emit(i.MULH if instr.type.signed else i.MULHU, CODES[instr.dst], code_of(instr.args[0]), code_of(instr.args[1]))
 
 
 def neg(asm: RiscVAssembler, f: Function, instr: Instr) -> None:

@@ -28,7 +28,6 @@ _INT: Final = Use(INTS)
 _FLOAT: Final = Use(FLOATS)
 #: Read after the result has been begun.
 _INT_LATE: Final = Use(INTS, late=True)
-_FLOAT_LATE: Final = Use(FLOATS, late=True)
 
 _II: Final = (_INT, _INT)
 _FF: Final = (_FLOAT, _FLOAT)
@@ -93,10 +92,8 @@ def _table() -> dict[tuple[int, str], Rule]:
     t.add(ops.ABS, "f", (_FLOAT,), _FLOAT, floats.abs_float)
     t.add(ops.MIN, "f", _FF, _FLOAT, floats.min_max_float)
     t.add(ops.MAX, "f", _FF, _FLOAT, floats.min_max_float)
-    for op in (ops.FLOOR, ops.CEIL, ops.TRUNC, ops.ROUND):
-        t.add(op, "f", (_FLOAT_LATE,), _FLOAT, floats.round_float, (INTS, FLOATS))
-    t.add(ops.DIV_FLOOR, "f", (_FLOAT_LATE, _FLOAT_LATE), _FLOAT, floats.div_floor_float, (INTS, FLOATS, FLOATS))
-    t.add(ops.CRC32C, "i", _II, _INT, integers.crc32c, (INTS, INTS, INTS))
+    t.add(ops.COPY_SIGN, "f", _FF, _FLOAT, floats.copy_sign)
+    t.add(ops.MUL_HIGH, "i", _II, _INT, integers.mul_high)
     for op in ops.COMPARISONS.values():
         t.add(op, "i", _II, _INT, integers.compare)
         t.add(op, "f", _FF, _INT, floats.compare_float)
@@ -186,12 +183,12 @@ def _choose(f: Function, instr: Instr) -> Rule:
         return _call_rule(f, instr)
     if op is ops.RET:
         return _return_rule(f.result)
-    if op is ops.CONVERT or op is ops.CONVERT_UNCHECKED or op is ops.BITCAST:
+    if op is ops.CONVERT or op in ops.UNCHECKED or op is ops.BITCAST:
         if _kind(type_) == "?" or _kind(instr.source) == "?":
             raise _unsupported(instr)
         if type_ is BOOL and instr.source.is_float:
             return _CONVERT_TO_BOOL
-        if op is ops.CONVERT_UNCHECKED:
+        if op in ops.UNCHECKED:
             return _CONVERT_FITTING
         return (_CONVERT if op is ops.CONVERT else _BITCAST)[instr.source.is_float, type_.is_float]
     found = _RULES.get((op.code, _kind(type_)))
@@ -283,7 +280,7 @@ _ALL_SHIFTS: Final = (ops.SHL, ops.SHR, ops.SHL_MODULO, ops.SHR_MODULO)
 _ZERO_ANYWHERE: Final = frozenset(
     op.code
     for op in (
-        *(ops.ADD, ops.SUB, ops.MUL, ops.DIV_TRUNC, ops.REM_TRUNC, ops.DIV_FLOOR, ops.REM_FLOOR, ops.NEG, ops.ABS, ops.MIN, ops.MAX),
+        *(ops.ADD, ops.SUB, ops.MUL, ops.MUL_HIGH, ops.DIV_TRUNC, ops.REM_TRUNC, ops.DIV_FLOOR, ops.REM_FLOOR, ops.NEG, ops.ABS, ops.MIN, ops.MAX),
         *(ops.AND, ops.OR, ops.XOR, ops.ANDNOT, ops.NOT, *_ALL_SHIFTS, ops.SELECT, ops.CONVERT, ops.BITCAST, ops.STORE_ARG),
         *ops.COMPARISONS.values(),
         *ops.IF_CMP.values(),

@@ -4,14 +4,30 @@ from __future__ import annotations
 
 from typing import Final
 
+from loopwright.ir import ops
 from loopwright.ir.function import SLOT, Function, Instr
 from loopwright.targets.riscv import instructions as i
 from loopwright.targets.riscv.abi import RiscVAssembler
 from loopwright.targets.riscv.assembler import materialise
 from loopwright.targets.riscv.instructions import DYNAMIC, Row
-from loopwright.targets.riscv.operands import FLOAT_EQ, FROM_BITS, TO_BITS, TOWARDS_ZERO, Pair, code_of, constant_of, float_bits, move_float, narrow, width_of
+from loopwright.targets.riscv.operands import (
+    DOWN,
+    FLOAT_EQ,
+    FROM_BITS,
+    NEAREST,
+    TO_BITS,
+    TOWARDS_ZERO,
+    UP,
+    Pair,
+    code_of,
+    constant_of,
+    float_bits,
+    move_float,
+    narrow,
+    width_of,
+)
 from loopwright.targets.riscv.registers import CODES, FLOATS, RA, REGISTERS, SP, ZERO
-from loopwright.types import BOOL, Type, limits
+from loopwright.types import BOOL, Type
 
 
 def convert_ints(asm: RiscVAssembler, f: Function, instr: Instr) -> None:
@@ -79,33 +95,27 @@ def convert_to_int(asm: RiscVAssembler, f: Function, instr: Instr) -> None:
     to = instr.type
     rd, rs, test = CODES[instr.dst], CODES[instr.args[0]], CODES[instr.args[1]]
     width = width_of(instr.source)
-    narrowed = to.bits < 32
-    asm.emit(_FROM_FLOAT[0 if narrowed else width_of(to), to.signed][width], rd, rs, TOWARDS_ZERO)
+    asm.emit(_FROM_FLOAT[width_of(to), to.signed][width], rd, rs, TOWARDS_ZERO)
     # All ones where the number is itself, zeros where it is none.
     asm.emit(FLOAT_EQ[width], test, rs, rs)
     asm.emit(i.SUB, test, ZERO, test)
     asm.emit(i.AND, rd, rd, test)
-    if narrowed:
-        least, most = limits(to)
-        _bound(asm, i.BGE if to.signed else i.BGEU, rd, test, most, True)
-        if to.signed:
-            _bound(asm, i.BGE, rd, test, least, False)
 
 
-def _bound(asm: RiscVAssembler, row: Row, rd: int, test: int, bound: int, upper: bool) -> None:
-    """Make ``rd`` the bound where it is beyond it."""
-    inside = asm.new_label()
-    asm.load_immediate(test, bound)
-    asm.branch(row, test if upper else rd, rd if upper else test, inside)
-    asm.move(rd, test)
-    asm.bind(inside)
+#: The rounding modes of conversions to integers of what fits.
+_MODES: Final[dict[int, int]] = {
+    ops.CONVERT_UNCHECKED.code: TOWARDS_ZERO,
+    ops.CONVERT_DOWN.code: DOWN,
+    ops.CONVERT_UP.code: UP,
+    ops.CONVERT_NEAREST.code: NEAREST,
+}
 
 
 def convert_fitting_to_int(asm: RiscVAssembler, f: Function, instr: Instr) -> None:
-    """Towards zero, of a number that fits; of others something of the type."""
+    """Of a number that fits; of others something of the type."""
     to = instr.type
     rd, rs = CODES[instr.dst], CODES[instr.args[0]]
-    asm.emit(_FROM_FLOAT[0 if to.bits < 32 else width_of(to), to.signed or to.bits < 32][width_of(instr.source)], rd, rs, TOWARDS_ZERO)
+    asm.emit(_FROM_FLOAT[0 if to.bits < 32 else width_of(to), to.signed or to.bits < 32][width_of(instr.source)], rd, rs, _MODES[instr.op.code])
     if to.bits < 32:
         narrow(asm, to, rd, rd)
 

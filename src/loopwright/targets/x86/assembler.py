@@ -18,7 +18,6 @@ __all__ = [
     "ABOVE",
     "ABOVE_EQUAL",
     "ALWAYS",
-    "BELOW",
     "BELOW_EQUAL",
     "EQUAL",
     "GREATER",
@@ -26,9 +25,6 @@ __all__ = [
     "LESS",
     "LESS_EQUAL",
     "NOT_EQUAL",
-    "NOT_OVERFLOW",
-    "NOT_PARITY",
-    "NOT_SIGN",
     "NO_REGISTER",
     "OVERFLOW",
     "PARITY",
@@ -45,17 +41,13 @@ __all__ = [
 
 # Condition codes (SDM volume 1, appendix B): the low four bits of jcc, setcc and cmovcc. Exclusive-or with 1 negates one.
 OVERFLOW: Final = 0
-NOT_OVERFLOW: Final = 1
-BELOW: Final = 2
 ABOVE_EQUAL: Final = 3
 EQUAL: Final = 4
 NOT_EQUAL: Final = 5
 BELOW_EQUAL: Final = 6
 ABOVE: Final = 7
 SIGN: Final = 8
-NOT_SIGN: Final = 9
 PARITY: Final = 10
-NOT_PARITY: Final = 11
 LESS: Final = 12
 GREATER_EQUAL: Final = 13
 LESS_EQUAL: Final = 14

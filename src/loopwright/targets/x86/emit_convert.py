@@ -7,7 +7,7 @@ from typing import Final
 
 from loopwright.errors import InternalError
 from loopwright.ir.function import Function, Instr
-from loopwright.targets.x86.assembler import NOT_OVERFLOW, NOT_PARITY, Form, M, lookup
+from loopwright.targets.x86.assembler import Form, M, lookup
 from loopwright.targets.x86.emit_lanes import LETTER, by_immediate, repeated, three
 from loopwright.targets.x86.emit_scalar import register_name
 from loopwright.targets.x86.emit_vector import constant_operand, same, width
@@ -50,40 +50,6 @@ class IntToFloat:
         d = CODES[instr.dst]
         asm.emit(lookup("VXORPS", "xmm,xmm,xmm"), (d, d, d), line=instr.line)
         asm.emit(self.form, (d, d, CODES[instr.args[0]]), line=instr.line)
-
-
-class FloatToInt:
-    """VCVTTSS2SI and its kin give the most negative integer for what does not fit; that asks for a closer look.
-
-    NaN becomes 0, what is too large the greatest integer, what is too small stays.
-    """
-
-    __slots__ = ("compare", "convert", "r", "zero")
-
-    def __init__(self, type_: Type, source: Type) -> None:
-        r = self.r = register_name(type_)
-        single = source.bits == 32
-        self.convert = lookup("VCVTTSS2SI" if single else "VCVTTSD2SI", f"{r},xmm")
-        self.compare = lookup("VUCOMISS" if single else "VUCOMISD", "xmm,xmm")
-        self.zero = lookup("VXORPS", "xmm,xmm,xmm")
-
-    def emit(self, asm: X86Assembler, f: Function, instr: Instr) -> None:
-        line = instr.line
-        d, a, t = CODES[instr.dst], CODES[instr.args[0]], CODES[instr.args[1]]
-        asm.emit(self.convert, (d, a), line=line)
-        # Subtracting 1 overflows from the most negative integer alone.
-        asm.emit(lookup("CMP", f"{self.r},imm"), (d,), None, 1, line=line)
-        done, ordered = asm.new_label(), asm.new_label()
-        asm.jump(NOT_OVERFLOW, done, line)
-        # The comparison carries of a negative number, which keeps the most negative integer; of others 1 less is the greatest.
-        asm.emit(self.zero, (t, t, t), line=line)
-        asm.emit(self.compare, (a, t), line=line)
-        asm.jump(NOT_PARITY, ordered, line)
-        # Of NaN it carries too; MOV leaves the flags alone.
-        asm.emit(lookup("MOV", "r32,imm32"), (d,), None, 0, line=line)
-        asm.label(ordered)
-        asm.emit(lookup("ADC", f"{self.r},imm"), (d,), None, -1, line=line)
-        asm.label(done)
 
 
 class FloatToUnsigned:

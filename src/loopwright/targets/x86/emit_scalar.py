@@ -166,6 +166,25 @@ class AndNot:
         asm.emit(self.form, (CODES[instr.dst], CODES[a], CODES[b]), line=instr.line)
 
 
+class MultiplyHigh:
+    """MUL or IMUL by rax; the upper half of the product comes in rdx."""
+
+    __slots__ = ("form", "mem_form")
+
+    def __init__(self, type_: Type) -> None:
+        name = "IMUL" if type_.signed else "MUL"
+        self.form = lookup(name, "r64")
+        self.mem_form = lookup(name, "m64")
+
+    def emit(self, asm: X86Assembler, f: Function, instr: Instr) -> None:
+        b = instr.args[1]
+        mem = in_memory(asm, instr, b, instr.type)
+        if mem is not None:
+            asm.emit(self.mem_form, (), mem, line=instr.line)
+        else:
+            asm.emit(self.form, (CODES[b],), line=instr.line)
+
+
 class Divide:
     """IDIV or DIV of rdx:rax; the quotient comes in rax, the remainder in rdx."""
 

@@ -6,13 +6,11 @@ from collections.abc import Callable
 from typing import Final
 
 from loopwright.ir.function import SLOT, Function, Instr
-from loopwright.targets.x86.assembler import ALWAYS, BELOW, EQUAL, NOT_EQUAL, Form, M, lookup
+from loopwright.targets.x86.assembler import EQUAL, NOT_EQUAL, Form, M, lookup
 from loopwright.targets.x86.encoder import NO_REGISTER
 from loopwright.targets.x86.operands import MEMORY, X86Assembler, address, in_memory, roles
 from loopwright.targets.x86.registers import CODES
 from loopwright.types import Type
-
-_RSP: Final = 4
 
 
 def width(type_: Type) -> str:
@@ -395,64 +393,6 @@ class MoveMaskedStore:
     def emit(self, asm: X86Assembler, f: Function, instr: Instr) -> None:
         mask = _only_lanes(asm, instr) if self.few else CODES[instr.args[0]]
         asm.emit(self.form, (mask, CODES[instr.args[1]]), _address_before(instr, self.few), line=instr.line)
-
-
-class NarrowMasked:
-    """Masked loads and stores of 8- and 16-bit lanes where the machine has none (AVX2): by way of the stack, one active lane after the other.
-
-    Only the masked remainder of a loop gets here, and nothing outside the active lanes is touched.
-    """
-
-    __slots__ = ("load", "type")
-
-    def __init__(self, type_: Type, load: bool) -> None:
-        self.type = type_
-        self.load = load
-
-    def emit(self, asm: X86Assembler, f: Function, instr: Instr) -> None:
-        type_ = self.type
-        line = instr.line
-        bits, at, index, element = (CODES[t] for t in instr.args[-4:])
-        mask = CODES[instr.args[0]]
-        where = instr.args[:-4]
-        mem = instr.mem
-        assert mem is not None
-        shape = width(type_)
-        vector = CODES[instr.dst] if self.load else CODES[instr.args[1]]
-        base = M(CODES[where[-2]], CODES[where[-1]], mem.scale, mem.disp) if mem.indexed else M(CODES[where[-1]], NO_REGISTER, 1, mem.disp)
-        # A bit for each byte: of a lane the lowest counts, and its number is where the lane begins.
-        asm.emit(lookup("VPMOVMSKB", f"r32,{shape}"), (bits, mask), line=line)
-        kept = (1 << type_.size) - 1
-        if type_.bits == 16:
-            kept &= 0x55555555
-        if kept != (0xFFFF if shape == "xmm" else 0xFFFFFFFF):
-            asm.emit(lookup("AND", "r32,imm"), (bits,), None, kept, line=line)
-        asm.emit(lookup("LEA", "r64,m"), (at,), base, line=line)
-        # The buffer lies below the red zone, so that spill slots there stay as they are.
-        room = 128 + 64
-        asm.emit(lookup("LEA", "r64,m"), (_RSP,), M(_RSP, NO_REGISTER, 1, -room), line=line)
-        if self.load:
-            asm.emit(same3("VPXOR", shape), (vector, vector, vector), line=line)
-        asm.emit(lookup("VMOVDQU", f"m,{shape}"), (vector,), M(_RSP), line=line)
-        top, done = asm.new_label(), asm.new_label()
-        asm.label(top)
-        # TZCNT of zero sets the carry flag (SDM volume 2, TZCNT).
-        asm.emit(lookup("TZCNT", "r32,r32"), (index, bits), line=line)
-        asm.jump(BELOW, done, line)
-        asm.emit(lookup("BLSR", "r32,r32"), (bits, bits), line=line)
-        memory, buffer = M(at, index), M(_RSP, index)
-        asm.emit(lookup("MOVZX", f"r32,m{type_.bits}"), (element,), memory if self.load else buffer, line=line)
-        asm.emit(lookup("MOV", f"m{type_.bits},r{type_.bits}"), (element,), buffer if self.load else memory, line=line)
-        asm.jump(ALWAYS, top, line)
-        asm.label(done)
-        if self.load:
-            asm.emit(lookup("VMOVDQU", f"{shape},m"), (vector,), M(_RSP), line=line)
-        asm.emit(lookup("LEA", "r64,m"), (_RSP,), M(_RSP, NO_REGISTER, 1, room), line=line)
-
-
-def same3(mnemonic: str, shape: str) -> Form:
-    """The form with three registers of one width."""
-    return lookup(mnemonic, f"{shape},{shape},{shape}")
 
 
 class Splat:

@@ -7,10 +7,10 @@ from typing import Any, Final
 
 from loopwright.ir import ops
 from loopwright.ir.function import Function, Instr
-from loopwright.targets import sequences
-from loopwright.targets.sequences import Emit
-from loopwright.targets.x86 import unsigned
-from loopwright.targets.x86.lowering import missing
+from loopwright.targets import division, lane_by_lane, multiplication, sequences
+from loopwright.targets.floor_division import floor_divide
+from loopwright.targets.steps import Emit, Steps
+from loopwright.targets.x86 import unsigned, wider_lanes
 from loopwright.types import BOOL, F32, F64, I32, I64, U32, U64, Type, mask_of, vector_of
 
 __all__ = ["EXPANDED", "convert_in_steps", "expand", "middle"]
@@ -84,6 +84,9 @@ def _convert(target: Any, f: Function, instr: Instr, emit: Emit, late: bool) -> 
     if late and type_ is U64 and source.is_float:
         sequences.float_to_unsigned(f, instr, emit)
         return True
+    if late and (type_ is I32 or type_ is I64) and source.is_float and instr.op is ops.CONVERT:
+        _saturated(f, instr, emit)
+        return True
     return False
 
 
@@ -106,23 +109,78 @@ def _clamped(target: Any, f: Function, instr: Instr, emit: Emit) -> bool:
     return True
 
 
+def _saturated(f: Function, instr: Instr, emit: Emit) -> None:
+    """A float to i32 or i64: the conversion gives the least integer for what does not fit, and 1 less than that wraps to the greatest. NaN becomes 0."""
+    s = Steps(f, emit, instr.line, 0)
+    type_, source, given = instr.type, instr.source, instr.args[0]
+    result = f.register(type_, "", True)
+    s.op(ops.CONVERT_UNCHECKED, type_, given, into=result, source=source)
+    below = s.op(ops.SUB, type_, result, s.const(type_, 1))
+    s.bracket(ops.IF_CMP["gt"], below, result, type_=type_)
+    zero = s.op(ops.COPY, source, s.const(source, 0.0))
+    s.bracket(ops.IF_CMP["nlt"], given, zero, type_=source)
+    s.op(ops.COPY, type_, below, into=result)
+    s.bracket(ops.IF_CMP["nge"], given, zero, type_=source)
+    s.op(ops.COPY, type_, s.const(type_, 0), into=result)
+    for _ in range(3):
+        s.bracket(ops.END)
+    s.op(ops.COPY, type_, result, into=instr.dst)
+
+
+def _round_and_convert(target: Any, f: Function, instr: Instr, emit: Emit, late: bool) -> bool:
+    sequences.round_and_convert(f, instr, emit)
+    return True
+
+
+def _copy_sign(target: Any, f: Function, instr: Instr, emit: Emit, late: bool) -> bool:
+    sequences.copy_sign(f, instr, emit)
+    return True
+
+
 # --- arithmetic -----------------------------------------------------------------------------------------------
 
 
 def _divide(target: Any, f: Function, instr: Instr, emit: Emit, late: bool) -> bool:
     type_ = instr.type
+    if instr.imm == division.BARE:
+        return False
     if type_.is_float:
-        if instr.op is ops.DIV_FLOOR:
-            raise missing(target, instr, sequences.FLOOR_HINT)
+        if late and instr.op is ops.DIV_FLOOR:
+            floor_divide(f, instr, emit)
+            return True
         return False
-    if type_.lanes or instr.imm == sequences.BARE:
-        return False
-    if instr.args[1] < 0 and sequences.divide_by_constant(f, instr, emit):
+    if instr.args[1] < 0:
+        if division.divide_by_power(f, instr, emit):
+            return True
+        if not type_.lanes or type_.bits in (16, 32):
+            division.multiply_by_reciprocal(f, instr, emit)
+            return True
+    if type_.lanes:
+        if type_.bits < 64:
+            wider_lanes.divide(target, f, instr, emit)
+            return True
+        if late:
+            lane_by_lane.each_lane(f, instr, emit)
+        return late
+    if late:
+        division.divide(f, instr, emit)
+    return late
+
+
+def _multiply_high(target: Any, f: Function, instr: Instr, emit: Emit, late: bool) -> bool:
+    type_ = instr.type
+    if not type_.lanes:
+        if type_.bits == 64:
+            return False
+        sequences.high_of_wide_product(f, instr, emit)
         return True
-    if not late:
-        return False
-    sequences.divide(f, instr, emit)
-    return True
+    if type_.bits == 8:
+        wider_lanes.multiply_high_bytes(target, f, instr, emit)
+        return True
+    if type_.bits == 64 and late:
+        lane_by_lane.each_lane(f, instr, emit)
+        return True
+    return False
 
 
 def _multiply(target: Any, f: Function, instr: Instr, emit: Emit, late: bool) -> bool:
@@ -135,8 +193,8 @@ def _multiply(target: Any, f: Function, instr: Instr, emit: Emit, late: bool) ->
         a, b = b, a
     if a < 0:
         return False
-    if b >= 0 or not sequences.multiply_by_shifts(f, instr, a, int(f.const_values[~b]), emit):
-        sequences.multiply_by_halves(f, instr, a, b, emit)
+    if b >= 0 or not multiplication.multiply_by_shifts(f, instr, a, int(f.const_values[~b]), emit):
+        multiplication.multiply_by_halves(f, instr, a, b, emit)
     return True
 
 
@@ -306,11 +364,26 @@ def _compare_flipped(f: Function, instr: Instr, emit: Emit) -> None:
     emit(Instr(op, signed, instr.dst, flipped, 0, line))
 
 
+def _masked(target: Any, f: Function, instr: Instr, emit: Emit, late: bool) -> bool:
+    """AVX2 has no accesses under a mask to lanes of 8 and 16 bits."""
+    if target.mask_registers or instr.type.bits >= 32 or not late:
+        return False
+    lane_by_lane.masked_access(f, instr, emit)
+    return True
+
+
 _Sequence = Callable[[Any, Function, Instr, Emit, bool], bool]
 
 _SEQUENCES: Final[dict[int, _Sequence]] = {
     ops.CONVERT.code: _convert,
     ops.CONVERT_UNCHECKED.code: _convert,
+    ops.CONVERT_DOWN.code: _round_and_convert,
+    ops.CONVERT_UP.code: _round_and_convert,
+    ops.CONVERT_NEAREST.code: _round_and_convert,
+    ops.COPY_SIGN.code: _copy_sign,
+    ops.MUL_HIGH.code: _multiply_high,
+    ops.MASKED_LOAD_AT.code: _masked,
+    ops.MASKED_STORE_AT.code: _masked,
     ops.DIV_TRUNC.code: _divide,
     ops.REM_TRUNC.code: _divide,
     ops.DIV_FLOOR.code: _divide,

@@ -52,6 +52,8 @@ EXTREME: Final[dict[tuple[Op, bool], dict[int, str]]] = {
     (ops.MAX, True): {8: "VPMAXSB", 16: "VPMAXSW", 32: "VPMAXSD"},
     (ops.MIN, False): {8: "VPMINUB", 16: "VPMINUW", 32: "VPMINUD"},
     (ops.MAX, False): {8: "VPMAXUB", 16: "VPMAXUW", 32: "VPMAXUD"},
+    (ops.MUL_HIGH, True): {16: "VPMULHW"},
+    (ops.MUL_HIGH, False): {16: "VPMULHUW"},
 }
 EXTREME_512: Final[dict[tuple[Op, bool], str]] = {
     (ops.MIN, True): "VPMINSQ",
@@ -73,8 +75,6 @@ FLOAT_PREDICATE: Final[dict[Op, int]] = {ops.EQ: 0x00, ops.NE: 0x04, ops.LT: 0x1
 INTEGER_PREDICATE: Final[dict[Op, int]] = {ops.EQ: 0, ops.LT: 1, ops.LE: 2, ops.NE: 4, ops.GE: 5, ops.GT: 6}
 
 LETTER: Final[dict[int, str]] = el.LETTER
-
-DIVISIONS: Final = frozenset({ops.DIV_TRUNC, ops.REM_TRUNC, ops.DIV_FLOOR, ops.REM_FLOOR})
 
 #: (from bits, to bits) of integer lanes made wider, unsigned and signed.
 WIDEN: Final[dict[tuple[int, int], str]] = {(8, 16): "BW", (8, 32): "BD", (8, 64): "BQ", (16, 32): "WD", (16, 64): "WQ", (32, 64): "DQ"}
@@ -336,10 +336,7 @@ def _memory(target: Any, instr: Instr) -> Rule | None:
         if op is ops.MASKED_LOAD_AT:
             return Rule(name, (mask, *where), _V, ev.MoveMaskedLoad(lookup(move, f"{shape},{shape},m"), few).emit, temps=temps)
         return Rule(name, (mask, _V, *where), None, ev.MoveMaskedStore(lookup(move, f"m,{shape},{shape}"), few).emit, temps=temps)
-    temps = (INTS, INTS, INTS, INTS)
-    if op is ops.MASKED_LOAD_AT:
-        return Rule(name, (mask, *where), _V, ev.NarrowMasked(type_, True).emit, temps=temps)
-    return Rule(name, (mask, _V, *where), None, ev.NarrowMasked(type_, False).emit, temps=temps)
+    return None
 
 
 def _mask(target: Any, instr: Instr) -> Rule | None:
@@ -396,6 +393,8 @@ def _combine(target: Any, op: Op, type_: Type) -> el.Combine | None:
         return None
     if op is ops.MUL and type_.bits == 8:
         return el.multiply_bytes
+    if op is ops.MUL_HIGH and type_.bits == 32:
+        return el.high_doubles if type_.signed else el.high_unsigned_doubles
     if type_.bits == 64 and not target.mask_registers:
         if op is ops.MUL:
             return el.multiply_quads
@@ -531,10 +530,8 @@ def _convert_scalar(target: Any, instr: Instr) -> Rule | None:
         if type_ is U32 and target.mask_registers and instr.op is ops.CONVERT:
             return Rule(name, (_V,), _G, ec.FloatToUnsigned(source).emit, temps=(VECTORS,))
         # The other integers are made of these.
-        if type_ is not I32 and type_ is not I64:
+        if (type_ is not I32 and type_ is not I64) or instr.op is ops.CONVERT:
             return None
-        if instr.op is ops.CONVERT:
-            return Rule(name, (_V,), _G, ec.FloatToInt(type_, source).emit, temps=(VECTORS,))
         form = lookup("VCVTTSS2SI" if source.bits == 32 else "VCVTTSD2SI", f"{es.register_name(type_)},xmm")
         return Rule(name, _with_memory(instr, (_VM,)), _G, ev.TwoOperand(form, source=source).emit)
     if type_ is BOOL:
@@ -557,7 +554,7 @@ def _bitcast(target: Any, instr: Instr) -> Rule | None:
     if to == fro:
         if to == INTS and type_.bits < 32 and type_.signed != source.signed:
             return Rule("bitcast", (_G,), _G, ec.Convert(ev.extension(type_), None).emit)
-        return Rule("bitcast", (Use(fro),), Use(to), es.Move().emit, tied=0)
+        return Rule("bitcast", (Use(fro),), Use(to), es.Move().emit, tied=ANY_TIED)
     shape = ("r64", "VMOVQ") if type_.bits == 64 else ("r32", "VMOVD")
     form = lookup(shape[1], f"xmm,{shape[0]}" if to == VECTORS else f"{shape[0]},xmm")
     return Rule("bitcast", (Use(fro),), Use(to), _Narrow(form).emit)
@@ -606,9 +603,6 @@ def _vector(target: Any, f: Function, instr: Instr) -> Rule | None:
         return None
     if op is ops.SHL or op is ops.SHR:
         return _shift_lanes(target, instr, shape)
-    if op in DIVISIONS:
-        clobbers = 1 << RAX | 1 << RDX
-        return Rule(name, (_V, _V), _V, el.DivideLanes(type_, op).emit, temps=(INTS, INTS), kills=clobbers, clobbers=clobbers)
     combine = _combine(target, op, type_)
     if combine is not None:
         return Rule(name, (_V, _V), _V, el.Combined(combine, shape).emit, temps=(VECTORS, VECTORS))
@@ -810,6 +804,8 @@ def _integer(target: Any, instr: Instr) -> Rule | None:
         if type_ is not U32 or instr.source not in (U8, U32, U64):
             return None
         return Rule(name, _with_memory(instr, (_G, _GML), True), _G, es.Crc32(instr.source).emit, tied=0)
+    if op is ops.MUL_HIGH:
+        return Rule(name, (Use(INTS, RAX), _GM), Use(INTS, RDX), es.MultiplyHigh(type_).emit, kills=1 << RAX) if type_.bits == 64 else None
     if op is ops.DIV_TRUNC:
         return Rule(name, (Use(INTS, RAX), _GM), Use(INTS, RAX), es.Divide(type_).emit, kills=1 << RDX, clobbers=1 << RDX)
     if op is ops.REM_TRUNC:

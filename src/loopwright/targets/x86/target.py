@@ -11,7 +11,7 @@ from loopwright.errors import TargetError
 from loopwright.ir import ops
 from loopwright.ir.function import Function, Instr
 from loopwright.targets.pipeline import Pass
-from loopwright.targets.sequences import Emit
+from loopwright.targets.steps import Emit
 from loopwright.targets.target import Addressing, MachineCode, RegisterClass, Rule, Target, Unrolling, masks, scalar_integers, vectors, vectors_and_masks
 from loopwright.targets.x86 import assembler, expansions, unsigned
 from loopwright.targets.x86.abi import CONVENTIONS, SYSV, int_order, vector_order
@@ -99,7 +99,8 @@ class X86(Target):
         if op is ops.SLIDE:
             return position == 2
         if type_.lanes:
-            return (op is ops.SHL or op is ops.SHR) and position == 1
+            # (Division takes the elements one by one.)
+            return (op is ops.SHL or op is ops.SHR or op in _DIVISIONS) and position == 1
         if type_.is_float:
             return False
         if op is ops.FOR:

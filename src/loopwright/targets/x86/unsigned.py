@@ -9,9 +9,8 @@ from typing import Final
 
 from loopwright.ir import ops
 from loopwright.ir.function import Function, Instr
-from loopwright.ir.ops import Op
-from loopwright.targets.sequences import Emit
-from loopwright.types import F32, F64, I32, I64, U32, U64, VOID, Type, mask_of, vector_of
+from loopwright.targets.steps import Emit, Steps
+from loopwright.types import F32, F64, I32, I64, U32, U64, Type
 
 __all__ = ["convert", "lacking"]
 
@@ -39,7 +38,7 @@ def convert(f: Function, instr: Instr, emit: Emit) -> bool:
     type_, source = instr.type, instr.source
     if not lacking(type_, source):
         return False
-    steps = _Steps(f, emit, instr.line, type_.lanes)
+    steps = Steps(f, emit, instr.line, type_.lanes)
     given = instr.args[0]
     if source.is_integer:
         to_float = {(32, 32): _u32_to_f32, (32, 64): _u32_to_f64, (64, 32): _u64_to_f32, (64, 64): _u64_to_f64}
@@ -53,55 +52,19 @@ def convert(f: Function, instr: Instr, emit: Emit) -> bool:
     return True
 
 
-class _Steps:
-    """Emits operations on lanes, each with a register of its own."""
-
-    __slots__ = ("emit", "f", "lanes", "line")
-
-    def __init__(self, f: Function, emit: Emit, line: int, lanes: int) -> None:
-        self.f = f
-        self.emit = emit
-        self.line = line
-        self.lanes = lanes
-
-    def const(self, element: Type, value: int | float) -> int:
-        return self.f.const(vector_of(element, self.lanes), value)
-
-    def op(self, op: Op, element: Type, *args: int, into: int = -1, source: Type = VOID) -> int:
-        type_ = vector_of(element, self.lanes)
-        result = into if into >= 0 else self.f.register(type_)
-        self.emit(Instr(op, type_, result, list(args), 0, self.line, vector_of(source, self.lanes) if source is not VOID else VOID))
-        return result
-
-    def shifted(self, element: Type, value: int, count: int) -> int:
-        """By a constant, which shifts hold themselves."""
-        return self.op(ops.SHR, element, value, self.f.const(vector_of(element, self.lanes), count))
-
-    def convert(self, to: Type, value: int, source: Type, into: int = -1) -> int:
-        return self.op(ops.CONVERT, to, value, into=into, source=source)
-
-    def cast(self, to: Type, value: int, source: Type, into: int = -1) -> int:
-        return self.op(ops.BITCAST, to, value, into=into, source=source)
-
-    def compare(self, op: Op, element: Type, a: int, b: int) -> int:
-        mask = self.f.register(mask_of(element.bits, self.lanes))
-        self.emit(Instr(op, vector_of(element, self.lanes), mask, [a, b], 0, self.line))
-        return mask
-
-
-def _u32_to_f32(s: _Steps, x: int, into: int) -> None:
+def _u32_to_f32(s: Steps, x: int, into: int) -> None:
     """Halves of 16 bits are floats exactly; only their sum rounds."""
     high = s.convert(F32, s.cast(I32, s.shifted(U32, x, 16), U32), I32)
     low = s.convert(F32, s.cast(I32, s.op(ops.AND, U32, x, s.const(U32, 0xFFFF)), U32), I32)
     s.op(ops.FMA, F32, high, s.const(F32, 65536.0), low, into=into)
 
 
-def _u32_to_f64(s: _Steps, x: int, into: int) -> None:
+def _u32_to_f64(s: Steps, x: int, into: int) -> None:
     wide = s.op(ops.OR, U64, s.convert(U64, x, U32), s.const(U64, _TO_52))
     s.op(ops.SUB, F64, s.cast(F64, wide, U64), s.const(F64, 2.0**52), into=into)
 
 
-def _u64_to_f64(s: _Steps, x: int, into: int) -> None:
+def _u64_to_f64(s: Steps, x: int, into: int) -> None:
     """2**84 + 2**32 * the upper half, less 2**84 + 2**52, which is exact; plus (2**52 + the lower half), which alone rounds."""
     high = s.op(ops.OR, U64, s.shifted(U64, x, 32), s.const(U64, _TO_84))
     low = s.op(ops.OR, U64, s.op(ops.AND, U64, x, s.const(U64, 0xFFFFFFFF)), s.const(U64, _TO_52))
@@ -109,19 +72,18 @@ def _u64_to_f64(s: _Steps, x: int, into: int) -> None:
     s.op(ops.ADD, F64, exact, s.cast(F64, low, U64), into=into)
 
 
-def _u64_to_f32(s: _Steps, x: int, into: int) -> None:
+def _u64_to_f32(s: Steps, x: int, into: int) -> None:
     """What i64 does not hold is halved, its last bit kept for the rounding, as ``sequences.unsigned_to_float`` does with one."""
     signed = s.cast(I64, x, U64)
     large = s.compare(ops.LT, I64, signed, s.const(I64, 0))
     half = s.op(ops.OR, U64, s.shifted(U64, x, 1), s.op(ops.AND, U64, x, s.const(U64, 1)))
     fitting = s.op(ops.SELECT, U64, large, half, x)
     made = s.convert(F32, s.cast(I64, fitting, U64), I64)
-    narrow = s.f.register(mask_of(32, s.lanes))
-    s.emit(Instr(ops.MASK_CONVERT, mask_of(32, s.lanes), narrow, [large], 0, s.line, mask_of(64, s.lanes)))
+    narrow = s.resized_mask(32, large, 64)
     s.op(ops.SELECT, F32, narrow, s.op(ops.ADD, F32, made, made), made, into=into)
 
 
-def _f64_to_u32(s: _Steps, x: int, into: int) -> None:
+def _f64_to_u32(s: Steps, x: int, into: int) -> None:
     """Clamped (NaN to 0), truncated, and 2**31 less: an i32, whose top bit is then flipped."""
     clamped = s.op(ops.MIN, F64, s.op(ops.MAX, F64, s.const(F64, 0.0), x), s.const(F64, float((1 << 32) - 1)))
     low = s.op(ops.SUB, F64, s.op(ops.TRUNC, F64, clamped), s.const(F64, 2.0**31))
@@ -129,7 +91,7 @@ def _f64_to_u32(s: _Steps, x: int, into: int) -> None:
     s.cast(U32, s.op(ops.XOR, I32, whole, s.const(I32, -(1 << 31))), I32, into)
 
 
-def _float_to_unsigned(s: _Steps, x: int, into: int, float_: Type) -> None:
+def _float_to_unsigned(s: Steps, x: int, into: int, float_: Type) -> None:
     """To the integers of the float's width: from half their range on, what is above that, saturating."""
     bits = float_.bits
     signed, unsigned = (I32, U32) if bits == 32 else (I64, U64)
