@@ -66,7 +66,7 @@ def _convert(target: Any, f: Function, instr: Instr, emit: Emit, late: bool) -> 
         between = middle(type_, source)
         whole = f.register(between)
         # The step that leaves the floats is of the given kind.
-        emit(Instr(ops.CONVERT if between.is_float else instr.op, between, whole, instr.args, 0, line, source, instr.mem))
+        emit(Instr(ops.CONVERT if between.is_float else instr.op, between, whole, instr.args, 0, line, source))
         emit(Instr(instr.op if between.is_float else ops.CONVERT, type_, instr.dst, [whole], 0, line, between))
         return True
     if source.is_float and type_ is BOOL:
@@ -75,7 +75,7 @@ def _convert(target: Any, f: Function, instr: Instr, emit: Emit, late: bool) -> 
     if source.is_float and type_.is_integer and (type_.bits < 32 or (type_ is U32 and instr.op is ops.CONVERT_UNCHECKED)):
         whole_type = I64 if type_ is U32 else I32
         whole = f.register(whole_type)
-        emit(Instr(ops.CONVERT_UNCHECKED, whole_type, whole, instr.args, 0, line, source, instr.mem))
+        emit(Instr(ops.CONVERT_UNCHECKED, whole_type, whole, instr.args, 0, line, source))
         emit(Instr(ops.CONVERT, type_, instr.dst, [whole], 0, line, whole_type))
         return True
     if late and source is U64 and type_.is_float:
