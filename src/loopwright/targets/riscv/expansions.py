@@ -14,7 +14,7 @@ __all__ = ["EXPANDED", "expand"]
 _DIVISIONS: Final = frozenset(op.code for op in (ops.DIV_TRUNC, ops.REM_TRUNC, ops.DIV_FLOOR, ops.REM_FLOOR))
 
 #: The operations, by code, that the pass ``expand`` asks about.
-EXPANDED: Final = _DIVISIONS
+EXPANDED: Final = _DIVISIONS | {ops.POPCOUNT.code}
 
 
 def expand(f: Function, instr: Instr, emit: Emit, late: bool) -> bool:
@@ -30,6 +30,10 @@ def expand(f: Function, instr: Instr, emit: Emit, late: bool) -> bool:
             # The most negative integer divided by -1 wraps (ISA manual, chapter "M", table of division results).
             sequences.divide(f, instr, emit, traps=False)
         return late
+    if op is ops.POPCOUNT:
+        # (CPOP is in Zbb.)
+        sequences.popcount(f, instr, emit)
+        return True
     if not late:
         return False
     if op is ops.SELECT:

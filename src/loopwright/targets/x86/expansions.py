@@ -11,7 +11,7 @@ from loopwright.targets import sequences
 from loopwright.targets.sequences import Emit
 from loopwright.targets.x86 import unsigned
 from loopwright.targets.x86.lowering import missing
-from loopwright.types import BOOL, F32, F64, I32, I64, U32, U64, Type, mask_of, vector_of
+from loopwright.types import BOOL, F32, F64, I32, I64, U8, U16, U32, U64, Type, mask_of, vector_of
 
 __all__ = ["EXPANDED", "convert_in_steps", "expand", "middle"]
 
@@ -177,6 +177,22 @@ def _shift(target: Any, f: Function, instr: Instr, emit: Emit, late: bool) -> bo
     return True
 
 
+def _popcount(target: Any, f: Function, instr: Instr, emit: Emit, late: bool) -> bool:
+    """Lanes by sums of bits; narrow integers as the wider ones that zeros make of them."""
+    type_, line = instr.type, instr.line
+    if type_.lanes:
+        sequences.popcount(f, instr, emit)
+        return True
+    if type_.bits >= 32:
+        return False
+    given, wide, counted = f.register(U8 if type_.bits == 8 else U16), f.register(I32), f.register(I32)
+    emit(Instr(ops.CONVERT, f.types[given], given, instr.args, 0, line, type_))
+    emit(Instr(ops.CONVERT, I32, wide, [given], 0, line, f.types[given]))
+    emit(Instr(ops.POPCOUNT, I32, counted, [wide], 0, line))
+    emit(Instr(ops.CONVERT, type_, instr.dst, [counted], 0, line, I32))
+    return True
+
+
 # --- choices and comparisons ----------------------------------------------------------------------------------
 
 
@@ -268,6 +284,7 @@ _SEQUENCES: Final[dict[int, _Sequence]] = {
     ops.ABS.code: _absolute,
     ops.SHL.code: _shift,
     ops.SHR.code: _shift,
+    ops.POPCOUNT.code: _popcount,
     ops.SELECT.code: _select,
     ops.MIN.code: _min_max,
     ops.MAX.code: _min_max,

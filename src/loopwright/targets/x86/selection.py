@@ -84,6 +84,7 @@ min              | u32 u64 ptr                   | CMP a, b
                  |                               | CMOVA a, b
 max              | u32 u64 ptr                   | CMP a, b
                  |                               | CMOVB a, b
+popcount         | int                           | POPCNT d, a
 crc32c           | u32 from u8                   | CRC32 a, b:r8
 crc32c           | u32 from u32                  | CRC32 a, b
 # The 64-bit form clears the upper half of its destination.
