@@ -86,7 +86,26 @@ if TYPE_CHECKING:
     from loopwright.frontend.annotations import Array, ArrayType, Const
     from loopwright.frontend.arrays import local
     from loopwright.frontend.builder import Function, parse
-    from loopwright.frontend.functions import abs, all, any, bitcast, ceil, crc32c, div_trunc, floor, fma, max, min, rem_trunc, round, select, sqrt, sum, trunc
+    from loopwright.frontend.functions import (
+        abs,
+        all,
+        any,
+        bitcast,
+        ceil,
+        crc32c,
+        div_trunc,
+        floor,
+        fma,
+        max,
+        min,
+        popcount,
+        rem_trunc,
+        round,
+        select,
+        sqrt,
+        sum,
+        trunc,
+    )
     from loopwright.frontend.kernel import Kernel, kernel
     from loopwright.frontend.loops import lanes, range
     from loopwright.frontend.native_calls import native_call as call
@@ -106,6 +125,7 @@ _FUNCTIONS = (
     "fma",
     "max",
     "min",
+    "popcount",
     "rem_trunc",
     "round",
     "select",
@@ -181,6 +201,7 @@ __all__ = [
     "max",
     "min",
     "parse",
+    "popcount",
     "ptr",
     "range",
     "record",

@@ -1,4 +1,4 @@
-"""``lw.crc32c``: the kernel's view of the operation that docs/adding-an-instruction.md adds."""
+"""``lw.crc32c``: the kernel's view of the operation."""
 
 from __future__ import annotations
 

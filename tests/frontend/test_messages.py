@@ -117,7 +117,21 @@ def test_arrays_and_values_used_as_they_cannot_be(body: str, message: str) -> No
     refused(body, message)
 
 
-NUMBERS = {"sqrt": 1, "floor": 1, "ceil": 1, "trunc": 1, "round": 1, "abs": 1, "fma": 3, "div_trunc": 2, "rem_trunc": 2, "crc32c": 2, "min": 2, "max": 2}
+NUMBERS = {
+    "sqrt": 1,
+    "floor": 1,
+    "ceil": 1,
+    "trunc": 1,
+    "round": 1,
+    "abs": 1,
+    "fma": 3,
+    "popcount": 1,
+    "div_trunc": 2,
+    "rem_trunc": 2,
+    "crc32c": 2,
+    "min": 2,
+    "max": 2,
+}
 WRONG = {
     "'a'": "str 'a'",
     "None": "NoneType None",

@@ -112,6 +112,7 @@ INTEGER_OPS: list[tuple[ops.Op, int, Callable[[Type], Callable[..., int]]]] = [
     (ops.SHR, 2, lambda t: lambda a, b: a >> b if 0 <= b < t.bits else -1 if a < 0 else 0),
     (ops.SHL_MODULO, 2, lambda t: lambda a, b: wrap(t, a << (b % t.bits))),
     (ops.SHR_MODULO, 2, lambda t: lambda a, b: wrap(t, a >> (b % t.bits))),
+    (ops.POPCOUNT, 1, lambda t: lambda a: (a & (1 << t.bits) - 1).bit_count()),
     (ops.COPY, 1, lambda t: lambda a: a),
 ]
 DIVISIONS = (ops.DIV_TRUNC, ops.REM_TRUNC, ops.DIV_FLOOR, ops.REM_FLOOR)

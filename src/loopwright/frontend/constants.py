@@ -91,6 +91,17 @@ def absolute(value: Any) -> Any:
     return apply(ops.ABS, value) if is_typed(value) else abs(value)
 
 
+def popcount(value: Any) -> Any:
+    """The bits of a number that are 1. A negative one without a type has no width, and an infinity of them."""
+    if is_typed(value):
+        return apply(ops.POPCOUNT, value)
+    if type(value) is float:
+        raise refusal(ops.POPCOUNT, F64)
+    if value < 0:
+        raise KernelTypeError(f"lw.popcount of {value}, which has no width of its own: give it a type, as in lw.popcount(lw.i32({value}))")
+    return int(value).bit_count()
+
+
 def multiply_add(a: Any, b: Any, c: Any) -> Any:
     return apply(ops.FMA, a, b, c) if is_typed(a) or is_typed(b) or is_typed(c) else _of_floats(ops.FMA, a, b, c)
 

@@ -17,7 +17,26 @@ from loopwright.ir import ops
 from loopwright.ir.ops import Op
 from loopwright.types import BOOL, KIND_BOOL, KIND_MASK, U8, U32, U64, Type, vector_of
 
-__all__ = ["abs", "all", "any", "bitcast", "ceil", "crc32c", "div_trunc", "floor", "fma", "max", "min", "rem_trunc", "round", "select", "sqrt", "sum", "trunc"]
+__all__ = [
+    "abs",
+    "all",
+    "any",
+    "bitcast",
+    "ceil",
+    "crc32c",
+    "div_trunc",
+    "floor",
+    "fma",
+    "max",
+    "min",
+    "popcount",
+    "rem_trunc",
+    "round",
+    "select",
+    "sqrt",
+    "sum",
+    "trunc",
+]
 
 _python_min = min
 _python_max = max
@@ -126,6 +145,12 @@ def abs(value: Any) -> Any:
     """The absolute value."""
     emitter = _emitter("abs", value)
     return constants.absolute(value) if emitter is None else emitter.absolute(value)
+
+
+def popcount(value: Any) -> Any:
+    """How many bits of an integer are 1; a negative one is counted in two's complement, at the width of its type."""
+    emitter = _emitter("popcount", value)
+    return constants.popcount(value) if emitter is None else emitter.unary(ops.POPCOUNT, value)
 
 
 def div_trunc(a: Any, b: Any) -> Any:

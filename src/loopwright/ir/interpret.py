@@ -677,11 +677,13 @@ class Interpreter:
         return address & 0xFFFF_FFFF_FFFF_FFFF
 
     def _memory_operand(self, step: _Step, values: list[Any]) -> None:
-        """Replace the address at the end of ``values`` by what is there."""
+        """Put what is at the address at the end of ``values`` into its place among them."""
+        assert step.mem is not None
         address = self._address(step, values)
         del values[step.address :]
-        type_ = role_type(step.instr.op.operands[-1], step.type, step.source)
-        values.append(self._read(step, address, type_, None))
+        role = step.mem.role
+        type_ = role_type(step.instr.op.operands[role], step.type, step.source)
+        values.insert(role if role >= 0 else len(values), self._read(step, address, type_, None))
 
     def _read(self, step: _Step, address: int, type_: Type, mask: Any) -> Any:
         dtype = _dtype(type_)

@@ -380,6 +380,11 @@ def _crc32c(t: Type, s: Type, crc: Any, data: Any) -> Any:
     return _as(t, value)
 
 
+def _popcount(t: Type, _s: Type, a: Any) -> Any:
+    """The bits one by one; shifts to the right keep those of negative numbers where they are."""
+    return _as(t, sum((a >> k) & 1 for k in range(t.bits)))
+
+
 def _python_max(a: Any, b: Any) -> Any:
     return np.where(b > a, b, a)
 
@@ -430,6 +435,7 @@ SHR: Final = row("shr", "T T -> T", "int", "a >> b, signed types filled with the
 SHL_MODULO: Final = row("shl_modulo", "T T -> T", "int scalar", "a << b; the count modulo the width", _shift(True, True))
 SHR_MODULO: Final = row("shr_modulo", "T T -> T", "int scalar", "a >> b, signed types filled with the sign; the count modulo the width", _shift(False, True))
 
+POPCOUNT: Final = row("popcount", "T -> T", "int", "how many bits of a are 1, of negative numbers in two's complement", _popcount)
 CRC32C: Final = row("crc32c", "T S -> T", "int scalar", "the CRC-32C of u32 a continued with the bytes of b, a u8, u32 or u64", _crc32c)
 
 # --- comparison and choice -----------------------------------------------------------------------------------

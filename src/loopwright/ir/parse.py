@@ -712,6 +712,7 @@ class _Parser:
             instr.imm = self._named(self.callees, "callee")
             self.need("(")
             return self.values(")")
+        address: list[int | _Literal] = []
         comma = False
         if op in _DEPTH_OPS:
             instr.imm = self.count("how many brackets to leave")
@@ -738,11 +739,13 @@ class _Parser:
                 if op in _ARRAY_OPS:
                     raise self.expected("an array's name")
                 roles = op.operands
-                place = roles.index("A") if "A" in roles else len(roles) - 1
+                place = roles.index("A") if "A" in roles else min(len(out), len(roles) - 1)
                 if place < 0 or roles[place] == "*" or len(out) != place:
                     raise self.expected("a register or a constant here, not an address")
                 self.at += 1
-                instr.mem = self.address(out)
+                instr.mem = self.address(address)
+                if "A" not in roles and place < len(roles) - 1:
+                    instr.mem.role = place
             elif op in _ARRAY_OPS and (kind == "word" or self.texts[self.at] == "#") and self.texts[self.at] not in ("true", "false", "inf", "nan"):
                 instr.imm = self._named(self.arrays, "array")
                 self.need("[")
@@ -754,7 +757,11 @@ class _Parser:
             if not self.take(","):
                 if op in _ARRAY_OPS:
                     raise self.expected("`,` and an array element, such as x[%i]")
-                return out
+                # Addresses come behind the other operands, and scratch registers behind these.
+                at = op.operands.index("A") if "A" in op.operands else len(op.operands) - 1
+                if address and len(out) < at:
+                    raise self.expected("`,` and another operand")
+                return out[:at] + address + out[at:] if address else out
 
     def _named(self, table: dict[str, int], what: str) -> int:
         """The number of an array or callee from its name, or from ``#number``."""

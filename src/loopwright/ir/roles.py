@@ -48,7 +48,7 @@ def natural_size(instr: Instr) -> int:
     if mem is None or instr.op is ops.ADDRESS:
         return 0
     roles = instr.op.operands
-    loaded = instr.type if "A" in roles or not roles else role_type(roles[-1], instr.type, instr.source)
+    loaded = instr.type if "A" in roles or not roles else role_type(roles[mem.role], instr.type, instr.source)
     return loaded.element.size if mem.broadcast else loaded.size
 
 
@@ -63,7 +63,11 @@ def operand_types(f: Function, instr: Instr) -> list[Type]:
     out: list[Type] = []
     type_ = instr.type
     at = address_at(instr)
-    for position, letter in enumerate(op.operands):
+    letters = list(op.operands)
+    if instr.mem is not None and 0 <= instr.mem.role < len(letters):
+        # The operand in memory comes last.
+        letters.append(letters.pop(instr.mem.role))
+    for position, letter in enumerate(letters):
         if position == at:
             out.append(PTR)
             if instr.mem is not None and instr.mem.indexed:

@@ -259,7 +259,8 @@ class Printer:
             at = address_at(instr)
             address, taken = self._address(instr, at)
             parts += [self.operand(x, t) for x, t in zip(args[:at], types, strict=False)]
-            parts.append(address)
+            role = instr.mem.role
+            parts.insert(role if 0 <= role < len(parts) else len(parts), address)
             parts += [self.operand(x) for x in args[at + taken :]]
         if parts:
             text = f"{text} {', '.join(parts)}"
@@ -441,11 +442,12 @@ class _Comparison:
         if m is None or n is None:
             if m is not n:
                 return False
-        elif (m.indexed, m.scale if m.indexed else 1, m.disp, m.broadcast, m.array, m.size or natural_size(i)) != (
+        elif (m.indexed, m.scale if m.indexed else 1, m.disp, m.broadcast, m.role, m.array, m.size or natural_size(i)) != (
             n.indexed,
             n.scale if n.indexed else 1,
             n.disp,
             n.broadcast,
+            n.role,
             n.array,
             n.size or natural_size(j),
         ):

@@ -124,9 +124,9 @@ class Selection:
         else:
             if op is ops.SELECT:
                 instr = self.choose(instr)
-            if self.load_at:
-                self.fold(instr)
             if not self.target.expand(self.f, instr, self.make, True):
+                if self.load_at:
+                    self.fold(instr)
                 self.emit(instr)
                 if dst >= 0 and dst < self.known and (self.uses[dst] == 1 or self.may_repeat(instr)) and not self.f.variable[dst]:
                     if op is ops.LOAD_AT:

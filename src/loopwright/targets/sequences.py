@@ -14,6 +14,36 @@ from loopwright.targets.steps import Emit, Steps, bracket
 from loopwright.types import BOOL, I16, I32, I64, U16, U32, U64, Type, limits
 
 
+def popcount(f: Function, instr: Instr, emit: Emit) -> None:
+    """The bits that are 1, by sums of neighbours: in pairs, fours, bytes, then of bytes (H. S. Warren, *Hacker's Delight*, 2nd edition, section 5-1)."""
+    type_, line = instr.type, instr.line
+    bits = type_.bits
+
+    def op(operation: Op, a: int, b: int) -> int:
+        made = f.register(type_)
+        emit(Instr(operation, type_, made, [a, b], 0, line))
+        return made
+
+    def kept(mask: int) -> int:
+        # A byte's pattern in all of them.
+        return f.const(type_, int.from_bytes(bytes((mask,)) * (bits // 8), "little"))
+
+    def shifted(value: int, count: int) -> int:
+        return op(ops.SHR, value, f.const(type_, count))
+
+    value = instr.args[0]
+    value = op(ops.SUB, value, op(ops.AND, shifted(value, 1), kept(0x55)))
+    value = op(ops.ADD, op(ops.AND, value, kept(0x33)), op(ops.AND, shifted(value, 2), kept(0x33)))
+    value = op(ops.AND, op(ops.ADD, value, shifted(value, 4)), kept(0x0F))
+    count = 8
+    while count < bits:
+        value = op(ops.ADD, value, shifted(value, count))
+        count *= 2
+    if bits > 8:
+        value = op(ops.AND, value, f.const(type_, 0x7F))
+    emit(Instr(ops.COPY, type_, instr.dst, [value], 0, line))
+
+
 def select_by_branch(f: Function, instr: Instr, emit: Emit) -> None:
     """A choice between two values by a branch."""
     c, a, b = instr.args

@@ -221,10 +221,11 @@ class Rule:
         run: operands that must be in consecutive registers, or None.
         demands: per operand, the only register it may be in, or ANY_REGISTER.
         temps: classes of scratch registers it needs, appended to its operands by the allocator.
+        loads: the operands that a load of their type, used nowhere else, may become, as bits.
         emit: called as ``emit(assembler, function, instr)`` by the assemble pass.
     """
 
-    __slots__ = ("clobbers", "commutes", "demands", "emit", "kills", "name", "overwrites", "result", "run", "temps", "tied", "uses")
+    __slots__ = ("clobbers", "commutes", "demands", "emit", "kills", "loads", "name", "overwrites", "result", "run", "temps", "tied", "uses")
 
     def __init__(
         self,
@@ -239,6 +240,7 @@ class Rule:
         clobbers: int = 0,
         overwrites: bool = False,
         run: Run | None = None,
+        loads: int = 0,
     ) -> None:
         self.name = name
         self.uses = uses
@@ -251,6 +253,7 @@ class Rule:
         self.clobbers = clobbers
         self.overwrites = overwrites
         self.run = run
+        self.loads = loads
         self.demands = tuple([use.fixed for use in uses])
 
     def __deepcopy__(self, memo: dict[int, object]) -> Rule:

@@ -261,6 +261,19 @@ def crc32c(asm: AArch64Assembler, f: Function, instr: Instr) -> None:
     asm.emit(row, CODES[instr.dst], register(asm, f, instr.args[0]), register(asm, f, instr.args[1], SCRATCH2))
 
 
+def popcount(asm: AArch64Assembler, f: Function, instr: Instr) -> None:
+    """In a vector register: the bits of each byte, then the sum of the bytes that count. One scratch vector."""
+    type_ = instr.type
+    rd, t = CODES[instr.dst], CODES[instr.args[1]]
+    asm.emit(i.FMOV_FROM_INT["d.x" if type_.bits == 64 else "s.w"], t, register(asm, f, instr.args[0]))
+    asm.emit(i.CNT["8b"], t, t)
+    if type_.bits == 16:
+        asm.emit(i.UADDLP["8b"], t, t)
+    elif type_.bits > 16:
+        asm.emit(i.ADDV["8b"], t, t)
+    asm.emit(i.UMOV["h" if type_.bits == 16 else "b"], rd, t, 0)
+
+
 # --- conversions ----------------------------------------------------------------------------------------------------
 
 

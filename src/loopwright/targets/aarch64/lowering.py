@@ -23,6 +23,7 @@ from loopwright.types import BOOL, VOID, Type
 __all__ = ["immediate", "rule_for"]
 
 Emit = Callable[[AArch64Assembler, Function, Instr], None]
+_Steps = list[tuple[Row, tuple[int, ...]]]
 
 # --- tables -------------------------------------------------------------------------------------------------------
 
@@ -249,6 +250,8 @@ def _of_integers(instr: Instr) -> Rule | None:
         return Rule(name, (INT, INT_LATE), INT, integers.shift)
     if code in _DIVISIONS:
         return Rule(name, (INT, INT), INT, integers.division, temps=(INTS,))
+    if instr.op is ops.POPCOUNT:
+        return Rule(name, (INT,), INT, integers.popcount, temps=(VECTORS,))
     if code in _REDUCTIONS or instr.op is ops.EXTRACT:
         return None
     known = _INTEGER.get(code)
@@ -327,9 +330,21 @@ def _of_lanes(f: Function, instr: Instr) -> Rule | None:
         return Rule(name, (VECTOR_LATE, VECTOR_LATE), VECTOR, lanes.multiply_64)
     if op is ops.MUL_HIGH:
         return Rule(name, (VECTOR, VECTOR), VECTOR, lanes.multiply_high, temps=(VECTORS,))
+    if op is ops.POPCOUNT:
+        return chain(name, _popcount(type_))
     families = _LANES.get(code)
     row = families[0 if type_.signed else 1].get(shape) if families is not None else None
     return one(name, row) if row is not None else None
+
+
+def _popcount(type_: Type) -> _Steps:
+    """The bits of each byte, then sums of two neighbours until lanes are as wide as the type's."""
+    size = 16 if bytes_of(type_) == 16 else 8
+    steps: _Steps = [(i.CNT[f"{size}b"], ())]
+    for bits, narrow in ((8, "b"), (16, "h"), (32, "s")):
+        if bits < type_.bits:
+            steps.append((i.UADDLP[f"{size * 8 // bits}{narrow}"], ()))
+    return steps
 
 
 def _lanes_compared(instr: Instr) -> Rule | None:
@@ -388,8 +403,6 @@ def _combine(f: Function, op: ops.Op, type_: Type) -> lanes.Combine | None:
 
 
 # --- conversions ----------------------------------------------------------------------------------------------------
-
-_Steps = list[tuple[Row, tuple[int, ...]]]
 
 
 def _resized(source: int, to: int, signed: bool, saturate: str = "") -> _Steps:

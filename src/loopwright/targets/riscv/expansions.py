@@ -16,7 +16,7 @@ _DIVISIONS: Final = frozenset(op.code for op in (ops.DIV_TRUNC, ops.REM_TRUNC, o
 _ROUNDING: Final = frozenset(op.code for op in (ops.FLOOR, ops.CEIL, ops.TRUNC, ops.ROUND))
 
 #: The operations, by code, that the pass ``expand`` asks about.
-EXPANDED: Final = _DIVISIONS | _ROUNDING | {ops.CONVERT.code, ops.MUL_HIGH.code}
+EXPANDED: Final = _DIVISIONS | _ROUNDING | {ops.CONVERT.code, ops.MUL_HIGH.code, ops.POPCOUNT.code}
 
 
 def expand(f: Function, instr: Instr, emit: Emit, late: bool) -> bool:
@@ -39,6 +39,10 @@ def expand(f: Function, instr: Instr, emit: Emit, late: bool) -> bool:
             if type_.bits == 64:
                 return False
             sequences.high_of_wide_product(f, instr, emit)
+            return True
+        if op is ops.POPCOUNT:
+            # (CPOP is in Zbb.)
+            sequences.popcount(f, instr, emit)
             return True
         if instr.imm == division.BARE:
             return False

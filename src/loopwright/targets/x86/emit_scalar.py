@@ -2,15 +2,27 @@
 
 from __future__ import annotations
 
-import struct
 from typing import Final
 
 from loopwright.errors import InternalError
 from loopwright.ir.function import LOCAL_ALIGN, SLOT, Frame, Function, Instr
 from loopwright.targets.x86.assembler import ALWAYS, Form, M, lookup
-from loopwright.targets.x86.emit_vector import iota_bytes, width
 from loopwright.targets.x86.encoder import NO_REGISTER
-from loopwright.targets.x86.operands import X86Assembler, address, in_memory, roles
+from loopwright.targets.x86.operands import (
+    LETTER,
+    X86Assembler,
+    bits_as_immediate,
+    element_bytes,
+    fits32,
+    immediate_value,
+    in_memory,
+    iota_bytes,
+    register_name,
+    roles,
+    vector_load,
+    vector_store,
+    width,
+)
 from loopwright.targets.x86.registers import CODES, INTS, MASKS, RAX, REGISTERS, VECTORS
 from loopwright.types import I64, Type, parse_type
 
@@ -27,63 +39,20 @@ def conditions(type_: Type) -> dict[str, int]:
     return SIGNED if type_.signed else UNSIGNED
 
 
-def register_name(type_: Type) -> str:
-    """``r32`` or ``r64``: narrower integers live in 32-bit registers, extended from their type."""
-    return "r64" if type_.bits == 64 else "r32"
+class Add:
+    """``dst = a + b``, or a constant less: LEA where the result is in a third register; otherwise b, in a register, immediate or in memory, goes onto a."""
 
-
-def fits32(value: int) -> bool:
-    """Whether a value survives the sign extension of a 32-bit immediate."""
-    return -(1 << 31) <= value < 1 << 31
-
-
-def immediate_value(f: Function, operand: int) -> int:
-    """The integer of a constant operand."""
-    return int(f.const_values[~operand])
-
-
-class Alu:
-    """Two-operand arithmetic: ``dst op= b`` with b a register, immediate or memory; dst is operand 0."""
-
-    __slots__ = ("imm_form", "mem_form", "reg_form")
-
-    def __init__(self, mnemonic: str, type_: Type) -> None:
-        r = register_name(type_)
-        self.reg_form = lookup(mnemonic, f"{r},{r}")
-        self.mem_form = lookup(mnemonic, f"{r},m{r[1:]}")
-        self.imm_form = lookup(mnemonic, f"{r},imm") if mnemonic != "IMUL" else lookup(mnemonic, f"{r},{r},imm")
-
-    def emit(self, asm: X86Assembler, f: Function, instr: Instr) -> None:
-        operands = roles(instr)
-        self.apply(asm, f, instr, CODES[instr.dst], operands[1])
-
-    def apply(self, asm: X86Assembler, f: Function, instr: Instr, d: int, b: int) -> None:
-        line = instr.line
-        if b < 0 and fits32(immediate_value(f, b)):
-            value = immediate_value(f, b)
-            if len(self.imm_form.operands) == 3:
-                asm.emit(self.imm_form, (d, d), None, value, line=line)
-            else:
-                asm.emit(self.imm_form, (d,), None, value, line=line)
-            return
-        mem = in_memory(asm, instr, b, instr.type)
-        if mem is not None:
-            asm.emit(self.mem_form, (d,), mem, line=line)
-        else:
-            asm.emit(self.reg_form, (d, CODES[b]), line=line)
-
-
-class Add(Alu):
-    """Addition: LEA where the result is in a third register."""
-
-    __slots__ = ("lea", "move", "move_mem", "negate")
+    __slots__ = ("by_immediate", "by_memory", "by_register", "lea", "move", "move_memory", "negate")
 
     def __init__(self, type_: Type, negate: bool = False) -> None:
-        Alu.__init__(self, "SUB" if negate else "ADD", type_)
+        mnemonic = "SUB" if negate else "ADD"
         r = register_name(type_)
+        self.by_register = lookup(mnemonic, f"{r},{r}")
+        self.by_memory = lookup(mnemonic, f"{r},m{r[1:]}")
+        self.by_immediate = lookup(mnemonic, f"{r},imm")
         self.lea = lookup("LEA", f"{r},m")
         self.move = lookup("MOV", f"{r},{r}")
-        self.move_mem = lookup("MOV", f"{r},m{r[1:]}")
+        self.move_memory = lookup("MOV", f"{r},m{r[1:]}")
         self.negate = negate
 
     def emit(self, asm: X86Assembler, f: Function, instr: Instr) -> None:
@@ -94,76 +63,26 @@ class Add(Alu):
         line = instr.line
         if dst == b and not self.negate:
             a, b = b, a
-        if dst == a:
-            self.apply(asm, f, instr, d, b)
+        if dst != a:
+            if 0 <= a < SLOT:
+                if 0 <= b < SLOT:
+                    asm.emit(self.lea, (d,), M(CODES[a], CODES[b]), line=line)
+                    return
+                if b < 0 and fits32(immediate_value(f, b)) and immediate_value(f, b) != -(1 << 31):
+                    value = immediate_value(f, b)
+                    asm.emit(self.lea, (d,), M(CODES[a], NO_REGISTER, 1, -value if self.negate else value), line=line)
+                    return
+                asm.emit(self.move, (d, CODES[a]), line=line)
+            else:
+                asm.emit(self.move_memory, (d,), in_memory(asm, instr, a, instr.type), line=line)
+        if b < 0 and fits32(immediate_value(f, b)):
+            asm.emit(self.by_immediate, (d,), None, immediate_value(f, b), line=line)
             return
-        if 0 <= a < SLOT:
-            if 0 <= b < SLOT:
-                asm.emit(self.lea, (d,), M(CODES[a], CODES[b]), line=line)
-                return
-            if b < 0 and fits32(immediate_value(f, b)) and immediate_value(f, b) != -(1 << 31):
-                value = immediate_value(f, b)
-                asm.emit(self.lea, (d,), M(CODES[a], NO_REGISTER, 1, -value if self.negate else value), line=line)
-                return
-            asm.emit(self.move, (d, CODES[a]), line=line)
-        else:
-            mem = in_memory(asm, instr, a, instr.type)
-            asm.emit(self.move_mem, (d,), mem, line=line)
-        self.apply(asm, f, instr, d, b)
-
-
-class MultiplyImmediate:
-    """``dst = a * immediate``: the three-operand form; a may be in memory."""
-
-    __slots__ = ("form",)
-
-    def __init__(self, type_: Type) -> None:
-        r = register_name(type_)
-        self.form = lookup("IMUL", f"{r},{r},imm")
-
-    def emit(self, asm: X86Assembler, f: Function, instr: Instr) -> None:
-        a, b = instr.args[0], instr.args[1]
-        mem = in_memory(asm, instr, a, instr.type)
-        value = immediate_value(f, b)
+        mem = in_memory(asm, instr, b, instr.type)
         if mem is not None:
-            asm.emit(self.form, (CODES[instr.dst],), mem, value, line=instr.line)
+            asm.emit(self.by_memory, (d,), mem, line=line)
         else:
-            asm.emit(self.form, (CODES[instr.dst], CODES[a]), None, value, line=instr.line)
-
-
-class Unary:
-    """``dst = op dst``."""
-
-    __slots__ = ("form",)
-
-    def __init__(self, mnemonic: str, type_: Type) -> None:
-        self.form = lookup(mnemonic, register_name(type_))
-
-    def emit(self, asm: X86Assembler, f: Function, instr: Instr) -> None:
-        asm.emit(self.form, (CODES[instr.dst],), line=instr.line)
-
-
-class NotBool:
-    """A bool is 0 or 1: the other one."""
-
-    __slots__ = ()
-
-    def emit(self, asm: X86Assembler, f: Function, instr: Instr) -> None:
-        asm.emit(lookup("XOR", "r32,imm"), (CODES[instr.dst],), None, 1, line=instr.line)
-
-
-class AndNot:
-    """ANDN: ``~a & b`` (BMI1)."""
-
-    __slots__ = ("form",)
-
-    def __init__(self, type_: Type) -> None:
-        r = register_name(type_)
-        self.form = lookup("ANDN", f"{r},{r},{r}")
-
-    def emit(self, asm: X86Assembler, f: Function, instr: Instr) -> None:
-        a, b = instr.args[:2]
-        asm.emit(self.form, (CODES[instr.dst], CODES[a], CODES[b]), line=instr.line)
+            asm.emit(self.by_register, (d, CODES[b]), line=line)
 
 
 class MultiplyHigh:
@@ -290,25 +209,6 @@ class JumpBool:
         asm.jump(self.condition, instr.imm, instr.line)
 
 
-class SelectInteger:
-    """``dst = c ? a : b`` with dst already a: CMOVE takes b when c is 0."""
-
-    __slots__ = ("form",)
-
-    def __init__(self, type_: Type) -> None:
-        r = register_name(type_)
-        self.form = lookup("CMOVE", f"{r},{r}")
-
-    def emit(self, asm: X86Assembler, f: Function, instr: Instr) -> None:
-        c, _a, b = instr.args[:3]
-        asm.emit(lookup("TEST", "r32,r32"), (CODES[c], CODES[c]), line=instr.line)
-        mem = in_memory(asm, instr, b, instr.type)
-        if mem is not None:
-            asm.emit(self.form, (CODES[instr.dst],), mem, line=instr.line)
-        else:
-            asm.emit(self.form, (CODES[instr.dst], CODES[b]), line=instr.line)
-
-
 class SelectCompared:
     """``dst = a`` where a comparison holds, else b, with dst already a: CMOV takes b where it does not hold."""
 
@@ -322,52 +222,6 @@ class SelectCompared:
     def emit(self, asm: X86Assembler, f: Function, instr: Instr) -> None:
         emit_compare(asm, f, instr, instr.source)
         asm.emit(self.form, (CODES[instr.dst], CODES[roles(instr)[3]]), line=instr.line)
-
-
-class MinMax:
-    """``dst = min/max(dst, b)`` of integers: CMP and CMOV."""
-
-    __slots__ = ("compare", "compare_mem", "form")
-
-    def __init__(self, type_: Type, largest: bool) -> None:
-        r = register_name(type_)
-        condition = conditions(type_)["lt" if largest else "gt"]
-        self.compare = lookup("CMP", f"{r},{r}")
-        self.compare_mem = lookup("CMP", f"{r},m{r[1:]}")
-        self.form = lookup("CMOV" + CONDITION_NAMES[condition], f"{r},{r}")
-
-    def emit(self, asm: X86Assembler, f: Function, instr: Instr) -> None:
-        operands = roles(instr)
-        b = operands[1]
-        d = CODES[instr.dst]
-        mem = in_memory(asm, instr, b, instr.type)
-        if mem is not None:
-            asm.emit(self.compare_mem, (d,), mem, line=instr.line)
-            asm.emit(self.form, (d,), mem, line=instr.line)
-        else:
-            asm.emit(self.compare, (d, CODES[b]), line=instr.line)
-            asm.emit(self.form, (d, CODES[b]), line=instr.line)
-
-
-class Crc32:
-    """``dst = crc32c(dst, data)``; the 64-bit form clears the upper half of its destination, the others write 32 bits."""
-
-    __slots__ = ("form", "form_mem", "source")
-
-    def __init__(self, source: Type) -> None:
-        bits = source.bits
-        self.source = source
-        self.form = lookup("CRC32", f"r{max(bits, 32)},r{bits}")
-        self.form_mem = lookup("CRC32", f"r{max(bits, 32)},m{bits}")
-
-    def emit(self, asm: X86Assembler, f: Function, instr: Instr) -> None:
-        data = roles(instr)[1]
-        d = CODES[instr.dst]
-        mem = in_memory(asm, instr, data, self.source)
-        if mem is not None:
-            asm.emit(self.form_mem, (d,), mem, line=instr.line)
-        else:
-            asm.emit(self.form, (d, CODES[data]), line=instr.line)
 
 
 class Move:
@@ -415,26 +269,6 @@ class Move:
             asm.emit(lookup("VMOVAPS", f"{name},{name}"), (d, CODES[source]), line=line)
 
 
-def vector_load(type_: Type) -> Form:
-    """The unaligned load of a float or vector of this type."""
-    bits = type_.bits * max(type_.lanes, 1)
-    if bits <= 32:
-        return lookup("VMOVSS", "xmm,m32") if type_.is_float else lookup("VMOVD", "xmm,m32")
-    if bits == 64:
-        return lookup("VMOVSD", "xmm,m64") if type_.is_float else lookup("VMOVQ", "xmm,m64")
-    return lookup("VMOVUPD" if type_.is_float and type_.bits == 64 else "VMOVUPS", f"{width(type_)},m")
-
-
-def vector_store(type_: Type) -> Form:
-    """The unaligned store of a float or vector of this type."""
-    bits = type_.bits * max(type_.lanes, 1)
-    if bits <= 32:
-        return lookup("VMOVSS", "m32,xmm") if type_.is_float else lookup("VMOVD", "m32,xmm")
-    if bits == 64:
-        return lookup("VMOVSD", "m64,xmm") if type_.is_float else lookup("VMOVQ", "m64,xmm")
-    return lookup("VMOVUPD" if type_.is_float and type_.bits == 64 else "VMOVUPS", f"m,{width(type_)}")
-
-
 def move_constant(asm: X86Assembler, f: Function, type_: Type, dst: int, source: int, line: int) -> None:
     """Make a constant in a register."""
     value = f.const_values[~source]
@@ -463,7 +297,7 @@ def move_constant(asm: X86Assembler, f: Function, type_: Type, dst: int, source:
         else:
             asm.emit(lookup("VPXOR", f"vex:{name},{name},{name}"), (d, d, d), line=line)
         return
-    if struct.pack("<d", float(value)) == bytes(8):
+    if not any(element_bytes(type_.element, value)):
         # VEX-encoded 128-bit instructions clear the rest of the register (SDM volume 1, 14.1.2); one is short and enough.
         asm.emit(lookup("VXORPS", "xmm,xmm,xmm"), (d, d, d), line=line)
         return
@@ -480,8 +314,7 @@ def move_constant(asm: X86Assembler, f: Function, type_: Type, dst: int, source:
         else:
             asm.emit(lookup("VBROADCASTSD", f"{name},m64"), (d,), mem, line=line)
     else:
-        letter = {8: "B", 16: "W", 32: "D", 64: "Q"}[type_.bits]
-        asm.emit(lookup("VPBROADCAST" + letter, f"{name},m{type_.bits}"), (d,), mem, line=line)
+        asm.emit(lookup("VPBROADCAST" + LETTER[type_.bits], f"{name},m{type_.bits}"), (d,), mem, line=line)
 
 
 class Exchange:
@@ -505,39 +338,6 @@ class Exchange:
             asm.emit(form, (d, d, other), line=instr.line)
 
 
-class StoreInteger:
-    """``[address] = a``: an integer register, or any scalar constant as an immediate."""
-
-    __slots__ = ("imm_form", "reg_form")
-
-    def __init__(self, type_: Type) -> None:
-        bits = type_.bits
-        self.reg_form: Form | None = None if type_.is_float else lookup("MOV", f"m{bits},r{bits}")
-        self.imm_form = lookup("MOV", f"m{bits},imm")
-
-    def emit(self, asm: X86Assembler, f: Function, instr: Instr) -> None:
-        a = instr.args[0]
-        if a < 0:
-            asm.emit(self.imm_form, (), address(instr), stored_bits(f, instr.type, a), line=instr.line)
-        else:
-            assert self.reg_form is not None
-            asm.emit(self.reg_form, (CODES[a],), address(instr), line=instr.line)
-
-
-def stored_bits(f: Function, type_: Type, operand: int) -> int:
-    """The constant as the signed 32-bit immediate of a store."""
-    return bits_as_immediate(type_, f.const_values[~operand])
-
-
-def bits_as_immediate(type_: Type, value: int | float | bool) -> int:
-    """The bit pattern of a scalar constant as a signed integer."""
-    if type_.is_float:
-        code = "<f" if type_.bits == 32 else "<d"
-        return int.from_bytes(struct.pack(code, value), "little", signed=True)
-    whole = int(value) & ((1 << type_.bits) - 1)
-    return whole - (1 << type_.bits) if whole >> (type_.bits - 1) else whole
-
-
 class StoreArgument:
     """A stack argument of the next call."""
 
@@ -550,7 +350,7 @@ class StoreArgument:
             type_ = instr.type
             # Float arguments take eight bytes too; those above the value do not matter.
             form = lookup("MOV", "m64,imm") if not (type_.is_float and type_.bits == 32) else lookup("MOV", "m32,imm")
-            asm.emit(form, (), mem, stored_bits(f, type_, a), line=instr.line)
+            asm.emit(form, (), mem, bits_as_immediate(type_, f.const_values[~a]), line=instr.line)
         elif REGISTERS[a].cls == INTS:
             asm.emit(lookup("MOV", "m64,r64"), (CODES[a],), mem, line=instr.line)
         else:
@@ -589,7 +389,7 @@ class LaneMask:
             asm.emit(lookup("KMOVQ", "k,r64"), (d, other), line=line)
             return
         name = width(type_)
-        letter = {8: "B", 16: "W", 32: "D", 64: "Q"}[type_.bits]
+        letter = LETTER[type_.bits]
         # Lanes fit in the element: at most 32 of bytes.
         asm.emit(lookup("VMOVQ" if type_.bits == 64 else "VMOVD", "xmm,r64" if type_.bits == 64 else "xmm,r32"), (d, count), line=line)
         asm.emit(lookup("VPBROADCAST" + letter, f"vex:{name},xmm"), (d, d), line=line)
@@ -654,15 +454,6 @@ class AnyAll:
             asm.emit(lookup("TEST", "r64,r64"), (d, d), line=line)
             asm.emit(lookup("SETNE", "r8"), (d,), line=line)
         asm.emit(lookup("MOVZX", "r32,r8"), (d, d), line=line)
-
-
-class Lea:
-    """The address itself."""
-
-    __slots__ = ()
-
-    def emit(self, asm: X86Assembler, f: Function, instr: Instr) -> None:
-        asm.emit(lookup("LEA", "r64,m"), (CODES[instr.dst],), address(instr), line=instr.line)
 
 
 class LocalAddress:

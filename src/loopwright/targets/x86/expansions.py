@@ -11,7 +11,7 @@ from loopwright.targets import division, lane_by_lane, multiplication, sequences
 from loopwright.targets.floor_division import floor_divide
 from loopwright.targets.steps import Emit, Steps
 from loopwright.targets.x86 import unsigned, wider_lanes
-from loopwright.types import BOOL, F32, F64, I32, I64, U32, U64, Type, mask_of, vector_of
+from loopwright.types import BOOL, F32, F64, I32, I64, U8, U16, U32, U64, Type, mask_of, vector_of
 
 __all__ = ["EXPANDED", "convert_in_steps", "expand", "middle"]
 
@@ -66,7 +66,7 @@ def _convert(target: Any, f: Function, instr: Instr, emit: Emit, late: bool) -> 
         between = middle(type_, source)
         whole = f.register(between)
         # The step that leaves the floats is of the given kind.
-        emit(Instr(ops.CONVERT if between.is_float else instr.op, between, whole, instr.args, 0, line, source, instr.mem))
+        emit(Instr(ops.CONVERT if between.is_float else instr.op, between, whole, instr.args, 0, line, source))
         emit(Instr(instr.op if between.is_float else ops.CONVERT, type_, instr.dst, [whole], 0, line, between))
         return True
     if source.is_float and type_ is BOOL:
@@ -75,7 +75,7 @@ def _convert(target: Any, f: Function, instr: Instr, emit: Emit, late: bool) -> 
     if source.is_float and type_.is_integer and (type_.bits < 32 or (type_ is U32 and instr.op is ops.CONVERT_UNCHECKED)):
         whole_type = I64 if type_ is U32 else I32
         whole = f.register(whole_type)
-        emit(Instr(ops.CONVERT_UNCHECKED, whole_type, whole, instr.args, 0, line, source, instr.mem))
+        emit(Instr(ops.CONVERT_UNCHECKED, whole_type, whole, instr.args, 0, line, source))
         emit(Instr(ops.CONVERT, type_, instr.dst, [whole], 0, line, whole_type))
         return True
     if late and source is U64 and type_.is_float:
@@ -286,6 +286,22 @@ def _shift_bytes(f: Function, instr: Instr, emit: Emit) -> None:
         value = chosen
 
 
+def _popcount(target: Any, f: Function, instr: Instr, emit: Emit, late: bool) -> bool:
+    """Lanes by sums of bits; narrow integers as the wider ones that zeros make of them."""
+    type_, line = instr.type, instr.line
+    if type_.lanes:
+        sequences.popcount(f, instr, emit)
+        return True
+    if type_.bits >= 32:
+        return False
+    given, wide, counted = f.register(U8 if type_.bits == 8 else U16), f.register(I32), f.register(I32)
+    emit(Instr(ops.CONVERT, f.types[given], given, instr.args, 0, line, type_))
+    emit(Instr(ops.CONVERT, I32, wide, [given], 0, line, f.types[given]))
+    emit(Instr(ops.POPCOUNT, I32, counted, [wide], 0, line))
+    emit(Instr(ops.CONVERT, type_, instr.dst, [counted], 0, line, I32))
+    return True
+
+
 # --- choices and comparisons ----------------------------------------------------------------------------------
 
 
@@ -393,6 +409,7 @@ _SEQUENCES: Final[dict[int, _Sequence]] = {
     ops.ABS.code: _absolute,
     ops.SHL.code: _shift,
     ops.SHR.code: _shift,
+    ops.POPCOUNT.code: _popcount,
     ops.SELECT.code: _select,
     ops.MIN.code: _min_max,
     ops.MAX.code: _min_max,

@@ -1,109 +1,39 @@
 """Which machine code serves which operation of the intermediate representation on x86-64.
 
-The tables name the instructions by operation and element type; ``make_rule`` turns an entry into the ``Rule`` that the
-allocator and the assembler use, and ``supported`` answers for an operation that no entry serves.
+Most operations are rows of the table in ``selection.py``. Here are those that need more than a list of instructions: control flow, calls, moves, what depends on
+the value of a constant, and what one of several forms serves, as registers will be.
 """
 
 from __future__ import annotations
 
+from collections.abc import Callable
 from typing import Any, Final
 
 from loopwright.errors import UnsupportedOperationError
 from loopwright.ir import ops
 from loopwright.ir.function import Function, Instr
 from loopwright.ir.ops import Op
+from loopwright.targets.sequences import shift_count
 from loopwright.targets.target import ANY_TIED, Rule, Target, Use
 from loopwright.targets.x86 import emit_convert as ec
-from loopwright.targets.x86 import emit_lanes as el
 from loopwright.targets.x86 import emit_scalar as es
-from loopwright.targets.x86 import emit_shift as eh
 from loopwright.targets.x86 import emit_vector as ev
 from loopwright.targets.x86.assembler import Form, lookup
-from loopwright.targets.x86.registers import CODES, INTS, MASKS, R11, RAX, RDX, VECTORS
-from loopwright.types import BOOL, I32, I64, PTR, U8, U32, U64, VOID, Type
+from loopwright.targets.x86.operands import LETTER, vector_load, vector_store, width
+from loopwright.targets.x86.registers import INTS, MASKS, R11, RAX, RDX, VECTORS
+from loopwright.targets.x86.selection import choose, step_of
+from loopwright.targets.x86.sequence import INT, INT_LATE, INT_MEMORY, VECTOR, VECTOR_MEMORY, ByConstant, Sequence, addresses, folded, loads, read, rule
+from loopwright.types import PTR, VOID, Type, vector_of
 
-#: Operation -> mnemonic stem of floating-point instructions (PS, PD, SS or SD follows); the flag says that it commutes.
-FLOAT: Final[dict[Op, tuple[str, bool]]] = {
-    ops.ADD: ("VADD", True),
-    ops.SUB: ("VSUB", False),
-    ops.MUL: ("VMUL", True),
-    ops.DIV: ("VDIV", False),
-    ops.MIN: ("VMIN", False),
-    ops.MAX: ("VMAX", False),
-}
+__all__ = ["missing", "rule_for"]
 
-FMA: Final[dict[Op, str]] = {ops.FMA: "VFMADD", ops.FMS: "VFMSUB", ops.FNMA: "VFNMADD"}
+_FUSED: Final[dict[Op, str]] = {ops.FMA: "VFMADD", ops.FMS: "VFMSUB", ops.FNMA: "VFNMADD"}
 
-#: Operation -> rounding control of VROUND and VRNDSCALE (SDM volume 2, table 4-18; bit 3 keeps the precision exception quiet).
-ROUNDING: Final[dict[Op, int]] = {ops.ROUND: 8, ops.FLOOR: 9, ops.CEIL: 10, ops.TRUNC: 11}
+_DIVISIONS: Final = frozenset({ops.DIV_TRUNC, ops.REM_TRUNC, ops.DIV_FLOOR, ops.REM_FLOOR})
+_CHOICES: Final[dict[Op, str]] = {op: condition for condition, op in ops.SELECT_CMP.items()}
+_COMPARES: Final = frozenset(ops.COMPARISONS.values())
 
-#: Operation -> element bits -> mnemonic, for vectors of integers; a second table holds what only AVX-512 has.
-INTEGER: Final[dict[Op, dict[int, str]]] = {
-    ops.ADD: {8: "VPADDB", 16: "VPADDW", 32: "VPADDD", 64: "VPADDQ"},
-    ops.SUB: {8: "VPSUBB", 16: "VPSUBW", 32: "VPSUBD", 64: "VPSUBQ"},
-    ops.MUL: {16: "VPMULLW", 32: "VPMULLD"},
-    ops.MUL_LOWER: {64: "VPMULUDQ"},
-}
-INTEGER_512: Final[dict[Op, dict[int, str]]] = {ops.MUL: {64: "VPMULLQ"}}
-
-#: (operation, signed) -> element bits -> mnemonic.
-EXTREME: Final[dict[tuple[Op, bool], dict[int, str]]] = {
-    (ops.MIN, True): {8: "VPMINSB", 16: "VPMINSW", 32: "VPMINSD"},
-    (ops.MAX, True): {8: "VPMAXSB", 16: "VPMAXSW", 32: "VPMAXSD"},
-    (ops.MIN, False): {8: "VPMINUB", 16: "VPMINUW", 32: "VPMINUD"},
-    (ops.MAX, False): {8: "VPMAXUB", 16: "VPMAXUW", 32: "VPMAXUD"},
-    (ops.MUL_HIGH, True): {16: "VPMULHW"},
-    (ops.MUL_HIGH, False): {16: "VPMULHUW"},
-}
-EXTREME_512: Final[dict[tuple[Op, bool], str]] = {
-    (ops.MIN, True): "VPMINSQ",
-    (ops.MAX, True): "VPMAXSQ",
-    (ops.MIN, False): "VPMINUQ",
-    (ops.MAX, False): "VPMAXUQ",
-}
-
-#: Bitwise operations: VEX mnemonic; EVEX adds D or Q.
-BITWISE: Final[dict[Op, str]] = {ops.AND: "VPAND", ops.OR: "VPOR", ops.XOR: "VPXOR", ops.ANDNOT: "VPANDN"}
-
-#: Two-operand integer instructions.
-ALU: Final[dict[Op, str]] = {ops.MUL: "IMUL", ops.AND: "AND", ops.OR: "OR", ops.XOR: "XOR", ops.SUB: "SUB"}
-
-#: Predicates of VCMPPS and its kin (SDM volume 2, table 3-1), quiet ones: the ordered comparisons are false, ne true, of NaN.
-FLOAT_PREDICATE: Final[dict[Op, int]] = {ops.EQ: 0x00, ops.NE: 0x04, ops.LT: 0x11, ops.LE: 0x12, ops.GT: 0x1E, ops.GE: 0x1D}
-
-#: Predicates of VPCMPD and its kin (SDM volume 2, VPCMPD, table 5-…: EQ, LT, LE, NE, NLT, NLE).
-INTEGER_PREDICATE: Final[dict[Op, int]] = {ops.EQ: 0, ops.LT: 1, ops.LE: 2, ops.NE: 4, ops.GE: 5, ops.GT: 6}
-
-LETTER: Final[dict[int, str]] = el.LETTER
-
-#: (from bits, to bits) of integer lanes made wider, unsigned and signed.
-WIDEN: Final[dict[tuple[int, int], str]] = {(8, 16): "BW", (8, 32): "BD", (8, 64): "BQ", (16, 32): "WD", (16, 64): "WQ", (32, 64): "DQ"}
-
-#: (to, from) of lanes converted by one instruction; the second table holds what only AVX-512 has.
-CONVERSIONS: Final[dict[tuple[str, str], str]] = {
-    ("f32", "i32"): "VCVTDQ2PS",
-    ("f64", "i32"): "VCVTDQ2PD",
-    ("i32", "f32"): "VCVTTPS2DQ",
-    ("i32", "f64"): "VCVTTPD2DQ",
-    ("f64", "f32"): "VCVTPS2PD",
-    ("f32", "f64"): "VCVTPD2PS",
-}
-CONVERSIONS_512: Final[dict[tuple[str, str], str]] = {
-    ("f64", "i64"): "VCVTQQ2PD",
-    ("f32", "i64"): "VCVTQQ2PS",
-    ("i64", "f64"): "VCVTTPD2QQ",
-    ("i64", "f32"): "VCVTTPS2QQ",
-    ("f32", "u32"): "VCVTUDQ2PS",
-    ("f64", "u32"): "VCVTUDQ2PD",
-    ("f32", "u64"): "VCVTUQQ2PS",
-    ("f64", "u64"): "VCVTUQQ2PD",
-    ("u32", "f32"): "VCVTTPS2UDQ",
-    ("u32", "f64"): "VCVTTPD2UDQ",
-    ("u64", "f32"): "VCVTTPS2UQQ",
-    ("u64", "f64"): "VCVTTPD2UQQ",
-}
-
-REDUCTIONS: Final[dict[Op, Op]] = {
+_REDUCTIONS: Final[dict[Op, Op]] = {
     ops.REDUCE_ADD: ops.ADD,
     ops.REDUCE_MUL: ops.MUL,
     ops.REDUCE_MIN: ops.MIN,
@@ -113,131 +43,60 @@ REDUCTIONS: Final[dict[Op, Op]] = {
     ops.REDUCE_XOR: ops.XOR,
 }
 
-#: Which operands of an operation a load may be folded into (scalars of 32 and 64 bits, and vectors).
-FOLDS: Final[dict[Op, tuple[int, ...]]] = {
-    ops.ADD: (0, 1),
-    ops.MUL: (0, 1),
-    ops.MUL_LOWER: (0, 1),
-    ops.SUB: (1,),
-    ops.DIV: (1,),
-    ops.AND: (0, 1),
-    ops.ANDNOT: (1,),
-    ops.OR: (0, 1),
-    ops.XOR: (0, 1),
-    ops.FMA: (0, 1, 2),
-    ops.FMS: (0, 1, 2),
-    ops.FNMA: (0, 1, 2),
-    ops.MIN: (0, 1),
-    ops.MAX: (0, 1),
-    ops.SQRT: (0,),
-    ops.CRC32C: (1,),
-    ops.SPLAT: (0,),
-    ops.CONVERT: (0,),
-    ops.CONVERT_UNCHECKED: (0,),
-    ops.EQ: (1,),
-    ops.NE: (1,),
-    ops.LT: (1,),
-    ops.LE: (1,),
-    ops.GT: (1,),
-    ops.GE: (1,),
-}
-
-_CHOICES: Final = {op: condition for condition, op in ops.SELECT_CMP.items()}
-
-_G: Final = Use(INTS)
-_GM: Final = Use(INTS, memory=True)
-_GL: Final = Use(INTS, late=True)
-_GML: Final = Use(INTS, memory=True, late=True)
-_V: Final = Use(VECTORS)
-_VM: Final = Use(VECTORS, memory=True)
-_K: Final = Use(MASKS)
+_VECTOR_LATE: Final = Use(VECTORS, late=True)
 
 
 def missing(target: Target, instr: Instr, hint: str = "") -> UnsupportedOperationError:
     """The error for an operation the target does not have for a type."""
     what = f"{instr.op.name.removesuffix('_at')} on {instr.type.name}" + (f" from {instr.source.name}" if instr.source is not VOID else "")
+    most = 8 * _widest(target)
+    if max(instr.type.size, instr.source.size) * 8 > most:
+        hint = f"its vectors have at most {most} bits"
     return UnsupportedOperationError(f"{what} is not available on {target.name}" + (f"; {hint}" if hint else ""), "", instr.line)
 
 
-def suffix(type_: Type) -> str:
-    """PS, PD, SS or SD."""
-    return ("P" if type_.lanes else "S") + ("S" if type_.bits == 32 else "D")
+def _widest(target: Any) -> int:
+    """Bytes of the widest vectors."""
+    return 64 if target.mask_registers else 32
 
 
-def float_form(stem: str, type_: Type, count: int = 3) -> Form:
-    """The form of a floating-point instruction with ``count`` registers."""
-    name = ev.width(type_)
-    return lookup(stem + suffix(type_), ",".join([name] * count))
-
-
-def make_rule(target: Any, f: Function, instr: Instr) -> Rule:
-    """The rule for an instruction. Raises ``UnsupportedOperationError`` when this target has none."""
+def rule_for(target: Any, f: Function, instr: Instr) -> Rule | None:
+    """The rule for an instruction; None when this target has none."""
     op = instr.op
-    type_ = instr.type
-    name = op.name
-    most = 512 if target.mask_registers else 256
-    if type_.size * 8 > most or instr.source.size * 8 > most:
-        raise missing(target, instr, f"its vectors have at most {most} bits")
-    if (type_.is_float and type_.bits == 16) or (instr.source.is_float and instr.source.bits == 16):
-        raise missing(target, instr)
+    type_, source = instr.type, instr.source
+    if max(type_.size, source.size) > _widest(target) or (type_.is_float and type_.bits == 16) or (source.is_float and source.bits == 16):
+        return None
     if op.effect == ops.CONTROL:
         return _control(target, f, instr)
-    if op is ops.COPY:
-        cls = target.class_of(type_)
-        return Rule(name, (Use(cls, memory=True),), Use(cls), es.Move().emit)
-    if op is ops.SWAP:
-        cls = target.class_of(type_)
-        return Rule(name, (Use(cls), Use(cls)), None, es.Exchange().emit)
-    if op is ops.CALL or op is ops.CALL_VOID:
+    if op.effect == ops.CALLS:
         return _call(target, f, instr)
-    if op is ops.STORE_ARG:
-        return Rule(name, (Use(target.class_of(type_)),), None, es.StoreArgument().emit)
-    rule: Rule | None
-    if op.effect == ops.READS or op.effect == ops.WRITES:
-        rule = _memory(target, instr)
-    elif op is ops.ADDRESS:
-        rule = Rule(name, _addresses(instr, False), _G, es.Lea().emit)
-    elif op is ops.LOCAL:
-        rule = Rule(name, (_G,), _G, es.LocalAddress().emit)
-    elif op is ops.LANE_MASK:
-        rule = Rule(name, (_G, _G), Use(target.class_of(type_)), es.LaneMask(not target.mask_registers).emit, temps=(INTS, INTS))
-    elif op is ops.ANY or op is ops.ALL:
-        rule = Rule(name, (Use(target.class_of(type_)),), _G, es.AnyAll(op is ops.ALL, target.mask_registers).emit)
-    elif type_.is_mask:
-        rule = _mask(target, instr)
-    elif op in REDUCTIONS:
-        rule = _reduction(target, instr)
-    elif op is ops.CONVERT or op is ops.CONVERT_UNCHECKED:
-        rule = _convert(target, instr)
-    elif op is ops.BITCAST:
-        rule = _bitcast(target, instr)
-    elif type_.is_vector:
-        rule = _vector(target, f, instr)
-    elif type_.is_float:
-        rule = _float(target, f, instr)
-    else:
-        rule = _integer(target, instr)
-    if rule is None:
-        raise missing(target, instr)
-    return rule
+    special = _SPECIAL.get(op.code)
+    if special is not None:
+        made = special(target, instr)
+        if made is not None:
+            return made
+    return choose(target, instr, f.options.fastmath)
 
 
-def _addresses(instr: Instr, late: bool) -> tuple[Use, ...]:
-    """The uses of an instruction's address registers."""
-    mem = instr.mem
-    if mem is None:
-        return ()
-    use = _GL if late else _G
-    return (use, use) if mem.indexed else (use,)
+def _by_text(target: Any, instr: Instr, text: str) -> Rule | None:
+    """The rule for instructions written down as in the table."""
+    found = read(target, instr.op, instr.type, instr.source, text)
+    return rule(instr, found) if found is not None else None
 
 
-def _with_memory(instr: Instr, uses: tuple[Use, ...], late: bool = False) -> tuple[Use, ...]:
-    """The uses of all operands where one role may have been folded into memory."""
-    mem = instr.mem
-    if mem is None:
-        return uses
-    role = mem.role if mem.role >= 0 else len(uses) - 1
-    return uses[:role] + uses[role + 1 :] + _addresses(instr, late)
+def _by_constant(target: Any, instr: Instr, position: int, text: Callable[[int], str], like: int) -> Rule:
+    """The rule for instructions that depend on the value of a constant operand; they demand no more than those for the value ``like``."""
+    emitter = ByConstant(target, position, text)
+    return rule(instr, emitter.sequence(instr, like), emit=emitter.emit)
+
+
+def _without(instr: Instr, uses: tuple[Use, ...], late: bool = False) -> tuple[Use, ...]:
+    """The uses of all operands where a load may have become one of them."""
+    role = folded(instr, len(uses))
+    return uses if role < 0 else uses[:role] + uses[role + 1 :] + addresses(instr, late)
+
+
+# --- control flow and calls ----------------------------------------------------------------------------------------
 
 
 def _control(target: Any, f: Function, instr: Instr) -> Rule:
@@ -259,18 +118,17 @@ def _control(target: Any, f: Function, instr: Instr) -> Rule:
     if op is ops.EPILOGUE:
         return Rule("epilogue", (), None, es.Epilogue().emit)
     if op is ops.IF or op is ops.BR_IF or op is ops.JUMP_IF:
-        return Rule(op.name, (_GM,), None, es.JumpBool(5).emit)
+        return Rule(op.name, (INT_MEMORY,), None, es.JumpBool(5).emit)
     if op is ops.JUMP_UNLESS:
-        return Rule(op.name, (_GM,), None, es.JumpBool(4).emit)
+        return Rule(op.name, (INT_MEMORY,), None, es.JumpBool(4).emit)
     if op.compare:
         if type_.is_float:
             form = lookup("VUCOMISS" if type_.bits == 32 else "VUCOMISD", "xmm,xmm")
             exchanged = op.compare in ("lt", "le", "nlt", "nle")
-            uses = (_VM, _V) if exchanged else (_V, _VM)
-            return Rule(op.name, _with_memory(instr, uses), None, ev.JumpFloat(form, op.compare).emit)
+            uses = (VECTOR_MEMORY, VECTOR) if exchanged else (VECTOR, VECTOR_MEMORY)
+            return Rule(op.name, _without(instr, uses), None, ev.JumpFloat(form, op.compare).emit)
         condition = es.conditions(type_)[ops.ORDERED_EQUAL.get(op.compare, op.compare)]
-        uses = (_G, _G) if type_.bits < 32 else (_GM, _G) if len(instr.args) > 1 and instr.args[1] < 0 else (_G, _GM)
-        return Rule(op.name, _with_memory(instr, uses), None, es.JumpInteger(condition).emit)
+        return Rule(op.name, _without(instr, _compared(instr)), None, es.JumpInteger(condition).emit)
     return Rule(op.name, (), None, es.Nothing().emit)
 
 
@@ -295,519 +153,370 @@ def _call(target: Any, f: Function, instr: Instr) -> Rule:
     return Rule("call", tuple(uses), result, es.Call(floats if convention.shadow == 0 else -1, extend).emit, kills=kills)
 
 
-def _memory(target: Any, instr: Instr) -> Rule | None:
-    op = instr.op
+# --- moves and memory ----------------------------------------------------------------------------------------------
+
+
+def _copy(target: Any, instr: Instr) -> Rule | None:
+    cls = target.class_of(instr.type)
+    return Rule("copy", (Use(cls, memory=True),), Use(cls), es.Move().emit)
+
+
+def _swap(target: Any, instr: Instr) -> Rule | None:
+    use = Use(target.class_of(instr.type))
+    return Rule("swap", (use, use), None, es.Exchange().emit)
+
+
+def _store_argument(target: Any, instr: Instr) -> Rule | None:
+    return Rule("store_arg", (Use(target.class_of(instr.type)),), None, es.StoreArgument().emit)
+
+
+def _local(target: Any, instr: Instr) -> Rule | None:
+    return Rule("local", (INT,), INT, es.LocalAddress().emit)
+
+
+def _address(target: Any, instr: Instr) -> Rule | None:
+    return _by_text(target, instr, "LEA d, m")
+
+
+def _load(target: Any, instr: Instr) -> Rule | None:
     type_ = instr.type
-    cls = target.class_of(type_)
-    where = _addresses(instr, False)
-    name = op.name
-    if op is ops.LOAD_AT:
-        if type_.size == 2 and type_.lanes:
-            return Rule(name, where, _V, el.LoadPair(True).emit)
-        if cls == VECTORS:
-            return Rule(name, where, _V, ev.Load(es.vector_load(type_)).emit)
-        form = lookup("MOV", f"r{type_.bits},m{type_.bits}") if type_.bits >= 32 else lookup("MOVSX" if type_.signed else "MOVZX", f"r32,m{type_.bits}")
-        return Rule(name, where, _G, ev.Load(form).emit)
-    if op is ops.STORE_AT:
-        if type_.size == 2 and type_.lanes:
-            return Rule(name, (_V, *where), None, el.LoadPair(False).emit)
-        if type_.lanes:
-            return Rule(name, (_V, *where), None, ev.Store(es.vector_store(type_)).emit)
-        if cls == VECTORS:
-            if instr.args[0] < 0:
-                return Rule(name, (_V, *where), None, es.StoreInteger(type_).emit)
-            return Rule(name, (_V, *where), None, ev.Store(es.vector_store(type_)).emit)
-        return Rule(name, (_G, *where), None, es.StoreInteger(type_).emit)
-    mask = Use(MASKS if target.mask_registers else VECTORS)
-    shape = ev.width(type_)
-    if target.mask_registers:
-        move = {8: "VMOVDQU8", 16: "VMOVDQU16"}.get(type_.bits) or (
-            ("VMOVUPS" if type_.bits == 32 else "VMOVUPD") if type_.is_float else f"VMOVDQU{type_.bits}"
-        )
-        few = type_.size < 16
-        temps: tuple[int, ...] = (MASKS,) if few else ()
-        if op is ops.MASKED_LOAD_AT:
-            return Rule(name, (mask, *where), _V, ev.MaskedLoad(lookup(move, f"{shape}{{k}},m"), few).emit, temps=temps)
-        return Rule(name, (mask, _V, *where), None, ev.MaskedStore(lookup(move, f"m{{k}},{shape}"), few).emit, temps=temps)
+    if type_.size == 2 and type_.lanes:
+        # There is no move of 16 bits, only an insertion.
+        return _by_text(target, instr, "VXORPS d, d, d\nVPINSRW d, d, m16, 0")
+    if type_.lanes or type_.is_float:
+        return _by_text(target, instr, _move(vector_load(type_)) + " d, m")
     if type_.bits >= 32:
-        move = "VMASKMOVP" + ("S" if type_.bits == 32 else "D") if type_.is_float else "VPMASKMOV" + LETTER[type_.bits]
-        few = type_.size < 16
-        temps = (VECTORS,) if few else ()
-        if op is ops.MASKED_LOAD_AT:
-            return Rule(name, (mask, *where), _V, ev.MoveMaskedLoad(lookup(move, f"{shape},{shape},m"), few).emit, temps=temps)
-        return Rule(name, (mask, _V, *where), None, ev.MoveMaskedStore(lookup(move, f"m,{shape},{shape}"), few).emit, temps=temps)
-    return None
+        return _by_text(target, instr, f"MOV d, m{type_.bits}")
+    return _by_text(target, instr, f"{'MOVSX' if type_.signed else 'MOVZX'} d, m{type_.bits}")
 
 
-def _mask(target: Any, instr: Instr) -> Rule | None:
-    op = instr.op
+def _store(target: Any, instr: Instr) -> Rule | None:
     type_ = instr.type
-    if op is ops.MASK_SPLAT:
-        return Rule(op.name, (_G,), Use(target.class_of(type_)), el.SplatMask(target.mask_registers).emit, temps=(INTS,))
-    if target.mask_registers:
-        if op in BITWISE:
-            stem = {ops.AND: "KAND", ops.OR: "KOR", ops.XOR: "KXOR", ops.ANDNOT: "KANDN"}[op]
-            return Rule(op.name, (_K, _K), _K, ev.ThreeOperand(lookup(stem + "Q", "k,k,k"), False).emit)
-        if op is ops.NOT:
-            return Rule(op.name, (_K,), _K, ev.TwoOperand(lookup("KNOTQ", "k,k")).emit)
-        if op is ops.MASK_CONVERT:
-            return Rule(op.name, (_K,), _K, es.Move().emit, tied=ANY_TIED)
+    if type_.size == 2 and type_.lanes:
+        return _by_text(target, instr, "VPEXTRW m16, a, 0")
+    if not type_.lanes and instr.args[0] < 0:
+        return _by_text(target, instr, f"MOV m{type_.bits}, #a")
+    if type_.lanes or type_.is_float:
+        return _by_text(target, instr, _move(vector_store(type_)) + " m, a")
+    return _by_text(target, instr, f"MOV m{type_.bits}, a:r{type_.bits}")
+
+
+def _move(form: Form) -> str:
+    return form.row.mnemonic
+
+
+def _masked_move(type_: Type, evex: bool) -> str:
+    if evex:
+        if type_.is_float:
+            return "VMOVUPS" if type_.bits == 32 else "VMOVUPD"
+        return f"VMOVDQU{type_.bits}"
+    if type_.is_float:
+        return "VMASKMOVPS" if type_.bits == 32 else "VMASKMOVPD"
+    return "VPMASKMOV" + LETTER[type_.bits]
+
+
+def _masked(target: Any, instr: Instr) -> Rule | None:
+    """Faults are suppressed for lanes that are off (SDM volume 1, 15.6.4).
+
+    Operations on vectors with fewer lanes than a register leave anything above their lanes, in masks too, which is cut off here.
+    """
+    type_ = instr.type
+    evex = target.mask_registers
+    load = instr.op is ops.MASKED_LOAD_AT
+    if type_.bits < 32 and not evex:
         return None
-    shape = ev.width(type_)
-    if op in BITWISE:
-        form = lookup(BITWISE[op], f"vex:{shape},{shape},{shape}")
-        return Rule(op.name, (_V, _V), _V, ev.ThreeOperand(form, False).emit, tied=ANY_TIED)
-    if op is ops.NOT:
-        return Rule(op.name, (_V,), _V, ev.WithConstant(lookup("VPXOR", f"vex:{shape},{shape},{shape}"), b"\xff" * 16).emit, tied=ANY_TIED)
-    if op is ops.SELECT:
-        form = lookup("VPBLENDVB", f"{shape},{shape},{shape},{shape}")
-        return Rule(op.name, (_V, _V, _V), _V, ev.BlendVector(form).emit)
-    if op is ops.MASK_CONVERT:
-        return _lanes(target, instr, instr.source.bits, type_.bits, True)
+    move = _masked_move(type_, evex)
+    lines: list[str] = []
+    mask = "a"
+    if type_.size < 16:
+        mask = "t"
+        unused = 64 - type_.lanes
+        # (Of AVX2, two lanes of 32 bits.)
+        lines = [f"KSHIFTLQ t:k, a, {unused}", f"KSHIFTRQ t, t, {unused}"] if evex else ["VMOVQ t, a"]
+    if evex:
+        lines.append(f"{move} d{{{mask}}}z, m" if load else f"{move} m{{{mask}}}, b")
+    else:
+        lines.append(f"{move} d, {mask}, m" if load else f"{move} m, {mask}, b")
+    return _by_text(target, instr, "\n".join(lines))
+
+
+# --- integers ------------------------------------------------------------------------------------------------------
+
+
+def _constant(instr: Instr) -> bool:
+    return instr.mem is None and instr.args[1] < 0
+
+
+def _bits(instr: Instr) -> list[int]:
+    """What an instruction on two integers of its type reads of either in memory."""
+    return [instr.type.bits if instr.type.bits >= 32 else 0] * 2
+
+
+def _compared(instr: Instr) -> tuple[Use, Use]:
+    """The uses of a comparison of integers: one may be in memory, which is the first where the other is a constant."""
+    if (instr.source if instr.op in _CHOICES else instr.type).bits < 32:
+        return INT, INT
+    return (INT_MEMORY, INT) if _constant(instr) else (INT, INT_MEMORY)
+
+
+def _compare(target: Any, instr: Instr) -> Rule | None:
+    type_ = instr.type
+    if type_.lanes or type_.is_float:
+        return None
+    uses = tuple([Use(INTS, memory=use.memory, late=True) for use in _compared(instr)])
+    emit = es.SetCondition(es.conditions(type_)[instr.op.name]).emit
+    return Rule(instr.op.name, _without(instr, uses, True), INT, emit, loads=loads(instr, [type_, type_], [0, _bits(instr)[1]]))
+
+
+def _select_compared(target: Any, instr: Instr) -> Rule | None:
+    """A choice with the comparison inside; CMOV takes the second where that does not hold."""
+    first, second = (Use(INTS, memory=use.memory, late=True) for use in _compared(instr))
+    condition = es.conditions(instr.source)[_CHOICES[instr.op]]
+    return Rule(instr.op.name, _without(instr, (first, second, INT, INT_LATE), True), INT, es.SelectCompared(condition, instr.type).emit, tied=2)
+
+
+def _multiply_high(target: Any, instr: Instr) -> Rule | None:
+    type_ = instr.type
+    if type_.lanes or type_.bits != 64:
+        return None
+    return Rule("mul_high", (Use(INTS, RAX), INT_MEMORY), Use(INTS, RDX), es.MultiplyHigh(type_).emit, kills=1 << RAX)
+
+
+def _add(target: Any, instr: Instr) -> Rule | None:
+    """Where the result is in a register of its own, LEA adds."""
+    type_ = instr.type
+    if type_.lanes or type_.is_float or (type_.bits < 32 and type_ is not PTR):
+        return None
+    if instr.op is ops.SUB:
+        return Rule("sub", (INT, INT), INT, es.Add(type_, True).emit, tied=ANY_TIED) if _constant(instr) else None
+    uses = _without(instr, (INT if _constant(instr) else INT_MEMORY, INT_MEMORY), True)
+    return Rule("add", uses, INT, es.Add(type_).emit, tied=ANY_TIED, loads=loads(instr, [type_, type_], _bits(instr)))
+
+
+def _divide(target: Any, instr: Instr) -> Rule | None:
+    op, type_ = instr.op, instr.type
+    if type_.lanes or type_.is_float or type_.bits < 32 or op is ops.DIV_FLOOR or op is ops.REM_FLOOR:
+        return None
+    result, other = (RAX, RDX) if op is ops.DIV_TRUNC else (RDX, RAX)
+    return Rule(op.name, (Use(INTS, RAX), INT_MEMORY), Use(INTS, result), es.Divide(type_).emit, kills=1 << other, clobbers=1 << RDX)
+
+
+def _shift(target: Any, instr: Instr) -> Rule | None:
+    """Shifts by constants where the instructions depend on the count."""
+    type_ = instr.type
+    left = instr.op is ops.SHL
+    fill = type_.signed and not left
+    if not _constant(instr) or not type_.is_integer:
+        return None
+    if not type_.lanes:
+        name = "SHL" if left else "SAR" if fill else "SHR"
+        return _by_constant(target, instr, 1, lambda count: _shift_scalar(name, shift_count(type_, count), type_.bits, fill), 1) if type_.bits >= 32 else None
+    if type_.bits == 8:
+        return _by_constant(target, instr, 1, lambda count: _shift_bytes(left, shift_count(type_, count), fill), 1)
     return None
+
+
+def _shift_scalar(name: str, count: int, bits: int, fill: bool) -> str:
+    return f"{name} a, {min(count, bits - 1)}" if count < bits or fill else "XOR a:r32, a:r32"
+
+
+def _shift_bytes(left: bool, count: int, fill: bool) -> str:
+    """As 16-bit lanes, what came over from the neighbour masked away. (x ^ sign) - sign spreads the sign bit, wherever it now is."""
+    if count > 7 and not fill:
+        return "VXORPS d:xmm, d:xmm, d:xmm"
+    count = min(count, 7)
+    kept = 0xFF << count & 0xFF if left else 0xFF >> count
+    text = f"{'VPSLLW' if left else 'VPSRLW'} d, a, {count}\nVPAND d, d, ={kept}"
+    return text + f"\nVPXOR d, d, ={0x80 >> count}\nVPSUBB d, d, ={0x80 >> count}" if fill else text
+
+
+# --- lanes ---------------------------------------------------------------------------------------------------------
+
+
+def _fused(target: Any, instr: Instr) -> Rule | None:
+    type_ = instr.type
+    suffix = ("P" if type_.lanes else "S") + ("S" if type_.bits == 32 else "D")
+    emitter = ev.FusedMultiplyAdd(_FUSED[instr.op], suffix, type_)
+    found = loads(instr, [type_] * 3, [emitter.form132.operands[2].memory] * 3)
+    return Rule(instr.op.name, _without(instr, (VECTOR_MEMORY,) * 3), VECTOR, emitter.emit, tied=ANY_TIED, overwrites=True, loads=found)
 
 
 def _reduction(target: Any, instr: Instr) -> Rule | None:
-    op = REDUCTIONS[instr.op]
     type_ = instr.type
-    combine = _combine(target, op, type_)
-    if combine is not None:
-        move = lookup("VMOVQ", "r64,xmm") if type_.bits == 64 else lookup("VMOVD", "r32,xmm")
-        return Rule(instr.op.name, (_V,), _G, ev.Reduce({}, False, move, combine).emit, temps=(VECTORS, VECTORS, VECTORS, VECTORS))
-    steps: dict[str, Form] = {}
-    for shape in ("xmm", "ymm"):
-        form = _lane_form(target, op, type_, shape)
-        if form is None:
+    op = _REDUCTIONS[instr.op]
+    steps: dict[str, Sequence] = {}
+    for shape, size in (("xmm", 16), ("ymm", 32)):
+        step = step_of(target, instr.op, op, vector_of(type_.element, size * 8 // type_.bits))
+        if step is None:
             return None
-        steps[shape] = form
-    swapped = type_.is_float and op in (ops.MIN, ops.MAX)
+        steps[shape] = step
+    # The upper half, and what a step needs.
+    temps = (VECTORS,) * (1 + steps["xmm"].scratch)
     if type_.is_float:
-        return Rule(instr.op.name, (Use(VECTORS, late=True),), _V, ev.Reduce(steps, swapped, None).emit, temps=(VECTORS,))
-    move = lookup("VMOVQ", "r64,xmm") if type_.bits == 64 else lookup("VMOVD", "r32,xmm")
-    return Rule(instr.op.name, (_V,), _G, ev.Reduce(steps, False, move).emit, temps=(VECTORS, VECTORS))
+        return Rule(instr.op.name, (_VECTOR_LATE,), VECTOR, ev.Reduce(steps, None).emit, temps=temps)
+    moves = step_of(target, ops.EXTRACT, ops.EXTRACT, type_)
+    return Rule(instr.op.name, (VECTOR,), INT, ev.Reduce(steps, moves).emit, temps=(VECTORS, *temps))
 
 
-def _combine(target: Any, op: Op, type_: Type) -> el.Combine | None:
-    """The sequence for an operation on lanes that takes several instructions, or None."""
-    if type_.is_float:
-        return None
-    if op is ops.MUL and type_.bits == 8:
-        return el.multiply_bytes
-    if op is ops.MUL_HIGH and type_.bits == 32:
-        return el.high_doubles if type_.signed else el.high_unsigned_doubles
-    if type_.bits == 64 and not target.mask_registers:
-        if op is ops.MUL:
-            return el.multiply_quads
-        if type_.signed and op is ops.MIN:
-            return el.least_quads
-        if type_.signed and op is ops.MAX:
-            return el.greatest_quads
-        if op is ops.MIN:
-            return el.least_unsigned_quads
-        if op is ops.MAX:
-            return el.greatest_unsigned_quads
-    return None
+def _iota(target: Any, instr: Instr) -> Rule | None:
+    return _by_text(target, instr, _move(vector_load(instr.type)) + " d, =iota")
 
 
-def _lane_form(target: Any, op: Op, type_: Type, shape: str) -> Form | None:
-    """The three-operand form of an operation on lanes, at a given register width."""
-    three = f"{shape},{shape},{shape}"
-    bits = type_.bits
-    if type_.is_float:
-        known = FLOAT.get(op)
-        return lookup(known[0] + ("PS" if bits == 32 else "PD"), three) if known is not None else None
-    if op in BITWISE:
-        if shape == "zmm":
-            return lookup(BITWISE[op] + ("Q" if bits == 64 else "D"), "evex:" + three)
-        return lookup(BITWISE[op], three)
-    mnemonic = INTEGER.get(op, {}).get(bits) or EXTREME.get((op, type_.signed), {}).get(bits)
-    if mnemonic is None and target.mask_registers:
-        mnemonic = INTEGER_512.get(op, {}).get(bits) or (EXTREME_512.get((op, type_.signed)) if bits == 64 else None)
-    return lookup(mnemonic, three) if mnemonic else None
+def _lane_mask(target: Any, instr: Instr) -> Rule | None:
+    cls = target.class_of(instr.type)
+    return Rule("lane_mask", (INT, INT), Use(cls), es.LaneMask(not target.mask_registers).emit, temps=(INTS, INTS))
 
 
-def _lanes(target: Any, instr: Instr, from_bits: int, to_bits: int, signed: bool) -> Rule | None:
-    """Integer lanes made wider or narrower."""
+def _any_all(target: Any, instr: Instr) -> Rule | None:
+    return Rule(instr.op.name, (Use(target.class_of(instr.type)),), INT, es.AnyAll(instr.op is ops.ALL, target.mask_registers).emit)
+
+
+def _slide(target: Any, instr: Instr) -> Rule | None:
     type_ = instr.type
-    lanes = type_.lanes
-    to_shape = "zmm" if to_bits * lanes > 256 else "ymm" if to_bits * lanes > 128 else "xmm"
-    if from_bits == to_bits:
-        return Rule(instr.op.name, (_V,), _V, es.Move().emit)
-    if from_bits < to_bits:
-        bits = from_bits * lanes
-        from_shape = "zmm" if bits > 256 else "ymm" if bits > 128 else "xmm"
-        form = lookup(("VPMOVSX" if signed else "VPMOVZX") + WIDEN[(from_bits, to_bits)], f"{to_shape},{from_shape}")
-        use = _V if instr.source.is_mask else _VM
-        return Rule(instr.op.name, _with_memory(instr, (use,)), _V, ev.TwoOperand(form, source=instr.source).emit)
-    bits = from_bits * lanes
-    if target.mask_registers:
-        from_shape = "zmm" if bits > 256 else "ymm" if bits > 128 else "xmm"
-        names = {(64, 32): "VPMOVQD", (64, 16): "VPMOVQW", (64, 8): "VPMOVQB", (32, 16): "VPMOVDW", (32, 8): "VPMOVDB", (16, 8): "VPMOVWB"}
-        return Rule(instr.op.name, (_V,), _V, _Narrow(lookup(names[(from_bits, to_bits)], f"{to_shape},{from_shape}")).emit)
-    if bits > 256:
-        return None
-    if from_bits == 64 and to_bits == 32:
-        return Rule(instr.op.name, (Use(VECTORS, late=True),), _V, ec.NarrowHalf().emit, temps=(VECTORS,))
-    if to_bits < 32:
-        return Rule(instr.op.name, (Use(VECTORS, late=True),), _V, ec.NarrowPack().emit, temps=(VECTORS,))
-    return None
+    evex = target.mask_registers
+    # Where all scratch registers are used.
+    like = 17 * 8 // type_.bits if type_.size == 64 else 1
+    return _by_constant(target, instr, 2, lambda k: _slide_text(type_, evex, k), like)
 
 
-class _Narrow:
-    """VPMOVDB and its kin: the destination is the ModRM.r/m operand."""
+def _slide_text(type_: Type, evex: bool, k: int) -> str:
+    """Lanes k … of a followed by b: VALIGND and VALIGNQ take any number of lanes of 32 and 64 bits, VPALIGNR bytes of each 128-bit part."""
+    shift = k * type_.bits // 8
+    shape = width(type_)
+    if k == 0 or k == type_.lanes:
+        return f"VMOVAPS d, {'b' if k else 'a'}"
+    if type_.size < 16:
+        # Both in one register, then whole bytes down.
+        name = {2: "VPUNPCKLWD", 4: "VPUNPCKLDQ", 8: "VPUNPCKLQDQ"}[type_.size]
+        return f"{name} d, a, b\nVPSRLDQ d, d, {shift}"
+    if evex and type_.bits >= 32:
+        return f"VALIGN{LETTER[type_.bits]} d, b, a, {k}"
+    if shape == "xmm":
+        return f"VPALIGNR d, b, a, {shift}"
+    if shape == "ymm":
+        # Between them, the upper half of a and the lower of b.
+        between = "VALIGNQ t, b, a, 2" if evex else "VPERM2I128 t, a, b, 0x21"
+        low, high = ("t", "b") if shift >= 16 else ("a", "t")
+        return f"{between}\nVPALIGNR d, {high}, {low}, {shift % 16}"
+    part = shift // 16
+    lines = [f"VALIGNQ t, b, a, {2 * part}"] if part else []
+    if part < 3:
+        lines.append(f"VALIGNQ u, b, a, {2 * part + 2}")
+    lines.append(f"VPALIGNR d, {'u' if part < 3 else 'b'}, {'t' if part else 'a'}, {shift % 16}")
+    return "\n".join(lines)
 
-    __slots__ = ("form",)
 
-    def __init__(self, form: Form) -> None:
-        self.form = form
-
-    def emit(self, asm: Any, f: Function, instr: Instr) -> None:
-        asm.emit(self.form, (CODES[instr.dst], CODES[instr.args[0]]), line=instr.line)
+# --- conversions ---------------------------------------------------------------------------------------------------
 
 
 def _convert(target: Any, instr: Instr) -> Rule | None:
     type_, source = instr.type, instr.source
-    name = instr.op.name
-    if not type_.lanes:
-        return _convert_scalar(target, instr)
-    if type_.lanes != source.lanes:
-        return None
-    shape, from_shape = ev.width(type_), ev.width(source)
-    if type_.is_integer and source.is_integer:
-        return _lanes(target, instr, source.bits, type_.bits, source.signed)
+    evex = target.mask_registers
     if source.is_float and type_.is_integer and instr.op is ops.CONVERT:
         return _convert_saturating(target, instr)
-    mnemonic = CONVERSIONS.get((type_.element.name, source.element.name))
-    if mnemonic is None and target.mask_registers:
-        mnemonic = CONVERSIONS_512.get((type_.element.name, source.element.name))
-    if mnemonic is None:
-        if type_.is_float and type_ is not source and type_.element is source.element:
-            return Rule(name, (_V,), _V, es.Move().emit)
-        if type_.is_float and source.bits == 64 and source.signed:
-            if type_.bits == 64:
-                return Rule(name, (_V,), _V, ec.QuadsToDoubles().emit, temps=(VECTORS,))
-            return Rule(name, (Use(VECTORS, late=True),), _V, ec.QuadsToFloats().emit, temps=(VECTORS, VECTORS, INTS))
-        if source.is_float and source.bits == 64 and type_.bits == 64 and type_.signed:
-            return Rule(name, (Use(VECTORS, late=True),), _V, ec.DoublesToQuads().emit, temps=(VECTORS, VECTORS, INTS))
+    if not type_.lanes or evex:
         return None
-    form = lookup(mnemonic, f"{shape},{from_shape}")
-    return Rule(name, _with_memory(instr, (_VM,)), _V, ev.TwoOperand(form, source=source).emit)
+    if type_.is_integer and source.is_integer:
+        return _narrow(target, instr)
+    if source.bits == 64 and source.is_integer and source.signed and type_.is_float and type_.bits == 32:
+        return _by_text(target, instr, _quads_to_floats(type_.lanes))
+    if source.is_float and source.bits == 64 and type_.bits == 64 and type_.signed:
+        return Rule(instr.op.name, (_VECTOR_LATE,), VECTOR, ec.DoublesToQuads().emit, temps=(VECTORS, VECTORS, INTS))
+    return None
+
+
+def _narrow(target: Any, instr: Instr) -> Rule | None:
+    """AVX2: lanes (also masks) made narrower, where they are wide: the low parts of 64-bit lanes, or a byte shuffle of each 128-bit half."""
+    lanes, step, kept = instr.type.lanes, instr.source.bits // 8, instr.type.bits // 8
+    if target.mask_registers or step <= kept or lanes * step > 32:
+        return None
+    if kept == 4:
+        if lanes <= 2:
+            return _by_text(target, instr, "VPSHUFD d, a, 0b1000")
+        # VSHUFPS takes elements 0 and 2 of both sources.
+        return _by_text(target, instr, "VEXTRACTI128 t:xmm, a, 1\nVSHUFPS d, a:xmm, t, 0b10001000")
+    per_half = 16 // step * kept
+    # A selector of 0x80 gives a zero byte.
+    pattern = bytes(n // kept * step + n % kept if n < per_half else 0x80 for n in range(16))
+    selectors = f"={int.from_bytes(pattern, 'little'):#x}.128"
+    if lanes * step <= 16:
+        return _by_text(target, instr, f"VPSHUFB d, a, {selectors}")
+    # What is left of the upper half follows what is left of the lower one.
+    lines = [f"VPSHUFB t:ymm, a, {selectors}", "VEXTRACTI128 d, t, 1", f"VPSLLDQ d, d, {per_half}", "VPOR d, d, t:xmm"]
+    return _by_text(target, instr, "\n".join(lines))
+
+
+def _quads_to_floats(lanes: int) -> str:
+    """AVX2: i64 to f32, one lane after the other (by way of f64 it would be rounded twice)."""
+    lines = ["VMOVQ t:r64, a:xmm", "VXORPS d, d, d", "VCVTSI2SS d, d, t"]
+    source = "a:xmm"
+    for lane in range(1, lanes):
+        if lane == 2:
+            source = "v:xmm"
+            lines.append("VEXTRACTI128 v:xmm, a, 1")
+        lines.append(f"VPEXTRQ t, {source}, 1" if lane & 1 else f"VMOVQ t, {source}")
+        lines += ["VXORPS u:xmm, u:xmm, u:xmm", "VCVTSI2SS u, u, t", f"VINSERTPS d, d, u, {lane << 4:#x}"]
+    return "\n".join(lines)
 
 
 def _convert_saturating(target: Any, instr: Instr) -> Rule | None:
-    """Lanes of floats to integers of 32 and 64 bits, whatever they are; the narrower integers are made of i32, AVX2's unsigned ones in ``unsigned``."""
+    """Floats to integers of 32 and 64 bits, whatever they are; the narrower integers are made of i32, those without a sign are in the table or in ``unsigned``."""
     type_, source = instr.type, instr.source
     evex = target.mask_registers
-    late = (Use(VECTORS, late=True),)
-    if type_.bits < 32 or not (type_.signed or evex):
+    if type_.bits < 32 or not type_.signed:
         return None
-    if not type_.signed:
-        form = lookup(CONVERSIONS_512[type_.element.name, source.element.name], f"{ev.width(type_)},{ev.width(source)}")
-        return Rule("convert", (_V,), _V, ec.FloatLanesToUnsigned(source, form).emit, temps=(VECTORS,))
+    if not type_.lanes:
+        return None
     if type_.bits == 32 and source.bits == 64:
-        return Rule("convert", (_V,), _V, ec.DoublesToInts(type_, source, evex).emit, temps=(VECTORS, MASKS) if evex else (VECTORS,))
+        return Rule("convert", (VECTOR,), VECTOR, ec.DoublesToInts(type_, source, evex).emit, temps=(VECTORS, MASKS) if evex else (VECTORS,))
     single = source.bits == 32
+    late = (_VECTOR_LATE,)
     if evex or type_.bits == 32:
         mnemonic = "VCVTTPS2DQ" if type_.bits == 32 else "VCVTTPS2QQ" if single else "VCVTTPD2QQ"
-        return Rule("convert", late, _V, ec.FloatLanesToInts(type_, source, mnemonic, evex).emit, temps=(MASKS if evex else VECTORS,))
-    return None if single else Rule("convert", late, _V, ec.FloatLanesToInts(type_, source, "", evex).emit, temps=(VECTORS, VECTORS, INTS))
-
-
-def _convert_scalar(target: Any, instr: Instr) -> Rule | None:
-    type_, source = instr.type, instr.source
-    name = instr.op.name
-    if type_.is_float and source.is_float:
-        if type_ is source:
-            return Rule(name, (_V,), _V, es.Move().emit)
-        form = lookup("VCVTSS2SD" if type_.bits == 64 else "VCVTSD2SS", "xmm,xmm,xmm")
-        return Rule(name, (_V,), _V, ec.FloatToFloat(form).emit)
-    if type_.is_float:
-        # Narrow integers are kept extended to 32 bits, so they convert as i32; u32 as the i64 it is zero-extended to.
-        if source.bits == 64 and not source.signed:
-            return None
-        return Rule(name, (_G,), _V, ec.IntToFloat(type_, source if source.kind != 3 or source.bits < 32 else I64).emit)
-    if source.is_float:
-        if type_ is U32 and target.mask_registers and instr.op is ops.CONVERT:
-            return Rule(name, (_V,), _G, ec.FloatToUnsigned(source).emit, temps=(VECTORS,))
-        # The other integers are made of these.
-        if (type_ is not I32 and type_ is not I64) or instr.op is ops.CONVERT:
-            return None
-        form = lookup("VCVTTSS2SI" if source.bits == 32 else "VCVTTSD2SI", f"{es.register_name(type_)},xmm")
-        return Rule(name, _with_memory(instr, (_VM,)), _G, ev.TwoOperand(form, source=source).emit)
-    if type_ is BOOL:
-        return Rule(name, (_G,), _G, ec.ToBool().emit)
-    if type_.bits < 32:
-        if source.bits <= type_.bits and source.signed == type_.signed:
-            return Rule(name, (_G,), _G, ec.Convert(lookup("MOV", "r32,r32"), None).emit)
-        return Rule(name, (_G,), _G, ec.Convert(ev.extension(type_), None).emit)
-    if type_.bits == 64 and source.bits <= 32 and (source.signed):
-        return Rule(
-            name, _with_memory(instr, (_GM if source.bits == 32 else _G,)), _G, ec.Convert(lookup("MOVSXD", "r64,r32"), lookup("MOVSXD", "r64,m32")).emit
-        )
-    form = lookup("MOV", "r64,r64") if type_.bits == 64 and source.bits == 64 else lookup("MOV", "r32,r32")
-    return Rule(name, (_G,), _G, ec.Convert(form, None).emit)
+        return Rule("convert", late, VECTOR, ec.FloatLanesToInts(type_, source, mnemonic, evex).emit, temps=(MASKS if evex else VECTORS,))
+    return None if single else Rule("convert", late, VECTOR, ec.FloatLanesToInts(type_, source, "", evex).emit, temps=(VECTORS, VECTORS, INTS))
 
 
 def _bitcast(target: Any, instr: Instr) -> Rule | None:
     type_, source = instr.type, instr.source
-    to, fro = target.class_of(type_), target.class_of(source)
-    if to == fro:
-        if to == INTS and type_.bits < 32 and type_.signed != source.signed:
-            return Rule("bitcast", (_G,), _G, ec.Convert(ev.extension(type_), None).emit)
-        return Rule("bitcast", (Use(fro),), Use(to), es.Move().emit, tied=ANY_TIED)
-    shape = ("r64", "VMOVQ") if type_.bits == 64 else ("r32", "VMOVD")
-    form = lookup(shape[1], f"xmm,{shape[0]}" if to == VECTORS else f"{shape[0]},xmm")
-    return Rule("bitcast", (Use(fro),), Use(to), _Narrow(form).emit)
-
-
-def _vector(target: Any, f: Function, instr: Instr) -> Rule | None:
-    op = instr.op
-    type_ = instr.type
-    name = op.name
-    shape = ev.width(type_)
-    three = f"{shape},{shape},{shape}"
-    bits = type_.bits
-    if op in FMA and type_.is_float:
-        return _fma(instr)
-    if type_.is_float and op in FLOAT:
-        return _float_three(f, instr)
-    if op is ops.SELECT:
-        if target.mask_registers:
-            mnemonic = {8: "VPBLENDMB", 16: "VPBLENDMW", 32: "VBLENDMPS", 64: "VBLENDMPD"}[bits]
-            return Rule(name, (_K, _VM, _V), _V, ev.BlendMask(lookup(mnemonic, f"{shape}{{k}},{shape},{shape}")).emit)
-        mnemonic = {8: "VPBLENDVB", 16: "VPBLENDVB", 32: "VBLENDVPS", 64: "VBLENDVPD"}[bits]
-        return Rule(name, (_V, _VM, _V), _V, ev.BlendVector(lookup(mnemonic, f"{shape},{shape},{shape},{shape}")).emit)
-    if op in ops.COMPARISONS.values():
-        return _compare_lanes(target, instr, shape)
-    if op is ops.SLIDE:
-        scratch = 0 if target.slides(type_) or shape == "xmm" else 1 if shape == "ymm" else 2
-        # The operands are still read after the result is begun only where the result is written once, last.
-        return Rule(name, (_V, _V, _G), _V, el.Slide(type_, target.mask_registers).emit, temps=(VECTORS,) * scratch)
-    if op is ops.SPLAT:
-        return _splat(target, instr, shape)
-    if op is ops.IOTA:
-        return Rule(name, (), _V, ev.Iota(es.vector_load(type_)).emit)
-    if op is ops.EXTRACT:
-        if type_.is_float:
-            return Rule(name, (_V,), _V, _First().emit)
-        move = lookup("VMOVQ", "r64,xmm") if bits == 64 else lookup("VMOVD", "r32,xmm")
-        return Rule(name, (_V,), _G, (ev.TwoOperand(move) if bits >= 32 else el.ExtractByte(type_)).emit)
-    if type_.is_float:
-        if op is ops.SQRT:
-            return Rule(name, _with_memory(instr, (_VM,)), _V, ev.TwoOperand(float_form("VSQRT", type_, 2)).emit)
-        if op in ROUNDING:
-            stem = "VRNDSCALE" if target.mask_registers else "VROUND"
-            return Rule(name, (_VM,), _V, ev.TwoOperand(lookup(stem + suffix(type_), f"{shape},{shape},imm"), ROUNDING[op]).emit)
-        if op is ops.NEG or op is ops.ABS:
-            return _sign(instr, shape)
+    to, given = target.class_of(type_), target.class_of(source)
+    if to != given:
+        return _by_text(target, instr, "VMOVQ d, a" if type_.bits == 64 else "VMOVD d, a")
+    if to == INTS and type_.bits < 32 and type_.signed != source.signed:
         return None
-    if op is ops.SHL or op is ops.SHR:
-        return _shift_lanes(target, instr, shape)
-    combine = _combine(target, op, type_)
-    if combine is not None:
-        return Rule(name, (_V, _V), _V, el.Combined(combine, shape).emit, temps=(VECTORS, VECTORS))
-    if op is ops.ABS:
-        mnemonic = {8: "VPABSB", 16: "VPABSW", 32: "VPABSD", 64: "VPABSQ" if target.mask_registers else ""}[bits]
-        return Rule(name, (_VM,), _V, ev.TwoOperand(lookup(mnemonic, f"{shape},{shape}")).emit) if mnemonic and type_.signed else None
-    if op is ops.NOT:
-        form = lookup("VPXORD" if shape == "zmm" else "VPXOR", three)
-        return Rule(name, (_V,), _V, ev.WithConstant(form, b"\xff" * 4).emit)
-    lane_form = _lane_form(target, op, type_, shape)
-    if lane_form is None:
-        return None
-    use = _VM if bits >= 32 or not target.mask_registers else _V
-    # Bitwise VEX forms have no element size; a repeated 64-bit constant needs one that has.
-    repeat = lookup(BITWISE[op] + "Q", "evex:" + three) if op in BITWISE and bits == 64 and target.mask_registers else None
-    emit = ev.ThreeOperand(lane_form, op.commutes or op in (ops.MIN, ops.MAX), False, repeat).emit
-    return Rule(name, _with_memory(instr, (use, use) if op.commutes else (_V, use)), _V, emit, tied=ANY_TIED)
+    return Rule("bitcast", (Use(given),), Use(to), es.Move().emit, tied=ANY_TIED)
 
 
-class _First:
-    """Lane 0 of a vector of floats is the scalar in the same register."""
+_Special = Callable[[Any, Instr], Rule | None]
 
-    __slots__ = ()
-
-    def emit(self, asm: Any, f: Function, instr: Instr) -> None:
-        if instr.dst != instr.args[0]:
-            asm.emit(lookup("VMOVAPS", "xmm,xmm"), (CODES[instr.dst], CODES[instr.args[0]]), line=instr.line)
-
-
-def _fma(instr: Instr) -> Rule:
-    emit = ev.FusedMultiplyAdd(FMA[instr.op], suffix(instr.type), instr.type).emit
-    return Rule(instr.op.name, _with_memory(instr, (_VM, _VM, _VM)), _V, emit, tied=ANY_TIED, overwrites=True)
-
-
-def _float_three(f: Function, instr: Instr) -> Rule:
-    stem, commutes = FLOAT[instr.op]
-    form = float_form(stem, instr.type)
-    if instr.op is ops.MIN or instr.op is ops.MAX:
-        # VMAX takes the second source when the first is not greater, Python's max(a, b) then takes a: a is the second source.
-        # Without NaN either may be.
-        free = f.options.fastmath
-        emit = ev.ThreeOperand(form, free, True).emit
-        return Rule(instr.op.name, _with_memory(instr, (_VM, _VM) if free else (_VM, _V)), _V, emit, tied=ANY_TIED)
-    emit = ev.ThreeOperand(form, commutes).emit
-    return Rule(instr.op.name, _with_memory(instr, (_VM, _VM) if commutes else (_V, _VM)), _V, emit, tied=ANY_TIED)
-
-
-def _sign(instr: Instr, shape: str) -> Rule:
-    """Negation and absolute value of floats: the sign bit flipped or cleared."""
-    bits = instr.type.bits
-    negate = instr.op is ops.NEG
-    pattern = (1 << (bits - 1)) if negate else (1 << (bits - 1)) - 1
-    stem = ("VXOR" if negate else "VAND") + ("PS" if bits == 32 else "PD")
-    return Rule(instr.op.name, (_V,), _V, ev.WithConstant(lookup(stem, f"{shape},{shape},{shape}"), pattern.to_bytes(bits // 8, "little")).emit, tied=ANY_TIED)
-
-
-def _compare_lanes(target: Any, instr: Instr, shape: str) -> Rule | None:
-    op = instr.op
-    type_ = instr.type
-    if target.mask_registers:
-        if type_.is_float:
-            form = lookup("VCMP" + suffix(type_), f"k,{shape},{shape},imm")
-            predicate = FLOAT_PREDICATE[op]
-        else:
-            form = lookup("VPCMP" + ("" if type_.signed else "U") + LETTER[type_.bits], f"k,{shape},{shape},imm")
-            predicate = INTEGER_PREDICATE[op]
-        use = _VM if type_.bits >= 32 else _V
-        return Rule(op.name, _with_memory(instr, (_V, use)), _K, ev.Compare(form, predicate).emit)
-    if type_.is_float:
-        form = lookup("VCMP" + suffix(type_), f"{shape},{shape},{shape},imm")
-        return Rule(op.name, _with_memory(instr, (_V, _VM)), _V, ev.Compare(form, FLOAT_PREDICATE[op]).emit)
-    if op is ops.EQ or (op is ops.GT and type_.signed):
-        form = lookup("VPCMP" + ("EQ" if op is ops.EQ else "GT") + LETTER[type_.bits], f"vex:{shape},{shape},{shape}")
-        return Rule(op.name, _with_memory(instr, (_V, _VM)), _V, ev.ThreeOperand(form, False).emit)
-    return None
-
-
-def _splat(target: Any, instr: Instr, shape: str) -> Rule | None:
-    type_ = instr.type
-    name = instr.op.name
-    bits = type_.bits
-    if type_.is_float:
-        if bits == 64 and shape == "xmm":
-            return Rule(name, _with_memory(instr, (_VM,)), _V, ev.Splat(lookup("VMOVDDUP", "xmm,xmm")).emit)
-        mnemonic = "VBROADCASTSS" if bits == 32 else "VBROADCASTSD"
-        return Rule(name, _with_memory(instr, (_VM,)), _V, ev.Splat(lookup(mnemonic, f"{shape},xmm"), None, lookup(mnemonic, f"{shape},m{bits}")).emit)
-    mnemonic = "VPBROADCAST" + LETTER[bits]
-    if instr.mem is not None:
-        return Rule(name, _addresses(instr, False), _V, ev.Splat(lookup(mnemonic, f"{shape},m{bits}")).emit)
-    if target.mask_registers:
-        return Rule(name, (_G,), _V, ev.Splat(lookup(mnemonic, f"{shape},r{max(bits, 32)}")).emit)
-    lead = lookup("VMOVQ", "xmm,r64") if bits == 64 else lookup("VMOVD", "xmm,r32")
-    return Rule(name, (_G,), _V, ev.Splat(lookup(mnemonic, f"vex:{shape},xmm"), lead).emit)
-
-
-def _shift_lanes(target: Any, instr: Instr, shape: str) -> Rule | None:
-    type_ = instr.type
-    bits = type_.bits
-    name = instr.op.name
-    left = instr.op is ops.SHL
-    constant = instr.args[1] < 0
-    evex = target.mask_registers
-    late = (_V, Use(VECTORS, late=True))
-    stem = "VPSLL" if left else "VPSRA" if type_.signed else "VPSRL"
-    if bits == 8:
-        if constant:
-            return Rule(name, (_V, _V), _V, eh.ShiftBytes(type_, left).emit)
-        return Rule(name, (_V, _V), _V, eh.ShiftBytesVariable(type_, left).emit, temps=(VECTORS, VECTORS)) if evex else None
-    if bits == 64 and not left and type_.signed and not evex:
-        return Rule(name, late, _V, eh.ShiftSignedQuads(shape).emit, temps=(VECTORS,))
-    if constant:
-        return Rule(name, (_V, _V), _V, eh.ShiftImmediate(lookup(stem + LETTER[bits], f"{shape},{shape},imm")).emit)
-    if bits == 16 and not evex:
-        return Rule(name, (_V, _V), _V, eh.ShiftWords(type_, left).emit, temps=(VECTORS, VECTORS))
-    # By the width or more these leave nothing but the sign themselves.
-    form = lookup(stem + "V" + LETTER[bits], f"{shape},{shape},{shape}")
-    return Rule(name, _with_memory(instr, (_V, _VM if bits >= 32 else _V)), _V, ev.ThreeOperand(form, False).emit)
-
-
-def _float(target: Any, f: Function, instr: Instr) -> Rule | None:
-    op = instr.op
-    type_ = instr.type
-    if op in FLOAT:
-        return _float_three(f, instr)
-    if op in FMA:
-        return _fma(instr)
-    if op is ops.SQRT:
-        return Rule(op.name, _with_memory(instr, (_VM,)), _V, ev.TwoOperand(float_form("VSQRT", type_), scalar=True).emit)
-    if op in ROUNDING:
-        form = lookup("VROUND" + suffix(type_), "xmm,xmm,xmm,imm")
-        if target.mask_registers:
-            form = lookup("VRNDSCALE" + suffix(type_), "xmm,xmm,xmm,imm")
-        return Rule(op.name, (_VM,), _V, ev.TwoOperand(form, ROUNDING[op], True).emit)
-    if op is ops.NEG or op is ops.ABS:
-        return _sign(instr, "xmm")
-    if op in ops.COMPARISONS.values():
-        # VEX-encoded comparisons do not reach the upper 16 registers.
-        where = "k" if target.mask_registers else "vex:xmm"
-        emit = ev.CompareScalar(lookup("VCMP" + suffix(type_), f"{where},xmm,xmm,imm"), FLOAT_PREDICATE[op]).emit
-        return Rule(op.name, (_V, _V), _G, emit, temps=(MASKS if target.mask_registers else VECTORS,))
-    return None
-
-
-def _integer(target: Any, instr: Instr) -> Rule | None:
-    op = instr.op
-    type_ = instr.type
-    name = op.name
-    constant = len(instr.args) > 1 and instr.args[1] < 0 and instr.mem is None
-    if op in ops.COMPARISONS.values():
-        condition = es.conditions(type_)[op.name]
-        if type_.bits < 32:
-            return Rule(name, (_GL, _GL), _G, es.SetCondition(condition).emit)
-        uses = (_GML, _GL) if constant else (_GL, _GML)
-        return Rule(name, _with_memory(instr, uses, True), _G, es.SetCondition(condition).emit)
-    if type_ is BOOL:
-        if op is ops.NOT:
-            return Rule(name, (_G,), _G, es.NotBool().emit, tied=0)
-        if op in (ops.AND, ops.OR, ops.XOR):
-            return Rule(name, (_G, _G), _G, es.Alu(ALU[op], I32).emit, tied=0, commutes=True)
-        if op is ops.ANDNOT:
-            return Rule(name, (_G, _G), _G, es.AndNot(I32).emit)
-        if op is ops.SELECT:
-            return Rule(name, (_GL, _G, _GL), _G, es.SelectInteger(I32).emit, tied=1)
-        return None
-    if type_.bits < 32 and type_ is not PTR:
-        return None
-    if op is ops.ADD:
-        late = instr.mem is not None
-        return Rule(name, _with_memory(instr, (_G if constant else _GM, _GM), late), _G, es.Add(type_).emit, tied=ANY_TIED)
-    if op is ops.SUB:
-        if constant:
-            return Rule(name, (_G, _G), _G, es.Add(type_, True).emit, tied=ANY_TIED)
-        return Rule(name, _with_memory(instr, (_G, _GML), True), _G, es.Alu("SUB", type_).emit, tied=0)
-    if op is ops.MUL and constant:
-        return Rule(name, (_GM, _G), _G, es.MultiplyImmediate(type_).emit)
-    if op in ALU:
-        return Rule(name, _with_memory(instr, (_G, _GM), True), _G, es.Alu(ALU[op], type_).emit, tied=0, commutes=instr.mem is None)
-    if op is ops.NEG or op is ops.NOT:
-        return Rule(name, (_G,), _G, es.Unary("NEG" if op is ops.NEG else "NOT", type_).emit, tied=0)
-    if op is ops.ANDNOT:
-        return Rule(name, (_G, _G), _G, es.AndNot(type_).emit)
-    if op is ops.SHL or op is ops.SHR:
-        left = op is ops.SHL
-        if constant:
-            return Rule(name, (_G, _G), _G, eh.ShiftAnyCount(left, type_).emit, tied=0)
-        uses = (_G, _G) if type_.signed and not left else (_G, _GL)
-        return Rule(name, uses, _G, eh.ShiftAnyCount(left, type_).emit, temps=(INTS,))
-    if op is ops.SHL_MODULO or op is ops.SHR_MODULO:
-        return Rule(name, (_G, _G), _G, eh.Shift(op is ops.SHL_MODULO, type_).emit, tied=0 if constant else -1)
-    if op is ops.MIN or op is ops.MAX:
-        return Rule(name, _with_memory(instr, (_G, _GML), True), _G, es.MinMax(type_, op is ops.MAX).emit, tied=0)
-    if op is ops.SELECT:
-        return Rule(name, (_GL, _G, _GML), _G, es.SelectInteger(type_).emit, tied=1)
-    if op in _CHOICES:
-        condition = es.conditions(instr.source)[_CHOICES[op]]
-        compared = (_GL, _GL) if instr.source.bits < 32 else (_GML, _GL) if constant else (_GL, _GML)
-        return Rule(name, _with_memory(instr, (*compared, _G, _GL), True), _G, es.SelectCompared(condition, type_).emit, tied=2)
-    if op is ops.CRC32C:
-        if type_ is not U32 or instr.source not in (U8, U32, U64):
-            return None
-        return Rule(name, _with_memory(instr, (_G, _GML), True), _G, es.Crc32(instr.source).emit, tied=0)
-    if op is ops.MUL_HIGH:
-        return Rule(name, (Use(INTS, RAX), _GM), Use(INTS, RDX), es.MultiplyHigh(type_).emit, kills=1 << RAX) if type_.bits == 64 else None
-    if op is ops.DIV_TRUNC:
-        return Rule(name, (Use(INTS, RAX), _GM), Use(INTS, RAX), es.Divide(type_).emit, kills=1 << RDX, clobbers=1 << RDX)
-    if op is ops.REM_TRUNC:
-        return Rule(name, (Use(INTS, RAX), _GM), Use(INTS, RDX), es.Divide(type_).emit, kills=1 << RAX, clobbers=1 << RDX)
-    return None
+#: What is not, or not always, in the table: asked first.
+_SPECIAL: Final[dict[int, _Special]] = {
+    ops.COPY.code: _copy,
+    ops.SWAP.code: _swap,
+    ops.STORE_ARG.code: _store_argument,
+    ops.LOCAL.code: _local,
+    ops.ADDRESS.code: _address,
+    ops.LOAD_AT.code: _load,
+    ops.STORE_AT.code: _store,
+    ops.MASKED_LOAD_AT.code: _masked,
+    ops.MASKED_STORE_AT.code: _masked,
+    ops.ADD.code: _add,
+    ops.SUB.code: _add,
+    ops.SHL.code: _shift,
+    ops.SHR.code: _shift,
+    ops.IOTA.code: _iota,
+    ops.LANE_MASK.code: _lane_mask,
+    ops.ANY.code: _any_all,
+    ops.ALL.code: _any_all,
+    ops.SLIDE.code: _slide,
+    ops.CONVERT.code: _convert,
+    ops.CONVERT_UNCHECKED.code: _convert,
+    ops.MASK_CONVERT.code: _narrow,
+    ops.BITCAST.code: _bitcast,
+    ops.MUL_HIGH.code: _multiply_high,
+    **{op.code: _compare for op in _COMPARES},
+    **{op.code: _select_compared for op in _CHOICES},
+    **{op.code: _divide for op in _DIVISIONS},
+    **{op.code: _fused for op in _FUSED},
+    **{op.code: _reduction for op in _REDUCTIONS},
+}

@@ -8,10 +8,13 @@ from typing import Final
 from loopwright.errors import InternalError
 from loopwright.ir import ops
 from loopwright.ir.function import INCOMING, SLOT, Frame, Function, Instr
-from loopwright.targets.x86.assembler import Assembler, M
+from loopwright.targets.x86.assembler import Assembler, Form, M, lookup
 from loopwright.targets.x86.encoder import NO_REGISTER
 from loopwright.targets.x86.registers import CODES, INTS, REGISTERS, VECTORS
 from loopwright.types import BOOL, Type
+
+#: The letter of an element's width in mnemonics.
+LETTER: Final[dict[int, str]] = {8: "B", 16: "W", 32: "D", 64: "Q"}
 
 #: In a list of operands by role: this one is the instruction's memory operand.
 MEMORY: Final = SLOT << 1
@@ -126,6 +129,71 @@ def element_bytes(type_: Type, value: int | float | bool) -> bytes:
     if type_ is BOOL:
         return bytes((1 if value else 0,))
     return (int(value) & ((1 << type_.bits) - 1)).to_bytes(type_.bits // 8, "little")
+
+
+def width(type_: Type) -> str:
+    """The registers a vector or float of this type is held in."""
+    bits = type_.bits * max(type_.lanes, 1)
+    return "xmm" if bits <= 128 else "ymm" if bits <= 256 else "zmm"
+
+
+def register_name(type_: Type) -> str:
+    """``r32`` or ``r64``: narrower integers live in 32-bit registers, extended from their type."""
+    return "r64" if type_.bits == 64 else "r32"
+
+
+def fits32(value: int) -> bool:
+    """Whether a value survives the sign extension of a 32-bit immediate."""
+    return -(1 << 31) <= value < 1 << 31
+
+
+def immediate_value(f: Function, operand: int) -> int:
+    """The integer of a constant operand."""
+    return int(f.const_values[~operand])
+
+
+def bits_as_immediate(type_: Type, value: int | float | bool) -> int:
+    """The bit pattern of a scalar constant as a signed integer."""
+    if type_.is_float:
+        return int.from_bytes(element_bytes(type_, value), "little", signed=True)
+    whole = int(value) & ((1 << type_.bits) - 1)
+    return whole - (1 << type_.bits) if whole >> (type_.bits - 1) else whole
+
+
+def iota_bytes(type_: Type) -> bytes:
+    """The bytes of 0, 1, 2, … in the elements of a vector type."""
+    import numpy as np
+
+    return np.arange(type_.lanes, dtype=type_.element.dtype).tobytes()
+
+
+def constant_operand(asm: X86Assembler, element: bytes, type_: Type) -> M:
+    """A vector constant with one element in every lane, as an operand of an instruction on ``type_``."""
+    if type_.lanes and asm.evex and len(element) >= 4:
+        return asm.constant(element, len(element), True)
+    size = max(16, type_.bits * max(type_.lanes, 1) // 8)
+    return asm.constant(element * (size // len(element)))
+
+
+def vector_load(type_: Type) -> Form:
+    """The unaligned load of a float or vector of this type."""
+    mnemonic, memory = _vector_move(type_)
+    return lookup(mnemonic, f"{width(type_)},{memory}")
+
+
+def vector_store(type_: Type) -> Form:
+    """The unaligned store of a float or vector of this type."""
+    mnemonic, memory = _vector_move(type_)
+    return lookup(mnemonic, f"{memory},{width(type_)}")
+
+
+def _vector_move(type_: Type) -> tuple[str, str]:
+    bits = type_.bits * max(type_.lanes, 1)
+    if bits <= 32:
+        return "VMOVSS" if type_.is_float else "VMOVD", "m32"
+    if bits == 64:
+        return "VMOVSD" if type_.is_float else "VMOVQ", "m64"
+    return "VMOVUPD" if type_.is_float and type_.bits == 64 else "VMOVUPS", "m"
 
 
 def roles(instr: Instr) -> list[int]:

@@ -13,13 +13,12 @@ from loopwright.ir.function import Function, Instr
 from loopwright.targets.pipeline import Pass
 from loopwright.targets.steps import Emit
 from loopwright.targets.target import Addressing, MachineCode, RegisterClass, Rule, Target, Unrolling, masks, scalar_integers, vectors, vectors_and_masks
-from loopwright.targets.x86 import assembler, expansions, unsigned
+from loopwright.targets.x86 import assembler, expansions
 from loopwright.targets.x86.abi import CONVENTIONS, SYSV, int_order, vector_order
-from loopwright.targets.x86.emit_scalar import bits_as_immediate, fits32
-from loopwright.targets.x86.lowering import FOLDS, _lane_form, make_rule
-from loopwright.targets.x86.operands import X86Assembler
+from loopwright.targets.x86.lowering import missing, rule_for
+from loopwright.targets.x86.operands import X86Assembler, bits_as_immediate, fits32
 from loopwright.targets.x86.registers import K0, REGISTERS
-from loopwright.types import U64, Type
+from loopwright.types import VOID, Type
 
 __all__ = ["V3_FEATURES", "V4_FEATURES", "X86"]
 
@@ -40,7 +39,8 @@ _ALU_IMMEDIATE: Final = frozenset({ops.ADD, ops.SUB, ops.MUL, ops.AND, ops.OR, o
 _DIVISIONS: Final = frozenset({ops.DIV_TRUNC, ops.REM_TRUNC, ops.DIV_FLOOR, ops.REM_FLOOR})
 _COMPARES: Final = frozenset(ops.COMPARISONS.values())
 _COMPARING: Final = _COMPARES | frozenset(ops.SELECT_CMP.values())
-_CONVERSIONS: Final = (ops.CONVERT, ops.CONVERT_UNCHECKED)
+#: Whose options are the usual ones.
+_NO_FUNCTION: Final = Function("", VOID)
 
 
 class X86(Target):
@@ -78,7 +78,7 @@ class X86(Target):
         self.mask_registers = evex
         self.expanded = expansions.EXPANDED
         self.unrolling = Unrolling(_ELEMENTWISE, _STENCIL, _REDUCTION_512 if bits == 512 else _REDUCTION)
-        self._rules: dict[int, Rule] = {}
+        self._rules: dict[int, Rule | None] = {}
 
     # --- asked by the passes ------------------------------------------------------------------------------
 
@@ -114,23 +114,25 @@ class X86(Target):
         return op is ops.LANE_MASK
 
     def constant_from_memory(self, instr: Instr, position: int) -> bool:
-        op = instr.op
-        return (
-            instr.type.is_float
-            and instr.mem is None
-            and op not in _CONVERSIONS
-            and op is not ops.SPLAT
-            and op.pure
-            and (position in FOLDS.get(op, ()) and op not in (ops.MIN, ops.MAX) and op not in _COMPARES)
-        )
+        if not instr.type.is_float or instr.mem is not None or not instr.op.pure:
+            return False
+        found = self.known(_NO_FUNCTION, instr)
+        return found is not None and found.uses[position].memory
 
     def addressing(self, type_: Type) -> Addressing:
         return _ADDRESSING
 
     def rule(self, function: Function, instr: Instr) -> Rule:
+        found = self.known(function, instr)
+        if found is None:
+            raise missing(self, instr)
+        return found
+
+    def known(self, function: Function, instr: Instr) -> Rule | None:
+        """The rule that will emit ``instr``, or None."""
         op = instr.op
         if op.effect == ops.CALLS or op is ops.RET:
-            return make_rule(self, function, instr)
+            return rule_for(self, function, instr)
         shape = 0
         args = instr.args
         for n in range(len(args)):
@@ -144,68 +146,13 @@ class X86(Target):
         if function.options.fastmath:
             shape |= 256
         key = ((op.code << 16 | instr.type.number) << 16 | instr.source.number) << 9 | shape
-        known = self._rules.get(key)
-        if known is None:
-            known = make_rule(self, function, instr)
-            self._rules[key] = known
-        return known
+        if key not in self._rules:
+            self._rules[key] = rule_for(self, function, instr)
+        return self._rules[key]
 
     def fold_memory(self, function: Function, instr: Instr, position: int) -> bool:
-        op = instr.op
-        allowed = FOLDS.get(op)
-        type_ = instr.type
-        if allowed is None or position not in allowed or type_.is_mask:
-            return False
-        if not type_.lanes and type_.bits < 32:
-            return False
-        if type_.lanes and op is not ops.SPLAT:
-            first = expansions.middle(type_, instr.source) if op in _CONVERSIONS and expansions.convert_in_steps(self, type_, instr.source) else type_
-            if max(first.size, instr.source.size) < 16:
-                # The instruction would read a whole register, past the few lanes there are.
-                return False
-        if type_.lanes or type_.is_float:
-            args = instr.args
-            for other in range(len(args)):
-                if args[other] < 0 and other != position:
-                    # A constant that stayed in place is the operand in memory.
-                    return False
-        if op in _CONVERSIONS:
-            source = instr.source
-            if source.is_float and type_.is_integer and op is ops.CONVERT:
-                # These look at their operand more than once.
-                return False
-            if type_.lanes:
-                if source.is_integer and type_.is_integer:
-                    return source.bits < type_.bits
-                if not self.mask_registers and (source.bits == 64 and (source.is_integer or type_.bits == 64) or unsigned.lacking(type_, source)):
-                    return False
-                return source.bits >= 32 or expansions.convert_in_steps(self, type_, source)
-            return (
-                not (source.is_float and type_ is U64)
-                and source.bits == 32
-                and (source.is_float != type_.is_float or type_.bits == 64)
-                and not type_.is_float
-                and source.kind != 3
-            )
-        if op is ops.SPLAT:
-            return type_.is_float or type_.bits >= 8
-        if op in _COMPARES:
-            if not type_.lanes:
-                return not type_.is_float
-            if type_.is_float or self.mask_registers:
-                return type_.bits >= 32 or not self.mask_registers
-            return op is ops.EQ or (op is ops.GT and type_.signed)
-        if not type_.lanes and not type_.is_float and len(instr.args) == 2 and instr.args[1 - position] < 0:
-            # Loading and then operating on an immediate is as short.
-            return False
-        if op is ops.MIN or op is ops.MAX:
-            if type_.is_float:
-                return position == 0 or function.options.fastmath
-            if not type_.lanes:
-                return position == 1
-        if type_.lanes and not type_.is_float:
-            return _lane_form(self, op, type_, "xmm") is not None
-        return True
+        found = self.known(function, instr)
+        return found is not None and found.loads >> position & 1 == 1
 
     def chooses_by(self, source: Type, type_: Type) -> bool:
         return not source.lanes and not source.is_float and not type_.lanes and not type_.is_float and type_.bits >= 32

@@ -1,0 +1,545 @@
+"""Which instructions serve which operation of the intermediate representation: one row for an operation and its types.
+
+A row has three columns::
+
+    operation | types | instructions
+
+*Types* are those of the operation: names as in the IR, with ``x`` behind those of lanes however many there are, or a group of them (``_GROUPS``); after ``from``
+those of its source. *Instructions* are written as ``sequence.py`` explains; where there are several, the lines below with two empty columns belong to the row.
+Of rows for the same operation and type the first serves whose instructions the target has, and whose operands are the constants or loads that it asks for.
+
+To add an operation, add a row here (docs/adding-an-instruction.md). What takes more than a list of instructions is in ``lowering.py``.
+"""
+
+from __future__ import annotations
+
+from typing import Any, Final
+
+from loopwright.ir import ops
+from loopwright.ir.function import Instr
+from loopwright.ir.ops import Op
+from loopwright.targets.target import Rule
+from loopwright.targets.x86.sequence import Sequence, folded, loads, read, rule
+from loopwright.types import VOID, Type
+
+__all__ = ["choose", "step_of"]
+
+_TABLE: Final = """
+# Arithmetic
+add              | float                         | VADDS$ d, a, b
+add              | floatx                        | VADDP$ d, a, b
+add              | intx                          | VPADD? d, a, b
+sub              | float                         | VSUBS$ d, a, b
+sub              | floatx                        | VSUBP$ d, a, b
+sub              | intx                          | VPSUB? d, a, b
+sub              | int                           | SUB a, b
+mul              | float                         | VMULS$ d, a, b
+mul              | floatx                        | VMULP$ d, a, b
+mul              | int                           | IMUL d, a, #b
+mul              | int                           | IMUL a, b
+mul              | int16x int32x                 | VPMULL? d, a, b
+mul              | int64x                        | VPMULLQ d, a, b
+mul_lower        | int64x                        | VPMULUDQ d, a, b
+mul_high         | i16x                          | VPMULHW d, a, b
+mul_high         | u16x                          | VPMULHUW d, a, b
+# Of 32-bit lanes, those of the odd ones in their place, of the even ones brought down from there.
+mul_high         | i32x                          | VPSRLQ t, a, 32
+                 |                               | VPSRLQ u, b, 32
+                 |                               | VPMULDQ t, t, u
+                 |                               | VPMULDQ d, a, b
+                 |                               | VPAND t, t, =0xffffffff00000000.64
+                 |                               | VPSRLQ d, d, 32
+                 |                               | VPOR d, d, t
+mul_high         | u32x                          | VPSRLQ t, a, 32
+                 |                               | VPSRLQ u, b, 32
+                 |                               | VPMULUDQ t, t, u
+                 |                               | VPMULUDQ d, a, b
+                 |                               | VPAND t, t, =0xffffffff00000000.64
+                 |                               | VPSRLQ d, d, 32
+                 |                               | VPOR d, d, t
+# By three 32-bit products (Intel optimization manual, 64-bit multiplication of SIMD elements).
+mul              | int64x                        | VPSRLQ t, a, 32
+                 |                               | VPSRLQ u, b, 32
+                 |                               | VPMULUDQ t, t, b
+                 |                               | VPMULUDQ u, u, a
+                 |                               | VPADDQ t, t, u
+                 |                               | VPSLLQ t, t, 32
+                 |                               | VPMULUDQ d, a, b
+                 |                               | VPADDQ d, d, t
+# By 16-bit products: of the even bytes the low halves, of the odd ones (a >> 8) * (b & 0xff00), high already.
+mul              | int8x                         | VPSRLW t, a, 8
+                 |                               | VPAND u, b, =0xff00.16
+                 |                               | VPMULLW t, t, u
+                 |                               | VPMULLW d, a, b
+                 |                               | VPAND d, d, =0x00ff.16
+                 |                               | VPOR d, d, t
+div              | float                         | VDIVS$ d, a, b
+div              | floatx                        | VDIVP$ d, a, b
+sqrt             | float                         | VSQRTS$ d, a, a
+sqrt             | floatx                        | VSQRTP$ d, a
+neg              | int                           | NEG a
+neg              | f32                           | VXORPS d, a, =0x80000000
+neg              | f64                           | VXORPD d, a, =0x8000000000000000
+neg              | f32x                          | VXORPS d, a, =0x80000000
+neg              | f64x                          | VXORPD d, a, =0x8000000000000000
+abs              | f32                           | VANDPS d, a, =0x7fffffff
+abs              | f64                           | VANDPD d, a, =0x7fffffffffffffff
+abs              | i8x i16x i32x i64x            | VPABS? d, a
+# VMINPS gives its second source where one is NaN or both are zeros.
+min              | float                         | VMINS$ d, b, a
+min              | floatx                        | VMINP$ d, b, a
+max              | float                         | VMAXS$ d, b, a
+max              | floatx                        | VMAXP$ d, b, a
+min              | i8x i16x i32x i64x            | VPMINS? d, a, b
+max              | i8x i16x i32x i64x            | VPMAXS? d, a, b
+min              | u8x u16x u32x u64x            | VPMINU? d, a, b
+max              | u8x u16x u32x u64x            | VPMAXU? d, a, b
+min              | i32 i64                       | CMP a, b
+                 |                               | CMOVG a, b
+max              | i32 i64                       | CMP a, b
+                 |                               | CMOVL a, b
+min              | u32 u64 ptr                   | CMP a, b
+                 |                               | CMOVA a, b
+max              | u32 u64 ptr                   | CMP a, b
+                 |                               | CMOVB a, b
+popcount         | int                           | POPCNT d, a
+crc32c           | u32 from u8                   | CRC32 a, b:r8
+crc32c           | u32 from u32                  | CRC32 a, b
+# The 64-bit form clears the upper half of its destination.
+crc32c           | u32 from u64                  | CRC32 a:r64, b
+
+# Rounding (SDM volume 2, table 4-18; bit 3 keeps the precision exception quiet)
+round            | float                         | VRNDSCALES$ d, a, a, 8
+round            | float                         | VROUNDS$ d, a, a, 8
+round            | floatx                        | VRNDSCALEP$ d, a, 8
+round            | floatx                        | VROUNDP$ d, a, 8
+floor            | float                         | VRNDSCALES$ d, a, a, 9
+floor            | float                         | VROUNDS$ d, a, a, 9
+floor            | floatx                        | VRNDSCALEP$ d, a, 9
+floor            | floatx                        | VROUNDP$ d, a, 9
+ceil             | float                         | VRNDSCALES$ d, a, a, 10
+ceil             | float                         | VROUNDS$ d, a, a, 10
+ceil             | floatx                        | VRNDSCALEP$ d, a, 10
+ceil             | floatx                        | VROUNDP$ d, a, 10
+trunc            | float                         | VRNDSCALES$ d, a, a, 11
+trunc            | float                         | VROUNDS$ d, a, a, 11
+trunc            | floatx                        | VRNDSCALEP$ d, a, 11
+trunc            | floatx                        | VROUNDP$ d, a, 11
+
+# Bitwise
+and              | int bool                      | AND a, b
+or               | int bool                      | OR a, b
+xor              | int bool                      | XOR a, b
+andnot           | int bool                      | ANDN d, a, b
+and              | intx                          | VPAND d, a, b
+or               | intx                          | VPOR d, a, b
+xor              | intx                          | VPXOR d, a, b
+andnot           | intx                          | VPANDN d, a, b
+and              | mask                          | KANDQ d, a, b
+and              | mask                          | VPAND d, a, b
+or               | mask                          | KORQ d, a, b
+or               | mask                          | VPOR d, a, b
+xor              | mask                          | KXORQ d, a, b
+xor              | mask                          | VPXOR d, a, b
+andnot           | mask                          | KANDNQ d, a, b
+andnot           | mask                          | VPANDN d, a, b
+not              | int                           | NOT a
+# A bool is 0 or 1.
+not              | bool                          | XOR a, 1
+not              | intx                          | VPXOR d, a, =0xffffffff.32
+not              | mask                          | KNOTQ d, a
+not              | mask                          | VPXOR d, a, =0xffffffff.32
+
+# Shifts: SHLX and its kin take the count modulo the width, those of lanes leave nothing but the sign by the width or more
+shl_modulo       | int                           | SHL a, #b
+shl_modulo       | int                           | SHLX d, a, b
+shr_modulo       | i32 i64                       | SAR a, #b
+shr_modulo       | i32 i64                       | SARX d, a, b
+shr_modulo       | u32 u64 ptr                   | SHR a, #b
+shr_modulo       | u32 u64 ptr                   | SHRX d, a, b
+# The borrow of the comparison makes ones where the count is below the width, zeros elsewhere.
+shl              | i32 u32                       | SHLX d, a, b
+                 |                               | CMP b, 32
+                 |                               | SBB t, t
+                 |                               | AND d, t
+shl              | i64 u64 ptr                   | SHLX d, a, b
+                 |                               | CMP b, 64
+                 |                               | SBB t, t
+                 |                               | AND d, t
+shr              | u32                           | SHRX d, a, b
+                 |                               | CMP b, 32
+                 |                               | SBB t, t
+                 |                               | AND d, t
+shr              | u64 ptr                       | SHRX d, a, b
+                 |                               | CMP b, 64
+                 |                               | SBB t, t
+                 |                               | AND d, t
+# The lesser of the count and the width less one.
+shr              | i32                           | MOV t, 31
+                 |                               | CMP b, 31
+                 |                               | CMOVB t, b
+                 |                               | SARX d, a, t
+shr              | i64                           | MOV t:r32, 63
+                 |                               | CMP b, 63
+                 |                               | CMOVB t:r64, b
+                 |                               | SARX d, a, t:r64
+shl              | int16x int32x int64x          | VPSLL? d, a, #b
+shl              | int16x int32x int64x          | VPSLLV? d, a, b
+shr              | u16x u32x u64x                | VPSRL? d, a, #b
+shr              | u16x u32x u64x                | VPSRLV? d, a, b
+shr              | i16x i32x i64x                | VPSRA? d, a, #b
+shr              | i16x i32x i64x                | VPSRAV? d, a, b
+# Those in even places and those in odd ones as lanes twice as wide: d | (t & low), (d & high) | t.
+shl              | int8x                         | VPAND t, b, =0x00ff.16
+                 |                               | VPSLLVW t, a, t
+                 |                               | VPSRLW u, b, 8
+                 |                               | VPAND d, a, =0xff00.16
+                 |                               | VPSLLVW d, d, u
+                 |                               | VPTERNLOGD d, t, =0x00ff.16, 0xf8
+shr              | i8x                           | VPAND t, b, =0x00ff.16
+                 |                               | VPSLLW u, a, 8
+                 |                               | VPSRAVW t, u, t
+                 |                               | VPSRLW t, t, 8
+                 |                               | VPSRLW u, b, 8
+                 |                               | VPSRAVW d, a, u
+                 |                               | VPTERNLOGD d, t, =0xff00.16, 0xec
+shr              | u8x                           | VPAND t, b, =0x00ff.16
+                 |                               | VPAND u, a, =0x00ff.16
+                 |                               | VPSRLVW t, u, t
+                 |                               | VPSRLW u, b, 8
+                 |                               | VPSRLVW d, a, u
+                 |                               | VPTERNLOGD d, t, =0xff00.16, 0xec
+shl              | int16x                        | VPAND t, b, =0x0000ffff.32
+                 |                               | VPSLLVD t, a, t
+                 |                               | VPSRLD u, b, 16
+                 |                               | VPAND d, a, =0xffff0000.32
+                 |                               | VPSLLVD d, d, u
+                 |                               | VPBLENDW d, t, d, 0xaa
+shr              | i16x                          | VPAND t, b, =0x0000ffff.32
+                 |                               | VPSLLD u, a, 16
+                 |                               | VPSRAD u, u, 16
+                 |                               | VPSRAVD t, u, t
+                 |                               | VPSRLD u, b, 16
+                 |                               | VPSRAVD d, a, u
+                 |                               | VPBLENDW d, t, d, 0xaa
+shr              | u16x                          | VPAND t, b, =0x0000ffff.32
+                 |                               | VPAND u, a, =0x0000ffff.32
+                 |                               | VPSRLVD t, u, t
+                 |                               | VPSRLD u, b, 16
+                 |                               | VPSRLVD d, a, u
+                 |                               | VPBLENDW d, t, d, 0xaa
+# A negative number is shifted as its complement, which brings in zeros as it does.
+shr              | i64x                          | VPXOR t, t, t
+                 |                               | VPCMPGTQ t, t, a
+                 |                               | VPXOR d, a, t
+                 |                               | VPSRLVQ d, d, b
+                 |                               | VPXOR d, d, t
+
+# Comparisons (predicates: SDM volume 2, tables 3-1 and 4-…), quiet ones: the ordered comparisons are false, ne true, of NaN
+eq               | floatx                        | VCMPP$ d, a, b, 0x00
+ne               | floatx                        | VCMPP$ d, a, b, 0x04
+lt               | floatx                        | VCMPP$ d, a, b, 0x11
+le               | floatx                        | VCMPP$ d, a, b, 0x12
+gt               | floatx                        | VCMPP$ d, a, b, 0x1e
+ge               | floatx                        | VCMPP$ d, a, b, 0x1d
+# Those that become part of a branch have the same operand in memory as here (``JumpFloat``).
+eq               | float                         | VCMPS$ t:k, a, b, 0x00
+                 |                               | KMOVW d, t
+eq               | float                         | VCMPS$ t, a, b, 0x00
+                 |                               | VMOVD d, t
+                 |                               | AND d, 1
+ne               | float                         | VCMPS$ t:k, a, b, 0x04
+                 |                               | KMOVW d, t
+ne               | float                         | VCMPS$ t, a, b, 0x04
+                 |                               | VMOVD d, t
+                 |                               | AND d, 1
+lt               | float                         | VCMPS$ t:k, b, a, 0x1e
+                 |                               | KMOVW d, t
+lt               | float                         | VCMPS$ t, b, a, 0x1e
+                 |                               | VMOVD d, t
+                 |                               | AND d, 1
+le               | float                         | VCMPS$ t:k, b, a, 0x1d
+                 |                               | KMOVW d, t
+le               | float                         | VCMPS$ t, b, a, 0x1d
+                 |                               | VMOVD d, t
+                 |                               | AND d, 1
+gt               | float                         | VCMPS$ t:k, a, b, 0x1e
+                 |                               | KMOVW d, t
+gt               | float                         | VCMPS$ t, a, b, 0x1e
+                 |                               | VMOVD d, t
+                 |                               | AND d, 1
+ge               | float                         | VCMPS$ t:k, a, b, 0x1d
+                 |                               | KMOVW d, t
+ge               | float                         | VCMPS$ t, a, b, 0x1d
+                 |                               | VMOVD d, t
+                 |                               | AND d, 1
+eq               | i8x i16x i32x i64x            | VPCMP? d, a, b, 0
+eq               | u8x u16x u32x u64x            | VPCMPU? d, a, b, 0
+ne               | i8x i16x i32x i64x            | VPCMP? d, a, b, 4
+ne               | u8x u16x u32x u64x            | VPCMPU? d, a, b, 4
+lt               | i8x i16x i32x i64x            | VPCMP? d, a, b, 1
+lt               | u8x u16x u32x u64x            | VPCMPU? d, a, b, 1
+le               | i8x i16x i32x i64x            | VPCMP? d, a, b, 2
+le               | u8x u16x u32x u64x            | VPCMPU? d, a, b, 2
+gt               | i8x i16x i32x i64x            | VPCMP? d, a, b, 6
+gt               | u8x u16x u32x u64x            | VPCMPU? d, a, b, 6
+ge               | i8x i16x i32x i64x            | VPCMP? d, a, b, 5
+ge               | u8x u16x u32x u64x            | VPCMPU? d, a, b, 5
+eq               | intx                          | VPCMPEQ? d, a, b
+gt               | i8x i16x i32x i64x            | VPCMPGT? d, a, b
+
+# Choices: CMOVE takes b where the condition is 0, VBLENDM and VBLENDV the second source where the mask holds
+select           | int bool                      | TEST a, a
+                 |                               | CMOVE b, c
+select           | int8x int16x                  | VPBLENDM? d{a}, c, b
+select           | int32x int64x floatx          | VBLENDMP$ d{a}, c, b
+select           | int8x int16x mask             | VPBLENDVB d, c, b, a
+select           | int32x int64x floatx          | VBLENDVP$ d, c, b, a
+
+# Lanes
+splat            | f64x                          | VMOVDDUP d, a
+splat            | f64x                          | VBROADCASTSD d, a
+splat            | f32x                          | VBROADCASTSS d, a
+splat            | intx                          | VPBROADCAST? d, [a]
+splat            | intx                          | VPBROADCAST? d, a
+# AVX2 repeats only what is in a vector register.
+splat            | int8x int16x int32x           | VMOVD d:xmm, a
+                 |                               | VPBROADCAST? d, d:xmm
+splat            | int64x                        | VMOVQ d:xmm, a
+                 |                               | VPBROADCASTQ d, d:xmm
+extract          | int32x                        | VMOVD d, a:xmm
+extract          | int64x                        | VMOVQ d, a:xmm
+extract          | floatx                        | VMOVAPS d, a:xmm
+extract          | i8x                           | VMOVD d, a:xmm
+                 |                               | MOVSX d, d:r8
+extract          | u8x                           | VMOVD d, a:xmm
+                 |                               | MOVZX d, d:r8
+extract          | i16x                          | VMOVD d, a:xmm
+                 |                               | MOVSX d, d:r16
+extract          | u16x                          | VMOVD d, a:xmm
+                 |                               | MOVZX d, d:r16
+# 0 or -1 by negation.
+mask_splat       | mask                          | XOR t:r32, t:r32
+                 |                               | SUB t:r64, a:r64
+                 |                               | KMOVQ d, t:r64
+mask_splat       | mask                          | XOR t:r32, t:r32
+                 |                               | SUB t:r64, a:r64
+                 |                               | VMOVD d:xmm, t:r32
+                 |                               | VPBROADCASTD d, d:xmm
+
+# Lanes made wider and narrower
+convert          | int16x int32x int64x from i8x | VPMOVSX%? d, a
+convert          | int16x int32x int64x from u8x | VPMOVZX%? d, a
+convert          | int32x int64x from i16x       | VPMOVSX%? d, a
+convert          | int32x int64x from u16x       | VPMOVZX%? d, a
+convert          | int64x from i32x              | VPMOVSX%? d, a
+convert          | int64x from u32x              | VPMOVZX%? d, a
+convert          | int8x from int16x int32x int64x | VPMOV%? d, a
+convert          | int16x from int32x int64x     | VPMOV%? d, a
+convert          | int32x from int64x            | VPMOV%? d, a
+convert          | int8x from int8x              | VMOVAPS d, a
+convert          | int16x from int16x            | VMOVAPS d, a
+convert          | int32x from int32x            | VMOVAPS d, a
+convert          | int64x from int64x            | VMOVAPS d, a
+mask_convert     | mask from mask                | KMOVQ d, a
+mask_convert     | mask16 mask32 mask64 from mask8 | VPMOVSX%? d, a
+mask_convert     | mask32 mask64 from mask16     | VPMOVSX%? d, a
+mask_convert     | mask64 from mask32            | VPMOVSX%? d, a
+mask_convert     | mask8 from mask8              | VMOVAPS d, a
+mask_convert     | mask16 from mask16            | VMOVAPS d, a
+mask_convert     | mask32 from mask32            | VMOVAPS d, a
+mask_convert     | mask64 from mask64            | VMOVAPS d, a
+
+# Steps of reductions that are expanded elsewhere. AVX2 compares 64-bit lanes as signed ones, so of unsigned ones the top bits are flipped.
+reduce_min       | i64x                          | VPCMPGTQ t, a, b
+                 |                               | VBLENDVPD d, a, b, t
+reduce_max       | i64x                          | VPCMPGTQ t, b, a
+                 |                               | VBLENDVPD d, a, b, t
+reduce_min       | u64x                          | VPXOR t, a, =0x8000000000000000
+                 |                               | VPXOR u, b, =0x8000000000000000
+                 |                               | VPCMPGTQ t, t, u
+                 |                               | VBLENDVPD d, a, b, t
+reduce_max       | u64x                          | VPXOR t, a, =0x8000000000000000
+                 |                               | VPXOR u, b, =0x8000000000000000
+                 |                               | VPCMPGTQ t, t, u
+                 |                               | VBLENDVPD d, b, a, t
+
+# Conversions of lanes
+convert          | f32x from i32x                | VCVTDQ2PS d, a
+convert          | f64x from i32x                | VCVTDQ2PD d, a
+convert          | f64x from f32x                | VCVTPS2PD d, a
+convert          | f32x from f64x                | VCVTPD2PS d, a
+convert          | f64x from i64x                | VCVTQQ2PD d, a
+convert          | f32x from i64x                | VCVTQQ2PS d, a
+convert          | f32x from u32x                | VCVTUDQ2PS d, a
+convert          | f64x from u32x                | VCVTUDQ2PD d, a
+convert          | f32x from u64x                | VCVTUQQ2PS d, a
+convert          | f64x from u64x                | VCVTUQQ2PD d, a
+convert          | f32x from f32x                | VMOVAPS d, a
+convert          | f64x from f64x                | VMOVAPS d, a
+# AVX2: the halves become parts of doubles near 2**84 and 2**52, exactly; only their sum rounds: 2**84 + 2**63 + the upper half, signed, times 2**32,
+# less 2**84 + 2**63 + 2**52, plus (2**52 + the lower half).
+convert          | f64x from i64x                | VPSRLQ t, a, 32
+                 |                               | VPXOR t, t, =0x4530000080000000
+                 |                               | VPBLENDD d, a, =0x4330000000000000, 0xaa
+                 |                               | VSUBPD t, t, =0x4530000080100000
+                 |                               | VADDPD d, t, d
+convert_unchecked | i32x from f32x                | VCVTTPS2DQ d, a
+convert_unchecked | i32x from f64x                | VCVTTPD2DQ d, a
+convert_unchecked | i64x from f64x                | VCVTTPD2QQ d, a
+convert_unchecked | i64x from f32x                | VCVTTPS2QQ d, a
+convert_unchecked | u32x from f32x                | VCVTTPS2UDQ d, a
+convert_unchecked | u32x from f64x                | VCVTTPD2UDQ d, a
+convert_unchecked | u64x from f32x                | VCVTTPS2UQQ d, a
+convert_unchecked | u64x from f64x                | VCVTTPD2UQQ d, a
+# All ones for what is too large; NaN and negative numbers become 0 before, as VMAXPS's second source. What is written to the low part clears the rest.
+convert          | u32x from f32x                | VXORPS t:xmm, t:xmm, t:xmm
+                 |                               | VMAXPS t:a, a, t:a
+                 |                               | VCVTTPS2UDQ d, t:a
+convert          | u32x from f64x                | VXORPS t:xmm, t:xmm, t:xmm
+                 |                               | VMAXPD t:a, a, t:a
+                 |                               | VCVTTPD2UDQ d, t:a
+convert          | u64x from f32x                | VXORPS t:xmm, t:xmm, t:xmm
+                 |                               | VMAXPS t:a, a, t:a
+                 |                               | VCVTTPS2UQQ d, t:a
+convert          | u64x from f64x                | VXORPS t:xmm, t:xmm, t:xmm
+                 |                               | VMAXPD t:a, a, t:a
+                 |                               | VCVTTPD2UQQ d, t:a
+
+# Conversions of scalars. Narrow integers are kept extended to 32 bits, so they convert as i32; u32 as the i64 it is zero-extended to. The upper part of a
+# float is cleared before, so that it depends on nothing old.
+convert          | float from i8 i16 i32 u8 u16 bool | VXORPS d, d, d
+                 |                               | VCVTSI2S$ d, d, a
+convert          | float from i64 u32            | VXORPS d, d, d
+                 |                               | VCVTSI2S$ d, d, a:r64
+convert          | f64 from f32                  | VCVTSS2SD d, a, a
+convert          | f32 from f64                  | VCVTSD2SS d, a, a
+convert          | f32 from f32                  | VMOVAPS d, a
+convert          | f64 from f64                  | VMOVAPS d, a
+convert_unchecked | i32 i64 from f32              | VCVTTSS2SI d, a
+convert_unchecked | i32 i64 from f64              | VCVTTSD2SI d, a
+# As of lanes.
+convert          | u32 from f32                  | VXORPS t:xmm, t:xmm, t:xmm
+                 |                               | VMAXSS t:xmm, a, t:xmm
+                 |                               | VCVTTSS2USI d, t:xmm
+convert          | u32 from f64                  | VXORPS t:xmm, t:xmm, t:xmm
+                 |                               | VMAXSD t:xmm, a, t:xmm
+                 |                               | VCVTTSD2USI d, t:xmm
+convert          | bool from integer             | TEST a, a
+                 |                               | SETNE d:r8
+                 |                               | MOVZX d, d:r8
+convert          | i8 from i8                    | MOV d, a
+convert          | u8 from u8 bool               | MOV d, a
+convert          | i16 from i8 i16               | MOV d, a
+convert          | u16 from u8 u16 bool          | MOV d, a
+convert          | i8 from integer               | MOVSX d, a:r8
+convert          | u8 from integer               | MOVZX d, a:r8
+convert          | i16 from integer              | MOVSX d, a:r16
+convert          | u16 from integer              | MOVZX d, a:r16
+convert          | i64 u64 ptr from i8 i16 i32   | MOVSXD d, a
+convert          | i64 u64 ptr from i64 u64 ptr  | MOV d, a
+convert          | integer from integer          | MOV d:r32, a:r32
+
+# Bits
+bitcast          | i8 from u8                    | MOVSX d, a:r8
+bitcast          | u8 from i8                    | MOVZX d, a:r8
+bitcast          | i16 from u16                  | MOVSX d, a:r16
+bitcast          | u16 from i16                  | MOVZX d, a:r16
+"""
+
+_GROUPS: Final[dict[str, str]] = {
+    "int": "i32 i64 u32 u64 ptr",
+    "integer": "i8 i16 i32 i64 u8 u16 u32 u64 ptr bool",
+    "float": "f32 f64",
+    "floatx": "f32x f64x",
+    "int8x": "i8x u8x",
+    "int16x": "i16x u16x",
+    "int32x": "i32x u32x",
+    "int64x": "i64x u64x",
+    "intx": "i8x u8x i16x u16x i32x u32x i64x u64x",
+    "mask": "mask8 mask16 mask32 mask64",
+}
+
+
+def _words(types: str) -> list[str]:
+    return " ".join([_GROUPS.get(word, word) for word in types.split()]).split()
+
+
+def _table() -> dict[tuple[str, str, str], list[str]]:
+    """The instructions by operation, type and source type."""
+    found: dict[tuple[str, str, str], list[str]] = {}
+    rows: list[tuple[str, str, list[str]]] = []
+    for line in _TABLE.split("\n"):
+        if not line or line[0] == "#":
+            continue
+        op, types, instruction = line.split("|")
+        if types.isspace():
+            rows[-1][2].append(instruction.strip())
+        else:
+            rows.append((op.strip(), types.strip(), [instruction.strip()]))
+    for op, types, instructions in rows:
+        to, _, source = types.partition(" from ")
+        text = "\n".join(instructions)
+        for of in _words(source) or [""]:
+            for type_ in _words(to):
+                found.setdefault((op, type_, of), []).append(text)
+    return found
+
+
+_ROWS: Final = _table()
+
+
+def _kind(type_: Type) -> str:
+    """A type as the rows name it."""
+    if type_ is VOID:
+        return ""
+    if type_.is_mask:
+        return f"mask{type_.bits}"
+    return type_.element.name + "x" if type_.lanes else type_.name
+
+
+def _texts(op: Op, type_: Type, source: Type) -> list[str]:
+    name = op.name
+    if op is ops.CONVERT_UNCHECKED and not (type_.is_integer and source.is_float):
+        name = "convert"
+    return _ROWS.get((name, _kind(type_), _kind(source)), [])
+
+
+def commutes(op: Op, type_: Type, fastmath: bool) -> bool:
+    """Whether the first two operands of an operation may be exchanged."""
+    if op is ops.MIN or op is ops.MAX:
+        # Floats: but for NaN and signed zeros. (Scalar integers: no operand is better read from memory than the other.)
+        return fastmath if type_.is_float else type_.lanes > 0
+    return op.commutes
+
+
+def step_of(target: Any, reduction: Op, op: Op, type_: Type) -> Sequence | None:
+    """The instructions for one step of a reduction by an operation: the operation's, or the reduction's own; None without."""
+    for text in _texts(op, type_, VOID) + _texts(reduction, type_, VOID):
+        found = read(target, op, type_, VOID, text)
+        if found is not None and not found.constants and found.loaded < 0:
+            return found
+    return None
+
+
+def choose(target: Any, instr: Instr, fastmath: bool) -> Rule | None:
+    """The rule for an instruction by the table; None where no row serves."""
+    op, type_, source = instr.op, instr.type, instr.source
+    exchanged = commutes(op, type_, fastmath)
+    loadable = 0
+    for text in _texts(op, type_, source):
+        found = read(target, op, type_, source, text, exchanged)
+        if found is None:
+            continue
+        role = folded(instr, found.count)
+        if found.loaded >= 0 and role != found.loaded:
+            loadable |= loads(instr, found.types, found.bits)
+            continue
+        args = instr.args
+        missing = [n for n in range(found.count) if found.constants >> n & 1 and args[n] >= 0]
+        if missing:
+            continue
+        made = rule(instr, found, exchanged)
+        made.loads |= loadable
+        return made
+    return None
