@@ -218,6 +218,8 @@ class Sequence:
         if operand >= SLOT:
             return asm.slot(operand)
         type_ = self.types[n]
+        if type_.is_mask:
+            return asm.constant((b"\xff" if f.const_values[~operand] else b"\0") * max(type_.lanes * type_.bits // 8, 16))
         if type_.lanes or type_.is_float:
             return asm.pool(operand, type_, _repeats(step, type_, asm.evex))
         bits = self.bits[n]
