@@ -17,7 +17,6 @@ from loopwright.targets.riscv.operands import (
     FROM_BITS,
     NEAREST,
     SIGN,
-    SIGN_NOT,
     SIGN_XOR,
     TOWARDS_ZERO,
     UP,
@@ -56,50 +55,18 @@ def jump_compare_float(asm: RiscVAssembler, f: Function, instr: Instr) -> None:
     asm.branch(i.BNE if holds else i.BEQ, test, ZERO, instr.imm)
 
 
-_FLOAT_MIN: Final[Pair] = (i.FMIN_S, i.FMIN_D)
-_FLOAT_MAX: Final[Pair] = (i.FMAX_S, i.FMAX_D)
-
-
-def min_max_float(asm: RiscVAssembler, f: Function, instr: Instr) -> None:
-    """With ``fastmath``: NaN and signed zeros do not count."""
-    asm.emit((_FLOAT_MIN if instr.op is ops.MIN else _FLOAT_MAX)[width_of(instr.type)], CODES[instr.dst], CODES[instr.args[0]], CODES[instr.args[1]])
-
-
-_FLOAT_BINARY: Final[dict[int, Pair]] = {
+#: Instructions of f32 and of f64, by operation.
+BINARY: Final[dict[int, Pair]] = {
     ops.ADD.code: (i.FADD_S, i.FADD_D),
     ops.SUB.code: (i.FSUB_S, i.FSUB_D),
     ops.MUL.code: (i.FMUL_S, i.FMUL_D),
     ops.DIV.code: (i.FDIV_S, i.FDIV_D),
 }
-_FUSED: Final[dict[int, Pair]] = {
+FUSED: Final[dict[int, Pair]] = {
     ops.FMA.code: (i.FMADD_S, i.FMADD_D),
     ops.FMS.code: (i.FMSUB_S, i.FMSUB_D),
     ops.FNMA.code: (i.FNMSUB_S, i.FNMSUB_D),
 }
-_SQRT: Final[Pair] = (i.FSQRT_S, i.FSQRT_D)
-
-
-def binary_float(asm: RiscVAssembler, f: Function, instr: Instr) -> None:
-    asm.emit(_FLOAT_BINARY[instr.op.code][width_of(instr.type)], CODES[instr.dst], CODES[instr.args[0]], CODES[instr.args[1]], DYNAMIC)
-
-
-def fused(asm: RiscVAssembler, f: Function, instr: Instr) -> None:
-    a, b, c = instr.args[0], instr.args[1], instr.args[2]
-    asm.emit(_FUSED[instr.op.code][width_of(instr.type)], CODES[instr.dst], CODES[a], CODES[b], CODES[c], DYNAMIC)
-
-
-def sqrt(asm: RiscVAssembler, f: Function, instr: Instr) -> None:
-    asm.emit(_SQRT[width_of(instr.type)], CODES[instr.dst], CODES[instr.args[0]], DYNAMIC)
-
-
-def neg_float(asm: RiscVAssembler, f: Function, instr: Instr) -> None:
-    a = CODES[instr.args[0]]
-    asm.emit(SIGN_NOT[width_of(instr.type)], CODES[instr.dst], a, a)
-
-
-def abs_float(asm: RiscVAssembler, f: Function, instr: Instr) -> None:
-    a = CODES[instr.args[0]]
-    asm.emit(SIGN_XOR[width_of(instr.type)], CODES[instr.dst], a, a)
 
 
 _ROUNDING: Final[dict[int, int]] = {ops.FLOOR.code: DOWN, ops.CEIL.code: UP, ops.TRUNC.code: TOWARDS_ZERO, ops.ROUND.code: NEAREST}
@@ -141,7 +108,7 @@ def div_floor_float(asm: RiscVAssembler, f: Function, instr: Instr) -> None:
     type_ = instr.type
     width = width_of(type_)
     large, fused_rest, compare_rest, done = (asm.new_label() for _ in range(4))
-    asm.emit(_FLOAT_BINARY[ops.DIV.code][width], g, a, b, DYNAMIC)
+    asm.emit(BINARY[ops.DIV.code][width], g, a, b, DYNAMIC)
     asm.load_immediate(test, float_bits(type_, 2.0**24 if width == 0 else 2.0**53))
     asm.emit(FROM_BITS[width], rd, test)
     asm.emit(SIGN_XOR[width], h, g, g)
@@ -159,7 +126,7 @@ def div_floor_float(asm: RiscVAssembler, f: Function, instr: Instr) -> None:
     asm.emit(SIGN[width], h, a, a)
     asm.jump(compare_rest)
     asm.bind(fused_rest)
-    asm.emit(_FUSED[ops.FNMA.code][width], h, rd, b, a, DYNAMIC)
+    asm.emit(FUSED[ops.FNMA.code][width], h, rd, b, a, DYNAMIC)
     asm.bind(compare_rest)
     # Less than 0 where the rest and b have opposite signs.
     asm.emit(SIGN_XOR[width], h, h, b)
@@ -168,13 +135,13 @@ def div_floor_float(asm: RiscVAssembler, f: Function, instr: Instr) -> None:
     asm.branch(i.BEQ, test, ZERO, done)
     asm.load_immediate(test, float_bits(type_, 1.0))
     asm.emit(FROM_BITS[width], g, test)
-    asm.emit(_FLOAT_BINARY[ops.SUB.code][width], rd, rd, g, DYNAMIC)
+    asm.emit(BINARY[ops.SUB.code][width], rd, rd, g, DYNAMIC)
     asm.jump(done)
     asm.bind(large)
     asm.emit(FROM_BITS[width], g, ZERO)
     asm.emit(FLOAT_EQ[width], test, b, g)
     asm.branch(i.BNE, test, ZERO, done)
     # a - a: 0, or NaN for an infinity.
-    asm.emit(_FLOAT_BINARY[ops.SUB.code][width], h, a, a, DYNAMIC)
-    asm.emit(_FLOAT_BINARY[ops.ADD.code][width], rd, rd, h, DYNAMIC)
+    asm.emit(BINARY[ops.SUB.code][width], h, a, a, DYNAMIC)
+    asm.emit(BINARY[ops.ADD.code][width], rd, rd, h, DYNAMIC)
     asm.bind(done)
