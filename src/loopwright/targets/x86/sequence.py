@@ -37,14 +37,13 @@ from loopwright.types import Type
 
 Emit = Callable[[X86Assembler, Function, Instr], None]
 
-__all__ = ["INT", "INT_LATE", "INT_MEMORY", "MASK", "VECTOR", "VECTOR_MEMORY", "ByConstant", "Sequence", "addresses", "folded", "loads", "read", "rule"]
+__all__ = ["INT", "INT_LATE", "INT_MEMORY", "VECTOR", "VECTOR_MEMORY", "ByConstant", "Sequence", "addresses", "folded", "loads", "read", "rule"]
 
 INT: Final = Use(INTS)
 INT_LATE: Final = Use(INTS, late=True)
 INT_MEMORY: Final = Use(INTS, memory=True)
 VECTOR: Final = Use(VECTORS)
 VECTOR_MEMORY: Final = Use(VECTORS, memory=True)
-MASK: Final = Use(MASKS)
 #: By class, then by ``memory + 2 * late``.
 _USES: Final = tuple(tuple(Use(cls, memory=bool(n & 1), late=n > 1) for n in range(4)) for cls in (INTS, VECTORS, MASKS))
 
