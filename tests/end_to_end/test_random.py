@@ -222,6 +222,11 @@ def test_random_kernels(machine: Sequence[Runner], start: int, tmp_path: Path) -
     check_programs(range(start, start + 10), machine, tmp_path)
 
 
+def test_a_mask_without_a_register_is_read_from_the_pool(machine: Sequence[Runner], tmp_path: Path) -> None:
+    # Found by the many below.
+    check_programs(range(183, 184), machine, tmp_path)
+
+
 # --- more of the same ----------------------------------------------------------------------------------------------
 
 

@@ -8,14 +8,10 @@ from loopwright.ir import ops
 from loopwright.ir.function import Function, Instr
 from loopwright.targets.riscv import instructions as i
 from loopwright.targets.riscv.abi import RiscVAssembler
-from loopwright.targets.riscv.instructions import DYNAMIC
 from loopwright.targets.riscv.operands import (
     FLOAT_EQ,
     FLOAT_LE,
     FLOAT_LT,
-    SIGN,
-    SIGN_NOT,
-    SIGN_XOR,
     Pair,
     width_of,
 )
@@ -49,51 +45,15 @@ def jump_compare_float(asm: RiscVAssembler, f: Function, instr: Instr) -> None:
     asm.branch(i.BNE if holds else i.BEQ, test, ZERO, instr.imm)
 
 
-_FLOAT_MIN: Final[Pair] = (i.FMIN_S, i.FMIN_D)
-_FLOAT_MAX: Final[Pair] = (i.FMAX_S, i.FMAX_D)
-
-
-def min_max_float(asm: RiscVAssembler, f: Function, instr: Instr) -> None:
-    """With ``fastmath``: NaN and signed zeros do not count."""
-    asm.emit((_FLOAT_MIN if instr.op is ops.MIN else _FLOAT_MAX)[width_of(instr.type)], CODES[instr.dst], CODES[instr.args[0]], CODES[instr.args[1]])
-
-
-_FLOAT_BINARY: Final[dict[int, Pair]] = {
+#: Instructions of f32 and of f64, by operation.
+BINARY: Final[dict[int, Pair]] = {
     ops.ADD.code: (i.FADD_S, i.FADD_D),
     ops.SUB.code: (i.FSUB_S, i.FSUB_D),
     ops.MUL.code: (i.FMUL_S, i.FMUL_D),
     ops.DIV.code: (i.FDIV_S, i.FDIV_D),
 }
-_FUSED: Final[dict[int, Pair]] = {
+FUSED: Final[dict[int, Pair]] = {
     ops.FMA.code: (i.FMADD_S, i.FMADD_D),
     ops.FMS.code: (i.FMSUB_S, i.FMSUB_D),
     ops.FNMA.code: (i.FNMSUB_S, i.FNMSUB_D),
 }
-_SQRT: Final[Pair] = (i.FSQRT_S, i.FSQRT_D)
-
-
-def binary_float(asm: RiscVAssembler, f: Function, instr: Instr) -> None:
-    asm.emit(_FLOAT_BINARY[instr.op.code][width_of(instr.type)], CODES[instr.dst], CODES[instr.args[0]], CODES[instr.args[1]], DYNAMIC)
-
-
-def fused(asm: RiscVAssembler, f: Function, instr: Instr) -> None:
-    a, b, c = instr.args[0], instr.args[1], instr.args[2]
-    asm.emit(_FUSED[instr.op.code][width_of(instr.type)], CODES[instr.dst], CODES[a], CODES[b], CODES[c], DYNAMIC)
-
-
-def sqrt(asm: RiscVAssembler, f: Function, instr: Instr) -> None:
-    asm.emit(_SQRT[width_of(instr.type)], CODES[instr.dst], CODES[instr.args[0]], DYNAMIC)
-
-
-def neg_float(asm: RiscVAssembler, f: Function, instr: Instr) -> None:
-    a = CODES[instr.args[0]]
-    asm.emit(SIGN_NOT[width_of(instr.type)], CODES[instr.dst], a, a)
-
-
-def abs_float(asm: RiscVAssembler, f: Function, instr: Instr) -> None:
-    a = CODES[instr.args[0]]
-    asm.emit(SIGN_XOR[width_of(instr.type)], CODES[instr.dst], a, a)
-
-
-def copy_sign(asm: RiscVAssembler, f: Function, instr: Instr) -> None:
-    asm.emit(SIGN[width_of(instr.type)], CODES[instr.dst], CODES[instr.args[0]], CODES[instr.args[1]])

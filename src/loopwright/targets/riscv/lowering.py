@@ -13,9 +13,10 @@ from loopwright.ir import ops
 from loopwright.ir.function import Function, Instr
 from loopwright.ir.roles import operand_types
 from loopwright.targets.riscv import control, floats, integers, moves
+from loopwright.targets.riscv import instructions as i
 from loopwright.targets.riscv.abi import LP64D, RiscVAssembler
 from loopwright.targets.riscv.moves import far_offset
-from loopwright.targets.riscv.operands import float_bits, signed_value
+from loopwright.targets.riscv.operands import SIGN, SIGN_NOT, SIGN_XOR, One, Pair, float_bits, roles, signed_value
 from loopwright.targets.riscv.registers import FLOATS, INTS, REGISTERS
 from loopwright.targets.target import Rule, Use
 from loopwright.types import BOOL, PTR, VOID, Type
@@ -64,6 +65,18 @@ class Table:
         for kind in kinds:
             self.rules[op.code, kind] = _rule(op.name, uses, result, emit, commutes=op.commutes, temps=temps)
 
+    def one(self, op: ops.Op, rows: Pair, order: tuple[int, ...] = ()) -> None:
+        """An operation on floats that is one instruction, of f32 or of f64; what it demands follows from the roles of the instruction's operands.
+
+        ``order``: the operation's operands that it reads, in its order; as they stand if left out.
+        """
+        written, read = roles(rows[0])
+        order = order or tuple(range(len(read)))
+        uses = [_FLOAT] * (max(order) + 1)
+        for n, cls in zip(order, read, strict=True):
+            uses[n] = _FLOAT if cls == FLOATS else _INT
+        self.add(op, "f", tuple(uses), _FLOAT if written == FLOATS else _INT, One(rows, order).emit)
+
 
 def _table() -> dict[tuple[int, str], Rule]:
     t = Table()
@@ -84,15 +97,16 @@ def _table() -> dict[tuple[int, str], Rule]:
     for op in (ops.SHL_MODULO, ops.SHR_MODULO):
         t.add(op, "i", _II, _INT, integers.shift_modulo)
     for op in (ops.ADD, ops.SUB, ops.MUL, ops.DIV):
-        t.add(op, "f", _FF, _FLOAT, floats.binary_float)
+        t.one(op, floats.BINARY[op.code])
     for op in ops.FUSED:
-        t.add(op, "f", (_FLOAT, _FLOAT, _FLOAT), _FLOAT, floats.fused)
-    t.add(ops.SQRT, "f", (_FLOAT,), _FLOAT, floats.sqrt)
-    t.add(ops.NEG, "f", (_FLOAT,), _FLOAT, floats.neg_float)
-    t.add(ops.ABS, "f", (_FLOAT,), _FLOAT, floats.abs_float)
-    t.add(ops.MIN, "f", _FF, _FLOAT, floats.min_max_float)
-    t.add(ops.MAX, "f", _FF, _FLOAT, floats.min_max_float)
-    t.add(ops.COPY_SIGN, "f", _FF, _FLOAT, floats.copy_sign)
+        t.one(op, floats.FUSED[op.code])
+    t.one(ops.SQRT, (i.FSQRT_S, i.FSQRT_D))
+    t.one(ops.NEG, SIGN_NOT, (0, 0))
+    t.one(ops.ABS, SIGN_XOR, (0, 0))
+    # With ``fastmath``: NaN and signed zeros do not count.
+    t.one(ops.MIN, (i.FMIN_S, i.FMIN_D))
+    t.one(ops.MAX, (i.FMAX_S, i.FMAX_D))
+    t.one(ops.COPY_SIGN, SIGN)
     t.add(ops.MUL_HIGH, "i", _II, _INT, integers.mul_high)
     for op in ops.COMPARISONS.values():
         t.add(op, "i", _II, _INT, integers.compare)

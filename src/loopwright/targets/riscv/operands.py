@@ -12,11 +12,11 @@ from __future__ import annotations
 import struct
 from typing import Final
 
-from loopwright.ir.function import Function
+from loopwright.ir.function import Function, Instr
 from loopwright.targets.riscv import instructions as i
 from loopwright.targets.riscv.abi import RiscVAssembler
-from loopwright.targets.riscv.instructions import Row
-from loopwright.targets.riscv.registers import CODES, ZERO
+from loopwright.targets.riscv.instructions import DYNAMIC, Row
+from loopwright.targets.riscv.registers import CODES, FLOATS, INTS, ZERO
 from loopwright.types import Type
 
 #: Rounding modes of conversions.
@@ -79,6 +79,39 @@ def narrow(asm: RiscVAssembler, type_: Type, rd: int, rs: int) -> None:
     else:
         asm.emit(i.SLLI, rd, rs, 64 - bits)
         asm.emit(i.SRAI if type_.signed else i.SRLI, rd, rd, 64 - bits)
+
+
+class One:
+    """Emits one instruction, of f32 or of f64: its registers from the result and the operands, in the order they are read; rounding as it is set."""
+
+    __slots__ = ("order", "rounds", "rows")
+
+    def __init__(self, rows: Pair, order: tuple[int, ...]) -> None:
+        self.rows = rows
+        self.order = order
+        self.rounds = rows[0].syntax.endswith(", rm")
+
+    def emit(self, asm: RiscVAssembler, f: Function, instr: Instr) -> None:
+        args = instr.args
+        values = [CODES[instr.dst]]
+        for n in self.order:
+            values.append(CODES[args[n]])
+        if self.rounds:
+            values.append(DYNAMIC)
+        asm.emit(self.rows[width_of(instr.type)], *values)
+
+
+def roles(row: Row) -> tuple[int, list[int]]:
+    """The classes of the register that an instruction writes and of those it reads: ``fd``, ``rd`` and ``fs1``, ``rs1`` … of its syntax."""
+    written = INTS
+    read: list[int] = []
+    for word in row.syntax.split(", "):
+        cls = FLOATS if word[0] == "f" else INTS
+        if word[1] == "d":
+            written = cls
+        elif word[1] == "s":
+            read.append(cls)
+    return written, read
 
 
 def move_float(asm: RiscVAssembler, type_: Type, rd: int, rs: int) -> None:

@@ -37,14 +37,13 @@ from loopwright.types import Type
 
 Emit = Callable[[X86Assembler, Function, Instr], None]
 
-__all__ = ["INT", "INT_LATE", "INT_MEMORY", "MASK", "VECTOR", "VECTOR_MEMORY", "ByConstant", "Sequence", "addresses", "folded", "loads", "read", "rule"]
+__all__ = ["INT", "INT_LATE", "INT_MEMORY", "VECTOR", "VECTOR_MEMORY", "ByConstant", "Sequence", "addresses", "folded", "loads", "read", "rule"]
 
 INT: Final = Use(INTS)
 INT_LATE: Final = Use(INTS, late=True)
 INT_MEMORY: Final = Use(INTS, memory=True)
 VECTOR: Final = Use(VECTORS)
 VECTOR_MEMORY: Final = Use(VECTORS, memory=True)
-MASK: Final = Use(MASKS)
 #: By class, then by ``memory + 2 * late``.
 _USES: Final = tuple(tuple(Use(cls, memory=bool(n & 1), late=n > 1) for n in range(4)) for cls in (INTS, VECTORS, MASKS))
 
@@ -218,6 +217,8 @@ class Sequence:
         if operand >= SLOT:
             return asm.slot(operand)
         type_ = self.types[n]
+        if type_.is_mask:
+            return asm.constant((b"\xff" if f.const_values[~operand] else b"\0") * max(type_.lanes * type_.bits // 8, 16))
         if type_.lanes or type_.is_float:
             return asm.pool(operand, type_, _repeats(step, type_, asm.evex))
         bits = self.bits[n]
