@@ -23,7 +23,7 @@ from loopwright.runtime.link import Linked
 from loopwright.runtime.scalars import ScalarParameter
 from loopwright.settings import Settings
 from loopwright.targets import registry
-from loopwright.targets.target import Target
+from loopwright.targets.target import MachineCode, Target
 from loopwright.types import PTR
 
 __all__ = ["Code", "bounds_error", "index_groups", "listing", "signature_of_function"]
@@ -64,16 +64,19 @@ class Code(functools.partial[Any]):
         if refusal is not None:
             call = _refuse(refusal)
         else:
-            if compiled.machine.relocations:
-                linked = Linked(compiled)
-                keeps = [callee.keep for _, part in linked.parts for callee in part.source.callees]
-                block = memory.allocate(linked.size, linked.align, linked.fill)
-            else:
-                keeps = [callee.keep for callee in compiled.source.callees]
-                block = memory.allocate(compiled.machine.data, compiled.machine.align)
+            machine = compiled.machine
+            linked = Linked(compiled) if machine.relocations else None
+            way = None if signature.checked else entry.joined(signature, linked.size if linked is not None else len(machine.data))
+            block = _loaded(machine, linked, way.data if way is not None else b"")
             # What the code calls by address lives as long as the code.
-            keep = (block, keeps)
-            call = _checked_wrapper(signature, block.address, keep, compiled.source) if signature.checked else entry.callable_of(signature, block.address, keep)
+            sources = [compiled.source] if linked is None else [part.source for _, part in linked.parts]
+            keep = (block, [callee.keep for source in sources for callee in source.callees])
+            if way is not None:
+                call = way.function(block, keep)
+            elif signature.checked:
+                call = _checked_wrapper(signature, block.address, keep, compiled.source)
+            else:
+                call = entry.callable_of(signature, block.address, keep)
         made = super().__new__(cls, call)
         made.compiled = compiled
         made.signature = signature
@@ -153,6 +156,17 @@ class Code(functools.partial[Any]):
 
     def __reduce__(self) -> NoReturn:
         raise TypeError("compiled code cannot be pickled; compile the function where it is needed")
+
+
+def _loaded(machine: MachineCode, linked: Linked | None, behind: bytes) -> memory.Block:
+    """Memory with the code, and more behind it."""
+    if linked is None:
+        return memory.allocate(machine.data + behind, machine.align)
+
+    def fill(address: int) -> bytes:
+        return linked.fill(address) + behind
+
+    return memory.allocate(linked.size + len(behind), linked.align, fill)
 
 
 def signature_of_function(function: Function) -> Signature:
