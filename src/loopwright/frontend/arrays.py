@@ -132,23 +132,23 @@ class StagedArray:
 
     def __getitem__(self, index: Any) -> Value:
         element = self.array.element
-        # A condition in memory is a byte.
-        return self._loaded(index, element) if element is not BOOL else self.emitter.condition(self._loaded(index, U8))
-
-    def _loaded(self, index: Any, element: Type) -> Value:
         emitter = self.emitter
-        return emitter.value(ops.LOAD, element, self._indices(index), element, VOID, self.number)
+        if element is BOOL:
+            # A condition in memory is a byte.
+            return emitter.condition(emitter.value(ops.LOAD, U8, self._indices(index), U8, VOID, self.number))
+        return Value(emitter, emitter.define(ops.LOAD, element, self._indices(index), element, VOID, self.number), element)
 
     def __setitem__(self, index: Any, value: Any) -> None:
-        emitter = self.emitter
+        emitter, array = self.emitter, self.array
         operands = self._indices(index)
-        element = self.array.element
-        what = f"an element of {self.array.name}"
-        stored = emitter.assignable(value, element, what)
-        if element is BOOL:
-            element = U8
-            stored = emitter.convert(stored, U8)
-        self.array.written = True
+        element = array.element
+        if type(value) is Value and value.type is element and value.emitter is emitter and element is not BOOL:
+            stored = value
+        else:
+            stored = emitter.assignable(value, element, f"an element of {array.name}")
+            if element is BOOL:
+                stored = emitter.convert(stored, U8)
+        array.written = True
         emitter.emit(ops.STORE, stored.type, [stored.operand, *operands], self.number)
 
     # --- explicit vectors, for the builder -----------------------------------------------------------------
@@ -176,9 +176,18 @@ class StagedArray:
     def _indices(self, index: Any, lanes: int = 0) -> list[int]:
         """The index operands."""
         emitter = self.emitter
-        name = self.array.name
         items = index if type(index) is tuple else (index,)
-        rank = len(self.array.extents)
+        rank = len(self.shape)
+        # The usual case first: run-time values of the index type.
+        if emitter.errors < 0 and len(items) == rank:
+            usual: list[int] = []
+            for item in items:
+                if type(item) is not Value or item.type is not I64 or item.emitter is not emitter:
+                    break
+                usual.append(item.operand)
+            else:
+                return usual
+        name = self.array.name
         if len(items) != rank:
             indices = "1 index" if rank == 1 else f"{rank} indices"
             emitter.fail(

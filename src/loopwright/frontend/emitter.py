@@ -197,10 +197,10 @@ class Emitter(ValueEmitter):
                     x, y = a.operand, b.operand
             elif (type(b) is float or type(b) is int) and a.type.kind not in _CONDITIONS:
                 type_ = a.type
-                x, y = a.operand, self.number(type_, b)
+                x, y = a.operand, self.f.const(type_, b) if type(b) is float and type_.is_float else self.number(type_, b)
         elif type(b) is Value and (type(a) is float or type(a) is int) and b.type.kind not in _CONDITIONS:
             type_ = b.type
-            x, y = self.number(type_, a), b.operand
+            x, y = self.f.const(type_, a) if type(a) is float and type_.is_float else self.number(type_, a), b.operand
         if type_ is not None and TAKES[op.code][type_.kind]:
             result = type_ if op.result == "T" else mask_for(type_)
             return Value(self, self.define(op, type_, [x, y], result), result)

@@ -74,13 +74,19 @@ def _pow(base: Any, exponent: Any, *modulus: Any) -> Any:
 
 
 #: Python's builtins as kernels see them.
-_BUILTINS: Final[dict[str, Any]] = {**vars(builtins), "len": _len, "range": _range, "min": _least, "max": _greatest, "round": _round, "abs": _abs, "pow": _pow}
+_BUILTINS: Final[dict[str, Any]] = {
+    **vars(builtins),
+    "len": _len, "range": _range, "min": _least, "max": _greatest, "round": _round, "abs": _abs, "pow": _pow,
+    # Places for the hooks, so that a copy takes them without growing.
+    **dict.fromkeys((AND_HOOK, OR_HOOK, NOT_HOOK, IF_HOOK, CHAIN_HOOK, CALL_HOOK, HOLD_HOOK, NEW_HOOK)),
+    POWER_HOOK: constants.power,
+}
 
 
 def environment(s: Staging) -> dict[str, Any]:
     """The builtins of a kernel being staged, with the hooks of its rewritten expressions."""
     emitter = s.emitter
-    made = dict(_BUILTINS)
+    made = _BUILTINS.copy()
 
     def both(first: Any, *rest: Callable[[], Any]) -> Any:
         if not isinstance(first, Value):
@@ -108,15 +114,7 @@ def environment(s: Staging) -> dict[str, Any]:
         return emitter.logical_not(emitter.condition(value)) if isinstance(value, Value) else not value
 
     def chain(names: tuple[str, ...], left: Any, right: Any, *rest: Callable[[], Any]) -> Any:
-        value = _COMPARE[names[0]](left, right)
-        if not rest:
-            return value
-        remaining = list(rest)
-
-        def more() -> Any:
-            return chain(names[1:], right, remaining[0](), *remaining[1:])
-
-        return both(value, more)
+        return _chain(both, names, left, right, rest)
 
     def conditional(test: Any, a: Callable[[], Any], b: Callable[[], Any]) -> Any:
         if not isinstance(test, Value):
@@ -133,9 +131,20 @@ def environment(s: Staging) -> dict[str, Any]:
     made[CHAIN_HOOK] = chain
     made[CALL_HOOK] = called
     made[HOLD_HOOK] = emitter.snapshot
-    made[POWER_HOOK] = constants.power
     made[NEW_HOOK] = s.new
     return made
+
+
+def _chain(both: Callable[..., Any], names: tuple[str, ...], left: Any, right: Any, rest: tuple[Callable[[], Any], ...]) -> Any:
+    """A chain of comparisons: the first one, ``and`` the rest."""
+    value = _COMPARE[names[0]](left, right)
+    if not rest:
+        return value
+
+    def more() -> Any:
+        return _chain(both, names[1:], right, rest[0](), rest[1:])
+
+    return both(value, more)
 
 
 def _by_branch(s: Staging, condition: Value, a: Callable[[], Any], b: Callable[[], Any]) -> Any:

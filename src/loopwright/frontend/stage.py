@@ -74,6 +74,8 @@ def _attempt(
         # What was staged after a wrong guess tells nothing.
         if not s.again:
             raise
+    finally:
+        s.end()
     if s.again:
         return None
     if status == FALLS and f.result is not VOID:

@@ -8,7 +8,6 @@ is merged there.
 
 from __future__ import annotations
 
-import builtins
 import re
 from types import CodeType, ModuleType
 from typing import Any, Final
@@ -57,6 +56,12 @@ class Staging(KernelAround):
         self.merged: list[tuple[Any, list[Any]]] = []
         self.frozen = False
         emitter.staging = self
+
+    def end(self) -> None:
+        """Nothing more is staged. What has been made points to no names and hooks any more, so that these go at once, not with the garbage of cycles."""
+        self.emitter.staging = None
+        self.act = None  # type: ignore[assignment]
+        self.builtins = {}
 
     def syntax(self, message: str, line: int = 0) -> KernelSyntaxError:
         return KernelSyntaxError(message, self.act.parsed.file, line or self.emitter.at_line)
@@ -144,7 +149,7 @@ class Staging(KernelAround):
         """A name has no value from here on."""
         act = self.act
         act.missing[name] = reason
-        if hasattr(builtins, name):
+        if name in self.builtins:
             # Otherwise the built-in of that name would be found instead.
             act.env[name] = Unavailable(self.emitter, reason)
         else:
