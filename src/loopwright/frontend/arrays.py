@@ -74,7 +74,7 @@ class StagedArray:
         shape: the extents: run-time i64 values, or Python's numbers of a local array.
     """
 
-    __slots__ = ("array", "emitter", "number", "shape")
+    __slots__ = ("_shape", "array", "emitter", "number")
     __staged__ = True
     __array_ufunc__ = None
 
@@ -82,9 +82,19 @@ class StagedArray:
         self.emitter = emitter
         self.array = array
         self.number = number
-        self.shape: tuple[Any, ...] = tuple(
-            [int(emitter.f.const_values[~extent]) for extent in array.extents] if array.size else [Value(emitter, extent, I64) for extent in array.extents]
-        )
+        self._shape: tuple[Any, ...] | None = None
+
+    @property
+    def shape(self) -> tuple[Any, ...]:
+        known = self._shape
+        if known is None:
+            emitter, array = self.emitter, self.array
+            if array.size:
+                known = tuple([int(emitter.f.const_values[~extent]) for extent in array.extents])
+            else:
+                known = tuple([Value(emitter, extent, I64) for extent in array.extents])
+            self._shape = known
+        return known
 
     @property
     def ndim(self) -> int:
@@ -177,7 +187,7 @@ class StagedArray:
         """The index operands."""
         emitter = self.emitter
         items = index if type(index) is tuple else (index,)
-        rank = len(self.shape)
+        rank = len(self.array.extents)
         # The usual case first: run-time values of the index type.
         if emitter.errors < 0 and len(items) == rank:
             usual: list[int] = []

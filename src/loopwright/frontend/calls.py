@@ -261,7 +261,7 @@ def _inline_inner(s: Staging, function: Inner, args: tuple[Any, ...], named: dic
 
 def _run(s: Staging, parsed: Parsed, env: dict[str, Any]) -> Any:
     emitter = s.emitter
-    env["__builtins__"] = s.builtins
+    s.equip(env, parsed.hooks)
     if s.depth >= DEPTH_LIMIT:
         raise KernelSyntaxError(
             f"`{parsed.name}` is inlined more than {DEPTH_LIMIT} calls deep: a recursion on run-time values does not end while compiling; write a loop",

@@ -18,9 +18,9 @@ from loopwright.frontend.merging import MISSING
 from loopwright.frontend.program import For, NameTarget, Reduction
 from loopwright.frontend.promotion import promote
 from loopwright.frontend.staging import Staging
-from loopwright.frontend.state import FALLS, LoopState, Summed
+from loopwright.frontend.state import FALLS, NOTHING, LoopState, Summed
 from loopwright.frontend.steps import loop_body
-from loopwright.frontend.variables import assign
+from loopwright.frontend.variables import assign, lose_written
 from loopwright.ir import ops
 from loopwright.ir.function import NONE, Instr, Loop
 from loopwright.types import BOOL, F64, I64, VOID, Type
@@ -64,13 +64,9 @@ def stage_lanes(s: Staging, stmt: For, spec: Lanes) -> int:
         if summed.container is None:
             del s.act.sticky[summed.name]
     # Nothing leaves it but at its end.
-    sticky = s.act.sticky
-    for name in stmt.writes:
-        if name not in sticky:
-            s.lose(
-                name,
-                f"`{name}` is assigned inside lw.lanes, where every lane has its own: store it in an array, or reduce into a variable from before the loop",
-            )
+    lose_written(
+        s, stmt, NOTHING, "is assigned inside lw.lanes, where every lane has its own: store it in an array, or reduce into a variable from before the loop"
+    )
     _reduce(s, sums, described)
     return FALLS
 

@@ -7,7 +7,7 @@ import importlib
 import platform
 from collections.abc import Callable
 from itertools import pairwise
-from typing import Any, NoReturn, Self
+from typing import Any, Final, NoReturn, Self
 
 import numpy as np
 
@@ -179,16 +179,16 @@ def signature_of_function(function: Function) -> Signature:
     parameters: list[Parameter] = []
     k = arrays = 0
     while k < len(params):
-        array_here = by_base.get(params[k])
-        if array_here is None:
+        array = by_base.get(params[k])
+        if array is None:
             parameters.append(ScalarParameter(function.names[params[k]], function.types[params[k]]))
             k += 1
             continue
-        registers = [array_here.base, *array_here.extents, *array_here.strides]
+        registers = [array.base, *array.extents, *array.strides]
         arrays += params[k : k + len(registers)] == registers
         k += len(registers)
-        parameters.append(ArrayParameter(array_here.name, array_here.element, array_here.rank, array_here.written))
-    if arrays < sum(not array.size for array in function.arrays):
+        parameters.append(ArrayParameter(array.name, array.element, len(array.extents), array.written))
+    if arrays < len(function.arrays) and arrays < sum(not array.size for array in function.arrays):
         raise AbiError(f"{function.name}: base, extents and strides of an array must be parameters of its own, in this order, for arrays to be passed")
     last = parameters[-1] if parameters else None
     if function.options.check and isinstance(last, ScalarParameter) and last.name == ERRORS and last.type is PTR:
@@ -267,8 +267,16 @@ def _one_after_the_other(indices: set[tuple[int, ...]], loops: dict[int, tuple[i
 # --- where it can run ------------------------------------------------------------------------------------------
 
 
+#: Targets whose code can run here, with the CPU's features for which that was found.
+_admitted: dict[Target, frozenset[str]] = {}
+_ADMITTED: Final = 64
+
+
 def _refusal(target: Target) -> Callable[[], NoReturn] | None:
     """What raises when code for the target is called here, or None when it can run."""
+    features = cpu.host_features()
+    if _admitted.get(target) is features:
+        return None
     name = target.name
     machine = registry.machine_of(name)
     if machine is None or not machine.runs_here():
@@ -286,13 +294,16 @@ def _refusal(target: Target) -> Callable[[], NoReturn] | None:
             )
 
         return other_convention
-    if not target.features <= cpu.host_features():
+    if not target.features <= features:
 
         def lacking() -> NoReturn:
             cpu.require(target.features, name)
             raise CpuError(f"code for {name} was compiled when this CPU appeared to lack features it needs; compile it again")
 
         return lacking
+    if len(_admitted) >= _ADMITTED:
+        _admitted.clear()
+    _admitted[target] = features
     return None
 
 

@@ -238,27 +238,25 @@ class _Arena:
             starts.insert(k, offset)
             lengths.insert(k, length)
 
-    def fill(self, offset: int, data: bytes, length: int) -> None:
-        """Write the bytes of a range, traps behind them; the lock is held, and the file is writable."""
+    def write(self, offset: int, data: bytes) -> None:
+        """Write a range. The lock is held, and the file is writable."""
+        end = offset + len(data)
         try:
-            self.write(offset, data + TRAP * (length - len(data)))
+            while self.filled < end:
+                step = min(GROWTH, self.length - self.filled)
+                self._put(self.filled, TRAP * step)
+                self.filled += step
+            self._put(offset, data)
         except OSError as error:
             raise MemoryError(f"machine code cannot be written: {error}") from error
-
-    def write(self, offset: int, data: bytes) -> None:
-        while self.filled < offset + len(data):
-            step = min(GROWTH, self.length - self.filled)
-            self._put(self.filled, TRAP * step)
-            self.filled += step
-        self._put(offset, data)
         if offset < self.fresh:
             _serialise()
-        self.fresh = max(self.fresh, offset + len(data))
+        self.fresh = max(self.fresh, end)
 
     def _put(self, offset: int, data: bytes) -> None:
-        done = 0
+        done = os.pwrite(self.fd, data, offset)
         while done < len(data):
-            done += os.pwrite(self.fd, data[done:] if done else data, offset + done)
+            done += os.pwrite(self.fd, data[done:], offset + done)
 
 
 # Guards everything below. It is never taken by `Block.free`, which a garbage collection may call in the middle of any
@@ -340,15 +338,15 @@ def _allocate_in_arena(data: bytes | int, size: int, align: int, fill: Fill | No
             _arenas.append(arena)
             offset = arena.take(length, align)
         block = Block(arena, arena.address + offset, size, length)
-        if fill is None:
-            arena.fill(offset, _contents(data, size, None, block.address), length)
+        if fill is None and isinstance(data, bytes):
+            arena.write(offset, data + TRAP * (length - size))
             return block
     # The range is this block's own from here on, and the caller's function runs without the lock. Writing takes it again,
     # for a fork may have frozen the arena meanwhile.
-    contents = _contents(data, size, fill, block.address)
+    contents = _contents(data, size, fill, block.address) + TRAP * (length - size)
     with _lock:
         if arena.writable():
-            arena.fill(offset, contents, length)
+            arena.write(offset, contents)
             return block
     return _allocate_in_arena(data, size, align, fill)
 
