@@ -354,7 +354,7 @@ def is_staged(value: Any) -> bool:
     """A run-time value or array, or a tuple or list that holds one."""
     kind = type(value)
     if kind is tuple or kind is list:
-        return any([is_staged(item) for item in value if type(item) not in _PLAIN])
+        return any(is_staged(item) for item in value if type(item) not in _PLAIN)
     return isinstance(value, Value) or hasattr(kind, "__staged__")
 
 

@@ -70,7 +70,7 @@ class _Unrolling:
         """Stage the body once; False when the loop ends."""
         stmt = self.stmt
         status = self.status = self._continuing(stmt) if stmt.continues else self.s.block(stmt.body)
-        return status == FALLS or status == CONTINUE
+        return status in (FALLS, CONTINUE)
 
     def _continuing(self, stmt: LoopStmt) -> int:
         """Stage a body that paths of run time may continue from."""
