@@ -66,6 +66,8 @@ class Staging(KernelAround):
         self.emitter.staging = None
         self.act = None  # type: ignore[assignment]
         self.hooks = {}
+        self.open = []
+        self.born = {}
 
     def equip(self, env: dict[str, Any], hooks: list[str]) -> None:
         """Give a call's names the builtins, and the hooks that its expressions use."""
