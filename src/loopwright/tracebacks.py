@@ -17,7 +17,7 @@ __all__ = ["shorten"]
 ENVIRONMENT: Final = "LOOPWRIGHT_FULL_TRACEBACK"
 
 _PACKAGE: Final = __name__.partition(".")[0]
-#: A name that only the expressions of kernels have among their builtins (``frontend.rewrite``).
+#: A name that only the expressions of kernels have among their builtins (``frontend.hooks``).
 _HOOK: Final = "__lw_call__"
 
 

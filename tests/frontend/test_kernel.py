@@ -2,6 +2,8 @@
 
 from __future__ import annotations
 
+import gc
+
 import numpy as np
 import pytest
 
@@ -85,6 +87,36 @@ def test_a_lambda_and_a_function_without_source_are_refused():
     made = lw.kernel(scope["made"])
     with pytest.raises(lw.KernelSyntaxError, match="source"):
         made.stage(made.signature([], {}))
+
+
+@lw.kernel
+def halved(x, y):
+    return x * 0.5 if 0 < x < y else y
+
+
+@lw.kernel
+def varied(x: lw.Array[lw.f32], y: lw.Array[lw.f32], count: lw.i64, weights: lw.Const):
+    for i in lw.lanes(len(y)):
+        total = lw.f32(0)
+        for w in weights:
+            total = total * x[i] + w
+        y[i] = halved(total, x[i])
+    for j in lw.range(count):
+        if j > 3 and not (j == 5 or j == 7):
+            y[j] = [x[j], 1.0][0]
+
+
+def test_staging_leaves_nothing_to_the_garbage_collector():
+    signature = varied.signature([], {"count": lw.i64, "weights": (1.0, 2.0)})
+    varied.stage(signature)
+    gc.collect()
+    gc.disable()
+    try:
+        varied.stage(signature)
+        left = gc.collect()
+    finally:
+        gc.enable()
+    assert left == 0
 
 
 def test_closures_and_globals_are_visible(agrees):

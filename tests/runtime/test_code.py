@@ -104,6 +104,21 @@ def test_memory_is_given_back_with_the_code() -> None:
     assert memory.statistics().used == before, "without waiting for a garbage collection"
 
 
+@pytest.mark.parametrize("size", [5, 59, 64, 65, 1000, 70_000])
+def test_the_quick_way_stands_behind_the_code_in_one_block(size: int) -> None:
+    gc.collect()
+    before = memory.statistics().used
+    code = adder(pool=bytes(size - len(ADD)))
+    assert code(2, 3) == 5
+    kept = code._block
+    assert kept is not None
+    data = kept.read()
+    start = -(-size // memory.LINE) * memory.LINE
+    assert data[:size] == code.bytes
+    assert data[size:start] == memory.TRAP * (start - size)
+    assert memory.statistics().used - before == -(-len(data) // memory.LINE) * memory.LINE
+
+
 def test_code_for_another_machine_is_refused_when_called() -> None:
     code = adder(target=Plain("riscv64"))
     assert code.address == 0

@@ -74,7 +74,7 @@ class StagedArray:
         shape: the extents: run-time i64 values, or Python's numbers of a local array.
     """
 
-    __slots__ = ("array", "emitter", "number", "shape")
+    __slots__ = ("_shape", "array", "emitter", "number")
     __staged__ = True
     __array_ufunc__ = None
 
@@ -82,9 +82,19 @@ class StagedArray:
         self.emitter = emitter
         self.array = array
         self.number = number
-        self.shape: tuple[Any, ...] = tuple(
-            [int(emitter.f.const_values[~extent]) for extent in array.extents] if array.size else [Value(emitter, extent, I64) for extent in array.extents]
-        )
+        self._shape: tuple[Any, ...] | None = None
+
+    @property
+    def shape(self) -> tuple[Any, ...]:
+        known = self._shape
+        if known is None:
+            emitter, array = self.emitter, self.array
+            if array.size:
+                known = tuple([int(emitter.f.const_values[~extent]) for extent in array.extents])
+            else:
+                known = tuple([Value(emitter, extent, I64) for extent in array.extents])
+            self._shape = known
+        return known
 
     @property
     def ndim(self) -> int:
@@ -132,23 +142,23 @@ class StagedArray:
 
     def __getitem__(self, index: Any) -> Value:
         element = self.array.element
-        # A condition in memory is a byte.
-        return self._loaded(index, element) if element is not BOOL else self.emitter.condition(self._loaded(index, U8))
-
-    def _loaded(self, index: Any, element: Type) -> Value:
         emitter = self.emitter
-        return emitter.value(ops.LOAD, element, self._indices(index), element, VOID, self.number)
+        if element is BOOL:
+            # A condition in memory is a byte.
+            return emitter.condition(emitter.value(ops.LOAD, U8, self._indices(index), U8, VOID, self.number))
+        return Value(emitter, emitter.define(ops.LOAD, element, self._indices(index), element, VOID, self.number), element)
 
     def __setitem__(self, index: Any, value: Any) -> None:
-        emitter = self.emitter
+        emitter, array = self.emitter, self.array
         operands = self._indices(index)
-        element = self.array.element
-        what = f"an element of {self.array.name}"
-        stored = emitter.assignable(value, element, what)
-        if element is BOOL:
-            element = U8
-            stored = emitter.convert(stored, U8)
-        self.array.written = True
+        element = array.element
+        if type(value) is Value and value.type is element and value.emitter is emitter and element is not BOOL:
+            stored = value
+        else:
+            stored = emitter.assignable(value, element, f"an element of {array.name}")
+            if element is BOOL:
+                stored = emitter.convert(stored, U8)
+        array.written = True
         emitter.emit(ops.STORE, stored.type, [stored.operand, *operands], self.number)
 
     # --- explicit vectors, for the builder -----------------------------------------------------------------
@@ -176,9 +186,18 @@ class StagedArray:
     def _indices(self, index: Any, lanes: int = 0) -> list[int]:
         """The index operands."""
         emitter = self.emitter
-        name = self.array.name
         items = index if type(index) is tuple else (index,)
         rank = len(self.array.extents)
+        # The usual case first: run-time values of the index type.
+        if emitter.errors < 0 and len(items) == rank:
+            usual: list[int] = []
+            for item in items:
+                if type(item) is not Value or item.type is not I64 or item.emitter is not emitter:
+                    break
+                usual.append(item.operand)
+            else:
+                return usual
+        name = self.array.name
         if len(items) != rank:
             indices = "1 index" if rank == 1 else f"{rank} indices"
             emitter.fail(

@@ -67,6 +67,8 @@ def stage_assign(s: Staging, stmt: Assign) -> int:
                     _put(s, old, slice(None), value)
                     return FALLS
             assign(s, target.name, value, stmt.fresh and len(s.emitter.code) > before)
+        elif type(target) is Store:
+            _store(s, target, s.evaluate(target.container), s.evaluate(target.index), value)
         else:
             bind(s, target, value)
         return FALLS
@@ -78,9 +80,9 @@ def stage_assign(s: Staging, stmt: Assign) -> int:
 
 def bind(s: Staging, target: Target, value: Any) -> None:
     """Assign to any target."""
-    if isinstance(target, NameTarget):
+    if type(target) is NameTarget:
         assign(s, target.name, value)
-    elif isinstance(target, TupleTarget):
+    elif type(target) is TupleTarget:
         if isinstance(value, (Value, StagedArray)):
             iter(value)
         try:
@@ -98,15 +100,15 @@ def bind(s: Staging, target: Target, value: Any) -> None:
             items = apart(s, items, {inner.name for inner in target.items if isinstance(inner, NameTarget)})
         for inner, item in zip(target.items, items, strict=True):
             bind(s, inner, item)
-    elif isinstance(target, Store):
+    elif type(target) is Store:
         _store(s, target, s.evaluate(target.container), s.evaluate(target.index), value)
 
 
 def _store(s: Staging, target: Store, container: Any, index: Any, value: Any) -> None:
-    emitter = s.emitter
-    if isinstance(container, StagedArray):
+    if type(container) is StagedArray:
         container[index] = value
         return
+    emitter = s.emitter
     if isinstance(container, Value):
         container[index]
     if type(container) in (list, dict) and not is_staged(index):

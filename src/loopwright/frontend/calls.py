@@ -72,6 +72,9 @@ def call(s: Staging, function: Any, args: tuple[Any, ...], named: dict[str, Any]
             parsed = parse_if_possible(function)
             if parsed is not None:
                 return inline(s, parsed, function, args, named)
+    elif kind is type:
+        # None of the following: a class is called as it is.
+        pass
     elif kind is Inner:
         return _inline_inner(s, function, args, named)
     elif hasattr(kind, "__inlined__"):
@@ -87,13 +90,14 @@ def call(s: Staging, function: Any, args: tuple[Any, ...], named: dict[str, Any]
         if parsed is not None:
             return inline(s, parsed, function.__func__, (function.__self__, *args), named)
     emitter = s.emitter
+    staged = bool(args) and is_staged(args)
     if kind is BuiltinFunctionType or isinstance(function, np.ufunc) or _is_numpys(function):
-        if is_staged(args):
+        if staged:
             _refuse_builtin(emitter, function)
         owner = getattr(function, "__self__", None)
         if isinstance(owner, (list, dict, set)) and getattr(function, "__name__", "") in _MUTATING and (s.cells.get(id(owner)) or _older(s, owner)):
             refuse_length(s, owner, f".{function.__name__}()")
-    if args and is_staged(args):
+    if staged:
         args = tuple([emitter.snapshot(arg) for arg in args])
     result = _watched(s, function, args, named) if s.open else function(*args, **named)
     if (type(result) is list or type(result) is dict) and (function in (list, dict, sorted) or getattr(function, "__name__", "") == "copy"):
@@ -261,7 +265,7 @@ def _inline_inner(s: Staging, function: Inner, args: tuple[Any, ...], named: dic
 
 def _run(s: Staging, parsed: Parsed, env: dict[str, Any]) -> Any:
     emitter = s.emitter
-    env["__builtins__"] = s.builtins
+    s.equip(env, parsed.hooks)
     if s.depth >= DEPTH_LIMIT:
         raise KernelSyntaxError(
             f"`{parsed.name}` is inlined more than {DEPTH_LIMIT} calls deep: a recursion on run-time values does not end while compiling; write a loop",

@@ -63,19 +63,32 @@ def refuse_dependences(emitter: Emitter, opener: Instr) -> None:
     code = emitter.code
     end = len(code) - 1
     start = end
-    while code[start] is not opener:
+    # Per array the index of the last access, the first that is met here; the arrays with another index too, and those that are stored to.
+    last: dict[int, list[int]] = {}
+    differing: set[int] = set()
+    stored: set[int] = set()
+    while True:
+        instr = code[start]
+        if instr is opener:
+            break
+        op = instr.op
+        if op is ops.LOAD or op is ops.STORE:
+            array = instr.imm
+            indices = instr.args if op is ops.LOAD else instr.args[1:]
+            if op is ops.STORE:
+                stored.add(array)
+            if last.setdefault(array, indices) != indices:
+                differing.add(array)
         start -= 1
-    found = _accesses(emitter, start, end)
-    forms: Forms | None = None
-    for accesses in found.values():
-        if len(accesses) > 1 and any(access.store for access in accesses) and any(access.indices != accesses[0].indices for access in accesses):
-            if forms is None:
-                forms = Forms(emitter.f, start, end)
-            _refuse(emitter, _Nest(forms, opener.dst, start, end), accesses)
+    looked_at = stored & differing
+    if looked_at:
+        nest = _Nest(Forms(emitter.f, start, end), opener.dst, start, end)
+        for accesses in _accesses(emitter, looked_at, start, end).values():
+            _refuse(emitter, nest, accesses)
 
 
-def _accesses(emitter: Emitter, start: int, end: int) -> dict[int, list[_Access]]:
-    """The accesses of the loop, per array, in the order of the text."""
+def _accesses(emitter: Emitter, looked_at: set[int], start: int, end: int) -> dict[int, list[_Access]]:
+    """The accesses of the loop to some arrays, per array, in the order of the text."""
     arrays = emitter.f.arrays
     found: dict[int, list[_Access]] = {}
     opened: list[_Bracket] = []
@@ -83,6 +96,8 @@ def _accesses(emitter: Emitter, start: int, end: int) -> dict[int, list[_Access]
         instr = emitter.code[position]
         op = instr.op
         if op is ops.LOAD or op is ops.STORE:
+            if instr.imm not in looked_at:
+                continue
             loops = [bracket.place for bracket in opened if bracket.loop]
             arms = [(bracket, bracket.arm) for bracket in opened if not bracket.loop]
             found.setdefault(instr.imm, []).append(_Access(instr, len(arrays[instr.imm].extents), loops, arms))

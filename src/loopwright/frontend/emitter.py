@@ -197,10 +197,10 @@ class Emitter(ValueEmitter):
                     x, y = a.operand, b.operand
             elif (type(b) is float or type(b) is int) and a.type.kind not in _CONDITIONS:
                 type_ = a.type
-                x, y = a.operand, self.number(type_, b)
+                x, y = a.operand, self.f.const(type_, b) if type(b) is float and type_.is_float else self.number(type_, b)
         elif type(b) is Value and (type(a) is float or type(a) is int) and b.type.kind not in _CONDITIONS:
             type_ = b.type
-            x, y = self.number(type_, a), b.operand
+            x, y = self.f.const(type_, a) if type(a) is float and type_.is_float else self.number(type_, a), b.operand
         if type_ is not None and TAKES[op.code][type_.kind]:
             result = type_ if op.result == "T" else mask_for(type_)
             return Value(self, self.define(op, type_, [x, y], result), result)
@@ -226,13 +226,26 @@ class Emitter(ValueEmitter):
 
     def operation(self, op: Op, operands: list[Any]) -> Value:
         """An operation whose operands all have the instruction's type, after adapting them to each other."""
+        # The usual case first: values of one type.
+        first = operands[0]
+        if type(first) is Value:
+            type_ = first.type
+            args: list[int] = []
+            for operand in operands:
+                if type(operand) is not Value or operand.type is not type_ or operand.emitter is not self:
+                    break
+                args.append(operand.operand)
+            else:
+                return self._defined(op, type_, args)
         if op.result == "M":
             found = mixed_signs.compared(self, op, operands)
             if found is not None:
                 return found
-        type_, args = self.adapt(op, operands)
-        if type_ is None:
-            return self._weak(op, args)
+        common, adapted = self.adapt(op, operands)
+        return self._defined(op, common, adapted) if common is not None else self._weak(op, adapted)
+
+    def _defined(self, op: Op, type_: Type, args: list[int]) -> Value:
+        """The result of an operation on operands of its type."""
         if not TAKES[op.code][type_.kind]:
             self._refuse(op, type_)
         result = type_ if op.result == "T" else mask_for(type_)

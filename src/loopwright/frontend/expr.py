@@ -346,14 +346,16 @@ def is_number(value: Any) -> bool:
     return kind is int or kind is float or kind is bool
 
 
+#: Types of what is surely known while compiling.
+_PLAIN: Final = frozenset((bool, float, int, str))
+
+
 def is_staged(value: Any) -> bool:
     """A run-time value or array, or a tuple or list that holds one."""
-    if isinstance(value, Value) or hasattr(type(value), "__staged__"):
-        return True
     kind = type(value)
     if kind is tuple or kind is list:
-        return any(is_staged(item) for item in value)
-    return False
+        return any(is_staged(item) for item in value if type(item) not in _PLAIN)
+    return isinstance(value, Value) or hasattr(kind, "__staged__")
 
 
 def describe(value: Any) -> str:

@@ -20,7 +20,7 @@ from loopwright.ir import ops
 from loopwright.ir.function import NONE, Instr
 from loopwright.types import VOID
 
-__all__ = ["environment"]
+__all__ = ["BUILTINS", "HOOKS"]
 
 _COMPARE: Final[dict[str, Callable[[Any, Any], Any]]] = {
     "eq": lambda a, b: a == b,
@@ -73,15 +73,21 @@ def _pow(base: Any, exponent: Any, *modulus: Any) -> Any:
     return builtins.pow(base, exponent, *modulus) if modulus else constants.power(base, exponent)
 
 
-#: Python's builtins as kernels see them.
-_BUILTINS: Final[dict[str, Any]] = {**vars(builtins), "len": _len, "range": _range, "min": _least, "max": _greatest, "round": _round, "abs": _abs, "pow": _pow}
+#: Python's builtins as kernels see them. (The name of a hook is there to tell the frames of kernels' expressions from others: ``tracebacks``.)
+BUILTINS: Final[dict[str, Any]] = {
+    **vars(builtins),
+    "len": _len,
+    "range": _range,
+    "min": _least,
+    "max": _greatest,
+    "round": _round,
+    "abs": _abs,
+    "pow": _pow,
+    CALL_HOOK: None,
+}
 
 
-def environment(s: Staging) -> dict[str, Any]:
-    """The builtins of a kernel being staged, with the hooks of its rewritten expressions."""
-    emitter = s.emitter
-    made = dict(_BUILTINS)
-
+def _both(s: Staging) -> Callable[..., Any]:
     def both(first: Any, *rest: Callable[[], Any]) -> Any:
         if not isinstance(first, Value):
             for position, thunk in enumerate(rest):
@@ -93,6 +99,10 @@ def environment(s: Staging) -> dict[str, Any]:
             return first
         return short_circuit(s, AND, first, list(rest))
 
+    return both
+
+
+def _either(s: Staging) -> Callable[..., Any]:
     def either(first: Any, *rest: Callable[[], Any]) -> Any:
         if not isinstance(first, Value):
             for position, thunk in enumerate(rest):
@@ -104,38 +114,79 @@ def environment(s: Staging) -> dict[str, Any]:
             return first
         return short_circuit(s, OR, first, list(rest))
 
+    return either
+
+
+def _negation(s: Staging) -> Callable[..., Any]:
+    emitter = s.emitter
+
     def negation(value: Any) -> Any:
         return emitter.logical_not(emitter.condition(value)) if isinstance(value, Value) else not value
 
+    return negation
+
+
+def _chained(s: Staging) -> Callable[..., Any]:
+    both = _both(s)
+
     def chain(names: tuple[str, ...], left: Any, right: Any, *rest: Callable[[], Any]) -> Any:
-        value = _COMPARE[names[0]](left, right)
-        if not rest:
-            return value
-        remaining = list(rest)
+        return _chain(both, names, left, right, rest)
 
-        def more() -> Any:
-            return chain(names[1:], right, remaining[0](), *remaining[1:])
+    return chain
 
-        return both(value, more)
 
+def _conditional(s: Staging) -> Callable[..., Any]:
     def conditional(test: Any, a: Callable[[], Any], b: Callable[[], Any]) -> Any:
         if not isinstance(test, Value):
             return a() if test else b()
-        return _by_branch(s, emitter.condition(test), a, b)
+        return _by_branch(s, s.emitter.condition(test), a, b)
 
+    return conditional
+
+
+def _called(s: Staging) -> Callable[..., Any]:
     def called(function: Any, *args: Any, **named: Any) -> Any:
         return call(s, function, args, named)
 
-    made[AND_HOOK] = both
-    made[OR_HOOK] = either
-    made[NOT_HOOK] = negation
-    made[IF_HOOK] = conditional
-    made[CHAIN_HOOK] = chain
-    made[CALL_HOOK] = called
-    made[HOLD_HOOK] = emitter.snapshot
-    made[POWER_HOOK] = constants.power
-    made[NEW_HOOK] = s.new
-    return made
+    return called
+
+
+def _hold(s: Staging) -> Callable[..., Any]:
+    return s.emitter.snapshot
+
+
+def _new(s: Staging) -> Callable[..., Any]:
+    return s.new
+
+
+def _power(s: Staging) -> Callable[..., Any]:
+    return constants.power
+
+
+#: What makes each hook for a kernel being staged.
+HOOKS: Final[dict[str, Callable[[Staging], Callable[..., Any]]]] = {
+    AND_HOOK: _both,
+    OR_HOOK: _either,
+    NOT_HOOK: _negation,
+    IF_HOOK: _conditional,
+    CHAIN_HOOK: _chained,
+    CALL_HOOK: _called,
+    HOLD_HOOK: _hold,
+    POWER_HOOK: _power,
+    NEW_HOOK: _new,
+}
+
+
+def _chain(both: Callable[..., Any], names: tuple[str, ...], left: Any, right: Any, rest: tuple[Callable[[], Any], ...]) -> Any:
+    """A chain of comparisons: the first one, ``and`` the rest."""
+    value = _COMPARE[names[0]](left, right)
+    if not rest:
+        return value
+
+    def more() -> Any:
+        return _chain(both, names[1:], right, rest[0](), rest[1:])
+
+    return both(value, more)
 
 
 def _by_branch(s: Staging, condition: Value, a: Callable[[], Any], b: Callable[[], Any]) -> Any:

@@ -101,12 +101,7 @@ class InstructionEmitter:
 
     def define(self, op: Op, type_: Type, args: list[int], result: Type, source: Type = VOID, imm: int = 0) -> int:
         """Emit an instruction that defines a new register."""
-        f = self.f
-        types = f.types
-        dst = len(types)
-        types.append(result)
-        f.names.append("")
-        f.variable.append(False)
+        dst = self.f.register(result)
         self.code.append(Instr(op, type_, dst, args, imm, self.line, source))
         return dst
 

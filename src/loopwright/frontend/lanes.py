@@ -18,9 +18,9 @@ from loopwright.frontend.merging import MISSING
 from loopwright.frontend.program import For, NameTarget, Reduction
 from loopwright.frontend.promotion import promote
 from loopwright.frontend.staging import Staging
-from loopwright.frontend.state import FALLS, LoopState, Summed
-from loopwright.frontend.steps import finish, loop_body
-from loopwright.frontend.variables import assign
+from loopwright.frontend.state import FALLS, NOTHING, LoopState, Summed
+from loopwright.frontend.steps import loop_body
+from loopwright.frontend.variables import assign, lose_written
 from loopwright.ir import ops
 from loopwright.ir.function import NONE, Instr, Loop
 from loopwright.types import BOOL, F64, I64, VOID, Type
@@ -43,12 +43,10 @@ def stage_lanes(s: Staging, stmt: For, spec: Lanes) -> int:
         _refuse_break(s, stmt)
     lo = emitter.snapshot(emitter.index(spec.lo, "a bound of lw.lanes"))
     hi = emitter.snapshot(emitter.index(spec.hi, "a bound of lw.lanes"))
-    bound = s.values_of(stmt.writes)
-    loop = LoopState("lanes", stmt, s.act, bound)
+    loop = LoopState("lanes", stmt, s.act, s.values_of(stmt.writes))
     f = emitter.f
     index = f.register(I64, stmt.target.name)
     described = Loop(NONE, spec.unroll, None, True)
-    branches = len(emitter.branches)
     loop.next = emitter.open(ops.FOR, VOID, [lo.operand, hi.operand, f.const(I64, 1)], index, described)
     sums = _reductions(s, stmt, loop.next)
     if s.notes:
@@ -65,13 +63,10 @@ def stage_lanes(s: Staging, stmt: For, spec: Lanes) -> int:
     for summed in sums:
         if summed.container is None:
             del s.act.sticky[summed.name]
-    finish(s, stmt, loop, [], bound, True, branches)
-    for name in stmt.writes:
-        if name not in s.act.sticky:
-            s.lose(
-                name,
-                f"`{name}` is assigned inside lw.lanes, where every lane has its own: store it in an array, or reduce into a variable from before the loop",
-            )
+    # Nothing leaves it but at its end.
+    lose_written(
+        s, stmt, NOTHING, "is assigned inside lw.lanes, where every lane has its own: store it in an array, or reduce into a variable from before the loop"
+    )
     _reduce(s, sums, described)
     return FALLS
 

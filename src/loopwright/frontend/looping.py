@@ -57,7 +57,9 @@ class _Unrolling:
         self.loop = LoopState("python", stmt, s.act, s.values_of(stmt.writes))
         if stmt.breaks:
             self.loop.exit = emitter.open(ops.BLOCK, VOID, [])
-        self.loop.next_names = stmt.writes & (stmt.live | stmt.head).union(stmt.carried)
+        self.loop.depth = len(emitter.brackets)
+        if stmt.continues:
+            self.loop.next_names = stmt.writes & (stmt.live | stmt.head).union(stmt.carried)
         s.act.loops.append(self.loop)
         self.status = FALLS
         if s.notes:
@@ -66,32 +68,34 @@ class _Unrolling:
 
     def step(self) -> bool:
         """Stage the body once; False when the loop ends."""
-        s, emitter, stmt, loop = self.s, self.s.emitter, self.stmt, self.loop
+        stmt = self.stmt
+        status = self.status = self._continuing(stmt) if stmt.continues else self.s.block(stmt.body)
+        return status in (FALLS, CONTINUE)
+
+    def _continuing(self, stmt: LoopStmt) -> int:
+        """Stage a body that paths of run time may continue from."""
+        s, emitter, loop = self.s, self.s.emitter, self.loop
         branches = len(emitter.branches)
-        loop.nexts = []
-        if stmt.continues:
-            loop.next = emitter.open(ops.BLOCK, VOID, [])
+        edges = loop.nexts = []
+        loop.next = emitter.open(ops.BLOCK, VOID, [])
         loop.depth = len(emitter.brackets)
         status = s.block(stmt.body)
-        if loop.next is not None:
-            edges = loop.nexts
-            if status == BREAK and edges:
-                # Other paths go on with the next step, so this one needs a branch.
-                assert loop.exit is not None
-                loop.exits.append(leaving(s, loop.exit_names, emitter.branch(loop.exit)))
-                status = ENDED
-            last = Edge(s.values_of(loop.next_names), dict(s.act.lines), loop.next) if status != ENDED else None
-            end = emitter.drop_block(loop.next, branches, bool(edges))
-            if edges:
-                if last is not None:
-                    assert end is not None
-                    last.anchor = end
-                    edges.append(last)
-                merge(s, edges, loop.next_names, set())
-                if status == ENDED:
-                    status = FALLS
-        self.status = status
-        return status in (FALLS, CONTINUE)
+        if status == BREAK and edges:
+            # Other paths go on with the next step, so this one needs a branch.
+            assert loop.exit is not None
+            loop.exits.append(leaving(s, loop.exit_names, emitter.branch(loop.exit)))
+            status = ENDED
+        last = Edge(s.values_of(loop.next_names), dict(s.act.lines), loop.next) if status != ENDED else None
+        end = emitter.drop_block(loop.next, branches, bool(edges))
+        if edges:
+            if last is not None:
+                assert end is not None
+                last.anchor = end
+                edges.append(last)
+            merge(s, edges, loop.next_names, set())
+            if status == ENDED:
+                status = FALLS
+        return status
 
     def finish(self) -> int:
         s, emitter, loop = self.s, self.s.emitter, self.loop
@@ -115,21 +119,27 @@ class _Unrolling:
 def _unrolled(s: Staging, stmt: For, items: Any) -> int:
     """A ``for`` over a Python value."""
     unrolling = _Unrolling(s, stmt)
+    target = stmt.target
+    name = target.name if type(target) is NameTarget else None
     steps = 0
-    most = len(s.emitter.code) + GROWTH_LIMIT
+    code = s.emitter.code
+    most = len(code) + GROWTH_LIMIT
     while True:
         s.at(stmt.line)
         try:
             item = next(items)
         except StopIteration:
             break
-        if steps == FOR_LIMIT or len(s.emitter.code) > most:
+        if steps == FOR_LIMIT or len(code) > most:
             grown = "has not ended" if steps == FOR_LIMIT else f"has made {GROWTH_LIMIT} instructions"
             s.emitter.fail(
                 f"this loop runs while compiling, because it is over a Python value, and {grown} after {steps} steps: for a loop at run time write for … in lw.range(…)"
             )
         steps += 1
-        bind(s, stmt.target, item)
+        if name is not None:
+            assign(s, name, item)
+        else:
+            bind(s, target, item)
         if not unrolling.step():
             break
     return unrolling.finish()

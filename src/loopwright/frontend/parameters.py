@@ -129,14 +129,25 @@ def signature(name_of: str, parameters: list[Parameter], args: Sequence[Any], na
     """
     if len(args) > len(parameters):
         raise ArgumentError(f"{name_of}() takes {len(parameters)} arguments ({', '.join(p.name for p in parameters)}), {len(args)} were given")
-    given = dict(zip([p.name for p in parameters], args, strict=False))
-    for name, value in named.items():
-        if name in given:
-            raise ArgumentError(f"{name_of}() got `{name}` twice")
-        if not any(p.name == name for p in parameters):
-            raise ArgumentError(f"{name_of}() has no parameter `{name}`; it has {', '.join(p.name for p in parameters) or 'none'}")
-        given[name] = value
-    return [_signature_item(name_of, p, given.get(p.name, REQUIRED)) for p in parameters]
+    items: list[Any] = []
+    taken = 0
+    for position, p in enumerate(parameters):
+        name = p.name
+        if position < len(args):
+            if name in named:
+                raise ArgumentError(f"{name_of}() got `{name}` twice")
+            value = args[position]
+        elif name in named:
+            value = named[name]
+            taken += 1
+        else:
+            value = REQUIRED
+        items.append(value)
+    if taken < len(named):
+        names = [p.name for p in parameters]
+        unknown = next(name for name in named if name not in names)
+        raise ArgumentError(f"{name_of}() has no parameter `{unknown}`; it has {', '.join(names) or 'none'}")
+    return [_signature_item(name_of, p, value) for p, value in zip(parameters, items, strict=True)]
 
 
 def _signature_item(name_of: str, p: Parameter, value: Any) -> Any:
@@ -155,6 +166,8 @@ def _signature_item(name_of: str, p: Parameter, value: Any) -> Any:
             raise ArgumentError(f"{name_of}() needs the type of `{p.name}` to be compiled: lw.Array[lw.f32], or an array like those it will be called with")
         return ArrayType(p.type, p.rank or 1)
     if isinstance(value, ArrayType):
+        if p.type is None and not p.rank and value.element is not None and value.rank:
+            return value
         element, rank = value.element or p.type, value.rank or p.rank or 1
     elif isinstance(value, np.ndarray):
         element, rank = type_of_dtype(value.dtype), value.ndim

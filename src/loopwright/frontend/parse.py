@@ -214,6 +214,7 @@ class _Parser:
             reads |= stmt.reads
         made.local = own
         made.outside = reads - own
+        made.hooks = sorted(self.rewriter.hooks)
         made.inner_returns = analyse(made, self.kept)
         return made
 

@@ -258,10 +258,11 @@ class Parsed:
         body: its statements.
         local: names assigned anywhere in it (parameters included).
         outside: names it reads that are not its own.
+        hooks: names of the hooks that its expressions use.
         inner_returns: a return has code of the function after it that must be jumped over.
     """
 
-    __slots__ = ("body", "file", "inner_returns", "keyword_only", "kwargs", "last", "line", "lines", "local", "name", "outside", "params", "varargs")
+    __slots__ = ("body", "file", "hooks", "inner_returns", "keyword_only", "kwargs", "last", "line", "lines", "local", "name", "outside", "params", "varargs")
 
     def __init__(self, name: str, file: str, line: int, lines: dict[int, str]) -> None:
         self.name = name
@@ -276,4 +277,5 @@ class Parsed:
         self.body: list[Stmt] = []
         self.local: set[str] = set()
         self.outside: set[str] = set()
+        self.hooks: list[str] = []
         self.inner_returns = False

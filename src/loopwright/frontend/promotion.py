@@ -81,6 +81,10 @@ def meet(op: Op, a: Type, b: Type) -> Type:
     return met
 
 
+#: Every integer type holds the numbers from 0 to this one.
+FITS_ALL: Final = 127
+
+
 def fitting(type_: Type, value: int | float | bool) -> int | float | bool:
     """A Python number as a constant of a type. Raises ``KernelTypeError`` where the type cannot hold it."""
     kind = type_.kind
@@ -98,7 +102,7 @@ def fitting(type_: Type, value: int | float | bool) -> int | float | bool:
             f"the Python float {value!r} with an operand of integer type {type_.element}: convert the operand, as in lw.f64(x), or write an integer"
         )
     value = int(value)
-    if kind != KIND_PTR:
+    if kind != KIND_PTR and not 0 <= value <= FITS_ALL:
         low, high = limits(type_)
         if not low <= value <= high:
             raise KernelTypeError(f"{spelled(value)} does not fit in {type_.element} ({low} to {high}): convert the other operand to a wider type first")

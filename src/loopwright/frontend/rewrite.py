@@ -48,12 +48,14 @@ class Rewriter(ast.NodeVisitor):
     Attributes:
         reads: where the names go that the expression being rewritten reads.
         kept: names that lambdas in them read: at any time, because a lambda may be called later.
+        hooks: names of the hooks that they call.
     """
 
     def __init__(self, file: str) -> None:
         self.file = file
         self.reads: set[str] = set()
         self.kept: set[str] = set()
+        self.hooks: set[str] = set()
 
     def compile(self, node: ast.expr, reads: set[str]) -> CodeType:
         """The code object of an expression; the names that it reads are added to ``reads``."""
@@ -92,6 +94,7 @@ class Rewriter(ast.NodeVisitor):
         raise KernelSyntaxError(f"{what} cannot stand in a kernel: {instead}", self.file, getattr(node, "lineno", 0))
 
     def _hook(self, node: ast.expr, name: str, args: list[ast.expr], keywords: list[ast.keyword] | None = None) -> ast.expr:
+        self.hooks.add(name)
         return _at(ast.Call(_at(ast.Name(name, _LOAD), node), args, keywords or []), node)
 
     def _later(self, node: ast.expr) -> ast.expr:

@@ -13,7 +13,7 @@ from loopwright.frontend.arrays import StagedArray
 from loopwright.frontend.calls import outside_names
 from loopwright.frontend.emitter import Emitter
 from loopwright.frontend.expr import Value
-from loopwright.frontend.hooks import environment
+from loopwright.frontend.hooks import BUILTINS, HOOKS
 from loopwright.frontend.parameters import CONST, SCALAR, Parameter
 from loopwright.frontend.parse import parse
 from loopwright.frontend.program import Parsed
@@ -52,10 +52,9 @@ def _attempt(
     f.lines = parsed.lines
     emitter = Emitter(f)
     emitter.line = emitter.at_line = parsed.line
-    s = Statements(emitter, notes, {})
-    s.builtins = environment(s)
+    s = Statements(emitter, notes, BUILTINS, HOOKS)
     env = outside_names(parsed, function)
-    env["__builtins__"] = s.builtins
+    s.equip(env, parsed.hooks)
     act = Activation(parsed, env, True)
     s.act = act
     for p, item in zip(parameters, signature, strict=True):
@@ -74,6 +73,8 @@ def _attempt(
         # What was staged after a wrong guess tells nothing.
         if not s.again:
             raise
+    finally:
+        s.end()
     if s.again:
         return None
     if status == FALLS and f.result is not VOID:

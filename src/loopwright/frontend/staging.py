@@ -8,8 +8,8 @@ is merged there.
 
 from __future__ import annotations
 
-import builtins
 import re
+from collections.abc import Callable
 from types import CodeType, ModuleType
 from typing import Any, Final
 
@@ -35,7 +35,8 @@ class Staging(KernelAround):
         emitter: what emits the instructions.
         act: the call being staged.
         notes: what earlier attempts found out: which elements of lists a loop changes.
-        builtins: Python's builtins as kernels see them, with the hooks of rewritten expressions.
+        builtins: Python's builtins as kernels see them.
+        makers: what makes the hooks of rewritten expressions, by name; ``hooks`` are those made.
         open: the constructs around that depend on what happens at run time, outermost first.
         born: id of a list or dictionary that the kernel made -> itself, and what was open then.
         cells: id of a list or dictionary -> index -> the variable that the element is.
@@ -43,10 +44,12 @@ class Staging(KernelAround):
         merged: lists that names stand for where others have met, with those others.
     """
 
-    def __init__(self, emitter: Emitter, notes: dict[Any, Any], names: dict[str, Any]) -> None:
+    def __init__(self, emitter: Emitter, notes: dict[Any, Any], builtins: dict[str, Any], makers: dict[str, Callable[[Staging], Callable[..., Any]]]) -> None:
         self.emitter = emitter
         self.notes = notes
-        self.builtins = names
+        self.builtins = builtins
+        self.makers = makers
+        self.hooks: dict[str, Callable[..., Any]] = {}
         self.act: Activation = None  # type: ignore[assignment]
         self.file = emitter.f.file
         self.depth = 0
@@ -57,6 +60,24 @@ class Staging(KernelAround):
         self.merged: list[tuple[Any, list[Any]]] = []
         self.frozen = False
         emitter.staging = self
+
+    def end(self) -> None:
+        """Nothing more is staged. What has been made points to no names and hooks any more, so that these go at once, not with the garbage of cycles."""
+        self.emitter.staging = None
+        self.act = None  # type: ignore[assignment]
+        self.hooks = {}
+        self.open = []
+        self.born = {}
+
+    def equip(self, env: dict[str, Any], hooks: list[str]) -> None:
+        """Give a call's names the builtins, and the hooks that its expressions use."""
+        env["__builtins__"] = self.builtins
+        known = self.hooks
+        for name in hooks:
+            hook = known.get(name)
+            if hook is None:
+                hook = known[name] = self.makers[name](self)
+            env[name] = hook
 
     def syntax(self, message: str, line: int = 0) -> KernelSyntaxError:
         return KernelSyntaxError(message, self.act.parsed.file, line or self.emitter.at_line)
@@ -144,7 +165,7 @@ class Staging(KernelAround):
         """A name has no value from here on."""
         act = self.act
         act.missing[name] = reason
-        if hasattr(builtins, name):
+        if name in self.builtins:
             # Otherwise the built-in of that name would be found instead.
             act.env[name] = Unavailable(self.emitter, reason)
         else:

@@ -14,6 +14,7 @@ __all__ = [
     "CONTINUE",
     "ENDED",
     "FALLS",
+    "NOTHING",
     "RETURN",
     "UNROLL_LIMIT",
     "Activation",

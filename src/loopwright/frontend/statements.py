@@ -30,9 +30,14 @@ class Statements(Staging):
     def block(self, body: list[Stmt]) -> int:
         """Stage statements in order; how control leaves them."""
         run = _RUN
+        emitter = self.emitter
+        # The kernel's own lines, not those of a function in another file that is inlined: as ``at`` has it.
+        own = self.act.parsed.file == self.file
         try:
             for stmt in body:
-                self.at(stmt.line)
+                emitter.at_line = stmt.line
+                if own:
+                    emitter.line = stmt.line
                 status = run[type(stmt)](self, stmt)
                 if status != FALLS:
                     return status

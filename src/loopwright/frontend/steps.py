@@ -4,6 +4,7 @@ from __future__ import annotations
 
 from typing import Any, Final
 
+from loopwright.frontend.flow import RESULT
 from loopwright.frontend.merging import merge
 from loopwright.frontend.program import LoopStmt
 from loopwright.frontend.staging import Staging
@@ -32,7 +33,10 @@ def loop_body(s: Staging, stmt: LoopStmt, loop: LoopState) -> int:
 def finish(s: Staging, stmt: LoopStmt, loop: LoopState, made: list[tuple[str, Any]], bound: dict[str, Any], falls: bool, branches: int) -> int:
     """After a run-time loop's ``end``: close its block, release its variables, merge the ways out. ``falls``: it may end other than by break."""
     emitter = s.emitter
-    s.restore({name for name in stmt.writes if name not in s.act.sticky}, bound)
+    # What release takes the values of need not be given back.
+    left = stmt.writes if loop.exit is not None else stmt.writes & {RESULT}
+    if left:
+        s.restore({name for name in left if name not in s.act.sticky}, bound)
     if loop.exit is None:
         release(s, stmt, made, MAYBE_NEVER)
         return FALLS if falls else ENDED

@@ -15,7 +15,7 @@ from loopwright.frontend.staging import Staging
 from loopwright.frontend.state import LoopState, Sticky, Summed, shown
 from loopwright.types import BOOL
 
-__all__ = ["assign", "begin", "carry", "release", "write"]
+__all__ = ["assign", "begin", "carry", "lose_written", "release", "write"]
 
 
 def assign(s: Staging, name: str, value: Any, fresh: bool = False) -> None:
@@ -26,10 +26,11 @@ def assign(s: Staging, name: str, value: Any, fresh: bool = False) -> None:
     if sticky is not None:
         write(s, sticky, value, fresh)
         return
-    if isinstance(value, Value):
+    kind = type(value)
+    if kind is Value or kind is not float and kind is not int and isinstance(value, Value):
         if value.operand in emitter.active:
             value = emitter.snapshot(value)
-        elif type(value) is Unavailable:
+        elif kind is Unavailable:
             value.plain()
     elif not is_number(value):
         act.regions[name] = emitter.region
@@ -186,12 +187,22 @@ def carry(s: Staging, loop: LoopState) -> list[tuple[str, Any]]:
 
 def release(s: Staging, stmt: LoopStmt, made: list[tuple[str, Any]], why: str) -> None:
     """After a run-time loop: its variables keep their last values; other names assigned in it have none."""
-    act = s.act
     _drop(s, made)
     carried = {name for name, _ in made}
+    carried.add(RESULT)
+    lose_written(s, stmt, carried, why)
+
+
+def lose_written(s: Staging, stmt: LoopStmt, kept: set[str], why: str) -> None:
+    """The names that a loop assigns, but for some and for those that loops around it carry, have no value after it. What nobody reads needs no reason."""
+    act = s.act
+    env, sticky, live = act.env, act.sticky, stmt.live
     for name in stmt.writes:
-        if name not in carried and name not in act.sticky and name != RESULT:
-            s.lose(name, f"`{name}` {why}")
+        if name not in kept and name not in sticky:
+            if name in live:
+                s.lose(name, f"`{name}` {why}")
+            else:
+                env.pop(name, None)
 
 
 def _drop(s: Staging, made: list[tuple[str, Any]]) -> None:

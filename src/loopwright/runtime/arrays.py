@@ -66,9 +66,10 @@ class ArrayParameter:
         self.element = element
         self.rank = rank
         self.written = written
-        self.dtype: np.dtype[Any] = np.dtype(element.dtype or "uint16")
+        self.dtype: np.dtype[Any] = _dtypes.get(element) or _dtypes.setdefault(element, np.dtype(element.dtype or "uint16"))
 
 
+_dtypes: dict[Type, np.dtype[Any]] = {}
 _holds: bool | None = None
 
 

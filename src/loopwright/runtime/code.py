@@ -7,7 +7,7 @@ import importlib
 import platform
 from collections.abc import Callable
 from itertools import pairwise
-from typing import Any, NoReturn, Self
+from typing import Any, Final, NoReturn, Self
 
 import numpy as np
 
@@ -23,7 +23,7 @@ from loopwright.runtime.link import Linked
 from loopwright.runtime.scalars import ScalarParameter
 from loopwright.settings import Settings
 from loopwright.targets import registry
-from loopwright.targets.target import Target
+from loopwright.targets.target import MachineCode, Target
 from loopwright.types import PTR
 
 __all__ = ["Code", "bounds_error", "index_groups", "listing", "signature_of_function"]
@@ -64,16 +64,19 @@ class Code(functools.partial[Any]):
         if refusal is not None:
             call = _refuse(refusal)
         else:
-            if compiled.machine.relocations:
-                linked = Linked(compiled)
-                keeps = [callee.keep for _, part in linked.parts for callee in part.source.callees]
-                block = memory.allocate(linked.size, linked.align, linked.fill)
-            else:
-                keeps = [callee.keep for callee in compiled.source.callees]
-                block = memory.allocate(compiled.machine.data, compiled.machine.align)
+            machine = compiled.machine
+            linked = Linked(compiled) if machine.relocations else None
+            way = None if signature.checked else entry.joined(signature, linked.size if linked is not None else len(machine.data))
+            block = _loaded(machine, linked, way.data if way is not None else b"")
             # What the code calls by address lives as long as the code.
-            keep = (block, keeps)
-            call = _checked_wrapper(signature, block.address, keep, compiled.source) if signature.checked else entry.callable_of(signature, block.address, keep)
+            sources = [compiled.source] if linked is None else [part.source for _, part in linked.parts]
+            keep = (block, [callee.keep for source in sources for callee in source.callees])
+            if way is not None:
+                call = way.function(block, keep)
+            elif signature.checked:
+                call = _checked_wrapper(signature, block.address, keep, compiled.source)
+            else:
+                call = entry.callable_of(signature, block.address, keep)
         made = super().__new__(cls, call)
         made.compiled = compiled
         made.signature = signature
@@ -155,6 +158,17 @@ class Code(functools.partial[Any]):
         raise TypeError("compiled code cannot be pickled; compile the function where it is needed")
 
 
+def _loaded(machine: MachineCode, linked: Linked | None, behind: bytes) -> memory.Block:
+    """Memory with the code, and more behind it."""
+    if linked is None:
+        return memory.allocate(machine.data + behind, machine.align)
+
+    def fill(address: int) -> bytes:
+        return linked.fill(address) + behind
+
+    return memory.allocate(linked.size + len(behind), linked.align, fill)
+
+
 def signature_of_function(function: Function) -> Signature:
     """How a function is called: an array takes one argument in place of its base, extents and strides; the error record takes none.
 
@@ -165,16 +179,16 @@ def signature_of_function(function: Function) -> Signature:
     parameters: list[Parameter] = []
     k = arrays = 0
     while k < len(params):
-        array_here = by_base.get(params[k])
-        if array_here is None:
+        array = by_base.get(params[k])
+        if array is None:
             parameters.append(ScalarParameter(function.names[params[k]], function.types[params[k]]))
             k += 1
             continue
-        registers = [array_here.base, *array_here.extents, *array_here.strides]
+        registers = [array.base, *array.extents, *array.strides]
         arrays += params[k : k + len(registers)] == registers
         k += len(registers)
-        parameters.append(ArrayParameter(array_here.name, array_here.element, array_here.rank, array_here.written))
-    if arrays < sum(not array.size for array in function.arrays):
+        parameters.append(ArrayParameter(array.name, array.element, len(array.extents), array.written))
+    if arrays < len(function.arrays) and arrays < sum(not array.size for array in function.arrays):
         raise AbiError(f"{function.name}: base, extents and strides of an array must be parameters of its own, in this order, for arrays to be passed")
     last = parameters[-1] if parameters else None
     if function.options.check and isinstance(last, ScalarParameter) and last.name == ERRORS and last.type is PTR:
@@ -253,8 +267,16 @@ def _one_after_the_other(indices: set[tuple[int, ...]], loops: dict[int, tuple[i
 # --- where it can run ------------------------------------------------------------------------------------------
 
 
+#: Targets whose code can run here, with the CPU's features for which that was found.
+_admitted: dict[Target, frozenset[str]] = {}
+_ADMITTED: Final = 64
+
+
 def _refusal(target: Target) -> Callable[[], NoReturn] | None:
     """What raises when code for the target is called here, or None when it can run."""
+    features = cpu.host_features()
+    if _admitted.get(target) is features:
+        return None
     name = target.name
     machine = registry.machine_of(name)
     if machine is None or not machine.runs_here():
@@ -272,13 +294,16 @@ def _refusal(target: Target) -> Callable[[], NoReturn] | None:
             )
 
         return other_convention
-    if not target.features <= cpu.host_features():
+    if not target.features <= features:
 
         def lacking() -> NoReturn:
             cpu.require(target.features, name)
             raise CpuError(f"code for {name} was compiled when this CPU appeared to lack features it needs; compile it again")
 
         return lacking
+    if len(_admitted) >= _ADMITTED:
+        _admitted.clear()
+    _admitted[target] = features
     return None
 
 

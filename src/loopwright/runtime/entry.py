@@ -32,7 +32,7 @@ from loopwright.runtime.call import Signature, argument_names
 from loopwright.runtime.cpu import is_x86_64
 from loopwright.types import BOOL, F32, F64, I8, I16, I32, I64, PTR, U8, U16, U32, U64, VOID, Type
 
-__all__ = ["Hub", "callable_of", "supported"]
+__all__ = ["Hub", "Joined", "callable_of", "joined", "supported"]
 
 _METH_FASTCALL_KEYWORDS: Final = 0x0080 | 0x0002
 
@@ -60,25 +60,72 @@ class _Fallback(functools.partial[Any]):
 
 
 class _Template:
-    """The machine code for one signature; the literals that differ from one use to the next are put in by ``make``.
+    """The machine code for one signature, without what differs from one use to the next.
 
     Attributes:
         data: the bytes, a table of 8-byte literals at the end.
-        literals: offset of that table.
-        fixed: how many literals are the same each time; after these come the kernel's address, then the guards.
+        kernel: offset of what leads to the kernel: the literals of its address and of the guards; of a quick way that is joined to its kernel, the
+            displacement of the call.
+        keep: the objects whose addresses are among the literals.
     """
 
-    __slots__ = ("data", "fixed", "keep", "literals")
+    __slots__ = ("data", "keep", "kernel")
 
-    def __init__(self, data: bytes, literals: int, fixed: int, keep: list[object]) -> None:
+    def __init__(self, data: bytes, kernel: int, keep: list[object]) -> None:
         self.data = data
-        self.literals = literals
-        self.fixed = fixed
+        self.kernel = kernel
         self.keep = keep
 
 
 _templates: dict[tuple[object, ...], _Template] = {}
 _TEMPLATES: Final = 512
+
+
+def _template(key: tuple[object, ...], signature: Signature, guards: dict[int, object], names: list[str], joined: bool) -> _Template:
+    """The template for a key, made if there is none."""
+    if len(_templates) >= _TEMPLATES:
+        _templates.clear()
+    made = _templates[key] = _Maker(signature, guards, names, joined).template()
+    return made
+
+
+class Joined:
+    """A quick way that stands in one block of memory with the code it calls, behind it: the two are written, and freed, at once.
+
+    Attributes:
+        data: the bytes that follow the code's: up to the next line of the cache, and the quick way.
+    """
+
+    __slots__ = ("_offset", "_signature", "_template", "data")
+
+    def __init__(self, signature: Signature, template: _Template, size: int) -> None:
+        self._signature = signature
+        self._template = template
+        offset = self._offset = -(-size // memory.LINE) * memory.LINE
+        place = template.kernel
+        # Counted from the end of the call, which the displacement is.
+        back = struct.pack("<i", -(offset + place + 4))
+        self.data = b"".join((memory.TRAP * (offset - size), template.data[:place], back, template.data[place + 4 :]))
+
+    def function(self, block: memory.Block, keep: object) -> Callable[..., Any]:
+        """What calls the code at the beginning of a block, which ``keep`` keeps alive."""
+        wrapper = _Wrapper(self._signature, block.address, keep)
+        return _Builtin(self._signature.name, wrapper, block.address + self._offset, (keep, self._template.keep)).function
+
+
+def joined(signature: Signature, size: int) -> Joined | None:
+    """The quick way to code of ``size`` bytes, not of checked mode, to stand behind it; None where there is none.
+
+    Raises:
+        AbiError: a type that cannot be passed from Python.
+    """
+    if not supported():
+        return None
+    template = _templates.get(signature.key)
+    if template is None:
+        signature.require_passable()
+        template = _template(signature.key, signature, {}, argument_names(signature.parameters), True)
+    return Joined(signature, template, size)
 
 
 def callable_of(signature: Signature, address: int, keep: object) -> Callable[..., Any]:
@@ -96,7 +143,7 @@ def callable_of(signature: Signature, address: int, keep: object) -> Callable[..
     if not supported():
         return wrapper.made()
     block, literals = _instance(signature, address, {}, argument_names(signature.parameters))
-    return _Builtin(signature.name, wrapper, block, (keep, literals)).function
+    return _Builtin(signature.name, wrapper, block.address, (keep, block, literals)).function
 
 
 class Hub:
@@ -115,7 +162,8 @@ class Hub:
         self._builtin: _Builtin | None = None
         self.function = fallback
         if supported():
-            self._builtin = _Builtin(name, fallback, _always_slow(), self._kept)
+            slow = _always_slow()
+            self._builtin = _Builtin(name, fallback, slow.address, (slow, self._kept))
             self.function = self._builtin.function
 
     def point_at(self, signature: Signature, address: int, keep: object, constants: dict[int, object], names: list[str]) -> None:
@@ -169,24 +217,20 @@ class _Builtin:
 
     __slots__ = ("definition", "function")
 
-    def __init__(self, name: str, fallback: Callable[..., Any], block: memory.Block, keep: object) -> None:
+    def __init__(self, name: str, fallback: Callable[..., Any], address: int, keep: object) -> None:
         encoded = name.encode()
-        self.definition = _MethodDef(encoded, block.address, _METH_FASTCALL_KEYWORDS, None)
+        self.definition = _MethodDef(encoded, address, _METH_FASTCALL_KEYWORDS, None)
         owner = _Fallback(fallback)
-        owner.keep = (keep, block, self.definition, encoded)
+        owner.keep = (keep, self.definition, encoded)
         self.function: Callable[..., Any] = _new_function(ctypes.byref(self.definition), owner, None)
 
 
 def _instance(signature: Signature, address: int, constants: dict[int, object], names: list[str]) -> tuple[memory.Block, list[object]]:
     """The machine code of a quick way, and the objects whose addresses are in it."""
     key = (signature.key, tuple(constants), tuple(names))
-    template = _templates.get(key)
-    if template is None:
-        if len(_templates) >= _TEMPLATES:
-            _templates.clear()
-        template = _templates[key] = _Maker(signature, constants, names).template()
+    template = _templates.get(key) or _template(key, signature, constants, names, False)
     data = bytearray(template.data)
-    struct.pack_into(f"<{1 + len(constants)}Q", data, template.literals + 8 * template.fixed, address, *(id(value) for value in constants.values()))
+    struct.pack_into(f"<{1 + len(constants)}Q", data, template.kernel, address, *(id(value) for value in constants.values()))
     return memory.allocate(bytes(data)), template.keep
 
 
@@ -304,10 +348,12 @@ class _Maker:
 
     Registers throughout: r12 = self (the fallback), r13 = the arguments' addresses, r14 = their number, rbx = kwnames, later the thread's state.
     On the stack, from rsp up: stack arguments of the kernel, then 8 bytes for each value passed, then 8 of scratch.
+    Where it is joined to the kernel, the call says how far away that is; otherwise the kernel's address is a literal.
     """
 
-    def __init__(self, signature: Signature, guards: dict[int, object], names: list[str]) -> None:
+    def __init__(self, signature: Signature, guards: dict[int, object], names: list[str], joined: bool) -> None:
         self.signature = signature
+        self.joined = joined
         self.guards = guards
         self.names = names
         self.out = bytearray()
@@ -527,7 +573,7 @@ class _Maker:
         self.at_stack("48898424", slot)  # mov [rsp+disp32], rax
 
     def load_and_call(self) -> int:
-        """Arguments from the frame to where the convention wants them, and the call; the place of the kernel's literal."""
+        """Arguments from the frame to where the convention wants them, and the call; the place of its displacement."""
         for k, (kind, place) in enumerate(self.places):
             offset = self.values + 8 * k
             if kind == "stack":
@@ -540,7 +586,7 @@ class _Maker:
             elif kind == "float":
                 # movsd / movss xmm<place>, [rsp+disp32]
                 self.out += bytes((0xF3 if self.types[k] is F32 else 0xF2, 0x0F, 0x10, 0x84 | place << 3, 0x24)) + struct.pack("<i", offset)
-        self.hex("ff15")  # call [rip+…]
+        self.hex("e8" if self.joined else "ff15")  # call rel32; call [rip+…]
         self.out += bytes(4)
         return len(self.out) - 4
 
@@ -580,15 +626,17 @@ class _Maker:
         self.at_literal("ff25", _symbols["PyObject_Vectorcall"])  # jmp [rip+…]
 
     def finish(self, kernel_fixup: int, guard_fixups: list[tuple[int, int]]) -> _Template:
-        self.out += bytes([memory.FILL]) * (-len(self.out) % 8)
+        self.out += memory.TRAP * (-len(self.out) % 8)
         table = len(self.out)
         fixed = len(self.literals)
-        fixups = [*self.fixups, (kernel_fixup, fixed), *((place, fixed + 1 + guard) for place, guard in guard_fixups)]
+        fixups = self.fixups if self.joined else [*self.fixups, (kernel_fixup, fixed), *((place, fixed + 1 + guard) for place, guard in guard_fixups)]
         for place, number in fixups:
             # Counted from the end of the instruction, which the displacement ends in all the forms used with literals.
             struct.pack_into("<i", self.out, place, table + 8 * number - place - 4)
-        data = bytes(self.out) + struct.pack(f"<{fixed}Q", *self.literals) + bytes(8 * (1 + len(self.guards)))
-        return _Template(data, table, fixed, self.keep)
+        data = bytes(self.out) + struct.pack(f"<{fixed}Q", *self.literals)
+        if self.joined:
+            return _Template(data, kernel_fixup, self.keep)
+        return _Template(data + bytes(8 * (1 + len(self.guards))), table + 8 * fixed, self.keep)
 
 
 def _places(types: list[Type]) -> list[tuple[str, int]]:

@@ -42,7 +42,7 @@ __all__ = ["LINE", "Block", "MemoryStatistics", "allocate", "statistics"]
 #: Functions start at, and occupy whole, lines of this many bytes.
 LINE: Final = 64
 #: What lies between functions: INT3.
-FILL: Final = 0xCC
+TRAP: Final = b"\xcc"
 PAGE: Final = mmap.PAGESIZE
 ARENA_SIZE: Final = 1 << 20
 #: An arena's pages are given their INT3s this many bytes at a time, when they are first reached.
@@ -54,6 +54,9 @@ _MFD_NOEXEC_SEAL: Final = 8
 _MEMBARRIER_SYNC_CORE: Final = 1 << 5
 _MEMBARRIER_REGISTER_SYNC_CORE: Final = 1 << 6
 _SYS_MEMBARRIER_X86_64: Final = 324
+# As ctypes objects, made once: a variadic function's arguments have no prototype.
+_SERIALISE: Final = (ctypes.c_long(_SYS_MEMBARRIER_X86_64), ctypes.c_int(_MEMBARRIER_SYNC_CORE), ctypes.c_int(0), ctypes.c_int(0))
+_REGISTER: Final = (ctypes.c_long(_SYS_MEMBARRIER_X86_64), ctypes.c_int(_MEMBARRIER_REGISTER_SYNC_CORE), ctypes.c_int(0), ctypes.c_int(0))
 
 _PROT_READ: Final = 1
 _PROT_WRITE: Final = 2
@@ -236,19 +239,24 @@ class _Arena:
             lengths.insert(k, length)
 
     def write(self, offset: int, data: bytes) -> None:
-        while self.filled < offset + len(data):
-            step = min(GROWTH, self.length - self.filled)
-            self._put(self.filled, bytes([FILL]) * step)
-            self.filled += step
-        self._put(offset, data)
+        """Write a range. The lock is held, and the file is writable."""
+        end = offset + len(data)
+        try:
+            while self.filled < end:
+                step = min(GROWTH, self.length - self.filled)
+                self._put(self.filled, TRAP * step)
+                self.filled += step
+            self._put(offset, data)
+        except OSError as error:
+            raise MemoryError(f"machine code cannot be written: {error}") from error
         if offset < self.fresh:
             _serialise()
-        self.fresh = max(self.fresh, offset + len(data))
+        self.fresh = max(self.fresh, end)
 
     def _put(self, offset: int, data: bytes) -> None:
-        done = 0
+        done = os.pwrite(self.fd, data, offset)
         while done < len(data):
-            done += os.pwrite(self.fd, data[done:] if done else data, offset + done)
+            done += os.pwrite(self.fd, data[done:], offset + done)
 
 
 # Guards everything below. It is never taken by `Block.free`, which a garbage collection may call in the middle of any
@@ -330,15 +338,15 @@ def _allocate_in_arena(data: bytes | int, size: int, align: int, fill: Fill | No
             _arenas.append(arena)
             offset = arena.take(length, align)
         block = Block(arena, arena.address + offset, size, length)
+        if fill is None and isinstance(data, bytes):
+            arena.write(offset, data + TRAP * (length - size))
+            return block
     # The range is this block's own from here on, and the caller's function runs without the lock. Writing takes it again,
     # for a fork may have frozen the arena meanwhile.
-    contents = _contents(data, size, fill, block.address) + bytes([FILL]) * (length - size)
+    contents = _contents(data, size, fill, block.address) + TRAP * (length - size)
     with _lock:
         if arena.writable():
-            try:
-                arena.write(offset, contents)
-            except OSError as error:
-                raise MemoryError(f"machine code cannot be written: {error}") from error
+            arena.write(offset, contents)
             return block
     return _allocate_in_arena(data, size, align, fill)
 
@@ -367,7 +375,7 @@ def _sort_in_freed() -> None:
         if owner.writable():
             offset = address - owner.address
             try:
-                owner._put(offset, bytes([FILL]) * length)
+                owner._put(offset, TRAP * length)
             except OSError:
                 owner.freeze()
             else:
@@ -396,10 +404,10 @@ def _serialise() -> None:
     global _membarrier_ready
     libc = _libc()
     if _membarrier_ready is None:
-        _membarrier_ready = libc.syscall(ctypes.c_long(_SYS_MEMBARRIER_X86_64), ctypes.c_int(_MEMBARRIER_REGISTER_SYNC_CORE), 0, 0) == 0
+        _membarrier_ready = libc.syscall(*_REGISTER) == 0
     # Without it (Linux before 4.16) the interrupts and page faults between writing and the first call have to do.
     if _membarrier_ready:
-        libc.syscall(ctypes.c_long(_SYS_MEMBARRIER_X86_64), ctypes.c_int(_MEMBARRIER_SYNC_CORE), 0, 0)
+        libc.syscall(*_SERIALISE)
 
 
 # --- forks ---------------------------------------------------------------------------------------------------
@@ -428,7 +436,7 @@ def _allocate_pages(data: bytes | int, size: int, fill: Fill | None) -> Block:
         address = _map_private(length)
         pages = _Pages(address, length)
         try:
-            contents = _contents(data, size, fill, address) + bytes([FILL]) * (length - size)
+            contents = _contents(data, size, fill, address) + TRAP * (length - size)
             ctypes.memmove(address, contents, length)
             _make_executable(address, length)
         except BaseException:
