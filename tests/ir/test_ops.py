@@ -94,6 +94,7 @@ INTEGER_OPS: list[tuple[ops.Op, int, Callable[[Type], Callable[..., int]]]] = [
     (ops.ADD, 2, lambda t: lambda a, b: wrap(t, a + b)),
     (ops.SUB, 2, lambda t: lambda a, b: wrap(t, a - b)),
     (ops.MUL, 2, lambda t: lambda a, b: wrap(t, a * b)),
+    (ops.MUL_LOWER, 2, lambda t: lambda a, b: wrap(t, a % 2 ** (t.bits // 2) * (b % 2 ** (t.bits // 2)))),
     (ops.MUL_HIGH, 2, lambda t: lambda a, b: a * b >> t.bits),
     (ops.DIV_TRUNC, 2, lambda t: lambda a, b: wrap(t, trunc_div(a, b))),
     (ops.REM_TRUNC, 2, lambda t: lambda a, b: wrap(t, a - b * trunc_div(a, b))),

@@ -400,7 +400,7 @@ ADD: Final = row(
 )
 SUB: Final = row("sub", "T T -> T", "int float ptr", "a - b; integers wrap; from a ptr an i64 is taken", _quiet(lambda t, s, a, b: _as(t, a - _as(t, b))))
 MUL: Final = row("mul", "T T -> T", "int float", "a * b; integers wrap", _quiet(lambda t, s, a, b: _as(t, a * b)), commutes=True)
-MUL_LOWER: Final = row("mul_lower", "T T -> T", "int", "the product of the lower halves of a and b, as unsigned numbers", _mul_lower, commutes=True)
+MUL_LOWER: Final = row("mul_lower", "T T -> T", "int vector", "the product of the lower halves of a and b, as unsigned numbers", _mul_lower, commutes=True)
 MUL_HIGH: Final = row("mul_high", "T T -> T", "int", "the upper half of the product, which has twice the bits", _mul_high, commutes=True)
 DIV: Final = row("div", "T T -> T", "float", "a / b, IEEE division", _quiet(lambda t, s, a, b: _as(t, a / b)))
 DIV_TRUNC: Final = row("div_trunc", "T T -> T", "int", "a / b rounded towards zero; 0 where b is 0", _div_trunc)

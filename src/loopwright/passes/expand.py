@@ -15,23 +15,38 @@ from loopwright.targets.target import Target
 _CONVERT: Final = ops.CONVERT.code
 
 
+class _Expansion:
+    """One run of the pass. (A function inside ``run`` that expands what it emits would hold itself, and the function, until a garbage collection.)"""
+
+    __slots__ = ("expanded", "f", "out", "target")
+
+    def __init__(self, f: Function, target: Target) -> None:
+        self.f = f
+        self.target = target
+        self.expanded = target.expanded
+        self.out: list[Instr] = []
+
+    def emit(self, instr: Instr) -> None:
+        """Take an instruction, or what the target puts in its place."""
+        if instr.op.code not in self.expanded or not self.target.expand(self.f, instr, self.emit, False):
+            self.out.append(instr)
+
+
 def run(f: Function, target: Target) -> None:
     """Expand what ``target`` lacks; with ``fastmath`` floats become integers by the machine's own instruction."""
     fastmath = f.options.fastmath
     expanded = target.expanded
     if not expanded and not fastmath:
         return
-    out: list[Instr] = []
-
-    def emit(instr: Instr) -> None:
-        if instr.op.code not in expanded or not target.expand(f, instr, emit, False):
-            out.append(instr)
-
+    expansion = _Expansion(f, target)
+    out = expansion.out
     for instr in f.code:
         code = instr.op.code
         if fastmath and code == _CONVERT and instr.source.is_float and instr.type.is_integer:
             instr.op = ops.CONVERT_UNCHECKED
             code = instr.op.code
-        if code not in expanded or not target.expand(f, instr, emit, False):
+        if code not in expanded:
             out.append(instr)
+        else:
+            expansion.emit(instr)
     f.code = out

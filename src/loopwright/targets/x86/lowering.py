@@ -84,10 +84,16 @@ def _by_text(target: Any, instr: Instr, text: str) -> Rule | None:
     return rule(instr, found) if found is not None else None
 
 
-def _by_constant(target: Any, instr: Instr, position: int, text: Callable[[int], str], like: int) -> Rule:
-    """The rule for instructions that depend on the value of a constant operand; they demand no more than those for the value ``like``."""
+def _by_constant(target: Any, instr: Instr, position: int, text: Callable[[int], str], like: int, memory: bool = True) -> Rule:
+    """The rule for instructions that depend on the value of a constant operand; they demand no more than those for the value ``like``.
+
+    ``memory``: whether what may be in memory of those may be so of all.
+    """
     emitter = ByConstant(target, position, text)
-    return rule(instr, emitter.sequence(instr, like), emit=emitter.emit)
+    found = emitter.sequence(instr, like)
+    if not memory:
+        found.bits = [0] * found.count
+    return rule(instr, found, emit=emitter.emit)
 
 
 def _without(instr: Instr, uses: tuple[Use, ...], late: bool = False) -> tuple[Use, ...]:
@@ -272,7 +278,9 @@ def _select_compared(target: Any, instr: Instr) -> Rule | None:
     """A choice with the comparison inside; CMOV takes the second where that does not hold."""
     first, second = (Use(INTS, memory=use.memory, late=True) for use in _compared(instr))
     condition = es.conditions(instr.source)[_CHOICES[instr.op]]
-    return Rule(instr.op.name, _without(instr, (first, second, INT, INT_LATE), True), INT, es.SelectCompared(condition, instr.type).emit, tied=2)
+    # A load that became one of the operands compared is no register operand any more.
+    tied = 2 if instr.mem is None else 1
+    return Rule(instr.op.name, _without(instr, (first, second, INT, INT_LATE), True), INT, es.SelectCompared(condition, instr.type).emit, tied=tied)
 
 
 def _multiply_high(target: Any, instr: Instr) -> Rule | None:
@@ -376,7 +384,7 @@ def _slide(target: Any, instr: Instr) -> Rule | None:
     evex = target.mask_registers
     # Where all scratch registers are used.
     like = 17 * 8 // type_.bits if type_.size == 64 else 1
-    return _by_constant(target, instr, 2, lambda k: _slide_text(type_, evex, k), like)
+    return _by_constant(target, instr, 2, lambda k: _slide_text(type_, evex, k), like, memory=False)
 
 
 def _slide_text(type_: Type, evex: bool, k: int) -> str:

@@ -242,9 +242,13 @@ def _repeats(step: Step, type_: Type, evex: bool) -> bool:
     """Whether the instruction can repeat one element of a constant of a type in all lanes: EVEX instructions on 32- and 64-bit elements."""
     if not type_.lanes or not evex:
         return False
-    form = step.repeated or step.in_memory
+    return _repeated_bits(step.repeated or step.in_memory) == type_.bits
+
+
+def _repeated_bits(form: Form) -> int:
+    """How many bits of memory an EVEX instruction repeats in all lanes; 0 for one that does not."""
     wide = form if form.kind == EVEX else form.evex()
-    return wide is not None and wide.broadcast == type_.bits
+    return wide.broadcast if wide is not None else 0
 
 
 # --- reading -----------------------------------------------------------------------------------------------------
@@ -421,7 +425,7 @@ class _Reader:
             return
         digits, _, bits = word.partition(".")
         element = int(digits, 0).to_bytes(int(bits or type_.bits) // 8, "little")
-        if type_.lanes and self.target.mask_registers and len(element) >= 4:
+        if type_.lanes and self.target.mask_registers and _repeated_bits(step.form) == 8 * len(element):
             step.constant, step.broadcast = element, True
         else:
             step.constant = element * (size // len(element))
