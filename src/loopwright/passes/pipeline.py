@@ -76,7 +76,7 @@ CPU: Final[tuple[Pass, ...]] = (
     Pass(
         "select",
         select.run,
-        "each instruction gets its target's rule: comparisons into branches, single-use loads into operands, sequences with branches for what the machine lacks, stack arguments",
+        "each instruction gets its target's rule: comparisons into branches and choices, single-use loads into operands, sequences with branches for what the machine lacks, stack arguments",
         "each instruction has its `Rule`",
     ),
     Pass(

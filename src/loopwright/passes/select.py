@@ -1,6 +1,6 @@
 """The ``select`` pass: every instruction gets its target's rule.
 
-On the way comparisons move into the branches they decide, loads used once become memory operands, operations without a direct counterpart become short sequences,
+On the way comparisons move into the branches and choices they decide, loads used once become memory operands, operations without a direct counterpart become short sequences,
 and stack arguments of calls are stored.
 """
 

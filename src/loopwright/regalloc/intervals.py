@@ -224,8 +224,19 @@ class Liveness:
         self.drops: dict[int, list[int]] = {}
         self.loops: dict[int, LoopInfo] = {}
         self.weights: list[float] = [1.0] * length
-        self.fixed: list[list[int]] = [[] for _ in range(physical)]
-        self.owners: list[list[int]] = [[] for _ in range(physical)]
+        # (One empty list for all registers that nobody demands, which are most.)
+        self.fixed: list[list[int]] = [[]] * physical
+        self.owners: list[list[int]] = [[]] * physical
+
+    def demand(self, r: int, location: int, owner: int) -> None:
+        """Physical register ``r`` is demanded or destroyed at a location, for virtual register ``owner`` or none (-1)."""
+        points = self.fixed[r]
+        if points:
+            points.append(location)
+            self.owners[r].append(owner)
+        else:
+            self.fixed[r] = [location]
+            self.owners[r] = [owner]
 
     def part(self) -> None:
         """Forget which intervals are related: they refer to each other, and would stay until a garbage collection."""

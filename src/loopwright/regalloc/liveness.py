@@ -105,8 +105,6 @@ class _Walk:
         intervals = liveness.intervals
         weights = liveness.weights
         dies = liveness.dies
-        fixed = liveness.fixed
-        owners = liveness.owners
         open_end = self.open_end
         live = self.live
         for k in range(len(code) - 1, -1, -1):
@@ -136,8 +134,7 @@ class _Walk:
                 result = rule.result
                 if result is not None and result.fixed != ANY_REGISTER:
                     interval.preferences |= 1 << result.fixed
-                    fixed[result.fixed].append(here + 1)
-                    owners[result.fixed].append(dst)
+                    liveness.demand(result.fixed, here + 1, dst)
                 if op is ops.COPY and instr.args[0] < 0 and not variable[dst]:
                     interval.constant = instr.args[0]
             if rule.temps:
@@ -161,8 +158,7 @@ class _Walk:
                     open_end[v] = here + 2
                 interval.refs.append(here)
                 if use.fixed != ANY_REGISTER:
-                    fixed[use.fixed].append(here)
-                    owners[use.fixed].append(v)
+                    liveness.demand(use.fixed, here, v)
                     if target.registers[use.fixed].cls == interval.cls:
                         interval.preferences |= 1 << use.fixed
             if dst >= 0 and args:
@@ -247,13 +243,9 @@ class _Walk:
 
     def occupy(self, bits: int, location: int, owner: int) -> None:
         """The registers of a mask are taken at a location."""
-        fixed = self.liveness.fixed
-        owners = self.liveness.owners
         while bits:
             low = bits & -bits
-            r = low.bit_length() - 1
-            fixed[r].append(location)
-            owners[r].append(owner)
+            self.liveness.demand(low.bit_length() - 1, location, owner)
             bits ^= low
 
     def relate(self, instr: Instr, rule: Rule, source: int) -> None:
