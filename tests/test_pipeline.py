@@ -54,7 +54,7 @@ def test_the_table_of_passes_in_the_documentation_is_the_list() -> None:
 
 
 @lw.kernel
-def scaled(x: lw.Array[lw.i64], y: lw.Array[lw.i64]) -> lw.i64:
+def scaled(x: lw.Array[lw.i32], y: lw.Array[lw.i32]) -> lw.i64:
     total = lw.i64(0)
     for i in lw.lanes(len(x)):
         y[i] = x[i] * 10
@@ -70,7 +70,7 @@ def tenfold_to_sevenfold(f: Function, target: Target) -> None:
 
 
 def arguments() -> tuple[Any, Any]:
-    return np.arange(21, dtype=np.int64), np.zeros(21, np.int64)
+    return np.arange(21, dtype=np.int32), np.zeros(21, np.int32)
 
 
 @pytest.mark.parametrize("place", ["collect", "promote", "vectorize", "nests", "addresses", "expand"])

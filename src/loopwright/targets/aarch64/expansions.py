@@ -15,16 +15,20 @@ from loopwright.types import BOOL, mask_of
 __all__ = ["EXPANDED", "expand"]
 
 #: What an integer kept in 32 bits needs no sequence for, however narrow it is.
-_NARROW_AS_IT_IS: Final = frozenset(ops.COMPARISONS.values()) | {
-    ops.COPY,
-    ops.BITCAST,
-    ops.CONVERT,
-    ops.CONVERT_UNCHECKED,
-    ops.SELECT,
-    ops.MIN,
-    ops.MAX,
-    ops.POPCOUNT,
-}
+_NARROW_AS_IT_IS: Final = (
+    frozenset(ops.COMPARISONS.values())
+    | frozenset(ops.SELECT_CMP.values())
+    | {
+        ops.COPY,
+        ops.BITCAST,
+        ops.CONVERT,
+        ops.CONVERT_UNCHECKED,
+        ops.SELECT,
+        ops.MIN,
+        ops.MAX,
+        ops.POPCOUNT,
+    }
+)
 
 
 def expand(f: Function, instr: Instr, emit: Emit, late: bool) -> bool:
