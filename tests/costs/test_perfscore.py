@@ -267,8 +267,9 @@ def test_measured_cycles_are_near_the_model(degree: int) -> None:
     while least > 1.75 * modelled and time.monotonic() < until:
         least = min(least, measure.kernel_cycles(compiled, words, measure.Meter(rounds=15)))
     assert modelled / 1.75 < least < 1.75 * modelled
-    # 1024 / 8 vectors of multiply-adds, of which no processor with AVX2 starts more than two a cycle.
-    assert least > 0.9 * 128 * degree / 2
+    # 1024 / 8 vectors of multiply-adds, of which no processor with AVX2 starts more than two a cycle. (The code comes within a few per cent of that, and what a
+    # cycle is was measured a moment before, at another clock where something else runs.)
+    assert least > 0.8 * 128 * degree / 2
 
 
 def test_code_for_features_this_cpu_lacks_is_not_run(monkeypatch: pytest.MonkeyPatch) -> None:
