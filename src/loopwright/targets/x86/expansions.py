@@ -252,19 +252,14 @@ def _shift(target: Any, f: Function, instr: Instr, emit: Emit, late: bool) -> bo
 
 def _shift_signed(f: Function, instr: Instr, emit: Emit) -> None:
     """Shifted as unsigned lanes; (x ^ sign) - sign spreads the sign bit, wherever it now is."""
-    type_, line = instr.type, instr.line
-    unsigned = vector_of(U64, type_.lanes)
+    type_ = instr.type
     value, count = instr.args
-    places = int(f.const_values[~count])
-    # (A count that is negative or beyond the width is the same as the width.)
-    places = places if 0 <= places < 63 else 63
-    sign = f.const(unsigned, 1 << 63 - places)
-    bits, moved, flipped, spread = (f.register(unsigned) for _ in range(4))
-    emit(Instr(ops.BITCAST, unsigned, bits, [value], 0, line, type_))
-    emit(Instr(ops.SHR, unsigned, moved, [bits, f.const(unsigned, places)], 0, line))
-    emit(Instr(ops.XOR, unsigned, flipped, [moved, sign], 0, line))
-    emit(Instr(ops.SUB, unsigned, spread, [flipped, sign], 0, line))
-    emit(Instr(ops.BITCAST, type_, instr.dst, [spread], 0, line, unsigned))
+    places = min(sequences.shift_count(type_, int(f.const_values[~count])), 63)
+    s = Steps(f, emit, instr.line, type_.lanes)
+    sign = s.const(U64, 1 << 63 - places)
+    moved = s.shifted(U64, s.cast(U64, value, I64), places)
+    spread = s.op(ops.SUB, U64, s.op(ops.XOR, U64, moved, sign), sign)
+    s.cast(I64, spread, U64, into=instr.dst)
 
 
 def _shift_bytes(f: Function, instr: Instr, emit: Emit) -> None:
