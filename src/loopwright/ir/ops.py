@@ -582,6 +582,9 @@ for _c in COMPARISONS:
         since="select",
     )
 
+#: The comparison inside each of these.
+CHOICES: Final[dict[Op, str]] = {op: condition for condition, op in SELECT_CMP.items()}
+
 # --- after the jumps pass ------------------------------------------------------------------------------------
 
 LABEL: Final = row("label", "->", "", "label number imm; aligned where the head of an inner loop", None, CONTROL, since="jumps")

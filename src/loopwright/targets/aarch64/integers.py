@@ -156,7 +156,7 @@ def select_compared(asm: AArch64Assembler, f: Function, instr: Instr) -> None:
     """The third operand where the comparison of the first two holds, else the fourth."""
     x, y, a, b = instr.args
     compare(asm, f, instr.source, x, y)
-    condition = condition_of(instr.source, instr.op.name.removeprefix("select_"))
+    condition = condition_of(instr.source, ops.CHOICES[instr.op])
     asm.emit(i.CSEL[width(instr.type)], CODES[instr.dst], register(asm, f, a), register(asm, f, b), condition)
 
 

@@ -244,7 +244,7 @@ def _of_integers(instr: Instr) -> Rule | None:
         return Rule(name, (INT, INT), INT, integers.comparison)
     if instr.op is ops.SELECT:
         return Rule(name, (INT, INT, INT), INT, integers.select)
-    if instr.op in _CHOICES:
+    if instr.op in ops.CHOICES:
         return Rule(name, (INT, INT, INT, INT), INT, integers.select_compared)
     if code in _SHIFTS:
         return Rule(name, (INT, INT_LATE), INT, integers.shift)
@@ -505,7 +505,6 @@ def _return(f: Function) -> Rule:
 
 # --- constants ---------------------------------------------------------------------------------------------------------
 
-_CHOICES: Final = frozenset(ops.SELECT_CMP.values())
 _COPIED: Final = frozenset((ops.COPY.code, ops.LOCAL.code, ops.CALL.code, ops.CALL_VOID.code, ops.RET.code))
 
 
@@ -531,10 +530,10 @@ def immediate(instr: Instr, position: int, type_: Type, value: Any) -> bool:
     if op is ops.FOR:
         return position != 1 or integers.fits_add(number)
     if position != 1:
-        return number == 0 and ((position == 2 and op is ops.SELECT) or (position > 1 and op in _CHOICES))
+        return number == 0 and ((position == 2 and op is ops.SELECT) or (position > 1 and op in ops.CHOICES))
     if code in _SHIFTS or op is ops.SHL_MODULO or op is ops.SHR_MODULO:
         return True
-    if op is ops.ADD or op is ops.SUB or code in _COMPARES or op in _CHOICES or op.compare:
+    if op is ops.ADD or op is ops.SUB or code in _COMPARES or op in ops.CHOICES or op.compare:
         return integers.fits_add(number)
     if op is ops.AND or op is ops.OR or op is ops.XOR:
         return integers.fits_logical(type_, number)

@@ -30,7 +30,6 @@ __all__ = ["missing", "rule_for"]
 _FUSED: Final[dict[Op, str]] = {ops.FMA: "VFMADD", ops.FMS: "VFMSUB", ops.FNMA: "VFNMADD"}
 
 _DIVISIONS: Final = frozenset({ops.DIV_TRUNC, ops.REM_TRUNC, ops.DIV_FLOOR, ops.REM_FLOOR})
-_CHOICES: Final[dict[Op, str]] = {op: condition for condition, op in ops.SELECT_CMP.items()}
 _COMPARES: Final = frozenset(ops.COMPARISONS.values())
 
 _REDUCTIONS: Final[dict[Op, Op]] = {
@@ -260,7 +259,7 @@ def _bits(instr: Instr) -> list[int]:
 
 def _compared(instr: Instr) -> tuple[Use, Use]:
     """The uses of a comparison of integers: one may be in memory, which is the first where the other is a constant."""
-    if (instr.source if instr.op in _CHOICES else instr.type).bits < 32:
+    if (instr.source if instr.op in ops.CHOICES else instr.type).bits < 32:
         return INT, INT
     return (INT_MEMORY, INT) if _constant(instr) else (INT, INT_MEMORY)
 
@@ -277,7 +276,7 @@ def _compare(target: Any, instr: Instr) -> Rule | None:
 def _select_compared(target: Any, instr: Instr) -> Rule | None:
     """A choice with the comparison inside; CMOV takes the second where that does not hold."""
     first, second = (Use(INTS, memory=use.memory, late=True) for use in _compared(instr))
-    condition = es.conditions(instr.source)[_CHOICES[instr.op]]
+    condition = es.conditions(instr.source)[ops.CHOICES[instr.op]]
     # A load that became one of the operands compared is no register operand any more.
     tied = 2 if instr.mem is None else 1
     return Rule(instr.op.name, _without(instr, (first, second, INT, INT_LATE), True), INT, es.SelectCompared(condition, instr.type).emit, tied=tied)
@@ -523,7 +522,7 @@ _SPECIAL: Final[dict[int, _Special]] = {
     ops.BITCAST.code: _bitcast,
     ops.MUL_HIGH.code: _multiply_high,
     **{op.code: _compare for op in _COMPARES},
-    **{op.code: _select_compared for op in _CHOICES},
+    **{op.code: _select_compared for op in ops.CHOICES},
     **{op.code: _divide for op in _DIVISIONS},
     **{op.code: _fused for op in _FUSED},
     **{op.code: _reduction for op in _REDUCTIONS},

@@ -38,7 +38,7 @@ _ADDRESSING: Final = Addressing((1, 2, 4, 8), -(1 << 31), (1 << 31) - 1)
 _ALU_IMMEDIATE: Final = frozenset({ops.ADD, ops.SUB, ops.MUL, ops.AND, ops.OR, ops.XOR, ops.SHL, ops.SHR, ops.SHL_MODULO, ops.SHR_MODULO})
 _DIVISIONS: Final = frozenset({ops.DIV_TRUNC, ops.REM_TRUNC, ops.DIV_FLOOR, ops.REM_FLOOR})
 _COMPARES: Final = frozenset(ops.COMPARISONS.values())
-_COMPARING: Final = _COMPARES | frozenset(ops.SELECT_CMP.values())
+_COMPARING: Final = _COMPARES | frozenset(ops.CHOICES)
 #: Whose options are the usual ones.
 _NO_FUNCTION: Final = Function("", VOID)
 
