@@ -8,15 +8,11 @@ sets on the back edges, makes the intervals.
 
 from __future__ import annotations
 
-from bisect import bisect
-from itertools import accumulate
-
 from loopwright.ir import ops
 from loopwright.ir.function import Function, Instr
 from loopwright.ir.loops import weights as weights_of
 from loopwright.regalloc.intervals import Interval, Liveness, LoopInfo
 from loopwright.targets.target import ANY_REGISTER, ANY_TIED, Rule, Target
-from loopwright.types import Type
 
 
 class Brackets:
@@ -68,20 +64,19 @@ def brackets(f: Function, liveness: Liveness) -> Brackets:
 
 
 def analyse(f: Function, target: Target) -> tuple[Liveness, Brackets]:
-    """Live intervals, last uses, loop facts of lowered code (every instruction has its rule)."""
+    """Live intervals, last uses, and what is live at once in loops, of lowered code (every instruction has its rule)."""
     liveness = Liveness(len(f.types), len(f.code), len(target.registers))
     shape = brackets(f, liveness)
     walk = _Walk(f, target, liveness, shape)
     walk.run()
     walk.finish()
-    _loop_facts(liveness, f.code, walk.destroyers, walk.scratch, f.types, target)
     return liveness, shape
 
 
 class _Walk:
     """The last walk, from the end of the code to its beginning: it makes the intervals."""
 
-    __slots__ = ("destroyers", "f", "live", "liveness", "needs", "open_end", "scratch", "shape", "target")
+    __slots__ = ("counts", "f", "live", "liveness", "loops", "needs", "open_end", "shape", "target")
 
     def __init__(self, f: Function, target: Target, liveness: Liveness, shape: Brackets) -> None:
         self.f = f
@@ -92,9 +87,9 @@ class _Walk:
         self.live: set[int] = set()
         self.open_end: list[int] = [0] * len(f.types)
         self.needs = _needs(f, shape, liveness)
-        #: The instructions that destroy registers, and those that need scratch registers, latest first.
-        self.destroyers: list[int] = []
-        self.scratch: list[int] = []
+        #: The loops around, outermost first; and inside of them how many values are live, by class.
+        self.loops: list[LoopInfo] = []
+        self.counts: list[int] = [0] * len(target.class_masks)
 
     def run(self) -> None:
         """Walk over all instructions."""
@@ -107,6 +102,8 @@ class _Walk:
         dies = liveness.dies
         open_end = self.open_end
         live = self.live
+        counts = self.counts
+        loops = self.loops
         for k in range(len(code) - 1, -1, -1):
             instr = code[k]
             op = instr.op
@@ -119,13 +116,17 @@ class _Walk:
             rule: Rule | None = instr.rule
             assert rule is not None, op.name
             dst = instr.dst
+            # More is live while it runs than in front of it or behind it.
+            busy = rule.temps != () or rule.kills != 0 or rule.clobbers != 0
             if dst >= 0:
                 known = intervals[dst]
                 interval = known if known is not None else self.interval(dst)
                 if dst in live:
                     live.remove(dst)
+                    counts[interval.cls] = counts[interval.cls] - 1
                     interval.add_range(here + 1, open_end[dst])
                 else:
+                    busy = True
                     interval.add_range(here + 1, here + 2)
                     liveness.dead[k] = True
                 interval.refs.append(here + 1)
@@ -137,8 +138,6 @@ class _Walk:
                     liveness.demand(result.fixed, here + 1, dst)
                 if op is ops.COPY and instr.args[0] < 0 and not variable[dst]:
                     interval.constant = instr.args[0]
-            if rule.temps:
-                self.scratch.append(k)
             if rule.kills or rule.clobbers:
                 self.destroy(k, rule, dst)
             args = instr.args
@@ -152,15 +151,23 @@ class _Walk:
                 use = uses[j]
                 if v not in live:
                     live.add(v)
-                    open_end[v] = here + 2 if use.late else here + 1
+                    self.count(interval.cls)
+                    if use.late:
+                        busy = True
+                        open_end[v] = here + 2
+                    else:
+                        open_end[v] = here + 1
                     dies[k] |= 1 << j
                 elif use.late and open_end[v] < here + 2:
+                    busy = True
                     open_end[v] = here + 2
                 interval.refs.append(here)
                 if use.fixed != ANY_REGISTER:
                     liveness.demand(use.fixed, here, v)
                     if target.registers[use.fixed].cls == interval.cls:
                         interval.preferences |= 1 << use.fixed
+            if busy and loops:
+                self.while_it_runs(k, instr, rule)
             if dst >= 0 and args:
                 source = rule.tied if rule.tied >= 0 else (0 if op is ops.COPY else -1)
                 if rule.tied == ANY_TIED and dies[k]:
@@ -179,12 +186,15 @@ class _Walk:
             opener = shape.opener_of[k]
             if self.f.code[opener].op is not ops.LOOP:
                 live_after[opener] = set(live)
+            else:
+                self.enter(liveness.loops[opener])
         elif op is ops.ELSE:
             live_after[k] = live
             self.instead(live_after[shape.opener_of[k]], 2 * k)
         elif op is ops.LOOP:
             known_at_head = self.needs[k]
             liveness.loops[k].live = known_at_head if known_at_head == live else set(live)
+            self.leave()
         elif op is ops.BR:
             self.instead(_target_set(shape, live_after, self.needs, k), 2 * k)
         elif op is ops.RET:
@@ -192,6 +202,7 @@ class _Walk:
             for v in live:
                 self.interval(v).add_range(2 * k + 1, self.open_end[v])
             self.live = set()
+            self.recount()
             return True
         elif op is not ops.BLOCK:
             self.fork(k)
@@ -210,6 +221,8 @@ class _Walk:
                 gone.append(v)
                 live.add(v)
                 self.open_end[v] = 2 * k + 1
+                if self.loops:
+                    self.count(self.interval(v).cls)
         if gone:
             self.liveness.drops[k] = gone
 
@@ -224,10 +237,74 @@ class _Walk:
             if v not in live:
                 open_end[v] = here
         self.live = set(before)
+        self.recount()
+
+    # --- what is live at once in loops ----------------------------------------------------------------------
+
+    def enter(self, loop: LoopInfo) -> None:
+        """The end of a loop, where this walk goes in."""
+        classes = len(self.counts)
+        loop.pressure = [0] * classes
+        loop.across = [0] * classes
+        self.loops.append(loop)
+        self.recount()
+
+    def leave(self) -> None:
+        """The beginning of a loop: what it holds is in the loop around as well."""
+        inner = self.loops.pop()
+        if self.loops:
+            outer = self.loops[-1]
+            outer.kills |= inner.kills
+            for cls in range(len(self.counts)):
+                outer.pressure[cls] = max(outer.pressure[cls], inner.pressure[cls])
+                outer.across[cls] = max(outer.across[cls], inner.across[cls])
+
+    def recount(self) -> None:
+        """In a loop: count what is live anew."""
+        if self.loops:
+            for cls in range(len(self.counts)):
+                self.counts[cls] = 0
+            for v in self.live:
+                self.count(self.interval(v).cls)
+
+    def count(self, cls: int) -> None:
+        """One more value of a class is live."""
+        count = self.counts[cls] + 1
+        self.counts[cls] = count
+        if self.loops:
+            pressure = self.loops[-1].pressure
+            if count > pressure[cls]:  # noqa: PLR1730 (no calls: for every value of a loop)
+                pressure[cls] = count
+
+    def while_it_runs(self, k: int, instr: Instr, rule: Rule) -> None:
+        """In a loop: what is live while the instruction at ``k``, whose operands and result have been dealt with, writes its result, scratch registers included."""
+        loop = self.loops[-1]
+        open_end = self.open_end
+        dst = instr.dst
+        at_once = list(self.counts)
+        ended = set(self.liveness.drops.get(k, ()))
+        for j in range(len(instr.args)):
+            if self.liveness.dies[k] >> j & 1:
+                ended.add(instr.args[j])
+        for v in ended:
+            if open_end[v] == 2 * k + 1:
+                at_once[self.interval(v).cls] -= 1
+        result = self.interval(dst).cls if dst >= 0 else -1
+        if dst >= 0 and (dst not in self.live or open_end[dst] == 2 * k + 1):
+            at_once[result] += 1
+        for cls in range(len(at_once)):
+            scratch = rule.temps.count(cls)
+            loop.pressure[cls] = max(loop.pressure[cls], max(at_once[cls], self.counts[cls]) + scratch)
+            kills = rule.kills | rule.clobbers
+            if kills & self.target.class_masks[cls]:
+                # (The result is not among them.)
+                loop.across[cls] = max(loop.across[cls], at_once[cls] + scratch - (1 if cls == result else 0))
+        loop.kills |= rule.kills | rule.clobbers
+
+    # --- registers that are destroyed ------------------------------------------------------------------------
 
     def destroy(self, k: int, rule: Rule, dst: int) -> None:
         """An instruction that destroys registers: what lives across it must not be in them."""
-        self.destroyers.append(k)
         here = 2 * k
         kills = rule.kills
         destroyed = kills | rule.clobbers
@@ -409,44 +486,3 @@ def _loop_needs(code: list[Instr], shape: Brackets, known: dict[int, set[int]], 
 
 
 _NOTHING: set[int] = set()
-
-
-def _loop_facts(liveness: Liveness, code: list[Instr], calls: list[int], scratch: list[int], types: list[Type], target: Target) -> None:
-    """Pressure by class, destroyed registers, and what lives across those that destroy them, of every loop.
-
-    ``calls`` are the instructions that destroy registers, ``scratch`` those that need scratch registers, latest first.
-    """
-    if not liveness.loops:
-        return
-    masks = target.class_masks
-    classes = len(masks)
-    size = 2 * len(code) + 5
-    # Values live at location p, at index p + 1.
-    steps: list[list[int]] = [[0] * size for _ in range(classes)]
-    for interval in liveness.intervals:
-        if interval is None:
-            continue
-        step = steps[interval.cls]
-        for r in range(len(interval.starts)):
-            step[interval.starts[r] + 1] += 1
-            step[interval.ends[r] + 1] -= 1
-    for k in scratch:
-        temps: tuple[int, ...] = code[k].rule.temps
-        for cls in temps:
-            steps[cls][2 * k + 1] += 1
-            steps[cls][2 * k + 3] -= 1
-    steps = [list(accumulate(step)) for step in steps]
-    calls = calls[::-1]
-    for info in liveness.loops.values():
-        low, high = 2 * info.head + 1, 2 * info.end + 2
-        info.pressure = [max(step[low:high]) for step in steps]
-        info.across = [0] * classes
-        for n in range(bisect(calls, info.head), bisect(calls, info.end)):
-            k = calls[n]
-            kills: int = code[k].rule.kills | code[k].rule.clobbers
-            info.kills |= kills
-            for cls in range(classes):
-                if kills & masks[cls]:
-                    # (The result is not among them.)
-                    made = 1 if code[k].dst >= 0 and target.class_of(types[code[k].dst]) == cls else 0
-                    info.across[cls] = max(info.across[cls], steps[cls][2 * k + 2] - made)
