@@ -26,7 +26,6 @@ RIP: Final = -2
 
 #: The SIB byte's code of each scale; -1 makes a wrong one an error.
 _SCALE_BITS: Final = (-1, 0, 1, -1, 2, -1, -1, -1, 3)
-_NO_OPERAND: Final = (0,)
 
 
 class M:
@@ -182,6 +181,7 @@ class Form:
         "modrm",
         "op_in_opcode",
         "opcode",
+        "opcode_word",
         "operands",
         "prefix",
         "reg_at",
@@ -213,7 +213,7 @@ class Form:
         self._evex_known = False
         self._short: Form | None = None
         self._short_known = False
-        # Where in the tuple of register codes each field of the encoding finds its register: -1 is the zero put behind the tuple.
+        # Where in the tuple of register codes each field of the encoding finds its register: -1 for nowhere, which counts as register 0.
         self.reg_at = self.v_at = self.rm_at = self.l_at = -1
         self.reg_memory = self.v_memory = self.l_memory = -1
         self.op_in_opcode = False
@@ -289,6 +289,7 @@ class Form:
             else:
                 opcode.append(int(word[:2], 16))
         self.opcode = bytes(opcode)
+        self.opcode_word = int.from_bytes(self.opcode, "little")
         bits = 8 * self.imm_size
         # An immediate narrower than the operand is sign-extended (SDM volume 2, 2.2.1.5), except where it is a selector or a shift count.
         sign_extended = self.kind == LEGACY and ((bits == 8 and opcode[0] in (0x83, 0x6B, 0x6A)) or (bits == 32 and widest != 32))
@@ -458,162 +459,185 @@ def encode(out: bytearray, form: Form, ops: tuple[int, ...], mem: M | None = Non
     Raises:
         InternalError: operands that the form cannot hold.
     """
-    kind = form.kind
     if mem is None:
-        if len(ops) != form.count:
-            raise _invalid(form, ops, f"{form.count} register operands are needed")
-        padded = ops + _NO_OPERAND
-        r = padded[form.reg_at] | form.digit
-        v = padded[form.v_at]
-        b = padded[form.rm_at]
-        if kind == VEX:
-            if (r | v | b) & ~15 or k or z:
-                return encode(out, _wider(form, ops, k, z), ops, mem, imm, k, z)
-            if form.vex2 and b < 8:
-                if form.modrm:
-                    out += (form.vex2 ^ ((r & 8) << 12 | v << 11 | ((r & 7) << 3 | b) << 24)).to_bytes(4, "little")
-                else:
-                    out += form.vex2.to_bytes(3, "little")
-            else:
-                out += (form.base ^ ((r & 8) << 12 | (b & 8) << 10 | v << 19 | ((r & 7) << 3 | b & 7) << 32)).to_bytes(5, "little")
-            if form.imm_size == 0:
-                return 0
-            if form.is4:
-                out.append(padded[form.l_at] << 4)
-                return 1
-        elif kind == LEGACY:
-            if (r | b) & ~15 or k or z:
-                raise _invalid(form, ops, "no such register")
-            if form.imm_size == 4:
-                if imm > 0x7FFFFFFF and imm <= form.imm_high:
-                    imm -= 1 << 32
-                if -128 <= imm <= 127:
-                    short = form.short()
-                    if short is not None:
-                        form = short
-            if form.prefix:
-                out.append(form.prefix)
-            rex = form.rex | (r & 8) >> 1 | b >> 3
-            if rex:
-                out.append(rex | 0x40)
-            elif form.byte_registers and ((form.byte_registers & 1 and r >= 4) or (form.byte_registers & 2 and b >= 4)):
-                out.append(0x40)
-            out += form.opcode
+        return _registers(out, form, ops, imm, k, z)
+    return _memory(out, form, ops, mem, imm, k, z)
+
+
+def _registers(out: bytearray, form: Form, ops: tuple[int, ...], imm: int, k: int, z: bool) -> int:
+    """Append an instruction without a memory operand; see ``encode``."""
+    if len(ops) != form.count:
+        raise _invalid(form, ops, f"{form.count} register operands are needed")
+    kind = form.kind
+    r = form.digit
+    v = b = 0
+    if form.reg_at >= 0:
+        r |= ops[form.reg_at]
+    if form.v_at >= 0:
+        v = ops[form.v_at]
+    if form.rm_at >= 0:
+        b = ops[form.rm_at]
+    if kind == LEGACY:
+        return _legacy(out, form, ops, None, imm, k, z, r, b)
+    if kind == VEX:
+        if (r | v | b) & ~15 or k or z:
+            return _registers(out, _wider(form, ops, k, z), ops, imm, k, z)
+        if form.vex2 and b < 8:
+            size = 4 if form.modrm else 3
+            word = form.vex2 ^ ((r & 8) << 12 | v << 11)
             if form.modrm:
-                out.append(0xC0 | (r & 7) << 3 | b & 7)
-            elif form.op_in_opcode:
-                out[-1] += b & 7
+                word ^= ((r & 7) << 3 | b) << 24
         else:
-            if (r | v | b) & ~31 or k & ~7:
-                raise _invalid(form, ops, "no such register")
-            if (k or z) and not (form.masked and k and (form.zeroing or not z)):
-                raise _invalid(form, ops, "it takes no such mask")
-            out += (
-                form.base
-                ^ ((r & 8) << 12 | (r & 16) << 8 | (b & 24) << 10 | (v & 15) << 19 | (v & 16) << 23 | k << 24 | z << 31 | ((r & 7) << 3 | b & 7) << 40)
-            ).to_bytes(6, "little")
+            size = 5
+            word = form.base ^ ((r & 8) << 12 | (b & 8) << 10 | v << 19 | ((r & 7) << 3 | b & 7) << 32)
     else:
-        base = mem.base
-        index = mem.index
-        if len(ops) != form.count - (form.rm_at >= 0) or form.memory_at < 0:
-            raise _invalid(form, ops, "the operands do not fit")
-        padded = ops + _NO_OPERAND
-        r = padded[form.reg_memory] | form.digit
-        v = padded[form.v_memory]
-        x = index if index > 0 else 0  # noqa: FURB136 (max() is a call)
-        b = base if base > 0 else 0  # noqa: FURB136
-        scale = 1
-        if kind == VEX:
-            if (r | v | x) & ~15 or k or z or mem.bcst:
-                return encode(out, _wider(form, ops, k, z), ops, mem, imm, k, z)
-            if form.vex2 and (b | x) < 8:
-                out += (form.vex2 & 0xFFFFFF ^ ((r & 8) << 12 | v << 11)).to_bytes(3, "little")
-            else:
-                out += (form.base & 0xFFFFFFFF ^ ((r & 8) << 12 | (b & 8) << 10 | (x & 8) << 11 | v << 19)).to_bytes(4, "little")
-        elif kind == LEGACY:
-            if (r | x) & ~15 or k or z:
-                raise _invalid(form, ops, "no such register")
-            if form.imm_size == 4:
-                if imm > 0x7FFFFFFF and imm <= form.imm_high:
-                    imm -= 1 << 32
-                if -128 <= imm <= 127:
-                    short = form.short()
-                    if short is not None:
-                        form = short
-            if form.prefix:
-                out.append(form.prefix)
-            rex = form.rex | (r & 8) >> 1 | (x & 8) >> 2 | b >> 3
-            if rex:
-                out.append(rex | 0x40)
-            elif form.byte_registers & 1 and r >= 4:
-                out.append(0x40)
-            out += form.opcode
-        else:
-            if (r | v | x) & ~31 or k & ~7:
-                raise _invalid(form, ops, "no such register")
-            if (k or z) and not (form.masked and k and (form.zeroing and form.memory_at != 0 or not z)):
-                raise _invalid(form, ops, "it takes no such mask")
-            scale = form.disp_scale
-            word = form.base & 0xFFFFFFFFFF
-            if mem.bcst:
-                if not form.broadcast:
-                    raise _invalid(form, ops, "it cannot broadcast from memory")
-                scale = form.broadcast >> 3
-                word |= 1 << 28
-            if form.vector_index:
-                v |= x & 16  # EVEX.V' is the index's fifth bit (SDM volume 2, table 2-32).
-            elif x & 16:
-                raise _invalid(form, ops, "no such index register")
-            out += (word ^ ((r & 8) << 12 | (r & 16) << 8 | (b & 8) << 10 | (x & 8) << 11 | (v & 15) << 19 | (v & 16) << 23 | k << 24 | z << 31)).to_bytes(
-                5, "little"
-            )
-        # ModRM, SIB and displacement (SDM volume 2, tables 2-2 and 2-3).
-        modrm = (r & 7) << 3
-        disp = mem.disp
-        if b & ~15 or (index == 4 and not form.vector_index):
-            raise _invalid(form, ops, "no such address")
-        if base < 0:
-            if base == RIP:
-                out.append(modrm | 5)
-            else:
-                out.append(modrm | 4)
-                out.append(_SCALE_BITS[mem.scale] << 6 | ((index & 7) << 3 if index >= 0 else 0x20) | 5)
-            out += disp.to_bytes(4, "little", signed=True)
-        else:
-            b &= 7
-            if disp == 0 and b != 5:
-                size = 0
-            elif scale == 1:
-                size = 0x40 if -128 <= disp <= 127 else 0x80
-            elif disp % scale == 0 and -128 <= disp // scale <= 127:
-                disp //= scale
-                size = 0x40
-            else:
-                size = 0x80
-            if index >= 0:
-                out.append(modrm | size | 4)
-                out.append(_SCALE_BITS[mem.scale] << 6 | (index & 7) << 3 | b)
-            elif b == 4:
-                out.append(modrm | size | 4)
-                out.append(0x24)
-            else:
-                out.append(modrm | size | b)
-            if size == 0x40:
-                out.append(disp & 255)
-            elif size:
-                out += disp.to_bytes(4, "little", signed=True)
+        if (r | v | b) & ~31 or k & ~7:
+            raise _invalid(form, ops, "no such register")
+        if (k or z) and not (form.masked and k and (form.zeroing or not z)):
+            raise _invalid(form, ops, "it takes no such mask")
+        size = 6
+        word = form.base ^ ((r & 8) << 12 | (r & 16) << 8 | (b & 24) << 10 | (v & 15) << 19 | (v & 16) << 23 | k << 24 | z << 31 | ((r & 7) << 3 | b & 7) << 40)
+    tail = form.imm_size
+    if tail:
         if form.is4:
-            out.append(padded[form.l_memory] << 4)
-            return 1
-    imm_size = form.imm_size
-    if imm_size:
+            imm = ops[form.l_at] << 4
+        elif not form.imm_low <= imm <= form.imm_high:
+            raise _invalid(form, ops, f"{imm} does not fit in its immediate")
+        word |= (imm & (1 << 8 * tail) - 1) << 8 * size
+    out += word.to_bytes(size + tail, "little")
+    return tail
+
+
+def _legacy(out: bytearray, form: Form, ops: tuple[int, ...], mem: M | None, imm: int, k: int, z: bool, r: int, b: int) -> int:
+    """Append an instruction without VEX or EVEX prefix, of ModRM's register ``r`` and of the register ``b``, or the address ``mem``; see ``encode``."""
+    x = mem.index if mem is not None and mem.index > 0 else 0
+    if (r | b | x) & ~15 or k or z:
+        raise _invalid(form, ops, "no such register")
+    if form.imm_size == 4:
+        if imm > 0x7FFFFFFF and imm <= form.imm_high:
+            imm -= 1 << 32
+        if -128 <= imm <= 127:
+            short = form.short()
+            if short is not None:
+                form = short
+    word = form.prefix
+    size = 1 if word else 0
+    rex = form.rex | (r & 8) >> 1 | (x & 8) >> 2 | b >> 3
+    if rex or (form.byte_registers and ((form.byte_registers & 1 and r >= 4) or (form.byte_registers & 2 and b >= 4 and mem is None))):
+        word |= (rex | 0x40) << 8 * size
+        size += 1
+    word |= form.opcode_word << 8 * size
+    size += len(form.opcode)
+    if mem is not None:
+        out += word.to_bytes(size, "little")
+        _address(out, form, ops, mem, r, b, 1)
+        size = word = 0
+    elif form.modrm:
+        word |= (0xC0 | (r & 7) << 3 | b & 7) << 8 * size
+        size += 1
+    elif form.op_in_opcode:
+        word += (b & 7) << 8 * (size - 1)
+    tail = form.imm_size
+    if tail:
         if not form.imm_low <= imm <= form.imm_high:
             raise _invalid(form, ops, f"{imm} does not fit in its immediate")
-        if imm_size == 1:
-            out.append(imm & 255)
+        word |= (imm & (1 << 8 * tail) - 1) << 8 * size
+        size += tail
+    if size:
+        out += word.to_bytes(size, "little")
+    return tail
+
+
+def _memory(out: bytearray, form: Form, ops: tuple[int, ...], mem: M, imm: int, k: int, z: bool) -> int:
+    """Append an instruction with a memory operand; see ``encode``."""
+    if len(ops) != form.count - (form.rm_at >= 0) or form.memory_at < 0:
+        raise _invalid(form, ops, "the operands do not fit")
+    kind = form.kind
+    r = form.digit
+    v = 0
+    if form.reg_memory >= 0:
+        r |= ops[form.reg_memory]
+    if form.v_memory >= 0:
+        v = ops[form.v_memory]
+    x = mem.index if mem.index > 0 else 0  # noqa: FURB136 (max() is a call)
+    b = mem.base if mem.base > 0 else 0  # noqa: FURB136
+    scale = 1
+    if kind == LEGACY:
+        return _legacy(out, form, ops, mem, imm, k, z, r, b)
+    if kind == VEX:
+        if (r | v | x) & ~15 or k or z or mem.bcst:
+            return _memory(out, _wider(form, ops, k, z), ops, mem, imm, k, z)
+        if form.vex2 and (b | x) < 8:
+            out += (form.vex2 & 0xFFFFFF ^ ((r & 8) << 12 | v << 11)).to_bytes(3, "little")
         else:
-            out += (imm & (1 << imm_size * 8) - 1).to_bytes(imm_size, "little")
-    return imm_size
+            out += (form.base & 0xFFFFFFFF ^ ((r & 8) << 12 | (b & 8) << 10 | (x & 8) << 11 | v << 19)).to_bytes(4, "little")
+    else:
+        if (r | v | x) & ~31 or k & ~7:
+            raise _invalid(form, ops, "no such register")
+        if (k or z) and not (form.masked and k and (form.zeroing and form.memory_at != 0 or not z)):
+            raise _invalid(form, ops, "it takes no such mask")
+        scale = form.disp_scale
+        word = form.base & 0xFFFFFFFFFF
+        if mem.bcst:
+            if not form.broadcast:
+                raise _invalid(form, ops, "it cannot broadcast from memory")
+            scale = form.broadcast >> 3
+            word |= 1 << 28
+        if form.vector_index:
+            v |= x & 16  # EVEX.V' is the index's fifth bit (SDM volume 2, table 2-32).
+        elif x & 16:
+            raise _invalid(form, ops, "no such index register")
+        out += (word ^ ((r & 8) << 12 | (r & 16) << 8 | (b & 8) << 10 | (x & 8) << 11 | (v & 15) << 19 | (v & 16) << 23 | k << 24 | z << 31)).to_bytes(
+            5, "little"
+        )
+    _address(out, form, ops, mem, r, b, scale)
+    tail = form.imm_size
+    if tail:
+        if form.is4:
+            imm = ops[form.l_memory] << 4
+        elif not form.imm_low <= imm <= form.imm_high:
+            raise _invalid(form, ops, f"{imm} does not fit in its immediate")
+        out += (imm & (1 << 8 * tail) - 1).to_bytes(tail, "little")
+    return tail
+
+
+def _address(out: bytearray, form: Form, ops: tuple[int, ...], mem: M, r: int, b: int, scale: int) -> None:
+    """Append ModRM, SIB and displacement (SDM volume 2, tables 2-2 and 2-3); ``scale`` is what a short displacement counts in."""
+    base = mem.base
+    index = mem.index
+    disp = mem.disp
+    if b & ~15 or (index == 4 and not form.vector_index) or not -0x80000000 <= disp <= 0x7FFFFFFF:
+        raise _invalid(form, ops, "no such address")
+    sib = 0
+    if index >= 0:
+        sib = _SCALE_BITS[mem.scale] << 6 | (index & 7) << 3
+        if sib < 0:
+            raise _invalid(form, ops, "no such address")
+    word = (r & 7) << 3
+    if base < 0:
+        if base == RIP:
+            out += (word | 5 | (disp & 0xFFFFFFFF) << 8).to_bytes(5, "little")
+        else:
+            sib = (sib if index >= 0 else 0x20) | 5
+            out += (word | 4 | sib << 8 | (disp & 0xFFFFFFFF) << 16).to_bytes(6, "little")
+        return
+    b &= 7
+    if disp == 0 and b != 5:
+        size = 0
+    elif -128 * scale <= disp <= 127 * scale and disp % scale == 0:
+        disp = disp // scale & 255
+        size = 1
+        word |= 0x40
+    else:
+        disp &= 0xFFFFFFFF
+        size = 4
+        word |= 0x80
+    if index >= 0:
+        out += (word | 4 | (sib | b) << 8 | disp << 16).to_bytes(2 + size, "little")
+    elif b == 4:
+        out += (word | 4 | 0x24 << 8 | disp << 16).to_bytes(2 + size, "little")
+    else:
+        out += (word | b | disp << 8).to_bytes(1 + size, "little")
 
 
 def _wider(form: Form, ops: tuple[int, ...], k: int, z: bool) -> Form:
