@@ -31,14 +31,31 @@ class _Place:
         self.offset = offset
 
 
+def neighbours(f: Function, target: Target) -> bool:
+    """Whether vector loads of one array may lie next to each other once the loops over lanes of ``f`` are unrolled.
+
+    Not where it is read at a single index: the copies of that load are whole vectors apart.
+    """
+    steps: list[int] = []
+    read_at: dict[int, list[int]] = {}
+    for instr in f.code:
+        if instr.loop is not None and instr.loop.mask != NONE:
+            steps.append(int(f.const_values[~instr.args[2]]))
+            continue
+        first = 0 if instr.op is ops.LOAD else 1 if instr.op is ops.MASKED_LOAD else -1
+        if first < 0 or not instr.type.lanes or f.arrays[instr.imm].written or not target.slides(instr.type):
+            continue
+        indices = instr.args[first:]
+        for step in steps:
+            if step % instr.type.lanes:
+                return True
+        if read_at.setdefault(instr.imm, indices) != indices:
+            return True
+    return False
+
+
 def run(f: Function, target: Target) -> None:
     """Replace loads by slides in every straight stretch of ``f``, on arrays the function does not write."""
-    code = f.code
-    for instr in code:
-        if instr.op is ops.LOAD and instr.type.lanes and target.slides(instr.type):
-            break
-    else:
-        return
     _Rewriting(f, target).run()
 
 

@@ -37,10 +37,12 @@ def run(f: Function, target: Target) -> None:
             break
     else:
         return
+    neighbours = reuse.neighbours(f, target)
     out: list[Instr] = []
     _rewrite(f, target, code, out, {})
     f.code = out
-    reuse.run(f, target)
+    if neighbours:
+        reuse.run(f, target)
 
 
 def steps_at_once(f: Function, target: Target, body: list[Instr], reduction: bool) -> int:
