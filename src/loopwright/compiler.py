@@ -67,6 +67,7 @@ class Compiled:
         self.statistics = function.statistics
 
 
+_STAGES: Final = frozenset(STAGES)
 #: Brackets without operands, of which targets need know nothing.
 _RULELESS: Final = frozenset((ops.BLOCK, ops.LOOP, ops.ELSE, ops.END))
 
@@ -190,7 +191,7 @@ def _run(each: Pass, f: Function, target: Target, settings: Settings) -> None:
             error.add_note(f"in the pass {name}, of {f.name} for {target.name}")
             raise
         raise InternalError(f"pass {name}: {type(error).__name__}: {error}", _text_or_nothing(f, target)) from error
-    if name in STAGES:
+    if name in _STAGES:
         f.stage = name
 
 

@@ -429,8 +429,8 @@ class Function:
             kept = float(value)
             if type_.bits == 32 and not math.isnan(kept):
                 kept = round_f32(kept)
-            # The key is the bits: 0.0 and -0.0 differ, NaN equals itself.
-            key = struct.pack("<d", kept)
+            # As bits where equal numbers are not the same, or the same not equal: 0.0 and -0.0 differ, NaN equals itself.
+            key = kept if kept < 0.0 or kept > 0.0 else struct.pack("<d", kept)
         elif type_.element is BOOL:
             kept = bool(value)
             key = kept
@@ -522,8 +522,14 @@ _COPIED: Final = (
 )
 
 
+#: Splits off the upper 24 bits of an f64.
+_SPLIT: Final = float((1 << 29) + 1)
+
+
 def wrap(type_: Type, value: int) -> int:
     """``value`` reduced to the width of an integer (or pointer) type."""
+    if 0 <= value <= 127:
+        return value
     bits = type_.bits
     value &= (1 << bits) - 1
     if type_.signed and value >> (bits - 1):
@@ -533,6 +539,11 @@ def wrap(type_: Type, value: int) -> int:
 
 def round_f32(value: float) -> float:
     """``value`` rounded to f32; too large becomes an infinity."""
+    if 1e-37 < abs(value) < 1e38:
+        # What has 24 bits is an f32 as it is: its upper part is all of it (Dekker 1971; Veltkamp's splitting).
+        scaled = value * _SPLIT
+        if scaled - (scaled - value) == value:
+            return value
     try:
         return float(struct.unpack("<f", struct.pack("<f", value))[0])
     except OverflowError:

@@ -49,12 +49,11 @@ def clone(f: Function, body: list[Instr], rename: dict[int, int], out: list[Inst
     types = f.types
     names = f.names
     values = f.const_values
-    get = rename.get
     masked = _MASKED
     for instr in body:
         op = instr.op
         type_ = instr.type
-        args = [get(a, a) for a in instr.args]
+        args = [rename.get(a, a) for a in instr.args]
         dst = instr.dst
         kind = masked[op.code]
         if kind != _OTHER:
@@ -91,7 +90,7 @@ def clone(f: Function, body: list[Instr], rename: dict[int, int], out: list[Inst
                     op = ops.COPY
                     args = [same]
         if dst >= 0:
-            new = get(dst, -1)
+            new = rename.get(dst, -1)
             if new >= 0:
                 dst = new
             elif not variable[dst]:
@@ -105,7 +104,8 @@ def clone(f: Function, body: list[Instr], rename: dict[int, int], out: list[Inst
         if loop is not None:
             if loop.mask != NONE and loop.mask not in rename:
                 rename[loop.mask] = f.register(types[loop.mask], names[loop.mask])
-            loop = Loop(get(loop.mask, loop.mask), loop.unroll, [(get(v, v), o, c) for v, o, c in loop.accumulators], loop.lanes, loop.whole)
+            accumulators = [(rename.get(v, v), o, c) for v, o, c in loop.accumulators]
+            loop = Loop(rename.get(loop.mask, loop.mask), loop.unroll, accumulators, loop.lanes, loop.whole)
         out.append(Instr(op, type_, dst, args, instr.imm, instr.line, instr.source, instr.mem, loop))
 
 

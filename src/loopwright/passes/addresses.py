@@ -113,9 +113,11 @@ class _Addresses:
         pointer = self.row(array, args, leading)
         size = array.element.size
         index, offset = self.split(args[last])
-        displacement = offset * size & _WRAP
-        if displacement >> 63:
-            displacement -= 1 << 64
+        displacement = offset * size
+        if not -0x80000000 <= displacement <= 0x7FFFFFFF:
+            displacement &= _WRAP
+            if displacement >> 63:
+                displacement -= 1 << 64
         addressing = self.target.addressing(instr.type)
         indexed = index >= 0
         apart = indexed and displacement != 0 and not addressing.both and size in addressing.scales and self.alone(instr.imm, args[leading:last], index)

@@ -122,7 +122,7 @@ class _Backward:
                         if a in waiting:
                             del pending[waiting.pop(a)]
                     else:
-                        used[a] += 1
+                        used[a] = used[a] + 1
                         if a in pending:
                             pending[a].users.append(instr)
                         if waiting and held_by.get(a, -1) in waiting:

@@ -3,15 +3,18 @@
 from __future__ import annotations
 
 from loopwright.ir.function import Function
-from loopwright.targets.target import Target
+from loopwright.targets.target import Rule, Target
 
 
 def assemble(f: Function, target: Target) -> None:
     """Each instruction's rule emits its machine instructions; the assembler is left in ``f.analysis``."""
     assembler = target.assembler(f)
+    line = 0
     for instr in f.code:
-        assembler.line = instr.line
-        instr.rule.emit(assembler, f, instr)
+        if instr.line != line:
+            line = assembler.line = instr.line
+        rule: Rule = instr.rule
+        rule.emit(assembler, f, instr)
     f.analysis = assembler
 
 

@@ -17,6 +17,8 @@ from loopwright.targets.target import Target
 #: Comparisons by code, with the one that holds for exchanged operands.
 _EXCHANGED: Final[dict[int, ops.Op]] = {op.code: ops.COMPARISONS[ops.EXCHANGED[name]] for name, op in ops.COMPARISONS.items()}
 
+_IN_NAMES: Final = str.maketrans("-.", "m_", "+")
+
 _COPY: Final = ops.COPY.code
 _FOR: Final = ops.FOR.code
 _END: Final = ops.END.code
@@ -63,7 +65,7 @@ class _Constants:
         """Replace the constants that the target cannot encode in place, by registers that nothing sets yet."""
         const_types = self.f.const_types
         const_values = self.f.const_values
-        immediate = self.target.immediate
+        target = self.target
         for position, instr in enumerate(self.f.code):
             op = instr.op
             c = op.code
@@ -75,13 +77,13 @@ class _Constants:
                 if a >= 0 or c == _COPY or (c == _FOR and k != 1):
                     continue
                 n = ~a
-                if immediate(instr, k, const_types[n], const_values[n]):
+                if target.immediate(instr, k, const_types[n], const_values[n]):
                     continue
                 if k == 0 and len(args) > 1 and args[1] >= 0 and (op.commutes or c in _EXCHANGED):
                     args[0], args[1] = args[1], a
                     if c in _EXCHANGED:
                         instr.op = _EXCHANGED[c]
-                    if immediate(instr, 1, const_types[n], const_values[n]):
+                    if target.immediate(instr, 1, const_types[n], const_values[n]):
                         continue
                     k = 1
                 args[k] = self.register_of(n, position)
@@ -203,4 +205,4 @@ def _text(value: int | float | bool) -> str:
     if isinstance(value, bool):
         return "true" if value else "false"
     text = f"{value:g}" if isinstance(value, float) else str(value)
-    return text.replace("-", "m").replace("+", "").replace(".", "_")
+    return text.translate(_IN_NAMES)

@@ -85,11 +85,12 @@ class _Loops:
         self.continued = _continued(f.code)
         #: Comparisons of whole numbers, by the register with the result.
         self.compares: dict[int, Instr] = {}
-        self.uses = [0] * len(f.types)
+        uses = [0] * len(f.types)
         for instr in f.code:
             for a in instr.args:
                 if a >= 0:
-                    self.uses[a] += 1
+                    uses[a] = uses[a] + 1
+        self.uses = uses
 
     def rotate(self) -> list[Instr]:
         out = self.out

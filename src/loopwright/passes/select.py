@@ -11,6 +11,7 @@ from typing import Final
 from loopwright.errors import InternalError
 from loopwright.ir import ops
 from loopwright.ir.function import NONE, Function, Instr, Mem
+from loopwright.targets.steps import Emit
 from loopwright.targets.target import Target
 from loopwright.types import BOOL, I32, I64, U8, VOID
 
@@ -29,16 +30,18 @@ class Selection:
         self.counters: dict[int, tuple[int, int]] = _counters(f)
         self.position = 0
         self.known = len(f.types)
-        self.uses: list[int] = [0] * self.known
+        uses = [0] * self.known
         # Of those, by fused multiply-adds.
-        self.fused_uses: list[int] = [0] * self.known
+        fused_uses = [0] * self.known
         for instr in f.code:
             fused = instr.op is ops.FMA
             for a in instr.args:
                 if a >= 0:
-                    self.uses[a] += 1
+                    uses[a] = uses[a] + 1
                     if fused:
-                        self.fused_uses[a] += 1
+                        fused_uses[a] = fused_uses[a] + 1
+        self.uses = uses
+        self.fused_uses = fused_uses
         # Straight-line stretches: a comparison may move into a branch, and a load into its use, only inside one.
         self.stretch = 0
         self.memory = 0
@@ -53,9 +56,10 @@ class Selection:
     def run(self) -> None:
         self.receive()
         code = self.code
+        make = self.make
         for k in range(len(code)):
             self.position = k
-            self.step(code[k])
+            self.step(code[k], make)
         self.f.code = [instr for instr in self.out if instr is not _GONE]
 
     def receive(self) -> None:
@@ -105,7 +109,8 @@ class Selection:
 
     # --- the walk -----------------------------------------------------------------------------------------
 
-    def step(self, instr: Instr) -> None:
+    def step(self, instr: Instr, make: Emit) -> None:
+        """Select one instruction; ``make`` is the method of that name."""
         op = instr.op
         alias = self.alias
         if alias:
@@ -124,7 +129,7 @@ class Selection:
         else:
             if op is ops.SELECT:
                 instr = self.choose(instr)
-            if not self.target.expand(self.f, instr, self.make, True):
+            if not self.target.expand(self.f, instr, make, True):
                 if self.load_at:
                     self.fold(instr)
                 self.emit(instr)
@@ -385,7 +390,7 @@ def _counters(f: Function) -> dict[int, tuple[int, int]]:
     for k in range(len(code)):
         instr = code[k]
         if instr.dst >= 0:
-            writes[instr.dst] += 1
+            writes[instr.dst] = writes[instr.dst] + 1
             made_at[instr.dst] = k
         op = instr.op
         if op.effect != ops.CONTROL:

@@ -26,6 +26,8 @@ from loopwright.types import BOOL, I64, VOID
 #: In ``Values.level``: the value is (or was) held by a variable, so operands need a closer look.
 _SPECIAL: Final = 1 << 20
 _LEVEL: Final = _SPECIAL - 1
+#: In the table, of what a bracket that has ended knew; no operand.
+_CLOSED: Final = -(1 << 40)
 #: Stores after which it is known what a load gives.
 _STORED: Final[dict[ops.Op, ops.Op]] = {ops.STORE: ops.LOAD, ops.STORE_AT: ops.LOAD_AT}
 
@@ -126,7 +128,7 @@ class _Forward(Values):
         for instr in self.code:
             for a in instr.args:
                 if a >= 0:
-                    count[a] += 1
+                    count[a] = count[a] + 1
             kind = kinds[instr.op.code]
             d = instr.dst
             if d >= 0 and loops and variable[d]:
@@ -238,7 +240,7 @@ class _Forward(Values):
             else:
                 key = (c << 12 | instr.type.number, *values)
             found = lookup(key)
-            if found is not None and (found < opaque or current[self.homes[found - opaque]] == found):
+            if found is not None and found != _CLOSED and (found < opaque or current[self.homes[found - opaque]] == found):
                 self.assign(instr, dst, current[found] if 0 <= found < opaque else found, out)
                 continue
             place = 0
@@ -601,7 +603,8 @@ class _Forward(Values):
         table = self.table
         while len(scopes) > base:
             for key in scopes.pop():
-                table.pop(key, None)
+                # (Cheaper than to take it out.)
+                table[key] = _CLOSED
 
     def middle(self, instr: Instr) -> None:
         """``else``, ``elif``, ``then`` or ``do``."""

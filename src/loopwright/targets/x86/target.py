@@ -146,9 +146,10 @@ class X86(Target):
         if function.options.fastmath:
             shape |= 256
         key = ((op.code << 16 | instr.type.number) << 16 | instr.source.number) << 9 | shape
-        if key not in self._rules:
-            self._rules[key] = rule_for(self, function, instr)
-        return self._rules[key]
+        found = self._rules.get(key)
+        if found is None and key not in self._rules:
+            found = self._rules[key] = rule_for(self, function, instr)
+        return found
 
     def fold_memory(self, function: Function, instr: Instr, position: int) -> bool:
         found = self.known(function, instr)
