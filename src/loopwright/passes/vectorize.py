@@ -23,7 +23,7 @@ from loopwright.targets.target import Target
 from loopwright.types import I64, vector_of
 from loopwright.vectors.divergence import LINEAR, Divergence
 from loopwright.vectors.predication import Predication
-from loopwright.vectors.regions import Bracket, Leaf, tree
+from loopwright.vectors.regions import Bracket, Leaf, part, tree
 
 #: Where no vector says how wide its elements are.
 _USUAL: Final = 32
@@ -55,6 +55,7 @@ def run(f: Function, target: Target) -> None:
             _split(f, target, root, leaves, outside, code[position : end + 1], out)
         else:
             _vectorize(f, target, root, leaves, outside, out)
+        part(root)
         position = end + 1
     f.code = out
 

@@ -9,7 +9,7 @@ from loopwright.ir import ops
 from loopwright.ir.function import NONE, Instr
 from loopwright.ir.loops import IS_LOOP
 
-__all__ = ["Bracket", "Leaf", "Region", "tree"]
+__all__ = ["Bracket", "Leaf", "Region", "part", "tree"]
 
 
 class Leaf:
@@ -133,3 +133,16 @@ def tree(code: list[Instr], start: int) -> tuple[Bracket, list[Leaf], int]:
             region.items.append(leaf)
             leaves.append(leaf)
     return root, leaves, k
+
+
+def part(root: Bracket) -> None:
+    """Take a tree that is done with apart: what it consists of refers to each other, and would stay until a garbage collection."""
+    brackets = [root]
+    while brackets:
+        bracket = brackets.pop()
+        for region in bracket.regions:
+            for item in region.items:
+                if isinstance(item, Bracket):
+                    brackets.append(item)
+            region.items = []
+        bracket.regions = []
