@@ -117,7 +117,7 @@ class _Walk:
             assert rule is not None, op.name
             dst = instr.dst
             # More is live while it runs than in front of it or behind it.
-            busy = rule.temps != () or rule.kills != 0 or rule.clobbers != 0
+            busy = len(rule.temps) != 0 or rule.kills != 0 or rule.clobbers != 0
             if dst >= 0:
                 known = intervals[dst]
                 interval = known if known is not None else self.interval(dst)
