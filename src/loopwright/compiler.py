@@ -256,17 +256,20 @@ def _through(
     if stages is not None:
         stages[f.stage] = text_of(f, target)
     again: Pass | None = None
+    start = perf_counter()
     for each in passes[first:count]:
-        start = perf_counter()
         _run(each, f, target, told)
         if not each.own:
             again = each if each.again else None
         elif again is not None:
             _run(again, f, target, told)
         if times is not None:
-            times[each.name] = perf_counter() - start
+            end = perf_counter()
+            times[each.name] = end - start
+            start = end
         if stages is not None:
             stages[each.name] = text_of(f, target)
+            start = perf_counter()
     return f
 
 

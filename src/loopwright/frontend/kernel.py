@@ -52,19 +52,32 @@ def _shorten(error: Exception) -> None:
     shorten(error)
 
 
-_backend: list[Callable[[], Backend]] = []
+#: What makes the back end, and the back end once it has been made: an import in a function, even of what is known, takes a microsecond.
+_provided: list[Callable[[], Backend]] = []
+_made: list[Backend] = []
 
 
 def provide(make: Callable[[], Backend]) -> None:
     """Set what compiles functions."""
-    _backend[:] = [make]
+    _provided[:] = [make]
+    _made.clear()
 
 
 def backend() -> Backend:
     """What compiles functions."""
-    if not _backend:
-        raise RuntimeError("no back end: import loopwright, not its parts")
-    return _backend[0]()
+    if not _made:
+        if not _provided:
+            raise RuntimeError("no back end: import loopwright, not its parts")
+        _made.append(_provided[0]())
+    return _made[0]
+
+
+@functools.cache
+def _stager() -> Callable[..., Function]:
+    """What stages functions; imported with the first compilation."""
+    from loopwright.frontend.stage import stage
+
+    return stage
 
 
 class Kernel(functools.partial[Any]):
@@ -203,10 +216,8 @@ class Kernel(functools.partial[Any]):
             signature: one item a parameter, as :meth:`signature` gives.
             check: check every access; None as the kernel says.
         """
-        from loopwright.frontend.stage import stage
-
         known = self.parameters
-        return stage(self.function, known, self.result, Options(self.contract, self.fastmath, self.check if check is None else bool(check)), signature)
+        return _stager()(self.function, known, self.result, Options(self.contract, self.fastmath, self.check if check is None else bool(check)), signature)
 
     def compile(
         self,
