@@ -38,7 +38,7 @@ class Scene:
         owners = [[owner for _, owner in sorted((fixed or {}).get(r, []))] for r in range(8)]
         for per_register in (*points, *owners):
             per_register.reverse()
-        self.state = RegisterState(8, points, owners, 0b0011_0011, [[7, 6, 5, 4, 3, 2, 1, 0]])
+        self.state = RegisterState(8, points, owners, 0b0011_0011, [[1 << r for r in (7, 6, 5, 4, 3, 2, 1, 0)]])
         self.others = {
             0: interval(100, (0, 40), refs=(12, 30), weight=3.0),
             1: interval(101, (0, 60), refs=(50,), weight=2.0),

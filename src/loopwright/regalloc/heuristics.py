@@ -11,7 +11,7 @@ meet free registers (cost 0, next reference never), so that every permutation is
 
 from __future__ import annotations
 
-from collections.abc import Callable, Sequence
+from collections.abc import Callable
 from typing import Final
 
 from loopwright.errors import TargetError
@@ -39,7 +39,7 @@ class RegisterState:
 
     __slots__ = ("active", "caller_saved", "constant_in", "fixed", "fixed_any", "held", "holder", "optional", "orders", "owners")
 
-    def __init__(self, registers: int, fixed: list[list[int]], owners: list[list[int]], caller_saved: int, orders: Sequence[Sequence[int]]) -> None:
+    def __init__(self, registers: int, fixed: list[list[int]], owners: list[list[int]], caller_saved: int, orders: list[list[int]]) -> None:
         self.holder: list[Interval | None] = [None] * registers
         self.active = 0
         self.held = 0
@@ -52,7 +52,7 @@ class RegisterState:
                 self.fixed_any |= 1 << r
         self.optional: list[bool] = [False] * registers
         self.caller_saved = caller_saved
-        self.orders = [[1 << r for r in order] for order in orders]
+        self.orders = orders
 
     def next_ref(self, r: int, location: int, register: int) -> int:
         """The nearest location after ``location`` at which register ``r`` is wanted by another than virtual ``register``; NEVER for one nobody wants."""

@@ -55,8 +55,8 @@ class Registers:
         self.output = output
         self.out = output.out
         self.history = history
-        self.state = RegisterState(len(target.registers), liveness.fixed, liveness.owners, target.caller_saved, target.orders)
-        self.class_of_register: list[int] = [register.cls for register in target.registers]
+        self.state = RegisterState(len(target.registers), liveness.fixed, liveness.owners, target.caller_saved, target.order_masks)
+        self.class_of_register = target.class_of_register
         self.weight = 1.0
         self.location = 0
         self.line = 0

@@ -341,7 +341,8 @@ class Target:
         convention: the calling convention.
         registers: the physical registers by number.
         classes: the register classes.
-        orders: their allocation orders; class_masks: their registers as bit masks.
+        orders: their allocation orders, as numbers; order_masks: as bit masks. class_masks: all of a class's registers as one bit mask.
+        class_of_register: by a register's number, that of its class.
         caller_saved: bit mask of what a call destroys.
         stream_bits: width for reductions over one array, where memory is all that counts; 0 for ``vector_bits``.
         unrolling: how many steps of loops over lanes to do at once.
@@ -362,6 +363,8 @@ class Target:
         self.expanded: frozenset[int] = frozenset()
         self.unrolling = Unrolling((), (), ())
         self.scalar_remainders = False
+        self.order_masks: list[list[int]] = [[1 << r for r in order] for order in self.orders]
+        self.class_of_register: list[int] = [register.cls for register in registers]
         self.class_masks: list[int] = []
         for order in self.orders:
             mask = 0
