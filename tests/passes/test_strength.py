@@ -90,6 +90,41 @@ def test_several_addresses_from_one_scaled_index_have_a_pointer_each() -> None:
     """)
 
 
+def test_an_integer_that_stays_keeps_what_it_is_made_of() -> None:
+    assert made("""
+        %k = for 1, %n, 1
+          %1 = shl.i64 %k, 3
+          %2 = add.i64 %1, 1
+          %t = add.i64 %t, %2
+          %3 = add.ptr %a, %1
+          %4 = load_at.i64 [%3]{of a}
+          %t = add.i64 %t, %4
+          %5 = add.ptr %3, %lo
+          %6 = add.ptr %5, %n
+          %7 = load_at.i64 [%6]{of a}
+          %t = add.i64 %t, %7
+        end
+    """) == block("""
+        %t = copy.i64 0
+        %8 = add.ptr %a, 8
+        %9 = add.ptr %8, %lo
+        %10 = add.ptr %9, %n
+        %6 = copy.ptr %10
+        %k = for 1, %n, 1
+          %1 = shl.i64 %k, 3
+          %2 = add.i64 %1, 1
+          %t = add.i64 %t, %2
+          %3 = add.ptr %a, %1
+          %4 = load_at.i64 [%3]{of a}
+          %t = add.i64 %t, %4
+          %7 = load_at.i64 [%6]{of a}
+          %t = add.i64 %t, %7
+          %6 = add.ptr %6, 8
+        end
+        ret %t
+    """)
+
+
 @pytest.mark.parametrize(
     "body",
     [

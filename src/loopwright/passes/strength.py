@@ -155,12 +155,15 @@ class _Strength:
                 needed[register] += uses[register]
                 if links[register] in needed:
                     needed[links[register]] -= 1
-            reduced: list[int] = []
-            for register, linear in links.items():
-                if not needed[register]:
-                    continue
-                if self.product(register, loop, needed) or (self.f.types[register] is PTR and linear in links and not needed[linear]):
-                    reduced.append(register)
+            for register in reversed(list(links)):
+                linear = links[register]
+                if linear in needed and needed[register] and self.f.types[register] is not PTR and not self.product(register, loop, needed):
+                    needed[linear] += 1
+            reduced = [
+                register
+                for register, linear in links.items()
+                if needed[register] and ((linear in links and not needed[linear]) or self.product(register, loop, needed))
+            ]
             if reduced and self.room(loop, needed, len(reduced)):
                 loop.reduced = reduced
                 for register in links:
