@@ -85,6 +85,10 @@ neg              | f64x                          | VXORPD d, a, =0x8000000000000
 abs              | f32                           | VANDPS d, a, =0x7fffffff
 abs              | f64                           | VANDPD d, a, =0x7fffffffffffffff
 abs              | i8x i16x i32x i64x            | VPABS? d, a
+# VBLENDVPD takes the second source where the sign of the last is set.
+abs              | i64x                          | VPXOR d, d, d
+                 |                               | VPSUBQ d, d, a
+                 |                               | VBLENDVPD d, a, d, a
 # VMINPS gives its second source where one is NaN or both are zeros.
 min              | float                         | VMINS$ d, b, a
 min              | floatx                        | VMINP$ d, b, a
