@@ -628,3 +628,40 @@ def test_what_a_condition_reads_from_in_front_of_its_loop_is_there_for_both_test
     end
     """
     same_meaning(text, *((np.array([7]), n) for n in (0, 1, 2, 9)))
+
+
+# --- bitwise operations ----------------------------------------------------------------------------------------
+
+BITS = """
+function f(%x: ptr, %x.n0: i64)
+  array x: u32[%x.n0] at %x written
+  var %v: u32x4
+  %a = load_at.u32x4 [%x]{{of x}}
+  %b = load_at.u32x4 [%x + 16]{{of x}}
+  %c = load_at.u32x4 [%x + 32]{{of x}}
+  %v = copy.u32x4 %a
+  {body}
+  %k = and.u32x4 %a, %b
+  %l = or.u32x4 %k, %c
+  store_at.u32x4 %l, [%x + 64]{{of x}}
+  store_at.u32x4 %k, [%x + 80]{{of x}}
+end
+"""
+NUMBERS = np.arange(24, dtype=np.uint32) * np.uint32(0x9E3779B1)
+
+
+@pytest.mark.parametrize("outer", ["and.u32x4 %1, %c", "or.u32x4 %c, %1", "xor.u32x4 %1, %c", "andnot.u32x4 %1, %c", "andnot.u32x4 %c, %1"])
+@pytest.mark.parametrize("inner", ["and", "or", "xor", "andnot"])
+def test_two_bitwise_operations_are_one_where_the_machine_has_that(inner: str, outer: str) -> None:
+    body = f"%1 = {inner}.u32x4 %a, %b\n%2 = {outer}\nstore_at.u32x4 %2, [%x + 48]{{of x}}"
+    f = same_meaning(BITS.format(body=body), (NUMBERS,), name="x86-64-v4")
+    # What is used twice stays by itself.
+    assert sum(instr.op in ops.BITWISE_TWICE.values() for instr in f.code) == 1
+    assert ops.AND in [instr.op for instr in f.code]
+    assert not any(instr.op in ops.BITWISE_TWICE.values() for instr in lowered(BITS.format(body=body)).code)
+
+
+def test_a_bitwise_operation_does_not_move_past_a_write_of_its_operands() -> None:
+    body = "%1 = xor.u32x4 %v, %b\n%v = copy.u32x4 %c\n%2 = xor.u32x4 %1, %v\nstore_at.u32x4 %2, [%x + 48]{of x}"
+    f = same_meaning(BITS.format(body=body), (NUMBERS,), name="x86-64-v4")
+    assert not any(instr.op in ops.BITWISE_TWICE.values() for instr in f.code)
