@@ -665,3 +665,53 @@ def test_a_bitwise_operation_does_not_move_past_a_write_of_its_operands() -> Non
     body = "%1 = xor.u32x4 %v, %b\n%v = copy.u32x4 %c\n%2 = xor.u32x4 %1, %v\nstore_at.u32x4 %2, [%x + 48]{of x}"
     f = same_meaning(BITS.format(body=body), (NUMBERS,), name="x86-64-v4")
     assert not any(instr.op in ops.BITWISE_TWICE.values() for instr in f.code)
+
+
+# --- loops that count by a pointer -----------------------------------------------------------------------------
+
+ALONG = """
+function f(%x: ptr, %x.n0: i64, %lo: i64, %c: bool) -> i64
+  array x: i64[%x.n0] at %x
+  var %s: i64
+  var %p: ptr
+  %s = copy.i64 0
+  %p = copy.ptr %x
+  %i = for {lo}, {hi}, {step}
+    {body}
+    %p = add.ptr %p, {size}
+  end
+  ret %s
+end
+"""
+ADDS = "%1 = load_at.i64 [%p]{of x}\n%s = add.i64 %s, %1"
+
+
+@pytest.mark.parametrize("name", ["x86-64-v3", "rv64gc", "aarch64-neon"])
+@pytest.mark.parametrize("lo", ["0", "%lo"])
+def test_a_loop_whose_counter_is_not_read_ends_where_its_pointer_does(lo: str, name: str) -> None:
+    text = ALONG.format(lo=lo, hi="%x.n0", step=1, body=ADDS, size=8)
+    calls = [(np.arange(n, dtype=np.int64) + 5, first, False) for n in (0, 1, 2, 9) for first in (-3, 0, 1, 8) if lo == "0" or first >= 0]
+    f = same_meaning(text, *calls, name=name)
+    assert opcodes(f).count("br_ne") == 1
+    assert "br_lt" not in opcodes(f)
+    # The pointer's, the sum's, and where the pointer ends.
+    assert opcodes(f).count("add") == 3
+
+
+@pytest.mark.parametrize(
+    "changed",
+    [
+        {"body": "%s = add.i64 %s, %i"},
+        {"step": 2},
+        {"size": 24},
+        {"size": -8},
+        {"hi": "7"},
+        {"lo": "1"},
+        {"body": f"{ADDS}\n%p = copy.ptr %x"},
+        {"body": f"{ADDS}\nif %c\nret %s\nend"},
+        {"body": f"{ADDS}\nbr_if 0, %c"},
+    ],
+)
+def test_a_loop_counts_where_the_pointer_is_not_all_that_is_wanted(changed: dict[str, object]) -> None:
+    text = ALONG.format(**{"lo": "0", "hi": "%x.n0", "step": 1, "body": ADDS, "size": 8, **changed})
+    assert "br_lt" in opcodes(lowered(text, "rv64gc"))
