@@ -698,6 +698,13 @@ def test_a_loop_whose_counter_is_not_read_ends_where_its_pointer_does(lo: str, n
     assert opcodes(f).count("add") == 3
 
 
+def test_of_several_pointers_one_that_goes_by_a_power_of_two_is_taken() -> None:
+    text = ALONG.format(lo="0", hi="%x.n0", step=1, body=ADDS, size=8).replace("var %p: ptr", "var %p: ptr\n  var %q: ptr")
+    text = text.replace("%p = copy.ptr %x", "%p = copy.ptr %x\n  %q = copy.ptr %x").replace("%p, 8\n", "%p, 8\n    %q = add.ptr %q, 24\n")
+    f = same_meaning(text, (np.arange(9, dtype=np.int64), 0, False), name="rv64gc")
+    assert opcodes(f).count("br_ne") == 1
+
+
 @pytest.mark.parametrize(
     "changed",
     [

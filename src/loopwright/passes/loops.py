@@ -78,6 +78,11 @@ def _continued(code: list[Instr]) -> set[int]:
     return found
 
 
+def _advances(instr: Instr) -> bool:
+    """Whether an instruction adds to a pointer in its place."""
+    return instr.op is ops.ADD and instr.type is PTR and instr.args[0] == instr.dst
+
+
 class _Loops:
     """One run of the pass."""
 
@@ -207,7 +212,7 @@ class _Loops:
         self.stack.append(made)
 
     def count_by_pointer(self, made: _Bracket, k: int, lo: int, hi: int) -> bool:
-        """Whether a loop whose counter nobody reads can end where a pointer that its body advances last has come to its end, which is computed here.
+        """Whether a loop whose counter nobody reads can end where a pointer that its body advances at its end has come to its end, which is computed here.
 
         (Of a loop that may be left before, the steps may be more than there are addresses.)
         """
@@ -219,14 +224,15 @@ class _Loops:
             end += 1
             op = code[end].op
             depth += (op.opens and not op.closes) - (op is ops.END)
-        last = code[end - 1]
-        if last.op is not ops.ADD or last.type is not PTR or last.args[0] != last.dst or last.args[1] >= 0:
+        at = end - 1
+        while _advances(code[at]) and self.bytes_of(code[at]) == 0:
+            at -= 1
+        pointer = code[at].dst
+        size = self.bytes_of(code[at]) if _advances(code[at]) else 0
+        if size == 0 or hi < 0 or (lo < 0 and f.const_values[~lo] != 0):
             return False
-        size = int(f.const_values[~last.args[1]])
-        if hi < 0 or (lo < 0 and f.const_values[~lo] != 0) or size <= 0 or size & (size - 1):
-            return False
-        for n in range(k + 1, end - 1):
-            if code[n].dst == last.dst or code[n].op in _LEAVING:
+        for n in range(k + 1, end):
+            if (code[n].dst == pointer and n != at) or code[n].op in _LEAVING:
                 return False
         line = made.opener.line
         steps = hi
@@ -237,10 +243,16 @@ class _Loops:
             bytes_ = f.register(I64)
             self.out.append(Instr(ops.SHL, I64, bytes_, [steps, f.const(I64, size.bit_length() - 1)], 0, line))
             steps = bytes_
-        made.pointer = last.dst
+        made.pointer = pointer
         made.hi = f.register(PTR)
-        self.out.append(Instr(ops.ADD, PTR, made.hi, [last.dst, steps], 0, line))
+        self.out.append(Instr(ops.ADD, PTR, made.hi, [pointer, steps], 0, line))
         return True
+
+    def bytes_of(self, advance: Instr) -> int:
+        """How far a pointer is advanced, where that is a power of two; else 0."""
+        by = advance.args[1]
+        size = int(self.f.const_values[~by]) if by < 0 else 0
+        return size if size > 0 and size & (size - 1) == 0 else 0
 
     def tested(self, op: ops.Op, a: int, b: int) -> bool:
         """Whether a loop's guard is what the ``if`` directly around it has tested."""
