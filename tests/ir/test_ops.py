@@ -531,6 +531,24 @@ def test_slide_takes_lanes_of_two_vectors_in_a_row(k: int) -> None:
     assert ops.SLIDE.meaning(vector_of(F32, 4), VOID, a, b, np.int64(k)).tolist() == list(range(k, k + 4))
 
 
+@pytest.mark.parametrize("inner", ["and", "or", "xor", "andnot"])
+def test_two_bitwise_operations_in_one_are_one_after_the_other(inner: str) -> None:
+    t = vector_of(U8, 8)
+    a, b, c = (np.array([0xFF * (n >> k & 1) for n in range(8)], np.uint8) for k in (2, 1, 0))
+    one: dict[str, Callable[[Any, Any], Any]] = {
+        "and": lambda x, y: x & y,
+        "or": lambda x, y: x | y,
+        "xor": lambda x, y: x ^ y,
+        "andnot": lambda x, y: ~x & y,
+    }
+    first = one[inner](a, b)
+    for outer, then in one.items():
+        for at, wanted in ((True, then(first, c)), (False, then(c, first))):
+            meaning = ops.BITWISE_TWICE[ops.BY_NAME[inner], ops.BY_NAME[outer], at].meaning
+            assert meaning is not None
+            assert meaning(t, VOID, a, b, c).tolist() == wanted.tolist(), (outer, at)
+
+
 def test_every_row_with_a_meaning_is_tested_here() -> None:
     source = Path(__file__).read_text(encoding="utf-8")
     constants = {op: name for name, op in vars(ops).items() if isinstance(op, ops.Op) and op.meaning is not None}

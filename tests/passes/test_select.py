@@ -628,3 +628,97 @@ def test_what_a_condition_reads_from_in_front_of_its_loop_is_there_for_both_test
     end
     """
     same_meaning(text, *((np.array([7]), n) for n in (0, 1, 2, 9)))
+
+
+# --- bitwise operations ----------------------------------------------------------------------------------------
+
+BITS = """
+function f(%x: ptr, %x.n0: i64)
+  array x: u32[%x.n0] at %x written
+  var %v: u32x4
+  %a = load_at.u32x4 [%x]{{of x}}
+  %b = load_at.u32x4 [%x + 16]{{of x}}
+  %c = load_at.u32x4 [%x + 32]{{of x}}
+  %v = copy.u32x4 %a
+  {body}
+  %k = and.u32x4 %a, %b
+  %l = or.u32x4 %k, %c
+  store_at.u32x4 %l, [%x + 64]{{of x}}
+  store_at.u32x4 %k, [%x + 80]{{of x}}
+end
+"""
+NUMBERS = np.arange(24, dtype=np.uint32) * np.uint32(0x9E3779B1)
+
+
+@pytest.mark.parametrize("outer", ["and.u32x4 %1, %c", "or.u32x4 %c, %1", "xor.u32x4 %1, %c", "andnot.u32x4 %1, %c", "andnot.u32x4 %c, %1"])
+@pytest.mark.parametrize("inner", ["and", "or", "xor", "andnot"])
+def test_two_bitwise_operations_are_one_where_the_machine_has_that(inner: str, outer: str) -> None:
+    body = f"%1 = {inner}.u32x4 %a, %b\n%2 = {outer}\nstore_at.u32x4 %2, [%x + 48]{{of x}}"
+    f = same_meaning(BITS.format(body=body), (NUMBERS,), name="x86-64-v4")
+    # What is used twice stays by itself.
+    assert sum(instr.op in ops.BITWISE_TWICE.values() for instr in f.code) == 1
+    assert ops.AND in [instr.op for instr in f.code]
+    assert not any(instr.op in ops.BITWISE_TWICE.values() for instr in lowered(BITS.format(body=body)).code)
+
+
+def test_a_bitwise_operation_does_not_move_past_a_write_of_its_operands() -> None:
+    body = "%1 = xor.u32x4 %v, %b\n%v = copy.u32x4 %c\n%2 = xor.u32x4 %1, %v\nstore_at.u32x4 %2, [%x + 48]{of x}"
+    f = same_meaning(BITS.format(body=body), (NUMBERS,), name="x86-64-v4")
+    assert not any(instr.op in ops.BITWISE_TWICE.values() for instr in f.code)
+
+
+# --- loops that count by a pointer -----------------------------------------------------------------------------
+
+ALONG = """
+function f(%x: ptr, %x.n0: i64, %lo: i64, %c: bool) -> i64
+  array x: i64[%x.n0] at %x
+  var %s: i64
+  var %p: ptr
+  %s = copy.i64 0
+  %p = copy.ptr %x
+  %i = for {lo}, {hi}, {step}
+    {body}
+    %p = add.ptr %p, {size}
+  end
+  ret %s
+end
+"""
+ADDS = "%1 = load_at.i64 [%p]{of x}\n%s = add.i64 %s, %1"
+
+
+@pytest.mark.parametrize("name", ["x86-64-v3", "rv64gc", "aarch64-neon"])
+@pytest.mark.parametrize("lo", ["0", "%lo"])
+def test_a_loop_whose_counter_is_not_read_ends_where_its_pointer_does(lo: str, name: str) -> None:
+    text = ALONG.format(lo=lo, hi="%x.n0", step=1, body=ADDS, size=8)
+    calls = [(np.arange(n, dtype=np.int64) + 5, first, False) for n in (0, 1, 2, 9) for first in (-3, 0, 1, 8) if lo == "0" or first >= 0]
+    f = same_meaning(text, *calls, name=name)
+    assert opcodes(f).count("br_ne") == 1
+    assert "br_lt" not in opcodes(f)
+    # The pointer's, the sum's, and where the pointer ends.
+    assert opcodes(f).count("add") == 3
+
+
+def test_of_several_pointers_one_that_goes_by_a_power_of_two_is_taken() -> None:
+    text = ALONG.format(lo="0", hi="%x.n0", step=1, body=ADDS, size=8).replace("var %p: ptr", "var %p: ptr\n  var %q: ptr")
+    text = text.replace("%p = copy.ptr %x", "%p = copy.ptr %x\n  %q = copy.ptr %x").replace("%p, 8\n", "%p, 8\n    %q = add.ptr %q, 24\n")
+    f = same_meaning(text, (np.arange(9, dtype=np.int64), 0, False), name="rv64gc")
+    assert opcodes(f).count("br_ne") == 1
+
+
+@pytest.mark.parametrize(
+    "changed",
+    [
+        {"body": "%s = add.i64 %s, %i"},
+        {"step": 2},
+        {"size": 24},
+        {"size": -8},
+        {"hi": "7"},
+        {"lo": "1"},
+        {"body": f"{ADDS}\n%p = copy.ptr %x"},
+        {"body": f"{ADDS}\nif %c\nret %s\nend"},
+        {"body": f"{ADDS}\nbr_if 0, %c"},
+    ],
+)
+def test_a_loop_counts_where_the_pointer_is_not_all_that_is_wanted(changed: dict[str, object]) -> None:
+    text = ALONG.format(**{"lo": "0", "hi": "%x.n0", "step": 1, "body": ADDS, "size": 8, **changed})
+    assert "br_lt" in opcodes(lowered(text, "rv64gc"))

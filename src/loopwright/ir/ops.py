@@ -365,6 +365,16 @@ def _chosen_by(comparison: Op) -> Meaning:
     return lambda t, s, a, b, x, y: x if compare(s, s, a, b) else y
 
 
+def _both(inner: Op, outer: Op, first: bool) -> Meaning:
+    """Of three operands, two in one operation and its result in another, as its first operand or its second."""
+    begin, end = inner.meaning, outer.meaning
+    assert begin is not None
+    assert end is not None
+    if first:
+        return lambda t, s, a, b, c: end(t, s, begin(t, s, a, b), c)
+    return lambda t, s, a, b, c: end(t, s, c, begin(t, s, a, b))
+
+
 def _select(t: Type, _s: Type, m: Any, a: Any, b: Any) -> Any:
     if t.lanes:
         chosen: Any = np.where(m, a, b)
@@ -430,6 +440,23 @@ OR: Final = row("or", "T T -> T", "int bool mask", "bitwise or", lambda t, s, a,
 XOR: Final = row("xor", "T T -> T", "int bool mask", "bitwise exclusive or", lambda t, s, a, b: a ^ b, commutes=True)
 ANDNOT: Final = row("andnot", "T T -> T", "int bool mask", "~a & b", lambda t, s, a, b: ~a & b)
 NOT: Final = row("not", "T -> T", "int bool mask", "bitwise complement; logical of bool and masks", lambda t, s, a: ~a)
+
+
+def _bitwise_twice() -> dict[tuple[Op, Op, bool], Op]:
+    """Add the rows of two bitwise operations in one."""
+    made: dict[tuple[Op, Op, bool], Op] = {}
+    for inner in (AND, OR, XOR, ANDNOT):
+        for outer in (AND, OR, XOR, ANDNOT):
+            doc = f"{outer.name} of {inner.name} of the first two and the third"
+            made[inner, outer, True] = made[inner, outer, False] = row(f"{inner.name}_{outer.name}", "T T T -> T", "int vector", doc, _both(inner, outer, True))
+        doc = f"andnot of the third and {inner.name} of the first two"
+        made[inner, ANDNOT, False] = row(f"{inner.name}_except", "T T T -> T", "int vector", doc, _both(inner, ANDNOT, False))
+    return made
+
+
+#: Two bitwise operations of lanes in one, by them and whether the first one's result is the second one's first operand: as the select pass makes them for
+#: machines that have them.
+BITWISE_TWICE: Final[dict[tuple[Op, Op, bool], Op]] = _bitwise_twice()
 SHL: Final = row("shl", "T T -> T", "int", "a << b; 0 where b, taken as unsigned, is the width or more", _shift(True, False))
 SHR: Final = row("shr", "T T -> T", "int", "a >> b, signed types filled with the sign; by the width or more nothing else is left", _shift(False, False))
 SHL_MODULO: Final = row("shl_modulo", "T T -> T", "int scalar", "a << b; the count modulo the width", _shift(True, True))

@@ -14,6 +14,7 @@ STAGES: Final[tuple[str, ...]] = (
     "addresses",
     "expand",
     "simplify",
+    "strength",
     "immediates",
     "elif",
     "loops",

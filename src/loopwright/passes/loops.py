@@ -6,11 +6,16 @@ bottom; with a loop in the condition, at the top.
 
 from __future__ import annotations
 
+from typing import Final
+
 from loopwright.ir import ops
 from loopwright.ir.function import NONE, Function, Instr
 from loopwright.ir.loops import LOOPS
 from loopwright.targets.target import Target
-from loopwright.types import BOOL, I64, VOID
+from loopwright.types import BOOL, I64, PTR, VOID, Type
+
+#: What may leave a loop in the middle, or begin its next step there.
+_LEAVING: Final = frozenset((ops.BR, ops.BR_IF, ops.RET, ops.FAIL))
 
 
 class _Bracket:
@@ -26,10 +31,11 @@ class _Bracket:
         condition: of a while, copies of the instructions up to and with its ``do``, for the test at the bottom; none where the
             test is at the top, because there is a loop in the condition.
         hi: of a for, the register or constant it runs to.
+        pointer: of a for whose counter nobody reads, a pointer that runs along with it, whose end ``hi`` is; else NONE.
         test: of an if, the comparison that decides it, in its first branch.
     """
 
-    __slots__ = ("below", "condition", "count", "guard", "hi", "index", "inner", "opener", "test")
+    __slots__ = ("below", "condition", "count", "guard", "hi", "index", "inner", "opener", "pointer", "test")
 
     def __init__(self, opener: Instr, index: int, count: int, around: list[_Bracket]) -> None:
         self.opener = opener
@@ -40,6 +46,7 @@ class _Bracket:
         self.inner = False
         self.condition: list[Instr] = []
         self.hi = 0
+        self.pointer = NONE
         self.test: Instr | None = None
 
 
@@ -69,6 +76,11 @@ def _continued(code: list[Instr]) -> set[int]:
             if code[opener].op is ops.FOR or code[opener].op is ops.WHILE:
                 found.add(opener)
     return found
+
+
+def _advances(instr: Instr) -> bool:
+    """Whether an instruction adds to a pointer in its place."""
+    return instr.op is ops.ADD and instr.type is PTR and instr.args[0] == instr.dst
 
 
 class _Loops:
@@ -146,10 +158,10 @@ class _Loops:
     def bracket(self, op: ops.Op, line: int) -> None:
         self.out.append(Instr(op, VOID, NONE, [], 0, line))
 
-    def compare(self, op: ops.Op, a: int, b: int, line: int) -> int:
+    def compare(self, op: ops.Op, a: int, b: int, line: int, type_: Type = I64) -> int:
         """A register that holds whether ``a op b``."""
         made = self.f.register(BOOL)
-        self.out.append(Instr(op, I64, made, [a, b], 0, line))
+        self.out.append(Instr(op, type_, made, [a, b], 0, line))
         return made
 
     def depth(self, k: int) -> int:
@@ -190,14 +202,58 @@ class _Loops:
                 made.guard = True
                 made.count = 2
                 self.out.append(Instr(ops.IF, BOOL, NONE, [self.compare(op, a, b, line)], 0, line))
-        f.variable[instr.dst] = True
-        self.out.append(Instr(ops.COPY, I64, instr.dst, [lo], 0, line))
+        if self.uses[instr.dst] or f.const_values[~step] != 1 or not self.count_by_pointer(made, k, lo, hi):
+            f.variable[instr.dst] = True
+            self.out.append(Instr(ops.COPY, I64, instr.dst, [lo], 0, line))
         self.bracket(ops.LOOP, line)
         if k in self.continued:
             made.inner = True
             made.count += 1
             self.bracket(ops.BLOCK, line)
         self.stack.append(made)
+
+    def count_by_pointer(self, made: _Bracket, k: int, lo: int, hi: int) -> bool:
+        """Whether a loop whose counter nobody reads can end where a pointer that its body advances at its end has come to its end, which is computed here.
+
+        (Of a loop that may be left before, the steps may be more than there are addresses.)
+        """
+        f = self.f
+        code = self.code
+        depth = 1
+        end = k
+        while depth:
+            end += 1
+            op = code[end].op
+            depth += (op.opens and not op.closes) - (op is ops.END)
+        at = end - 1
+        while _advances(code[at]) and self.bytes_of(code[at]) == 0:
+            at -= 1
+        pointer = code[at].dst
+        size = self.bytes_of(code[at]) if _advances(code[at]) else 0
+        if size == 0 or hi < 0 or (lo < 0 and f.const_values[~lo] != 0):
+            return False
+        for n in range(k + 1, end):
+            if (code[n].dst == pointer and n != at) or code[n].op in _LEAVING:
+                return False
+        line = made.opener.line
+        steps = hi
+        if lo >= 0:
+            steps = f.register(I64)
+            self.out.append(Instr(ops.SUB, I64, steps, [hi, lo], 0, line))
+        if size > 1:
+            bytes_ = f.register(I64)
+            self.out.append(Instr(ops.SHL, I64, bytes_, [steps, f.const(I64, size.bit_length() - 1)], 0, line))
+            steps = bytes_
+        made.pointer = pointer
+        made.hi = f.register(PTR)
+        self.out.append(Instr(ops.ADD, PTR, made.hi, [pointer, steps], 0, line))
+        return True
+
+    def bytes_of(self, advance: Instr) -> int:
+        """How far a pointer is advanced, where that is a power of two; else 0."""
+        by = advance.args[1]
+        size = int(self.f.const_values[~by]) if by < 0 else 0
+        return size if size > 0 and size & (size - 1) == 0 else 0
 
     def tested(self, op: ops.Op, a: int, b: int) -> bool:
         """Whether a loop's guard is what the ``if`` directly around it has tested."""
@@ -211,6 +267,9 @@ class _Loops:
     def end_for(self, made: _Bracket) -> None:
         opener = made.opener
         line = opener.line
+        if made.pointer >= 0:
+            self.out.append(Instr(ops.BR_IF, BOOL, NONE, [self.compare(ops.NE, made.pointer, made.hi, line, PTR)], 0, line))
+            return
         step = opener.args[2]
         i = opener.dst
         up = self.f.const_values[~step] > 0

@@ -19,6 +19,7 @@ from loopwright.passes import (
     promote,
     select,
     simplify,
+    strength,
     vectorize,
 )
 from loopwright.targets.pipeline import Pass
@@ -59,6 +60,11 @@ CPU: Final[tuple[Pass, ...]] = (
         "simplify",
         simplify.run,
         "folding, scoped value numbering, invariant motion, multiply-add contraction, dead code",
+    ),
+    Pass(
+        "strength",
+        strength.run,
+        "what is linear in a loop's counter is advanced by addition: pointers that a loop moves, instead of products",
     ),
     Pass(
         "immediates",

@@ -16,6 +16,7 @@ from loopwright.targets.target import Target
 from loopwright.types import BOOL, I32, I64, U8, VOID
 
 _GONE: Final = Instr(ops.END, VOID, NONE, [])
+_BITWISE: Final = frozenset((ops.AND, ops.OR, ops.XOR, ops.ANDNOT))
 
 
 class Selection:
@@ -52,6 +53,9 @@ class Selection:
         self.alias: dict[int, int] = {}
         self.load_at: dict[int, int] = {}
         self.load_stretch: dict[int, int] = {}
+        # Bitwise operations of lanes that may become part of another.
+        self.combines: bool = target.combines_bits()
+        self.bits_at: dict[int, int] = {}
 
     def run(self) -> None:
         self.receive()
@@ -129,6 +133,8 @@ class Selection:
         else:
             if op is ops.SELECT:
                 instr = self.choose(instr)
+            elif self.combines and op in _BITWISE and instr.type.lanes and instr.type.is_integer:
+                self.combine(instr)
             if not self.target.expand(self.f, instr, make, True):
                 if self.load_at:
                     self.fold(instr)
@@ -286,6 +292,28 @@ class Selection:
             memory = Mem(memory.indexed, memory.scale, memory.disp, memory.size, False, memory.role if memory.role >= 0 else compared, memory.array)
         args = [*found.args[:compared], *chosen, *found.args[compared:]]
         return Instr(ops.SELECT_CMP[name], instr.type, instr.dst, args, 0, instr.line, found.type, memory)
+
+    def combine(self, instr: Instr) -> None:
+        """Make two bitwise operations one, where the first is used by the second alone; else note that one more may be a first."""
+        args = instr.args
+        for position in range(2):
+            a = args[position]
+            at = self.bits_at.get(a, -1)
+            if at < 0 or self.compare_stretch[a] != self.stretch or self.out[at].mem is not None or args[0] == args[1]:
+                continue
+            inner = self.out[at]
+            self.out[at] = _GONE
+            first = inner.args
+            if inner.op.commutes and self.uses[first[0]] > 1:
+                # The result takes the first one's place, so that is to be free.
+                first = [first[1], first[0]]
+            instr.args = [*first, args[1 - position]]
+            instr.op = ops.BITWISE_TWICE[inner.op, instr.op, position == 0]
+            return
+        dst = instr.dst
+        if dst < self.known and self.uses[dst] == 1 and not self.f.variable[dst] and min(args) >= 0:
+            self.bits_at[dst] = len(self.out)
+            self.compare_stretch[dst] = self.stretch
 
     def control(self, instr: Instr) -> None:
         op = instr.op

@@ -452,6 +452,10 @@ class Target:
         """How many multiply-adds had better read the same vector from memory, each for itself, than from a register loaded for them."""
         return 1
 
+    def combines_bits(self) -> bool:
+        """Whether two bitwise operations of integer lanes are one instruction (``ops.BITWISE_TWICE``)."""
+        return False
+
     def slides(self, type_: Type) -> bool:
         """Whether ``slide`` on a vector type is one cheap instruction, worth more than a load."""
         return False

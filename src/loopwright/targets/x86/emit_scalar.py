@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+from collections.abc import Callable
 from typing import Final
 
 from loopwright.errors import InternalError
@@ -102,6 +103,24 @@ class MultiplyHigh:
             asm.emit(self.mem_form, (), mem, line=instr.line)
         else:
             asm.emit(self.form, (CODES[b],), line=instr.line)
+
+
+class MultiplyByConstant:
+    """3, 5 and 9 times a register are it and 2, 4 or 8 times it: LEA. Other products are left to ``other``."""
+
+    __slots__ = ("lea", "other")
+
+    def __init__(self, type_: Type, other: Callable[[X86Assembler, Function, Instr], None]) -> None:
+        self.lea = lookup("LEA", f"{register_name(type_)},m")
+        self.other = other
+
+    def emit(self, asm: X86Assembler, f: Function, instr: Instr) -> None:
+        a, b = instr.args[:2]
+        factor = immediate_value(f, b)
+        if factor in (3, 5, 9) and a < SLOT:
+            asm.emit(self.lea, (CODES[instr.dst],), M(CODES[a], CODES[a], factor - 1, 0), line=instr.line)
+        else:
+            self.other(asm, f, instr)
 
 
 class Divide:

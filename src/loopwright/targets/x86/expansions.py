@@ -223,13 +223,7 @@ def _absolute(target: Any, f: Function, instr: Instr, emit: Emit, late: bool) ->
         emit(Instr(ops.COPY, type_, instr.dst, [given], 0, line))
         return True
     if type_.lanes:
-        if target.mask_registers or type_.bits != 64:
-            return False
-        negated, negative = f.register(type_), f.register(mask_of(64, type_.lanes))
-        emit(Instr(ops.SUB, type_, negated, [f.const(type_, 0), given], 0, line))
-        emit(Instr(ops.GT, type_, negative, [f.const(type_, 0), given], 0, line))
-        emit(Instr(ops.SELECT, type_, instr.dst, [negative, negated, given], 0, line))
-        return True
+        return False
     negated = f.register(type_)
     emit(Instr(ops.NEG, type_, negated, [given], 0, line))
     emit(Instr(ops.MAX, type_, instr.dst, [negated, given], 0, line))

@@ -300,6 +300,17 @@ def _add(target: Any, instr: Instr) -> Rule | None:
     return Rule("add", uses, INT, es.Add(type_).emit, tied=ANY_TIED, loads=loads(instr, [type_, type_], _bits(instr)))
 
 
+def _multiply(target: Any, instr: Instr) -> Rule | None:
+    """A product of a scalar and a constant: LEA makes some in one cycle."""
+    type_ = instr.type
+    if type_.lanes or type_.is_float or type_.bits < 32 or not _constant(instr):
+        return None
+    made = choose(target, instr, False)
+    assert made is not None
+    made.emit = es.MultiplyByConstant(type_, made.emit).emit
+    return made
+
+
 def _divide(target: Any, instr: Instr) -> Rule | None:
     op, type_ = instr.op, instr.type
     if type_.lanes or type_.is_float or type_.bits < 32 or op is ops.DIV_FLOOR or op is ops.REM_FLOOR:
@@ -520,6 +531,7 @@ _SPECIAL: Final[dict[int, _Special]] = {
     ops.CONVERT_UNCHECKED.code: _convert,
     ops.MASK_CONVERT.code: _narrow,
     ops.BITCAST.code: _bitcast,
+    ops.MUL.code: _multiply,
     ops.MUL_HIGH.code: _multiply_high,
     **{op.code: _compare for op in _COMPARES},
     **{op.code: _select_compared for op in ops.CHOICES},

@@ -85,6 +85,10 @@ neg              | f64x                          | VXORPD d, a, =0x8000000000000
 abs              | f32                           | VANDPS d, a, =0x7fffffff
 abs              | f64                           | VANDPD d, a, =0x7fffffffffffffff
 abs              | i8x i16x i32x i64x            | VPABS? d, a
+# VBLENDVPD takes the second source where the sign of the last is set.
+abs              | i64x                          | VPXOR d, d, d
+                 |                               | VPSUBQ d, d, a
+                 |                               | VBLENDVPD d, a, d, a
 # VMINPS gives its second source where one is NaN or both are zeros.
 min              | float                         | VMINS$ d, b, a
 min              | floatx                        | VMINP$ d, b, a
@@ -149,6 +153,27 @@ not              | bool                          | XOR a, 1
 not              | intx                          | VPXOR d, a, =0xffffffff.32
 not              | mask                          | KNOTQ d, a
 not              | mask                          | VPXOR d, a, =0xffffffff.32
+# Two at once, by the result for each of the operands' bits (SDM volume 2, VPTERNLOG).
+and_and          | intx                          | VPTERNLOGD a, b, c, 0x80
+and_or           | intx                          | VPTERNLOGD a, b, c, 0xea
+and_xor          | intx                          | VPTERNLOGD a, b, c, 0x6a
+and_andnot       | intx                          | VPTERNLOGD a, b, c, 0x2a
+and_except       | intx                          | VPTERNLOGD a, b, c, 0x40
+or_and           | intx                          | VPTERNLOGD a, b, c, 0xa8
+or_or            | intx                          | VPTERNLOGD a, b, c, 0xfe
+or_xor           | intx                          | VPTERNLOGD a, b, c, 0x56
+or_andnot        | intx                          | VPTERNLOGD a, b, c, 0x02
+or_except        | intx                          | VPTERNLOGD a, b, c, 0x54
+xor_and          | intx                          | VPTERNLOGD a, b, c, 0x28
+xor_or           | intx                          | VPTERNLOGD a, b, c, 0xbe
+xor_xor          | intx                          | VPTERNLOGD a, b, c, 0x96
+xor_andnot       | intx                          | VPTERNLOGD a, b, c, 0x82
+xor_except       | intx                          | VPTERNLOGD a, b, c, 0x14
+andnot_and       | intx                          | VPTERNLOGD a, b, c, 0x08
+andnot_or        | intx                          | VPTERNLOGD a, b, c, 0xae
+andnot_xor       | intx                          | VPTERNLOGD a, b, c, 0xa6
+andnot_andnot    | intx                          | VPTERNLOGD a, b, c, 0xa2
+andnot_except    | intx                          | VPTERNLOGD a, b, c, 0x04
 
 # Shifts: SHLX and its kin take the count modulo the width, those of lanes leave nothing but the sign by the width or more
 shl_modulo       | int                           | SHL a, #b
@@ -535,10 +560,10 @@ def choose(target: Any, instr: Instr, fastmath: bool) -> Rule | None:
         if found.loaded >= 0 and role != found.loaded:
             loadable |= loads(instr, found.types, found.bits)
             continue
-        args = instr.args
-        missing = [n for n in range(found.count) if found.constants >> n & 1 and args[n] >= 0]
-        if missing:
-            continue
+        if found.constants:
+            args = instr.args if role < 0 else [*instr.args[:role], 0, *instr.args[role:]]
+            if any(found.constants >> n & 1 and args[n] >= 0 for n in range(found.count)):
+                continue
         made = rule(instr, found, exchanged)
         made.loads |= loadable
         return made

@@ -529,17 +529,22 @@ def folded(instr: Instr, count: int) -> int:
     return mem.role if mem.role >= 0 else count - 1
 
 
-def loads(instr: Instr, types: list[Type], bits: list[int]) -> int:
+def loads(instr: Instr, types: list[Type], bits: list[int], immediate: int = 0) -> int:
     """Which operands a load may become, by the bits that the instruction reads of each: those that are just as wide.
 
     Where another operand is a constant, it stands in the way: as the memory operand of a vector instruction, or as an immediate, with which the instruction is no
-    shorter than one that loads.
+    shorter than one that loads; but not as one of a vector instruction (``immediate``: those operands, as bits).
     """
+    if instr.mem is not None:
+        return 0
+    args = instr.args
+    for n in range(len(args)):
+        if args[n] < 0 and not immediate >> n & 1:
+            return 0
     found = 0
-    if instr.mem is None and (not instr.args or min(instr.args) >= 0):
-        for n in range(len(types)):
-            if bits[n] and bits[n] == types[n].size * 8:
-                found |= 1 << n
+    for n in range(len(types)):
+        if bits[n] and bits[n] == types[n].size * 8:
+            found |= 1 << n
     return found
 
 
@@ -568,5 +573,5 @@ def rule(instr: Instr, sequence: Sequence, commutes: bool = False, emit: Emit | 
         (tied if role < 0 or role > tied else tied - 1) if tied >= 0 else ANY_TIED if sequence.near else -1,
         commutes=tied >= 0 and commutes and instr.mem is None,
         temps=tuple(classes[sequence.count + 1 :]),
-        loads=loads(instr, sequence.types, bits),
+        loads=loads(instr, sequence.types, bits, sequence.constants if result == VECTORS else 0),
     )

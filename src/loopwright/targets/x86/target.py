@@ -163,6 +163,10 @@ class X86(Target):
         # longer chains the load ports become the limit instead. On Zen 5 repeated loads take up to twice the time beyond the first-level cache.
         return 3 if self.halves and type_.size == 64 else 1
 
+    def combines_bits(self) -> bool:
+        # VPTERNLOG.
+        return self.mask_registers
+
     def slides(self, type_: Type) -> bool:
         # VALIGND and VALIGNQ.
         return self.mask_registers and type_.bits >= 32
