@@ -85,6 +85,11 @@ class Type:
         """True for 64-bit integers and pointers: what a machine's integer register holds as a whole."""
         return self.bits == 64 and not self.lanes and not self.is_float and not self.is_mask
 
+    @property
+    def is_narrow(self) -> bool:
+        """True for integers of 8 and 16 bits."""
+        return self.bits < 32 and self.is_integer and not self.lanes
+
     def __call__(self, value: Any) -> Any:
         """``value`` converted to this type: an expression of a kernel or builder if it is one, otherwise a NumPy scalar.
 

@@ -142,11 +142,9 @@ def _interchangeable(held: Type, want: Type) -> bool:
 
 def _extends(held: Type, want: Type, value: Any) -> bool:
     """Whether one is a narrow integer and the other the 32 bits that registers hold it extended to."""
-    if held.lanes or want.lanes or not (held.is_integer and want.is_integer):
-        return False
     if want is I32:
-        return held.bits < 32
-    limits = np.iinfo(_dtype(want)) if held is I32 and want.bits < 32 else None
+        return held.is_narrow
+    limits = np.iinfo(_dtype(want)) if held is I32 and want.is_narrow else None
     return limits is not None and limits.min <= int(value) <= limits.max
 
 
@@ -488,14 +486,21 @@ class Interpreter:
         return values
 
     def _as_read(self, step: _Step, values: list[Any]) -> None:
-        """Integers as the type the instruction reads, where a conversion of the same size has been left out."""
+        """Integers as the type the instruction reads, where a conversion has been left out: of the same size, or between a narrow one and the 32 bits it is extended to."""
         wants = step.wants
         for position in range(len(values)):
             want = wants[position]
-            if want.is_word:
-                dtype = _dtype(want)
-                if values[position].dtype != dtype:
-                    values[position] = values[position].view(dtype)
+            if want.lanes or not (want.is_integer or want.is_word):
+                continue
+            dtype = _dtype(want)
+            value = values[position]
+            if value.dtype != dtype:
+                if want.is_word:
+                    values[position] = value.view(dtype)
+                elif want is I32 or (want.is_narrow and np.iinfo(dtype).min <= int(value) <= np.iinfo(dtype).max):
+                    values[position] = dtype.type(int(value))
+                else:
+                    raise self._error(step.instr, f"{self._shown(step.reads[position])} holds {int(value)}, {want.name} is read")
 
     def _destroy(self, mask: int, store: list[Any], except_: int) -> None:
         place = 0

@@ -477,6 +477,8 @@ SELECT: Final = row("select", "M T T -> T", "int float ptr bool mask", "a where 
 
 # --- moving and converting -----------------------------------------------------------------------------------
 
+#: Of 32 bits: what they leave of narrower integers, extended, is one itself. (The least integer by -1 would be none.)
+CLOSED: Final = (AND, OR, XOR, MIN, MAX, SHR, SHR_MODULO, SELECT, REM_TRUNC)
 COPY: Final = row("copy", "T -> T", "int float ptr bool mask", "a", lambda t, s, a: a)
 SWAP: Final = row("swap", "T T ->", "int float ptr bool mask", "exchange two allocated registers", None, WRITES, since="allocate")
 CONVERT: Final = row(

@@ -19,7 +19,7 @@ from loopwright.ir.brackets import BLOCK, DEEPEST, DEEPEST_LOOPS, DO, ELIF, ELSE
 from loopwright.ir.function import LOCAL_ALIGN, MOST_LOCAL, MOST_UNROLLED, NONE, SLOT, Array, Function, Instr, Loop
 from loopwright.ir.roles import operand_types
 from loopwright.ir.stages import STAGES
-from loopwright.types import BOOL, I64, KIND_BOOL, KIND_MASK, KIND_PTR, PTR, U8, VOID, Type
+from loopwright.types import BOOL, I32, I64, KIND_BOOL, KIND_MASK, KIND_PTR, PTR, U8, VOID, Type
 
 __all__ = ["verify"]
 
@@ -28,6 +28,12 @@ _CALL_OPS: Final = frozenset((ops.CALL, ops.CALL_VOID))
 _DEPTH_OPS: Final = frozenset((ops.BR, ops.BR_IF, *ops.BR_CMP.values()))
 _JUMP_OPS: Final = frozenset((ops.JUMP, ops.JUMP_IF, ops.JUMP_UNLESS, *ops.JUMP_CMP.values()))
 _SHAPES: Final = frozenset(("scalar", "vector"))
+
+
+def _same_register(held: Type, want: Type) -> bool:
+    """Whether a register that holds one type may be read as another, once instructions are selected: whole words, and narrow integers, which are held extended to 32 bits."""
+    return (held.is_word and want.is_word) or (want is I32 and held.is_narrow)
+
 
 #: Behind every instruction.
 _NOWHERE: Final = 1 << 60
@@ -314,7 +320,7 @@ class _Verifier:
                 if want is VOID:
                     if op not in _CALL_OPS:
                         raise self.error(f"{given} operands, takes {position}")
-                elif f.types[x] is not want and not (f.target_name and want.is_word and f.types[x].is_word):
+                elif f.types[x] is not want and not (f.target_name and _same_register(f.types[x], want)):
                     raise self.error(f"{self.shown(x)} is {f.types[x].name}, needs {want.name}")
                 if not self.defined[x]:
                     self.check_defined(x)
@@ -364,8 +370,9 @@ class _Verifier:
             return
         if not 0 <= dst < self.count:
             raise self.error(f"there is no register {self.shown(dst)}")
-        if self.f.types[dst] is not type_:
-            raise self.error(f"{self.shown(dst)} is {self.f.types[dst].name}, the result is {type_.name}")
+        held = self.f.types[dst]
+        if held is not type_ and not (self.f.target_name and instr.op in ops.CLOSED and type_ is I32 and held.is_narrow):
+            raise self.error(f"{self.shown(dst)} is {held.name}, the result is {type_.name}")
         self.define(dst)
 
     def check_saved(self, dst: int) -> None:

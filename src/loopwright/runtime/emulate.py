@@ -31,6 +31,7 @@ from loopwright.runtime.code import Code, index_groups, signature_of_function
 from loopwright.runtime.link import Linked
 from loopwright.runtime.scalars import ScalarParameter, convert
 from loopwright.targets import registry
+from loopwright.targets import start as layout
 from loopwright.targets.machine import Emulator
 from loopwright.types import BOOL, VOID, Type
 
@@ -156,12 +157,12 @@ def run_many(calls: Sequence[tuple[Code | Compiled, Sequence[Any]]], timeout: fl
         if call.compiled.target.name != target.name:
             raise TargetError(f"calls for {target.name} and {call.compiled.target.name} cannot run in one program")
     program, emulator = _program(target.name), _emulator(target.name)
-    # The machine's entry code: its functions and the layout of its records.
+    # The machine's entry code.
     start: Any = importlib.import_module(emulator.start)
     memories = _place_arrays(checked)
     base = _code_start(start.entry(0, 0, 0, 0))
     code, addresses = _place_code(checked, base)
-    records, table = _records(start, checked, addresses, memories)
+    records, table = _records(checked, addresses, memories)
     regions = [(_TABLE, len(table)), *((m.address, m.high - m.low) for m in memories)]
     region_at = _TABLE + len(table)
     entry = start.entry(_TABLE, len(checked), region_at, len(regions))
@@ -171,7 +172,7 @@ def run_many(calls: Sequence[tuple[Code | Compiled, Sequence[Any]]], timeout: fl
     segments = [elf.Segment(_CODE, entry.ljust(base - _CODE, b"\0") + code, elf.READ | elf.EXECUTE), elf.Segment(_TABLE, table, elf.READ | elf.WRITE)]
     segments += [elf.Segment(m.address, m.data, elf.READ | elf.WRITE) for m in memories]
     image = elf.executable(emulator.elf_machine, emulator.elf_flags, _CODE, segments)
-    output = _execute(program, image, sum(size for _, size in regions), timeout, start.BROKEN_CONVENTION)
+    output = _execute(program, image, sum(size for _, size in regions), timeout, layout.BROKEN_CONVENTION)
     at = region_at - _TABLE
     for memory in memories:
         _write_back(memory, output[at : at + memory.high - memory.low])
@@ -180,7 +181,7 @@ def run_many(calls: Sequence[tuple[Code | Compiled, Sequence[Any]]], timeout: fl
     for call, record in zip(checked, records, strict=True):
         if call.signature.checked:
             _check_errors(call, struct.unpack_from("<4q", output, record.errors))
-        place = start.FLOAT_RESULT if call.signature.result.is_float else start.INT_RESULT
+        place = layout.FLOAT_RESULT if call.signature.result.is_float else layout.INT_RESULT
         results.append(_result(call.signature.result, output, record.offset + place))
     return results
 
@@ -263,19 +264,19 @@ class _Record:
         self.errors = errors
 
 
-def _records(start: Any, calls: list[_Call], addresses: list[int], memories: list[_Memory]) -> tuple[list[_Record], bytes]:
+def _records(calls: list[_Call], addresses: list[int], memories: list[_Memory]) -> tuple[list[_Record], bytes]:
     """The table of calls that the entry code goes through: records first, then error words and stack arguments."""
-    table = bytearray(start.RECORD * len(calls))
+    table = bytearray(layout.RECORD * len(calls))
     records: list[_Record] = []
     for number, call in enumerate(calls):
-        offset = number * start.RECORD
+        offset = number * layout.RECORD
         errors = len(table)
         table += bytes(32)
         words = _words(call, memories, _TABLE + errors)
         types = call.signature.native_types()
         convention = call.compiled.target.convention
         stack = bytearray()
-        struct.pack_into("<Q", table, offset + start.FUNCTION, addresses[number])
+        struct.pack_into("<Q", table, offset + layout.FUNCTION, addresses[number])
         for type_, word, place in zip(types, words, convention.assign(types), strict=True):
             if place < 0:
                 stack += bytes(~place - len(stack)) + struct.pack("<Q", word)
@@ -283,11 +284,11 @@ def _records(start: Any, calls: list[_Call], addresses: list[int], memories: lis
                 if type_.bits == 32:
                     # A narrower float is boxed on RISC-V: all ones above it (ISA manual, "NaN Boxing of Narrower Values"). Elsewhere anything may be there.
                     word |= 0xFFFFFFFF << 32
-                struct.pack_into("<Q", table, offset + start.FLOATS + 8 * convention.float_args.index(place), word)
+                struct.pack_into("<Q", table, offset + layout.FLOATS + 8 * convention.float_args.index(place), word)
             else:
-                struct.pack_into("<Q", table, offset + start.INTS + 8 * convention.int_args.index(place), word)
+                struct.pack_into("<Q", table, offset + layout.INTS + 8 * convention.int_args.index(place), word)
         stack += bytes(-len(stack) % 16)
-        struct.pack_into("<QQ", table, offset + start.STACK_BYTES, len(stack), _TABLE + len(table))
+        struct.pack_into("<QQ", table, offset + layout.STACK_BYTES, len(stack), _TABLE + len(table))
         table += stack
         records.append(_Record(offset, errors))
     return records, bytes(table)

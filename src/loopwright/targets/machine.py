@@ -37,7 +37,7 @@ class Emulator:
         programs: the names the program goes by, the usual one first.
         elf_machine: the machine's number in an executable (``e_machine``).
         elf_flags: its flags there (``e_flags``).
-        start: the module with the entry code of an executable (see ``targets/riscv/start.py``).
+        start: the module with the entry code of an executable (see ``targets/start.py``).
     """
 
     __slots__ = ("elf_flags", "elf_machine", "programs", "start")

@@ -211,16 +211,12 @@ def shift_count(type_: Type, value: int) -> int:
     return min(value & ((1 << type_.bits) - 1), type_.bits)
 
 
-#: Operations on narrow integers, kept extended in wider registers, whose result needs no cutting down to the type. (The least integer by -1 needs it.)
-_CLOSED = (ops.AND, ops.OR, ops.XOR, ops.MIN, ops.MAX, ops.SHR, ops.SHR_MODULO, ops.SELECT, ops.REM_TRUNC)
-
-
 #: Of shifts that count modulo the width, 32 bits would count modulo 32.
 _MODULO: Final = (ops.SHL_MODULO, ops.SHR_MODULO)
 
 
 def narrow_integer(f: Function, instr: Instr, emit: Emit) -> None:
-    """An operation on 8- or 16-bit integers by the same one on 32 bits."""
+    """An operation on 8- or 16-bit integers by the same one on 32 bits, to which registers hold them extended."""
     op, type_, line = instr.op, instr.type, instr.line
     args = [f.const(I32, int(f.const_values[~a])) if a < 0 and f.const_types[~a] is type_ else a for a in instr.args]
     if op in _MODULO:
@@ -231,7 +227,7 @@ def narrow_integer(f: Function, instr: Instr, emit: Emit) -> None:
             cut = f.register(I32)
             emit(Instr(ops.AND, I32, cut, [count, f.const(I32, type_.bits - 1)], 0, line))
             args[1] = cut
-    if op in _CLOSED:
+    if op in ops.CLOSED:
         emit(Instr(op, I32, instr.dst, args, instr.imm, line))
         return
     wide = f.register(I32)

@@ -1,4 +1,4 @@
-"""Addresses in the shapes that loads and stores have here, and what is refused. Every operation on every type: ``tests/targets/test_conformance.py``."""
+"""The table's rows, addresses in the shapes that loads and stores have here, and what is refused. Every operation on every type: ``tests/targets/test_conformance.py``."""
 
 from __future__ import annotations
 
@@ -10,8 +10,9 @@ from loopwright.errors import UnsupportedOperationError
 from loopwright.ir import ops
 from loopwright.ir.function import Function, Instr, Mem
 from loopwright.runtime import emulate
+from loopwright.targets.riscv.selection import room, sequences
 from loopwright.targets.riscv.target import rv64gc
-from loopwright.types import F16, F32, F64, I8, I16, I32, I64, PTR, U8, U16, U32, U64, VOID, Type, vector_of
+from loopwright.types import BOOL, F16, F32, F64, I8, I16, I32, I64, PTR, U8, U16, U32, U64, VOID, Type, vector_of
 
 pytestmark = pytest.mark.skipif(not emulate.available("rv64gc"), reason="qemu-riscv64 is not installed (Debian package qemu-user)")
 
@@ -72,3 +73,43 @@ def test_what_the_machine_lacks_is_refused_by_name(op: ops.Op, type_: Type) -> N
     instr = Instr(op, type_, r, [a] * len(op.operands))
     with pytest.raises(UnsupportedOperationError, match=rf"rv64gc has no {op.name}\.{type_.name}"):
         TARGET.rule(f, instr)
+
+
+SCALARS = [I8, U8, I16, U16, I32, U32, I64, U64, PTR, BOOL, F32, F64]
+
+
+def test_every_row_can_be_read() -> None:
+    read = [
+        found
+        for op in ops.OPS
+        for type_ in SCALARS
+        for source in ([VOID, *SCALARS] if "S" in op.operands else [VOID])
+        for found in sequences(op, type_, source)
+    ]
+    assert len(read) > 600
+    for found in read:
+        assert found.rule.uses or not found.steps[0].registers, found.rule.name
+
+
+@pytest.mark.parametrize(
+    ("op", "type_", "low", "high"),
+    [
+        (ops.ADD, I64, -2048, 2047),
+        (ops.SUB, I64, -2047, 2048),
+        (ops.AND, U32, -2048, 2047),
+        (ops.SHL, I64, 0, 1 << 40),
+        (ops.LT, I64, 0, 0),
+        (ops.MUL_HIGH, I64, 0, 0),
+    ],
+    ids=str,
+)
+def test_constants_stay_where_the_field_of_an_instruction_has_room(op: ops.Op, type_: Type, low: int, high: int) -> None:
+    instr = Instr(op, type_, 2, [0, 1])
+    assert room(instr, 1, type_, low) and room(instr, 1, type_, high)
+    if op is not ops.SHL:
+        assert not room(instr, 1, type_, low - 1) and not room(instr, 1, type_, high + 1)
+
+
+def test_powers_of_two_are_the_constants_that_products_hold() -> None:
+    instr = Instr(ops.MUL, I32, 2, [0, 1])
+    assert [n for n in range(-2, 20) if room(instr, 1, I32, n)] == [0, 1, 2, 4, 8, 16]

@@ -1,10 +1,9 @@
-"""Jumps, calls, returns and frames on RISC-V."""
+"""Jumps that decide nothing, calls, returns and frames on RISC-V."""
 
 from __future__ import annotations
 
 from typing import Final
 
-from loopwright.ir import ops
 from loopwright.ir.function import Function, Instr
 from loopwright.targets.riscv import instructions as i
 from loopwright.targets.riscv.abi import LP64D, RiscVAssembler, enter, leave
@@ -12,10 +11,6 @@ from loopwright.targets.riscv.moves import far_slot, load_constant
 from loopwright.targets.riscv.operands import code_of
 from loopwright.targets.riscv.registers import CODES, RA, SP, ZERO
 from loopwright.types import Type
-
-
-def jump_if(asm: RiscVAssembler, f: Function, instr: Instr) -> None:
-    asm.branch(i.BNE if instr.op is ops.JUMP_IF else i.BEQ, code_of(instr.args[0]), ZERO, instr.imm)
 
 
 def jump(asm: RiscVAssembler, f: Function, instr: Instr) -> None:

@@ -20,7 +20,6 @@ __all__ = [
     "ALWAYS",
     "BELOW_EQUAL",
     "EQUAL",
-    "GREATER",
     "GREATER_EQUAL",
     "LESS",
     "LESS_EQUAL",
@@ -51,7 +50,6 @@ PARITY: Final = 10
 LESS: Final = 12
 GREATER_EQUAL: Final = 13
 LESS_EQUAL: Final = 14
-GREATER: Final = 15
 #: Not a condition: an unconditional jump.
 ALWAYS: Final = 16
 

@@ -207,26 +207,22 @@ def _negate(target: Any, f: Function, instr: Instr, emit: Emit, late: bool) -> b
 
 
 def _absolute(target: Any, f: Function, instr: Instr, emit: Emit, late: bool) -> bool:
-    type_, line = instr.type, instr.line
-    given = instr.args[0]
+    type_, element = instr.type, instr.type.element
+    given, result = instr.args[0], instr.dst
+    s = Steps(f, emit, instr.line, type_.lanes)
     if type_.is_float:
         if not type_.lanes:
             return False
         # All but the sign, so that the constant is made once.
-        whole = vector_of(I64 if type_.bits == 64 else I32, type_.lanes)
-        bits, rest = f.register(whole), f.register(whole)
-        emit(Instr(ops.BITCAST, whole, bits, [given], 0, line, type_))
-        emit(Instr(ops.AND, whole, rest, [bits, f.const(whole, (1 << type_.bits - 1) - 1)], 0, line))
-        emit(Instr(ops.BITCAST, type_, instr.dst, [rest], 0, line, whole))
-        return True
-    if not type_.signed:
-        emit(Instr(ops.COPY, type_, instr.dst, [given], 0, line))
-        return True
-    if type_.lanes:
+        whole = I64 if type_.bits == 64 else I32
+        rest = s.op(ops.AND, whole, s.cast(whole, given, element), s.const(whole, (1 << type_.bits - 1) - 1))
+        s.cast(element, rest, whole, into=result)
+    elif not type_.signed:
+        s.op(ops.COPY, element, given, into=result)
+    elif type_.lanes:
         return False
-    negated = f.register(type_)
-    emit(Instr(ops.NEG, type_, negated, [given], 0, line))
-    emit(Instr(ops.MAX, type_, instr.dst, [negated, given], 0, line))
+    else:
+        s.op(ops.MAX, element, s.op(ops.NEG, element, given), given, into=result)
     return True
 
 
@@ -258,36 +254,30 @@ def _shift_signed(f: Function, instr: Instr, emit: Emit) -> None:
 
 def _shift_bytes(f: Function, instr: Instr, emit: Emit) -> None:
     """Bytes shifted lane by lane: by 4, 2 and 1 where the count has that bit; first, where it has a higher one, by as much as can be."""
-    type_, line = instr.type, instr.line
+    element = instr.type.element
     value, count = instr.args
-    mask = mask_of(8, type_.lanes)
-    zero = f.const(type_, 0)
+    s = Steps(f, emit, instr.line, instr.type.lanes)
+    zero = s.const(element, 0)
     for bit in (0xF8, 4, 2, 1):
-        held, clear = f.register(type_), f.register(mask)
-        emit(Instr(ops.AND, type_, held, [count, f.const(type_, bit)], 0, line))
-        emit(Instr(ops.EQ, type_, clear, [held, zero], 0, line))
+        clear = s.compare(ops.EQ, element, s.op(ops.AND, element, count, s.const(element, bit)), zero)
         shifted = zero
-        if bit < 8 or (type_.signed and instr.op is ops.SHR):
-            shifted = f.register(type_)
-            emit(Instr(instr.op, type_, shifted, [value, f.const(type_, min(bit, 7))], 0, line))
-        chosen = instr.dst if bit == 1 else f.register(type_)
-        emit(Instr(ops.SELECT, type_, chosen, [clear, value, shifted], 0, line))
-        value = chosen
+        if bit < 8 or (element.signed and instr.op is ops.SHR):
+            shifted = s.op(instr.op, element, value, s.const(element, min(bit, 7)))
+        value = s.op(ops.SELECT, element, clear, value, shifted, into=instr.dst if bit == 1 else -1)
 
 
 def _popcount(target: Any, f: Function, instr: Instr, emit: Emit, late: bool) -> bool:
     """Lanes by sums of bits; narrow integers as the wider ones that zeros make of them."""
-    type_, line = instr.type, instr.line
+    type_ = instr.type
     if type_.lanes:
         sequences.popcount(f, instr, emit)
         return True
     if type_.bits >= 32:
         return False
-    given, wide, counted = f.register(U8 if type_.bits == 8 else U16), f.register(I32), f.register(I32)
-    emit(Instr(ops.CONVERT, f.types[given], given, instr.args, 0, line, type_))
-    emit(Instr(ops.CONVERT, I32, wide, [given], 0, line, f.types[given]))
-    emit(Instr(ops.POPCOUNT, I32, counted, [wide], 0, line))
-    emit(Instr(ops.CONVERT, type_, instr.dst, [counted], 0, line, I32))
+    s = Steps(f, emit, instr.line, 0)
+    unsigned_type = U8 if type_.bits == 8 else U16
+    wide = s.convert(I32, s.convert(unsigned_type, instr.args[0], type_), unsigned_type)
+    s.convert(type_, s.op(ops.POPCOUNT, I32, wide), I32, into=instr.dst)
     return True
 
 
@@ -311,13 +301,13 @@ def _select(target: Any, f: Function, instr: Instr, emit: Emit, late: bool) -> b
 
 def _min_max(target: Any, f: Function, instr: Instr, emit: Emit, late: bool) -> bool:
     """AVX2: 64-bit lanes, by a comparison."""
-    op, type_, line = instr.op, instr.type, instr.line
+    type_ = instr.type
     if target.mask_registers or not type_.lanes or type_.is_float or type_.bits != 64:
         return False
+    s = Steps(f, emit, instr.line, type_.lanes)
     a, b = instr.args
-    greater = f.register(mask_of(64, type_.lanes))
-    emit(Instr(ops.GT, type_, greater, [b, a] if op is ops.MAX else [a, b], 0, line))
-    emit(Instr(ops.SELECT, type_, instr.dst, [greater, b, a], 0, line))
+    greater = s.compare(ops.GT, type_.element, b, a) if instr.op is ops.MAX else s.compare(ops.GT, type_.element, a, b)
+    s.op(ops.SELECT, type_.element, greater, b, a, into=instr.dst)
     return True
 
 
@@ -357,16 +347,10 @@ def _compare(target: Any, f: Function, instr: Instr, emit: Emit, late: bool) -> 
 
 def _compare_flipped(f: Function, instr: Instr, emit: Emit) -> None:
     """Unsigned 64-bit lanes compared as signed ones, the top bits flipped."""
-    op, line = instr.op, instr.line
-    signed = vector_of(I64, instr.type.lanes)
-    top = f.const(signed, -(1 << 63))
-    flipped = []
-    for operand in instr.args[:2]:
-        same, changed = f.register(signed), f.register(signed)
-        emit(Instr(ops.BITCAST, signed, same, [operand], 0, line, instr.type))
-        emit(Instr(ops.XOR, signed, changed, [same, top], 0, line))
-        flipped.append(changed)
-    emit(Instr(op, signed, instr.dst, flipped, 0, line))
+    s = Steps(f, emit, instr.line, instr.type.lanes)
+    top = s.const(I64, -(1 << 63))
+    flipped = [s.op(ops.XOR, I64, s.cast(I64, operand, instr.type.element), top) for operand in instr.args[:2]]
+    emit(Instr(instr.op, s.of(I64), instr.dst, flipped, 0, instr.line))
 
 
 def _masked(target: Any, f: Function, instr: Instr, emit: Emit, late: bool) -> bool:

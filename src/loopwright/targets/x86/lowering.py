@@ -15,12 +15,10 @@ from loopwright.ir.function import Function, Instr
 from loopwright.ir.ops import Op
 from loopwright.targets.sequences import shift_count
 from loopwright.targets.target import ANY_TIED, Rule, Target, Use
-from loopwright.targets.x86 import emit_convert as ec
-from loopwright.targets.x86 import emit_scalar as es
-from loopwright.targets.x86 import emit_vector as ev
+from loopwright.targets.x86 import arithmetic, control, moves
 from loopwright.targets.x86.assembler import Form, lookup
 from loopwright.targets.x86.operands import LETTER, vector_load, vector_store, width
-from loopwright.targets.x86.registers import INTS, MASKS, R11, RAX, RDX, VECTORS
+from loopwright.targets.x86.registers import INTS, R11, RAX, RDX, VECTORS
 from loopwright.targets.x86.selection import choose, step_of
 from loopwright.targets.x86.sequence import INT, INT_LATE, INT_MEMORY, VECTOR, VECTOR_MEMORY, ByConstant, Sequence, addresses, folded, loads, read, rule
 from loopwright.types import PTR, VOID, Type, vector_of
@@ -109,32 +107,32 @@ def _control(target: Any, f: Function, instr: Instr) -> Rule:
     type_ = instr.type
     if op is ops.RET:
         if not instr.args:
-            return Rule("ret", (), None, es.Return().emit)
+            return Rule("ret", (), None, control.return_)
         convention = target.convention
         cls = target.class_of(type_ if type_ is not VOID else f.result)
         place = convention.float_result if cls == VECTORS else convention.int_result
-        return Rule("ret", (Use(cls, place),), None, es.Return().emit)
+        return Rule("ret", (Use(cls, place),), None, control.return_)
     if op is ops.LABEL:
-        return Rule("label", (), None, es.Label().emit)
+        return Rule("label", (), None, control.label)
     if op is ops.JUMP:
-        return Rule("jump", (), None, es.Jump().emit)
+        return Rule("jump", (), None, control.jump)
     if op is ops.PROLOGUE:
-        return Rule("prologue", (), None, es.Prologue().emit)
+        return Rule("prologue", (), None, control.prologue)
     if op is ops.EPILOGUE:
-        return Rule("epilogue", (), None, es.Epilogue().emit)
+        return Rule("epilogue", (), None, control.epilogue)
     if op is ops.IF or op is ops.BR_IF or op is ops.JUMP_IF:
-        return Rule(op.name, (INT_MEMORY,), None, es.JumpBool(5).emit)
+        return Rule(op.name, (INT_MEMORY,), None, control.JumpBool(5).emit)
     if op is ops.JUMP_UNLESS:
-        return Rule(op.name, (INT_MEMORY,), None, es.JumpBool(4).emit)
+        return Rule(op.name, (INT_MEMORY,), None, control.JumpBool(4).emit)
     if op.compare:
         if type_.is_float:
             form = lookup("VUCOMISS" if type_.bits == 32 else "VUCOMISD", "xmm,xmm")
             exchanged = op.compare in ("lt", "le", "nlt", "nle")
             uses = (VECTOR_MEMORY, VECTOR) if exchanged else (VECTOR, VECTOR_MEMORY)
-            return Rule(op.name, _without(instr, uses), None, ev.JumpFloat(form, op.compare).emit)
-        condition = es.conditions(type_)[ops.ORDERED_EQUAL.get(op.compare, op.compare)]
-        return Rule(op.name, _without(instr, _compared(instr)), None, es.JumpInteger(condition).emit)
-    return Rule(op.name, (), None, es.Nothing().emit)
+            return Rule(op.name, _without(instr, uses), None, control.JumpFloat(form, op.compare).emit)
+        condition = arithmetic.conditions(type_)[ops.ORDERED_EQUAL.get(op.compare, op.compare)]
+        return Rule(op.name, _without(instr, _compared(instr)), None, control.JumpInteger(condition).emit)
+    return Rule(op.name, (), None, control.nothing)
 
 
 def _call(target: Any, f: Function, instr: Instr) -> Rule:
@@ -152,10 +150,10 @@ def _call(target: Any, f: Function, instr: Instr) -> Rule:
         result = Use(cls, convention.float_result if cls == VECTORS else convention.int_result)
     extend: Form | None = None
     if callee.result in convention.unextended:
-        extend = lookup("MOV", "r32,r32") if callee.result.bits == 32 else ev.extension(callee.result)
+        extend = lookup("MOV", "r32,r32") if callee.result.bits == 32 else lookup("MOVSX" if callee.result.signed else "MOVZX", f"r32,r{callee.result.bits}")
     # Of callee-saved vector registers (Win64) only the low part survives: they are taken to be destroyed.
     kills = target.caller_saved | target.class_masks[VECTORS] | (1 << R11)
-    return Rule("call", tuple(uses), result, es.Call(floats if convention.shadow == 0 else -1, extend).emit, kills=kills)
+    return Rule("call", tuple(uses), result, control.Call(floats if convention.shadow == 0 else -1, extend).emit, kills=kills)
 
 
 # --- moves and memory ----------------------------------------------------------------------------------------------
@@ -163,20 +161,20 @@ def _call(target: Any, f: Function, instr: Instr) -> Rule:
 
 def _copy(target: Any, instr: Instr) -> Rule | None:
     cls = target.class_of(instr.type)
-    return Rule("copy", (Use(cls, memory=True),), Use(cls), es.Move().emit)
+    return Rule("copy", (Use(cls, memory=True),), Use(cls), moves.move)
 
 
 def _swap(target: Any, instr: Instr) -> Rule | None:
     use = Use(target.class_of(instr.type))
-    return Rule("swap", (use, use), None, es.Exchange().emit)
+    return Rule("swap", (use, use), None, moves.exchange)
 
 
 def _store_argument(target: Any, instr: Instr) -> Rule | None:
-    return Rule("store_arg", (Use(target.class_of(instr.type)),), None, es.StoreArgument().emit)
+    return Rule("store_arg", (Use(target.class_of(instr.type)),), None, moves.store_argument)
 
 
 def _local(target: Any, instr: Instr) -> Rule | None:
-    return Rule("local", (INT,), INT, es.LocalAddress().emit)
+    return Rule("local", (INT,), INT, moves.local_address)
 
 
 def _address(target: Any, instr: Instr) -> Rule | None:
@@ -269,24 +267,27 @@ def _compare(target: Any, instr: Instr) -> Rule | None:
     if type_.lanes or type_.is_float:
         return None
     uses = tuple([Use(INTS, memory=use.memory, late=True) for use in _compared(instr)])
-    emit = es.SetCondition(es.conditions(type_)[instr.op.name]).emit
+    emit = arithmetic.SetCondition(arithmetic.conditions(type_)[instr.op.name]).emit
     return Rule(instr.op.name, _without(instr, uses, True), INT, emit, loads=loads(instr, [type_, type_], [0, _bits(instr)[1]]))
 
 
 def _select_compared(target: Any, instr: Instr) -> Rule | None:
     """A choice with the comparison inside; CMOV takes the second where that does not hold."""
     first, second = (Use(INTS, memory=use.memory, late=True) for use in _compared(instr))
-    condition = es.conditions(instr.source)[ops.CHOICES[instr.op]]
+    condition = arithmetic.conditions(instr.source)[ops.CHOICES[instr.op]]
     # A load that became one of the operands compared is no register operand any more.
     tied = 2 if instr.mem is None else 1
-    return Rule(instr.op.name, _without(instr, (first, second, INT, INT_LATE), True), INT, es.SelectCompared(condition, instr.type).emit, tied=tied)
+    return Rule(instr.op.name, _without(instr, (first, second, INT, INT_LATE), True), INT, arithmetic.SelectCompared(condition, instr.type).emit, tied=tied)
 
 
 def _multiply_high(target: Any, instr: Instr) -> Rule | None:
+    """By rax; the upper half of the product comes in rdx."""
     type_ = instr.type
     if type_.lanes or type_.bits != 64:
         return None
-    return Rule("mul_high", (Use(INTS, RAX), INT_MEMORY), Use(INTS, RDX), es.MultiplyHigh(type_).emit, kills=1 << RAX)
+    product = read(target, instr.op, type_, instr.source, "IMUL b" if type_.signed else "MUL b")
+    assert product is not None
+    return Rule("mul_high", (Use(INTS, RAX), INT_MEMORY), Use(INTS, RDX), product.emit, kills=1 << RAX)
 
 
 def _add(target: Any, instr: Instr) -> Rule | None:
@@ -295,9 +296,9 @@ def _add(target: Any, instr: Instr) -> Rule | None:
     if type_.lanes or type_.is_float or (type_.bits < 32 and type_ is not PTR):
         return None
     if instr.op is ops.SUB:
-        return Rule("sub", (INT, INT), INT, es.Add(type_, True).emit, tied=ANY_TIED) if _constant(instr) else None
+        return Rule("sub", (INT, INT), INT, arithmetic.Add(type_, True).emit, tied=ANY_TIED) if _constant(instr) else None
     uses = _without(instr, (INT if _constant(instr) else INT_MEMORY, INT_MEMORY), True)
-    return Rule("add", uses, INT, es.Add(type_).emit, tied=ANY_TIED, loads=loads(instr, [type_, type_], _bits(instr)))
+    return Rule("add", uses, INT, arithmetic.Add(type_).emit, tied=ANY_TIED, loads=loads(instr, [type_, type_], _bits(instr)))
 
 
 def _multiply(target: Any, instr: Instr) -> Rule | None:
@@ -307,7 +308,7 @@ def _multiply(target: Any, instr: Instr) -> Rule | None:
         return None
     made = choose(target, instr, False)
     assert made is not None
-    made.emit = es.MultiplyByConstant(type_, made.emit).emit
+    made.emit = arithmetic.MultiplyByConstant(type_, made.emit).emit
     return made
 
 
@@ -316,7 +317,7 @@ def _divide(target: Any, instr: Instr) -> Rule | None:
     if type_.lanes or type_.is_float or type_.bits < 32 or op is ops.DIV_FLOOR or op is ops.REM_FLOOR:
         return None
     result, other = (RAX, RDX) if op is ops.DIV_TRUNC else (RDX, RAX)
-    return Rule(op.name, (Use(INTS, RAX), INT_MEMORY), Use(INTS, result), es.Divide(type_).emit, kills=1 << other, clobbers=1 << RDX)
+    return Rule(op.name, (Use(INTS, RAX), INT_MEMORY), Use(INTS, result), arithmetic.Divide(type_).emit, kills=1 << other, clobbers=1 << RDX)
 
 
 def _shift(target: Any, instr: Instr) -> Rule | None:
@@ -354,7 +355,7 @@ def _shift_bytes(left: bool, count: int, fill: bool) -> str:
 def _fused(target: Any, instr: Instr) -> Rule | None:
     type_ = instr.type
     suffix = ("P" if type_.lanes else "S") + ("S" if type_.bits == 32 else "D")
-    emitter = ev.FusedMultiplyAdd(_FUSED[instr.op], suffix, type_)
+    emitter = arithmetic.FusedMultiplyAdd(_FUSED[instr.op], suffix, type_)
     found = loads(instr, [type_] * 3, [emitter.form132.operands[2].memory] * 3)
     return Rule(instr.op.name, _without(instr, (VECTOR_MEMORY,) * 3), VECTOR, emitter.emit, tied=ANY_TIED, overwrites=True, loads=found)
 
@@ -371,9 +372,9 @@ def _reduction(target: Any, instr: Instr) -> Rule | None:
     # The upper half, and what a step needs.
     temps = (VECTORS,) * (1 + steps["xmm"].scratch)
     if type_.is_float:
-        return Rule(instr.op.name, (_VECTOR_LATE,), VECTOR, ev.Reduce(steps, None).emit, temps=temps)
-    moves = step_of(target, ops.EXTRACT, ops.EXTRACT, type_)
-    return Rule(instr.op.name, (VECTOR,), INT, ev.Reduce(steps, moves).emit, temps=(VECTORS, *temps))
+        return Rule(instr.op.name, (_VECTOR_LATE,), VECTOR, arithmetic.Reduce(steps, None).emit, temps=temps)
+    extract = step_of(target, ops.EXTRACT, ops.EXTRACT, type_)
+    return Rule(instr.op.name, (VECTOR,), INT, arithmetic.Reduce(steps, extract).emit, temps=(VECTORS, *temps))
 
 
 def _iota(target: Any, instr: Instr) -> Rule | None:
@@ -381,12 +382,49 @@ def _iota(target: Any, instr: Instr) -> Rule | None:
 
 
 def _lane_mask(target: Any, instr: Instr) -> Rule | None:
-    cls = target.class_of(instr.type)
-    return Rule("lane_mask", (INT, INT), Use(cls), es.LaneMask(not target.mask_registers).emit, temps=(INTS, INTS))
+    """Lane k holds where a + k < b: min(max(b - a, 0), lanes) ones, by BZHI of all ones; without mask registers by comparing that with 0, 1, 2, …"""
+    type_ = instr.type
+    lines = ["XOR u:r32, u:r32", "SUB t, a", "CMOVL t, u:r64", f"MOV u:r32, {type_.lanes}", "CMP t, u:r64", "CMOVG t, u:r64"]
+    if target.mask_registers:
+        lines += ["MOV u:r64, -1", "BZHI u:r64, u:r64, t", "KMOVQ d, u:r64"]
+    else:
+        # Lanes fit in the element: at most 32 of bytes.
+        lines += ["VMOVQ d:xmm, t" if type_.bits == 64 else "VMOVD d:xmm, t:r32", "VPBROADCAST? d, d:xmm", "VPCMPGT? d, d, =iota"]
+    if _constant(instr):
+        return _by_constant(target, instr, 1, lambda b: "\n".join([_number(b), *lines]), 1)
+    return _by_text(target, instr, "\n".join(["MOV t:r64, b", *lines]))
+
+
+def _number(value: int) -> str:
+    """A constant in t, as ``move_constant`` makes it."""
+    if not value:
+        return "XOR t:r32, t:r32"
+    return f"MOV t:{'r32' if 0 < value < 1 << 32 else 'r64'}, {value}" if -(1 << 31) <= value < 1 << 32 else f"MOVABS t:r64, {value}"
+
+
+#: The instruction whose width is the number of lanes.
+_KORTEST: Final[dict[int, str]] = {8: "KORTESTB", 16: "KORTESTW", 32: "KORTESTD", 64: "KORTESTQ"}
 
 
 def _any_all(target: Any, instr: Instr) -> Rule | None:
-    return Rule(instr.op.name, (Use(target.class_of(instr.type)),), INT, es.AnyAll(instr.op is ops.ALL, target.mask_registers).emit)
+    type_ = instr.type
+    every = instr.op is ops.ALL
+    if target.mask_registers and type_.lanes in _KORTEST:
+        # KORTEST sets ZF when no bit is set and CF when all are (SDM volume 2, KORTEST).
+        return _by_text(target, instr, f"{_KORTEST[type_.lanes]} a, a\n{'SETB' if every else 'SETNE'} d:r8\nMOVZX d, d:r8")
+    bits = type_.lanes
+    if target.mask_registers:
+        first = "KMOVQ d:r64, a"
+    elif type_.bits >= 32:
+        first = f"VMOVMSKP{'S' if type_.bits == 32 else 'D'} d:r32, a"
+    else:
+        first = "VPMOVMSKB d:r32, a"
+        bits *= type_.bits // 8
+    full = (1 << bits) - 1
+    # What lies above the lanes is anything: keep it out.
+    lines = [first, "MOV d:r32, d:r32" if bits == 32 else f"AND d:r32, {full}"]
+    lines.append(f"CMP d:r32, {-1 if bits == 32 else full}" if every else "TEST d:r64, d:r64")
+    return _by_text(target, instr, "\n".join([*lines, f"{'SETE' if every else 'SETNE'} d:r8", "MOVZX d, d:r8"]))
 
 
 def _slide(target: Any, instr: Instr) -> Rule | None:
@@ -417,10 +455,9 @@ def _slide_text(type_: Type, evex: bool, k: int) -> str:
         low, high = ("t", "b") if shift >= 16 else ("a", "t")
         return f"{between}\nVPALIGNR d, {high}, {low}, {shift % 16}"
     part = shift // 16
-    lines = [f"VALIGNQ t, b, a, {2 * part}"] if part else []
-    if part < 3:
-        lines.append(f"VALIGNQ u, b, a, {2 * part + 2}")
-    lines.append(f"VPALIGNR d, {'u' if part < 3 else 'b'}, {'t' if part else 'a'}, {shift % 16}")
+    low, high = f"VALIGNQ t, b, a, {2 * part}", f"VALIGNQ {'u' if part else 't'}, b, a, {2 * part + 2}"
+    lines = ([low] if part else []) + ([high] if part < 3 else [])
+    lines.append(f"VPALIGNR d, {'b' if part == 3 else 'u' if part else 't'}, {'t' if part else 'a'}, {shift % 16}")
     return "\n".join(lines)
 
 
@@ -429,18 +466,43 @@ def _slide_text(type_: Type, evex: bool, k: int) -> str:
 
 def _convert(target: Any, instr: Instr) -> Rule | None:
     type_, source = instr.type, instr.source
-    evex = target.mask_registers
-    if source.is_float and type_.is_integer and instr.op is ops.CONVERT:
-        return _convert_saturating(target, instr)
-    if not type_.lanes or evex:
+    if not type_.lanes or target.mask_registers:
         return None
     if type_.is_integer and source.is_integer:
         return _narrow(target, instr)
-    if source.bits == 64 and source.is_integer and source.signed and type_.is_float and type_.bits == 32:
+    if source.bits != 64:
+        return None
+    if source.is_integer and source.signed and type_.is_float and type_.bits == 32:
         return _by_text(target, instr, _quads_to_floats(type_.lanes))
-    if source.is_float and source.bits == 64 and type_.bits == 64 and type_.signed:
-        return Rule(instr.op.name, (_VECTOR_LATE,), VECTOR, ec.DoublesToQuads().emit, temps=(VECTORS, VECTORS, INTS))
+    if source.is_float and type_.bits == 64 and type_.signed:
+        return _by_text(target, instr, _doubles_to_quads(type_.lanes, instr.op is ops.CONVERT))
     return None
+
+
+def _doubles_to_quads(lanes: int, saturates: bool) -> str:
+    """AVX2: f64 to i64, one lane after the other; then, if asked for, NaN and what is too large mended as in the table."""
+    if lanes > 2:
+        lines = [
+            "VEXTRACTF128 t:xmm, a, 1",
+            *_pair_of_quads("d:xmm", "a:xmm", "u", "v"),
+            *_pair_of_quads("t:xmm", "t:xmm", "u", "v"),
+            "VINSERTI128 d, d, t:xmm, 1",
+        ]
+    else:
+        lines = _pair_of_quads("d:xmm", "a:xmm", "t", "u")
+    if saturates:
+        lines += ["VCMPPD t:a, a, =0x43e0000000000000, 0x1d", "VPXOR d, d, t:a", "VCMPPD t:a, a, a, 0x07", "VPAND d, d, t:a"]
+    return "\n".join(lines)
+
+
+def _pair_of_quads(to: str, of: str, upper: str, whole: str) -> list[str]:
+    return [
+        f"VUNPCKHPD {upper}:xmm, {of}, {of}",
+        f"VCVTTSD2SI {whole}:r64, {of}",
+        f"VMOVQ {to}, {whole}:r64",
+        f"VCVTTSD2SI {whole}:r64, {upper}:xmm",
+        f"VPINSRQ {to}, {to}, {whole}:r64, 1",
+    ]
 
 
 def _narrow(target: Any, instr: Instr) -> Rule | None:
@@ -477,24 +539,6 @@ def _quads_to_floats(lanes: int) -> str:
     return "\n".join(lines)
 
 
-def _convert_saturating(target: Any, instr: Instr) -> Rule | None:
-    """Floats to integers of 32 and 64 bits, whatever they are; the narrower integers are made of i32, those without a sign are in the table or in ``unsigned``."""
-    type_, source = instr.type, instr.source
-    evex = target.mask_registers
-    if type_.bits < 32 or not type_.signed:
-        return None
-    if not type_.lanes:
-        return None
-    if type_.bits == 32 and source.bits == 64:
-        return Rule("convert", (VECTOR,), VECTOR, ec.DoublesToInts(type_, source, evex).emit, temps=(VECTORS, MASKS) if evex else (VECTORS,))
-    single = source.bits == 32
-    late = (_VECTOR_LATE,)
-    if evex or type_.bits == 32:
-        mnemonic = "VCVTTPS2DQ" if type_.bits == 32 else "VCVTTPS2QQ" if single else "VCVTTPD2QQ"
-        return Rule("convert", late, VECTOR, ec.FloatLanesToInts(type_, source, mnemonic, evex).emit, temps=(MASKS if evex else VECTORS,))
-    return None if single else Rule("convert", late, VECTOR, ec.FloatLanesToInts(type_, source, "", evex).emit, temps=(VECTORS, VECTORS, INTS))
-
-
 def _bitcast(target: Any, instr: Instr) -> Rule | None:
     type_, source = instr.type, instr.source
     to, given = target.class_of(type_), target.class_of(source)
@@ -502,7 +546,7 @@ def _bitcast(target: Any, instr: Instr) -> Rule | None:
         return _by_text(target, instr, "VMOVQ d, a" if type_.bits == 64 else "VMOVD d, a")
     if to == INTS and type_.bits < 32 and type_.signed != source.signed:
         return None
-    return Rule("bitcast", (Use(given),), Use(to), es.Move().emit, tied=ANY_TIED)
+    return Rule("bitcast", (Use(given),), Use(to), moves.move, tied=ANY_TIED)
 
 
 _Special = Callable[[Any, Instr], Rule | None]

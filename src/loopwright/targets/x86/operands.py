@@ -161,10 +161,10 @@ def bits_as_immediate(type_: Type, value: int | float | bool) -> int:
 
 
 def iota_bytes(type_: Type) -> bytes:
-    """The bytes of 0, 1, 2, … in the elements of a vector type."""
+    """The bytes of 0, 1, 2, … in the elements of a vector type, of a mask's as integers."""
     import numpy as np
 
-    return np.arange(type_.lanes, dtype=type_.element.dtype).tobytes()
+    return np.arange(type_.lanes, dtype=f"i{type_.bits // 8}" if type_.is_mask else type_.element.dtype).tobytes()
 
 
 def constant_operand(asm: X86Assembler, element: bytes, type_: Type) -> M:

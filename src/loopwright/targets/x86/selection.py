@@ -40,20 +40,12 @@ mul              | int                           | IMUL a, b
 mul              | int16x int32x                 | VPMULL? d, a, b
 mul              | int64x                        | VPMULLQ d, a, b
 mul_lower        | int64x                        | VPMULUDQ d, a, b
-mul_high         | i16x                          | VPMULHW d, a, b
-mul_high         | u16x                          | VPMULHUW d, a, b
+mul_high         | int16x                        | VPMULH~W d, a, b
 # Of 32-bit lanes, those of the odd ones in their place, of the even ones brought down from there.
-mul_high         | i32x                          | VPSRLQ t, a, 32
+mul_high         | int32x                        | VPSRLQ t, a, 32
                  |                               | VPSRLQ u, b, 32
-                 |                               | VPMULDQ t, t, u
-                 |                               | VPMULDQ d, a, b
-                 |                               | VPAND t, t, =0xffffffff00000000.64
-                 |                               | VPSRLQ d, d, 32
-                 |                               | VPOR d, d, t
-mul_high         | u32x                          | VPSRLQ t, a, 32
-                 |                               | VPSRLQ u, b, 32
-                 |                               | VPMULUDQ t, t, u
-                 |                               | VPMULUDQ d, a, b
+                 |                               | VPMUL~DQ t, t, u
+                 |                               | VPMUL~DQ d, a, b
                  |                               | VPAND t, t, =0xffffffff00000000.64
                  |                               | VPSRLQ d, d, 32
                  |                               | VPOR d, d, t
@@ -298,18 +290,12 @@ ge               | float                         | VCMPS$ t:k, a, b, 0x1d
 ge               | float                         | VCMPS$ t, a, b, 0x1d
                  |                               | VMOVD d, t
                  |                               | AND d, 1
-eq               | i8x i16x i32x i64x            | VPCMP? d, a, b, 0
-eq               | u8x u16x u32x u64x            | VPCMPU? d, a, b, 0
-ne               | i8x i16x i32x i64x            | VPCMP? d, a, b, 4
-ne               | u8x u16x u32x u64x            | VPCMPU? d, a, b, 4
-lt               | i8x i16x i32x i64x            | VPCMP? d, a, b, 1
-lt               | u8x u16x u32x u64x            | VPCMPU? d, a, b, 1
-le               | i8x i16x i32x i64x            | VPCMP? d, a, b, 2
-le               | u8x u16x u32x u64x            | VPCMPU? d, a, b, 2
-gt               | i8x i16x i32x i64x            | VPCMP? d, a, b, 6
-gt               | u8x u16x u32x u64x            | VPCMPU? d, a, b, 6
-ge               | i8x i16x i32x i64x            | VPCMP? d, a, b, 5
-ge               | u8x u16x u32x u64x            | VPCMPU? d, a, b, 5
+eq               | intx                          | VPCMP~? d, a, b, 0
+ne               | intx                          | VPCMP~? d, a, b, 4
+lt               | intx                          | VPCMP~? d, a, b, 1
+le               | intx                          | VPCMP~? d, a, b, 2
+gt               | intx                          | VPCMP~? d, a, b, 6
+ge               | intx                          | VPCMP~? d, a, b, 5
 eq               | intx                          | VPCMPEQ? d, a, b
 gt               | i8x i16x i32x i64x            | VPCMPGT? d, a, b
 
@@ -409,14 +395,37 @@ convert          | f64x from i64x                | VPSRLQ t, a, 32
                  |                               | VPBLENDD d, a, =0x4330000000000000, 0xaa
                  |                               | VSUBPD t, t, =0x4530000080100000
                  |                               | VADDPD d, t, d
-convert_unchecked | i32x from f32x                | VCVTTPS2DQ d, a
-convert_unchecked | i32x from f64x                | VCVTTPD2DQ d, a
-convert_unchecked | i64x from f64x                | VCVTTPD2QQ d, a
-convert_unchecked | i64x from f32x                | VCVTTPS2QQ d, a
-convert_unchecked | u32x from f32x                | VCVTTPS2UDQ d, a
-convert_unchecked | u32x from f64x                | VCVTTPD2UDQ d, a
-convert_unchecked | u64x from f32x                | VCVTTPS2UQQ d, a
-convert_unchecked | u64x from f64x                | VCVTTPD2UQQ d, a
+convert_unchecked | int32x from f32x              | VCVTTPS2~DQ d, a
+convert_unchecked | int32x from f64x              | VCVTTPD2~DQ d, a
+convert_unchecked | int64x from f32x              | VCVTTPS2~QQ d, a
+convert_unchecked | int64x from f64x              | VCVTTPD2~QQ d, a
+# The conversion gives the most negative integer for NaN and for what is too large or too small. NaN becomes 0 (predicate 0x07: neither is NaN), and of what is
+# not below the bound (0x1d: greater or equal, false of NaN) the complement, which is the greatest integer.
+convert          | i32x from f32x                | VCMPPS t:k, a, a, 0x07
+                 |                               | VCVTTPS2DQ d{t}z, a
+                 |                               | VCMPPS t:k, a, =0x4f000000.32, 0x1d
+                 |                               | VPTERNLOGD d{t}, d, d, 0x55
+convert          | i32x from f32x                | VCVTTPS2DQ d, a
+                 |                               | VCMPPS t, a, =0x4f000000, 0x1d
+                 |                               | VPXOR d, d, t
+                 |                               | VCMPPS t, a, a, 0x07
+                 |                               | VPAND d, d, t
+convert          | i64x from f32x                | VCMPPS t:k, a, a, 0x07
+                 |                               | VCVTTPS2QQ d{t}z, a
+                 |                               | VCMPPS t:k, a, =0x5f000000.32, 0x1d
+                 |                               | VPTERNLOGQ d{t}, d, d, 0x55
+convert          | i64x from f64x                | VCMPPD t:k, a, a, 0x07
+                 |                               | VCVTTPD2QQ d{t}z, a
+                 |                               | VCMPPD t:k, a, =0x43e0000000000000, 0x1d
+                 |                               | VPTERNLOGQ d{t}, d, d, 0x55
+# What is too large is made the greatest i32 before, NaN 0.
+convert          | i32x from f64x                | VCMPPD t:k, a, a, 0x07
+                 |                               | VMINPD u:a, a, =0x41dfffffffc00000.64
+                 |                               | VCVTTPD2DQ d{t}z, u:a
+convert          | i32x from f64x                | VCMPPD t:a, a, a, 0x07
+                 |                               | VANDPD t:a, a, t:a
+                 |                               | VMINPD t:a, t:a, =0x41dfffffffc00000.64
+                 |                               | VCVTTPD2DQ d, t:a
 # All ones for what is too large; NaN and negative numbers become 0 before, as VMAXPS's second source. What is written to the low part clears the rest.
 convert          | u32x from f32x                | VXORPS t:xmm, t:xmm, t:xmm
                  |                               | VMAXPS t:a, a, t:a

@@ -4,14 +4,14 @@
 
 ``d``              the result
 ``a b c``          the operation's operands, in order
-``t u v w``        scratch registers
+``t u v w``        scratch registers, in the order in which they are mentioned first
 ``m``              the address of a load or store; ``[a]``: the operand a, where it is a load
 ``8``              an immediate; ``#b``: the operand b as one, which is a constant
 ``=0x80000000``    a constant of the operation's own in every lane, of the width of its type or as ``=0xff.16`` says; ``=iota``: 0, 1, 2, …
 ``d{t}``           under the writemask t; ``d{t}z``: zero elsewhere
 
 Registers are as wide as the types they hold; ``a:xmm`` and ``a:r32`` say otherwise. In a mnemonic ``?`` stands for the letter of the type's elements, B, W, D or Q,
-``%`` for that of the source's, ``$`` for S or D by the width of floats.
+``%`` for that of the source's, ``$`` for S or D by the width of floats, ``~`` for U where the type is unsigned and nothing where it is signed.
 
 What the allocator must know follows from the roles of the instructions' operands. An operand that an instruction writes is tied to the result. Others are read
 late where that is after the result has been written. An operand may come from memory where all that read it have it in ModRM.r/m; of a single instruction that
@@ -302,9 +302,14 @@ class _Reader:
     def line(self, line: str) -> bool:
         """Read one instruction. False where the target lacks it."""
         mnemonic, _, rest = line.strip().partition(" ")
-        if mnemonic[-1] in "?$%" or "%" in mnemonic:
+        if mnemonic[-1] in "?$%" or "%" in mnemonic or "~" in mnemonic:
             bits = self.type.bits
-            mnemonic = mnemonic.replace("?", LETTER[bits]).replace("$", "S" if bits == 32 else "D").replace("%", LETTER.get(self.source.bits, ""))
+            mnemonic = (
+                mnemonic.replace("~", "" if self.type.signed else "U")
+                .replace("?", LETTER[bits])
+                .replace("$", "S" if bits == 32 else "D")
+                .replace("%", LETTER.get(self.source.bits, ""))
+            )
         words = [word.strip() for word in rest.split(",")] if rest else []
         shapes: list[str] = []
         refs: list[int] = []
@@ -350,7 +355,9 @@ class _Reader:
             n = _SCRATCH.index(letter)
             if letter not in self.shapes:
                 self.shapes[letter] = given or self.shape(self.type)
-            while sequence.scratch <= n:
+            if sequence.scratch < n:
+                raise ValueError(f"the scratch register {letter} is mentioned before {_SCRATCH[n - 1]}")
+            if sequence.scratch == n:
                 sequence.scratch += 1
                 sequence.classes.append(_class_of(self.shapes[letter]))
             return given or self.shapes[letter], sequence.count + 1 + n

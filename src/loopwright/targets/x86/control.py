@@ -1,0 +1,203 @@
+"""Jumps, labels, calls, returns and frames on x86-64."""
+
+from __future__ import annotations
+
+from typing import Final
+
+from loopwright.errors import InternalError
+from loopwright.ir.function import SLOT, Frame, Function, Instr
+from loopwright.targets.x86.arithmetic import compare
+from loopwright.targets.x86.assembler import ALWAYS, EQUAL, NOT_EQUAL, Form, M, lookup
+from loopwright.targets.x86.encoder import NO_REGISTER
+from loopwright.targets.x86.operands import X86Assembler, in_memory, roles
+from loopwright.targets.x86.registers import CODES, INTS, RAX, REGISTERS, VECTORS
+
+_RSP: Final = 4
+_PAGE: Final = 4096
+
+
+class JumpBool:
+    """Jump on a bool."""
+
+    __slots__ = ("condition",)
+
+    def __init__(self, condition: int) -> None:
+        self.condition = condition
+
+    def emit(self, asm: X86Assembler, f: Function, instr: Instr) -> None:
+        a = instr.args[0]
+        if a < 0:
+            # A constant that was not worth a register decides here and now.
+            if bool(f.const_values[~a]) == (self.condition == 5):
+                asm.jump(ALWAYS, instr.imm, instr.line)
+            return
+        if a >= SLOT:
+            asm.emit(lookup("CMP", "m8,imm"), (), asm.slot(a), 0, line=instr.line)
+        else:
+            asm.emit(lookup("TEST", "r32,r32"), (CODES[a], CODES[a]), line=instr.line)
+        asm.jump(self.condition, instr.imm, instr.line)
+
+
+class JumpInteger:
+    """Compare integers and jump."""
+
+    __slots__ = ("condition",)
+
+    def __init__(self, condition: int) -> None:
+        self.condition = condition
+
+    def emit(self, asm: X86Assembler, f: Function, instr: Instr) -> None:
+        compare(asm, f, instr, instr.type)
+        asm.jump(self.condition, instr.imm, instr.line)
+
+
+#: condition -> (exchange the operands, condition code after UCOMISS); eq and ne need the parity flag as well.
+#: UCOMISS sets ZF, PF, CF to 111 for unordered, 000 greater, 001 less, 100 equal (SDM volume 2, UCOMISS).
+_FLOAT_JUMPS: Final[dict[str, tuple[bool, int]]] = {
+    "gt": (False, 7),  # above
+    "ge": (False, 3),  # above or equal
+    "lt": (True, 7),
+    "le": (True, 3),
+    "ngt": (False, 6),  # below or equal
+    "nge": (False, 2),  # below
+    "nlt": (True, 6),
+    "nle": (True, 2),
+}
+
+
+class JumpFloat:
+    """Compare float scalars and jump."""
+
+    __slots__ = ("condition", "form")
+
+    def __init__(self, form: Form, condition: str) -> None:
+        self.form = form
+        self.condition = condition
+
+    def emit(self, asm: X86Assembler, f: Function, instr: Instr) -> None:
+        a, b = roles(instr)
+        line = instr.line
+        known = _FLOAT_JUMPS.get(self.condition)
+        if known is not None and known[0]:
+            a, b = b, a
+        mem = in_memory(asm, instr, b, instr.type)
+        if mem is not None:
+            asm.emit(self.form, (CODES[a],), mem, line=line)
+        else:
+            asm.emit(self.form, (CODES[a], CODES[b]), line=line)
+        if known is not None:
+            asm.jump(known[1], instr.imm, line)
+        elif self.condition == "ne":
+            asm.jump(10, instr.imm, line)  # parity: unordered
+            asm.jump(NOT_EQUAL, instr.imm, line)
+        else:
+            past = asm.new_label()
+            asm.jump(10, past, line)
+            asm.jump(EQUAL, instr.imm, line)
+            asm.label(past)
+
+
+def jump(asm: X86Assembler, f: Function, instr: Instr) -> None:
+    """JMP."""
+    asm.jump(ALWAYS, instr.imm, instr.line)
+
+
+def label(asm: X86Assembler, f: Function, instr: Instr) -> None:
+    """A label; at an innermost loop's head aligned: to a cache line where the loop is one straight stretch, else to half of one.
+
+    Measured on Zen 5 (benchmarks/codegen.py): a short loop whose last jump lies across two lines takes up to 1.4 times as long; one with branches
+    inside takes up to twice as long where they all lie in one line.
+    """
+    if instr.imm in f.aligned:
+        asm.align(64 if instr.imm in asm.straight_loops() else 32)
+    asm.label(instr.imm)
+
+
+class Call:
+    """Call an address through r11, which no convention uses for arguments and every call destroys; or a symbol.
+
+    The callee may have a variable number of arguments: by System V (3.2.3) al tells it how many vector registers hold some. ``floats``
+    is that number, -1 where the convention has no such rule; ``extend`` extends the result.
+    """
+
+    __slots__ = ("extend", "floats")
+
+    def __init__(self, floats: int, extend: Form | None) -> None:
+        self.floats = floats
+        self.extend = extend
+
+    def emit(self, asm: X86Assembler, f: Function, instr: Instr) -> None:
+        callee = f.callees[instr.imm]
+        line = instr.line
+        if asm.wide:
+            asm.emit(lookup("VZEROUPPER"), line=line)
+        if self.floats == 0:
+            asm.emit(lookup("XOR", "r32,r32"), (CODES[RAX], CODES[RAX]), line=line)
+        elif self.floats > 0:
+            asm.emit(lookup("MOV", "r32,imm32"), (CODES[RAX],), None, self.floats, line=line)
+        if callee.address:
+            asm.emit(lookup("MOVABS", "r64,imm64"), (11,), None, callee.address, line=line)
+            asm.emit(lookup("CALL", "r64"), (11,), line=line)
+        else:
+            asm.call_symbol(callee.name, line)
+        if self.extend is not None:
+            asm.emit(self.extend, (CODES[RAX], CODES[RAX]), line=line)
+
+
+def return_(asm: X86Assembler, f: Function, instr: Instr) -> None:
+    """RET."""
+    asm.emit(lookup("RET"), line=instr.line)
+
+
+def prologue(asm: X86Assembler, f: Function, instr: Instr) -> None:
+    """Save what belongs to the caller and make the frame."""
+    frame = f.frame
+    assert frame is not None
+    for r in frame.saved:
+        if REGISTERS[r].cls == INTS:
+            asm.emit(lookup("PUSH", "r64"), (CODES[r],))
+    if asm.adjust:
+        if asm.probes and asm.adjust >= _PAGE:
+            probe_stack(asm)
+        asm.emit(lookup("SUB", "r64,imm"), (_RSP,), None, asm.adjust)
+    save_vectors(asm, frame, lookup("VMOVUPS", "m,xmm"))
+
+
+def probe_stack(asm: X86Assembler) -> None:
+    """Touch every page that the frame reaches into, from the top down, and its end.
+
+    Windows grows a stack by the one page below what is in use, when that page is touched (*x64 prolog and epilog*: what ``__chkstk`` is for).
+    """
+    compare = lookup("CMP", "m8,imm")
+    for below in range(_PAGE, asm.adjust, _PAGE):
+        asm.emit(compare, (), M(_RSP, NO_REGISTER, 1, -below), 0)
+    asm.emit(compare, (), M(_RSP, NO_REGISTER, 1, -asm.adjust), 0)
+
+
+def epilogue(asm: X86Assembler, f: Function, instr: Instr) -> None:
+    """Undo the prologue."""
+    frame = f.frame
+    assert frame is not None
+    if asm.wide:
+        asm.emit(lookup("VZEROUPPER"))
+    save_vectors(asm, frame, lookup("VMOVUPS", "xmm,m"))
+    if asm.adjust:
+        asm.emit(lookup("ADD", "r64,imm"), (_RSP,), None, asm.adjust)
+    for n in range(len(frame.saved) - 1, -1, -1):
+        r = frame.saved[n]
+        if REGISTERS[r].cls == INTS:
+            asm.emit(lookup("POP", "r64"), (CODES[r],))
+
+
+def save_vectors(asm: X86Assembler, frame: Frame, form: Form) -> None:
+    """Save or restore the vector registers that belong to the caller (Win64)."""
+    place = asm.saved_vectors
+    for r in frame.saved:
+        if REGISTERS[r].cls == VECTORS:
+            asm.emit(form, (CODES[r],), M(_RSP, NO_REGISTER, 1, place))
+            place += 16
+
+
+def nothing(asm: X86Assembler, f: Function, instr: Instr) -> None:
+    """Brackets before the jumps pass; nothing to emit."""
+    raise InternalError(f"{instr.op.name} reached the assembler")

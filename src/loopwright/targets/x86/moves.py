@@ -1,0 +1,143 @@
+"""Copies, constants, exchanges, stack arguments and local arrays on x86-64."""
+
+from __future__ import annotations
+
+from typing import Final
+
+from loopwright.ir.function import LOCAL_ALIGN, SLOT, Function, Instr
+from loopwright.targets.x86.assembler import M, lookup
+from loopwright.targets.x86.encoder import NO_REGISTER
+from loopwright.targets.x86.operands import LETTER, X86Assembler, bits_as_immediate, element_bytes, fits32, register_name, vector_load, vector_store, width
+from loopwright.targets.x86.registers import CODES, INTS, MASKS, REGISTERS
+from loopwright.types import Type
+
+_RSP: Final = 4
+
+
+def move(asm: X86Assembler, f: Function, instr: Instr) -> None:
+    """Copies among registers, slots and constants, of any class."""
+    type_ = instr.type
+    dst, source = instr.dst, instr.args[0]
+    line = instr.line
+    if source < 0:
+        move_constant(asm, f, type_, dst, source, line)
+        return
+    if source == dst:
+        return
+    if dst >= SLOT:
+        cls = REGISTERS[source].cls
+        mem = asm.slot(dst)
+        if cls == INTS:
+            asm.emit(lookup("MOV", "m64,r64"), (CODES[source],), mem, line=line)
+        elif cls == MASKS:
+            asm.emit(lookup("KMOVQ", "m64,k"), (CODES[source],), mem, line=line)
+        else:
+            asm.emit(vector_store(type_), (CODES[source],), mem, line=line)
+        return
+    cls = REGISTERS[dst].cls
+    d = CODES[dst]
+    if source >= SLOT:
+        mem = asm.slot(source)
+        if cls == INTS:
+            name = register_name(type_)
+            asm.emit(lookup("MOV", f"{name},m{name[1:]}"), (d,), mem, line=line)
+        elif cls == MASKS:
+            asm.emit(lookup("KMOVQ", "k,m64"), (d,), mem, line=line)
+        else:
+            asm.emit(vector_load(type_), (d,), mem, line=line)
+    elif cls == INTS:
+        name = register_name(type_)
+        asm.emit(lookup("MOV", f"{name},{name}"), (d, CODES[source]), line=line)
+    elif cls == MASKS:
+        asm.emit(lookup("KMOVQ", "k,k"), (d, CODES[source]), line=line)
+    else:
+        name = width(type_)
+        asm.emit(lookup("VMOVAPS", f"{name},{name}"), (d, CODES[source]), line=line)
+
+
+def move_constant(asm: X86Assembler, f: Function, type_: Type, dst: int, source: int, line: int) -> None:
+    """Make a constant in a register."""
+    value = f.const_values[~source]
+    d = CODES[dst]
+    cls = REGISTERS[dst].cls
+    if cls == INTS:
+        whole = int(value)
+        if whole == 0:
+            asm.emit(lookup("XOR", "r32,r32"), (d, d), line=line)
+        elif 0 < whole < 1 << 32:
+            asm.emit(lookup("MOV", "r32,imm32"), (d,), None, whole, line=line)
+        elif type_.bits <= 32:
+            asm.emit(lookup("MOV", "r32,imm32"), (d,), None, whole & 0xFFFFFFFF, line=line)
+        elif fits32(whole):
+            asm.emit(lookup("MOV", "r64,imm32"), (d,), None, whole, line=line)
+        else:
+            asm.emit(lookup("MOVABS", "r64,imm64"), (d,), None, whole, line=line)
+        return
+    if cls == MASKS:
+        asm.emit(lookup("KXNORQ" if value else "KXORQ", "k,k,k"), (d, d, d), line=line)
+        return
+    if type_.is_mask:
+        name = width(type_)
+        if value:
+            asm.emit(lookup("VPCMPEQD", f"vex:{name},{name},{name}"), (d, d, d), line=line)
+        else:
+            asm.emit(lookup("VPXOR", f"vex:{name},{name},{name}"), (d, d, d), line=line)
+        return
+    if not any(element_bytes(type_.element, value)):
+        # VEX-encoded 128-bit instructions clear the rest of the register (SDM volume 1, 14.1.2); one is short and enough.
+        asm.emit(lookup("VXORPS", "xmm,xmm,xmm"), (d, d, d), line=line)
+        return
+    if not type_.lanes:
+        asm.emit(vector_load(type_), (d,), asm.pool(source, type_, False), line=line)
+        return
+    name = width(type_)
+    mem = asm.pool(source, type_.element, False)
+    if type_.is_float:
+        if type_.bits == 32:
+            asm.emit(lookup("VBROADCASTSS", f"{name},m32"), (d,), mem, line=line)
+        elif name == "xmm":
+            asm.emit(lookup("VMOVDDUP", "xmm,m64"), (d,), mem, line=line)
+        else:
+            asm.emit(lookup("VBROADCASTSD", f"{name},m64"), (d,), mem, line=line)
+    else:
+        asm.emit(lookup("VPBROADCAST" + LETTER[type_.bits], f"{name},m{type_.bits}"), (d,), mem, line=line)
+
+
+def exchange(asm: X86Assembler, f: Function, instr: Instr) -> None:
+    """Exchange two registers."""
+    a, b = instr.args
+    cls = REGISTERS[a].cls
+    x, y = CODES[a], CODES[b]
+    if cls == INTS:
+        asm.emit(lookup("XCHG", "r64,r64"), (x, y), line=instr.line)
+        return
+    if cls == MASKS:
+        form = lookup("KXORQ", "k,k,k")
+    else:
+        name = width(instr.type)
+        form = lookup("VPXORD", f"evex:{name},{name},{name}") if max(x, y) > 15 else lookup("VXORPS", f"{name},{name},{name}")
+    for d, other in ((x, y), (y, x), (x, y)):
+        asm.emit(form, (d, d, other), line=instr.line)
+
+
+def store_argument(asm: X86Assembler, f: Function, instr: Instr) -> None:
+    """A stack argument of the next call."""
+    a = instr.args[0]
+    mem = M(_RSP, NO_REGISTER, 1, instr.imm)
+    if a < 0:
+        type_ = instr.type
+        # Float arguments take eight bytes too; those above the value do not matter.
+        form = lookup("MOV", "m64,imm") if not (type_.is_float and type_.bits == 32) else lookup("MOV", "m32,imm")
+        asm.emit(form, (), mem, bits_as_immediate(type_, f.const_values[~a]), line=instr.line)
+    elif REGISTERS[a].cls == INTS:
+        asm.emit(lookup("MOV", "m64,r64"), (CODES[a],), mem, line=instr.line)
+    else:
+        asm.emit(vector_store(instr.type), (CODES[a],), mem, line=instr.line)
+
+
+def local_address(asm: X86Assembler, f: Function, instr: Instr) -> None:
+    """The address of a local array, at a multiple of ``LOCAL_ALIGN``: room for that is behind the last."""
+    d = CODES[instr.dst]
+    place = asm.local(f.local_offset(int(f.const_values[~instr.args[0]])) + LOCAL_ALIGN - 1)
+    asm.emit(lookup("LEA", "r64,m"), (d,), place, line=instr.line)
+    asm.emit(lookup("AND", "r64,imm"), (d,), None, -LOCAL_ALIGN, line=instr.line)
