@@ -11,6 +11,7 @@ from __future__ import annotations
 from bisect import bisect
 from itertools import accumulate
 
+from loopwright.errors import TargetError
 from loopwright.ir import ops
 from loopwright.ir.function import Function, Instr
 from loopwright.ir.loops import weights as weights_of
@@ -68,7 +69,12 @@ def brackets(f: Function, liveness: Liveness) -> Brackets:
 
 
 def analyse(f: Function, target: Target) -> tuple[Liveness, Brackets]:
-    """Live intervals, last uses, loop facts of lowered code (every instruction has its rule)."""
+    """Live intervals, last uses, loop facts of lowered code (every instruction has its rule).
+
+    Raises ``TargetError`` for a target without registers.
+    """
+    if not target.registers:
+        raise TargetError(f"{target.name} has no registers: there is nothing to allocate")
     liveness = Liveness(len(f.types), len(f.code), len(target.registers))
     shape = brackets(f, liveness)
     walk = _Walk(f, target, liveness, shape)

@@ -65,6 +65,11 @@ def masks(type_: Type) -> bool:
     return type_.is_mask
 
 
+def anything(type_: Type) -> bool:
+    """What the one class of a machine without registers holds."""
+    return True
+
+
 class Register:
     """A physical register.
 
@@ -339,25 +344,27 @@ class Target:
         vector_bits: width of a vector register; 0 means that loops over lanes become scalar loops.
         features: CPU features the generated code may use (names as in Linux's /proc/cpuinfo for x86).
         convention: the calling convention.
-        registers: the physical registers by number.
-        classes: the register classes.
+        registers: the physical registers by number; none on a machine without a register file, whose passes do not allocate.
+        classes: the register classes; given none, there is one that holds every type in no registers, for those who ask how many there are.
         orders: their allocation orders; class_masks: their registers as bit masks.
         caller_saved: bit mask of what a call destroys.
         stream_bits: width for reductions over one array, where memory is all that counts; 0 for ``vector_bits``.
         unrolling: how many steps of loops over lanes to do at once.
         scalar_remainders: what is left of a loop over lanes is done index by index, where masked accesses cost as much as that; otherwise under a mask.
+        fused: a product and a sum of floats are one operation, where a function allows one rounding for both.
         expanded: the operations, by code, that the pass ``expand`` asks ``expand`` about.
     """
 
     name: str = ""
     vector_bits: int = 0
     stream_bits: int = 0
+    fused: bool = True
 
     def __init__(self, convention: Convention, registers: list[Register], classes: Sequence[RegisterClass], features: frozenset[str]) -> None:
         self.convention = convention
         self.registers = registers
-        self.classes = tuple(classes)
-        self.orders = [each.order for each in classes]
+        self.classes = tuple(classes) if classes else (RegisterClass("none", (), anything),)
+        self.orders = [each.order for each in self.classes]
         self.features = features
         self.expanded: frozenset[int] = frozenset()
         self.unrolling = Unrolling((), (), ())
