@@ -138,7 +138,7 @@ class _Walk:
                 interval.defs += 1
                 interval.def_weight += weights[k]
                 result = rule.result
-                if result is not None and result.fixed != ANY_REGISTER:
+                if result is not None and result.fixed >= 0:
                     interval.preferences |= 1 << result.fixed
                     liveness.demand(result.fixed, here + 1, dst)
                 if op is ops.COPY and instr.args[0] < 0 and not variable[dst]:

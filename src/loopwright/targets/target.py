@@ -15,6 +15,8 @@ from loopwright.targets.pipeline import Pass
 from loopwright.types import Type
 
 ANY_REGISTER: Final = -1
+#: In ``Use.fixed`` of a result: it is in the run of registers that ``Rule.results`` demands of this instruction, or of the one whose ``part`` it is.
+IN_RUN: Final = -3
 #: In ``Rule.tied``: the result may share any operand's register, and profits from doing so.
 ANY_TIED: Final = -2
 
@@ -197,7 +199,8 @@ class Run:
 
     Attributes:
         first: the first of the operands that must be in registers with consecutive numbers, in their order; they have one class, and no other demands.
-        count: how many operands.
+            Of results it is 0: the instruction's own comes first, then those of the ``part``s behind it.
+        count: how many operands or results.
         align: what the lowest register's number, counted from its class's lowest, is a multiple of.
     """
 
@@ -224,13 +227,15 @@ class Rule:
         clobbers: bit mask of registers it destroys before its operands are read (no operand may be there).
         overwrites: its result takes an operand's register whichever it is: an operand that lives on costs a copy.
         run: operands that must be in consecutive registers, or None.
+        results: of an instruction with several results, the registers that they must be in, or None. ``result.fixed`` is IN_RUN then, here and in the rules
+            of the ``part``s; nothing is tied.
         demands: per operand, the only register it may be in, or ANY_REGISTER.
         temps: classes of scratch registers it needs, appended to its operands by the allocator.
         loads: the operands that a load of their type, used nowhere else, may become, as bits.
         emit: called as ``emit(assembler, function, instr)`` by the assemble pass.
     """
 
-    __slots__ = ("clobbers", "commutes", "demands", "emit", "kills", "loads", "name", "overwrites", "result", "run", "temps", "tied", "uses")
+    __slots__ = ("clobbers", "commutes", "demands", "emit", "kills", "loads", "name", "overwrites", "result", "results", "run", "temps", "tied", "uses")
 
     def __init__(
         self,
@@ -246,6 +251,7 @@ class Rule:
         overwrites: bool = False,
         run: Run | None = None,
         loads: int = 0,
+        results: Run | None = None,
     ) -> None:
         self.name = name
         self.uses = uses
@@ -258,6 +264,7 @@ class Rule:
         self.clobbers = clobbers
         self.overwrites = overwrites
         self.run = run
+        self.results = results
         self.loads = loads
         self.demands = tuple([use.fixed for use in uses])
 
