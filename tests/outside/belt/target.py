@@ -55,10 +55,10 @@ def _emitter(instr: Instr) -> Callable[..., None] | None:
 class Belt(Target):
     """Results on a belt; loops over lanes are scalar loops."""
 
-    name = "belt-63"
-
     def __init__(self) -> None:
         super().__init__(CELLS, [], [], frozenset())
+        # (An attribute of the class would hide the native build's.)
+        self.name = "belt-63"
         self.fused = False
         self._rules: dict[Any, Rule] = {}
 
