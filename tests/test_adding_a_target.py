@@ -12,8 +12,9 @@ from tests import machines as test_machines
 from tests.conftest import CHECKOUT, SOURCES
 
 from loopwright import errors
+from loopwright.ir.stages import STAGES
 from loopwright.passes import pipeline as pass_lists
-from loopwright.targets import machine, registry, start, target
+from loopwright.targets import machine, pipeline, registry, start, target
 from loopwright.targets.target import Convention, Target
 
 PAGE = (CHECKOUT / "docs" / "adding-a-target.md").read_text(encoding="utf-8")
@@ -21,7 +22,7 @@ PAGE = (CHECKOUT / "docs" / "adding-a-target.md").read_text(encoding="utf-8")
 PROSE = re.sub(r"^```.*?^```$", "", PAGE, flags=re.MULTILINE | re.DOTALL)
 MACHINES = list(registry.machines())
 #: Where the names in the text are looked for.
-MODULES = [target, machine, start, registry, errors, pass_lists, test_machines]
+MODULES = [target, machine, start, registry, errors, pipeline, pass_lists, test_machines]
 
 
 def names(text: str) -> list[str]:
@@ -85,7 +86,7 @@ def exists(name: str) -> bool:
     if "/" in name or name.endswith((".py", ".toml")):
         beside = [SOURCES / "targets" / folder for folder in MACHINES] + [CHECKOUT / "tests" / "targets" / folder for folder in MACHINES]
         return any((folder / name).exists() for folder in [CHECKOUT, *beside])
-    if name in ("e_machine", "e_flags", "make test"):
+    if name in ("e_machine", "e_flags", "make test", "loopwright.targets", *STAGES):
         return True
     if name in ("entry", "start", "tested", "LIMITED", *(inside for _, of in FOLDER + EMULATED for inside in of)):
         return True

@@ -261,8 +261,8 @@ def targets(args: argparse.Namespace) -> int:
         target = registry.get(name)
         missing = sorted(target.features - host)
         machine = registry.machine_of(name)
-        if machine is not None and machine.emulator is not None and not machine.runs_here():
-            here = "compiled for from here; runs under an emulator"
+        if machine is not None and not machine.runs_here():
+            here = f"compiled for from here; runs {'under an emulator' if machine.emulator is not None else 'elsewhere'}"
         elif missing:
             here = f"this CPU lacks {', '.join(missing)}"
         else:

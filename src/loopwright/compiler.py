@@ -110,7 +110,7 @@ def _resume(f: Function, target: Target, passes: tuple[Pass, ...]) -> int:
 
     Raises:
         VerifyError: it breaks a rule of the representation, or has something in it that the target cannot encode.
-        TargetError: it was lowered for another target.
+        TargetError: it was lowered for another target, or is at a stage that the target's passes do not come by.
     """
     from loopwright.ir.verify import verify
 
@@ -119,8 +119,11 @@ def _resume(f: Function, target: Target, passes: tuple[Pass, ...]) -> int:
         what = f"lowered for {f.target_name}" if f.target_name else "lowered, and does not say for which target"
         raise TargetError(f"{f.name} is {what}: it cannot be compiled on for {target.name}")
     names = names_of(passes)
+    if f.stage in STAGES and f.stage not in names:
+        raise TargetError(f"{f.name} is at the stage {f.stage}, which compiling for {target.name} does not come by; the passes are {', '.join(names)}")
     # (The first name is of no pass: what follows a pass has its number among the names.)
-    following = names.index(_AGAIN[f.stage]) - 1 if f.stage in _AGAIN else names.index(f.stage) if f.stage in names else 0
+    again = _AGAIN.get(f.stage, "")
+    following = names.index(again) - 1 if again in names else names.index(f.stage) if f.stage in names else 0
     if f.stage in _AGAIN and any(instr.rule is not None for instr in f.code):
         # Not a text: it has been lowered in this process.
         return following
@@ -136,9 +139,10 @@ def _fit(f: Function, target: Target) -> None:
     """
     done = STAGES.index(f.stage) if f.stage in STAGES else 0
     if done < _SELECT:
-        if done >= STAGES.index("addresses"):
+        listed = names_of(target.passes())
+        if done >= STAGES.index("addresses") and "addresses" in listed:
             addresses.run(f, target)
-        if done >= STAGES.index("immediates"):
+        if done >= STAGES.index("immediates") and "immediates" in listed:
             immediates.run(f, target)
         return
     for instr in f.code:
@@ -255,20 +259,22 @@ def _through(
     first = 0 if f.stage == COLLECT else _resume(f, target, passes)
     if stages is not None:
         stages[f.stage] = text_of(f, target)
-    again: Pass | None = None
+    # The passes right before, each of which may go by what the one before it has kept beside the code.
+    again: list[Pass] = []
     start = perf_counter()
     for each in passes[first:count]:
         _run(each, f, target, told)
         if not each.own:
-            again = each if each.again else None
-        elif again is not None:
-            _run(again, f, target, told)
+            again = [*again, each] if each.again else []
+        else:
+            for before in again:
+                _run(before, f, target, told)
         if times is not None:
             end = perf_counter()
             times[each.name] = end - start
             start = end
         if stages is not None:
-            stages[each.name] = text_of(f, target)
+            stages[each.name] = text_of(f, target, each.name)
             start = perf_counter()
     return f
 
@@ -288,14 +294,16 @@ def _name_half_precision(error: UnsupportedOperationError, f: Function, target: 
             return
 
 
-def text_of(f: Function, target: Target) -> str:
-    """The text of a function at whatever stage it is."""
+def text_of(f: Function, target: Target, after: str = "") -> str:
+    """The text of a function at whatever stage it is, with the notes of the pass that has just run; where no name is given, that of the stage."""
     from loopwright.ir.text import print_function
 
     notes: Any = None
     if f.analysis is not None:
-        for each in target.passes():
-            if each.name == f.stage and each.notes is not None:
+        listed = target.passes()
+        name = after if any(each.name == after for each in listed) else f.stage
+        for each in listed:
+            if each.name == name and each.notes is not None:
                 notes = each.notes(f)
     return print_function(f, target, notes) if notes else print_function(f, target)
 

@@ -16,8 +16,8 @@ class Settings:
     Attributes:
         target: the name of the target; None for this CPU.
         vector_bits: width of the vectors; None for the target's widest.
-        ordering: the order of the register selection filters, a permutation of A to Q.
-        prove: prove the register allocation.
+        ordering: the order of the register selection filters, a permutation of A to Q; of a target without registers it decides nothing.
+        prove: prove the register allocation, where the target's passes make one.
         keep: keep the text after every pass.
         passes: passes of the user's own, made by ``lw.after`` and ``lw.before``.
     """

@@ -113,6 +113,19 @@ def test_elements_at_known_indices_are_registers(runner: Runner) -> None:
     assert sum(f.names[r].startswith("c_") for r in range(len(f.types)) if f.variable[r]) == 8
 
 
+def test_an_array_whose_address_is_read_stays_in_memory() -> None:
+    f = parse("""function f(%x: ptr)
+  array local: f32[4] local at %local written
+  %local = local.ptr 0
+  store.f32 1.0, local[1]
+  %a = load_at.f32 [%local + 4]
+  store_at.f32 %a, [%x]
+end
+""")
+    target = registry.get("x86-64-v3")
+    assert "store.f32 1.0, local[1]" in compiler.text_of(compiler.run_passes(f, target, "promote"), target)
+
+
 def test_the_interpreter_and_every_pass_agree() -> None:
     x, y = np.arange(1.0, 5), np.arange(10.0)
     source = in_registers.compile(x, y, n=4, target="x86-64-v4").compiled.source

@@ -18,6 +18,7 @@ from loopwright.targets.pipeline import Pass
 from loopwright.targets.target import (
     ANY_REGISTER,
     ANY_TIED,
+    IN_RUN,
     Convention,
     Register,
     RegisterClass,
@@ -355,6 +356,25 @@ class Generator:
             args = [self.value(t) for t in types]
             self.emit(ops.STORE_AT, type_, args, NONE, 0, VOID, mem, self.demands(ops.STORE_AT, types, args, None, True))
 
+    def several(self) -> None:
+        """An instruction with several results in consecutive registers, if there are as many."""
+        chooser = self.random
+        count = chooser.randint(2, 4)
+        run = self.some_run(VECTORS, count)
+        if run is None:
+            return
+        type_ = chooser.choice(VECTOR_TYPES)
+        made = Use(VECTORS, IN_RUN)
+        for n in range(count):
+            dst = self.destination(type_)
+            if n:
+                self.emit(ops.PART, type_, [], dst, n, rule=Rule("part", (), made, nothing))
+            else:
+                rule = Rule("load_parts", (Use(INTS, late=chooser.random() < 0.3),), made, nothing, kills=self.some(0.2), results=run)
+                self.emit(ops.LOAD_PARTS[count], type_, [self.value(PTR)], dst, 0, VOID, Mem(False, 4, 8), rule)
+            if dst not in self.scope:
+                self.scope.append(dst)
+
     def read(self, values: list[int]) -> None:
         """Each of some values once more: alive up to here."""
         for v in values:
@@ -440,7 +460,9 @@ class Generator:
             if self.left < 0:
                 return
             kind = chance()
-            if kind < 0.42:
+            if self.runs and chance() < 0.1:
+                self.several()
+            elif kind < 0.42:
                 self.arithmetic()
             elif kind < 0.55:
                 self.assign()
@@ -517,7 +539,7 @@ def random_input(seed: int, size: int = 0, fewest: int = 2, most: int = 8) -> tu
 
 
 def random_input_with_runs(seed: int) -> tuple[Function, Machine]:
-    """As ``random_input``, for machines of up to 120 registers, each class's in a row, whose rules demand operands in consecutive ones."""
+    """As ``random_input``, for machines of up to 120 registers, each class's in a row, whose rules demand operands, and results, in consecutive ones."""
     chooser = random.Random(seed)
     target = Machine(chooser, 3, chooser.choice((6, 10, 40)), ordered=True)
     return Generator(chooser, target, chooser.choice((8, 12, 20, 40)), True).make(), target

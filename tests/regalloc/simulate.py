@@ -115,6 +115,7 @@ def simulate(f: Function, target: Target, salt: int, kinds: dict[int, list[Type]
         for n, p in enumerate(f.params):
             m.registers[p] = (hash((salt, "parameter", n)), m.bits(f.types[p]))
     excused = 0
+    several: list[int] = []
     k = 0
     steps = 0
     while k < len(code) and len(m.events) < ENOUGH and steps < LONG:
@@ -184,7 +185,15 @@ def simulate(f: Function, target: Target, salt: int, kinds: dict[int, list[Type]
                 m.events.append((op.code, instr.imm, *values))
             if instr.dst >= 0:
                 width = m.bits(ops.result_type(op, instr.type, instr.source))
-                m.write(instr.dst, result, width)
+                if op is not ops.PART:
+                    m.write(instr.dst, result, width)
+                elif not f.physical:
+                    m.write(instr.dst, several[instr.imm], width)
+                # (Of allocated code the instruction with several results has written the registers in which its parts are.)
+                if rule.results is not None:
+                    several = [hash((result, n)) for n in range(rule.results.count)]
+                    for n in range(1, rule.results.count if f.physical else 1):
+                        m.write(instr.dst + n, several[n], width)
     if k == len(code) and len(m.events) < ENOUGH and (not code or code[-1].op is not ops.RET):
         m.events.append((ops.RET.code,))
     return m.events

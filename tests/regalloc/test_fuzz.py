@@ -9,6 +9,7 @@ from tests.regalloc.generator import random_input, random_input_with_runs, rando
 from tests.regalloc.simulate import same
 
 from loopwright.errors import InternalError
+from loopwright.ir import ops
 from loopwright.passes import allocate
 from loopwright.regalloc.checker import check
 from loopwright.regalloc.heuristics import DEFAULT_ORDER
@@ -71,8 +72,8 @@ def test_what_is_proved_does_the_same_when_it_runs() -> None:
         assert same(before, after, target), seed
 
 
-def test_operands_in_consecutive_registers_and_more_registers_than_a_word_has_bits() -> None:
-    runs = most = 0
+def test_operands_and_results_in_consecutive_registers_and_more_registers_than_a_word_has_bits() -> None:
+    runs = several = most = 0
     for seed in range(1200):
         before, target = random_input_with_runs(7_000_000 + seed)
         after = before.clone()
@@ -81,8 +82,34 @@ def test_operands_in_consecutive_registers_and_more_registers_than_a_word_has_bi
         check(before, after, target)
         assert same(before, after, target), seed
         runs += sum(instr.rule is not None and instr.rule.run is not None for instr in after.code)
+        several += sum(instr.rule is not None and instr.rule.results is not None for instr in after.code)
         most = max(most, len(target.registers))
-    assert runs > 500 and most > 64
+    assert runs > 500 and several > 500 and most > 64
+
+
+def test_the_checker_notices_a_result_that_is_not_in_the_run() -> None:
+    broken = 0
+    for seed in range(200):
+        before, target = random_input_with_runs(7_200_000 + seed)
+        after = before.clone()
+        after.analysis = analyse(after, target)
+        allocate.run(after, target, Settings(ordering=DEFAULT_ORDER, prove=False))
+        check(before, after, target)
+        for k, instr in enumerate(after.code):
+            if instr.op is ops.PART:
+                found = next(n for n in range(k - 1, -1, -1) if after.code[n].op.parts > 1)
+                # Another register of the class, the instruction's own result among them; and a run that begins elsewhere.
+                wrong = [r for r in target.orders[1] if r != instr.dst]
+                for at, r in ((k, wrong[seed % len(wrong)]), (found, instr.dst)):
+                    kept = after.code[at].dst
+                    after.code[at].dst = r
+                    with pytest.raises(InternalError):
+                        check(before, after, target)
+                    after.code[at].dst = kept
+                check(before, after, target)
+                broken += 1
+                break
+    assert broken > 50
 
 
 def test_the_checker_notices_a_broken_run() -> None:

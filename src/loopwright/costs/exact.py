@@ -775,6 +775,8 @@ def optimum(
     f = compiler.run_passes(function, target, after="liveness")
     if len(f.code) > limit:
         raise ExactError(f"{f.name} has {len(f.code)} instructions when it comes to allocation, more than {limit}")
+    if any(instr.op is ops.PART for instr in f.code):
+        raise ExactError(f"{f.name} has an instruction with several results, which the model does not know")
     built = _Model(f, target)
     built.build()
     model = built.model

@@ -181,6 +181,42 @@ class StagedArray:
         else:
             emitter.emit(ops.MASKED_STORE, stored.type, [emitter.as_mask(mask, mask_for(stored.type)).operand, stored.operand, *operands], self.number)
 
+    def load_parts(self, index: Any, count: int, lanes: int) -> list[Value]:
+        emitter = self.emitter
+        type_ = vector_of(self.array.element, lanes)
+        operands = self._address_of_parts(index)
+        made: list[Value] = []
+        for part in range(count):
+            dst = emitter.f.register(type_)
+            emitter.code.append(ir.Instr(ops.LOAD_PART[count], type_, dst, operands, part, emitter.line, VOID, self._parts(count, type_)))
+            made.append(Value(emitter, dst, type_))
+        return made
+
+    def store_parts(self, index: Any, values: list[Value]) -> None:
+        emitter = self.emitter
+        type_ = values[0].type
+        operands = self._address_of_parts(index)
+        self.array.written = True
+        count = len(values)
+        args = [*[value.operand for value in values], *operands]
+        emitter.code.append(ir.Instr(ops.STORE_PARTS[count], type_, ir.NONE, args, 0, emitter.line, VOID, self._parts(count, type_)))
+
+    def _parts(self, count: int, type_: Type) -> ir.Mem:
+        return ir.Mem(True, self.array.element.size, 0, count * type_.size)
+
+    def _address_of_parts(self, index: Any) -> list[int]:
+        """The address of an element, as base and index."""
+        emitter, array = self.emitter, self.array
+        if emitter.errors >= 0:
+            emitter.fail(f"elements of {array.name} cannot be dealt out to several vectors in checked mode")
+        *rows, last = self._indices(index)
+        base = array.base
+        for row, stride in zip(rows, array.strides, strict=True):
+            base = emitter.define(ops.ADD, PTR, [base, emitter.define(ops.MUL, I64, [row, stride], I64)], PTR)
+        if last < 0:
+            last = emitter.define(ops.COPY, I64, [last], I64)
+        return [base, last]
+
     # --- indices ------------------------------------------------------------------------------------------
 
     def _indices(self, index: Any, lanes: int = 0) -> list[int]:

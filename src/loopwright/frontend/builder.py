@@ -417,6 +417,24 @@ class Function:
             return
         array.store_vector(index, value, lanes, mask)
 
+    def load_parts(self, array: StagedArray, *index: Any, count: int, lanes: int) -> list[Value]:
+        """``count`` vectors, 2 to 4, dealt out from consecutive elements: the first has elements 0, ``count``, 2 * ``count``, … from the index on."""
+        self._require_array(array, "f.load_parts(f.x, i, count=2, lanes=4)")
+        if type(count) is not int or count not in ops.LOAD_PART:
+            self._emitter.fail(f"elements are dealt out to 2, 3 or 4 vectors, not {count!r}")
+        return array.load_parts(index, count, self._lanes(lanes))
+
+    def store_parts(self, array: StagedArray, *index: Any, values: Sequence[Value]) -> None:
+        """Store the elements of 2 to 4 vectors in turn, from the index on: the first of each, the second of each, and so on."""
+        self._emitting()
+        self._require_array(array, "f.store_parts(f.x, i, values=[v, w])")
+        if len(values) not in ops.STORE_PARTS:
+            self._emitter.fail(f"elements of 2, 3 or 4 vectors are stored in turn, not of {len(values)}")
+        for value in values:
+            if not isinstance(value, Value) or value.type is not values[0].type or value.type.element is not array.array.element or not value.type.lanes:
+                self._emitter.fail(f"vectors of one type, of {array.array.element}, are stored in turn, not {describe(value)}")
+        array.store_parts(index, list(values))
+
     def splat(self, value: Any, lanes: int, type_: Type | None = None) -> Value:
         """The number in every lane."""
         emitter = self._emitter

@@ -43,6 +43,9 @@ _FAIL: Final = 14
 _STORE_ARG: Final = 15
 _SWAP: Final = 16
 _LOCAL: Final = 17
+_LOAD_PARTS: Final = 18
+_STORE_PARTS: Final = 19
+_PART: Final = 20
 
 
 class InterpreterError(LoopwrightError):
@@ -173,6 +176,8 @@ class Interpreter:
         self.memory = memory if memory is not None else Memory()
         self._record: np.ndarray[Any, Any] | None = None
         self._locals: dict[int, int] = {}
+        # What the last instruction with several results has made.
+        self._parts: list[Any] = []
         self.physical = f.physical
         if self.physical and target is None:
             raise InterpreterError(f"{f.name}: a function after allocation needs its target to be interpreted")
@@ -271,6 +276,10 @@ class Interpreter:
             step.kind = _LOAD_AT
         elif op is ops.STORE_AT or op is ops.MASKED_STORE_AT:
             step.kind = _STORE_AT
+        elif op.parts > 1:
+            step.kind = _LOAD_PARTS if op.result else _STORE_PARTS
+        elif op is ops.PART:
+            step.kind = _PART
         elif op is ops.ADDRESS:
             step.kind = _ADDRESS
         elif op is ops.LOCAL:
@@ -599,6 +608,13 @@ class Interpreter:
             elif kind == _STORE_AT:
                 mask = values[0] if step.address == 2 else None
                 self._write(step, self._address(step, values), values[step.address - 1], step.type, mask)
+            elif kind == _LOAD_PARTS:
+                result = self._load_parts(step, values)
+            elif kind == _PART:
+                result = self._parts[step.instr.imm]
+            elif kind == _STORE_PARTS:
+                stored = np.column_stack(values[: step.address]).ravel().view(np.uint8)
+                self._bytes(step, self._address(step, values), stored.size, True)[:] = stored
             elif kind == _ADDRESS:
                 result = np.uint64(self._address(step, values) & 0xFFFFFFFFFFFFFFFF)
             elif kind == _LOCAL:
@@ -703,6 +719,13 @@ class Interpreter:
         for lane in np.flatnonzero(mask):
             out[lane] = self._bytes(step, address + int(lane) * dtype.itemsize, dtype.itemsize, False).view(dtype)[0]
         return out
+
+    def _load_parts(self, step: _Step, values: list[Any]) -> Any:
+        """The first of several vectors whose elements lie in turn, or the one that the instruction names; the others are kept for its parts."""
+        count = step.instr.op.parts
+        every = self._bytes(step, self._address(step, values), step.type.size * count, False).view(_dtype(step.type))
+        self._parts = [every[n::count].copy() for n in range(count)]
+        return self._parts[step.instr.imm]
 
     def _write(self, step: _Step, address: int, value: Any, type_: Type, mask: Any) -> None:
         dtype = _dtype(type_)

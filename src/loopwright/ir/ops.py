@@ -66,6 +66,7 @@ class Op:
         since, until: the stages at which it may stand, by number: from ``since`` on, before ``until``.
         reduction: of an operation that accumulators of a loop may be combined by, the row that combines the lanes of a vector by it.
         neutral: of such an operation, the number that changes nothing; None where the accumulator's own value changes nothing.
+        parts: into how many vectors the elements in memory are dealt out, 1 but for a few.
         doc: one line for the documentation.
     """
 
@@ -81,6 +82,7 @@ class Op:
         "neutral",
         "opens",
         "operands",
+        "parts",
         "pure",
         "reduction",
         "result",
@@ -123,6 +125,7 @@ class Op:
         self.until = until
         self.reduction: Op | None = None
         self.neutral: int | None = None
+        self.parts = 1
 
     def __repr__(self) -> str:
         return self.name
@@ -559,6 +562,29 @@ ADDRESS: Final = row("address", "A -> P", "ptr", "the address itself", None)
 LOCAL: Final = row(
     "local", "L -> P", "ptr", "the address of a local array, given by its number, a constant; what is in it is undefined until it is written", None
 )
+
+#: Memory that holds the elements of several vectors in turn, by how many those are. A load names the one it takes by its ``imm``; the select pass makes
+#: the loads from one address one instruction with several results: its own is the first, and each ``part`` right behind it is one more.
+LOAD_PART: Final[dict[int, Op]] = {}
+LOAD_PARTS: Final[dict[int, Op]] = {}
+STORE_PARTS: Final[dict[int, Op]] = {}
+for _n in (2, 3, 4):
+    LOAD_PART[_n] = row(
+        f"load_part{_n}", "A -> T", "int float vector", f"elements imm, imm + {_n}, imm + {2 * _n}, … behind an address", None, READS, until="select"
+    )
+    LOAD_PARTS[_n] = row(
+        f"load_parts{_n}", "A -> T", "int float vector", f"elements 0, {_n}, {2 * _n}, … behind an address; others are its parts", None, READS, since="select"
+    )
+    STORE_PARTS[_n] = row(
+        f"store_parts{_n}",
+        "T " * _n + "A ->",
+        "int float vector",
+        f"store the elements of {_n} vectors in turn: the first of each, the second of each, …",
+        None,
+        WRITES,
+    )
+    LOAD_PART[_n].parts = LOAD_PARTS[_n].parts = STORE_PARTS[_n].parts = _n
+PART: Final = row("part", "-> T", "int float vector", "result number imm, from 1, of the instruction with several in front", since="select")
 
 # --- calls ---------------------------------------------------------------------------------------------------
 

@@ -63,7 +63,7 @@ _ARRAY_OPS: Final = frozenset((ops.LOAD, ops.STORE, ops.MASKED_LOAD, ops.MASKED_
 _CALL_OPS: Final = frozenset((ops.CALL, ops.CALL_VOID))
 _DEPTH_OPS: Final = frozenset((ops.BR, ops.BR_IF, *ops.BR_CMP.values()))
 _LABEL_OPS: Final = frozenset((ops.JUMP, ops.JUMP_IF, ops.JUMP_UNLESS, *ops.JUMP_CMP.values()))
-_COUNT_OPS: Final = frozenset((ops.FAIL, ops.STORE_ARG))
+_COUNT_OPS: Final = frozenset((ops.FAIL, ops.STORE_ARG, ops.PART, *ops.LOAD_PART.values()))
 
 
 class _Literal:

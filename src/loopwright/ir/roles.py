@@ -49,7 +49,7 @@ def natural_size(instr: Instr) -> int:
         return 0
     roles = instr.op.operands
     loaded = instr.type if "A" in roles or not roles else role_type(roles[mem.role], instr.type, instr.source)
-    return loaded.element.size if mem.broadcast else loaded.size
+    return loaded.element.size if mem.broadcast else loaded.size * instr.op.parts
 
 
 def operand_types(f: Function, instr: Instr) -> list[Type]:

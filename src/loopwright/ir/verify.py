@@ -420,6 +420,24 @@ class _Verifier:
                 raise self.error("nowhere to record the failure")
         elif (op in _JUMP_OPS or op is ops.LABEL) and not 0 <= imm < f.labels:
             raise self.error(f"there is no label L{imm}: the function has {f.labels}")
+        elif op.parts > 1 and op.until <= _SELECT and not 0 <= imm < op.parts:
+            raise self.error(f"there is no part {imm} of {op.parts}")
+
+    def check_part(self, instr: Instr) -> None:
+        """One more result of an instruction with several, which is right in front, but for the others and what allocation puts between."""
+        code = self.f.code
+        at = self.index - 1
+        while at >= 0 and self.physical and code[at].op is ops.COPY:
+            at -= 1
+        before = code[at] if at >= 0 else None
+        number = 0 if before is None else before.imm + 1 if before.op is ops.PART else 1 if before.op.parts > 1 and before.op.result else 0
+        if before is None or number != instr.imm or before.type is not instr.type:
+            raise self.error("the instruction in front has no such result")
+        while before.op is ops.PART or before.op is ops.COPY:
+            at -= 1
+            before = code[at]
+        if instr.imm >= before.op.parts:
+            raise self.error("the instruction in front has no such result")
 
     def check_stack_arguments(self, instr: Instr) -> None:
         """A call with fewer operands than parameters: the others were put on the stack by ``store_arg``."""
@@ -670,6 +688,8 @@ class _Verifier:
                 self.check_operands(instr, wanted)
                 if op is ops.LOCAL:
                     self.check_local_number(instr.args[0])
+                elif op is ops.PART:
+                    self.check_part(instr)
                 if instr.dst == NONE:
                     raise self.error("the result goes nowhere")
                 self.define_result(instr, ops.result_type(op, instr.type, instr.source))

@@ -27,6 +27,7 @@ class Values:
     what a variable held at some point; ``homes`` says which.
 
     Attributes:
+        contract: a product and a sum of floats become one operation.
         made_by: per register, the instruction that defines it, or None; ``made_from`` the values of its operands.
         level: per value, how many loops it is inside of (in the low bits).
         count: per register, how often it is used.
@@ -35,10 +36,10 @@ class Values:
 
     __slots__ = ("contract", "count", "current", "f", "fastmath", "homes", "level", "made_by", "made_from", "opaque")
 
-    def __init__(self, f: Function) -> None:
+    def __init__(self, f: Function, fused: bool) -> None:
         count = len(f.types)
         self.f = f
-        self.contract = f.options.contract
+        self.contract = fused and f.options.contract
         self.fastmath = f.options.fastmath
         self.opaque = count
         self.homes: list[int] = []

@@ -30,13 +30,17 @@ def run(f: Function, target: Target) -> None:
 def _elements(f: Function) -> dict[int, dict[tuple[int, ...], int]]:
     """By the number of each array that is to be replaced: by index (as constants' values), the variable of an element.
 
-    Not of an array that a loop over lanes stores to: a variable written there belongs to each lane.
+    Not of an array that a loop over lanes stores to: a variable written there belongs to each lane. Nor of one whose address is read.
     """
     found: dict[int, dict[tuple[int, ...], Type]] = {number: {} for number in range(len(f.arrays)) if f.arrays[number].size}
+    bases = {f.arrays[number].base: number for number in found}
     lanes = 0
     depth = 0
     for instr in f.code:
         op = instr.op
+        for a in instr.args:
+            if a in bases:
+                found.pop(bases[a], None)
         if op.closes:
             depth -= 1
             if depth < lanes:

@@ -11,10 +11,13 @@ from typing import Final
 from loopwright.errors import InternalError
 from loopwright.ir import ops
 from loopwright.ir.function import NONE, Function, Instr, Mem
+from loopwright.ir.stages import STAGES
 from loopwright.targets.steps import Emit
 from loopwright.targets.target import Target
 from loopwright.types import BOOL, I32, I64, U8, VOID
 
+_SELECT: Final = STAGES.index("select")
+_NO_PARTS: Final[list[int]] = []
 _GONE: Final = Instr(ops.END, VOID, NONE, [])
 _BITWISE: Final = frozenset((ops.AND, ops.OR, ops.XOR, ops.ANDNOT))
 
@@ -56,6 +59,8 @@ class Selection:
         # Bitwise operations of lanes that may become part of another.
         self.combines: bool = target.combines_bits()
         self.bits_at: dict[int, int] = {}
+        # Loads of which each takes one of several vectors: the registers of all, and when they were loaded.
+        self.parts: dict[tuple[int, ...], tuple[list[int], int, int]] = {}
 
     def run(self) -> None:
         self.receive()
@@ -128,6 +133,9 @@ class Selection:
         dst = instr.dst
         if op is ops.CONVERT and self.same(instr):
             return
+        if op.parts > 1 and op.until <= _SELECT:
+            self.load_part(instr)
+            return
         if op.effect == ops.CALLS:
             self.call(instr)
         else:
@@ -165,6 +173,29 @@ class Selection:
             self.fused_uses[a] += self.fused_uses[instr.dst]
         self.alias[instr.dst] = a
         return True
+
+    def load_part(self, instr: Instr) -> None:
+        """One of several vectors whose elements lie in turn: the first load of one loads them all."""
+        f = self.f
+        mem = instr.mem
+        assert mem is not None
+        count = instr.op.parts
+        key = (count, instr.type.number, *instr.args, mem.indexed, mem.scale, mem.disp)
+        made, stretch, memory = self.parts.get(key, (_NO_PARTS, -1, -1))
+        if stretch != self.stretch or memory != self.memory:
+            made = [f.register(instr.type) for _ in range(count)]
+            size = instr.type.size * count
+            address = Mem(mem.indexed, mem.scale, mem.disp, size, False, -1, mem.array)
+            self.emit(Instr(ops.LOAD_PARTS[count], instr.type, made[0], instr.args, 0, instr.line, VOID, address))
+            for n in range(1, count):
+                self.emit(Instr(ops.PART, instr.type, made[n], [], n, instr.line))
+            self.parts[key] = (made, self.stretch, self.memory)
+        if f.variable[instr.dst]:
+            self.emit(Instr(ops.COPY, instr.type, instr.dst, [made[instr.imm]], 0, instr.line))
+            self.stretch += 1
+            self.memory += 1
+        else:
+            self.alias[instr.dst] = made[instr.imm]
 
     def counts(self, variable: int) -> bool:
         """Whether it is what a loop around counts with, which keeps its value until the end of the body."""

@@ -74,7 +74,7 @@ class _Forward(Values):
     )
 
     def __init__(self, f: Function, target: Target) -> None:
-        Values.__init__(self, f)
+        Values.__init__(self, f, target.fused)
         self.target = target
         self.code = f.code
         #: Per loop in order: the variables written in it; what it stores.

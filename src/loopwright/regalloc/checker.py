@@ -21,7 +21,7 @@ from loopwright.errors import InternalError
 from loopwright.ir import ops
 from loopwright.ir.function import INCOMING, SLOT, SPILL, Function, Instr
 from loopwright.ir.text import instruction_text, print_function
-from loopwright.targets.target import ANY_REGISTER, Rule, Run, Target, Use
+from loopwright.targets.target import ANY_REGISTER, IN_RUN, Rule, Run, Target, Use
 from loopwright.types import VOID, Type
 
 __all__ = ["check"]
@@ -226,7 +226,8 @@ class _Checker:
         while held:
             low = held & -held
             v = low.bit_length() - 1
-            names.append(self.value_text(v) if v < self.values else self.value_text(~(v - self.values)))
+            if v < self.values + len(self.before.const_values):
+                names.append(self.value_text(v if v < self.values else ~(v - self.values)))
             held ^= low
         return ", ".join(names) if names else "nothing known"
 
@@ -423,14 +424,35 @@ class _Checker:
         """The demands of a rule whose run of registers begins with that of its first operand."""
         uses = list(rule.uses)
         base = args[run.first]
-        mask = self.target.class_masks[uses[run.first].cls]
-        lowest = (mask & -mask).bit_length() - 1
-        if not 0 <= base < self.registers or (base - lowest) % run.align or ((1 << run.count) - 1 << base) & ~mask:
-            raise self.fail(step, f"no run of {run.count} registers begins with {self.location_text(base)}")
+        self.check_run(step, run, uses[run.first].cls, base)
         for n in range(run.count):
             use = uses[run.first + n]
             uses[run.first + n] = Use(use.cls, base + n, late=use.late)
         return tuple(uses)
+
+    def check_run(self, step: _Step, run: Run, cls: int, base: int) -> None:
+        """Whether a run of registers of a class may begin with one."""
+        mask = self.target.class_masks[cls]
+        lowest = (mask & -mask).bit_length() - 1
+        if not 0 <= base < self.registers or (base - lowest) % run.align or ((1 << run.count) - 1 << base) & ~mask:
+            raise self.fail(step, f"no run of {run.count} registers begins with {self.location_text(base)}")
+
+    def result_of_run(self, step: _Step, state: list[int], a: Instr, rule: Rule) -> None:
+        """One of the results of an instruction with several.
+
+        A bit for each above those of values and constants says that a register holds it, from the instruction to the ``part`` that gives it its name.
+        """
+        first = self.values + len(self.before.const_values)
+        run = rule.results
+        if run is not None:
+            assert rule.result is not None
+            self.check_run(step, run, rule.result.cls, a.dst)
+            for n in range(self.locations):
+                state[n] &= (1 << first) - 1
+            for n in range(1, run.count):
+                self.write(step, state, a.dst + n, 1 << first + n)
+        elif not state[a.dst] >> first + a.imm & 1:
+            raise self.fail(step, f"{self.location_text(a.dst)} does not hold result {a.imm} of the instruction in front")
 
     def operand(self, step: _Step, state: list[int], use: Use, j: int, v: int, given: int, held: int) -> None:
         """One operand of an instruction: may it be there, and is the value there?"""
@@ -504,12 +526,14 @@ class _Checker:
         assert result is not None
         if not 0 <= dst < self.registers:
             raise self.fail(step, "the result must be in a register")
-        if result.fixed != ANY_REGISTER and dst != result.fixed:
+        if result.fixed == IN_RUN:
+            self.result_of_run(step, state, a, rule)
+        elif result.fixed != ANY_REGISTER and dst != result.fixed:
             raise self.fail(step, f"the result must be in {self.location_text(result.fixed)}, not in {self.location_text(dst)}")
         if result.fixed == ANY_REGISTER and self.target.registers[dst].cls != result.cls:
             raise self.fail(step, f"the result cannot be in {self.location_text(dst)}: another class of registers")
         for j in range(count):
-            if a.args[j] == dst and rule.uses[j].late:
+            if rule.uses[j].late and dst <= a.args[j] < dst + (rule.results.count if rule.results is not None else 1):
                 raise self.fail(step, f"operand {j} is read after the result is written, and shares {self.location_text(dst)} with it")
         tied = rule.tied
         if tied >= 0 and rule.clobbers >> dst & 1:

@@ -134,7 +134,7 @@ def explain(lowered: Function, target: Target, order: str) -> Explanation:
         target: what it was lowered for.
         order: a permutation of A to Q.
 
-    Raises ``TargetError`` for a bad order.
+    Raises ``TargetError`` for a bad order, or a target without registers.
     """
     work = lowered.clone()
     work.analysis = analyse(work, target)

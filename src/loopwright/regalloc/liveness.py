@@ -8,6 +8,7 @@ sets on the back edges, makes the intervals.
 
 from __future__ import annotations
 
+from loopwright.errors import TargetError
 from loopwright.ir import ops
 from loopwright.ir.function import Function, Instr
 from loopwright.ir.loops import weights as weights_of
@@ -64,7 +65,12 @@ def brackets(f: Function, liveness: Liveness) -> Brackets:
 
 
 def analyse(f: Function, target: Target) -> tuple[Liveness, Brackets]:
-    """Live intervals, last uses, and what is live at once in loops, of lowered code (every instruction has its rule)."""
+    """Live intervals, last uses, and what is live at once in loops, of lowered code (every instruction has its rule).
+
+    Raises ``TargetError`` for a target without registers.
+    """
+    if not target.registers:
+        raise TargetError(f"{target.name} has no registers: there is nothing to allocate")
     liveness = Liveness(len(f.types), len(f.code), len(target.registers))
     shape = brackets(f, liveness)
     walk = _Walk(f, target, liveness, shape)
@@ -133,7 +139,7 @@ class _Walk:
                 interval.defs += 1
                 interval.def_weight += weights[k]
                 result = rule.result
-                if result is not None and result.fixed != ANY_REGISTER:
+                if result is not None and result.fixed >= 0:
                     interval.preferences |= 1 << result.fixed
                     liveness.demand(result.fixed, here + 1, dst)
                 if op is ops.COPY and instr.args[0] < 0 and not variable[dst]:

@@ -11,7 +11,7 @@ from loopwright.regalloc.heuristics import spill_cost
 from loopwright.regalloc.intervals import Interval, Liveness
 from loopwright.regalloc.joins import Joins
 from loopwright.regalloc.registers import Registers
-from loopwright.targets.target import ANY_REGISTER, Rule, Run, Target
+from loopwright.targets.target import ANY_REGISTER, IN_RUN, Rule, Run, Target
 
 #: No value, for the many instructions at which none waits.
 _NONE: Final[list[tuple[Interval, int]]] = []
@@ -28,9 +28,26 @@ class Operands:
         fixed: registers that it demands for operands.
         barred: the result's register, where it must hold no operand.
         dies: a bit per operand that is read for the last time.
+        following: of the results of an instruction with several, the register that the next one is in.
     """
 
-    __slots__ = ("barred", "busy", "demands", "dies", "f", "fixed", "given", "intervals", "joins", "late", "liveness", "masks", "output", "registers")
+    __slots__ = (
+        "barred",
+        "busy",
+        "demands",
+        "dies",
+        "f",
+        "fixed",
+        "following",
+        "given",
+        "intervals",
+        "joins",
+        "late",
+        "liveness",
+        "masks",
+        "output",
+        "registers",
+    )
 
     def __init__(self, f: Function, target: Target, liveness: Liveness, registers: Registers, joins: Joins) -> None:
         self.f = f
@@ -47,6 +64,7 @@ class Operands:
         self.fixed = 0
         self.barred = 0
         self.dies = 0
+        self.following = -1
 
     def settle(self, k: int, instr: Instr) -> None:
         """Find or make registers for what instruction ``k`` reads and writes, and append it to the output."""
@@ -59,7 +77,7 @@ class Operands:
             self.place_run(instr.args, rule, rule.run)
         self.dies = self.liveness.dies[k]
         result = rule.result
-        self.barred = self.barred_by(rule, instr.args) if result is not None and result.fixed != ANY_REGISTER else 0
+        self.barred = self.barred_by(rule, instr.args) if result is not None and result.fixed >= 0 else 0
         special = self.fixed != 0 or rule.clobbers != 0 or self.barred != 0
         if special and self.meet_demands(instr, rule):
             missing = True
@@ -149,15 +167,10 @@ class Operands:
         registers = self.registers
         state = registers.state
         cls = rule.uses[run.first].cls
-        mask = self.masks[cls]
-        lowest = (mask & -mask).bit_length() - 1
         taken = self.fixed | rule.clobbers
         best = -1
         least = 0.0
-        for base in registers.target.orders[cls]:
-            wanted = (1 << run.count) - 1 << base
-            if (base - lowest) % run.align or wanted & ~mask or wanted & taken:
-                continue
+        for base in self.rows(cls, run, taken):
             cost = 0.0
             for n in range(run.count):
                 r = base + n
@@ -172,12 +185,23 @@ class Operands:
             if best < 0 or cost < least:
                 best, least = base, cost
         if best < 0:
-            raise InternalError(f"no {run.count} registers in a row are left for {rule.name} in {self.f.name}", "")
+            raise self.no_row(rule, run)
         demands = list(rule.demands)
         for n in range(run.count):
             demands[run.first + n] = best + n
         self.demands = tuple(demands)
         self.fixed |= (1 << run.count) - 1 << best
+
+    def rows(self, cls: int, run: Run, taken: int) -> list[int]:
+        """The lowest registers of the runs there are of a class that have none of the registers ``taken``."""
+        mask = self.masks[cls]
+        lowest = (mask & -mask).bit_length() - 1
+        row = (1 << run.count) - 1
+        return [base for base in self.registers.target.orders[cls] if not (base - lowest) % run.align and not row << base & ~mask and not row << base & taken]
+
+    def no_row(self, rule: Rule, run: Run) -> InternalError:
+        """The error for a run of registers that is not to be had."""
+        return InternalError(f"no {run.count} registers in a row are left for {rule.name} in {self.f.name}", "")
 
     def meet_demands(self, instr: Instr, rule: Rule) -> bool:
         """Fill the registers that the rule demands, and clear those it bars. Returns whether an operand without demands is not in a register."""
@@ -414,7 +438,10 @@ class Operands:
         assert result is not None
         registers.advance(interval)
         if result.fixed != ANY_REGISTER:
-            self.define_fixed(k, instr, rule, interval, waiting)
+            if result.fixed == IN_RUN:
+                self.define_in_run(k, instr, rule, interval, waiting)
+            else:
+                self.define_fixed(k, instr, rule, interval, waiting)
             return
         op = instr.op
         dead = self.liveness.dead[k]
@@ -482,10 +509,57 @@ class Operands:
             registers.copy(type_, r, fixed)
         interval.defined(len(self.output.out), r)
 
+    def define_in_run(self, k: int, instr: Instr, rule: Rule, interval: Interval, waiting: list[tuple[Interval, int]]) -> None:
+        """A result of an instruction with several, which stays in the register that the machine leaves it in; the first one's decides where all are."""
+        registers = self.registers
+        state = registers.state
+        run = rule.results
+        if run is not None:
+            self.following = self.clear_run(rule, run)
+        for dying, at in waiting:
+            registers.leave(dying, at)
+        waiting.clear()
+        r = self.following
+        self.following = r + 1
+        state.optional[r] = False
+        instr.dst = r
+        instr.args = self.given
+        self.output.out.append(instr)
+        registers.tell(interval, 1 << r, r, "the run of registers that the results are in")
+        registers.place(interval, r)
+        interval.defined(len(self.output.out), r)
+        if self.liveness.dead[k]:
+            registers.release(interval)
+
+    def clear_run(self, rule: Rule, run: Run) -> int:
+        """Choose the registers of a run of results, those it costs least to clear, and clear them. Returns the lowest."""
+        registers = self.registers
+        state = registers.state
+        result = rule.result
+        assert result is not None
+        best = -1
+        least = 0.0
+        for base in self.rows(result.cls, run, self.late):
+            cost = 0.0
+            for r in range(base, base + run.count):
+                if state.active >> r & 1:
+                    cost += 1.0 + spill_cost(state, r) / registers.weight
+            if best < 0 or cost < least:
+                best, least = base, cost
+        if best < 0:
+            raise self.no_row(rule, run)
+        row = (1 << run.count) - 1 << best
+        for r in range(best, best + run.count):
+            if state.active >> r & 1:
+                registers.clear_register(r, rule.kills | self.busy | row)
+            state.constant_in[r] = 0
+        self.output.used |= row
+        return best
+
 
 def _result_register(rule: Rule) -> int:
     result = rule.result
-    return 1 << result.fixed if result is not None and result.fixed != ANY_REGISTER else 0
+    return 1 << result.fixed if result is not None and result.fixed >= 0 else 0
 
 
 def _again(args: list[int], j: int) -> bool:

@@ -131,7 +131,7 @@ class Code(functools.partial[Any]):
         known = compiled.stages.get(stage)
         if known is None:
             f = run_passes(compiled.source, compiled.target, stage, Settings(ordering=compiled.order), passes=compiled.passes)
-            known = text_of(f, compiled.target)
+            known = text_of(f, compiled.target, stage)
         return known if known.endswith("\n") else known + "\n"
 
     def asm(self) -> str:
@@ -280,9 +280,10 @@ def _refusal(target: Target) -> Callable[[], NoReturn] | None:
     name = target.name
     machine = registry.machine_of(name)
     if machine is None or not machine.runs_here():
+        emulated = "use code.emulate(…), or " if machine is not None and machine.emulator is not None else ""
 
         def other_machine() -> NoReturn:
-            raise CpuError(f"code for {name} cannot run on this {platform.machine() or 'unknown'} CPU; use code.emulate(…), or compile without target=")
+            raise CpuError(f"code for {name} cannot run on this {platform.machine() or 'unknown'} CPU; {emulated}compile without target=")
 
         return other_machine
     convention = machine.convention_here()

@@ -22,12 +22,13 @@ class Pass:
     """One job in a target's list.
 
     Attributes:
-        name: unique in its list.
+        name: unique in its list. One of ``ir/stages.py`` promises that the code has the form of that stage; behind any other it has the form that it had.
         run: called as ``run(function, target)``, and changes the function; with the settings as third argument where ``settings`` says so.
         does: one line about it.
         leaves: what holds afterwards, for the documentation.
         settings: it wants the settings.
-        again: what it has seen to does not hold behind a user's pass, which may have changed the code: it runs again there.
+        again: what it has seen to does not hold behind a user's pass, which may have changed the code: it runs again there, and before it those of its
+            kind that stand in front of it.
         notes: what it has found, by instruction, for a listing of the function at its stage.
         own: it is a user's: what it leaves is verified, and errors in it are the user's.
     """

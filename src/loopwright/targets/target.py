@@ -15,6 +15,8 @@ from loopwright.targets.pipeline import Pass
 from loopwright.types import Type
 
 ANY_REGISTER: Final = -1
+#: In ``Use.fixed`` of a result: it is in the run of registers that ``Rule.results`` demands of this instruction, or of the one whose ``part`` it is.
+IN_RUN: Final = -3
 #: In ``Rule.tied``: the result may share any operand's register, and profits from doing so.
 ANY_TIED: Final = -2
 
@@ -63,6 +65,11 @@ def vectors_and_masks(type_: Type) -> bool:
 def masks(type_: Type) -> bool:
     """What a class for masks holds."""
     return type_.is_mask
+
+
+def anything(type_: Type) -> bool:
+    """What the one class of a machine without registers holds."""
+    return True
 
 
 class Register:
@@ -192,7 +199,8 @@ class Run:
 
     Attributes:
         first: the first of the operands that must be in registers with consecutive numbers, in their order; they have one class, and no other demands.
-        count: how many operands.
+            Of results it is 0: the instruction's own comes first, then those of the ``part``s behind it.
+        count: how many operands or results.
         align: what the lowest register's number, counted from its class's lowest, is a multiple of.
     """
 
@@ -219,13 +227,15 @@ class Rule:
         clobbers: bit mask of registers it destroys before its operands are read (no operand may be there).
         overwrites: its result takes an operand's register whichever it is: an operand that lives on costs a copy.
         run: operands that must be in consecutive registers, or None.
+        results: of an instruction with several results, the registers that they must be in, or None. ``result.fixed`` is IN_RUN then, here and in the rules
+            of the ``part``s; nothing is tied.
         demands: per operand, the only register it may be in, or ANY_REGISTER.
         temps: classes of scratch registers it needs, appended to its operands by the allocator.
         loads: the operands that a load of their type, used nowhere else, may become, as bits.
         emit: called as ``emit(assembler, function, instr)`` by the assemble pass.
     """
 
-    __slots__ = ("clobbers", "commutes", "demands", "emit", "kills", "loads", "name", "overwrites", "result", "run", "temps", "tied", "uses")
+    __slots__ = ("clobbers", "commutes", "demands", "emit", "kills", "loads", "name", "overwrites", "result", "results", "run", "temps", "tied", "uses")
 
     def __init__(
         self,
@@ -241,6 +251,7 @@ class Rule:
         overwrites: bool = False,
         run: Run | None = None,
         loads: int = 0,
+        results: Run | None = None,
     ) -> None:
         self.name = name
         self.uses = uses
@@ -253,6 +264,7 @@ class Rule:
         self.clobbers = clobbers
         self.overwrites = overwrites
         self.run = run
+        self.results = results
         self.loads = loads
         self.demands = tuple([use.fixed for use in uses])
 
@@ -339,26 +351,28 @@ class Target:
         vector_bits: width of a vector register; 0 means that loops over lanes become scalar loops.
         features: CPU features the generated code may use (names as in Linux's /proc/cpuinfo for x86).
         convention: the calling convention.
-        registers: the physical registers by number.
-        classes: the register classes.
+        registers: the physical registers by number; none on a machine without a register file, whose passes do not allocate.
+        classes: the register classes; given none, there is one that holds every type in no registers, for those who ask how many there are.
         orders: their allocation orders, as numbers; order_masks: as bit masks. class_masks: all of a class's registers as one bit mask.
         class_of_register: by a register's number, that of its class.
         caller_saved: bit mask of what a call destroys.
         stream_bits: width for reductions over one array, where memory is all that counts; 0 for ``vector_bits``.
         unrolling: how many steps of loops over lanes to do at once.
         scalar_remainders: what is left of a loop over lanes is done index by index, where masked accesses cost as much as that; otherwise under a mask.
+        fused: a product and a sum of floats are one operation, where a function allows one rounding for both.
         expanded: the operations, by code, that the pass ``expand`` asks ``expand`` about.
     """
 
     name: str = ""
     vector_bits: int = 0
     stream_bits: int = 0
+    fused: bool = True
 
     def __init__(self, convention: Convention, registers: list[Register], classes: Sequence[RegisterClass], features: frozenset[str]) -> None:
         self.convention = convention
         self.registers = registers
-        self.classes = tuple(classes)
-        self.orders = [each.order for each in classes]
+        self.classes = tuple(classes) if classes else (RegisterClass("none", (), anything),)
+        self.orders = [each.order for each in self.classes]
         self.features = features
         self.expanded: frozenset[int] = frozenset()
         self.unrolling = Unrolling((), (), ())

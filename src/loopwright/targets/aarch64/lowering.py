@@ -17,7 +17,7 @@ from loopwright.targets.aarch64.abi import AAPCS64, AArch64Assembler, destroyed_
 from loopwright.targets.aarch64.notation import Family, Row
 from loopwright.targets.aarch64.operands import INT, INT_LATE, VECTOR, VECTOR_LATE, arrangement, bytes_of, bytewise, chain, one, width
 from loopwright.targets.aarch64.registers import INTS, REGISTERS, VECTORS
-from loopwright.targets.target import ANY_TIED, Rule, Use
+from loopwright.targets.target import ANY_TIED, IN_RUN, Rule, Run, Use
 from loopwright.types import BOOL, VOID, Type
 
 __all__ = ["immediate", "rule_for"]
@@ -198,6 +198,8 @@ def _everywhere(instr: Instr) -> Rule | None:
         return Rule(name, (use, use), None, moves.swap)
     if op is ops.BITCAST:
         return Rule(name, (_use(instr.source),), use, moves.bitcast)
+    if op is ops.PART:
+        return Rule(name, (), PART, control.nothing)
     if op is ops.LOCAL:
         return Rule(name, (INT,), INT, moves.local_address)
     if instr.mem is not None:
@@ -208,6 +210,12 @@ def _everywhere(instr: Instr) -> Rule | None:
             return Rule(name, (INT if instr.args[0] < 0 else use, *where), None, moves.store)
         if op is ops.ADDRESS:
             return Rule(name, where, INT, moves.address)
+        if op.parts > 1 and bytes_of(type_) >= 8 and type_.lanes > 1:
+            # The registers of a list are consecutive (Arm ARM, C7.2, "LD2 (multiple structures)" and those like it).
+            run = Run(0, op.parts)
+            if op.result:
+                return Rule(name, where, PART, moves.load_parts, results=run)
+            return Rule(name, (VECTOR,) * op.parts + where, None, moves.store_parts, run=run)
         return None
     if op.compare:
         if type_.is_float:
@@ -218,6 +226,9 @@ def _everywhere(instr: Instr) -> Rule | None:
         return Rule(name, (use,) * len(instr.args), None, emit)
     return None
 
+
+#: One of the results of an instruction with several.
+PART: Final = Use(VECTORS, IN_RUN)
 
 _CONTROL: Final[dict[int, Emit]] = {
     ops.IF.code: control.jump_if,

@@ -19,6 +19,7 @@ from loopwright.targets.aarch64.assembler import LSL
 from loopwright.targets.aarch64.constants import vector_immediate
 from loopwright.targets.aarch64.immediates import float_immediate
 from loopwright.targets.aarch64.notation import Row
+from loopwright.targets.aarch64.operands import arrangement
 from loopwright.targets.aarch64.registers import CODES, INTS, REGISTERS, SCRATCH, SCRATCH2, SP, VECTORS, ZR
 from loopwright.targets.target import scalar_integers
 from loopwright.types import BOOL, Type
@@ -36,6 +37,7 @@ __all__ = [
     "emit_store_zero",
     "load",
     "load_constant",
+    "load_parts",
     "local_address",
     "move_from_vector",
     "move_to_vector",
@@ -43,6 +45,7 @@ __all__ = [
     "size_of",
     "store",
     "store_far",
+    "store_parts",
     "swap",
 ]
 
@@ -178,6 +181,22 @@ def store(asm: AArch64Assembler, f: Function, instr: Instr) -> None:
         emit_store_zero(asm, size_of(instr.type), base, index, mem.scale, mem.disp)
     else:
         emit_store(asm, instr.type, CODES[value], base, index, mem.scale, mem.disp)
+
+
+_LOADS_OF_PARTS: Final = {2: i.LD2, 3: i.LD3, 4: i.LD4}
+_STORES_OF_PARTS: Final = {2: i.ST2, 3: i.ST3, 4: i.ST4}
+
+
+def load_parts(asm: AArch64Assembler, f: Function, instr: Instr) -> None:
+    """Elements in turn to consecutive registers, of which the result is the first."""
+    base = address_in_register(asm, instr, 0)
+    asm.emit(_LOADS_OF_PARTS[instr.op.parts][arrangement(instr.type)], CODES[instr.dst], base)
+
+
+def store_parts(asm: AArch64Assembler, f: Function, instr: Instr) -> None:
+    """Elements in turn from consecutive registers, of which the first operand is the first."""
+    base = address_in_register(asm, instr, instr.op.parts)
+    asm.emit(_STORES_OF_PARTS[instr.op.parts][arrangement(instr.type)], CODES[instr.args[0]], base)
 
 
 def address_into(asm: AArch64Assembler, instr: Instr, at: int, rd: int) -> None:
