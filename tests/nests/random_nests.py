@@ -46,14 +46,23 @@ class Instance:
 
 
 class Random:
-    def __init__(self, rng: random.Random, depth: int, parameter: bool) -> None:
+    """
+    Args:
+        depth: the most loops around each other.
+        parameter: bounds and subscripts have a value in them that may be anything.
+        stencil: the accesses in one loop differ by constants only, as a rule.
+    """
+
+    def __init__(self, rng: random.Random, depth: int, parameter: bool, stencil: bool = False) -> None:
         self.rng = rng
+        self.stencil = stencil
         self.parameter = parameter
         self.accesses = 0
         self.names = 0
         self.earlier: list[tuple[int, int, list[Linear]]] = []
         self.ranks = [rng.choice([1, 2, 2, 3]) for _ in range(2)]
         self.loop = self._loop(0, depth)
+        self.extents = [[1] * rank for rank in self.ranks]
 
     def _linear(self, depth: int, size: int, constant: int, share: float) -> Linear:
         rng = self.rng
@@ -84,12 +93,31 @@ class Random:
         self.accesses += 1
         subscripts = [self._linear(depth, size, 2, rng.choice([0.4, 0.8])) for _ in range(self.ranks[array])]
         like = [one for one in self.earlier if one[0] == depth]
-        if like and rng.random() < 0.6:
+        if like and rng.random() < (0.95 if self.stencil else 0.6):
             # As in a stencil: the same element but for a distance.
             _, array, subscripts = rng.choice(like)
             subscripts = [(c + rng.choice([0, 0, 1, -1, 2]), k, p) for c, k, p in subscripts]
         self.earlier.append((depth, array, subscripts))
         return Access(self.accesses - 1, array, rng.random() < 0.6, subscripts)
+
+    def moved_inside(self) -> Random:
+        """Subscripts moved so that all elements are inside of arrays with ``extents``. Only without a parameter."""
+        least = [[0] * rank for rank in self.ranks]
+        most = [[0] * rank for rank in self.ranks]
+        for array, instance in self.instances(negative=True):
+            for d, x in enumerate(instance.element):
+                least[array][d] = min(least[array][d], x)
+                most[array][d] = max(most[array][d], x)
+        self._move(self.loop, least)
+        self.extents = [[b - a + 1 for a, b in zip(low, high, strict=True)] for low, high in zip(least, most, strict=True)]
+        return self
+
+    def _move(self, loop: Loop, least: list[list[int]]) -> None:
+        for part in loop.body:
+            if isinstance(part, Loop):
+                self._move(part, least)
+            else:
+                part.subscripts = [(c - a, k, p) for (c, k, p), a in zip(part.subscripts, least[part.array], strict=True)]
 
     # --- as text
 
@@ -135,22 +163,33 @@ class Random:
         high = self._bound(loop.high, "min" if up else "max", around, lines, indent)
         lines.append(f"{indent}%{loop.name} = for {low}, {high}, {loop.step}")
         inside = [*around, loop.name]
+        loaded = [f"{len(around)}.5"]
         for part in loop.body:
             if isinstance(part, Loop):
                 self._print(part, inside, lines, indent + "  ")
             else:
                 at = ", ".join(self._value(s, inside, lines, indent + "  ") for s in part.subscripts)
                 if part.store:
-                    lines.append(f"{indent}  store.f64 1.0, {'ab'[part.array]}[{at}]")
+                    # Each store depends on all that was loaded before it in this body, and differs from the others.
+                    lines.append(f"{indent}  {self._temporary()} = copy.f64 {part.number + 1}.0")
+                    for value in loaded:
+                        sum_ = f"%t{self.temporaries}"
+                        lines.append(f"{indent}  {self._temporary()} = mul.f64 {sum_}, 0.75")
+                        product = f"%t{self.temporaries}"
+                        lines.append(f"{indent}  {self._temporary()} = add.f64 {product}, {value}")
+                    lines.append(f"{indent}  store.f64 %t{self.temporaries}, {'ab'[part.array]}[{at}]")
                 else:
-                    lines.append(f"{indent}  {self._temporary()} = load.f64 {'ab'[part.array]}[{at}]")
+                    loaded.append(self._temporary())
+                    lines.append(f"{indent}  {loaded[-1]} = load.f64 {'ab'[part.array]}[{at}]")
         lines.append(f"{indent}end")
 
     # --- all that it does
 
-    def instances(self, n: int = 0) -> Iterator[tuple[int, Instance]]:
-        """(array, what is done) in order, but for elements at negative subscripts."""
-        yield from self._instances(self.loop, [], [], [], n)
+    def instances(self, n: int = 0, negative: bool = False) -> Iterator[tuple[int, Instance]]:
+        """(array, what is done) in order, but for elements at negative subscripts, which are not looked at unless ``negative``."""
+        for array, instance in self._instances(self.loop, [], [], [], n):
+            if negative or min(instance.element) >= 0:
+                yield array, instance
 
     def _instances(self, loop: Loop, around: list[str], indices: list[int], counts: list[int], n: int) -> Iterator[tuple[int, Instance]]:
         up = loop.step > 0
@@ -165,8 +204,7 @@ class Random:
                     yield from self._instances(part, names, inside, counted, n)
                 else:
                     element = tuple(_number(s, inside, n) for s in part.subscripts)
-                    if min(element) >= 0:
-                        yield part.array, Instance(part.number, part.store, tuple(names), tuple(counted), element)
+                    yield part.array, Instance(part.number, part.store, tuple(names), tuple(counted), element)
 
     def brute_force(self, n: int = 0) -> set[tuple[int, int, tuple[int, ...]]]:
         """(source, sink, distance vector) of everything that depends on something."""
