@@ -9,6 +9,7 @@ __all__ = ["LAST", "STAGES"]
 STAGES: Final[tuple[str, ...]] = (
     "collect",
     "promote",
+    "reorder",
     "vectorize",
     "nests",
     "addresses",

@@ -111,8 +111,101 @@ def dependences(nest: Nest) -> list[Dependence]:
         for n, second in enumerate(accesses):
             for first in accesses[: n + 1]:
                 if first.store or second.store:
-                    found += _Pair(nest, first, second).dependences()
+                    distance = _distance(nest, first, second)
+                    if distance is None:
+                        found += _Pair(nest, first, second).dependences()
+                    else:
+                        found += _uniform(first, second, distance)
     return found
+
+
+# --- the usual case, without equations
+
+
+def _distance(nest: Nest, first: Access, second: Access) -> list[int] | None:
+    """The one distance of two accesses in the same loops, whose subscripts differ by constants; [] for none; None where it is not that simple.
+
+    It is where each loop's index is in a subscript of its own, and nothing but constants keeps an iteration from being there: where bounds are no constants,
+    parameters make loops as long as it takes. Then two iterations at the distance are there, unless a loop is too short.
+    """
+    if first.loops != second.loops:
+        return None
+    distances: dict[int, int] = {}
+    never = False
+    for x, y, extent in zip(first.subscripts, second.subscripts, nest.f.arrays[first.array].extents, strict=True):
+        if x is None or y is None or x.terms != y.terms or len(x.terms) > 1 or extent < 0:
+            return None
+        apart = x.constant - y.constant
+        least = min(x.constant, y.constant)
+        for value, coefficient in x.terms.items():
+            loop = nest.indices.get(value)
+            start = _start(nest, loop) if loop is not None and coefficient > 0 else None
+            if loop is None or start is None or loop.number in distances:
+                return None
+            unit = coefficient * loop.step
+            never = never or apart % unit != 0
+            distances[loop.number] = apart // unit
+            least += coefficient * start
+            apart = 0
+        if least < 0:
+            return None
+        never = never or apart != 0
+    if len(distances) != len(first.loops):
+        return None
+    found: list[int] = []
+    for loop in first.loops:
+        distance = distances[loop.number]
+        known = _length(nest, loop)
+        if known is None:
+            return None
+        never = never or abs(distance) >= known
+        found.append(distance)
+    return [] if never else found
+
+
+def _start(nest: Nest, loop: NestLoop) -> int | None:
+    """The constant part of where a loop that counts up begins, where parameters can only add to it."""
+    if loop.step <= 0 or len(loop.first) != 1:
+        return None
+    first = loop.first[0]
+    for value, coefficient in first.terms.items():
+        if coefficient < 0 or value in nest.indices or nest.varies(value):
+            return None
+    return first.constant
+
+
+def _length(nest: Nest, loop: NestLoop) -> int | None:
+    """How many iterations a loop has at most: ``HIGHEST`` for as many as a parameter says; None for anything else."""
+    if loop.step <= 0 or len(loop.first) != 1 or len(loop.last) != 1:
+        return None
+    span = loop.last[0].plus(loop.first[0], -1)
+    if not span.terms:
+        return max(0, -(-span.constant // loop.step))
+    grows = False
+    for value, coefficient in span.terms.items():
+        if value in nest.indices or nest.varies(value):
+            return None
+        grows = grows or coefficient > 0
+    return HIGHEST if grows else None
+
+
+def _uniform(first: Access, second: Access, distance: list[int]) -> list[Dependence]:
+    """The dependence at one distance; none where there is none."""
+    leading = next((x for x in distance if x), 0)
+    if not distance or (leading == 0 and (first is second or _exclusive(first, second))):
+        return []
+    if leading < 0:
+        first, second = second, first
+        distance = [-x for x in distance]
+    return [Dependence(first, second, first.loops, tuple([Component(x, x) for x in distance]), True)]
+
+
+def _exclusive(first: Access, second: Access) -> bool:
+    """Whether they are in different arms of one ``if``, so that no iteration does both."""
+    return any(a[0] == b[0] and a[1] != b[1] for a, b in zip(first.arms, second.arms, strict=False))
+
+
+# --- the general case
 
 
 class _Pair:
@@ -212,7 +305,7 @@ class _Pair:
                 self._explore(part, k + 1, sign if sign else own)
 
     def _enter(self, system: System, sign: int) -> None:
-        if sign == 0 and (self.first is self.second or self._exclusive()):
+        if sign == 0 and (self.first is self.second or _exclusive(self.first, self.second)):
             return
         components: list[Component] = []
         for k in range(len(self.common)):
@@ -223,10 +316,6 @@ class _Pair:
             else:
                 components.append(Component(row[0], row[0]))
         self.found.append((tuple(components), sign >= 0))
-
-    def _exclusive(self) -> bool:
-        """Whether they are in different arms of one ``if``, so that no iteration does both."""
-        return any(a[0] == b[0] and a[1] != b[1] for a, b in zip(self.first.arms, self.second.arms, strict=False))
 
 
 class _Iteration:

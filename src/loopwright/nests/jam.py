@@ -88,10 +88,8 @@ def _invariant(nest: Nest, inner: NestLoop, loop: NestLoop) -> bool:
 def _outlives(nest: Nest, loop: NestLoop, variable: int) -> bool:
     """Whether something outside of a loop names a variable."""
     code = nest.f.code
-    for k in range(len(code)):
-        if not loop.head < k < loop.end and (variable == code[k].dst or variable in code[k].args):
-            return True
-    return False
+    outside = code[: loop.head] + code[loop.end :]
+    return any(variable == instr.dst or variable in instr.args for instr in outside)
 
 
 class _Part:

@@ -17,6 +17,7 @@ from loopwright.passes import (
     lower_late,
     nests,
     promote,
+    reorder,
     select,
     simplify,
     vectorize,
@@ -31,6 +32,11 @@ CPU: Final[tuple[Pass, ...]] = (
         promote.run,
         "local arrays whose indices are all known to variables",
         "local arrays lie on the stack",
+    ),
+    Pass(
+        "reorder",
+        reorder.run,
+        "iterations of nests of scalar loops jammed where the innermost loop waits for its own results; values carried in registers from one to the next",
     ),
     Pass(
         "vectorize",

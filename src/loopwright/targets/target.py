@@ -11,6 +11,7 @@ from typing import Any, Final
 
 from loopwright.ir.function import Callee, Frame, Function, Instr
 from loopwright.native_build import mypyc_attr
+from loopwright.targets.core import Core
 from loopwright.targets.pipeline import Pass
 from loopwright.types import Type
 
@@ -346,6 +347,7 @@ class Target:
         stream_bits: width for reductions over one array, where memory is all that counts; 0 for ``vector_bits``.
         unrolling: how many steps of loops over lanes to do at once.
         scalar_remainders: what is left of a loop over lanes is done index by index, where masked accesses cost as much as that; otherwise under a mask.
+        core: what the core it compiles for can do at once, for the rewriting of loop nests; None: they stay as they are.
         expanded: the operations, by code, that the pass ``expand`` asks ``expand`` about.
     """
 
@@ -362,6 +364,7 @@ class Target:
         self.expanded: frozenset[int] = frozenset()
         self.unrolling = Unrolling((), (), ())
         self.scalar_remainders = False
+        self.core: Core | None = None
         self.class_masks: list[int] = []
         for order in self.orders:
             mask = 0
