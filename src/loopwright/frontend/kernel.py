@@ -67,6 +67,10 @@ def backend() -> Backend:
     return _backend[0]()
 
 
+#: What ``nests=`` may be.
+NESTS: Final = ("fast", "off")
+
+
 class Kernel(functools.partial[Any]):
     """A compiled function in the making: call it with NumPy arrays and numbers.
 
@@ -75,7 +79,7 @@ class Kernel(functools.partial[Any]):
 
     Attributes:
         function: the Python function.
-        check, contract, fastmath: options of the generated code, see :func:`kernel`.
+        check, contract, fastmath, nests: options of the generated code, see :func:`kernel`.
         settings: what it is compiled for, and how.
     """
 
@@ -89,6 +93,7 @@ class Kernel(functools.partial[Any]):
     check: bool
     contract: bool
     fastmath: bool
+    nests: str
     settings: Settings
 
     def __new__(
@@ -99,7 +104,10 @@ class Kernel(functools.partial[Any]):
         fastmath: bool = False,
         settings: Settings | None = None,
         source: str | None = None,
+        nests: str = "fast",
     ) -> Self:
+        if nests not in NESTS:
+            raise KernelTypeError(f"nests= is one of {', '.join(map(repr, NESTS))}, not {nests!r}")
         if source is not None:
             if not isinstance(source, str):
                 raise KernelTypeError(f"source= is the text of the function, a string, not {type(source).__name__}")
@@ -121,6 +129,7 @@ class Kernel(functools.partial[Any]):
         made.check = bool(check)
         made.contract = bool(contract)
         made.fastmath = bool(fastmath)
+        made.nests = nests
         made.settings = settings if settings is not None else Settings()
         made._parameters = None
         made._result = VOID
@@ -150,7 +159,7 @@ class Kernel(functools.partial[Any]):
         if not isinstance(function, FunctionType) or leads_back(function, self):
             return str(getattr(function, "__qualname__", function))
         form, state = written(function)
-        options = (self.check, self.contract, self.fastmath, self.settings)
+        options = (self.check, self.contract, self.fastmath, self.settings, None, self.nests)
         # Annotations as values: as text they could name what the function itself does not use.
         annotations = {p.name: self.annotation(p.name) for p in self.parameters if p.name in function.__annotations__}
         if self.result is not VOID:
@@ -206,7 +215,13 @@ class Kernel(functools.partial[Any]):
         from loopwright.frontend.stage import stage
 
         known = self.parameters
-        return stage(self.function, known, self.result, Options(self.contract, self.fastmath, self.check if check is None else bool(check)), signature)
+        return stage(
+            self.function,
+            known,
+            self.result,
+            Options(self.contract, self.fastmath, self.check if check is None else bool(check), self.nests != "off"),
+            signature,
+        )
 
     def compile(
         self,
@@ -283,6 +298,7 @@ def kernel(
     prove: bool | None = None,
     source: str | None = None,
     passes: Sequence[Any] | None = None,
+    nests: str = "fast",
 ) -> Any:
     """Make a kernel of a Python function; a decorator, with or without options.
 
@@ -306,9 +322,10 @@ def kernel(
             program, of which the ``def`` of that name, with the same parameters and the same code, is taken. Errors and listings show its
             lines, numbered as in the function's code.
         passes: passes of your own among the compiler's, made by ``lw.after`` and ``lw.before``.
+        nests: ``"fast"`` puts nests of plain loops into another order where they run faster for it and compute the same; ``"off"`` leaves them as written.
     """
 
     def decorate(function: Any) -> Kernel:
-        return Kernel(function, check, contract, fastmath, Settings(target, vector_bits, ordering, prove, False, passes), source)
+        return Kernel(function, check, contract, fastmath, Settings(target, vector_bits, ordering, prove, False, passes), source, nests)
 
     return decorate if function is None else decorate(function)

@@ -11,7 +11,7 @@ from loopwright.targets.target import Target
 
 def run(f: Function, target: Target) -> None:
     """Rewrite the nests of scalar loops that a function stores from."""
-    if target.core is not None and not f.options.check and _candidate(f):
+    if f.options.nests and target.core is not None and not f.options.check and _candidate(f):
         improve(f, target.core)
 
 
