@@ -133,7 +133,7 @@ def test_overlapping_arrays(runner: Runner) -> None:
 
 def jammed(kernel: lw.Kernel, target: str = "x86-64-v3") -> int:
     """How many stores there are in the innermost loop that has the most."""
-    f = parse(kernel.compile(*types_of(kernel), target=target).ir("reorder"))
+    f = parse(kernel.compile(*types_of(kernel), target=target).ir("nests"))
     most = count = 0
     for instr in f.code:
         if instr.op.opens or instr.op is ops.END:
@@ -156,11 +156,11 @@ def test_what_cannot_be_jammed_is_not(kernel: lw.Kernel) -> None:
 
 @pytest.mark.parametrize("kernel", [both, recursive_filter, prefix])
 def test_what_was_just_stored_is_not_loaded_again(kernel: lw.Kernel) -> None:
-    code = kernel.compile(*types_of(kernel), target="x86-64-v3").ir("reorder")
+    code = kernel.compile(*types_of(kernel), target="x86-64-v3").ir("nests")
     loop = code[code.rindex("for ") : code.rindex("store")]
     assert loop.count("load") == {both: 1, recursive_filter: 1, prefix: 1}[kernel]
 
 
 def test_checked_code_keeps_its_order() -> None:
     code = both.compile(*types_of(both), target="x86-64-v3", check=True)
-    assert code.ir("reorder").count("store") == 1
+    assert code.ir("nests").count("store") == 1

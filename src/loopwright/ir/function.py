@@ -72,7 +72,7 @@ class Loop:
 
     Attributes:
         lanes: a step may be made for several indices at once: it is a scalar loop, for the vectorize pass.
-        mask: the register that holds the lanes in range in each step (the second result of the ``for``), or NONE; for the nests pass.
+        mask: the register that holds the lanes in range in each step (the second result of the ``for``), or NONE; for the unroll pass.
         unroll: how many steps to do at once; 0 lets the pass decide.
         whole: the mask holds in every lane of every step: what is left of the indices has a loop of its own.
         accumulators: (variable, operation, identity) of each reduction carried by the loop: the variable is changed by updates

@@ -9,9 +9,9 @@ __all__ = ["LAST", "STAGES"]
 STAGES: Final[tuple[str, ...]] = (
     "collect",
     "promote",
-    "reorder",
-    "vectorize",
     "nests",
+    "vectorize",
+    "unroll",
     "addresses",
     "expand",
     "simplify",

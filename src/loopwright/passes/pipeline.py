@@ -17,9 +17,9 @@ from loopwright.passes import (
     lower_late,
     nests,
     promote,
-    reorder,
     select,
     simplify,
+    unroll,
     vectorize,
 )
 from loopwright.targets.pipeline import Pass
@@ -34,8 +34,8 @@ CPU: Final[tuple[Pass, ...]] = (
         "local arrays lie on the stack",
     ),
     Pass(
-        "reorder",
-        reorder.run,
+        "nests",
+        nests.run,
         "iterations of nests of scalar loops jammed where the innermost loop waits for its own results; values carried in registers from one to the next",
     ),
     Pass(
@@ -45,8 +45,8 @@ CPU: Final[tuple[Pass, ...]] = (
         "no loop is marked `lanes`",
     ),
     Pass(
-        "nests",
-        nests.run,
+        "unroll",
+        unroll.run,
         "each loop over lanes into an unrolled main loop without masks and a masked remainder; neighbouring loads from one another",
         "no loop has a mask of its own: remainders compute theirs with `lane_mask`",
     ),
