@@ -424,7 +424,7 @@ def test_a_vector_is_no_result() -> None:
 # --- text ------------------------------------------------------------------------------------------------------
 
 
-@pytest.mark.parametrize("stage", ["collect", "nests", "simplify", "select", "liveness"])
+@pytest.mark.parametrize("stage", ["collect", "unroll", "simplify", "select", "liveness"])
 def test_text_is_compiled_on_from_its_stage(stage: str) -> None:
     @lw.kernel
     def k(x: lw.Array[lw.f32], a: lw.i64) -> lw.f32:

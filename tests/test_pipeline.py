@@ -73,7 +73,7 @@ def arguments() -> tuple[Any, Any]:
     return np.arange(21, dtype=np.int32), np.zeros(21, np.int32)
 
 
-@pytest.mark.parametrize("place", ["collect", "promote", "vectorize", "nests", "addresses", "expand"])
+@pytest.mark.parametrize("place", ["collect", "promote", "nests", "vectorize", "unroll", "addresses", "expand"])
 @pytest.mark.parametrize("target", ["x86-64-v3", "x86-64-v4"])
 def test_a_pass_of_one_s_own_changes_the_code(place: str, target: str) -> None:
     x, y = arguments()

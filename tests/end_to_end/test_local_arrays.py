@@ -130,7 +130,7 @@ def test_the_interpreter_and_every_pass_agree() -> None:
     x, y = np.arange(1.0, 5), np.arange(10.0)
     source = in_registers.compile(x, y, n=4, target="x86-64-v4").compiled.source
     for target in (registry.get(name) for name in registry.names()):
-        for stage in ("collect", "promote", "vectorize", "nests", "simplify", "select", "allocate", "jumps"):
+        for stage in ("collect", "promote", "nests", "vectorize", "unroll", "simplify", "select", "allocate", "jumps"):
             f = compiler.run_passes(source, target, stage, Settings(prove=True)) if stage != "collect" else source
             verify(f, target)
             again = np.arange(10.0)

@@ -30,7 +30,7 @@ from loopwright.targets import registry
 from loopwright.types import PTR
 
 TARGETS = tuple(registry.names())
-STAGES = ("nests", "addresses", "simplify", "immediates", "elif", "loops", "select", "liveness")
+STAGES = ("unroll", "addresses", "simplify", "immediates", "elif", "loops", "select", "liveness")
 
 
 @cache

@@ -29,7 +29,7 @@ def test_text_compiles() -> None:
     assert lw.parse(SUM).compile()(3, 4) == 7
 
 
-@pytest.mark.parametrize("stage", ["collect", "nests", "addresses", "simplify", "immediates", "elif"])
+@pytest.mark.parametrize("stage", ["collect", "unroll", "addresses", "simplify", "immediates", "elif"])
 def test_the_text_of_a_stage_is_compiled_on_from_there(stage: str) -> None:
     code = total.compile(lw.Array[lw.f32])
     again = lw.parse(code.ir(stage)).compile(target=code.target.name)

@@ -122,7 +122,7 @@ BAD = {
     ("body", "stage", "message"),
     [
         ("%x = load.f32 a[%n]", "addresses", "`load` goes with the pass addresses; the function's stage is addresses"),
-        ("%i = for 0, %n, 8 mask %m: mask32x8\nend", "nests", "the mask of a loop goes with the pass nests"),
+        ("%i = for 0, %n, 8 mask %m: mask32x8\nend", "unroll", "the mask of a loop goes with the pass unroll"),
         ("if %c\nelif\nthen %c\nend", "elif", "`elif` goes with the pass elif"),
         ("%i = for 0, %n, 1\nend", "select", "`for` goes with the pass loops"),
         ("%y = call.f32 g(%n)", "select", "g takes 2 arguments, 1 are given and 0 on the stack"),

@@ -111,7 +111,7 @@ def twice(x: lw.Array[lw.f32], y: lw.Array[lw.f32]):
 
 def test_one_array_in_two_places_is_read_again_after_a_store() -> None:
     target = registry.get("x86-64-v4", 512)
-    f = run_passes(twice.stage(twice.signature([], {})), target, "nests")
+    f = run_passes(twice.stage(twice.signature([], {})), target, "unroll")
     x = np.arange(100, dtype=np.float32)
     run(f, x, x)
     assert (x == (np.arange(100) + 1) * 2).all()

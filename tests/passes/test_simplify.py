@@ -13,7 +13,7 @@ from loopwright.ir.function import NONE, Function, Instr
 from loopwright.ir.interpret import run
 from loopwright.ir.text import parse
 from loopwright.ir.verify import verify
-from loopwright.passes import addresses, immediates, nests, simplify
+from loopwright.passes import addresses, immediates, simplify, unroll
 from loopwright.types import F64, VOID
 
 
@@ -821,7 +821,7 @@ def test_random_loops_over_lanes_keep_their_meaning(seed: int) -> None:
         f = random_lanes(seed)
         arguments = lanes_arguments(f, seed, length)
         wanted = results(f, arguments)
-        for one in (nests, addresses, simplify, immediates):
+        for one in (unroll, addresses, simplify, immediates):
             one.run(f, AnyTarget(indexed=seed % 2 == 0))
             verify(f)
         assert results(f, arguments) == wanted
@@ -833,10 +833,10 @@ def test_random_bodies_of_loops_over_lanes_keep_their_meaning(start: int) -> Non
         f = random_bodies(seed)
         calls = [bodies_arguments(f, seed, length) for length in (0, 3, 8, 21)]
         wanted = [results(f, arguments) for arguments in calls]
-        for one in (simplify, nests, addresses, simplify, immediates):
+        for one in (simplify, unroll, addresses, simplify, immediates):
             one.run(f, AnyTarget(indexed=seed % 2 == 0))
             if any(instr.loop is not None and instr.loop.mask != NONE for instr in f.code):
-                # Simplified before nests, as no target has it, an accumulator may be shifted where it was multiplied.
+                # Simplified before unroll, as no target has it, an accumulator may be shifted where it was multiplied.
                 assert one is simplify
             else:
                 verify(f)

@@ -80,6 +80,10 @@ def _stager() -> Callable[..., Function]:
     return stage
 
 
+#: What ``nests=`` may be.
+NESTS: Final = ("fast", "off")
+
+
 class Kernel(functools.partial[Any]):
     """A compiled function in the making: call it with NumPy arrays and numbers.
 
@@ -88,7 +92,7 @@ class Kernel(functools.partial[Any]):
 
     Attributes:
         function: the Python function.
-        check, contract, fastmath: options of the generated code, see :func:`kernel`.
+        check, contract, fastmath, nests: options of the generated code, see :func:`kernel`.
         settings: what it is compiled for, and how.
     """
 
@@ -102,6 +106,7 @@ class Kernel(functools.partial[Any]):
     check: bool
     contract: bool
     fastmath: bool
+    nests: str
     settings: Settings
 
     def __new__(
@@ -112,7 +117,10 @@ class Kernel(functools.partial[Any]):
         fastmath: bool = False,
         settings: Settings | None = None,
         source: str | None = None,
+        nests: str = "fast",
     ) -> Self:
+        if nests not in NESTS:
+            raise KernelTypeError(f"nests= is one of {', '.join(map(repr, NESTS))}, not {nests!r}")
         if source is not None:
             if not isinstance(source, str):
                 raise KernelTypeError(f"source= is the text of the function, a string, not {type(source).__name__}")
@@ -134,6 +142,7 @@ class Kernel(functools.partial[Any]):
         made.check = bool(check)
         made.contract = bool(contract)
         made.fastmath = bool(fastmath)
+        made.nests = nests
         made.settings = settings if settings is not None else Settings()
         made._parameters = None
         made._result = VOID
@@ -163,7 +172,7 @@ class Kernel(functools.partial[Any]):
         if not isinstance(function, FunctionType) or leads_back(function, self):
             return str(getattr(function, "__qualname__", function))
         form, state = written(function)
-        options = (self.check, self.contract, self.fastmath, self.settings)
+        options = (self.check, self.contract, self.fastmath, self.settings, None, self.nests)
         # Annotations as values: as text they could name what the function itself does not use.
         annotations = {p.name: self.annotation(p.name) for p in self.parameters if p.name in function.__annotations__}
         if self.result is not VOID:
@@ -217,7 +226,13 @@ class Kernel(functools.partial[Any]):
             check: check every access; None as the kernel says.
         """
         known = self.parameters
-        return _stager()(self.function, known, self.result, Options(self.contract, self.fastmath, self.check if check is None else bool(check)), signature)
+        return _stager()(
+            self.function,
+            known,
+            self.result,
+            Options(self.contract, self.fastmath, self.check if check is None else bool(check), self.nests != "off"),
+            signature,
+        )
 
     def compile(
         self,
@@ -294,6 +309,7 @@ def kernel(
     prove: bool | None = None,
     source: str | None = None,
     passes: Sequence[Any] | None = None,
+    nests: str = "fast",
 ) -> Any:
     """Make a kernel of a Python function; a decorator, with or without options.
 
@@ -317,9 +333,10 @@ def kernel(
             program, of which the ``def`` of that name, with the same parameters and the same code, is taken. Errors and listings show its
             lines, numbered as in the function's code.
         passes: passes of your own among the compiler's, made by ``lw.after`` and ``lw.before``.
+        nests: ``"fast"`` puts nests of plain loops into another order where they run faster for it and compute the same; ``"off"`` leaves them as written.
     """
 
     def decorate(function: Any) -> Kernel:
-        return Kernel(function, check, contract, fastmath, Settings(target, vector_bits, ordering, prove, False, passes), source)
+        return Kernel(function, check, contract, fastmath, Settings(target, vector_bits, ordering, prove, False, passes), source, nests)
 
     return decorate if function is None else decorate(function)

@@ -72,7 +72,7 @@ class Loop:
 
     Attributes:
         lanes: a step may be made for several indices at once: it is a scalar loop, for the vectorize pass.
-        mask: the register that holds the lanes in range in each step (the second result of the ``for``), or NONE; for the nests pass.
+        mask: the register that holds the lanes in range in each step (the second result of the ``for``), or NONE; for the unroll pass.
         unroll: how many steps to do at once; 0 lets the pass decide.
         whole: the mask holds in every lane of every step: what is left of the indices has a loop of its own.
         accumulators: (variable, operation, identity) of each reduction carried by the loop: the variable is changed by updates
@@ -278,17 +278,19 @@ class Options:
         contract: a*b + c may become one fused operation.
         fastmath: floats may be treated as real numbers without NaN (reassociation, either operand of min/max first).
         check: every array access is checked.
+        nests: nests of plain loops may be put into another order that computes the same.
     """
 
-    __slots__ = ("check", "contract", "fastmath")
+    __slots__ = ("check", "contract", "fastmath", "nests")
 
-    def __init__(self, contract: bool = True, fastmath: bool = False, check: bool = False) -> None:
+    def __init__(self, contract: bool = True, fastmath: bool = False, check: bool = False, nests: bool = False) -> None:
         self.contract = contract
         self.fastmath = fastmath
         self.check = check
+        self.nests = nests
 
     def __reduce__(self) -> tuple[object, ...]:
-        return Options, (self.contract, self.fastmath, self.check)
+        return Options, (self.contract, self.fastmath, self.check, self.nests)
 
 
 class Function:

@@ -4,7 +4,7 @@ The grammar, one construct a line; ``;`` begins a comment, and a comment that be
 
     function NAME(%r: TYPE, var %r: TYPE, …) -> TYPE
       stage NAME | target NAME | file "…" | physical | labels N
-      option contract | fastmath | check
+      option contract | fastmath | check | nests
       array NAME: TYPE[%extent, …] strides [%stride, …] at %base written
       var %r: TYPE            a variable                    reg %r: TYPE    a register that no instruction defines
       callee NAME(TYPE, …) -> TYPE
@@ -499,16 +499,18 @@ class _Parser:
 
     def h_option(self) -> None:
         while True:
-            word = self.word("contract, fastmath or check")
+            word = self.word("contract, fastmath, check or nests")
             if word == "contract":
                 self.f.options.contract = True
             elif word == "fastmath":
                 self.f.options.fastmath = True
             elif word == "check":
                 self.f.options.check = True
+            elif word == "nests":
+                self.f.options.nests = True
             else:
                 self.at -= 1
-                raise self.expected("contract, fastmath or check")
+                raise self.expected("contract, fastmath, check or nests")
             if not self.take(","):
                 return
 

@@ -9,8 +9,9 @@ __all__ = ["LAST", "STAGES"]
 STAGES: Final[tuple[str, ...]] = (
     "collect",
     "promote",
-    "vectorize",
     "nests",
+    "vectorize",
+    "unroll",
     "addresses",
     "expand",
     "simplify",

@@ -301,7 +301,7 @@ class Printer:
             out.append("  physical")
         if f.file:
             out.append(f"  file {json.dumps(f.file)}")
-        for option in ("contract", "fastmath", "check"):
+        for option in ("contract", "fastmath", "check", "nests"):
             if getattr(f.options, option):
                 out.append(f"  option {option}")
         for array in f.arrays:
@@ -470,7 +470,7 @@ class _Comparison:
         for name in ("name", "result", "physical", "stage", "target_name", "file", "labels"):
             if getattr(f, name) != getattr(g, name):
                 return False
-        for name in ("contract", "fastmath", "check"):
+        for name in ("contract", "fastmath", "check", "nests"):
             if bool(getattr(f.options, name)) != bool(getattr(g.options, name)):
                 return False
         if len(f.arrays) != len(g.arrays) or not self.registers(f.params, g.params):

@@ -42,7 +42,7 @@ _ELIF: Final = STAGES.index("elif")
 _SELECT: Final = STAGES.index("select")
 _ALLOCATE: Final = STAGES.index("allocate")
 _JUMPS: Final = STAGES.index("jumps")
-_NESTS: Final = STAGES.index("nests")
+_UNROLL: Final = STAGES.index("unroll")
 _VECTORIZE: Final = STAGES.index("vectorize")
 
 
@@ -501,8 +501,8 @@ class _Verifier:
                 raise self.error("a loop over lanes inside another")
             self.lanes_end = self.partner[self.index]
         if loop.mask != NONE:
-            if self.stage >= _NESTS:
-                raise self.error("the mask of a loop goes with the pass nests")
+            if self.stage >= _UNROLL:
+                raise self.error("the mask of a loop goes with the pass unroll")
             if not 0 <= loop.mask < self.count or not f.types[loop.mask].is_mask:
                 raise self.error("the loop's mask is not a mask")
             if f.variable[loop.mask]:

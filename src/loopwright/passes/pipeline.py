@@ -20,6 +20,7 @@ from loopwright.passes import (
     select,
     simplify,
     strength,
+    unroll,
     vectorize,
 )
 from loopwright.targets.pipeline import Pass
@@ -34,14 +35,19 @@ CPU: Final[tuple[Pass, ...]] = (
         "local arrays lie on the stack",
     ),
     Pass(
+        "nests",
+        nests.run,
+        "iterations of nests of scalar loops jammed where the innermost loop waits for its own results; values carried in registers from one to the next",
+    ),
+    Pass(
         "vectorize",
         vectorize.run,
         "scalar loops over lanes to loops over vectors, under masks; on machines without vectors, and in checked mode, they stay as they are",
         "no loop is marked `lanes`",
     ),
     Pass(
-        "nests",
-        nests.run,
+        "unroll",
+        unroll.run,
         "each loop over lanes into an unrolled main loop without masks and a masked remainder; neighbouring loads from one another",
         "no loop has a mask of its own: remainders compute theirs with `lane_mask`",
     ),

@@ -11,6 +11,7 @@ from typing import Any, Final
 
 from loopwright.ir.function import Callee, Frame, Function, Instr
 from loopwright.native_build import mypyc_attr
+from loopwright.targets.core import Core
 from loopwright.targets.pipeline import Pass
 from loopwright.types import Type
 
@@ -360,6 +361,7 @@ class Target:
         unrolling: how many steps of loops over lanes to do at once.
         scalar_remainders: what is left of a loop over lanes is done index by index, where masked accesses cost as much as that; otherwise under a mask.
         fused: a product and a sum of floats are one operation, where a function allows one rounding for both.
+        core: what the core it compiles for can do at once, for the rewriting of loop nests; None: they stay as they are.
         expanded: the operations, by code, that the pass ``expand`` asks ``expand`` about.
     """
 
@@ -379,6 +381,7 @@ class Target:
         self.scalar_remainders = False
         self.order_masks: list[list[int]] = [[1 << r for r in order] for order in self.orders]
         self.class_of_register: list[int] = [register.cls for register in registers]
+        self.core: Core | None = None
         self.class_masks: list[int] = []
         for order in self.orders:
             mask = 0

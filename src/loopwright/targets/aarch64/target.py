@@ -9,6 +9,7 @@ from loopwright.errors import TargetError
 from loopwright.ir.function import Frame, Function, Instr
 from loopwright.targets.aarch64 import assembler, expansions, lowering
 from loopwright.targets.aarch64.abi import AAPCS64, AArch64Assembler, enter, leave
+from loopwright.targets.aarch64.core import CORE
 from loopwright.targets.aarch64.registers import INT_ORDER, REGISTERS, VECTOR_ORDER
 from loopwright.targets.pipeline import Pass
 from loopwright.targets.target import Addressing, MachineCode, RegisterClass, Rule, Target, Unrolling, scalar_integers, vectors_and_masks
@@ -36,6 +37,7 @@ class AArch64(Target):
         self.vector_bits = 128
         self.expanded = expansions.EXPANDED
         self.unrolling = _UNROLLING
+        self.core = CORE
         self.scalar_remainders = True
 
     def passes(self) -> tuple[Pass, ...]:

@@ -15,6 +15,7 @@ from loopwright.targets.steps import Emit
 from loopwright.targets.target import Addressing, MachineCode, RegisterClass, Rule, Target, Unrolling, masks, scalar_integers, vectors, vectors_and_masks
 from loopwright.targets.x86 import assembler, expansions
 from loopwright.targets.x86.abi import CONVENTIONS, SYSV, int_order, vector_order
+from loopwright.targets.x86.core import CORE
 from loopwright.targets.x86.lowering import missing, rule_for
 from loopwright.targets.x86.operands import X86Assembler, bits_as_immediate, fits32
 from loopwright.targets.x86.registers import K0, REGISTERS
@@ -77,6 +78,7 @@ class X86(Target):
         self.stream_bits = data_path if self.halves else 0
         self.mask_registers = evex
         self.expanded = expansions.EXPANDED
+        self.core = CORE
         self.unrolling = Unrolling(_ELEMENTWISE, _STENCIL, _REDUCTION_512 if bits == 512 else _REDUCTION)
         self._rules: dict[int, Rule | None] = {}
 

@@ -1,4 +1,4 @@
-"""The nests pass: unmasked unrolled main loops and masked remainders, for every length."""
+"""The unroll pass: unmasked unrolled main loops and masked remainders, for every length."""
 
 from __future__ import annotations
 
@@ -16,7 +16,7 @@ from loopwright.ir.function import Function, Instr
 from loopwright.ir.interpret import run
 from loopwright.ir.text import parse
 from loopwright.ir.verify import verify
-from loopwright.passes import nests
+from loopwright.passes import unroll as unroll_pass
 from loopwright.targets import registry
 from loopwright.types import Type
 
@@ -35,7 +35,7 @@ def double(bounds: str, extra: str = "") -> str:
 
 
 def test_one_step_at_once_leaves_an_if_behind() -> None:
-    assert rewritten(double("0, %x.n0", "unroll 1"), nests) == block("""
+    assert rewritten(double("0, %x.n0", "unroll 1"), unroll_pass) == block("""
         %stop = and.i64 %x.n0, -4
         %i.8 = for 0, %stop, 4
         %9 = load.f32x4 x[%i.8]
@@ -54,12 +54,12 @@ def test_one_step_at_once_leaves_an_if_behind() -> None:
 
 
 def test_constant_counts_need_no_remainder_or_no_main_loop() -> None:
-    code = rewritten(double("0, 16", "unroll 2"), nests)
+    code = rewritten(double("0, 16", "unroll 2"), unroll_pass)
     assert code.count("for ") == 1 and "mask" not in code
-    code = rewritten(double("0, 3", "unroll 4"), nests)
+    code = rewritten(double("0, 3", "unroll 4"), unroll_pass)
     assert "for " not in code and code.count("masked_load") == 1
-    assert rewritten(double("5, 5"), nests) == ""
-    code = rewritten(double("0, 15", "unroll 4"), nests)
+    assert rewritten(double("5, 5"), unroll_pass) == ""
+    code = rewritten(double("0, 15", "unroll 4"), unroll_pass)
     assert code.count(" load") == 3 and code.count("masked_load") == 1
 
 
@@ -68,7 +68,7 @@ def test_constant_counts_need_no_remainder_or_no_main_loop() -> None:
 def test_extreme_bounds_do_not_overflow(unroll: int, bounds: str) -> None:
     f = parse(double(bounds, f"unroll {unroll}"))
     g = f.clone()
-    nests.run(g, AnyTarget())
+    unroll_pass.run(g, AnyTarget())
     verify(g)
     low, high = -(1 << 63), (1 << 63) - 1
     for lo, hi in ((0, 0), (0, -1), (0, low), (5, low), (high, low), (high, 0), (low, low), (high, high), (2, 19), (7, 9), (0, 20)):
@@ -101,7 +101,7 @@ def test_a_bound_the_body_writes_is_read_once() -> None:
     x = np.zeros(23, np.float32)
     y = x.copy()
     wanted = run(f, x)
-    nests.run(f, AnyTarget())
+    unroll_pass.run(f, AnyTarget())
     verify(f)
     # The steps are the same in number: one a vector.
     assert run(f, y) == wanted
@@ -126,7 +126,7 @@ def test_what_a_step_writes_and_reads_has_a_register_in_each_copy() -> None:
     end
     """
     f = parse(text)
-    nests.run(f, AnyTarget())
+    unroll_pass.run(f, AnyTarget())
     verify(f)
     main = next(k for k, instr in enumerate(f.code) if instr.op is ops.FOR)
     end = match(f.code)[main]
@@ -153,7 +153,7 @@ def test_accumulators_are_independent_and_combined() -> None:
     end
     """
     f = parse(text)
-    nests.run(f, AnyTarget())
+    unroll_pass.run(f, AnyTarget())
     verify(f)
     main = next(k for k, instr in enumerate(f.code) if instr.op is ops.FOR)
     end = next(k for k, instr in enumerate(f.code) if instr.op is ops.END)
@@ -179,7 +179,7 @@ def test_uniform_continue_and_break() -> None:
     """
     f = parse(text)
     g = f.clone()
-    nests.run(g, AnyTarget())
+    unroll_pass.run(g, AnyTarget())
     verify(g)
     for n in (0, 3, 8, 21, 40):
         for k in (0, 8, 20):
@@ -204,7 +204,7 @@ def sums(count: int, first: int = 1) -> str:
 def steps(lines: str, reduction: bool = False, bits: int = 256, option: str = "") -> int:
     f, inside = body_of(lines, option)
     target = registry.get("x86-64-v4", bits)
-    return nests.steps_at_once(f, target, inside, reduction)
+    return unroll_pass.steps_at_once(f, target, inside, reduction)
 
 
 LOAD = "%100 = masked_load.f32x4 %m, x[%i]\n"
@@ -281,7 +281,7 @@ def test_neighbouring_loads_of_the_unrolled_steps_are_made_from_one_another() ->
     end
     """
     f = parse(text)
-    nests.run(f, Sliding())
+    unroll_pass.run(f, Sliding())
     verify(f)
     # Of the last step nothing lies behind.
     assert sum(instr.op is ops.SLIDE for instr in f.code) == 3
@@ -290,7 +290,7 @@ def test_neighbouring_loads_of_the_unrolled_steps_are_made_from_one_another() ->
 def shape(bounds: str, unroll: int) -> tuple[int, int, str]:
     """Copies in the main loop, copies in the remainder, and what the remainder is."""
     f = parse(double(bounds, f"unroll {unroll}"))
-    nests.run(f, AnyTarget())
+    unroll_pass.run(f, AnyTarget())
     verify(f)
     main = sum(instr.op is ops.LOAD for instr in f.code)
     rest = sum(instr.op is ops.MASKED_LOAD for instr in f.code)
@@ -338,7 +338,7 @@ def test_constant_counts_leave_what_is_left(bounds: str, unroll: int, wanted: tu
 )
 def test_where_the_main_loop_stops(bounds: str, unroll: int, wanted: str) -> None:
     f = parse(double(bounds, f"unroll {unroll}"))
-    nests.run(f, AnyTarget())
+    unroll_pass.run(f, AnyTarget())
     stop = next(k for k, instr in enumerate(f.code) if instr.op is ops.FOR)
     f.code = f.code[:stop]
     names = ("%hi", "%x.n0", "%lo", "%stop")
@@ -365,7 +365,7 @@ def test_random_loops_keep_their_meaning(seed: int) -> None:
         verify(f)
         arguments = lanes_arguments(f, seed, length)
         wanted = results(f, arguments)
-        nests.run(f, AnyTarget())
+        unroll_pass.run(f, AnyTarget())
         verify(f)
         assert not any(instr.loop is not None and instr.loop.mask >= 0 for instr in f.code)
         assert results(f, arguments) == wanted
@@ -381,7 +381,7 @@ def test_random_bodies_keep_their_meaning(start: int) -> None:
             arguments = bodies_arguments(f, seed, length)
             wanted = results(f, arguments)
             before = len(f.code)
-            nests.run(f, AnyTarget())
+            unroll_pass.run(f, AnyTarget())
             verify(f)
             assert results(f, arguments) == wanted, (seed, length)
             unrolled += len(f.code) > 3 * before

@@ -1,0 +1,63 @@
+"""Whether arrays overlap, asked once at run time in front of a nest whose accesses are to be put into another order."""
+
+from __future__ import annotations
+
+from loopwright.ir import ops
+from loopwright.ir.function import NONE, Array, Function, Instr, Mem
+from loopwright.nests.nest import Nest
+from loopwright.types import BOOL, I64, PTR, VOID, Type
+
+__all__ = ["pairs", "versioned"]
+
+
+def pairs(nest: Nest) -> list[tuple[int, int]]:
+    """The arrays of a nest, two by two, that must not overlap: one of them is written. Local arrays overlap nothing."""
+    written = sorted({access.array for access in nest.accesses if access.store})
+    used = sorted({access.array for access in nest.accesses})
+    arrays = nest.f.arrays
+    found = [(a, b) for a in written for b in used if a != b and not (b in written and b < a)]
+    return [(a, b) for a, b in found if not arrays[a].size and not arrays[b].size]
+
+
+def versioned(f: Function, asked: list[tuple[int, int]], plain: list[Instr], fast: list[Instr], line: int) -> list[Instr]:
+    """Code that runs ``fast`` where none of the pairs of arrays overlaps, ``plain`` otherwise; ``fast`` defines no register of ``plain``."""
+    if not asked:
+        return fast
+    out: list[Instr] = []
+    ends = {number: _ends(f, f.arrays[number], line, out) for number in sorted({n for pair in asked for n in pair})}
+    condition = NONE
+    for a, b in asked:
+        before = _emit(f, ops.LE, BOOL, PTR, [ends[a][1], ends[b][0]], line, out)
+        behind = _emit(f, ops.LE, BOOL, PTR, [ends[b][1], ends[a][0]], line, out)
+        either = _emit(f, ops.OR, BOOL, BOOL, [before, behind], line, out)
+        condition = either if condition == NONE else _emit(f, ops.AND, BOOL, BOOL, [condition, either], line, out)
+    out.append(Instr(ops.IF, VOID, NONE, [condition], 0, line))
+    out += fast
+    out.append(Instr(ops.ELSE, VOID, NONE, [], 0, line))
+    out += plain
+    out.append(Instr(ops.END, VOID, NONE, [], 0, line))
+    return out
+
+
+def _emit(f: Function, op: ops.Op, result: Type, type_: Type, args: list[int], line: int, out: list[Instr]) -> int:
+    made = f.register(result, "")
+    out.append(Instr(op, type_, made, args, 0, line))
+    return made
+
+
+def _ends(f: Function, array: Array, line: int, out: list[Instr]) -> tuple[int, int]:
+    """The addresses of the first byte of an array and of the first behind it."""
+    zero = f.const(I64, 0)
+    low = zero
+    high = _emit(f, ops.MUL, I64, I64, [array.extents[-1], f.const(I64, array.element.size)], line, out)
+    for extent, stride in zip(array.extents, array.strides, strict=False):
+        last = _emit(f, ops.SUB, I64, I64, [extent, f.const(I64, 1)], line, out)
+        span = _emit(f, ops.MUL, I64, I64, [last, stride], line, out)
+        low = _emit(f, ops.ADD, I64, I64, [low, _emit(f, ops.MIN, I64, I64, [span, zero], line, out)], line, out)
+        high = _emit(f, ops.ADD, I64, I64, [high, _emit(f, ops.MAX, I64, I64, [span, zero], line, out)], line, out)
+    found: list[int] = []
+    for offset in (low, high):
+        address = f.register(PTR, "")
+        out.append(Instr(ops.ADDRESS, PTR, address, [array.base, offset], 0, line, mem=Mem(True, 1, 0)))
+        found.append(address)
+    return found[0], found[1]

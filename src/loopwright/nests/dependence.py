@@ -1,0 +1,473 @@
+"""Which iterations of a nest depend on which: distances where they are the same for all, directions otherwise.
+
+Two accesses to one array, one of them a store, depend on each other where an iteration of the one touches an element that an iteration of the other
+touches. The *distance vector* of a dependence says how many iterations later the second comes, in each of the loops around both, outermost first (Allen
+and Kennedy, Optimizing Compilers for Modern Architectures, 2001, section 2.2). Subscripts, bounds and extents become equations and inequalities over
+integers, and the Omega test answers for which directions they have a solution: exactly, also where subscripts are coupled, loops triangular and bounds
+parameters. What does not change within the nest, but is not known, may have any value.
+
+Distances count iterations; in loops with a step other than 1 or -1 whose start depends on an outer loop, too. In loops with step 1 or -1 they are
+differences of the index, in the direction in which the loop counts.
+"""
+
+from __future__ import annotations
+
+from typing import Final
+
+from loopwright.ir.affine import Form
+from loopwright.nests.nest import Access, Nest, NestLoop
+from loopwright.nests.omega import HIGHEST, LOWEST, System
+
+__all__ = ["ANTI", "FLOW", "OUTPUT", "Component", "Dependence", "dependences"]
+
+FLOW: Final = "flow"
+ANTI: Final = "anti"
+OUTPUT: Final = "output"
+
+#: Directions of one pair of accesses that are told apart; with more, the inner components may be anything.
+MOST_DIRECTIONS: Final = 81
+
+
+class Component:
+    """One component of a distance vector: the least and the greatest distance, ``LOWEST`` and ``HIGHEST`` for none."""
+
+    __slots__ = ("high", "low")
+
+    def __init__(self, low: int, high: int) -> None:
+        self.low = low
+        self.high = high
+
+    @property
+    def exact(self) -> bool:
+        """The distance is one number."""
+        return self.low == self.high
+
+    def reversed(self) -> Component:
+        """The component of the same dependence seen from its other end."""
+        return Component(-self.high if self.high != HIGHEST else LOWEST, -self.low if self.low != LOWEST else HIGHEST)
+
+    def __eq__(self, other: object) -> bool:
+        return isinstance(other, Component) and self.low == other.low and self.high == other.high
+
+    def __hash__(self) -> int:
+        return hash((self.low, self.high))
+
+    def __repr__(self) -> str:
+        if self.low == self.high:
+            return str(self.low)
+        if self.low == LOWEST:
+            return "*" if self.high == HIGHEST else f"<={self.high}"
+        return f">={self.low}" if self.high == HIGHEST else f"{self.low}..{self.high}"
+
+
+class Dependence:
+    """A dependence between two accesses: the sink must come after the source.
+
+    Attributes:
+        kind: FLOW (a load of what was stored), ANTI (a store where a load was) or OUTPUT (a store where a store was).
+        source, sink: the accesses.
+        loops: the loops around both, outermost first.
+        vector: one component for each of these loops. The first that is not 0 is positive; where all are 0, both are in one iteration, the source first.
+        told: the vector is what equations say; otherwise it stands for all that could not be ruled out.
+    """
+
+    __slots__ = ("kind", "loops", "sink", "source", "told", "vector")
+
+    def __init__(self, source: Access, sink: Access, loops: list[NestLoop], vector: tuple[Component, ...], told: bool) -> None:
+        self.kind = (OUTPUT if sink.store else FLOW) if source.store else ANTI
+        self.source = source
+        self.sink = sink
+        self.loops = loops
+        self.vector = vector
+        self.told = told
+
+    @property
+    def level(self) -> int:
+        """The place in ``loops`` of the loop that carries it; their number where none does, both being in one iteration."""
+        for k, component in enumerate(self.vector):
+            if component.low != 0 or component.high != 0:
+                return k
+        return len(self.vector)
+
+    @property
+    def exact(self) -> bool:
+        """Its distance is one vector."""
+        return all(component.exact for component in self.vector)
+
+    def __repr__(self) -> str:
+        return f"{self.kind} {self.source.number} -> {self.sink.number} ({', '.join(map(repr, self.vector))})"
+
+
+def dependences(nest: Nest) -> list[Dependence]:
+    """All dependences between the accesses of a nest, for each pair by direction: the loop that carries it, then the signs of the inner components.
+
+    Distinct arrays are taken not to overlap. Dependences through variables are in ``nests/scalars.py``.
+    """
+    found: list[Dependence] = []
+    by_array: dict[int, list[Access]] = {}
+    for access in nest.accesses:
+        by_array.setdefault(access.array, []).append(access)
+    for accesses in by_array.values():
+        for n, second in enumerate(accesses):
+            for first in accesses[: n + 1]:
+                if first.store or second.store:
+                    distance = _distance(nest, first, second)
+                    if distance is None:
+                        found += _Pair(nest, first, second).dependences()
+                    else:
+                        found += _uniform(first, second, distance)
+    return found
+
+
+# --- the usual case, without equations
+
+
+def _distance(nest: Nest, first: Access, second: Access) -> list[int] | None:
+    """The one distance of two accesses in the same loops, whose subscripts differ by constants; [] for none; None where it is not that simple.
+
+    It is where each loop's index is in a subscript of its own, and nothing but constants keeps an iteration from being there: where bounds are no constants,
+    parameters make loops as long as it takes. Then two iterations at the distance are there, unless a loop is too short.
+    """
+    if first.loops != second.loops:
+        return None
+    distances: dict[int, int] = {}
+    never = False
+    for x, y, extent in zip(first.subscripts, second.subscripts, nest.f.arrays[first.array].extents, strict=True):
+        if x is None or y is None or x.terms != y.terms or len(x.terms) > 1 or extent < 0:
+            return None
+        apart = x.constant - y.constant
+        least = min(x.constant, y.constant)
+        for value, coefficient in x.terms.items():
+            loop = nest.indices.get(value)
+            start = _start(nest, loop) if loop is not None and coefficient > 0 else None
+            if loop is None or start is None or loop.number in distances:
+                return None
+            unit = coefficient * loop.step
+            never = never or apart % unit != 0
+            distances[loop.number] = apart // unit
+            least += coefficient * start
+            apart = 0
+        if least < 0:
+            return None
+        never = never or apart != 0
+    if len(distances) != len(first.loops):
+        return None
+    found: list[int] = []
+    for loop in first.loops:
+        distance = distances[loop.number]
+        known = _length(nest, loop)
+        if known is None:
+            return None
+        never = never or abs(distance) >= known
+        found.append(distance)
+    return [] if never else found
+
+
+def _start(nest: Nest, loop: NestLoop) -> int | None:
+    """The constant part of where a loop that counts up begins, where parameters can only add to it."""
+    if loop.step <= 0 or len(loop.first) != 1:
+        return None
+    first = loop.first[0]
+    for value, coefficient in first.terms.items():
+        if coefficient < 0 or value in nest.indices or nest.varies(value):
+            return None
+    return first.constant
+
+
+def _length(nest: Nest, loop: NestLoop) -> int | None:
+    """How many iterations a loop has at most: ``HIGHEST`` for as many as a parameter says; None for anything else."""
+    if loop.step <= 0 or len(loop.first) != 1 or len(loop.last) != 1:
+        return None
+    span = loop.last[0].plus(loop.first[0], -1)
+    if not span.terms:
+        return max(0, -(-span.constant // loop.step))
+    grows = False
+    for value, coefficient in span.terms.items():
+        if value in nest.indices or nest.varies(value):
+            return None
+        grows = grows or coefficient > 0
+    return HIGHEST if grows else None
+
+
+def _uniform(first: Access, second: Access, distance: list[int]) -> list[Dependence]:
+    """The dependence at one distance; none where there is none."""
+    leading = next((x for x in distance if x), 0)
+    if not distance or (leading == 0 and (first is second or _exclusive(first, second))):
+        return []
+    if leading < 0:
+        first, second = second, first
+        distance = [-x for x in distance]
+    return [Dependence(first, second, first.loops, tuple([Component(x, x) for x in distance]), True)]
+
+
+def _exclusive(first: Access, second: Access) -> bool:
+    """Whether they are in different arms of one ``if``, so that no iteration does both."""
+    return any(a[0] == b[0] and a[1] != b[1] for a, b in zip(first.arms, second.arms, strict=False))
+
+
+# --- the general case
+
+
+class _Pair:
+    """Two accesses to one array, ``first`` at most as far in the text as ``second``."""
+
+    __slots__ = ("common", "first", "found", "nest", "parameters", "questions", "second", "system", "told")
+
+    def __init__(self, nest: Nest, first: Access, second: Access) -> None:
+        self.nest = nest
+        self.first = first
+        self.second = second
+        self.common: list[NestLoop] = []
+        for a, b in zip(first.loops, second.loops, strict=False):
+            if a is not b:
+                break
+            self.common.append(a)
+        self.system = System(0)
+        #: The unknown of each value that does not change in the nest.
+        self.parameters: dict[int, int] = {}
+        self.found: list[tuple[tuple[Component, ...], bool]] = []
+        self.questions = 0
+        self.told = True
+
+    def dependences(self) -> list[Dependence]:
+        self._state()
+        if self.system.reduce() and self.system.satisfiable():
+            self._explore(self.system, 0, 0)
+        made: list[Dependence] = []
+        ahead: list[tuple[Component, ...]] = []
+        behind: list[tuple[Component, ...]] = []
+        for vector, later in self.found:
+            if later:
+                ahead.append(vector)
+            else:
+                behind.append(tuple([component.reversed() for component in vector]))
+        for source, sink, vectors in ((self.first, self.second, ahead), (self.second, self.first, behind)):
+            made += [Dependence(source, sink, self.common, vector, self.told) for vector in _merged(vectors)]
+        return made
+
+    # --- the equations
+
+    def _state(self) -> None:
+        """Write down where both accesses touch one element, in iterations that there are. Followed: the distances in the common loops."""
+        system = self.system
+        common = len(self.common)
+        here = [system.unknown() for _ in self.first.loops]
+        distances = [system.unknown() for _ in self.common]
+        beyond = [system.unknown() for _ in self.second.loops[common:]]
+        first = _Iteration(self, [[place] for place in here], self.first)
+        second = _Iteration(self, [[here[k], distances[k]] for k in range(common)] + [[place] for place in beyond], self.second)
+        for a, b in zip(self.first.subscripts, self.second.subscripts, strict=True):
+            left = first.value(a)
+            right = second.value(b)
+            if left is None or right is None:
+                self.told = False
+                continue
+            system.equations.append(_difference(left, right))
+        array = self.nest.f.arrays[self.first.array]
+        for iteration, access in ((first, self.first), (second, self.second)):
+            iteration.bound()
+            for subscript, extent in zip(access.subscripts, array.extents, strict=True):
+                iteration.within(subscript, self.nest.forms.of(extent))
+        for place in distances:
+            row = system.row()
+            row[place] = 1
+            system.followed.append(row)
+        if any(self.nest.varies(v) for v in self._values() if v not in self.nest.indices):
+            self.told = False
+
+    def _values(self) -> set[int]:
+        """The values in the subscripts of both."""
+        return {v for access in (self.first, self.second) for form in access.subscripts if form is not None for v in form.terms}
+
+    # --- directions
+
+    def _explore(self, system: System, k: int, sign: int) -> None:
+        """Split what is possible by the sign of each distance, from the ``k``-th on; ``sign`` is that of the first that is not 0."""
+        if k == len(self.common):
+            self._enter(system, sign)
+            return
+        row = system.followed[k]
+        if not any(row[1:]):
+            own = 1 if row[0] > 0 else -1 if row[0] < 0 else 0
+            if not (sign == 0 and own < 0 and self.first is self.second):
+                self._explore(system, k + 1, sign if sign else own)
+            return
+        if sign and self.questions > MOST_DIRECTIONS:
+            self.told = False
+            self._enter(system, sign)
+            return
+        for own in (0, 1, -1):
+            if sign == 0 and own < 0 and self.first is self.second:
+                continue
+            self.questions += 1
+            part = system.exactly(k, 0) if own == 0 else system.at_least(k, 1) if own > 0 else system.at_most(k, -1)
+            if part.reduce() and part.satisfiable():
+                self._explore(part, k + 1, sign if sign else own)
+
+    def _enter(self, system: System, sign: int) -> None:
+        if sign == 0 and (self.first is self.second or _exclusive(self.first, self.second)):
+            return
+        components: list[Component] = []
+        for k in range(len(self.common)):
+            row = system.followed[k]
+            if any(row[1:]):
+                low, high = system.bounds(k)
+                components.append(Component(low, high))
+            else:
+                components.append(Component(row[0], row[0]))
+        self.found.append((tuple(components), sign >= 0))
+
+
+class _Iteration:
+    """One of the two iterations: what indices and other values are in it, as rows of the system.
+
+    Attributes:
+        counters: per loop around the access, the unknowns whose sum counts it.
+    """
+
+    __slots__ = ("access", "counters", "indices", "opaque", "pair")
+
+    def __init__(self, pair: _Pair, counters: list[list[int]], access: Access) -> None:
+        self.pair = pair
+        self.counters = counters
+        self.access = access
+        self.opaque: dict[int, int] = {}
+        self.indices: dict[int, list[int]] = {}
+
+    def value(self, form: Form | None) -> list[int] | None:
+        """A form in this iteration."""
+        if form is None:
+            return None
+        nest = self.pair.nest
+        places: list[tuple[int, int]] = []
+        indices: list[tuple[int, list[int]]] = []
+        for value, coefficient in form.terms.items():
+            loop = nest.indices.get(value)
+            if loop is not None and loop.depth < len(self.access.loops) and self.access.loops[loop.depth] is loop:
+                indices.append((coefficient, self._index(loop)))
+            elif loop is None and not nest.varies(value):
+                places.append((coefficient, self._unknown(value, self.pair.parameters)))
+            else:
+                places.append((coefficient, self._unknown(value, self.opaque)))
+        row = self.pair.system.row(form.constant)
+        for coefficient, place in places:
+            row[place] += coefficient
+        for coefficient, index in indices:
+            for k in range(len(index)):
+                row[k] += coefficient * index[k]
+        return row
+
+    def _unknown(self, value: int, known: dict[int, int]) -> int:
+        place = known.get(value, 0)
+        if not place:
+            place = self.pair.system.unknown()
+            known[value] = place
+        return place
+
+    def _counter(self, depth: int, factor: int) -> list[int]:
+        row = self.pair.system.row()
+        for place in self.counters[depth]:
+            row[place] = factor
+        return row
+
+    def _index(self, loop: NestLoop) -> list[int]:
+        """The index of a loop around the access."""
+        step = loop.step
+        if step == 1 or step == -1:
+            return self._counter(loop.depth, step)
+        known = self.indices.get(loop.number)
+        if known is None:
+            start = self.value(loop.first[0]) if step and len(loop.first) == 1 else None
+            if start is None:
+                # It is some number.
+                self.pair.told = False
+                place = self.pair.system.unknown()
+                known = self.pair.system.row()
+                known[place] = 1
+            else:
+                known = self._counter(loop.depth, step)
+                for k in range(len(start)):
+                    known[k] += start[k]
+            self.indices[loop.number] = known
+        return known
+
+    def bound(self) -> None:
+        """The loops around the access are in an iteration that there is."""
+        system = self.pair.system
+        for loop in self.access.loops:
+            sign = 1 if loop.step > 0 else -1
+            if loop.step != 1 and loop.step != -1:
+                # Iterations are counted from 0.
+                system.inequalities.append(self._counter(loop.depth, 1))
+            else:
+                for form in loop.first:
+                    start = self.value(form)
+                    if start is not None:
+                        system.inequalities.append(_difference(self._index(loop), start, sign))
+            for form in loop.last:
+                last = self.value(form)
+                if last is not None:
+                    row = _difference(last, self._index(loop), sign)
+                    row[0] -= 1
+                    system.inequalities.append(row)
+
+    def within(self, subscript: Form | None, extent: Form | None) -> None:
+        """A subscript is in its array: what is outside is not accessed."""
+        row = self.value(subscript)
+        if row is not None:
+            most = self.value(extent)
+            row = self.value(subscript)
+            assert row is not None
+            self.pair.system.inequalities.append(row)
+            if most is not None:
+                above = _difference(most, row)
+                above[0] -= 1
+                self.pair.system.inequalities.append(above)
+
+
+def _difference(a: list[int], b: list[int], sign: int = 1) -> list[int]:
+    """The row ``a - b``, or ``b - a``. Either may have been made before the system's last unknowns."""
+    count = max(len(a), len(b))
+    row = [0] * count
+    for k in range(len(a)):
+        row[k] += sign * a[k]
+    for k in range(len(b)):
+        row[k] -= sign * b[k]
+    return row
+
+
+def _merged(vectors: list[tuple[Component, ...]]) -> list[tuple[Component, ...]]:
+    """The same distances in fewer vectors: two that differ in one component behind the first that is not 0, where the one's numbers follow the other's."""
+    merged = list(vectors)
+    again = True
+    while again:
+        again = False
+        for n in range(len(merged)):
+            for other in range(len(merged)):
+                if n != other:
+                    union = _union(merged[n], merged[other])
+                    if union is not None:
+                        merged[n] = union
+                        del merged[other]
+                        again = True
+                        break
+            if again:
+                break
+    return merged
+
+
+def _union(a: tuple[Component, ...], b: tuple[Component, ...]) -> tuple[Component, ...] | None:
+    """``b`` behind ``a``, in the only component in which they differ; None where the two are more than that or where it is the one that carries."""
+    place = -1
+    leading = True
+    for k in range(len(a)):
+        if a[k].low == b[k].low and a[k].high == b[k].high:
+            if a[k].low != 0 or a[k].high != 0:
+                leading = False
+            continue
+        if place >= 0 or leading or a[k].high == HIGHEST or a[k].high + 1 != b[k].low:
+            return None
+        place = k
+    if place < 0:
+        return None
+    return (*a[:place], Component(a[place].low, b[place].high), *a[place + 1 :])

@@ -1,0 +1,214 @@
+"""The dependence graph of an innermost loop's body, and the bounds that it sets to how often iterations can begin.
+
+Nodes are operations with a unit and a latency; an edge says that its sink may start so many cycles after its source, so many iterations later in each of the
+loops, outermost first. Circuits whose distance is 0 in all outer components bound the *initiation interval* of the innermost loop, the cycles between the
+starts of its iterations: by the sum of their latencies over the sum of their distances (the recurrence bound, RecMII; B. R. Rau, "Iterative modulo
+scheduling", MICRO 1994). The units bound it by what they have to do in an iteration (the resource bound, ResMII).
+"""
+
+from __future__ import annotations
+
+from typing import Final
+
+from loopwright.ir import ops
+from loopwright.ir.function import Instr
+from loopwright.nests.dependence import ANTI, FLOW, Dependence
+from loopwright.nests.nest import Nest, NestLoop
+from loopwright.targets.core import Core
+from loopwright.types import I64
+
+__all__ = ["Edge", "Graph", "Node", "graph_of", "jammed", "recurrence_bound", "resource_bound"]
+
+#: Cycles from a store to a load of the same place, beyond those of any load.
+FORWARDING: Final = 2
+
+
+class Node:
+    """An operation.
+
+    Attributes:
+        name: for listings.
+        unit, latency, cycles: see ``Cost``.
+        position: of its instruction, or -1.
+    """
+
+    __slots__ = ("cycles", "latency", "name", "position", "unit")
+
+    def __init__(self, name: str, unit: int, latency: int, cycles: int, position: int = -1) -> None:
+        self.name = name
+        self.unit = unit
+        self.latency = latency
+        self.cycles = cycles
+        self.position = position
+
+
+class Edge:
+    """``sink`` of the iteration ``distance`` later starts at least ``latency`` cycles after ``source``."""
+
+    __slots__ = ("distance", "latency", "sink", "source")
+
+    def __init__(self, source: int, sink: int, latency: int, distance: tuple[int, ...]) -> None:
+        self.source = source
+        self.sink = sink
+        self.latency = latency
+        self.distance = distance
+
+    def __repr__(self) -> str:
+        return f"{self.source} -> {self.sink} ({', '.join(map(str, self.distance))}) {self.latency}"
+
+
+class Graph:
+    """A dependence graph over ``depth`` loops."""
+
+    __slots__ = ("depth", "edges", "nodes")
+
+    def __init__(self, depth: int) -> None:
+        self.depth = depth
+        self.nodes: list[Node] = []
+        self.edges: list[Edge] = []
+
+
+def graph_of(nest: Nest, loop: NestLoop, found: list[Dependence], core: Core, carried: int = 4) -> Graph:
+    """The graph of an innermost loop's body.
+
+    Arithmetic on indices is left out: it waits for nothing that the body computes.
+
+    Args:
+        nest: the nest.
+        loop: a loop of it that holds no other.
+        found: the nest's dependences.
+        core: what operations cost.
+        carried: over how many iterations of the loop a value that is stored and loaded again is taken to stay in a register.
+    """
+    f = nest.f
+    code: list[Instr] = f.code
+    made = Graph(loop.depth + 1)
+    here = (0,) * made.depth
+    later = (*here[:-1], 1)
+    values = _values(code, loop)
+    number: dict[int, int] = {}  # position -> node
+    by_register: dict[int, int] = {}
+    exposed: list[tuple[int, int]] = []  # a variable, and the node that reads what an earlier iteration has left in it
+    for k in range(loop.head + 1, loop.end):
+        instr = code[k]
+        op = instr.op
+        if op.effect == ops.CONTROL or k not in values:
+            continue
+        cost = core.cost(op, instr.type)
+        node = len(made.nodes)
+        number[k] = node
+        made.nodes.append(Node(f"{op.name}.{instr.type.name}", cost.unit, cost.latency, cost.cycles, k))
+        for a in instr.args:
+            source = by_register.get(a, -1)
+            if source >= 0:
+                made.edges.append(Edge(source, node, made.nodes[source].latency, here))
+            elif a >= 0 and f.variable[a]:
+                exposed.append((a, node))
+        if instr.dst >= 0:
+            by_register[instr.dst] = node
+    for variable, node in exposed:
+        source = by_register.get(variable, -1)
+        if source >= 0:
+            made.edges.append(Edge(source, node, made.nodes[source].latency, later))
+    for dependence in found:
+        sink = number.get(dependence.sink.position, -1)
+        source = number.get(dependence.source.position, -1)
+        if source < 0 or sink < 0 or dependence.loops[-1] is not loop:
+            continue
+        distance = tuple([component.low for component in dependence.vector])
+        latency = 0 if dependence.kind == ANTI else 1
+        if dependence.kind == FLOW:
+            latency = FORWARDING
+            if all(component.exact for component in dependence.vector) and abs(distance[-1]) <= carried:
+                # The value stays in a register: it is there when it is stored, and not a load's latency later.
+                latency = -made.nodes[sink].latency
+        made.edges.append(Edge(source, sink, latency, distance))
+    return made
+
+
+def _values(code: list[Instr], loop: NestLoop) -> set[int]:
+    """The positions of a loop's instructions but those that compute subscripts only."""
+    wanted: set[int] = set()
+    found: set[int] = set()
+    for k in range(loop.end - 1, loop.head, -1):
+        instr = code[k]
+        op = instr.op
+        if op is ops.LOAD:
+            found.add(k)
+        elif op is ops.STORE:
+            found.add(k)
+            wanted.add(instr.args[0])
+        elif instr.type is not I64 or not op.pure or instr.dst in wanted:
+            found.add(k)
+            wanted.update(instr.args)
+    return found
+
+
+def resource_bound(graph: Graph, core: Core) -> int:
+    """The least initiation interval that the units allow, in cycles; at least 1."""
+    busy = [0] * len(core.counts)
+    for node in graph.nodes:
+        busy[node.unit] += node.cycles
+    most = max(1, -(-len(graph.nodes) // core.issue))
+    for unit, cycles in enumerate(busy):
+        most = max(most, -(-cycles // core.counts[unit]))
+    return most
+
+
+def recurrence_bound(graph: Graph) -> int:
+    """The least initiation interval of the innermost loop that circuits allow, in cycles; 0 where there is none."""
+    edges = _on_circuits(len(graph.nodes), [edge for edge in graph.edges if not any(edge.distance[:-1])])
+    high = sum([max(0, edge.latency) for edge in edges])
+    low = 0
+    if not _circuit(graph, edges, 0):
+        return 0
+    while low + 1 < high:
+        middle = (low + high) // 2
+        if _circuit(graph, edges, middle):
+            low = middle
+        else:
+            high = middle
+    return high
+
+
+def _on_circuits(count: int, edges: list[Edge]) -> list[Edge]:
+    """The edges without those that lead from nowhere or to nowhere."""
+    while True:
+        entered = [False] * count
+        left = [False] * count
+        for edge in edges:
+            left[edge.source] = True
+            entered[edge.sink] = True
+        kept = [edge for edge in edges if entered[edge.source] and left[edge.sink]]
+        if len(kept) == len(edges):
+            return kept
+        edges = kept
+
+
+def _circuit(graph: Graph, edges: list[Edge], interval: int) -> bool:
+    """Whether some circuit takes longer than its iterations at an initiation interval (Bellman and Ford's algorithm)."""
+    start = [0] * len(graph.nodes)
+    for _ in range(len(graph.nodes) + 1):
+        changed = False
+        for edge in edges:
+            least = start[edge.source] + edge.latency - interval * edge.distance[-1]
+            if least > start[edge.sink]:
+                start[edge.sink] = least
+                changed = True
+        if not changed:
+            return False
+    return True
+
+
+def jammed(graph: Graph, depth: int, factor: int) -> Graph:
+    """The graph of ``factor`` iterations of the loop at ``depth`` as one: a copy of the nodes for each."""
+    made = Graph(graph.depth)
+    count = len(graph.nodes)
+    for _ in range(factor):
+        made.nodes += graph.nodes
+    for edge in graph.edges:
+        for copy in range(factor):
+            to = copy + edge.distance[depth]
+            distance = (*edge.distance[:depth], to // factor, *edge.distance[depth + 1 :])
+            made.edges.append(Edge(copy * count + edge.source, to % factor * count + edge.sink, edge.latency, distance))
+    return made

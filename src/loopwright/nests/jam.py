@@ -1,0 +1,243 @@
+"""Unroll-and-jam: several iterations of an enclosing loop as one, the inner loops of them made one loop.
+
+::
+
+    for i = lo, hi, s                  stop = lo + (hi - lo rounded down to a multiple of U*s)
+      front                            for i = lo, stop, U*s
+      for j = a, b                       front(i) … front(i + (U-1)*s)
+        body                             for j = a, b
+      end                     →            body(i) … body(i + (U-1)*s)
+      back                               end
+    end                                  back(i) … back(i + (U-1)*s)
+                                       end
+                                       for i = stop, hi, s … as before … end
+
+S. Carr, C. Ding and P. Sweany, "Improving software pipelining with unroll-and-jam", HICSS 1996; the condition is theirs, for loops with anything
+in front of, between and behind their inner loops.
+"""
+
+from __future__ import annotations
+
+from loopwright.ir import ops
+from loopwright.ir.brackets import match
+from loopwright.ir.function import NONE, Function, Instr
+from loopwright.nests.dependence import Dependence
+from loopwright.nests.nest import Nest, NestLoop
+from loopwright.nests.scalars import PRIVATE, Scalar
+from loopwright.nests.unroll import clone, last_multiple, read_once
+from loopwright.types import I64, VOID
+
+__all__ = ["Refusal", "refusal", "unroll_and_jam"]
+
+
+class Refusal:
+    """Why loops are not rewritten: a sentence, the user's line, and the dependence, where it is one."""
+
+    __slots__ = ("because", "dependence", "line")
+
+    def __init__(self, because: str, line: int, dependence: Dependence | None = None) -> None:
+        self.because = because
+        self.line = line
+        self.dependence = dependence
+
+
+def refusal(nest: Nest, loop: NestLoop, factor: int, found: list[Dependence], variables: list[Scalar]) -> Refusal | None:
+    """What keeps ``factor`` iterations of ``loop`` from being jammed, or None.
+
+    Args:
+        nest: the nest.
+        loop: the loop to unroll.
+        factor: how many of its iterations become one, at least 2.
+        found: the nest's dependences.
+        variables: what its variables carry.
+    """
+    for line, because in nest.obstacles:
+        return Refusal(because, line)
+    if loop.step == 0:
+        return Refusal("its steps are not known", loop.line)
+    for inner in nest.loops:
+        if inner.number > loop.number and inner.head < loop.end:
+            if inner.step == 0:
+                return Refusal("it holds a loop whose steps are not known", inner.line)
+            if not _invariant(nest, inner, loop):
+                return Refusal(f"the bounds of {nest.name(inner)} change with {nest.name(loop)}", inner.line)
+    for scalar in variables:
+        if scalar.loop is loop:
+            name = nest.f.names[scalar.variable] or "a variable"
+            if scalar.kind != PRIVATE:
+                return Refusal(f"an iteration of {nest.name(loop)} reads what the one before has left in {name}", scalar.line)
+            if _outlives(nest, loop, scalar.variable):
+                return Refusal(f"{name} is read after the loop over {nest.name(loop)}", scalar.line)
+    parts = _parts(nest, loop)
+    for dependence in found:
+        if _reversed(dependence, loop, factor, parts):
+            return Refusal(f"{factor} iterations of {nest.name(loop)} at once would do the second of two accesses first", dependence.sink.line, dependence)
+    return None
+
+
+def _invariant(nest: Nest, inner: NestLoop, loop: NestLoop) -> bool:
+    """Whether the bounds of a loop are the same in all iterations of one around it."""
+    operands = nest.f.code[inner.head].args
+    for operand in (operands[0], operands[1]):
+        form = nest.forms.of(operand)
+        if form is None or nest.forms.depends(form, loop.head, loop.end):
+            return False
+    return True
+
+
+def _outlives(nest: Nest, loop: NestLoop, variable: int) -> bool:
+    """Whether something outside of a loop names a variable."""
+    code = nest.f.code
+    outside = code[: loop.head] + code[loop.end :]
+    return any(variable == instr.dst or variable in instr.args for instr in outside)
+
+
+class _Part:
+    """A part of a loop's body: a loop that copies share, or code of which each copy has its own."""
+
+    __slots__ = ("end", "parts", "shared", "start")
+
+    def __init__(self, start: int, end: int, shared: bool) -> None:
+        self.start = start
+        self.end = end
+        self.shared = shared
+        self.parts: list[_Part] = []
+
+
+def _parts(nest: Nest, loop: NestLoop) -> list[_Part]:
+    """The body of a loop in parts: its ``for`` loops, and the stretches between them, positions from ``start`` up to ``end``, brackets of a loop included."""
+    code = nest.f.code
+    return _split(code, match(code), loop.head + 1, loop.end)
+
+
+def _split(code: list[Instr], partner: list[int], start: int, end: int) -> list[_Part]:
+    parts: list[_Part] = []
+    begun = start
+    k = start
+    while k < end:
+        op = code[k].op
+        if op is ops.FOR:
+            if begun < k:
+                parts.append(_Part(begun, k, False))
+            made = _Part(k, partner[k] + 1, True)
+            made.parts = _split(code, partner, k + 1, partner[k])
+            parts.append(made)
+            k = begun = partner[k] + 1
+        elif op.opens:
+            # Loops inside of other brackets are not shared.
+            while not (code[k].op is ops.END):
+                k = partner[k]
+            k += 1
+        else:
+            k += 1
+    if begun < end:
+        parts.append(_Part(begun, end, False))
+    return parts
+
+
+def _place(parts: list[_Part], position: int) -> int:
+    for number, part in enumerate(parts):
+        if part.start <= position < part.end:
+            return number
+    return -1
+
+
+def _reversed(dependence: Dependence, loop: NestLoop, factor: int, parts: list[_Part]) -> bool:
+    """Whether jamming may put the sink of a dependence before its source."""
+    loops = dependence.loops
+    depth = loop.depth
+    if depth >= len(loops) or loops[depth] is not loop:
+        return False
+    vector = dependence.vector
+    for k in range(depth):
+        if not vector[k].low <= 0 <= vector[k].high:
+            # An outer loop carries it.
+            return False
+    if vector[depth].high < 1 or vector[depth].low >= factor:
+        # One iteration, or too far away for two of those that become one.
+        return False
+    here = parts
+    for k in range(depth + 1, len(loops) + 1):
+        source, sink = _place(here, dependence.source.position), _place(here, dependence.sink.position)
+        if source != sink:
+            return source > sink
+        if source < 0 or not here[source].shared:
+            # Copies follow each other.
+            return False
+        if vector[k].low < 0:
+            return True
+        if vector[k].low > 0:
+            return False
+        here = here[source].parts
+    return False
+
+
+def unroll_and_jam(nest: Nest, loop: NestLoop, factor: int, variables: list[Scalar]) -> None:
+    """Make ``factor`` iterations of a loop one. ``refusal`` must have allowed it; the nest does not describe the code any more.
+
+    Args:
+        nest: the nest.
+        loop: the loop to unroll.
+        factor: how many of its iterations become one, at least 2.
+        variables: what the nest's variables carry.
+    """
+    f = nest.f
+    code = f.code
+    head = code[loop.head]
+    line = head.line
+    out: list[Instr] = code[: loop.head]
+    lo = read_once(f, head.args[0], line, out)
+    hi = read_once(f, head.args[1], line, out)
+    stop = _stop(f, lo, hi, factor, loop.step, line, out)
+    index = f.register(I64, f.names[head.dst])
+    out.append(Instr(ops.FOR, head.type, index, [lo, stop, f.const(I64, factor * loop.step)], 0, line))
+    renames: list[dict[int, int]] = []
+    for copy in range(factor):
+        own = index
+        if copy:
+            own = f.register(I64, f.names[head.dst])
+            out.append(Instr(ops.ADD, I64, own, [index, f.const(I64, copy * loop.step)], 0, line))
+        rename = {head.dst: own}
+        if copy:
+            for scalar in variables:
+                if scalar.loop is loop:
+                    rename[scalar.variable] = f.register(f.types[scalar.variable], f.names[scalar.variable], True)
+        renames.append(rename)
+    _jam(f, code, _parts(nest, loop), renames, out)
+    out.append(Instr(ops.END, VOID, NONE, [], 0, code[loop.end].line))
+    out.append(Instr(ops.FOR, head.type, head.dst, [stop, hi, head.args[2]], 0, line))
+    out.extend(code[loop.head + 1 :])
+    f.code = out
+
+
+def _jam(f: Function, code: list[Instr], parts: list[_Part], renames: list[dict[int, int]], out: list[Instr]) -> None:
+    for part in parts:
+        if not part.shared:
+            for rename in renames:
+                clone(f, code[part.start : part.end], rename, out)
+            continue
+        # The copies share the loop, and its bounds are the same for all.
+        before = len(out)
+        clone(f, [code[part.start]], renames[0], out)
+        index = code[part.start].dst
+        for rename in renames:
+            rename[index] = out[before].dst
+        _jam(f, code, part.parts, renames, out)
+        out.append(Instr(ops.END, VOID, NONE, [], 0, code[part.end - 1].line))
+
+
+def _stop(f: Function, lo: int, hi: int, factor: int, step: int, line: int, out: list[Instr]) -> int:
+    """Where the loop in steps of ``factor * step`` stops."""
+    if lo < 0 and hi < 0:
+        first, last = int(f.const_values[~lo]), int(f.const_values[~hi])
+        count = len(range(first, last, step))
+        return f.const(I64, first + (count - count % factor) * step)
+    if step > 0:
+        return last_multiple(f, lo, hi, factor * step, line, out)
+    # Counting down, the same from the other end.
+    difference = f.register(I64, "")
+    out.append(Instr(ops.SUB, I64, difference, [lo, hi], 0, line))
+    down = last_multiple(f, f.const(I64, 0), difference, -factor * step, line, out)
+    made = f.register(I64, "stop")
+    out.append(Instr(ops.SUB, I64, made, [lo, down], 0, line))
+    return made

@@ -1,0 +1,227 @@
+"""What the analyses of loop nests read off the code: its loops with their bounds, its accesses to arrays with their subscripts, as linear forms.
+
+A *nest* is an outermost loop and everything inside it. Bounds and subscripts are forms (``ir/affine.py``) over the indices of its loops, values that do
+not change in the nest (its *parameters*), and values that do, of which no more is known.
+"""
+
+from __future__ import annotations
+
+from typing import Final
+
+from loopwright.ir import ops
+from loopwright.ir.affine import Form, Forms
+from loopwright.ir.function import NONE, Function, Instr
+from loopwright.ir.loops import IS_LOOP
+
+__all__ = ["Access", "Nest", "NestLoop", "nests"]
+
+
+class NestLoop:
+    """A loop of a nest.
+
+    Attributes:
+        number: its place in ``Nest.loops``.
+        head, end: positions of its brackets.
+        parent: the loop directly around it, or None.
+        depth: how many loops of the nest are around it.
+        index: the register it counts in, or NONE of a ``while`` or ``loop``.
+        step: what the index grows by in each iteration, or 0 where that is not known.
+        first: forms of which the index begins at the greatest (counting down: at the least); empty where it is not known.
+        last: forms below all of which the index stays (counting down: above); those that are known.
+        line: the user's line.
+    """
+
+    __slots__ = ("depth", "end", "first", "head", "index", "last", "line", "number", "parent", "step")
+
+    def __init__(self, number: int, head: int, parent: NestLoop | None, index: int, line: int) -> None:
+        self.number = number
+        self.head = head
+        self.end = -1
+        self.parent = parent
+        self.depth: int = 0 if parent is None else parent.depth + 1
+        self.index = index
+        self.step = 0
+        self.first: list[Form] = []
+        self.last: list[Form] = []
+        self.line = line
+
+
+class Access:
+    """A load from an array, or a store to one.
+
+    Attributes:
+        number: its place in ``Nest.accesses``, which is the order of the text.
+        position: of the instruction.
+        array: number of the array.
+        store: it writes.
+        loops: the loops around it, outermost first.
+        arms: the arms of ``if`` around it: position of the ``if``, number of the arm.
+        subscripts: one form for each dimension, or None where nothing is known.
+        line: the user's line.
+    """
+
+    __slots__ = ("arms", "array", "line", "loops", "number", "position", "store", "subscripts")
+
+    def __init__(self, number: int, position: int, instr: Instr, store: bool, loops: list[NestLoop], arms: list[tuple[int, int]]) -> None:
+        self.number = number
+        self.position = position
+        self.array = instr.imm
+        self.store = store
+        self.loops = loops
+        self.arms = arms
+        self.subscripts: list[Form | None] = []
+        self.line = instr.line
+
+
+class Nest:
+    """An outermost loop.
+
+    Attributes:
+        f: the function.
+        start, end: positions of its brackets.
+        loops: in the order of their heads, the outermost first.
+        accesses: in the order of the text.
+        forms: what forms are made by.
+        indices: per value of ``forms`` that is the index of a loop: the loop.
+        obstacles: what keeps its iterations from being put into another order, whatever they access: the user's line, and a sentence.
+    """
+
+    __slots__ = ("_varying", "accesses", "end", "f", "forms", "indices", "loops", "obstacles", "start")
+
+    def __init__(self, f: Function, start: int, end: int) -> None:
+        self.f = f
+        self.start = start
+        self.end = end
+        self.loops: list[NestLoop] = []
+        self.accesses: list[Access] = []
+        self.forms = Forms(f, start, end)
+        self.indices: dict[int, NestLoop] = {}
+        self.obstacles: list[tuple[int, str]] = []
+        self._varying: dict[int, bool] = {}
+
+    def varies(self, value: int) -> bool:
+        """Whether a value of a form, which is no index, may change within the nest."""
+        known = self._varying.get(value)
+        if known is None:
+            known = self.forms.depends(Form(0, {value: 1}), self.start, self.end)
+            self._varying[value] = known
+        return known
+
+    def name(self, loop: NestLoop) -> str:
+        """What the user calls a loop's index."""
+        name = self.f.names[loop.index] if loop.index != NONE else ""
+        return name or f"loop {loop.number}"
+
+
+_VECTORS: Final = "works on vectors already"
+
+
+def nests(f: Function) -> list[Nest]:
+    """The nests of a function that is at a stage before ``addresses``."""
+    found: list[Nest] = []
+    code: list[Instr] = f.code
+    depth = 0
+    start = -1
+    inside = 0
+    for k in range(len(code)):
+        op = code[k].op
+        if op.closes:
+            if not op.opens:
+                depth -= 1
+                if start >= 0 and depth == inside:
+                    found.append(_read(f, start, k))
+                    start = -1
+        elif op.opens:
+            if start < 0 and IS_LOOP[op.code]:
+                start = k
+                inside = depth
+            depth += 1
+    return found
+
+
+class _Open:
+    """An open bracket: its position, what it is, the number of its arm."""
+
+    __slots__ = ("arm", "loop", "position")
+
+    def __init__(self, position: int, loop: NestLoop | None) -> None:
+        self.position = position
+        self.loop = loop
+        self.arm = 0
+
+
+def _read(f: Function, start: int, end: int) -> Nest:
+    nest = Nest(f, start, end)
+    opened: list[_Open] = []
+    around: list[NestLoop] = []
+    for k in range(start, end + 1):
+        instr = f.code[k]
+        op = instr.op
+        if op.opens and not op.closes:
+            loop = None
+            if IS_LOOP[op.code]:
+                loop = _loop(nest, k, instr, around[-1] if around else None)
+                around.append(loop)
+            opened.append(_Open(k, loop))
+        elif op is ops.ELSE or op is ops.ELIF:
+            opened[-1].arm += 1
+        elif op is ops.END:
+            closed = opened.pop()
+            if closed.loop is not None:
+                closed.loop.end = k
+                around.pop()
+        elif op is ops.BR or op is ops.BR_IF:
+            if instr.imm >= len(opened) or any(bracket.loop is not None for bracket in opened[len(opened) - instr.imm :]):
+                nest.obstacles.append((instr.line, "leaves a loop early"))
+        elif op is ops.RET or op is ops.FAIL:
+            nest.obstacles.append((instr.line, "returns from within the loops"))
+        elif op.effect == ops.CALLS:
+            nest.obstacles.append((instr.line, f"calls {f.callees[instr.imm].name}"))
+        elif op is ops.LOAD or op is ops.STORE:
+            _access(nest, k, instr, list(around), [(bracket.position, bracket.arm) for bracket in opened if bracket.loop is None])
+        elif op.effect == ops.READS or op.effect == ops.WRITES:
+            nest.obstacles.append((instr.line, _VECTORS if op in (ops.MASKED_LOAD, ops.MASKED_STORE) else "accesses memory by an address"))
+    return nest
+
+
+def _loop(nest: Nest, k: int, instr: Instr, parent: NestLoop | None) -> NestLoop:
+    loop = NestLoop(len(nest.loops), k, parent, instr.dst, instr.line)
+    nest.loops.append(loop)
+    if instr.op is not ops.FOR:
+        return loop
+    if instr.args[2] < 0:
+        loop.step = int(nest.f.const_values[~instr.args[2]])
+        loop.first = _bounds(nest, instr.args[0], loop.step > 0, True)
+        loop.last = _bounds(nest, instr.args[1], loop.step < 0, False)
+    form = nest.forms.of(instr.dst)
+    assert form is not None
+    (value,) = form.terms
+    nest.indices[value] = loop
+    if instr.loop is not None and instr.loop.mask != NONE:
+        nest.obstacles.append((instr.line, _VECTORS))
+    return loop
+
+
+def _bounds(nest: Nest, operand: int, greatest: bool, whole: bool) -> list[Form]:
+    """The forms that a bound is the greatest (or the least) of; of one that is made of others in another way it is a form of its own, or none.
+
+    With ``whole``, nothing is given where part of them is not known: the bound could be anything then.
+    """
+    f = nest.f
+    place = nest.forms.places.get(operand, -1) if operand >= 0 else -1
+    if place >= 0 and f.code[place].op is (ops.MAX if greatest else ops.MIN):
+        parts = [_bounds(nest, part, greatest, whole) for part in f.code[place].args]
+        if whole and not all(parts):
+            return []
+        return [form for part in parts for form in part]
+    made = nest.forms.of(operand)
+    return [] if made is None else [made]
+
+
+def _access(nest: Nest, k: int, instr: Instr, loops: list[NestLoop], arms: list[tuple[int, int]]) -> None:
+    store = instr.op is ops.STORE
+    access = Access(len(nest.accesses), k, instr, store, loops, arms)
+    access.subscripts = [nest.forms.of(operand) for operand in (instr.args[1:] if store else instr.args)]
+    nest.accesses.append(access)
+    if instr.type.lanes:
+        nest.obstacles.append((instr.line, _VECTORS))

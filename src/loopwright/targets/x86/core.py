@@ -1,0 +1,38 @@
+"""An x86-64 core as the rewriting of loop nests sees it: about what the present ones of AMD and Intel have in common.
+
+The latencies are those of ``timing.py`` for Zen 4 and Golden Cove, rounded to what both are near; a loop bound by a chain of operations is bound by it on
+either. Windows: 320 (Zen 4; AMD, publication 57647, section 2.10) and 512 (Golden Cove) operations.
+"""
+
+from __future__ import annotations
+
+from typing import Final
+
+from loopwright.targets.core import Core
+
+__all__ = ["CORE"]
+
+CORE: Final = Core(
+    "x86-64",
+    issue=6,
+    units={"integer": 4, "multiply": 1, "float": 2, "divide": 1, "load": 2, "store": 1},
+    registers=14,
+    window=320,
+    table=r"""
+load.*                         | .*           | load     | 4  | 1
+store.*                        | .*           | store    | 1  | 1
+sqrt                           | f64          | divide   | 18 | 9
+sqrt                           | .*           | divide   | 13 | 5
+div                            | f64          | divide   | 13 | 5
+div                            | f(32|16)     | divide   | 11 | 4
+(div|rem|floordiv|mod).*       | .*           | divide   | 14 | 8
+(add|sub|mul|fma|fms|fnma|fnms|min|max).* | b?f.* | float | 4  | 1
+convert.*                      | .*           | float    | 5  | 1
+(eq|ne|lt|le|gt|ge)            | b?f.*        | float    | 3  | 1
+(floor|ceil|round|trunc).*     | b?f.*        | float    | 8  | 2
+.*                             | b?f.*        | float    | 2  | 1
+mul.*                          | .*           | multiply | 3  | 1
+crc32c                         | .*           | multiply | 3  | 1
+.*                             | .*           | integer  | 1  | 1
+""",
+)
