@@ -197,7 +197,7 @@ class _Strength:
                     seen.add(a)
             if dst in self.counters:
                 seen.add(dst)
-        return len(seen) + more < len(target.orders[whole]) * 3 // 4
+        return len(seen) + more <= len(target.orders[whole])
 
     # --- what becomes of it -------------------------------------------------------------------------------
 
