@@ -30,9 +30,9 @@ _JUMP_OPS: Final = frozenset((ops.JUMP, ops.JUMP_IF, ops.JUMP_UNLESS, *ops.JUMP_
 _SHAPES: Final = frozenset(("scalar", "vector"))
 
 
-def _same_register(held: Type, want: Type) -> bool:
-    """Whether a register that holds one type may be read as another, once instructions are selected: whole words, and narrow integers, which are held extended to 32 bits."""
-    return (held.is_word and want.is_word) or (want is I32 and held.is_narrow)
+def _same_register(held: Type, want: Type, selected: bool) -> bool:
+    """Whether a register that holds one type may be read as another: whole words, and, once instructions are selected, narrow integers, which are held extended to 32 bits."""
+    return (held.is_word and want.is_word) or (selected and want is I32 and held.is_narrow)
 
 
 #: Behind every instruction.
@@ -320,7 +320,7 @@ class _Verifier:
                 if want is VOID:
                     if op not in _CALL_OPS:
                         raise self.error(f"{given} operands, takes {position}")
-                elif f.types[x] is not want and not (f.target_name and _same_register(f.types[x], want)):
+                elif f.types[x] is not want and not (f.target_name and _same_register(f.types[x], want, self.stage >= _SELECT)):
                     raise self.error(f"{self.shown(x)} is {f.types[x].name}, needs {want.name}")
                 if not self.defined[x]:
                     self.check_defined(x)
@@ -371,7 +371,7 @@ class _Verifier:
         if not 0 <= dst < self.count:
             raise self.error(f"there is no register {self.shown(dst)}")
         held = self.f.types[dst]
-        if held is not type_ and not (self.f.target_name and instr.op in ops.CLOSED and type_ is I32 and held.is_narrow):
+        if held is not type_ and not (self.stage >= _SELECT and instr.op in ops.CLOSED and type_ is I32 and held.is_narrow):
             raise self.error(f"{self.shown(dst)} is {held.name}, the result is {type_.name}")
         self.define(dst)
 

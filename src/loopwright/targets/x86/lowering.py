@@ -384,12 +384,12 @@ def _iota(target: Any, instr: Instr) -> Rule | None:
 def _lane_mask(target: Any, instr: Instr) -> Rule | None:
     """Lane k holds where a + k < b: min(max(b - a, 0), lanes) ones, by BZHI of all ones; without mask registers by comparing that with 0, 1, 2, …"""
     type_ = instr.type
-    lines = ["XOR u:r32, u:r32", "SUB t, a", "CMOVL t, u:r64", f"MOV u:r32, {type_.lanes}", "CMP t, u:r64", "CMOVG t, u:r64"]
+    lines = ["XOR u:r32, u:r32", "SUB t:r64, a", "CMOVL t:r64, u:r64", f"MOV u:r32, {type_.lanes}", "CMP t:r64, u:r64", "CMOVG t:r64, u:r64"]
     if target.mask_registers:
-        lines += ["MOV u:r64, -1", "BZHI u:r64, u:r64, t", "KMOVQ d, u:r64"]
+        lines += ["MOV u:r64, -1", "BZHI u:r64, u:r64, t:r64", "KMOVQ d, u:r64"]
     else:
         # Lanes fit in the element: at most 32 of bytes.
-        lines += ["VMOVQ d:xmm, t" if type_.bits == 64 else "VMOVD d:xmm, t:r32", "VPBROADCAST? d, d:xmm", "VPCMPGT? d, d, =iota"]
+        lines += ["VMOVQ d:xmm, t:r64" if type_.bits == 64 else "VMOVD d:xmm, t:r32", "VPBROADCAST? d, d:xmm", "VPCMPGT? d, d, =iota"]
     if _constant(instr):
         return _by_constant(target, instr, 1, lambda b: "\n".join([_number(b), *lines]), 1)
     return _by_text(target, instr, "\n".join(["MOV t:r64, b", *lines]))
