@@ -73,7 +73,54 @@ def table(x: lw.Array[lw.u8], y: lw.Array[lw.u8], t: lw.Array[lw.i32, 2]):
             t[i, j] = lw.min(cost, same)
 
 
-NESTS = [both, gauss_seidel, recursive_filter, in_columns, backwards, slanted, prefix, table]
+@lw.kernel(contract=False)
+def product(a: lw.Array[lw.f64, 2], b: lw.Array[lw.f64, 2], c: lw.Array[lw.f64, 2]):
+    for i in lw.range(c.shape[0]):
+        for j in lw.range(c.shape[1]):
+            s = 0.0
+            for k in lw.range(b.shape[0]):
+                s += a[i, k] * b[k, j]
+            c[i, j] = s
+
+
+@lw.kernel(contract=False)
+def smoothed(a: lw.Array[lw.f32, 2], b: lw.Array[lw.f32, 2]):
+    for i in lw.range(1, a.shape[0] - 1):
+        for j in lw.range(1, a.shape[1] - 1):
+            b[i, j] = (a[i - 1, j] + a[i + 1, j] + a[i, j - 1] + a[i, j + 1]) * lw.f32(0.25)
+
+
+@lw.kernel(contract=False)
+def clipped(a: lw.Array[lw.f64, 2], b: lw.Array[lw.f64, 2]):
+    for i in lw.range(a.shape[0]):
+        for j in lw.range(a.shape[1]):
+            if a[i, j] > 1.0:
+                b[i, j] = a[i, j] * 2.0
+            else:
+                b[i, j] = b[i, j] - 1.0
+
+
+@lw.kernel
+def total(x: lw.Array[lw.i32, 2], y: lw.Array[lw.i32, 2]):
+    s = lw.i32(7)
+    least = lw.i32(1000)
+    for i in lw.range(x.shape[0]):
+        for j in lw.range(x.shape[1]):
+            s -= x[i, j]
+            least = lw.min(least, x[i, j])
+            y[i, j] = x[i, j] * 3
+    if y.shape[0] > 0:
+        y[0, 0] = s + least
+
+
+@lw.kernel(contract=False)
+def in_place(a: lw.Array[lw.f64, 2], b: lw.Array[lw.f64, 2]):
+    for i in lw.range(a.shape[0]):
+        for j in lw.range(a.shape[1]):
+            a[i, j] = a[i, j] * 0.5 + b[i, j]
+
+
+NESTS = [product, smoothed, clipped, total, in_place, both, gauss_seidel, recursive_filter, in_columns, backwards, slanted, prefix, table]
 SIZES = [(0, 0), (1, 1), (1, 9), (2, 2), (2, 3), (3, 2), (3, 9), (5, 4), (9, 1), (9, 17), (17, 8), (23, 31)]
 
 
@@ -86,8 +133,12 @@ def arguments(kernel: lw.Kernel, height: int, width: int) -> list[Any]:
         start[:1] = np.arange(width)
         start[:, :1] = np.arange(height)[:, None]
         return [rng.integers(0, 3, max(height - 1, 0)).astype(np.uint8), rng.integers(0, 3, max(width - 1, 0)).astype(np.uint8), start]
-    dtype = np.float32 if kernel in (gauss_seidel, recursive_filter) else np.float64
-    count = 2 if kernel in (recursive_filter, in_columns) else 1
+    if kernel is total:
+        return [rng.integers(-99, 99, (height, width)).astype(np.int32) for _ in range(2)]
+    if kernel is product:
+        return [rng.random((height, 5)), rng.random((5, width)), rng.random((height, width))]
+    dtype = np.float32 if kernel in (gauss_seidel, recursive_filter, smoothed) else np.float64
+    count = 2 if kernel in (recursive_filter, in_columns, smoothed, clipped, in_place) else 1
     return [(rng.random((height, width)) + 0.5).astype(dtype) for _ in range(count)]
 
 
@@ -112,23 +163,33 @@ def test_the_same_as_python(kernel: lw.Kernel, runner: Runner) -> None:
         runner.run(code, given, same)
 
 
+@pytest.mark.parametrize("kernel", [recursive_filter, smoothed, in_place])
 @pytest.mark.parametrize("runner", runners())
-def test_overlapping_arrays(runner: Runner) -> None:
+def test_overlapping_arrays(kernel: lw.Kernel, runner: Runner) -> None:
     """What is written through one array and read through another runs in the order of the plain loops."""
-    code = runner.compiled(recursive_filter, *types_of(recursive_filter))
+    if not runner.calls_back:
+        pytest.skip("arguments come back one by one, and overlap no more")
+    code = runner.compiled(kernel, *types_of(kernel))
+    dtype = arguments(kernel, 2, 2)[0].dtype
     for rows, columns in ((1, 0), (0, 1), (2, 3), (0, 0)):
-        results = []
-        for plain in (True, False):
-            memory = (np.random.default_rng(1).random((12, 20)) + 0.5).astype(np.float32)
-            x, y = memory[rows:, columns:][:9, :15], memory[:9, :15]
-            if plain:
-                recursive_filter.function(x, y)
+        for exchanged in (False, True):
+            results = []
+            for run in (kernel.function, code):
+                memory = (np.random.default_rng(1).random((12, 20)) + 0.5).astype(dtype)
+                x, y = memory[rows:, columns:][:9, :15], memory[:9, :15]
+                run(*((y, x) if exchanged else (x, y)))
                 results.append(memory)
-            elif runner.calls_back:
-                runner.call(code, x, y)
-                results.append(memory)
-        for other in results[1:]:
-            np.testing.assert_array_equal(results[0], other)
+            np.testing.assert_array_equal(*results)
+
+
+@pytest.mark.parametrize("kernel", [product, smoothed, clipped, total, in_place])
+def test_loops_that_carry_nothing_become_lanes(kernel: lw.Kernel) -> None:
+    code = kernel.compile(*types_of(kernel), target="x86-64-v3")
+    assert " lanes" in code.ir("nests") and "masked_store" in code.ir("unroll")
+
+
+def test_products_keep_several_sums() -> None:
+    assert jammed(product) >= 4
 
 
 def jammed(kernel: lw.Kernel, target: str = "x86-64-v3") -> int:

@@ -13,7 +13,7 @@ from loopwright.nests.scalars import CARRIED, PRIVATE, REDUCTION, scalars
 
 
 def kinds(body: str, variables: str = "var %s: f64") -> dict[tuple[str, str], Any]:
-    text = f"function k(%x: ptr, %x.n0: i64, %x.n1: i64, %x.s0: i64, %c: bool)\n  stage collect\n  array x: f64[%x.n0, %x.n1] strides [%x.s0] at %x\n  {variables}\n{body}\nend\n"
+    text = f"function k(%x: ptr, %x.n0: i64, %x.n1: i64, %x.s0: i64, %c: bool)\n  stage collect\n  array x: f64[%x.n0, %x.n1] strides [%x.s0] at %x written\n  {variables}\n{body}\nend\n"
     f = parse(text)
     (nest,) = nests(f)
     return {(nest.name(s.loop), f.names[s.variable]): (s.kind, s.op.name if s.op else "") for s in scalars(nest)}
@@ -60,6 +60,19 @@ def test_updates_with_two_operations() -> None:
     %s = mul.f64 %s, %v
   end""")
     assert found == {("i", "s"): (CARRIED, "")}
+
+
+def test_update_by_way_of_a_register() -> None:
+    text = """
+  %i = for 0, %x.n0, 1
+    %v = load.f64 x[%i, 0]
+    %t = min.f64 %s, %v
+    {}
+  end"""
+    assert kinds(text.format("%s = copy.f64 %t")) == {("i", "s"): (REDUCTION, "min")}
+    assert kinds(text.format("%s = copy.f64 %v")) == {("i", "s"): (CARRIED, "")}
+    assert kinds(text.format("store.f64 %t, x[%i, 1]\n    %s = copy.f64 %t")) == {("i", "s"): (CARRIED, "")}
+    assert kinds(text.format("%s = copy.f64 %t\n    store.f64 %t, x[%i, 1]")) == {("i", "s"): (CARRIED, "")}
 
 
 def test_arms() -> None:

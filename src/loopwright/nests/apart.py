@@ -10,26 +10,54 @@ from loopwright.types import BOOL, I64, PTR, VOID, Type
 __all__ = ["pairs", "versioned"]
 
 
-def pairs(nest: Nest) -> list[tuple[int, int]]:
-    """The arrays of a nest, two by two, that must not overlap: one of them is written. Local arrays overlap nothing."""
+def pairs(nest: Nest) -> list[tuple[int, int, bool]]:
+    """The arrays of a nest, two by two, that must not overlap: one of them is written. Local arrays overlap nothing.
+
+    With True those that may be one: all accesses to them are to one element in each iteration, so that its order is kept whatever becomes of the nest's.
+    """
     written = sorted({access.array for access in nest.accesses if access.store})
     used = sorted({access.array for access in nest.accesses})
     arrays = nest.f.arrays
     found = [(a, b) for a in written for b in used if a != b and not (b in written and b < a)]
-    return [(a, b) for a, b in found if not arrays[a].size and not arrays[b].size]
+    return [(a, b, _one(nest, a, b)) for a, b in found if not arrays[a].size and not arrays[b].size]
 
 
-def versioned(f: Function, asked: list[tuple[int, int]], plain: list[Instr], fast: list[Instr], line: int) -> list[Instr]:
-    """Code that runs ``fast`` where none of the pairs of arrays overlaps, ``plain`` otherwise; ``fast`` defines no register of ``plain``."""
+def _one(nest: Nest, a: int, b: int) -> bool:
+    """Whether all accesses to two arrays have the same subscripts, in the same loops."""
+    arrays = nest.f.arrays
+    if arrays[a].element is not arrays[b].element or arrays[a].rank != arrays[b].rank:
+        return False
+    accesses = [access for access in nest.accesses if access.array == a or access.array == b]
+    first = accesses[0]
+    for access in accesses:
+        if access.loops != first.loops:
+            return False
+        for x, y in zip(access.subscripts, first.subscripts, strict=True):
+            if x is None or y is None or x.terms != y.terms or x.constant != y.constant or any(v not in nest.indices and nest.varies(v) for v in x.terms):
+                return False
+    return True
+
+
+def versioned(f: Function, asked: list[tuple[int, int, bool]], plain: list[Instr], fast: list[Instr], line: int) -> list[Instr]:
+    """Code that runs ``fast`` where none of the pairs of arrays overlaps (or, if that will do, both are one), and ``plain`` otherwise.
+
+    Neither defines a register of the other.
+    """
     if not asked:
         return fast
     out: list[Instr] = []
-    ends = {number: _ends(f, f.arrays[number], line, out) for number in sorted({n for pair in asked for n in pair})}
+    ends = {number: _ends(f, f.arrays[number], line, out) for number in sorted({n for a, b, _ in asked for n in (a, b)})}
     condition = NONE
-    for a, b in asked:
+    for a, b, one in asked:
         before = _emit(f, ops.LE, BOOL, PTR, [ends[a][1], ends[b][0]], line, out)
         behind = _emit(f, ops.LE, BOOL, PTR, [ends[b][1], ends[a][0]], line, out)
         either = _emit(f, ops.OR, BOOL, BOOL, [before, behind], line, out)
+        if one:
+            x, y = f.arrays[a], f.arrays[b]
+            same = _emit(f, ops.EQ, BOOL, PTR, [x.base, y.base], line, out)
+            for p, q in zip(x.strides, y.strides, strict=True):
+                same = _emit(f, ops.AND, BOOL, BOOL, [same, _emit(f, ops.EQ, BOOL, I64, [p, q], line, out)], line, out)
+            either = _emit(f, ops.OR, BOOL, BOOL, [either, same], line, out)
         condition = either if condition == NONE else _emit(f, ops.AND, BOOL, BOOL, [condition, either], line, out)
     out.append(Instr(ops.IF, VOID, NONE, [condition], 0, line))
     out += fast

@@ -12,9 +12,10 @@ from typing import Final
 from loopwright.ir.function import Function, Instr
 from loopwright.nests import apart
 from loopwright.nests.carry import carry
-from loopwright.nests.dependence import dependences
+from loopwright.nests.dependence import Dependence, dependences
 from loopwright.nests.graph import Graph, graph_of, jammed, recurrence_bound, resource_bound
 from loopwright.nests.jam import refusal, unroll_and_jam
+from loopwright.nests.lanes import adjacent, mark
 from loopwright.nests.nest import Nest, NestLoop, nests
 from loopwright.nests.scalars import Scalar, scalars
 from loopwright.nests.unroll import clone
@@ -30,42 +31,54 @@ LEAST_GAIN: Final = 1.25
 SLACK: Final = 0.75
 
 
-def improve(f: Function, core: Core) -> None:
-    """Rewrite the nests of a function where a core runs them faster for it. Bit for bit the same is computed."""
+def improve(f: Function, core: Core, vectors: bool) -> None:
+    """Rewrite the nests of a function where a core runs them faster for it. Bit for bit the same is computed.
+
+    Args:
+        f: the function, before it has vectors.
+        core: the core.
+        vectors: loops may be made ones over lanes.
+    """
     for nest in reversed(nests(f)):
-        if len(nest.loops) > 1 and not nest.obstacles:
-            _jam(nest, core)
+        if not nest.obstacles:
+            _rewrite(nest, core, vectors)
     for nest in reversed(nests(f)):
         if not nest.obstacles and any(access.store for access in nest.accesses):
             carry(nest, dependences(nest))
 
 
-def _jam(nest: Nest, core: Core) -> None:
-    """Unroll and jam the loop of a nest for which that is best, if there is one."""
+def _rewrite(nest: Nest, core: Core, vectors: bool) -> None:
+    found = dependences(nest)
+    variables = scalars(nest)
+    lanes = adjacent(nest, found, variables) if vectors else None
+    jam = _best(nest, core, found, variables, lanes)
+    if lanes is not None or jam is not None:
+        _apply(nest, jam, lanes, variables)
+
+
+def _best(nest: Nest, core: Core, found: list[Dependence], variables: list[Scalar], lanes: NestLoop | None) -> tuple[NestLoop, int] | None:
+    """The loop of a nest to unroll and jam, and how many iterations; None where that gains too little. The loop over lanes is none of them."""
     innermost = [loop for loop in nest.loops if not any(other.parent is loop for other in nest.loops)]
-    if len(innermost) != 1 or not any(access.store for access in nest.accesses):
-        return
+    if len(innermost) != 1 or innermost[0].parent is None:
+        return None
     if any(instr.op.opens for instr in nest.f.code[innermost[0].head + 1 : innermost[0].end]):
         # What a branch decides, the core guesses, and does not wait for.
-        return
-    found = dependences(nest)
+        return None
     graph = graph_of(nest, innermost[0], found, core)
     plain = _interval(graph, 1, core)
     if plain <= resource_bound(graph, core) * LEAST_GAIN:
-        return
-    variables = scalars(nest)
+        return None
     best: tuple[float, NestLoop, int] | None = None
-    loop = innermost[0].parent
+    loop: NestLoop | None = innermost[0].parent
     while loop is not None:
         for factor in FACTORS:
-            if factor * _live(graph) > core.registers or refusal(nest, loop, factor, found, variables) is not None:
+            if loop is lanes or factor * _live(graph) > core.registers or refusal(nest, loop, factor, found, variables) is not None:
                 break
             interval = _interval(jammed(graph, loop.depth, factor), factor, core)
             if best is None or interval < best[0]:
                 best = (interval, loop, factor)
         loop = loop.parent
-    if best is not None and best[0] * LEAST_GAIN <= plain:
-        _apply(nest, best[1], best[2], variables)
+    return best[1:] if best is not None and best[0] * LEAST_GAIN <= plain else None
 
 
 def _interval(graph: Graph, factor: int, core: Core) -> float:
@@ -79,7 +92,7 @@ def _live(graph: Graph) -> int:
     return 1 + len({edge.source for edge in graph.edges if not any(edge.distance[:-1]) and edge.distance[-1] > 0})
 
 
-def _apply(nest: Nest, loop: NestLoop, factor: int, variables: list[Scalar]) -> None:
+def _apply(nest: Nest, jam: tuple[NestLoop, int] | None, lanes: NestLoop | None, variables: list[Scalar]) -> None:
     f = nest.f
     asked = apart.pairs(nest)
     original = f.code
@@ -87,6 +100,9 @@ def _apply(nest: Nest, loop: NestLoop, factor: int, variables: list[Scalar]) -> 
     if asked:
         # With registers of its own.
         clone(f, original[nest.start : nest.end + 1], {}, plain)
-    unroll_and_jam(nest, loop, factor, variables)
+    if lanes is not None:
+        mark(nest, lanes, variables)
+    if jam is not None:
+        unroll_and_jam(nest, jam[0], jam[1], variables)
     fast = f.code[nest.start : len(f.code) - (len(original) - 1 - nest.end)]
     f.code = original[: nest.start] + apart.versioned(f, asked, plain, fast, original[nest.start].line) + original[nest.end + 1 :]

@@ -10,6 +10,7 @@ from __future__ import annotations
 from typing import Final
 
 from loopwright.ir import ops
+from loopwright.ir.function import Instr
 from loopwright.ir.loops import IS_LOOP
 from loopwright.ir.ops import Op
 from loopwright.nests.nest import Nest, NestLoop
@@ -143,20 +144,41 @@ def _exposed(nest: Nest) -> list[set[int]]:
 
 
 def _reductions(nest: Nest, loop: NestLoop, candidates: list[int]) -> dict[int, Op]:
-    """The variables that are read in a loop only to be updated, with one operation each that accumulators may be combined by."""
+    """The variables that are read in a loop only to be updated, with one operation each that accumulators may be combined by.
+
+    An update is ``v = op v, x``, or ``t = op v, x`` and ``v = copy t``, which is the only use of ``t``.
+    """
     f = nest.f
     by: dict[int, Op | None] = {variable: None for variable in candidates}
+    copied: dict[int, int] = {}
+    updated: dict[int, int] = {}  # the result of an operation on a variable, until it is copied there -> the variable
     for k in range(loop.head + 1, loop.end):
         instr = f.code[k]
+        dst = instr.dst
         op = ops.ADD if instr.op is ops.SUB else instr.op
         for place, a in enumerate(instr.args):
             if a in by:
-                update = instr.dst == a and op.reduction is not None and instr.args.count(a) == 1 and (instr.op.commutes or place == 0)
-                known = by[a]
-                if not update or (known is not None and known is not op):
+                update = op.reduction is not None and instr.args.count(a) == 1 and (instr.op.commutes or place == 0)
+                if not update or by[a] not in (None, op) or (dst != a and (dst < 0 or f.variable[dst])):
                     del by[a]
-                else:
-                    by[a] = op
-        if instr.dst in by and instr.dst not in instr.args:
-            del by[instr.dst]
+                    continue
+                by[a] = op
+                if dst != a:
+                    updated[dst] = a
+            elif a in updated:
+                copied[a] = updated.pop(a)
+                if instr.op is not ops.COPY or dst != copied[a]:
+                    by.pop(copied[a], None)
+            elif a in copied:
+                by.pop(copied[a], None)
+        if dst in by and dst not in instr.args and not (instr.op is ops.COPY and _result_of(f.code, loop, k, dst)):
+            del by[dst]
+    for variable in updated.values():
+        by.pop(variable, None)
     return {variable: op for variable, op in by.items() if op is not None}
+
+
+def _result_of(code: list[Instr], loop: NestLoop, k: int, variable: int) -> bool:
+    """Whether what a copy at ``k`` writes to a variable is the result of an operation on that variable."""
+    given = code[k].args[0]
+    return any(code[n].dst == given and variable in code[n].args for n in range(k - 1, loop.head, -1))

@@ -12,13 +12,12 @@ from loopwright.targets.target import Target
 def run(f: Function, target: Target) -> None:
     """Rewrite the nests of scalar loops that a function stores from."""
     if f.options.nests and target.core is not None and not f.options.check and _candidate(f):
-        improve(f, target.core)
+        improve(f, target.core, target.vector_bits > 0)
 
 
 def _candidate(f: Function) -> bool:
-    """Whether there is a scalar loop that loads from an array and stores to it at another index; and no loop over lanes, which has an order of its own."""
+    """Whether there is a scalar loop that accesses arrays; and no loop over lanes, which has an order of its own."""
     inside = 0
-    seen: dict[int, list[int]] = {}
     found = False
     for instr in f.code:
         op = instr.op
@@ -29,8 +28,5 @@ def _candidate(f: Function) -> bool:
         elif op is ops.END:
             inside -= 1 if inside else 0
         elif inside and (op is ops.LOAD or op is ops.STORE):
-            index = instr.args if op is ops.LOAD else instr.args[1:]
-            known = seen.setdefault(instr.imm, index)
-            if known != index and f.arrays[instr.imm].written:
-                found = True
+            found = True
     return found
