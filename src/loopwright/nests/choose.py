@@ -12,11 +12,11 @@ from typing import Final
 from loopwright.ir.function import Function, Instr
 from loopwright.nests import apart
 from loopwright.nests.branches import converted
-from loopwright.nests.carry import carry
+from loopwright.nests.carry import carry, rereads
 from loopwright.nests.dependence import Dependence, dependences
 from loopwright.nests.graph import Graph, graph_of, jammed, recurrence_bound, resource_bound
-from loopwright.nests.jam import refusal, unroll_and_jam
-from loopwright.nests.lanes import adjacent, mark
+from loopwright.nests.jam import invariant, refusal, unroll_and_jam
+from loopwright.nests.lanes import adjacent, free, mark
 from loopwright.nests.nest import Nest, NestLoop, nests
 from loopwright.nests.scalars import Scalar, scalars
 from loopwright.nests.unroll import clone
@@ -40,23 +40,44 @@ def improve(f: Function, core: Core, vectors: bool) -> None:
         core: the core.
         vectors: loops may be made ones over lanes.
     """
-    for nest in reversed(nests(f)):
+    found = nests(f)
+    written = f.code
+    for nest in reversed(found):
         if not nest.obstacles:
             _rewrite(nest, core, vectors)
-    for nest in reversed(nests(f)):
-        if not nest.obstacles and any(access.store for access in nest.accesses):
+    if f.code is not written:
+        found = nests(f)
+    for nest in reversed(found):
+        if not nest.obstacles and rereads(nest):
             carry(nest, dependences(nest))
 
 
 def _rewrite(nest: Nest, core: Core, vectors: bool) -> None:
-    found = dependences(nest)
     variables = scalars(nest)
-    lanes = adjacent(nest, found, variables) if vectors else None
+    beside = adjacent(nest, variables) if vectors else []
+    around = _around(nest)
+    if not beside and not around:
+        return
+    found = dependences(nest)
+    lanes = next((loop for loop in beside if free(loop, found)), None)
     jam = _best(nest, core, found, variables, lanes)
     if lanes is not None or jam is not None:
         _apply(nest, jam, lanes, variables)
-    elif len(nest.loops) > 1:
+    elif around:
         _without_branches(nest, core)
+
+
+def _around(nest: Nest) -> bool:
+    """Whether there is a loop around the innermost one in whose iterations that is the same."""
+    innermost = _innermost(nest)
+    if innermost is None or not innermost.step:
+        return False
+    loop = innermost.parent
+    while loop is not None:
+        if loop.step and invariant(nest, innermost, loop):
+            return True
+        loop = loop.parent
+    return False
 
 
 def _without_branches(nest: Nest, core: Core) -> None:
