@@ -47,20 +47,20 @@ class NoCompilerError(RuntimeError):
     """A peer's compiler is not on this machine."""
 
 
-def build_c(source: str, flags: Sequence[str]) -> ctypes.CDLL:
-    """A shared library made from C source by gcc. Raises ``NoCompilerError`` where there is no gcc or it fails."""
-    if shutil.which("gcc") is None:
-        raise NoCompilerError("gcc is not installed")
+def build_c(source: str, flags: Sequence[str], compiler: str = "gcc") -> ctypes.CDLL:
+    """A shared library made from C source by a compiler. Raises ``NoCompilerError`` where there is none or it fails."""
+    if shutil.which(compiler) is None:
+        raise NoCompilerError(f"{compiler} is not installed")
     folder = Path(tempfile.gettempdir()) / f"loopwright-benchmarks-{os.getuid() if hasattr(os, 'getuid') else 0}"
     folder.mkdir(mode=0o700, exist_ok=True)
-    name = hashlib.sha256("\0".join((source, *flags)).encode()).hexdigest()[:16]
+    name = hashlib.sha256("\0".join((compiler, source, *flags)).encode()).hexdigest()[:16]
     c_file = folder / f"{name}.c"
     # Loading a path twice gives the first library again, so the process number keeps two runs apart.
     library = folder / f"{name}.{os.getpid()}.so"
     c_file.write_text(source)
-    done = subprocess.run(["gcc", "-shared", "-fPIC", *flags, "-o", str(library), str(c_file)], capture_output=True, text=True, check=False)
+    done = subprocess.run([compiler, "-shared", "-fPIC", *flags, "-o", str(library), str(c_file)], capture_output=True, text=True, check=False)
     if done.returncode:
-        raise NoCompilerError(f"gcc failed: {done.stderr.strip()[:300]}")
+        raise NoCompilerError(f"{compiler} failed: {done.stderr.strip()[:300]}")
     loaded = ctypes.CDLL(str(library))
     library.unlink()
     return loaded

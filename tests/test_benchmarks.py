@@ -21,7 +21,9 @@ def _bench(*arguments: str) -> subprocess.CompletedProcess[str]:
 
 
 @pytest.mark.slow
-@pytest.mark.parametrize("name", ["runtime", "compile", "imports", "first_kernel", "calls", "allocator", "spills", "codegen", "perfscore", "instructions"])
+@pytest.mark.parametrize(
+    "name", ["runtime", "compile", "imports", "first_kernel", "calls", "allocator", "spills", "codegen", "perfscore", "instructions", "nests"]
+)
 def test_quick_mode_measures_loopwright_and_writes_json(name: str, tmp_path: Path) -> None:
     for needed in {"spills": ["llvmlite"], "codegen": ["llvmlite"], "allocator": ["ortools"]}.get(name, []):
         pytest.importorskip(needed)

@@ -17,7 +17,7 @@ from loopwright.nests.nest import Access, Nest, NestLoop
 from loopwright.nests.unroll import clone
 from loopwright.types import BOOL, I64, VOID
 
-__all__ = ["carry"]
+__all__ = ["carry", "rereads"]
 
 #: How many iterations a value is kept at most: each takes a register, and a copy of the value in each iteration.
 FARTHEST: Final = 4
@@ -33,6 +33,25 @@ class _Carried:
         self.store = store
         self.distance = distance
         self.registers: list[int] = []
+
+
+def rereads(nest: Nest) -> bool:
+    """Whether some load differs from a store to its array, in the same loops, by constants only, so that it may read what an earlier iteration has stored."""
+    for store in nest.accesses:
+        if store.store:
+            for load in nest.accesses:
+                if not load.store and load.array == store.array and load.loops == store.loops and _differ(store, load):
+                    return True
+    return False
+
+
+def _differ(store: Access, load: Access) -> bool:
+    differ = False
+    for x, y in zip(store.subscripts, load.subscripts, strict=True):
+        if x is None or y is None or x.terms != y.terms:
+            return False
+        differ = differ or x.constant != y.constant
+    return differ
 
 
 def carry(nest: Nest, found: list[Dependence]) -> int:

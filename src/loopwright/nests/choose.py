@@ -11,11 +11,12 @@ from typing import Final
 
 from loopwright.ir.function import Function, Instr
 from loopwright.nests import apart
-from loopwright.nests.carry import carry
+from loopwright.nests.branches import converted
+from loopwright.nests.carry import carry, rereads
 from loopwright.nests.dependence import Dependence, dependences
 from loopwright.nests.graph import Graph, graph_of, jammed, recurrence_bound, resource_bound
-from loopwright.nests.jam import refusal, unroll_and_jam
-from loopwright.nests.lanes import adjacent, mark
+from loopwright.nests.jam import invariant, refusal, unroll_and_jam
+from loopwright.nests.lanes import adjacent, free, mark
 from loopwright.nests.nest import Nest, NestLoop, nests
 from loopwright.nests.scalars import Scalar, scalars
 from loopwright.nests.unroll import clone
@@ -39,37 +40,91 @@ def improve(f: Function, core: Core, vectors: bool) -> None:
         core: the core.
         vectors: loops may be made ones over lanes.
     """
-    for nest in reversed(nests(f)):
+    found = nests(f)
+    written = f.code
+    for nest in reversed(found):
         if not nest.obstacles:
             _rewrite(nest, core, vectors)
-    for nest in reversed(nests(f)):
-        if not nest.obstacles and any(access.store for access in nest.accesses):
+    if f.code is not written:
+        found = nests(f)
+    for nest in reversed(found):
+        if not nest.obstacles and rereads(nest):
             carry(nest, dependences(nest))
 
 
 def _rewrite(nest: Nest, core: Core, vectors: bool) -> None:
-    found = dependences(nest)
     variables = scalars(nest)
-    lanes = adjacent(nest, found, variables) if vectors else None
+    beside = adjacent(nest, variables) if vectors else []
+    around = _around(nest)
+    if not beside and not around:
+        return
+    found = dependences(nest)
+    lanes = next((loop for loop in beside if free(loop, found)), None)
     jam = _best(nest, core, found, variables, lanes)
     if lanes is not None or jam is not None:
         _apply(nest, jam, lanes, variables)
+    elif around:
+        _without_branches(nest, core)
+
+
+def _around(nest: Nest) -> bool:
+    """Whether there is a loop around the innermost one in whose iterations that is the same."""
+    innermost = _innermost(nest)
+    if innermost is None or not innermost.step:
+        return False
+    loop = innermost.parent
+    while loop is not None:
+        if loop.step and invariant(nest, innermost, loop):
+            return True
+        loop = loop.parent
+    return False
+
+
+def _without_branches(nest: Nest, core: Core) -> None:
+    """Make choices between values of the branches of an innermost loop that waits for its own results, and jam it, if that is for the better.
+
+    Of such a loop they cost nothing that it would not wait for anyway, while a branch that depends on data is often guessed wrong.
+    """
+    f = nest.f
+    original = f.code
+    innermost = _innermost(nest)
+    if innermost is None or not any(instr.op.opens for instr in original[innermost.head + 1 : innermost.end]):
+        return
+    body = converted(f, original[innermost.head + 1 : innermost.end])
+    if body is None:
+        return
+    f.code = original[: innermost.head + 1] + body + original[innermost.end :]
+    again = next(one for one in nests(f) if one.start == nest.start)
+    found = dependences(again)
+    variables = scalars(again)
+    jam = _best(again, core, found, variables, None)
+    if jam is not None:
+        _apply(again, jam, None, variables)
+    else:
+        inner = again.loops[innermost.number]
+        graph = graph_of(again, inner, found, core)
+        if recurrence_bound(graph) < resource_bound(graph, core):
+            f.code = original
+
+
+def _innermost(nest: Nest) -> NestLoop | None:
+    """The only loop of a nest of several that holds no other; None where there is more than one, or no nest."""
+    found = [loop for loop in nest.loops if not any(other.parent is loop for other in nest.loops)]
+    return found[0] if len(found) == 1 and found[0].parent is not None else None
 
 
 def _best(nest: Nest, core: Core, found: list[Dependence], variables: list[Scalar], lanes: NestLoop | None) -> tuple[NestLoop, int] | None:
     """The loop of a nest to unroll and jam, and how many iterations; None where that gains too little. The loop over lanes is none of them."""
-    innermost = [loop for loop in nest.loops if not any(other.parent is loop for other in nest.loops)]
-    if len(innermost) != 1 or innermost[0].parent is None:
+    innermost = _innermost(nest)
+    if innermost is None or any(instr.op.opens for instr in nest.f.code[innermost.head + 1 : innermost.end]):
+        # (What a branch decides, the core guesses, and does not wait for.)
         return None
-    if any(instr.op.opens for instr in nest.f.code[innermost[0].head + 1 : innermost[0].end]):
-        # What a branch decides, the core guesses, and does not wait for.
-        return None
-    graph = graph_of(nest, innermost[0], found, core)
+    graph = graph_of(nest, innermost, found, core)
     plain = _interval(graph, 1, core)
     if plain <= resource_bound(graph, core) * LEAST_GAIN:
         return None
     best: tuple[float, NestLoop, int] | None = None
-    loop: NestLoop | None = innermost[0].parent
+    loop: NestLoop | None = innermost.parent
     while loop is not None:
         for factor in FACTORS:
             if loop is lanes or factor * _live(graph) > core.registers or refusal(nest, loop, factor, found, variables) is not None:

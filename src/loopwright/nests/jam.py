@@ -27,7 +27,7 @@ from loopwright.nests.scalars import PRIVATE, Scalar
 from loopwright.nests.unroll import clone, last_multiple, read_once
 from loopwright.types import I64, VOID
 
-__all__ = ["Refusal", "refusal", "unroll_and_jam"]
+__all__ = ["Refusal", "invariant", "refusal", "unroll_and_jam"]
 
 
 class Refusal:
@@ -59,7 +59,7 @@ def refusal(nest: Nest, loop: NestLoop, factor: int, found: list[Dependence], va
         if inner.number > loop.number and inner.head < loop.end:
             if inner.step == 0:
                 return Refusal("it holds a loop whose steps are not known", inner.line)
-            if not _invariant(nest, inner, loop):
+            if not invariant(nest, inner, loop):
                 return Refusal(f"the bounds of {nest.name(inner)} change with {nest.name(loop)}", inner.line)
     for scalar in variables:
         if scalar.loop is loop:
@@ -75,7 +75,7 @@ def refusal(nest: Nest, loop: NestLoop, factor: int, found: list[Dependence], va
     return None
 
 
-def _invariant(nest: Nest, inner: NestLoop, loop: NestLoop) -> bool:
+def invariant(nest: Nest, inner: NestLoop, loop: NestLoop) -> bool:
     """Whether the bounds of a loop are the same in all iterations of one around it."""
     operands = nest.f.code[inner.head].args
     for operand in (operands[0], operands[1]):

@@ -14,11 +14,11 @@ from loopwright.ir import ops
 from loopwright.ir.function import Loop
 from loopwright.ir.ops import Op
 from loopwright.nests.dependence import Dependence
-from loopwright.nests.nest import Nest, NestLoop
+from loopwright.nests.nest import Access, Nest, NestLoop
 from loopwright.nests.scalars import CARRIED, REDUCTION, Scalar
 from loopwright.types import BOOL, F32, F64, I32, I64, Type
 
-__all__ = ["adjacent", "mark"]
+__all__ = ["adjacent", "free", "mark"]
 
 #: Operations that every machine with vectors has for lanes of these types, as one instruction or a short sequence.
 _FLOATS: Final = frozenset(
@@ -35,25 +35,34 @@ MOST_BRANCHED: Final = 12
 LEAST_STEPS: Final = 8
 
 
-def adjacent(nest: Nest, found: list[Dependence], variables: list[Scalar]) -> NestLoop | None:
-    """The loop of a nest that may run in lanes, the innermost if there are several; None where there is none.
+def adjacent(nest: Nest, variables: list[Scalar]) -> list[NestLoop]:
+    """The loops of a nest along which its accesses are adjacent, whose operations lanes have, and whose variables carry totals at most; the innermost first.
 
     Args:
         nest: the nest, without obstacles.
-        found: its dependences.
         variables: what its variables carry.
     """
-    for loop in reversed(nest.loops):
-        if (
-            loop.step == 1
-            and _long(loop)
-            and not _carries(loop, found)
-            and _along(nest, loop)
-            and _scalars(nest, loop, variables)
-            and _Body(nest, loop).possible()
-        ):
-            return loop
-    return None
+    return [
+        loop
+        for loop in reversed(nest.loops)
+        if loop.step == 1 and _long(loop) and _along(nest, loop) and _scalars(nest, loop, variables) and _Body(nest, loop).possible()
+    ]
+
+
+def free(loop: NestLoop, found: list[Dependence]) -> bool:
+    """Whether no iteration of a loop depends on another, within one iteration of the loops around it.
+
+    Args:
+        loop: the loop.
+        found: the dependences of its nest.
+    """
+    for dependence in found:
+        if loop.depth < len(dependence.loops) and dependence.loops[loop.depth] is loop:
+            around = dependence.vector[: loop.depth]
+            own = dependence.vector[loop.depth]
+            if all(c.low <= 0 <= c.high for c in around) and (own.low != 0 or own.high != 0):
+                return False
+    return True
 
 
 def mark(nest: Nest, loop: NestLoop, variables: list[Scalar]) -> None:
@@ -75,17 +84,6 @@ def _long(loop: NestLoop) -> bool:
         return True
     span = loop.last[0].plus(loop.first[0], -1)
     return bool(span.terms) or span.constant >= LEAST_STEPS
-
-
-def _carries(loop: NestLoop, found: list[Dependence]) -> bool:
-    """Whether some iteration of a loop may depend on another, within one iteration of the loops around it."""
-    for dependence in found:
-        if loop.depth < len(dependence.loops) and dependence.loops[loop.depth] is loop:
-            around = dependence.vector[: loop.depth]
-            own = dependence.vector[loop.depth]
-            if all(c.low <= 0 <= c.high for c in around) and (own.low != 0 or own.high != 0):
-                return True
-    return False
 
 
 def _along(nest: Nest, loop: NestLoop) -> bool:
@@ -142,8 +140,7 @@ class _Body:
     def possible(self) -> bool:
         """Whether every operation on them is one that lanes have."""
         f = self.nest.f
-        if not self._spread():
-            return False
+        self._spread()
         depth = 0  # brackets open within an ``if`` that differs by lane
         branched = 0
         for k in range(self.loop.head + 1, self.loop.end):
@@ -170,11 +167,11 @@ class _Body:
                 return False
         return branched <= MOST_BRANCHED
 
-    def _spread(self) -> bool:
+    def _spread(self) -> None:
         """Find what differs by lane: what is computed from it, loaded along it, and every variable that the loop writes."""
         f = self.nest.f
         varying = self.varying
-        along = {access.position for access in self.nest.accesses if self._moves(access.subscripts)}
+        along = {access.position for access in self.nest.accesses if self._moves(access)}
         for k in range(self.loop.head + 1, self.loop.end):
             dst = f.code[k].dst
             if dst >= 0 and (f.variable[dst] or k in along):
@@ -183,10 +180,10 @@ class _Body:
             instr = f.code[k]
             if instr.dst >= 0 and instr.op.effect != ops.CONTROL and instr.op is not ops.LOAD and any(a in varying for a in instr.args):
                 varying.add(instr.dst)
-        return True
 
-    def _moves(self, subscripts: list) -> bool:  # type: ignore[type-arg]
-        return any(self.nest.indices.get(value) is self.loop for form in subscripts for value in form.terms)
+    def _moves(self, access: Access) -> bool:
+        """Whether an access is to another element in each iteration of the loop, as far as that is known."""
+        return any(form is None or any(self.nest.indices.get(value) is self.loop for value in form.terms) for form in access.subscripts)
 
     def _has(self, op: Op, type_: Type, source: Type) -> bool:
         if op is ops.CONVERT:

@@ -31,6 +31,7 @@ convert.*                      | .*           | float    | 5  | 1
 (eq|ne|lt|le|gt|ge)            | b?f.*        | float    | 3  | 1
 (floor|ceil|round|trunc).*     | b?f.*        | float    | 8  | 2
 .*                             | b?f.*        | float    | 2  | 1
+(min|max)                      | .*           | integer  | 2  | 2
 mul.*                          | .*           | multiply | 3  | 1
 crc32c                         | .*           | multiply | 3  | 1
 .*                             | .*           | integer  | 1  | 1
