@@ -43,7 +43,7 @@ def recurrence(x: lw.Array[lw.f32], y: lw.Array[lw.f32]):
         y[i] = total
 
 
-@lw.kernel
+@lw.kernel(nests="off")
 def nested(x: lw.Array[lw.i32]) -> lw.i64:
     count = lw.i64(0)
     for _ in lw.range(len(x)):

@@ -180,7 +180,7 @@ def test_integers_wrap_as_before() -> None:
         assert run(f, *arguments) == run(g, *arguments)
 
 
-@lw.kernel
+@lw.kernel(nests="off")
 def column(a: lw.Array[lw.f64, 2], y: lw.Array[lw.f64]) -> None:
     for j in lw.range(a.shape[1]):
         total = lw.f64(0)

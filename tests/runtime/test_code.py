@@ -120,12 +120,12 @@ def test_the_quick_way_stands_behind_the_code_in_one_block(size: int) -> None:
 
 
 def test_code_for_another_machine_is_refused_when_called() -> None:
-    code = adder(target=Plain("riscv64"))
+    code = adder(target=Plain("rv64gc"))
     assert code.address == 0
     assert code.bytes == ADD
     assert "0  48 8d 04 37  lea" in code.asm()
     assert "not loaded" in repr(code)
-    with pytest.raises(CpuError, match=r"code for riscv64 cannot run on this x86_64 CPU; use code\.emulate"):
+    with pytest.raises(CpuError, match=r"code for rv64gc cannot run on this x86_64 CPU; use code\.emulate"):
         code(1, 2)
 
 

@@ -144,6 +144,8 @@ def _staged(case: Case, target: Target, check: bool) -> Function:
     if isinstance(kernel, lw.Function):
         return kernel.ir
     staged: Function = kernel.stage(kernel.signature(types, constants), check)
+    # Loops as they are written, so that what is measured is what becomes of them from there on.
+    staged.options.nests = False
     return staged
 
 
