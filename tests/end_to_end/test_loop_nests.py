@@ -131,7 +131,35 @@ def branching(x: lw.Array[lw.u8], y: lw.Array[lw.u8], t: lw.Array[lw.i32, 2]):
             t[i, j] = lw.min(cost, same)
 
 
-NESTS = [product, smoothed, clipped, total, in_place, both, gauss_seidel, recursive_filter, in_columns, backwards, slanted, prefix, table, branching]
+@lw.kernel
+def greatest_of_rows(x: lw.Array[lw.i32, 2], y: lw.Array[lw.i32, 2]):
+    for i in lw.range(x.shape[0]):
+        most = lw.i32(-1000)
+        product = lw.i32(1)
+        for j in lw.range(x.shape[1]):
+            most = lw.max(most, x[i, j])
+            product *= x[i, j]
+        y[i, 0] = most
+        y[i, 1] = product
+
+
+NESTS = [
+    greatest_of_rows,
+    product,
+    smoothed,
+    clipped,
+    total,
+    in_place,
+    both,
+    gauss_seidel,
+    recursive_filter,
+    in_columns,
+    backwards,
+    slanted,
+    prefix,
+    table,
+    branching,
+]
 SIZES = [(0, 0), (1, 1), (1, 9), (2, 2), (2, 3), (3, 2), (3, 9), (5, 4), (9, 1), (9, 17), (17, 8), (23, 31)]
 
 
@@ -144,6 +172,8 @@ def arguments(kernel: lw.Kernel, height: int, width: int) -> list[Any]:
         start[:1] = np.arange(width)
         start[:, :1] = np.arange(height)[:, None]
         return [rng.integers(0, 3, max(height - 1, 0)).astype(np.uint8), rng.integers(0, 3, max(width - 1, 0)).astype(np.uint8), start]
+    if kernel is greatest_of_rows:
+        return [rng.integers(-9, 9, (height, width)).astype(np.int32), np.zeros((height, 2), np.int32)]
     if kernel is total:
         return [rng.integers(-99, 99, (height, width)).astype(np.int32) for _ in range(2)]
     if kernel is product:

@@ -51,11 +51,15 @@ class Random:
         depth: the most loops around each other.
         parameter: bounds and subscripts have a value in them that may be anything.
         stencil: the accesses in one loop differ by constants only, as a rule.
+        width: about how many iterations loops have at most.
+        natural: as most nests are: rectangular, and each subscript an index and a constant, in the order of the loops.
     """
 
-    def __init__(self, rng: random.Random, depth: int, parameter: bool, stencil: bool = False) -> None:
+    def __init__(self, rng: random.Random, depth: int, parameter: bool, stencil: bool = False, width: int = 5, natural: bool = False) -> None:
         self.rng = rng
         self.stencil = stencil
+        self.width = width
+        self.natural = natural
         self.parameter = parameter
         self.accesses = 0
         self.names = 0
@@ -72,10 +76,12 @@ class Random:
 
     def _loop(self, depth: int, deepest: int) -> Loop:
         rng = self.rng
-        step = rng.choice([1, 1, 1, 1, -1, 2, -2, 3])
-        width = rng.randint(1, 5)
+        step = rng.choice([1] * 12 + [-1, 2]) if self.natural else rng.choice([1, 1, 1, 1, -1, 2, -2, 3])
+        width = rng.randint(1, self.width) if not self.natural or rng.random() < 0.3 else self.width
         low = [self._linear(depth, 1, 2, 0.2) for _ in range(1 if abs(step) > 1 else rng.choice([1, 1, 1, 2]))]
         high = [self._linear(depth, 1, 2, 0.2) for _ in range(rng.choice([1, 1, 1, 2]))]
+        if self.natural:
+            low, high = [(rng.randint(0, 2), (0,) * depth, 0)], [(rng.randint(0, 2), (0,) * depth, 0)]
         high = [(c + width * (1 if step > 0 else -1), k, p) for c, k, p in high]
         self.names += 1
         made = Loop(f"i{self.names}", low, high, step)
@@ -92,6 +98,10 @@ class Random:
         size = rng.choice([1, 1, 2])
         self.accesses += 1
         subscripts = [self._linear(depth, size, 2, rng.choice([0.4, 0.8])) for _ in range(self.ranks[array])]
+        if self.natural:
+            rank = self.ranks[array]
+            chosen = sorted({depth - 1, *rng.sample(range(depth), min(rank, depth))})[-rank:]
+            subscripts = [(rng.choice([0, 0, 1, -1]), tuple(int(d == one) for d in range(depth)), 0) for one in [-1] * (rank - len(chosen)) + chosen]
         like = [one for one in self.earlier if one[0] == depth]
         if like and rng.random() < (0.95 if self.stencil else 0.6):
             # As in a stencil: the same element but for a distance.
@@ -143,8 +153,11 @@ class Random:
         made = str(constant)
         for factor, name in [*zip(coefficients, around, strict=True), (parameter, "n")]:
             if factor:
-                product, total = self._temporary(), self._temporary()
-                lines.append(f"{indent}{product} = mul.i64 %{name}, {factor}")
+                product = f"%{name}"
+                if factor != 1:
+                    product = self._temporary()
+                    lines.append(f"{indent}{product} = mul.i64 %{name}, {factor}")
+                total = self._temporary()
                 lines.append(f"{indent}{total} = add.i64 {product}, {made}")
                 made = total
         return made

@@ -52,23 +52,26 @@ class Forms:
 
     __slots__ = ("code", "f", "forms", "leaves", "numbers", "places", "registers", "written")
 
-    def __init__(self, f: Function, start: int, end: int) -> None:
+    def __init__(self, f: Function, start: int, end: int, places: dict[int, int] | None = None) -> None:
+        """``places``, where they are known already."""
         self.f = f
         self.code: list[Instr] = f.code
-        self.places: dict[int, int] = {}
+        self.places: dict[int, int] = places if places is not None else {}
         self.written: set[int] = set()
         self.forms: dict[int, Form | None] = {}
         self.numbers: dict[tuple[int, ...], int] = {}
         self.leaves: list[set[int]] = []
         self.registers: list[int] = []
         variable = f.variable
-        for position in range(len(self.code)):
-            dst = self.code[position].dst
-            if dst >= 0:
-                if not variable[dst]:
+        if places is None:
+            for position in range(len(self.code)):
+                dst = self.code[position].dst
+                if dst >= 0 and not variable[dst]:
                     self.places[dst] = position
-                elif start <= position < end:
-                    self.written.add(dst)
+        for position in range(start, end):
+            dst = self.code[position].dst
+            if dst >= 0 and variable[dst]:
+                self.written.add(dst)
 
     def of(self, operand: int, depth: int = 0) -> Form | None:
         """The form of an i64 operand; None where it changes within the stretch in a way that is not followed."""

@@ -87,9 +87,8 @@ def invariant(nest: Nest, inner: NestLoop, loop: NestLoop) -> bool:
 
 def _outlives(nest: Nest, loop: NestLoop, variable: int) -> bool:
     """Whether something outside of a loop names a variable."""
-    code = nest.f.code
-    outside = code[: loop.head] + code[loop.end :]
-    return any(variable == instr.dst or variable in instr.args for instr in outside)
+    first, last = nest.mentions[variable]
+    return first < loop.head or last > loop.end
 
 
 class _Part:
@@ -107,10 +106,10 @@ class _Part:
 def _parts(nest: Nest, loop: NestLoop) -> list[_Part]:
     """The body of a loop in parts: its ``for`` loops, and the stretches between them, positions from ``start`` up to ``end``, brackets of a loop included."""
     code = nest.f.code
-    return _split(code, match(code), loop.head + 1, loop.end)
+    return _split(code, {loop.head + k: loop.head + other for k, other in enumerate(match(code[loop.head : loop.end + 1]))}, loop.head + 1, loop.end)
 
 
-def _split(code: list[Instr], partner: list[int], start: int, end: int) -> list[_Part]:
+def _split(code: list[Instr], partner: dict[int, int], start: int, end: int) -> list[_Part]:
     parts: list[_Part] = []
     begun = start
     k = start
@@ -218,8 +217,13 @@ def _jam(f: Function, code: list[Instr], parts: list[_Part], renames: list[dict[
             continue
         # The copies share the loop, and its bounds are the same for all.
         before = len(out)
-        clone(f, [code[part.start]], renames[0], out)
-        index = code[part.start].dst
+        head = code[part.start]
+        clone(f, [head], renames[0], out)
+        shared = out[before].loop
+        if shared is not None and head.loop is not None:
+            # Each copy has accumulators of its own.
+            shared.accumulators = [(rename.get(v, v), op, rename.get(c, c)) for rename in renames for v, op, c in head.loop.accumulators]
+        index = head.dst
         for rename in renames:
             rename[index] = out[before].dst
         _jam(f, code, part.parts, renames, out)

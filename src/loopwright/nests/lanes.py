@@ -112,7 +112,6 @@ def _along(nest: Nest, loop: NestLoop) -> bool:
 def _scalars(nest: Nest, loop: NestLoop, variables: list[Scalar]) -> bool:
     """Whether variables carry nothing but totals that may be added up in any order."""
     f = nest.f
-    outside = {a for instr in f.code[: loop.head] + f.code[loop.end :] for a in (instr.dst, *instr.args) if a >= 0 and f.variable[a]}
     for scalar in variables:
         if scalar.loop is not loop:
             continue
@@ -122,8 +121,10 @@ def _scalars(nest: Nest, loop: NestLoop, variables: list[Scalar]) -> bool:
             type_ = f.types[scalar.variable]
             if type_ is not I32 and type_ is not I64:
                 return False
-        elif scalar.variable in outside:
-            return False
+        else:
+            first, last = nest.mentions[scalar.variable]
+            if first < loop.head or last > loop.end:
+                return False
     return True
 
 

@@ -83,18 +83,20 @@ class Nest:
         accesses: in the order of the text.
         forms: what forms are made by.
         indices: per value of ``forms`` that is the index of a loop: the loop.
+        mentions: per variable of the function: where it is named first and last.
         obstacles: what keeps its iterations from being put into another order, whatever they access: the user's line, and a sentence.
     """
 
-    __slots__ = ("_varying", "accesses", "end", "f", "forms", "indices", "loops", "obstacles", "start")
+    __slots__ = ("_varying", "accesses", "end", "f", "forms", "indices", "loops", "mentions", "obstacles", "start")
 
-    def __init__(self, f: Function, start: int, end: int) -> None:
+    def __init__(self, f: Function, start: int, end: int, places: dict[int, int], mentions: dict[int, tuple[int, int]]) -> None:
         self.f = f
         self.start = start
         self.end = end
         self.loops: list[NestLoop] = []
         self.accesses: list[Access] = []
-        self.forms = Forms(f, start, end)
+        self.forms = Forms(f, start, end, places)
+        self.mentions = mentions
         self.indices: dict[int, NestLoop] = {}
         self.obstacles: list[tuple[int, str]] = []
         self._varying: dict[int, bool] = {}
@@ -120,6 +122,7 @@ def nests(f: Function) -> list[Nest]:
     """The nests of a function that is at a stage before ``addresses``."""
     found: list[Nest] = []
     code: list[Instr] = f.code
+    places, mentions = _places(f)
     depth = 0
     start = -1
     inside = 0
@@ -129,7 +132,7 @@ def nests(f: Function) -> list[Nest]:
             if not op.opens:
                 depth -= 1
                 if start >= 0 and depth == inside:
-                    found.append(_read(f, start, k))
+                    found.append(_read(Nest(f, start, k, places, mentions)))
                     start = -1
         elif op.opens:
             if start < 0 and IS_LOOP[op.code]:
@@ -150,11 +153,29 @@ class _Open:
         self.arm = 0
 
 
-def _read(f: Function, start: int, end: int) -> Nest:
-    nest = Nest(f, start, end)
+def _places(f: Function) -> tuple[dict[int, int], dict[int, tuple[int, int]]]:
+    """Where each register is defined; where each variable is named first and last."""
+    places: dict[int, int] = {}
+    mentions: dict[int, tuple[int, int]] = {}
+    variable = f.variable
+    for k, instr in enumerate(f.code):
+        dst = instr.dst
+        if dst >= 0:
+            if variable[dst]:
+                mentions[dst] = (mentions[dst][0] if dst in mentions else k, k)
+            else:
+                places[dst] = k
+        for a in instr.args:
+            if a >= 0 and variable[a]:
+                mentions[a] = (mentions[a][0] if a in mentions else k, k)
+    return places, mentions
+
+
+def _read(nest: Nest) -> Nest:
+    f = nest.f
     opened: list[_Open] = []
     around: list[NestLoop] = []
-    for k in range(start, end + 1):
+    for k in range(nest.start, nest.end + 1):
         instr = f.code[k]
         op = instr.op
         if op.opens and not op.closes:

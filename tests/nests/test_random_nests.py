@@ -1,0 +1,46 @@
+"""Random nests through the whole compiler: what the code does to its arrays is what the interpreter does by the nest as written."""
+
+from __future__ import annotations
+
+import random
+from collections import Counter
+
+import numpy as np
+import pytest
+from tests.machines import Runner, runners
+from tests.nests.random_nests import Random
+
+from loopwright import compiler
+from loopwright.ir.interpret import run
+from loopwright.settings import Settings
+
+
+@pytest.mark.parametrize("runner", runners())
+@pytest.mark.parametrize("seed", range(6))
+def test_random_nests(runner: Runner, seed: int) -> None:
+    rng = random.Random(seed)
+    rewritten: Counter[str] = Counter()
+    for _ in range(50):
+        spec = Random(
+            rng, rng.choice([1, 2, 2]), parameter=False, stencil=rng.random() < 0.7, width=rng.choice([6, 24, 40]), natural=rng.random() < 0.8
+        ).moved_inside()
+        if max(np.prod(extents) for extents in spec.extents) > 1 << 18:
+            continue
+        f = spec.function()
+        given = [np.random.default_rng(seed).random(extents) for extents in spec.extents]
+        wanted = [a.copy() for a in given]
+        run(f, *wanted, 0)
+        f = spec.function()
+        f.options.nests = True
+        compiled = compiler.compile(f, runner.target, Settings(keep=True))
+        texts = compiled.stages
+        rewritten["lanes"] += " lanes" in texts["nests"]
+        rewritten["other"] += texts["nests"].count("\n") != texts["promote"].count("\n")
+
+        def same(_: object, given: list[np.ndarray] = given, wanted: list[np.ndarray] = wanted) -> None:
+            for a, b in zip(given, wanted, strict=True):
+                np.testing.assert_array_equal(a, b)
+
+        runner.run(compiled, [*given, 0], same)
+    if runner.target.core is not None:
+        assert rewritten["lanes"] > 5 and rewritten["other"] > 2
