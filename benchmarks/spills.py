@@ -179,6 +179,8 @@ class Subject:
     def source(self, target: Target) -> Function:
         """What the front end makes of it for a target."""
         staged: Function = self.kernel.stage(self.kernel.signature(self.types, self.constants), False)
+        # Loops as they are written: it is the allocation that is compared.
+        staged.options.nests = False
         return staged
 
 
