@@ -7,6 +7,7 @@ from loopwright.ir.function import NONE, Function
 from loopwright.ir.loops import IS_LOOP
 from loopwright.nests.choose import improve
 from loopwright.targets.target import Target
+from loopwright.types import I64
 
 
 def run(f: Function, target: Target) -> None:
@@ -16,17 +17,26 @@ def run(f: Function, target: Target) -> None:
 
 
 def _candidate(f: Function) -> bool:
-    """Whether there is a scalar loop that accesses arrays; and no loop over lanes, which has an order of its own."""
-    inside = 0
+    """Whether there is an innermost scalar loop that stores to an array or may add something up; and no loop over lanes, which has an order of its own.
+
+    (Others gain nothing: it is asked of every function.)
+    """
+    opened: list[bool] = []  # per open bracket: it is a loop that holds no other, as far as has been seen
     found = False
     for instr in f.code:
         op = instr.op
-        if op.opens and not op.closes:
-            if instr.loop is not None and (instr.loop.lanes or instr.loop.mask != NONE):
-                return False
-            inside += 1 if inside or IS_LOOP[op.code] else 0
-        elif op is ops.END:
-            inside -= 1 if inside else 0
-        elif inside and (op is ops.LOAD or op is ops.STORE):
-            found = True
+        if op.effect == ops.CONTROL:
+            if op.opens and not op.closes:
+                loop = IS_LOOP[op.code]
+                if instr.loop is not None and (instr.loop.lanes or instr.loop.mask != NONE):
+                    return False
+                if loop:
+                    for k in range(len(opened)):
+                        opened[k] = False
+                opened.append(loop)
+            elif op is ops.END:
+                opened.pop()
+        elif not found and (op is ops.STORE or op.reduction is not None or op is ops.SUB) and True in opened:
+            # (Sums of indices are none, but those that are kept.)
+            found = instr.type is not I64 or op is ops.STORE or f.variable[instr.dst]
     return found
