@@ -13,7 +13,7 @@ from loopwright.ir.function import Function, Instr
 from loopwright.nests import apart
 from loopwright.nests.branches import converted
 from loopwright.nests.carry import carry, rereads
-from loopwright.nests.dependence import Dependence, dependences
+from loopwright.nests.dependence import Dependence, dependences, questions
 from loopwright.nests.graph import Graph, graph_of, jammed, recurrence_bound, resource_bound
 from loopwright.nests.jam import invariant, refusal, unroll_and_jam
 from loopwright.nests.lanes import adjacent, free, mark
@@ -28,6 +28,11 @@ __all__ = ["improve"]
 FACTORS: Final = (2, 3, 4, 6, 8)
 #: A loop is left as it is unless it becomes so much faster, by the bounds.
 LEAST_GAIN: Final = 1.25
+#: No other loop is tried where one comes so near to the units' bound.
+NEAR: Final = 1.1
+#: Nests whose dependences take more questions than that are not looked at, and so many times fewer where only values to be carried are wanted.
+MOST_QUESTIONS: Final = 40
+FEWER: Final = 4
 #: A core that starts operations as they become ready comes near to its units' bound only with circuits shorter than that, by this factor.
 SLACK: Final = 0.75
 
@@ -48,7 +53,7 @@ def improve(f: Function, core: Core, vectors: bool) -> None:
     if f.code is not written:
         found = nests(f)
     for nest in reversed(found):
-        if not nest.obstacles and rereads(nest):
+        if not nest.obstacles and rereads(nest) and questions(nest) <= MOST_QUESTIONS // FEWER:
             carry(nest, dependences(nest))
 
 
@@ -56,7 +61,7 @@ def _rewrite(nest: Nest, core: Core, vectors: bool) -> None:
     variables = scalars(nest)
     beside = adjacent(nest, variables) if vectors else []
     around = _around(nest)
-    if not beside and not around:
+    if (not beside and not around) or questions(nest) > MOST_QUESTIONS:
         return
     found = dependences(nest)
     lanes = next((loop for loop in beside if free(loop, found)), None)
@@ -124,8 +129,9 @@ def _best(nest: Nest, core: Core, found: list[Dependence], variables: list[Scala
     if plain <= resource_bound(graph, core) * LEAST_GAIN:
         return None
     best: tuple[float, NestLoop, int] | None = None
+    least = float(resource_bound(graph, core)) * NEAR
     loop: NestLoop | None = innermost.parent
-    while loop is not None:
+    while loop is not None and (best is None or best[0] > least):
         for factor in FACTORS:
             if loop is lanes or factor * _live(graph) > core.registers or refusal(nest, loop, factor, found, variables) is not None:
                 break

@@ -18,7 +18,7 @@ from loopwright.ir.affine import Form
 from loopwright.nests.nest import Access, Nest, NestLoop
 from loopwright.nests.omega import HIGHEST, LOWEST, System
 
-__all__ = ["ANTI", "FLOW", "OUTPUT", "Component", "Dependence", "dependences"]
+__all__ = ["ANTI", "FLOW", "OUTPUT", "Component", "Dependence", "dependences", "questions"]
 
 FLOW: Final = "flow"
 ANTI: Final = "anti"
@@ -111,26 +111,37 @@ def dependences(nest: Nest) -> list[Dependence]:
         for n, second in enumerate(accesses):
             for first in accesses[: n + 1]:
                 if first.store or second.store:
-                    distance = _distance(nest, first, second)
-                    if distance is None:
+                    distances = _distances(nest, first, second)
+                    if distances is None:
                         found += _Pair(nest, first, second).dependences()
                     else:
-                        found += _uniform(first, second, distance)
+                        found += _uniform(first, second, distances)
     return found
+
+
+def questions(nest: Nest) -> int:
+    """How many pairs of accesses have to be told apart by equations, which takes about half a millisecond each."""
+    count = 0
+    for n, second in enumerate(nest.accesses):
+        for first in nest.accesses[: n + 1]:
+            if first.array == second.array and (first.store or second.store) and _distances(nest, first, second) is None:
+                count += 1
+    return count
 
 
 # --- the usual case, without equations
 
 
-def _distance(nest: Nest, first: Access, second: Access) -> list[int] | None:
-    """The one distance of two accesses in the same loops, whose subscripts differ by constants; [] for none; None where it is not that simple.
+def _distances(nest: Nest, first: Access, second: Access) -> list[Component] | None:
+    """The distances of two accesses in the same loops, whose subscripts differ by constants; [] for none; None where it is not that simple.
 
-    It is where each loop's index is in a subscript of its own, and nothing but constants keeps an iteration from being there: where bounds are no constants,
-    parameters make loops as long as it takes. Then two iterations at the distance are there, unless a loop is too short.
+    It is where each subscript has one index at most, no index is in two, and nothing but constants keeps an iteration from being there: where bounds are no
+    constants, parameters make loops as long as it takes. Then two iterations at the distance are there, unless a loop is too short; in a loop that no
+    subscript depends on they may be any two.
     """
     if first.loops != second.loops:
         return None
-    distances: dict[int, int] = {}
+    known: dict[int, int] = {}
     never = False
     for x, y, extent in zip(first.subscripts, second.subscripts, nest.f.arrays[first.array].extents, strict=True):
         if x is None or y is None or x.terms != y.terms or len(x.terms) > 1 or extent < 0:
@@ -140,26 +151,28 @@ def _distance(nest: Nest, first: Access, second: Access) -> list[int] | None:
         for value, coefficient in x.terms.items():
             loop = nest.indices.get(value)
             start = _start(nest, loop) if loop is not None and coefficient > 0 else None
-            if loop is None or start is None or loop.number in distances:
+            if loop is None or start is None or loop.number in known:
                 return None
             unit = coefficient * loop.step
             never = never or apart % unit != 0
-            distances[loop.number] = apart // unit
+            known[loop.number] = apart // unit
             least += coefficient * start
             apart = 0
         if least < 0:
             return None
         never = never or apart != 0
-    if len(distances) != len(first.loops):
-        return None
-    found: list[int] = []
+    found: list[Component] = []
     for loop in first.loops:
-        distance = distances[loop.number]
-        known = _length(nest, loop)
-        if known is None:
+        length = _length(nest, loop)
+        if length is None:
             return None
-        never = never or abs(distance) >= known
-        found.append(distance)
+        distance = known.get(loop.number)
+        if distance is None:
+            never = never or length == 0
+            found.append(Component(LOWEST, HIGHEST) if length == HIGHEST else Component(1 - length, length - 1))
+        else:
+            never = never or abs(distance) >= length
+            found.append(Component(distance, distance))
     return [] if never else found
 
 
@@ -189,15 +202,26 @@ def _length(nest: Nest, loop: NestLoop) -> int | None:
     return HIGHEST if grows else None
 
 
-def _uniform(first: Access, second: Access, distance: list[int]) -> list[Dependence]:
-    """The dependence at one distance; none where there is none."""
-    leading = next((x for x in distance if x), 0)
-    if not distance or (leading == 0 and (first is second or _exclusive(first, second))):
+def _uniform(first: Access, second: Access, distances: list[Component]) -> list[Dependence]:
+    """The dependences at such distances, by the loop that carries them; none where there are none."""
+    if not distances:
         return []
-    if leading < 0:
-        first, second = second, first
-        distance = [-x for x in distance]
-    return [Dependence(first, second, first.loops, tuple([Component(x, x) for x in distance]), True)]
+    found: list[Dependence] = []
+    loops = first.loops
+    none = Component(0, 0)
+    for k, own in enumerate(distances):
+        before, behind = [none] * k, distances[k + 1 :]
+        if own.high > 0:
+            vector = (*before, Component(max(own.low, 1), own.high), *behind)
+            found.append(Dependence(first, second, loops, vector, True))
+        if own.low < 0 and first is not second:
+            vector = (*before, Component(max(-own.high, 1), own.reversed().high), *[component.reversed() for component in behind])
+            found.append(Dependence(second, first, loops, vector, True))
+        if own.low > 0 or own.high < 0:
+            return found
+    if first is not second and not _exclusive(first, second):
+        found.append(Dependence(first, second, loops, tuple([none] * len(loops)), True))
+    return found
 
 
 def _exclusive(first: Access, second: Access) -> bool:

@@ -188,7 +188,9 @@ class System:
 
         The system has to have a solution. Bounds may be too wide where no integer near them is a solution.
         """
-        low, high = self._shadow(number)
+        low, high, exact = self._shadow(number)
+        if exact:
+            return low, high
         tries = 0
         while low != LOWEST and low < high and tries < MOST_TRIED and not self.exactly(number, low).satisfiable():
             low += 1
@@ -199,14 +201,15 @@ class System:
             tries += 1
         return low, high
 
-    def _shadow(self, number: int) -> tuple[int, int]:
-        """Bounds of a followed row by elimination in rational numbers."""
+    def _shadow(self, number: int) -> tuple[int, int, bool]:
+        """Bounds of a followed row by elimination in rational numbers; whether they are those in integers for certain."""
         made = self.copy()
         if not made.reduce():
-            return 0, 0
+            return 0, 0, True
         row = made.followed[number]
         if not any(row[1:]):
-            return row[0], row[0]
+            return row[0], row[0], True
+        exact = True
         result = made.unknown()
         row = list(made.followed[number])
         row[result] = -1
@@ -217,9 +220,10 @@ class System:
             if choice == 0:
                 break
             lower, upper, rest = _sides(made.inequalities, choice)
+            exact = exact and (all(row[choice] == 1 for row in lower) or all(row[choice] == -1 for row in upper))
             made.inequalities = rest + [_combined(a, b, choice, False) for a in lower for b in upper]
             if len(made.inequalities) > MOST_INEQUALITIES:
-                return LOWEST, HIGHEST
+                return LOWEST, HIGHEST, True
             made._drop_looser()
         low, high = LOWEST, HIGHEST
         for row in made.inequalities:
@@ -228,7 +232,7 @@ class System:
                 low = max(low, -(row[0] // factor))
             elif factor < 0:
                 high = min(high, row[0] // -factor)
-        return low, high
+        return low, high, exact
 
     def _drop_looser(self) -> None:
         kept: dict[tuple[int, ...], int] = {}
