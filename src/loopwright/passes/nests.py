@@ -17,12 +17,12 @@ def run(f: Function, target: Target) -> None:
 
 
 def _candidate(f: Function) -> bool:
-    """Whether there is an innermost scalar loop that stores to an array or may add something up; and no loop over lanes, which has an order of its own.
+    """Whether there is an innermost scalar loop that stores to an array or may add up what is loaded; and no loop over lanes, which has an order of its own.
 
     (Others gain nothing: it is asked of every function.)
     """
     opened: list[bool] = []  # per open bracket: it is a loop that holds no other, as far as has been seen
-    found = False
+    found = loads = False
     for instr in f.code:
         op = instr.op
         if op.effect == ops.CONTROL:
@@ -36,7 +36,9 @@ def _candidate(f: Function) -> bool:
                 opened.append(loop)
             elif op is ops.END:
                 opened.pop()
-        elif not found and (op is ops.STORE or op.reduction is not None or op is ops.SUB) and True in opened:
+        elif op is ops.LOAD:
+            loads = True
+        elif not found and (op is ops.STORE or (loads and (op.reduction is not None or op is ops.SUB))) and True in opened:
             # (Sums of indices are none, but those that are kept.)
             found = instr.type is not I64 or op is ops.STORE or f.variable[instr.dst]
     return found
