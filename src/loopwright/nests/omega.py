@@ -149,21 +149,9 @@ class System:
 
     def _tighten(self) -> bool:
         """Divide inequalities by what their coefficients have in common, and keep the tightest of each kind. Returns whether that gave equations."""
-        kept: dict[tuple[int, ...], int] = {}
-        for row in self.inequalities:
-            divisor = 0
-            for x in row[1:]:
-                divisor = gcd(divisor, x)
-            if divisor == 0:
-                if row[0] < 0:
-                    self.solvable = False
-                    return False
-                continue
-            key = tuple(row[1:]) if divisor == 1 else tuple([x // divisor for x in row[1:]])
-            constant = row[0] // divisor
-            known = kept.get(key)
-            if known is None or constant < known:
-                kept[key] = constant
+        kept = self._tightest()
+        if not self.solvable:
+            return False
         self.inequalities = []
         for key, constant in kept.items():
             opposite = kept.get(tuple([-x for x in key]))
@@ -224,7 +212,7 @@ class System:
             made.inequalities = rest + [_combined(a, b, choice, False) for a in lower for b in upper]
             if len(made.inequalities) > MOST_INEQUALITIES:
                 return LOWEST, HIGHEST, True
-            made._drop_looser()
+            made.inequalities = [[constant, *key] for key, constant in made._tightest().items()]
         low, high = LOWEST, HIGHEST
         for row in made.inequalities:
             factor = row[result]
@@ -234,19 +222,23 @@ class System:
                 high = min(high, row[0] // -factor)
         return low, high, exact
 
-    def _drop_looser(self) -> None:
+    def _tightest(self) -> dict[tuple[int, ...], int]:
+        """The inequalities, divided by what their coefficients have in common, the tightest of each kind: coefficients -> constant."""
         kept: dict[tuple[int, ...], int] = {}
         for row in self.inequalities:
             divisor = 0
             for x in row[1:]:
                 divisor = gcd(divisor, x)
-            if divisor:
-                key = tuple([x // divisor for x in row[1:]])
-                constant = row[0] // divisor
-                known = kept.get(key)
-                if known is None or constant < known:
-                    kept[key] = constant
-        self.inequalities = [[constant, *key] for key, constant in kept.items()]
+            if divisor == 0:
+                if row[0] < 0:
+                    self.solvable = False
+                continue
+            key = tuple(row[1:]) if divisor == 1 else tuple([x // divisor for x in row[1:]])
+            constant = row[0] // divisor
+            known = kept.get(key)
+            if known is None or constant < known:
+                kept[key] = constant
+        return kept
 
 
 def _modulo(a: int, b: int) -> int:

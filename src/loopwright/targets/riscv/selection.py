@@ -23,6 +23,7 @@ from loopwright.ir import ops
 from loopwright.ir.function import Function, Instr
 from loopwright.ir.ops import Op
 from loopwright.targets.riscv.sequence import Sequence, read
+from loopwright.targets.rows import read_rows, words
 from loopwright.targets.target import Rule
 from loopwright.types import Type
 
@@ -311,29 +312,15 @@ _GROUPS: Final[dict[str, str]] = {
 }
 
 
-def _words(types: str) -> list[str]:
-    return " ".join([_GROUPS.get(word, word) for word in types.split()]).split()
-
-
 def _table() -> dict[tuple[str, str, str], list[tuple[list[str], str]]]:
     """Operands and instructions by operation, type and source type."""
     found: dict[tuple[str, str, str], list[tuple[list[str], str]]] = {}
-    rows: list[tuple[str, str, list[str]]] = []
-    for line in _TABLE.split("\n"):
-        if not line or line[0] == "#":
-            continue
-        op, types, instruction = line.split("|")
-        if types.isspace():
-            rows[-1][2].append(instruction.strip())
-        else:
-            rows.append((op.strip(), types.strip(), [instruction.strip()]))
-    for op, types, instructions in rows:
+    for op, types, text in read_rows(_TABLE):
         name, _, operands = op.partition(" ")
         asked = [word.strip() for word in operands.split(",")] if operands else []
         to, _, source = types.partition(" from ")
-        text = "\n".join(instructions)
-        for of in _words(source) or [""]:
-            for type_ in _words(to):
+        for of in words(source, _GROUPS) or [""]:
+            for type_ in words(to, _GROUPS):
                 found.setdefault((name, type_, of), []).append((asked, text))
     return found
 
