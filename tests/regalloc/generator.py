@@ -18,7 +18,7 @@ from loopwright.targets.pipeline import Pass
 from loopwright.targets.target import (
     ANY_REGISTER,
     ANY_TIED,
-    IN_RUN,
+    LEFT,
     Convention,
     Register,
     RegisterClass,
@@ -357,23 +357,60 @@ class Generator:
             self.emit(ops.STORE_AT, type_, args, NONE, 0, VOID, mem, self.demands(ops.STORE_AT, types, args, None, True))
 
     def several(self) -> None:
-        """An instruction with several results in consecutive registers, if there are as many."""
+        """An instruction with several results: in consecutive registers, if there are as many, in fixed ones, in the register of an operand."""
         chooser = self.random
+        kind = chooser.randrange(4)
+        if kind == 0:
+            self.quotient_and_remainder()
+            return
+        pointers = [v for v in self.scope if self.f.types[v] is PTR]
+        if kind == 1 and pointers:
+            self.load_and_advance(chooser.choice(pointers))
+            return
         count = chooser.randint(2, 4)
         run = self.some_run(VECTORS, count)
         if run is None:
             return
         type_ = chooser.choice(VECTOR_TYPES)
-        made = Use(VECTORS, IN_RUN)
-        for n in range(count):
-            dst = self.destination(type_)
+        made = Use(VECTORS, LEFT)
+        if kind == 2 and pointers:
+            rule = Rule("load_parts_advance", (Use(INTS, late=True),), made, nothing, kills=self.some(0.1) & self.target.class_masks[VECTORS], results=run, parts=(~0,))
+            self.results(ops.LOAD_PARTS_ADVANCE[count], type_, [chooser.choice(pointers)], Mem(False, 4, 0), rule)
+            return
+        rule = Rule("load_parts", (Use(INTS, late=chooser.random() < 0.3),), made, nothing, kills=self.some(0.2), results=run)
+        self.results(ops.LOAD_PARTS[count], type_, [self.value(PTR)], Mem(False, 4, 8), rule)
+
+    def results(self, op: ops.Op, type_: Type, args: list[int], mem: Mem | None, rule: Rule) -> None:
+        """An instruction with all its results."""
+        types = [type_, *[ops.type_for(letter, type_) for letter in op.further]]
+        made: list[int] = []
+        for n, each in enumerate(types):
+            dst = self.destination(each)
+            if dst in made:
+                dst = self.f.register(each)
+            made.append(dst)
             if n:
-                self.emit(ops.PART, type_, [], dst, n, rule=Rule("part", (), made, nothing))
+                self.emit(ops.PART, each, [], dst, n, rule=Rule("part", (), Use(self.target.class_of(each), LEFT), nothing))
             else:
-                rule = Rule("load_parts", (Use(INTS, late=chooser.random() < 0.3),), made, nothing, kills=self.some(0.2), results=run)
-                self.emit(ops.LOAD_PARTS[count], type_, [self.value(PTR)], dst, 0, VOID, Mem(False, 4, 8), rule)
-            if dst not in self.scope:
-                self.scope.append(dst)
+                self.emit(op, type_, args, dst, 8, VOID, mem, rule)
+        self.scope += [v for v in made if v not in self.scope]
+
+    def quotient_and_remainder(self) -> None:
+        """Two results in fixed registers, in one of which an operand is."""
+        chooser = self.random
+        first, second = chooser.sample(self.registers(INTS), 2)
+        enough = self.target.class_masks[INTS].bit_count() > 3
+        uses = (Use(INTS, first if chooser.random() < 0.5 else ANY_REGISTER), Use(INTS, memory=chooser.random() < 0.5, late=enough and chooser.random() < 0.3))
+        clobbers = 1 << second if enough and chooser.random() < 0.5 else 0
+        place = chooser.choice((first, first, ANY_REGISTER)) if enough else first
+        rule = Rule("div_rem", uses, Use(INTS, place), nothing, kills=1 << second, clobbers=clobbers, parts=(second,))
+        self.results(ops.DIV_REM, I64, [self.value(I64), self.value(I64)], None, rule)
+
+    def load_and_advance(self, pointer: int) -> None:
+        """A load that moves its pointer, a variable or not, on."""
+        type_ = self.random.choice([I64, F64, VECTOR_TYPES[0]])
+        rule = Rule("load_advance", (Use(INTS, late=True),), Use(self.target.class_of(type_), ANY_REGISTER), nothing, parts=(~0,))
+        self.results(ops.LOAD_ADVANCE, type_, [pointer], Mem(False, 4, 0), rule)
 
     def read(self, values: list[int]) -> None:
         """Each of some values once more: alive up to here."""

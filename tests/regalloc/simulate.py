@@ -190,10 +190,12 @@ def simulate(f: Function, target: Target, salt: int, kinds: dict[int, list[Type]
                 elif not f.physical:
                     m.write(instr.dst, several[instr.imm], width)
                 # (Of allocated code the instruction with several results has written the registers in which its parts are.)
-                if rule.results is not None:
-                    several = [hash((result, n)) for n in range(rule.results.count)]
-                    for n in range(1, rule.results.count if f.physical else 1):
-                        m.write(instr.dst + n, several[n], width)
+                if op.further:
+                    several = [hash((result, n)) for n in range(len(op.further) + 1)]
+                    places = list(range(instr.dst, instr.dst + (rule.results.count if rule.results is not None else 1)))
+                    places += [place if place >= 0 else instr.args[~place] for place in rule.parts]
+                    for n in range(1, len(places) if f.physical else 1):
+                        m.write(places[n], several[n], m.bits(ops.type_for(op.further[n - 1], instr.type)))
     if k == len(code) and len(m.events) < ENOUGH and (not code or code[-1].op is not ops.RET):
         m.events.append((ops.RET.code,))
     return m.events

@@ -97,7 +97,7 @@ def test_the_checker_notices_a_result_that_is_not_in_the_run() -> None:
         check(before, after, target)
         for k, instr in enumerate(after.code):
             if instr.op is ops.PART:
-                found = next(n for n in range(k - 1, -1, -1) if after.code[n].op.parts > 1)
+                found = next(n for n in range(k - 1, -1, -1) if after.code[n].op.further)
                 # Another register of the class, the instruction's own result among them; and a run that begins elsewhere.
                 wrong = [r for r in target.orders[1] if r != instr.dst]
                 for at, r in ((k, wrong[seed % len(wrong)]), (found, instr.dst)):

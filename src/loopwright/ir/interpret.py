@@ -46,6 +46,10 @@ _LOCAL: Final = 17
 _LOAD_PARTS: Final = 18
 _STORE_PARTS: Final = 19
 _PART: Final = 20
+_ADVANCE: Final = 21
+_DIV_REM: Final = 22
+
+_ADVANCES: Final = frozenset(ops.ADVANCES.values())
 
 
 class InterpreterError(LoopwrightError):
@@ -276,6 +280,10 @@ class Interpreter:
             step.kind = _LOAD_AT
         elif op is ops.STORE_AT or op is ops.MASKED_STORE_AT:
             step.kind = _STORE_AT
+        elif op in _ADVANCES:
+            step.kind = _ADVANCE
+        elif op is ops.DIV_REM:
+            step.kind = _DIV_REM
         elif op.parts > 1:
             step.kind = _LOAD_PARTS if op.result else _STORE_PARTS
         elif op is ops.PART:
@@ -613,8 +621,14 @@ class Interpreter:
             elif kind == _PART:
                 result = self._parts[step.instr.imm]
             elif kind == _STORE_PARTS:
-                stored = np.column_stack(values[: step.address]).ravel().view(np.uint8)
-                self._bytes(step, self._address(step, values), stored.size, True)[:] = stored
+                self._store_parts(step, values)
+            elif kind == _ADVANCE:
+                result = self._advance(step, values)
+            elif kind == _DIV_REM:
+                if step.mem is not None:
+                    self._memory_operand(step, values)
+                self._parts = [op.meaning(step.type, step.type, *values) for op in (ops.DIV_TRUNC, ops.REM_TRUNC) if op.meaning is not None]
+                result = self._parts[0]
             elif kind == _ADDRESS:
                 result = np.uint64(self._address(step, values) & 0xFFFFFFFFFFFFFFFF)
             elif kind == _LOCAL:
@@ -725,7 +739,28 @@ class Interpreter:
         count = step.instr.op.parts
         every = self._bytes(step, self._address(step, values), step.type.size * count, False).view(_dtype(step.type))
         self._parts = [every[n::count].copy() for n in range(count)]
-        return self._parts[step.instr.imm]
+        return self._parts[step.instr.imm if step.kind == _LOAD_PARTS else 0]
+
+    def _store_parts(self, step: _Step, values: list[Any]) -> None:
+        stored = np.column_stack(values[: step.address]).ravel().view(np.uint8)
+        self._bytes(step, self._address(step, values), stored.size, True)[:] = stored
+
+    def _advance(self, step: _Step, values: list[Any]) -> Any:
+        """An access that moves its pointer on; of a load, what is behind its result is kept for its parts."""
+        op = step.instr.op
+        pointer = np.uint64(int(values[step.address]) + step.instr.imm & 0xFFFF_FFFF_FFFF_FFFF)
+        if op.effect == ops.WRITES:
+            if op.parts > 1:
+                self._store_parts(step, values)
+            else:
+                self._write(step, self._address(step, values), values[0], step.type, None)
+            return pointer
+        if op.parts > 1:
+            self._load_parts(step, values)
+        else:
+            self._parts = [self._read(step, self._address(step, values), step.type, None)]
+        self._parts.append(pointer)
+        return self._parts[0]
 
     def _write(self, step: _Step, address: int, value: Any, type_: Type, mask: Any) -> None:
         dtype = _dtype(type_)

@@ -57,6 +57,7 @@ class Op:
         name: as printed.
         operands: the role letters of the operands, in order (see the module's docstring).
         result: the role letter of the result, or "" for none.
+        further: the role letters of further results, each of which a ``part`` behind the instruction takes.
         types: which types the operation takes.
         effect: ``PURE``, ``READS``, ``WRITES``, ``CONTROL`` or ``CALLS``.
         commutes: the first two operands may be exchanged.
@@ -77,6 +78,7 @@ class Op:
         "compare",
         "doc",
         "effect",
+        "further",
         "meaning",
         "name",
         "neutral",
@@ -111,7 +113,9 @@ class Op:
         self.code = code
         self.name = name
         self.operands = tuple(left.split())
-        self.result = right.strip()
+        results = right.split()
+        self.result = results[0] if results else ""
+        self.further = tuple(results[1:])
         self.types = frozenset(types.split())
         self.doc = doc
         self.meaning = meaning
@@ -174,7 +178,11 @@ def reduction(name: str, of: Op, neutral: int | None, types: str, doc: str, mean
 
 def result_type(op: Op, type_: Type, source: Type | None) -> Type:
     """The type of the register an instruction defines."""
-    letter = op.result
+    return type_for(op.result, type_)
+
+
+def type_for(letter: str, type_: Type) -> Type:
+    """The type of a register that a result's role letter stands for, of an instruction of a type."""
     if letter == "T":
         return type_
     if letter == "E":
@@ -573,7 +581,13 @@ for _n in (2, 3, 4):
         f"load_part{_n}", "A -> T", "int float vector", f"elements imm, imm + {_n}, imm + {2 * _n}, … behind an address", None, READS, until="select"
     )
     LOAD_PARTS[_n] = row(
-        f"load_parts{_n}", "A -> T", "int float vector", f"elements 0, {_n}, {2 * _n}, … behind an address; others are its parts", None, READS, since="select"
+        f"load_parts{_n}",
+        "A -> T" + " T" * (_n - 1),
+        "int float vector",
+        f"elements 0, {_n}, {2 * _n}, … behind an address; others are its parts",
+        None,
+        READS,
+        since="select",
     )
     STORE_PARTS[_n] = row(
         f"store_parts{_n}",
@@ -584,7 +598,39 @@ for _n in (2, 3, 4):
         WRITES,
     )
     LOAD_PART[_n].parts = LOAD_PARTS[_n].parts = STORE_PARTS[_n].parts = _n
-PART: Final = row("part", "-> T", "int float vector", "result number imm, from 1, of the instruction with several in front", since="select")
+
+#: Accesses that move their pointer on by ``imm`` bytes: the pointer behind the access is a result, of a load the last one, as a ``part``. The access is
+#: where the pointer is before, or, where the address has a displacement, which is ``imm`` then, behind.
+LOAD_ADVANCE: Final = row(
+    "load_advance", "A -> T P", "int float ptr", "load from an address, and the pointer imm bytes on, its part", None, READS, since="select"
+)
+STORE_ADVANCE: Final = row("store_advance", "T A -> P", "int float ptr", "store to an address; the pointer imm bytes on", None, WRITES, since="select")
+LOAD_PARTS_ADVANCE: Final[dict[int, Op]] = {}
+STORE_PARTS_ADVANCE: Final[dict[int, Op]] = {}
+for _n in (2, 3, 4):
+    LOAD_PARTS_ADVANCE[_n] = row(
+        f"load_parts{_n}_advance",
+        "A -> T" + " T" * (_n - 1) + " P",
+        "int float vector",
+        f"load_parts{_n}, and the pointer imm bytes on, its last part",
+        None,
+        READS,
+        since="select",
+    )
+    STORE_PARTS_ADVANCE[_n] = row(
+        f"store_parts{_n}_advance", "T " * _n + "A -> P", "int float vector", f"store_parts{_n}; the pointer imm bytes on", None, WRITES, since="select"
+    )
+    LOAD_PARTS_ADVANCE[_n].parts = STORE_PARTS_ADVANCE[_n].parts = _n
+#: The accesses that do not move their pointer, by those that do.
+ADVANCES: Final[dict[Op, Op]] = {LOAD_AT: LOAD_ADVANCE, STORE_AT: STORE_ADVANCE}
+for _n in (2, 3, 4):
+    ADVANCES[LOAD_PARTS[_n]] = LOAD_PARTS_ADVANCE[_n]
+    ADVANCES[STORE_PARTS[_n]] = STORE_PARTS_ADVANCE[_n]
+
+DIV_REM: Final = row(
+    "div_rem", "T T -> T T", "int scalar", "quotient and, as its part, remainder, truncated; the divisor is neither 0 nor -1", None, since="select"
+)
+PART: Final = row("part", "-> T", "int float ptr scalar vector", "result number imm, from 1, of the instruction with several in front", since="select")
 
 # --- calls ---------------------------------------------------------------------------------------------------
 

@@ -63,7 +63,7 @@ _ARRAY_OPS: Final = frozenset((ops.LOAD, ops.STORE, ops.MASKED_LOAD, ops.MASKED_
 _CALL_OPS: Final = frozenset((ops.CALL, ops.CALL_VOID))
 _DEPTH_OPS: Final = frozenset((ops.BR, ops.BR_IF, *ops.BR_CMP.values()))
 _LABEL_OPS: Final = frozenset((ops.JUMP, ops.JUMP_IF, ops.JUMP_UNLESS, *ops.JUMP_CMP.values()))
-_COUNT_OPS: Final = frozenset((ops.FAIL, ops.STORE_ARG, ops.PART, *ops.LOAD_PART.values()))
+_COUNT_OPS: Final = frozenset((ops.FAIL, ops.STORE_ARG, ops.PART, *ops.LOAD_PART.values(), *ops.ADVANCES.values()))
 
 
 class _Literal:
@@ -720,7 +720,7 @@ class _Parser:
             instr.imm = self.count("how many brackets to leave")
             comma = True
         elif op in _COUNT_OPS:
-            instr.imm = self.count("a number")
+            instr.imm = self.count("a number") if op.result != "P" and "P" not in op.further else self.integer("a number of bytes", 1 - _LIMIT, _LIMIT - 1)
             comma = True
         elif op in _LABEL_OPS or op is ops.LABEL:
             text = self.texts[self.at]

@@ -430,13 +430,11 @@ class _Verifier:
         while at >= 0 and self.physical and code[at].op is ops.COPY:
             at -= 1
         before = code[at] if at >= 0 else None
-        number = 0 if before is None else before.imm + 1 if before.op is ops.PART else 1 if before.op.parts > 1 and before.op.result else 0
-        if before is None or number != instr.imm or before.type is not instr.type:
-            raise self.error("the instruction in front has no such result")
-        while before.op is ops.PART or before.op is ops.COPY:
+        number = 0 if before is None else before.imm + 1 if before.op is ops.PART else 1
+        while at > 0 and (code[at].op is ops.PART or (self.physical and code[at].op is ops.COPY)):
             at -= 1
             before = code[at]
-        if instr.imm >= before.op.parts:
+        if before is None or number != instr.imm or number > len(before.op.further) or ops.type_for(before.op.further[number - 1], before.type) is not instr.type:
             raise self.error("the instruction in front has no such result")
 
     def check_stack_arguments(self, instr: Instr) -> None:

@@ -26,7 +26,7 @@ def run(f: Function, target: Target) -> None:
                 if rule.commutes and args[1 - tied] == instr.dst:
                     args[tied], args[1 - tied] = args[1 - tied], source
                 else:
-                    copy = Instr(ops.COPY, instr.type, instr.dst, [source], 0, instr.line)
+                    copy = Instr(ops.COPY, ops.result_type(op, instr.type, instr.source), instr.dst, [source], 0, instr.line)
                     copy.rule = target.rule(f, copy)
                     out.append(copy)
                     args[tied] = instr.dst

@@ -21,7 +21,7 @@ from loopwright.errors import InternalError
 from loopwright.ir import ops
 from loopwright.ir.function import INCOMING, SLOT, SPILL, Function, Instr
 from loopwright.ir.text import instruction_text, print_function
-from loopwright.targets.target import ANY_REGISTER, IN_RUN, Rule, Run, Target, Use
+from loopwright.targets.target import ANY_REGISTER, LEFT, Rule, Run, Target, Use
 from loopwright.types import VOID, Type
 
 __all__ = ["check"]
@@ -437,21 +437,30 @@ class _Checker:
         if not 0 <= base < self.registers or (base - lowest) % run.align or ((1 << run.count) - 1 << base) & ~mask:
             raise self.fail(step, f"no run of {run.count} registers begins with {self.location_text(base)}")
 
-    def result_of_run(self, step: _Step, state: list[int], a: Instr, rule: Rule) -> None:
-        """One of the results of an instruction with several.
+    def several_results(self, step: _Step, state: list[int], a: Instr, rule: Rule) -> None:
+        """The results of an instruction with several that follow the first.
 
         A bit for each above those of values and constants says that a register holds it, from the instruction to the ``part`` that gives it its name.
         """
         first = self.values + len(self.before.const_values)
+        for n in range(self.locations):
+            state[n] &= (1 << first) - 1
         run = rule.results
+        left = [a.dst]
         if run is not None:
             assert rule.result is not None
             self.check_run(step, run, rule.result.cls, a.dst)
-            for n in range(self.locations):
-                state[n] &= (1 << first) - 1
-            for n in range(1, run.count):
-                self.write(step, state, a.dst + n, 1 << first + n)
-        elif not state[a.dst] >> first + a.imm & 1:
+            left = list(range(a.dst, a.dst + run.count))
+        left += [place if place >= 0 else a.args[~place] for place in rule.parts]
+        for n in range(1, len(left)):
+            if left[n] in left[:n]:
+                raise self.fail(step, f"two results are left in {self.location_text(left[n])}")
+            self.write(step, state, left[n], 1 << first + n)
+
+    def part(self, step: _Step, state: list[int], a: Instr) -> None:
+        """The one of them that gets its name."""
+        first = self.values + len(self.before.const_values)
+        if not state[a.dst] >> first + a.imm & 1:
             raise self.fail(step, f"{self.location_text(a.dst)} does not hold result {a.imm} of the instruction in front")
 
     def operand(self, step: _Step, state: list[int], use: Use, j: int, v: int, given: int, held: int) -> None:
@@ -526,9 +535,11 @@ class _Checker:
         assert result is not None
         if not 0 <= dst < self.registers:
             raise self.fail(step, "the result must be in a register")
-        if result.fixed == IN_RUN:
-            self.result_of_run(step, state, a, rule)
-        elif result.fixed != ANY_REGISTER and dst != result.fixed:
+        if rule.results is not None or rule.parts:
+            self.several_results(step, state, a, rule)
+        if a.op is ops.PART:
+            self.part(step, state, a)
+        elif result.fixed >= 0 and dst != result.fixed:
             raise self.fail(step, f"the result must be in {self.location_text(result.fixed)}, not in {self.location_text(dst)}")
         if result.fixed == ANY_REGISTER and self.target.registers[dst].cls != result.cls:
             raise self.fail(step, f"the result cannot be in {self.location_text(dst)}: another class of registers")

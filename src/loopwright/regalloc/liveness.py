@@ -146,6 +146,8 @@ class _Walk:
                     interval.constant = instr.args[0]
             if rule.kills or rule.clobbers:
                 self.destroy(k, rule, dst)
+            if rule.parts:
+                self.leave_parts(k, rule)
             args = instr.args
             uses = rule.uses
             for j in range(len(args) - 1, -1, -1):
@@ -321,8 +323,29 @@ class _Walk:
             if kills & masks[interval.cls]:
                 interval.crosses_call = True
         # A variable that is written here does not mind: what it held before is not wanted any more.
+        for place in rule.parts:
+            if place >= 0:
+                kills &= ~(1 << place)
         self.occupy(kills, here + 1, dst)
         self.occupy(rule.clobbers, here, -1)
+
+    def leave_parts(self, k: int, rule: Rule) -> None:
+        """The parts behind instruction ``k`` that have a register, or an operand's, by its rule."""
+        code = self.f.code
+        first = k + (rule.results.count if rule.results is not None else 1)
+        for n in range(len(rule.parts)):
+            part = code[first + n]
+            mine = self.interval(part.dst)
+            place = rule.parts[n]
+            if place >= 0:
+                mine.preferences |= 1 << place
+                self.liveness.demand(place, 2 * k + 1, part.dst)
+            else:
+                source = code[k].args[~place]
+                if source != part.dst:
+                    theirs = self.interval(source)
+                    mine.related = theirs
+                    theirs.related = mine
 
     def occupy(self, bits: int, location: int, owner: int) -> None:
         """The registers of a mask are taken at a location."""

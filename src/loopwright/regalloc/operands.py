@@ -11,7 +11,7 @@ from loopwright.regalloc.heuristics import spill_cost
 from loopwright.regalloc.intervals import Interval, Liveness
 from loopwright.regalloc.joins import Joins
 from loopwright.regalloc.registers import Registers
-from loopwright.targets.target import ANY_REGISTER, IN_RUN, Rule, Run, Target
+from loopwright.targets.target import ANY_REGISTER, LEFT, Rule, Run, Target
 
 #: No value, for the many instructions at which none waits.
 _NONE: Final[list[tuple[Interval, int]]] = []
@@ -28,7 +28,8 @@ class Operands:
         fixed: registers that it demands for operands.
         barred: the result's register, where it must hold no operand.
         dies: a bit per operand that is read for the last time.
-        following: of the results of an instruction with several, the register that the next one is in.
+        left: of an instruction with several results, the registers in which it leaves those of its parts.
+        reserved: those of them (bit mask) whose part is still to come.
     """
 
     __slots__ = (
@@ -38,15 +39,16 @@ class Operands:
         "dies",
         "f",
         "fixed",
-        "following",
         "given",
         "intervals",
         "joins",
         "late",
+        "left",
         "liveness",
         "masks",
         "output",
         "registers",
+        "reserved",
     )
 
     def __init__(self, f: Function, target: Target, liveness: Liveness, registers: Registers, joins: Joins) -> None:
@@ -64,7 +66,8 @@ class Operands:
         self.fixed = 0
         self.barred = 0
         self.dies = 0
-        self.following = -1
+        self.left: list[int] = []
+        self.reserved = 0
 
     def settle(self, k: int, instr: Instr) -> None:
         """Find or make registers for what instruction ``k`` reads and writes, and append it to the output."""
@@ -437,15 +440,19 @@ class Operands:
         result = rule.result
         assert result is not None
         registers.advance(interval)
+        if rule.parts:
+            self.reserve(rule, waiting)
         if result.fixed != ANY_REGISTER:
-            if result.fixed == IN_RUN:
-                self.define_in_run(k, instr, rule, interval, waiting)
-            else:
+            if result.fixed != LEFT:
                 self.define_fixed(k, instr, rule, interval, waiting)
+            elif instr.op is ops.PART:
+                self.define_left(k, instr, interval)
+            else:
+                self.define_in_run(k, instr, rule, interval, waiting)
             return
         op = instr.op
         dead = self.liveness.dead[k]
-        candidates = self.masks[interval.cls] & ~self.late
+        candidates = self.masks[interval.cls] & ~self.late & ~self.reserved
         if rule.tied >= 0:
             # The tied operand will be brought there before the instruction.
             candidates &= ~rule.clobbers
@@ -504,24 +511,60 @@ class Operands:
             waiting.clear()
         if self.liveness.dead[k]:
             return
-        r = self.joins.take_for_result(interval, self.masks[interval.cls], fixed)
+        r = self.joins.take_for_result(interval, self.masks[interval.cls] & ~self.reserved, fixed)
         if r != fixed:
             registers.copy(type_, r, fixed)
         interval.defined(len(self.output.out), r)
 
-    def define_in_run(self, k: int, instr: Instr, rule: Rule, interval: Interval, waiting: list[tuple[Interval, int]]) -> None:
-        """A result of an instruction with several, which stays in the register that the machine leaves it in; the first one's decides where all are."""
+    def reserve(self, rule: Rule, waiting: list[tuple[Interval, int]]) -> None:
+        """The registers in which the rule's parts will be: no other result may be there, and an operand that lives on must not."""
         registers = self.registers
         state = registers.state
+        self.left = []
+        self.reserved = 0
+        for place in rule.parts:
+            r = place if place >= 0 else self.given[~place]
+            self.left.append(r)
+            self.reserved |= 1 << r
+        for place in rule.parts:
+            r = place if place >= 0 else self.given[~place]
+            holder = state.holder[r]
+            if state.active >> r & 1 and all(r != at for _, at in waiting) and holder is not None:
+                registers.clear_register(r, rule.kills | self.busy | self.late | self.reserved | _result_register(rule))
+
+    def define_left(self, k: int, instr: Instr, interval: Interval) -> None:
+        """One of the further results of an instruction, which is where that has left it."""
+        registers = self.registers
+        at = self.left[instr.imm - 1]
+        self.reserved &= ~(1 << at)
+        instr.dst = at
+        instr.args = self.given
+        self.output.out.append(instr)
+        self.output.used |= 1 << at
+        registers.state.constant_in[at] = 0
+        if self.liveness.dead[k]:
+            return
+        r = self.joins.take_for_result(interval, self.masks[interval.cls] & ~self.reserved, at)
+        if r != at:
+            registers.copy(self.f.types[interval.register], r, at)
+        registers.state.optional[r] = False
+        interval.defined(len(self.output.out), r)
+
+    def define_in_run(self, k: int, instr: Instr, rule: Rule, interval: Interval, waiting: list[tuple[Interval, int]]) -> None:
+        """The first of several results that are in a run of registers, and the registers of the others."""
+        registers = self.registers
         run = rule.results
-        if run is not None:
-            self.following = self.clear_run(rule, run)
+        assert run is not None
+        r = self.clear_run(rule, run)
+        if not rule.parts:
+            self.left = []
+            self.reserved = 0
+        self.left = [*range(r + 1, r + run.count), *self.left]
+        self.reserved |= (1 << run.count) - 2 << r
         for dying, at in waiting:
             registers.leave(dying, at)
         waiting.clear()
-        r = self.following
-        self.following = r + 1
-        state.optional[r] = False
+        registers.state.optional[r] = False
         instr.dst = r
         instr.args = self.given
         self.output.out.append(instr)

@@ -16,8 +16,9 @@ from loopwright.targets.pipeline import Pass
 from loopwright.types import Type
 
 ANY_REGISTER: Final = -1
-#: In ``Use.fixed`` of a result: it is in the run of registers that ``Rule.results`` demands of this instruction, or of the one whose ``part`` it is.
-IN_RUN: Final = -3
+#: In ``Use.fixed`` of a result: of an instruction, it is the first in the run of registers that ``Rule.results`` demands; of a ``part``, it is where the
+#: instruction in front has left it.
+LEFT: Final = -3
 #: In ``Rule.tied``: the result may share any operand's register, and profits from doing so.
 ANY_TIED: Final = -2
 
@@ -228,15 +229,17 @@ class Rule:
         clobbers: bit mask of registers it destroys before its operands are read (no operand may be there).
         overwrites: its result takes an operand's register whichever it is: an operand that lives on costs a copy.
         run: operands that must be in consecutive registers, or None.
-        results: of an instruction with several results, the registers that they must be in, or None. ``result.fixed`` is IN_RUN then, here and in the rules
-            of the ``part``s; nothing is tied.
+        results: of an instruction with several results in consecutive registers, the run that they must be in, or None. ``result.fixed`` is LEFT then, here and
+            in the rules of the ``part``s; nothing is tied.
+        parts: of an instruction with several results, where those are that follow the first, or the run: a register, which is among ``kills``, or ~j for
+            the register of operand j, which the instruction modifies in place, reads late, and which is no constant. In the rules of the ``part``s ``result.fixed`` is LEFT.
         demands: per operand, the only register it may be in, or ANY_REGISTER.
         temps: classes of scratch registers it needs, appended to its operands by the allocator.
         loads: the operands that a load of their type, used nowhere else, may become, as bits.
         emit: called as ``emit(assembler, function, instr)`` by the assemble pass.
     """
 
-    __slots__ = ("clobbers", "commutes", "demands", "emit", "kills", "loads", "name", "overwrites", "result", "results", "run", "temps", "tied", "uses")
+    __slots__ = ("clobbers", "commutes", "demands", "emit", "kills", "loads", "name", "overwrites", "parts", "result", "results", "run", "temps", "tied", "uses")
 
     def __init__(
         self,
@@ -253,6 +256,7 @@ class Rule:
         run: Run | None = None,
         loads: int = 0,
         results: Run | None = None,
+        parts: tuple[int, ...] = (),
     ) -> None:
         self.name = name
         self.uses = uses
@@ -266,6 +270,7 @@ class Rule:
         self.overwrites = overwrites
         self.run = run
         self.results = results
+        self.parts = parts
         self.loads = loads
         self.demands = tuple([use.fixed for use in uses])
 

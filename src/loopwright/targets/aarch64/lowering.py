@@ -17,7 +17,7 @@ from loopwright.targets.aarch64.abi import AAPCS64, AArch64Assembler, destroyed_
 from loopwright.targets.aarch64.notation import Family, Row
 from loopwright.targets.aarch64.operands import INT, INT_LATE, VECTOR, VECTOR_LATE, arrangement, bytes_of, bytewise, chain, one, width
 from loopwright.targets.aarch64.registers import INTS, REGISTERS, VECTORS
-from loopwright.targets.target import ANY_TIED, IN_RUN, Rule, Run, Use
+from loopwright.targets.target import ANY_TIED, LEFT, Rule, Run, Use
 from loopwright.types import BOOL, VOID, Type
 
 __all__ = ["immediate", "rule_for"]
@@ -228,7 +228,7 @@ def _everywhere(instr: Instr) -> Rule | None:
 
 
 #: One of the results of an instruction with several.
-PART: Final = Use(VECTORS, IN_RUN)
+PART: Final = Use(VECTORS, LEFT)
 
 _CONTROL: Final[dict[int, Emit]] = {
     ops.IF.code: control.jump_if,
