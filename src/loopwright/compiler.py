@@ -68,6 +68,7 @@ class Compiled:
 
 
 _STAGES: Final = frozenset(STAGES)
+_ADVANCES: Final = frozenset(ops.ADVANCES.values())
 #: Brackets without operands, of which targets need know nothing.
 _RULELESS: Final = frozenset((ops.BLOCK, ops.LOOP, ops.ELSE, ops.END))
 
@@ -168,6 +169,8 @@ def _check_encodable(f: Function, instr: Instr, target: Target) -> None:
         addressing = target.addressing(instr.type)
         if not addressing.displaces(mem.disp) or (mem.indexed and not addressing.indexes(mem.scale, mem.disp)):
             problem = "the address has to be computed"
+        if instr.op in _ADVANCES and not (addressing.advances_several(instr.imm, mem.size) if instr.op.parts > 1 else addressing.advances(instr.imm)):
+            problem = f"no access moves its pointer on by {instr.imm} bytes"
     if problem:
         raise VerifyError(f"{f.name}: `{instruction_text(f, instr, target)}`: on {target.name} {problem}", f.file, instr.line)
 

@@ -60,6 +60,54 @@ def check(runner: Runner, t: Type, lanes: int, op: ops.Op, a: np.ndarray[Any, An
     runner.run(compile(dividing(t, lanes, op, by), runner.target), [len(a), a, b, results], compare)
 
 
+def both(t: Type, floor: bool, swapped: bool, variable: bool) -> Function:
+    """Writes the quotients of the elements of two arrays, and behind them the remainders."""
+    f = Function("both")
+    n = f.param(I64, "n")
+    for name in "abr":
+        f.array_param(name, t, 1).written = name == "r"
+    i, a, b, at = f.register(I64, "i"), f.register(t), f.register(t), f.register(I64)
+    quotient, remainder = f.register(t, "", variable), f.register(t, "", variable)
+    made = [
+        Instr(ops.DIV_FLOOR if floor else ops.DIV_TRUNC, t, quotient, [a, b]),
+        Instr(ops.REM_FLOOR if floor else ops.REM_TRUNC, t, remainder, [a, b]),
+    ]
+    f.code += [
+        Instr(ops.FOR, VOID, i, [f.const(I64, 0), n, f.const(I64, 1)]),
+        Instr(ops.LOAD, t, a, [i], 0),
+        Instr(ops.LOAD, t, b, [i], 1),
+        *(reversed(made) if swapped else made),
+        Instr(ops.ADD, I64, at, [i, n]),
+        Instr(ops.STORE, t, NONE, [quotient, i], 2),
+        Instr(ops.STORE, t, NONE, [remainder, at], 2),
+        Instr(ops.END, VOID, NONE, []),
+    ]
+    return f
+
+
+@pytest.mark.parametrize("t", (I32, U32, I64, U64), ids=str)
+@pytest.mark.parametrize("runner", runners())
+def test_quotient_and_remainder_are_one_division(runner: Runner, t: Type) -> None:
+    some = dividends(t, 7)[::5]
+    special = np.array([0, 1, -1, 2, 7, -7, -1 << t.bits - 1], np.int64).astype(t.dtype)
+    a, b = (x.ravel() for x in np.meshgrid(np.concatenate([some, special]), special))
+    for floor in (True, False):
+        quotient, rest = (ops.DIV_FLOOR, ops.REM_FLOOR) if floor else (ops.DIV_TRUNC, ops.REM_TRUNC)
+        assert quotient.meaning is not None and rest.meaning is not None
+        want = np.concatenate([op.meaning(vector_of(t, len(a)), VOID, a, b) for op in (quotient, rest) if op.meaning is not None])
+        for swapped, variable in ((False, False), (True, False), (False, True)):
+            compiled = compile(both(t, floor, swapped, variable), runner.target)
+            listing = [text for _, _, text, _ in runner.target.listing(compiled.machine)]
+            assert sum(text.split()[0].lstrip("isu") in ("div", "divu", "divw", "divuw") for text in listing) == 1
+            assert not any(text.split()[0].startswith("rem") for text in listing)
+            results = np.zeros(2 * len(a), t.dtype)
+
+            def check(_: Any, results: Any = results, want: Any = want) -> None:
+                assert np.array_equal(results, want)
+
+            runner.run(compiled, [len(a), a.copy(), b.copy(), results], check)
+
+
 def widths(runner: Runner, t: Type) -> list[int]:
     """No lanes, and those of a whole vector and of a part of one."""
     return [0, *({runner.bits // t.bits, runner.bits // 64} - {1} if runner.bits else ())]

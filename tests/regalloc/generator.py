@@ -374,7 +374,9 @@ class Generator:
         type_ = chooser.choice(VECTOR_TYPES)
         made = Use(VECTORS, LEFT)
         if kind == 2 and pointers:
-            rule = Rule("load_parts_advance", (Use(INTS, late=True),), made, nothing, kills=self.some(0.1) & self.target.class_masks[VECTORS], results=run, parts=(~0,))
+            rule = Rule(
+                "load_parts_advance", (Use(INTS, late=True),), made, nothing, kills=self.some(0.1) & self.target.class_masks[VECTORS], results=run, parts=(~0,)
+            )
             self.results(ops.LOAD_PARTS_ADVANCE[count], type_, [chooser.choice(pointers)], Mem(False, 4, 0), rule)
             return
         rule = Rule("load_parts", (Use(INTS, late=chooser.random() < 0.3),), made, nothing, kills=self.some(0.2), results=run)

@@ -24,6 +24,7 @@ from loopwright.types import BOOL, I32, I64, KIND_BOOL, KIND_MASK, KIND_PTR, PTR
 __all__ = ["verify"]
 
 _ARRAY_OPS: Final = frozenset((ops.LOAD, ops.STORE, ops.MASKED_LOAD, ops.MASKED_STORE))
+_ADVANCES: Final = frozenset(ops.ADVANCES.values())
 _CALL_OPS: Final = frozenset((ops.CALL, ops.CALL_VOID))
 _DEPTH_OPS: Final = frozenset((ops.BR, ops.BR_IF, *ops.BR_CMP.values()))
 _JUMP_OPS: Final = frozenset((ops.JUMP, ops.JUMP_IF, ops.JUMP_UNLESS, *ops.JUMP_CMP.values()))
@@ -422,6 +423,8 @@ class _Verifier:
             raise self.error(f"there is no label L{imm}: the function has {f.labels}")
         elif op.parts > 1 and op.until <= _SELECT and not 0 <= imm < op.parts:
             raise self.error(f"there is no part {imm} of {op.parts}")
+        elif op in _ADVANCES and instr.mem is not None and (instr.mem.indexed or instr.mem.disp not in (0, imm)):
+            raise self.error("the access is neither where its pointer is before nor where it is behind")
 
     def check_part(self, instr: Instr) -> None:
         """One more result of an instruction with several, which is right in front, but for the others and what allocation puts between."""
@@ -434,7 +437,12 @@ class _Verifier:
         while at > 0 and (code[at].op is ops.PART or (self.physical and code[at].op is ops.COPY)):
             at -= 1
             before = code[at]
-        if before is None or number != instr.imm or number > len(before.op.further) or ops.type_for(before.op.further[number - 1], before.type) is not instr.type:
+        if (
+            before is None
+            or number != instr.imm
+            or number > len(before.op.further)
+            or ops.type_for(before.op.further[number - 1], before.type) is not instr.type
+        ):
             raise self.error("the instruction in front has no such result")
 
     def check_stack_arguments(self, instr: Instr) -> None:

@@ -202,7 +202,7 @@ class _Loops:
                 made.guard = True
                 made.count = 2
                 self.out.append(Instr(ops.IF, BOOL, NONE, [self.compare(op, a, b, line)], 0, line))
-        if self.uses[instr.dst] or f.const_values[~step] != 1 or not self.count_by_pointer(made, k, lo, hi):
+        if self.uses[instr.dst] or not up or not self.count_by_pointer(made, k, lo, hi, int(f.const_values[~step])):
             f.variable[instr.dst] = True
             self.out.append(Instr(ops.COPY, I64, instr.dst, [lo], 0, line))
         self.bracket(ops.LOOP, line)
@@ -212,7 +212,7 @@ class _Loops:
             self.bracket(ops.BLOCK, line)
         self.stack.append(made)
 
-    def count_by_pointer(self, made: _Bracket, k: int, lo: int, hi: int) -> bool:
+    def count_by_pointer(self, made: _Bracket, k: int, lo: int, hi: int, step: int) -> bool:
         """Whether a loop whose counter nobody reads can end where a pointer that its body advances at its end has come to its end, which is computed here.
 
         (Of a loop that may be left before, the steps may be more than there are addresses.)
@@ -226,10 +226,10 @@ class _Loops:
             op = code[end].op
             depth += (op.opens and not op.closes) - (op is ops.END)
         at = end - 1
-        while _advances(code[at]) and self.bytes_of(code[at]) == 0:
+        while _advances(code[at]) and self.bytes_of(code[at], step) == 0:
             at -= 1
         pointer = code[at].dst
-        size = self.bytes_of(code[at]) if _advances(code[at]) else 0
+        size = self.bytes_of(code[at], step) if _advances(code[at]) else 0
         if size == 0 or hi < 0 or (lo < 0 and f.const_values[~lo] != 0):
             return False
         for n in range(k + 1, end):
@@ -249,10 +249,13 @@ class _Loops:
         self.out.append(Instr(ops.ADD, PTR, made.hi, [pointer, steps], 0, line))
         return True
 
-    def bytes_of(self, advance: Instr) -> int:
-        """How far a pointer is advanced, where that is a power of two; else 0."""
+    def bytes_of(self, advance: Instr, step: int) -> int:
+        """How far a pointer is advanced for each index of a loop's step, where that is a power of two; else 0."""
         by = advance.args[1]
         size = int(self.f.const_values[~by]) if by < 0 else 0
+        if size % step:
+            return 0
+        size //= step
         return size if size > 0 and size & (size - 1) == 0 else 0
 
     def tested(self, op: ops.Op, a: int, b: int) -> bool:
@@ -268,7 +271,9 @@ class _Loops:
         opener = made.opener
         line = opener.line
         if made.pointer >= 0:
-            self.out.append(Instr(ops.BR_IF, BOOL, NONE, [self.compare(ops.NE, made.pointer, made.hi, line, PTR)], 0, line))
+            # (What is left of the last step may be less than a step.)
+            op = ops.NE if self.f.const_values[~opener.args[2]] == 1 else ops.LT
+            self.out.append(Instr(ops.BR_IF, BOOL, NONE, [self.compare(op, made.pointer, made.hi, line, PTR)], 0, line))
             return
         step = opener.args[2]
         i = opener.dst

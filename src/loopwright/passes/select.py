@@ -12,6 +12,8 @@ from loopwright.errors import InternalError
 from loopwright.ir import ops
 from loopwright.ir.function import NONE, Function, Instr, Mem
 from loopwright.ir.stages import STAGES
+from loopwright.passes import advances
+from loopwright.passes.divisions import DIVISIONS, QUOTIENTS, partner
 from loopwright.targets.steps import Emit
 from loopwright.targets.target import Target
 from loopwright.types import BOOL, I32, I64, U8, VOID
@@ -59,6 +61,8 @@ class Selection:
         # Bitwise operations of lanes that may become part of another.
         self.combines: bool = target.combines_bits()
         self.bits_at: dict[int, int] = {}
+        # Quotients and remainders that have been made with their partners, by position.
+        self.divided: set[int] = set()
         # Loads of which each takes one of several vectors: the registers of all, and when they were loaded.
         self.parts: dict[tuple[int, ...], tuple[list[int], int, int]] = {}
 
@@ -138,6 +142,8 @@ class Selection:
             return
         if op.effect == ops.CALLS:
             self.call(instr)
+        elif op in DIVISIONS and self.divide(instr):
+            pass
         else:
             if op is ops.SELECT:
                 instr = self.choose(instr)
@@ -160,6 +166,26 @@ class Selection:
         if dst >= 0 and self.f.variable[dst]:
             self.stretch += 1
             self.memory += 1
+
+    def divide(self, instr: Instr) -> bool:
+        """A division whose quotient and remainder are both wanted, where the target makes them together; False for any other."""
+        if self.position in self.divided:
+            return True
+        type_ = instr.type
+        if type_.lanes or not type_.is_integer or type_.bits < 32 or instr.args[1] < 0:
+            return False
+        at = partner(self.code, self.position)
+        if at < 0:
+            return False
+        other = self.code[at]
+        quotient, remainder = (instr, other) if instr.op in QUOTIENTS else (other, instr)
+        if not self.target.divide_both(self.f, quotient, remainder, self.make):
+            return False
+        self.divided.add(at)
+        if self.f.variable[other.dst]:
+            self.stretch += 1
+            self.memory += 1
+        return True
 
     def same(self, instr: Instr) -> bool:
         """Whether a conversion changes nothing but the type, and its result needs no register of its own."""
@@ -477,4 +503,6 @@ def _counters(f: Function) -> dict[int, tuple[int, int]]:
 def run(f: Function, target: Target) -> None:
     """Select the instructions of ``target`` for ``f``. Raises ``UnsupportedOperationError`` for an operation the target lacks for a type."""
     Selection(f, target).run()
+    if target.addressing(I64).moves:
+        advances.run(f, target)
     f.target_name = target.name

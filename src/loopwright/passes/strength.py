@@ -2,7 +2,8 @@
 
 In a loop over ``k`` the address ``base + k*stride`` becomes a pointer that begins at ``base + lo*stride`` and goes ``step*stride`` further in each
 step (strength reduction of induction variables: Cooper, Simpson and Vick, "Operator Strength Reduction", TOPLAS 23(5), 2001). What an address or
-a single addition computes stays as it is, and so does what is computed under a condition.
+a single addition computes stays as it is, and so does what is computed under a condition. Where accesses move their pointers on, a pointer that takes an
+addition is advanced as well.
 """
 
 from __future__ import annotations
@@ -28,18 +29,18 @@ class _Loop:
     Attributes:
         head, end: positions of its brackets.
         links: registers linear in the counter, which the body computes in every step, in order, with the operand that is linear.
-        multiplied: one of them is a product or a shift.
+        worth: one of them is a product or a shift, or a pointer that accesses may move on.
         continued: a ``br`` goes on with the next step.
         reduced: those that are to be advanced.
     """
 
-    __slots__ = ("continued", "end", "head", "links", "multiplied", "reduced")
+    __slots__ = ("continued", "end", "head", "links", "reduced", "worth")
 
     def __init__(self, head: int) -> None:
         self.head = head
         self.end = -1
         self.links: dict[int, int] = {}
-        self.multiplied = False
+        self.worth = False
         self.continued = False
         self.reduced: list[int] = []
 
@@ -55,11 +56,13 @@ def run(f: Function, target: Target) -> None:
 class _Strength:
     """One run of the pass."""
 
-    __slots__ = ("counters", "f", "inserted", "loops", "places", "removed", "target")
+    __slots__ = ("counters", "f", "inserted", "loops", "moves", "places", "removed", "target")
 
     def __init__(self, f: Function, target: Target) -> None:
         self.f = f
         self.target = target
+        #: Accesses move their pointers on.
+        self.moves: bool = target.addressing(I64).moves > 0
         #: The loops that count and have something linear in their counters.
         self.loops: list[_Loop] = []
         #: Where each register is defined; parameters in front of everything.
@@ -72,7 +75,7 @@ class _Strength:
     # --- what is linear -----------------------------------------------------------------------------------
 
     def survey(self) -> bool:
-        """Find what is linear in the counters; whether any of it takes a product or a shift."""
+        """Find what is linear in the counters; whether any of it may be worth advancing."""
         code = self.f.code
         places = self.places
         linear = _LINEAR
@@ -96,7 +99,7 @@ class _Strength:
                     inside = brackets[-1] if brackets else None
                     if last is not None:
                         last.end = k
-                        if last.multiplied and not last.continued:
+                        if last.worth and not last.continued:
                             self.loops.append(last)
                 elif op.opens and not op.closes:
                     inside = None
@@ -111,7 +114,7 @@ class _Strength:
         return found and bool(self.loops)
 
     def link(self, loop: _Loop, instr: Instr) -> bool:
-        """Note what ``instr`` in the body of ``loop`` computes, where that is linear in the counter; whether it multiplies."""
+        """Note what ``instr`` in the body of ``loop`` computes, where that is linear in the counter; whether that may be worth advancing."""
         if instr.mem is not None or self.f.variable[instr.dst]:
             return False
         a, b = instr.args
@@ -129,9 +132,9 @@ class _Strength:
         if not self.same(b, loop) or (c == _SHL and b >= 0):
             return False
         links[instr.dst] = a
-        if c in (_ADD, _SUB):
+        if c in (_ADD, _SUB) and not (self.moves and instr.type is PTR):
             return False
-        loop.multiplied = True
+        loop.worth = True
         return True
 
     def same(self, a: int, loop: _Loop) -> bool:
@@ -141,7 +144,10 @@ class _Strength:
     # --- what is advanced ---------------------------------------------------------------------------------
 
     def choose(self) -> None:
-        """Of what is linear and used by something else, addresses that take more than one operation are to be advanced, and integers that take a product of registers."""
+        """Of what is linear and used by something else, addresses that take more than one operation are to be advanced, and integers that take a product of registers.
+
+        Where accesses move their pointers on, so are addresses that take one.
+        """
         uses = [0] * len(self.f.types)
         code = self.f.code
         for instr in code:
@@ -162,7 +168,8 @@ class _Strength:
             reduced = [
                 register
                 for register, linear in links.items()
-                if needed[register] and ((linear in links and not needed[linear]) or self.product(register, loop, needed))
+                if needed[register]
+                and ((linear in links and not needed[linear]) or (self.moves and self.f.types[register] is PTR) or self.product(register, loop, needed))
             ]
             if reduced and self.room(loop, needed, len(reduced)):
                 loop.reduced = reduced

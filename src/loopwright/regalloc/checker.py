@@ -21,7 +21,7 @@ from loopwright.errors import InternalError
 from loopwright.ir import ops
 from loopwright.ir.function import INCOMING, SLOT, SPILL, Function, Instr
 from loopwright.ir.text import instruction_text, print_function
-from loopwright.targets.target import ANY_REGISTER, LEFT, Rule, Run, Target, Use
+from loopwright.targets.target import ANY_REGISTER, Rule, Run, Target, Use
 from loopwright.types import VOID, Type
 
 __all__ = ["check"]

@@ -20,36 +20,110 @@ _FLOORS: Final = (ops.DIV_FLOOR, ops.REM_FLOOR)
 _REMAINDERS: Final = (ops.REM_TRUNC, ops.REM_FLOOR)
 
 
-def divide(f: Function, instr: Instr, emit: Emit, traps: bool = True) -> None:
+def divide(f: Function, instr: Instr, emit: Emit, traps: bool = True, at_once: bool = False) -> None:
     """An integer division or remainder, by truncation or floor, that never traps, with branches.
 
-    ``traps``: whether the machine's instruction traps, or gives something else, where the most negative integer is divided by -1.
+    ``traps``: whether the machine's instruction traps, or gives something else, where the most negative integer is divided by -1; ``at_once``: whether there is
+    one that makes quotient and remainder (``div_rem``).
 
     A divisor of zero gives 0, as in NumPy; the most negative integer divided by -1 wraps to itself. The target's
-    instructions, ``div_trunc`` and ``rem_trunc`` with ``BARE``, meet neither case.
+    instructions, ``div_trunc`` and ``rem_trunc`` with ``BARE`` and ``div_rem``, meet neither case.
     """
-    op, type_, line = instr.op, instr.type, instr.line
-    a, b = instr.args
-    if type_.bits < 32:
-        _divide_narrow(f, instr, lambda wide: divide(f, wide, emit, traps), emit)
-        return
-    floor, remainder = op in _FLOORS, op in _REMAINDERS
-    a, b = _held(f, type_, a, emit, line), _held(f, type_, b, emit, line)
-    result = f.register(type_, "", True)
-    emit(Instr(ops.COPY, type_, result, [f.const(type_, 0)], 0, line))
-    emit(Instr(ops.IF_CMP["ne"], type_, NONE, [b, f.const(type_, 0)], 0, line))
-    if type_.signed and traps:
-        # Of -1 the remainder is 0.
-        emit(Instr(ops.IF_CMP["ne" if remainder else "eq"], type_, NONE, [b, f.const(type_, -1)], 0, line))
-        if not remainder:
-            emit(Instr(ops.NEG, type_, result, [a], 0, line))
-            emit(bracket(ops.ELSE, line))
-        _quotient(f, type_, result, a, b, floor, remainder, emit, line)
-        emit(bracket(ops.END, line))
+    if instr.type.bits < 32:
+        _divide_narrow(f, instr, lambda wide: divide(f, wide, emit, traps, at_once), emit)
     else:
-        _quotient(f, type_, result, a, b, floor, remainder, emit, line)
-    emit(bracket(ops.END, line))
-    emit(Instr(ops.COPY, type_, instr.dst, [result], 0, line))
+        _Division(f, instr, emit, at_once).whole(instr.op not in _REMAINDERS, instr.op in _REMAINDERS, traps)
+
+
+def divide_both(f: Function, quotient: Instr, remainder: Instr, emit: Emit, traps: bool = True, at_once: bool = False) -> None:
+    """As ``divide``, the quotient and the remainder of the same operands, of 32 bits or more."""
+    division = _Division(f, quotient, emit, at_once)
+    division.whole(True, True, traps)
+    emit(Instr(ops.COPY, remainder.type, remainder.dst, [division.remainder], 0, remainder.line))
+
+
+class _Division:
+    """A division of integers that is being emitted: quotient, remainder, or both."""
+
+    def __init__(self, f: Function, instr: Instr, emit: Emit, at_once: bool) -> None:
+        self.f = f
+        self.instr = instr
+        self.emit = emit
+        self.at_once = at_once
+        self.type = instr.type
+        self.line = instr.line
+        self.floor = instr.op in _FLOORS and instr.type.signed
+        self.a = _held(f, instr.type, instr.args[0], emit, instr.line)
+        self.b = _held(f, instr.type, instr.args[1], emit, instr.line)
+        #: Variables for what is wanted; -1 for what is not.
+        self.quotient = -1
+        self.remainder = -1
+
+    def op(self, op: Op, dst: int, *args: int, imm: int = 0) -> None:
+        self.emit(Instr(op, self.type, dst, list(args), imm, self.line))
+
+    def const(self, value: int) -> int:
+        return self.f.const(self.type, value)
+
+    def result(self) -> int:
+        """A variable, 0 at first."""
+        made = self.f.register(self.type, "", True)
+        self.op(ops.COPY, made, self.const(0))
+        return made
+
+    def whole(self, quotient: bool, remainder: bool, traps: bool) -> None:
+        """The division with its tests, into the result of the instruction: the quotient if that is wanted, else the remainder."""
+        b = self.b
+        if quotient:
+            self.quotient = self.result()
+        if remainder:
+            self.remainder = self.result()
+        self.op(ops.IF_CMP["ne"], NONE, b, self.const(0))
+        if self.type.signed and traps:
+            # Of -1 the remainder is 0.
+            self.op(ops.IF_CMP["eq" if quotient else "ne"], NONE, b, self.const(-1))
+            if quotient:
+                self.op(ops.NEG, self.quotient, self.a)
+                self.emit(bracket(ops.ELSE, self.line))
+            self.proper()
+            self.emit(bracket(ops.END, self.line))
+        else:
+            self.proper()
+        self.emit(bracket(ops.END, self.line))
+        self.op(ops.COPY, self.instr.dst, self.quotient if quotient else self.remainder)
+
+    def proper(self) -> None:
+        """The division proper."""
+        f, type_ = self.f, self.type
+        quotient, rest = self.quotient, self.remainder
+        if quotient < 0:
+            self.op(ops.REM_TRUNC, rest, self.a, self.b, imm=BARE)
+        elif rest < 0 and not self.floor:
+            self.op(ops.DIV_TRUNC, quotient, self.a, self.b, imm=BARE)
+        else:
+            if rest < 0:
+                rest = f.register(type_)
+            if self.at_once:
+                self.op(ops.DIV_REM, quotient, self.a, self.b)
+                self.op(ops.PART, rest, imm=1)
+            else:
+                self.op(ops.DIV_TRUNC, quotient, self.a, self.b, imm=BARE)
+                product = f.register(type_)
+                self.op(ops.MUL, product, quotient, self.b)
+                self.op(ops.SUB, rest, self.a, product)
+        if not self.floor:
+            return
+        # A remainder whose sign differs from the divisor's: one step further down.
+        signs = f.register(type_)
+        self.op(ops.IF_CMP["ne"], NONE, rest, self.const(0))
+        self.op(ops.XOR, signs, rest, self.b)
+        self.op(ops.IF_CMP["lt"], NONE, signs, self.const(0))
+        if self.remainder >= 0:
+            self.op(ops.ADD, rest, rest, self.b)
+        if quotient >= 0:
+            self.op(ops.SUB, quotient, quotient, self.const(1))
+        self.emit(bracket(ops.END, self.line))
+        self.emit(bracket(ops.END, self.line))
 
 
 def _held(f: Function, type_: Type, operand: int, emit: Emit, line: int) -> int:
@@ -74,34 +148,6 @@ def _divide_narrow(f: Function, instr: Instr, divide_wide: Emit, emit: Emit) -> 
     wide = f.register(I32)
     divide_wide(Instr(instr.op, I32, wide, args, 0, line))
     emit(Instr(ops.CONVERT, type_, instr.dst, [wide], 0, line, I32))
-
-
-def _quotient(f: Function, type_: Type, result: int, a: int, b: int, floor: bool, remainder: bool, emit: Emit, line: int) -> None:
-    """The division proper, into the variable ``result``."""
-    if not floor or not type_.signed:
-        emit(Instr(ops.REM_TRUNC if remainder else ops.DIV_TRUNC, type_, result, [a, b], BARE, line))
-        return
-    zero = f.const(type_, 0)
-    if remainder:
-        emit(Instr(ops.REM_TRUNC, type_, result, [a, b], BARE, line))
-        rest = result
-    else:
-        emit(Instr(ops.DIV_TRUNC, type_, result, [a, b], BARE, line))
-        product = f.register(type_)
-        rest = f.register(type_)
-        emit(Instr(ops.MUL, type_, product, [result, b], 0, line))
-        emit(Instr(ops.SUB, type_, rest, [a, product], 0, line))
-    # A remainder whose sign differs from the divisor's: one step further down.
-    signs = f.register(type_)
-    emit(Instr(ops.IF_CMP["ne"], type_, NONE, [rest, zero], 0, line))
-    emit(Instr(ops.XOR, type_, signs, [rest, b], 0, line))
-    emit(Instr(ops.IF_CMP["lt"], type_, NONE, [signs, zero], 0, line))
-    if remainder:
-        emit(Instr(ops.ADD, type_, result, [result, b], 0, line))
-    else:
-        emit(Instr(ops.SUB, type_, result, [result, f.const(type_, 1)], 0, line))
-    emit(bracket(ops.END, line))
-    emit(bracket(ops.END, line))
 
 
 def divide_by_power(f: Function, instr: Instr, emit: Emit) -> bool:

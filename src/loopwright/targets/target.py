@@ -239,7 +239,23 @@ class Rule:
         emit: called as ``emit(assembler, function, instr)`` by the assemble pass.
     """
 
-    __slots__ = ("clobbers", "commutes", "demands", "emit", "kills", "loads", "name", "overwrites", "parts", "result", "results", "run", "temps", "tied", "uses")
+    __slots__ = (
+        "clobbers",
+        "commutes",
+        "demands",
+        "emit",
+        "kills",
+        "loads",
+        "name",
+        "overwrites",
+        "parts",
+        "result",
+        "results",
+        "run",
+        "temps",
+        "tied",
+        "uses",
+    )
 
     def __init__(
         self,
@@ -287,17 +303,31 @@ class Addressing:
         low, high: the least and the greatest displacement; step: what it is a multiple of.
         near: displacements from ``-near`` to ``near - 1`` besides, of any number of bytes.
         both: index and displacement may stand in one address.
+        moves: an access may move its pointer on by from ``-moves`` to ``moves - 1`` bytes, before or after (pre- and post-increment); 0 for never.
+        moves_several: of several vectors, whose elements lie in turn, one may do so by as many bytes as it accesses, after.
     """
 
-    __slots__ = ("both", "high", "low", "near", "scales", "step")
+    __slots__ = ("both", "high", "low", "moves", "moves_several", "near", "scales", "step")
 
-    def __init__(self, scales: Sequence[int], low: int, high: int, step: int = 1, near: int = 0, both: bool = True) -> None:
+    def __init__(
+        self,
+        scales: Sequence[int],
+        low: int,
+        high: int,
+        step: int = 1,
+        near: int = 0,
+        both: bool = True,
+        moves: int = 0,
+        moves_several: bool = False,
+    ) -> None:
         self.scales = tuple(scales)
         self.low = low
         self.high = high
         self.step = step
         self.near = near
         self.both = both
+        self.moves = moves
+        self.moves_several = moves_several
 
     def displaces(self, disp: int) -> bool:
         """Whether an address without an index has room for a displacement."""
@@ -306,6 +336,14 @@ class Addressing:
     def indexes(self, scale: int, disp: int) -> bool:
         """Whether an address with such a displacement has room for an index times ``scale``."""
         return scale in self.scales and (disp == 0 or self.both)
+
+    def advances(self, by: int) -> bool:
+        """Whether an access may move its pointer on by a number of bytes."""
+        return -self.moves <= by < self.moves
+
+    def advances_several(self, by: int, size: int) -> bool:
+        """Whether an access of several vectors, ``size`` bytes together, may do so."""
+        return self.moves_several and by == size
 
 
 class Unrolling:
@@ -456,6 +494,10 @@ class Target:
 
         Raises ``UnsupportedOperationError`` for an operation this target lacks for the type.
         """
+        return False
+
+    def divide_both(self, function: Function, quotient: Instr, remainder: Instr, emit: Callable[[Instr], None]) -> bool:
+        """Replace a quotient and a remainder of the same integers of 32 bits or more, which are not known, by one sequence; False where two are as cheap."""
         return False
 
     def rule(self, function: Function, instr: Instr) -> Rule:

@@ -87,6 +87,18 @@ def _divide(f: Function, instr: Instr, emit: Emit, late: bool) -> bool:
     return True
 
 
+def remainder_of(f: Function, quotient: Instr, remainder: Instr, emit: Emit) -> None:
+    """A quotient, and what it leaves; by 0 nothing."""
+    type_, line = remainder.type, remainder.line
+    a, b = quotient.args
+    emit(quotient)
+    product = f.register(type_)
+    emit(Instr(ops.MUL, type_, product, [quotient.dst, b], 0, line))
+    rest = f.register(type_)
+    emit(Instr(ops.SUB, type_, rest, [a, product], 0, line))
+    emit(Instr(ops.SELECT_CMP["eq"], type_, remainder.dst, [b, f.const(type_, 0), f.const(type_, 0), rest], 0, line, type_))
+
+
 def _masked(f: Function, instr: Instr, emit: Emit, late: bool) -> bool:
     if late:
         lane_by_lane.masked_access(f, instr, emit)

@@ -199,7 +199,7 @@ def _everywhere(instr: Instr) -> Rule | None:
     if op is ops.BITCAST:
         return Rule(name, (_use(instr.source),), use, moves.bitcast)
     if op is ops.PART:
-        return Rule(name, (), PART, control.nothing)
+        return Rule(name, (), PART if use is VECTOR else POINTER_PART, control.nothing)
     if op is ops.LOCAL:
         return Rule(name, (INT,), INT, moves.local_address)
     if instr.mem is not None:
@@ -210,9 +210,17 @@ def _everywhere(instr: Instr) -> Rule | None:
             return Rule(name, (INT if instr.args[0] < 0 else use, *where), None, moves.store)
         if op is ops.ADDRESS:
             return Rule(name, where, INT, moves.address)
+        if op is ops.LOAD_ADVANCE:
+            return Rule(name, (INT_LATE,), use, moves.load_advance, parts=(~0,))
+        if op is ops.STORE_ADVANCE:
+            return Rule(name, (Use(use.cls, late=True), INT), INT, moves.store_advance, tied=1)
         if op.parts > 1 and bytes_of(type_) >= 8 and type_.lanes > 1:
             # The registers of a list are consecutive (Arm ARM, C7.2, "LD2 (multiple structures)" and those like it).
             run = Run(0, op.parts)
+            if op in _PARTS_ADVANCE:
+                if op.effect == ops.READS:
+                    return Rule(name, (INT_LATE,), PART, moves.load_parts_advance, results=run, parts=(~0,))
+                return Rule(name, (VECTOR_LATE,) * op.parts + where, INT, moves.store_parts_advance, run=run, tied=op.parts)
             if op.result:
                 return Rule(name, where, PART, moves.load_parts, results=run)
             return Rule(name, (VECTOR,) * op.parts + where, None, moves.store_parts, run=run)
@@ -229,6 +237,8 @@ def _everywhere(instr: Instr) -> Rule | None:
 
 #: One of the results of an instruction with several.
 PART: Final = Use(VECTORS, LEFT)
+POINTER_PART: Final = Use(INTS, LEFT)
+_PARTS_ADVANCE: Final = frozenset((*ops.LOAD_PARTS_ADVANCE.values(), *ops.STORE_PARTS_ADVANCE.values()))
 
 _CONTROL: Final[dict[int, Emit]] = {
     ops.IF.code: control.jump_if,

@@ -36,16 +36,20 @@ __all__ = [
     "emit_store",
     "emit_store_zero",
     "load",
+    "load_advance",
     "load_constant",
     "load_parts",
+    "load_parts_advance",
     "local_address",
     "move_from_vector",
     "move_to_vector",
     "reaches",
     "size_of",
     "store",
+    "store_advance",
     "store_far",
     "store_parts",
+    "store_parts_advance",
     "swap",
 ]
 
@@ -183,6 +187,42 @@ def store(asm: AArch64Assembler, f: Function, instr: Instr) -> None:
         emit_store(asm, instr.type, CODES[value], base, index, mem.scale, mem.disp)
 
 
+#: By bits and sign: behind the access, before it.
+_INT_LOADS_ADVANCING: Final[dict[tuple[int, bool], tuple[Row, Row]]] = {
+    (8, True): (i.LDRS_POST["w.b"], i.LDRS_PRE["w.b"]),
+    (8, False): (i.LDR_POST["b"], i.LDR_PRE["b"]),
+    (16, True): (i.LDRS_POST["w.h"], i.LDRS_PRE["w.h"]),
+    (16, False): (i.LDR_POST["h"], i.LDR_PRE["h"]),
+    (32, True): (i.LDR_POST["w"], i.LDR_PRE["w"]),
+    (32, False): (i.LDR_POST["w"], i.LDR_PRE["w"]),
+    (64, True): (i.LDR_POST["x"], i.LDR_PRE["x"]),
+    (64, False): (i.LDR_POST["x"], i.LDR_PRE["x"]),
+}
+_INT_STORES_ADVANCING: Final = {size: (i.STR_POST[shape], i.STR_PRE[shape]) for size, shape in ((1, "b"), (2, "h"), (4, "w"), (8, "x"))}
+_VECTOR_LOADS_ADVANCING: Final = {size: (i.LDR_V_POST[shape], i.LDR_V_PRE[shape]) for size, shape in _SHAPES}
+_VECTOR_STORES_ADVANCING: Final = {size: (i.STR_V_POST[shape], i.STR_V_PRE[shape]) for size, shape in _SHAPES}
+
+
+def _advancing(asm: AArch64Assembler, forms: tuple[Row, Row], instr: Instr, register: int, base: int) -> None:
+    mem = instr.mem
+    assert mem is not None and mem.disp in (0, instr.imm)
+    asm.emit(forms[1] if mem.disp else forms[0], register, base, instr.imm)
+
+
+def load_advance(asm: AArch64Assembler, f: Function, instr: Instr) -> None:
+    """A load that moves its pointer on, behind the access or, where its address has a displacement, before."""
+    type_ = instr.type
+    forms = _INT_LOADS_ADVANCING[type_.bits, type_.signed] if scalar_integers(type_) else _VECTOR_LOADS_ADVANCING[size_of(type_)]
+    _advancing(asm, forms, instr, CODES[instr.dst], CODES[instr.args[0]])
+
+
+def store_advance(asm: AArch64Assembler, f: Function, instr: Instr) -> None:
+    """A store that moves its pointer on, which is its result."""
+    type_ = instr.type
+    forms = _INT_STORES_ADVANCING[type_.bits // 8] if scalar_integers(type_) else _VECTOR_STORES_ADVANCING[size_of(type_)]
+    _advancing(asm, forms, instr, CODES[instr.args[0]], CODES[instr.args[1]])
+
+
 _LOADS_OF_PARTS: Final = {2: i.LD2, 3: i.LD3, 4: i.LD4}
 _STORES_OF_PARTS: Final = {2: i.ST2, 3: i.ST3, 4: i.ST4}
 
@@ -197,6 +237,21 @@ def store_parts(asm: AArch64Assembler, f: Function, instr: Instr) -> None:
     """Elements in turn from consecutive registers, of which the first operand is the first."""
     base = address_in_register(asm, instr, instr.op.parts)
     asm.emit(_STORES_OF_PARTS[instr.op.parts][arrangement(instr.type)], CODES[instr.args[0]], base)
+
+
+_LOADS_OF_PARTS_POST: Final = {2: i.LD2_POST, 3: i.LD3_POST, 4: i.LD4_POST}
+_STORES_OF_PARTS_POST: Final = {2: i.ST2_POST, 3: i.ST3_POST, 4: i.ST4_POST}
+
+
+def load_parts_advance(asm: AArch64Assembler, f: Function, instr: Instr) -> None:
+    """As ``load_parts``; the pointer is moved on by what is accessed."""
+    asm.emit(_LOADS_OF_PARTS_POST[instr.op.parts][arrangement(instr.type)], CODES[instr.dst], CODES[instr.args[0]])
+
+
+def store_parts_advance(asm: AArch64Assembler, f: Function, instr: Instr) -> None:
+    """As ``store_parts``; the pointer is moved on by what is accessed."""
+    parts = instr.op.parts
+    asm.emit(_STORES_OF_PARTS_POST[parts][arrangement(instr.type)], CODES[instr.args[0]], CODES[instr.args[parts]])
 
 
 def address_into(asm: AArch64Assembler, instr: Instr, at: int, rd: int) -> None:

@@ -21,7 +21,8 @@ __all__ = ["FEATURES", "AArch64"]
 FEATURES: Final = frozenset(["fp", "asimd", "crc32"])
 
 #: By bytes of an access (Arm ARM, C1.3.3): a displacement in multiples of the access up to 4095 of them, or of up to 256 bytes either way; or an index.
-_ADDRESSING: Final = {size: Addressing((1, size), 0, 4095 * size, size, near=256, both=False) for size in (1, 2, 4, 8, 16)}
+#: Accesses may move their pointers on by up to 256 bytes either way; those of several vectors by what they access.
+_ADDRESSING: Final = {size: Addressing((1, size), 0, 4095 * size, size, near=256, both=False, moves=256, moves_several=True) for size in (1, 2, 4, 8, 16)}
 #: Latency of additions and multiply-adds is 4 cycles at most, of which two begin a cycle (Arm, *Cortex-A76 Software Optimization Guide*, sections 3.15
 #: and 3.16).
 _UNROLLING: Final = Unrolling(((12, 4), (48, 2)), ((24, 4), (48, 2)), ((4, 8), (8, 4), (24, 2)))
@@ -54,6 +55,10 @@ class AArch64(Target):
 
     def expand(self, function: Function, instr: Instr, emit: Callable[[Instr], None], late: bool) -> bool:
         return expansions.expand(function, instr, emit, late)
+
+    def divide_both(self, function: Function, quotient: Instr, remainder: Instr, emit: Callable[[Instr], None]) -> bool:
+        expansions.remainder_of(function, quotient, remainder, emit)
+        return True
 
     def chooses_by(self, source: Type, type_: Type) -> bool:
         return not source.lanes and not source.is_float and not type_.lanes and not type_.is_float

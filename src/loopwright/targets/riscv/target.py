@@ -7,6 +7,7 @@ from typing import Any, Final
 
 from loopwright.errors import TargetError
 from loopwright.ir.function import Frame, Function, Instr
+from loopwright.targets import division
 from loopwright.targets.pipeline import Pass
 from loopwright.targets.riscv import assembler, expansions, lowering
 from loopwright.targets.riscv.abi import LP64D, RiscVAssembler, enter, leave
@@ -55,6 +56,10 @@ class RiscV(Target):
 
     def expand(self, function: Function, instr: Instr, emit: Callable[[Instr], None], late: bool) -> bool:
         return expansions.expand(function, instr, emit, late)
+
+    def divide_both(self, function: Function, quotient: Instr, remainder: Instr, emit: Callable[[Instr], None]) -> bool:
+        division.divide_both(function, quotient, remainder, emit, traps=False)
+        return True
 
     def rule(self, function: Function, instr: Instr) -> Rule:
         return lowering.rule_for(function, instr)

@@ -198,6 +198,10 @@ def save_vectors(asm: X86Assembler, frame: Frame, form: Form) -> None:
             place += 16
 
 
+def part(asm: X86Assembler, f: Function, instr: Instr) -> None:
+    """A result that the instruction in front has left where it is."""
+
+
 def nothing(asm: X86Assembler, f: Function, instr: Instr) -> None:
     """Brackets before the jumps pass; nothing to emit."""
     raise InternalError(f"{instr.op.name} reached the assembler")

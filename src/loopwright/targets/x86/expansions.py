@@ -163,7 +163,7 @@ def _divide(target: Any, f: Function, instr: Instr, emit: Emit, late: bool) -> b
             lane_by_lane.each_lane(f, instr, emit)
         return late
     if late:
-        division.divide(f, instr, emit)
+        division.divide(f, instr, emit, at_once=True)
     return late
 
 

@@ -14,7 +14,7 @@ from loopwright.ir import ops
 from loopwright.ir.function import Function, Instr
 from loopwright.ir.ops import Op
 from loopwright.targets.sequences import shift_count
-from loopwright.targets.target import ANY_TIED, Rule, Target, Use
+from loopwright.targets.target import ANY_TIED, LEFT, Rule, Target, Use
 from loopwright.targets.x86 import arithmetic, control, moves
 from loopwright.targets.x86.assembler import Form, lookup
 from loopwright.targets.x86.operands import LETTER, vector_load, vector_store, width
@@ -29,6 +29,7 @@ _FUSED: Final[dict[Op, str]] = {ops.FMA: "VFMADD", ops.FMS: "VFMSUB", ops.FNMA: 
 
 _DIVISIONS: Final = frozenset({ops.DIV_TRUNC, ops.REM_TRUNC, ops.DIV_FLOOR, ops.REM_FLOOR})
 _COMPARES: Final = frozenset(ops.COMPARISONS.values())
+_PART: Final = Rule("part", (), Use(INTS, LEFT), control.part)
 
 _REDUCTIONS: Final[dict[Op, Op]] = {
     ops.REDUCE_ADD: ops.ADD,
@@ -316,8 +317,16 @@ def _divide(target: Any, instr: Instr) -> Rule | None:
     op, type_ = instr.op, instr.type
     if type_.lanes or type_.is_float or type_.bits < 32 or op is ops.DIV_FLOOR or op is ops.REM_FLOOR:
         return None
+    uses = (Use(INTS, RAX), INT_MEMORY)
+    emit = arithmetic.Divide(type_).emit
+    if op is ops.DIV_REM:
+        return Rule(op.name, uses, Use(INTS, RAX), emit, kills=1 << RDX, clobbers=1 << RDX, parts=(RDX,))
     result, other = (RAX, RDX) if op is ops.DIV_TRUNC else (RDX, RAX)
-    return Rule(op.name, (Use(INTS, RAX), INT_MEMORY), Use(INTS, result), arithmetic.Divide(type_).emit, kills=1 << other, clobbers=1 << RDX)
+    return Rule(op.name, uses, Use(INTS, result), emit, kills=1 << other, clobbers=1 << RDX)
+
+
+def _part(target: Any, instr: Instr) -> Rule | None:
+    return _PART if not instr.type.lanes and not instr.type.is_float else None
 
 
 def _shift(target: Any, instr: Instr) -> Rule | None:
@@ -579,7 +588,8 @@ _SPECIAL: Final[dict[int, _Special]] = {
     ops.MUL_HIGH.code: _multiply_high,
     **{op.code: _compare for op in _COMPARES},
     **{op.code: _select_compared for op in ops.CHOICES},
-    **{op.code: _divide for op in _DIVISIONS},
+    **{op.code: _divide for op in (*_DIVISIONS, ops.DIV_REM)},
+    ops.PART.code: _part,
     **{op.code: _fused for op in _FUSED},
     **{op.code: _reduction for op in _REDUCTIONS},
 }

@@ -10,6 +10,7 @@ from typing import Final
 from loopwright.errors import TargetError
 from loopwright.ir import ops
 from loopwright.ir.function import Function, Instr
+from loopwright.targets import division
 from loopwright.targets.pipeline import Pass
 from loopwright.targets.steps import Emit
 from loopwright.targets.target import Addressing, MachineCode, RegisterClass, Rule, Target, Unrolling, masks, scalar_integers, vectors, vectors_and_masks
@@ -156,6 +157,10 @@ class X86(Target):
     def fold_memory(self, function: Function, instr: Instr, position: int) -> bool:
         found = self.known(function, instr)
         return found is not None and found.loads >> position & 1 == 1
+
+    def divide_both(self, function: Function, quotient: Instr, remainder: Instr, emit: Emit) -> bool:
+        division.divide_both(function, quotient, remainder, emit, at_once=True)
+        return True
 
     def chooses_by(self, source: Type, type_: Type) -> bool:
         return not source.lanes and not source.is_float and not type_.lanes and not type_.is_float and type_.bits >= 32
