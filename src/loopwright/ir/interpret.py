@@ -48,6 +48,7 @@ _STORE_PARTS: Final = 19
 _PART: Final = 20
 _ADVANCE: Final = 21
 _DIV_REM: Final = 22
+_UPDATE: Final = 23
 
 _ADVANCES: Final = frozenset(ops.ADVANCES.values())
 
@@ -282,6 +283,9 @@ class Interpreter:
             step.kind = _STORE_AT
         elif op in _ADVANCES:
             step.kind = _ADVANCE
+        elif op in ops.UPDATED_BY:
+            step.kind = _UPDATE
+            step.meaning = ops.UPDATED_BY[op].meaning
         elif op is ops.DIV_REM:
             step.kind = _DIV_REM
         elif op.parts > 1:
@@ -624,6 +628,10 @@ class Interpreter:
                 self._store_parts(step, values)
             elif kind == _ADVANCE:
                 result = self._advance(step, values)
+            elif kind == _UPDATE:
+                assert step.meaning is not None
+                address = self._address(step, values)
+                self._write(step, address, step.meaning(step.type, step.type, self._read(step, address, step.type, None), values[0]), step.type, None)
             elif kind == _DIV_REM:
                 if step.mem is not None:
                     self._memory_operand(step, values)

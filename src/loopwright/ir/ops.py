@@ -565,6 +565,13 @@ LOAD_AT: Final = row("load_at", "A -> T", "int float ptr", "load from an address
 STORE_AT: Final = row("store_at", "T A ->", "int float ptr", "store to an address", None, WRITES)
 MASKED_LOAD_AT: Final = row("masked_load_at", "M A -> T", "int float vector", "load from an address where the mask holds, zero elsewhere", None, READS)
 MASKED_STORE_AT: Final = row("masked_store_at", "M T A ->", "int float vector", "store to an address where the mask holds", None, WRITES)
+#: Operations on what is in memory, which leave their result there, as the select pass makes them.
+UPDATES: Final[dict[Op, Op]] = {
+    _op: row(f"{_op.name}_at", "T A ->", "int scalar", f"what is at an address becomes {_op.name} of it and the operand", None, WRITES, since="select")
+    for _op in (ADD, SUB, AND, OR, XOR)
+}
+#: The operation in each of these.
+UPDATED_BY: Final[dict[Op, Op]] = {_update: _op for _op, _update in UPDATES.items()}
 ADDRESS: Final = row("address", "A -> P", "ptr", "the address itself", None)
 
 LOCAL: Final = row(

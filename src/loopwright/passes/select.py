@@ -61,6 +61,8 @@ class Selection:
         # Bitwise operations of lanes that may become part of another.
         self.combines: bool = target.combines_bits()
         self.bits_at: dict[int, int] = {}
+        # Where what may become part of a store was made, and the state of memory then.
+        self.made_at: dict[int, tuple[int, int]] = {}
         # Quotients and remainders that have been made with their partners, by position.
         self.divided: set[int] = set()
         # Loads of which each takes one of several vectors: the registers of all, and when they were loaded.
@@ -150,8 +152,13 @@ class Selection:
             elif self.combines and op in _BITWISE and instr.type.lanes and instr.type.is_integer:
                 self.combine(instr)
             if not self.target.expand(self.f, instr, make, True):
-                if self.load_at:
+                if op is ops.STORE_AT:
+                    if self.made_at:
+                        instr = self.update(instr)
+                elif self.load_at:
                     self.fold(instr)
+                    if op in ops.UPDATES and dst < self.known and self.uses[dst] == 1 and self.target.updates(op, instr.type):
+                        self.made_at[dst] = (len(self.out), self.memory)
                 self.emit(instr)
                 if dst >= 0 and dst < self.known and (self.uses[dst] == 1 or self.may_repeat(instr)) and not self.f.variable[dst]:
                     if op is ops.LOAD_AT:
@@ -261,6 +268,32 @@ class Selection:
                 if not self.uses[a]:
                     del self.load_at[a]
                 return
+
+    def update(self, store: Instr) -> Instr:
+        """A store of what an operation has made of the value in the same place: the operation in memory, where the target has that; else the store."""
+        value = store.args[0]
+        at, memory = self.made_at.get(value, (-1, -1))
+        if at < 0 or memory != self.memory or self.f.variable[value]:
+            return store
+        made = self.out[at]
+        where = store.args[1:]
+        if made.mem is not None:
+            given = len(made.args) - len(where)
+            if given != 1 or made.args[1:] != where or not _same_place(made.mem, store.mem) or not (made.op.commutes or made.mem.role == 0):
+                return store
+            other = made.args[0]
+        else:
+            loaded = [self.load_at.get(a, -1) if self.load_stretch.get(a, -1) == self.memory and self.uses[a] == 1 else -1 for a in made.args]
+            position = 0 if loaded[0] >= 0 else 1
+            if loaded[position] < 0 or (position == 1 and not made.op.commutes):
+                return store
+            load = self.out[loaded[position]]
+            if load.type is not store.type or load.args != where or not _same_place(load.mem, store.mem):
+                return store
+            other = made.args[1 - position]
+            self.out[loaded[position]] = _GONE
+        self.out[at] = _GONE
+        return Instr(ops.UPDATES[made.op], store.type, NONE, [other, *where], 0, store.line, VOID, store.mem)
 
     def call(self, instr: Instr) -> None:
         f = self.f
@@ -460,6 +493,11 @@ class Selection:
             out.append(Instr(ops.END, VOID, NONE, [], 0, line))
         self.stretch += 1
         self.memory += 1
+
+
+def _same_place(a: Mem | None, b: Mem | None) -> bool:
+    """Whether two accesses with the same registers in their addresses are to the same place."""
+    return a is not None and b is not None and (a.indexed, a.scale, a.disp, a.size, a.broadcast) == (b.indexed, b.scale, b.disp, b.size, b.broadcast)
 
 
 def _counters(f: Function) -> dict[int, tuple[int, int]]:

@@ -10,6 +10,7 @@ from collections.abc import Callable, Sequence
 from typing import Any, Final
 
 from loopwright.ir.function import Callee, Frame, Function, Instr
+from loopwright.ir.ops import Op
 from loopwright.native_build import mypyc_attr
 from loopwright.targets.core import Core
 from loopwright.targets.pipeline import Pass
@@ -506,6 +507,10 @@ class Target:
 
     def fold_memory(self, function: Function, instr: Instr, position: int) -> bool:
         """Whether the operand at ``position`` of ``instr``, a load used once, could be its memory operand (it becomes the last)."""
+        return False
+
+    def updates(self, op: Op, type_: Type) -> bool:
+        """Whether an operation on a type can have what is in memory as its first operand, and leave its result there (``ops.UPDATES``)."""
         return False
 
     def chooses_by(self, source: Type, type_: Type) -> bool:

@@ -205,6 +205,12 @@ def _store(target: Any, instr: Instr) -> Rule | None:
     return _by_text(target, instr, f"MOV m{type_.bits}, a:r{type_.bits}")
 
 
+def _update(target: Any, instr: Instr) -> Rule | None:
+    name = ops.UPDATED_BY[instr.op].name.upper()
+    bits = instr.type.bits
+    return _by_text(target, instr, f"{name} m{bits}, {'#a' if instr.args[0] < 0 else f'a:r{bits}'}")
+
+
 def _move(form: Form) -> str:
     return form.row.mnemonic
 
@@ -569,6 +575,7 @@ _SPECIAL: Final[dict[int, _Special]] = {
     ops.ADDRESS.code: _address,
     ops.LOAD_AT.code: _load,
     ops.STORE_AT.code: _store,
+    **{op.code: _update for op in ops.UPDATED_BY},
     ops.MASKED_LOAD_AT.code: _masked,
     ops.MASKED_STORE_AT.code: _masked,
     ops.ADD.code: _add,

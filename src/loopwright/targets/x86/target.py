@@ -95,6 +95,8 @@ class X86(Target):
         op = instr.op
         if op is ops.COPY or op is ops.RET or op is ops.LOCAL or op.effect == ops.CALLS:
             return True
+        if op in ops.UPDATED_BY:
+            return position == 0 and fits32(int(value))
         if op is ops.STORE_AT or op is ops.STORE_ARG:
             if position != 0 or type_.lanes:
                 return False
@@ -161,6 +163,9 @@ class X86(Target):
     def divide_both(self, function: Function, quotient: Instr, remainder: Instr, emit: Emit) -> bool:
         division.divide_both(function, quotient, remainder, emit, at_once=True)
         return True
+
+    def updates(self, op: ops.Op, type_: Type) -> bool:
+        return type_.is_integer and type_.bits >= 32 and not type_.lanes
 
     def chooses_by(self, source: Type, type_: Type) -> bool:
         return not source.lanes and not source.is_float and not type_.lanes and not type_.is_float and type_.bits >= 32
