@@ -252,7 +252,7 @@ class Interpreter:
                 step.clobbers = rule.clobbers if rule is not None and op.effect != ops.CALLS else 0
             if op.compare:
                 comparison = op.compare[1:] if op.compare[0] == "n" and op.compare != "ne" else op.compare
-                step.compare = ops.COMPARISONS[comparison].meaning
+                step.compare = ops.TESTS[comparison] if comparison in ops.TESTS else ops.COMPARISONS[comparison].meaning
                 step.negated = comparison != op.compare
             kind = KIND[op.code] if op.opens or op.closes else PLAIN
             if kind == PLAIN:

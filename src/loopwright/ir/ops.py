@@ -370,8 +370,7 @@ def _shift(left: bool, modulo: bool) -> Meaning:
     return run
 
 
-def _chosen_by(comparison: Op) -> Meaning:
-    compare = comparison.meaning
+def _chosen_by(compare: Meaning | None) -> Meaning:
     assert compare is not None
     return lambda t, s, a, b, x, y: x if compare(s, s, a, b) else y
 
@@ -668,6 +667,8 @@ BR_IF: Final = row("br_if", "B ->", "", "br when the condition holds", None, CON
 # comparison does not, which for floats differs from the opposite comparison where a NaN is involved.
 COMPARISONS: Final[dict[str, Op]] = {"eq": EQ, "ne": NE, "lt": LT, "le": LE, "gt": GT, "ge": GE}
 CONDITIONS: Final[tuple[str, ...]] = ("eq", "ne", "lt", "le", "gt", "ge", "nlt", "nle", "ngt", "nge")
+#: Tests of bits of integers, which stand inside only: whether two have none in common, or some.
+TESTS: Final[dict[str, Meaning]] = {"disjoint": lambda t, s, a, b: np.bool_(a & b == 0), "meets": lambda t, s, a, b: np.bool_(a & b != 0)}
 IF_CMP: Final[dict[str, Op]] = {}
 BR_CMP: Final[dict[str, Op]] = {}
 JUMP_CMP: Final[dict[str, Op]] = {}
@@ -677,16 +678,20 @@ for _c in CONDITIONS:
     )
     BR_CMP[_c] = row(f"br_{_c}", "T T ->", "int float ptr bool", f"br when {_c} holds", None, CONTROL, compare=_c, since="select", until="jumps")
     JUMP_CMP[_c] = row(f"jump_{_c}", "T T ->", "int float ptr bool", f"jump to label imm when {_c} holds", None, CONTROL, compare=_c, since="jumps")
+for _c in TESTS:
+    IF_CMP[_c] = row(f"if_{_c}", "T T ->", "int scalar", f"if with the test {_c} inside", None, CONTROL, opens=True, compare=_c, since="select", until="jumps")
+    BR_CMP[_c] = row(f"br_{_c}", "T T ->", "int scalar", f"br when {_c} holds", None, CONTROL, compare=_c, since="select", until="jumps")
+    JUMP_CMP[_c] = row(f"jump_{_c}", "T T ->", "int scalar", f"jump to label imm when {_c} holds", None, CONTROL, compare=_c, since="jumps")
 
 #: A choice between integers with the comparison of other integers inside, as the select pass makes it.
 SELECT_CMP: Final[dict[str, Op]] = {}
-for _c in COMPARISONS:
+for _c in (*COMPARISONS, *TESTS):
     SELECT_CMP[_c] = row(
         f"select_{_c}",
         "S S T T -> T",
         "int scalar ptr",
         f"the third where the comparison {_c} of the first two holds, else the fourth",
-        _chosen_by(COMPARISONS[_c]),
+        _chosen_by(COMPARISONS[_c].meaning if _c in COMPARISONS else TESTS[_c]),
         since="select",
     )
 
@@ -717,6 +722,8 @@ OPPOSITE: Final[dict[str, str]] = {
     "ngt": "gt",
     "ge": "nge",
     "nge": "ge",
+    "disjoint": "meets",
+    "meets": "disjoint",
 }
 #: For totally ordered operands (integers, pointers) the n-forms have plain equals.
 ORDERED_EQUAL: Final[dict[str, str]] = {"nlt": "ge", "nle": "gt", "ngt": "le", "nge": "lt"}

@@ -510,7 +510,19 @@ def _compare(v: Values, instr: Instr, args: list[int]) -> int:
         instr.op = ops.COMPARISONS[ops.EXCHANGED[name]]
     elif a == b and not instr.type.is_float:
         return f.const(ops.mask_for(instr.type), name in ("eq", "le", "ge"))
+    elif b < 0 and (name == "eq" or name == "ne") and instr.type.is_integer and _only_bit(v, a, b):
+        args[1] = f.const(instr.type, 0)
+        instr.op = ops.NE if name == "eq" else ops.EQ
     return KEEP
+
+
+def _only_bit(v: Values, a: int, b: int) -> bool:
+    """Whether ``b`` is a constant with one bit, and all that ``a`` can be besides is 0."""
+    bit = int(v.f.const_values[~b])
+    made = v.origin(a)
+    if made is None or made.op is not ops.AND or bit <= 0 or bit & (bit - 1):
+        return False
+    return v.made_from[a][1] == b
 
 
 def _select(v: Values, instr: Instr, args: list[int]) -> int:

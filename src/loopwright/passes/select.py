@@ -159,6 +159,9 @@ class Selection:
                     self.fold(instr)
                     if op in ops.UPDATES and dst < self.known and self.uses[dst] == 1 and self.target.updates(op, instr.type):
                         self.made_at[dst] = (len(self.out), self.memory)
+                if op is ops.AND and dst < self.known and self.uses[dst] == 1 and not self.f.variable[dst] and not instr.type.lanes:
+                    self.bits_at[dst] = len(self.out)
+                    self.compare_stretch[dst] = self.stretch
                 self.emit(instr)
                 if dst >= 0 and dst < self.known and (self.uses[dst] == 1 or self.may_repeat(instr)) and not self.f.variable[dst]:
                     if op is ops.LOAD_AT:
@@ -351,10 +354,26 @@ class Selection:
                 name = ops.OPPOSITE[name]
                 if not found.type.is_float:
                     name = ops.ORDERED_EQUAL.get(name, name)
+            if (name == "eq" or name == "ne") and found.mem is None and found.type.is_integer:
+                masked = self.tested(found)
+                if masked is not None:
+                    return ("disjoint" if name == "eq" else "meets"), masked, 0
             return name, found, 0
         if c < 0:
             c = self.materialise(c, line)
         return "", Instr(ops.COPY, BOOL, NONE, [c]), negate
+
+    def tested(self, compare: Instr) -> Instr | None:
+        """Of a comparison with 0 of what an ``and`` has left, which nobody else reads, that, where the target tests bits; it is taken out of the code."""
+        a, b = compare.args
+        at = self.bits_at.get(a, -1)
+        if at < 0 or b >= 0 or self.f.const_values[~b] != 0 or self.compare_stretch[a] != self.stretch:
+            return None
+        masked = self.out[at]
+        if masked.op is not ops.AND or masked.mem is not None or not self.target.tests_bits(masked.type):
+            return None
+        self.out[at] = _GONE
+        return masked
 
     def choose(self, instr: Instr) -> Instr:
         """A choice with the comparison that decides it inside, where the target has that; else the choice."""

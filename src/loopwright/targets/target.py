@@ -509,6 +509,10 @@ class Target:
         """Whether the operand at ``position`` of ``instr``, a load used once, could be its memory operand (it becomes the last)."""
         return False
 
+    def tests_bits(self, type_: Type) -> bool:
+        """Whether a branch, or a choice, can ask whether two integers have bits in common (``ops.TESTS``)."""
+        return False
+
     def updates(self, op: Op, type_: Type) -> bool:
         """Whether an operation on a type can have what is in memory as its first operand, and leave its result there (``ops.UPDATES``)."""
         return False

@@ -16,8 +16,8 @@ from loopwright.targets.aarch64.registers import CODES, SCRATCH, SCRATCH2, ZR
 from loopwright.targets.sequences import shift_count
 from loopwright.types import BOOL, Type
 
-_SIGNED: Final = {"eq": EQ, "ne": NE, "lt": LT, "le": LE, "gt": GT, "ge": GE}
-_UNSIGNED: Final = {"eq": EQ, "ne": NE, "lt": LO, "le": LS, "gt": HI, "ge": HS}
+_SIGNED: Final = {"eq": EQ, "ne": NE, "lt": LT, "le": LE, "gt": GT, "ge": GE, "disjoint": EQ, "meets": NE}
+_UNSIGNED: Final = {"eq": EQ, "ne": NE, "lt": LO, "le": LS, "gt": HI, "ge": HS, "disjoint": EQ, "meets": NE}
 
 
 def condition_of(type_: Type, name: str) -> int:
@@ -122,6 +122,17 @@ def compare(asm: AArch64Assembler, f: Function, type_: Type, a: int, b: int) -> 
     asm.emit(i.SUBS[shape], ZR, register(asm, f, a), register(asm, f, b, SCRATCH2), LSL, 0)
 
 
+def test(asm: AArch64Assembler, f: Function, type_: Type, a: int, b: int) -> None:
+    """Set the flags as what ``a`` and ``b`` have in common is 0 or not."""
+    shape = width(type_)
+    if b < 0:
+        value = constant_of(f, b)
+        if fits_logical(type_, value):
+            asm.emit(i.ANDS_IMM[shape], ZR, register(asm, f, a, SCRATCH2), value & (1 << (64 if shape == "x" else 32)) - 1)
+            return
+    asm.emit(i.ANDS[shape], ZR, register(asm, f, a), register(asm, f, b, SCRATCH2), LSL, 0)
+
+
 def comparison(asm: AArch64Assembler, f: Function, instr: Instr) -> None:
     """A bool from a comparison."""
     compare(asm, f, instr.type, instr.args[0], instr.args[1])
@@ -134,6 +145,14 @@ def jump_compare(asm: AArch64Assembler, f: Function, instr: Instr) -> None:
     type_ = instr.type
     name = ops.ORDERED_EQUAL.get(instr.op.compare, instr.op.compare)
     shape = width(type_)
+    if name in ops.TESTS:
+        bit = constant_of(f, b) & (1 << type_.bits) - 1 if b < 0 else 0
+        if a >= 0 and bit and bit & (bit - 1) == 0:
+            asm.branch(i.TBZ if name == "disjoint" else i.TBNZ, instr.imm, CODES[a], bit.bit_length() - 1)
+            return
+        test(asm, f, type_, a, b)
+        asm.branch(i.B_COND, instr.imm, condition_of(type_, name))
+        return
     if b < 0 and a >= 0 and constant_of(f, b) == 0:
         if name == "eq" or name == "ne":
             asm.branch((i.CBZ if name == "eq" else i.CBNZ)[shape], instr.imm, CODES[a])
@@ -155,8 +174,9 @@ def select(asm: AArch64Assembler, f: Function, instr: Instr) -> None:
 def select_compared(asm: AArch64Assembler, f: Function, instr: Instr) -> None:
     """The third operand where the comparison of the first two holds, else the fourth."""
     x, y, a, b = instr.args
-    compare(asm, f, instr.source, x, y)
-    condition = condition_of(instr.source, ops.CHOICES[instr.op])
+    name = ops.CHOICES[instr.op]
+    (test if name in ops.TESTS else compare)(asm, f, instr.source, x, y)
+    condition = condition_of(instr.source, name)
     asm.emit(i.CSEL[width(instr.type)], CODES[instr.dst], register(asm, f, a), register(asm, f, b), condition)
 
 

@@ -554,6 +554,9 @@ def immediate(instr: Instr, position: int, type_: Type, value: Any) -> bool:
         return number == 0 and ((position == 2 and op is ops.SELECT) or (position > 1 and op in ops.CHOICES))
     if code in _SHIFTS or op is ops.SHL_MODULO or op is ops.SHR_MODULO:
         return True
+    if op.compare in ops.TESTS or ops.CHOICES.get(op, "") in ops.TESTS:
+        # (A choice's constant is of the type compared.)
+        return integers.fits_logical(type_, number)
     if op is ops.ADD or op is ops.SUB or code in _COMPARES or op in ops.CHOICES or op.compare:
         return integers.fits_add(number)
     if op is ops.AND or op is ops.OR or op is ops.XOR:

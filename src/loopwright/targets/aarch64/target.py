@@ -60,6 +60,9 @@ class AArch64(Target):
         expansions.remainder_of(function, quotient, remainder, emit)
         return True
 
+    def tests_bits(self, type_: Type) -> bool:
+        return type_.bits >= 32
+
     def chooses_by(self, source: Type, type_: Type) -> bool:
         return not source.lanes and not source.is_float and not type_.lanes and not type_.is_float
 

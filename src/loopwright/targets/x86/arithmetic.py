@@ -14,8 +14,8 @@ from loopwright.targets.x86.sequence import Sequence
 from loopwright.types import Type
 
 #: Condition codes after CMP (SDM volume 1, appendix B), for signed and unsigned operands.
-SIGNED: Final[dict[str, int]] = {"eq": 4, "ne": 5, "lt": 12, "ge": 13, "le": 14, "gt": 15}
-UNSIGNED: Final[dict[str, int]] = {"eq": 4, "ne": 5, "lt": 2, "ge": 3, "le": 6, "gt": 7}
+SIGNED: Final[dict[str, int]] = {"eq": 4, "ne": 5, "lt": 12, "ge": 13, "le": 14, "gt": 15, "disjoint": 4, "meets": 5}
+UNSIGNED: Final[dict[str, int]] = {"eq": 4, "ne": 5, "lt": 2, "ge": 3, "le": 6, "gt": 7, "disjoint": 4, "meets": 5}
 CONDITION_NAMES: Final = ("O", "NO", "B", "AE", "E", "NE", "BE", "A", "S", "NS", "P", "NP", "L", "GE", "LE", "G")
 
 
@@ -140,6 +140,33 @@ def compare(asm: X86Assembler, f: Function, instr: Instr, type_: Type) -> None:
         asm.emit(lookup("CMP", f"{r},{r}"), (CODES[a], CODES[b]), line=line)
 
 
+def test(asm: X86Assembler, f: Function, instr: Instr, type_: Type) -> None:
+    """TEST of the first two operands, integers of a type: 0 where they have no bit in common."""
+    a, b = roles(instr)[:2]
+    line = instr.line
+    r = register_name(type_)
+    if b < 0:
+        value = immediate_value(f, b)
+        mem = in_memory(asm, instr, a, type_) if a >= SLOT else None
+        if mem is not None:
+            asm.emit(lookup("TEST", f"m{r[1:]},imm32"), (), mem, value, line=line)
+        elif 0 <= value < 1 << 7:
+            # What is above the byte does not count.
+            asm.emit(lookup("TEST", "r8,imm8"), (CODES[a],), None, value, line=line)
+        elif 0 <= value < 1 << 31:
+            asm.emit(lookup("TEST", "r32,imm32"), (CODES[a],), None, value, line=line)
+        else:
+            asm.emit(lookup("TEST", f"{r},imm32"), (CODES[a],), None, value, line=line)
+        return
+    if a >= SLOT:
+        a, b = b, a
+    mem = in_memory(asm, instr, b, type_)
+    if mem is not None:
+        asm.emit(lookup("TEST", f"m{r[1:]},{r}"), (CODES[a],), mem, line=line)
+    else:
+        asm.emit(lookup("TEST", f"{r},{r}"), (CODES[a], CODES[b]), line=line)
+
+
 class SetCondition:
     """A comparison of integers as a bool."""
 
@@ -158,15 +185,19 @@ class SetCondition:
 class SelectCompared:
     """``dst = a`` where a comparison holds, else b, with dst already a: CMOV takes b where it does not hold."""
 
-    __slots__ = ("form",)
+    __slots__ = ("form", "tests")
 
-    def __init__(self, condition: int, type_: Type) -> None:
+    def __init__(self, condition: int, type_: Type, tests: bool) -> None:
         r = register_name(type_)
+        self.tests = tests
         # The opposite condition has the other lowest bit (SDM volume 1, appendix B.1).
         self.form = lookup("CMOV" + CONDITION_NAMES[condition ^ 1], f"{r},{r}")
 
     def emit(self, asm: X86Assembler, f: Function, instr: Instr) -> None:
-        compare(asm, f, instr, instr.source)
+        if self.tests:
+            test(asm, f, instr, instr.source)
+        else:
+            compare(asm, f, instr, instr.source)
         asm.emit(self.form, (CODES[instr.dst], CODES[roles(instr)[3]]), line=instr.line)
 
 

@@ -6,7 +6,7 @@ from typing import Final
 
 from loopwright.errors import InternalError
 from loopwright.ir.function import SLOT, Frame, Function, Instr
-from loopwright.targets.x86.arithmetic import compare
+from loopwright.targets.x86.arithmetic import compare, test
 from loopwright.targets.x86.assembler import ALWAYS, EQUAL, NOT_EQUAL, Form, M, lookup
 from loopwright.targets.x86.encoder import NO_REGISTER
 from loopwright.targets.x86.operands import X86Assembler, in_memory, roles
@@ -48,6 +48,19 @@ class JumpInteger:
 
     def emit(self, asm: X86Assembler, f: Function, instr: Instr) -> None:
         compare(asm, f, instr, instr.type)
+        asm.jump(self.condition, instr.imm, instr.line)
+
+
+class JumpTested:
+    """Test bits and jump."""
+
+    __slots__ = ("condition",)
+
+    def __init__(self, condition: int) -> None:
+        self.condition = condition
+
+    def emit(self, asm: X86Assembler, f: Function, instr: Instr) -> None:
+        test(asm, f, instr, instr.type)
         asm.jump(self.condition, instr.imm, instr.line)
 
 

@@ -132,7 +132,8 @@ def _control(target: Any, f: Function, instr: Instr) -> Rule:
             uses = (VECTOR_MEMORY, VECTOR) if exchanged else (VECTOR, VECTOR_MEMORY)
             return Rule(op.name, _without(instr, uses), None, control.JumpFloat(form, op.compare).emit)
         condition = arithmetic.conditions(type_)[ops.ORDERED_EQUAL.get(op.compare, op.compare)]
-        return Rule(op.name, _without(instr, _compared(instr)), None, control.JumpInteger(condition).emit)
+        emit = control.JumpTested(condition).emit if op.compare in ops.TESTS else control.JumpInteger(condition).emit
+        return Rule(op.name, _without(instr, _compared(instr)), None, emit)
     return Rule(op.name, (), None, control.nothing)
 
 
@@ -284,7 +285,7 @@ def _select_compared(target: Any, instr: Instr) -> Rule | None:
     condition = arithmetic.conditions(instr.source)[ops.CHOICES[instr.op]]
     # A load that became one of the operands compared is no register operand any more.
     tied = 2 if instr.mem is None else 1
-    return Rule(instr.op.name, _without(instr, (first, second, INT, INT_LATE), True), INT, arithmetic.SelectCompared(condition, instr.type).emit, tied=tied)
+    return Rule(instr.op.name, _without(instr, (first, second, INT, INT_LATE), True), INT, arithmetic.SelectCompared(condition, instr.type, ops.CHOICES[instr.op] in ops.TESTS).emit, tied=tied)
 
 
 def _multiply_high(target: Any, instr: Instr) -> Rule | None:

@@ -164,6 +164,9 @@ class X86(Target):
         division.divide_both(function, quotient, remainder, emit, at_once=True)
         return True
 
+    def tests_bits(self, type_: Type) -> bool:
+        return type_.bits >= 32
+
     def updates(self, op: ops.Op, type_: Type) -> bool:
         return type_.is_integer and type_.bits >= 32 and not type_.lanes
 
