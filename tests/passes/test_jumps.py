@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import numpy as np
 import pytest
 from tests.passes.generator import Generator, random_arguments, results
 from tests.passes.texts import block, body
@@ -310,3 +311,71 @@ def test_random_functions_mean_the_same(name: str, seed: int) -> None:
     labels = [instr.imm for instr in after.code if instr.op is ops.LABEL]
     assert len(labels) == len(set(labels))
     assert results(after, arguments, target) == results(f, arguments)
+
+
+# --- what is done seldom -----------------------------------------------------------------------------------------
+
+LEAST = """
+function f(%x: ptr, %n: i64) -> i64
+  var %least: i64
+  var %at: i64
+  var %i: i64
+  %least = copy.i64 1000
+  %at = copy.i64 0
+  %i = copy.i64 0
+  loop
+    %v = load_at.i64 [%x + %i*8]
+    if_{compare}.i64 %v, {other}
+      {body}
+    end
+    %i = add.i64 %i, 1
+    br_lt.i64 0, %i, %n
+  end
+  ret %at
+end
+"""
+RECORD = "%least = copy.i64 %v\n%at = copy.i64 %i"
+
+
+def test_a_new_least_value_is_noted_behind_the_end() -> None:
+    text = LEAST.format(compare="lt", other="%least", body=RECORD)
+    assert lines(text) == block("""
+      labels 3
+      %least = copy.i64 1000
+      %at = copy.i64 0
+      %i = copy.i64 0
+      L0: align
+      %v = load_at.i64 [%x + %i*8]
+      jump_lt.i64 L1, %v, %least
+      L2:
+      %i = add.i64 %i, 1
+      jump_lt.i64 L0, %i, %n
+      ret %at
+      L1:
+      %least = copy.i64 %v
+      %at = copy.i64 %i
+      jump L2
+    """)
+    numbers = np.array([7, 3, 9, 3, 1, 8], np.int64)
+    assert Interpreter(jumped(text)).call(numbers, 6) == Interpreter(parse(text)).call(numbers, 6) == 4
+
+
+@pytest.mark.parametrize(
+    ("other", "body"),
+    [
+        # What is compared does not change; it becomes something else; something is computed besides; the other way is there too.
+        ("%least", "%at = copy.i64 %i"),
+        ("%least", "%least = copy.i64 %i"),
+        ("%least", RECORD + "\n%at = add.i64 %at, 1"),
+        ("%least", RECORD + "\nelse\n%at = copy.i64 0"),
+        ("5", RECORD),
+    ],
+)
+def test_what_is_no_record_stays_where_it_is(other: str, body: str) -> None:
+    f = jumped(LEAST.format(compare="lt", other=other, body=body))
+    assert f.code[-1].op is ops.RET
+
+
+def test_outside_of_loops_nothing_is_put_aside() -> None:
+    f = jumped("function f(%a: i64, %v: i64) -> i64\n  var %b: i64\n  %b = copy.i64 %a\n  if_lt.i64 %v, %b\n    %b = copy.i64 %v\n  end\n  ret %b\nend\n")
+    assert f.code[-1].op is ops.RET

@@ -16,6 +16,7 @@ from loopwright.ir.interpret import Interpreter
 from loopwright.ir.text import parse, print_function
 from loopwright.ir.verify import verify
 from loopwright.passes import loops, select
+from loopwright.runtime import emulate
 from loopwright.runtime.code import Code
 from loopwright.settings import Settings
 from loopwright.targets import registry
@@ -757,7 +758,9 @@ def test_a_loop_counts_where_the_pointer_is_not_all_that_is_wanted(changed: dict
     ],
 )
 def test_a_store_of_what_was_made_of_the_same_place_is_done_there(body: str, made: str) -> None:
-    text = "function f(%x: ptr, %x.n0: i64, %n: i64)\n  stage loops\n  array x: i64[%x.n0] at %x written\n  %p = address.ptr [%x + 16]\n" + body + "\n  ret\nend\n"
+    text = (
+        "function f(%x: ptr, %x.n0: i64, %n: i64)\n  stage loops\n  array x: i64[%x.n0] at %x written\n  %p = address.ptr [%x + 16]\n" + body + "\n  ret\nend\n"
+    )
     target = registry.get("x86-64-v3")
     f = parse(text)
     select.run(f, target)
@@ -772,3 +775,68 @@ def test_a_store_of_what_was_made_of_the_same_place_is_done_there(body: str, mad
     assert np.array_equal(arrays[0], arrays[1])
     Code(compiler.compile(parse(text), target, Settings(prove=True)))(arrays[2], 2)
     assert np.array_equal(arrays[0], arrays[2])
+
+
+# --- tests of bits -----------------------------------------------------------------------------------------------
+
+TESTED = """
+function f(%x: ptr, %x.n0: i64, %n: i64, %c: bool) -> i64
+  array x: i64[%x.n0] at %x
+  var %s: i64
+  %s = copy.i64 0
+  %m = load_at.i64 [%x]{{of x}}
+  {body}
+  ret %s
+end
+"""
+BRANCH = "%1 = and.i64 %n, {mask}\n%2 = {compare}.i64 %1, 0\nif %2\n%s = copy.i64 5\nend"
+
+
+@pytest.mark.parametrize("name", ["x86-64-v3", "aarch64-neon", "rv64gc"])
+@pytest.mark.parametrize("mask", ["1", "64", "6", "4294967296", "-2", "%m"])
+@pytest.mark.parametrize("compare", ["eq", "ne"])
+@pytest.mark.parametrize("choice", [False, True])
+def test_bits_are_tested_inside_branches_and_choices(compare: str, mask: str, choice: bool, name: str) -> None:
+    made = BRANCH.format(mask=mask, compare=compare)
+    if choice:
+        made = made.replace("if %2\n%s = copy.i64 5\nend", "%s = select.i64 %2, %n, %m")
+    text = TESTED.format(body=made)
+    calls = [(np.array([m], np.int64), n, False) for m in (0, 1, 12, -1) for n in (0, 1, 2, 3, 64, 1 << 32, -1, -64)]
+    target = registry.get(name)
+    compiled = compiler.compile(parse(text), target, Settings(prove=True))
+    f = compiler.run_passes(parse(text), target, after="select")
+    tested = [instr for instr in f.code if instr.op.name.endswith(("disjoint", "meets"))]
+    assert len(tested) == (name != "rv64gc")
+    assert (ops.AND in [instr.op for instr in f.code]) == (name == "rv64gc")
+    for call in calls:
+        want = Interpreter(parse(text)).call(*call)
+        assert Interpreter(f, target).call(*call) == want
+        if name == "x86-64-v3":
+            assert Code(compiled)(*call) == want
+        elif name == "aarch64-neon" and call[1] in (1, 64, -64):
+            assert emulate.run(compiled, *call) == want
+
+
+@pytest.mark.parametrize(
+    "changed",
+    [
+        # The bits are wanted besides; the comparison is another, with another number; a variable is written in between.
+        ("%s = copy.i64 5", "%s = copy.i64 %1"),
+        ("eq.i64 %1, 0", "gt.i64 %1, 0"),
+        ("eq.i64 %1, 0", "eq.i64 %1, 2"),
+        ("%2 =", "%s = copy.i64 3\n%2 ="),
+    ],
+)
+def test_bits_are_not_tested_where_that_is_not_all_that_is_asked(changed: tuple[str, str]) -> None:
+    text = TESTED.format(body=BRANCH.format(mask="6", compare="eq").replace(*changed))
+    f = same_meaning(text, *[(np.array([7], np.int64), n, False) for n in (0, 1, 2, 3, 6)])
+    assert not any(instr.op.name.endswith(("disjoint", "meets")) for instr in f.code)
+
+
+def test_one_bit_that_equals_its_mask_is_one_that_is_not_0() -> None:
+    text = TESTED.format(body=BRANCH.format(mask="8", compare="eq").replace("%1, 0", "%1, 8"))
+    f = compiler.run_passes(parse(text), registry.get("x86-64-v3"), after="select")
+    assert any(instr.op is ops.IF_CMP["meets"] for instr in f.code)
+    for n in (0, 8, 7, 15, -8):
+        call = (np.array([7], np.int64), n, False)
+        assert Interpreter(f, registry.get("x86-64-v3")).call(*call) == Interpreter(parse(text)).call(*call) == (5 if n & 8 else 0)

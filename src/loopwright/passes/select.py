@@ -162,6 +162,7 @@ class Selection:
                 if op is ops.AND and dst < self.known and self.uses[dst] == 1 and not self.f.variable[dst] and not instr.type.lanes:
                     self.bits_at[dst] = len(self.out)
                     self.compare_stretch[dst] = self.stretch
+                    self.compare_memory[dst] = self.memory
                 self.emit(instr)
                 if dst >= 0 and dst < self.known and (self.uses[dst] == 1 or self.may_repeat(instr)) and not self.f.variable[dst]:
                     if op is ops.LOAD_AT:
@@ -370,7 +371,10 @@ class Selection:
         if at < 0 or b >= 0 or self.f.const_values[~b] != 0 or self.compare_stretch[a] != self.stretch:
             return None
         masked = self.out[at]
-        if masked.op is not ops.AND or masked.mem is not None or not self.target.tests_bits(masked.type):
+        if masked.op is not ops.AND or not self.target.tests_bits(masked.type):
+            return None
+        if masked.mem is not None and self.compare_memory[a] != self.memory:
+            # Its operand in memory may have been written since.
             return None
         self.out[at] = _GONE
         return masked

@@ -285,7 +285,13 @@ def _select_compared(target: Any, instr: Instr) -> Rule | None:
     condition = arithmetic.conditions(instr.source)[ops.CHOICES[instr.op]]
     # A load that became one of the operands compared is no register operand any more.
     tied = 2 if instr.mem is None else 1
-    return Rule(instr.op.name, _without(instr, (first, second, INT, INT_LATE), True), INT, arithmetic.SelectCompared(condition, instr.type, ops.CHOICES[instr.op] in ops.TESTS).emit, tied=tied)
+    return Rule(
+        instr.op.name,
+        _without(instr, (first, second, INT, INT_LATE), True),
+        INT,
+        arithmetic.SelectCompared(condition, instr.type, ops.CHOICES[instr.op] in ops.TESTS).emit,
+        tied=tied,
+    )
 
 
 def _multiply_high(target: Any, instr: Instr) -> Rule | None:
