@@ -695,6 +695,10 @@ for _c in (*COMPARISONS, *TESTS):
         since="select",
     )
 
+COUNT_WHERE: Final = row(
+    "count_where", "M T -> T", "int vector", "one more where the mask holds", lambda t, s, m, a: a + m.astype(t.element.dtype), since="select"
+)
+
 #: The comparison inside each of these.
 CHOICES: Final[dict[Op, str]] = {op: condition for condition, op in SELECT_CMP.items()}
 

@@ -63,6 +63,8 @@ class Selection:
         self.bits_at: dict[int, int] = {}
         # Where what may become part of a store was made, and the state of memory then.
         self.made_at: dict[int, tuple[int, int]] = {}
+        # Sums of lanes that a choice may become one operation with.
+        self.sums: dict[int, tuple[int, int]] = {}
         # Quotients and remainders that have been made with their partners, by position.
         self.divided: set[int] = set()
         # Loads of which each takes one of several vectors: the registers of all, and when they were loaded.
@@ -163,6 +165,8 @@ class Selection:
                     self.bits_at[dst] = len(self.out)
                     self.compare_stretch[dst] = self.stretch
                     self.compare_memory[dst] = self.memory
+                if op is ops.ADD and instr.type.lanes and instr.type.is_integer and dst < self.known and self.uses[dst] == 1:
+                    self.sums[dst] = (len(self.out), self.stretch)
                 self.emit(instr)
                 if dst >= 0 and dst < self.known and (self.uses[dst] == 1 or self.may_repeat(instr)) and not self.f.variable[dst]:
                     if op is ops.LOAD_AT:
@@ -364,6 +368,28 @@ class Selection:
             c = self.materialise(c, line)
         return "", Instr(ops.COPY, BOOL, NONE, [c]), negate
 
+    def count_where(self, choice: Instr) -> Instr:
+        """A choice between a value and one more than it, of lanes, as one operation, where the target has that; else the choice."""
+        mask, chosen, value = choice.args
+        at, stretch = self.sums[chosen]
+        made = self.out[at]
+        if stretch != self.stretch or made.mem is not None or value not in made.args or value < 0 or not self.target.counts_where(choice.type):
+            return choice
+        one = made.args[1] if made.args[0] == value else made.args[0]
+        place = len(self.out) - 1
+        while place >= 0 and self.out[place].dst != one:
+            place -= 1
+        if place < 0 or self.f.variable[one]:
+            return choice
+        constant = self.out[place]
+        if constant.op is not ops.COPY or constant.args[0] >= 0 or self.f.const_values[~constant.args[0]] != 1:
+            return choice
+        self.out[at] = _GONE
+        self.uses[one] -= 1
+        if not self.uses[one]:
+            self.out[place] = _GONE
+        return Instr(ops.COUNT_WHERE, choice.type, choice.dst, [mask, value], 0, choice.line)
+
     def tested(self, compare: Instr) -> Instr | None:
         """Of a comparison with 0 of what an ``and`` has left, which nobody else reads, that, where the target tests bits; it is taken out of the code."""
         a, b = compare.args
@@ -380,7 +406,9 @@ class Selection:
         return masked
 
     def choose(self, instr: Instr) -> Instr:
-        """A choice with the comparison that decides it inside, where the target has that; else the choice."""
+        """A choice with the comparison that decides it inside, or with the sum that it is about, where the target has that; else the choice."""
+        if instr.type.lanes:
+            return self.count_where(instr) if instr.args[1] in self.sums else instr
         c = instr.args[0]
         at = self.compare_at.get(c, -1)
         while at >= 0 and self.out[at].op is ops.NOT:

@@ -525,6 +525,10 @@ class Target:
         """How many multiply-adds had better read the same vector from memory, each for itself, than from a register loaded for them."""
         return 1
 
+    def counts_where(self, type_: Type) -> bool:
+        """Whether adding one to integer lanes where a mask holds is one instruction (``count_where``): where masks are -1 in lanes that hold, taking them away."""
+        return False
+
     def combines_bits(self) -> bool:
         """Whether two bitwise operations of integer lanes are one instruction (``ops.BITWISE_TWICE``)."""
         return False

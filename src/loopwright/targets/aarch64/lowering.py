@@ -338,6 +338,8 @@ def _of_lanes(f: Function, instr: Instr) -> Rule | None:
             return one(name, (i.FMINNM_V if op is ops.MIN else i.FMAXNM_V)[shape]) if f.options.fastmath else None
         known = _FLOAT.get(code)
         return one(name, known[1][shape], known[3]) if known is not None and known[1] is not None else None
+    if op is ops.COUNT_WHERE:
+        return one(name, i.SUB_V[shape], (1, 0))
     bitwise = _BITWISE.get(code)
     if bitwise is not None:
         return one(name, bitwise[0][bytewise(type_)], bitwise[1])

@@ -60,6 +60,9 @@ class AArch64(Target):
         expansions.remainder_of(function, quotient, remainder, emit)
         return True
 
+    def counts_where(self, type_: Type) -> bool:
+        return True
+
     def tests_bits(self, type_: Type) -> bool:
         return type_.bits >= 32
 

@@ -301,6 +301,7 @@ eq               | intx                          | VPCMPEQ? d, a, b
 gt               | i8x i16x i32x i64x            | VPCMPGT? d, a, b
 
 # Choices: CMOVE takes b where the condition is 0, VBLENDM and VBLENDV the second source where the mask holds
+count_where      | intx                          | VPSUB? d, b, a
 select           | int bool                      | TEST a, a
                  |                               | CMOVE b, c
 select           | int8x int16x                  | VPBLENDM? d{a}, c, b

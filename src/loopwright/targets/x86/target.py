@@ -178,6 +178,9 @@ class X86(Target):
         # longer chains the load ports become the limit instead. On Zen 5 repeated loads take up to twice the time beyond the first-level cache.
         return 3 if self.halves and type_.size == 64 else 1
 
+    def counts_where(self, type_: Type) -> bool:
+        return not self.mask_registers
+
     def combines_bits(self) -> bool:
         # VPTERNLOG.
         return self.mask_registers
