@@ -338,16 +338,24 @@ def blocks_of(items: list[Item]) -> list[BlockScore]:
 
 
 def _loops_of(items: list[Item], blocks: list[BlockScore]) -> list[LoopScore]:
-    """The loops, by the jumps that go back, outermost first; sets each block's innermost one."""
+    """The loops, by the jumps that go back, outermost first; sets each block's innermost one.
+
+    What was put aside, behind the end, jumps back to right behind the branch that leads there: it is part of the loop that the branch is in.
+    """
     places: dict[int, int] = {}
     ends: dict[int, int] = {}
+    aside: list[tuple[int, int]] = []
+    label = -1
     for n in range(len(items)):
         kind = items[n][0].kind
         if kind == LABEL:
-            places[items[n][3]] = n
+            label = items[n][3]
+            places[label] = n
         elif kind == JUMP:
             head = places.get(items[n][3], -1)
-            if head >= 0:
+            if head > 0 and items[head - 1][0].kind == JUMP and items[head - 1][3] == label:
+                aside.append((n, head))
+            elif head >= 0:
                 ends[head] = n
     loops = [LoopScore(-1, len(items), -1)]
     for head in sorted(ends):
@@ -357,6 +365,11 @@ def _loops_of(items: list[Item], blocks: list[BlockScore]) -> list[LoopScore]:
         for block in blocks:
             if loop.head < block.last and block.first <= loop.last:
                 block.loop = loop.head
+    for at, back in aside:
+        inside = next(block.loop for block in blocks if block.first <= back < block.last)
+        for block in blocks:
+            if block.first <= at < block.last:
+                block.loop = inside
     return loops
 
 

@@ -283,9 +283,9 @@ class Interpreter:
             step.kind = _STORE_AT
         elif op in _ADVANCES:
             step.kind = _ADVANCE
-        elif op in ops.UPDATED_BY:
+        elif op in ops.DONE_IN_PLACE:
             step.kind = _UPDATE
-            step.meaning = ops.UPDATED_BY[op].meaning
+            step.meaning = ops.DONE_IN_PLACE[op].meaning
         elif op is ops.DIV_REM:
             step.kind = _DIV_REM
         elif op.parts > 1:

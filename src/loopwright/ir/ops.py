@@ -565,12 +565,12 @@ STORE_AT: Final = row("store_at", "T A ->", "int float ptr", "store to an addres
 MASKED_LOAD_AT: Final = row("masked_load_at", "M A -> T", "int float vector", "load from an address where the mask holds, zero elsewhere", None, READS)
 MASKED_STORE_AT: Final = row("masked_store_at", "M T A ->", "int float vector", "store to an address where the mask holds", None, WRITES)
 #: Operations on what is in memory, which leave their result there, as the select pass makes them.
-UPDATES: Final[dict[Op, Op]] = {
+IN_PLACE: Final[dict[Op, Op]] = {
     _op: row(f"{_op.name}_at", "T A ->", "int scalar", f"what is at an address becomes {_op.name} of it and the operand", None, WRITES, since="select")
     for _op in (ADD, SUB, AND, OR, XOR)
 }
 #: The operation in each of these.
-UPDATED_BY: Final[dict[Op, Op]] = {_update: _op for _op, _update in UPDATES.items()}
+DONE_IN_PLACE: Final[dict[Op, Op]] = {_made: _op for _op, _made in IN_PLACE.items()}
 ADDRESS: Final = row("address", "A -> P", "ptr", "the address itself", None)
 
 LOCAL: Final = row(

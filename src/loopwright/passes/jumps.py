@@ -9,7 +9,7 @@ from __future__ import annotations
 
 from loopwright.ir import ops
 from loopwright.ir.function import NONE, SLOT, Function, Instr
-from loopwright.ir.loops import weights
+from loopwright.ir.loops import LOOP_WEIGHT, weights
 from loopwright.targets.target import Target
 from loopwright.types import BOOL, VOID, Type
 
@@ -103,7 +103,7 @@ class _Jumps:
             elif instr.op.opens:
                 end = _record(code, k) if ends and not self.dead and weight[k] > 1.0 and instr.op.compare else -1
                 if end >= 0:
-                    self.put_aside(code, k, end, weight[k + 1])
+                    self.put_aside(code, k, end, weight[k] / LOOP_WEIGHT)
                     past = end
                 else:
                     self.begin(instr)

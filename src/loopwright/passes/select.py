@@ -159,7 +159,7 @@ class Selection:
                         instr = self.update(instr)
                 elif self.load_at:
                     self.fold(instr)
-                    if op in ops.UPDATES and dst < self.known and self.uses[dst] == 1 and self.target.updates(op, instr.type):
+                    if op in ops.IN_PLACE and dst < self.known and self.uses[dst] == 1 and self.target.updates(op, instr.type):
                         self.made_at[dst] = (len(self.out), self.memory)
                 if op is ops.AND and dst < self.known and self.uses[dst] == 1 and not self.f.variable[dst] and not instr.type.lanes:
                     self.bits_at[dst] = len(self.out)
@@ -301,7 +301,7 @@ class Selection:
             other = made.args[1 - position]
             self.out[loaded[position]] = _GONE
         self.out[at] = _GONE
-        return Instr(ops.UPDATES[made.op], store.type, NONE, [other, *where], 0, store.line, VOID, store.mem)
+        return Instr(ops.IN_PLACE[made.op], store.type, NONE, [other, *where], 0, store.line, VOID, store.mem)
 
     def call(self, instr: Instr) -> None:
         f = self.f

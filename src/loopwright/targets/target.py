@@ -514,7 +514,7 @@ class Target:
         return False
 
     def updates(self, op: Op, type_: Type) -> bool:
-        """Whether an operation on a type can have what is in memory as its first operand, and leave its result there (``ops.UPDATES``)."""
+        """Whether an operation on a type can have what is in memory as its first operand, and leave its result there (``ops.IN_PLACE``)."""
         return False
 
     def chooses_by(self, source: Type, type_: Type) -> bool:

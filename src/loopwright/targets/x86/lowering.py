@@ -207,7 +207,7 @@ def _store(target: Any, instr: Instr) -> Rule | None:
 
 
 def _update(target: Any, instr: Instr) -> Rule | None:
-    name = ops.UPDATED_BY[instr.op].name.upper()
+    name = ops.DONE_IN_PLACE[instr.op].name.upper()
     bits = instr.type.bits
     return _by_text(target, instr, f"{name} m{bits}, {'#a' if instr.args[0] < 0 else f'a:r{bits}'}")
 
@@ -582,7 +582,7 @@ _SPECIAL: Final[dict[int, _Special]] = {
     ops.ADDRESS.code: _address,
     ops.LOAD_AT.code: _load,
     ops.STORE_AT.code: _store,
-    **{op.code: _update for op in ops.UPDATED_BY},
+    **{op.code: _update for op in ops.DONE_IN_PLACE},
     ops.MASKED_LOAD_AT.code: _masked,
     ops.MASKED_STORE_AT.code: _masked,
     ops.ADD.code: _add,

@@ -95,7 +95,7 @@ class X86(Target):
         op = instr.op
         if op is ops.COPY or op is ops.RET or op is ops.LOCAL or op.effect == ops.CALLS:
             return True
-        if op in ops.UPDATED_BY:
+        if op in ops.DONE_IN_PLACE:
             return position == 0 and fits32(int(value))
         if op is ops.STORE_AT or op is ops.STORE_ARG:
             if position != 0 or type_.lanes:
