@@ -21,6 +21,9 @@ from loopwright.types import BOOL, I32, I64, U8, VOID
 _SELECT: Final = STAGES.index("select")
 _NO_PARTS: Final[list[int]] = []
 _GONE: Final = Instr(ops.END, VOID, NONE, [])
+#: By code: divisions; operations that may become part of what reads their results.
+_DIVIDES: Final[list[bool]] = [op in DIVISIONS for op in ops.OPS]
+_JOINS: Final[list[bool]] = [op in ops.IN_PLACE for op in ops.OPS]
 _BITWISE: Final = frozenset((ops.AND, ops.OR, ops.XOR, ops.ANDNOT))
 
 
@@ -146,7 +149,7 @@ class Selection:
             return
         if op.effect == ops.CALLS:
             self.call(instr)
-        elif op in DIVISIONS and self.divide(instr):
+        elif _DIVIDES[op.code] and self.divide(instr):
             pass
         else:
             if op is ops.SELECT:
@@ -159,14 +162,6 @@ class Selection:
                         instr = self.update(instr)
                 elif self.load_at:
                     self.fold(instr)
-                    if op in ops.IN_PLACE and dst < self.known and self.uses[dst] == 1 and self.target.updates(op, instr.type):
-                        self.made_at[dst] = (len(self.out), self.memory)
-                if op is ops.AND and dst < self.known and self.uses[dst] == 1 and not self.f.variable[dst] and not instr.type.lanes:
-                    self.bits_at[dst] = len(self.out)
-                    self.compare_stretch[dst] = self.stretch
-                    self.compare_memory[dst] = self.memory
-                if op is ops.ADD and instr.type.lanes and instr.type.is_integer and dst < self.known and self.uses[dst] == 1:
-                    self.sums[dst] = (len(self.out), self.stretch)
                 self.emit(instr)
                 if dst >= 0 and dst < self.known and (self.uses[dst] == 1 or self.may_repeat(instr)) and not self.f.variable[dst]:
                     if op is ops.LOAD_AT:
@@ -176,11 +171,27 @@ class Selection:
                         self.compare_at[dst] = len(self.out) - 1
                         self.compare_stretch[dst] = self.stretch
                         self.compare_memory[dst] = self.memory
+                    elif _JOINS[op.code]:
+                        self.note(instr)
             if op.effect == ops.WRITES:
                 self.memory += 1
         if dst >= 0 and self.f.variable[dst]:
             self.stretch += 1
             self.memory += 1
+
+    def note(self, instr: Instr) -> None:
+        """Keep where an operation on integers is, which one other instruction reads, and may become part of that."""
+        op, type_, dst, at = instr.op, instr.type, instr.dst, len(self.out) - 1
+        if type_.lanes:
+            if op is ops.ADD and type_.is_integer:
+                self.sums[dst] = (at, self.stretch)
+            return
+        if op is ops.AND:
+            self.bits_at[dst] = at
+            self.compare_stretch[dst] = self.stretch
+            self.compare_memory[dst] = self.memory
+        if (instr.mem is not None or self.load_at) and self.target.updates(op, type_):
+            self.made_at[dst] = (at, self.memory)
 
     def divide(self, instr: Instr) -> bool:
         """A division whose quotient and remainder are both wanted, where the target makes them together; False for any other."""

@@ -529,7 +529,7 @@ class Operands:
         for place in rule.parts:
             r = place if place >= 0 else self.given[~place]
             holder = state.holder[r]
-            if state.active >> r & 1 and all(r != at for _, at in waiting) and holder is not None:
+            if state.active >> r & 1 and holder is not None and not _waits(waiting, r):
                 registers.clear_register(r, rule.kills | self.busy | self.late | self.reserved | _result_register(rule))
 
     def define_left(self, k: int, instr: Instr, interval: Interval) -> None:
@@ -603,6 +603,14 @@ class Operands:
 def _result_register(rule: Rule) -> int:
     result = rule.result
     return 1 << result.fixed if result is not None and result.fixed >= 0 else 0
+
+
+def _waits(waiting: list[tuple[Interval, int]], r: int) -> bool:
+    """Whether one of the values that die when the result is written is in a register."""
+    for _, at in waiting:
+        if at == r:
+            return True
+    return False
 
 
 def _again(args: list[int], j: int) -> bool:

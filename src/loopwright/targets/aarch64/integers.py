@@ -175,7 +175,10 @@ def select_compared(asm: AArch64Assembler, f: Function, instr: Instr) -> None:
     """The third operand where the comparison of the first two holds, else the fourth."""
     x, y, a, b = instr.args
     name = ops.CHOICES[instr.op]
-    (test if name in ops.TESTS else compare)(asm, f, instr.source, x, y)
+    if name in ops.TESTS:
+        test(asm, f, instr.source, x, y)
+    else:
+        compare(asm, f, instr.source, x, y)
     condition = condition_of(instr.source, name)
     asm.emit(i.CSEL[width(instr.type)], CODES[instr.dst], register(asm, f, a), register(asm, f, b), condition)
 
