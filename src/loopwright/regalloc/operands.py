@@ -607,10 +607,7 @@ def _result_register(rule: Rule) -> int:
 
 def _waits(waiting: list[tuple[Interval, int]], r: int) -> bool:
     """Whether one of the values that die when the result is written is in a register."""
-    for _, at in waiting:
-        if at == r:
-            return True
-    return False
+    return any(at == r for _, at in waiting)
 
 
 def _again(args: list[int], j: int) -> bool:
