@@ -88,7 +88,7 @@ class Places:
         if cycles == 1:
             return taken[start % interval] < capacity
         whole, rest = divmod(cycles, interval)
-        return all([taken[(start + k) % interval] + whole + (k < rest) <= capacity for k in range(interval if whole else rest)])
+        return all(taken[(start + k) % interval] + whole + (k < rest) <= capacity for k in range(interval if whole else rest))
 
     def _put(self, node: int, start: int, sign: int) -> None:
         interval = self.interval
