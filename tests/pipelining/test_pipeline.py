@@ -143,6 +143,18 @@ def test_the_kernel_is_unrolled_where_a_value_outlives_the_interval() -> None:
     same(plain, f, range(MOST), 1, random.Random(5))
 
 
+def test_a_register_is_not_written_before_it_is_read_in_the_same_cycle() -> None:
+    # The sum reads what the load of the iteration before has made, in the very cycle in which that of its own starts.
+    core = Core("tied", 2, {"memory": 1, "float": 1}, "(load|store).* | .* | memory | 2 | 1\n.* | .* | float | 2 | 1")
+    f = loop("%t = load.f64 x[%i]\n%s = add.f64 %p, 1.0\nstore.f64 %s, y[%i]\n%p = copy.f64 %t", "p")
+    plain = f.clone()
+    report = pipelined(f, core)
+    assert report.schedule is not None
+    assert report.schedule.interval == 2
+    assert report.schedule.starts[0] == report.schedule.starts[1]
+    same(plain, f, range(MOST), 1, random.Random(7))
+
+
 def test_registers_bound_the_overlap() -> None:
     body = "%t = load.f64 x[%i]\n%u = mul.f64 %t, %t\nstore.f64 %u, y[%i]"
     few = Core("few", 16, {"memory": 4, "float": 8}, "(load|store).* | .* | memory | 3 | 1\n.* | .* | float | 4 | 1", registers=4)

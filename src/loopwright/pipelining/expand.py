@@ -52,7 +52,7 @@ def rotation(body: Body, schedule: Schedule) -> Rotation:
             if operand.source >= 0:
                 needed[operand.source] = max(needed[operand.source], _turns(schedule, operand, user))
     for operand in body.results.values():
-        # It is read when all have run.
+        # It is read when all have run. (So there is room for what the first iterations read of variables, each of which is a result.)
         needed[operand.source] = max(needed[operand.source], operand.distance + 1)
     unroll = max([1, *needed])
     turns = [next(n for n in range(count, unroll + 1) if unroll % n == 0) if count else 0 for count in needed]
@@ -65,7 +65,7 @@ def _turns(schedule: Schedule, operand: Operand, user: int) -> int:
     if distance == 0 and schedule.stage(source) == schedule.stage(user):
         return 0
     apart = schedule.starts[user] + interval * distance - schedule.starts[source]
-    turns = max(1, distance, apart // interval)
+    turns = max(1, apart // interval)
     # In a cycle, the older iteration goes first; of one iteration, the one that comes first in the text.
     while apart > turns * interval or (apart == turns * interval and (distance, user) > (turns, source)):
         turns += 1
