@@ -192,13 +192,14 @@ def _agree(body: Body) -> bool:
     return True
 
 
-def body_graph(body: Body, found: list[Dependence], core: Core) -> Graph:
-    """The dependence graph of a body, a node for each operation.
+def body_graph(body: Body, found: list[Dependence], core: Core, forwarding: int = FORWARDING) -> Graph:
+    """The dependence graph of a body, a node for each operation. Values in memory stay there: who wants them in registers carries them first.
 
     Args:
         body: the body.
         found: the dependences of its nest.
         core: what operations cost.
+        forwarding: cycles from a store to a load of the same place.
     """
     depth = body.loop.depth + 1
     graph = Graph(depth)
@@ -218,10 +219,10 @@ def body_graph(body: Body, found: list[Dependence], core: Core) -> Graph:
         sink = number.get(dependence.sink.position, -1)
         if source < 0 or sink < 0 or dependence.loops[-1] is not body.loop:
             continue
-        if not all(component.low <= 0 <= component.high for component in dependence.vector[:-1]):
-            # An outer loop carries it, and its iterations do not overlap.
-            continue
-        least = 0 if dependence.source.position < dependence.sink.position else 1
-        latency = FORWARDING if dependence.kind == FLOW else 0 if dependence.kind == ANTI else 1
-        graph.edges.append(Edge(source, sink, latency, (*outer, max(least, dependence.vector[-1].low)), False))
+        distance = tuple([component.low for component in dependence.vector])
+        if all(component.low <= 0 <= component.high for component in dependence.vector[:-1]):
+            # In one iteration of the loops around it, the nearest.
+            distance = (*outer, max(0 if dependence.source.position < dependence.sink.position else 1, distance[-1]))
+        latency = forwarding if dependence.kind == FLOW else 0 if dependence.kind == ANTI else 1
+        graph.edges.append(Edge(source, sink, latency, distance, False))
     return graph
