@@ -7,7 +7,6 @@ from loopwright.ir import ops
 from loopwright.ir.function import NONE, Function
 from loopwright.ir.loops import IS_LOOP
 from loopwright.nests.choose import improve
-from loopwright.pipelining.pipeline import overlap
 from loopwright.targets.target import Target
 from loopwright.types import I64
 
@@ -17,6 +16,9 @@ def run(f: Function, target: Target) -> None:
     if f.options.nests and target.core is not None and not f.options.check and _candidate(f):
         improve(f, target.core, target.vector_bits > 0)
         if target.core.window == 0:
+            # It is imported for the targets that need it.
+            from loopwright.pipelining.pipeline import overlap
+
             overlap(f, target.core)
 
 
