@@ -281,7 +281,9 @@ class Places:
             self._put(other, place, -1)
         others = [other for other in self.users[self.unit[node]] if starts[other] != NOWHERE and self._share(node, start, other)] if self.cycles[node] else []
         if self.issue and self.issued[start % self.interval] >= self.issue:
-            others += [other for other in range(self.count) if starts[other] != NOWHERE and (starts[other] - start) % self.interval == 0 and other not in others]
+            others += [
+                other for other in range(self.count) if starts[other] != NOWHERE and (starts[other] - start) % self.interval == 0 and other not in others
+            ]
         others.sort(key=lambda other: (priority[other], other))
         for other in others:
             if self._fits(node, start):
