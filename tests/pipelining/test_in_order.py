@@ -51,7 +51,7 @@ def totals(x: lw.Array[lw.f64], y: lw.Array[lw.f64]):
 
 @lw.kernel(contract=False)
 def backwards(x: lw.Array[lw.f64], y: lw.Array[lw.f64]):
-    for i in range(2):
+    for _i in range(2):
         for j in range(y.shape[0] - 2, -1, -1):
             y[j] = y[j + 1] * 0.5 + (x[j] - 1.0) * (x[j] + 1.0)
 

@@ -52,6 +52,7 @@ class Places:
             if edge.value:
                 self.values.append((edge.source, edge.sink, interval * edge.distance[-1]))
         self.starts: list[int] = []
+        self.tight = False
         self._clear()
         self.early = self._longest(self.before, self.after)
         self.height = self._longest(self.after, self.before)
@@ -155,11 +156,39 @@ class Places:
             return False
         if first == NOWHERE:
             first = self.early[node]
-        for start in range(first, min(last, first + self.interval - 1) + 1):
+        last = min(last, first + self.interval - 1)
+        if self.tight and self.cycles[node]:
+            return self._place_tightly(node, first, last)
+        for start in range(first, last + 1):
             if self._fits(node, start):
                 self._put(node, start, 1)
                 return True
         return False
+
+    def _place_tightly(self, node: int, first: int, last: int) -> bool:
+        """Put a node where it leaves the fewest free cycles of its unit beside it, which others may not fit into."""
+        best = NOWHERE
+        least = self.interval + 1
+        for start in range(first, last + 1):
+            if self._fits(node, start):
+                left = self._free(node, start - 1, -1) + self._free(node, start + self.cycles[node], 1)
+                if left < least:
+                    best, least = start, left
+                    if left == 0:
+                        break
+        if best == NOWHERE:
+            return False
+        self._put(node, best, 1)
+        return True
+
+    def _free(self, node: int, start: int, step: int) -> int:
+        """How many cycles from one on, in one direction, some unit of a node's kind is free."""
+        full = self.full[self.unit[node]]
+        interval = self.interval
+        for k in range(interval):
+            if full >> ((start + step * k) % interval) & 1:
+                return k
+        return interval
 
     # --- swing modulo scheduling
 
@@ -230,17 +259,21 @@ class Places:
         """Place operations by priority, taking out what is in the way, ``budget`` times as often as there are operations for each order of priorities.
 
         The orders: by the longest path to the end; those that keep their unit longest first; and by the latest start. What is taken out often comes earlier.
+        Where operations keep a unit for several cycles, all is tried once more, with operations packed.
 
         Returns:
             Whether all have found a place.
         """
         nodes = range(self.count)
-        orders = [
-            [float(self.height[k]) for k in nodes],
-            [float(self.cycles[k] * self.interval * 1000 + self.height[k]) for k in nodes],
-            [float(self.early[k] - self.late[k]) for k in nodes],
-        ]
-        return any(self._iterate(priority, budget * self.count, number > 0) for number, priority in enumerate(orders))
+        several = any(cycles > 1 for cycles in self.cycles)
+        heights = [float(self.height[k]) for k in nodes]
+        longest = [float(self.cycles[k] * self.interval * 1000 + self.height[k]) for k in nodes]
+        latest = [float(self.early[k] - self.late[k]) for k in nodes]
+        for tight in (False, True) if several else (False,):
+            self.tight = tight
+            if any(self._iterate(priority, budget * self.count, learn) for priority, learn in ((heights, False), (longest, True), (latest, True))):
+                return True
+        return False
 
     def _iterate(self, priority: list[float], budget: int, learn: bool) -> bool:
         self._clear()
