@@ -25,7 +25,7 @@ from loopwright.nests.graph import Graph, recurrence_bound, resource_bound
 from loopwright.nests.jam import Refusal, refusal
 from loopwright.nests.nest import Nest, nests
 from loopwright.nests.scalars import scalars
-from loopwright.pipelining.body import Body, body_graph, read_body
+from loopwright.pipelining.body import Body, body_graph, first_touches, read_body
 from loopwright.pipelining.machines import CORTEX_A53, PAPER, Machine
 from loopwright.pipelining.modulo import modulo_schedule
 from loopwright.pipelining.schedule import Schedule, check
@@ -171,17 +171,21 @@ class Example:
         """The nest as written."""
         return in_text_order(len(self.body.operations), space.counts)
 
-    def cell(self, *factors: int) -> tuple[Cell, Schedule]:
-        """The body of a cell and its schedule."""
-        cell = Cell(self.graph, factors or (1,) * (self.depth - 1))
+    def cell(self, *factors: int, early: bool = False) -> tuple[Cell, Schedule]:
+        """The body of a cell and its schedule; with ``early``, loads that may miss start so much sooner than what needs them."""
+        graph = self.graph
+        if early:
+            miss = self.machine.cache.miss
+            graph = body_graph(self.body, self.found, self.machine.core, self.machine.forwarding, first_touches(self.nest, self.body), miss)
+        cell = Cell(graph, factors or (1,) * (self.depth - 1))
         schedule = modulo_schedule(cell.graph, self.machine.core, len(cell.copies))
         assert schedule is not None
         assert not check(cell.graph, self.machine.core, schedule)
         return cell, schedule
 
-    def pipelined(self, *factors: int) -> Callable[[Space], Iterator[Step]]:
+    def pipelined(self, *factors: int, early: bool = False) -> Callable[[Space], Iterator[Step]]:
         """The walk by the schedule of a cell."""
-        cell, schedule = self.cell(*factors)
+        cell, schedule = self.cell(*factors, early=early)
         return lambda space: scheduled(cell, schedule, space.counts)
 
 
@@ -297,13 +301,14 @@ def run(quick: bool) -> report.Result:
     result.tables.append(table)
     result.verdicts.append(report.Verdict("figures that differ from the paper's", sum(not figure.agrees for figure in all_of_them), 0, ""))
     second = report.Table(
-        "Cortex-A53, simulated cycles an old iteration", ["nest", "as written", "pipelined", "least by units and circuits", "outer loop by 4, pipelined"]
+        "Cortex-A53, simulated cycles an old iteration", ["nest", "as written", "pipelined", "misses planned", "least by units and circuits", "outer loop by 4", "misses planned"]
     )
     for kernel in (example2, example3, example4, example5, seidel, recursive, smoothed):
         each = example(kernel, CORTEX_A53)
         least = max(resource_bound(each.graph, CORTEX_A53.core), recurrence_bound(each.graph))
-        rates = [each.rate(walk)[0] for walk in (each.plain, each.pipelined(), each.pipelined(4))]
-        second.rows.append([each.nest.f.name, f"{float(rates[0]):.2f}", f"{float(rates[1]):.2f}", str(least), f"{float(rates[2]):.2f}"])
+        walks = (each.plain, each.pipelined(), each.pipelined(early=True), each.pipelined(4), each.pipelined(4, early=True))
+        shown = [f"{float(each.rate(walk)[0]):.2f}" for walk in walks]
+        second.rows.append([each.nest.f.name, *shown[:3], str(least), *shown[3:]])
     result.tables.append(second)
     return result
 

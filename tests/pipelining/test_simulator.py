@@ -15,7 +15,7 @@ from loopwright.ir.interpret import run
 from loopwright.ir.parse import parse
 from loopwright.nests.dependence import Dependence, dependences
 from loopwright.nests.nest import nests
-from loopwright.pipelining.body import Body, body_graph, read_body
+from loopwright.pipelining.body import Body, body_graph, first_touches, read_body
 from loopwright.pipelining.machines import CORTEX_A53, PAPER, Cache, Machine
 from loopwright.pipelining.modulo import modulo_schedule
 from loopwright.pipelining.simulator import Processor, Space, simulate
@@ -210,3 +210,36 @@ def test_what_cannot_be_walked_is_refused() -> None:
     assert isinstance(body, Body)
     with pytest.raises(LoopwrightError, match="variables carry values"):
         Space(nest, body, [np.zeros(4)])
+
+
+def touches(vectors: list[tuple[int, ...]], step: int = 1) -> list[int]:
+    """Which loads of a stencil, by number, are the first to touch lines."""
+    f = stencil(vectors, step)
+    (nest,) = nests(f)
+    body = read_body(nest, nest.loops[-1])
+    assert isinstance(body, Body)
+    loads = [k for k, operation in enumerate(body.operations) if operation.instr.op is ops.LOAD]
+    return sorted(loads.index(k) for k in first_touches(nest, body))
+
+
+def test_which_loads_touch_lines_first() -> None:
+    # The store is ahead of its own row; of the row above, the load furthest ahead.
+    assert touches([(0, 1), (1, 0), (1, -2), (1, -1)]) == [2]
+    # Counting down, it is the other way round, and the store no longer ahead.
+    assert touches([(0, 1), (1, 0), (1, -2), (1, -1)], -1) == [0, 1]
+    assert touches([(0, 1)]) == []
+
+
+def test_planned_misses_do_not_stall() -> None:
+    f = stencil([(1, 0), (1, -1), (2, 0)])
+    body, found, _ = read(f, SMALL)
+    (nest,) = nests(f)
+    far = Machine("far", SMALL.core, Cache(64, 4, 4, 30, 0), SMALL.forwarding)
+    cycles = []
+    for late in (set[int](), first_touches(nest, body)):
+        cell = Cell(body_graph(body, found, far.core, far.forwarding, late, far.cache.miss), [1])
+        schedule = modulo_schedule(cell.graph, far.core)
+        assert schedule is not None
+        space = Space(nest, body, [np.ones((7, 400))])
+        cycles.append(simulate(space, far, scheduled(cell, schedule, space.counts)).cycles)
+    assert cycles[1] < 0.7 * cycles[0]
