@@ -301,7 +301,8 @@ def run(quick: bool) -> report.Result:
     result.tables.append(table)
     result.verdicts.append(report.Verdict("figures that differ from the paper's", sum(not figure.agrees for figure in all_of_them), 0, ""))
     second = report.Table(
-        "Cortex-A53, simulated cycles an old iteration", ["nest", "as written", "pipelined", "misses planned", "least by units and circuits", "outer loop by 4", "misses planned"]
+        "Cortex-A53, simulated cycles an old iteration",
+        ["nest", "as written", "pipelined", "misses planned", "least by units and circuits", "outer loop by 4", "misses planned"],
     )
     for kernel in (example2, example3, example4, example5, seidel, recursive, smoothed):
         each = example(kernel, CORTEX_A53)

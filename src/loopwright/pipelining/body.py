@@ -88,7 +88,7 @@ def read_body(nest: Nest, loop: NestLoop) -> Body | Refusal:
         return Refusal("it is a loop over lanes", loop.line)
     for k in range(loop.head + 1, loop.end):
         instr = f.code[k]
-        if not (instr.op.pure or instr.op is ops.LOAD or instr.op is ops.STORE):
+        if instr.op is ops.LOCAL or not (instr.op.pure or instr.op is ops.LOAD or instr.op is ops.STORE):
             return Refusal(f"its body has `{instr.op.name}` in it", instr.line)
         if instr.type.lanes:
             return Refusal("it works on vectors already", instr.line)
