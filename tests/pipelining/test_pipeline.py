@@ -93,10 +93,11 @@ def loop(body: str, variables: str = "", behind: str = "", high: str = "%high") 
     declared = "".join(f"  var %{name}: f64\n" for name in variables.split())
     begin = "".join(f"  %{name} = copy.f64 {k}.5\n" for k, name in enumerate(variables.split()))
     lines = "\n".join("    " + line.strip() for line in body.strip().splitlines())
+    local = "  array z: f64[4] local at %a written\n" if "local" in body else ""
     return parse(
         "function loop(%x: ptr, %x.n0: i64, %y: ptr, %y.n0: i64, %low: i64, %high: i64)\n  stage collect\n"
         "  array x: f64[%x.n0] at %x written\n  array y: f64[%y.n0] at %y written\n"
-        f"{'  array z: f64[4] local at %a written' + chr(10) if 'local' in body else ''}{declared}{begin}  %i = for %low, {high}, 1\n{lines}\n  end\n{behind}end\n"
+        f"{local}{declared}{begin}  %i = for %low, {high}, 1\n{lines}\n  end\n{behind}end\n"
     )
 
 
