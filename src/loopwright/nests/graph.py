@@ -43,15 +43,19 @@ class Node:
 
 
 class Edge:
-    """``sink`` of the iteration ``distance`` later starts at least ``latency`` cycles after ``source``."""
+    """``sink`` of the iteration ``distance`` later starts at least ``latency`` cycles after ``source``.
 
-    __slots__ = ("distance", "latency", "sink", "source")
+    With ``value``, it reads what the source leaves in a register; otherwise it only must not come earlier.
+    """
 
-    def __init__(self, source: int, sink: int, latency: int, distance: tuple[int, ...]) -> None:
+    __slots__ = ("distance", "latency", "sink", "source", "value")
+
+    def __init__(self, source: int, sink: int, latency: int, distance: tuple[int, ...], value: bool = True) -> None:
         self.source = source
         self.sink = sink
         self.latency = latency
         self.distance = distance
+        self.value = value
 
     def __repr__(self) -> str:
         return f"{self.source} -> {self.sink} ({', '.join(map(str, self.distance))}) {self.latency}"
@@ -117,12 +121,14 @@ def graph_of(nest: Nest, loop: NestLoop, found: list[Dependence], core: Core, ca
             continue
         distance = tuple([component.low for component in dependence.vector])
         latency = 0 if dependence.kind == ANTI else 1
+        value = False
         if dependence.kind == FLOW:
             latency = FORWARDING
             if all(component.exact for component in dependence.vector) and abs(distance[-1]) <= carried:
                 # The value stays in a register: it is there when it is stored, and not a load's latency later.
                 latency = -made.nodes[sink].latency
-        made.edges.append(Edge(source, sink, latency, distance))
+                value = True
+        made.edges.append(Edge(source, sink, latency, distance, value))
     return made
 
 
@@ -210,5 +216,5 @@ def jammed(graph: Graph, depth: int, factor: int) -> Graph:
         for copy in range(factor):
             to = copy + edge.distance[depth]
             distance = (*edge.distance[:depth], to // factor, *edge.distance[depth + 1 :])
-            made.edges.append(Edge(copy * count + edge.source, to % factor * count + edge.sink, edge.latency, distance))
+            made.edges.append(Edge(copy * count + edge.source, to % factor * count + edge.sink, edge.latency, distance, edge.value))
     return made
