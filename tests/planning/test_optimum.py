@@ -7,6 +7,7 @@ import random
 import sys
 
 import pytest
+
 from loopwright.nests.graph import Edge, Graph, Node, jammed, resource_bound
 from loopwright.pipelining.schedule import Schedule, check
 from loopwright.planning.circuits import OrderError, circuits_bound, confined, longest, outer_shifts, shifted
@@ -22,17 +23,17 @@ PAPER = Core("paper", issue=64, units={"sqrt": 1, "other": 64}, table="sqrt | .*
 SMALL = Core("small", issue=2, units={"a": 1, "b": 2}, table=".* | .* | a | 1 | 1")
 ENCODINGS = {
     "circuits": DEFAULT,
-    "integers": Encoding(slots="integers"),
-    "structured": Encoding(dependences="structured"),
+    "integers": Encoding(slots="integers", dependences="linear"),
+    "linear": Encoding(dependences="linear"),
     "no windows, no symmetry": Encoding(windows=False, symmetry=False),
-    "integers, no windows, no symmetry": Encoding(windows=False, symmetry=False, slots="integers"),
-    "variable": Encoding(slots="integers", interval="variable"),
+    "integers, no windows, no symmetry": Encoding(windows=False, symmetry=False, slots="integers", dependences="linear"),
+    "variable": Encoding(slots="integers", dependences="linear", interval="variable"),
     "direct": DIRECT,
     "direct, weights": Encoding(circuits=False, distances="weights"),
-    "direct, integers": Encoding(circuits=False, slots="integers"),
-    "direct, integers, weights": Encoding(circuits=False, slots="integers", distances="weights"),
-    "direct, structured": Encoding(circuits=False, dependences="structured"),
-    "direct, variable": Encoding(circuits=False, slots="integers", interval="variable"),
+    "direct, integers": Encoding(circuits=False, slots="integers", dependences="linear"),
+    "direct, integers, weights": Encoding(circuits=False, slots="integers", dependences="linear", distances="weights"),
+    "direct, linear": Encoding(circuits=False, dependences="linear"),
+    "direct, variable": Encoding(circuits=False, slots="integers", dependences="linear", interval="variable"),
 }
 
 
@@ -254,7 +255,7 @@ def test_shifts_of_whole_iterations_take_an_iteration_in_one_kernel() -> None:
 
 
 def test_choices_that_do_not_exist_or_do_not_go_together() -> None:
-    for choices in ({"slots": "floats"}, {"interval": "variable"}, {"dependences": "structured", "slots": "integers"}, {"shifts": "iterations"}):
+    for choices in ({"slots": "floats"}, {"interval": "variable"}, {"slots": "integers"}, {"shifts": "iterations"}):
         with pytest.raises(PlanningError):
             Encoding(**choices)  # type: ignore[arg-type]
 

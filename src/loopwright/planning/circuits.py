@@ -114,8 +114,7 @@ def longest(count: int, edges: list[Edge], interval: int) -> Matrix:
     np.fill_diagonal(found, 0)
     for edge in edges:
         length = edge.latency - interval * edge.distance[-1]
-        if length > found[edge.source, edge.sink]:
-            found[edge.source, edge.sink] = length
+        found[edge.source, edge.sink] = max(found[edge.source, edge.sink], length)
     for k in range(count):
         np.maximum(found, found[:, k, None] + found[k], out=found)
         if found[k, k] > 0:

@@ -24,8 +24,8 @@ class Encoding:
         distances: how vectors are compared where shifts in outer loops are unknown: ``booleans``, one for each leading part of a vector that is 0, or
             ``weights``, large coefficients that make one number of it.
         slots: the cycle of the kernel in which an operation starts: ``booleans``, one for each cycle, or ``integers``.
-        dependences: ``linear``: one inequality an edge; ``structured``: one for each cycle, of coefficients 0 and 1 (Eichenberger and Davidson, PLDI 1997); takes
-            slots as booleans.
+        dependences: ``structured``: an inequality for each edge and cycle, of coefficients 0 and 1 (Eichenberger and Davidson, PLDI 1997), which takes slots as
+            booleans; ``linear``: one an edge.
         interval: ``search`` tries one interval after the other, from the bounds upwards; ``variable`` leaves it to the solver, with slots as integers.
         windows: times of nodes on circuits are bounded by longest paths.
         symmetry: one operation starts in cycle 0, and operations that nothing tells apart are counted, not named.
@@ -36,7 +36,7 @@ class Encoding:
     circuits: bool = True
     distances: str = "booleans"
     slots: str = "booleans"
-    dependences: str = "linear"
+    dependences: str = "structured"
     interval: str = "search"
     windows: bool = True
     symmetry: bool = True

@@ -15,9 +15,10 @@ divide      3 %  divide, 1 of them             12       6
 compare     7 %  add                            1       1
 =========  ====  =======================  =======  ======
 
-Four start in a cycle. Circuits: each operation but loads takes, with a probability of 12 %, what an operation at its place or later has left one to three iterations
-before (in most cases one); a store is ordered before a load of a later iteration in a fifth of the cases. Graphs over several loops carry about half of that in an outer loop,
-with inner components of -2 to 2. ``cell`` jams iterations of the outer loops, which makes negative distances of those.
+Four start in a cycle. Circuits: each operation but loads and stores takes, with a probability of 12 % (``circuits``), what an operation at its place or later has
+left one to three iterations before (in most cases one); a store is ordered before a load of a later iteration in a fifth of the cases. With 35 % the bounds by circuits
+and by units are near each other, which is where a schedule is hard to find. Graphs over several loops carry about half of that in an outer loop, with inner
+components of -2 to 2. ``cell`` jams iterations of the outer loops, which makes negative distances of those.
 """
 
 from __future__ import annotations
@@ -28,7 +29,7 @@ from typing import Final
 from loopwright.nests.graph import Edge, Graph, Node, jammed
 from loopwright.targets.core import Core
 
-__all__ = ["CORE", "body", "cell"]
+__all__ = ["CORE", "DENSE", "PLAIN", "body", "cell"]
 
 CORE: Final = Core(
     "four at once",
@@ -47,14 +48,16 @@ _KINDS: Final = (
     ("divide", 3, (12,), 6, 3),
     ("compare", 1, (1,), 1, 7),
 )
-_CIRCUIT: Final = 0.12
+#: Probabilities of circuits: as in loops of numbers, and so that they bind as much as units do.
+PLAIN: Final = 0.12
+DENSE: Final = 0.35
 _ORDERED: Final = 0.2
 _RECENT: Final = 6
 
 
-def body(size: int, loops: int, seed: int) -> Graph:
+def body(size: int, loops: int, seed: int, circuits: float = PLAIN) -> Graph:
     """A body of ``size`` operations in a nest of ``loops``."""
-    rng = random.Random(f"{size} {loops} {seed}")
+    rng = random.Random(f"{size} {loops} {seed} {circuits}")
     graph = Graph(loops)
     here = (0,) * loops
     kinds = rng.choices(_KINDS, [kind[4] for kind in _KINDS], k=size)
@@ -71,7 +74,7 @@ def body(size: int, loops: int, seed: int) -> Graph:
         if kind[0] == "store":
             if loads and rng.random() < _ORDERED:
                 graph.edges.append(Edge(node, rng.choice(loads), 1, _later(rng, loops), False))
-        elif kind[0] != "load" and rng.random() < _CIRCUIT:
+        elif kind[0] != "load" and rng.random() < circuits:
             later = [source for source in made if node <= source <= node + 2 * _RECENT]
             source = rng.choice(later)
             graph.edges.append(Edge(source, node, graph.nodes[source].latency, _later(rng, loops)))
@@ -92,12 +95,14 @@ def _later(rng: random.Random, loops: int) -> tuple[int, ...]:
     return (*[0] * first, ahead, *[rng.randint(-2, 2) for _ in range(loops - 1 - first)])
 
 
-def cell(size: int, loops: int, seed: int) -> tuple[Graph, int]:
+def cell(size: int, loops: int, seed: int, circuits: float = PLAIN) -> tuple[Graph, int]:
     """A body in a nest of two or three loops, jammed: four iterations of the one outer loop, two of each of two; ``size`` operations in all.
 
-    Gives the graph and how many old iterations it has.
+    With one loop it is the body itself. Gives the graph and how many old iterations it has.
     """
-    graph = body(max(1, size // 4), loops, seed)
+    if loops == 1:
+        return body(size, 1, seed, circuits), 1
+    graph = body(max(1, size // 4), loops, seed, circuits)
     if loops == 2:
         return jammed(graph, 0, 4), 4
     return jammed(jammed(graph, 0, 2), 1, 2), 4

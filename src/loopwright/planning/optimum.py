@@ -12,12 +12,12 @@ from typing import Final
 from loopwright.errors import InternalError
 from loopwright.nests.graph import Graph, resource_bound
 from loopwright.pipelining.schedule import Schedule, check
-from loopwright.planning.circuits import NONE, circuits_bound, components, confined, longest, outer_shifts, shifted
+from loopwright.planning.circuits import circuits_bound, components, confined, longest, outer_shifts, shifted
 from loopwright.planning.encoding import DEFAULT, Encoding, available
 from loopwright.planning.programme import Answer, Programme
 from loopwright.targets.core import Core
 
-__all__ = ["Optimum", "least_interval"]
+__all__ = ["SECONDS", "Optimum", "least_interval", "ranges"]
 
 #: Seconds until the search gives up.
 SECONDS: Final = 60.0

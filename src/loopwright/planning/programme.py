@@ -166,20 +166,39 @@ class Programme:
             self.until[number] = until
         return self.until[number]
 
+    def hint(self, number: int, slot: int, stage: int, shifts: tuple[int, ...]) -> None:
+        """Where to look first."""
+        model = self.model
+        model.add_hint(self.stages[number], stage)
+        for variable, shift in zip(self.shifts[number], shifts, strict=False):
+            if not isinstance(variable, int):
+                model.add_hint(variable, shift)
+        if not self.at[number]:
+            model.add_hint(self.slots[number], slot)
+        for j, here in enumerate(self.at[number]):
+            model.add_hint(here, j == slot)
+        for j, until in enumerate(self.at_most(number)[:-1]):
+            model.add_hint(until, slot <= j)
+
     # --- edges --------------------------------------------------------------------------------------------------
 
     def edge(self, edge: Edge, source: int, sink: int) -> None:
         """Let an edge between two operations hold."""
-        outer = [d + b - a for d, a, b in zip(edge.distance[:-1], self.shifts[source], self.shifts[sink], strict=True)]
+        outer = self._outer(edge, source, sink)
         if self.encoding.distances == "weights" and any(not isinstance(component, int) for component in outer):
             self._weighed(edge, source, sink)
             return
-        same = self._zero(edge, outer, source, sink)
+        same = self.order(edge, source, sink)
         if same is not None:
             self._inner(edge, source, sink, same)
 
-    def _zero(self, edge: Edge, outer: list[Any], source: int, sink: int) -> list[Any] | None:
-        """Literals of which all hold where the outer components are all 0; None where they cannot be."""
+    def _outer(self, edge: Edge, source: int, sink: int) -> list[Any]:
+        """The outer components of an edge's distance, operations shifted; numbers or expressions."""
+        return [d + b - a for d, a, b in zip(edge.distance[:-1], self.shifts[source], self.shifts[sink], strict=True)]
+
+    def order(self, edge: Edge, source: int, sink: int) -> list[Any] | None:
+        """Let an edge lead to no earlier iteration of the outer loops; gives what has to be true for it to lead to the same one, or None where it cannot."""
+        outer = self._outer(edge, source, sink)
         model = self.model
         before: list[Any] = []
         for k, component in enumerate(outer):
