@@ -22,18 +22,19 @@ pytest.importorskip("ortools")
 PAPER = Core("paper", issue=64, units={"sqrt": 1, "other": 64}, table="sqrt | .* | sqrt | 4 | 1\n.* | .* | other | 1 | 1")
 SMALL = Core("small", issue=2, units={"a": 1, "b": 2}, table=".* | .* | a | 1 | 1")
 ENCODINGS = {
-    "circuits": DEFAULT,
-    "integers": Encoding(slots="integers", dependences="linear"),
-    "linear": Encoding(dependences="linear"),
-    "no windows, no symmetry": Encoding(windows=False, symmetry=False),
-    "integers, no windows, no symmetry": Encoding(windows=False, symmetry=False, slots="integers", dependences="linear"),
-    "variable": Encoding(slots="integers", dependences="linear", interval="variable"),
+    "turns": DEFAULT,
+    "booleans": Encoding(slots="booleans"),
+    "integers": Encoding(slots="integers"),
+    "linear": Encoding(slots="booleans", dependences="linear"),
+    "no windows, no symmetry": Encoding(windows=False, symmetry=False, slots="booleans"),
+    "integers, no windows, no symmetry": Encoding(windows=False, symmetry=False, slots="integers"),
+    "variable": Encoding(slots="integers", interval="variable"),
     "direct": DIRECT,
-    "direct, weights": Encoding(circuits=False, distances="weights"),
-    "direct, integers": Encoding(circuits=False, slots="integers", dependences="linear"),
-    "direct, integers, weights": Encoding(circuits=False, slots="integers", dependences="linear", distances="weights"),
-    "direct, linear": Encoding(circuits=False, dependences="linear"),
-    "direct, variable": Encoding(circuits=False, slots="integers", dependences="linear", interval="variable"),
+    "direct, weights": Encoding(circuits=False, slots="booleans", distances="weights"),
+    "direct, integers": Encoding(circuits=False, slots="integers"),
+    "direct, integers, weights": Encoding(circuits=False, slots="integers", distances="weights"),
+    "direct, linear": Encoding(circuits=False, slots="booleans", dependences="linear"),
+    "direct, variable": Encoding(circuits=False, slots="integers", interval="variable"),
 }
 
 
@@ -255,7 +256,7 @@ def test_shifts_of_whole_iterations_take_an_iteration_in_one_kernel() -> None:
 
 
 def test_choices_that_do_not_exist_or_do_not_go_together() -> None:
-    for choices in ({"slots": "floats"}, {"interval": "variable"}, {"slots": "integers"}, {"shifts": "iterations"}):
+    for choices in ({"slots": "floats"}, {"interval": "variable"}, {"shifts": "iterations"}):
         with pytest.raises(PlanningError):
             Encoding(**choices)  # type: ignore[arg-type]
 

@@ -23,9 +23,10 @@ class Encoding:
             and shifts at once.
         distances: how vectors are compared where shifts in outer loops are unknown: ``booleans``, one for each leading part of a vector that is 0, or
             ``weights``, large coefficients that make one number of it.
-        slots: the cycle of the kernel in which an operation starts: ``booleans``, one for each cycle, or ``integers``.
-        dependences: ``structured``: an inequality for each edge and cycle, of coefficients 0 and 1 (Eichenberger and Davidson, PLDI 1997), which takes slots as
-            booleans; ``linear``: one an edge.
+        slots: the cycle of the kernel in which an operation starts: ``booleans``, one for each cycle, which is the better where units are scarce, or
+            ``integers``, the better where circuits are long; ``turns`` tries the one and the other, for longer each time.
+        dependences: for booleans, ``structured``: an inequality for each edge and cycle, of coefficients 0 and 1 (Eichenberger and Davidson, PLDI 1997), or
+            ``linear``: one an edge, as it is for integers.
         interval: ``search`` tries one interval after the other, from the bounds upwards; ``variable`` leaves it to the solver, with slots as integers.
         windows: times of nodes on circuits are bounded by longest paths.
         symmetry: one operation starts in cycle 0, and operations that nothing tells apart are counted, not named.
@@ -35,7 +36,7 @@ class Encoding:
 
     circuits: bool = True
     distances: str = "booleans"
-    slots: str = "booleans"
+    slots: str = "turns"
     dependences: str = "structured"
     interval: str = "search"
     windows: bool = True
@@ -48,15 +49,13 @@ class Encoding:
                 raise PlanningError(f"{name} is {getattr(self, name)!r}, not one of {', '.join(choices)}")
         if self.interval == "variable" and self.slots != "integers":
             raise PlanningError("an interval that is a variable takes slots as integers")
-        if self.dependences == "structured" and self.slots != "booleans":
-            raise PlanningError("structured dependences take slots as booleans")
         if self.shifts == "iterations" and self.circuits:
             raise PlanningError("shifts of whole iterations take all edges, so circuits=False")
 
 
 _CHOICES: Final = {
     "distances": ("booleans", "weights"),
-    "slots": ("booleans", "integers"),
+    "slots": ("turns", "booleans", "integers"),
     "dependences": ("linear", "structured"),
     "interval": ("search", "variable"),
     "shifts": ("commands", "iterations"),

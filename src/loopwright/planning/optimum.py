@@ -6,6 +6,7 @@ optimality is proven with it, and otherwise by the solver, which finds that ther
 
 from __future__ import annotations
 
+from dataclasses import replace
 from time import perf_counter
 from typing import Final
 
@@ -21,6 +22,9 @@ __all__ = ["SECONDS", "Optimum", "least_interval", "ranges"]
 
 #: Seconds until the search gives up.
 SECONDS: Final = 60.0
+#: Seconds of the first turn, and how many times as long as it the next one is.
+FIRST: Final = 0.5
+LONGER: Final = 3.0
 
 
 class Optimum:
@@ -66,13 +70,13 @@ def least_interval(
     began = perf_counter()
     found = Optimum(max(resource_bound(graph, core), circuits_bound(graph)))
     most = found.bound if encoding.interval == "search" else enough(graph)
+    ways = [replace(encoding, slots=way) for way in (("booleans", "integers") if encoding.slots == "turns" else (encoding.slots,))]
     while True:
         left = seconds - (perf_counter() - began)
         if left <= 0:
             break
-        answer, schedule = _tried(graph, core, found.bound, most, left, encoding, copies, workers, seed)
+        answer, schedule = _answered(graph, core, found, most, left, ways, copies, workers, seed)
         found.tried += 1
-        found.solving += answer.seconds
         if schedule is not None:
             found.schedule = schedule
             found.bound = max(found.bound, answer.bound if encoding.interval == "variable" else 0)
@@ -92,6 +96,26 @@ def least_interval(
 def enough(graph: Graph) -> int:
     """An interval that is long enough for any graph: one operation after the other."""
     return max(1, sum([max(1, node.cycles, node.latency) for node in graph.nodes]) + sum([max(0, edge.latency) for edge in graph.edges]))
+
+
+def _answered(
+    graph: Graph, core: Core, found: Optimum, most: int, seconds: float, ways: list[Encoding], copies: int, workers: int, seed: int
+) -> tuple[Answer, Schedule | None]:
+    """A schedule of an interval, slots written down in several ways in turns."""
+    began = perf_counter()
+    share = FIRST
+    turn = 0
+    while True:
+        left = seconds - (perf_counter() - began)
+        answer, schedule = _tried(graph, core, found.bound, most, left if len(ways) == 1 else min(left, share), ways[0], copies, workers, seed)
+        found.solving += answer.seconds
+        if answer.feasible is not None or perf_counter() - began >= seconds:
+            # (What has answered is asked first the next time.)
+            return answer, schedule
+        ways.append(ways.pop(0))
+        turn += 1
+        if turn % len(ways) == 0:
+            share *= LONGER
 
 
 def _tried(

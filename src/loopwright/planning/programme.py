@@ -7,6 +7,7 @@ and its shifts in the loops around it. It starts at ``interval * stage + slot``.
 
 from __future__ import annotations
 
+from collections.abc import Sequence
 from itertools import pairwise
 from time import perf_counter
 from typing import Any
@@ -59,7 +60,7 @@ class Programme:
         """
         Args:
             core: units and issue width.
-            encoding: how to write it down.
+            encoding: how to write it down; ``turns`` are booleans.
             interval: the initiation interval; with ``encoding.interval`` ``variable``, the least.
             most: the greatest, then.
         """
@@ -98,14 +99,22 @@ class Programme:
         model = self.model
         number = len(self.nodes)
         self.nodes.append(node)
-        self._slot()
+        self.ranges.append([*shifts, (first, last)])
         if of >= 0:
+            self._slot(range(self.most))
             self.stages.append(self.stages[of])
             self.shifts.append(self.shifts[of])
         else:
-            self.stages.append(model.new_int_var(first // self.least, last // self.least, f"stage{number}"))
             self.shifts.append([model.new_int_var(low, high, f"shift{number}_{k}") if low < high else low for k, (low, high) in enumerate(shifts)])
-        self.ranges.append([*shifts, (first, last)])
+            if self.encoding.slots != "integers" and last - first < self.most:
+                # Its slot says when it starts.
+                self._slot([start % self.most for start in range(first, last + 1)])
+                at = [self.at[number][start % self.most] for start in range(first, last + 1)]
+                self.stages.append(self._cp.LinearExpr.weighted_sum(at, [start // self.most for start in range(first, last + 1)]))
+                self.starts.append(self._cp.LinearExpr.weighted_sum(at, list(range(first, last + 1))))
+                return number
+            self._slot(range(self.most))
+            self.stages.append(model.new_int_var(first // self.least, last // self.least, f"stage{number}"))
         if self.encoding.interval == "variable":
             base = model.new_int_var(min(0, first // self.least * self.most), max(0, last // self.least * self.most), f"base{number}")
             model.add_multiplication_equality(base, [self.stages[number], self.interval])
@@ -116,7 +125,8 @@ class Programme:
                 model.add_linear_constraint(self.starts[number], first, last)
         return number
 
-    def _slot(self) -> None:
+    def _slot(self, open_to: Sequence[int]) -> None:
+        """The slot of one more operation, which is one of those."""
         model = self.model
         number = len(self.slots)
         self.until.append([])
@@ -127,10 +137,12 @@ class Programme:
                 model.add(slot < self.interval)
             self.slots.append(slot)
             return
-        at = [model.new_bool_var(f"at{number}_{j}") for j in range(self.most)]
-        model.add_exactly_one(at)
+        at: list[Any] = [0] * self.most
+        for j in open_to:
+            at[j] = model.new_bool_var(f"at{number}_{j}")
+        model.add_exactly_one([at[j] for j in open_to])
         self.at.append(at)
-        self.slots.append(self._cp.LinearExpr.weighted_sum(at, list(range(self.most))))
+        self.slots.append(self._cp.LinearExpr.weighted_sum([at[j] for j in open_to], list(open_to)))
 
     def counted(self, node: Node, members: list[int]) -> None:
         """Operations that are alike and that no edge orders, ``members`` for whoever reads the answer: which of them starts in which slot does not matter."""
@@ -169,14 +181,16 @@ class Programme:
     def hint(self, number: int, slot: int, stage: int, shifts: tuple[int, ...]) -> None:
         """Where to look first."""
         model = self.model
-        model.add_hint(self.stages[number], stage)
+        if hasattr(self.stages[number], "index"):
+            model.add_hint(self.stages[number], stage)
         for variable, shift in zip(self.shifts[number], shifts, strict=False):
             if not isinstance(variable, int):
                 model.add_hint(variable, shift)
         if not self.at[number]:
             model.add_hint(self.slots[number], slot)
         for j, here in enumerate(self.at[number]):
-            model.add_hint(here, j == slot)
+            if not isinstance(here, int):
+                model.add_hint(here, j == slot)
         for j, until in enumerate(self.at_most(number)[:-1]):
             model.add_hint(until, slot <= j)
 
@@ -233,7 +247,7 @@ class Programme:
     def _inner(self, edge: Edge, source: int, sink: int, same: list[Any]) -> None:
         model = self.model
         far = edge.distance[-1]
-        if self.encoding.dependences == "structured":
+        if self.at[source] and self.encoding.dependences == "structured":
             ahead = self.stages[sink] - self.stages[source] + far
             sinks, sources = self.at_most(sink), self.at_most(source)
             for j in range(self.most):
@@ -345,5 +359,6 @@ def _cover(at: list[Any], cycles: int, slot: int, terms: list[Any], factors: lis
     interval = len(at)
     whole, rest = divmod(cycles, interval)
     for k in range(min(cycles, interval)):
-        terms.append(at[(slot - k) % interval])
-        factors.append(whole + (k < rest))
+        if not isinstance(at[(slot - k) % interval], int):
+            terms.append(at[(slot - k) % interval])
+            factors.append(whole + (k < rest))
