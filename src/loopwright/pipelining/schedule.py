@@ -166,11 +166,18 @@ def lifetimes(graph: Graph, schedule: Schedule) -> list[tuple[int, int]]:
     return list(zip(schedule.starts, ends, strict=True))
 
 
-def live(graph: Graph, schedule: Schedule) -> int:
-    """How many values are alive at once at most: the registers a schedule needs (MaxLive; Rau, Lee, Tirumalai and Schlansker, PLDI 1992, section 3)."""
+def live(graph: Graph, schedule: Schedule, nodes: list[int] | None = None) -> int:
+    """How many values are alive at once at most: the registers a schedule needs (MaxLive; Rau, Lee, Tirumalai and Schlansker, PLDI 1992, section 3).
+
+    Args:
+        graph: the body.
+        schedule: the schedule.
+        nodes: whose values count; None for all.
+    """
     interval = schedule.interval
     rows = [0] * interval
-    for start, end in lifetimes(graph, schedule):
+    lives = lifetimes(graph, schedule)
+    for start, end in lives if nodes is None else [lives[node] for node in nodes]:
         whole, rest = divmod(end - start, interval)
         for row in range(interval):
             rows[row] += whole

@@ -1,0 +1,385 @@
+"""Placing the operations of a body at one initiation interval: the modulo reservation table, and two ways to fill it.
+
+``swing`` places each operation once, next to its neighbours (Llosa, González, Ayguadé and Valero, "Swing modulo scheduling", PACT 1996, sections 3.2 and 3.3);
+``iterate`` places them by priority and takes out what is in the way (Rau, "Iterative modulo scheduling", MICRO 1994, section 3).
+"""
+
+from __future__ import annotations
+
+from typing import Final
+
+from loopwright.nests.graph import Edge, Graph
+from loopwright.targets.core import Core
+
+__all__ = ["Places"]
+
+NOWHERE: Final = -(1 << 60)
+
+
+class Places:
+    """Where the operations of a body are at one interval.
+
+    Attributes:
+        starts: per node, when it starts; ``NOWHERE`` while it has no place.
+    """
+
+    def __init__(self, graph: Graph, core: Core, edges: list[Edge], interval: int) -> None:
+        """``edges`` are those that bind; their circuits must allow the interval."""
+        self.interval = interval
+        self.count = len(graph.nodes)
+        self.unit = [node.unit for node in graph.nodes]
+        self.cycles = [node.cycles for node in graph.nodes]
+        self.capacity = core.counts
+        # (An issue width that cannot be exceeded need not be counted.)
+        self.issue = core.issue if core.issue < self.count else 0
+        # Per node: its neighbours, and how many cycles they are apart at least, distances taken off.
+        self.before: list[list[tuple[int, int]]] = [[] for _ in range(self.count)]
+        self.after: list[list[tuple[int, int]]] = [[] for _ in range(self.count)]
+        self.values: list[tuple[int, int, int]] = []
+        for edge in edges:
+            apart = edge.latency - interval * edge.distance[-1]
+            if edge.source != edge.sink:
+                self.before[edge.sink].append((edge.source, apart))
+                self.after[edge.source].append((edge.sink, apart))
+            if edge.value:
+                self.values.append((edge.source, edge.sink, interval * edge.distance[-1]))
+        self.starts: list[int] = []
+        self._clear()
+        self.early = self._longest(self.before, self.after)
+        self.height = self._longest(self.after, self.before)
+        length = max([a + b for a, b in zip(self.early, self.height, strict=True)])
+        self.late = [length - height for height in self.height]
+
+    def _clear(self) -> None:
+        self.starts = [NOWHERE] * self.count
+        self.taken = [[0] * self.interval for _ in self.capacity]
+        self.issued = [0] * self.interval
+
+    def _longest(self, incoming: list[list[tuple[int, int]]], outgoing: list[list[tuple[int, int]]]) -> list[int]:
+        """Per node, the longest path that leads to it, at least 0."""
+        found = [0] * self.count
+        waiting = list(range(self.count))
+        queued = [True] * self.count
+        while waiting:
+            again: list[int] = []
+            for node in waiting:
+                queued[node] = False
+            for node in waiting:
+                here = found[node]
+                for other, apart in outgoing[node]:
+                    if here + apart > found[other]:
+                        found[other] = here + apart
+                        if not queued[other]:
+                            queued[other] = True
+                            again.append(other)
+            waiting = again
+        return found
+
+    # --- the table
+
+    def _fits(self, node: int, start: int) -> bool:
+        interval = self.interval
+        if self.issue and self.issued[start % interval] >= self.issue:
+            return False
+        cycles = self.cycles[node]
+        unit = self.unit[node]
+        taken = self.taken[unit]
+        capacity = self.capacity[unit]
+        if cycles == 1:
+            return taken[start % interval] < capacity
+        whole, rest = divmod(cycles, interval)
+        return all(taken[(start + k) % interval] + whole + (k < rest) <= capacity for k in range(interval if whole else rest))
+
+    def _put(self, node: int, start: int, sign: int) -> None:
+        interval = self.interval
+        if sign > 0:
+            self.starts[node] = start
+        else:
+            self.starts[node] = NOWHERE
+        self.issued[start % interval] += sign
+        taken = self.taken[self.unit[node]]
+        whole, rest = divmod(self.cycles[node], interval)
+        for k in range(interval if whole else rest):
+            taken[(start + k) % interval] += sign * (whole + (k < rest))
+
+    def _earliest(self, node: int) -> int:
+        """The first start that the placed operations before a node allow; ``NOWHERE`` where there are none."""
+        starts = self.starts
+        least = NOWHERE
+        for other, apart in self.before[node]:
+            start = starts[other]
+            if start != NOWHERE and start + apart > least:
+                least = start + apart
+        return least
+
+    def _latest(self, node: int) -> int:
+        """The last start that the placed operations after a node allow; ``-NOWHERE`` where there are none."""
+        starts = self.starts
+        most = -NOWHERE
+        for other, apart in self.after[node]:
+            start = starts[other]
+            if start != NOWHERE and start - apart < most:
+                most = start - apart
+        return most
+
+    def _place(self, node: int) -> bool:
+        """Put a node where it fits: as early as its neighbours allow, or as late where it has only some behind it."""
+        first, last = self._earliest(node), self._latest(node)
+        if first == NOWHERE and last != -NOWHERE:
+            for start in range(last, last - self.interval, -1):
+                if self._fits(node, start):
+                    self._put(node, start, 1)
+                    return True
+            return False
+        if first == NOWHERE:
+            first = self.early[node]
+        for start in range(first, min(last, first + self.interval - 1) + 1):
+            if self._fits(node, start):
+                self._put(node, start, 1)
+                return True
+        return False
+
+    # --- swing modulo scheduling
+
+    def swing(self) -> bool:
+        """Place all operations in the swing order, each once. Returns whether all have found a place."""
+        self._clear()
+        return all(self._place(node) for node in self._order())
+
+    def _order(self) -> list[int]:
+        """Each operation next to some that come before it in the order, if there are any; the most critical sets first."""
+        order: list[int] = []
+        placed = [False] * self.count
+        for group in self._groups():
+            inside = set(group)
+            while inside:
+                above = {node for node in inside if any(placed[other] for other, _ in self.after[node])}
+                below = {node for node in inside if any(placed[other] for other, _ in self.before[node])}
+                up = bool(above) and not below
+                ready = above if up else below
+                if not ready:
+                    ready = {max(inside, key=lambda node: (self.early[node] - self.late[node], -node))}
+                while ready:
+                    if up:
+                        node = max(ready, key=lambda node: (self.early[node], self.early[node] - self.late[node], -node))
+                    else:
+                        node = max(ready, key=lambda node: (self.height[node], self.early[node] - self.late[node], -node))
+                    order.append(node)
+                    placed[node] = True
+                    inside.discard(node)
+                    ready.discard(node)
+                    for other, _ in self.before[node] if up else self.after[node]:
+                        if other in inside:
+                            ready.add(other)
+        return order
+
+    def _groups(self) -> list[list[int]]:
+        """The operations on circuits, the most critical circuit first, each with what lies between it and those before; then the rest."""
+        components = [component for component in _components(self.count, self.after) if len(component) > 1]
+        slack = {min(component): min([self.late[node] - self.early[node] for node in component]) for component in components}
+        components.sort(key=lambda component: (slack[min(component)], -len(component), min(component)))
+        done: set[int] = set()
+        groups: list[list[int]] = []
+        for component in components:
+            between: set[int] = set()
+            if done:
+                down, up = self._reached(done, self.after), self._reached(done, self.before)
+                mine = set(component)
+                between = (down & self._reached(mine, self.before)) | (up & self._reached(mine, self.after))
+            group = sorted((between | set(component)) - done)
+            done.update(group)
+            groups.append(group)
+        groups.append([node for node in range(self.count) if node not in done])
+        return groups
+
+    def _reached(self, nodes: set[int], along: list[list[tuple[int, int]]]) -> set[int]:
+        found = set(nodes)
+        waiting = list(nodes)
+        while waiting:
+            for other, _ in along[waiting.pop()]:
+                if other not in found:
+                    found.add(other)
+                    waiting.append(other)
+        return found
+
+    # --- iterative modulo scheduling
+
+    def iterate(self, budget: int) -> bool:
+        """Place operations by priority, taking out what is in the way, ``budget`` times as often as there are operations for each order of priorities.
+
+        The orders: by the longest path to the end; those that keep their unit longest first; and by the latest start. What is taken out often comes earlier.
+
+        Returns:
+            Whether all have found a place.
+        """
+        nodes = range(self.count)
+        orders = [
+            [float(self.height[k]) for k in nodes],
+            [float(self.cycles[k] * self.interval * 1000 + self.height[k]) for k in nodes],
+            [float(self.early[k] - self.late[k]) for k in nodes],
+        ]
+        return any(self._iterate(priority, budget * self.count, number > 0) for number, priority in enumerate(orders))
+
+    def _iterate(self, priority: list[float], budget: int, learn: bool) -> bool:
+        self._clear()
+        previous = [NOWHERE] * self.count
+        removed = [0] * self.count
+        weight = max(1.0, max(priority) - min(priority)) / 8
+        missing = set(range(self.count))
+        while missing:
+            if budget == 0:
+                return False
+            budget -= 1
+            node = -1
+            best = 0.0
+            for k in missing:
+                value = priority[k] + (weight * removed[k] if learn else 0.0)
+                if node < 0 or value > best or (value == best and k < node):
+                    node, best = k, value
+            missing.discard(node)
+            if self._place(node):
+                previous[node] = self.starts[node]
+                continue
+            start = self._earliest(node)
+            if start == NOWHERE:
+                start = self.early[node] if self._latest(node) == -NOWHERE else self._latest(node) - self.interval + 1
+            if previous[node] != NOWHERE and start <= previous[node]:
+                start = previous[node] + 1
+            for other in self._in_the_way(node, start, priority):
+                self._put(other, self.starts[other], -1)
+                missing.add(other)
+                removed[other] += 1
+            self._put(node, start, 1)
+            previous[node] = start
+        return True
+
+    def _in_the_way(self, node: int, start: int, priority: list[float]) -> list[int]:
+        """What has to lose its place for a node to start: neighbours too near, then, the least important first, those that have its unit or its slot."""
+        starts = self.starts
+        found = [other for other, apart in self.before[node] if starts[other] != NOWHERE and starts[other] + apart > start]
+        found += [other for other, apart in self.after[node] if starts[other] != NOWHERE and start + apart > starts[other]]
+        found = sorted(set(found))
+        gone = [(other, starts[other]) for other in found]
+        for other, place in gone:
+            self._put(other, place, -1)
+        others = [other for other in range(self.count) if starts[other] != NOWHERE and self._share(node, start, other)]
+        others.sort(key=lambda other: (priority[other], other))
+        for other in others:
+            if self._fits(node, start):
+                break
+            gone.append((other, starts[other]))
+            found.append(other)
+            self._put(other, starts[other], -1)
+        for other, place in gone:
+            self._put(other, place, 1)
+        return found
+
+    def _share(self, node: int, start: int, other: int) -> bool:
+        """Whether a placed operation takes something in the cycles that a node would take."""
+        interval = self.interval
+        ahead = (self.starts[other] - start) % interval
+        if self.issue and ahead == 0:
+            return True
+        if self.unit[node] != self.unit[other] or not self.cycles[node] or not self.cycles[other]:
+            return False
+        return ahead < self.cycles[node] or interval - ahead < self.cycles[other]
+
+    # --- lives of values
+
+    def shorten(self, sweeps: int) -> None:
+        """Move operations between their neighbours to where values live shorter; nothing else changes."""
+        readers: list[list[tuple[int, int]]] = [[] for _ in range(self.count)]
+        read: list[list[tuple[int, int]]] = [[] for _ in range(self.count)]
+        for source, sink, later in self.values:
+            readers[source].append((sink, later))
+            read[sink].append((source, later))
+        for _ in range(sweeps):
+            changed = False
+            for node in sorted(range(self.count), key=lambda node: -self.starts[node]):
+                changed = self._move(node, readers, read) or changed
+            if not changed:
+                return
+
+    def _move(self, node: int, readers: list[list[tuple[int, int]]], read: list[list[tuple[int, int]]]) -> bool:
+        starts = self.starts
+        now = starts[node]
+        first, last = self._earliest(node), self._latest(node)
+        # Later, its own value lives shorter, and those that nothing reads after it live longer.
+        gain = 1 if any(sink != node for sink, _ in readers[node]) else 0
+        for source in {source for source, _ in read[node] if source != node}:
+            ends = [(starts[sink] + later, sink) for sink, later in readers[source]]
+            if max(ends)[0] == max([end for end, sink in ends if sink == node]):
+                gain -= 1
+        if gain == 0:
+            return False
+        if gain > 0:
+            choice = range(min(last, now + 2 * self.interval), now, -1) if last != -NOWHERE else range(0)
+        else:
+            choice = range(max(first, now - 2 * self.interval), now) if first != NOWHERE else range(0)
+        before = self._lives(node, readers, read)
+        for start in choice:
+            self._put(node, now, -1)
+            fits = self._fits(node, start)
+            self._put(node, start if fits else now, 1)
+            if fits:
+                if self._lives(node, readers, read) < before:
+                    return True
+                self._put(node, start, -1)
+                self._put(node, now, 1)
+        return False
+
+    def _lives(self, node: int, readers: list[list[tuple[int, int]]], read: list[list[tuple[int, int]]]) -> int:
+        """Cycles that the values a node makes and reads live, together."""
+        starts = self.starts
+        total = 0
+        for source in {node, *[source for source, _ in read[node]]}:
+            if readers[source]:
+                total += max(0, max([starts[sink] + later for sink, later in readers[source]]) - starts[source])
+        return total
+
+
+def _components(count: int, after: list[list[tuple[int, int]]]) -> list[list[int]]:
+    """The strongly connected components of a graph (R. Tarjan, SIAM Journal on Computing 1, 1972), without recursion."""
+    index = [-1] * count
+    low = [0] * count
+    on = [False] * count
+    stack: list[int] = []
+    found: list[list[int]] = []
+    number = 0
+    for root in range(count):
+        if index[root] >= 0:
+            continue
+        work: list[tuple[int, int]] = [(root, 0)]
+        while work:
+            node, k = work.pop()
+            if k == 0:
+                index[node] = low[node] = number
+                number += 1
+                stack.append(node)
+                on[node] = True
+            descended = False
+            while k < len(after[node]):
+                other = after[node][k][0]
+                k += 1
+                if index[other] < 0:
+                    work.append((node, k))
+                    work.append((other, 0))
+                    descended = True
+                    break
+                if on[other]:
+                    low[node] = min(low[node], index[other])
+            if descended:
+                continue
+            if low[node] == index[node]:
+                component: list[int] = []
+                while True:
+                    other = stack.pop()
+                    on[other] = False
+                    component.append(other)
+                    if other == node:
+                        break
+                found.append(component)
+            if work:
+                parent = work[-1][0]
+                low[parent] = min(low[parent], low[node])
+    return found

@@ -1,0 +1,135 @@
+"""The modulo scheduler: every schedule holds, its interval is the least for graphs small enough to try all, and nearly always the bound for larger ones."""
+
+from __future__ import annotations
+
+import itertools
+import random
+
+import pytest
+from tests.pipelining.random_graphs import random_core, random_graph
+
+from loopwright.nests.graph import Edge, Graph, Node, jammed, recurrence_bound
+from loopwright.pipelining.modulo import interval_bound, modulo_schedule, shifts_of
+from loopwright.pipelining.schedule import Schedule, check, live
+from loopwright.targets.core import Core
+
+SQRT = Core("sqrt", 1 << 20, {"sqrt": 1}, "sqrt | .* | sqrt | 4 | 1")
+
+
+def strip(*distances: tuple[int, ...]) -> Graph:
+    """One square root that takes earlier ones."""
+    graph = Graph(len(distances[0]))
+    graph.nodes = [Node("sqrt", 0, 4, 1)]
+    graph.edges = [Edge(0, 0, 4, distance) for distance in distances]
+    return graph
+
+
+@pytest.mark.parametrize("seed", range(3))
+def test_random_graphs(seed: int) -> None:
+    rng = random.Random(seed)
+    at_bound = total = 0
+    for _ in range(60):
+        core = random_core(rng)
+        depth = rng.randint(1, 3)
+        graph = random_graph(rng, rng.randint(2, 50), core, depth)
+        cells = 1
+        for level in range(depth - 1):
+            factor = rng.choice([1, 1, 2, 3]) if len(graph.nodes) * cells < 80 else 1
+            graph = jammed(graph, level, factor)
+            cells *= factor
+        for asked in (0, cells):
+            found = modulo_schedule(graph, core, asked)
+            assert found is not None
+            assert check(graph, core, found) == []
+            assert min(found.starts) == 0
+            total += 1
+            at_bound += found.interval == interval_bound(graph, core, asked)
+            if found.shifts and asked:
+                size = len(graph.nodes) // cells
+                assert all(found.shifts[node] == found.shifts[node // size * size] for node in range(len(graph.nodes)))
+    assert at_bound >= 0.95 * total
+
+
+def possible(graph: Graph, core: Core, interval: int, longest: int) -> bool:
+    """Whether any schedule of an interval holds, by trying all."""
+    times = range(longest)
+    return any(not check(graph, core, Schedule(interval, [interval, *starts])) for starts in itertools.product(times, repeat=len(graph.nodes) - 1))
+
+
+def test_no_smaller_interval_is_possible() -> None:
+    rng = random.Random(5)
+    tight = 0
+    for _ in range(60):
+        core = random_core(rng)
+        graph = random_graph(rng, rng.randint(2, 4), core)
+        for node in graph.nodes:
+            node.latency, node.cycles = min(node.latency, 3), min(node.cycles, 2)
+        for edge in graph.edges:
+            edge.latency = min(edge.latency, 2)
+        found = modulo_schedule(graph, core)
+        assert found is not None
+        if found.interval > 1:
+            tight += 1
+            assert not possible(graph, core, found.interval - 1, 3 * (found.interval - 1) + 8)
+    assert tight > 20
+
+
+def test_a_circuit_within_an_iteration_cannot_be_scheduled() -> None:
+    graph = strip((0,))
+    assert modulo_schedule(graph, SQRT) is None
+    graph = strip((-1,))
+    assert modulo_schedule(graph, SQRT) is None
+    graph = strip((-1, 5))
+    assert modulo_schedule(graph, SQRT) is None
+
+
+def test_nothing_to_schedule() -> None:
+    found = modulo_schedule(Graph(1), SQRT)
+    assert found is not None
+    assert (found.interval, found.starts, found.stages) == (1, [], 0)
+
+
+def test_rows_jammed_straight_run_side_by_side() -> None:
+    graph = jammed(strip((0, 1), (1, 0)), 0, 4)
+    found = modulo_schedule(graph, SQRT)
+    assert found is not None
+    # Four square roots in the four cycles that one waits for the other.
+    assert found.interval == recurrence_bound(graph) == 4
+    assert sorted(start % 4 for start in found.starts) == [0, 1, 2, 3]
+
+
+def test_rows_that_look_ahead_run_behind_each_other() -> None:
+    graph = jammed(strip((0, 1), (1, -1)), 0, 4)
+    assert any(edge.distance == (0, -1) for edge in graph.edges)
+    found = modulo_schedule(graph, SQRT)
+    assert found is not None
+    assert found.interval == 4
+    for above, below in itertools.pairwise(found.starts):
+        # A column's latency behind the next column of the row above: at least two intervals, and a cycle more where the unit is taken.
+        assert 8 <= below - above <= 9
+
+
+def test_copies_are_shifted_where_an_outer_distance_turns_negative() -> None:
+    graph = jammed(strip((1, -1, 0)), 0, 3)
+    assert any(edge.distance == (0, -1, 0) for edge in graph.edges)
+    assert shifts_of(graph, 3) == [(0, 0), (0, 1), (0, 2)]
+    found = modulo_schedule(graph, SQRT, 3)
+    assert found is not None
+    assert found.shifts == [(0, 0), (0, 1), (0, 2)]
+    assert check(graph, SQRT, found) == []
+    # Shifted, the copies are in one iteration, each a latency behind the one above; only the unit bounds how often.
+    assert found.interval == 3
+    assert found.starts == [0, 4, 8]
+
+
+def test_values_live_no_longer_than_they_must() -> None:
+    # A load that only the last of a chain reads.
+    core = Core("wide", 4, {"any": 4}, ".* | .* | any | 1 | 1")
+    graph = Graph(1)
+    graph.nodes = [Node("load", 0, 1, 1), *[Node(f"a{k}", 0, 3, 1) for k in range(5)], Node("last", 0, 1, 1)]
+    graph.edges = [*[Edge(k, k + 1, 3, (0,)) for k in range(1, 5)], Edge(5, 6, 3, (0,)), Edge(0, 6, 1, (0,))]
+    found = modulo_schedule(graph, core)
+    assert found is not None
+    assert found.starts[6] - found.starts[0] == 1
+    # The chain's values live 15 cycles, 8 of them in even ones; the load one, which is even too.
+    assert (found.interval, found.starts[0] % 2, live(graph, found)) == (2, 0, 9)
