@@ -11,7 +11,7 @@ from time import perf_counter
 from typing import Final
 
 from loopwright.errors import InternalError
-from loopwright.nests.graph import Graph, resource_bound
+from loopwright.nests.graph import Edge, Graph, resource_bound
 from loopwright.pipelining.schedule import Schedule, check
 from loopwright.planning.circuits import circuits_bound, components, confined, longest, outer_shifts, shifted
 from loopwright.planning.encoding import DEFAULT, Encoding, available
@@ -162,13 +162,13 @@ def _on_circuits(programme: Programme, graph: Graph, interval: int, encoding: En
         local = {node: k for k, node in enumerate(nodes)}
         windows: list[tuple[int, int]] = [(-span, span)] * len(nodes)
         if encoding.windows and encoding.interval == "search":
-            edges = [type(e)(local[e.source], local[e.sink], e.latency, e.distance) for e in inner.edges if e.source in local and e.sink in local]
+            edges = [Edge(local[e.source], local[e.sink], e.latency, e.distance) for e in inner.edges if e.source in local and e.sink in local]
             paths = longest(len(nodes), edges, interval)
             windows = [(int(paths[0, k]), -int(paths[k, 0])) for k in range(len(nodes))]
         windows[0] = (0, 0)
         for node, (first, last) in zip(nodes, windows, strict=True):
-            # The first of them starts in the kernel, at a slot that is open; the first of all at 0.
-            number[node] = programme.operation(graph.nodes[node], first, last + (interval - 1 if fixed or node != nodes[0] else 0), [])
+            # The first of them starts at a slot that is open; the first of all at 0.
+            number[node] = programme.operation(graph.nodes[node], first, last + (interval - 1 if fixed else 0), [])
             order.append(node)
         if not fixed:
             programme.begin_with(number[root])

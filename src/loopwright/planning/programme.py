@@ -12,6 +12,7 @@ from itertools import pairwise
 from time import perf_counter
 from typing import Any
 
+from loopwright.errors import InternalError
 from loopwright.nests.graph import Edge, Node
 from loopwright.planning.encoding import Encoding
 from loopwright.targets.core import Core
@@ -81,6 +82,7 @@ class Programme:
         self.starts: list[Any] = []
         self.shifts: list[list[Any]] = []
         self.ranges: list[list[tuple[int, int]]] = []  # of the shifts and the start
+        self._staged: set[int] = set()  # operations whose stage is a variable of its own
         self._counted: list[tuple[Node, list[int], list[Any]]] = []  # alike operations, and how many of them start in each slot
         self._named: list[tuple[int, int]] = []  # the same, each with the number of its operation
         self.objective: Any = None
@@ -115,6 +117,7 @@ class Programme:
                 return number
             self._slot(range(self.most))
             self.stages.append(model.new_int_var(first // self.least, last // self.least, f"stage{number}"))
+            self._staged.add(number)
         if self.encoding.interval == "variable":
             base = model.new_int_var(min(0, first // self.least * self.most), max(0, last // self.least * self.most), f"base{number}")
             model.add_multiplication_equality(base, [self.stages[number], self.interval])
@@ -181,7 +184,7 @@ class Programme:
     def hint(self, number: int, slot: int, stage: int, shifts: tuple[int, ...]) -> None:
         """Where to look first."""
         model = self.model
-        if hasattr(self.stages[number], "index"):
+        if number in self._staged:
             model.add_hint(self.stages[number], stage)
         for variable, shift in zip(self.shifts[number], shifts, strict=False):
             if not isinstance(variable, int):
@@ -337,6 +340,8 @@ class Programme:
         taken = perf_counter() - start
         if status == self._cp.INFEASIBLE:
             return Answer(False, True, taken)
+        if status == self._cp.MODEL_INVALID:
+            raise InternalError(f"the integer programme is none: {self.model.validate()}")
         if status not in (self._cp.OPTIMAL, self._cp.FEASIBLE):
             return Answer(None, False, taken)
         made = Answer(True, status == self._cp.OPTIMAL, taken)
