@@ -1,4 +1,5 @@
-"""The ``nests`` pass: loop nests whose iterations can be put into a better order (``nests/choose.py``)."""
+"""The ``nests`` pass: loop nests whose iterations can be put into a better order (``nests/choose.py``); for cores that start operations in order, iterations of
+innermost loops that overlap (``pipelining/pipeline.py``)."""
 
 from __future__ import annotations
 
@@ -14,6 +15,11 @@ def run(f: Function, target: Target) -> None:
     """Rewrite the nests of scalar loops that a function stores from."""
     if f.options.nests and target.core is not None and not f.options.check and _candidate(f):
         improve(f, target.core, target.vector_bits > 0)
+        if target.core.window == 0:
+            # It is imported for the targets that need it.
+            from loopwright.pipelining.pipeline import overlap
+
+            overlap(f, target.core)
 
 
 def _candidate(f: Function) -> bool:

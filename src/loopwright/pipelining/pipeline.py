@@ -4,23 +4,29 @@ from __future__ import annotations
 
 from typing import Final
 
-from loopwright.ir.function import Function
-from loopwright.nests.dependence import Dependence
-from loopwright.nests.graph import Graph
+from loopwright.ir.function import Function, Instr
+from loopwright.nests import apart
+from loopwright.nests.dependence import Dependence, dependences, questions
+from loopwright.nests.graph import Edge, Graph
 from loopwright.nests.jam import Refusal
-from loopwright.nests.nest import Nest, NestLoop
+from loopwright.nests.nest import Nest, NestLoop, nests
+from loopwright.nests.unroll import clone
 from loopwright.pipelining.body import Body, body_graph, read_body
 from loopwright.pipelining.expand import expand, rotation
 from loopwright.pipelining.modulo import interval_bound, modulo_schedule
 from loopwright.pipelining.schedule import Schedule, live
 from loopwright.targets.core import Core
 
-__all__ = ["Report", "pipeline"]
+__all__ = ["Report", "overlap", "pipeline", "text_order_interval"]
 
 #: How many operations prologue, kernel and epilogue may have together.
 MOST_OPERATIONS: Final = 600
 #: How many intervals beyond the least are tried where registers or code do not suffice.
 MOST_TRIED: Final = 24
+#: Iterations that are looked at to see what one takes.
+ITERATIONS: Final = 16
+#: Pairs of accesses that may have to be told apart by equations; with more, a nest stays as it is.
+MOST_QUESTIONS: Final = 20
 
 
 class Report:
@@ -28,38 +34,70 @@ class Report:
 
     Attributes:
         refusal: why it stays as it is, or None.
-        bound: the least interval that units and circuits allow.
-        schedule: the schedule, or None.
         graph: what was scheduled, or None.
+        bound: the least interval that units and circuits allow.
+        before: cycles an iteration takes in the order of the text.
+        schedule: the schedule, or None.
         unroll: iterations that one of the kernel makes.
         registers: values alive at once.
     """
 
-    __slots__ = ("bound", "graph", "refusal", "registers", "schedule", "unroll")
+    __slots__ = ("before", "bound", "graph", "refusal", "registers", "schedule", "unroll")
 
-    def __init__(
-        self, refusal: Refusal | None, bound: int = 0, graph: Graph | None = None, schedule: Schedule | None = None, unroll: int = 0, registers: int = 0
-    ) -> None:
+    def __init__(self, refusal: Refusal | None, graph: Graph | None = None, bound: int = 0, before: int = 0) -> None:
         self.refusal = refusal
-        self.bound = bound
         self.graph = graph
-        self.schedule = schedule
-        self.unroll = unroll
-        self.registers = registers
+        self.bound = bound
+        self.before = before
+        self.schedule: Schedule | None = None
+        self.unroll = 0
+        self.registers = 0
 
 
-def pipeline(f: Function, nest: Nest, loop: NestLoop, core: Core, found: list[Dependence], interval: int = 1) -> Report:
+def overlap(f: Function, core: Core) -> list[Report]:
+    """Pipeline the innermost loops of a function for a core that starts operations in order, where that is for the better.
+
+    Where arrays might overlap, that is asked in front of a nest.
+
+    Args:
+        f: the function, before it has vectors.
+        core: the core.
+
+    Returns:
+        A report for each innermost loop that was looked at, from the last one up.
+    """
+    reports: list[Report] = []
+    for nest in reversed(nests(f)):
+        if nest.obstacles or questions(nest) > MOST_QUESTIONS:
+            continue
+        found = dependences(nest)
+        asked = apart.pairs(nest)
+        original = f.code
+        plain: list[Instr] = []
+        if asked:
+            clone(f, original[nest.start : nest.end + 1], {}, plain)
+        for loop in reversed(nest.loops):
+            if not any(other.parent is loop for other in nest.loops):
+                reports.append(pipeline(f, nest, loop, core, found, gain=True))
+        if f.code is not original:
+            fast = f.code[nest.start : len(f.code) - (len(original) - 1 - nest.end)]
+            f.code = original[: nest.start] + apart.versioned(f, asked, plain, fast, original[nest.start].line) + original[nest.end + 1 :]
+    return reports
+
+
+def pipeline(f: Function, nest: Nest, loop: NestLoop, core: Core, found: list[Dependence], interval: int = 1, gain: bool = False) -> Report:
     """Overlap the iterations of an innermost loop. Bit for bit the same is computed.
 
     Distinct arrays are taken not to overlap, as by the dependences: who calls asks in front of the nest (``nests/apart.py``).
 
     Args:
-        f: the function, which is changed; the nest does not describe its code any more then.
+        f: the function, which is changed: what is in front of the loop stays where it is, and the nest describes that still.
         nest: the nest.
         loop: a loop of it that holds no other.
         core: the core to schedule for.
         found: the nest's dependences.
         interval: the least initiation interval to try.
+        gain: only where an iteration takes fewer cycles than in the order of the text.
 
     Returns:
         What was done, or why nothing was.
@@ -71,19 +109,57 @@ def pipeline(f: Function, nest: Nest, loop: NestLoop, core: Core, found: list[De
     bound = interval_bound(graph, core)
     if bound is None or not body.operations:
         return Report(Refusal("nothing in it takes time", loop.line))
+    report = Report(None, graph, bound, text_order_interval(graph, core))
     least = max(bound, interval)
-    last = least + MOST_TRIED
-    schedule: Schedule | None = None
+    last = report.before - 1 if gain else least + MOST_TRIED
     while least <= last:
         schedule = modulo_schedule(graph, core, least=least)
         assert schedule is not None
         turned = rotation(body, schedule)
-        needed = live(graph, schedule)
-        if _registers(body, graph, schedule) <= core.registers and len(body.operations) * (turned.unroll + schedule.stages - 1) <= MOST_OPERATIONS:
+        fits = _registers(body, graph, schedule) <= core.registers and len(body.operations) * (turned.unroll + schedule.stages - 1) <= MOST_OPERATIONS
+        if fits and schedule.interval <= last:
+            report.schedule = schedule
+            report.unroll = turned.unroll
+            report.registers = live(graph, schedule)
             f.code = f.code[: loop.head] + expand(body, schedule, turned) + f.code[loop.end + 1 :]
-            return Report(None, bound, graph, schedule, turned.unroll, needed)
+            return report
         least = schedule.interval + 1
-    return Report(Refusal("its values do not fit the registers", loop.line), bound, graph)
+    because = "its iterations are as fast one after the other" if max(bound, interval) > last else "its values do not fit the registers"
+    report.refusal = Refusal(because, loop.line)
+    return report
+
+
+def text_order_interval(graph: Graph, core: Core) -> int:
+    """Cycles from iteration to iteration on a core that starts operations in order, in the order of the text; what is begun may go on beside the next."""
+    edges: list[list[Edge]] = [[] for _ in graph.nodes]
+    for edge in graph.edges:
+        if not any(edge.distance[:-1]):
+            edges[edge.sink].append(edge)
+    starts: list[list[int]] = []
+    units = [[0] * count for count in core.counts]
+    now = issued = 0
+    for iteration in range(ITERATIONS):
+        here: list[int] = []
+        starts.append(here)
+        for k, node in enumerate(graph.nodes):
+            begin = now
+            for edge in edges[k]:
+                source = iteration - edge.distance[-1]
+                if source >= 0 and (source < iteration or edge.source < k):
+                    begin = max(begin, starts[source][edge.source] + edge.latency)
+            if begin == now and issued >= core.issue:
+                begin += 1
+            if node.cycles:
+                free = min(units[node.unit])
+                begin = max(begin, free)
+                units[node.unit][units[node.unit].index(free)] = begin + node.cycles
+            if begin > now:
+                issued = 0
+            now = begin
+            issued += 1
+            here.append(begin)
+    half = ITERATIONS // 2
+    return -(-(starts[-1][0] - starts[half - 1][0]) // half)
 
 
 def _registers(body: Body, graph: Graph, schedule: Schedule) -> int:

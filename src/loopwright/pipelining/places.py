@@ -6,6 +6,7 @@
 
 from __future__ import annotations
 
+from heapq import heapify, heappop, heappush
 from typing import Final
 
 from loopwright.nests.graph import Edge, Graph
@@ -30,6 +31,13 @@ class Places:
         self.unit = [node.unit for node in graph.nodes]
         self.cycles = [node.cycles for node in graph.nodes]
         self.capacity = core.counts
+        # Per unit: the operations that keep one.
+        self.users: list[list[int]] = [[] for _ in core.counts]
+        for node, unit in enumerate(self.unit):
+            if self.cycles[node]:
+                self.users[unit].append(node)
+        # Per operation, the cycles in which it keeps its unit, a bit each; 0 for one that keeps it for none, or for more than the interval has.
+        self.spans = [(1 << cycles) - 1 if cycles <= interval else 0 for cycles in self.cycles]
         # (An issue width that cannot be exceeded need not be counted.)
         self.issue = core.issue if core.issue < self.count else 0
         # Per node: its neighbours, and how many cycles they are apart at least, distances taken off.
@@ -44,6 +52,7 @@ class Places:
             if edge.value:
                 self.values.append((edge.source, edge.sink, interval * edge.distance[-1]))
         self.starts: list[int] = []
+        self.tight = False
         self._clear()
         self.early = self._longest(self.before, self.after)
         self.height = self._longest(self.after, self.before)
@@ -54,6 +63,8 @@ class Places:
         self.starts = [NOWHERE] * self.count
         self.taken = [[0] * self.interval for _ in self.capacity]
         self.issued = [0] * self.interval
+        # Per unit: the rows in which all of them are taken, a bit each.
+        self.full = [0 if count > 0 else -1 for count in self.capacity]
 
     def _longest(self, incoming: list[list[tuple[int, int]]], outgoing: list[list[tuple[int, int]]]) -> list[int]:
         """Per node, the longest path that leads to it, at least 0."""
@@ -79,28 +90,40 @@ class Places:
 
     def _fits(self, node: int, start: int) -> bool:
         interval = self.interval
-        if self.issue and self.issued[start % interval] >= self.issue:
+        row = start % interval
+        if self.issue and self.issued[row] >= self.issue:
             return False
-        cycles = self.cycles[node]
         unit = self.unit[node]
-        taken = self.taken[unit]
-        capacity = self.capacity[unit]
-        if cycles == 1:
-            return taken[start % interval] < capacity
+        if self.spans[node]:
+            span = self.spans[node] << row
+            return not (span | span >> interval) & self.full[unit]
+        cycles = self.cycles[node]
+        if not cycles:
+            return True
         whole, rest = divmod(cycles, interval)
-        return all(taken[(start + k) % interval] + whole + (k < rest) <= capacity for k in range(interval if whole else rest))
+        taken = self.taken[unit]
+        return all(taken[(start + k) % interval] + whole + (k < rest) <= self.capacity[unit] for k in range(interval))
 
     def _put(self, node: int, start: int, sign: int) -> None:
         interval = self.interval
-        if sign > 0:
-            self.starts[node] = start
-        else:
-            self.starts[node] = NOWHERE
+        self.starts[node] = start if sign > 0 else NOWHERE
         self.issued[start % interval] += sign
-        taken = self.taken[self.unit[node]]
-        whole, rest = divmod(self.cycles[node], interval)
+        cycles = self.cycles[node]
+        if not cycles:
+            return
+        unit = self.unit[node]
+        taken = self.taken[unit]
+        full = self.full[unit]
+        capacity = self.capacity[unit]
+        whole, rest = divmod(cycles, interval)
         for k in range(interval if whole else rest):
-            taken[(start + k) % interval] += sign * (whole + (k < rest))
+            row = (start + k) % interval
+            taken[row] += sign * (whole + (k < rest))
+            if taken[row] >= capacity:
+                full |= 1 << row
+            else:
+                full &= ~(1 << row)
+        self.full[unit] = full
 
     def _earliest(self, node: int) -> int:
         """The first start that the placed operations before a node allow; ``NOWHERE`` where there are none."""
@@ -133,11 +156,39 @@ class Places:
             return False
         if first == NOWHERE:
             first = self.early[node]
-        for start in range(first, min(last, first + self.interval - 1) + 1):
+        last = min(last, first + self.interval - 1)
+        if self.tight and self.cycles[node]:
+            return self._place_tightly(node, first, last)
+        for start in range(first, last + 1):
             if self._fits(node, start):
                 self._put(node, start, 1)
                 return True
         return False
+
+    def _place_tightly(self, node: int, first: int, last: int) -> bool:
+        """Put a node where it leaves the fewest free cycles of its unit beside it, which others may not fit into."""
+        best = NOWHERE
+        least = self.interval + 1
+        for start in range(first, last + 1):
+            if self._fits(node, start):
+                left = self._free(node, start - 1, -1) + self._free(node, start + self.cycles[node], 1)
+                if left < least:
+                    best, least = start, left
+                    if left == 0:
+                        break
+        if best == NOWHERE:
+            return False
+        self._put(node, best, 1)
+        return True
+
+    def _free(self, node: int, start: int, step: int) -> int:
+        """How many cycles from one on, in one direction, some unit of a node's kind is free."""
+        full = self.full[self.unit[node]]
+        interval = self.interval
+        for k in range(interval):
+            if full >> ((start + step * k) % interval) & 1:
+                return k
+        return interval
 
     # --- swing modulo scheduling
 
@@ -208,35 +259,34 @@ class Places:
         """Place operations by priority, taking out what is in the way, ``budget`` times as often as there are operations for each order of priorities.
 
         The orders: by the longest path to the end; those that keep their unit longest first; and by the latest start. What is taken out often comes earlier.
+        Where operations keep a unit for several cycles, all is tried once more, with operations packed.
 
         Returns:
             Whether all have found a place.
         """
         nodes = range(self.count)
-        orders = [
-            [float(self.height[k]) for k in nodes],
-            [float(self.cycles[k] * self.interval * 1000 + self.height[k]) for k in nodes],
-            [float(self.early[k] - self.late[k]) for k in nodes],
-        ]
-        return any(self._iterate(priority, budget * self.count, number > 0) for number, priority in enumerate(orders))
+        several = any(cycles > 1 for cycles in self.cycles)
+        heights = [float(self.height[k]) for k in nodes]
+        longest = [float(self.cycles[k] * self.interval * 1000 + self.height[k]) for k in nodes]
+        latest = [float(self.early[k] - self.late[k]) for k in nodes]
+        for tight in (False, True) if several else (False,):
+            self.tight = tight
+            if any(self._iterate(priority, budget * self.count, learn) for priority, learn in ((heights, False), (longest, True), (latest, True))):
+                return True
+        return False
 
     def _iterate(self, priority: list[float], budget: int, learn: bool) -> bool:
         self._clear()
         previous = [NOWHERE] * self.count
         removed = [0] * self.count
-        weight = max(1.0, max(priority) - min(priority)) / 8
-        missing = set(range(self.count))
+        weight = max(1.0, max(priority) - min(priority)) / 8 if learn else 0.0
+        missing = [(-priority[node], node) for node in range(self.count)]
+        heapify(missing)
         while missing:
             if budget == 0:
                 return False
             budget -= 1
-            node = -1
-            best = 0.0
-            for k in missing:
-                value = priority[k] + (weight * removed[k] if learn else 0.0)
-                if node < 0 or value > best or (value == best and k < node):
-                    node, best = k, value
-            missing.discard(node)
+            node = heappop(missing)[1]
             if self._place(node):
                 previous[node] = self.starts[node]
                 continue
@@ -247,8 +297,8 @@ class Places:
                 start = previous[node] + 1
             for other in self._in_the_way(node, start, priority):
                 self._put(other, self.starts[other], -1)
-                missing.add(other)
                 removed[other] += 1
+                heappush(missing, (-priority[other] - weight * removed[other], other))
             self._put(node, start, 1)
             previous[node] = start
         return True
@@ -262,7 +312,11 @@ class Places:
         gone = [(other, starts[other]) for other in found]
         for other, place in gone:
             self._put(other, place, -1)
-        others = [other for other in range(self.count) if starts[other] != NOWHERE and self._share(node, start, other)]
+        others = [other for other in self.users[self.unit[node]] if starts[other] != NOWHERE and self._share(node, start, other)] if self.cycles[node] else []
+        if self.issue and self.issued[start % self.interval] >= self.issue:
+            others += [
+                other for other in range(self.count) if starts[other] != NOWHERE and (starts[other] - start) % self.interval == 0 and other not in others
+            ]
         others.sort(key=lambda other: (priority[other], other))
         for other in others:
             if self._fits(node, start):
@@ -275,14 +329,9 @@ class Places:
         return found
 
     def _share(self, node: int, start: int, other: int) -> bool:
-        """Whether a placed operation takes something in the cycles that a node would take."""
-        interval = self.interval
-        ahead = (self.starts[other] - start) % interval
-        if self.issue and ahead == 0:
-            return True
-        if self.unit[node] != self.unit[other] or not self.cycles[node] or not self.cycles[other]:
-            return False
-        return ahead < self.cycles[node] or interval - ahead < self.cycles[other]
+        """Whether a placed operation keeps its unit in some of the cycles that a node would."""
+        ahead = (self.starts[other] - start) % self.interval
+        return ahead < self.cycles[node] or self.interval - ahead < self.cycles[other]
 
     # --- lives of values
 

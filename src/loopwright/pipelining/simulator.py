@@ -81,6 +81,7 @@ class Processor:
         self.operations = 0
         self.idle = 0
         self.last = 0
+        self.written = 0
         self.units = [[0] * count for count in machine.core.counts]
         self.stored: dict[int, int] = {}
 
@@ -98,6 +99,8 @@ class Processor:
         core = self.machine.core
         cost = core.cost(instr.op, instr.type)
         begin = max(self.now, ready)
+        if self.machine.writes_in_order:
+            begin = max(begin, self.written - cost.latency)
         if begin == self.now and self.started >= core.issue:
             begin += 1
         units = self.units[cost.unit]
@@ -112,6 +115,7 @@ class Processor:
         self.started += 1
         self.operations += 1
         done = begin + cost.latency
+        self.written = done
         if address >= 0:
             wait = self.lines.access(address, begin)
             if instr.op is ops.STORE:
