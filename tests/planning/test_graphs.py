@@ -5,8 +5,8 @@ from __future__ import annotations
 import pytest
 
 from loopwright.nests.graph import Graph
-from loopwright.planning.circuits import circuits_bound, outer_shifts
-from loopwright.planning.generate import CORE, DENSE, PLAIN, body, cell
+from loopwright.planning.circuits import circuits_bound, components, confined, outer_shifts
+from loopwright.planning.generate import CORE, DENSE, LONG, PLAIN, Circuits, body, cell
 from loopwright.planning.loops import of_corpus
 from loopwright.targets.core import Core
 from loopwright.targets.x86.core import CORE as X86
@@ -16,9 +16,9 @@ def told(graph: Graph) -> str:
     return f"{[(node.name, node.unit, node.latency, node.cycles) for node in graph.nodes]} {[(edge, edge.value) for edge in graph.edges]}"
 
 
-@pytest.mark.parametrize("circuits", [PLAIN, DENSE])
+@pytest.mark.parametrize("circuits", [PLAIN, DENSE, LONG])
 @pytest.mark.parametrize("loops", [1, 2, 3])
-def test_random_bodies_come_from_an_order_of_execution(loops: int, circuits: float) -> None:
+def test_random_bodies_come_from_an_order_of_execution(loops: int, circuits: Circuits) -> None:
     for seed in range(5):
         graph = body(60, loops, seed, circuits)
         assert len(graph.nodes) == 60 and graph.depth == loops
@@ -28,10 +28,22 @@ def test_random_bodies_come_from_an_order_of_execution(loops: int, circuits: flo
 
 
 def test_dense_circuits_are_more() -> None:
-    def carried(circuits: float) -> int:
+    def carried(circuits: Circuits) -> int:
         return sum(any(edge.distance) for seed in range(10) for edge in body(100, 1, seed, circuits).edges)
 
     assert carried(DENSE) > 2 * carried(PLAIN)
+
+
+def test_long_circuits_tie_more_of_a_body_together() -> None:
+    def largest(circuits: Circuits) -> int:
+        most = 0
+        for seed in range(10):
+            inner = confined(body(60, 1, seed, circuits))
+            where = components(60, inner.edges)
+            most = max(most, max(where.count(number) for number in where))
+        return most
+
+    assert largest(LONG) > 3 * largest(PLAIN)
 
 
 def test_cells_take_shifts_in_outer_loops_and_have_an_order() -> None:

@@ -15,21 +15,22 @@ divide      3 %  divide, 1 of them             12       6
 compare     7 %  add                            1       1
 =========  ====  =======================  =======  ======
 
-Four start in a cycle. Circuits: each operation but loads and stores takes, with a probability of 12 % (``circuits``), what an operation at its place or later has
-left one to three iterations before (in most cases one); a store is ordered before a load of a later iteration in a fifth of the cases. With 35 % the bounds by circuits
-and by units are near each other, which is where a schedule is hard to find. Graphs over several loops carry about half of that in an outer loop, with inner
-components of -2 to 2. ``cell`` jams iterations of the outer loops, which makes negative distances of those.
+Four start in a cycle. Circuits: each operation but loads and stores takes, with a probability of 12 % (35 % in ``DENSE`` graphs, 25 % in ``LONG`` ones), what an
+operation at its place or up to twelve later (in ``LONG`` ones any later) has left one to three iterations before, in most cases one; a store is ordered before a load
+of a later iteration in a fifth of the cases. Graphs over several loops carry about half of that in an outer loop, with inner components of -2 to 2. ``cell`` jams
+iterations of the outer loops, which makes negative distances of those.
 """
 
 from __future__ import annotations
 
 import random
+from dataclasses import dataclass
 from typing import Final
 
 from loopwright.nests.graph import Edge, Graph, Node, jammed
 from loopwright.targets.core import Core
 
-__all__ = ["CORE", "DENSE", "PLAIN", "body", "cell"]
+__all__ = ["CORE", "DENSE", "LONG", "PLAIN", "Circuits", "body", "cell"]
 
 CORE: Final = Core(
     "four at once",
@@ -48,16 +49,32 @@ _KINDS: Final = (
     ("divide", 3, (12,), 6, 3),
     ("compare", 1, (1,), 1, 7),
 )
-#: Probabilities of circuits: as in loops of numbers, and so that they bind as much as units do.
-PLAIN: Final = 0.12
-DENSE: Final = 0.35
 _ORDERED: Final = 0.2
 _RECENT: Final = 6
 
 
-def body(size: int, loops: int, seed: int, circuits: float = PLAIN) -> Graph:
+@dataclass(frozen=True, slots=True)
+class Circuits:
+    """How many there are.
+
+    Attributes:
+        share: probability that an operation closes one.
+        reach: over how many operations at most.
+    """
+
+    share: float
+    reach: int
+
+
+#: As in loops of numbers; many short ones; and such as go round the whole body, which ties most of it together.
+PLAIN: Final = Circuits(0.12, 2 * _RECENT)
+DENSE: Final = Circuits(0.35, 2 * _RECENT)
+LONG: Final = Circuits(0.25, 1000)
+
+
+def body(size: int, loops: int, seed: int, circuits: Circuits = PLAIN) -> Graph:
     """A body of ``size`` operations in a nest of ``loops``."""
-    rng = random.Random(f"{size} {loops} {seed} {circuits}")
+    rng = random.Random(f"{size} {loops} {seed} {circuits.share} {circuits.reach}")
     graph = Graph(loops)
     here = (0,) * loops
     kinds = rng.choices(_KINDS, [kind[4] for kind in _KINDS], k=size)
@@ -74,8 +91,8 @@ def body(size: int, loops: int, seed: int, circuits: float = PLAIN) -> Graph:
         if kind[0] == "store":
             if loads and rng.random() < _ORDERED:
                 graph.edges.append(Edge(node, rng.choice(loads), 1, _later(rng, loops), False))
-        elif kind[0] != "load" and rng.random() < circuits:
-            later = [source for source in made if node <= source <= node + 2 * _RECENT]
+        elif kind[0] != "load" and rng.random() < circuits.share:
+            later = [source for source in made if node <= source <= node + circuits.reach]
             source = rng.choice(later)
             graph.edges.append(Edge(source, node, graph.nodes[source].latency, _later(rng, loops)))
     return graph
@@ -95,7 +112,7 @@ def _later(rng: random.Random, loops: int) -> tuple[int, ...]:
     return (*[0] * first, ahead, *[rng.randint(-2, 2) for _ in range(loops - 1 - first)])
 
 
-def cell(size: int, loops: int, seed: int, circuits: float = PLAIN) -> tuple[Graph, int]:
+def cell(size: int, loops: int, seed: int, circuits: Circuits = PLAIN) -> tuple[Graph, int]:
     """A body in a nest of two or three loops, jammed: four iterations of the one outer loop, two of each of two; ``size`` operations in all.
 
     With one loop it is the body itself. Gives the graph and how many old iterations it has.

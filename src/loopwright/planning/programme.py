@@ -314,7 +314,10 @@ class Programme:
                     model.add(begun == start)
                     start = begun
                 intervals.append(model.new_fixed_size_interval_var(start, c, ""))
-        model.add_cumulative(intervals, [1] * len(intervals), most)
+        if most == 1:
+            model.add_no_overlap(intervals)
+        else:
+            model.add_cumulative(intervals, [1] * len(intervals), most)
 
     # --- solving ------------------------------------------------------------------------------------------------
 
