@@ -306,7 +306,8 @@ def run(quick: bool) -> report.Result:
     for name, cases in (("random", random), ("real", real)):
         largest.rows.append([name, _largest(cases, 1.0), _largest(cases, MINUTE)])
     result.tables.append(largest)
-    compared = [c for c in random if c.name.endswith(" 0") and c.size in ((10,) if quick else (20, 50, 100))]
+    first = [c for c in random if c.name.endswith(" 0")]
+    compared = [c for c in first if c.size == 10] if quick else [c for c in first if 10 < c.size <= 100 or (c.size == 200 and c.graph.depth == 1)]
     result.tables.append(_encodings("The effect of the encoding on the solving time", VARIANTS, compared, 2.0 if quick else 5.0))
     shifted = [c for c in random if c.size in ((10, 50) if quick else (20, 50, 100)) and any(map(any, outer_shifts(c.graph)))]
     result.tables.append(_encodings("Vectors and shifts: cells that need shifts in outer loops", DISTANCES, shifted, 2.0 if quick else 5.0))
