@@ -90,6 +90,8 @@ def test_shifts_go_over_as_few_outer_iterations_as_they_can(distances: str) -> N
     far = Schedule(best.interval, best.starts, [(0, 0), (0, 5), (0, 9), (0, 20)])
     assert check(seven, PAPER, far) == []
     again = compact(seven, PAPER, far, encoding=encoding)
+    assert again.spreads == [0, 3] and again.stages_proven
+    assert compact(seven, PAPER, far, seconds=0.0, encoding=encoding).spreads == [0, 20]
     shifts = again.schedule.shifts
     assert [max(shift[k] for shift in shifts) - min(shift[k] for shift in shifts) for k in range(2)] == [0, 3]
 
@@ -121,6 +123,13 @@ def test_a_schedule_gets_no_worse() -> None:
         found = compact(graph, CORE, best, seconds=5.0)
         assert found.schedule.interval == best.interval and found.stages <= best.stages
         assert found.fewest <= found.registers == live(graph, found.schedule)
+
+
+def test_a_body_without_operations() -> None:
+    for encoding in (Encoding(), Encoding(circuits=False)):
+        found = least_interval(Graph(2), SMALL, encoding=encoding)
+        assert found.proven and found.schedule is not None and found.schedule.interval == 1
+        assert compact(Graph(2), SMALL, found.schedule).stages == 0
 
 
 # --- factors ------------------------------------------------------------------------------------------------------

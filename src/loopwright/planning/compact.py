@@ -32,7 +32,7 @@ class Compact:
         spreads: per outer loop, over how many iterations operations are shifted.
         stages, registers: of the schedule.
         fewest: no schedule of so many stages needs fewer registers.
-        stages_proven, registers_proven: there is none with fewer.
+        stages_proven, registers_proven: there is none with fewer (stages: nor with narrower spreads).
         shaping, allocating: seconds for the shape, and for the registers.
     """
 
@@ -69,14 +69,16 @@ def compact(
     """
     available()
     began = perf_counter()
-    spreads = _spreads(graph, encoding, seconds, workers)
+    spreads, proven = _spreads(graph, encoding, seconds, workers)
     found = Compact(schedule, spreads)
+    if not graph.nodes:
+        return found
     paths = _paths(graph, schedule.interval, spreads)
     stages = int(paths.max()) // schedule.interval + 1
-    proven = True
+    narrow = bool(_hints(schedule, graph.depth - 1, spreads))
     shaped: Answer | None = None
-    # (A schedule with shifts in the outer loops that are wider than they must be is no limit.)
-    most = schedule.stages - 1 if not any(spreads) else stages + 2 * schedule.stages + 2
+    # (A schedule with shifts in the outer loops that are wider than they must be is no limit: moved together, it may take more stages.)
+    most = schedule.stages - 1 if narrow else stages + 2 * schedule.stages + 2
     while stages <= most and shaped is None:
         left = seconds - (perf_counter() - began)
         if left <= 0:
@@ -91,11 +93,13 @@ def compact(
             stages += 1
     if shaped is not None:
         _take(found, graph, core, shaped)
-    found.stages_proven = proven
+    found.stages_proven = proven and (narrow or shaped is not None)
     found.shaping = perf_counter() - began
     if registers:
         _allocate(found, graph, core, spreads, paths, seconds, encoding, workers)
     found.registers = live(graph, found.schedule)
+    columns = [[shift[k] for shift in found.schedule.shifts] or [0] for k in range(graph.depth - 1)]
+    found.spreads = [max(column) - min(column) for column in columns]
     return found
 
 
@@ -108,10 +112,14 @@ def _take(found: Compact, graph: Graph, core: Core, answer: Answer) -> None:
         raise InternalError(f"a schedule by the integer programme does not hold: {broken[0]}")
 
 
-def _spreads(graph: Graph, encoding: Encoding, seconds: float, workers: int) -> list[int]:
-    """The least spreads of the shifts in the outer loops, the outermost first. Whatever these are, times in the innermost loop go with them."""
+def _spreads(graph: Graph, encoding: Encoding, seconds: float, workers: int) -> tuple[list[int], bool]:
+    """The least spreads of the shifts in the outer loops, the outermost first, and whether they are proven.
+
+    Whatever these are, times in the innermost loop go with them.
+    """
     bounds, _ = ranges(graph, 1)
     spreads = [high for _, high in bounds]
+    proven = True
     for k in range(len(spreads)):
         if not spreads[k]:
             continue
@@ -124,9 +132,10 @@ def _spreads(graph: Graph, encoding: Encoding, seconds: float, workers: int) -> 
         programme.model.add_max_equality(most, [shifts[k] for shifts in programme.shifts])
         programme.minimise(most)
         answer = programme.solve(seconds, workers)
+        proven = proven and answer.proven
         if answer.feasible:
             spreads[k] = answer.value
-    return spreads
+    return spreads, proven
 
 
 def _paths(graph: Graph, interval: int, spreads: list[int]) -> Matrix:

@@ -126,7 +126,7 @@ def _tried(
     rows = [0] * len(graph.nodes)
     if not encoding.circuits:
         answer = _direct(programme, graph, interval, encoding, copies, seconds, workers, seed)
-        if not answer.slots:
+        if not answer.feasible:
             return answer, None
         starts = [answer.interval * stage + slot for stage, slot in zip(answer.stages, answer.slots, strict=True)]
         return answer, Schedule(answer.interval, starts, answer.shifts if graph.depth > 1 else None)
@@ -195,7 +195,7 @@ def _direct(programme: Programme, graph: Graph, interval: int, encoding: Encodin
         programme.operation(graph.nodes[node], 0, span * interval - 1, bounds, copy if whole and node != copy else -1)
     for edge in graph.edges:
         programme.edge(edge, edge.source, edge.sink)
-    if encoding.symmetry and not whole:
+    if encoding.symmetry and not whole and graph.nodes:
         programme.begin_with(0)
     programme.resources()
     if encoding.interval == "variable":
