@@ -22,6 +22,7 @@ NAMES = (
     "instructions",
     "nests",
     "pipelining",
+    "planning",
 )
 
 

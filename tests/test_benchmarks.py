@@ -22,10 +22,10 @@ def _bench(*arguments: str) -> subprocess.CompletedProcess[str]:
 
 @pytest.mark.slow
 @pytest.mark.parametrize(
-    "name", ["runtime", "compile", "imports", "first_kernel", "calls", "allocator", "spills", "codegen", "perfscore", "instructions", "nests"]
+    "name", ["runtime", "compile", "imports", "first_kernel", "calls", "allocator", "spills", "codegen", "perfscore", "instructions", "nests", "planning"]
 )
 def test_quick_mode_measures_loopwright_and_writes_json(name: str, tmp_path: Path) -> None:
-    for needed in {"spills": ["llvmlite"], "codegen": ["llvmlite"], "allocator": ["ortools"]}.get(name, []):
+    for needed in {"spills": ["llvmlite"], "codegen": ["llvmlite"], "allocator": ["ortools"], "planning": ["ortools"]}.get(name, []):
         pytest.importorskip(needed)
     if name == "instructions" and (shutil.which("clang") is None or shutil.which("ld.lld") is None or shutil.which("qemu-aarch64") is None):
         pytest.skip("needs clang, lld and qemu-aarch64")

@@ -6,6 +6,7 @@ that error there, with that text in its message.
 
 from __future__ import annotations
 
+import importlib.util
 import os
 import re
 import shlex
@@ -40,6 +41,8 @@ def runnable(source: str) -> str:
     """Why a block cannot run here, or ""."""
     if ".emulate(" in source and not emulate.available("rv64gc"):
         return "needs qemu-riscv64 (Debian package qemu-user)"
+    if "loopwright.planning" in source and importlib.util.find_spec("ortools") is None:
+        return "needs OR-Tools (pip install ortools)"
     return ""
 
 
