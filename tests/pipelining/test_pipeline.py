@@ -6,6 +6,7 @@ import random
 
 import numpy as np
 import pytest
+from tests.nests.random_nests import Random
 from tests.pipelining.random_bodies import MARGIN, MOST, random_body
 
 from loopwright.compiler import compile
@@ -16,7 +17,7 @@ from loopwright.ir.text import print_function as text
 from loopwright.ir.verify import verify
 from loopwright.nests.dependence import dependences
 from loopwright.nests.nest import nests
-from loopwright.pipelining.pipeline import Report, pipeline
+from loopwright.pipelining.pipeline import Report, overlap, pipeline
 from loopwright.pipelining.schedule import check
 from loopwright.targets import registry
 from loopwright.targets.core import Core
@@ -217,3 +218,22 @@ def test_bounds_near_the_ends_of_the_integers() -> None:
         run(plain, *wanted, low, high)
         run(changed, *got, low, high)
         np.testing.assert_array_equal(got, wanted)
+
+
+@pytest.mark.parametrize("seed", range(6))
+def test_random_nests(seed: int) -> None:
+    """Loops of any shape around the innermost ones, of which there may be several; bounds that depend on each other; steps of any sign."""
+    rng = random.Random(seed)
+    overlapped = 0
+    for _ in range(25):
+        spec = Random(rng, rng.choice([1, 2, 2, 3]), parameter=False, stencil=True, width=12).moved_inside()
+        f = spec.function()
+        given = [np.random.default_rng(seed).random(extents) for extents in spec.extents]
+        wanted = [a.copy() for a in given]
+        run(f, *wanted, 0)
+        overlapped += sum(report.schedule is not None for report in overlap(f, rng.choice(CORES)))
+        verify(f)
+        run(f, *given, 0)
+        for a, b in zip(given, wanted, strict=True):
+            np.testing.assert_array_equal(a, b)
+    assert overlapped

@@ -19,7 +19,7 @@ from loopwright.pipelining.body import Body, body_graph, first_touches, read_bod
 from loopwright.pipelining.machines import CORTEX_A53, PAPER, Cache, Machine
 from loopwright.pipelining.modulo import modulo_schedule
 from loopwright.pipelining.simulator import Processor, Space, simulate
-from loopwright.pipelining.walks import Cell, exchanged, in_text_order, scheduled
+from loopwright.pipelining.walks import Cell, exchanged, in_text_order, scheduled, strips
 from loopwright.targets.core import Core
 from loopwright.types import F64
 
@@ -132,9 +132,9 @@ def legal(rng: random.Random, depth: int) -> tuple[int, ...]:
             return vector
 
 
-@pytest.mark.parametrize("seed", range(12))
+@pytest.mark.parametrize("seed", range(20))
 def test_schedules_of_cells_compute_what_the_nest_does(seed: int) -> None:
-    """Any loops unrolled, distances of any sign: copies are shifted and slanted as it takes."""
+    """Any loops unrolled, distances of any sign: copies, or single operations, are shifted and slanted as it takes."""
     rng = random.Random(seed)
     depth = rng.choice([2, 2, 3])
     f = stencil([legal(rng, depth) for _ in range(rng.randint(1, 3))], rng.choice([1, 1, 2]))
@@ -142,7 +142,7 @@ def test_schedules_of_cells_compute_what_the_nest_does(seed: int) -> None:
     body, _, cell = read(f, machine)
     factors = [rng.choice([1, 2, 3]) for _ in range(depth - 1)]
     cell = Cell(cell.graph, factors)
-    schedule = modulo_schedule(cell.graph, machine.core, len(cell.copies))
+    schedule = modulo_schedule(cell.graph, machine.core, rng.choice([0, len(cell.copies)]))
     assert schedule is not None
     shape = [rng.randint(6, 12) for _ in range(depth)]
     given = np.random.default_rng(seed).random(shape)
@@ -172,6 +172,21 @@ def test_an_order_that_is_not_legal_computes_something_else() -> None:
     for f, same in ((straight, True), (slanted, False)):
         assert walked(f, in_text_order)[0]
         assert walked(f, lambda n, counts: exchanged(n, counts, [1, 0]))[0] is same
+
+
+@pytest.mark.parametrize(("vectors", "depth", "slopes"), [
+    ([(0, 1), (1, 0)], 0, [0, 1, 2]),
+    ([(0, 1), (1, -1)], 0, [1, 2]),
+    ([(0, 1), (1, -2), (2, -3)], 0, [2, 3]),
+    ([(0, 2, -1), (2, 0, -1)], 0, [1]),
+    ([(0, 2, -1), (2, 0, -1)], 1, [1]),
+    ([(1, -1, 0)], 0, []),
+])  # fmt: skip
+def test_strips_along_diagonals(vectors: list[tuple[int, ...]], depth: int, slopes: list[int]) -> None:
+    """Four rows at once: by which slopes they compute what the nest does. Nothing but a shift helps the last."""
+    f = stencil(vectors)
+    most = max([*slopes, 1])
+    assert [slope for slope in range(most + 1) if walked(f, lambda n, counts: strips(n, counts, depth, 4, slope))[0]] == slopes  # noqa: B023
 
 
 def test_a_schedule_that_breaks_a_dependence_computes_something_else() -> None:
