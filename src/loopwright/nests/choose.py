@@ -19,6 +19,7 @@ from loopwright.nests.jam import invariant, refusal, unroll_and_jam
 from loopwright.nests.lanes import adjacent, free, mark
 from loopwright.nests.nest import Nest, NestLoop, nests
 from loopwright.nests.scalars import Scalar, scalars
+from loopwright.nests.skew import Rows, least_slant, skew
 from loopwright.nests.unroll import clone
 from loopwright.targets.core import Core
 
@@ -33,6 +34,8 @@ NEAR: Final = 1.1
 #: Nests whose dependences take more questions than that are not looked at, and so many times fewer where only values to be carried are wanted.
 MOST_QUESTIONS: Final = 40
 FEWER: Final = 4
+#: Rows run at most so many iterations behind each other: the triangles at both ends of a strip are that many times as large.
+STEEPEST: Final = 4
 #: A core that starts operations as they become ready comes near to its units' bound only with circuits shorter than that, by this factor.
 SLACK: Final = 0.75
 
@@ -118,7 +121,19 @@ def _innermost(nest: Nest) -> NestLoop | None:
     return found[0] if len(found) == 1 and found[0].parent is not None else None
 
 
-def _best(nest: Nest, core: Core, found: list[Dependence], variables: list[Scalar], lanes: NestLoop | None) -> tuple[NestLoop, int] | None:
+class _Jam:
+    """What is to be jammed: how many iterations of which loop, and by how much each is to run behind the one before."""
+
+    __slots__ = ("factor", "interval", "loop", "slant")
+
+    def __init__(self, loop: NestLoop, factor: int, slant: int, interval: float) -> None:
+        self.loop = loop
+        self.factor = factor
+        self.slant = slant
+        self.interval = interval
+
+
+def _best(nest: Nest, core: Core, found: list[Dependence], variables: list[Scalar], lanes: NestLoop | None) -> _Jam | None:
     """The loop of a nest to unroll and jam, and how many iterations; None where that gains too little. The loop over lanes is none of them."""
     innermost = _innermost(nest)
     if innermost is None or any(instr.op.opens for instr in nest.f.code[innermost.head + 1 : innermost.end]):
@@ -128,18 +143,34 @@ def _best(nest: Nest, core: Core, found: list[Dependence], variables: list[Scala
     plain = _interval(graph, 1, core)
     if plain <= resource_bound(graph, core) * LEAST_GAIN:
         return None
-    best: tuple[float, NestLoop, int] | None = None
+    best: _Jam | None = None
     least = float(resource_bound(graph, core)) * NEAR
     loop: NestLoop | None = innermost.parent
-    while loop is not None and (best is None or best[0] > least):
+    while loop is not None and (best is None or best.interval > least):
         for factor in FACTORS:
-            if loop is lanes or factor * _live(graph) > core.registers or refusal(nest, loop, factor, found, variables) is not None:
+            if loop is lanes or factor * _live(graph) > core.registers:
                 break
-            interval = _interval(jammed(graph, loop.depth, factor), factor, core)
-            if best is None or interval < best[0]:
-                best = (interval, loop, factor)
+            slant = _slant(nest, loop, innermost, factor, found, variables)
+            if slant is None:
+                break
+            interval = _interval(jammed(graph, loop.depth, factor, slant), factor, core)
+            if best is None or interval < best.interval:
+                best = _Jam(loop, factor, slant, interval)
         loop = loop.parent
-    return best[1:] if best is not None and best[0] * LEAST_GAIN <= plain else None
+    return best if best is not None and best.interval * LEAST_GAIN <= plain else None
+
+
+def _slant(nest: Nest, loop: NestLoop, innermost: NestLoop, factor: int, found: list[Dependence], variables: list[Scalar]) -> int | None:
+    """By how much each of ``factor`` iterations of a loop has to run behind the one before to be jammed; None where it cannot be."""
+    refused = refusal(nest, loop, factor, found, variables)
+    if refused is None:
+        return 0
+    if refused.dependence is None or innermost.parent is not loop:
+        return None
+    slant = least_slant(loop, factor, found)
+    if slant is None or not 0 < slant <= STEEPEST or refusal(nest, loop, factor, found, variables, slant) is not None:
+        return None
+    return slant if Rows(nest, loop, innermost, variables).possible(nest.f) else None
 
 
 def _interval(graph: Graph, factor: int, core: Core) -> float:
@@ -153,7 +184,7 @@ def _live(graph: Graph) -> int:
     return 1 + len({edge.source for edge in graph.edges if not any(edge.distance[:-1]) and edge.distance[-1] > 0})
 
 
-def _apply(nest: Nest, jam: tuple[NestLoop, int] | None, lanes: NestLoop | None, variables: list[Scalar]) -> None:
+def _apply(nest: Nest, jam: _Jam | None, lanes: NestLoop | None, variables: list[Scalar]) -> None:
     f = nest.f
     asked = apart.pairs(nest)
     original = f.code
@@ -164,6 +195,10 @@ def _apply(nest: Nest, jam: tuple[NestLoop, int] | None, lanes: NestLoop | None,
     if lanes is not None:
         mark(nest, lanes, variables)
     if jam is not None:
-        unroll_and_jam(nest, jam[0], jam[1], variables)
+        innermost = _innermost(nest)
+        if jam.slant and innermost is not None:
+            skew(nest, Rows(nest, jam.loop, innermost, variables), jam.factor, jam.slant)
+        else:
+            unroll_and_jam(nest, jam.loop, jam.factor, variables)
     fast = f.code[nest.start : len(f.code) - (len(original) - 1 - nest.end)]
     f.code = original[: nest.start] + apart.versioned(f, asked, plain, fast, original[nest.start].line) + original[nest.end + 1 :]

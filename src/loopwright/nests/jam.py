@@ -23,11 +23,12 @@ from loopwright.ir.brackets import match
 from loopwright.ir.function import NONE, Function, Instr
 from loopwright.nests.dependence import Dependence
 from loopwright.nests.nest import Nest, NestLoop
+from loopwright.nests.omega import LOWEST
 from loopwright.nests.scalars import PRIVATE, Scalar
 from loopwright.nests.unroll import clone, last_multiple, read_once
 from loopwright.types import I64, VOID
 
-__all__ = ["Refusal", "invariant", "refusal", "unroll_and_jam"]
+__all__ = ["Refusal", "invariant", "refusal", "stop_of", "unroll_and_jam"]
 
 
 class Refusal:
@@ -41,7 +42,7 @@ class Refusal:
         self.dependence = dependence
 
 
-def refusal(nest: Nest, loop: NestLoop, factor: int, found: list[Dependence], variables: list[Scalar]) -> Refusal | None:
+def refusal(nest: Nest, loop: NestLoop, factor: int, found: list[Dependence], variables: list[Scalar], slant: int = 0) -> Refusal | None:
     """What keeps ``factor`` iterations of ``loop`` from being jammed, or None.
 
     Args:
@@ -50,6 +51,7 @@ def refusal(nest: Nest, loop: NestLoop, factor: int, found: list[Dependence], va
         factor: how many of its iterations become one, at least 2.
         found: the nest's dependences.
         variables: what its variables carry.
+        slant: by how many iterations of the loop inside each is to run behind the one before.
     """
     for line, because in nest.obstacles:
         return Refusal(because, line)
@@ -70,7 +72,7 @@ def refusal(nest: Nest, loop: NestLoop, factor: int, found: list[Dependence], va
                 return Refusal(f"{name} is read after the loop over {nest.name(loop)}", scalar.line)
     parts = _parts(nest, loop)
     for dependence in found:
-        if _reversed(dependence, loop, factor, parts):
+        if _reversed(dependence, loop, factor, parts, slant):
             return Refusal(f"{factor} iterations of {nest.name(loop)} at once would do the second of two accesses first", dependence.sink.line, dependence)
     return None
 
@@ -141,7 +143,7 @@ def _place(parts: list[_Part], position: int) -> int:
     return -1
 
 
-def _reversed(dependence: Dependence, loop: NestLoop, factor: int, parts: list[_Part]) -> bool:
+def _reversed(dependence: Dependence, loop: NestLoop, factor: int, parts: list[_Part], slant: int) -> bool:
     """Whether jamming may put the sink of a dependence before its source."""
     loops = dependence.loops
     depth = loop.depth
@@ -163,9 +165,12 @@ def _reversed(dependence: Dependence, loop: NestLoop, factor: int, parts: list[_
         if source < 0 or not here[source].shared:
             # Copies follow each other.
             return False
-        if vector[k].low < 0:
+        low = vector[k].low
+        if k == depth + 1 and low != LOWEST:
+            low += slant * max(1, vector[depth].low)
+        if low < 0:
             return True
-        if vector[k].low > 0:
+        if low > 0:
             return False
         here = here[source].parts
     return False
@@ -187,7 +192,7 @@ def unroll_and_jam(nest: Nest, loop: NestLoop, factor: int, variables: list[Scal
     out: list[Instr] = code[: loop.head]
     lo = read_once(f, head.args[0], line, out)
     hi = read_once(f, head.args[1], line, out)
-    stop = _stop(f, lo, hi, factor, loop.step, line, out)
+    stop = stop_of(f, lo, hi, factor, loop.step, line, out)
     index = f.register(I64, f.names[head.dst])
     out.append(Instr(ops.FOR, head.type, index, [lo, stop, f.const(I64, factor * loop.step)], 0, line))
     renames: list[dict[int, int]] = []
@@ -230,8 +235,8 @@ def _jam(f: Function, code: list[Instr], parts: list[_Part], renames: list[dict[
         out.append(Instr(ops.END, VOID, NONE, [], 0, code[part.end - 1].line))
 
 
-def _stop(f: Function, lo: int, hi: int, factor: int, step: int, line: int, out: list[Instr]) -> int:
-    """Where the loop in steps of ``factor * step`` stops."""
+def stop_of(f: Function, lo: int, hi: int, factor: int, step: int, line: int, out: list[Instr]) -> int:
+    """Code for where a loop in steps of ``factor * step`` stops, the last of which is whole."""
     if lo < 0 and hi < 0:
         first, last = int(f.const_values[~lo]), int(f.const_values[~hi])
         count = len(range(first, last, step))
