@@ -15,7 +15,6 @@ from loopwright.types import Type
 
 __all__ = ["run"]
 
-_ACCESSES: Final = frozenset((ops.LOAD, ops.STORE, ops.MASKED_LOAD, ops.MASKED_STORE))
 
 
 def run(f: Function, target: Target) -> None:
@@ -49,7 +48,7 @@ def _elements(f: Function) -> dict[int, dict[tuple[int, ...], int]]:
             depth += 1
             if instr.loop is not None and instr.loop.lanes:
                 lanes = depth
-        if op not in _ACCESSES or instr.imm not in found:
+        if op not in ops.ACCESSES or instr.imm not in found:
             continue
         index = _index(f, f.arrays[instr.imm], instr)
         if index is None or (lanes and op is ops.STORE):
@@ -65,7 +64,7 @@ def _elements(f: Function) -> dict[int, dict[tuple[int, ...], int]]:
 
 def _index(f: Function, array: Array, instr: Instr) -> tuple[int, ...] | None:
     """The index of an access to one element, where it is known and inside the array."""
-    if instr.type.lanes or instr.op is ops.MASKED_LOAD or instr.op is ops.MASKED_STORE:
+    if instr.type.lanes or (instr.op is not ops.LOAD and instr.op is not ops.STORE):
         return None
     index: list[int] = []
     operands = instr.args if instr.op is ops.LOAD else instr.args[1:]

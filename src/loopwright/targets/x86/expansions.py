@@ -7,7 +7,7 @@ from typing import Any, Final
 
 from loopwright.ir import ops
 from loopwright.ir.function import Function, Instr
-from loopwright.targets import division, lane_by_lane, multiplication, sequences
+from loopwright.targets import division, lane_by_lane, multiplication, sequences, strided
 from loopwright.targets.floor_division import floor_divide
 from loopwright.targets.steps import Emit, Steps
 from loopwright.targets.x86 import unsigned, wider_lanes
@@ -361,6 +361,11 @@ def _masked(target: Any, f: Function, instr: Instr, emit: Emit, late: bool) -> b
     return True
 
 
+def _strided(target: Any, f: Function, instr: Instr, emit: Emit, late: bool) -> bool:
+    strided.access(f, instr, emit, target.addressing(instr.type).scales)
+    return True
+
+
 _Sequence = Callable[[Any, Function, Instr, Emit, bool], bool]
 
 _SEQUENCES: Final[dict[int, _Sequence]] = {
@@ -373,6 +378,8 @@ _SEQUENCES: Final[dict[int, _Sequence]] = {
     ops.MUL_HIGH.code: _multiply_high,
     ops.MASKED_LOAD_AT.code: _masked,
     ops.MASKED_STORE_AT.code: _masked,
+    ops.LOAD_STRIDED_AT.code: _strided,
+    ops.STORE_STRIDED_AT.code: _strided,
     ops.DIV_TRUNC.code: _divide,
     ops.REM_TRUNC.code: _divide,
     ops.DIV_FLOOR.code: _divide,
