@@ -19,8 +19,10 @@ from loopwright.nests.jam import invariant, refusal, unroll_and_jam
 from loopwright.nests.lanes import adjacent, free, mark
 from loopwright.nests.nest import Nest, NestLoop, nests
 from loopwright.nests.scalars import Scalar, scalars
-from loopwright.nests.skew import Rows, least_slant, skew
+from loopwright.nests.skew import Diagonals, Rows, Strip, least_slant, skew
+from loopwright.nests.streams import Streams
 from loopwright.nests.unroll import clone
+from loopwright.nests.wavefront import Wavefront, widest
 from loopwright.targets.core import Core
 
 __all__ = ["improve"]
@@ -36,23 +38,26 @@ MOST_QUESTIONS: Final = 40
 FEWER: Final = 4
 #: Rows run at most so many iterations behind each other: the triangles at both ends of a strip are that many times as large.
 STEEPEST: Final = 4
+#: Vectors of rows have so many lanes at least, and there are so many of them at most.
+FEWEST_LANES: Final = 4
+MOST_PARTS: Final = 4
 #: A core that starts operations as they become ready comes near to its units' bound only with circuits shorter than that, by this factor.
 SLACK: Final = 0.75
 
 
-def improve(f: Function, core: Core, vectors: bool) -> None:
+def improve(f: Function, core: Core, bits: int) -> None:
     """Rewrite the nests of a function where a core runs them faster for it. Bit for bit the same is computed.
 
     Args:
         f: the function, before it has vectors.
         core: the core.
-        vectors: loops may be made ones over lanes.
+        bits: of a vector, 0 of a machine without them.
     """
     found = nests(f)
     written = f.code
     for nest in reversed(found):
         if not nest.obstacles:
-            _rewrite(nest, core, vectors)
+            _rewrite(nest, core, bits)
     if f.code is not written:
         found = nests(f)
     for nest in reversed(found):
@@ -60,19 +65,20 @@ def improve(f: Function, core: Core, vectors: bool) -> None:
             carry(nest, dependences(nest))
 
 
-def _rewrite(nest: Nest, core: Core, vectors: bool) -> None:
+def _rewrite(nest: Nest, core: Core, bits: int) -> None:
     variables = scalars(nest)
-    beside = adjacent(nest, variables) if vectors else []
+    beside = adjacent(nest, variables) if bits else []
     around = _around(nest)
     if (not beside and not around) or questions(nest) > MOST_QUESTIONS:
         return
     found = dependences(nest)
     lanes = next((loop for loop in beside if free(loop, found)), None)
     jam = _best(nest, core, found, variables, lanes)
-    if lanes is not None or jam is not None:
-        _apply(nest, jam, lanes, variables)
+    wave = _wave(nest, core, found, variables, bits, jam) if lanes is None else None
+    if lanes is not None or jam is not None or wave is not None:
+        _apply(nest, jam, lanes, variables, wave)
     elif around:
-        _without_branches(nest, core)
+        _without_branches(nest, core, bits)
 
 
 def _around(nest: Nest) -> bool:
@@ -88,7 +94,7 @@ def _around(nest: Nest) -> bool:
     return False
 
 
-def _without_branches(nest: Nest, core: Core) -> None:
+def _without_branches(nest: Nest, core: Core, bits: int) -> None:
     """Make choices between values of the branches of an innermost loop that waits for its own results, and jam it, if that is for the better.
 
     Of such a loop they cost nothing that it would not wait for anyway, while a branch that depends on data is often guessed wrong.
@@ -106,8 +112,9 @@ def _without_branches(nest: Nest, core: Core) -> None:
     found = dependences(again)
     variables = scalars(again)
     jam = _best(again, core, found, variables, None)
-    if jam is not None:
-        _apply(again, jam, None, variables)
+    wave = _wave(again, core, found, variables, bits, jam)
+    if jam is not None or wave is not None:
+        _apply(again, jam, None, variables, wave)
     else:
         inner = again.loops[innermost.number]
         graph = graph_of(again, inner, found, core)
@@ -160,6 +167,51 @@ def _best(nest: Nest, core: Core, found: list[Dependence], variables: list[Scala
     return best if best is not None and best.interval * LEAST_GAIN <= plain else None
 
 
+class _Wave(Diagonals):
+    """What is to be walked by diagonals in lanes: vectors of so many rows, and how many vectors."""
+
+
+    def __init__(self, rows: Rows, streams: Streams, lanes: int, parts: int, width: int, interval: float) -> None:
+        self.rows = rows
+        self.streams = streams
+        self.lanes = lanes
+        self.parts = parts
+        self.width = width
+        self.interval = interval
+
+    def emit(self, strip: Strip) -> None:
+        """Emit the whole diagonals of a strip."""
+        Wavefront(strip, self.streams, self.lanes, self.parts, self.width).emit()
+
+
+def _wave(nest: Nest, core: Core, found: list[Dependence], variables: list[Scalar], bits: int, jam: _Jam | None) -> _Wave | None:
+    """The rows of a nest to walk by diagonals in lanes; None where that gains too little."""
+    innermost = _innermost(nest)
+    if innermost is None or innermost.parent is None or innermost.step != 1:
+        return None
+    loop = innermost.parent
+    rows = Rows(nest, loop, innermost, variables)
+    width = widest(nest.f, rows) if rows.possible(nest.f) else 0
+    lanes = bits // width if width else 0
+    if lanes < FEWEST_LANES:
+        return None
+    graph = graph_of(nest, innermost, found, core)
+    least = jam.interval if jam is not None else _interval(graph, 1, core)
+    best: _Wave | None = None
+    for parts in range(1, MOST_PARTS + 1):
+        count = parts * lanes
+        slant = least_slant(loop, count, found, 1)
+        if slant is None or slant > STEEPEST or refusal(nest, loop, count, found, variables, slant) is not None:
+            break
+        streams = Streams(nest, loop, innermost, slant, found)
+        if not streams.possible:
+            break
+        interval = streams.interval(graph, core, lanes, parts)
+        if interval * LEAST_GAIN <= (best.interval if best is not None else least):
+            best = _Wave(rows, streams, lanes, parts, width, interval)
+    return best
+
+
 def _slant(nest: Nest, loop: NestLoop, innermost: NestLoop, factor: int, found: list[Dependence], variables: list[Scalar]) -> int | None:
     """By how much each of ``factor`` iterations of a loop has to run behind the one before to be jammed; None where it cannot be."""
     refused = refusal(nest, loop, factor, found, variables)
@@ -184,7 +236,7 @@ def _live(graph: Graph) -> int:
     return 1 + len({edge.source for edge in graph.edges if not any(edge.distance[:-1]) and edge.distance[-1] > 0})
 
 
-def _apply(nest: Nest, jam: _Jam | None, lanes: NestLoop | None, variables: list[Scalar]) -> None:
+def _apply(nest: Nest, jam: _Jam | None, lanes: NestLoop | None, variables: list[Scalar], wave: _Wave | None) -> None:
     f = nest.f
     asked = apart.pairs(nest)
     original = f.code
@@ -194,7 +246,9 @@ def _apply(nest: Nest, jam: _Jam | None, lanes: NestLoop | None, variables: list
         clone(f, original[nest.start : nest.end + 1], {}, plain)
     if lanes is not None:
         mark(nest, lanes, variables)
-    if jam is not None:
+    if wave is not None:
+        skew(nest, wave.rows, wave.lanes * wave.parts, wave.streams.slant, wave)
+    elif jam is not None:
         innermost = _innermost(nest)
         if jam.slant and innermost is not None:
             skew(nest, Rows(nest, jam.loop, innermost, variables), jam.factor, jam.slant)

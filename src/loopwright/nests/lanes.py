@@ -18,7 +18,7 @@ from loopwright.nests.nest import Access, Nest, NestLoop
 from loopwright.nests.scalars import CARRIED, REDUCTION, Scalar
 from loopwright.types import BOOL, F32, F64, I32, I64, Type
 
-__all__ = ["adjacent", "free", "mark"]
+__all__ = ["adjacent", "free", "in_lanes", "mark"]
 
 #: Operations that every machine with vectors has for lanes of these types, as one instruction or a short sequence.
 _FLOATS: Final = frozenset(
@@ -27,6 +27,7 @@ _FLOATS: Final = frozenset(
 _INTEGERS: Final = frozenset(
     (ops.ADD, ops.SUB, ops.MUL, ops.NEG, ops.ABS, ops.MIN, ops.MAX, ops.AND, ops.OR, ops.XOR, ops.SELECT, ops.COPY, *ops.COMPARISONS.values())
 )
+_NARROW: Final = frozenset((ops.ADD, ops.SUB, ops.AND, ops.OR, ops.XOR, ops.SELECT, ops.COPY, *ops.COMPARISONS.values()))
 _CONDITIONS: Final = frozenset((ops.AND, ops.OR, ops.XOR, ops.NOT, ops.SELECT, ops.COPY))
 _CONVERSIONS: Final = frozenset(((F32, F64), (F64, F32), (F32, I32), (F64, I32)))
 #: Of an ``if`` whose condition differs by lane both arms run: they may have so many instructions together.
@@ -164,7 +165,7 @@ class _Body:
             elif op is ops.LOAD or op is ops.STORE:
                 if not _element(instr.type):
                     return False
-            elif instr.dst in self.varying and not self._has(op, instr.type, instr.source):
+            elif instr.dst in self.varying and not in_lanes(op, instr.type, instr.source):
                 return False
         return branched <= MOST_BRANCHED
 
@@ -186,18 +187,22 @@ class _Body:
         """Whether an access is to another element in each iteration of the loop, as far as that is known."""
         return any(form is None or any(self.nest.indices.get(value) is self.loop for value in form.terms) for form in access.subscripts)
 
-    def _has(self, op: Op, type_: Type, source: Type) -> bool:
-        if op is ops.CONVERT:
-            return (type_, source) in _CONVERSIONS
-        if type_ is F32 or type_ is F64:
-            return op in _FLOATS
-        if type_ is I32:
-            return op in _INTEGERS
-        if type_ is I64:
-            # (Of indices, and totals.)
-            return op in (ops.ADD, ops.SUB, ops.COPY) or op in ops.COMPARISONS.values()
-        return type_ is BOOL and op in _CONDITIONS
-
 
 def _element(type_: Type) -> bool:
     return type_ is F32 or type_ is F64 or type_ is I32 or type_ is I64
+
+
+def in_lanes(op: Op, type_: Type, source: Type) -> bool:
+    """Whether every machine with vectors has an operation for lanes of a type."""
+    if op is ops.CONVERT:
+        return (type_, source) in _CONVERSIONS or (type_ is I32 and source.is_narrow)
+    if type_ is F32 or type_ is F64:
+        return op in _FLOATS
+    if type_ is I32:
+        return op in _INTEGERS
+    if type_.is_narrow:
+        return op in _NARROW
+    if type_ is I64:
+        # (Of indices, and totals.)
+        return op in (ops.ADD, ops.SUB, ops.COPY) or op in ops.COMPARISONS.values()
+    return type_ is BOOL and op in _CONDITIONS

@@ -17,8 +17,6 @@ What rows keep between these parts is in local arrays, an element for each row.
 
 from __future__ import annotations
 
-from collections.abc import Callable
-
 from loopwright.ir import ops
 from loopwright.ir.function import NONE, Array, Function, Instr
 from loopwright.ir.ops import Op
@@ -30,7 +28,7 @@ from loopwright.nests.scalars import PRIVATE, Scalar
 from loopwright.nests.unroll import clone, read_once
 from loopwright.types import BOOL, I64, PTR, VOID, Type
 
-__all__ = ["Rows", "Strip", "least_slant", "skew", "walked_by"]
+__all__ = ["Diagonals", "Rows", "Strip", "least_slant", "skew"]
 
 
 def least_slant(loop: NestLoop, factor: int, found: list[Dependence], apart: int = 0) -> int | None:
@@ -119,11 +117,12 @@ class Strip:
         out: the instructions made so far.
         index: the first row's index.
         low, high: the bounds of the inner loop.
+        stop: where the first row is behind the last whole diagonal.
         kept: per register of ``rows.kept`` the local array that holds it.
         line: of the user's source.
     """
 
-    __slots__ = ("count", "f", "high", "index", "kept", "line", "low", "out", "rows", "slant")
+    __slots__ = ("_before", "count", "f", "high", "index", "kept", "line", "low", "out", "rows", "slant", "stop")
 
     def __init__(self, f: Function, rows: Rows, count: int, slant: int, out: list[Instr]) -> None:
         self.f = f
@@ -134,6 +133,8 @@ class Strip:
         self.index = NONE
         self.low = NONE
         self.high = NONE
+        self.stop = NONE
+        self._before = len(out)
         self.kept: dict[int, Array] = {}
         self.line: int = rows.loop.line
 
@@ -194,14 +195,18 @@ class Strip:
 
     # --- the parts
 
+    def local(self, name: str, element: Type) -> Array:
+        """A local array with an element for each row."""
+        array = self.f.local_array(name, element, (self.count,))
+        array.written = True
+        self.out.insert(self._before, Instr(ops.LOCAL, PTR, array.base, [self.const(len(self.f.arrays) - 1)], 0, self.line))
+        self._before += 1
+        return array
+
     def keep(self) -> None:
-        """Make the local arrays."""
+        """Make room for what rows keep."""
         for register in self.rows.kept:
-            type_: Type = self.f.types[register]
-            array = self.f.local_array(self.f.names[register] or "kept", type_, (self.count,))
-            array.written = True
-            self.kept[register] = array
-            self.out.append(Instr(ops.LOCAL, PTR, array.base, [self.const(len(self.f.arrays) - 1)], 0, self.line))
+            self.kept[register] = self.local(self.f.names[register] or "kept", self.f.types[register])
 
     def whole(self, number: int) -> int:
         """Where a row's first iteration on a whole diagonal is, or the end."""
@@ -223,7 +228,7 @@ class Strip:
         number = self.begin("", self.const(0), self.const(self.count))
         rename = self.row(number)
         self.load(number, rename)
-        first = self.number(ops.SUB, self.high, self.number(ops.MUL, number, self.const(self.slant)))
+        first = self.number(ops.SUB, self.stop, self.number(ops.MUL, number, self.const(self.slant)))
         self._part(rename, self.number(ops.MAX, first, self.whole(number)), self.high)
         clone(self.f, self.rows.back, rename, self.out)
         self.end()
@@ -259,16 +264,15 @@ class Strip:
             self.save(self.const(number), rename)
 
 
-#: Emits the whole diagonals of a strip.
-Diagonals = Callable[[Strip], None]
+class Diagonals:
+    """What makes the whole diagonals of strips: in scalars, unless it is something else."""
+
+    def emit(self, strip: Strip) -> None:
+        """Emit the whole diagonals of a strip."""
+        strip.jammed()
 
 
-def walked_by(strip: Strip) -> None:
-    """The whole diagonals in scalars."""
-    strip.jammed()
-
-
-def skew(nest: Nest, rows: Rows, count: int, slant: int, diagonals: Diagonals = walked_by) -> None:
+def skew(nest: Nest, rows: Rows, count: int, slant: int, diagonals: Diagonals | None = None) -> None:
     """Walk strips of ``count`` rows by diagonals. ``refusal`` must have allowed it; the nest does not describe the code any more.
 
     Args:
@@ -276,7 +280,7 @@ def skew(nest: Nest, rows: Rows, count: int, slant: int, diagonals: Diagonals = 
         rows: the rows of one of its loops, which must be possible.
         count: how many rows a strip has, at least 2.
         slant: by how many iterations of the inner loop each is behind the one before, at least ``least_slant``.
-        diagonals: emits the whole diagonals.
+        diagonals: what makes the whole diagonals, if not scalars.
     """
     f = nest.f
     code = f.code
@@ -291,8 +295,9 @@ def skew(nest: Nest, rows: Rows, count: int, slant: int, diagonals: Diagonals = 
     rename = strip.row(strip.const(0))
     bounds = code[rows.inner.head].args
     strip.low, strip.high = rename.get(bounds[0], bounds[0]), rename.get(bounds[1], bounds[1])
+    strip.stop = strip.high
     strip.before()
-    diagonals(strip)
+    (diagonals or Diagonals()).emit(strip)
     strip.behind()
     strip.end()
     out.append(Instr(ops.FOR, head.type, head.dst, [stop, hi, head.args[2]], 0, head.line))
