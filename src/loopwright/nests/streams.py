@@ -88,7 +88,7 @@ class Streams:
                 return False
             for value in form.terms:
                 known = self.nest.indices.get(value)
-                if (known is None and self.nest.varies(value)) or (known is not None and known is not self.loop and known.depth >= self.loop.depth):
+                if (known is None and self.nest.varies(value)) or (known is not None and known not in (self.loop, self.inner) and known.depth >= self.loop.depth):
                     return False
         return not access.store or any([distance != 0 for distance in self.distances(access)])
 
