@@ -7,10 +7,10 @@ from typing import Any, Final
 
 from loopwright.ir import ops
 from loopwright.ir.function import Function, Instr
-from loopwright.targets import division, lane_by_lane, multiplication, sequences, strided
+from loopwright.targets import division, lane_by_lane, multiplication, sequences
 from loopwright.targets.floor_division import floor_divide
 from loopwright.targets.steps import Emit, Steps
-from loopwright.targets.x86 import unsigned, wider_lanes
+from loopwright.targets.x86 import strided, unsigned, wider_lanes
 from loopwright.types import BOOL, F32, F64, I32, I64, U8, U16, U32, U64, Type, mask_of, vector_of
 
 __all__ = ["EXPANDED", "convert_in_steps", "expand", "middle"]
@@ -362,8 +362,7 @@ def _masked(target: Any, f: Function, instr: Instr, emit: Emit, late: bool) -> b
 
 
 def _strided(target: Any, f: Function, instr: Instr, emit: Emit, late: bool) -> bool:
-    strided.access(f, instr, emit, target.addressing(instr.type).scales)
-    return True
+    return strided.expand(f, instr, emit, target.addressing(instr.type).scales)
 
 
 _Sequence = Callable[[Any, Function, Instr, Emit, bool], bool]
