@@ -60,11 +60,10 @@ class _Places:
         if not number:
             return [self.pointer], Mem(False, 1, 0, size, False, -1, mem.array)
         scale = 2 if number == 2 and 2 in self.scales else 1
-        distance = self.times(number // scale)
-        if scale in self.scales and distance >= 0:
-            return [self.pointer, distance], Mem(True, scale, 0, size, False, -1, mem.array)
+        if scale in self.scales and self.stride >= 0:
+            return [self.pointer, self.times(number // scale)], Mem(True, scale, 0, size, False, -1, mem.array)
         at = self.f.register(PTR)
-        self.emit(Instr(ops.ADD, PTR, at, [self.pointer, distance], 0, self.instr.line))
+        self.emit(Instr(ops.ADD, PTR, at, [self.pointer, self.times(number)], 0, self.instr.line))
         return [at], Mem(False, 1, 0, size, False, -1, mem.array)
 
 
