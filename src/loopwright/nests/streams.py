@@ -17,12 +17,13 @@ from loopwright.nests.nest import Access, Nest, NestLoop
 from loopwright.targets.core import Core
 from loopwright.types import F32
 
-__all__ = ["FIXED", "MOVED", "STRIDED", "Streams", "Taken"]
+__all__ = ["FIXED", "MOST_ROWS", "MOVED", "ONE", "STRIDED", "Streams", "Taken"]
 
-#: How a load gets its vector: from registers, lanes moved; element by element in each step; or once in front of the diagonals.
+#: How a load gets its vector: from registers, lanes moved; element by element in each step; once in front of the diagonals; or from one element for all lanes.
 MOVED: Final = 0
 STRIDED: Final = 1
 FIXED: Final = 2
+ONE: Final = 3
 
 #: Values are kept over so many steps at most, and lanes moved by so many.
 MOST_STEPS: Final = 4
@@ -34,7 +35,7 @@ class Taken:
 
     Attributes:
         load: the access.
-        kind: MOVED, STRIDED or FIXED.
+        kind: MOVED, STRIDED, FIXED or ONE.
         source: of MOVED: position of the store or load whose vector it is.
         rows: by how many lanes it is moved: positive where a row takes what one above has.
         steps: how many steps ago it was made.
@@ -113,6 +114,8 @@ class Streams:
                 self.taken[access.position] = made if made is not None else Taken(access, STRIDED)
             elif all([column == 0 for _, column in self.coefficients(access)]):
                 self.taken[access.position] = Taken(access, FIXED)
+            elif not any(self.distances(access)):
+                self.taken[access.position] = Taken(access, ONE)
             else:
                 old.append(access)
         for access in old:
@@ -193,7 +196,7 @@ class Streams:
             moves = 0
             if access is not None and not access.store:
                 taken = self.taken[access.position]
-                times = 0 if taken.kind == FIXED else lanes * parts if taken.kind == STRIDED else abs(taken.rows)
+                times = 0 if taken.kind == FIXED else 1 if taken.kind == ONE else lanes * parts if taken.kind == STRIDED else abs(taken.rows)
                 moves = times if taken.kind == STRIDED else parts if taken.rows else 0
             elif access is not None:
                 times = moves = lanes * parts

@@ -12,7 +12,7 @@ from loopwright.ir.function import NONE, Function, Instr
 from loopwright.nests.lanes import in_lanes
 from loopwright.nests.nest import Access
 from loopwright.nests.skew import Rows, Strip
-from loopwright.nests.streams import FIXED, MOST_ROWS, MOVED, Streams, Taken
+from loopwright.nests.streams import FIXED, MOST_ROWS, MOVED, ONE, Streams, Taken
 from loopwright.nests.unroll import clone
 from loopwright.types import BOOL, I64, VOID, vector_of
 from loopwright.vectors.operations import Operations
@@ -142,7 +142,11 @@ class Wavefront(Operations):
         known = self.made.get(position)
         if known is None:
             taken = self.streams.taken[position]
-            known = self.moved(taken) if taken.kind == MOVED else self.strided(taken.load, self.step)
+            if taken.kind == ONE:
+                full = self.full(self.f.code[position].type)
+                known = [self.define(ops.SPLAT, full, [self.element(taken.load, self.row(0), self.step)], full)] * self.parts
+            else:
+                known = self.moved(taken) if taken.kind == MOVED else self.strided(taken.load, self.step)
             self.made[position] = known
         return known
 
