@@ -70,7 +70,8 @@ def carry(nest: Nest, found: list[Dependence]) -> int:
     done = 0
     replaced = 0
     for loop in nest.loops:
-        if not loop.step or any(IS_LOOP[instr.op.code] for instr in code[loop.head + 1 : loop.end]):
+        described = code[loop.head].loop
+        if not loop.step or (described is not None and described.lanes) or any(IS_LOOP[instr.op.code] for instr in code[loop.head + 1 : loop.end]):
             continue
         chosen = _choose(nest, loop, found)
         if chosen:

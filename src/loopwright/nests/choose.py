@@ -21,6 +21,7 @@ from loopwright.nests.nest import Nest, NestLoop, nests
 from loopwright.nests.scalars import Scalar, scalars
 from loopwright.nests.unroll import clone
 from loopwright.targets.core import Core
+from loopwright.targets.target import Target
 
 __all__ = ["improve"]
 
@@ -37,19 +38,19 @@ FEWER: Final = 4
 SLACK: Final = 0.75
 
 
-def improve(f: Function, core: Core, vectors: bool) -> None:
-    """Rewrite the nests of a function where a core runs them faster for it. Bit for bit the same is computed.
+def improve(f: Function, target: Target, core: Core) -> None:
+    """Rewrite the nests of a function where a core runs them faster for it. Bit for bit the same is computed, but for totals under ``fastmath``.
 
     Args:
         f: the function, before it has vectors.
-        core: the core.
-        vectors: loops may be made ones over lanes.
+        target: the machine; where it has vectors, loops may be made ones over lanes.
+        core: its core.
     """
     found = nests(f)
     written = f.code
     for nest in reversed(found):
         if not nest.obstacles:
-            _rewrite(nest, core, vectors)
+            _rewrite(nest, target, core)
     if f.code is not written:
         found = nests(f)
     for nest in reversed(found):
@@ -57,16 +58,19 @@ def improve(f: Function, core: Core, vectors: bool) -> None:
             carry(nest, dependences(nest))
 
 
-def _rewrite(nest: Nest, core: Core, vectors: bool) -> None:
+def _rewrite(nest: Nest, target: Target, core: Core) -> None:
     variables = scalars(nest)
-    beside = adjacent(nest, variables) if vectors else []
+    beside = adjacent(nest, variables, target) if target.vector_bits else []
     around = _around(nest)
     if (not beside and not around) or questions(nest) > MOST_QUESTIONS:
         return
     found = dependences(nest)
-    lanes = next((loop for loop in beside if free(loop, found)), None)
+    lanes: list[NestLoop] = []
+    for loop in beside:
+        if not any(loop.head < other.head < loop.end for other in lanes) and free(loop, found):
+            lanes.append(loop)
     jam = _best(nest, core, found, variables, lanes)
-    if lanes is not None or jam is not None:
+    if lanes or jam is not None:
         _apply(nest, jam, lanes, variables)
     elif around:
         _without_branches(nest, core)
@@ -102,9 +106,9 @@ def _without_branches(nest: Nest, core: Core) -> None:
     again = next(one for one in nests(f) if one.start == nest.start)
     found = dependences(again)
     variables = scalars(again)
-    jam = _best(again, core, found, variables, None)
+    jam = _best(again, core, found, variables, [])
     if jam is not None:
-        _apply(again, jam, None, variables)
+        _apply(again, jam, [], variables)
     else:
         inner = again.loops[innermost.number]
         graph = graph_of(again, inner, found, core)
@@ -118,8 +122,8 @@ def _innermost(nest: Nest) -> NestLoop | None:
     return found[0] if len(found) == 1 and found[0].parent is not None else None
 
 
-def _best(nest: Nest, core: Core, found: list[Dependence], variables: list[Scalar], lanes: NestLoop | None) -> tuple[NestLoop, int] | None:
-    """The loop of a nest to unroll and jam, and how many iterations; None where that gains too little. The loop over lanes is none of them."""
+def _best(nest: Nest, core: Core, found: list[Dependence], variables: list[Scalar], lanes: list[NestLoop]) -> tuple[NestLoop, int] | None:
+    """The loop of a nest to unroll and jam, and how many iterations; None where that gains too little. A loop over lanes is none of them."""
     innermost = _innermost(nest)
     if innermost is None or any(instr.op.opens for instr in nest.f.code[innermost.head + 1 : innermost.end]):
         # (What a branch decides, the core guesses, and does not wait for.)
@@ -133,7 +137,7 @@ def _best(nest: Nest, core: Core, found: list[Dependence], variables: list[Scala
     loop: NestLoop | None = innermost.parent
     while loop is not None and (best is None or best[0] > least):
         for factor in FACTORS:
-            if loop is lanes or factor * _live(graph) > core.registers or refusal(nest, loop, factor, found, variables) is not None:
+            if loop in lanes or factor * _live(graph) > core.registers or refusal(nest, loop, factor, found, variables) is not None:
                 break
             interval = _interval(jammed(graph, loop.depth, factor), factor, core)
             if best is None or interval < best[0]:
@@ -153,7 +157,7 @@ def _live(graph: Graph) -> int:
     return 1 + len({edge.source for edge in graph.edges if not any(edge.distance[:-1]) and edge.distance[-1] > 0})
 
 
-def _apply(nest: Nest, jam: tuple[NestLoop, int] | None, lanes: NestLoop | None, variables: list[Scalar]) -> None:
+def _apply(nest: Nest, jam: tuple[NestLoop, int] | None, lanes: list[NestLoop], variables: list[Scalar]) -> None:
     f = nest.f
     asked = apart.pairs(nest)
     original = f.code
@@ -161,8 +165,8 @@ def _apply(nest: Nest, jam: tuple[NestLoop, int] | None, lanes: NestLoop | None,
     if asked:
         # With registers of its own.
         clone(f, original[nest.start : nest.end + 1], {}, plain)
-    if lanes is not None:
-        mark(nest, lanes, variables)
+    for loop in lanes:
+        mark(nest, loop, variables)
     if jam is not None:
         unroll_and_jam(nest, jam[0], jam[1], variables)
     fast = f.code[nest.start : len(f.code) - (len(original) - 1 - nest.end)]

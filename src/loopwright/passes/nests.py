@@ -13,7 +13,7 @@ from loopwright.types import I64
 def run(f: Function, target: Target) -> None:
     """Rewrite the nests of scalar loops that a function stores from."""
     if f.options.nests and target.core is not None and not f.options.check and _candidate(f):
-        improve(f, target.core, target.vector_bits > 0)
+        improve(f, target, target.core)
 
 
 def _candidate(f: Function) -> bool:
