@@ -10,7 +10,7 @@ from __future__ import annotations
 from typing import Final
 
 from loopwright.ir.function import Function, Instr
-from loopwright.nests import apart
+from loopwright.nests import apart, extremes
 from loopwright.nests.branches import converted
 from loopwright.nests.carry import carry, rereads
 from loopwright.nests.dependence import Dependence, dependences, questions
@@ -18,6 +18,7 @@ from loopwright.nests.graph import Graph, graph_of, jammed, recurrence_bound, re
 from loopwright.nests.jam import invariant, refusal, unroll_and_jam
 from loopwright.nests.lanes import adjacent, free, mark
 from loopwright.nests.nest import Nest, NestLoop, nests
+from loopwright.nests.registers import keep, repeats
 from loopwright.nests.scalars import Scalar, scalars
 from loopwright.nests.unroll import clone
 from loopwright.targets.core import Core
@@ -46,6 +47,7 @@ def improve(f: Function, target: Target, core: Core) -> None:
         target: the machine; where it has vectors, loops may be made ones over lanes.
         core: its core.
     """
+    extremes.run(f)
     found = nests(f)
     written = f.code
     for nest in reversed(found):
@@ -62,16 +64,26 @@ def _rewrite(nest: Nest, target: Target, core: Core) -> None:
     variables = scalars(nest)
     beside = adjacent(nest, variables, target) if target.vector_bits else []
     around = _around(nest)
-    if (not beside and not around) or questions(nest) > MOST_QUESTIONS:
+    again = repeats(nest)
+    if (not beside and not around and not again) or questions(nest) > MOST_QUESTIONS:
         return
+    f = nest.f
+    original = f.code
+    written = nest
     found = dependences(nest)
+    kept = again and keep(nest, found)
+    if kept:
+        nest = next(one for one in nests(f) if one.start == written.start)
+        variables = scalars(nest)
+        beside = adjacent(nest, variables, target) if target.vector_bits else []
+        found = dependences(nest)
     lanes: list[NestLoop] = []
     for loop in beside:
         if not any(loop.head < other.head < loop.end for other in lanes) and free(loop, found):
             lanes.append(loop)
     jam = _best(nest, core, found, variables, lanes)
-    if lanes or jam is not None:
-        _apply(nest, jam, lanes, variables)
+    if kept or lanes or jam is not None:
+        _apply(nest, jam, lanes, variables, written, original)
     elif around:
         _without_branches(nest, core)
 
@@ -157,17 +169,25 @@ def _live(graph: Graph) -> int:
     return 1 + len({edge.source for edge in graph.edges if not any(edge.distance[:-1]) and edge.distance[-1] > 0})
 
 
-def _apply(nest: Nest, jam: tuple[NestLoop, int] | None, lanes: list[NestLoop], variables: list[Scalar]) -> None:
+def _apply(
+    nest: Nest, jam: tuple[NestLoop, int] | None, lanes: list[NestLoop], variables: list[Scalar], written: Nest | None = None, original: list[Instr] | None = None
+) -> None:
+    """Rewrite a nest as chosen. It may come from another, ``written``, of which ``original`` is the code, by what only holds where arrays do not overlap."""
     f = nest.f
-    asked = apart.pairs(nest)
-    original = f.code
+    kept = written is not None and written is not nest
+    if written is None or original is None:
+        written, original = nest, f.code
+    asked = apart.pairs(written)
+    if kept:
+        # (What is in a register must not be in two arrays.)
+        asked = [(a, b, False) for a, b, _ in asked]
     plain: list[Instr] = []
     if asked:
         # With registers of its own.
-        clone(f, original[nest.start : nest.end + 1], {}, plain)
+        clone(f, original[written.start : written.end + 1], {}, plain)
     for loop in lanes:
         mark(nest, loop, variables)
     if jam is not None:
         unroll_and_jam(nest, jam[0], jam[1], variables)
-    fast = f.code[nest.start : len(f.code) - (len(original) - 1 - nest.end)]
-    f.code = original[: nest.start] + apart.versioned(f, asked, plain, fast, original[nest.start].line) + original[nest.end + 1 :]
+    fast = f.code[written.start : len(f.code) - (len(original) - 1 - written.end)]
+    f.code = original[: written.start] + apart.versioned(f, asked, plain, fast, original[written.start].line) + original[written.end + 1 :]

@@ -12,8 +12,9 @@ from __future__ import annotations
 from typing import Final
 
 from loopwright.ir import ops
+from loopwright.ir.affine import Form
 from loopwright.ir.function import Instr, Loop
-from loopwright.nests.dependence import Dependence
+from loopwright.nests.dependence import FLOW, Dependence
 from loopwright.nests.nest import Nest, NestLoop
 from loopwright.nests.operations import has
 from loopwright.nests.scalars import CARRIED, REDUCTION, Scalar
@@ -24,6 +25,8 @@ __all__ = ["adjacent", "free", "mark"]
 
 #: Of an ``if`` whose condition differs by lane both arms run: they may have so many instructions together.
 MOST_BRANCHED: Final = 24
+#: What has been stored so few iterations before is not loaded again by vectors, of which each would wait for two stores.
+NEAR: Final = 64
 #: Loops known to be shorter stay as they are.
 LEAST_STEPS: Final = 8
 #: Bits of masks where no vector says how wide its elements are, as ``vectorize`` has it.
@@ -77,7 +80,9 @@ def _forward(dependence: Dependence, loop: NestLoop) -> bool:
     """Whether what runs statement by statement keeps the order of a dependence: the source is before the sink in the text, and no inner loop holds both."""
     source, sink = dependence.source, dependence.sink
     own = dependence.vector[loop.depth]
-    return own.low >= 0 and dependence.loops[-1] is loop and source.position < sink.position and source.loops[-1] is loop and sink.loops[-1] is loop
+    if own.low < (NEAR if dependence.kind == FLOW else 0):
+        return False
+    return dependence.loops[-1] is loop and source.position < sink.position and source.loops[-1] is loop and sink.loops[-1] is loop
 
 
 def mark(nest: Nest, loop: NestLoop, variables: list[Scalar]) -> None:
@@ -115,7 +120,7 @@ def _along(nest: Nest, loop: NestLoop) -> bool:
                 known = nest.indices.get(value)
                 if known is loop:
                     moves = coefficient
-                elif known is None and nest.varies(value):
+                elif known is None and nest.forms.depends(Form(0, {value: 1}), loop.head, loop.end):
                     return False
             if moves != 0 and (place != last or moves != 1):
                 return False
