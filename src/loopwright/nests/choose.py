@@ -7,6 +7,7 @@ registers that there are.
 
 from __future__ import annotations
 
+from collections.abc import Sequence
 from typing import Final
 
 from loopwright.ir.function import Function, Instr
@@ -18,6 +19,7 @@ from loopwright.nests.graph import Graph, graph_of, jammed, recurrence_bound, re
 from loopwright.nests.jam import invariant, refusal, unroll_and_jam
 from loopwright.nests.lanes import adjacent, free, mark
 from loopwright.nests.nest import Nest, NestLoop, nests
+from loopwright.nests.partial import divide, totals
 from loopwright.nests.registers import keep, repeats
 from loopwright.nests.scalars import Scalar, scalars
 from loopwright.nests.unroll import clone
@@ -28,6 +30,8 @@ __all__ = ["improve"]
 
 #: Factors that are tried.
 FACTORS: Final = (2, 3, 4, 6, 8)
+#: In so many parts totals are added up.
+PARTS: Final = (2, 4, 8)
 #: A loop is left as it is unless it becomes so much faster, by the bounds.
 LEAST_GAIN: Final = 1.25
 #: No other loop is tried where one comes so near to the units' bound.
@@ -65,26 +69,33 @@ def _rewrite(nest: Nest, target: Target, core: Core) -> None:
     beside = adjacent(nest, variables, target) if target.vector_bits else []
     around = _around(nest)
     again = repeats(nest)
-    if (not beside and not around and not again) or questions(nest) > MOST_QUESTIONS:
+    if not beside and not around and not again:
+        return
+    # Where too much would have to be asked, each innermost loop is looked at by itself.
+    inner = questions(nest) > MOST_QUESTIONS
+    if inner and questions(nest, True) > MOST_QUESTIONS:
         return
     f = nest.f
     original = f.code
     written = nest
-    found = dependences(nest)
+    found = dependences(nest, inner)
     kept = again and keep(nest, found)
     if kept:
         nest = next(one for one in nests(f) if one.start == written.start)
         variables = scalars(nest)
         beside = adjacent(nest, variables, target) if target.vector_bits else []
-        found = dependences(nest)
+        found = dependences(nest, inner)
+    if inner:
+        beside = [loop for loop in beside if not any(other.parent is loop for other in nest.loops)]
     lanes: list[NestLoop] = []
     for loop in beside:
         if not any(loop.head < other.head < loop.end for other in lanes) and free(loop, found):
             lanes.append(loop)
-    jam = _best(nest, core, found, variables, lanes)
-    if kept or lanes or jam is not None:
-        _apply(nest, jam, lanes, variables, written, original)
-    elif around:
+    jam = None if inner else _best(nest, core, found, variables, lanes)
+    parts = _parts(nest, core, found, variables, lanes) if jam is None else []
+    if kept or lanes or parts or jam is not None:
+        _apply(nest, jam, lanes, variables, written, original, parts)
+    elif around and not inner:
         _without_branches(nest, core)
 
 
@@ -158,6 +169,22 @@ def _best(nest: Nest, core: Core, found: list[Dependence], variables: list[Scala
     return best[1:] if best is not None and best[0] * LEAST_GAIN <= plain else None
 
 
+def _parts(nest: Nest, core: Core, found: list[Dependence], variables: list[Scalar], lanes: list[NestLoop]) -> list[tuple[NestLoop, int]]:
+    """The innermost loops whose totals had better be added up in parts, and in how many; none that are over lanes, or in such."""
+    chosen: list[tuple[NestLoop, int]] = []
+    for loop in nest.loops:
+        if any(other.parent is loop for other in nest.loops) or any(other.head <= loop.head < other.end for other in lanes):
+            continue
+        if not totals(nest, loop, variables):
+            continue
+        graph = graph_of(nest, loop, found, core)
+        recurrence, resource = recurrence_bound(graph), resource_bound(graph, core)
+        factor = next((factor for factor in PARTS if factor * resource >= recurrence), PARTS[-1])
+        if recurrence >= resource * LEAST_GAIN and factor * _live(graph) <= core.registers:
+            chosen.append((loop, factor))
+    return chosen
+
+
 def _interval(graph: Graph, factor: int, core: Core) -> float:
     """Cycles for an old iteration, by the bounds."""
     recurrence = float(recurrence_bound(graph))
@@ -170,7 +197,13 @@ def _live(graph: Graph) -> int:
 
 
 def _apply(
-    nest: Nest, jam: tuple[NestLoop, int] | None, lanes: list[NestLoop], variables: list[Scalar], written: Nest | None = None, original: list[Instr] | None = None
+    nest: Nest,
+    jam: tuple[NestLoop, int] | None,
+    lanes: list[NestLoop],
+    variables: list[Scalar],
+    written: Nest | None = None,
+    original: list[Instr] | None = None,
+    parts: Sequence[tuple[NestLoop, int]] = (),
 ) -> None:
     """Rewrite a nest as chosen. It may come from another, ``written``, of which ``original`` is the code, by what only holds where arrays do not overlap."""
     f = nest.f
@@ -189,5 +222,7 @@ def _apply(
         mark(nest, loop, variables)
     if jam is not None:
         unroll_and_jam(nest, jam[0], jam[1], variables)
+    for loop, factor in reversed(parts):
+        divide(nest, loop, factor, totals(nest, loop, variables))
     fast = f.code[written.start : len(f.code) - (len(original) - 1 - written.end)]
     f.code = original[: written.start] + apart.versioned(f, asked, plain, fast, original[written.start].line) + original[written.end + 1 :]

@@ -21,12 +21,21 @@ _LOOSE: Final[dict[Op, Op]] = {ops.GE: ops.MAX, ops.LE: ops.MIN}
 def run(f: Function) -> None:
     """Rewrite every such branch."""
     code = f.code
+    if not any(instr.op is ops.IF for instr in code):
+        return
+    uses = [0] * len(f.types)
+    for instr in code:
+        for a in instr.args:
+            if a >= 0:
+                uses[a] += 1
     out: list[Instr] = []
     made = False
     k = 0
     while k < len(code):
         found = _extreme(f, code, k) if code[k].op is ops.IF else 0
         if found:
+            if uses[code[k].args[0]] == 1:
+                out.pop()
             out.append(_rewritten(f, code, k, found))
             k = found + 1
             made = True

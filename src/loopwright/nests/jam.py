@@ -27,7 +27,7 @@ from loopwright.nests.scalars import PRIVATE, Scalar
 from loopwright.nests.unroll import clone, last_multiple, read_once
 from loopwright.types import I64, VOID
 
-__all__ = ["Refusal", "invariant", "refusal", "unroll_and_jam"]
+__all__ = ["Refusal", "invariant", "refusal", "stop_of", "unroll_and_jam"]
 
 
 class Refusal:
@@ -187,7 +187,7 @@ def unroll_and_jam(nest: Nest, loop: NestLoop, factor: int, variables: list[Scal
     out: list[Instr] = code[: loop.head]
     lo = read_once(f, head.args[0], line, out)
     hi = read_once(f, head.args[1], line, out)
-    stop = _stop(f, lo, hi, factor, loop.step, line, out)
+    stop = stop_of(f, lo, hi, factor, loop.step, line, out)
     index = f.register(I64, f.names[head.dst])
     out.append(Instr(ops.FOR, head.type, index, [lo, stop, f.const(I64, factor * loop.step)], 0, line))
     renames: list[dict[int, int]] = []
@@ -230,7 +230,7 @@ def _jam(f: Function, code: list[Instr], parts: list[_Part], renames: list[dict[
         out.append(Instr(ops.END, VOID, NONE, [], 0, code[part.end - 1].line))
 
 
-def _stop(f: Function, lo: int, hi: int, factor: int, step: int, line: int, out: list[Instr]) -> int:
+def stop_of(f: Function, lo: int, hi: int, factor: int, step: int, line: int, out: list[Instr]) -> int:
     """Where the loop in steps of ``factor * step`` stops."""
     if lo < 0 and hi < 0:
         first, last = int(f.const_values[~lo]), int(f.const_values[~hi])

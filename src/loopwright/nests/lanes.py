@@ -17,6 +17,7 @@ from loopwright.ir.function import Instr, Loop
 from loopwright.nests.dependence import FLOW, Dependence
 from loopwright.nests.nest import Nest, NestLoop
 from loopwright.nests.operations import has
+from loopwright.nests.partial import any_order
 from loopwright.nests.scalars import CARRIED, REDUCTION, Scalar
 from loopwright.targets.target import Target
 from loopwright.types import BOOL, I64, VOID, Type, mask_of, vector_of
@@ -138,8 +139,7 @@ def _scalars(nest: Nest, loop: NestLoop, variables: list[Scalar]) -> bool:
         if scalar.kind == CARRIED:
             return False
         if scalar.kind == REDUCTION:
-            type_ = f.types[scalar.variable]
-            if not type_.is_integer and not (type_.is_float and f.options.fastmath):
+            if not any_order(f, scalar):
                 return False
         else:
             first, last = nest.mentions[scalar.variable]
