@@ -19,6 +19,7 @@ from loopwright.nests.graph import Graph, graph_of, jammed, recurrence_bound, re
 from loopwright.nests.jam import invariant, refusal, unroll_and_jam
 from loopwright.nests.lanes import adjacent, free, mark
 from loopwright.nests.nest import Nest, NestLoop, nests
+from loopwright.nests.narrow import narrow
 from loopwright.nests.partial import divide, totals
 from loopwright.nests.registers import keep, repeats
 from loopwright.nests.scalars import Scalar, scalars
@@ -94,9 +95,9 @@ def _rewrite(nest: Nest, target: Target, core: Core) -> None:
     jam = None if inner else _best(nest, core, found, variables, lanes)
     parts = _parts(nest, core, found, variables, lanes) if jam is None else []
     if kept or lanes or parts or jam is not None:
-        _apply(nest, jam, lanes, variables, written, original, parts)
+        _apply(nest, target, jam, lanes, variables, written, original, parts)
     elif around and not inner:
-        _without_branches(nest, core)
+        _without_branches(nest, target, core)
 
 
 def _around(nest: Nest) -> bool:
@@ -112,7 +113,7 @@ def _around(nest: Nest) -> bool:
     return False
 
 
-def _without_branches(nest: Nest, core: Core) -> None:
+def _without_branches(nest: Nest, target: Target, core: Core) -> None:
     """Make choices between values of the branches of an innermost loop that waits for its own results, and jam it, if that is for the better.
 
     Of such a loop they cost nothing that it would not wait for anyway, while a branch that depends on data is often guessed wrong.
@@ -131,7 +132,7 @@ def _without_branches(nest: Nest, core: Core) -> None:
     variables = scalars(again)
     jam = _best(again, core, found, variables, [])
     if jam is not None:
-        _apply(again, jam, [], variables)
+        _apply(again, target, jam, [], variables)
     else:
         inner = again.loops[innermost.number]
         graph = graph_of(again, inner, found, core)
@@ -198,6 +199,7 @@ def _live(graph: Graph) -> int:
 
 def _apply(
     nest: Nest,
+    target: Target,
     jam: tuple[NestLoop, int] | None,
     lanes: list[NestLoop],
     variables: list[Scalar],
@@ -220,6 +222,7 @@ def _apply(
         clone(f, original[written.start : written.end + 1], {}, plain)
     for loop in lanes:
         mark(nest, loop, variables)
+        narrow(f, target, loop.head, loop.end)
     if jam is not None:
         unroll_and_jam(nest, jam[0], jam[1], variables)
     for loop, factor in reversed(parts):
