@@ -563,7 +563,13 @@ LOAD_STRIDED: Final = row(
     until="addresses",
 )
 STORE_STRIDED: Final = row(
-    "store_strided", "T L *L ->", "int float vector", "write array elements from the indices on, lane by lane so many bytes further", None, WRITES, until="addresses"
+    "store_strided",
+    "T L *L ->",
+    "int float vector",
+    "write array elements from the indices on, lane by lane so many bytes further",
+    None,
+    WRITES,
+    until="addresses",
 )
 LOAD_AT: Final = row("load_at", "A -> T", "int float ptr", "load from an address", None, READS)
 STORE_AT: Final = row("store_at", "T A ->", "int float ptr", "store to an address", None, WRITES)

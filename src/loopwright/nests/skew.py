@@ -20,7 +20,7 @@ from __future__ import annotations
 from loopwright.ir import ops
 from loopwright.ir.function import NONE, Array, Function, Instr
 from loopwright.ir.ops import Op
-from loopwright.nests.dependence import Dependence
+from loopwright.nests.dependence import ANTI, Dependence
 from loopwright.nests.jam import stop_of
 from loopwright.nests.nest import Nest, NestLoop
 from loopwright.nests.omega import LOWEST
@@ -31,14 +31,14 @@ from loopwright.types import BOOL, I64, PTR, VOID, Type
 __all__ = ["Diagonals", "Rows", "Strip", "least_slant", "skew"]
 
 
-def least_slant(loop: NestLoop, factor: int, found: list[Dependence], apart: int = 0) -> int | None:
+def least_slant(loop: NestLoop, factor: int, found: list[Dependence], together: bool = False) -> int | None:
     """By how many iterations of the inner loop each of ``factor`` rows has to run behind the one before it; None where no number will do.
 
     Args:
         loop: the loop whose iterations are the rows.
         factor: how many rows run side by side.
         found: the dependences of its nest.
-        apart: how many diagonals the ends of a dependence between two rows have to be apart: 0 where the rows' iterations on a diagonal follow each other.
+        together: the rows' iterations on a diagonal run together, statement by statement, and not one after the other.
     """
     slant = 0
     for dependence in found:
@@ -52,6 +52,7 @@ def least_slant(loop: NestLoop, factor: int, found: list[Dependence], apart: int
         behind = vector[depth + 1].low
         if behind == LOWEST:
             return None
+        apart = int(together and not (dependence.kind == ANTI and dependence.source.position < dependence.sink.position))
         slant = max(slant, -((behind - apart) // rows))
     return slant
 

@@ -76,7 +76,9 @@ class Streams:
                 self.row = value
             elif known is inner:
                 self.column = value
-        self._found = [d for d in found if len(d.loops) > loop.depth and d.loops[loop.depth] is loop and all([c.low <= 0 <= c.high for c in d.vector[: loop.depth]])]
+        self._found = [
+            d for d in found if len(d.loops) > loop.depth and d.loops[loop.depth] is loop and all([c.low <= 0 <= c.high for c in d.vector[: loop.depth]])
+        ]
         self.taken: dict[int, Taken] = {}
         self.possible = all([self._followed(access) for access in self.accesses])
         if self.possible:
@@ -89,7 +91,9 @@ class Streams:
                 return False
             for value in form.terms:
                 known = self.nest.indices.get(value)
-                if (known is None and self.nest.varies(value)) or (known is not None and known not in (self.loop, self.inner) and known.depth >= self.loop.depth):
+                if (known is None and self.nest.varies(value)) or (
+                    known is not None and known not in (self.loop, self.inner) and known.depth >= self.loop.depth
+                ):
                     return False
         return not access.store or any([distance != 0 for distance in self.distances(access)])
 

@@ -7,14 +7,17 @@ made is in the registers of the steps before, in the lane beside (``streams.py``
 
 from __future__ import annotations
 
+from typing import Final
+
 from loopwright.ir import ops
 from loopwright.ir.function import NONE, Function, Instr
-from loopwright.nests.lanes import in_lanes
 from loopwright.nests.nest import Access
+from loopwright.nests.operations import has
 from loopwright.nests.skew import Rows, Strip
 from loopwright.nests.streams import FIXED, MOST_ROWS, MOVED, ONE, Streams, Taken
 from loopwright.nests.unroll import clone
-from loopwright.types import BOOL, I64, VOID, vector_of
+from loopwright.targets.target import Target
+from loopwright.types import BOOL, I64, VOID, Type, mask_of, vector_of
 from loopwright.vectors.operations import Operations
 
 __all__ = ["Wavefront", "widest"]
@@ -30,6 +33,10 @@ class Wavefront(Operations):
         vectors: per register of the scalar loop, its vectors.
         history: per position of a store or load whose vectors are wanted later: those of one step ago, of two, …
         made: the same, those of this step.
+        held: per variable that rows keep: the variables with its vectors, between steps.
+        fixed: per position of a load that is the same in all steps: its vectors.
+        strides: per position of an access: by how many bytes the lanes' elements are apart.
+        rows: the indices of rows, as far as they have been computed.
         step: the register that counts the columns of the first row.
     """
 
@@ -43,6 +50,7 @@ class Wavefront(Operations):
         self.vectors: dict[int, list[int]] = {}
         self.history: dict[int, list[list[int]]] = {}
         self.made: dict[int, list[int]] = {}
+        self.held: dict[int, list[int]] = {}
         self.fixed: dict[int, list[int]] = {}
         self.strides: dict[int, int] = {}
         self.rows: dict[int, int] = {}
@@ -120,9 +128,10 @@ class Wavefront(Operations):
         """What a load gets from registers."""
         source = self.made_of(taken.source) if not taken.steps else self.history[taken.source][taken.steps - 1]
         rows = taken.rows
-        if not rows:
-            return source
         full = self.f.types[source[0]]
+        if not rows:
+            # (What is in a variable is another at the end of the step.)
+            return [self.define(ops.COPY, full, [vector], full) for vector in source]
         count = self.parts * self.lanes
         first = count + rows if rows < 0 else 0
         edge = NONE
@@ -134,7 +143,10 @@ class Wavefront(Operations):
             # Its first lanes are those elements: behind one another at the end, they are moved to the front.
             if rows < -1:
                 edge = self.define(ops.SLIDE, full, [edge, edge, self.strip.const(self.lanes + rows)], full)
-            return [self.define(ops.SLIDE, full, [source[p], source[p + 1] if p + 1 < self.parts else edge, self.strip.const(-rows)], full) for p in range(self.parts)]
+            return [
+                self.define(ops.SLIDE, full, [source[p], source[p + 1] if p + 1 < self.parts else edge, self.strip.const(-rows)], full)
+                for p in range(self.parts)
+            ]
         return [self.define(ops.SLIDE, full, [source[p - 1] if p else edge, source[p], self.strip.const(self.lanes - rows)], full) for p in range(self.parts)]
 
     def made_of(self, position: int) -> list[int]:
@@ -164,6 +176,7 @@ class Wavefront(Operations):
         self.out.append(Instr(ops.IF, VOID, NONE, [enough], 0, self.line))
         self._begin(wanted, first)
         self.step = strip.begin(self.f.names[self.f.code[strip.rows.inner.head].dst], first, strip.high)
+        self._take()
         for number, instr in enumerate(strip.rows.body):
             self._instruction(strip.rows.inner.head + 1 + number, instr)
         self._shift()
@@ -207,7 +220,10 @@ class Wavefront(Operations):
                     self.out.append(Instr(ops.COPY, type_, held, [made], 0, self.line))
                     made = held
                 taken_in.append(made)
-            self.vectors[register] = taken_in
+            if self.f.variable[register]:
+                self.held[register] = taken_in
+            else:
+                self.vectors[register] = taken_in
         for access in self.streams.accesses:
             # (Distances are computed in front of the loop.)
             self.stride(access)
@@ -240,7 +256,7 @@ class Wavefront(Operations):
         self.line = instr.line
         if op is ops.LOAD:
             taken = self.streams.taken[position]
-            self._result(instr.dst, self.fixed[position] if taken.kind == FIXED else self.made_of(position))
+            self.vectors[instr.dst] = self.fixed[position] if taken.kind == FIXED else self.made_of(position)
         elif op is ops.STORE:
             access = next(one for one in self.streams.accesses if one.position == position)
             full = self.full(instr.type)
@@ -258,19 +274,19 @@ class Wavefront(Operations):
             for part in range(self.parts):
                 self.part = part
                 made.append(self.compute(instr))
-            self._result(instr.dst, made)
+            self.vectors[instr.dst] = made
 
-    def _result(self, register: int, made: list[int]) -> None:
-        f = self.f
-        held = self.vectors.get(register)
-        if f.variable[register] and held is not None and register in self.strip.kept:
-            for part in range(self.parts):
-                self.out.append(Instr(ops.COPY, f.types[held[part]], held[part], [made[part]], 0, self.line))
-        else:
-            self.vectors[register] = made
+    def _take(self) -> None:
+        """What the step before has left in variables, by value."""
+        for register, held in self.held.items():
+            full = self.f.types[held[0]]
+            self.vectors[register] = [self.define(ops.COPY, full, [vector], full) for vector in held]
 
     def _shift(self) -> None:
         """What was made in this step is a step ago in the next."""
+        for register, held in self.held.items():
+            for part, vector in enumerate(held):
+                self.out.append(Instr(ops.COPY, self.f.types[vector], vector, [self.vectors[register][part]], 0, self.line))
         for position, steps in self.history.items():
             made = self.made.get(position)
             if made is None:
@@ -285,36 +301,66 @@ class Wavefront(Operations):
         for register, array in strip.kept.items():
             type_ = vector_of(array.element, self.lanes)
             for part in range(self.parts):
-                value = self.vectors[register][part]
+                value = self.held[register][part] if register in self.held else self.vectors[register][part]
                 self.out.append(Instr(ops.STORE, type_, NONE, [value, strip.const(part * self.lanes)], self.f.arrays.index(array), self.line))
 
 
-def widest(f: Function, rows: Rows) -> int:
+def widest(f: Function, rows: Rows, target: Target) -> int:
     """The bits of the widest element that a body computes with, for which vectors of rows have room; 0 where it does what lanes cannot.
 
-    That is control flow, operations that not all machines have for lanes, and anything but subscripts made of the loops' indices.
+    That is control flow, operations that the machine does not have for lanes, and anything but subscripts made of the loops' indices.
     """
     indices = {f.code[rows.loop.head].dst, f.code[rows.inner.head].dst}
     for instr in rows.again:
         if any([a in indices for a in instr.args]):
             indices.add(instr.dst)
+    found: list[Instr] = []
     bits = 0
     for instr in rows.body:
         op = instr.op
-        if op is ops.LOAD or op is ops.STORE:
-            if not in_lanes(ops.COPY, instr.type, VOID) or (op is ops.STORE and instr.args[0] in indices):
-                return 0
-            bits = max(bits, instr.type.bits)
-            continue
-        if op.effect != ops.PURE:
+        access = op is ops.LOAD or op is ops.STORE
+        if op.effect != ops.PURE and not access:
             return 0
-        counts = [a for a in instr.args if a in indices]
-        if counts:
-            if instr.type is not I64 or f.types[instr.dst] is not I64:
+        if op is not ops.LOAD and any([a in indices for a in (instr.args[:1] if access else instr.args)]):
+            if instr.type is not I64 or access or f.types[instr.dst] is not I64:
                 return 0
             indices.add(instr.dst)
-        elif not in_lanes(op, instr.type, instr.source):
-            return 0
-        elif instr.type is not BOOL:
+            continue
+        found.append(instr)
+        if instr.type is not BOOL:
             bits = max(bits, instr.type.bits, instr.source.bits)
-    return bits
+        elif access:
+            return 0
+    lanes = target.vector_bits // bits if bits else 0
+    return bits if lanes > 1 and all([_has(target, instr, lanes, bits) for instr in found]) else 0
+
+
+def _has(target: Target, instr: Instr, lanes: int, width: int) -> bool:
+    """Whether a machine has an operation of a body for lanes; conditions are masks of ``width`` bits."""
+    op, type_, source = instr.op, instr.type, instr.source
+    masks = mask_of(width, lanes)
+    if op is ops.COPY:
+        return True
+    if op is ops.LOAD or op is ops.STORE:
+        full = vector_of(type_, lanes)
+        return has(target, ops.SLIDE, full) and has(target, ops.STORE_AT, full)
+    if op is ops.CONVERT and (source is BOOL or type_ is BOOL):
+        other = type_ if source is BOOL else source
+        return other is not BOOL and _fits(target, other, lanes, width) and has(target, ops.SELECT, vector_of(other, lanes))
+    if type_ is BOOL:
+        return has(target, op, masks)
+    full = vector_of(type_, lanes)
+    if op is ops.CONVERT:
+        return has(target, op, full, vector_of(source, lanes))
+    if op is ops.SELECT or op in _COMPARISONS:
+        return _fits(target, type_, lanes, width) and has(target, op, full)
+    return op.operands.count("T") == len(instr.args) and has(target, op, full)
+
+
+def _fits(target: Target, element: Type, lanes: int, width: int) -> bool:
+    """Whether masks for an element can be made those of conditions, and the other way round."""
+    mine, theirs = mask_of(width, lanes), mask_of(element.bits, lanes)
+    return mine is theirs or (has(target, ops.MASK_CONVERT, mine, theirs) and has(target, ops.MASK_CONVERT, theirs, mine))
+
+
+_COMPARISONS: Final = frozenset(ops.COMPARISONS.values())

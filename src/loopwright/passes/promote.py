@@ -6,15 +6,12 @@ variable.
 
 from __future__ import annotations
 
-from typing import Final
-
 from loopwright.ir import ops
 from loopwright.ir.function import Array, Function, Instr
 from loopwright.targets.target import Target
 from loopwright.types import Type
 
 __all__ = ["run"]
-
 
 
 def run(f: Function, target: Target) -> None:
