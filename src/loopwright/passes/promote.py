@@ -92,7 +92,7 @@ def _replace(f: Function, elements: dict[int, dict[tuple[int, ...], int]]) -> No
                     code.append(Instr(ops.COPY, type_, variable, [f.const(type_, 0)], 0, instr.line))
                 continue
             instr.args = [f.const(f.const_types[~instr.args[0]], numbers[number])]
-        elif op in _ACCESSES:
+        elif op in ops.ACCESSES:
             if instr.imm in elements:
                 index = _index(f, f.arrays[instr.imm], instr)
                 assert index is not None
