@@ -19,12 +19,13 @@ in front of, between and behind their inner loops.
 from __future__ import annotations
 
 from loopwright.ir import ops
+from loopwright.ir.affine import Form
 from loopwright.ir.brackets import match
 from loopwright.ir.function import NONE, Function, Instr
 from loopwright.nests.dependence import Dependence
 from loopwright.nests.nest import Nest, NestLoop
 from loopwright.nests.omega import LOWEST
-from loopwright.nests.scalars import PRIVATE, Scalar
+from loopwright.nests.scalars import PRIVATE, Scalar, any_order
 from loopwright.nests.unroll import clone, last_multiple, read_once
 from loopwright.types import I64, VOID
 
@@ -66,13 +67,15 @@ def refusal(nest: Nest, loop: NestLoop, factor: int, found: list[Dependence], va
     for scalar in variables:
         if scalar.loop is loop:
             name = nest.f.names[scalar.variable] or "a variable"
+            if any_order(nest.f, scalar):
+                continue
             if scalar.kind != PRIVATE:
                 return Refusal(f"an iteration of {nest.name(loop)} reads what the one before has left in {name}", scalar.line)
             if _outlives(nest, loop, scalar.variable):
                 return Refusal(f"{name} is read after the loop over {nest.name(loop)}", scalar.line)
     parts = _parts(nest, loop)
     for dependence in found:
-        if _reversed(dependence, loop, factor, parts, slant):
+        if _reversed(dependence, loop, factor, parts, slant) and not (slant and _early(nest, dependence, loop, slant)):
             return Refusal(f"{factor} iterations of {nest.name(loop)} at once would do the second of two accesses first", dependence.sink.line, dependence)
     return None
 
@@ -176,6 +179,27 @@ def _reversed(dependence: Dependence, loop: NestLoop, factor: int, parts: list[_
     return False
 
 
+def _early(nest: Nest, dependence: Dependence, loop: NestLoop, slant: int) -> bool:
+    """Whether a dependence from an inner loop to what is in front of it is one of the loop's first ``slant`` iterations only.
+
+    Of rows that run so many iterations behind each other those come before what is in front of the next row.
+    """
+    source, sink = dependence.source, dependence.sink
+    if len(source.loops) <= loop.depth + 1 or len(sink.loops) > loop.depth + 1:
+        return False
+    inner = source.loops[loop.depth + 1]
+    if inner.step != 1 or len(inner.first) != 1:
+        return False
+    index = next(value for value, known in nest.indices.items() if known is inner)
+    for x, y in zip(source.subscripts, sink.subscripts, strict=True):
+        if x is not None and y is not None and x.terms.get(index, 0) == 1:
+            # Where both are the same, counted from the first iteration.
+            at = y.plus(x, -1).plus(Form(0, {index: 1}), 1).plus(inner.first[0], -1)
+            if not at.terms and at.constant < slant:
+                return True
+    return False
+
+
 def unroll_and_jam(nest: Nest, loop: NestLoop, factor: int, variables: list[Scalar]) -> None:
     """Make ``factor`` iterations of a loop one. ``refusal`` must have allowed it; the nest does not describe the code any more.
 
@@ -204,7 +228,7 @@ def unroll_and_jam(nest: Nest, loop: NestLoop, factor: int, variables: list[Scal
         rename = {head.dst: own}
         if copy:
             for scalar in variables:
-                if scalar.loop is loop:
+                if scalar.loop is loop and scalar.kind == PRIVATE:
                     rename[scalar.variable] = f.register(f.types[scalar.variable], f.names[scalar.variable], True)
         renames.append(rename)
     _jam(f, code, _parts(nest, loop), renames, out)

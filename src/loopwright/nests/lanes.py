@@ -17,8 +17,7 @@ from loopwright.ir.function import Instr, Loop
 from loopwright.nests.dependence import FLOW, Dependence
 from loopwright.nests.nest import Nest, NestLoop
 from loopwright.nests.operations import has
-from loopwright.nests.partial import any_order
-from loopwright.nests.scalars import CARRIED, REDUCTION, Scalar
+from loopwright.nests.scalars import CARRIED, REDUCTION, Scalar, any_order
 from loopwright.targets.target import Target
 from loopwright.types import BOOL, I64, VOID, Type, mask_of, vector_of
 

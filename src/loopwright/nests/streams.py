@@ -60,9 +60,10 @@ class Streams:
         accesses: those of the inner loop.
         taken: per position of a load, how it gets its vector.
         possible: whether all of them are at subscripts that can be followed.
+        overwritten: positions of stores of which only the last row's stay in memory, and nothing reads the others there.
     """
 
-    __slots__ = ("_found", "accesses", "column", "inner", "loop", "nest", "possible", "row", "slant", "taken")
+    __slots__ = ("_found", "accesses", "column", "inner", "loop", "nest", "overwritten", "possible", "row", "slant", "taken")
 
     def __init__(self, nest: Nest, loop: NestLoop, inner: NestLoop, slant: int, found: list[Dependence]) -> None:
         self.nest = nest
@@ -81,8 +82,10 @@ class Streams:
         ]
         self.taken: dict[int, Taken] = {}
         self.possible = all([self._followed(access) for access in self.accesses])
+        self.overwritten: set[int] = set()
         if self.possible:
             self._take()
+            self.overwritten = {access.position for access in self.accesses if access.store and self._passing(access)}
 
     def _followed(self, access: Access) -> bool:
         """Whether its subscripts are linear in the two loops, with what does not change in them; a store's must move."""
@@ -152,6 +155,15 @@ class Streams:
                 return False
         return True
 
+    def _passing(self, store: Access) -> bool:
+        """Whether each row stores where the one before has, a column further on at a time, and takes what that has stored from registers."""
+        if self.slant != 1 or any([row != 0 for row, _ in self.coefficients(store)]):
+            return False
+        others = [access for access in self.accesses if access.array == store.array and access is not store]
+        if not all([not access.store and self.taken[access.position].kind == MOVED and self.taken[access.position].rows >= 0 for access in others]):
+            return False
+        return any([self.taken[access.position].source == store.position for access in others])
+
     def _loaded(self, access: Access, others: list[Access]) -> Taken:
         """From what another load has read before, or it itself a row before; nothing of this is written in the nest before it is read."""
         best = Taken(access, STRIDED)
@@ -203,7 +215,7 @@ class Streams:
                 times = 0 if taken.kind == FIXED else 1 if taken.kind == ONE else lanes * parts if taken.kind == STRIDED else abs(taken.rows)
                 moves = times if taken.kind == STRIDED else parts if taken.rows else 0
             elif access is not None:
-                times = moves = lanes * parts
+                times = moves = 1 if access.position in self.overwritten else lanes * parts
             busy[node.unit] += node.cycles * times
             busy[lane.unit] += moves
             started += times + moves

@@ -11,6 +11,7 @@ from typing import Final
 
 from loopwright.ir import ops
 from loopwright.ir.function import NONE, Function, Instr
+from loopwright.ir.ops import Op
 from loopwright.nests.nest import Access
 from loopwright.nests.operations import has
 from loopwright.nests.skew import Rows, Strip
@@ -182,6 +183,8 @@ class Wavefront(Operations):
         self._shift()
         strip.end()
         self._keep()
+        self._leave()
+        self._add_up()
         strip.end()
 
     def _wanted(self) -> dict[int, list[Taken]]:
@@ -224,9 +227,21 @@ class Wavefront(Operations):
                 self.held[register] = taken_in
             else:
                 self.vectors[register] = taken_in
+        written = {instr.dst for instr in strip.rows.body}
+        for variable, op in strip.rows.totals.items():
+            if variable in written:
+                self.held[variable] = [self._total(variable, op) for _ in range(self.parts)]
         for access in self.streams.accesses:
             # (Distances are computed in front of the loop.)
             self.stride(access)
+
+    def _total(self, variable: int, op: Op) -> int:
+        """A vector to add up in."""
+        full = self.full(self.f.types[variable])
+        held = self.f.register(full, self.f.names[variable], True)
+        start = self.f.const(full, op.neutral) if op.neutral is not None else self.define(ops.SPLAT, full, [variable], full)
+        self.out.append(Instr(ops.COPY, full, held, [start], 0, self.line))
+        return held
 
     def _fill(self, vectors: list[int], loads: list[Taken], ago: int, first: int) -> None:
         """Vectors of so many steps before the first: what the loads will want of them, one lane after the other by way of memory."""
@@ -265,16 +280,52 @@ class Wavefront(Operations):
             for part in range(self.parts):
                 self.part = part
                 values.append(self.vector(instr.args[0]))
-                first = part * self.lanes
-                where = self.subscripts(access, self.row(first), self.column(first, self.step))
-                self.out.append(Instr(ops.STORE_STRIDED, full, NONE, [values[part], stride, *where], instr.imm, instr.line))
+                if position not in self.streams.overwritten:
+                    first = part * self.lanes
+                    where = self.subscripts(access, self.row(first), self.column(first, self.step))
+                    self.out.append(Instr(ops.STORE_STRIDED, full, NONE, [values[part], stride, *where], instr.imm, instr.line))
             self.made[access.position] = values
+            if position in self.streams.overwritten:
+                self._last(access, values[-1])
         elif instr.dst >= 0 and (f.types[instr.dst] is not I64 or any([a in self.vectors for a in instr.args])):
             made = []
             for part in range(self.parts):
                 self.part = part
                 made.append(self.compute(instr))
             self.vectors[instr.dst] = made
+
+    def _last(self, access: Access, vector: int) -> None:
+        """Store what the last row has made, which is what stays."""
+        strip = self.strip
+        full = self.f.types[vector]
+        lane = self.define(ops.SLIDE, full, [vector, vector, strip.const(self.lanes - 1)], full)
+        element = self.define(ops.EXTRACT, full, [lane], full.element)
+        where = self.subscripts(access, self.row(strip.count - 1), self.column(strip.count - 1, self.step))
+        self.out.append(Instr(ops.STORE, full.element, NONE, [element, *where], access.array, self.line))
+
+    def _leave(self) -> None:
+        """Store what the last step has made of which only the last row's has been stored."""
+        last = self.strip.plus(self.strip.high, -1)
+        for access in self.streams.accesses:
+            if access.position in self.streams.overwritten:
+                for part, vector in enumerate(self.history[access.position][0]):
+                    first = part * self.lanes
+                    where = self.subscripts(access, self.row(first), self.column(first, last))
+                    self.out.append(Instr(ops.STORE_STRIDED, self.f.types[vector], NONE, [vector, self.stride(access), *where], access.array, access.line))
+
+    def _add_up(self) -> None:
+        """Totals of all lanes into those of the rows."""
+        for variable, op in self.strip.rows.totals.items():
+            held = self.held.get(variable)
+            if held is None:
+                continue
+            full = self.f.types[held[0]]
+            total = held[0]
+            for vector in held[1:]:
+                total = self.define(op, full, [total, vector], full)
+            assert op.reduction is not None
+            whole = self.define(op.reduction, full, [total], full.element)
+            self.out.append(Instr(op, full.element, variable, [variable, whole], 0, self.line))
 
     def _take(self) -> None:
         """What the step before has left in variables, by value."""
