@@ -117,7 +117,7 @@ def _without_branches(nest: Nest, target: Target, core: Core) -> None:
     innermost = innermost_of(nest)
     if innermost is None or not any(instr.op.opens for instr in original[innermost.head + 1 : innermost.end]):
         return
-    body = converted(f, original[innermost.head + 1 : innermost.end])
+    body = converted(nest, innermost)
     if body is None:
         return
     f.code = original[: innermost.head + 1] + body + original[innermost.end :]
