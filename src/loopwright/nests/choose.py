@@ -16,6 +16,7 @@ from loopwright.nests.branches import converted
 from loopwright.nests.carry import carry, rereads
 from loopwright.nests.dependence import Dependence, dependences, questions
 from loopwright.nests.graph import Graph, graph_of, jammed, recurrence_bound, resource_bound
+from loopwright.nests.interchange import reorder
 from loopwright.nests.jam import invariant, refusal, unroll_and_jam
 from loopwright.nests.lanes import adjacent, free, mark
 from loopwright.nests.nest import Nest, NestLoop, nests
@@ -80,7 +81,15 @@ def _rewrite(nest: Nest, target: Target, core: Core) -> None:
     original = f.code
     written = nest
     found = dependences(nest, inner)
+    moved = not inner and target.vector_bits > 0 and reorder(nest, found, variables)
+    if moved:
+        nest = next(one for one in nests(f) if one.start == written.start)
+        variables = scalars(nest)
+        found = dependences(nest, inner)
+        again = repeats(nest)
     kept = again and keep(nest, found)
+    if moved and not kept:
+        beside = adjacent(nest, variables, target)
     if kept:
         nest = next(one for one in nests(f) if one.start == written.start)
         variables = scalars(nest)
@@ -92,24 +101,22 @@ def _rewrite(nest: Nest, target: Target, core: Core) -> None:
     for loop in beside:
         if not any(loop.head < other.head < loop.end for other in lanes) and free(loop, found):
             lanes.append(loop)
-    jam = None if inner else _best(nest, core, found, variables, lanes)
-    parts = _parts(nest, core, found, variables, lanes) if jam is None else []
-    if kept or lanes or parts or jam is not None:
-        _apply(nest, target, jam, lanes, variables, written, original, parts)
+    jams = [] if inner else _best(nest, core, found, variables, lanes)
+    parts = _parts(nest, core, found, variables, [*lanes, *[loop for loop, _ in jams]])
+    if moved or kept or lanes or parts or jams:
+        _apply(nest, target, jams, lanes, variables, written, original, parts)
     elif around and not inner:
         _without_branches(nest, target, core)
 
 
 def _around(nest: Nest) -> bool:
     """Whether there is a loop around the innermost one in whose iterations that is the same."""
-    innermost = _innermost(nest)
-    if innermost is None or not innermost.step:
-        return False
-    loop = innermost.parent
-    while loop is not None:
-        if loop.step and invariant(nest, innermost, loop):
-            return True
-        loop = loop.parent
+    for innermost in _all_innermost(nest):
+        loop = innermost.parent
+        while innermost.step and loop is not None:
+            if loop.step and invariant(nest, innermost, loop):
+                return True
+            loop = loop.parent
     return False
 
 
@@ -130,9 +137,9 @@ def _without_branches(nest: Nest, target: Target, core: Core) -> None:
     again = next(one for one in nests(f) if one.start == nest.start)
     found = dependences(again)
     variables = scalars(again)
-    jam = _best(again, core, found, variables, [])
-    if jam is not None:
-        _apply(again, target, jam, [], variables)
+    jams = _best(again, core, found, variables, [])
+    if jams:
+        _apply(again, target, jams, [], variables)
     else:
         inner = again.loops[innermost.number]
         graph = graph_of(again, inner, found, core)
@@ -140,16 +147,33 @@ def _without_branches(nest: Nest, target: Target, core: Core) -> None:
             f.code = original
 
 
+def _all_innermost(nest: Nest) -> list[NestLoop]:
+    """The loops of a nest that hold no other."""
+    return [loop for loop in nest.loops if not any(other.parent is loop for other in nest.loops)]
+
+
 def _innermost(nest: Nest) -> NestLoop | None:
     """The only loop of a nest of several that holds no other; None where there is more than one, or no nest."""
-    found = [loop for loop in nest.loops if not any(other.parent is loop for other in nest.loops)]
+    found = _all_innermost(nest)
     return found[0] if len(found) == 1 and found[0].parent is not None else None
 
 
-def _best(nest: Nest, core: Core, found: list[Dependence], variables: list[Scalar], lanes: list[NestLoop]) -> tuple[NestLoop, int] | None:
-    """The loop of a nest to unroll and jam, and how many iterations; None where that gains too little. A loop over lanes is none of them."""
-    innermost = _innermost(nest)
-    if innermost is None or any(instr.op.opens for instr in nest.f.code[innermost.head + 1 : innermost.end]):
+def _best(nest: Nest, core: Core, found: list[Dependence], variables: list[Scalar], lanes: list[NestLoop]) -> list[tuple[NestLoop, int]]:
+    """For each innermost loop the one around it to unroll and jam, and how many iterations, where that gains enough. A loop over lanes is none of them."""
+    chosen: list[tuple[NestLoop, int]] = []
+    for innermost in _all_innermost(nest):
+        if innermost.parent is not None:
+            jam = _best_around(nest, innermost, core, found, variables, lanes)
+            if jam is not None:
+                chosen.append(jam)
+    return chosen
+
+
+def _best_around(
+    nest: Nest, innermost: NestLoop, core: Core, found: list[Dependence], variables: list[Scalar], lanes: list[NestLoop]
+) -> tuple[NestLoop, int] | None:
+    """The loop around an innermost one, and around no other, to unroll and jam, and how many iterations; None where that gains too little."""
+    if not innermost.step or any(instr.op.opens for instr in nest.f.code[innermost.head + 1 : innermost.end]):
         # (What a branch decides, the core guesses, and does not wait for.)
         return None
     graph = graph_of(nest, innermost, found, core)
@@ -158,14 +182,16 @@ def _best(nest: Nest, core: Core, found: list[Dependence], variables: list[Scala
         return None
     best: tuple[float, NestLoop, int] | None = None
     least = float(resource_bound(graph, core)) * NEAR
+    inside = innermost
     loop: NestLoop | None = innermost.parent
-    while loop is not None and (best is None or best[0] > least):
+    while loop is not None and (best is None or best[0] > least) and not any(other.parent is loop and other is not inside for other in nest.loops):
         for factor in FACTORS:
             if loop in lanes or factor * _live(graph) > core.registers or refusal(nest, loop, factor, found, variables) is not None:
                 break
             interval = _interval(jammed(graph, loop.depth, factor), factor, core)
             if best is None or interval < best[0]:
                 best = (interval, loop, factor)
+        inside = loop
         loop = loop.parent
     return best[1:] if best is not None and best[0] * LEAST_GAIN <= plain else None
 
@@ -197,10 +223,14 @@ def _live(graph: Graph) -> int:
     return 1 + len({edge.source for edge in graph.edges if not any(edge.distance[:-1]) and edge.distance[-1] > 0})
 
 
+def _place(change: tuple[int, NestLoop, int, bool]) -> int:
+    return change[0]
+
+
 def _apply(
     nest: Nest,
     target: Target,
-    jam: tuple[NestLoop, int] | None,
+    jams: list[tuple[NestLoop, int]],
     lanes: list[NestLoop],
     variables: list[Scalar],
     written: Nest | None = None,
@@ -223,9 +253,12 @@ def _apply(
     for loop in lanes:
         mark(nest, loop, variables)
         narrow(f, target, loop.head, loop.end)
-    if jam is not None:
-        unroll_and_jam(nest, jam[0], jam[1], variables)
-    for loop, factor in reversed(parts):
-        divide(nest, loop, factor, totals(nest, loop, variables))
+    changes = [(loop.head, loop, factor, True) for loop, factor in jams] + [(loop.head, loop, factor, False) for loop, factor in parts]
+    for _, loop, factor, jam in sorted(changes, key=_place, reverse=True):
+        # (What comes in front of a change is where it was.)
+        if jam:
+            unroll_and_jam(nest, loop, factor, variables)
+        else:
+            divide(nest, loop, factor, totals(nest, loop, variables))
     fast = f.code[written.start : len(f.code) - (len(original) - 1 - written.end)]
     f.code = original[: written.start] + apart.versioned(f, asked, plain, fast, original[written.start].line) + original[written.end + 1 :]
