@@ -19,8 +19,8 @@ from loopwright.nests.graph import Graph, graph_of, jammed, recurrence_bound, re
 from loopwright.nests.interchange import reorder
 from loopwright.nests.jam import invariant, refusal, unroll_and_jam
 from loopwright.nests.lanes import adjacent, free, mark
-from loopwright.nests.nest import Nest, NestLoop, nests
 from loopwright.nests.narrow import narrow
+from loopwright.nests.nest import Nest, NestLoop, nests
 from loopwright.nests.partial import divide, totals
 from loopwright.nests.registers import keep, repeats
 from loopwright.nests.scalars import Scalar, scalars
@@ -71,7 +71,7 @@ def _rewrite(nest: Nest, target: Target, core: Core) -> None:
     beside = adjacent(nest, variables, target) if target.vector_bits else []
     around = _around(nest)
     again = repeats(nest)
-    if not beside and not around and not again:
+    if not beside and not around and not again and not any(totals(nest, loop, variables) for loop in _all_innermost(nest)):
         return
     # Where too much would have to be asked, each innermost loop is looked at by itself.
     inner = questions(nest) > MOST_QUESTIONS
@@ -83,7 +83,7 @@ def _rewrite(nest: Nest, target: Target, core: Core) -> None:
     found = dependences(nest, inner)
     moved = not inner and target.vector_bits > 0 and reorder(nest, found, variables)
     if moved:
-        nest = next(one for one in nests(f) if one.start == written.start)
+        nest = next(one for one in nests(f) if one.start >= written.start)
         variables = scalars(nest)
         found = dependences(nest, inner)
         again = repeats(nest)
@@ -91,7 +91,7 @@ def _rewrite(nest: Nest, target: Target, core: Core) -> None:
     if moved and not kept:
         beside = adjacent(nest, variables, target)
     if kept:
-        nest = next(one for one in nests(f) if one.start == written.start)
+        nest = next(one for one in nests(f) if one.start >= written.start)
         variables = scalars(nest)
         beside = adjacent(nest, variables, target) if target.vector_bits else []
         found = dependences(nest, inner)
@@ -134,7 +134,7 @@ def _without_branches(nest: Nest, target: Target, core: Core) -> None:
     if body is None:
         return
     f.code = original[: innermost.head + 1] + body + original[innermost.end :]
-    again = next(one for one in nests(f) if one.start == nest.start)
+    again = next(one for one in nests(f) if one.start >= nest.start)
     found = dependences(again)
     variables = scalars(again)
     jams = _best(again, core, found, variables, [])
