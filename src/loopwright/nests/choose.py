@@ -7,16 +7,16 @@ registers that there are.
 
 from __future__ import annotations
 
-from collections.abc import Sequence
 from typing import Final
 
 from loopwright.ir.function import Function, Instr
 from loopwright.nests import apart, extremes
 from loopwright.nests.branches import converted
-from loopwright.nests.candidates import LEAST_GAIN, Jam, Wave, best_jam, best_wave, innermost_of, live
+from loopwright.nests.candidates import LEAST_GAIN, Change, best_changes, innermost_loops, live
 from loopwright.nests.carry import carry, rereads
 from loopwright.nests.dependence import Dependence, dependences, questions
 from loopwright.nests.graph import graph_of, recurrence_bound, resource_bound
+from loopwright.nests.interchange import reorder
 from loopwright.nests.jam import invariant
 from loopwright.nests.lanes import adjacent, free, mark
 from loopwright.nests.narrow import narrow
@@ -63,7 +63,7 @@ def _rewrite(nest: Nest, target: Target, core: Core) -> None:
     beside = adjacent(nest, variables, target) if target.vector_bits else []
     around = _around(nest)
     again = repeats(nest)
-    if not beside and not around and not again:
+    if not beside and not around and not again and not any(totals(nest, loop, variables) for loop in innermost_loops(nest)):
         return
     # Where too much would have to be asked, each innermost loop is looked at by itself.
     inner = questions(nest) > MOST_QUESTIONS
@@ -73,9 +73,17 @@ def _rewrite(nest: Nest, target: Target, core: Core) -> None:
     original = f.code
     written = nest
     found = dependences(nest, inner)
+    moved = not inner and target.vector_bits > 0 and reorder(nest, found, variables)
+    if moved:
+        nest = next(one for one in nests(f) if one.start >= written.start)
+        variables = scalars(nest)
+        found = dependences(nest, inner)
+        again = repeats(nest)
     kept = again and keep(nest, found)
+    if moved and not kept:
+        beside = adjacent(nest, variables, target)
     if kept:
-        nest = next(one for one in nests(f) if one.start == written.start)
+        nest = next(one for one in nests(f) if one.start >= written.start)
         variables = scalars(nest)
         beside = adjacent(nest, variables, target) if target.vector_bits else []
         found = dependences(nest, inner)
@@ -85,25 +93,22 @@ def _rewrite(nest: Nest, target: Target, core: Core) -> None:
     for loop in beside:
         if not any(loop.head < other.head < loop.end for other in lanes) and free(loop, found):
             lanes.append(loop)
-    jam = None if inner else best_jam(nest, core, found, variables, lanes)
-    wave = best_wave(nest, target, core, found, variables, jam) if not inner and not lanes else None
-    parts = _parts(nest, core, found, variables, lanes) if jam is None and wave is None else []
-    if kept or lanes or parts or jam is not None or wave is not None:
-        _apply(nest, target, jam, wave, lanes, variables, written, original, parts)
+    changes = [] if inner else best_changes(nest, target, core, found, variables, lanes)
+    changes += _parts(nest, core, found, variables, [*lanes, *[change.loop for change in changes]])
+    if moved or kept or lanes or changes:
+        _apply(nest, target, changes, lanes, variables, written, original)
     elif around and not inner:
         _without_branches(nest, target, core)
 
 
 def _around(nest: Nest) -> bool:
     """Whether there is a loop around the innermost one in whose iterations that is the same."""
-    innermost = innermost_of(nest)
-    if innermost is None or not innermost.step:
-        return False
-    loop = innermost.parent
-    while loop is not None:
-        if loop.step and invariant(nest, innermost, loop):
-            return True
-        loop = loop.parent
+    for innermost in innermost_loops(nest):
+        loop = innermost.parent
+        while innermost.step and loop is not None:
+            if loop.step and invariant(nest, innermost, loop):
+                return True
+            loop = loop.parent
     return False
 
 
@@ -114,20 +119,20 @@ def _without_branches(nest: Nest, target: Target, core: Core) -> None:
     """
     f = nest.f
     original = f.code
-    innermost = innermost_of(nest)
+    loops = innermost_loops(nest)
+    innermost = loops[0] if len(loops) == 1 and loops[0].parent is not None else None
     if innermost is None or not any(instr.op.opens for instr in original[innermost.head + 1 : innermost.end]):
         return
     body = converted(nest, innermost)
     if body is None:
         return
     f.code = original[: innermost.head + 1] + body + original[innermost.end :]
-    again = next(one for one in nests(f) if one.start == nest.start)
+    again = next(one for one in nests(f) if one.start >= nest.start)
     found = dependences(again)
     variables = scalars(again)
-    jam = best_jam(again, core, found, variables, [])
-    wave = best_wave(again, target, core, found, variables, jam)
-    if jam is not None or wave is not None:
-        _apply(again, target, jam, wave, [], variables)
+    changes = best_changes(again, target, core, found, variables, [])
+    if changes:
+        _apply(again, target, changes, [], variables)
     else:
         inner = again.loops[innermost.number]
         graph = graph_of(again, inner, found, core)
@@ -135,9 +140,20 @@ def _without_branches(nest: Nest, target: Target, core: Core) -> None:
             f.code = original
 
 
-def _parts(nest: Nest, core: Core, found: list[Dependence], variables: list[Scalar], lanes: list[NestLoop]) -> list[tuple[NestLoop, int]]:
+class Parts(Change):
+    """A total to be added up in parts."""
+
+    def __init__(self, loop: NestLoop, factor: int) -> None:
+        super().__init__(loop)
+        self.factor = factor
+
+    def apply(self, nest: Nest, variables: list[Scalar]) -> None:
+        divide(nest, self.loop, self.factor, totals(nest, self.loop, variables))
+
+
+def _parts(nest: Nest, core: Core, found: list[Dependence], variables: list[Scalar], lanes: list[NestLoop]) -> list[Change]:
     """The innermost loops whose totals had better be added up in parts, and in how many; none that are over lanes, or in such."""
-    chosen: list[tuple[NestLoop, int]] = []
+    chosen: list[Change] = []
     for loop in nest.loops:
         if any(other.parent is loop for other in nest.loops) or any(other.head <= loop.head < other.end for other in lanes):
             continue
@@ -147,20 +163,22 @@ def _parts(nest: Nest, core: Core, found: list[Dependence], variables: list[Scal
         recurrence, resource = recurrence_bound(graph), resource_bound(graph, core)
         factor = next((factor for factor in PARTS if factor * resource >= recurrence), PARTS[-1])
         if recurrence >= resource * LEAST_GAIN and factor * live(graph) <= core.registers:
-            chosen.append((loop, factor))
+            chosen.append(Parts(loop, factor))
     return chosen
+
+
+def _place(change: Change) -> int:
+    return change.loop.head
 
 
 def _apply(
     nest: Nest,
     target: Target,
-    jam: Jam | None,
-    wave: Wave | None,
+    changes: list[Change],
     lanes: list[NestLoop],
     variables: list[Scalar],
     written: Nest | None = None,
     original: list[Instr] | None = None,
-    parts: Sequence[tuple[NestLoop, int]] = (),
 ) -> None:
     """Rewrite a nest as chosen. It may come from another, ``written``, of which ``original`` is the code, by what only holds where arrays do not overlap."""
     f = nest.f
@@ -178,11 +196,8 @@ def _apply(
     for loop in lanes:
         mark(nest, loop, variables)
         narrow(f, target, loop.head, loop.end)
-    if wave is not None:
-        wave.apply(nest)
-    elif jam is not None:
-        jam.apply(nest, variables)
-    for loop, factor in reversed(parts):
-        divide(nest, loop, factor, totals(nest, loop, variables))
+    for change in sorted(changes, key=_place, reverse=True):
+        # (What comes in front of a change is where it was.)
+        change.apply(nest, variables)
     fast = f.code[written.start : len(f.code) - (len(original) - 1 - written.end)]
     f.code = original[: written.start] + apart.versioned(f, asked, plain, fast, original[written.start].line) + original[written.end + 1 :]

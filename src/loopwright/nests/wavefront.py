@@ -14,14 +14,14 @@ from loopwright.ir.function import NONE, Function, Instr
 from loopwright.ir.ops import Op
 from loopwright.nests.nest import Access
 from loopwright.nests.operations import has
-from loopwright.nests.skew import Rows, Strip
+from loopwright.nests.skew import Diagonals, Rows, Strip
 from loopwright.nests.streams import FIXED, MOST_ROWS, MOVED, ONE, Streams, Taken
 from loopwright.nests.unroll import clone
 from loopwright.targets.target import Target
 from loopwright.types import BOOL, I64, VOID, Type, mask_of, vector_of
 from loopwright.vectors.operations import Operations
 
-__all__ = ["Wavefront", "widest"]
+__all__ = ["InLanes", "widest"]
 
 
 class Wavefront(Operations):
@@ -354,6 +354,19 @@ class Wavefront(Operations):
             for part in range(self.parts):
                 value = self.held[register][part] if register in self.held else self.vectors[register][part]
                 self.out.append(Instr(ops.STORE, type_, NONE, [value, strip.const(part * self.lanes)], self.f.arrays.index(array), self.line))
+
+
+class InLanes(Diagonals):
+    """Whole diagonals in ``parts`` vectors of ``lanes`` rows."""
+
+    def __init__(self, streams: Streams, lanes: int, parts: int, width: int) -> None:
+        self.streams = streams
+        self.lanes = lanes
+        self.parts = parts
+        self.width = width
+
+    def emit(self, strip: Strip) -> None:
+        Wavefront(strip, self.streams, self.lanes, self.parts, self.width).emit()
 
 
 def widest(f: Function, rows: Rows, target: Target) -> int:
