@@ -38,6 +38,7 @@ class Wavefront(Operations):
         fixed: per position of a load that is the same in all steps: its vectors.
         strides: per position of an access: by how many bytes the lanes' elements are apart.
         rows: the indices of rows, as far as they have been computed.
+        same: what is computed in front of the inner loop, the same for all rows -> the register that has it here.
         step: the register that counts the columns of the first row.
     """
 
@@ -55,6 +56,7 @@ class Wavefront(Operations):
         self.fixed: dict[int, list[int]] = {}
         self.strides: dict[int, int] = {}
         self.rows: dict[int, int] = {}
+        self.same: dict[int, int] = {}
         self.step = NONE
         self.part = 0
 
@@ -67,6 +69,7 @@ class Wavefront(Operations):
         known = self.vectors.get(operand)
         if known is not None:
             return known[self.part]
+        operand = self.same.get(operand, operand)
         type_ = f.types[operand]
         full = self.full(type_)
         if type_ is BOOL:
@@ -202,6 +205,7 @@ class Wavefront(Operations):
     def _begin(self, wanted: dict[int, list[Taken]], first: int) -> None:
         """What the first steps find in registers."""
         strip = self.strip
+        self.same = strip.row(strip.const(0))
         for number in [*range(0, strip.count, self.lanes), *range(1, MOST_ROWS), *range(strip.count - MOST_ROWS, strip.count)]:
             self.row(number)
         for position, loads in wanted.items():
@@ -287,7 +291,7 @@ class Wavefront(Operations):
             self.made[access.position] = values
             if position in self.streams.overwritten:
                 self._last(access, values[-1])
-        elif instr.dst >= 0 and (f.types[instr.dst] is not I64 or any([a in self.vectors for a in instr.args])):
+        elif instr.dst >= 0 and (f.types[instr.dst] is not I64 or any(a in self.vectors for a in instr.args)):
             made = []
             for part in range(self.parts):
                 self.part = part
@@ -376,7 +380,7 @@ def widest(f: Function, rows: Rows, target: Target) -> int:
     """
     indices = {f.code[rows.loop.head].dst, f.code[rows.inner.head].dst}
     for instr in rows.again:
-        if any([a in indices for a in instr.args]):
+        if any(a in indices for a in instr.args):
             indices.add(instr.dst)
     found: list[Instr] = []
     bits = 0
@@ -385,7 +389,7 @@ def widest(f: Function, rows: Rows, target: Target) -> int:
         access = op is ops.LOAD or op is ops.STORE
         if op.effect != ops.PURE and not access:
             return 0
-        if op is not ops.LOAD and any([a in indices for a in (instr.args[:1] if access else instr.args)]):
+        if op is not ops.LOAD and any(a in indices for a in (instr.args[:1] if access else instr.args)):
             if instr.type is not I64 or access or f.types[instr.dst] is not I64:
                 return 0
             indices.add(instr.dst)
@@ -396,7 +400,7 @@ def widest(f: Function, rows: Rows, target: Target) -> int:
         elif access:
             return 0
     lanes = target.vector_bits // bits if bits else 0
-    return bits if lanes > 1 and all([_has(target, instr, lanes, bits) for instr in found]) else 0
+    return bits if lanes > 1 and all(_has(target, instr, lanes, bits) for instr in found) else 0
 
 
 def _has(target: Target, instr: Instr, lanes: int, width: int) -> bool:
