@@ -24,6 +24,7 @@ from loopwright.nests.nest import Nest, NestLoop, nests
 from loopwright.nests.partial import divide, totals
 from loopwright.nests.registers import keep, repeats
 from loopwright.nests.scalars import Scalar, scalars
+from loopwright.nests.split import crossing, split
 from loopwright.nests.unroll import clone
 from loopwright.targets.core import Core
 from loopwright.targets.target import Target
@@ -87,6 +88,16 @@ def _rewrite(nest: Nest, target: Target, core: Core) -> None:
         variables = scalars(nest)
         found = dependences(nest, inner)
         again = repeats(nest)
+    for loop in [] if moved else reversed(beside):
+        at = crossing(nest, loop, found)
+        if at is not None:
+            split(nest, loop, at)
+            nest = next(one for one in nests(f) if one.start >= written.start)
+            variables = scalars(nest)
+            moved = inner = True
+            found = dependences(nest, inner)
+            again = repeats(nest)
+            break
     kept = again and keep(nest, found)
     if moved and not kept:
         beside = adjacent(nest, variables, target)
@@ -186,7 +197,7 @@ def _best_around(
     loop: NestLoop | None = innermost.parent
     while loop is not None and (best is None or best[0] > least) and not any(other.parent is loop and other is not inside for other in nest.loops):
         for factor in FACTORS:
-            if loop in lanes or factor * _live(graph) > core.registers or refusal(nest, loop, factor, found, variables) is not None:
+            if loop in lanes or factor * _live(graph) > core.registers or refusal(nest, loop, factor, found, variables, lanes) is not None:
                 break
             interval = _interval(jammed(graph, loop.depth, factor), factor, core)
             if best is None or interval < best[0]:

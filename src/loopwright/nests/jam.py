@@ -18,6 +18,8 @@ in front of, between and behind their inner loops.
 
 from __future__ import annotations
 
+from collections.abc import Sequence
+
 from loopwright.ir import ops
 from loopwright.ir.brackets import match
 from loopwright.ir.function import NONE, Function, Instr
@@ -41,7 +43,9 @@ class Refusal:
         self.dependence = dependence
 
 
-def refusal(nest: Nest, loop: NestLoop, factor: int, found: list[Dependence], variables: list[Scalar]) -> Refusal | None:
+def refusal(
+    nest: Nest, loop: NestLoop, factor: int, found: list[Dependence], variables: list[Scalar], lanes: Sequence[NestLoop] = ()
+) -> Refusal | None:
     """What keeps ``factor`` iterations of ``loop`` from being jammed, or None.
 
     Args:
@@ -50,6 +54,7 @@ def refusal(nest: Nest, loop: NestLoop, factor: int, found: list[Dependence], va
         factor: how many of its iterations become one, at least 2.
         found: the nest's dependences.
         variables: what its variables carry.
+        lanes: the loops that are to be over lanes.
     """
     for line, because in nest.obstacles:
         return Refusal(because, line)
@@ -70,7 +75,7 @@ def refusal(nest: Nest, loop: NestLoop, factor: int, found: list[Dependence], va
                 return Refusal(f"{name} is read after the loop over {nest.name(loop)}", scalar.line)
     parts = _parts(nest, loop)
     for dependence in found:
-        if _reversed(dependence, loop, factor, parts):
+        if _reversed(dependence, loop, factor, parts, lanes):
             return Refusal(f"{factor} iterations of {nest.name(loop)} at once would do the second of two accesses first", dependence.sink.line, dependence)
     return None
 
@@ -141,8 +146,11 @@ def _place(parts: list[_Part], position: int) -> int:
     return -1
 
 
-def _reversed(dependence: Dependence, loop: NestLoop, factor: int, parts: list[_Part]) -> bool:
-    """Whether jamming may put the sink of a dependence before its source."""
+def _reversed(dependence: Dependence, loop: NestLoop, factor: int, parts: list[_Part], lanes: Sequence[NestLoop]) -> bool:
+    """Whether jamming may put the sink of a dependence before its source.
+
+    A later iteration of a loop over lanes may be in the same vector: there it is the text that says which of them is first.
+    """
     loops = dependence.loops
     depth = loop.depth
     if depth >= len(loops) or loops[depth] is not loop:
@@ -165,7 +173,7 @@ def _reversed(dependence: Dependence, loop: NestLoop, factor: int, parts: list[_
             return False
         if vector[k].low < 0:
             return True
-        if vector[k].low > 0:
+        if vector[k].low > 0 and loops[k] not in lanes:
             return False
         here = here[source].parts
     return False

@@ -22,7 +22,7 @@ from loopwright.nests.scalars import CARRIED, REDUCTION, Scalar
 from loopwright.targets.target import Target
 from loopwright.types import BOOL, I64, VOID, Type, mask_of, vector_of
 
-__all__ = ["adjacent", "free", "mark"]
+__all__ = ["adjacent", "free", "mark", "obstructs"]
 
 #: Of an ``if`` whose condition differs by lane both arms run: they may have so many instructions together.
 MOST_BRANCHED: Final = 24
@@ -68,13 +68,16 @@ def free(loop: NestLoop, found: list[Dependence]) -> bool:
         loop: the loop.
         found: the dependences of its nest.
     """
-    for dependence in found:
-        if loop.depth < len(dependence.loops) and dependence.loops[loop.depth] is loop:
-            around = dependence.vector[: loop.depth]
-            own = dependence.vector[loop.depth]
-            if all(c.low <= 0 <= c.high for c in around) and (own.low != 0 or own.high != 0) and not _forward(dependence, loop):
-                return False
-    return True
+    return not any(obstructs(dependence, loop) for dependence in found)
+
+
+def obstructs(dependence: Dependence, loop: NestLoop) -> bool:
+    """Whether a dependence keeps a loop from becoming one over lanes."""
+    if loop.depth >= len(dependence.loops) or dependence.loops[loop.depth] is not loop:
+        return False
+    around = dependence.vector[: loop.depth]
+    own = dependence.vector[loop.depth]
+    return all(c.low <= 0 <= c.high for c in around) and (own.low != 0 or own.high != 0) and not _forward(dependence, loop)
 
 
 def _forward(dependence: Dependence, loop: NestLoop) -> bool:
