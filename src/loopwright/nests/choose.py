@@ -23,6 +23,7 @@ from loopwright.nests.narrow import narrow
 from loopwright.nests.nest import Nest, NestLoop, nests
 from loopwright.nests.partial import divide, totals
 from loopwright.nests.registers import keep, repeats
+from loopwright.nests.repeated import share
 from loopwright.nests.scalars import Scalar, scalars
 from loopwright.nests.split import crossing, split
 from loopwright.nests.unroll import clone
@@ -68,23 +69,38 @@ def improve(f: Function, target: Target, core: Core) -> None:
 
 
 def _rewrite(nest: Nest, target: Target, core: Core) -> None:
+    f = nest.f
+    original = f.code
+    written = nest
+    if share(nest):
+        if _rewrite_as(_again(f, written), target, core, written, original):
+            return
+        f.code = original
+    _rewrite_as(nest, target, core, written, original)
+
+
+def _again(f: Function, written: Nest) -> Nest:
+    """A nest as its code is now."""
+    return next(one for one in nests(f) if one.start >= written.start)
+
+
+def _rewrite_as(nest: Nest, target: Target, core: Core, written: Nest, original: list[Instr]) -> bool:
+    """Rewrite a nest that may have been made of another, ``written``, of which ``original`` is the code; False where it stays as it is."""
     variables = scalars(nest)
     beside = adjacent(nest, variables, target) if target.vector_bits else []
     around = _around(nest)
     again = repeats(nest)
     if not beside and not around and not again and not any(totals(nest, loop, variables) for loop in _all_innermost(nest)):
-        return
+        return False
     # Where too much would have to be asked, each innermost loop is looked at by itself.
     inner = questions(nest) > MOST_QUESTIONS
     if inner and questions(nest, True) > MOST_QUESTIONS:
-        return
+        return False
     f = nest.f
-    original = f.code
-    written = nest
     found = dependences(nest, inner)
     moved = not inner and target.vector_bits > 0 and reorder(nest, found, variables)
     if moved:
-        nest = next(one for one in nests(f) if one.start >= written.start)
+        nest = _again(f, written)
         variables = scalars(nest)
         found = dependences(nest, inner)
         again = repeats(nest)
@@ -92,7 +108,7 @@ def _rewrite(nest: Nest, target: Target, core: Core) -> None:
         at = crossing(nest, loop, found)
         if at is not None:
             split(nest, loop, at)
-            nest = next(one for one in nests(f) if one.start >= written.start)
+            nest = _again(f, written)
             variables = scalars(nest)
             moved = inner = True
             found = dependences(nest, inner)
@@ -102,7 +118,7 @@ def _rewrite(nest: Nest, target: Target, core: Core) -> None:
     if moved and not kept:
         beside = adjacent(nest, variables, target)
     if kept:
-        nest = next(one for one in nests(f) if one.start >= written.start)
+        nest = _again(f, written)
         variables = scalars(nest)
         beside = adjacent(nest, variables, target) if target.vector_bits else []
         found = dependences(nest, inner)
@@ -116,8 +132,10 @@ def _rewrite(nest: Nest, target: Target, core: Core) -> None:
     parts = _parts(nest, core, found, variables, [*lanes, *[loop for loop, _ in jams]])
     if moved or kept or lanes or parts or jams:
         _apply(nest, target, jams, lanes, variables, written, original, parts)
-    elif around and not inner:
+        return True
+    if around and not inner and nest is written:
         _without_branches(nest, target, core)
+    return False
 
 
 def _around(nest: Nest) -> bool:

@@ -57,7 +57,7 @@ def adjacent(nest: Nest, variables: list[Scalar], target: Target) -> list[NestLo
     return [
         loop
         for loop in reversed(nest.loops)
-        if loop.step == 1 and _long(loop) and _along(nest, loop) and _scalars(nest, loop, variables) and _Body(nest, loop, target).possible()
+        if loop.step in (1, -1) and _long(loop) and _along(nest, loop) and _scalars(nest, loop, variables) and _Body(nest, loop, target).possible()
     ]
 
 
@@ -107,7 +107,7 @@ def _long(loop: NestLoop) -> bool:
     if len(loop.first) != 1 or len(loop.last) != 1:
         return True
     span = loop.last[0].plus(loop.first[0], -1)
-    return bool(span.terms) or span.constant >= LEAST_STEPS
+    return bool(span.terms) or span.constant * loop.step >= LEAST_STEPS
 
 
 def _along(nest: Nest, loop: NestLoop) -> bool:
