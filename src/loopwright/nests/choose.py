@@ -10,6 +10,8 @@ from __future__ import annotations
 from collections.abc import Sequence
 from typing import Final
 
+from loopwright.ir import ops
+from loopwright.ir.affine import Form
 from loopwright.ir.function import Function, Instr
 from loopwright.nests import apart, extremes
 from loopwright.nests.branches import converted
@@ -36,6 +38,9 @@ __all__ = ["improve"]
 FACTORS: Final = (2, 3, 4, 6, 8)
 #: In so many parts totals are added up.
 PARTS: Final = (2, 4, 8)
+#: Loops with so few instructions are unrolled, so many times.
+SHORTEST: Final = 12
+UNROLLED: Final = 4
 #: A loop is left as it is unless it becomes so much faster, by the bounds.
 LEAST_GAIN: Final = 1.25
 #: No other loop is tried where one comes so near to the units' bound.
@@ -58,25 +63,50 @@ def improve(f: Function, target: Target, core: Core) -> None:
     extremes.run(f)
     found = nests(f)
     written = f.code
+    untouched: set[int] = set()  # the indices of the outermost loops of nests that stay as they are
     for nest in reversed(found):
-        if not nest.obstacles:
-            _rewrite(nest, target, core)
+        if not nest.obstacles and not _rewrite(nest, target, core):
+            untouched.add(nest.loops[0].index)
     if f.code is not written:
         found = nests(f)
     for nest in reversed(found):
         if not nest.obstacles and rereads(nest) and questions(nest) <= MOST_QUESTIONS // FEWER:
             carry(nest, dependences(nest))
+    if untouched:
+        for nest in reversed(nests(f)):
+            if nest.loops[0].index in untouched:
+                _unroll(nest)
 
 
-def _rewrite(nest: Nest, target: Target, core: Core) -> None:
+def _unroll(nest: Nest) -> None:
+    """Unroll the innermost loops that are so short that counting is a good part of their work."""
+    code = nest.f.code
+    for loop in reversed(_all_innermost(nest)):
+        body = code[loop.head + 1 : loop.end]
+        if loop.step and len(body) <= SHORTEST and loop.long() and all(instr.op.effect != ops.CONTROL for instr in body) and not _scattered(nest, loop):
+            divide(nest, loop, UNROLLED, [])
+
+
+def _scattered(nest: Nest, loop: NestLoop) -> bool:
+    """Whether it accesses an array at places that it computes: then the core does not know which accesses are to one, and the fewer are under way the better."""
+    return any(
+        form is None or any(value not in nest.indices and nest.forms.depends(Form(0, {value: 1}), loop.head, loop.end) for value in form.terms)
+        for access in nest.accesses
+        if access.loops[-1] is loop
+        for form in access.subscripts
+    )
+
+
+def _rewrite(nest: Nest, target: Target, core: Core) -> bool:
+    """Rewrite a nest; False where it stays as it is."""
     f = nest.f
     original = f.code
     written = nest
     if share(nest):
         if _rewrite_as(_again(f, written), target, core, written, original):
-            return
+            return True
         f.code = original
-    _rewrite_as(nest, target, core, written, original)
+    return _rewrite_as(nest, target, core, written, original)
 
 
 def _again(f: Function, written: Nest) -> Nest:
@@ -89,52 +119,49 @@ def _rewrite_as(nest: Nest, target: Target, core: Core, written: Nest, original:
     variables = scalars(nest)
     beside = adjacent(nest, variables, target) if target.vector_bits else []
     around = _around(nest)
-    again = repeats(nest)
-    if not beside and not around and not again and not any(totals(nest, loop, variables) for loop in _all_innermost(nest)):
+    if not beside and not around and not repeats(nest) and not any(totals(nest, loop, variables) for loop in _all_innermost(nest)):
         return False
     # Where too much would have to be asked, each innermost loop is looked at by itself.
     inner = questions(nest) > MOST_QUESTIONS
     if inner and questions(nest, True) > MOST_QUESTIONS:
         return False
     f = nest.f
+    before = f.code
     found = dependences(nest, inner)
-    moved = not inner and target.vector_bits > 0 and reorder(nest, found, variables)
-    if moved:
+    if not inner and target.vector_bits and reorder(nest, found, variables):
         nest = _again(f, written)
-        variables = scalars(nest)
+        found = dependences(nest)
+    elif _crossed(nest, found, beside):
+        inner = True
+        nest = _again(f, written)
         found = dependences(nest, inner)
-        again = repeats(nest)
-    for loop in [] if moved else reversed(beside):
-        at = crossing(nest, loop, found)
-        if at is not None:
-            split(nest, loop, at)
-            nest = _again(f, written)
-            variables = scalars(nest)
-            moved = inner = True
-            found = dependences(nest, inner)
-            again = repeats(nest)
-            break
-    kept = again and keep(nest, found)
-    if moved and not kept:
-        beside = adjacent(nest, variables, target)
-    if kept:
+    if repeats(nest) and keep(nest, found):
         nest = _again(f, written)
+        found = dependences(nest, inner)
+    if f.code is not before:
         variables = scalars(nest)
         beside = adjacent(nest, variables, target) if target.vector_bits else []
-        found = dependences(nest, inner)
-    if inner:
-        beside = [loop for loop in beside if not any(other.parent is loop for other in nest.loops)]
     lanes: list[NestLoop] = []
     for loop in beside:
+        if inner and any(other.parent is loop for other in nest.loops):
+            continue
         if not any(loop.head < other.head < loop.end for other in lanes) and free(loop, found):
             lanes.append(loop)
     jams = [] if inner else _best(nest, core, found, variables, lanes)
     parts = _parts(nest, core, found, variables, [*lanes, *[loop for loop, _ in jams]])
-    if moved or kept or lanes or parts or jams:
+    if f.code is not before or lanes or parts or jams:
         _apply(nest, target, jams, lanes, variables, written, original, parts)
         return True
-    if around and not inner and nest is written:
-        _without_branches(nest, target, core)
+    return around and not inner and nest is written and _without_branches(nest, target, core)
+
+
+def _crossed(nest: Nest, found: list[Dependence], beside: list[NestLoop]) -> bool:
+    """Split the outermost loop that could be one over lanes but for an iteration; False where there is none."""
+    for loop in reversed(beside):
+        at = crossing(nest, loop, found)
+        if at is not None:
+            split(nest, loop, at)
+            return True
     return False
 
 
@@ -149,8 +176,8 @@ def _around(nest: Nest) -> bool:
     return False
 
 
-def _without_branches(nest: Nest, target: Target, core: Core) -> None:
-    """Make choices between values of the branches of an innermost loop that waits for its own results, and jam it, if that is for the better.
+def _without_branches(nest: Nest, target: Target, core: Core) -> bool:
+    """Make choices between values of the branches of an innermost loop that waits for its own results, and jam it, if that is for the better; False where they stay.
 
     Of such a loop they cost nothing that it would not wait for anyway, while a branch that depends on data is often guessed wrong.
     """
@@ -158,10 +185,10 @@ def _without_branches(nest: Nest, target: Target, core: Core) -> None:
     original = f.code
     innermost = _innermost(nest)
     if innermost is None or not any(instr.op.opens for instr in original[innermost.head + 1 : innermost.end]):
-        return
+        return False
     body = converted(f, original[innermost.head + 1 : innermost.end])
     if body is None:
-        return
+        return False
     f.code = original[: innermost.head + 1] + body + original[innermost.end :]
     again = next(one for one in nests(f) if one.start >= nest.start)
     found = dependences(again)
@@ -174,6 +201,7 @@ def _without_branches(nest: Nest, target: Target, core: Core) -> None:
         graph = graph_of(again, inner, found, core)
         if recurrence_bound(graph) < resource_bound(graph, core):
             f.code = original
+    return f.code is not original
 
 
 def _all_innermost(nest: Nest) -> list[NestLoop]:

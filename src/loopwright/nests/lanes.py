@@ -28,8 +28,6 @@ __all__ = ["adjacent", "free", "mark", "obstructs"]
 MOST_BRANCHED: Final = 24
 #: What has been stored so few iterations before is not loaded again by vectors, of which each would wait for two stores.
 NEAR: Final = 64
-#: Loops known to be shorter stay as they are.
-LEAST_STEPS: Final = 8
 #: Bits of masks where no vector says how wide its elements are, as ``vectorize`` has it.
 _USUAL: Final = 32
 
@@ -57,7 +55,7 @@ def adjacent(nest: Nest, variables: list[Scalar], target: Target) -> list[NestLo
     return [
         loop
         for loop in reversed(nest.loops)
-        if loop.step in (1, -1) and _long(loop) and _along(nest, loop) and _scalars(nest, loop, variables) and _Body(nest, loop, target).possible()
+        if loop.step in (1, -1) and loop.long() and _along(nest, loop) and _scalars(nest, loop, variables) and _Body(nest, loop, target).possible()
     ]
 
 
@@ -100,14 +98,6 @@ def mark(nest: Nest, loop: NestLoop, variables: list[Scalar]) -> None:
             identity = scalar.variable if scalar.op.neutral is None else f.const(type_, scalar.op.neutral)
             described.accumulators.append((scalar.variable, scalar.op, identity))
     f.code[loop.head].loop = described
-
-
-def _long(loop: NestLoop) -> bool:
-    """Whether a loop may have enough iterations."""
-    if len(loop.first) != 1 or len(loop.last) != 1:
-        return True
-    span = loop.last[0].plus(loop.first[0], -1)
-    return bool(span.terms) or span.constant * loop.step >= LEAST_STEPS
 
 
 def _along(nest: Nest, loop: NestLoop) -> bool:
