@@ -14,6 +14,7 @@ from __future__ import annotations
 
 from typing import Final
 
+from loopwright.ir import ops
 from loopwright.ir.affine import Form
 from loopwright.nests.nest import Access, Nest, NestLoop
 from loopwright.nests.omega import HIGHEST, LOWEST, System
@@ -98,10 +99,11 @@ class Dependence:
         return f"{self.kind} {self.source.number} -> {self.sink.number} ({', '.join(map(repr, self.vector))})"
 
 
-def dependences(nest: Nest) -> list[Dependence]:
+def dependences(nest: Nest, inner: bool = False) -> list[Dependence]:
     """All dependences between the accesses of a nest, for each pair by direction: the loop that carries it, then the signs of the inner components.
 
-    Distinct arrays are taken not to overlap. Dependences through variables are in ``nests/scalars.py``.
+    Distinct arrays are taken not to overlap. Dependences through variables are in ``nests/scalars.py``. With ``inner``, those only whose ends have the same
+    innermost loop.
     """
     found: list[Dependence] = []
     by_array: dict[int, list[Access]] = {}
@@ -110,7 +112,7 @@ def dependences(nest: Nest) -> list[Dependence]:
     for accesses in by_array.values():
         for n, second in enumerate(accesses):
             for first in accesses[: n + 1]:
-                if first.store or second.store:
+                if (first.store or second.store) and (not inner or first.loops == second.loops):
                     distances = _distances(nest, first, second)
                     if distances is None:
                         found += _Pair(nest, first, second).dependences()
@@ -119,12 +121,14 @@ def dependences(nest: Nest) -> list[Dependence]:
     return found
 
 
-def questions(nest: Nest) -> int:
-    """How many pairs of accesses have to be told apart by equations, which takes about half a millisecond each."""
+def questions(nest: Nest, inner: bool = False) -> int:
+    """How many pairs of accesses have to be told apart by equations, which takes about half a millisecond each; ``inner`` as in ``dependences``."""
     count = 0
     for n, second in enumerate(nest.accesses):
         for first in nest.accesses[: n + 1]:
-            if first.array == second.array and (first.store or second.store) and _distances(nest, first, second) is None:
+            if first.array != second.array or not (first.store or second.store) or (inner and first.loops != second.loops):
+                continue
+            if _distances(nest, first, second) is None:
                 count += 1
     return count
 
@@ -290,8 +294,11 @@ class _Pair:
         array = self.nest.f.arrays[self.first.array]
         for iteration, access in ((first, self.first), (second, self.second)):
             iteration.bound()
+            start = self._runs(access)
             for subscript, extent in zip(access.subscripts, array.extents, strict=True):
                 iteration.within(subscript, self.nest.forms.of(extent))
+                if start is not None and subscript is not None and len(subscript.terms) > 1:
+                    iteration.within(_at_start(self.nest, subscript, start), self.nest.forms.of(extent))
         for place in distances:
             row = system.row()
             row[place] = 1
@@ -302,6 +309,16 @@ class _Pair:
     def _values(self) -> set[int]:
         """The values in the subscripts of both."""
         return {v for access in (self.first, self.second) for form in access.subscripts if form is not None for v in form.terms}
+
+    def _runs(self, access: Access) -> NestLoop | None:
+        """The innermost loop of an access, where its first iteration makes it as well, and so inside of the array."""
+        loop = access.loops[-1]
+        if len(loop.first) != 1 or any(position > loop.head for position, _ in access.arms):
+            return None
+        code = self.nest.f.code
+        if any(code[k].op is ops.BR or code[k].op is ops.BR_IF for k in range(loop.head + 1, loop.end)):
+            return None
+        return loop
 
     # --- directions
 
@@ -447,6 +464,15 @@ class _Iteration:
                 above = _difference(most, row)
                 above[0] -= 1
                 self.pair.system.inequalities.append(above)
+
+
+def _at_start(nest: Nest, form: Form, loop: NestLoop) -> Form:
+    """A form in the first iteration of a loop."""
+    made = Form(form.constant, {})
+    for value, coefficient in form.terms.items():
+        part = loop.first[0] if nest.indices.get(value) is loop else Form(0, {value: 1})
+        made = made.plus(part, coefficient)
+    return made
 
 
 def _difference(a: list[int], b: list[int], sign: int = 1) -> list[int]:

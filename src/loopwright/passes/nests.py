@@ -3,6 +3,8 @@ innermost loops that overlap (``pipelining/pipeline.py``)."""
 
 from __future__ import annotations
 
+from typing import Final
+
 from loopwright.ir import ops
 from loopwright.ir.function import NONE, Function
 from loopwright.ir.loops import IS_LOOP
@@ -10,11 +12,13 @@ from loopwright.nests.choose import improve
 from loopwright.targets.target import Target
 from loopwright.types import I64
 
+_COMPARISONS: Final = frozenset(ops.COMPARISONS.values())
+
 
 def run(f: Function, target: Target) -> None:
     """Rewrite the nests of scalar loops that a function stores from."""
     if f.options.nests and target.core is not None and not f.options.check and _candidate(f):
-        improve(f, target.core, target.vector_bits > 0)
+        improve(f, target, target.core)
         if target.core.window == 0:
             # It is imported for the targets that need it.
             from loopwright.pipelining.pipeline import overlap
@@ -44,7 +48,7 @@ def _candidate(f: Function) -> bool:
                 opened.pop()
         elif op is ops.LOAD:
             loads = True
-        elif not found and (op is ops.STORE or (loads and (op.reduction is not None or op is ops.SUB))) and True in opened:
-            # (Sums of indices are none, but those that are kept.)
+        elif not found and (op is ops.STORE or (loads and (op.reduction is not None or op is ops.SUB or op in _COMPARISONS))) and True in opened:
+            # (Sums and comparisons of indices are none, but those that are kept.)
             found = instr.type is not I64 or op is ops.STORE or f.variable[instr.dst]
     return found
