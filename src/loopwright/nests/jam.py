@@ -43,9 +43,7 @@ class Refusal:
         self.dependence = dependence
 
 
-def refusal(
-    nest: Nest, loop: NestLoop, factor: int, found: list[Dependence], variables: list[Scalar], lanes: Sequence[NestLoop] = ()
-) -> Refusal | None:
+def refusal(nest: Nest, loop: NestLoop, factor: int, found: list[Dependence], variables: list[Scalar], lanes: Sequence[NestLoop] = ()) -> Refusal | None:
     """What keeps ``factor`` iterations of ``loop`` from being jammed, or None.
 
     Args:
