@@ -12,7 +12,7 @@ from typing import Final
 from loopwright.ir import ops
 from loopwright.ir.affine import Form
 from loopwright.ir.function import Function, Instr
-from loopwright.nests import apart, extremes
+from loopwright.nests import apart, choices
 from loopwright.nests.branches import converted
 from loopwright.nests.candidates import LEAST_GAIN, Change, best_changes, innermost_loops, live
 from loopwright.nests.carry import carry, rereads
@@ -52,7 +52,7 @@ def improve(f: Function, target: Target, core: Core) -> None:
         target: the machine; where it has vectors, loops may be made ones over lanes.
         core: its core.
     """
-    extremes.run(f)
+    choices.run(f)
     found = nests(f)
     written = f.code
     untouched: set[int] = set()  # the indices of the outermost loops of nests that stay as they are

@@ -51,10 +51,12 @@ class NestLoop:
 
     def long(self) -> bool:
         """Whether it may have more than a few iterations."""
-        if len(self.first) != 1 or len(self.last) != 1:
-            return True
-        span = self.last[0].plus(self.first[0], -1)
-        return bool(span.terms) or span.constant * (1 if self.step > 0 else -1) >= FEW * abs(self.step)
+        for first in self.first:
+            for last in self.last:
+                span = last.plus(first, -1)
+                if not span.terms and span.constant * (1 if self.step > 0 else -1) < FEW * abs(self.step):
+                    return False
+        return True
 
 
 class Access:

@@ -273,7 +273,6 @@ class Wavefront(Operations):
     def _instruction(self, position: int, instr: Instr) -> None:
         """What an instruction of the inner loop becomes."""
         op = instr.op
-        f = self.f
         self.line = instr.line
         if op is ops.LOAD:
             taken = self.streams.taken[position]
@@ -405,9 +404,9 @@ def _indices(f: Function, rows: Rows) -> set[int]:
     """The indices of the loops, what the part in front of the inner one computes from them, and the integers that its body does."""
     found = {f.code[rows.loop.head].dst, f.code[rows.inner.head].dst}
     for instr in [*rows.again, *rows.body]:
-        if instr.dst >= 0 and instr.op.effect == ops.PURE and any(a in found for a in instr.args):
-            if instr in rows.again or (instr.type is I64 and f.types[instr.dst] is I64 and not f.variable[instr.dst]):
-                found.add(instr.dst)
+        integer = instr.type is I64 and instr.dst >= 0 and f.types[instr.dst] is I64 and not f.variable[instr.dst]
+        if instr.op.effect == ops.PURE and (integer or instr in rows.again) and any(a in found for a in instr.args):
+            found.add(instr.dst)
     return found
 
 

@@ -1,6 +1,7 @@
-"""``if x > m: m = x`` as ``m = max(m, x)``, which is the same for every x, so that what looks for the greatest of many is seen to do that.
+"""Branches that are operations in disguise, as these, so that what looks for the greatest of many, or stores one of two values, is seen to do that.
 
-The operations of the representation compare as Python's ``min`` and ``max`` do: ``max(m, x)`` is ``x if x > m else m``, also for NaN and zeros.
+``if x > m: m = x`` is ``m = max(m, x)``: the operations of the representation compare as Python's ``min`` and ``max`` do (``max(m, x)`` is ``x if x > m else
+m``), also for NaN and zeros. And an ``if`` whose arms store to one element is a choice between the values, where they are cheap and nothing is loaded for them that was not before.
 """
 
 from __future__ import annotations
@@ -8,7 +9,7 @@ from __future__ import annotations
 from typing import Final
 
 from loopwright.ir import ops
-from loopwright.ir.function import Function, Instr
+from loopwright.ir.function import NONE, Function, Instr
 from loopwright.ir.ops import Op
 
 __all__ = ["run"]
@@ -16,6 +17,10 @@ __all__ = ["run"]
 #: By comparison, with the new value first: the operation. Of those that hold for equal operands, too, it is the same only where those cannot be told apart.
 _STRICT: Final[dict[Op, Op]] = {ops.GT: ops.MAX, ops.LT: ops.MIN}
 _LOOSE: Final[dict[Op, Op]] = {ops.GE: ops.MAX, ops.LE: ops.MIN}
+
+#: Both arms run: they may have so many instructions together, and none of those that take long.
+LONGEST: Final = 12
+_LONG: Final = frozenset((ops.DIV, ops.SQRT, ops.DIV_FLOOR, ops.REM_FLOOR, ops.DIV_TRUNC, ops.REM_TRUNC))
 
 
 def run(f: Function) -> None:
@@ -33,7 +38,12 @@ def run(f: Function) -> None:
     k = 0
     while k < len(code):
         found = _extreme(f, code, k) if code[k].op is ops.IF else 0
-        if found:
+        stores = _stores(f, code, k) if code[k].op is ops.IF and not found else 0
+        if stores:
+            _choose(f, code, k, stores, out)
+            k = stores + 1
+            made = True
+        elif found:
             if uses[code[k].args[0]] == 1:
                 out.pop()
             out.append(_rewritten(f, code, k, found))
@@ -88,6 +98,43 @@ def _operation(f: Function, code: list[Instr], k: int, end: int) -> Op | None:
     if op in _STRICT:
         return _STRICT[op]
     return _LOOSE.get(op) if not test.type.is_float or f.options.fastmath else None
+
+
+def _stores(f: Function, code: list[Instr], k: int) -> int:
+    """Where an ``if`` at ``k`` ends whose arms are a store to the same element each, behind a little arithmetic; 0 where it is none of these."""
+    stores: list[Instr] = []
+    n = k + 1
+    while n < len(code) and n - k <= LONGEST:
+        instr = code[n]
+        op = instr.op
+        if op is ops.STORE:
+            if len(stores) > 1 or code[n + 1].op is not (ops.END if stores else ops.ELSE):
+                return 0
+            stores.append(instr)
+        elif op is ops.END:
+            if len(stores) != 2 or stores[0].imm != stores[1].imm or stores[0].args[1:] != stores[1].args[1:] or stores[0].type is not stores[1].type:
+                return 0
+            return n
+        elif op is ops.LOAD and not f.variable[instr.dst] and _earlier(f, code, k, instr, {}) >= 0:
+            pass
+        elif op is not ops.ELSE and (not op.pure or op in _LONG or f.variable[instr.dst]):
+            return 0
+        n += 1
+    return 0
+
+
+def _choose(f: Function, code: list[Instr], k: int, end: int, out: list[Instr]) -> None:
+    """Both arms' arithmetic, and one store."""
+    stores = [instr for instr in code[k + 1 : end] if instr.op is ops.STORE]
+    for instr in code[k + 1 : end]:
+        if instr.op is ops.LOAD:
+            out.append(Instr(ops.COPY, instr.type, instr.dst, [_earlier(f, code, k, instr, {})], 0, instr.line))
+        elif instr.op.pure:
+            out.append(instr)
+    first, second = stores
+    chosen = f.register(first.type, "")
+    out.append(Instr(ops.SELECT, first.type, chosen, [code[k].args[0], first.args[0], second.args[0]], 0, code[k].line))
+    out.append(Instr(ops.STORE, first.type, NONE, [chosen, *first.args[1:]], first.imm, first.line))
 
 
 def _earlier(f: Function, code: list[Instr], k: int, instr: Instr, known: dict[int, int]) -> int:
