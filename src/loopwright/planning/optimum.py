@@ -106,8 +106,8 @@ def _answered(
     share = FIRST
     turn = 0
     while True:
-        left = seconds - (perf_counter() - began)
-        answer, schedule = _tried(graph, core, found.bound, most, left if len(ways) == 1 else min(left, share), ways[0], copies, workers, seed)
+        turn_seconds = seconds if len(ways) == 1 else share
+        answer, schedule = _tried(graph, core, found.bound, most, (turn_seconds, began + seconds), ways[0], copies, workers, seed)
         found.solving += answer.seconds
         if answer.feasible is not None or perf_counter() - began >= seconds:
             # (What has answered is asked first the next time.)
@@ -119,13 +119,17 @@ def _answered(
 
 
 def _tried(
-    graph: Graph, core: Core, interval: int, most: int, seconds: float, encoding: Encoding, copies: int, workers: int, seed: int
+    graph: Graph, core: Core, interval: int, most: int, limits: tuple[float, float], encoding: Encoding, copies: int, workers: int, seed: int
 ) -> tuple[Answer, Schedule | None]:
-    """A schedule of an interval (from one to another, if it is a variable), if there is one."""
+    """A schedule of an interval (from one to another, if it is a variable), if there is one.
+
+    ``limits``: seconds for the solver, and when all of it has to end.
+    """
     programme = Programme(core, encoding, interval, most)
     rows = [0] * len(graph.nodes)
     if not encoding.circuits:
-        answer = _direct(programme, graph, interval, encoding, copies, seconds, workers, seed)
+        _direct(programme, graph, interval, encoding, copies)
+        answer = programme.solve(_left(limits), workers, seed)
         if not answer.feasible:
             return answer, None
         starts = [answer.interval * stage + slot for stage, slot in zip(answer.stages, answer.slots, strict=True)]
@@ -134,7 +138,7 @@ def _tried(
     programme.resources()
     if encoding.interval == "variable":
         programme.minimise(programme.interval)
-    answer = programme.solve(seconds, workers, seed)
+    answer = programme.solve(_left(limits), workers, seed)
     if not answer.feasible:
         return answer, None
     for node, slot in [*zip(order, answer.slots, strict=False), *answer.placed]:
@@ -185,7 +189,12 @@ def _on_circuits(programme: Programme, graph: Graph, interval: int, encoding: En
     return order
 
 
-def _direct(programme: Programme, graph: Graph, interval: int, encoding: Encoding, copies: int, seconds: float, workers: int, seed: int) -> Answer:
+def _left(limits: tuple[float, float]) -> float:
+    """Seconds for the solver, now that the programme has been made."""
+    return min(limits[0], limits[1] - perf_counter())
+
+
+def _direct(programme: Programme, graph: Graph, interval: int, encoding: Encoding, copies: int) -> None:
     """All edges, and shifts in all loops."""
     bounds, span = ranges(graph, interval)
     size = len(graph.nodes) // copies
@@ -200,7 +209,6 @@ def _direct(programme: Programme, graph: Graph, interval: int, encoding: Encodin
     programme.resources()
     if encoding.interval == "variable":
         programme.minimise(programme.interval)
-    return programme.solve(seconds, workers, seed)
 
 
 def ranges(graph: Graph, interval: int) -> tuple[list[tuple[int, int]], int]:
