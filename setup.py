@@ -18,10 +18,10 @@ from setuptools.command.build_py import build_py
 
 #: What is compiled: the way from a function of the IR to machine code. Relative to src/loopwright; folders with all below them.
 #: The front end spends its time in Python's own machinery (evaluating the user's expressions), of which little is gained.
-CORE = ("types.py", "ir", "passes", "nests", "vectors", "regalloc", "targets", "compiler.py")
+CORE = ("types.py", "ir", "passes", "nests", "pipelining", "vectors", "regalloc", "targets", "compiler.py")
 
 #: Left to the interpreter: what no compilation runs.
-LEFT_OUT = ("ir/interpret.py",)
+LEFT_OUT = ("ir/interpret.py", "pipelining/simulator.py", "pipelining/walks.py")
 
 
 def core_files() -> list[str]:

@@ -34,7 +34,7 @@ def random_body(rng: random.Random, step: int = 1, around: bool = False) -> Func
 
     lines.append("%i.f = convert.f64.i64 %i")
     for _ in range(rng.randint(2, 14)):
-        kind = rng.choice(["load", "load", "store", "store", "op", "op", "op", "write", "move"])
+        kind = rng.choice(["load", "load", "store", "store", "op", "op", "op", "choice", "write", "move"])
         if kind == "load":
             at, name = index(), new()
             lines.append(f"{name} = load.f64 {rng.choice('xy')}[{at}]")
@@ -42,6 +42,12 @@ def random_body(rng: random.Random, step: int = 1, around: bool = False) -> Func
         elif kind == "store":
             at = index()
             lines.append(f"store.f64 {rng.choice(values[-4:])}, {rng.choice('xy')}[{at}]")
+        elif kind == "choice":
+            # (Found early, and taken late: the condition may have to be kept.)
+            condition, name = new(), new()
+            lines.insert(rng.randint(len(lines) // 2 or 1, len(lines)), f"{condition} = lt.f64 {rng.choice(values[:2])}, 9.5")
+            lines.append(f"{name} = select.f64 {condition}, {rng.choice(values)}, {rng.choice(values)}")
+            values.append(name)
         elif kind == "op" or not variables:
             name = new()
             op = rng.choice(["add", "add", "mul", "sub", "min"])

@@ -6,17 +6,20 @@ import random
 
 import numpy as np
 import pytest
+from tests.nests.random_nests import Random
 from tests.pipelining.random_bodies import MARGIN, MOST, random_body
 
+from loopwright.compiler import compile
 from loopwright.ir.function import Function
-from loopwright.ir.interpret import run
+from loopwright.ir.interpret import Interpreter, run
 from loopwright.ir.parse import parse
 from loopwright.ir.text import print_function as text
 from loopwright.ir.verify import verify
 from loopwright.nests.dependence import dependences
 from loopwright.nests.nest import nests
-from loopwright.pipelining.pipeline import Report, pipeline
+from loopwright.pipelining.pipeline import Report, overlap, pipeline
 from loopwright.pipelining.schedule import check
+from loopwright.targets import registry
 from loopwright.targets.core import Core
 
 CORES = [
@@ -71,14 +74,31 @@ def test_random_bodies(seed: int) -> None:
     assert unrolled >= 3
 
 
+@pytest.mark.parametrize("name", ["x86-64-v3", "aarch64-neon", "rv64gc"])
+def test_random_bodies_as_machine_code(name: str) -> None:
+    target = registry.get(name)
+    rng = random.Random(name)
+    for _ in range(6):
+        plain = random_body(rng)
+        changed = plain.clone()
+        assert pipelined(changed, rng.choice(CORES)).schedule is not None
+        made = compile(changed, target)
+        for count in (0, 1, 5, 20):
+            wanted, got = (np.random.default_rng(0).random((2, MOST + 2 * MARGIN)) for _ in range(2))
+            run(plain, *wanted, MARGIN, MARGIN + count)
+            Interpreter(made.function, target).call(*got, MARGIN, MARGIN + count)
+            np.testing.assert_array_equal(got, wanted)
+
+
 def loop(body: str, variables: str = "", behind: str = "", high: str = "%high") -> Function:
     declared = "".join(f"  var %{name}: f64\n" for name in variables.split())
     begin = "".join(f"  %{name} = copy.f64 {k}.5\n" for k, name in enumerate(variables.split()))
     lines = "\n".join("    " + line.strip() for line in body.strip().splitlines())
+    local = "  array z: f64[4] local at %a written\n" if "local" in body else ""
     return parse(
         "function loop(%x: ptr, %x.n0: i64, %y: ptr, %y.n0: i64, %low: i64, %high: i64)\n  stage collect\n"
         "  array x: f64[%x.n0] at %x written\n  array y: f64[%y.n0] at %y written\n"
-        f"{declared}{begin}  %i = for %low, {high}, 1\n{lines}\n  end\n{behind}end\n"
+        f"{local}{declared}{begin}  %i = for %low, {high}, 1\n{lines}\n  end\n{behind}end\n"
     )
 
 
@@ -174,6 +194,7 @@ def test_registers_bound_the_overlap() -> None:
         ("%c = lt.i64 %i, 9\nif %c\nstore.f64 1.0, x[%i]\nend", "its body has `if` in it"),
         ("%t = load.f64x2 x[%i]\nstore.f64x2 %t, y[%i]", "it works on vectors already"),
         ("%a = add.i64 %i, 1", "nothing in it takes time"),
+        ("%a = local.ptr 2\nstore.f64 1.0, z[3]", "its body has `local` in it"),
     ],
 )
 def test_what_is_refused_stays_as_it_is(body: str, because: str) -> None:
@@ -197,3 +218,22 @@ def test_bounds_near_the_ends_of_the_integers() -> None:
         run(plain, *wanted, low, high)
         run(changed, *got, low, high)
         np.testing.assert_array_equal(got, wanted)
+
+
+@pytest.mark.parametrize("seed", range(6))
+def test_random_nests(seed: int) -> None:
+    """Loops of any shape around the innermost ones, of which there may be several; bounds that depend on each other; steps of any sign."""
+    rng = random.Random(seed)
+    overlapped = 0
+    for _ in range(25):
+        spec = Random(rng, rng.choice([1, 2, 2, 3]), parameter=False, stencil=True, width=12).moved_inside()
+        f = spec.function()
+        given = [np.random.default_rng(seed).random(extents) for extents in spec.extents]
+        wanted = [a.copy() for a in given]
+        run(f, *wanted, 0)
+        overlapped += sum(report.schedule is not None for report in overlap(f, rng.choice(CORES)))
+        verify(f)
+        run(f, *given, 0)
+        for a, b in zip(given, wanted, strict=True):
+            np.testing.assert_array_equal(a, b)
+    assert overlapped

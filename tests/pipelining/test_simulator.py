@@ -15,11 +15,11 @@ from loopwright.ir.interpret import run
 from loopwright.ir.parse import parse
 from loopwright.nests.dependence import Dependence, dependences
 from loopwright.nests.nest import nests
-from loopwright.pipelining.body import Body, body_graph, read_body
+from loopwright.pipelining.body import Body, body_graph, first_touches, read_body
 from loopwright.pipelining.machines import CORTEX_A53, PAPER, Cache, Machine
 from loopwright.pipelining.modulo import modulo_schedule
 from loopwright.pipelining.simulator import Processor, Space, simulate
-from loopwright.pipelining.walks import Cell, exchanged, in_text_order, scheduled
+from loopwright.pipelining.walks import Cell, exchanged, in_text_order, scheduled, strips
 from loopwright.targets.core import Core
 from loopwright.types import F64
 
@@ -132,9 +132,9 @@ def legal(rng: random.Random, depth: int) -> tuple[int, ...]:
             return vector
 
 
-@pytest.mark.parametrize("seed", range(12))
+@pytest.mark.parametrize("seed", range(20))
 def test_schedules_of_cells_compute_what_the_nest_does(seed: int) -> None:
-    """Any loops unrolled, distances of any sign: copies are shifted and slanted as it takes."""
+    """Any loops unrolled, distances of any sign: copies, or single operations, are shifted and slanted as it takes."""
     rng = random.Random(seed)
     depth = rng.choice([2, 2, 3])
     f = stencil([legal(rng, depth) for _ in range(rng.randint(1, 3))], rng.choice([1, 1, 2]))
@@ -142,7 +142,7 @@ def test_schedules_of_cells_compute_what_the_nest_does(seed: int) -> None:
     body, _, cell = read(f, machine)
     factors = [rng.choice([1, 2, 3]) for _ in range(depth - 1)]
     cell = Cell(cell.graph, factors)
-    schedule = modulo_schedule(cell.graph, machine.core, len(cell.copies))
+    schedule = modulo_schedule(cell.graph, machine.core, rng.choice([0, len(cell.copies)]))
     assert schedule is not None
     shape = [rng.randint(6, 12) for _ in range(depth)]
     given = np.random.default_rng(seed).random(shape)
@@ -172,6 +172,21 @@ def test_an_order_that_is_not_legal_computes_something_else() -> None:
     for f, same in ((straight, True), (slanted, False)):
         assert walked(f, in_text_order)[0]
         assert walked(f, lambda n, counts: exchanged(n, counts, [1, 0]))[0] is same
+
+
+@pytest.mark.parametrize(("vectors", "depth", "slopes"), [
+    ([(0, 1), (1, 0)], 0, [0, 1, 2]),
+    ([(0, 1), (1, -1)], 0, [1, 2]),
+    ([(0, 1), (1, -2), (2, -3)], 0, [2, 3]),
+    ([(0, 2, -1), (2, 0, -1)], 0, [1]),
+    ([(0, 2, -1), (2, 0, -1)], 1, [1]),
+    ([(1, -1, 0)], 0, []),
+])  # fmt: skip
+def test_strips_along_diagonals(vectors: list[tuple[int, ...]], depth: int, slopes: list[int]) -> None:
+    """Four rows at once: by which slopes they compute what the nest does. Nothing but a shift helps the last."""
+    f = stencil(vectors)
+    most = max([*slopes, 1])
+    assert [slope for slope in range(most + 1) if walked(f, lambda n, counts: strips(n, counts, depth, 4, slope))[0]] == slopes  # noqa: B023
 
 
 def test_a_schedule_that_breaks_a_dependence_computes_something_else() -> None:
@@ -210,3 +225,36 @@ def test_what_cannot_be_walked_is_refused() -> None:
     assert isinstance(body, Body)
     with pytest.raises(LoopwrightError, match="variables carry values"):
         Space(nest, body, [np.zeros(4)])
+
+
+def touches(vectors: list[tuple[int, ...]], step: int = 1) -> list[int]:
+    """Which loads of a stencil, by number, are the first to touch lines."""
+    f = stencil(vectors, step)
+    (nest,) = nests(f)
+    body = read_body(nest, nest.loops[-1])
+    assert isinstance(body, Body)
+    loads = [k for k, operation in enumerate(body.operations) if operation.instr.op is ops.LOAD]
+    return sorted(loads.index(k) for k in first_touches(nest, body))
+
+
+def test_which_loads_touch_lines_first() -> None:
+    # The store is ahead of its own row; of the row above, the load furthest ahead.
+    assert touches([(0, 1), (1, 0), (1, -2), (1, -1)]) == [2]
+    # Counting down, it is the other way round, and the store no longer ahead.
+    assert touches([(0, 1), (1, 0), (1, -2), (1, -1)], -1) == [0, 1]
+    assert touches([(0, 1)]) == []
+
+
+def test_planned_misses_do_not_stall() -> None:
+    f = stencil([(1, 0), (1, -1), (2, 0)])
+    body, found, _ = read(f, SMALL)
+    (nest,) = nests(f)
+    far = Machine("far", SMALL.core, Cache(64, 4, 4, 30, 0), SMALL.forwarding)
+    cycles = []
+    for late in (set[int](), first_touches(nest, body)):
+        cell = Cell(body_graph(body, found, far.core, far.forwarding, late, far.cache.miss), [1])
+        schedule = modulo_schedule(cell.graph, far.core)
+        assert schedule is not None
+        space = Space(nest, body, [np.ones((7, 400))])
+        cycles.append(simulate(space, far, scheduled(cell, schedule, space.counts)).cycles)
+    assert cycles[1] < 0.7 * cycles[0]

@@ -37,7 +37,7 @@ CPU: Final[tuple[Pass, ...]] = (
     Pass(
         "nests",
         nests.run,
-        "plain loops that carry nothing to loops over lanes; iterations of enclosing loops jammed where the innermost waits for its own results; values carried in registers from one to the next",
+        "plain loops that carry nothing to loops over lanes; iterations of enclosing loops jammed where the innermost waits for its own results; values carried in registers from one to the next; iterations of innermost loops overlap on cores that start operations in order",
     ),
     Pass(
         "vectorize",

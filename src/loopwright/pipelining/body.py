@@ -16,7 +16,7 @@ from loopwright.nests.nest import Nest, NestLoop
 from loopwright.targets.core import Core
 from loopwright.types import I64
 
-__all__ = ["Body", "Operand", "Operation", "body_graph", "read_body"]
+__all__ = ["Body", "Operand", "Operation", "body_graph", "first_touches", "read_body"]
 
 
 class Operand:
@@ -88,7 +88,7 @@ def read_body(nest: Nest, loop: NestLoop) -> Body | Refusal:
         return Refusal("it is a loop over lanes", loop.line)
     for k in range(loop.head + 1, loop.end):
         instr = f.code[k]
-        if not (instr.op.pure or instr.op is ops.LOAD or instr.op is ops.STORE):
+        if instr.op is ops.LOCAL or not (instr.op.pure or instr.op is ops.LOAD or instr.op is ops.STORE):
             return Refusal(f"its body has `{instr.op.name}` in it", instr.line)
         if instr.type.lanes:
             return Refusal("it works on vectors already", instr.line)
@@ -192,7 +192,35 @@ def _agree(body: Body) -> bool:
     return True
 
 
-def body_graph(body: Body, found: list[Dependence], core: Core, forwarding: int = FORWARDING) -> Graph:
+def first_touches(nest: Nest, body: Body) -> set[int]:
+    """The loads that may be the first in a long time to touch a cache line: those ahead of all accesses that differ from them along the last dimension only.
+
+    Where a store is ahead, or an access that does not move with the loop, there is none (G. Ding, S. Carr and P. Sweany, "Modulo scheduling with cache reuse
+    information", Euro-Par 1997).
+    """
+    f = nest.f
+    index = nest.forms.of(f.code[body.loop.head].dst)
+    number = {operation.position: k for k, operation in enumerate(body.operations)}
+    ahead: dict[tuple[object, ...], tuple[int, int]] = {}  # per family of accesses: how far ahead the first is, and its operation, or -1 for a store
+    for access in nest.accesses:
+        k = number.get(access.position, -1)
+        last = access.subscripts[-1]
+        if k < 0 or last is None or index is None:
+            continue
+        key: list[object] = [access.array, *sorted(last.terms.items())]
+        for subscript in access.subscripts[:-1]:
+            key.append(k if subscript is None else (subscript.constant, *sorted(subscript.terms.items())))
+        moving = [sum([subscript.terms.get(value, 0) for value in index.terms]) for subscript in access.subscripts if subscript is not None]
+        if not any(moving):
+            continue
+        place = last.constant * (1 if moving[-1] * body.loop.step >= 0 else -1)
+        family = tuple(key)
+        if family not in ahead or place > ahead[family][0] or (place == ahead[family][0] and ahead[family][1] < 0 and not access.store):
+            ahead[family] = (place, -1 if access.store else k)
+    return {k for _, k in ahead.values() if k >= 0}
+
+
+def body_graph(body: Body, found: list[Dependence], core: Core, forwarding: int = FORWARDING, late: set[int] | None = None, miss: int = 0) -> Graph:
     """The dependence graph of a body, a node for each operation. Values in memory stay there: who wants them in registers carries them first.
 
     Args:
@@ -200,6 +228,8 @@ def body_graph(body: Body, found: list[Dependence], core: Core, forwarding: int 
         found: the dependences of its nest.
         core: what operations cost.
         forwarding: cycles from a store to a load of the same place.
+        late: loads whose line probably is not in the cache, for which ``miss`` cycles are added.
+        miss: as the machine has it.
     """
     depth = body.loop.depth + 1
     graph = Graph(depth)
@@ -208,7 +238,8 @@ def body_graph(body: Body, found: list[Dependence], core: Core, forwarding: int 
     for k, operation in enumerate(body.operations):
         instr = operation.instr
         cost = core.cost(instr.op, instr.type)
-        graph.nodes.append(Node(f"{instr.op.name}.{instr.type.name}", cost.unit, cost.latency, cost.cycles, operation.position))
+        latency = cost.latency + (miss if late is not None and k in late else 0)
+        graph.nodes.append(Node(f"{instr.op.name}.{instr.type.name}", cost.unit, latency, cost.cycles, operation.position))
         number[operation.position] = k
     for k, operation in enumerate(body.operations):
         for operand in operation.operands:

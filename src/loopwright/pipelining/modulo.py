@@ -15,12 +15,15 @@ from typing import Final
 from loopwright.nests.graph import Edge, Graph, resource_bound
 from loopwright.pipelining.places import Places
 from loopwright.pipelining.schedule import Schedule, outer_distance
+from loopwright.pipelining.slack import by_slack
 from loopwright.targets.core import Core
 
 __all__ = ["inner_edges", "interval_bound", "modulo_schedule", "recurrence", "shifts_of"]
 
 #: Per operation, how often it may be placed at one interval by each order of priorities.
 BUDGET: Final = 12
+#: The same for placing by slack, each of which takes longer.
+SLACK_BUDGET: Final = 12
 #: Sweeps over the operations that shorten lives of values.
 SWEEPS: Final = 4
 
@@ -50,7 +53,7 @@ def modulo_schedule(graph: Graph, core: Core, cells: int = 0, least: int = 1) ->
     interval = max(resource_bound(graph, core), bound, least)
     while True:
         places = Places(graph, core, edges, interval)
-        if places.swing() or places.iterate(BUDGET):
+        if places.swing() or places.iterate(BUDGET) or by_slack(places, SLACK_BUDGET):
             places.shorten(SWEEPS)
             return Schedule(interval, places.starts, shifts if any(any(shift) for shift in shifts) else None).normalised()
         interval += 1

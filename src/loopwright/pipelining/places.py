@@ -53,13 +53,14 @@ class Places:
                 self.values.append((edge.source, edge.sink, interval * edge.distance[-1]))
         self.starts: list[int] = []
         self.tight = False
-        self._clear()
+        self.clear()
         self.early = self._longest(self.before, self.after)
         self.height = self._longest(self.after, self.before)
         length = max([a + b for a, b in zip(self.early, self.height, strict=True)])
         self.late = [length - height for height in self.height]
 
-    def _clear(self) -> None:
+    def clear(self) -> None:
+        """Take everything out."""
         self.starts = [NOWHERE] * self.count
         self.taken = [[0] * self.interval for _ in self.capacity]
         self.issued = [0] * self.interval
@@ -88,7 +89,8 @@ class Places:
 
     # --- the table
 
-    def _fits(self, node: int, start: int) -> bool:
+    def fits(self, node: int, start: int) -> bool:
+        """Whether a unit and a slot are free for a node."""
         interval = self.interval
         row = start % interval
         if self.issue and self.issued[row] >= self.issue:
@@ -104,7 +106,8 @@ class Places:
         taken = self.taken[unit]
         return all(taken[(start + k) % interval] + whole + (k < rest) <= self.capacity[unit] for k in range(interval))
 
-    def _put(self, node: int, start: int, sign: int) -> None:
+    def put(self, node: int, start: int, sign: int) -> None:
+        """Put a node to a start, or, with -1, take it out from there."""
         interval = self.interval
         self.starts[node] = start if sign > 0 else NOWHERE
         self.issued[start % interval] += sign
@@ -150,8 +153,8 @@ class Places:
         first, last = self._earliest(node), self._latest(node)
         if first == NOWHERE and last != -NOWHERE:
             for start in range(last, last - self.interval, -1):
-                if self._fits(node, start):
-                    self._put(node, start, 1)
+                if self.fits(node, start):
+                    self.put(node, start, 1)
                     return True
             return False
         if first == NOWHERE:
@@ -160,8 +163,8 @@ class Places:
         if self.tight and self.cycles[node]:
             return self._place_tightly(node, first, last)
         for start in range(first, last + 1):
-            if self._fits(node, start):
-                self._put(node, start, 1)
+            if self.fits(node, start):
+                self.put(node, start, 1)
                 return True
         return False
 
@@ -170,7 +173,7 @@ class Places:
         best = NOWHERE
         least = self.interval + 1
         for start in range(first, last + 1):
-            if self._fits(node, start):
+            if self.fits(node, start):
                 left = self._free(node, start - 1, -1) + self._free(node, start + self.cycles[node], 1)
                 if left < least:
                     best, least = start, left
@@ -178,7 +181,7 @@ class Places:
                         break
         if best == NOWHERE:
             return False
-        self._put(node, best, 1)
+        self.put(node, best, 1)
         return True
 
     def _free(self, node: int, start: int, step: int) -> int:
@@ -194,7 +197,7 @@ class Places:
 
     def swing(self) -> bool:
         """Place all operations in the swing order, each once. Returns whether all have found a place."""
-        self._clear()
+        self.clear()
         return all(self._place(node) for node in self._order())
 
     def _order(self) -> list[int]:
@@ -276,7 +279,7 @@ class Places:
         return False
 
     def _iterate(self, priority: list[float], budget: int, learn: bool) -> bool:
-        self._clear()
+        self.clear()
         previous = [NOWHERE] * self.count
         removed = [0] * self.count
         weight = max(1.0, max(priority) - min(priority)) / 8 if learn else 0.0
@@ -295,15 +298,15 @@ class Places:
                 start = self.early[node] if self._latest(node) == -NOWHERE else self._latest(node) - self.interval + 1
             if previous[node] != NOWHERE and start <= previous[node]:
                 start = previous[node] + 1
-            for other in self._in_the_way(node, start, priority):
-                self._put(other, self.starts[other], -1)
+            for other in self.in_the_way(node, start, priority):
+                self.put(other, self.starts[other], -1)
                 removed[other] += 1
                 heappush(missing, (-priority[other] - weight * removed[other], other))
-            self._put(node, start, 1)
+            self.put(node, start, 1)
             previous[node] = start
         return True
 
-    def _in_the_way(self, node: int, start: int, priority: list[float]) -> list[int]:
+    def in_the_way(self, node: int, start: int, priority: list[float]) -> list[int]:
         """What has to lose its place for a node to start: neighbours too near, then, the least important first, those that have its unit or its slot."""
         starts = self.starts
         found = [other for other, apart in self.before[node] if starts[other] != NOWHERE and starts[other] + apart > start]
@@ -311,7 +314,7 @@ class Places:
         found = sorted(set(found))
         gone = [(other, starts[other]) for other in found]
         for other, place in gone:
-            self._put(other, place, -1)
+            self.put(other, place, -1)
         others = [other for other in self.users[self.unit[node]] if starts[other] != NOWHERE and self._share(node, start, other)] if self.cycles[node] else []
         if self.issue and self.issued[start % self.interval] >= self.issue:
             others += [
@@ -319,13 +322,13 @@ class Places:
             ]
         others.sort(key=lambda other: (priority[other], other))
         for other in others:
-            if self._fits(node, start):
+            if self.fits(node, start):
                 break
             gone.append((other, starts[other]))
             found.append(other)
-            self._put(other, starts[other], -1)
+            self.put(other, starts[other], -1)
         for other, place in gone:
-            self._put(other, place, 1)
+            self.put(other, place, 1)
         return found
 
     def _share(self, node: int, start: int, other: int) -> bool:
@@ -367,14 +370,14 @@ class Places:
             choice = range(max(first, now - 2 * self.interval), now) if first != NOWHERE else range(0)
         before = self._lives(node, readers, read)
         for start in choice:
-            self._put(node, now, -1)
-            fits = self._fits(node, start)
-            self._put(node, start if fits else now, 1)
+            self.put(node, now, -1)
+            fits = self.fits(node, start)
+            self.put(node, start if fits else now, 1)
             if fits:
                 if self._lives(node, readers, read) < before:
                     return True
-                self._put(node, start, -1)
-                self._put(node, now, 1)
+                self.put(node, start, -1)
+                self.put(node, now, 1)
         return False
 
     def _lives(self, node: int, readers: list[list[tuple[int, int]]], read: list[list[tuple[int, int]]]) -> int:

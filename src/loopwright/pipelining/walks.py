@@ -1,4 +1,4 @@
-"""Orders in which the iterations of a nest are run: as written, with loops exchanged, and by a schedule of cells.
+"""Orders in which the iterations of a nest are run: as written, with loops exchanged, in strips straight or along diagonals, and by a schedule of cells.
 
 A *cell* is a block of iterations of the loops around the innermost that become one (unroll-and-jam of any number of loops): its body is a copy of the nest's for
 each of them. A *walk* is a sequence of operations with their iterations, each a vector of counts from 0.
@@ -12,7 +12,7 @@ from collections.abc import Iterator, Sequence
 from loopwright.nests.graph import Graph, jammed
 from loopwright.pipelining.schedule import Schedule, outer_distance
 
-__all__ = ["Cell", "Step", "exchanged", "in_text_order", "scheduled"]
+__all__ = ["Cell", "Step", "exchanged", "in_text_order", "scheduled", "strips"]
 
 #: The number of an operation, and the iteration it is run for.
 Step = tuple[int, tuple[int, ...]]
@@ -58,6 +58,23 @@ def exchanged(operations: int, counts: Sequence[int], order: Sequence[int]) -> I
         vector = tuple([iteration[k] for k in place])
         for operation in range(operations):
             yield operation, vector
+
+
+def strips(operations: int, counts: Sequence[int], depth: int, factor: int, slope: int = 0) -> Iterator[Step]:
+    """``factor`` iterations of the loop at ``depth`` at once, each ``slope`` iterations of the innermost loop behind the one before.
+
+    With slope 0 that is unroll-and-jam; otherwise a strip is walked by diagonals: a triangle, a parallelogram, a triangle.
+    """
+    for outer in itertools.product(*[range(count) for count in counts[:depth]]):
+        for begin in range(0, counts[depth], factor):
+            rows = range(begin, min(begin + factor, counts[depth]))
+            for middle in itertools.product(*[range(count) for count in counts[depth + 1 : -1]]):
+                for time in range(counts[-1] + (len(rows) - 1) * slope):
+                    for behind, row in enumerate(rows):
+                        column = time - behind * slope
+                        if 0 <= column < counts[-1]:
+                            for operation in range(operations):
+                                yield operation, (*outer, row, *middle, column)
 
 
 def scheduled(cell: Cell, schedule: Schedule, counts: Sequence[int]) -> Iterator[Step]:
