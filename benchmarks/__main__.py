@@ -8,7 +8,21 @@ import sys
 from benchmarks import report
 
 #: In the order in which they are reported.
-NAMES = ("runtime", "compile", "imports", "first_kernel", "calls", "corpus", "allocator", "spills", "codegen", "perfscore", "instructions", "nests")
+NAMES = (
+    "runtime",
+    "compile",
+    "imports",
+    "first_kernel",
+    "calls",
+    "corpus",
+    "allocator",
+    "spills",
+    "codegen",
+    "perfscore",
+    "instructions",
+    "nests",
+    "plain_loops",
+)
 
 
 def main() -> int:
