@@ -21,6 +21,7 @@ NAMES = (
     "perfscore",
     "instructions",
     "nests",
+    "plain_loops",
     "pipelining",
     "planning",
 )

@@ -1,6 +1,6 @@
-"""Fifty kernels of plain loops, as one writes them, beside gcc, clang and Numba with fast-math: how many times as fast, in the geometric mean and at worst.
+"""Kernels of plain loops, as one writes them, beside gcc, clang and Numba with fast-math: how many times as fast, in the geometric mean and at worst.
 
-python -m benchmarks.plain_loops [--quick] [--only NAME]
+python -m benchmarks.plain_loops [--quick]
 """
 
 from __future__ import annotations
@@ -1041,7 +1041,7 @@ def _wrong(plain: Plain, size: int, ours: dict[str, Callable[..., Any]]) -> list
     return found
 
 
-def run(quick: bool, only: str = "") -> report.Result:
+def run(quick: bool) -> report.Result:
     """Measure every kernel in turns with its peers."""
     result = report.Result("plain_loops")
     table = report.Table(
@@ -1051,8 +1051,6 @@ def run(quick: bool, only: str = "") -> report.Result:
     missing: dict[str, str] = {}
     gains: dict[str, dict[str, float]] = {"fastmath": {}, "default": {}}
     for plain in PLAIN:
-        if only and only not in plain.name:
-            continue
         size = min(plain.size, 40) if quick else plain.size
         ours = {"fastmath": kernel(plain, fastmath=True), "default": kernel(plain), "as written": kernel(plain, nests="off")}
         wrong = [name for n in (9, 37) for name in _wrong(plain, n, ours)]
@@ -1073,7 +1071,7 @@ def run(quick: bool, only: str = "") -> report.Result:
             mean = math.exp(sum(math.log(gain) for gain in found.values()) / len(found))
             worst = min(found, key=lambda kernel: found[kernel])
             result.notes.append(f"{name}: {mean:.2f} x the fastest peer in the geometric mean of {len(found)}; at worst {found[worst]:.2f} x, {worst}")
-            if name == "fastmath" and not only:
+            if name == "fastmath":
                 result.verdicts.append(report.Verdict("plain loops: time to the fastest peer's, geometric mean", 1 / mean, 1 / 1.5, goal=True))
                 result.verdicts.append(report.Verdict("plain loops: time to the fastest peer's, at worst", 1 / found[worst], 1 / 0.95, goal=True))
     result.notes += [f"{name}: {why}" for name, why in missing.items()]

@@ -22,7 +22,22 @@ def _bench(*arguments: str) -> subprocess.CompletedProcess[str]:
 
 @pytest.mark.slow
 @pytest.mark.parametrize(
-    "name", ["runtime", "compile", "imports", "first_kernel", "calls", "allocator", "spills", "codegen", "perfscore", "instructions", "nests", "planning"]
+    "name",
+    [
+        "runtime",
+        "compile",
+        "imports",
+        "first_kernel",
+        "calls",
+        "allocator",
+        "spills",
+        "codegen",
+        "perfscore",
+        "instructions",
+        "nests",
+        "plain_loops",
+        "planning",
+    ],
 )
 def test_quick_mode_measures_loopwright_and_writes_json(name: str, tmp_path: Path) -> None:
     for needed in {"spills": ["llvmlite"], "codegen": ["llvmlite"], "allocator": ["ortools"], "planning": ["ortools"]}.get(name, []):

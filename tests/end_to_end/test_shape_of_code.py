@@ -67,7 +67,7 @@ def scalar_total(x: lw.Array, n: lw.i64) -> lw.f64:
     return s
 
 
-@lw.kernel
+@lw.kernel(nests="off")
 def sort(x: lw.Array):
     n = len(x)
     for i in lw.range(n):

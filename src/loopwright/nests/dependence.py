@@ -103,7 +103,7 @@ def dependences(nest: Nest, inner: bool = False) -> list[Dependence]:
     """All dependences between the accesses of a nest, for each pair by direction: the loop that carries it, then the signs of the inner components.
 
     Distinct arrays are taken not to overlap. Dependences through variables are in ``nests/scalars.py``. With ``inner``, those only whose ends have the same
-    innermost loop.
+    innermost loop, one that may have more than a few iterations.
     """
     found: list[Dependence] = []
     by_array: dict[int, list[Access]] = {}
@@ -112,7 +112,7 @@ def dependences(nest: Nest, inner: bool = False) -> list[Dependence]:
     for accesses in by_array.values():
         for n, second in enumerate(accesses):
             for first in accesses[: n + 1]:
-                if (first.store or second.store) and (not inner or first.loops == second.loops):
+                if (first.store or second.store) and (not inner or _inner(first, second)):
                     distances = _distances(nest, first, second)
                     if distances is None:
                         found += _Pair(nest, first, second).dependences()
@@ -121,12 +121,16 @@ def dependences(nest: Nest, inner: bool = False) -> list[Dependence]:
     return found
 
 
+def _inner(first: Access, second: Access) -> bool:
+    return first.loops == second.loops and first.loops[-1].long()
+
+
 def questions(nest: Nest, inner: bool = False) -> int:
     """How many pairs of accesses have to be told apart by equations, which takes about half a millisecond each; ``inner`` as in ``dependences``."""
     count = 0
     for n, second in enumerate(nest.accesses):
         for first in nest.accesses[: n + 1]:
-            if first.array != second.array or not (first.store or second.store) or (inner and first.loops != second.loops):
+            if first.array != second.array or not (first.store or second.store) or (inner and not _inner(first, second)):
                 continue
             if _distances(nest, first, second) is None:
                 count += 1
@@ -297,7 +301,8 @@ class _Pair:
             start = self._runs(access)
             for subscript, extent in zip(access.subscripts, array.extents, strict=True):
                 iteration.within(subscript, self.nest.forms.of(extent))
-                if start is not None and subscript is not None and len(subscript.terms) > 1:
+                if start is not None and subscript is not None and any(v not in self.nest.indices and self.nest.varies(v) for v in subscript.terms):
+                    # (An offset that is loaded is seen not to be negative by that.)
                     iteration.within(_at_start(self.nest, subscript, start), self.nest.forms.of(extent))
         for place in distances:
             row = system.row()

@@ -63,7 +63,7 @@ def _candidates(nest: Nest) -> list[_Kept]:
     code = nest.f.code
     found: list[_Kept] = []
     for loop in nest.loops:
-        if not loop.step or any(other.parent is loop for other in nest.loops):
+        if not loop.step or not loop.long() or any(other.parent is loop for other in nest.loops):
             continue
         inside = [access for access in nest.accesses if loop.head < access.position < loop.end]
         stored = {access.array for access in inside if access.store}
