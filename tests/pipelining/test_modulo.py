@@ -11,6 +11,7 @@ from tests.pipelining.random_graphs import random_core, random_graph
 from loopwright.nests.graph import Edge, Graph, Node, jammed, recurrence_bound
 from loopwright.pipelining.modulo import interval_bound, modulo_schedule, shifts_of
 from loopwright.pipelining.schedule import Schedule, check, live
+from loopwright.pipelining.steady import steady_interval
 from loopwright.targets.core import Core
 
 SQRT = Core("sqrt", 1 << 20, {"sqrt": 1}, "sqrt | .* | sqrt | 4 | 1")
@@ -133,3 +134,35 @@ def test_values_live_no_longer_than_they_must() -> None:
     assert found.starts[6] - found.starts[0] == 1
     # The chain's values live 15 cycles, 8 of them in even ones; the load one, which is even too.
     assert (found.interval, found.starts[0] % 2, live(graph, found)) == (2, 0, 9)
+
+
+def rooted(in_order: bool) -> tuple[Graph, Core]:
+    """A load, a square root that keeps its unit for 29 cycles, a store; two operations a cycle, one of them of memory."""
+    table = "(load|store) | .* | memory | 4 | 1\n.* | .* | root | 33 | 29"
+    core = Core("rooted", 2, {"memory": 1, "root": 1}, table, results_in_order=in_order)
+    graph = Graph(1)
+    graph.nodes = [Node("load", 0, 4, 1), Node("sqrt", 1, 33, 29), Node("store", 0, 4, 1)]
+    graph.edges = [Edge(0, 1, 4, (0,)), Edge(1, 2, 33, (0,))]
+    return graph, core
+
+
+def test_what_an_iteration_takes() -> None:
+    graph, core = rooted(False)
+    # In the order of the text, the square root waits for the load, and the store for the square root; the next load starts beside the store's next cycle.
+    assert steady_interval(graph, core) == 4 + 33 + 1
+    found = modulo_schedule(graph, core)
+    assert found is not None
+    assert steady_interval(graph, core, found) == found.interval == 29
+
+
+def test_results_that_have_to_come_in_order() -> None:
+    graph, core = rooted(True)
+    free = modulo_schedule(*rooted(False))
+    assert free is not None
+    # A load or store that starts behind the square root waits for 29 cycles.
+    assert steady_interval(graph, core, free) > 30
+    found = modulo_schedule(graph, core)
+    assert found is not None
+    assert check(graph, core, found) == []
+    # One of them starts just before the next square root, the other beside it: no less is possible with one memory unit.
+    assert steady_interval(graph, core, found) == found.interval == 30

@@ -17,6 +17,7 @@ from loopwright.ir.text import print_function as text
 from loopwright.ir.verify import verify
 from loopwright.nests.dependence import dependences
 from loopwright.nests.nest import nests
+from loopwright.pipelining.machines import PAPER
 from loopwright.pipelining.pipeline import Report, overlap, pipeline
 from loopwright.pipelining.schedule import check
 from loopwright.targets import registry
@@ -32,6 +33,7 @@ CORES = [
         "load | .* | memory | 9 | 1\nstore | .* | memory | 1 | 1\nmul | .* | float | 7 | 3\n.* | .* | float | 2 | 1",
         registers=200,
     ),
+    PAPER.core,
 ]
 
 

@@ -228,7 +228,7 @@ def body_graph(body: Body, found: list[Dependence], core: Core, forwarding: int 
         found: the dependences of its nest.
         core: what operations cost.
         forwarding: cycles from a store to a load of the same place.
-        late: loads whose line probably is not in the cache, for which ``miss`` cycles are added.
+        late: loads whose line probably is not in the cache, for whose readers ``miss`` cycles are added.
         miss: as the machine has it.
     """
     depth = body.loop.depth + 1
@@ -238,13 +238,13 @@ def body_graph(body: Body, found: list[Dependence], core: Core, forwarding: int 
     for k, operation in enumerate(body.operations):
         instr = operation.instr
         cost = core.cost(instr.op, instr.type)
-        latency = cost.latency + (miss if late is not None and k in late else 0)
-        graph.nodes.append(Node(f"{instr.op.name}.{instr.type.name}", cost.unit, latency, cost.cycles, operation.position))
+        graph.nodes.append(Node(f"{instr.op.name}.{instr.type.name}", cost.unit, cost.latency, cost.cycles, operation.position))
         number[operation.position] = k
     for k, operation in enumerate(body.operations):
         for operand in operation.operands:
             if operand.source >= 0:
-                graph.edges.append(Edge(operand.source, k, graph.nodes[operand.source].latency, (*outer, operand.distance)))
+                more = miss if late is not None and operand.source in late else 0
+                graph.edges.append(Edge(operand.source, k, graph.nodes[operand.source].latency + more, (*outer, operand.distance)))
     for dependence in found:
         source = number.get(dependence.source.position, -1)
         sink = number.get(dependence.sink.position, -1)

@@ -21,9 +21,11 @@ from __future__ import annotations
 
 from loopwright.ir import ops
 from loopwright.ir.function import NONE, Function, Instr
+from loopwright.nests.graph import Graph
 from loopwright.nests.unroll import read_once
 from loopwright.pipelining.body import Body, Operand
 from loopwright.pipelining.schedule import Schedule
+from loopwright.pipelining.steady import kernel_order
 from loopwright.types import BOOL, I64, VOID
 
 __all__ = ["Rotation", "expand", "rotation"]
@@ -44,13 +46,16 @@ class Rotation:
         self.unroll = unroll
 
 
-def rotation(body: Body, schedule: Schedule) -> Rotation:
+def rotation(body: Body, graph: Graph, schedule: Schedule) -> Rotation:
     """How many registers each value needs."""
+    place = [0] * len(body.operations)
+    for k, node in enumerate(kernel_order(graph, schedule)):
+        place[node] = k
     needed = [0] * len(body.operations)
     for user, operation in enumerate(body.operations):
         for operand in operation.operands:
             if operand.source >= 0:
-                needed[operand.source] = max(needed[operand.source], _turns(schedule, operand, user))
+                needed[operand.source] = max(needed[operand.source], _turns(schedule, place, operand, user))
     for operand in body.results.values():
         # It is read when all have run. (So there is room for what the first iterations read of variables, each of which is a result.)
         needed[operand.source] = max(needed[operand.source], operand.distance + 1)
@@ -59,28 +64,29 @@ def rotation(body: Body, schedule: Schedule) -> Rotation:
     return Rotation(turns, unroll)
 
 
-def _turns(schedule: Schedule, operand: Operand, user: int) -> int:
+def _turns(schedule: Schedule, place: list[int], operand: Operand, user: int) -> int:
     """How many registers a value needs for one reader; 0 where that runs in the same stage of the same iteration."""
     source, distance, interval = operand.source, operand.distance, schedule.interval
     if distance == 0 and schedule.stage(source) == schedule.stage(user):
         return 0
     apart = schedule.starts[user] + interval * distance - schedule.starts[source]
     turns = max(1, apart // interval)
-    # In a cycle, the older iteration goes first; of one iteration, the one that comes first in the text.
-    while apart > turns * interval or (apart == turns * interval and (distance, user) > (turns, source)):
+    # In the cycle in which it is written again, it may still be read, by what comes first in the kernel.
+    while apart > turns * interval or (apart == turns * interval and place[user] > place[source]):
         turns += 1
     return turns
 
 
-def expand(body: Body, schedule: Schedule, turned: Rotation) -> list[Instr]:
+def expand(body: Body, graph: Graph, schedule: Schedule, turned: Rotation) -> list[Instr]:
     """The code that takes the place of the loop. Registers of the loop are left to the copy of it that makes the rest.
 
     Args:
         body: the loop's body.
+        graph: its graph.
         schedule: of its operations. Shifts are not looked at.
         turned: of this schedule.
     """
-    return _Expansion(body, schedule, turned).code()
+    return _Expansion(body, graph, schedule, turned).code()
 
 
 class _Iteration:
@@ -104,7 +110,7 @@ class _Iteration:
 
 
 class _Expansion:
-    def __init__(self, body: Body, schedule: Schedule, turned: Rotation) -> None:
+    def __init__(self, body: Body, graph: Graph, schedule: Schedule, turned: Rotation) -> None:
         f = body.f
         self.body = body
         self.f: Function = f
@@ -114,8 +120,7 @@ class _Expansion:
         self.step = body.loop.step
         self.stages = schedule.stages
         self.stage = [schedule.stage(k) for k in range(len(body.operations))]
-        rows = [schedule.row(k) for k in range(len(body.operations))]
-        self.order = sorted(range(len(body.operations)), key=lambda k: (rows[k], -self.stage[k], k))
+        self.order = kernel_order(graph, schedule)
         self.turned = turned
         self.registers = [
             [f.register(f.types[operation.instr.dst], f.names[operation.instr.dst], True) for _ in range(turns)]

@@ -41,17 +41,15 @@ class Machine:
         core: units and latencies; a load's is that of one whose line is there.
         cache: the cache.
         forwarding: cycles from a store to a load of the same element that takes its value.
-        writes_in_order: no operation starts before its result would come in order, behind those of the operations before it.
     """
 
-    __slots__ = ("cache", "core", "forwarding", "name", "writes_in_order")
+    __slots__ = ("cache", "core", "forwarding", "name")
 
-    def __init__(self, name: str, core: Core, cache: Cache, forwarding: int, writes_in_order: bool = False) -> None:
+    def __init__(self, name: str, core: Core, cache: Cache, forwarding: int) -> None:
         self.name = name
         self.core = core
         self.cache = cache
         self.forwarding = forwarding
-        self.writes_in_order = writes_in_order
 
 
 #: The machine of Vyukova and Samborsky, "Multi-dimensional loop pipelining" (2024): a square root a cycle, which takes four; nothing else takes time. Lines of
@@ -79,6 +77,7 @@ CORTEX_A53: Final = Machine(
         issue=2,
         units={"integer": 2, "multiply": 1, "memory": 1, "float": 1, "float multiply": 1},
         registers=28,
+        results_in_order=True,
         table=r"""
 load.*                         | .*           | memory         | 4  | 1
 store.*                        | .*           | memory         | 4  | 1
@@ -95,5 +94,4 @@ convert.*                      | .*           | float          | 6  | 1
     ),
     Cache(line=64, sets=128, ways=4, miss=15, interval=8),
     forwarding=1,
-    writes_in_order=True,
 )

@@ -16,6 +16,7 @@ from loopwright.nests.graph import Edge, Graph, resource_bound
 from loopwright.pipelining.places import Places
 from loopwright.pipelining.schedule import Schedule, outer_distance
 from loopwright.pipelining.slack import by_slack
+from loopwright.pipelining.steady import steady_interval
 from loopwright.targets.core import Core
 
 __all__ = ["inner_edges", "interval_bound", "modulo_schedule", "recurrence", "shifts_of"]
@@ -24,6 +25,9 @@ __all__ = ["inner_edges", "interval_bound", "modulo_schedule", "recurrence", "sh
 BUDGET: Final = 12
 #: The same for placing by slack, each of which takes longer.
 SLACK_BUDGET: Final = 12
+#: How many intervals are tried at which results come in order, and of how many operations at most.
+INTERVALS: Final = 8
+MOST_IN_ORDER: Final = 48
 #: Sweeps over the operations that shorten lives of values.
 SWEEPS: Final = 4
 
@@ -51,12 +55,28 @@ def modulo_schedule(graph: Graph, core: Core, cells: int = 0, least: int = 1) ->
     if bound is None:
         return None
     interval = max(resource_bound(graph, core), bound, least)
-    while True:
-        places = Places(graph, core, edges, interval)
-        if places.swing() or places.iterate(BUDGET) or by_slack(places, SLACK_BUDGET):
-            places.shorten(SWEEPS)
-            return Schedule(interval, places.starts, shifts if any(any(shift) for shift in shifts) else None).normalised()
+    found = _at(graph, core, edges, shifts, interval)
+    while found is None:
         interval += 1
+        found = _at(graph, core, edges, shifts, interval)
+    if not core.results_in_order:
+        return found
+    # Where an operation would have to wait for those before it, a longer interval at which none does may be the shorter one.
+    waits = steady_interval(graph, core, found)
+    for longer in range(interval, min(waits, interval + INTERVALS) if len(graph.nodes) <= MOST_IN_ORDER else interval):
+        other = _at(graph, core, edges, shifts, longer, True)
+        if other is not None and steady_interval(graph, core, other) < waits:
+            return other
+    return found
+
+
+def _at(graph: Graph, core: Core, edges: list[Edge], shifts: list[tuple[int, ...]], interval: int, in_order: bool = False) -> Schedule | None:
+    """A schedule at one interval, if one is found; with ``in_order``, its results come in order without waiting."""
+    places = Places(graph, core, edges, interval, in_order)
+    if not (places.swing() or places.iterate(BUDGET) or (not in_order and by_slack(places, SLACK_BUDGET))):
+        return None
+    places.shorten(SWEEPS)
+    return Schedule(interval, places.starts, shifts if any(any(shift) for shift in shifts) else None).normalised()
 
 
 def interval_bound(graph: Graph, core: Core, cells: int = 0) -> int | None:

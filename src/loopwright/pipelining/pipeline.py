@@ -7,7 +7,7 @@ from typing import Final
 from loopwright.ir.function import Function, Instr
 from loopwright.nests import apart
 from loopwright.nests.dependence import Dependence, dependences, questions
-from loopwright.nests.graph import Edge, Graph
+from loopwright.nests.graph import Graph
 from loopwright.nests.jam import Refusal
 from loopwright.nests.nest import Nest, NestLoop, nests
 from loopwright.nests.unroll import clone
@@ -15,16 +15,15 @@ from loopwright.pipelining.body import Body, body_graph, read_body
 from loopwright.pipelining.expand import expand, rotation
 from loopwright.pipelining.modulo import interval_bound, modulo_schedule
 from loopwright.pipelining.schedule import Schedule, live
+from loopwright.pipelining.steady import steady_interval
 from loopwright.targets.core import Core
 
-__all__ = ["Report", "overlap", "pipeline", "text_order_interval"]
+__all__ = ["Report", "overlap", "pipeline"]
 
 #: How many operations prologue, kernel and epilogue may have together.
 MOST_OPERATIONS: Final = 600
 #: How many intervals beyond the least are tried where registers or code do not suffice.
 MOST_TRIED: Final = 24
-#: Iterations that are looked at to see what one takes.
-ITERATIONS: Final = 16
 #: Pairs of accesses that may have to be told apart by equations; with more, a nest stays as it is.
 MOST_QUESTIONS: Final = 20
 
@@ -36,19 +35,20 @@ class Report:
         refusal: why it stays as it is, or None.
         graph: what was scheduled, or None.
         bound: the least interval that units and circuits allow.
-        before: cycles an iteration takes in the order of the text.
+        before, after: cycles an iteration takes in the order of the text, and in the kernel.
         schedule: the schedule, or None.
         unroll: iterations that one of the kernel makes.
         registers: values alive at once.
     """
 
-    __slots__ = ("before", "bound", "graph", "refusal", "registers", "schedule", "unroll")
+    __slots__ = ("after", "before", "bound", "graph", "refusal", "registers", "schedule", "unroll")
 
     def __init__(self, refusal: Refusal | None, graph: Graph | None = None, bound: int = 0, before: int = 0) -> None:
         self.refusal = refusal
         self.graph = graph
         self.bound = bound
         self.before = before
+        self.after = 0
         self.schedule: Schedule | None = None
         self.unroll = 0
         self.registers = 0
@@ -109,57 +109,28 @@ def pipeline(f: Function, nest: Nest, loop: NestLoop, core: Core, found: list[De
     bound = interval_bound(graph, core)
     if bound is None or not body.operations:
         return Report(Refusal("nothing in it takes time", loop.line))
-    report = Report(None, graph, bound, text_order_interval(graph, core))
+    report = Report(None, graph, bound, steady_interval(graph, core))
     least = max(bound, interval)
     last = report.before - 1 if gain else least + MOST_TRIED
+    because = "its iterations are as fast one after the other"
     while least <= last:
         schedule = modulo_schedule(graph, core, least=least)
         assert schedule is not None
-        turned = rotation(body, schedule)
+        turned = rotation(body, graph, schedule)
         fits = _registers(body, graph, schedule) <= core.registers and len(body.operations) * (turned.unroll + schedule.stages - 1) <= MOST_OPERATIONS
-        if fits and schedule.interval <= last:
+        after = steady_interval(graph, core, schedule)
+        if fits and not (gain and after >= report.before):
             report.schedule = schedule
+            report.after = after
             report.unroll = turned.unroll
             report.registers = live(graph, schedule)
-            f.code = f.code[: loop.head] + expand(body, schedule, turned) + f.code[loop.end + 1 :]
+            f.code = f.code[: loop.head] + expand(body, graph, schedule, turned) + f.code[loop.end + 1 :]
             return report
+        if not fits:
+            because = "its values do not fit the registers"
         least = schedule.interval + 1
-    because = "its iterations are as fast one after the other" if max(bound, interval) > last else "its values do not fit the registers"
     report.refusal = Refusal(because, loop.line)
     return report
-
-
-def text_order_interval(graph: Graph, core: Core) -> int:
-    """Cycles from iteration to iteration on a core that starts operations in order, in the order of the text; what is begun may go on beside the next."""
-    edges: list[list[Edge]] = [[] for _ in graph.nodes]
-    for edge in graph.edges:
-        if not any(edge.distance[:-1]):
-            edges[edge.sink].append(edge)
-    starts: list[list[int]] = []
-    units = [[0] * count for count in core.counts]
-    now = issued = 0
-    for iteration in range(ITERATIONS):
-        here: list[int] = []
-        starts.append(here)
-        for k, node in enumerate(graph.nodes):
-            begin = now
-            for edge in edges[k]:
-                source = iteration - edge.distance[-1]
-                if source >= 0 and (source < iteration or edge.source < k):
-                    begin = max(begin, starts[source][edge.source] + edge.latency)
-            if begin == now and issued >= core.issue:
-                begin += 1
-            if node.cycles:
-                free = min(units[node.unit])
-                begin = max(begin, free)
-                units[node.unit][units[node.unit].index(free)] = begin + node.cycles
-            if begin > now:
-                issued = 0
-            now = begin
-            issued += 1
-            here.append(begin)
-    half = ITERATIONS // 2
-    return -(-(starts[-1][0] - starts[half - 1][0]) // half)
 
 
 def _registers(body: Body, graph: Graph, schedule: Schedule) -> int:

@@ -14,6 +14,8 @@ from loopwright.targets.core import Core
 
 __all__ = ["Places"]
 
+#: Per operation, how often it may be placed so that results come in order.
+SECOND: Final = 2
 NOWHERE: Final = -(1 << 60)
 
 
@@ -24,8 +26,11 @@ class Places:
         starts: per node, when it starts; ``NOWHERE`` while it has no place.
     """
 
-    def __init__(self, graph: Graph, core: Core, edges: list[Edge], interval: int) -> None:
-        """``edges`` are those that bind; their circuits must allow the interval."""
+    def __init__(self, graph: Graph, core: Core, edges: list[Edge], interval: int, in_order: bool = False) -> None:
+        """``edges`` are those that bind; their circuits must allow the interval. With ``in_order``, results have to come in the order of starts."""
+        self.latency = [node.latency for node in graph.nodes] if in_order else []
+        # Per latency, where an operation that takes so long would overtake another or be overtaken, a bit each.
+        self.barred: dict[int, int] = {}
         self.interval = interval
         self.count = len(graph.nodes)
         self.unit = [node.unit for node in graph.nodes]
@@ -64,6 +69,7 @@ class Places:
         self.starts = [NOWHERE] * self.count
         self.taken = [[0] * self.interval for _ in self.capacity]
         self.issued = [0] * self.interval
+        self._bar_all()
         # Per unit: the rows in which all of them are taken, a bit each.
         self.full = [0 if count > 0 else -1 for count in self.capacity]
 
@@ -95,6 +101,8 @@ class Places:
         row = start % interval
         if self.issue and self.issued[row] >= self.issue:
             return False
+        if self.latency and self.barred[self.latency[node]] >> row & 1:
+            return False
         unit = self.unit[node]
         if self.spans[node]:
             span = self.spans[node] << row
@@ -106,11 +114,23 @@ class Places:
         taken = self.taken[unit]
         return all(taken[(start + k) % interval] + whole + (k < rest) <= self.capacity[unit] for k in range(interval))
 
+    def _overtakes(self, node: int, start: int, other: int) -> bool:
+        """Whether the result of one of two operations would come before that of the other, which has started before it."""
+        longer = self.latency[other] - self.latency[node]
+        ahead = (start - self.starts[other]) % self.interval if longer > 0 else (self.starts[other] - start) % self.interval
+        # (In one cycle, the shorter goes first.)
+        return 0 < ahead < abs(longer)
+
     def put(self, node: int, start: int, sign: int) -> None:
         """Put a node to a start, or, with -1, take it out from there."""
         interval = self.interval
         self.starts[node] = start if sign > 0 else NOWHERE
         self.issued[start % interval] += sign
+        if self.latency:
+            if sign > 0:
+                self._bar(node, start % interval)
+            else:
+                self._bar_all()
         cycles = self.cycles[node]
         if not cycles:
             return
@@ -127,6 +147,21 @@ class Places:
             else:
                 full &= ~(1 << row)
         self.full[unit] = full
+
+    def _bar(self, node: int, row: int) -> None:
+        """Note which rows a placed operation leaves to those that take longer or shorter. In one cycle, the shorter goes first."""
+        interval = self.interval
+        for latency in self.barred:
+            rows = min(abs(self.latency[node] - latency) - 1, interval - 1)
+            if rows > 0:
+                span = ((1 << rows) - 1) << (row + 1 if self.latency[node] > latency else row - rows) % interval
+                self.barred[latency] |= (span | span >> interval) & ((1 << interval) - 1)
+
+    def _bar_all(self) -> None:
+        self.barred = dict.fromkeys(self.latency, 0)
+        for node, start in enumerate(self.starts):
+            if start != NOWHERE:
+                self._bar(node, start % self.interval)
 
     def _earliest(self, node: int) -> int:
         """The first start that the placed operations before a node allow; ``NOWHERE`` where there are none."""
@@ -272,6 +307,9 @@ class Places:
         heights = [float(self.height[k]) for k in nodes]
         longest = [float(self.cycles[k] * self.interval * 1000 + self.height[k]) for k in nodes]
         latest = [float(self.early[k] - self.late[k]) for k in nodes]
+        if self.latency:
+            # A second thought where there was a schedule already.
+            return self._iterate(heights, SECOND * self.count, False)
         for tight in (False, True) if several else (False,):
             self.tight = tight
             if any(self._iterate(priority, budget * self.count, learn) for priority, learn in ((heights, False), (longest, True), (latest, True))):
@@ -320,6 +358,8 @@ class Places:
             others += [
                 other for other in range(self.count) if starts[other] != NOWHERE and (starts[other] - start) % self.interval == 0 and other not in others
             ]
+        if self.latency:
+            others += [other for other in range(self.count) if starts[other] != NOWHERE and other not in others and self._overtakes(node, start, other)]
         others.sort(key=lambda other: (priority[other], other))
         for other in others:
             if self.fits(node, start):

@@ -99,7 +99,7 @@ class Processor:
         core = self.machine.core
         cost = core.cost(instr.op, instr.type)
         begin = max(self.now, ready)
-        if self.machine.writes_in_order:
+        if core.results_in_order:
             begin = max(begin, self.written - cost.latency)
         if begin == self.now and self.started >= core.issue:
             begin += 1

@@ -10,7 +10,8 @@ import itertools
 from collections.abc import Iterator, Sequence
 
 from loopwright.nests.graph import Graph, jammed
-from loopwright.pipelining.schedule import Schedule, outer_distance
+from loopwright.pipelining.schedule import Schedule
+from loopwright.pipelining.steady import ranks
 
 __all__ = ["Cell", "Step", "exchanged", "in_text_order", "scheduled", "strips"]
 
@@ -85,39 +86,21 @@ def scheduled(cell: Cell, schedule: Schedule, counts: Sequence[int]) -> Iterator
     outer = len(cell.factors)
     shifts = schedule.shifts or [(0,) * outer] * len(cell.graph.nodes)
     interval = schedule.interval
-    rank = _ranks(cell.graph, schedule)
-    # In one cycle of the kernel, what is to run before what.
-    order = sorted(range(len(cell.graph.nodes)), key=lambda node: (schedule.starts[node], rank[node]))
+    rank = ranks(cell.graph, schedule)
+    latency = [node.latency for node in cell.graph.nodes]
     most = [max([shift[depth] for shift in shifts], default=0) for depth in range(outer)]
     least = [min([shift[depth] for shift in shifts], default=0) for depth in range(outer)]
     cells = [-(-count // factor) for count, factor in zip(counts, cell.factors, strict=False)]
     for layer in itertools.product(*[range(low, number + high) for low, number, high in zip(least, cells, most, strict=True)]):
-        events: list[tuple[int, int, int, int]] = []
+        # By time; in one cycle, what others wait for first, and what takes short before what takes long: its result comes first.
+        events: list[tuple[int, int, int, int, int]] = []
         where: dict[int, tuple[int, ...]] = {}
-        for node in order:
+        for node in range(len(cell.graph.nodes)):
             copy = cell.copies[node // cell.operations]
             vector = tuple([(at - shift) * factor + k for at, shift, factor, k in zip(layer, shifts[node], cell.factors, copy, strict=True)])
             if all(0 <= at < count for at, count in zip(vector, counts, strict=False)):
                 where[node] = vector
-                events += [(schedule.starts[node] + interval * k, rank[node], node, k) for k in range(counts[-1])]
+                events += [(schedule.starts[node] + interval * k, rank[node], latency[node], node, k) for k in range(counts[-1])]
         events.sort()
-        for _, _, node, k in events:
+        for _, _, _, node, k in events:
             yield node % cell.operations, (*where[node], k)
-
-
-def _ranks(graph: Graph, schedule: Schedule) -> list[int]:
-    """Per node, after how many others it comes among those that start in the same cycle and wait for each other."""
-    ranks = [0] * len(graph.nodes)
-    tied = [
-        edge
-        for edge in graph.edges
-        if outer_distance(edge, schedule.shifts) == 0 and schedule.starts[edge.sink] + schedule.interval * edge.distance[-1] == schedule.starts[edge.source]
-    ]
-    changed = True
-    while changed:
-        changed = False
-        for edge in tied:
-            if edge.source != edge.sink and ranks[edge.sink] <= ranks[edge.source]:
-                ranks[edge.sink] = ranks[edge.source] + 1
-                changed = True
-    return ranks
