@@ -198,6 +198,22 @@ def test_arrays_that_overlap() -> None:
         memory[:] = saved
 
 
+def test_what_is_carried_where_another_array_may_be_the_same() -> None:
+    source = """def nest(a, b, c):
+    for i in range(1, a.shape[0]):
+        t = a[i - 1] * 0.5 + 1.0
+        a[i] = t
+        c[i] = t
+        b[i] = 7.0
+"""
+    for alone in (True, False):
+        found, wanted = np.zeros(20), np.zeros(20)
+        for result, how in ((found, "fast"), (wanted, "off")):
+            a = whole(20)
+            kernel(source, nests=how)(a, np.zeros(20) if alone else a, result)
+        np.testing.assert_array_equal(found, wanted)
+
+
 def test_an_order_that_a_dependence_forbids() -> None:
     source = "def nest(a):\n    for j in range(1, a.shape[1] - 1):\n        for i in range(1, a.shape[0]):\n            a[i, j] = a[i - 1, j + 1] * 0.5\n"
     loops = re.compile(r"%(\w)[.\d]* = for")

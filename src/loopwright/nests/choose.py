@@ -55,19 +55,28 @@ def improve(f: Function, target: Target, core: Core) -> None:
     choices.run(f)
     found = nests(f)
     written = f.code
+    distinct: set[int] = set()
     untouched: set[int] = set()  # the indices of the outermost loops of nests that stay as they are
     for nest in reversed(found):
-        if not nest.obstacles and not _rewrite(nest, target, core):
+        if not nest.obstacles and not _rewrite(nest, target, core, distinct):
             untouched.add(nest.loops[0].index)
     if f.code is not written:
         found = nests(f)
     for nest in reversed(found):
-        if not nest.obstacles and rereads(nest) and questions(nest) <= MOST_QUESTIONS // FEWER:
+        if nest.obstacles or not rereads(nest) or (_several(nest) and nest.loops[0].index not in distinct):
+            continue
+        if questions(nest) <= MOST_QUESTIONS // FEWER:
             carry(nest, dependences(nest))
     if untouched:
         for nest in reversed(nests(f)):
             if nest.loops[0].index in untouched:
                 _unroll(nest)
+
+
+def _several(nest: Nest) -> bool:
+    """Whether arrays are written that may be parts of each other."""
+    arrays = nest.f.arrays
+    return len({access.array for access in nest.accesses if access.store and not arrays[access.array].size}) > 1
 
 
 def _unroll(nest: Nest) -> None:
@@ -89,16 +98,16 @@ def _scattered(nest: Nest, loop: NestLoop) -> bool:
     )
 
 
-def _rewrite(nest: Nest, target: Target, core: Core) -> bool:
-    """Rewrite a nest; False where it stays as it is."""
+def _rewrite(nest: Nest, target: Target, core: Core, distinct: set[int]) -> bool:
+    """Rewrite a nest; False where it stays as it is. ``distinct`` receives the indices of loops that run only where arrays do not overlap."""
     f = nest.f
     original = f.code
     written = nest
     if share(nest):
-        if _rewrite_as(_again(f, written), target, core, written, original):
+        if _rewrite_as(_again(f, written), target, core, written, original, distinct):
             return True
         f.code = original
-    return _rewrite_as(nest, target, core, written, original)
+    return _rewrite_as(nest, target, core, written, original, distinct)
 
 
 def _again(f: Function, written: Nest) -> Nest:
@@ -106,7 +115,7 @@ def _again(f: Function, written: Nest) -> Nest:
     return next(one for one in nests(f) if one.start >= written.start)
 
 
-def _rewrite_as(nest: Nest, target: Target, core: Core, written: Nest, original: list[Instr]) -> bool:
+def _rewrite_as(nest: Nest, target: Target, core: Core, written: Nest, original: list[Instr], distinct: set[int]) -> bool:
     """Rewrite a nest that may have been made of another, ``written``, of which ``original`` is the code; False where it stays as it is."""
     variables = scalars(nest)
     beside = adjacent(nest, variables, target) if target.vector_bits else []
@@ -142,9 +151,9 @@ def _rewrite_as(nest: Nest, target: Target, core: Core, written: Nest, original:
     changes = [] if inner else best_changes(nest, target, core, found, variables, lanes)
     changes += _parts(nest, core, found, variables, [*lanes, *[change.loop for change in changes]])
     if f.code is not before or lanes or changes:
-        _apply(nest, target, changes, lanes, variables, written, original)
+        _apply(nest, target, changes, lanes, variables, distinct, written, original)
         return True
-    return around and not inner and nest is written and _without_branches(nest, target, core)
+    return around and not inner and nest is written and _without_branches(nest, target, core, distinct)
 
 
 def _crossed(nest: Nest, found: list[Dependence], beside: list[NestLoop]) -> bool:
@@ -168,7 +177,7 @@ def _around(nest: Nest) -> bool:
     return False
 
 
-def _without_branches(nest: Nest, target: Target, core: Core) -> bool:
+def _without_branches(nest: Nest, target: Target, core: Core, distinct: set[int]) -> bool:
     """Make choices between values of the branches of an innermost loop that waits for its own results, and jam it, if that is for the better; False where they stay.
 
     Of such a loop they cost nothing that it would not wait for anyway, while a branch that depends on data is often guessed wrong.
@@ -188,7 +197,7 @@ def _without_branches(nest: Nest, target: Target, core: Core) -> bool:
     variables = scalars(again)
     changes = best_changes(again, target, core, found, variables, [])
     if changes:
-        _apply(again, target, changes, [], variables)
+        _apply(again, target, changes, [], variables, distinct)
     else:
         inner = again.loops[innermost.number]
         graph = graph_of(again, inner, found, core)
@@ -234,6 +243,7 @@ def _apply(
     changes: list[Change],
     lanes: list[NestLoop],
     variables: list[Scalar],
+    distinct: set[int],
     written: Nest | None = None,
     original: list[Instr] | None = None,
 ) -> None:
@@ -257,4 +267,5 @@ def _apply(
         # (What comes in front of a change is where it was.)
         change.apply(nest, variables)
     fast = f.code[written.start : len(f.code) - (len(original) - 1 - written.end)]
+    distinct.update([instr.dst for instr in fast if instr.op is ops.FOR])
     f.code = original[: written.start] + apart.versioned(f, asked, plain, fast, original[written.start].line) + original[written.end + 1 :]
