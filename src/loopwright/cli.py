@@ -50,6 +50,8 @@ examples:
       the code in the compiler's own language after the pass named; loopwright passes lists them
   loopwright show examples/selection_sort.py:selection_sort --target rv64gc -- 'i32[]'
       the same kernel for another machine: nothing here needs to be able to run it
+  loopwright show examples/selection_sort.py:selection_sort --nests
+      its loops: dependences, what kept them from being lanes, what was tried with them and done
   loopwright show examples/polynomial.py:poly --explain --picture poly.html --score -- 'f32[]' 'f32[]' 'coeffs=(1.0, 2.0)'
       why each value got its register, in words and as a picture; what the code costs, by block and loop, and what bounds it
   loopwright show 'kernels:kernels:moments f32' --target x86-64-v3 --explain --ordering EHPDGAJCBNKOLFIMQ
@@ -146,7 +148,9 @@ def show(args: argparse.Namespace) -> int:
     after: str = args.after
     if args.microarchitecture and not args.score:
         raise LoopwrightError("--microarchitecture says whose tables --score takes: give that too")
-    asked = [option for option in ("explain", "picture", "score") if getattr(args, option)]
+    asked = [option for option in ("explain", "picture", "score", "nests") if getattr(args, option)]
+    if args.nests and after != "asm":
+        raise LoopwrightError(f"--nests is about the loops before the pass nests, not about the stage '{after}': leave --after out")
     if asked and after not in ("asm", "allocate"):
         raise LoopwrightError(f"--{asked[0]} is about the register allocation or the code after it, not about the stage '{after}': leave --after out")
     names = _stages(args)
@@ -155,6 +159,8 @@ def show(args: argparse.Namespace) -> int:
     code = _recorded(args) if _is_recorded(args.kernel) else _kernel(args)
     if not asked:
         print(code.asm() if after == "asm" else code.ir(after), end="")
+    if args.nests:
+        print(code.nests(), end="")
     if args.explain or args.picture:
         _explain(code, args.explain, args.picture)
     if args.score:
@@ -375,6 +381,7 @@ def _parser() -> argparse.ArgumentParser:
     )
     added.add_argument("--explain", action="store_true", help="why each value got its register: the filter that decided, what was spilled and what it cost")
     added.add_argument("--picture", type=Path, metavar="FILE.html", help="the same as a picture: values in registers over the instructions, loops shaded")
+    added.add_argument("--nests", action="store_true", help="the loop nests: what depends on what, the bounds, what was tried, done, and why not more")
     added.add_argument("--score", action="store_true", help="what the code costs: PerfScore, and modelled cycles with what bounds each loop")
     added.add_argument("--microarchitecture", metavar="NAME", help="whose timing tables --score takes (default: the target's)")
     added.usage = "loopwright show [options] FILE:KERNEL [-- SIGNATURE]"

@@ -15,9 +15,10 @@ from loopwright.nests.branches import converted
 from loopwright.nests.carry import carry, rereads
 from loopwright.nests.dependence import Dependence, dependences, questions
 from loopwright.nests.graph import Graph, graph_of, jammed, recurrence_bound, resource_bound
-from loopwright.nests.jam import invariant, refusal, unroll_and_jam
+from loopwright.nests.jam import Refusal, invariant, refusal, unroll_and_jam
 from loopwright.nests.lanes import adjacent, free, mark
 from loopwright.nests.nest import Nest, NestLoop, nests
+from loopwright.nests.report import Report
 from loopwright.nests.scalars import Scalar, scalars
 from loopwright.nests.unroll import clone
 from loopwright.targets.core import Core
@@ -37,24 +38,29 @@ FEWER: Final = 4
 SLACK: Final = 0.75
 
 
-def improve(f: Function, core: Core, vectors: bool) -> None:
+def improve(f: Function, core: Core, vectors: bool, report: Report | None = None) -> None:
     """Rewrite the nests of a function where a core runs them faster for it. Bit for bit the same is computed.
 
     Args:
         f: the function, before it has vectors.
         core: the core.
         vectors: loops may be made ones over lanes.
+        report: is told what is known of the nests, tried and done; None where nobody asks.
     """
     found = nests(f)
     written = f.code
     for nest in reversed(found):
+        if report is not None:
+            nest.record = report.begins(nest, core)
         if not nest.obstacles:
             _rewrite(nest, core, vectors)
     if f.code is not written:
         found = nests(f)
     for nest in reversed(found):
         if not nest.obstacles and rereads(nest) and questions(nest) <= MOST_QUESTIONS // FEWER:
-            carry(nest, dependences(nest))
+            count = carry(nest, dependences(nest))
+            if report is not None:
+                report.carried(nest.loops[0].line, count)
 
 
 def _rewrite(nest: Nest, core: Core, vectors: bool) -> None:
@@ -62,6 +68,14 @@ def _rewrite(nest: Nest, core: Core, vectors: bool) -> None:
     beside = adjacent(nest, variables) if vectors else []
     around = _around(nest)
     if (not beside and not around) or questions(nest) > MOST_QUESTIONS:
+        if nest.record is not None and (beside or around):
+            nest.record.keeps(
+                f"its accesses are too many to tell apart: {questions(nest)} pairs take equations, and {MOST_QUESTIONS} are looked at", nest.loops[0].line
+            )
+        elif nest.record is not None and len(nest.loops) > 1:
+            nest.record.keeps(
+                "no loop has adjacent accesses that could be lanes, and the bounds of the innermost change with all around it", nest.loops[0].line
+            )
         return
     found = dependences(nest)
     lanes = next((loop for loop in beside if free(loop, found)), None)
@@ -93,13 +107,17 @@ def _without_branches(nest: Nest, core: Core) -> None:
     f = nest.f
     original = f.code
     innermost = _innermost(nest)
+    record = nest.record
     if innermost is None or not any(instr.op.opens for instr in original[innermost.head + 1 : innermost.end]):
         return
     body = converted(f, original[innermost.head + 1 : innermost.end])
     if body is None:
+        if record is not None:
+            record.keeps(f"the loop over {nest.name(innermost)} branches, and its arms are more than short arithmetic", innermost.line)
         return
     f.code = original[: innermost.head + 1] + body + original[innermost.end :]
     again = next(one for one in nests(f) if one.start == nest.start)
+    again.record = record
     found = dependences(again)
     variables = scalars(again)
     jam = _best(again, core, found, variables, None)
@@ -121,25 +139,55 @@ def _innermost(nest: Nest) -> NestLoop | None:
 def _best(nest: Nest, core: Core, found: list[Dependence], variables: list[Scalar], lanes: NestLoop | None) -> tuple[NestLoop, int] | None:
     """The loop of a nest to unroll and jam, and how many iterations; None where that gains too little. The loop over lanes is none of them."""
     innermost = _innermost(nest)
+    record = nest.record
     if innermost is None or any(instr.op.opens for instr in nest.f.code[innermost.head + 1 : innermost.end]):
         # (What a branch decides, the core guesses, and does not wait for.)
+        if record is not None and innermost is None and len(nest.loops) > 1:
+            record.keeps("more than one of its loops is an innermost one", nest.loops[0].line)
         return None
     graph = graph_of(nest, innermost, found, core)
     plain = _interval(graph, 1, core)
     if plain <= resource_bound(graph, core) * LEAST_GAIN:
+        if record is not None:
+            record.keeps(f"iterations of {nest.name(innermost)} begin nearly as often as the units allow, as written", innermost.line)
         return None
     best: tuple[float, NestLoop, int] | None = None
     least = float(resource_bound(graph, core)) * NEAR
     loop: NestLoop | None = innermost.parent
     while loop is not None and (best is None or best[0] > least):
         for factor in FACTORS:
-            if loop is lanes or factor * _live(graph) > core.registers or refusal(nest, loop, factor, found, variables) is not None:
+            refused = _refusal(nest, loop, factor, found, variables, lanes, factor * _live(graph) > core.registers)
+            if refused is not None:
+                if record is not None:
+                    record.refused(nest, _step(nest, loop, factor), refused)
                 break
             interval = _interval(jammed(graph, loop.depth, factor), factor, core)
+            if record is not None:
+                record.tried(_step(nest, loop, factor), interval)
             if best is None or interval < best[0]:
                 best = (interval, loop, factor)
         loop = loop.parent
-    return best[1:] if best is not None and best[0] * LEAST_GAIN <= plain else None
+    if best is not None and best[0] * LEAST_GAIN <= plain:
+        return best[1:]
+    if record is not None and best is not None:
+        record.keeps(f"no factor makes it so much faster that it is worth it: {plain:.4g} cycles as written, {best[0]:.4g} at best", nest.loops[0].line)
+    return None
+
+
+def _refusal(
+    nest: Nest, loop: NestLoop, factor: int, found: list[Dependence], variables: list[Scalar], lanes: NestLoop | None, crowded: bool
+) -> Refusal | None:
+    """Why iterations of a loop are not jammed: it is the one over lanes, there are too few registers, or it would be wrong."""
+    if loop is lanes:
+        return Refusal("its iterations run in lanes", loop.line)
+    if crowded:
+        return Refusal("more values would be live than there are registers", loop.line)
+    return refusal(nest, loop, factor, found, variables)
+
+
+def _step(nest: Nest, loop: NestLoop, factor: int) -> str:
+    """A candidate as ``kernel.schedule`` has it."""
+    return f"unroll_and_jam({nest.name(loop)}={factor})"
 
 
 def _interval(graph: Graph, factor: int, core: Core) -> float:
@@ -157,6 +205,12 @@ def _apply(nest: Nest, jam: tuple[NestLoop, int] | None, lanes: NestLoop | None,
     f = nest.f
     asked = apart.pairs(nest)
     original = f.code
+    if nest.record is not None:
+        if lanes is not None:
+            nest.record.does(f"lanes({nest.name(lanes)})")
+        if jam is not None:
+            nest.record.does(_step(nest, jam[0], jam[1]))
+        nest.record.asks(f, asked)
     plain: list[Instr] = []
     if asked:
         # With registers of its own.

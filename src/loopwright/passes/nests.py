@@ -6,14 +6,55 @@ from loopwright.ir import ops
 from loopwright.ir.function import NONE, Function
 from loopwright.ir.loops import IS_LOOP
 from loopwright.nests.choose import improve
+from loopwright.nests.nest import nests
+from loopwright.nests.report import Report
 from loopwright.targets.target import Target
 from loopwright.types import I64
 
 
 def run(f: Function, target: Target) -> None:
     """Rewrite the nests of scalar loops that a function stores from."""
-    if f.options.nests and target.core is not None and not f.options.check and _candidate(f):
+    if not _kept(f, target) and _candidate(f):
+        assert target.core is not None
         improve(f, target.core, target.vector_bits > 0)
+
+
+def report(f: Function, target: Target) -> Report:
+    """What ``run`` does, told: the function is rewritten, too.
+
+    Args:
+        f: the function before the pass.
+        target: what it is compiled for.
+    """
+    made = Report(f, target.name, target.core)
+    made.because = _kept(f, target)
+    if not made.because and _over_lanes(f):
+        made.because = "the function has a loop over lanes, whose order is its own"
+    if not made.because and not _candidate(f):
+        made.because = "no innermost loop stores to an array, or adds up what it loads"
+    if made.because:
+        for nest in reversed(nests(f)):
+            made.begins(nest, target.core)
+    else:
+        assert target.core is not None
+        improve(f, target.core, target.vector_bits > 0, made)
+    return made
+
+
+def _kept(f: Function, target: Target) -> str:
+    """Why all nests of a function stay as they are, whatever is in them; "" where they may change."""
+    if f.options.check:
+        return "every access is checked, in the order of the text"
+    if not f.options.nests:
+        return 'it was asked for (nests="off")'
+    if target.core is None:
+        return f"nothing is known of the core of {target.name}"
+    return ""
+
+
+def _over_lanes(f: Function) -> bool:
+    """Whether there is a loop over lanes, which has an order of its own."""
+    return any(instr.loop is not None and (instr.loop.lanes or instr.loop.mask != NONE) for instr in f.code)
 
 
 def _candidate(f: Function) -> bool:

@@ -1,0 +1,221 @@
+"""``code.nests()``: what is known of loop nests, what was done with them, and for every reason why not more, a sentence with its line."""
+
+from __future__ import annotations
+
+import ctypes
+import linecache
+from typing import Any
+
+import numpy as np
+import pytest
+from tests.end_to_end.test_loop_nests import both, clipped, gauss_seidel, prefix, product, slanted, table
+
+import loopwright as lw
+from loopwright import cli
+from loopwright.ir.parse import parse
+from loopwright.nests.report import NestReport
+
+V3 = "x86-64-v3"
+
+
+def nest(kernel: Any, *signature: Any, **settings: Any) -> NestReport:
+    return kernel.compile(*signature, target=V3, **settings).nests()[0]
+
+
+def line(kernel: Any, text: str) -> int:
+    """The line of a kernel that a piece of its text is in."""
+    code = kernel.function.__code__
+    source = linecache.getlines(code.co_filename)
+    return next(n for n in range(code.co_firstlineno, len(source) + 1) if text in source[n - 1])
+
+
+def test_loops_dependences_bounds_and_candidates() -> None:
+    made = nest(both)
+    assert [(loop.name, loop.first, loop.last, loop.step) for loop in made.loops] == [("i", "1", "a.shape[0]", 1), ("j", "1", "a.shape[1]", 1)]
+    assert [(d.kind, d.array, d.sink, d.distance, d.told) for d in made.dependences] == [
+        ("flow", "a", "a[i, j - 1]", (0, 1), True),
+        ("flow", "a", "a[i - 1, j]", (1, 0), True),
+    ]
+    assert made.dependences[0].source_line == made.dependences[0].sink_line == line(both, "sqrt")
+    assert made.bounds is not None
+    # A product and a square root wait for each other; the divider is busy for the square root.
+    assert (made.bounds.resource, made.bounds.unit, made.bounds.recurrence) == (9, "divide", 22)
+    assert [name for name, _ in made.bounds.circuit] == ["load.f64", "mul.f64", "sqrt.f64", "store.f64"]
+    assert [(c.step, round(c.cycles, 2)) for c in made.candidates[:3]] == [
+        ("unroll_and_jam(i=2)", 14.67),
+        ("unroll_and_jam(i=3)", 9.78),
+        ("unroll_and_jam(i=4)", 9.0),
+    ]
+    assert made.done == ["unroll_and_jam(i=4)"] == [c.step for c in made.candidates if c.chosen]
+    assert made.carried and not made.lanes and not made.kept
+
+
+def test_what_is_done_is_what_the_compiler_does() -> None:
+    """The report is made of the same decisions as the code."""
+    for kernel in (both, gauss_seidel, slanted, product, table, clipped, prefix):
+        code = kernel.compile(target=V3)
+        made = code.nests()[0]
+        text = code.ir("nests")
+        assert ("lanes" in text) == bool(made.lanes)
+        jams = [step for step in made.done if step.startswith("unroll_and_jam")]
+        assert text.count(" = for ") == code.ir("promote").count(" = for ") * (2 if jams else 1) + (len(made.loops) if made.asked else 0)
+
+
+def test_a_dependence_that_forbids_jamming_is_named() -> None:
+    made = nest(slanted)
+    (candidate,) = made.candidates
+    assert candidate.refusal is not None and candidate.refusal.dependence is not None
+    assert candidate.refusal.dependence.distance == (1, -1)
+    assert "(1, -1)" in str(candidate) and f"line {line(slanted, 'sqrt')}" in str(candidate)
+
+
+def test_lanes_and_the_question_whether_arrays_overlap() -> None:
+    made = nest(product)
+    assert made.lanes == "j"
+    assert made.asked == [("c", "a"), ("c", "b")]
+    assert {name: refusal.because for name, refusal in made.not_lanes} == {
+        "i": "a[i, k] is not the next element in the next iteration of i",
+        "k": "the total s would be added up in another order, which rounds differently",
+    }
+
+
+@lw.kernel
+def leaves_early(a: lw.Array[lw.f64, 2]):
+    for i in lw.range(a.shape[0]):
+        for j in lw.range(1, a.shape[1]):
+            if a[i, j] < 0.0:
+                break
+            a[i, j] = a[i, j - 1]
+
+
+def test_an_early_exit() -> None:
+    made = nest(leaves_early)
+    assert [(str(refusal), refusal.line) for refusal in made.kept] == [
+        (f"leaves a loop early (line {line(leaves_early, 'break')})", line(leaves_early, "break"))
+    ]
+    assert "leaves a loop early" in str(made) and "nothing: it runs as written" in str(made)
+
+
+@ctypes.CFUNCTYPE(ctypes.c_double, ctypes.c_double)
+def half(x: float) -> float:
+    return x / 2
+
+
+@lw.kernel
+def calls(a: lw.Array[lw.f64, 2]):
+    for i in lw.range(a.shape[0]):
+        for j in lw.range(1, a.shape[1]):
+            a[i, j] = lw.call(half, a[i, j - 1])
+
+
+def test_a_call() -> None:
+    (refusal,) = nest(calls).kept
+    assert refusal.because.startswith("calls ") and refusal.line == line(calls, "lw.call")
+
+
+@lw.kernel
+def scattered(a: lw.Array[lw.f64], p: lw.Array[lw.i64], x: lw.Array[lw.f64]):
+    for i in lw.range(len(x)):
+        a[p[i]] = x[i]
+
+
+def test_an_index_through_an_array() -> None:
+    made = nest(scattered)
+    assert [(name, str(refusal)) for name, refusal in made.not_lanes][0][0] == "i"
+    assert not made.done and any(not d.told for d in made.dependences)
+
+
+@lw.kernel
+def gathered(a: lw.Array[lw.f64], p: lw.Array[lw.i64], x: lw.Array[lw.f64]):
+    for i in lw.range(len(x)):
+        a[i] = x[p[i]]
+
+
+def test_a_load_through_an_array() -> None:
+    ((name, refusal),) = nest(gathered).not_lanes
+    assert name == "i" and refusal.because == "x is accessed at an index that comes from an array"
+
+
+@lw.kernel
+def steps_unknown(a: lw.Array[lw.f64, 2]):
+    for i in lw.range(1, a.shape[0]):
+        j = lw.i64(1)
+        while j < a.shape[1]:
+            a[i, j] = lw.sqrt(a[i, j - 1])
+            j += i
+
+
+def test_unknown_steps() -> None:
+    made = nest(steps_unknown)
+    assert "its steps are not known" in [refusal.because for _, refusal in made.not_lanes]
+    assert "as many times as it turns out" in str(made)
+
+
+@lw.kernel
+def in_lanes(a: lw.Array[lw.f64, 2]):
+    for i in lw.range(a.shape[0]):
+        for j in lw.lanes(a.shape[1]):
+            a[i, j] = a[i, j] + 1.0
+
+
+@lw.kernel(nests="off")
+def off(a: lw.Array[lw.f64, 2]):
+    for i in lw.range(1, a.shape[0]):
+        for j in lw.range(1, a.shape[1]):
+            a[i, j] = lw.sqrt(a[i, j - 1] * a[i - 1, j])
+
+
+def test_reasons_that_hold_for_the_whole_function() -> None:
+    assert in_lanes.compile(target=V3).nests().because == "the function has a loop over lanes, whose order is its own"
+    assert off.compile(target=V3).nests().because == 'it was asked for (nests="off")'
+    assert both.compile(target=V3, check=True).nests().because == "every access is checked, in the order of the text"
+    assert "nothing is known of the core of rv64gc" in str(both.compile(target="rv64gc").nests())
+    # What is known of the loops is there all the same.
+    assert [d.distance for d in off.compile(target=V3).nests()[0].dependences] == [(0, 1), (1, 0)]
+
+
+@lw.kernel
+def many(a: lw.Array[lw.f64], n: lw.i64):
+    for i in lw.range(1, n):
+        for j in lw.range(1, n):
+            a[i * 9 + j] = (
+                a[i * 7 + j] + a[i * 6 + j] + a[i * 5 + j] + a[i * 4 + j] + a[i * 3 + j] + a[i * 2 + j]
+                + a[i * 17 + j] + a[i * 16 + j] + a[i * 15 + j] + a[i * 14 + j] + a[i * 13 + j] + a[i * 12 + j]
+                + a[i * 27 + j] + a[i * 26 + j] + a[i * 25 + j] + a[i * 24 + j] + a[i * 23 + j] + a[i * 22 + j]
+                + a[i * 37 + j] + a[i * 36 + j] + a[i * 35 + j] + a[i * 34 + j] + a[i * 33 + j] + a[i * 32 + j]
+                + a[i * 47 + j] + a[i * 46 + j] + a[i * 45 + j] + a[i * 44 + j] + a[i * 43 + j] + a[i * 42 + j]
+                + a[i * 57 + j] + a[i * 56 + j] + a[i * 55 + j] + a[i * 54 + j] + a[i * 53 + j] + a[i * 52 + j]
+                + a[i * 67 + j] + a[i * 66 + j] + a[i * 65 + j] + a[i * 64 + j] + a[i * 63 + j] + a[i * 62 + j]
+            )  # fmt: skip
+
+
+def test_too_many_questions() -> None:
+    assert "too many to tell apart" in nest(many).kept[0].because
+
+
+def test_text_of_a_later_stage_has_been_looked_at() -> None:
+    text = both.compile(target=V3).ir("nests")
+    code = parse(text)
+    with pytest.raises(lw.TargetError, match="its nests were looked at before"):
+        lw.parse(text).compile(target=V3).nests()
+    assert code.stage == "nests"
+
+
+def test_asking_changes_nothing() -> None:
+    code = both.compile(target=V3)
+    before = code.bytes
+    str(code.nests())
+    assert code.bytes == before == both.compile(target=V3).bytes
+    a = np.random.default_rng(1).random((20, 20))
+    b = a.copy()
+    if code.address:
+        code(a)
+        both.function(b)
+        assert (a == b).all()
+
+
+def test_the_command(capsys: pytest.CaptureFixture[str]) -> None:
+    assert cli.main(["show", "examples/selection_sort.py:selection_sort", "--nests"]) == 0
+    assert "over i, j" in capsys.readouterr().out
+    assert cli.main(["show", "examples/selection_sort.py:selection_sort", "--nests", "--after", "select"]) == 1
+    assert "leave --after out" in capsys.readouterr().err
