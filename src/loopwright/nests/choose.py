@@ -20,10 +20,11 @@ from loopwright.nests.lanes import adjacent, free, mark
 from loopwright.nests.nest import Nest, NestLoop, nests
 from loopwright.nests.report import Report
 from loopwright.nests.scalars import Scalar, scalars
+from loopwright.nests.search import search
 from loopwright.nests.unroll import clone
 from loopwright.targets.core import Core
 
-__all__ = ["improve"]
+__all__ = ["improve", "keep_values"]
 
 #: Factors that are tried.
 FACTORS: Final = (2, 3, 4, 6, 8)
@@ -56,6 +57,17 @@ def improve(f: Function, core: Core, vectors: bool, report: Report | None = None
             _rewrite(nest, core, vectors)
     if f.code is not written:
         found = nests(f)
+    keep_values(f, found, report)
+
+
+def keep_values(f: Function, found: list[Nest], report: Report | None = None) -> None:
+    """Keep values that an iteration of an innermost loop stores, and a later one loads, in registers.
+
+    Args:
+        f: the function.
+        found: its nests.
+        report: is told for how many loads.
+    """
     for nest in reversed(found):
         if not nest.obstacles and rereads(nest) and questions(nest) <= MOST_QUESTIONS // FEWER:
             count = carry(nest, dependences(nest))
@@ -79,6 +91,8 @@ def _rewrite(nest: Nest, core: Core, vectors: bool) -> None:
         return
     found = dependences(nest)
     lanes = next((loop for loop in beside if free(loop, found)), None)
+    if nest.f.options.search and _searched(nest, core, found, lanes):
+        return
     jam = _best(nest, core, found, variables, lanes)
     if lanes is not None or jam is not None:
         _apply(nest, jam, lanes, variables)
@@ -188,6 +202,18 @@ def _refusal(
 def _step(nest: Nest, loop: NestLoop, factor: int) -> str:
     """A candidate as ``kernel.schedule`` has it."""
     return f"unroll_and_jam({nest.name(loop)}={factor})"
+
+
+def _searched(nest: Nest, core: Core, found: list[Dependence], lanes: NestLoop | None) -> bool:
+    """Look for more ways to jam iterations than ``_best`` does. Returns whether the nest was rewritten."""
+    innermost = _innermost(nest)
+    if innermost is None or any(instr.op.opens for instr in nest.f.code[innermost.head + 1 : innermost.end]):
+        return False
+    graph = graph_of(nest, innermost, found, core)
+    plain = _interval(graph, 1, core)
+    if plain <= resource_bound(graph, core) * LEAST_GAIN:
+        return False
+    return search(nest, innermost, lanes, graph, core, core.registers // _live(graph), plain / LEAST_GAIN, _interval)
 
 
 def _interval(graph: Graph, factor: int, core: Core) -> float:

@@ -219,6 +219,8 @@ def _read(nest: Nest) -> Nest:
             if closed.loop is not None:
                 closed.loop.end = k
                 around.pop()
+        elif (op is ops.BR or op is ops.BR_IF) and instr.imm < len(opened) and _counts(nest, opened[-1 - instr.imm].loop):
+            nest.obstacles.append((instr.line, "ends an iteration early"))
         elif op is ops.BR or op is ops.BR_IF:
             if instr.imm >= len(opened) or any(bracket.loop is not None for bracket in opened[len(opened) - instr.imm :]):
                 nest.obstacles.append((instr.line, "leaves a loop early"))
@@ -231,6 +233,11 @@ def _read(nest: Nest) -> Nest:
         elif op.effect == ops.READS or op.effect == ops.WRITES:
             nest.obstacles.append((instr.line, _VECTORS if op in (ops.MASKED_LOAD, ops.MASKED_STORE) else "accesses memory by an address"))
     return nest
+
+
+def _counts(nest: Nest, loop: NestLoop | None) -> bool:
+    """Whether it is a ``for``."""
+    return loop is not None and nest.f.code[loop.head].op is ops.FOR
 
 
 def _loop(nest: Nest, k: int, instr: Instr, parent: NestLoop | None) -> NestLoop:

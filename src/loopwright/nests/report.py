@@ -249,6 +249,12 @@ class NestReport:
         """A candidate that is not legal, or that there is no room for."""
         self.candidates.append(CandidateReport(step, 0.0, told(nest, refusal)))
 
+    def undone(self, step: str, because: str, line: int) -> None:
+        """A candidate that turned out not to be possible."""
+        for candidate in self.candidates:
+            if candidate.step == step:
+                candidate.refusal = RefusalReport(because.removeprefix(f"{step}: "), line)
+
     def keeps(self, because: str, line: int) -> None:
         """A reason why not more is done."""
         self.kept.append(RefusalReport(because, line))

@@ -5,18 +5,28 @@ from __future__ import annotations
 from loopwright.ir import ops
 from loopwright.ir.function import NONE, Function
 from loopwright.ir.loops import IS_LOOP
-from loopwright.nests.choose import improve
+from loopwright.nests.choose import improve, keep_values
 from loopwright.nests.nest import nests
 from loopwright.nests.report import Report
+from loopwright.nests.schedule import apply_schedule
 from loopwright.targets.target import Target
 from loopwright.types import I64
 
 
 def run(f: Function, target: Target) -> None:
     """Rewrite the nests of scalar loops that a function stores from."""
-    if not _kept(f, target) and _candidate(f):
+    if f.options.schedule and not f.options.check:
+        _by_hand(f, target, None)
+    elif not _kept(f, target) and _candidate(f):
         assert target.core is not None
         improve(f, target.core, target.vector_bits > 0)
+
+
+def _by_hand(f: Function, target: Target, told: Report | None) -> None:
+    """Do what the user has said."""
+    apply_schedule(f, target.core, told)
+    if f.options.nests:
+        keep_values(f, nests(f), told)
 
 
 def report(f: Function, target: Target) -> Report:
@@ -27,6 +37,9 @@ def report(f: Function, target: Target) -> Report:
         target: what it is compiled for.
     """
     made = Report(f, target.name, target.core)
+    if f.options.schedule and not f.options.check:
+        _by_hand(f, target, made)
+        return made
     made.because = _kept(f, target)
     if not made.because and _over_lanes(f):
         made.because = "the function has a loop over lanes, whose order is its own"
