@@ -269,6 +269,11 @@ class Kernel(functools.partial[Any]):
                 raise ScheduleError(f"schedule takes steps, as in {self.function.__name__}.schedule(lw.steps.unroll_and_jam(i=4)), not {step!r}")
         return Kernel(self.function, self.check, self.contract, self.fastmath, self.settings, None, self.nests, (*self.steps, *steps))
 
+    def choices(self) -> list[Any]:
+        """What ``nests="measure"`` has found so far: for each shape that came up the variants, their times, and which one is taken (``str`` says it)."""
+        measuring = getattr(self.func, "__self__", None)
+        return list(measuring.choices()) if measuring is not None and self.nests == "measure" else []
+
     def compile(
         self,
         *args: Any,
