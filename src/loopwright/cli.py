@@ -148,9 +148,11 @@ def show(args: argparse.Namespace) -> int:
     after: str = args.after
     if args.microarchitecture and not args.score:
         raise LoopwrightError("--microarchitecture says whose tables --score takes: give that too")
-    asked = [option for option in ("explain", "picture", "score", "nests") if getattr(args, option)]
-    if args.nests and after != "asm":
-        raise LoopwrightError(f"--nests is about the loops before the pass nests, not about the stage '{after}': leave --after out")
+    asked = [option for option in ("explain", "picture", "score", "nests", "nests_page") if getattr(args, option)]
+    if (args.nests or args.nests_page) and after != "asm":
+        raise LoopwrightError(
+            f"--{'nests' if args.nests else 'nests-page'} is about the loops before the pass nests, not about the stage '{after}': leave --after out"
+        )
     if asked and after not in ("asm", "allocate"):
         raise LoopwrightError(f"--{asked[0]} is about the register allocation or the code after it, not about the stage '{after}': leave --after out")
     names = _stages(args)
@@ -161,6 +163,8 @@ def show(args: argparse.Namespace) -> int:
         print(code.asm() if after == "asm" else code.ir(after), end="")
     if args.nests:
         print(code.nests(), end="")
+    if args.nests_page:
+        _write(args.nests_page, code.nests().page())
     if args.explain or args.picture:
         _explain(code, args.explain, args.picture)
     if args.score:
@@ -302,11 +306,15 @@ def _explain(code: Any, words: bool, picture: Path | None) -> None:
     if words:
         print(explanation.text())
     if picture is not None:
-        try:
-            picture.write_text(drawn(explanation), encoding="utf-8")
-        except OSError as error:
-            raise LoopwrightError(f"{picture} cannot be written: {error.strerror}") from None
-        print(f"written: {picture}", file=sys.stderr)
+        _write(picture, drawn(explanation))
+
+
+def _write(file: Path, page: str) -> None:
+    try:
+        file.write_text(page, encoding="utf-8")
+    except OSError as error:
+        raise LoopwrightError(f"{file} cannot be written: {error.strerror}") from None
+    print(f"written: {file}", file=sys.stderr)
 
 
 def corpus(args: argparse.Namespace) -> int:
@@ -382,6 +390,7 @@ def _parser() -> argparse.ArgumentParser:
     added.add_argument("--explain", action="store_true", help="why each value got its register: the filter that decided, what was spilled and what it cost")
     added.add_argument("--picture", type=Path, metavar="FILE.html", help="the same as a picture: values in registers over the instructions, loops shaded")
     added.add_argument("--nests", action="store_true", help="the loop nests: what depends on what, the bounds, what was tried, done, and why not more")
+    added.add_argument("--nests-page", type=Path, metavar="FILE.html", help="the same with pictures: iterations, what depends on what, what runs together")
     added.add_argument("--score", action="store_true", help="what the code costs: PerfScore, and modelled cycles with what bounds each loop")
     added.add_argument("--microarchitecture", metavar="NAME", help="whose timing tables --score takes (default: the target's)")
     added.usage = "loopwright show [options] FILE:KERNEL [-- SIGNATURE]"

@@ -14,11 +14,8 @@ from loopwright.frontend.kernel import Backend, Kernel
 from loopwright.frontend.parameters import REQUIRED as NO_DEFAULT
 from loopwright.ir.function import Function
 from loopwright.ir.schedule import Step, parse_steps
-from loopwright.nests.report import CandidateReport
 from loopwright.regalloc.heuristics import DEFAULT_ORDER
 from loopwright.runtime import cpu
-from loopwright.runtime.adaptive import Adaptive, Variant, Variants
-from loopwright.runtime.choices import Choices, folder, identity
 from loopwright.runtime.code import NESTS, Code
 from loopwright.runtime.dispatch import REQUIRED, Dispatcher, Formal, Frozen, Key
 from loopwright.settings import Settings
@@ -58,7 +55,11 @@ class Native(Backend):
         if kernel.nests != "measure" or kernel.check or kernel.steps:
             return usual
 
-        def variants(key: Key) -> Variants:
+        # (Few kernels measure.)
+        from loopwright.runtime.adaptive import Adaptive
+        from loopwright.runtime.choices import Choices, folder
+
+        def variants(key: Key) -> Any:
             return _variants(kernel, make(key), key, self)
 
         return Adaptive(formals, variants, usual, Choices(folder())).call
@@ -93,8 +94,11 @@ def _signature(key: Key) -> list[Any]:
 MOST_MEASURED: Final = 3
 
 
-def _variants(kernel: Kernel, usual: Code, key: Key, native: Native) -> Variants:
+def _variants(kernel: Kernel, usual: Code, key: Key, native: Native) -> Any:
     """Ways to compute what a kernel computes: as written, as usual, after a longer search, and what looked good beside. Those that are the same code are one."""
+    from loopwright.runtime.adaptive import Variant, Variants
+    from loopwright.runtime.choices import identity
+
     signature = _signature(key)
     made = [("as written", _as(kernel, native, signature, "off")), ("fast", usual), ("search", _as(kernel, native, signature, "search"))]
     report = usual.nests() if NESTS in [each.name for each in usual.compiled.passes] else None
@@ -112,8 +116,8 @@ def _variants(kernel: Kernel, usual: Code, key: Key, native: Native) -> Variants
     return Variants(identity(list(different), f"{usual.target.name} {usual.target.vector_bits}"), list(different.values()))
 
 
-def _cycles(candidate: CandidateReport) -> float:
-    return candidate.cycles
+def _cycles(candidate: Any) -> float:
+    return float(candidate.cycles)
 
 
 def _as(kernel: Kernel, native: Native, signature: list[Any], nests: str, steps: tuple[Step, ...] = ()) -> Code:

@@ -4,7 +4,11 @@ from __future__ import annotations
 
 import ctypes
 import linecache
+import re
+from html import escape
+from pathlib import Path
 from typing import Any
+from xml.etree import ElementTree
 
 import numpy as np
 import pytest
@@ -13,7 +17,7 @@ from tests.end_to_end.test_loop_nests import both, clipped, gauss_seidel, prefix
 import loopwright as lw
 from loopwright import cli
 from loopwright.ir.parse import parse
-from loopwright.nests.report import NestReport
+from loopwright.nests.nest_report import NestReport
 
 V3 = "x86-64-v3"
 
@@ -212,6 +216,58 @@ def test_asking_changes_nothing() -> None:
         code(a)
         both.function(b)
         assert (a == b).all()
+
+
+SVG = re.compile(r"<svg.*?</svg>", re.DOTALL)
+
+
+def pictures(report: Any) -> list[ElementTree.Element]:
+    page = report.page()
+    assert page.startswith("<!doctype html>") and page.count("<table>") == page.count("</table>")
+    return [ElementTree.fromstring(text) for text in SVG.findall(page)]
+
+
+def lines(picture: ElementTree.Element, head: str) -> list[tuple[int, int]]:
+    """The arrows with such a head, as columns and rows that they go."""
+    found = [line for line in picture.iter("line") if line.get("marker-end") == f"url(#{head})"]
+    return [(int((float(a.get("x2")) - float(a.get("x1"))) / 44), int((float(a.get("y2")) - float(a.get("y1"))) / 44)) for a in found]  # type: ignore[arg-type]
+
+
+def test_the_page_draws_dependences_and_what_runs_together() -> None:
+    space, bars, units = pictures(both.compile(target=V3).nests())
+    assert sorted(lines(space, "head")) == [(0, 1), (1, 0)] and not lines(space, "refused")
+    (together,) = list(space.iter("rect"))
+    assert (together.get("width"), together.get("height")) == ("30", str(3 * 44 + 30))
+    assert [text.text for text in bars.iter("text")] == ["units (divide)", "9", "circuit", "22", "as rewritten", "9"]
+    # Four square roots of nine cycles each.
+    assert len([rect for rect in units.iter("rect") if (rect.find("title") is not None) and "sqrt" in str(rect.find("title").text)]) == 36  # type: ignore[union-attr]
+
+
+def test_the_page_marks_what_was_in_the_way() -> None:
+    space = pictures(slanted.compile(target=V3).nests())[0]
+    assert lines(space, "head") == [(1, 0)] and lines(space, "refused") == [(-1, 1)]
+
+
+def test_the_page_of_whatever_there_is() -> None:
+    for kernel in (product, table, clipped, prefix, in_lanes, off, leaves_early, scattered, steps_unknown, many):
+        report = kernel.compile(target=V3).nests()
+        assert len(pictures(report)) >= 1
+        assert all(escape(line) in report.page() for line in str(report).splitlines())
+
+    @lw.kernel
+    def nothing(x: lw.f64) -> lw.f64:
+        return x + 1.0
+
+    report = nothing.compile(target=V3).nests()
+    assert not pictures(report) and "There are no loops" in report.page() and "no nests of loops" in str(report)
+
+
+def test_the_command_writes_the_page(tmp_path: Path, capsys: pytest.CaptureFixture[str]) -> None:
+    file = tmp_path / "nests.html"
+    assert cli.main(["show", "examples/selection_sort.py:selection_sort", "--nests-page", str(file)]) == 0
+    assert "over i, j" in file.read_text(encoding="utf-8") and str(file) in capsys.readouterr().err
+    assert cli.main(["show", "examples/selection_sort.py:selection_sort", "--nests-page", str(tmp_path / "no" / "x.html")]) == 1
+    assert "cannot be written" in capsys.readouterr().err
 
 
 def test_the_command(capsys: pytest.CaptureFixture[str]) -> None:

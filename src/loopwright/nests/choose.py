@@ -7,7 +7,7 @@ registers that there are.
 
 from __future__ import annotations
 
-from typing import Final
+from typing import Any, Final
 
 from loopwright.ir.function import Function, Instr
 from loopwright.nests import apart
@@ -18,9 +18,7 @@ from loopwright.nests.graph import Graph, graph_of, jammed, recurrence_bound, re
 from loopwright.nests.jam import Refusal, invariant, refusal, unroll_and_jam
 from loopwright.nests.lanes import adjacent, free, mark
 from loopwright.nests.nest import Nest, NestLoop, nests
-from loopwright.nests.report import Report
 from loopwright.nests.scalars import Scalar, scalars
-from loopwright.nests.search import search
 from loopwright.nests.unroll import clone
 from loopwright.targets.core import Core
 
@@ -39,14 +37,14 @@ FEWER: Final = 4
 SLACK: Final = 0.75
 
 
-def improve(f: Function, core: Core, vectors: bool, report: Report | None = None) -> None:
+def improve(f: Function, core: Core, vectors: bool, report: Any = None) -> None:
     """Rewrite the nests of a function where a core runs them faster for it. Bit for bit the same is computed.
 
     Args:
         f: the function, before it has vectors.
         core: the core.
         vectors: loops may be made ones over lanes.
-        report: is told what is known of the nests, tried and done; None where nobody asks.
+        report: the ``Report`` that is told what is known of the nests, tried and done; None where nobody asks.
     """
     found = nests(f)
     written = f.code
@@ -60,13 +58,13 @@ def improve(f: Function, core: Core, vectors: bool, report: Report | None = None
     keep_values(f, found, report)
 
 
-def keep_values(f: Function, found: list[Nest], report: Report | None = None) -> None:
+def keep_values(f: Function, found: list[Nest], report: Any = None) -> None:
     """Keep values that an iteration of an innermost loop stores, and a later one loads, in registers.
 
     Args:
         f: the function.
         found: its nests.
-        report: is told for how many loads.
+        report: the ``Report`` that is told for how many loads, or None.
     """
     for nest in reversed(found):
         if not nest.obstacles and rereads(nest) and questions(nest) <= MOST_QUESTIONS // FEWER:
@@ -213,6 +211,9 @@ def _searched(nest: Nest, core: Core, found: list[Dependence], lanes: NestLoop |
     plain = _interval(graph, 1, core)
     if plain <= resource_bound(graph, core) * LEAST_GAIN:
         return False
+    # (Few functions ask for it.)
+    from loopwright.nests.search import search
+
     return search(nest, innermost, lanes, graph, core, core.registers // _live(graph), plain / LEAST_GAIN, _interval)
 
 

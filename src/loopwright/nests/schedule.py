@@ -19,7 +19,8 @@ from loopwright.nests.interchange import interchange, interchange_refusal
 from loopwright.nests.jam import Refusal, refusal, unroll_and_jam, unroll_in_place
 from loopwright.nests.lanes import mark
 from loopwright.nests.nest import Nest, NestLoop, nests
-from loopwright.nests.report import DependenceReport, Report
+from loopwright.nests.nest_report import DependenceReport
+from loopwright.nests.report import Report
 from loopwright.nests.scalars import scalars
 from loopwright.nests.tile import TILES, tile, tile_refusal
 from loopwright.nests.unroll import clone, crossing_branches

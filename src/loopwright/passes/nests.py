@@ -2,13 +2,13 @@
 
 from __future__ import annotations
 
+from typing import Any
+
 from loopwright.ir import ops
 from loopwright.ir.function import NONE, Function
 from loopwright.ir.loops import IS_LOOP
 from loopwright.nests.choose import improve, keep_values
 from loopwright.nests.nest import nests
-from loopwright.nests.report import Report
-from loopwright.nests.schedule import apply_schedule
 from loopwright.targets.target import Target
 from loopwright.types import I64
 
@@ -22,20 +22,27 @@ def run(f: Function, target: Target) -> None:
         improve(f, target.core, target.vector_bits > 0)
 
 
-def _by_hand(f: Function, target: Target, told: Report | None) -> None:
-    """Do what the user has said."""
+def _by_hand(f: Function, target: Target, told: Any) -> None:
+    """Do what the user has said; ``told`` is a report, or None."""
+    from loopwright.nests.schedule import apply_schedule
+
     apply_schedule(f, target.core, told)
     if f.options.nests:
         keep_values(f, nests(f), told)
 
 
-def report(f: Function, target: Target) -> Report:
+def report(f: Function, target: Target) -> Any:
     """What ``run`` does, told: the function is rewritten, too.
 
     Args:
         f: the function before the pass.
         target: what it is compiled for.
+
+    Returns:
+        A ``loopwright.nests.report.Report``.
     """
+    from loopwright.nests.report import Report
+
     made = Report(f, target.name, target.core)
     if f.options.schedule and not f.options.check:
         _by_hand(f, target, made)

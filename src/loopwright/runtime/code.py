@@ -16,7 +16,6 @@ from loopwright.errors import AbiError, BoundsError, CpuError, LoopwrightError, 
 from loopwright.ir import ops
 from loopwright.ir.function import Function
 from loopwright.ir.loops import loops
-from loopwright.nests.report import Report
 from loopwright.passes.nests import report
 from loopwright.runtime import cpu, entry, memory
 from loopwright.runtime.arrays import UNUSED, ArrayParameter, check_overlap
@@ -144,8 +143,8 @@ class Code(functools.partial[Any]):
         """The listing: address, bytes and text of each instruction, after the line of Python it comes from; then the constants."""
         return listing(self.compiled, self.address)
 
-    def nests(self) -> Report:
-        """What is known of the function's loop nests, what was tried with them, what was done, and why not more (docs/nests.md).
+    def nests(self) -> Any:
+        """What is known of the function's loop nests, what was tried with them, what was done, and why not more (docs/nests.md): a ``nests.report.Report``.
 
         ``print(code.nests())`` says it in words, ``code.nests().page()`` is an HTML page with pictures. (The function is compiled again up to there.)
 
