@@ -138,6 +138,15 @@ def test_the_listing_in_the_readme_is_what_comes_out(tmp_path: Path) -> None:
         assert instruction in made, instruction
 
 
+def test_the_report_in_the_page_on_nests_is_what_comes_out(tmp_path: Path) -> None:
+    page = CHECKOUT / "docs" / "nests.md"
+    at, source = blocks(page, "python")[0]
+    file = tmp_path / "nests.py"
+    file.write_text("\n" * at + source.split("\n\n\nprint")[0] + "\n", encoding="utf-8")
+    made = str(cli.load(file).fourth.compile(target="x86-64-v3").nests())
+    assert made.split("\n\n", 1)[1] == blocks(page, "")[0][1]
+
+
 def test_every_public_name_is_in_the_documentation() -> None:
     words = set(re.findall(r"\w+", " ".join(page.read_text(encoding="utf-8") for page in [*PAGES, CHECKOUT / "CHANGELOG.md"])))
     unmentioned = set(lw.__all__) - words - {"InternalError", "errors", "types", "Type", "ArrayType", "Kernel", "bf16", "f16", "bool_", "ptr"}

@@ -48,7 +48,8 @@ class Report:
     def carried(self, line: int, count: int) -> None:
         """In loops of the nest of that line, so many loads were replaced by values in registers."""
         for nest in self.nests:
-            if nest.line == line:
+            # (Another of its loops may have become the outermost.)
+            if line in [loop.line for loop in nest.loops]:
                 nest.carried += count
 
     def page(self) -> str:
