@@ -171,7 +171,7 @@ def off(a: lw.Array[lw.f64, 2]):
 
 def test_reasons_that_hold_for_the_whole_function() -> None:
     assert in_lanes.compile(target=V3).nests().because == "the function has a loop over lanes, whose order is its own"
-    assert off.compile(target=V3).nests().because == 'it was asked for (nests="off")'
+    assert off.compile(target=V3).nests().because == 'it is not allowed (nests="off", or text without `option nests`)'
     assert both.compile(target=V3, check=True).nests().because == "every access is checked, in the order of the text"
     assert "nothing is known of the core of rv64gc" in str(both.compile(target="rv64gc").nests())
     # What is known of the loops is there all the same.

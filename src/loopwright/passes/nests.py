@@ -66,7 +66,7 @@ def _kept(f: Function, target: Target) -> str:
     if f.options.check:
         return "every access is checked, in the order of the text"
     if not f.options.nests:
-        return 'it was asked for (nests="off")'
+        return 'it is not allowed (nests="off", or text without `option nests`)'
     if target.core is None:
         return f"nothing is known of the core of {target.name}"
     return ""
