@@ -13,7 +13,7 @@ from tests.machines import Runner, runners
 from tests.nests.random_nests import Random
 
 import loopwright as lw
-from loopwright.ir.function import Function
+from loopwright.ir.function import Function, Options
 from loopwright.ir.interpret import run
 from loopwright.ir.parse import parse
 from loopwright.ir.schedule import Step, parse_steps, steps_text
@@ -213,6 +213,14 @@ def test_a_loop_is_told_by_its_line() -> None:
     assert text.count(" = for ") == 2 + 4
     with pytest.raises(lw.ScheduleError, match="is in another nest"):
         twice.schedule(interchange(f"i@{line}", f"j@{line - 2}")).compile(target=V3)
+
+
+def test_steps_that_text_may_have() -> None:
+    for schedule, says in (("twist(i)", "there is no step twist; there are"), ("lanes()", "it does not say of which loop")):
+        f = twice.compile(target=V3).compiled.source.clone()
+        f.options = Options(schedule=schedule)
+        with pytest.raises(lw.ScheduleError, match=says):
+            apply_schedule(f, None)
 
 
 def test_both_outer_loops_by_two() -> None:

@@ -1,6 +1,6 @@
 """Nests rewritten by hand: the steps of ``kernel.schedule``, each where it is legal.
 
-A step is a row of ``STEPS``: its name, and a function that rewrites the nest or raises the error that says why not. Loops are told by the names of their indices and their lines,
+A step is a row of ``STEPS``: its name, and a function that rewrites the nest or raises the error that says why not (``refuse``). Loops are told by the names of their indices and their lines,
 which rewritten loops keep; after each step the nest is read again. The rewritten loops come first in the text, then what is left over; so a name means the first
 loop that has it.
 """
@@ -27,7 +27,7 @@ from loopwright.nests.unroll import clone, crossing_branches
 from loopwright.nests.why import lanes_refusal
 from loopwright.targets.core import Core
 
-__all__ = ["STEPS", "apply_schedule", "rewrite_by"]
+__all__ = ["STEPS", "Row", "apply_schedule", "refuse", "rewrite_by"]
 
 
 def apply_schedule(f: Function, core: Core | None, report: Report | None = None) -> None:
@@ -75,7 +75,8 @@ class _Name:
 
 def _names(step: Step) -> list[_Name]:
     """The loops of a step, those that are given with numbers as well."""
-    return [_Name(text) for text in [*step.loops, *[name for name, _ in step.values]]]
+    options = STEPS[step.name].options
+    return [_Name(text) for text in [*step.loops, *[name for name, _ in step.values if name not in options]]]
 
 
 def _nest_of(step: Step, found: list[Nest]) -> int:
@@ -103,7 +104,9 @@ def _nest_of(step: Step, found: list[Nest]) -> int:
             raise ScheduleError(f"{step}: {name.text} is in another nest", "", places[0][1].line)
         chosen = places[0][0]
     if chosen < 0:
-        raise ScheduleError(f"{step}: it says of no loop")
+        if len(found) != 1:
+            raise ScheduleError(f"{step}: it does not say of which loop, and there {'are several nests' if found else 'is none at all'}")
+        chosen = 0
     return chosen
 
 
@@ -139,7 +142,7 @@ def rewrite_by(nest: Nest, steps: list[Step]) -> None:
     position = nest.start
     for number, step in enumerate(steps):
         now = nest if number == 0 else _read_again(f, position, len(f.code) - behind)
-        STEPS[step.name](now, step)
+        STEPS[step.name].run(now, step)
     fast = f.code[nest.start : len(f.code) - behind]
     f.code = original[: nest.start] + apart.versioned(f, pairs, plain, fast, original[nest.start].line) + original[nest.end + 1 :]
     if record is not None:
@@ -156,8 +159,14 @@ def _read_again(f: Function, start: int, end: int) -> Nest:
     raise AssertionError("a step has left no loop")
 
 
-def _refuse(nest: Nest, step: Step, refused: Refusal | None) -> None:
-    """Raise the error for what keeps a step from being done, if anything does."""
+def refuse(nest: Nest, step: Step, refused: Refusal | None) -> None:
+    """Raise the error for what keeps a step from being done, if anything does.
+
+    Args:
+        nest: the nest as it is now.
+        step: the step.
+        refused: what keeps it from being done, or None.
+    """
     if refused is not None:
         about = "" if refused.dependence is None else f": {DependenceReport(nest, refused.dependence)}"
         raise ScheduleError(f"{step}: {refused.because}{about}", "", refused.line)
@@ -174,7 +183,7 @@ def _unroll_and_jam(nest: Nest, step: Step) -> None:
     for name, factor in _outermost_first(nest, step):
         loop = _loop(step, now, name)
         variables = scalars(now)
-        _refuse(now, step, refusal(now, loop, factor, dependences(now), variables))
+        refuse(now, step, refusal(now, loop, factor, dependences(now), variables))
         unroll_and_jam(now, loop, factor, variables)
         now = _read_again(f, nest.start, len(f.code) - behind)
 
@@ -191,9 +200,9 @@ def _unroll(nest: Nest, step: Step) -> None:
     for name, factor in _outermost_first(nest, step):
         loop = _loop(step, now, name)
         if not loop.step:
-            _refuse(now, step, Refusal("its steps are not known", loop.line))
+            refuse(now, step, Refusal("its steps are not known", loop.line))
         if crossing_branches(f.code[loop.head + 1 : loop.end]):
-            _refuse(now, step, Refusal("it is left, or its iteration ended, early", loop.line))
+            refuse(now, step, Refusal("it is left, or its iteration ended, early", loop.line))
         unroll_in_place(now, loop, factor)
         now = _read_again(f, nest.start, len(f.code) - behind)
 
@@ -202,29 +211,43 @@ def _lanes(nest: Nest, step: Step) -> None:
     (name,) = _names(step)
     loop = _loop(step, nest, name)
     variables = scalars(nest)
-    _refuse(nest, step, lanes_refusal(nest, loop, dependences(nest), variables))
+    refuse(nest, step, lanes_refusal(nest, loop, dependences(nest), variables))
     mark(nest, loop, variables)
 
 
 def _interchange(nest: Nest, step: Step) -> None:
     first, second = [_loop(step, nest, name) for name in _names(step)]
     outer, inner = (first, second) if first.depth < second.depth else (second, first)
-    _refuse(nest, step, interchange_refusal(nest, outer, inner, dependences(nest), scalars(nest)))
+    refuse(nest, step, interchange_refusal(nest, outer, inner, dependences(nest), scalars(nest)))
     interchange(nest, outer, inner)
 
 
 def _tile(nest: Nest, step: Step) -> None:
     loops = [_loop(step, nest, name) for name in _names(step)]
     sizes = {loop.number: size for loop, (_, size) in zip(loops, step.values, strict=True)}
-    _refuse(nest, step, tile_refusal(nest, sizes, dependences(nest), scalars(nest)))
+    refuse(nest, step, tile_refusal(nest, sizes, dependences(nest), scalars(nest)))
     tile(nest, sizes)
 
 
-#: What does a step to a nest; it raises ``ScheduleError`` where the step is not possible.
-STEPS: Final[dict[str, Callable[[Nest, Step], None]]] = {
-    "interchange": _interchange,
-    "lanes": _lanes,
-    "tile": _tile,
-    "unroll": _unroll,
-    "unroll_and_jam": _unroll_and_jam,
+class Row:
+    """A kind of step.
+
+    Attributes:
+        run: does a step to a nest, or raises ``ScheduleError``.
+        options: the names of numbers that the step takes, and that are of no loop.
+    """
+
+    __slots__ = ("options", "run")
+
+    def __init__(self, run: Callable[[Nest, Step], None], options: tuple[str, ...] = ()) -> None:
+        self.run = run
+        self.options = options
+
+
+STEPS: Final = {
+    "interchange": Row(_interchange),
+    "lanes": Row(_lanes),
+    "tile": Row(_tile),
+    "unroll": Row(_unroll),
+    "unroll_and_jam": Row(_unroll_and_jam),
 }

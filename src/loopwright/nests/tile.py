@@ -4,8 +4,8 @@
 
     for i = a, b, s                  for i.tiles = a, b, S*s
       for j = c, d, t                  for j.tiles = c, d, T*t
-        body                   →         for i = i.tiles, i.tiles + min(b - i.tiles, S*s), s
-                                           for j = j.tiles, j.tiles + min(d - j.tiles, T*t), t
+        body                   →         for i = i.tiles, min(i.tiles + S*s, b), s
+                                           for j = j.tiles, min(j.tiles + T*t, d), t
                                              body
 
 It is legal where no distance along any of the loops is negative, for what no loop around them carries: then tiles, and iterations in a tile, may be taken in
@@ -99,9 +99,8 @@ def tile(nest: Nest, sizes: dict[int, int]) -> None:
         index = f.register(I64, nest.name(loop) + TILES)
         tiles.append(Instr(ops.FOR, head.type, index, [head.args[0], head.args[1], f.const(I64, step)], 0, head.line))
         ends.append(Instr(ops.END, VOID, NONE, [], 0, code[loop.end].line))
-        # (What is left is asked, and not whether the end of a tile is too far: that might be more than there are numbers.)
-        left = _emit(f, ops.SUB, head.args[1], index, head.line, bounds)
-        bound = _emit(f, ops.ADD, index, _emit(f, ops.MIN if step > 0 else ops.MAX, left, f.const(I64, step), head.line, bounds), head.line, bounds)
+        # (In this form steps that follow know both bounds.)
+        bound = _emit(f, ops.MIN if step > 0 else ops.MAX, _emit(f, ops.ADD, index, f.const(I64, step), head.line, bounds), head.args[1], head.line, bounds)
         heads.append(Instr(ops.FOR, head.type, head.dst, [index, bound, head.args[2]], 0, head.line, loop=head.loop))
     outer, inner = loops[0], loops[-1]
     body = code[inner.head + 1 : inner.end]
