@@ -16,7 +16,6 @@ from loopwright.errors import AbiError, BoundsError, CpuError, LoopwrightError, 
 from loopwright.ir import ops
 from loopwright.ir.function import Function
 from loopwright.ir.loops import loops
-from loopwright.passes.nests import report
 from loopwright.runtime import cpu, entry, memory
 from loopwright.runtime.arrays import UNUSED, ArrayParameter, check_overlap
 from loopwright.runtime.call import Parameter, Signature
@@ -151,6 +150,9 @@ class Code(functools.partial[Any]):
         Raises:
             TargetError: the target's passes do not look at nests, or the function comes from text of a later stage.
         """
+        # Imported here: with the targets, passes come when something is compiled.
+        from loopwright.passes.nests import report
+
         compiled = self.compiled
         names = names_of(compiled.passes)
         if NESTS not in names:
