@@ -92,13 +92,8 @@ class Choice:
         elif not measured or len(self.names) == 1:
             self._take(min(1, len(self.names) - 1))
 
-    def call(self, values: tuple[Any, ...], work: int) -> Any:
-        """Run the best variant, or the one whose turn it is.
-
-        Args:
-            values: the arguments of run time.
-            work: elements of the largest array.
-        """
+    def call(self, values: tuple[Any, ...]) -> Any:
+        """Run the best variant, or the one whose turn it is, with arguments of run time."""
         if self._best is not None:
             return self._best(*values)
         turn = self._next()
@@ -116,7 +111,7 @@ class Choice:
             if not done:
                 with self._lock:
                     self._given[turn] -= 1
-        self._timed(turn, seconds / max(work, 1))
+        self._timed(turn, seconds / max([value.size for value in values if isinstance(value, np.ndarray) and value.size], default=1))
         return result
 
     def _next(self) -> int:
@@ -176,8 +171,7 @@ class Adaptive:
         self._usual = usual
         self._choices = choices
         self._clock = clock
-        self._places = {formal.name: k for k, formal in enumerate(formals)}
-        self._kept = [k for k, formal in enumerate(formals) if formal.kind != CONST]
+        self._told = _teller(formals)
         self._variants: Any = Specializations(variants)  # type: ignore[arg-type]
         self._slots: Any = Specializations(self._slot)  # type: ignore[arg-type]
         self._known: dict[object, Choice] = {}
@@ -185,20 +179,14 @@ class Adaptive:
 
     def call(self, *args: Any, **named: Any) -> Any:
         """Call the kernel."""
-        values = self._bound(args, named) if named or len(args) != len(self._formals) else args
         try:
-            key = None if values is None else self._key(values)
-        except LoopwrightError:
-            # Whatever it is, the usual way tells it better.
-            key = None
-        if values is None or key is None:
+            key, given, values = self._told(*args, **named)
+            choice = self._known.get(key)
+        except (AttributeError, TypeError, LoopwrightError):
+            # Whatever it is that cannot be right, the usual way tells it better.
             return self._usual(*args, **named)
         try:
-            choice = self._known.get(key)
-            if choice is None:
-                choice = self._choice(key, values)
-            work = max([value.size for value in values if isinstance(value, np.ndarray)], default=1)
-            return choice.call(tuple([values[k] for k in self._kept]), work)
+            return (choice if choice is not None else self._choice(key, values)).call(given)
         except Exception as error:
             from loopwright.tracebacks import shorten
 
@@ -208,32 +196,6 @@ class Adaptive:
     def choices(self) -> list[Choice]:
         """What is known, for each combination of types and orders of magnitude that has come up."""
         return list(self._all)
-
-    def _bound(self, args: tuple[Any, ...], named: dict[str, Any]) -> tuple[Any, ...] | None:
-        """A value for each parameter; None where they do not fit."""
-        if len(args) > len(self._formals):
-            return None
-        values = [*args, *[formal.default for formal in self._formals[len(args) :]]]
-        for name, value in named.items():
-            place = self._places.get(name, -1)
-            if place < len(args):
-                return None
-            values[place] = value
-        return None if any(value is REQUIRED for value in values) else tuple(values)
-
-    def _key(self, values: tuple[Any, ...]) -> object:
-        """Equal for arguments with the same types, extents, and orders of magnitude of whole numbers; None where it is not that usual."""
-        key: list[object] = []
-        for value, formal in zip(values, self._formals, strict=True):
-            if formal.kind == ARRAY:
-                if not isinstance(value, np.ndarray):
-                    return None
-                key.append((value.dtype, value.shape))
-            elif formal.kind == CONST:
-                key.append(freeze(value))
-            else:
-                key.append((value.__class__, _magnitude(value)))
-        return tuple(key)
 
     def _choice(self, key: object, values: tuple[Any, ...]) -> Choice:
         parts: list[str] = []
@@ -252,6 +214,31 @@ class Adaptive:
         made = Choice(key[1], self._variants.get(key[0]), self._choices, self._clock, len(self._all) < MOST_SHAPES)
         self._all.append(made)
         return made
+
+
+def _teller(formals: list[Formal]) -> Callable[..., tuple[object, tuple[Any, ...], tuple[Any, ...]]]:
+    """A function of a call's arguments, which gives: something equal for arguments with the same types and extents, and whole numbers of the same magnitude;
+    the arguments of run time; all arguments, with defaults.
+
+    It raises ``TypeError``, ``AttributeError`` or ``ArgumentError`` for what cannot be right. It is written from the declarations, as what calls a kernel is in
+    ``dispatch.py``: it runs at each call.
+    """
+    known: dict[str, Any] = {"_lw_freeze": freeze, "_lw_magnitude": _magnitude}
+    heads: list[str] = []
+    parts: list[str] = []
+    for k, formal in enumerate(formals):
+        known[f"_lw_default{k}"] = formal.default
+        heads.append(formal.name if formal.default is REQUIRED else f"{formal.name}=_lw_default{k}")
+        if formal.kind == ARRAY:
+            parts.append(f"{formal.name}.dtype, {formal.name}.shape, ")
+        elif formal.kind == CONST:
+            parts.append(f"_lw_freeze({formal.name}), ")
+        else:
+            parts.append(f"{formal.name}.__class__, _lw_magnitude({formal.name}), ")
+    given = "".join([f"{formal.name}, " for formal in formals if formal.kind != CONST])
+    values = "".join([f"{formal.name}, " for formal in formals])
+    made: Callable[..., Any] = eval(f"lambda {', '.join(heads)}: (({''.join(parts)}), ({given}), ({values}))", known)
+    return made
 
 
 def _magnitude(value: Any) -> int:
