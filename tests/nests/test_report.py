@@ -224,7 +224,7 @@ SVG = re.compile(r"<svg.*?</svg>", re.DOTALL)
 def pictures(report: Any) -> list[ElementTree.Element]:
     page = report.page()
     assert page.startswith("<!doctype html>") and page.count("<table>") == page.count("</table>")
-    return [ElementTree.fromstring(text) for text in SVG.findall(page)]
+    return [ElementTree.fromstring(text.replace(' xmlns="http://www.w3.org/2000/svg"', "")) for text in SVG.findall(page)]
 
 
 def lines(picture: ElementTree.Element, head: str) -> list[tuple[int, int]]:
@@ -236,11 +236,17 @@ def lines(picture: ElementTree.Element, head: str) -> list[tuple[int, int]]:
 def test_the_page_draws_dependences_and_what_runs_together() -> None:
     space, bars, units = pictures(both.compile(target=V3).nests())
     assert sorted(lines(space, "head")) == [(0, 1), (1, 0)] and not lines(space, "refused")
-    (together,) = list(space.iter("rect"))
+    (together,) = [rect for rect in space.iter("rect") if rect.find("title") is not None]
     assert (together.get("width"), together.get("height")) == ("30", str(3 * 44 + 30))
     assert [text.text for text in bars.iter("text")] == ["units (divide)", "9", "circuit", "22", "as rewritten", "9"]
     # Four square roots of nine cycles each.
     assert len([rect for rect in units.iter("rect") if (rect.find("title") is not None) and "sqrt" in str(rect.find("title").text)]) == 36  # type: ignore[union-attr]
+
+
+def test_the_picture_of_one_nest_stands_alone() -> None:
+    report = both.compile(target=V3).nests()
+    picture = report[0].picture()
+    assert picture in report.page() and ElementTree.fromstring(picture).tag == "{http://www.w3.org/2000/svg}svg"
 
 
 def test_the_page_marks_what_was_in_the_way() -> None:

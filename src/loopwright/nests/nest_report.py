@@ -268,7 +268,13 @@ class NestReport:
         """It is asked at run time whether arrays overlap."""
         self.asked += [(f.arrays[a].name, f.arrays[b].name) for a, b, _ in pairs]
 
-    # --- as text
+    # --- as text, and drawn
+
+    def picture(self) -> str:
+        """Iterations of the innermost two loops as points, arrows for what depends on what, and what runs together shaded: an SVG."""
+        from loopwright.nests.page import picture
+
+        return picture(self)
 
     def __str__(self) -> str:
         names = ", ".join([loop.name for loop in self.loops])

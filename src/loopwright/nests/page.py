@@ -8,10 +8,10 @@ from typing import Final
 from loopwright.errors import ScheduleError
 from loopwright.ir.schedule import parse_steps
 from loopwright.nests.graph import Graph, jammed
-from loopwright.nests.nest_report import DependenceReport, NestReport
+from loopwright.nests.nest_report import DependenceReport, LoopReport, NestReport
 from loopwright.nests.scalars import PRIVATE
 
-__all__ = ["page"]
+__all__ = ["page", "picture"]
 
 #: Distance between two iterations in the picture; iterations of the outer and of the inner loop that are drawn.
 _STEP: Final = 44
@@ -78,7 +78,7 @@ def _nest(nest: NestReport, units: list[tuple[str, int]]) -> list[str]:
     if nest.kept:
         parts.append(f"<p><b>Why not more</b>: {escape('; '.join([str(refusal) for refusal in nest.kept]))}.</p>")
     parts.append('<div class="side">')
-    parts += _iterations(nest)
+    parts.append(_iterations(nest))
     if nest.bounds is not None:
         parts.append(_bounds(nest))
     parts.append("</div>")
@@ -92,56 +92,64 @@ def _nest(nest: NestReport, units: list[tuple[str, int]]) -> list[str]:
 # --- iterations
 
 
-def _iterations(nest: NestReport) -> list[str]:
-    """The iterations of the innermost two loops as points, with arrows from those that others depend on, and what runs together shaded."""
-    inner = max(nest.loops, key=_depth)
-    chain = [loop for loop in nest.loops if loop.depth <= inner.depth][-2:]
-    flat = len(chain) < 2 or chain[0].depth == chain[1].depth
-    rows = 1 if flat else _ROWS
-    width, height = _MARGIN + _STEP * _COLUMNS, _MARGIN + _STEP * rows
-    drawn = [_HEADS]
-    tall, wide = _layer(nest, "" if flat else chain[0].name, inner.name)
+def picture(nest: NestReport) -> str:
+    """The iterations of the innermost two loops as points, with arrows from those that others depend on, and what runs together shaded: an SVG."""
+    outer, inner = _drawn_loops(nest)
+    rows = 1 if outer is None else _ROWS
+    width, height = _MARGIN + _STEP * _COLUMNS, 30 + _STEP * rows
+    drawn = [_HEADS, f'<rect width="{width}" height="{height}" fill="#fff"/>']
+    tall, wide = _layer(nest, "" if outer is None else outer.name, inner.name)
     if tall * wide > 1:
         row, column = max((rows - tall) // 2, 0), 2
         drawn.append(
             f'<rect x="{_x(column) - 15}" y="{_y(row) - 15}" width="{_STEP * (wide - 1) + 30}" height="{_STEP * (min(tall, rows) - 1) + 30}" rx="13" '
             f'fill="#8fca86" fill-opacity="0.55"><title>run together</title></rect>'
         )
-    seen: set[tuple[int, int]] = set()
-    others = 0
     refused = _refused(nest)
+    seen: set[tuple[int, int]] = {(0, 0)}
     for dependence in nest.dependences:
-        vector = _projected(dependence, inner.depth, flat)
-        if vector is None:
-            others += 1
-        elif vector not in seen and vector != (0, 0):
+        vector = _projected(dependence, inner.depth, outer is None)
+        if vector is not None and vector not in seen:
             seen.add(vector)
             drawn += _arrows(vector, rows, str(dependence) in refused, str(dependence))
     for scalar in nest.scalars:
-        way = (0, 1) if scalar.loop == inner.name else (1, 0) if not flat and scalar.loop == chain[0].name else (0, 0)
-        if scalar.kind != PRIVATE and way != (0, 0) and way not in seen:
+        way = (0, 1) if scalar.loop == inner.name else (1, 0) if outer is not None and scalar.loop == outer.name else (0, 0)
+        if scalar.kind != PRIVATE and way not in seen:
             seen.add(way)
             drawn += _arrows(way, rows, False, str(scalar))
     drawn += [f'<circle cx="{_x(c)}" cy="{_y(r)}" r="3.5" fill="#222"/>' for r in range(rows) for c in range(_COLUMNS)]
     drawn.append(f'<text x="{_x(0)}" y="16">{escape(inner.name)} →</text>')
-    if not flat:
-        drawn.append(f'<text x="6" y="{_y(0) + 4}">{escape(chain[0].name)} ↓</text>')
+    if outer is not None:
+        drawn.append(f'<text x="6" y="{_y(0) + 4}">{escape(outer.name)} ↓</text>')
+    return f'<svg xmlns="http://www.w3.org/2000/svg" width="{width}" height="{height}" style="font: 11px monospace">{"".join(drawn)}</svg>'
+
+
+def _iterations(nest: NestReport) -> str:
+    """The picture of the iterations, with what it shows in words."""
+    outer, inner = _drawn_loops(nest)
+    drawn = [inner.name] if outer is None else [outer.name, inner.name]
     caption = "Each point is an iteration; an arrow leads to one that needs what the first has done, or must not come before it."
-    if refused:
+    if _refused(nest):
         caption += " Red: a dependence that forbade something that was tried."
-    if tall * wide > 1:
-        caption += f" Green: what runs together{f' (of a vector, {_LANES} lanes are drawn)' if nest.lanes in (loop.name for loop in chain) else ''}."
-    elsewhere = [f"{factor} iterations of {name}" for name, factor in _factors(nest) if name not in (loop.name for loop in chain)]
+    if _layer(nest, drawn[0] if outer is not None else "", inner.name) != (1, 1):
+        caption += f" Green: what runs together{f' (of a vector, {_LANES} lanes are drawn)' if nest.lanes in drawn else ''}."
+    elsewhere = [f"{factor} iterations of {name}" for name, factor in _factors(nest) if name not in drawn]
     if elsewhere:
         caption += f" Each stands for {' and '.join(elsewhere)}."
+    others = len([one for one in nest.dependences if _projected(one, inner.depth, outer is None) is None])
     if others:
         caption += f" {others} more cannot be drawn here: outer loops carry them, or their distance is not one vector."
-    return [f'<figure><svg width="{width}" height="{height}">{"".join(drawn)}</svg><figcaption>{escape(caption)}</figcaption></figure>']
+    return f"<figure>{picture(nest)}<figcaption>{escape(caption)}</figcaption></figure>"
 
 
-def _depth(loop: object) -> int:
-    depth: int = getattr(loop, "depth", 0)
-    return depth
+def _drawn_loops(nest: NestReport) -> tuple[LoopReport | None, LoopReport]:
+    """The first of the innermost loops, and the one around it."""
+    inner = nest.loops[0]
+    for loop in nest.loops:
+        if loop.depth > inner.depth:
+            inner = loop
+    around = [loop for loop in nest.loops[: nest.loops.index(inner)] if loop.depth == inner.depth - 1]
+    return (around[-1] if around else None), inner
 
 
 def _x(column: int) -> int:
