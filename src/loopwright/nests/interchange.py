@@ -1,8 +1,8 @@
 """Interchange of two loops of a nest: legal where no distance vector becomes negative when its components change places.
 
-The loops from the one to the other are to be *perfectly nested*: nothing between their heads but arithmetic, nothing between their ends. Arithmetic that
-does not depend on their indices moves in front of them, the rest into the innermost (R. Allen and K. Kennedy, Optimizing Compilers for Modern
-Architectures, 2001, section 5.2).
+The loops from the one to the other are to be *perfectly nested*, or made so: between their heads is nothing but arithmetic and loads from arrays that the nest
+does not write, between their ends nothing. Arithmetic that does not depend on their indices moves in front of them, the rest into the innermost (R. Allen and
+K. Kennedy, Optimizing Compilers for Modern Architectures, 2001, section 5.2).
 """
 
 from __future__ import annotations
@@ -61,16 +61,18 @@ def chain(nest: Nest, outer: NestLoop, inner: NestLoop) -> list[NestLoop] | None
 
 
 def imperfect(nest: Nest, loops: list[NestLoop]) -> Refusal | None:
-    """What stands between loops, each inside the one before, besides arithmetic in front of the inner one; None for nothing."""
+    """What stands between loops, each inside the one before, and cannot be moved into the innermost; None for nothing."""
     f = nest.f
     code: list[Instr] = f.code
+    written = {access.array for access in nest.accesses if access.store}
     for k in range(len(loops) - 1):
         outer, inner = loops[k], loops[k + 1]
         if not outer.step or not inner.step:
             return Refusal("its steps are not known", outer.line if not outer.step else inner.line)
         for position in range(outer.head + 1, inner.head):
             instr = code[position]
-            if not instr.op.pure or instr.op.effect == ops.CONTROL or f.variable[instr.dst]:
+            movable = instr.op.pure or (instr.op is ops.LOAD and instr.imm not in written)
+            if not movable or instr.op.effect == ops.CONTROL or f.variable[instr.dst]:
                 return Refusal(f"there is more than {nest.name(inner)} in the loop over {nest.name(outer)}", instr.line)
         if inner.end + 1 != outer.end:
             return Refusal(f"there is more than {nest.name(inner)} in the loop over {nest.name(outer)}", code[inner.end + 1].line)
@@ -107,7 +109,10 @@ def may_be_negative(vector: list[Component]) -> bool:
 
 
 def gaps(nest: Nest, loops: list[NestLoop]) -> tuple[list[Instr], list[Instr]]:
-    """The arithmetic between the heads of perfectly nested loops: what may go in front of them all, and what depends on their indices."""
+    """What is between the heads of perfectly nested loops: arithmetic that may go in front of them all; what depends on their indices, and loads.
+
+    (A load stays where it is only done when the loops run.)
+    """
     f = nest.f
     code: list[Instr] = f.code
     depends = {loop.index for loop in loops}
@@ -116,7 +121,7 @@ def gaps(nest: Nest, loops: list[NestLoop]) -> tuple[list[Instr], list[Instr]]:
     inside: list[Instr] = []
     for k in range(len(loops) - 1):
         for instr in code[loops[k].head + 1 : loops[k + 1].head]:
-            if any(a in depends or a in written for a in instr.args):
+            if instr.op is ops.LOAD or any(a in depends or a in written for a in instr.args):
                 depends.add(instr.dst)
                 inside.append(instr)
             else:
