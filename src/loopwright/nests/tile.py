@@ -8,6 +8,9 @@
                                            for j = j.tiles, min(j.tiles + T*t, d), t
                                              body
 
+Where bounds change with a loop around that is tiled too, as in a triangle, tiles begin and end where the outermost of those iterations do that are in the tile of
+the loop around; and the loop in the tile runs from the greater of both beginnings to the lesser of both ends.
+
 It is legal where no distance along any of the loops is negative, for what no loop around them carries: then tiles, and iterations in a tile, may be taken in
 this order (M. Wolf and M. Lam, "A data locality optimizing algorithm", PLDI 1991: the loops are fully permutable).
 """
@@ -17,6 +20,7 @@ from __future__ import annotations
 from typing import Final
 
 from loopwright.ir import ops
+from loopwright.ir.affine import Form
 from loopwright.ir.function import NONE, Function, Instr
 from loopwright.nests.dependence import Dependence
 from loopwright.nests.interchange import chain, gaps, imperfect, scalars_refusal
@@ -61,7 +65,7 @@ def tile_refusal(nest: Nest, sizes: dict[int, int], found: list[Dependence], var
         return Refusal("its steps are not known", loops[0].line)
     for k, loop in enumerate(loops):
         for around in loops[:k]:
-            if not invariant(nest, loop, around):
+            if loop.number in sizes and not invariant(nest, loop, around) and not _follows(nest, loop, loops[:k], sizes):
                 return Refusal(f"the bounds of {nest.name(loop)} change with {nest.name(around)}", loop.line)
     first, last = loops[0].depth, loops[-1].depth
     for dependence in found:
@@ -71,6 +75,21 @@ def tile_refusal(nest: Nest, sizes: dict[int, int], found: list[Dependence], var
             if not outside and any(component.low < 0 for component in vector[first : last + 1]):
                 return Refusal("a later tile would do what an earlier one needs", dependence.sink.line, dependence)
     return None
+
+
+def _follows(nest: Nest, loop: NestLoop, around: list[NestLoop], sizes: dict[int, int]) -> bool:
+    """Whether the bounds of a loop are known sums of indices of tiled loops around it and of what does not change, so that a tile's are found from them."""
+    if loop.step != 1 or not loop.first or not loop.last:
+        return False
+    for form in [*loop.first, *loop.last]:
+        for value in form.terms:
+            known = nest.indices.get(value)
+            if known in around:
+                if known is None or known.step != 1 or known.number not in sizes:
+                    return False
+            elif nest.forms.registers[value] < 0 or nest.forms.depends(Form(0, {value: 1}), around[0].head, around[0].end):
+                return False
+    return True
 
 
 def tile(nest: Nest, sizes: dict[int, int]) -> None:
@@ -84,27 +103,67 @@ def tile(nest: Nest, sizes: dict[int, int]) -> None:
     code: list[Instr] = f.code
     loops = _chain(nest, sizes)
     assert loops is not None
-    ahead, inside = gaps(nest, loops)
+    ahead, _ = gaps(nest, loops)
     tiles: list[Instr] = []
-    bounds: list[Instr] = []
-    heads: list[Instr] = []
     ends: list[Instr] = []
-    for loop in loops:
-        head = code[loop.head]
-        size = sizes.get(loop.number, 0)
-        if not size:
-            heads.append(head)
-            continue
-        step = size * loop.step
-        index = f.register(I64, nest.name(loop) + TILES)
-        tiles.append(Instr(ops.FOR, head.type, index, [head.args[0], head.args[1], f.const(I64, step)], 0, head.line))
-        ends.append(Instr(ops.END, VOID, NONE, [], 0, code[loop.end].line))
-        # (In this form steps that follow know both bounds.)
-        bound = _emit(f, ops.MIN if step > 0 else ops.MAX, _emit(f, ops.ADD, index, f.const(I64, step), head.line, bounds), head.args[1], head.line, bounds)
-        heads.append(Instr(ops.FOR, head.type, head.dst, [index, bound, head.args[2]], 0, head.line, loop=head.loop))
-    outer, inner = loops[0], loops[-1]
-    body = code[inner.head + 1 : inner.end]
-    f.code = code[: outer.head] + ahead + tiles + bounds + heads + inside + body + code[inner.end : outer.end + 1] + ends + code[outer.end + 1 :]
+    spans: dict[int, tuple[int, int]] = {}  # per tiled loop: the first index of the tile, and the one that it ends before
+    for k, loop in enumerate(loops):
+        if loop.number in sizes:
+            _tiled(nest, loop, loops[:k], sizes[loop.number], spans, tiles)
+            ends.append(Instr(ops.END, VOID, NONE, [], 0, code[loop.end].line))
+    heads = {loop.head: loop for loop in loops}
+    moved = {id(instr) for instr in ahead}
+    inside: list[Instr] = []
+    for position in range(loops[0].head, loops[0].end + 1):
+        instr = code[position]
+        of = heads.get(position)
+        if of is not None and of.number in spans:
+            _within(f, instr, of, not all(invariant(nest, of, around) for around in loops[: loops.index(of)]), spans[of.number], inside)
+        elif id(instr) not in moved:
+            inside.append(instr)
+    f.code = code[: loops[0].head] + ahead + tiles + inside + ends + code[loops[0].end + 1 :]
+
+
+def _tiled(nest: Nest, loop: NestLoop, around: list[NestLoop], size: int, spans: dict[int, tuple[int, int]], out: list[Instr]) -> None:
+    """The head of the loop over tiles, and where a tile ends."""
+    f = nest.f
+    head: Instr = f.code[loop.head]
+    low, high = head.args[0], head.args[1]
+    if not all(invariant(nest, loop, other) for other in around):
+        low = _extreme(nest, loop, loop.first, False, spans, out)
+        high = _extreme(nest, loop, loop.last, True, spans, out)
+    step = f.const(I64, size * loop.step)
+    index = f.register(I64, nest.name(loop) + TILES)
+    out.append(Instr(ops.FOR, head.type, index, [low, high, step], 0, head.line))
+    # (In this form steps that follow know both bounds.)
+    spans[loop.number] = (index, _emit(f, ops.MIN if loop.step > 0 else ops.MAX, _emit(f, ops.ADD, index, step, head.line, out), high, head.line, out))
+
+
+def _extreme(nest: Nest, loop: NestLoop, forms: list[Form], greatest: bool, spans: dict[int, tuple[int, int]], out: list[Instr]) -> int:
+    """A bound of a loop in steps of 1, in that iteration of a tile around it where it is the least (or the greatest)."""
+    f = nest.f
+    found = NONE
+    for form in forms:
+        made = f.const(I64, form.constant)
+        for value, coefficient in sorted(form.terms.items()):
+            known = nest.indices.get(value)
+            register = nest.forms.registers[value]
+            if known is not None and known.number in spans:
+                first, end = spans[known.number]
+                register = _emit(f, ops.SUB, end, f.const(I64, 1), loop.line, out) if (coefficient > 0) == greatest else first
+            made = _emit(f, ops.ADD, made, _emit(f, ops.MUL, register, f.const(I64, coefficient), loop.line, out), loop.line, out)
+        # The loop begins at the greatest of its beginnings, and ends at the least of its ends.
+        found = made if found == NONE else _emit(f, ops.MIN if greatest else ops.MAX, found, made, loop.line, out)
+    return found
+
+
+def _within(f: Function, head: Instr, loop: NestLoop, both: bool, span: tuple[int, int], out: list[Instr]) -> None:
+    """The head of the loop in a tile: over the tile, and with ``both`` over what the loop's own bounds leave of it."""
+    low, high = span
+    if both:
+        low = _emit(f, ops.MAX, low, head.args[0], head.line, out)
+        high = _emit(f, ops.MIN, high, head.args[1], head.line, out)
+    out.append(Instr(ops.FOR, head.type, head.dst, [low, high, head.args[2]], 0, head.line, loop=head.loop))
 
 
 def _emit(f: Function, op: ops.Op, a: int, b: int, line: int, out: list[Instr]) -> int:
