@@ -197,6 +197,12 @@ def _kernel(args: argparse.Namespace) -> Any:
         for name in named:
             if name not in [p.name for p in kernel.parameters]:
                 raise LoopwrightError(f"{args.kernel} has no parameter {name}: it has {', '.join(p.name for p in kernel.parameters)}")
+    if args.schedule:
+        if not isinstance(kernel, lw.Kernel):
+            raise LoopwrightError(f"--schedule is for kernels, and {args.kernel} is a lw.Function")
+        from loopwright.ir.schedule import parse_steps
+
+        kernel = kernel.schedule(*parse_steps(args.schedule))
     settings = {"target": args.target, "vector_bits": args.vector_bits, "ordering": args.ordering, "check": args.check or None}
     return kernel.compile(*positional, **named, **{key: value for key, value in settings.items() if value is not None})
 
@@ -216,8 +222,8 @@ def _recorded(args: argparse.Namespace) -> Any:
     from loopwright.runtime.code import Code
     from loopwright.targets import registry
 
-    if args.signature or args.check:
-        raise LoopwrightError("a recorded compilation has its signature and its checks in it: leave them out")
+    if args.signature or args.check or args.schedule:
+        raise LoopwrightError("a recorded compilation has its signature, its checks and its schedule in it: leave them out")
     file, packed, name = args.kernel.partition(".lwc:")
     if packed:
         path: str | Path = file + ".lwc"
@@ -389,6 +395,9 @@ def _parser() -> argparse.ArgumentParser:
     )
     added.add_argument("--explain", action="store_true", help="why each value got its register: the filter that decided, what was spilled and what it cost")
     added.add_argument("--picture", type=Path, metavar="FILE.html", help="the same as a picture: values in registers over the instructions, loops shaded")
+    added.add_argument(
+        "--schedule", metavar="STEPS", help="steps for its loops by hand, as kernel.schedule takes them: 'interchange(i, j); unroll_and_jam(i=4)'"
+    )
     added.add_argument("--nests", action="store_true", help="the loop nests: what depends on what, the bounds, what was tried, done, and why not more")
     added.add_argument("--nests-page", type=Path, metavar="FILE.html", help="the same with pictures: iterations, what depends on what, what runs together")
     added.add_argument("--score", action="store_true", help="what the code costs: PerfScore, and modelled cycles with what bounds each loop")

@@ -276,6 +276,16 @@ def test_the_command_writes_the_page(tmp_path: Path, capsys: pytest.CaptureFixtu
     assert "cannot be written" in capsys.readouterr().err
 
 
+def test_the_command_takes_steps(capsys: pytest.CaptureFixture[str]) -> None:
+    asked = ["show", "examples/gauss_seidel.py:relax", "--target", V3, "--schedule"]
+    assert cli.main([*asked, "tile(i=8, j=8)", "--nests"]) == 0
+    assert "done\n    tile(i=8, j=8)\n" in capsys.readouterr().out
+    assert cli.main([*asked, "interchange(i, k)"]) == 1
+    assert "there is no loop over k" in capsys.readouterr().err
+    assert cli.main([*asked, "i=4"]) == 1
+    assert "is no step of a schedule" in capsys.readouterr().err
+
+
 def test_the_command(capsys: pytest.CaptureFixture[str]) -> None:
     assert cli.main(["show", "examples/selection_sort.py:selection_sort", "--nests"]) == 0
     assert "over i, j" in capsys.readouterr().out
