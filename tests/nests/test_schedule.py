@@ -58,6 +58,16 @@ def in_front(a: lw.Array[lw.f64, 2], x: lw.Array[lw.f64]):
 
 
 @lw.kernel
+def in_lanes(a: lw.Array[lw.f32, 2], s: lw.Array[lw.f32]):
+    for i in lw.range(a.shape[0]):
+        t = lw.f32(0.0)
+        for j in lw.lanes(a.shape[1]):
+            a[i, j] = a[i, j] * 2.0
+            t += a[i, j]
+        s[i] = t
+
+
+@lw.kernel
 def behind(a: lw.Array[lw.f64, 2], x: lw.Array[lw.f64]):
     for i in lw.range(a.shape[0]):
         x[i] = x[i] * 2.0
@@ -169,6 +179,19 @@ def test_results_stay_the_same(runner: Runner, kernel: Any, steps: list[Step]) -
         runner.run(code, given, same)
 
 
+@pytest.mark.parametrize("step", [unroll_and_jam(i=3), unroll(i=2), unroll(j=3), tile(j=32)], ids=str)
+def test_loops_that_are_over_lanes_already(step: Step) -> None:
+    code = in_lanes.schedule(step).compile(target=V3)
+    if not code.address:
+        pytest.skip(f"needs {V3}")
+    # Sums of whole numbers do not depend on the order.
+    a = np.random.default_rng(1).integers(0, 100, (11, 70)).astype(np.float32)
+    wanted, s = a * 2, np.zeros(11, np.float32)
+    code(a, s)
+    np.testing.assert_array_equal(a, wanted)
+    np.testing.assert_array_equal(s, wanted.sum(1))
+
+
 def test_a_product_with_lanes_and_rows_at_once() -> None:
     code = product.schedule(lanes("j"), unroll_and_jam(i=2)).compile(target=V3)
     text = code.ir("nests")
@@ -215,6 +238,7 @@ def test_checked_mode_and_inlining_leave_loops_as_written() -> None:
         (triangle, unroll_and_jam(i=4), "the bounds of j change with i"),
         (behind, interchange("i", "j"), "there is more than j in the loop over i"),
         (twice, unroll_and_jam(i=2), "2 loops are called i, in lines .*: add the line, as in 'i@"),
+        (in_lanes, lanes("j"), "its iterations run in lanes already"),
         (deep, unroll_and_jam(k=4), r"\(2, 0, -1\)"),
         (deep, unroll_and_jam(i=4), r"\(0, 2, -1\)"),
     ],

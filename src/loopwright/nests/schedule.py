@@ -210,6 +210,9 @@ def _unroll(nest: Nest, step: Step) -> None:
 def _lanes(nest: Nest, step: Step) -> None:
     (name,) = _names(step)
     loop = _loop(step, nest, name)
+    marked = nest.f.code[loop.head].loop
+    if marked is not None and marked.lanes:
+        refuse(nest, step, Refusal("its iterations run in lanes already", loop.line))
     variables = scalars(nest)
     refuse(nest, step, lanes_refusal(nest, loop, dependences(nest), variables))
     mark(nest, loop, variables)

@@ -25,19 +25,16 @@ def lanes_refusal(nest: Nest, loop: NestLoop, found: list[Dependence], variables
     """
     for line, because in nest.obstacles:
         return Refusal(because, line)
-    if loop in adjacent(nest, variables):
-        if free(loop, found):
-            return None
-        dependence = _carried_by(loop, found)
-        assert dependence is not None
-        return Refusal(f"an iteration of {nest.name(loop)} depends on an earlier one", dependence.sink.line, dependence)
     dependence = _carried_by(loop, found)
+    if dependence is None and loop in adjacent(nest, variables):
+        return None
     if loop.step == 0:
         return Refusal("its steps are not known", loop.line)
     if loop.step != 1:
         return Refusal(f"it counts in steps of {loop.step}", loop.line)
-    if dependence is not None:
-        return Refusal(f"an iteration of {nest.name(loop)} depends on an earlier one", dependence.sink.line, dependence)
+    depends = None if dependence is None else Refusal(f"an iteration of {nest.name(loop)} depends on an earlier one", dependence.sink.line, dependence)
+    if dependence is not None and dependence.told:
+        return depends
     refused = _scalars(nest, loop, variables)
     if refused is not None:
         return refused
@@ -46,6 +43,8 @@ def lanes_refusal(nest: Nest, loop: NestLoop, found: list[Dependence], variables
             sentence = _accessed(nest, loop, access)
             if sentence:
                 return Refusal(sentence, access.line)
+    if depends is not None:
+        return depends
     if len(loop.first) == 1 and len(loop.last) == 1:
         span = loop.last[0].plus(loop.first[0], -1)
         if not span.terms and span.constant < LEAST_STEPS:
