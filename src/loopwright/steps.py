@@ -18,7 +18,7 @@ from typing import Final
 from loopwright.errors import ScheduleError
 from loopwright.ir.schedule import Step
 
-__all__ = ["interchange", "lanes", "tile", "unroll", "unroll_and_jam"]
+__all__ = ["interchange", "lanes", "skew", "tile", "unroll", "unroll_and_jam"]
 
 _NAME: Final = re.compile(r"[^\W\d]\w*(\.[a-z]+)?(@\d+)?")
 _MOST: Final = 1 << 20
@@ -32,6 +32,21 @@ def interchange(outer: str, inner: str) -> Step:
 def unroll_and_jam(factors: Mapping[str, int] | None = None, /, **named: int) -> Step:
     """Make several iterations of a loop one, and the loops inside them one loop: ``unroll_and_jam(i=4)``, for several loops ``unroll_and_jam(i=2, j=2)``."""
     return _counted("unroll_and_jam", factors, named)
+
+
+def skew(counts: Mapping[str, int] | None = None, /, *, slant: int = 0, lanes: int = 0, **named: int) -> Step:
+    """Run several iterations of a loop side by side, each so many iterations of the loop inside behind the one before: ``skew(i=4)``, ``skew(i=8, lanes=4)``.
+
+    Args:
+        counts, named: the loop, and how many of its iterations.
+        slant: by how many; 0 for the least that the dependences allow.
+        lanes: so many of them run in the lanes of a vector; 0 for scalars.
+    """
+    for name, value in (("slant", slant), ("lanes", lanes)):
+        if type(value) is not int or not 0 <= value <= _MOST:
+            raise ScheduleError(f"skew({name}=…) takes a whole number from 0 to {_MOST}, not {value!r}")
+    made = _counted("skew", counts, named)
+    return Step(made.name, (), (*made.values, *[(name, value) for name, value in (("slant", slant), ("lanes", lanes)) if value]))
 
 
 def unroll(factors: Mapping[str, int] | None = None, /, **named: int) -> Step:

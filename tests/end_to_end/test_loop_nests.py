@@ -160,7 +160,7 @@ NESTS = [
     table,
     branching,
 ]
-SIZES = [(0, 0), (1, 1), (1, 9), (2, 2), (2, 3), (3, 2), (3, 9), (5, 4), (9, 1), (9, 17), (17, 8), (23, 31)]
+SIZES = [(0, 0), (1, 1), (1, 9), (2, 2), (2, 3), (3, 2), (3, 9), (5, 4), (9, 1), (9, 17), (17, 8), (23, 31), (40, 37)]
 
 
 def arguments(kernel: lw.Kernel, height: int, width: int) -> list[Any]:
@@ -234,26 +234,25 @@ def test_products_keep_several_sums() -> None:
 
 
 def jammed(kernel: lw.Kernel, target: str = "x86-64-v3") -> int:
-    """How many stores there are in the innermost loop that has the most."""
+    """How many elements the innermost loop that stores the most stores in an iteration."""
     f = parse(kernel.compile(*types_of(kernel), target=target).ir("nests"))
     most = count = 0
     for instr in f.code:
         if instr.op.opens or instr.op is ops.END:
             count = 0
-        elif instr.op is ops.STORE:
-            count += 1
+        elif instr.op is ops.STORE or instr.op is ops.STORE_STRIDED:
+            count += instr.type.lanes or 1
             most = max(most, count)
     return most
 
 
-@pytest.mark.parametrize("kernel", [both, gauss_seidel, recursive_filter, in_columns, backwards, table, branching])
+@pytest.mark.parametrize("kernel", [both, gauss_seidel, recursive_filter, in_columns, backwards, slanted, table, branching])
 def test_waiting_loops_are_jammed(kernel: lw.Kernel) -> None:
     assert jammed(kernel) >= 2
 
 
-@pytest.mark.parametrize("kernel", [slanted, prefix])
-def test_what_cannot_be_jammed_is_not(kernel: lw.Kernel) -> None:
-    assert jammed(kernel) == 1
+def test_what_cannot_be_jammed_is_not() -> None:
+    assert jammed(prefix) == 1
 
 
 @pytest.mark.parametrize("kernel", [both, recursive_filter, prefix])

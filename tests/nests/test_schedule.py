@@ -8,7 +8,7 @@ from typing import Any
 
 import numpy as np
 import pytest
-from tests.end_to_end.test_loop_nests import both, product, slanted, smoothed
+from tests.end_to_end.test_loop_nests import both, gauss_seidel, product, slanted, smoothed
 from tests.machines import Runner, runners
 from tests.nests.random_nests import Random
 
@@ -20,7 +20,8 @@ from loopwright.ir.schedule import Step, parse_steps, steps_text
 from loopwright.ir.verify import verify
 from loopwright.nests.nest import nests
 from loopwright.nests.schedule import STEPS, apply_schedule
-from loopwright.steps import interchange, lanes, tile, unroll, unroll_and_jam
+from loopwright.steps import interchange, lanes, skew, tile, unroll, unroll_and_jam
+from loopwright.targets import registry
 
 V3 = "x86-64-v3"
 
@@ -47,6 +48,13 @@ def below(a: lw.Array[lw.f64, 2]):
     for i in lw.range(1, a.shape[0]):
         for j in lw.range(1, lw.min(2 * i, a.shape[1])):
             a[i, j] = a[i - 1, j] + a[i, j - 1]
+
+
+@lw.kernel(contract=False)
+def along(a: lw.Array[lw.f32, 2]):
+    for j in lw.range(1, a.shape[1]):
+        for i in lw.range(a.shape[0]):
+            a[i, j] = lw.sqrt(a[i, j - 1])
 
 
 @lw.kernel
@@ -87,7 +95,7 @@ def deep(a: lw.Array[lw.f64, 3]):
 
 
 def test_steps_are_text_and_back() -> None:
-    steps = (interchange("i", "j@12"), unroll_and_jam({"i@3": 4}, j=2), tile(i=32, j=8), lanes("j"), unroll(k=3))
+    steps = (interchange("i", "j@12"), unroll_and_jam({"i@3": 4}, j=2), tile(i=32, j=8), lanes("j"), unroll(k=3), skew(i=4, slant=2, lanes=4))
     assert parse_steps(steps_text(steps)) == steps
     assert repr(steps[1]) == "unroll_and_jam(i@3=4, j=2)"
     assert pickle.loads(pickle.dumps(steps)) == steps
@@ -153,6 +161,11 @@ SIZES = [(0, 0), (1, 5), (2, 2), (3, 1), (7, 33), (35, 18)]
         (both, [tile(i=5, j=4), unroll_and_jam(i=2)]),
         (both, [tile(j=4), interchange("j.tiles", "i")]),
         (slanted, [unroll(i=2, j=3)]),
+        (slanted, [skew(i=4)]),
+        (slanted, [skew(i=3, slant=3)]),
+        (gauss_seidel, [skew(i=8, lanes=4)]),
+        (along, [interchange("j", "i"), skew(i=8, lanes=4)]),
+        (gauss_seidel, [tile(i=9, j=7), skew(i=4, slant=1)]),
         (smoothed, [lanes("j"), unroll_and_jam(i=3)]),
         (smoothed, [tile(i=8, j=16), lanes("j")]),
         (smoothed, [interchange("i", "j"), unroll(i=2)]),
@@ -165,6 +178,10 @@ SIZES = [(0, 0), (1, 5), (2, 2), (3, 1), (7, 33), (35, 18)]
     ids=lambda x: steps_text(tuple(x)) if isinstance(x, list) else x.function.__name__,
 )
 def test_results_stay_the_same(runner: Runner, kernel: Any, steps: list[Step]) -> None:
+    if not runner.target.vector_bits and any(step.name == "lanes" or "lanes" in dict(step.values) for step in steps):
+        with pytest.raises(lw.ScheduleError, match="no vectors|no such lanes"):
+            runner.compiled(kernel.schedule(*steps))
+        return
     code = runner.compiled(kernel.schedule(*steps))
     for extents in SIZES:
         rng = np.random.default_rng(1)
@@ -236,6 +253,9 @@ def test_checked_mode_and_inlining_leave_loops_as_written() -> None:
         (both, interchange("i", "i"), "i is not inside of i"),
         (triangle, interchange("i", "j"), "the bounds of j change with i"),
         (triangle, unroll_and_jam(i=4), "the bounds of j change with i"),
+        (slanted, skew(i=4, lanes=3), "has no such lanes"),
+        (both, skew(i=4), "its iterations need not run behind each other"),
+        (product, skew(k=4), "there is not one loop in the loop over k"),
         (behind, interchange("i", "j"), "there is more than j in the loop over i"),
         (twice, unroll_and_jam(i=2), "2 loops are called i, in lines .*: add the line, as in 'i@"),
         (in_lanes, lanes("j"), "its iterations run in lanes already"),
@@ -263,7 +283,7 @@ def test_steps_that_text_may_have() -> None:
         f = twice.compile(target=V3).compiled.source.clone()
         f.options = Options(schedule=schedule)
         with pytest.raises(lw.ScheduleError, match=says):
-            apply_schedule(f, None)
+            apply_schedule(f, registry.get(V3))
 
 
 def test_both_outer_loops_by_two() -> None:
@@ -307,7 +327,7 @@ def test_random_nests(seed: int) -> None:
             f = spec.function()
             f.options.schedule = repr(step)
             try:
-                apply_schedule(f, None)
+                apply_schedule(f, registry.get(V3))
             except lw.ScheduleError:
                 refused += 1
                 continue

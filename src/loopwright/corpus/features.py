@@ -16,7 +16,6 @@ from loopwright.types import I64
 
 __all__ = ["Features", "features", "features_of_text"]
 
-_ARRAY_OPS = (ops.LOAD, ops.STORE, ops.MASKED_LOAD, ops.MASKED_STORE)
 _BRANCHES = (ops.IF, ops.ELIF, *ops.IF_CMP.values(), ops.BR_IF, *ops.BR_CMP.values())
 
 
@@ -72,7 +71,7 @@ def features(f: Function) -> Features:
             inside.pop()
             ends.pop()
         read = instr.args
-        if op in _ARRAY_OPS:
+        if op in ops.ACCESSES:
             array = f.arrays[instr.imm]
             read = [*read, array.base, *array.strides]
         for r in read:

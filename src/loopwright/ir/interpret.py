@@ -46,6 +46,7 @@ _LOCAL: Final = 17
 _LOAD_PARTS: Final = 18
 _STORE_PARTS: Final = 19
 _PART: Final = 20
+_STRIDED: Final = 21
 
 
 class InterpreterError(LoopwrightError):
@@ -272,6 +273,8 @@ class Interpreter:
             step.kind = _LOAD if op.result else _STORE
             if not 0 <= instr.imm < len(self.f.arrays):
                 raise self._error(instr, f"there is no array number {instr.imm}")
+        elif op in ops.STRIDED:
+            step.kind = _STRIDED
         elif op is ops.LOAD_AT or op is ops.MASKED_LOAD_AT:
             step.kind = _LOAD_AT
         elif op is ops.STORE_AT or op is ops.MASKED_STORE_AT:
@@ -610,6 +613,8 @@ class Interpreter:
                 self._write(step, self._address(step, values), values[step.address - 1], step.type, mask)
             elif kind == _LOAD_PARTS:
                 result = self._load_parts(step, values)
+            elif kind == _STRIDED:
+                result = self._strided(step, values, store)
             elif kind == _PART:
                 result = self._parts[step.instr.imm]
             elif kind == _STORE_PARTS:
@@ -727,6 +732,23 @@ class Interpreter:
         self._parts = [every[n::count].copy() for n in range(count)]
         return self._parts[step.instr.imm]
 
+    def _strided(self, step: _Step, values: list[Any], store: list[Any]) -> Any:
+        """Elements so many bytes apart, loaded or stored."""
+        instr = step.instr
+        first = len(instr.op.operands) - 1
+        stride = int(values[first - 1])
+        address = self._address(step, values) if step.mem is not None else self._element(step, [int(v) for v in values[first:]], store, None)
+        element = step.type.element
+        for lane in range(step.type.lanes):
+            at = self._bytes(step, address + lane * stride, element.size, not instr.op.result)
+            if instr.op.result:
+                if not lane:
+                    found = np.zeros(step.type.lanes, _dtype(step.type))
+                found[lane] = at.view(found.dtype)[0]
+            else:
+                at[:] = values[0][lane : lane + 1].view(np.uint8)
+        return found if instr.op.result else None
+
     def _write(self, step: _Step, address: int, value: Any, type_: Type, mask: Any) -> None:
         dtype = _dtype(type_)
         if not type_.lanes or mask is None or mask.all():
@@ -765,7 +787,7 @@ class Interpreter:
         for dimension, index in enumerate(indices):
             extent = int(store[self._place(array.extents[dimension])])
             low = high = index
-            if dimension == last and step.type.lanes:
+            if dimension == last and step.type.lanes and instr.op not in ops.STRIDED:
                 if lanes is None:
                     high += step.type.lanes - 1
                 elif len(lanes):

@@ -553,11 +553,43 @@ MASKED_LOAD: Final = row(
 MASKED_STORE: Final = row(
     "masked_store", "M T *L ->", "int float vector", "store where the mask holds; other lanes touch no memory", None, WRITES, until="addresses"
 )
+LOAD_STRIDED: Final = row(
+    "load_strided",
+    "L *L -> T",
+    "int float vector",
+    "array elements from the indices on, lane by lane so many bytes further; each at indices that the array has",
+    None,
+    READS,
+    until="addresses",
+)
+STORE_STRIDED: Final = row(
+    "store_strided",
+    "T L *L ->",
+    "int float vector",
+    "write array elements from the indices on, lane by lane so many bytes further",
+    None,
+    WRITES,
+    until="addresses",
+)
 LOAD_AT: Final = row("load_at", "A -> T", "int float ptr", "load from an address", None, READS)
 STORE_AT: Final = row("store_at", "T A ->", "int float ptr", "store to an address", None, WRITES)
 MASKED_LOAD_AT: Final = row("masked_load_at", "M A -> T", "int float vector", "load from an address where the mask holds, zero elsewhere", None, READS)
 MASKED_STORE_AT: Final = row("masked_store_at", "M T A ->", "int float vector", "store to an address where the mask holds", None, WRITES)
+LOAD_STRIDED_AT: Final = row("load_strided_at", "L A -> T", "int float vector", "load_strided from an address", None, READS)
+STORE_STRIDED_AT: Final = row("store_strided_at", "T L A ->", "int float vector", "store_strided to an address", None, WRITES)
 ADDRESS: Final = row("address", "A -> P", "ptr", "the address itself", None)
+#: The operations on arrays, and how many operands stand before the indices; what they are on addresses.
+ACCESSES: Final[dict[Op, int]] = {op: len(op.operands) - 1 for op in (LOAD, STORE, MASKED_LOAD, MASKED_STORE, LOAD_STRIDED, STORE_STRIDED)}
+AT_ADDRESS: Final[dict[Op, Op]] = {
+    LOAD: LOAD_AT,
+    STORE: STORE_AT,
+    MASKED_LOAD: MASKED_LOAD_AT,
+    MASKED_STORE: MASKED_STORE_AT,
+    LOAD_STRIDED: LOAD_STRIDED_AT,
+    STORE_STRIDED: STORE_STRIDED_AT,
+}
+#: Those whose lanes are not next to each other in memory.
+STRIDED: Final = frozenset((LOAD_STRIDED, STORE_STRIDED, LOAD_STRIDED_AT, STORE_STRIDED_AT))
 
 LOCAL: Final = row(
     "local", "L -> P", "ptr", "the address of a local array, given by its number, a constant; what is in it is undefined until it is written", None

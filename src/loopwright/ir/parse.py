@@ -61,7 +61,6 @@ _INTEGER: Final = re.compile(r"-?[0-9]{1,400}")
 _LIMIT: Final = SLOT
 _OPTIONS: Final = "contract, fastmath, check, nests, search or schedule"
 
-_ARRAY_OPS: Final = frozenset((ops.LOAD, ops.STORE, ops.MASKED_LOAD, ops.MASKED_STORE))
 _CALL_OPS: Final = frozenset((ops.CALL, ops.CALL_VOID))
 _DEPTH_OPS: Final = frozenset((ops.BR, ops.BR_IF, *ops.BR_CMP.values()))
 _LABEL_OPS: Final = frozenset((ops.JUMP, ops.JUMP_IF, ops.JUMP_UNLESS, *ops.JUMP_CMP.values()))
@@ -752,7 +751,7 @@ class _Parser:
             if kind == "mark" and self.texts[self.at] == "[":
                 if instr.mem is not None:
                     raise self.expected("one address only")
-                if op in _ARRAY_OPS:
+                if op in ops.ACCESSES:
                     raise self.expected("an array's name")
                 roles = op.operands
                 place = roles.index("A") if "A" in roles else min(len(out), len(roles) - 1)
@@ -762,7 +761,7 @@ class _Parser:
                 instr.mem = self.address(address)
                 if "A" not in roles and place < len(roles) - 1:
                     instr.mem.role = place
-            elif op in _ARRAY_OPS and (kind == "word" or self.texts[self.at] == "#") and self.texts[self.at] not in ("true", "false", "inf", "nan"):
+            elif op in ops.ACCESSES and (kind == "word" or self.texts[self.at] == "#") and self.texts[self.at] not in ("true", "false", "inf", "nan"):
                 instr.imm = self._named(self.arrays, "array")
                 self.need("[")
                 return out + self.values("]")
@@ -771,7 +770,7 @@ class _Parser:
             else:
                 out.append(self.value())
             if not self.take(","):
-                if op in _ARRAY_OPS:
+                if op in ops.ACCESSES:
                     raise self.expected("`,` and an array element, such as x[%i]")
                 # Addresses come behind the other operands, and scratch registers behind these.
                 at = op.operands.index("A") if "A" in op.operands else len(op.operands) - 1

@@ -52,7 +52,7 @@ _NUMBER: Final = 5
 def _forms() -> list[int]:
     """How the ``imm`` of each operation is written, by ``Op.code``; 0 for operations that have none."""
     forms = [0] * len(ops.OPS)
-    for op in (ops.LOAD, ops.STORE, ops.MASKED_LOAD, ops.MASKED_STORE):
+    for op in ops.ACCESSES:
         forms[op.code] = _ARRAY
     for op in (ops.CALL, ops.CALL_VOID):
         forms[op.code] = _CALLEE

@@ -23,7 +23,6 @@ from loopwright.types import BOOL, I32, I64, KIND_BOOL, KIND_MASK, KIND_PTR, PTR
 
 __all__ = ["verify"]
 
-_ARRAY_OPS: Final = frozenset((ops.LOAD, ops.STORE, ops.MASKED_LOAD, ops.MASKED_STORE))
 _CALL_OPS: Final = frozenset((ops.CALL, ops.CALL_VOID))
 _DEPTH_OPS: Final = frozenset((ops.BR, ops.BR_IF, *ops.BR_CMP.values()))
 _JUMP_OPS: Final = frozenset((ops.JUMP, ops.JUMP_IF, ops.JUMP_UNLESS, *ops.JUMP_CMP.values()))
@@ -387,7 +386,7 @@ class _Verifier:
         op = instr.op
         f = self.f
         imm = instr.imm
-        if op in _ARRAY_OPS:
+        if op in ops.ACCESSES:
             if not 0 <= imm < len(f.arrays):
                 raise self.error(f"there is no array number {imm}")
             array = f.arrays[imm]
@@ -396,7 +395,7 @@ class _Verifier:
                 raise self.error(f"array {array.name} has elements of {array.element.name}")
             if array.size and not self.defined[array.base]:
                 self.check_defined(array.base)
-            before = len(op.operands) - 1
+            before = ops.ACCESSES[op]
             if len(instr.args) - before != len(array.extents):
                 raise self.error(f"array {array.name} has {len(array.extents)} dimensions, {len(instr.args) - before} indices are given")
             if op.effect == ops.WRITES and not array.written:

@@ -17,7 +17,7 @@ from loopwright.nests.nest import Access, Nest, NestLoop
 from loopwright.nests.unroll import clone
 from loopwright.types import BOOL, I64, VOID
 
-__all__ = ["carry", "rereads"]
+__all__ = ["carry", "needed", "rereads"]
 
 #: How many iterations a value is kept at most: each takes a register, and a copy of the value in each iteration.
 FARTHEST: Final = 4
@@ -70,7 +70,8 @@ def carry(nest: Nest, found: list[Dependence]) -> int:
     done = 0
     replaced = 0
     for loop in nest.loops:
-        if not loop.step or any(IS_LOOP[instr.op.code] for instr in code[loop.head + 1 : loop.end]):
+        described = code[loop.head].loop
+        if not loop.step or (described is not None and described.lanes) or any(IS_LOOP[instr.op.code] for instr in code[loop.head + 1 : loop.end]):
             continue
         chosen = _choose(nest, loop, found)
         if chosen:
@@ -136,12 +137,13 @@ def _same_run(dependence: Dependence, loop: NestLoop) -> bool:
 
 def _addressable(nest: Nest, loop: NestLoop, position: int, written: set[int]) -> bool:
     """Whether the subscripts of a load can be computed in front of the loop, for any of its iterations."""
-    return _needed(nest.f, loop, position, written) is not None
+    return needed(nest.f, loop, position, written) is not None
 
 
-def _needed(f: Function, loop: NestLoop, position: int, written: set[int]) -> list[int] | None:
-    """Positions of the instructions of a loop that the subscripts of a load are computed by; None where they are more than arithmetic."""
-    wanted = set(f.code[position].args)
+def needed(f: Function, loop: NestLoop, position: int, written: set[int]) -> list[int] | None:
+    """Positions of the instructions of a loop that the subscripts of an access are computed by; None where they are more than arithmetic."""
+    access = f.code[position]
+    wanted = set(access.args[1:] if access.op is ops.STORE else access.args)
     needed: list[int] = []
     for k in range(position - 1, loop.head, -1):
         instr = f.code[k]
@@ -191,8 +193,8 @@ def _begin(f: Function, loop: NestLoop, one: _Carried, chain: list[int], out: li
     line = head.line
     load = code[one.load]
     lo, hi = head.args[0], head.args[1]
-    needed = _needed(f, loop, one.load, set())
-    assert needed is not None
+    positions = needed(f, loop, one.load, set())
+    assert positions is not None
     zero: float | int = 0.0 if load.type.is_float else 0
     for n in range(one.distance):
         # Iteration n reads what the last variable holds after n shifts.
@@ -206,7 +208,7 @@ def _begin(f: Function, loop: NestLoop, one: _Carried, chain: list[int], out: li
         out.append(Instr(ops.LT if loop.step > 0 else ops.GT, I64, condition, [index, hi], 0, line))
         out.append(Instr(ops.IF, VOID, NONE, [condition], 0, line))
         rename = {head.dst: index}
-        clone(f, [code[k] for k in needed], rename, out)
+        clone(f, [code[k] for k in positions], rename, out)
         loaded = f.register(load.type, "")
         out.append(Instr(ops.LOAD, load.type, loaded, [rename.get(a, a) for a in load.args], load.imm, load.line))
         out.append(Instr(ops.COPY, load.type, register, [loaded], 0, line))

@@ -10,49 +10,50 @@ from __future__ import annotations
 from typing import Any, Final
 
 from loopwright.ir.function import Function, Instr
-from loopwright.nests import apart
+from loopwright.nests import apart, extremes
 from loopwright.nests.branches import converted
+from loopwright.nests.candidates import LEAST_GAIN, Change, best_changes, innermost_loops, interval, live
 from loopwright.nests.carry import carry, rereads
 from loopwright.nests.dependence import Dependence, dependences, questions
-from loopwright.nests.graph import Graph, graph_of, jammed, recurrence_bound, resource_bound
-from loopwright.nests.jam import Refusal, invariant, refusal, unroll_and_jam
+from loopwright.nests.graph import graph_of, recurrence_bound, resource_bound
+from loopwright.nests.interchange import reorder
+from loopwright.nests.jam import invariant
 from loopwright.nests.lanes import adjacent, free, mark
+from loopwright.nests.narrow import narrow
 from loopwright.nests.nest import Nest, NestLoop, nests
+from loopwright.nests.partial import divide, totals
+from loopwright.nests.registers import keep, repeats
 from loopwright.nests.scalars import Scalar, scalars
 from loopwright.nests.unroll import clone
 from loopwright.targets.core import Core
+from loopwright.targets.target import Target
 
 __all__ = ["improve", "keep_values"]
 
-#: Factors that are tried.
-FACTORS: Final = (2, 3, 4, 6, 8)
-#: A loop is left as it is unless it becomes so much faster, by the bounds.
-LEAST_GAIN: Final = 1.25
-#: No other loop is tried where one comes so near to the units' bound.
-NEAR: Final = 1.1
+#: In so many parts totals are added up.
+PARTS: Final = (2, 4, 8)
 #: Nests whose dependences take more questions than that are not looked at, and so many times fewer where only values to be carried are wanted.
 MOST_QUESTIONS: Final = 40
 FEWER: Final = 4
-#: A core that starts operations as they become ready comes near to its units' bound only with circuits shorter than that, by this factor.
-SLACK: Final = 0.75
 
 
-def improve(f: Function, core: Core, vectors: bool, report: Any = None) -> None:
-    """Rewrite the nests of a function where a core runs them faster for it. Bit for bit the same is computed.
+def improve(f: Function, target: Target, core: Core, report: Any = None) -> None:
+    """Rewrite the nests of a function where a core runs them faster for it. Bit for bit the same is computed, but for totals under ``fastmath``.
 
     Args:
         f: the function, before it has vectors.
-        core: the core.
-        vectors: loops may be made ones over lanes.
+        target: the machine; where it has vectors, loops may be made ones over lanes.
+        core: its core.
         report: the ``Report`` that is told what is known of the nests, tried and done; None where nobody asks.
     """
+    extremes.run(f)
     found = nests(f)
     written = f.code
     for nest in reversed(found):
         if report is not None:
-            nest.record = report.begins(nest, core)
+            nest.record = report.begins(nest, target)
         if not nest.obstacles:
-            _rewrite(nest, core, vectors)
+            _rewrite(nest, target, core)
     if f.code is not written:
         found = nests(f)
     keep_values(f, found, report)
@@ -73,68 +74,99 @@ def keep_values(f: Function, found: list[Nest], report: Any = None) -> None:
                 report.carried(nest.loops[0].line, count)
 
 
-def _rewrite(nest: Nest, core: Core, vectors: bool) -> None:
+def _rewrite(nest: Nest, target: Target, core: Core) -> None:
     variables = scalars(nest)
-    beside = adjacent(nest, variables) if vectors else []
+    beside = adjacent(nest, variables, target) if target.vector_bits else []
     around = _around(nest)
-    if (not beside and not around) or questions(nest) > MOST_QUESTIONS:
-        if nest.record is not None and (beside or around):
-            nest.record.keeps(
+    again = repeats(nest)
+    record = nest.record
+    if not beside and not around and not again and not any(totals(nest, loop, variables) for loop in innermost_loops(nest)):
+        if record is not None and len(nest.loops) > 1:
+            record.keeps("no loop has adjacent accesses that could be lanes, and the bounds of the innermost change with all around it", nest.loops[0].line)
+        return
+    # Where too much would have to be asked, each innermost loop is looked at by itself.
+    inner = questions(nest) > MOST_QUESTIONS
+    if inner and questions(nest, True) > MOST_QUESTIONS:
+        if record is not None:
+            record.keeps(
                 f"its accesses are too many to tell apart: {questions(nest)} pairs take equations, and {MOST_QUESTIONS} are looked at", nest.loops[0].line
             )
-        elif nest.record is not None and len(nest.loops) > 1:
-            nest.record.keeps(
-                "no loop has adjacent accesses that could be lanes, and the bounds of the innermost change with all around it", nest.loops[0].line
-            )
         return
-    found = dependences(nest)
-    lanes = next((loop for loop in beside if free(loop, found)), None)
-    if nest.f.options.search and _searched(nest, core, found, lanes):
+    f = nest.f
+    original = f.code
+    written = nest
+    found = dependences(nest, inner)
+    moved = not inner and target.vector_bits > 0 and reorder(nest, found, variables)
+    if moved:
+        nest = next(one for one in nests(f) if one.start >= written.start)
+        nest.record = record
+        if record is not None:
+            record.reorders([written.name(loop) for loop in written.loops], [nest.name(loop) for loop in nest.loops])
+        variables = scalars(nest)
+        found = dependences(nest, inner)
+        again = repeats(nest)
+    kept = again and keep(nest, found)
+    if moved and not kept:
+        beside = adjacent(nest, variables, target)
+    if kept:
+        nest = next(one for one in nests(f) if one.start >= written.start)
+        nest.record = record
+        if record is not None:
+            record.does("elements that stay the same kept in registers")
+        variables = scalars(nest)
+        beside = adjacent(nest, variables, target) if target.vector_bits else []
+        found = dependences(nest, inner)
+    if inner:
+        beside = [loop for loop in beside if not any(other.parent is loop for other in nest.loops)]
+    lanes: list[NestLoop] = []
+    for loop in beside:
+        if not any(loop.head < other.head < loop.end for other in lanes) and free(loop, found):
+            lanes.append(loop)
+    changes = [] if inner else best_changes(nest, target, core, found, variables, lanes)
+    if not inner and not moved and not kept and f.options.search and _searched(nest, target, core, found, lanes, changes):
         return
-    jam = _best(nest, core, found, variables, lanes)
-    if lanes is not None or jam is not None:
-        _apply(nest, jam, lanes, variables)
-    elif around:
-        _without_branches(nest, core)
+    changes += _parts(nest, core, found, variables, [*lanes, *[change.loop for change in changes]])
+    if moved or kept or lanes or changes:
+        _apply(nest, target, changes, lanes, variables, written, original)
+    elif around and not inner:
+        _without_branches(nest, target, core)
 
 
 def _around(nest: Nest) -> bool:
     """Whether there is a loop around the innermost one in whose iterations that is the same."""
-    innermost = _innermost(nest)
-    if innermost is None or not innermost.step:
-        return False
-    loop = innermost.parent
-    while loop is not None:
-        if loop.step and invariant(nest, innermost, loop):
-            return True
-        loop = loop.parent
+    for innermost in innermost_loops(nest):
+        loop = innermost.parent
+        while innermost.step and loop is not None:
+            if loop.step and invariant(nest, innermost, loop):
+                return True
+            loop = loop.parent
     return False
 
 
-def _without_branches(nest: Nest, core: Core) -> None:
+def _without_branches(nest: Nest, target: Target, core: Core) -> None:
     """Make choices between values of the branches of an innermost loop that waits for its own results, and jam it, if that is for the better.
 
     Of such a loop they cost nothing that it would not wait for anyway, while a branch that depends on data is often guessed wrong.
     """
     f = nest.f
     original = f.code
-    innermost = _innermost(nest)
-    record = nest.record
+    loops = innermost_loops(nest)
+    innermost = loops[0] if len(loops) == 1 and loops[0].parent is not None else None
     if innermost is None or not any(instr.op.opens for instr in original[innermost.head + 1 : innermost.end]):
         return
-    body = converted(f, original[innermost.head + 1 : innermost.end])
+    body = converted(nest, innermost)
     if body is None:
-        if record is not None:
-            record.keeps(f"the loop over {nest.name(innermost)} branches, and its arms are more than short arithmetic", innermost.line)
+        if nest.record is not None:
+            nest.record.keeps(f"the loop over {nest.name(innermost)} branches, and its arms are more than short arithmetic", innermost.line)
         return
     f.code = original[: innermost.head + 1] + body + original[innermost.end :]
-    again = next(one for one in nests(f) if one.start == nest.start)
-    again.record = record
+    again = next(one for one in nests(f) if one.start >= nest.start)
+    again.record = nest.record
     found = dependences(again)
     variables = scalars(again)
-    jam = _best(again, core, found, variables, None)
-    if jam is not None:
-        _apply(again, jam, None, variables)
+    changes = best_changes(again, target, core, found, variables, [])
+    if changes:
+        _apply(again, target, changes, [], variables)
     else:
         inner = again.loops[innermost.number]
         graph = graph_of(again, inner, found, core)
@@ -142,109 +174,99 @@ def _without_branches(nest: Nest, core: Core) -> None:
             f.code = original
 
 
-def _innermost(nest: Nest) -> NestLoop | None:
-    """The only loop of a nest of several that holds no other; None where there is more than one, or no nest."""
-    found = [loop for loop in nest.loops if not any(other.parent is loop for other in nest.loops)]
-    return found[0] if len(found) == 1 and found[0].parent is not None else None
+class Parts(Change):
+    """A total to be added up in parts."""
+
+    def __init__(self, loop: NestLoop, factor: int) -> None:
+        super().__init__(loop)
+        self.factor = factor
+
+    def text(self, nest: Nest) -> str:
+        return f"totals of {nest.name(self.loop)} in {self.factor} parts"
+
+    def apply(self, nest: Nest, variables: list[Scalar]) -> None:
+        divide(nest, self.loop, self.factor, totals(nest, self.loop, variables))
 
 
-def _best(nest: Nest, core: Core, found: list[Dependence], variables: list[Scalar], lanes: NestLoop | None) -> tuple[NestLoop, int] | None:
-    """The loop of a nest to unroll and jam, and how many iterations; None where that gains too little. The loop over lanes is none of them."""
-    innermost = _innermost(nest)
-    record = nest.record
-    if innermost is None or any(instr.op.opens for instr in nest.f.code[innermost.head + 1 : innermost.end]):
-        # (What a branch decides, the core guesses, and does not wait for.)
-        if record is not None and innermost is None and len(nest.loops) > 1:
-            record.keeps("more than one of its loops is an innermost one", nest.loops[0].line)
-        return None
-    graph = graph_of(nest, innermost, found, core)
-    plain = _interval(graph, 1, core)
-    if plain <= resource_bound(graph, core) * LEAST_GAIN:
-        if record is not None:
-            record.keeps(f"iterations of {nest.name(innermost)} begin nearly as often as the units allow, as written", innermost.line)
-        return None
-    best: tuple[float, NestLoop, int] | None = None
-    least = float(resource_bound(graph, core)) * NEAR
-    loop: NestLoop | None = innermost.parent
-    while loop is not None and (best is None or best[0] > least):
-        for factor in FACTORS:
-            refused = _refusal(nest, loop, factor, found, variables, lanes, factor * _live(graph) > core.registers)
-            if refused is not None:
-                if record is not None:
-                    record.refused(nest, _step(nest, loop, factor), refused)
-                break
-            interval = _interval(jammed(graph, loop.depth, factor), factor, core)
-            if record is not None:
-                record.tried(_step(nest, loop, factor), interval)
-            if best is None or interval < best[0]:
-                best = (interval, loop, factor)
-        loop = loop.parent
-    if best is not None and best[0] * LEAST_GAIN <= plain:
-        return best[1:]
-    if record is not None and best is not None:
-        record.keeps(f"no factor makes it so much faster that it is worth it: {plain:.4g} cycles as written, {best[0]:.4g} at best", nest.loops[0].line)
-    return None
+def _parts(nest: Nest, core: Core, found: list[Dependence], variables: list[Scalar], lanes: list[NestLoop]) -> list[Change]:
+    """The innermost loops whose totals had better be added up in parts, and in how many; none that are over lanes, or in such."""
+    chosen: list[Change] = []
+    for loop in nest.loops:
+        if any(other.parent is loop for other in nest.loops) or any(other.head <= loop.head < other.end for other in lanes):
+            continue
+        if not totals(nest, loop, variables):
+            continue
+        graph = graph_of(nest, loop, found, core)
+        recurrence, resource = recurrence_bound(graph), resource_bound(graph, core)
+        factor = next((factor for factor in PARTS if factor * resource >= recurrence), PARTS[-1])
+        if recurrence >= resource * LEAST_GAIN and factor * live(graph) <= core.registers:
+            chosen.append(Parts(loop, factor))
+    return chosen
 
 
-def _refusal(
-    nest: Nest, loop: NestLoop, factor: int, found: list[Dependence], variables: list[Scalar], lanes: NestLoop | None, crowded: bool
-) -> Refusal | None:
-    """Why iterations of a loop are not jammed: it is the one over lanes, there are too few registers, or it would be wrong."""
-    if loop is lanes:
-        return Refusal("its iterations run in lanes", loop.line)
-    if crowded:
-        return Refusal("more values would be live than there are registers", loop.line)
-    return refusal(nest, loop, factor, found, variables)
-
-
-def _step(nest: Nest, loop: NestLoop, factor: int) -> str:
-    """A candidate as ``kernel.schedule`` has it."""
-    return f"unroll_and_jam({nest.name(loop)}={factor})"
-
-
-def _searched(nest: Nest, core: Core, found: list[Dependence], lanes: NestLoop | None) -> bool:
-    """Look for more ways to jam iterations than ``_best`` does. Returns whether the nest was rewritten."""
-    innermost = _innermost(nest)
-    if innermost is None or any(instr.op.opens for instr in nest.f.code[innermost.head + 1 : innermost.end]):
+def _searched(nest: Nest, target: Target, core: Core, found: list[Dependence], lanes: list[NestLoop], changes: list[Change]) -> bool:
+    """Look for more ways to jam iterations than ``best_changes`` does, and better ones. Returns whether the nest was rewritten."""
+    loops = innermost_loops(nest)
+    innermost = loops[0]
+    if len(loops) > 1 or len(lanes) > 1 or innermost.parent is None or any(instr.op.opens for instr in nest.f.code[innermost.head + 1 : innermost.end]):
         return False
     graph = graph_of(nest, innermost, found, core)
-    plain = _interval(graph, 1, core)
+    plain = interval(graph, 1, core)
     if plain <= resource_bound(graph, core) * LEAST_GAIN:
         return False
     # (Few functions ask for it.)
     from loopwright.nests.search import search
 
-    return search(nest, innermost, lanes, graph, core, core.registers // _live(graph), plain / LEAST_GAIN, _interval)
+    return search(
+        nest,
+        innermost,
+        lanes[0] if lanes else None,
+        graph,
+        target,
+        core,
+        core.registers // live(graph),
+        min([plain / LEAST_GAIN, *[change.interval for change in changes]]),
+    )
 
 
-def _interval(graph: Graph, factor: int, core: Core) -> float:
-    """Cycles for an old iteration, by the bounds."""
-    recurrence = float(recurrence_bound(graph))
-    return max(recurrence / SLACK if core.window and factor > 1 else recurrence, float(resource_bound(graph, core))) / factor
+def _place(change: Change) -> int:
+    return change.loop.head
 
 
-def _live(graph: Graph) -> int:
-    """About how many registers an iteration keeps values in."""
-    return 1 + len({edge.source for edge in graph.edges if not any(edge.distance[:-1]) and edge.distance[-1] > 0})
-
-
-def _apply(nest: Nest, jam: tuple[NestLoop, int] | None, lanes: NestLoop | None, variables: list[Scalar]) -> None:
+def _apply(
+    nest: Nest,
+    target: Target,
+    changes: list[Change],
+    lanes: list[NestLoop],
+    variables: list[Scalar],
+    written: Nest | None = None,
+    original: list[Instr] | None = None,
+) -> None:
+    """Rewrite a nest as chosen. It may come from another, ``written``, of which ``original`` is the code, by what only holds where arrays do not overlap."""
     f = nest.f
-    asked = apart.pairs(nest)
-    original = f.code
-    if nest.record is not None:
-        if lanes is not None:
-            nest.record.does(f"lanes({nest.name(lanes)})")
-        if jam is not None:
-            nest.record.does(_step(nest, jam[0], jam[1]))
-        nest.record.asks(f, asked)
+    record = nest.record
+    kept = written is not None and written is not nest
+    if written is None or original is None:
+        written, original = nest, f.code
+    asked = apart.pairs(written)
+    if kept:
+        # (What is in a register must not be in two arrays.)
+        asked = [(a, b, False) for a, b, _ in asked]
     plain: list[Instr] = []
     if asked:
         # With registers of its own.
-        clone(f, original[nest.start : nest.end + 1], {}, plain)
-    if lanes is not None:
-        mark(nest, lanes, variables)
-    if jam is not None:
-        unroll_and_jam(nest, jam[0], jam[1], variables)
-    fast = f.code[nest.start : len(f.code) - (len(original) - 1 - nest.end)]
-    f.code = original[: nest.start] + apart.versioned(f, asked, plain, fast, original[nest.start].line) + original[nest.end + 1 :]
+        clone(f, original[written.start : written.end + 1], {}, plain)
+    if record is not None:
+        record.asks(f, asked)
+        for loop in lanes:
+            record.does(f"lanes({nest.name(loop)})")
+        for change in changes:
+            record.does(change.text(nest))
+    for loop in lanes:
+        mark(nest, loop, variables)
+        narrow(f, target, loop.head, loop.end)
+    for change in sorted(changes, key=_place, reverse=True):
+        # (What comes in front of a change is where it was.)
+        change.apply(nest, variables)
+    fast = f.code[written.start : len(f.code) - (len(original) - 1 - written.end)]
+    f.code = original[: written.start] + apart.versioned(f, asked, plain, fast, original[written.start].line) + original[written.end + 1 :]

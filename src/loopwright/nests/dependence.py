@@ -98,10 +98,11 @@ class Dependence:
         return f"{self.kind} {self.source.number} -> {self.sink.number} ({', '.join(map(repr, self.vector))})"
 
 
-def dependences(nest: Nest) -> list[Dependence]:
+def dependences(nest: Nest, inner: bool = False) -> list[Dependence]:
     """All dependences between the accesses of a nest, for each pair by direction: the loop that carries it, then the signs of the inner components.
 
-    Distinct arrays are taken not to overlap. Dependences through variables are in ``nests/scalars.py``.
+    Distinct arrays are taken not to overlap. Dependences through variables are in ``nests/scalars.py``. With ``inner``, those only whose ends have the same
+    innermost loop.
     """
     found: list[Dependence] = []
     by_array: dict[int, list[Access]] = {}
@@ -110,7 +111,7 @@ def dependences(nest: Nest) -> list[Dependence]:
     for accesses in by_array.values():
         for n, second in enumerate(accesses):
             for first in accesses[: n + 1]:
-                if first.store or second.store:
+                if (first.store or second.store) and (not inner or first.loops == second.loops):
                     distances = _distances(nest, first, second)
                     if distances is None:
                         found += _Pair(nest, first, second).dependences()
@@ -119,12 +120,14 @@ def dependences(nest: Nest) -> list[Dependence]:
     return found
 
 
-def questions(nest: Nest) -> int:
-    """How many pairs of accesses have to be told apart by equations, which takes about half a millisecond each."""
+def questions(nest: Nest, inner: bool = False) -> int:
+    """How many pairs of accesses have to be told apart by equations, which takes about half a millisecond each; ``inner`` as in ``dependences``."""
     count = 0
     for n, second in enumerate(nest.accesses):
         for first in nest.accesses[: n + 1]:
-            if first.array == second.array and (first.store or second.store) and _distances(nest, first, second) is None:
+            if first.array != second.array or not (first.store or second.store) or (inner and first.loops != second.loops):
+                continue
+            if _distances(nest, first, second) is None:
                 count += 1
     return count
 

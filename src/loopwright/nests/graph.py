@@ -200,8 +200,11 @@ def _circuit(graph: Graph, edges: list[Edge], interval: int) -> bool:
     return True
 
 
-def jammed(graph: Graph, depth: int, factor: int) -> Graph:
-    """The graph of ``factor`` iterations of the loop at ``depth`` as one: a copy of the nodes for each."""
+def jammed(graph: Graph, depth: int, factor: int, slant: int = 0) -> Graph:
+    """The graph of ``factor`` iterations of the loop at ``depth`` as one, a copy of the nodes for each.
+
+    Each iteration runs ``slant`` iterations of the loop inside behind the one before.
+    """
     made = Graph(graph.depth)
     count = len(graph.nodes)
     for _ in range(factor):
@@ -210,5 +213,7 @@ def jammed(graph: Graph, depth: int, factor: int) -> Graph:
         for copy in range(factor):
             to = copy + edge.distance[depth]
             distance = (*edge.distance[:depth], to // factor, *edge.distance[depth + 1 :])
+            if slant:
+                distance = (*distance[: depth + 1], distance[depth + 1] + slant * (to % factor - copy), *distance[depth + 2 :])
             made.edges.append(Edge(copy * count + edge.source, to % factor * count + edge.sink, edge.latency, distance))
     return made

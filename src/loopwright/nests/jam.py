@@ -19,15 +19,17 @@ in front of, between and behind their inner loops.
 from __future__ import annotations
 
 from loopwright.ir import ops
+from loopwright.ir.affine import Form
 from loopwright.ir.brackets import match
 from loopwright.ir.function import NONE, Function, Instr
 from loopwright.nests.dependence import Dependence
 from loopwright.nests.nest import Nest, NestLoop
-from loopwright.nests.scalars import PRIVATE, Scalar
+from loopwright.nests.omega import LOWEST
+from loopwright.nests.scalars import PRIVATE, Scalar, any_order
 from loopwright.nests.unroll import clone, last_multiple, read_once
 from loopwright.types import I64, VOID
 
-__all__ = ["Refusal", "invariant", "refusal", "unroll_and_jam", "unroll_in_place"]
+__all__ = ["Refusal", "invariant", "refusal", "stop_of", "unroll_and_jam", "unroll_in_place"]
 
 
 class Refusal:
@@ -41,7 +43,7 @@ class Refusal:
         self.dependence = dependence
 
 
-def refusal(nest: Nest, loop: NestLoop, factor: int, found: list[Dependence], variables: list[Scalar]) -> Refusal | None:
+def refusal(nest: Nest, loop: NestLoop, factor: int, found: list[Dependence], variables: list[Scalar], slant: int = 0) -> Refusal | None:
     """What keeps ``factor`` iterations of ``loop`` from being jammed, or None.
 
     Args:
@@ -50,6 +52,7 @@ def refusal(nest: Nest, loop: NestLoop, factor: int, found: list[Dependence], va
         factor: how many of its iterations become one, at least 2.
         found: the nest's dependences.
         variables: what its variables carry.
+        slant: by how many iterations of the loop inside each is to run behind the one before.
     """
     for line, because in nest.obstacles:
         return Refusal(because, line)
@@ -64,13 +67,15 @@ def refusal(nest: Nest, loop: NestLoop, factor: int, found: list[Dependence], va
     for scalar in variables:
         if scalar.loop is loop:
             name = nest.f.names[scalar.variable] or "a variable"
+            if any_order(nest.f, scalar):
+                continue
             if scalar.kind != PRIVATE:
                 return Refusal(f"an iteration of {nest.name(loop)} reads what the one before has left in {name}", scalar.line)
             if _outlives(nest, loop, scalar.variable):
                 return Refusal(f"{name} is read after the loop over {nest.name(loop)}", scalar.line)
     parts = _parts(nest, loop)
     for dependence in found:
-        if _reversed(dependence, loop, factor, parts):
+        if _reversed(dependence, loop, factor, parts, slant) and not (slant and _early(nest, dependence, loop, slant)):
             return Refusal(f"{factor} iterations of {nest.name(loop)} at once would do the second of two accesses first", dependence.sink.line, dependence)
     return None
 
@@ -141,7 +146,7 @@ def _place(parts: list[_Part], position: int) -> int:
     return -1
 
 
-def _reversed(dependence: Dependence, loop: NestLoop, factor: int, parts: list[_Part]) -> bool:
+def _reversed(dependence: Dependence, loop: NestLoop, factor: int, parts: list[_Part], slant: int) -> bool:
     """Whether jamming may put the sink of a dependence before its source."""
     loops = dependence.loops
     depth = loop.depth
@@ -163,11 +168,35 @@ def _reversed(dependence: Dependence, loop: NestLoop, factor: int, parts: list[_
         if source < 0 or not here[source].shared:
             # Copies follow each other.
             return False
-        if vector[k].low < 0:
+        low = vector[k].low
+        if k == depth + 1 and low != LOWEST:
+            low += slant * max(1, vector[depth].low)
+        if low < 0:
             return True
-        if vector[k].low > 0:
+        if low > 0:
             return False
         here = here[source].parts
+    return False
+
+
+def _early(nest: Nest, dependence: Dependence, loop: NestLoop, slant: int) -> bool:
+    """Whether a dependence from an inner loop to what is in front of it is one of the loop's first ``slant`` iterations only.
+
+    Of rows that run so many iterations behind each other those come before what is in front of the next row.
+    """
+    source, sink = dependence.source, dependence.sink
+    if len(source.loops) <= loop.depth + 1 or len(sink.loops) > loop.depth + 1:
+        return False
+    inner = source.loops[loop.depth + 1]
+    if inner.step != 1 or len(inner.first) != 1:
+        return False
+    index = next(value for value, known in nest.indices.items() if known is inner)
+    for x, y in zip(source.subscripts, sink.subscripts, strict=True):
+        if x is not None and y is not None and x.terms.get(index, 0) == 1:
+            # Where both are the same, counted from the first iteration.
+            at = y.plus(x, -1).plus(Form(0, {index: 1}), 1).plus(inner.first[0], -1)
+            if not at.terms and at.constant < slant:
+                return True
     return False
 
 
@@ -203,7 +232,7 @@ def _unroll(nest: Nest, loop: NestLoop, factor: int, variables: list[Scalar], pa
     out: list[Instr] = code[: loop.head]
     lo = read_once(f, head.args[0], line, out)
     hi = read_once(f, head.args[1], line, out)
-    stop = _stop(f, lo, hi, factor, loop.step, line, out)
+    stop = stop_of(f, lo, hi, factor, loop.step, line, out)
     index = f.register(I64, f.names[head.dst])
     out.append(Instr(ops.FOR, head.type, index, [lo, stop, f.const(I64, factor * loop.step)], 0, line))
     renames: list[dict[int, int]] = []
@@ -215,7 +244,7 @@ def _unroll(nest: Nest, loop: NestLoop, factor: int, variables: list[Scalar], pa
         rename = {head.dst: own}
         if copy:
             for scalar in variables:
-                if scalar.loop is loop:
+                if scalar.loop is loop and scalar.kind == PRIVATE:
                     rename[scalar.variable] = f.register(f.types[scalar.variable], f.names[scalar.variable], True)
         renames.append(rename)
     _jam(f, code, parts, renames, out)
@@ -246,8 +275,8 @@ def _jam(f: Function, code: list[Instr], parts: list[_Part], renames: list[dict[
         out.append(Instr(ops.END, VOID, NONE, [], 0, code[part.end - 1].line))
 
 
-def _stop(f: Function, lo: int, hi: int, factor: int, step: int, line: int, out: list[Instr]) -> int:
-    """Where the loop in steps of ``factor * step`` stops."""
+def stop_of(f: Function, lo: int, hi: int, factor: int, step: int, line: int, out: list[Instr]) -> int:
+    """Code for where a loop in steps of ``factor * step`` stops, the last of which is whole."""
     if lo < 0 and hi < 0:
         first, last = int(f.const_values[~lo]), int(f.const_values[~hi])
         count = len(range(first, last, step))

@@ -11,6 +11,7 @@ from loopwright.nests.nest import Nest, NestLoop
 from loopwright.nests.scalars import PRIVATE, Scalar, scalars
 from loopwright.nests.why import lanes_refusal
 from loopwright.targets.core import Core
+from loopwright.targets.target import Target
 
 __all__ = ["BoundsReport", "CandidateReport", "DependenceReport", "LoopReport", "NestReport", "RefusalReport", "ScalarReport"]
 
@@ -203,11 +204,26 @@ class NestReport:
         kept: why not more was done; each a sentence with its line.
     """
 
-    __slots__ = ("_core", "_found", "asked", "bounds", "candidates", "carried", "dependences", "done", "kept", "lanes", "line", "loops", "not_lanes", "scalars")
+    __slots__ = (
+        "_found",
+        "_target",
+        "asked",
+        "bounds",
+        "candidates",
+        "carried",
+        "dependences",
+        "done",
+        "kept",
+        "lanes",
+        "line",
+        "loops",
+        "not_lanes",
+        "scalars",
+    )
 
-    def __init__(self, nest: Nest, core: Core | None) -> None:
+    def __init__(self, nest: Nest, target: Target) -> None:
         self.line: int = nest.loops[0].line
-        self._core = core
+        self._target = target
         self.bounds: BoundsReport | None = None
         self.candidates: list[CandidateReport] = []
         self.lanes = ""
@@ -229,18 +245,20 @@ class NestReport:
         self.scalars = [ScalarReport(nest, scalar) for scalar in variables]
         self.dependences = [DependenceReport(nest, dependence) for dependence in found]
         for loop in nest.loops:
-            refusal = lanes_refusal(nest, loop, found, variables)
+            refusal = lanes_refusal(nest, loop, found, variables, self._target)
             if refusal is not None:
                 self.not_lanes.append((nest.name(loop), told(nest, refusal)))
         inner = [loop for loop in nest.loops if not any(other.parent is loop for other in nest.loops)]
-        if self._core is not None and len(inner) == 1 and inner[0].step:
-            self.bounds = BoundsReport(nest, inner[0], graph_of(nest, inner[0], found, self._core), self._core)
+        core = self._target.core
+        if core is not None and len(inner) == 1 and inner[0].step:
+            self.bounds = BoundsReport(nest, inner[0], graph_of(nest, inner[0], found, core), core)
 
     # --- what the pass says while it works
 
     def tried(self, step: str, cycles: float) -> None:
         """A candidate with its cycles for an iteration of the nest as written."""
-        self.candidates.append(CandidateReport(step, cycles, None))
+        if step not in [candidate.step for candidate in self.candidates]:
+            self.candidates.append(CandidateReport(step, cycles, None))
 
     def refused(self, nest: Nest, step: str, refusal: Refusal) -> None:
         """A candidate that is not legal, or that there is no room for."""
@@ -263,6 +281,15 @@ class NestReport:
             self.lanes = step[len("lanes(") :].rstrip(")").strip("'\"")
         for candidate in self.candidates:
             candidate.chosen = candidate.chosen or candidate.step == step
+
+    def reorders(self, before: list[str], after: list[str]) -> None:
+        """Loops are in another order, which is that of some interchanges."""
+        names = list(before)
+        for k, name in enumerate(after):
+            place = names.index(name, k)
+            if place != k:
+                self.does(f"interchange({names[k]}, {name})")
+                names[k], names[place] = names[place], names[k]
 
     def asks(self, f: Function, pairs: list[tuple[int, int, bool]]) -> None:
         """It is asked at run time whether arrays overlap."""

@@ -99,7 +99,15 @@ def picture(nest: NestReport) -> str:
     width, height = _MARGIN + _STEP * _COLUMNS, 30 + _STEP * rows
     drawn = [_HEADS, f'<rect width="{width}" height="{height}" fill="#fff"/>']
     tall, wide = _layer(nest, "" if outer is None else outer.name, inner.name)
-    if tall * wide > 1:
+    slant = _slant(nest)
+    if slant and tall > 1:
+        tall = min(tall, (_COLUMNS - 2) // slant + 1)
+        row, column = (rows - tall) // 2, slant * (tall - 1) + 1
+        drawn.append(
+            f'<line x1="{_x(column)}" y1="{_y(row)}" x2="{_x(column - slant * (tall - 1))}" y2="{_y(row + tall - 1)}" stroke="#8fca86" stroke-opacity="0.55" '
+            f'stroke-width="28" stroke-linecap="round"><title>run together</title></line>'
+        )
+    elif tall * wide > 1:
         row, column = max((rows - tall) // 2, 0), 2
         drawn.append(
             f'<rect x="{_x(column) - 15}" y="{_y(row) - 15}" width="{_STEP * (wide - 1) + 30}" height="{_STEP * (min(tall, rows) - 1) + 30}" rx="13" '
@@ -218,9 +226,19 @@ def _factors(nest: NestReport) -> list[tuple[str, int]]:
             # (A loop without a name.)
             continue
         for step in steps:
-            if step.name == "unroll_and_jam":
-                found += [(name.partition("@")[0], factor) for name, factor in step.values]
+            if step.name == "unroll_and_jam" or step.name == "skew":
+                found += [(name.partition("@")[0], factor) for name, factor in step.values if name != "slant" and name != "lanes"]
     return found
+
+
+def _slant(nest: NestReport) -> int:
+    """By how many iterations of the inner loop each of those that run together is behind the one before; 0 where they are side by side."""
+    for text in nest.done:
+        if text.startswith("skew("):
+            for step in parse_steps(text):
+                # (Without it the least that will do: 1, as a rule.)
+                return dict(step.values).get("slant", 1)
+    return 0
 
 
 # --- bounds and units

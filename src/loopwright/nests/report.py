@@ -8,7 +8,7 @@ from __future__ import annotations
 from loopwright.ir.function import Function
 from loopwright.nests.nest import Nest
 from loopwright.nests.nest_report import NestReport
-from loopwright.targets.core import Core
+from loopwright.targets.target import Target
 
 __all__ = ["Report"]
 
@@ -30,18 +30,19 @@ class Report:
 
     __slots__ = ("because", "core", "file", "name", "nests", "target", "units")
 
-    def __init__(self, f: Function, target: str, core: Core | None) -> None:
+    def __init__(self, f: Function, target: Target) -> None:
+        core = target.core
         self.name = f.name
         self.file = f.file
-        self.target = target
+        self.target = target.name
         self.core = core.name if core is not None else ""
         self.units: list[tuple[str, int]] = [] if core is None else [(unit, core.counts[k]) for k, unit in enumerate(core.units)]
         self.nests: list[NestReport] = []
         self.because = ""
 
-    def begins(self, nest: Nest, core: Core | None) -> NestReport:
+    def begins(self, nest: Nest, target: Target) -> NestReport:
         """A report on one more nest, which comes before those that there are."""
-        made = NestReport(nest, core)
+        made = NestReport(nest, target)
         self.nests.insert(0, made)
         return made
 

@@ -15,27 +15,31 @@ from loopwright.ir.function import Function, Instr
 from loopwright.ir.schedule import Step, parse_steps
 from loopwright.nests import apart
 from loopwright.nests.dependence import dependences
-from loopwright.nests.interchange import interchange, interchange_refusal
+from loopwright.nests.exchange import interchange, interchange_refusal
 from loopwright.nests.jam import Refusal, refusal, unroll_and_jam, unroll_in_place
 from loopwright.nests.lanes import mark
+from loopwright.nests.narrow import narrow
 from loopwright.nests.nest import Nest, NestLoop, nests
 from loopwright.nests.nest_report import DependenceReport
 from loopwright.nests.report import Report
 from loopwright.nests.scalars import scalars
+from loopwright.nests.skew import Rows, least_slant, skew
+from loopwright.nests.streams import Streams
 from loopwright.nests.tile import TILES, tile, tile_refusal
 from loopwright.nests.unroll import clone, crossing_branches
+from loopwright.nests.wavefront import InLanes, widest
 from loopwright.nests.why import lanes_refusal
-from loopwright.targets.core import Core
+from loopwright.targets.target import Target
 
 __all__ = ["STEPS", "Row", "apply_schedule", "refuse", "rewrite_by"]
 
 
-def apply_schedule(f: Function, core: Core | None, report: Report | None = None) -> None:
+def apply_schedule(f: Function, target: Target, report: Report | None = None) -> None:
     """Do the steps that a function's options say.
 
     Args:
         f: the function, before it has vectors.
-        core: what reports go by, or None.
+        target: the machine.
         report: is told what is done; None where nobody asks.
 
     Raises:
@@ -50,9 +54,9 @@ def apply_schedule(f: Function, core: Core | None, report: Report | None = None)
         asked[_nest_of(step, found)].append(step)
     for k in range(len(found) - 1, -1, -1):
         if report is not None:
-            found[k].record = report.begins(found[k], core)
+            found[k].record = report.begins(found[k], target)
         if asked[k]:
-            rewrite_by(found[k], asked[k])
+            rewrite_by(found[k], asked[k], target)
 
 
 # --- which loops are meant
@@ -120,12 +124,13 @@ def _loop(step: Step, nest: Nest, name: _Name) -> NestLoop:
 # --- one nest
 
 
-def rewrite_by(nest: Nest, steps: list[Step]) -> None:
+def rewrite_by(nest: Nest, steps: list[Step], target: Target) -> None:
     """Do steps to a nest, with the nest as written beside it for arrays that overlap.
 
     Args:
         nest: the nest, which does not describe the code any more.
         steps: about loops of this nest.
+        target: the machine.
 
     Raises:
         ScheduleError: a step is not possible; those before it have been done.
@@ -142,7 +147,7 @@ def rewrite_by(nest: Nest, steps: list[Step]) -> None:
     position = nest.start
     for number, step in enumerate(steps):
         now = nest if number == 0 else _read_again(f, position, len(f.code) - behind)
-        STEPS[step.name].run(now, step)
+        STEPS[step.name].run(now, step, target)
     fast = f.code[nest.start : len(f.code) - behind]
     f.code = original[: nest.start] + apart.versioned(f, pairs, plain, fast, original[nest.start].line) + original[nest.end + 1 :]
     if record is not None:
@@ -175,7 +180,7 @@ def refuse(nest: Nest, step: Step, refused: Refusal | None) -> None:
 # --- the steps
 
 
-def _unroll_and_jam(nest: Nest, step: Step) -> None:
+def _unroll_and_jam(nest: Nest, step: Step, target: Target) -> None:
     now = nest
     f = nest.f
     behind = len(f.code) - nest.end
@@ -193,7 +198,7 @@ def _outermost_first(nest: Nest, step: Step) -> list[tuple[_Name, int]]:
     return [(_Name(step.values[k][0]), step.values[k][1]) for _, k in sorted(found)]
 
 
-def _unroll(nest: Nest, step: Step) -> None:
+def _unroll(nest: Nest, step: Step, target: Target) -> None:
     f = nest.f
     now = nest
     behind = len(f.code) - nest.end
@@ -207,29 +212,64 @@ def _unroll(nest: Nest, step: Step) -> None:
         now = _read_again(f, nest.start, len(f.code) - behind)
 
 
-def _lanes(nest: Nest, step: Step) -> None:
+def _lanes(nest: Nest, step: Step, target: Target) -> None:
     (name,) = _names(step)
     loop = _loop(step, nest, name)
     marked = nest.f.code[loop.head].loop
     if marked is not None and marked.lanes:
         refuse(nest, step, Refusal("its iterations run in lanes already", loop.line))
     variables = scalars(nest)
-    refuse(nest, step, lanes_refusal(nest, loop, dependences(nest), variables))
+    refuse(nest, step, lanes_refusal(nest, loop, dependences(nest), variables, target))
     mark(nest, loop, variables)
+    narrow(nest.f, target, loop.head, loop.end)
 
 
-def _interchange(nest: Nest, step: Step) -> None:
+def _interchange(nest: Nest, step: Step, target: Target) -> None:
     first, second = [_loop(step, nest, name) for name in _names(step)]
     outer, inner = (first, second) if first.depth < second.depth else (second, first)
     refuse(nest, step, interchange_refusal(nest, outer, inner, dependences(nest), scalars(nest)))
     interchange(nest, outer, inner)
 
 
-def _tile(nest: Nest, step: Step) -> None:
+def _tile(nest: Nest, step: Step, target: Target) -> None:
     loops = [_loop(step, nest, name) for name in _names(step)]
     sizes = {loop.number: size for loop, (_, size) in zip(loops, step.values, strict=True)}
     refuse(nest, step, tile_refusal(nest, sizes, dependences(nest), scalars(nest)))
     tile(nest, sizes)
+
+
+def _skew(nest: Nest, step: Step, target: Target) -> None:
+    names = _names(step)
+    values = dict(step.values)
+    if len(names) != 1:
+        raise ScheduleError(f"{step}: it takes one loop with a number, as in skew(i=4)")
+    loop = _loop(step, nest, names[0])
+    count = values[names[0].text]
+    inside = [other for other in nest.loops if other.parent is loop]
+    found, variables = dependences(nest), scalars(nest)
+    if len(inside) != 1:
+        refuse(nest, step, Refusal(f"there is not one loop in the loop over {nest.name(loop)}", loop.line))
+    lanes = values.get("lanes", 0)
+    slant = values.get("slant", 0) or least_slant(loop, count, found, lanes > 0)
+    if slant is None:
+        refuse(nest, step, Refusal("no slant is known that would do", loop.line))
+        return
+    if not slant and not lanes:
+        refuse(nest, step, Refusal("its iterations need not run behind each other", loop.line))
+    refuse(nest, step, refusal(nest, loop, count, found, variables, slant))
+    rows = Rows(nest, loop, inside[0], variables)
+    if not rows.possible(nest.f):
+        refuse(nest, step, Refusal(f"strips need a loop in steps of 1 inside of {nest.name(loop)}, with no other in it", inside[0].line))
+    if not lanes:
+        skew(nest, rows, count, slant)
+        return
+    width = widest(nest.f, rows, target)
+    streams = Streams(nest, loop, inside[0], slant, found)
+    if not width or width * lanes > target.vector_bits or count % lanes or slant < (least_slant(loop, count, found, True) or 0):
+        refuse(nest, step, Refusal(f"{target.name} has no such lanes for what it computes, or their number does not divide {count}", inside[0].line))
+    if not streams.possible:
+        refuse(nest, step, Refusal("where its accesses get their values from cannot be followed from row to row", inside[0].line))
+    skew(nest, rows, count, slant, InLanes(streams, lanes, count // lanes, width))
 
 
 class Row:
@@ -242,7 +282,7 @@ class Row:
 
     __slots__ = ("options", "run")
 
-    def __init__(self, run: Callable[[Nest, Step], None], options: tuple[str, ...] = ()) -> None:
+    def __init__(self, run: Callable[[Nest, Step, Target], None], options: tuple[str, ...] = ()) -> None:
         self.run = run
         self.options = options
 
@@ -250,6 +290,7 @@ class Row:
 STEPS: Final = {
     "interchange": Row(_interchange),
     "lanes": Row(_lanes),
+    "skew": Row(_skew, ("slant", "lanes")),
     "tile": Row(_tile),
     "unroll": Row(_unroll),
     "unroll_and_jam": Row(_unroll_and_jam),

@@ -7,15 +7,16 @@ be jammed one by one does not mean that they may be together, nor the other way 
 
 from __future__ import annotations
 
-from collections.abc import Callable
 from typing import Final
 
 from loopwright.errors import ScheduleError
 from loopwright.ir.schedule import Step
+from loopwright.nests.candidates import interval
 from loopwright.nests.graph import Graph, jammed
 from loopwright.nests.nest import Nest, NestLoop
 from loopwright.nests.schedule import rewrite_by
 from loopwright.targets.core import Core
+from loopwright.targets.target import Target
 
 __all__ = ["MOST_SCORED", "MOST_TRIED", "search"]
 
@@ -26,9 +27,7 @@ MOST_SCORED: Final = 80
 MOST_TRIED: Final = 10
 
 
-def search(
-    nest: Nest, innermost: NestLoop, lanes: NestLoop | None, graph: Graph, core: Core, room: int, most: float, interval: Callable[[Graph, int, Core], float]
-) -> bool:
+def search(nest: Nest, innermost: NestLoop, lanes: NestLoop | None, graph: Graph, target: Target, core: Core, room: int, most: float) -> bool:
     """Rewrite a nest by the best steps that are legal. Returns False where there are none, and nothing has changed.
 
     Args:
@@ -36,10 +35,10 @@ def search(
         innermost: its only loop that holds no other.
         lanes: the loop that becomes lanes in any case, or None.
         graph: the dependence graph of the innermost loop.
-        core: the core.
+        target: the machine.
+        core: its core.
         room: how many iterations may become one, for there to be enough registers.
-        most: cycles for an old iteration, more than which are not worth it.
-        interval: cycles for an old iteration by a graph of so many.
+        most: cycles for an old iteration that it must do better than.
     """
     f = nest.f
     first = [] if lanes is None else [Step("lanes", (_name(nest, lanes),))]
@@ -57,10 +56,10 @@ def search(
             nest.record.tried(repr(steps[-1]), cycles)
     original = f.code
     for cycles, _, steps in sorted(scored, key=_score)[:MOST_TRIED]:
-        if cycles > most:
+        if cycles >= most:
             return False
         try:
-            rewrite_by(nest, steps)
+            rewrite_by(nest, steps, target)
             return True
         except ScheduleError as error:
             f.code = original

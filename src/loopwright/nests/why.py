@@ -8,13 +8,13 @@ from loopwright.nests.dependence import Dependence
 from loopwright.nests.jam import Refusal
 from loopwright.nests.lanes import LEAST_STEPS, adjacent, free
 from loopwright.nests.nest import Access, Nest, NestLoop
-from loopwright.nests.scalars import CARRIED, REDUCTION, Scalar
-from loopwright.types import I32, I64
+from loopwright.nests.scalars import CARRIED, REDUCTION, Scalar, any_order
+from loopwright.targets.target import Target
 
 __all__ = ["lanes_refusal"]
 
 
-def lanes_refusal(nest: Nest, loop: NestLoop, found: list[Dependence], variables: list[Scalar]) -> Refusal | None:
+def lanes_refusal(nest: Nest, loop: NestLoop, found: list[Dependence], variables: list[Scalar], target: Target) -> Refusal | None:
     """What keeps a loop from becoming one over lanes, or None.
 
     Args:
@@ -22,11 +22,14 @@ def lanes_refusal(nest: Nest, loop: NestLoop, found: list[Dependence], variables
         loop: the loop.
         found: the nest's dependences.
         variables: what its variables carry.
+        target: the machine that has the lanes.
     """
     for line, because in nest.obstacles:
         return Refusal(because, line)
+    if not target.vector_bits:
+        return Refusal(f"{target.name} has no vectors", loop.line)
     dependence = _carried_by(loop, found)
-    if dependence is None and loop in adjacent(nest, variables):
+    if dependence is None and loop in adjacent(nest, variables, target):
         return None
     if loop.step == 0:
         return Refusal("its steps are not known", loop.line)
@@ -74,7 +77,7 @@ def _scalars(nest: Nest, loop: NestLoop, variables: list[Scalar]) -> Refusal | N
         if scalar.kind == CARRIED:
             return Refusal(f"an iteration of {nest.name(loop)} reads what the one before has left in {name}", scalar.line)
         if scalar.kind == REDUCTION:
-            if f.types[scalar.variable] is not I32 and f.types[scalar.variable] is not I64:
+            if not any_order(f, scalar):
                 return Refusal(f"the total {name} would be added up in another order, which rounds differently", scalar.line)
             continue
         first, last = nest.mentions[scalar.variable]

@@ -21,15 +21,8 @@ from loopwright.types import I64, PTR, Type
 _NOT_ACCESS: Final = -1
 #: Per operation on arrays: how many operands stand before the indices.
 _LEADING: Final[list[int]] = [_NOT_ACCESS] * len(ops.OPS)
-_AT: Final[dict[int, ops.Op]] = {}
-for _op, _at, _count in (
-    (ops.LOAD, ops.LOAD_AT, 0),
-    (ops.STORE, ops.STORE_AT, 1),
-    (ops.MASKED_LOAD, ops.MASKED_LOAD_AT, 1),
-    (ops.MASKED_STORE, ops.MASKED_STORE_AT, 2),
-):
+for _op, _count in ops.ACCESSES.items():
     _LEADING[_op.code] = _count
-    _AT[_op.code] = _at
 
 _ADD: Final = ops.ADD.code
 _MUL: Final = ops.MUL.code
@@ -128,7 +121,7 @@ class _Addresses:
             pointer = self.computed(pointer, index, size)
             indexed = False
         number = instr.imm
-        instr.op = _AT[instr.op.code]
+        instr.op = ops.AT_ADDRESS[instr.op]
         instr.imm = 0
         instr.args = [*args[:leading], pointer, index] if indexed else [*args[:leading], pointer]
         instr.mem = Mem(indexed, size if indexed else 1, displacement, instr.type.size, False, -1, number)

@@ -109,9 +109,17 @@ def _add(v: Values, instr: Instr, args: list[int]) -> int:
                     args[1] = f.const(f.const_types[~b], int(f.const_values[~z]) + int(y))
                     if f.const_values[~args[1]] == 0:
                         return x
-    if v.contract and type_.is_float and a != b and not _contract(v, instr, args, b, a, ops.FMA):
-        _contract(v, instr, args, a, b, ops.FMA)
+    if v.contract and type_.is_float and a != b:
+        first, second = (a, b) if v.fastmath and _waits(v, a) and not _waits(v, b) else (b, a)
+        if not _contract(v, instr, args, first, second, ops.FMA):
+            _contract(v, instr, args, second, first, ops.FMA)
     return KEEP
+
+
+def _waits(v: Values, product: int) -> bool:
+    """Whether a product is one of a variable, as what the iteration before has left: the other one had better be made while it is waited for."""
+    inner = v.origin(product)
+    return inner is not None and inner.op is ops.MUL and any(factor >= v.opaque for factor in v.made_from[product])
 
 
 def _contract(v: Values, instr: Instr, args: list[int], product: int, addend: int, op: Op) -> bool:

@@ -16,8 +16,6 @@ from loopwright.ir.roles import address_at
 
 __all__ = ["LoopStores", "Memory", "stores_of_loops"]
 
-#: Per operation on arrays: how many operands stand before the indices.
-_LEADING: Final[dict[ops.Op, int]] = {ops.LOAD: 0, ops.MASKED_LOAD: 1, ops.STORE: 1, ops.MASKED_STORE: 2}
 #: An index that is a constant in the displacement.
 _NO_INDEX: Final = -(1 << 40)
 #: In a loop inside of all that there are: where a value comes from is not known.
@@ -129,7 +127,7 @@ def stores_of_loops(f: Function) -> list[LoopStores]:
             if instr.dst >= 0 and effect != ops.CONTROL and not f.variable[instr.dst]:
                 indices.made[instr.dst] = instr
             if effect == ops.WRITES:
-                own = indices.own(_along(instr))
+                own = -1 if instr.op in ops.STRIDED else indices.own(_along(instr))
                 for n in range(len(open_loops)):
                     open_loops[n].note(f, instr, n <= own)
             elif effect == ops.CALLS:
@@ -173,10 +171,12 @@ class Memory:
         self.stores = 0
 
     def place(self, instr: Instr, values: list[int]) -> tuple[int, ...] | None:
-        """The index of an access, the same for all arrays; None where it cannot be told from the address."""
+        """The index of an access, the same for all arrays; None where it cannot be told from the address, or where it is not the only one."""
+        if instr.op in ops.STRIDED:
+            return None
         mem = instr.mem
         if mem is None:
-            return tuple(values[_LEADING[instr.op] :])
+            return tuple(values[ops.ACCESSES[instr.op] :])
         at = address_at(instr)
         if mem.indexed:
             return (values[at + 1], mem.disp, mem.scale)

@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-from typing import Any
+from typing import Any, Final
 
 from loopwright.ir import ops
 from loopwright.ir.function import NONE, Function
@@ -12,6 +12,8 @@ from loopwright.nests.nest import nests
 from loopwright.targets.target import Target
 from loopwright.types import I64
 
+_COMPARISONS: Final = frozenset(ops.COMPARISONS.values())
+
 
 def run(f: Function, target: Target) -> None:
     """Rewrite the nests of scalar loops that a function stores from."""
@@ -19,14 +21,14 @@ def run(f: Function, target: Target) -> None:
         _by_hand(f, target, None)
     elif not _kept(f, target) and _candidate(f):
         assert target.core is not None
-        improve(f, target.core, target.vector_bits > 0)
+        improve(f, target, target.core)
 
 
 def _by_hand(f: Function, target: Target, told: Any) -> None:
     """Do what the user has said; ``told`` is a report, or None."""
     from loopwright.nests.schedule import apply_schedule
 
-    apply_schedule(f, target.core, told)
+    apply_schedule(f, target, told)
     if f.options.nests:
         keep_values(f, nests(f), told)
 
@@ -43,7 +45,7 @@ def report(f: Function, target: Target) -> Any:
     """
     from loopwright.nests.report import Report
 
-    made = Report(f, target.name, target.core)
+    made = Report(f, target)
     if f.options.schedule and not f.options.check:
         _by_hand(f, target, made)
         return made
@@ -54,10 +56,10 @@ def report(f: Function, target: Target) -> Any:
         made.because = "no innermost loop stores to an array, or adds up what it loads"
     if made.because:
         for nest in reversed(nests(f)):
-            made.begins(nest, target.core)
+            made.begins(nest, target)
     else:
         assert target.core is not None
-        improve(f, target.core, target.vector_bits > 0, made)
+        improve(f, target, target.core, made)
     return made
 
 
@@ -99,7 +101,7 @@ def _candidate(f: Function) -> bool:
                 opened.pop()
         elif op is ops.LOAD:
             loads = True
-        elif not found and (op is ops.STORE or (loads and (op.reduction is not None or op is ops.SUB))) and True in opened:
-            # (Sums of indices are none, but those that are kept.)
+        elif not found and (op is ops.STORE or (loads and (op.reduction is not None or op is ops.SUB or op in _COMPARISONS))) and True in opened:
+            # (Sums and comparisons of indices are none, but those that are kept.)
             found = instr.type is not I64 or op is ops.STORE or f.variable[instr.dst]
     return found

@@ -6,16 +6,12 @@ variable.
 
 from __future__ import annotations
 
-from typing import Final
-
 from loopwright.ir import ops
 from loopwright.ir.function import Array, Function, Instr
 from loopwright.targets.target import Target
 from loopwright.types import Type
 
 __all__ = ["run"]
-
-_ACCESSES: Final = frozenset((ops.LOAD, ops.STORE, ops.MASKED_LOAD, ops.MASKED_STORE))
 
 
 def run(f: Function, target: Target) -> None:
@@ -49,7 +45,7 @@ def _elements(f: Function) -> dict[int, dict[tuple[int, ...], int]]:
             depth += 1
             if instr.loop is not None and instr.loop.lanes:
                 lanes = depth
-        if op not in _ACCESSES or instr.imm not in found:
+        if op not in ops.ACCESSES or instr.imm not in found:
             continue
         index = _index(f, f.arrays[instr.imm], instr)
         if index is None or (lanes and op is ops.STORE):
@@ -65,7 +61,7 @@ def _elements(f: Function) -> dict[int, dict[tuple[int, ...], int]]:
 
 def _index(f: Function, array: Array, instr: Instr) -> tuple[int, ...] | None:
     """The index of an access to one element, where it is known and inside the array."""
-    if instr.type.lanes or instr.op is ops.MASKED_LOAD or instr.op is ops.MASKED_STORE:
+    if instr.type.lanes or (instr.op is not ops.LOAD and instr.op is not ops.STORE):
         return None
     index: list[int] = []
     operands = instr.args if instr.op is ops.LOAD else instr.args[1:]
@@ -96,7 +92,7 @@ def _replace(f: Function, elements: dict[int, dict[tuple[int, ...], int]]) -> No
                     code.append(Instr(ops.COPY, type_, variable, [f.const(type_, 0)], 0, instr.line))
                 continue
             instr.args = [f.const(f.const_types[~instr.args[0]], numbers[number])]
-        elif op in _ACCESSES:
+        elif op in ops.ACCESSES:
             if instr.imm in elements:
                 index = _index(f, f.arrays[instr.imm], instr)
                 assert index is not None

@@ -243,10 +243,6 @@ def bounds_error(source: Function, number: int, index: int, extent: int) -> Boun
     )
 
 
-#: Position of the first index among the operands.
-_FIRST_INDEX = {ops.LOAD: 0, ops.STORE: 1, ops.MASKED_LOAD: 1, ops.MASKED_STORE: 2}
-
-
 def index_groups(function: Function) -> list[int]:
     """Per array, a number shared by the arrays that may be one and the same; -1 for those that may not, -2 for those not accessed.
 
@@ -257,7 +253,7 @@ def index_groups(function: Function) -> list[int]:
     loops = _spans(function)
     indices: list[set[tuple[int, ...]]] = [set() for _ in function.arrays]
     for number, instr in enumerate(function.code):
-        first = _FIRST_INDEX.get(instr.op)
+        first = ops.ACCESSES.get(instr.op)
         if first is not None:
             index = tuple(instr.args[first:])
             fixed = all(r < 0 or not function.variable[r] or r in loops for r in index)

@@ -363,6 +363,7 @@ class Target:
         fused: a product and a sum of floats are one operation, where a function allows one rounding for both.
         core: what the core it compiles for can do at once, for the rewriting of loop nests; None: they stay as they are.
         expanded: the operations, by code, that the pass ``expand`` asks ``expand`` about.
+        known_operations: what has been found of operations on lanes (``nests/operations.py``).
     """
 
     name: str = ""
@@ -382,6 +383,7 @@ class Target:
         self.order_masks: list[list[int]] = [[1 << r for r in order] for order in self.orders]
         self.class_of_register: list[int] = [register.cls for register in registers]
         self.core: Core | None = None
+        self.known_operations: dict[tuple[int, int, int, int | None], bool] = {}
         self.class_masks: list[int] = []
         for order in self.orders:
             mask = 0

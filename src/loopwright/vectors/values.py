@@ -4,12 +4,13 @@ from __future__ import annotations
 
 from typing import Final
 
-from loopwright.errors import InternalError, KernelTypeError, UnsupportedOperationError
+from loopwright.errors import KernelTypeError
 from loopwright.ir import ops
 from loopwright.ir.function import NONE, Function, Instr
 from loopwright.ir.ops import Op
-from loopwright.types import BOOL, I64, VOID, Type, mask_of, vector_of
+from loopwright.types import BOOL, I64, VOID, Type
 from loopwright.vectors.divergence import LINEAR, UNIFORM, VARYING, Divergence
+from loopwright.vectors.operations import Operations
 
 __all__ = ["ABSENT", "Env", "Values"]
 
@@ -20,17 +21,14 @@ ABSENT: Final = -(1 << 40)
 Env = dict[int, int]
 
 _COMPARISONS: Final = frozenset(ops.COMPARISONS.values())
-#: Operations on conditions, of scalars bools and of lanes masks.
-_LOGIC: Final = frozenset((ops.AND, ops.OR, ops.XOR, ops.NOT, ops.ANDNOT))
 
 
-class Values:
+class Values(Operations):
     """What is emitted for one loop, as far as it does not branch.
 
     Attributes:
-        f: the function.
         shapes: what differs by lane.
-        lanes, width: how many there are, and the bits of the masks that say which of them run.
+        width: the bits of the masks that say which lanes run.
         out: the instructions made so far, of the innermost bracket.
         mask: the lanes that run what is made next; ``all`` those that the loop runs at all.
         vectors: register of the scalar loop that differs by lane -> the register with its values.
@@ -40,16 +38,11 @@ class Values:
         loads: array and indices -> what has been loaded there, as (in which lanes, the register), and no store has come since.
         stores: how many there were.
         offsets: index register -> (the register that it is computed from, what is added to that).
-        line: of the user's source.
     """
 
     def __init__(self, f: Function, shapes: Divergence, lanes: int, width: int) -> None:
-        self.f = f
+        super().__init__(f, lanes, width)
         self.shapes = shapes
-        self.lanes = lanes
-        self.width = width
-        self.out: list[Instr] = []
-        self.mask_type = mask_of(width, lanes)
         self.all = f.register(self.mask_type)
         self.mask = self.all
         self.vectors: dict[int, int] = {}
@@ -59,15 +52,8 @@ class Values:
         self.loads: dict[tuple[int, ...], list[tuple[int, int]]] = {}
         self.stores = 0
         self.offsets: dict[int, tuple[int, int]] = {}
-        self.line = 0
 
     # --- emitting --------------------------------------------------------------------------------------------
-
-    def define(self, op: Op, type_: Type, args: list[int], result: Type, source: Type = VOID, imm: int = 0) -> int:
-        """Emit an instruction with a result; its register."""
-        made = self.f.register(result)
-        self.out.append(Instr(op, type_, made, args, imm, self.line, source))
-        return made
 
     def emit(self, op: Op, type_: Type, args: list[int], imm: int = 0, dst: int = NONE) -> None:
         """Emit an instruction without a result, or with a given one."""
@@ -83,10 +69,6 @@ class Values:
         return self.f.register(self.f.type_of(like), name, True)
 
     # --- operands --------------------------------------------------------------------------------------------
-
-    def full(self, element: Type) -> Type:
-        """The type of so many elements; of conditions the masks of the loop."""
-        return self.mask_type if element is BOOL else vector_of(element, self.lanes)
 
     def vector(self, operand: int) -> int:
         """An operand of the scalar loop, in every lane."""
@@ -125,20 +107,6 @@ class Values:
         full = self.full(type_)
         start = self.define(ops.SPLAT, full, [first], full)
         return self.define(ops.ADD, full, [start, self.define(ops.IOTA, full, [], full)], full)
-
-    def mask_for(self, operand: int, bits: int) -> int:
-        """A condition of the scalar loop as a mask of lanes of so many bits."""
-        return self.fitted(self.vector(operand), bits)
-
-    def fitted(self, mask: int, bits: int) -> int:
-        """A mask for lanes of another width."""
-        type_ = self.f.type_of(mask)
-        if type_.bits == bits:
-            return mask
-        wanted = mask_of(bits, self.lanes)
-        if mask < 0:
-            return self.f.const(wanted, self.f.const_values[~mask])
-        return self.define(ops.MASK_CONVERT, wanted, [mask], wanted, type_)
 
     def running(self, bits: int) -> int:
         """The lanes that run, as a mask for lanes of so many bits."""
@@ -194,10 +162,6 @@ class Values:
                 self.follow(instr)
             self.out.append(instr)
 
-    def unsupported(self, instr: Instr, message: str) -> UnsupportedOperationError:
-        """The error for what has no form for lanes."""
-        return UnsupportedOperationError(message, "", instr.line)
-
     def result(self, register: int, value: int) -> None:
         """What the scalar loop computes into a register is this, in the lanes that run."""
         total = self.totals.get(register)
@@ -210,53 +174,19 @@ class Values:
             self.vectors[register] = value
 
     def compute(self, instr: Instr) -> int:
-        """The values of an operation without effects."""
-        op = instr.op
-        type_ = instr.type
-        args = instr.args
-        if op is ops.COPY:
-            return self.vector(args[0])
-        if op is ops.CONVERT or op in ops.UNCHECKED:
-            return self.convert(instr)
-        if op in _COMPARISONS:
-            found = self.by_index(op, args[0], args[1]) if type_ is I64 else ABSENT
+        if instr.type is I64 and instr.op in _COMPARISONS:
+            found = self.by_index(instr.op, instr.args[0], instr.args[1])
             if found != ABSENT:
                 return found
-            full = self.full(type_)
-            return self.define(op, full, [self.vector(args[0]), self.vector(args[1])], ops.mask_for(full))
-        if op is ops.SELECT:
-            full = self.full(type_)
-            bits = full.bits
-            yes, no = self.vector(args[1]), self.vector(args[2])
-            if type_ is BOOL:
-                yes, no = self.fitted(yes, bits), self.fitted(no, bits)
-            return self.define(op, full, [self.mask_for(args[0], bits), yes, no], full)
-        if type_ is BOOL:
-            if op not in _LOGIC:
-                raise InternalError(f"{op.name} of bools by lane")
-            return self.define(op, self.mask_type, [self.mask_for(a, self.width) for a in args], self.mask_type)
-        full = self.full(type_)
-        if op is ops.BITCAST:
-            return self.define(op, full, [self.vector(args[0])], full, self.full(instr.source))
-        if op.operands.count("T") != len(args):
-            raise self.unsupported(instr, f"`{op.name}` inside lw.lanes: use lw.range for this loop")
-        return self.define(op, full, [self.vector(a) for a in args], full)
+        return super().compute(instr)
 
     def convert(self, instr: Instr) -> int:
-        type_, source = instr.type, instr.source
+        type_ = instr.type
         a = instr.args[0]
-        full = self.full(type_)
-        if source is BOOL:
-            if type_ is BOOL:
-                return self.vector(a)
-            return self.define(ops.SELECT, full, [self.mask_for(a, type_.bits), self.f.const(full, 1), self.f.const(full, 0)], full)
-        if type_ is BOOL:
-            given = self.full(source)
-            return self.define(ops.NE, given, [self.vector(a), self.f.const(given, 0)], ops.mask_for(given))
-        if self.shapes.of(a) == LINEAR and type_.is_integer:
+        if type_ is not BOOL and type_.is_integer and self.shapes.of(a) == LINEAR:
             # (Counting wraps as the conversion does.)
             return self.counting(a if type_ is I64 else self.define(ops.CONVERT, type_, [a], type_, I64), type_)
-        return self.define(instr.op, full, [self.vector(a)], full, self.full(source))
+        return super().convert(instr)
 
     def by_index(self, op: Op, a: int, b: int) -> int:
         """A comparison of what counts along the lanes with a value that is the same for all, as a mask; ABSENT if it is none of these."""

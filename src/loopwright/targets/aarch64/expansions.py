@@ -7,7 +7,7 @@ from typing import Final
 
 from loopwright.ir import ops
 from loopwright.ir.function import Function, Instr
-from loopwright.targets import division, lane_by_lane, sequences
+from loopwright.targets import division, lane_by_lane, sequences, strided
 from loopwright.targets.floor_division import floor_divide
 from loopwright.targets.steps import Emit
 from loopwright.types import BOOL, mask_of
@@ -93,6 +93,12 @@ def _masked(f: Function, instr: Instr, emit: Emit, late: bool) -> bool:
     return late
 
 
+def _strided(f: Function, instr: Instr, emit: Emit, late: bool) -> bool:
+    # (An index is multiplied by 1 or by the size of the element.)
+    strided.access(f, instr, emit, (1,))
+    return True
+
+
 def _absolute(f: Function, instr: Instr, emit: Emit, late: bool) -> bool:
     if not instr.type.is_integer or instr.type.signed:
         return False
@@ -153,6 +159,8 @@ _SEQUENCES: Final[dict[int, Callable[[Function, Instr, Emit, bool], bool]]] = {
     ops.NE.code: _unequal,
     ops.MASKED_LOAD_AT.code: _masked,
     ops.MASKED_STORE_AT.code: _masked,
+    ops.LOAD_STRIDED_AT.code: _strided,
+    ops.STORE_STRIDED_AT.code: _strided,
 }
 
 #: The operations, by code, that the pass ``expand`` asks about.

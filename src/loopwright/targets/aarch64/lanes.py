@@ -92,6 +92,15 @@ def slide(asm: AArch64Assembler, f: Function, instr: Instr) -> None:
         asm.emit(i.EXT[bytewise(type_)], CODES[instr.dst], CODES[a], CODES[b], lane * type_.bits // 8)
 
 
+def slide_part(asm: AArch64Assembler, f: Function, instr: Instr) -> None:
+    """The same of vectors of less than 8 bytes: both in one register first."""
+    a, b, k, both = instr.args
+    type_ = instr.type
+    asm.move_vector(CODES[both], CODES[a])
+    asm.emit(i.INS_E[{4: "s", 2: "h"}[type_.size]], CODES[both], 1, CODES[b], 0)
+    asm.emit(i.EXT["8b"], CODES[instr.dst], CODES[both], CODES[both], constant_of(f, k) * type_.bits // 8)
+
+
 # --- choices, shifts ------------------------------------------------------------------------------------------------
 
 

@@ -315,7 +315,9 @@ def _of_lanes(f: Function, instr: Instr) -> Rule | None:
     if op is ops.EXTRACT:
         return Rule(name, (VECTOR,), _use(type_.element), lanes.extract)
     if op is ops.SLIDE:
-        return Rule(name, (VECTOR, VECTOR, INT), VECTOR, lanes.slide) if bytes_of(type_) in (8, 16) else None
+        if bytes_of(type_) in (8, 16):
+            return Rule(name, (VECTOR, VECTOR, INT), VECTOR, lanes.slide)
+        return Rule(name, (VECTOR, VECTOR, INT), VECTOR, lanes.slide_part, temps=(VECTORS,))
     if op is ops.SELECT:
         return _SELECT
     if code in _COMPARES:

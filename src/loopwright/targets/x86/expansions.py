@@ -10,7 +10,7 @@ from loopwright.ir.function import Function, Instr
 from loopwright.targets import division, lane_by_lane, multiplication, sequences
 from loopwright.targets.floor_division import floor_divide
 from loopwright.targets.steps import Emit, Steps
-from loopwright.targets.x86 import unsigned, wider_lanes
+from loopwright.targets.x86 import strided, unsigned, wider_lanes
 from loopwright.types import BOOL, F32, F64, I32, I64, U8, U16, U32, U64, Type, mask_of, vector_of
 
 __all__ = ["EXPANDED", "convert_in_steps", "expand", "middle"]
@@ -361,6 +361,10 @@ def _masked(target: Any, f: Function, instr: Instr, emit: Emit, late: bool) -> b
     return True
 
 
+def _strided(target: Any, f: Function, instr: Instr, emit: Emit, late: bool) -> bool:
+    return strided.expand(f, instr, emit, target.addressing(instr.type).scales)
+
+
 _Sequence = Callable[[Any, Function, Instr, Emit, bool], bool]
 
 _SEQUENCES: Final[dict[int, _Sequence]] = {
@@ -373,6 +377,8 @@ _SEQUENCES: Final[dict[int, _Sequence]] = {
     ops.MUL_HIGH.code: _multiply_high,
     ops.MASKED_LOAD_AT.code: _masked,
     ops.MASKED_STORE_AT.code: _masked,
+    ops.LOAD_STRIDED_AT.code: _strided,
+    ops.STORE_STRIDED_AT.code: _strided,
     ops.DIV_TRUNC.code: _divide,
     ops.REM_TRUNC.code: _divide,
     ops.DIV_FLOOR.code: _divide,

@@ -15,7 +15,7 @@ from loopwright.ir.function import Function, Instr
 from loopwright.ir.ops import Op
 from loopwright.targets.sequences import shift_count
 from loopwright.targets.target import ANY_TIED, Rule, Target, Use
-from loopwright.targets.x86 import arithmetic, control, moves
+from loopwright.targets.x86 import arithmetic, control, moves, strided
 from loopwright.targets.x86.assembler import Form, lookup
 from loopwright.targets.x86.operands import LETTER, vector_load, vector_store, width
 from loopwright.targets.x86.registers import INTS, R11, RAX, RDX, VECTORS
@@ -560,6 +560,8 @@ _SPECIAL: Final[dict[int, _Special]] = {
     ops.ADDRESS.code: _address,
     ops.LOAD_AT.code: _load,
     ops.STORE_AT.code: _store,
+    ops.LOAD_STRIDED_AT.code: strided.rule,
+    ops.STORE_STRIDED_AT.code: strided.rule,
     ops.MASKED_LOAD_AT.code: _masked,
     ops.MASKED_STORE_AT.code: _masked,
     ops.ADD.code: _add,

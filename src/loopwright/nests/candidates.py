@@ -1,0 +1,243 @@
+"""What a nest may become where its innermost loop waits for its own results: iterations jammed, as they stand or skewed, or rows walked by diagonals in lanes.
+
+Each candidate is judged by the cycles that the bounds of a core leave for an old iteration.
+"""
+
+from __future__ import annotations
+
+from typing import Final
+
+from loopwright.nests.dependence import Dependence
+from loopwright.nests.graph import Graph, graph_of, jammed, recurrence_bound, resource_bound
+from loopwright.nests.jam import Refusal, refusal, unroll_and_jam
+from loopwright.nests.nest import Nest, NestLoop
+from loopwright.nests.scalars import Scalar
+from loopwright.nests.skew import Rows, least_slant, skew
+from loopwright.nests.streams import Streams
+from loopwright.nests.wavefront import InLanes, widest
+from loopwright.targets.core import Core
+from loopwright.targets.target import Target
+
+__all__ = ["LEAST_GAIN", "Change", "Jam", "Wave", "best_changes", "innermost_loops", "interval", "live"]
+
+#: Factors that are tried.
+FACTORS: Final = (2, 3, 4, 6, 8)
+#: A loop is left as it is unless it becomes so much faster, by the bounds.
+LEAST_GAIN: Final = 1.25
+#: No other loop is tried where one comes so near to the units' bound.
+NEAR: Final = 1.1
+#: Rows run at most so many iterations behind each other: the triangles at both ends of a strip are that many times as large.
+STEEPEST: Final = 4
+#: Vectors of rows have so many lanes at least, and there are so many of them at most.
+FEWEST_LANES: Final = 4
+MOST_PARTS: Final = 4
+#: A core that starts operations as they become ready comes near to its units' bound only with circuits shorter than that, by this factor.
+SLACK: Final = 0.75
+
+
+class Change:
+    """Something to be done to a nest.
+
+    Attributes:
+        loop: the outermost loop that it is done to.
+        interval: cycles for an old iteration, by the bounds.
+    """
+
+    def __init__(self, loop: NestLoop, interval: float = 0.0) -> None:
+        self.loop = loop
+        self.interval = interval
+
+    def apply(self, nest: Nest, variables: list[Scalar]) -> None:
+        """Rewrite the nest. What comes behind the loop's head is not where the nest says any more.
+
+        Args:
+            nest: the nest.
+            variables: what its variables carry.
+        """
+        raise NotImplementedError
+
+    def text(self, nest: Nest) -> str:
+        """What it is, as ``kernel.schedule`` has it where it has it."""
+        raise NotImplementedError
+
+
+class Jam(Change):
+    """Iterations of a loop to be jammed.
+
+    Attributes:
+        innermost: the loop inside that waits for its own results.
+        factor: how many of its iterations become one.
+        slant: by how many iterations of the loop inside each is to run behind the one before.
+    """
+
+    def __init__(self, loop: NestLoop, innermost: NestLoop, factor: int, slant: int, interval: float) -> None:
+        super().__init__(loop, interval)
+        self.innermost = innermost
+        self.factor = factor
+        self.slant = slant
+
+    def text(self, nest: Nest) -> str:
+        return _step(nest, self.loop, self.factor, self.slant)
+
+    def apply(self, nest: Nest, variables: list[Scalar]) -> None:
+        if self.slant:
+            skew(nest, Rows(nest, self.loop, self.innermost, variables), self.factor, self.slant)
+        else:
+            unroll_and_jam(nest, self.loop, self.factor, variables)
+
+
+class Wave(Change):
+    """Rows of a nest to be walked by diagonals in lanes.
+
+    Attributes:
+        rows: the rows.
+        streams: where their accesses get their values from.
+        lanes, parts: how many rows a vector has, and how many vectors a strip.
+        width: bits of the widest element.
+    """
+
+    def __init__(self, rows: Rows, streams: Streams, lanes: int, parts: int, width: int, interval: float) -> None:
+        super().__init__(rows.loop, interval)
+        self.rows = rows
+        self.streams = streams
+        self.lanes = lanes
+        self.parts = parts
+        self.width = width
+
+    def text(self, nest: Nest) -> str:
+        return f"skew({nest.name(self.loop)}={self.lanes * self.parts}, slant={self.streams.slant}, lanes={self.lanes})"
+
+    def apply(self, nest: Nest, variables: list[Scalar]) -> None:
+        skew(nest, self.rows, self.lanes * self.parts, self.streams.slant, InLanes(self.streams, self.lanes, self.parts, self.width))
+
+
+def innermost_loops(nest: Nest) -> list[NestLoop]:
+    """The loops of a nest that hold no other."""
+    return [loop for loop in nest.loops if not any(other.parent is loop for other in nest.loops)]
+
+
+def best_changes(nest: Nest, target: Target, core: Core, found: list[Dependence], variables: list[Scalar], lanes: list[NestLoop]) -> list[Change]:
+    """For each innermost loop what is best done with those around it, where that gains enough.
+
+    Args:
+        nest: the nest.
+        target: the machine.
+        core: its core.
+        found: the nest's dependences.
+        variables: what its variables carry.
+        lanes: the loops that are to run over lanes.
+    """
+    chosen: list[Change] = []
+    for innermost in innermost_loops(nest):
+        if innermost.parent is None or not innermost.step or any(instr.op.opens for instr in nest.f.code[innermost.head + 1 : innermost.end]):
+            # (What a branch decides, the core guesses, and does not wait for.)
+            continue
+        jam = _best_jam(nest, innermost, core, found, variables, lanes)
+        wave = None
+        if not any(loop.head <= innermost.head < loop.end for loop in lanes):
+            wave = _best_wave(nest, innermost, target, core, found, variables, jam)
+        if wave is not None:
+            chosen.append(wave)
+        elif jam is not None:
+            chosen.append(jam)
+    return chosen
+
+
+def _best_jam(nest: Nest, innermost: NestLoop, core: Core, found: list[Dependence], variables: list[Scalar], lanes: list[NestLoop]) -> Jam | None:
+    """The loop around an innermost one, and around no other, to unroll and jam, and how many iterations; None where that gains too little."""
+    graph = graph_of(nest, innermost, found, core)
+    plain = interval(graph, 1, core)
+    record = nest.record
+    if plain <= resource_bound(graph, core) * LEAST_GAIN:
+        if record is not None:
+            record.keeps(f"iterations of {nest.name(innermost)} begin nearly as often as the units allow, as written", innermost.line)
+        return None
+    best: Jam | None = None
+    least = float(resource_bound(graph, core)) * NEAR
+    inside = innermost
+    loop: NestLoop | None = innermost.parent
+    while loop is not None and (best is None or best.interval > least) and not any(other.parent is loop and other is not inside for other in nest.loops):
+        for factor in FACTORS:
+            if loop in lanes or factor * live(graph) > core.registers:
+                if record is not None:
+                    because = "its iterations run in lanes" if loop in lanes else "more values would be live than there are registers"
+                    record.refused(nest, _step(nest, loop, factor, 0), Refusal(because, loop.line))
+                break
+            slant = _slant(nest, loop, innermost, factor, found, variables)
+            if slant is None:
+                if record is not None:
+                    record.refused(nest, _step(nest, loop, factor, 0), refusal(nest, loop, factor, found, variables))
+                break
+            cycles = interval(jammed(graph, loop.depth, factor, slant), factor, core)
+            if record is not None:
+                record.tried(_step(nest, loop, factor, slant), cycles)
+            if best is None or cycles < best.interval:
+                best = Jam(loop, innermost, factor, slant, cycles)
+        inside = loop
+        loop = loop.parent
+    if best is not None and best.interval * LEAST_GAIN <= plain:
+        return best
+    if record is not None and best is not None:
+        record.keeps(f"no factor makes it so much faster that it is worth it: {plain:.4g} cycles as written, {best.interval:.4g} at best", nest.loops[0].line)
+    return None
+
+
+def _step(nest: Nest, loop: NestLoop, factor: int, slant: int) -> str:
+    """A candidate as ``kernel.schedule`` has it."""
+    return f"skew({nest.name(loop)}={factor}, slant={slant})" if slant else f"unroll_and_jam({nest.name(loop)}={factor})"
+
+
+def _slant(nest: Nest, loop: NestLoop, innermost: NestLoop, factor: int, found: list[Dependence], variables: list[Scalar]) -> int | None:
+    """By how much each of ``factor`` iterations of a loop has to run behind the one before to be jammed; None where it cannot be."""
+    refused = refusal(nest, loop, factor, found, variables)
+    if refused is None:
+        return 0
+    if refused.dependence is None or innermost.parent is not loop:
+        return None
+    slant = least_slant(loop, factor, found)
+    if slant is None or not 0 < slant <= STEEPEST or refusal(nest, loop, factor, found, variables, slant) is not None:
+        return None
+    return slant if Rows(nest, loop, innermost, variables).possible(nest.f) else None
+
+
+def _best_wave(nest: Nest, innermost: NestLoop, target: Target, core: Core, found: list[Dependence], variables: list[Scalar], jam: Jam | None) -> Wave | None:
+    """The rows of a nest to walk by diagonals in lanes; None where that gains too little, over what jamming gains."""
+    loop = innermost.parent
+    if loop is None or not target.vector_bits or any(other.parent is loop and other is not innermost for other in nest.loops):
+        return None
+    rows = Rows(nest, loop, innermost, variables)
+    if not rows.possible(nest.f):
+        return None
+    width = widest(nest.f, rows, target)
+    lanes = target.vector_bits // width if width else 0
+    if lanes < FEWEST_LANES:
+        return None
+    graph = graph_of(nest, innermost, found, core)
+    least = jam.interval if jam is not None else interval(graph, 1, core)
+    best: Wave | None = None
+    for parts in range(1, MOST_PARTS + 1):
+        count = parts * lanes
+        slant = least_slant(loop, count, found, True)
+        if slant is None or slant > STEEPEST or refusal(nest, loop, count, found, variables, slant) is not None:
+            break
+        streams = Streams(nest, loop, innermost, slant, found)
+        if not streams.possible:
+            break
+        cycles = streams.interval(graph, core, lanes, parts)
+        made = Wave(rows, streams, lanes, parts, width, cycles)
+        if nest.record is not None:
+            nest.record.tried(made.text(nest), cycles)
+        if cycles * LEAST_GAIN <= (best.interval if best is not None else least):
+            best = made
+    return best
+
+
+def interval(graph: Graph, factor: int, core: Core) -> float:
+    """Cycles for an old iteration, by the bounds."""
+    recurrence = float(recurrence_bound(graph))
+    return max(recurrence / SLACK if core.window and factor > 1 else recurrence, float(resource_bound(graph, core))) / factor
+
+
+def live(graph: Graph) -> int:
+    """About how many registers an iteration keeps values in."""
+    return 1 + len({edge.source for edge in graph.edges if not any(edge.distance[:-1]) and edge.distance[-1] > 0})

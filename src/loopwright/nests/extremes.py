@@ -1,0 +1,119 @@
+"""``if x > m: m = x`` as ``m = max(m, x)``, which is the same for every x, so that what looks for the greatest of many is seen to do that.
+
+The operations of the representation compare as Python's ``min`` and ``max`` do: ``max(m, x)`` is ``x if x > m else m``, also for NaN and zeros.
+"""
+
+from __future__ import annotations
+
+from typing import Final
+
+from loopwright.ir import ops
+from loopwright.ir.function import Function, Instr
+from loopwright.ir.ops import Op
+
+__all__ = ["run"]
+
+#: By comparison, with the new value first: the operation. Of those that hold for equal operands, too, it is the same only where those cannot be told apart.
+_STRICT: Final[dict[Op, Op]] = {ops.GT: ops.MAX, ops.LT: ops.MIN}
+_LOOSE: Final[dict[Op, Op]] = {ops.GE: ops.MAX, ops.LE: ops.MIN}
+
+
+def run(f: Function) -> None:
+    """Rewrite every such branch."""
+    code = f.code
+    if not any(instr.op is ops.IF for instr in code):
+        return
+    uses = [0] * len(f.types)
+    for instr in code:
+        for a in instr.args:
+            if a >= 0:
+                uses[a] += 1
+    out: list[Instr] = []
+    made = False
+    k = 0
+    while k < len(code):
+        found = _extreme(f, code, k) if code[k].op is ops.IF else 0
+        if found:
+            if uses[code[k].args[0]] == 1:
+                out.pop()
+            out.append(_rewritten(f, code, k, found))
+            k = found + 1
+            made = True
+        else:
+            out.append(code[k])
+            k += 1
+    if made:
+        f.code = out
+
+
+def _extreme(f: Function, code: list[Instr], k: int) -> int:
+    """Where the branch that begins at ``k`` ends, or 0 where it is none of these."""
+    if k == 0:
+        return 0
+    test = code[k - 1]
+    if test.dst != code[k].args[0] or test.dst < 0 or f.variable[test.dst] or test.op not in ops.COMPARISONS.values():
+        return 0
+    end = k + 1
+    while end < len(code) - 1 and (code[end].op.pure or code[end].op is ops.LOAD):
+        end += 1
+    if end == k + 1 or code[end].op is not ops.END:
+        return 0
+    # What is inside: one write of a variable, and what it is computed by, all of which stands in front of the test as well.
+    last = code[end - 1]
+    if last.dst < 0 or not f.variable[last.dst] or any(f.variable[instr.dst] for instr in code[k + 1 : end - 1]):
+        return 0
+    return end if _operation(f, code, k, end) is not None else 0
+
+
+def _operation(f: Function, code: list[Instr], k: int, end: int) -> Op | None:
+    test, last = code[k - 1], code[end - 1]
+    variable = last.dst
+    a, b = test.args
+    op = test.op
+    if a == variable:
+        a, b, op = b, a, ops.COMPARISONS[ops.EXCHANGED[op.name]]
+    if b != variable or a == variable:
+        return None
+    known = {a: a}
+    for instr in code[k + 1 : end]:
+        copies = instr is last and instr.op is ops.COPY
+        same = known.get(instr.args[0], instr.args[0]) if copies else _earlier(f, code, k, instr, known)
+        if same < 0 and not copies:
+            return None
+        if instr is last:
+            if same != a:
+                return None
+        else:
+            known[instr.dst] = same
+    if op in _STRICT:
+        return _STRICT[op]
+    return _LOOSE.get(op) if not test.type.is_float or f.options.fastmath else None
+
+
+def _earlier(f: Function, code: list[Instr], k: int, instr: Instr, known: dict[int, int]) -> int:
+    """The register that holds what an instruction computes, made in the same stretch of code in front of ``k``; -1 for none."""
+    args = [known.get(a, a) for a in instr.args]
+    for n in range(k - 1, -1, -1):
+        other = code[n]
+        if other.op.effect not in (ops.PURE, ops.READS):
+            return -1
+        if other.dst >= 0 and other.dst in args and f.variable[other.dst]:
+            return -1
+        if (
+            other.op is instr.op
+            and other.type is instr.type
+            and other.source is instr.source
+            and other.imm == instr.imm
+            and other.args == args
+            and not f.variable[other.dst]
+        ):
+            return other.dst
+    return -1
+
+
+def _rewritten(f: Function, code: list[Instr], k: int, end: int) -> Instr:
+    test, last = code[k - 1], code[end - 1]
+    op = _operation(f, code, k, end)
+    assert op is not None
+    value = test.args[1] if test.args[0] == last.dst else test.args[0]
+    return Instr(op, test.type, last.dst, [last.dst, value], 0, last.line)

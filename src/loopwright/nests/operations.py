@@ -1,0 +1,87 @@
+"""Which operations a machine has for lanes: asked of the target itself, by having it make the code of one.
+
+A sequence that stands for an operation counts as long as it is short and without branches; what goes lane by lane does not.
+"""
+
+from __future__ import annotations
+
+from typing import Final
+
+from loopwright.errors import LoopwrightError
+from loopwright.ir import ops
+from loopwright.ir.function import NONE, Function, Instr, Mem
+from loopwright.ir.ops import Op
+from loopwright.ir.roles import role_type
+from loopwright.targets.target import Target
+from loopwright.types import VOID, Type
+
+__all__ = ["has"]
+
+#: The most instructions that an operation may take.
+MOST_STEPS: Final = 10
+
+
+def has(target: Target, op: Op, type_: Type, source: Type = VOID, divisor: int | None = None) -> bool:
+    """Whether a machine does an operation in a few instructions.
+
+    Args:
+        target: the machine, which remembers the answer.
+        op: the operation, of values or an access under a mask.
+        type_: the vector (or mask) type.
+        source: the type that a conversion is from.
+        divisor: the second operand, where it is a constant and what the sequence is depends on it.
+    """
+    key = (op.code, type_.number, source.number, divisor)
+    known = target.known_operations.get(key)
+    if known is None:
+        known = _Probe(target).possible(op, type_, source, divisor)
+        target.known_operations[key] = known
+    return known
+
+
+class _Probe:
+    """One question: the operation in a function of its own, as the passes ``expand`` and ``select`` treat it."""
+
+    __slots__ = ("branches", "count", "f", "target")
+
+    def __init__(self, target: Target) -> None:
+        self.target = target
+        self.f = Function("probe", VOID)
+        self.count = 0
+        self.branches = False
+
+    def possible(self, op: Op, type_: Type, source: Type, divisor: int | None) -> bool:
+        f = self.f
+        args: list[int] = []
+        mem: Mem | None = None
+        for letter in op.operands:
+            if letter == "A":
+                mem = Mem(False, 1, 0, type_.size)
+                args.append(f.register(role_type("P", type_, source)))
+            else:
+                args.append(f.register(role_type(letter, type_, source)))
+        if divisor is not None:
+            args[1] = f.const(type_, divisor)
+        dst = f.register(ops.result_type(op, type_, source)) if op.result else NONE
+        try:
+            self.early(Instr(op, type_, dst, args, 0, 0, source, mem))
+        except LoopwrightError:
+            return False
+        return not self.branches and self.count <= MOST_STEPS
+
+    def early(self, instr: Instr) -> None:
+        """As ``expand`` does."""
+        if instr.op.code not in self.target.expanded or not self.target.expand(self.f, instr, self.early, False):
+            self.late(instr)
+
+    def late(self, instr: Instr) -> None:
+        """As ``select`` does."""
+        self.branches = self.branches or instr.op.effect == ops.CONTROL
+        if self.branches or self.target.expand(self.f, instr, self.late, True):
+            return
+        f = self.f
+        for position, a in enumerate(instr.args):
+            if a < 0 and not self.target.immediate(instr, position, f.const_types[~a], f.const_values[~a]):
+                instr.args[position] = f.register(f.const_types[~a])
+        self.target.rule(f, instr)
+        self.count += 1

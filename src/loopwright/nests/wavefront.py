@@ -1,0 +1,430 @@
+"""The whole diagonals of a strip in lanes: each row is a lane, each diagonal one step.
+
+Of ``a[i, j] = f(a[i, j-1], a[i-1, j])`` no loop is free of dependences, but the iterations on a diagonal are (L. Lamport, "The parallel execution of DO loops",
+CACM 17, 1974). A step computes one vector, or several, of elements that lie a row further down and ``slant`` columns further left, lane by lane. What a row has
+made is in the registers of the steps before, in the lane beside (``streams.py``); the elements go to memory one by one.
+"""
+
+from __future__ import annotations
+
+from typing import Final
+
+from loopwright.ir import ops
+from loopwright.ir.function import NONE, Function, Instr
+from loopwright.ir.ops import Op
+from loopwright.nests.nest import Access
+from loopwright.nests.operations import has
+from loopwright.nests.skew import Diagonals, Rows, Strip
+from loopwright.nests.streams import FIXED, MOST_ROWS, MOVED, ONE, Streams, Taken
+from loopwright.nests.unroll import clone
+from loopwright.targets.target import Target
+from loopwright.types import BOOL, I64, VOID, Type, mask_of, vector_of
+from loopwright.vectors.operations import Operations
+
+__all__ = ["InLanes", "widest"]
+
+
+class Wavefront(Operations):
+    """What is emitted for the whole diagonals of a strip.
+
+    Attributes:
+        strip: the strip, of ``parts * lanes`` rows.
+        streams: where its accesses get their values from.
+        parts: how many vectors there are of each value.
+        vectors: per register of the scalar loop, its vectors.
+        history: per position of a store or load whose vectors are wanted later: those of one step ago, of two, …
+        made: the same, those of this step.
+        held: per variable that rows keep: the variables with its vectors, between steps.
+        fixed: per position of a load that is the same in all steps: its vectors.
+        strides: per position of an access: by how many bytes the lanes' elements are apart.
+        rows: the indices of rows, as far as they have been computed.
+        step: the register that counts the columns of the first row.
+    """
+
+    def __init__(self, strip: Strip, streams: Streams, lanes: int, parts: int, width: int) -> None:
+        super().__init__(strip.f, lanes, width)
+        self.strip = strip
+        self.streams = streams
+        self.parts = parts
+        self.out = strip.out
+        self.line = strip.line
+        self.vectors: dict[int, list[int]] = {}
+        self.history: dict[int, list[list[int]]] = {}
+        self.made: dict[int, list[int]] = {}
+        self.held: dict[int, list[int]] = {}
+        self.fixed: dict[int, list[int]] = {}
+        self.strides: dict[int, int] = {}
+        self.rows: dict[int, int] = {}
+        self.step = NONE
+        self.part = 0
+
+    # --- operands
+
+    def vector(self, operand: int) -> int:
+        f = self.f
+        if operand < 0:
+            return f.const(self.full(f.const_types[~operand]), f.const_values[~operand])
+        known = self.vectors.get(operand)
+        if known is not None:
+            return known[self.part]
+        type_ = f.types[operand]
+        full = self.full(type_)
+        if type_ is BOOL:
+            return self.define(ops.MASK_SPLAT, full, [operand], full)
+        return self.define(ops.SPLAT, full, [operand], full)
+
+    def row(self, number: int) -> int:
+        """The index of a row."""
+        if number not in self.rows:
+            self.rows[number] = self.strip.plus(self.strip.index, number * self.strip.rows.loop.step)
+        return self.rows[number]
+
+    def subscripts(self, access: Access, row: int, column: int) -> list[int]:
+        """The subscripts of an access in an iteration."""
+        f = self.f
+        strip = self.strip
+        rename = {f.code[strip.rows.loop.head].dst: row, f.code[strip.rows.inner.head].dst: column}
+        clone(f, self.streams.subscripts(access, strip.rows.body, strip.rows.again), rename, self.out)
+        return [rename.get(a, a) for a in f.code[access.position].args[int(access.store) :]]
+
+    def stride(self, access: Access) -> int:
+        """By how many bytes each lane's element is behind that of the lane before."""
+        known = self.strides.get(access.position)
+        if known is not None:
+            return known
+        array = self.f.arrays[access.array]
+        distances = self.streams.distances(access)
+        strip = self.strip
+        total = strip.const(distances[-1] * array.element.size)
+        for distance, stride in zip(distances, array.strides, strict=False):
+            if distance:
+                product = stride if distance == 1 else strip.number(ops.MUL, stride, strip.const(distance))
+                total = product if total < 0 and self.f.const_values[~total] == 0 else strip.number(ops.ADD, product, total)
+        self.strides[access.position] = total
+        return total
+
+    def element(self, access: Access, row: int, column: int) -> int:
+        """Load what an access reads in one iteration."""
+        type_ = self.f.code[access.position].type
+        return self.define(ops.LOAD, type_, self.subscripts(access, row, column), type_, VOID, access.array)
+
+    def column(self, number: int, step: int) -> int:
+        """The column of a row at a step."""
+        return self.strip.plus(step, -number * self.strip.slant)
+
+    def strided(self, access: Access, step: int) -> list[int]:
+        """Load what an access reads in all lanes."""
+        type_ = self.full(self.f.code[access.position].type)
+        stride = self.stride(access)
+        made: list[int] = []
+        for part in range(self.parts):
+            first = part * self.lanes
+            where = self.subscripts(access, self.row(first), self.column(first, step))
+            made.append(self.define(ops.LOAD_STRIDED, type_, [stride, *where], type_, VOID, access.array))
+        return made
+
+    # --- vectors whose lanes are moved
+
+    def moved(self, taken: Taken) -> list[int]:
+        """What a load gets from registers."""
+        source = self.made_of(taken.source) if not taken.steps else self.history[taken.source][taken.steps - 1]
+        rows = taken.rows
+        full = self.f.types[source[0]]
+        if not rows:
+            # (What is in a variable is another at the end of the step.)
+            return [self.define(ops.COPY, full, [vector], full) for vector in source]
+        count = self.parts * self.lanes
+        first = count + rows if rows < 0 else 0
+        edge = NONE
+        for number in range(first, first + abs(rows)):
+            loaded = self.element(taken.load, self.row(number), self.column(number, self.step))
+            whole = self.define(ops.SPLAT, full, [loaded], full)
+            edge = whole if edge == NONE else self.define(ops.SLIDE, full, [edge, whole, self.strip.const(1)], full)
+        if rows < 0:
+            # Its first lanes are those elements: behind one another at the end, they are moved to the front.
+            if rows < -1:
+                edge = self.define(ops.SLIDE, full, [edge, edge, self.strip.const(self.lanes + rows)], full)
+            return [
+                self.define(ops.SLIDE, full, [source[p], source[p + 1] if p + 1 < self.parts else edge, self.strip.const(-rows)], full)
+                for p in range(self.parts)
+            ]
+        return [self.define(ops.SLIDE, full, [source[p - 1] if p else edge, source[p], self.strip.const(self.lanes - rows)], full) for p in range(self.parts)]
+
+    def made_of(self, position: int) -> list[int]:
+        """The vectors of a load in this step."""
+        known = self.made.get(position)
+        if known is None:
+            taken = self.streams.taken[position]
+            if taken.kind == ONE:
+                full = self.full(self.f.code[position].type)
+                known = [self.define(ops.SPLAT, full, [self.element(taken.load, self.row(0), self.step)], full)] * self.parts
+            else:
+                known = self.moved(taken) if taken.kind == MOVED else self.strided(taken.load, self.step)
+            self.made[position] = known
+        return known
+
+    # --- the diagonals
+
+    def emit(self) -> None:
+        """The whole diagonals, where there are enough of them, and where they end."""
+        strip = self.strip
+        wanted = self._wanted()
+        steps = max([len(self.history[position]) for position in self.history], default=0)
+        first = strip.plus(strip.low, strip.slant * (strip.count - 1))
+        last = strip.plus(first, max(steps, 1))
+        enough = self.define(ops.LE, I64, [last, strip.high], BOOL)
+        strip.stop = self.define(ops.SELECT, I64, [enough, strip.high, first], I64)
+        self.out.append(Instr(ops.IF, VOID, NONE, [enough], 0, self.line))
+        self._begin(wanted, first)
+        self.step = strip.begin(self.f.names[self.f.code[strip.rows.inner.head].dst], first, strip.high)
+        self._take()
+        for number, instr in enumerate(strip.rows.body):
+            self._instruction(strip.rows.inner.head + 1 + number, instr)
+        self._shift()
+        strip.end()
+        self._keep()
+        self._leave()
+        self._add_up()
+        strip.end()
+
+    def _wanted(self) -> dict[int, list[Taken]]:
+        """Per position of a store or load: the loads that take its vectors in later steps. Their histories are made."""
+        wanted: dict[int, list[Taken]] = {}
+        for taken in self.streams.taken.values():
+            if taken.kind == MOVED and taken.steps:
+                wanted.setdefault(taken.source, []).append(taken)
+        for position, loads in wanted.items():
+            full = self.full(self.f.code[position].type)
+            most = max([taken.steps for taken in loads])
+            self.history[position] = [[self.f.register(full, "", True) for _ in range(self.parts)] for _ in range(most)]
+        return wanted
+
+    def _begin(self, wanted: dict[int, list[Taken]], first: int) -> None:
+        """What the first steps find in registers."""
+        strip = self.strip
+        for number in [*range(0, strip.count, self.lanes), *range(1, MOST_ROWS), *range(strip.count - MOST_ROWS, strip.count)]:
+            self.row(number)
+        for position, loads in wanted.items():
+            for k, vectors in enumerate(self.history[position]):
+                later = [taken for taken in loads if taken.steps > k]
+                whole = [taken for taken in later if not taken.rows]
+                self._fill(vectors, whole[:1] if whole else later, k + 1, first)
+        for access_position, taken in self.streams.taken.items():
+            if taken.kind == FIXED:
+                self.fixed[access_position] = self.strided(taken.load, first)
+        for register, array in strip.kept.items():
+            type_ = vector_of(array.element, self.lanes)
+            number = self.f.arrays.index(array)
+            taken_in: list[int] = []
+            for part in range(self.parts):
+                made = self.define(ops.LOAD, type_, [strip.const(part * self.lanes)], type_, VOID, number)
+                if self.f.variable[register]:
+                    held = self.f.register(type_, self.f.names[register], True)
+                    self.out.append(Instr(ops.COPY, type_, held, [made], 0, self.line))
+                    made = held
+                taken_in.append(made)
+            if self.f.variable[register]:
+                self.held[register] = taken_in
+            else:
+                self.vectors[register] = taken_in
+        written = {instr.dst for instr in strip.rows.body}
+        for variable, op in strip.rows.totals.items():
+            if variable in written:
+                self.held[variable] = [self._total(variable, op) for _ in range(self.parts)]
+        for access in self.streams.accesses:
+            # (Distances are computed in front of the loop.)
+            self.stride(access)
+
+    def _total(self, variable: int, op: Op) -> int:
+        """A vector to add up in."""
+        full = self.full(self.f.types[variable])
+        held = self.f.register(full, self.f.names[variable], True)
+        start = self.f.const(full, op.neutral) if op.neutral is not None else self.define(ops.SPLAT, full, [variable], full)
+        self.out.append(Instr(ops.COPY, full, held, [start], 0, self.line))
+        return held
+
+    def _fill(self, vectors: list[int], loads: list[Taken], ago: int, first: int) -> None:
+        """Vectors of so many steps before the first: what the loads will want of them, one lane after the other by way of memory."""
+        strip = self.strip
+        f = self.f
+        count = self.parts * self.lanes
+        full = f.types[vectors[0]]
+        strip.local("before", full.element)
+        number = len(f.arrays) - 1
+        for part in range(self.parts):
+            self.out.append(Instr(ops.STORE, full, NONE, [f.const(full, 0), strip.const(part * self.lanes)], number, self.line))
+        for taken in loads:
+            row = strip.begin("", strip.const(max(0, taken.rows)), strip.const(min(count, count + taken.rows)))
+            step = strip.plus(first, taken.steps - ago)
+            column = strip.number(ops.SUB, step, strip.number(ops.MUL, row, strip.const(strip.slant)))
+            index = strip.number(ops.ADD, strip.index, strip.number(ops.MUL, row, strip.const(strip.rows.loop.step)))
+            value = self.element(taken.load, index, column)
+            self.out.append(Instr(ops.STORE, full.element, NONE, [value, strip.plus(row, -taken.rows)], number, self.line))
+            strip.end()
+        for part, vector in enumerate(vectors):
+            self.out.append(Instr(ops.COPY, full, vector, [self.define(ops.LOAD, full, [strip.const(part * self.lanes)], full, VOID, number)], 0, self.line))
+
+    def _instruction(self, position: int, instr: Instr) -> None:
+        """What an instruction of the inner loop becomes."""
+        op = instr.op
+        f = self.f
+        self.line = instr.line
+        if op is ops.LOAD:
+            taken = self.streams.taken[position]
+            self.vectors[instr.dst] = self.fixed[position] if taken.kind == FIXED else self.made_of(position)
+        elif op is ops.STORE:
+            access = next(one for one in self.streams.accesses if one.position == position)
+            full = self.full(instr.type)
+            stride = self.stride(access)
+            values: list[int] = []
+            for part in range(self.parts):
+                self.part = part
+                values.append(self.vector(instr.args[0]))
+                if position not in self.streams.overwritten:
+                    first = part * self.lanes
+                    where = self.subscripts(access, self.row(first), self.column(first, self.step))
+                    self.out.append(Instr(ops.STORE_STRIDED, full, NONE, [values[part], stride, *where], instr.imm, instr.line))
+            self.made[access.position] = values
+            if position in self.streams.overwritten:
+                self._last(access, values[-1])
+        elif instr.dst >= 0 and (f.types[instr.dst] is not I64 or any([a in self.vectors for a in instr.args])):
+            made = []
+            for part in range(self.parts):
+                self.part = part
+                made.append(self.compute(instr))
+            self.vectors[instr.dst] = made
+
+    def _last(self, access: Access, vector: int) -> None:
+        """Store what the last row has made, which is what stays."""
+        strip = self.strip
+        full = self.f.types[vector]
+        lane = self.define(ops.SLIDE, full, [vector, vector, strip.const(self.lanes - 1)], full)
+        element = self.define(ops.EXTRACT, full, [lane], full.element)
+        where = self.subscripts(access, self.row(strip.count - 1), self.column(strip.count - 1, self.step))
+        self.out.append(Instr(ops.STORE, full.element, NONE, [element, *where], access.array, self.line))
+
+    def _leave(self) -> None:
+        """Store what the last step has made of which only the last row's has been stored."""
+        last = self.strip.plus(self.strip.high, -1)
+        for access in self.streams.accesses:
+            if access.position in self.streams.overwritten:
+                for part, vector in enumerate(self.history[access.position][0]):
+                    first = part * self.lanes
+                    where = self.subscripts(access, self.row(first), self.column(first, last))
+                    self.out.append(Instr(ops.STORE_STRIDED, self.f.types[vector], NONE, [vector, self.stride(access), *where], access.array, access.line))
+
+    def _add_up(self) -> None:
+        """Totals of all lanes into those of the rows."""
+        for variable, op in self.strip.rows.totals.items():
+            held = self.held.get(variable)
+            if held is None:
+                continue
+            full = self.f.types[held[0]]
+            total = held[0]
+            for vector in held[1:]:
+                total = self.define(op, full, [total, vector], full)
+            assert op.reduction is not None
+            whole = self.define(op.reduction, full, [total], full.element)
+            self.out.append(Instr(op, full.element, variable, [variable, whole], 0, self.line))
+
+    def _take(self) -> None:
+        """What the step before has left in variables, by value."""
+        for register, held in self.held.items():
+            full = self.f.types[held[0]]
+            self.vectors[register] = [self.define(ops.COPY, full, [vector], full) for vector in held]
+
+    def _shift(self) -> None:
+        """What was made in this step is a step ago in the next."""
+        for register, held in self.held.items():
+            for part, vector in enumerate(held):
+                self.out.append(Instr(ops.COPY, self.f.types[vector], vector, [self.vectors[register][part]], 0, self.line))
+        for position, steps in self.history.items():
+            made = self.made.get(position)
+            if made is None:
+                made = self.made_of(position)
+            for k in range(len(steps) - 1, -1, -1):
+                for part in range(self.parts):
+                    self.out.append(Instr(ops.COPY, self.f.types[steps[k][part]], steps[k][part], [steps[k - 1][part] if k else made[part]], 0, self.line))
+
+    def _keep(self) -> None:
+        """What rows keep for the part behind the diagonals."""
+        strip = self.strip
+        for register, array in strip.kept.items():
+            type_ = vector_of(array.element, self.lanes)
+            for part in range(self.parts):
+                value = self.held[register][part] if register in self.held else self.vectors[register][part]
+                self.out.append(Instr(ops.STORE, type_, NONE, [value, strip.const(part * self.lanes)], self.f.arrays.index(array), self.line))
+
+
+class InLanes(Diagonals):
+    """Whole diagonals in ``parts`` vectors of ``lanes`` rows."""
+
+    def __init__(self, streams: Streams, lanes: int, parts: int, width: int) -> None:
+        self.streams = streams
+        self.lanes = lanes
+        self.parts = parts
+        self.width = width
+
+    def emit(self, strip: Strip) -> None:
+        Wavefront(strip, self.streams, self.lanes, self.parts, self.width).emit()
+
+
+def widest(f: Function, rows: Rows, target: Target) -> int:
+    """The bits of the widest element that a body computes with, for which vectors of rows have room; 0 where it does what lanes cannot.
+
+    That is control flow, operations that the machine does not have for lanes, and anything but subscripts made of the loops' indices.
+    """
+    indices = {f.code[rows.loop.head].dst, f.code[rows.inner.head].dst}
+    for instr in rows.again:
+        if any([a in indices for a in instr.args]):
+            indices.add(instr.dst)
+    found: list[Instr] = []
+    bits = 0
+    for instr in rows.body:
+        op = instr.op
+        access = op is ops.LOAD or op is ops.STORE
+        if op.effect != ops.PURE and not access:
+            return 0
+        if op is not ops.LOAD and any([a in indices for a in (instr.args[:1] if access else instr.args)]):
+            if instr.type is not I64 or access or f.types[instr.dst] is not I64:
+                return 0
+            indices.add(instr.dst)
+            continue
+        found.append(instr)
+        if instr.type is not BOOL:
+            bits = max(bits, instr.type.bits, instr.source.bits)
+        elif access:
+            return 0
+    lanes = target.vector_bits // bits if bits else 0
+    return bits if lanes > 1 and all([_has(target, instr, lanes, bits) for instr in found]) else 0
+
+
+def _has(target: Target, instr: Instr, lanes: int, width: int) -> bool:
+    """Whether a machine has an operation of a body for lanes; conditions are masks of ``width`` bits."""
+    op, type_, source = instr.op, instr.type, instr.source
+    masks = mask_of(width, lanes)
+    if op is ops.COPY:
+        return True
+    if op is ops.LOAD or op is ops.STORE:
+        full = vector_of(type_, lanes)
+        return has(target, ops.SLIDE, full) and has(target, ops.STORE_AT, full)
+    if op is ops.CONVERT and (source is BOOL or type_ is BOOL):
+        other = type_ if source is BOOL else source
+        return other is not BOOL and _fits(target, other, lanes, width) and has(target, ops.SELECT, vector_of(other, lanes))
+    if type_ is BOOL:
+        return has(target, op, masks)
+    full = vector_of(type_, lanes)
+    if op is ops.CONVERT:
+        return has(target, op, full, vector_of(source, lanes))
+    if op is ops.SELECT or op in _COMPARISONS:
+        return _fits(target, type_, lanes, width) and has(target, op, full)
+    return op.operands.count("T") == len(instr.args) and has(target, op, full)
+
+
+def _fits(target: Target, element: Type, lanes: int, width: int) -> bool:
+    """Whether masks for an element can be made those of conditions, and the other way round."""
+    mine, theirs = mask_of(width, lanes), mask_of(element.bits, lanes)
+    return mine is theirs or (has(target, ops.MASK_CONVERT, mine, theirs) and has(target, ops.MASK_CONVERT, theirs, mine))
+
+
+_COMPARISONS: Final = frozenset(ops.COMPARISONS.values())

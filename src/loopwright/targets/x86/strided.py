@@ -1,0 +1,133 @@
+"""Vectors whose elements are not next to each other in memory, on x86-64: gathered and scattered in parts of 128 bits."""
+
+from __future__ import annotations
+
+from typing import Any, Final
+
+from loopwright.ir import ops
+from loopwright.ir.function import Function, Instr, Mem
+from loopwright.targets import strided
+from loopwright.targets.steps import Emit
+from loopwright.targets.target import Rule, Use
+from loopwright.targets.x86.assembler import M, lookup
+from loopwright.targets.x86.encoder import NO_REGISTER
+from loopwright.targets.x86.operands import X86Assembler
+from loopwright.targets.x86.registers import CODES, INTS, VECTORS
+from loopwright.types import PTR, VOID, Type
+
+__all__ = ["expand", "rule"]
+
+_PART: Final = 16
+_INT: Final = Use(INTS, late=True)
+_VECTOR: Final = Use(VECTORS, late=True)
+
+
+def _in_parts(type_: Type) -> bool:
+    return type_.bits >= 32 and type_.size >= _PART
+
+
+def expand(f: Function, instr: Instr, emit: Emit, scales: tuple[int, ...]) -> bool:
+    """Elements of 8 and 16 bits one by one; the address of others in one register. As ``Target.expand``."""
+    if not _in_parts(instr.type):
+        strided.access(f, instr, emit, scales)
+        return True
+    mem = instr.mem
+    assert mem is not None
+    if not mem.indexed:
+        return False
+    first = len(instr.op.operands) - 1
+    at = f.register(PTR)
+    emit(Instr(ops.ADDRESS, PTR, at, instr.args[first:], 0, instr.line, VOID, Mem(mem.indexed, mem.scale, mem.disp, 0)))
+    emit(Instr(instr.op, instr.type, instr.dst, [*instr.args[:first], at], 0, instr.line, VOID, Mem(False, 1, 0, mem.size, False, -1, mem.array)))
+    return True
+
+
+def rule(target: Any, instr: Instr) -> Rule | None:
+    """The rule of an access whose address is one register."""
+    mem = instr.mem
+    if not _in_parts(instr.type) or mem is None or mem.indexed:
+        return None
+    # Scratch registers: three times the distance, the address of further elements, a part.
+    emitter = _Access(instr.type, target.mask_registers)
+    if instr.op is ops.LOAD_STRIDED_AT:
+        return Rule("load_strided", (_INT, _INT), Use(VECTORS), emitter.load, temps=(INTS, INTS, VECTORS))
+    return Rule("store_strided", (_VECTOR, _INT, _INT), None, emitter.store, temps=(INTS, INTS, VECTORS))
+
+
+class _Access:
+    """How vectors of a type are accessed.
+
+    Attributes:
+        evex: whether registers have 512 bits.
+        wide: 64-bit elements, two in a part; otherwise four.
+    """
+
+    __slots__ = ("evex", "parts", "wide", "width")
+
+    def __init__(self, type_: Type, evex: bool) -> None:
+        self.evex = evex
+        self.wide = type_.bits == 64
+        self.parts = type_.size // _PART
+        self.width = {1: "xmm", 2: "ymm", 4: "zmm"}[self.parts]
+
+    def load(self, asm: X86Assembler, f: Function, instr: Instr) -> None:
+        """Each part in xmm, then into its place."""
+        stride, base, triple, further, part = (CODES[a] for a in instr.args)
+        disp = _displacement(instr)
+        d = CODES[instr.dst]
+        line = instr.line
+        for number in range(self.parts):
+            into = part if number else d
+            first, others = self._addresses(asm, number, stride, base, disp, triple, further, line)
+            if self.wide:
+                asm.emit(lookup("VMOVSD", "xmm,m64"), (into,), first, line=line)
+                asm.emit(lookup("VMOVHPD", "xmm,xmm,m64"), (into, into), others[0], line=line)
+            else:
+                asm.emit(lookup("VMOVSS", "xmm,m32"), (into,), first, line=line)
+                for lane, mem in enumerate(others):
+                    asm.emit(lookup("VINSERTPS", "xmm,xmm,m32,imm8"), (into, into), mem, (lane + 1) << 4, line=line)
+            if number and self.evex:
+                asm.emit(lookup("VINSERTF32X4", f"{self.width},{self.width},xmm,imm8"), (d, d, part), None, number, line=line)
+            elif number:
+                asm.emit(lookup("VINSERTF128", "ymm,ymm,xmm,imm8"), (d, d, part), None, number, line=line)
+
+    def store(self, asm: X86Assembler, f: Function, instr: Instr) -> None:
+        """Each part out of its place, then from xmm."""
+        value, stride, base, triple, further, part = (CODES[a] for a in instr.args)
+        disp = _displacement(instr)
+        line = instr.line
+        for number in range(self.parts):
+            source = part if number else value
+            if number and self.evex:
+                asm.emit(lookup("VEXTRACTF32X4", f"xmm,{self.width},imm8"), (part, value), None, number, line=line)
+            elif number:
+                asm.emit(lookup("VEXTRACTF128", "xmm,ymm,imm8"), (part, value), None, number, line=line)
+            first, others = self._addresses(asm, number, stride, base, disp, triple, further, line)
+            if self.wide:
+                asm.emit(lookup("VMOVSD", "m64,xmm"), (source,), first, line=line)
+                asm.emit(lookup("VMOVHPD", "m64,xmm"), (source,), others[0], line=line)
+            else:
+                asm.emit(lookup("VMOVSS", "m32,xmm"), (source,), first, line=line)
+                for lane, mem in enumerate(others):
+                    asm.emit(lookup("VEXTRACTPS", "m32,xmm,imm8"), (source,), mem, lane + 1, line=line)
+
+    def _addresses(self, asm: X86Assembler, number: int, stride: int, base: int, disp: int, triple: int, further: int, line: int) -> tuple[M, list[M]]:
+        """The addresses of the elements of a part, of four from one register."""
+        count = 2 if self.wide else 4
+        lane = number * count
+        if lane == 0 and (self.parts > 1 or not self.wide):
+            asm.emit(lookup("LEA", "r64,m"), (triple,), M(stride, stride, 2, 0), line=line)
+        at = base
+        if lane >= 4:
+            at = further
+            if lane % 4 == 0:
+                asm.emit(lookup("LEA", "r64,m"), (further,), M(base if lane == 4 else further, stride, 4, 0), line=line)
+        found: list[M] = []
+        for place in range(lane % 4, lane % 4 + count):
+            found.append(M(at, NO_REGISTER, 1, disp) if place == 0 else M(at, triple, 1, disp) if place == 3 else M(at, stride, place, disp))
+        return found[0], found[1:]
+
+
+def _displacement(instr: Instr) -> int:
+    assert instr.mem is not None
+    return instr.mem.disp

@@ -1,0 +1,129 @@
+"""Strips walked by diagonals in lanes: random stencils in place, through the whole compiler, give bit for bit what they give as written."""
+
+from __future__ import annotations
+
+import random
+from collections import Counter
+from functools import partial
+from typing import Any
+
+import numpy as np
+import pytest
+from tests.machines import Runner, runners
+
+import loopwright as lw
+
+TYPES = {"f64": np.float64, "f32": np.float32, "i32": np.int32}
+
+
+class Stencil:
+    """A random nest of two loops that waits for its own results, as source, and arguments for it."""
+
+    def __init__(self, rng: random.Random) -> None:
+        self.rng = rng
+        self.type = rng.choice(["f64", "f32", "f32", "i32"])
+        self.reach = rng.choice([1, 1, 2])
+        self.stepped = rng.choice([1, 1, 1, 2, -1])
+        terms = [self._own(0, -rng.randint(1, self.reach))] if rng.random() < 0.9 else []
+        for _ in range(rng.randint(1, 4)):
+            kind = rng.random()
+            if kind < 0.6:
+                terms.append(self._own(rng.randint(-self.reach, self.reach), rng.randint(-self.reach, self.reach)))
+            elif kind < 0.75:
+                terms.append(f"x[j + {rng.randint(0, 2)}]")
+            elif kind < 0.85:
+                terms.append(f"w[i + {rng.randint(0, 2)}]")
+            elif kind < 0.95:
+                terms.append(f"b[i + {rng.randint(-1, 1)}, j + {rng.randint(-1, 1)}]")
+            else:
+                terms.append("3")
+        front, body, back = [], [], []
+        value = terms[0]
+        for term in terms[1:]:
+            op = rng.choice(["+", "-", "*"] if self.type == "i32" else ["+", "-", "*", "/"])
+            value = f"({value} {op} {term})"
+        body.append(f"v = {value}")
+        if self.type != "i32":
+            body.append(rng.choice(["v = lw.sqrt(lw.abs(v))", "v = v * HALF", "v = lw.max(v, HALF)"]))
+        if rng.random() < 0.3:
+            body += ["if v > c[i, j]:", "    v = v - c[i, j]"]
+        if rng.random() < 0.3:
+            front.append("s = w[i]")
+            body += ["s = s + v", "v = lw.min(v, s)"]
+            if rng.random() < 0.5:
+                back.append("w[i] = s")
+        if rng.random() < 0.25:
+            body += ["if k[i] != k[j]:", "    v = v + v"]
+        if rng.random() < 0.2:
+            front.append(f"a[i, {self.reach - 1}] = w[i]")
+        body.append("a[i, j] = v")
+        if rng.random() < 0.15:
+            body.append("d[i, j] = v - c[i, j]")
+        head = {1: "{0}, n", 2: "{0}, n, 2", -1: "n - 1, {0}, -1"}[self.stepped].format(self.reach)
+        lines = [
+            "def nest(a: lw.Array, b: lw.Array, c: lw.Array, d: lw.Array, w: lw.Array, x: lw.Array, k: lw.Array):",
+            f"    n = a.shape[0] - {self.reach}",
+            f"    for i in range({head}):",
+            *[f"        {line}" for line in front],
+            f"        for j in range({self.reach}, a.shape[1] - {self.reach}):",
+            *[f"            {line}" for line in body],
+            *[f"        {line}" for line in back],
+        ]
+        self.source = "\n".join(lines) + "\n"
+
+    @staticmethod
+    def _own(i: int, j: int) -> str:
+        return f"a[i {'+' if i >= 0 else '-'} {abs(i)}, j {'+' if j >= 0 else '-'} {abs(j)}]"
+
+    def kernel(self, nests: str) -> Any:
+        space: dict[str, Any] = {"lw": lw, "HALF": TYPES[self.type](0.5)}
+        exec(self.source, space)  # noqa: S102 (made above)
+        return lw.kernel(source=self.source, nests=nests)(space["nest"])
+
+    def arguments(self, rows: int, columns: int, seed: int) -> list[Any]:
+        rng = np.random.default_rng(seed)
+        made = [rng.integers(1, 9, (rows, columns)) for _ in range(4)] + [rng.integers(1, 9, rows + columns + 4) for _ in range(2)]
+        return [(m + 0.25 if self.type != "i32" else m).astype(TYPES[self.type]) for m in made] + [rng.integers(0, 3, rows + columns).astype(np.uint8)]
+
+
+def same(stencil: Stencil, given: list[Any], wanted: list[Any]) -> None:
+    for a, b in zip(given, wanted, strict=True):
+        np.testing.assert_array_equal(a, b, err_msg=stencil.source)
+
+
+@pytest.mark.parametrize("seed", range(12))
+def test_random_stencils(seed: int) -> None:
+    """Here, on all sizes."""
+    rng = random.Random(seed)
+    ways: Counter[str] = Counter()
+    for number in range(12):
+        stencil = Stencil(rng)
+        fast, plain = stencil.kernel("fast"), stencil.kernel("off")
+        text = fast.compile(*stencil.arguments(8, 8, 0)).ir("nests")
+        ways["lanes"] += "store_strided" in text
+        with np.errstate(all="ignore"):
+            for rows, columns in [(rng.randint(1, 12), rng.randint(1, 20)), (20, 24), (rng.randint(30, 70), rng.randint(30, 70)), (37, 41)]:
+                if min(rows, columns) < 2 * stencil.reach:
+                    continue
+                given, wanted = stencil.arguments(rows, columns, number), stencil.arguments(rows, columns, number)
+                fast(*given)
+                plain(*wanted)
+                same(stencil, given, wanted)
+    assert ways["lanes"] >= 2
+
+
+@pytest.mark.parametrize("runner", runners())
+def test_on_every_machine(runner: Runner) -> None:
+    """The same on all machines."""
+    rng = random.Random(7)
+    with np.errstate(all="ignore"):
+        for number in range(10):
+            stencil = Stencil(rng)
+            given, wanted = stencil.arguments(21, 26, number), stencil.arguments(21, 26, number)
+            stencil.kernel("off")(*wanted)
+            compiled = runner.compiled(stencil.kernel("fast"), *given)
+            runner.run(compiled, given, partial(_same, stencil, given, wanted))
+
+
+def _same(stencil: Stencil, given: list[Any], wanted: list[Any], _: object) -> None:
+    same(stencil, given, wanted)
