@@ -132,7 +132,7 @@ class _Conversion:
 
     def put_off(self, array: int) -> bool:
         """Whether a store to an array is put off in an arm that is open."""
-        return any([stored.instr.imm == array for arms in self.opened for stored in arms.stores[arms.otherwise]])
+        return any(stored.instr.imm == array for arms in self.opened for stored in arms.stores[arms.otherwise])
 
     def close(self) -> bool:
         """Choose what the variables are behind an ``if``, and what is stored."""
@@ -171,9 +171,9 @@ class _Conversion:
             if form is None:
                 return False
             differences = [d for other in always for d in [_difference(other.subscripts[dimension], form)] if d is not None]
-            if not any([d >= 0 for d in differences]):
+            if not any(d >= 0 for d in differences):
                 return False
-            if not any([d <= 0 for d in differences]) and not self.not_negative(form):
+            if not any(d <= 0 for d in differences) and not self.not_negative(form):
                 return False
         return True
 
@@ -235,4 +235,4 @@ def _difference(a: Form | None, b: Form) -> int | None:
 
 def _one_element(a: Access, b: Access) -> bool:
     """Whether two accesses are to one element."""
-    return a.array == b.array and all([x is not None and y is not None and _difference(x, y) == 0 for x, y in zip(a.subscripts, b.subscripts, strict=True)])
+    return a.array == b.array and all(x is not None and y is not None and _difference(x, y) == 0 for x, y in zip(a.subscripts, b.subscripts, strict=True))

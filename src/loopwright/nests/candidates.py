@@ -163,10 +163,10 @@ def _best_jam(nest: Nest, innermost: NestLoop, core: Core, found: list[Dependenc
                     because = "its iterations run in lanes" if loop in lanes else "more values would be live than there are registers"
                     record.refused(nest, _step(nest, loop, factor, 0), Refusal(because, loop.line))
                 break
-            slant = _slant(nest, loop, innermost, factor, found, variables)
+            slant = _slant(nest, loop, innermost, factor, found, variables, lanes)
             if slant is None:
                 if record is not None:
-                    record.refused(nest, _step(nest, loop, factor, 0), refusal(nest, loop, factor, found, variables))
+                    record.refused(nest, _step(nest, loop, factor, 0), refusal(nest, loop, factor, found, variables, lanes))
                 break
             cycles = interval(jammed(graph, loop.depth, factor, slant), factor, core)
             if record is not None:
@@ -187,15 +187,15 @@ def _step(nest: Nest, loop: NestLoop, factor: int, slant: int) -> str:
     return f"skew({nest.name(loop)}={factor}, slant={slant})" if slant else f"unroll_and_jam({nest.name(loop)}={factor})"
 
 
-def _slant(nest: Nest, loop: NestLoop, innermost: NestLoop, factor: int, found: list[Dependence], variables: list[Scalar]) -> int | None:
+def _slant(nest: Nest, loop: NestLoop, innermost: NestLoop, factor: int, found: list[Dependence], variables: list[Scalar], lanes: list[NestLoop]) -> int | None:
     """By how much each of ``factor`` iterations of a loop has to run behind the one before to be jammed; None where it cannot be."""
-    refused = refusal(nest, loop, factor, found, variables)
+    refused = refusal(nest, loop, factor, found, variables, lanes)
     if refused is None:
         return 0
-    if refused.dependence is None or innermost.parent is not loop:
+    if refused.dependence is None or innermost.parent is not loop or innermost in lanes:
         return None
     slant = least_slant(loop, factor, found)
-    if slant is None or not 0 < slant <= STEEPEST or refusal(nest, loop, factor, found, variables, slant) is not None:
+    if slant is None or not 0 < slant <= STEEPEST or refusal(nest, loop, factor, found, variables, (), slant) is not None:
         return None
     return slant if Rows(nest, loop, innermost, variables).possible(nest.f) else None
 
@@ -218,7 +218,7 @@ def _best_wave(nest: Nest, innermost: NestLoop, target: Target, core: Core, foun
     for parts in range(1, MOST_PARTS + 1):
         count = parts * lanes
         slant = least_slant(loop, count, found, True)
-        if slant is None or slant > STEEPEST or refusal(nest, loop, count, found, variables, slant) is not None:
+        if slant is None or slant > STEEPEST or refusal(nest, loop, count, found, variables, (), slant) is not None:
             break
         streams = Streams(nest, loop, innermost, slant, found)
         if not streams.possible:

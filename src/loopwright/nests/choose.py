@@ -9,6 +9,8 @@ from __future__ import annotations
 
 from typing import Any, Final
 
+from loopwright.ir import ops
+from loopwright.ir.affine import Form
 from loopwright.ir.function import Function, Instr
 from loopwright.nests import apart, extremes
 from loopwright.nests.branches import converted
@@ -23,7 +25,9 @@ from loopwright.nests.narrow import narrow
 from loopwright.nests.nest import Nest, NestLoop, nests
 from loopwright.nests.partial import divide, totals
 from loopwright.nests.registers import keep, repeats
+from loopwright.nests.repeated import share
 from loopwright.nests.scalars import Scalar, scalars
+from loopwright.nests.split import crossing, split
 from loopwright.nests.unroll import clone
 from loopwright.targets.core import Core
 from loopwright.targets.target import Target
@@ -32,6 +36,9 @@ __all__ = ["improve", "keep_values"]
 
 #: In so many parts totals are added up.
 PARTS: Final = (2, 4, 8)
+#: Loops with so few instructions are unrolled, so many times.
+SHORTEST: Final = 12
+UNROLLED: Final = 4
 #: Nests whose dependences take more questions than that are not looked at, and so many times fewer where only values to be carried are wanted.
 MOST_QUESTIONS: Final = 40
 FEWER: Final = 4
@@ -49,14 +56,19 @@ def improve(f: Function, target: Target, core: Core, report: Any = None) -> None
     extremes.run(f)
     found = nests(f)
     written = f.code
+    untouched: set[int] = set()  # the indices of the outermost loops of nests that stay as they are
     for nest in reversed(found):
         if report is not None:
             nest.record = report.begins(nest, target)
-        if not nest.obstacles:
-            _rewrite(nest, target, core)
+        if not nest.obstacles and not _rewrite(nest, target, core):
+            untouched.add(nest.loops[0].index)
     if f.code is not written:
         found = nests(f)
     keep_values(f, found, report)
+    if untouched:
+        for nest in reversed(nests(f)):
+            if nest.loops[0].index in untouched:
+                _unroll(nest, report)
 
 
 def keep_values(f: Function, found: list[Nest], report: Any = None) -> None:
@@ -74,16 +86,58 @@ def keep_values(f: Function, found: list[Nest], report: Any = None) -> None:
                 report.carried(nest.loops[0].line, count)
 
 
-def _rewrite(nest: Nest, target: Target, core: Core) -> None:
+def _unroll(nest: Nest, report: Any) -> None:
+    """Unroll the innermost loops that are so short that counting is a good part of their work."""
+    code = nest.f.code
+    for loop in reversed(innermost_loops(nest)):
+        body = code[loop.head + 1 : loop.end]
+        if loop.step and len(body) <= SHORTEST and loop.long() and all(instr.op.effect != ops.CONTROL for instr in body) and not _scattered(nest, loop):
+            if report is not None:
+                report.did(nest.loops[0].line, f"unroll({nest.name(loop)}={UNROLLED})")
+            divide(nest, loop, UNROLLED, [])
+
+
+def _scattered(nest: Nest, loop: NestLoop) -> bool:
+    """Whether it accesses an array at places that it computes: then the core does not know which accesses are to one, and the fewer are under way the better."""
+    return any(
+        form is None or any(value not in nest.indices and nest.forms.depends(Form(0, {value: 1}), loop.head, loop.end) for value in form.terms)
+        for access in nest.accesses
+        if access.loops[-1] is loop
+        for form in access.subscripts
+    )
+
+
+def _rewrite(nest: Nest, target: Target, core: Core) -> bool:
+    """Rewrite a nest; False where it stays as it is."""
+    f = nest.f
+    original = f.code
+    written = nest
+    if share(nest):
+        if _rewrite_as(_again(f, written), target, core, written, original):
+            if nest.record is not None:
+                nest.record.does("loads that subscripts are made of shared")
+            return True
+        f.code = original
+    return _rewrite_as(nest, target, core, written, original)
+
+
+def _again(f: Function, written: Nest) -> Nest:
+    """A nest as its code is now."""
+    made = next(one for one in nests(f) if one.start >= written.start)
+    made.record = written.record
+    return made
+
+
+def _rewrite_as(nest: Nest, target: Target, core: Core, written: Nest, original: list[Instr]) -> bool:
+    """Rewrite a nest that may have been made of another, ``written``, of which ``original`` is the code; False where it stays as it is."""
     variables = scalars(nest)
     beside = adjacent(nest, variables, target) if target.vector_bits else []
     around = _around(nest)
-    again = repeats(nest)
-    record = nest.record
-    if not beside and not around and not again and not any(totals(nest, loop, variables) for loop in innermost_loops(nest)):
+    record = written.record
+    if not beside and not around and not repeats(nest) and not any(totals(nest, loop, variables) for loop in innermost_loops(nest)):
         if record is not None and len(nest.loops) > 1:
             record.keeps("no loop has adjacent accesses that could be lanes, and the bounds of the innermost change with all around it", nest.loops[0].line)
-        return
+        return False
     # Where too much would have to be asked, each innermost loop is looked at by itself.
     inner = questions(nest) > MOST_QUESTIONS
     if inner and questions(nest, True) > MOST_QUESTIONS:
@@ -91,45 +145,53 @@ def _rewrite(nest: Nest, target: Target, core: Core) -> None:
             record.keeps(
                 f"its accesses are too many to tell apart: {questions(nest)} pairs take equations, and {MOST_QUESTIONS} are looked at", nest.loops[0].line
             )
-        return
+        return False
     f = nest.f
-    original = f.code
-    written = nest
+    before = f.code
     found = dependences(nest, inner)
-    moved = not inner and target.vector_bits > 0 and reorder(nest, found, variables)
-    if moved:
-        nest = next(one for one in nests(f) if one.start >= written.start)
-        nest.record = record
+    if not inner and target.vector_bits and reorder(nest, found, variables):
+        nest = _again(f, written)
         if record is not None:
             record.reorders([written.name(loop) for loop in written.loops], [nest.name(loop) for loop in nest.loops])
-        variables = scalars(nest)
+        found = dependences(nest)
+    elif _crossed(nest, found, beside):
+        inner = True
+        nest = _again(f, written)
+        if record is not None:
+            record.does("a loop split where two subscripts cross")
         found = dependences(nest, inner)
-        again = repeats(nest)
-    kept = again and keep(nest, found)
-    if moved and not kept:
-        beside = adjacent(nest, variables, target)
-    if kept:
-        nest = next(one for one in nests(f) if one.start >= written.start)
-        nest.record = record
+    if repeats(nest) and keep(nest, found):
+        nest = _again(f, written)
         if record is not None:
             record.does("elements that stay the same kept in registers")
+        found = dependences(nest, inner)
+    if f.code is not before:
         variables = scalars(nest)
         beside = adjacent(nest, variables, target) if target.vector_bits else []
-        found = dependences(nest, inner)
-    if inner:
-        beside = [loop for loop in beside if not any(other.parent is loop for other in nest.loops)]
     lanes: list[NestLoop] = []
     for loop in beside:
+        if inner and any(other.parent is loop for other in nest.loops):
+            continue
         if not any(loop.head < other.head < loop.end for other in lanes) and free(loop, found):
             lanes.append(loop)
     changes = [] if inner else best_changes(nest, target, core, found, variables, lanes)
-    if not inner and not moved and not kept and f.options.search and _searched(nest, target, core, found, lanes, changes):
-        return
+    if f.options.search and not inner and nest is written and _searched(nest, target, core, found, lanes, changes):
+        return True
     changes += _parts(nest, core, found, variables, [*lanes, *[change.loop for change in changes]])
-    if moved or kept or lanes or changes:
+    if f.code is not before or lanes or changes:
         _apply(nest, target, changes, lanes, variables, written, original)
-    elif around and not inner:
-        _without_branches(nest, target, core)
+        return True
+    return around and not inner and nest is written and _without_branches(nest, target, core)
+
+
+def _crossed(nest: Nest, found: list[Dependence], beside: list[NestLoop]) -> bool:
+    """Split the outermost loop that could be one over lanes but for an iteration; False where there is none."""
+    for loop in reversed(beside):
+        at = crossing(nest, loop, found)
+        if at is not None:
+            split(nest, loop, at)
+            return True
+    return False
 
 
 def _around(nest: Nest) -> bool:
@@ -143,8 +205,8 @@ def _around(nest: Nest) -> bool:
     return False
 
 
-def _without_branches(nest: Nest, target: Target, core: Core) -> None:
-    """Make choices between values of the branches of an innermost loop that waits for its own results, and jam it, if that is for the better.
+def _without_branches(nest: Nest, target: Target, core: Core) -> bool:
+    """Make choices between values of the branches of an innermost loop that waits for its own results, and jam it, if that is for the better; False where they stay.
 
     Of such a loop they cost nothing that it would not wait for anyway, while a branch that depends on data is often guessed wrong.
     """
@@ -153,12 +215,12 @@ def _without_branches(nest: Nest, target: Target, core: Core) -> None:
     loops = innermost_loops(nest)
     innermost = loops[0] if len(loops) == 1 and loops[0].parent is not None else None
     if innermost is None or not any(instr.op.opens for instr in original[innermost.head + 1 : innermost.end]):
-        return
+        return False
     body = converted(nest, innermost)
     if body is None:
         if nest.record is not None:
             nest.record.keeps(f"the loop over {nest.name(innermost)} branches, and its arms are more than short arithmetic", innermost.line)
-        return
+        return False
     f.code = original[: innermost.head + 1] + body + original[innermost.end :]
     again = next(one for one in nests(f) if one.start >= nest.start)
     again.record = nest.record
@@ -172,6 +234,7 @@ def _without_branches(nest: Nest, target: Target, core: Core) -> None:
         graph = graph_of(again, inner, found, core)
         if recurrence_bound(graph) < resource_bound(graph, core):
             f.code = original
+    return f.code is not original
 
 
 class Parts(Change):
@@ -217,16 +280,8 @@ def _searched(nest: Nest, target: Target, core: Core, found: list[Dependence], l
     # (Few functions ask for it.)
     from loopwright.nests.search import search
 
-    return search(
-        nest,
-        innermost,
-        lanes[0] if lanes else None,
-        graph,
-        target,
-        core,
-        core.registers // live(graph),
-        min([plain / LEAST_GAIN, *[change.interval for change in changes]]),
-    )
+    least = min([plain / LEAST_GAIN, *[change.interval for change in changes]])
+    return search(nest, innermost, lanes[0] if lanes else None, graph, target, core, core.registers // live(graph), least)
 
 
 def _place(change: Change) -> int:
@@ -244,7 +299,6 @@ def _apply(
 ) -> None:
     """Rewrite a nest as chosen. It may come from another, ``written``, of which ``original`` is the code, by what only holds where arrays do not overlap."""
     f = nest.f
-    record = nest.record
     kept = written is not None and written is not nest
     if written is None or original is None:
         written, original = nest, f.code
@@ -256,6 +310,7 @@ def _apply(
     if asked:
         # With registers of its own.
         clone(f, original[written.start : written.end + 1], {}, plain)
+    record = nest.record
     if record is not None:
         record.asks(f, asked)
         for loop in lanes:

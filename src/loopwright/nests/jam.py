@@ -18,6 +18,8 @@ in front of, between and behind their inner loops.
 
 from __future__ import annotations
 
+from collections.abc import Sequence
+
 from loopwright.ir import ops
 from loopwright.ir.affine import Form
 from loopwright.ir.brackets import match
@@ -43,7 +45,9 @@ class Refusal:
         self.dependence = dependence
 
 
-def refusal(nest: Nest, loop: NestLoop, factor: int, found: list[Dependence], variables: list[Scalar], slant: int = 0) -> Refusal | None:
+def refusal(
+    nest: Nest, loop: NestLoop, factor: int, found: list[Dependence], variables: list[Scalar], lanes: Sequence[NestLoop] = (), slant: int = 0
+) -> Refusal | None:
     """What keeps ``factor`` iterations of ``loop`` from being jammed, or None.
 
     Args:
@@ -52,6 +56,7 @@ def refusal(nest: Nest, loop: NestLoop, factor: int, found: list[Dependence], va
         factor: how many of its iterations become one, at least 2.
         found: the nest's dependences.
         variables: what its variables carry.
+        lanes: the loops that are to be over lanes.
         slant: by how many iterations of the loop inside each is to run behind the one before.
     """
     for line, because in nest.obstacles:
@@ -75,7 +80,7 @@ def refusal(nest: Nest, loop: NestLoop, factor: int, found: list[Dependence], va
                 return Refusal(f"{name} is read after the loop over {nest.name(loop)}", scalar.line)
     parts = _parts(nest, loop)
     for dependence in found:
-        if _reversed(dependence, loop, factor, parts, slant) and not (slant and _early(nest, dependence, loop, slant)):
+        if _reversed(dependence, loop, factor, parts, lanes, slant) and not (slant and _early(nest, dependence, loop, slant)):
             return Refusal(f"{factor} iterations of {nest.name(loop)} at once would do the second of two accesses first", dependence.sink.line, dependence)
     return None
 
@@ -146,8 +151,11 @@ def _place(parts: list[_Part], position: int) -> int:
     return -1
 
 
-def _reversed(dependence: Dependence, loop: NestLoop, factor: int, parts: list[_Part], slant: int) -> bool:
-    """Whether jamming may put the sink of a dependence before its source."""
+def _reversed(dependence: Dependence, loop: NestLoop, factor: int, parts: list[_Part], lanes: Sequence[NestLoop], slant: int) -> bool:
+    """Whether jamming may put the sink of a dependence before its source.
+
+    A later iteration of a loop over lanes may be in the same vector: there it is the text that says which of them is first.
+    """
     loops = dependence.loops
     depth = loop.depth
     if depth >= len(loops) or loops[depth] is not loop:
@@ -173,7 +181,7 @@ def _reversed(dependence: Dependence, loop: NestLoop, factor: int, parts: list[_
             low += slant * max(1, vector[depth].low)
         if low < 0:
             return True
-        if low > 0:
+        if low > 0 and loops[k] not in lanes:
             return False
         here = here[source].parts
     return False

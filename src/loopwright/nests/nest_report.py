@@ -272,7 +272,8 @@ class NestReport:
 
     def keeps(self, because: str, line: int) -> None:
         """A reason why not more is done."""
-        self.kept.append(RefusalReport(because, line))
+        if because not in [refusal.because for refusal in self.kept]:
+            self.kept.append(RefusalReport(because, line))
 
     def does(self, step: str) -> None:
         """A step that is done."""

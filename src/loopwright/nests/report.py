@@ -59,6 +59,12 @@ class Report:
 
         return page(f"{self.name} for {self.target}", self.because, self.units, self.nests, str(self))
 
+    def did(self, line: int, step: str) -> None:
+        """Something was done to the nest of that line."""
+        for nest in self.nests:
+            if nest.line == line:
+                nest.does(step)
+
     def __str__(self) -> str:
         count = len(self.nests)
         out = [f"{self.name} for {self.target}: {count if count else 'no'} nest{'' if count == 1 else 's'} of loops"]

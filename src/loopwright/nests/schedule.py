@@ -188,7 +188,8 @@ def _unroll_and_jam(nest: Nest, step: Step, target: Target) -> None:
     for name, factor in _outermost_first(nest, step):
         loop = _loop(step, now, name)
         variables = scalars(now)
-        refuse(now, step, refusal(now, loop, factor, dependences(now), variables))
+        marked = [other for other in now.loops if _in_lanes(now, other)]
+        refuse(now, step, refusal(now, loop, factor, dependences(now), variables, marked))
         unroll_and_jam(now, loop, factor, variables)
         now = _read_again(f, nest.start, len(f.code) - behind)
 
@@ -215,13 +216,18 @@ def _unroll(nest: Nest, step: Step, target: Target) -> None:
 def _lanes(nest: Nest, step: Step, target: Target) -> None:
     (name,) = _names(step)
     loop = _loop(step, nest, name)
-    marked = nest.f.code[loop.head].loop
-    if marked is not None and marked.lanes:
+    if _in_lanes(nest, loop):
         refuse(nest, step, Refusal("its iterations run in lanes already", loop.line))
     variables = scalars(nest)
     refuse(nest, step, lanes_refusal(nest, loop, dependences(nest), variables, target))
     mark(nest, loop, variables)
     narrow(nest.f, target, loop.head, loop.end)
+
+
+def _in_lanes(nest: Nest, loop: NestLoop) -> bool:
+    """Whether a loop is one over lanes already."""
+    marked = nest.f.code[loop.head].loop
+    return marked is not None and marked.lanes
 
 
 def _interchange(nest: Nest, step: Step, target: Target) -> None:
@@ -256,7 +262,7 @@ def _skew(nest: Nest, step: Step, target: Target) -> None:
         return
     if not slant and not lanes:
         refuse(nest, step, Refusal("its iterations need not run behind each other", loop.line))
-    refuse(nest, step, refusal(nest, loop, count, found, variables, slant))
+    refuse(nest, step, refusal(nest, loop, count, found, variables, (), slant))
     rows = Rows(nest, loop, inside[0], variables)
     if not rows.possible(nest.f):
         refuse(nest, step, Refusal(f"strips need a loop in steps of 1 inside of {nest.name(loop)}, with no other in it", inside[0].line))

@@ -86,7 +86,7 @@ class Rows:
         for instr in self.front:
             if instr.op.opens or instr.op.closes:
                 depth += int(instr.op.opens) - int(instr.op.closes)
-            elif instr.op.pure and not variable[instr.dst] and not depth and all([a < 0 or a in known or a not in changing for a in instr.args]):
+            elif instr.op.pure and not variable[instr.dst] and not depth and all(a < 0 or a in known or a not in changing for a in instr.args):
                 known.add(instr.dst)
                 self.again.append(instr)
         self.totals: dict[int, Op] = {s.variable: s.op for s in variables if s.loop is loop and s.op is not None and any_order(nest.f, s)}
@@ -104,8 +104,8 @@ class Rows:
         return (
             self.inner.step == 1
             and self.loop.step != 0
-            and not any([instr.op is ops.FOR or instr.op is ops.WHILE or instr.op is ops.LOOP for part in (self.front, self.body, self.back) for instr in part])
-            and not any([f.types[r] is BOOL or f.types[r].lanes or f.types[r] is PTR for r in self.kept])
+            and not any(instr.op is ops.FOR or instr.op is ops.WHILE or instr.op is ops.LOOP for part in (self.front, self.body, self.back) for instr in part)
+            and not any(f.types[r] is BOOL or f.types[r].lanes or f.types[r] is PTR for r in self.kept)
         )
 
 

@@ -78,10 +78,10 @@ class Streams:
             elif known is inner:
                 self.column = value
         self._found = [
-            d for d in found if len(d.loops) > loop.depth and d.loops[loop.depth] is loop and all([c.low <= 0 <= c.high for c in d.vector[: loop.depth]])
+            d for d in found if len(d.loops) > loop.depth and d.loops[loop.depth] is loop and all(c.low <= 0 <= c.high for c in d.vector[: loop.depth])
         ]
         self.taken: dict[int, Taken] = {}
-        self.possible = all([self._followed(access) for access in self.accesses])
+        self.possible = all(self._followed(access) for access in self.accesses)
         self.overwritten: set[int] = set()
         if self.possible:
             self._take()
@@ -98,7 +98,7 @@ class Streams:
                     known is not None and known not in (self.loop, self.inner) and known.depth >= self.loop.depth
                 ):
                     return False
-        return not access.store or any([distance != 0 for distance in self.distances(access)])
+        return not access.store or any(distance != 0 for distance in self.distances(access))
 
     def coefficients(self, access: Access) -> list[tuple[int, int]]:
         """Per dimension, by how much its subscript grows with the row and with the column."""
@@ -119,7 +119,7 @@ class Streams:
             if flows:
                 made = self._stored(access, flows)
                 self.taken[access.position] = made if made is not None else Taken(access, STRIDED)
-            elif all([column == 0 for _, column in self.coefficients(access)]):
+            elif all(column == 0 for _, column in self.coefficients(access)):
                 self.taken[access.position] = Taken(access, FIXED)
             elif not any(self.distances(access)):
                 self.taken[access.position] = Taken(access, ONE)
@@ -132,7 +132,7 @@ class Streams:
         """From what a store of the loop has made, if it always is the last that has written there."""
         own = [d for d in flows if d.source in self.accesses]
         sources = {d.source.number for d in own}
-        if len(sources) != 1 or not all([d.told for d in flows]):
+        if len(sources) != 1 or not all(d.told for d in flows):
             return None
         store = own[0].source
         depth = self.loop.depth
@@ -157,12 +157,12 @@ class Streams:
 
     def _passing(self, store: Access) -> bool:
         """Whether each row stores where the one before has, a column further on at a time, and takes what that has stored from registers."""
-        if self.slant != 1 or any([row != 0 for row, _ in self.coefficients(store)]):
+        if self.slant != 1 or any(row != 0 for row, _ in self.coefficients(store)):
             return False
         others = [access for access in self.accesses if access.array == store.array and access is not store]
-        if not all([not access.store and self.taken[access.position].kind == MOVED and self.taken[access.position].rows >= 0 for access in others]):
+        if not all(not access.store and self.taken[access.position].kind == MOVED and self.taken[access.position].rows >= 0 for access in others):
             return False
-        return any([self.taken[access.position].source == store.position for access in others])
+        return any(self.taken[access.position].source == store.position for access in others)
 
     def _loaded(self, access: Access, others: list[Access]) -> Taken:
         """From what another load has read before, or it itself a row before; nothing of this is written in the nest before it is read."""

@@ -38,6 +38,8 @@ class Wavefront(Operations):
         fixed: per position of a load that is the same in all steps: its vectors.
         strides: per position of an access: by how many bytes the lanes' elements are apart.
         rows: the indices of rows, as far as they have been computed.
+        indices: what subscripts are computed from, and nothing else.
+        same: what is computed in front of the inner loop, the same for all rows -> the register that has it here.
         step: the register that counts the columns of the first row.
     """
 
@@ -55,6 +57,8 @@ class Wavefront(Operations):
         self.fixed: dict[int, list[int]] = {}
         self.strides: dict[int, int] = {}
         self.rows: dict[int, int] = {}
+        self.same: dict[int, int] = {}
+        self.indices = _indices(strip.f, strip.rows)
         self.step = NONE
         self.part = 0
 
@@ -67,6 +71,7 @@ class Wavefront(Operations):
         known = self.vectors.get(operand)
         if known is not None:
             return known[self.part]
+        operand = self.same.get(operand, operand)
         type_ = f.types[operand]
         full = self.full(type_)
         if type_ is BOOL:
@@ -202,6 +207,7 @@ class Wavefront(Operations):
     def _begin(self, wanted: dict[int, list[Taken]], first: int) -> None:
         """What the first steps find in registers."""
         strip = self.strip
+        self.same = strip.row(strip.const(0))
         for number in [*range(0, strip.count, self.lanes), *range(1, MOST_ROWS), *range(strip.count - MOST_ROWS, strip.count)]:
             self.row(number)
         for position, loads in wanted.items():
@@ -287,7 +293,7 @@ class Wavefront(Operations):
             self.made[access.position] = values
             if position in self.streams.overwritten:
                 self._last(access, values[-1])
-        elif instr.dst >= 0 and (f.types[instr.dst] is not I64 or any([a in self.vectors for a in instr.args])):
+        elif instr.dst >= 0 and instr.dst not in self.indices:
             made = []
             for part in range(self.parts):
                 self.part = part
@@ -374,10 +380,7 @@ def widest(f: Function, rows: Rows, target: Target) -> int:
 
     That is control flow, operations that the machine does not have for lanes, and anything but subscripts made of the loops' indices.
     """
-    indices = {f.code[rows.loop.head].dst, f.code[rows.inner.head].dst}
-    for instr in rows.again:
-        if any([a in indices for a in instr.args]):
-            indices.add(instr.dst)
+    indices = _indices(f, rows)
     found: list[Instr] = []
     bits = 0
     for instr in rows.body:
@@ -385,10 +388,9 @@ def widest(f: Function, rows: Rows, target: Target) -> int:
         access = op is ops.LOAD or op is ops.STORE
         if op.effect != ops.PURE and not access:
             return 0
-        if op is not ops.LOAD and any([a in indices for a in (instr.args[:1] if access else instr.args)]):
-            if instr.type is not I64 or access or f.types[instr.dst] is not I64:
+        if op is not ops.LOAD and any(a in indices for a in (instr.args[:1] if access else instr.args)):
+            if instr.dst not in indices:
                 return 0
-            indices.add(instr.dst)
             continue
         found.append(instr)
         if instr.type is not BOOL:
@@ -396,7 +398,17 @@ def widest(f: Function, rows: Rows, target: Target) -> int:
         elif access:
             return 0
     lanes = target.vector_bits // bits if bits else 0
-    return bits if lanes > 1 and all([_has(target, instr, lanes, bits) for instr in found]) else 0
+    return bits if lanes > 1 and all(_has(target, instr, lanes, bits) for instr in found) else 0
+
+
+def _indices(f: Function, rows: Rows) -> set[int]:
+    """The indices of the loops, what the part in front of the inner one computes from them, and the integers that its body does."""
+    found = {f.code[rows.loop.head].dst, f.code[rows.inner.head].dst}
+    for instr in [*rows.again, *rows.body]:
+        if instr.dst >= 0 and instr.op.effect == ops.PURE and any(a in found for a in instr.args):
+            if instr in rows.again or (instr.type is I64 and f.types[instr.dst] is I64 and not f.variable[instr.dst]):
+                found.add(instr.dst)
+    return found
 
 
 def _has(target: Target, instr: Instr, lanes: int, width: int) -> bool:

@@ -6,7 +6,7 @@ from loopwright.ir import ops
 from loopwright.ir.function import Instr
 from loopwright.nests.dependence import Dependence
 from loopwright.nests.jam import Refusal
-from loopwright.nests.lanes import LEAST_STEPS, adjacent, free
+from loopwright.nests.lanes import adjacent, free
 from loopwright.nests.nest import Access, Nest, NestLoop
 from loopwright.nests.scalars import CARRIED, REDUCTION, Scalar, any_order
 from loopwright.targets.target import Target
@@ -33,7 +33,7 @@ def lanes_refusal(nest: Nest, loop: NestLoop, found: list[Dependence], variables
         return None
     if loop.step == 0:
         return Refusal("its steps are not known", loop.line)
-    if loop.step != 1:
+    if loop.step != 1 and loop.step != -1:
         return Refusal(f"it counts in steps of {loop.step}", loop.line)
     depends = None if dependence is None else Refusal(f"an iteration of {nest.name(loop)} depends on an earlier one", dependence.sink.line, dependence)
     if dependence is not None and dependence.told:
@@ -48,10 +48,8 @@ def lanes_refusal(nest: Nest, loop: NestLoop, found: list[Dependence], variables
                 return Refusal(sentence, access.line)
     if depends is not None:
         return depends
-    if len(loop.first) == 1 and len(loop.last) == 1:
-        span = loop.last[0].plus(loop.first[0], -1)
-        if not span.terms and span.constant < LEAST_STEPS:
-            return Refusal(f"it has only {max(span.constant, 0)} iterations", loop.line)
+    if not loop.long():
+        return Refusal("it has only a few iterations", loop.line)
     return Refusal("it has control flow or operations that are not done in lanes", loop.line)
 
 
