@@ -17,6 +17,8 @@ from loopwright.native_build import is_native
 
 #: Every allocation of every test is proved.
 os.environ.setdefault("LOOPWRIGHT_PROVE", "1")
+#: What is measured is kept nowhere, but where a test says so.
+os.environ["LOOPWRIGHT_CACHE"] = ""
 
 CHECKOUT = Path(__file__).resolve().parents[1]
 SOURCES = CHECKOUT / "src" / "loopwright"

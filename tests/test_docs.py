@@ -15,6 +15,7 @@ from pathlib import Path
 from typing import Any
 
 import pytest
+from tests.golden import hold
 
 import loopwright as lw
 from loopwright import cli
@@ -139,6 +140,27 @@ def test_the_listing_in_the_readme_is_what_comes_out(tmp_path: Path) -> None:
     for instruction in wanted:
         # In this order, with others in between.
         assert instruction in made, instruction
+
+
+def test_the_report_in_the_page_on_nests_is_what_comes_out(tmp_path: Path) -> None:
+    page = CHECKOUT / "docs" / "nests.md"
+    at, source = blocks(page, "python")[0]
+    file = tmp_path / "nests.py"
+    file.write_text("\n" * at + source.split("\n\n\nprint")[0] + "\n", encoding="utf-8")
+    made = str(cli.load(file).fourth.compile(target="x86-64-v3").nests())
+    assert made.split("\n\n", 1)[1] == blocks(page, "")[0][1]
+
+
+@pytest.mark.parametrize("name", ["fourth", "fifth"])
+def test_the_pictures_in_the_page_on_nests_are_what_is_drawn(name: str, tmp_path: Path, request: pytest.FixtureRequest) -> None:
+    page = CHECKOUT / "docs" / "nests.md"
+    at, source = next((at, source) for at, source in blocks(page, "python") if f"def {name}(" in source)
+    file = tmp_path / f"{name}.py"
+    kernel = source[source.index("@lw.kernel") :].split("\n\n\n")[0]
+    file.write_text("import loopwright as lw\n" + "\n" * (at + source[: source.index("@lw.kernel")].count("\n") - 1) + kernel + "\n", encoding="utf-8")
+    made = getattr(cli.load(file), name).compile(target="x86-64-v3").nests()[0].picture()
+    assert f"(pictures/{name}.svg)" in page.read_text(encoding="utf-8")
+    hold(CHECKOUT / "docs" / "pictures" / f"{name}.svg", made.replace("><", ">\n<").split("\n"), f"the picture of {name}", request.config.getoption("--bless"))
 
 
 def test_every_public_name_is_in_the_documentation() -> None:

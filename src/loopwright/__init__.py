@@ -31,6 +31,7 @@ from loopwright.errors import (
     LoopwrightError,
     OverlapError,
     ParseError,
+    ScheduleError,
     TargetError,
     UnsupportedOperationError,
     VerifyError,
@@ -82,6 +83,7 @@ from loopwright.types import (
 )
 
 if TYPE_CHECKING:
+    from loopwright import steps
     from loopwright.corpus.recording import record
     from loopwright.frontend.annotations import Array, ArrayType, Const
     from loopwright.frontend.arrays import local
@@ -134,7 +136,7 @@ _FUNCTIONS = (
     "trunc",
 )
 
-#: What is imported when it is first used: name -> (module, name there).
+#: What is imported when it is first used: name -> (module, name there), or a module of the package.
 _LAZY: dict[str, tuple[str, str]] = {
     "Array": ("loopwright.frontend.annotations", "Array"),
     "ArrayType": ("loopwright.frontend.annotations", "ArrayType"),
@@ -150,6 +152,7 @@ _LAZY: dict[str, tuple[str, str]] = {
     "parse": ("loopwright.frontend.builder", "parse"),
     "range": ("loopwright.frontend.loops", "range"),
     "record": ("loopwright.corpus.recording", "record"),
+    "steps": ("loopwright.steps", ""),
     **{name: ("loopwright.frontend.functions", name) for name in _FUNCTIONS},
 }
 
@@ -169,6 +172,7 @@ __all__ = [
     "LoopwrightError",
     "OverlapError",
     "ParseError",
+    "ScheduleError",
     "TargetError",
     "Type",
     "UnsupportedOperationError",
@@ -209,6 +213,7 @@ __all__ = [
     "round",
     "select",
     "sqrt",
+    "steps",
     "sum",
     "trunc",
     "types",
@@ -230,7 +235,7 @@ def __getattr__(name: str) -> Any:
         from loopwright.frontend import kernel as frontend
 
         frontend.provide(_backend)
-    value = globals()[name] = getattr(module, where[1])
+    value = globals()[name] = getattr(module, where[1]) if where[1] else module
     return value
 
 

@@ -50,6 +50,8 @@ examples:
       the code in the compiler's own language after the pass named; loopwright passes lists them
   loopwright show examples/selection_sort.py:selection_sort --target rv64gc -- 'i32[]'
       the same kernel for another machine: nothing here needs to be able to run it
+  loopwright show examples/selection_sort.py:selection_sort --nests
+      its loops: dependences, what kept them from being lanes, what was tried with them and done
   loopwright show examples/polynomial.py:poly --explain --picture poly.html --score -- 'f32[]' 'f32[]' 'coeffs=(1.0, 2.0)'
       why each value got its register, in words and as a picture; what the code costs, by block and loop, and what bounds it
   loopwright show 'kernels:kernels:moments f32' --target x86-64-v3 --explain --ordering EHPDGAJCBNKOLFIMQ
@@ -146,7 +148,11 @@ def show(args: argparse.Namespace) -> int:
     after: str = args.after
     if args.microarchitecture and not args.score:
         raise LoopwrightError("--microarchitecture says whose tables --score takes: give that too")
-    asked = [option for option in ("explain", "picture", "score") if getattr(args, option)]
+    asked = [option for option in ("explain", "picture", "score", "nests", "nests_page") if getattr(args, option)]
+    if (args.nests or args.nests_page) and after != "asm":
+        raise LoopwrightError(
+            f"--{'nests' if args.nests else 'nests-page'} is about the loops before the pass nests, not about the stage '{after}': leave --after out"
+        )
     if asked and after not in ("asm", "allocate"):
         raise LoopwrightError(f"--{asked[0]} is about the register allocation or the code after it, not about the stage '{after}': leave --after out")
     names = _stages(args)
@@ -155,6 +161,10 @@ def show(args: argparse.Namespace) -> int:
     code = _recorded(args) if _is_recorded(args.kernel) else _kernel(args)
     if not asked:
         print(code.asm() if after == "asm" else code.ir(after), end="")
+    if args.nests:
+        print(code.nests(), end="")
+    if args.nests_page:
+        _write(args.nests_page, code.nests().page())
     if args.explain or args.picture:
         _explain(code, args.explain, args.picture)
     if args.score:
@@ -187,6 +197,12 @@ def _kernel(args: argparse.Namespace) -> Any:
         for name in named:
             if name not in [p.name for p in kernel.parameters]:
                 raise LoopwrightError(f"{args.kernel} has no parameter {name}: it has {', '.join(p.name for p in kernel.parameters)}")
+    if args.schedule:
+        if not isinstance(kernel, lw.Kernel):
+            raise LoopwrightError(f"--schedule is for kernels, and {args.kernel} is a lw.Function")
+        from loopwright.ir.schedule import parse_steps
+
+        kernel = kernel.schedule(*parse_steps(args.schedule))
     settings = {"target": args.target, "vector_bits": args.vector_bits, "ordering": args.ordering, "check": args.check or None}
     return kernel.compile(*positional, **named, **{key: value for key, value in settings.items() if value is not None})
 
@@ -206,8 +222,8 @@ def _recorded(args: argparse.Namespace) -> Any:
     from loopwright.runtime.code import Code
     from loopwright.targets import registry
 
-    if args.signature or args.check:
-        raise LoopwrightError("a recorded compilation has its signature and its checks in it: leave them out")
+    if args.signature or args.check or args.schedule:
+        raise LoopwrightError("a recorded compilation has its signature, its checks and its schedule in it: leave them out")
     file, packed, name = args.kernel.partition(".lwc:")
     if packed:
         path: str | Path = file + ".lwc"
@@ -296,11 +312,15 @@ def _explain(code: Any, words: bool, picture: Path | None) -> None:
     if words:
         print(explanation.text())
     if picture is not None:
-        try:
-            picture.write_text(drawn(explanation), encoding="utf-8")
-        except OSError as error:
-            raise LoopwrightError(f"{picture} cannot be written: {error.strerror}") from None
-        print(f"written: {picture}", file=sys.stderr)
+        _write(picture, drawn(explanation))
+
+
+def _write(file: Path, page: str) -> None:
+    try:
+        file.write_text(page, encoding="utf-8")
+    except OSError as error:
+        raise LoopwrightError(f"{file} cannot be written: {error.strerror}") from None
+    print(f"written: {file}", file=sys.stderr)
 
 
 def corpus(args: argparse.Namespace) -> int:
@@ -375,6 +395,11 @@ def _parser() -> argparse.ArgumentParser:
     )
     added.add_argument("--explain", action="store_true", help="why each value got its register: the filter that decided, what was spilled and what it cost")
     added.add_argument("--picture", type=Path, metavar="FILE.html", help="the same as a picture: values in registers over the instructions, loops shaded")
+    added.add_argument(
+        "--schedule", metavar="STEPS", help="steps for its loops by hand, as kernel.schedule takes them: 'interchange(i, j); unroll_and_jam(i=4)'"
+    )
+    added.add_argument("--nests", action="store_true", help="the loop nests: what depends on what, the bounds, what was tried, done, and why not more")
+    added.add_argument("--nests-page", type=Path, metavar="FILE.html", help="the same with pictures: iterations, what depends on what, what runs together")
     added.add_argument("--score", action="store_true", help="what the code costs: PerfScore, and modelled cycles with what bounds each loop")
     added.add_argument("--microarchitecture", metavar="NAME", help="whose timing tables --score takes (default: the target's)")
     added.usage = "loopwright show [options] FILE:KERNEL [-- SIGNATURE]"

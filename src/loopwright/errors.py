@@ -17,6 +17,7 @@ __all__ = [
     "LoopwrightError",
     "OverlapError",
     "ParseError",
+    "ScheduleError",
     "TargetError",
     "UnsupportedOperationError",
     "VerifyError",
@@ -115,6 +116,10 @@ class BoundsError(LoopwrightError, IndexError):
 
 class OverlapError(LoopwrightError, ValueError):
     """Checked mode: an output shares memory with an input in a way that changes the result."""
+
+
+class ScheduleError(LoopwrightError, ValueError):
+    """A step of ``kernel.schedule`` that cannot be done: a loop that is not there, or a dependence that it would break, which the message names."""
 
 
 class UnsupportedOperationError(LoopwrightError, NotImplementedError):

@@ -2,19 +2,21 @@
 
 from __future__ import annotations
 
+import contextlib
 import gc
 from collections.abc import Callable
 from typing import Any, Final
 
 from loopwright import compiler
-from loopwright.errors import CpuError, TargetError
+from loopwright.errors import CpuError, ScheduleError, TargetError
 from loopwright.frontend.annotations import ArrayType
 from loopwright.frontend.kernel import Backend, Kernel
 from loopwright.frontend.parameters import REQUIRED as NO_DEFAULT
 from loopwright.ir.function import Function
+from loopwright.ir.schedule import Step, parse_steps
 from loopwright.regalloc.heuristics import DEFAULT_ORDER
 from loopwright.runtime import cpu
-from loopwright.runtime.code import Code
+from loopwright.runtime.code import NESTS, Code
 from loopwright.runtime.dispatch import REQUIRED, Dispatcher, Formal, Frozen, Key
 from loopwright.settings import Settings
 from loopwright.targets import registry
@@ -45,18 +47,22 @@ class Native(Backend):
         formals = [Formal(p.name, p.kind, p.type, p.rank, REQUIRED if p.default is NO_DEFAULT else p.default) for p in kernel.parameters]
 
         def make(key: Key) -> Code:
-            signature: list[Any] = []
-            for item in key:
-                if isinstance(item, Frozen):
-                    signature.append(item.value)
-                elif isinstance(item, tuple):
-                    signature.append(ArrayType(item[0], item[1]))
-                else:
-                    signature.append(item)
+            signature = _signature(key)
             code: Code = self.compile(lambda: kernel.stage(signature), kernel.settings)
             return code
 
-        return Dispatcher(kernel.function.__name__, formals, make).call
+        usual = Dispatcher(kernel.function.__name__, formals, make).call
+        if kernel.nests != "measure" or kernel.check or kernel.steps:
+            return usual
+
+        # (Few kernels measure.)
+        from loopwright.runtime.adaptive import Adaptive
+        from loopwright.runtime.choices import Choices, folder
+
+        def variants(key: Key) -> Any:
+            return _variants(kernel, make(key), key, self)
+
+        return Adaptive(formals, variants, usual, Choices(folder())).call
 
     def compile(self, stage: Callable[[], Function], settings: Settings) -> Code:
         _check_settings(settings)
@@ -69,6 +75,55 @@ class Native(Backend):
         finally:
             if collecting:
                 gc.enable()
+
+
+def _signature(key: Key) -> list[Any]:
+    """What to stage a kernel for, by the key of a call."""
+    signature: list[Any] = []
+    for item in key:
+        if isinstance(item, Frozen):
+            signature.append(item.value)
+        elif isinstance(item, tuple):
+            signature.append(ArrayType(item[0], item[1]))
+        else:
+            signature.append(item)
+    return signature
+
+
+#: How many of the ways that the compiler has looked at are measured beside the one it takes.
+MOST_MEASURED: Final = 3
+
+
+def _variants(kernel: Kernel, usual: Code, key: Key, native: Native) -> Any:
+    """Ways to compute what a kernel computes: as written, as usual, after a longer search, and what looked good beside. Those that are the same code are one."""
+    from loopwright.runtime.adaptive import Variant, Variants
+    from loopwright.runtime.choices import identity
+
+    signature = _signature(key)
+    made = [("as written", _as(kernel, native, signature, "off")), ("fast", usual), ("search", _as(kernel, native, signature, "search"))]
+    report = usual.nests() if NESTS in [each.name for each in usual.compiled.passes] else None
+    if report is not None and len(report) == 1:
+        nest = report[0]
+        lanes = [step for step in nest.done if step.startswith("lanes(")]
+        others = [candidate for candidate in nest.candidates if candidate.refusal is None and not candidate.chosen]
+        for candidate in sorted(others, key=_cycles)[:MOST_MEASURED]:
+            text = "; ".join([*lanes, candidate.step])
+            with contextlib.suppress(ScheduleError):
+                made.append((text, _as(kernel, native, signature, "fast", parse_steps(text))))
+    different: dict[bytes, Variant] = {}
+    for name, code in made:
+        different.setdefault(code.compiled.machine.data, Variant(name, code))
+    return Variants(identity(list(different), f"{usual.target.name} {usual.target.vector_bits}"), list(different.values()))
+
+
+def _cycles(candidate: Any) -> float:
+    return float(candidate.cycles)
+
+
+def _as(kernel: Kernel, native: Native, signature: list[Any], nests: str, steps: tuple[Step, ...] = ()) -> Code:
+    """A kernel compiled with its nests treated in another way."""
+    other = Kernel(kernel.function, kernel.check, kernel.contract, kernel.fastmath, kernel.settings, None, nests, steps)
+    return native.compile(lambda: other.stage(signature), kernel.settings)
 
 
 def _check_settings(settings: Settings) -> None:

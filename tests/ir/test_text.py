@@ -293,7 +293,7 @@ MISTAKES = [
     ("function f()\n  ret ?\nend", 2, 7, "found `?`"),
     ("function f(%x: ptr)\n  array x: i32[] at %x\nend", 2, 9, "expected one stride fewer"),
     ("function f(%x: ptr, %n: i64)\n  array x: i32[%n] strides [%n] at %x\nend", 2, 9, "1 extents and 1 strides"),
-    ("function f()\n  option fast\nend", 2, 10, "expected contract, fastmath, check or nests"),
+    ("function f()\n  option fast\nend", 2, 10, "expected contract, fastmath, check, nests, search or schedule"),
     ("function f()\n  ret 1\nend", 2, 7, "expected a constant with its type here, as in 1:i32"),
 ]
 

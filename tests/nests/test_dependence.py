@@ -227,4 +227,4 @@ def test_obstacles_name_their_line() -> None:
         "  %i = for 0, %x.n0, 1  ; @7\n    %v = load.f64 x[%i]\n    %c = lt.f64 %v, 0.0\n    br_if 1, %c  ; @9\n    br_if 0, %c  ; @10\n    store.f64 1.0, x[%i]\n  end\n  end\nend\n"
     )
     (nest,) = nests(f)
-    assert nest.obstacles == [(9, "leaves a loop early")]
+    assert nest.obstacles == [(9, "leaves a loop early"), (10, "ends an iteration early")]

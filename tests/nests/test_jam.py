@@ -8,13 +8,16 @@ import numpy as np
 import pytest
 from tests.nests.random_nests import Random
 
+from loopwright.compiler import run_passes
 from loopwright.ir.function import Function
 from loopwright.ir.interpret import run
+from loopwright.ir.parse import parse
 from loopwright.ir.verify import verify
 from loopwright.nests.dependence import dependences
 from loopwright.nests.jam import refusal, unroll_and_jam
 from loopwright.nests.nest import nests
 from loopwright.nests.scalars import scalars
+from loopwright.targets import registry
 
 
 def arrays(spec: Random, seed: int) -> list[np.ndarray]:
@@ -50,3 +53,35 @@ def test_random_nests(seed: int) -> None:
             else:
                 refused += 1
     assert jammed and refused
+
+
+CONTINUES = """
+function continues(%a: ptr, %a.n0: i64, %a.n1: i64, %a.s0: i64)
+  option nests
+  array a: f64[%a.n0, %a.n1] strides [%a.s0] at %a written
+  %i = for 1, %a.n0, 1
+    %four = eq.i64 %i, 4
+    br_if 0, %four
+    %j = for 1, %a.n1, 1
+      %left = sub.i64 %j, 1
+      %x = load.f64 a[%i, %left]
+      %above = sub.i64 %i, 1
+      %y = load.f64 a[%above, %j]
+      %p = mul.f64 %x, %y
+      %r = sqrt.f64 %p
+      store.f64 %r, a[%i, %j]
+    end
+  end
+end
+"""
+
+
+def test_an_iteration_that_ends_early_takes_no_other_with_it() -> None:
+    f = parse(CONTINUES)
+    (nest,) = nests(f)
+    assert [because for _, because in nest.obstacles] == ["ends an iteration early"]
+    given = np.random.default_rng(1).random((12, 9))
+    wanted = given.copy()
+    run(f, wanted)
+    run(run_passes(f, registry.get("x86-64-v3"), "nests"), given)
+    np.testing.assert_array_equal(given, wanted)

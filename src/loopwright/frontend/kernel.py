@@ -22,11 +22,12 @@ from collections.abc import Callable, Sequence
 from types import FunctionType
 from typing import Any, Final, Self
 
-from loopwright.errors import KernelTypeError
+from loopwright.errors import KernelTypeError, ScheduleError
 from loopwright.frontend import parameters
 from loopwright.frontend.parameters import Parameter
 from loopwright.frontend.source import GIVEN
 from loopwright.ir.function import Callee, Function, Options
+from loopwright.ir.schedule import Step, steps_text
 from loopwright.settings import Settings
 from loopwright.types import VOID, Type
 
@@ -81,7 +82,7 @@ def _stager() -> Callable[..., Function]:
 
 
 #: What ``nests=`` may be.
-NESTS: Final = ("fast", "off")
+NESTS: Final = ("fast", "search", "measure", "off")
 
 
 class Kernel(functools.partial[Any]):
@@ -93,6 +94,7 @@ class Kernel(functools.partial[Any]):
     Attributes:
         function: the Python function.
         check, contract, fastmath, nests: options of the generated code, see :func:`kernel`.
+        steps: what is done with its loops by hand, see :meth:`schedule`.
         settings: what it is compiled for, and how.
     """
 
@@ -108,6 +110,7 @@ class Kernel(functools.partial[Any]):
     fastmath: bool
     nests: str
     settings: Settings
+    steps: tuple[Step, ...]
 
     def __new__(
         cls,
@@ -118,6 +121,7 @@ class Kernel(functools.partial[Any]):
         settings: Settings | None = None,
         source: str | None = None,
         nests: str = "fast",
+        steps: tuple[Step, ...] = (),
     ) -> Self:
         if nests not in NESTS:
             raise KernelTypeError(f"nests= is one of {', '.join(map(repr, NESTS))}, not {nests!r}")
@@ -143,6 +147,7 @@ class Kernel(functools.partial[Any]):
         made.contract = bool(contract)
         made.fastmath = bool(fastmath)
         made.nests = nests
+        made.steps = steps
         made.settings = settings if settings is not None else Settings()
         made._parameters = None
         made._result = VOID
@@ -172,7 +177,7 @@ class Kernel(functools.partial[Any]):
         if not isinstance(function, FunctionType) or leads_back(function, self):
             return str(getattr(function, "__qualname__", function))
         form, state = written(function)
-        options = (self.check, self.contract, self.fastmath, self.settings, None, self.nests)
+        options = (self.check, self.contract, self.fastmath, self.settings, None, self.nests, self.steps)
         # Annotations as values: as text they could name what the function itself does not use.
         annotations = {p.name: self.annotation(p.name) for p in self.parameters if p.name in function.__annotations__}
         if self.result is not VOID:
@@ -230,9 +235,44 @@ class Kernel(functools.partial[Any]):
             self.function,
             known,
             self.result,
-            Options(self.contract, self.fastmath, self.check if check is None else bool(check), self.nests != "off"),
+            Options(
+                self.contract,
+                self.fastmath,
+                self.check if check is None else bool(check),
+                self.nests != "off",
+                self.nests == "search",
+                steps_text(self.steps),
+            ),
             signature,
         )
+
+    def schedule(self, *steps: Step) -> Kernel:
+        """This kernel with its loops put into the order that you say, instead of one that the compiler finds::
+
+            faster = kernel.schedule(lw.steps.unroll_and_jam(i=4), lw.steps.lanes("j"))
+
+        Beyond the steps nothing is done with its loops, except that values which one iteration stores and a later one loads are kept in registers (not with
+        ``nests="off"``). In checked mode, and where the kernel is inlined into another, the loops stay as written.
+
+        Args:
+            steps: made by the functions of ``lw.steps``, in the order in which they are to be done; they come behind those that the kernel has.
+
+        Returns:
+            Another kernel; this one stays as it is.
+
+        Raises:
+            ScheduleError: something else than steps is given; and later, when it is compiled, a step that is not possible, with the dependence that is in
+                the way: array, lines and distances.
+        """
+        for step in steps:
+            if not isinstance(step, Step):
+                raise ScheduleError(f"schedule takes steps, as in {self.function.__name__}.schedule(lw.steps.unroll_and_jam(i=4)), not {step!r}")
+        return Kernel(self.function, self.check, self.contract, self.fastmath, self.settings, None, self.nests, (*self.steps, *steps))
+
+    def choices(self) -> list[Any]:
+        """What ``nests="measure"`` has found so far: for each shape that came up the variants, their times, and which one is taken (``str`` says it)."""
+        measuring = getattr(self.func, "__self__", None)
+        return list(measuring.choices()) if measuring is not None and self.nests == "measure" else []
 
     def compile(
         self,
@@ -333,7 +373,8 @@ def kernel(
             program, of which the ``def`` of that name, with the same parameters and the same code, is taken. Errors and listings show its
             lines, numbered as in the function's code.
         passes: passes of your own among the compiler's, made by ``lw.after`` and ``lw.before``.
-        nests: ``"fast"`` puts nests of plain loops into another order where they run faster for it and compute the same; ``"off"`` leaves them as written.
+        nests: ``"fast"`` puts nests of plain loops into another order where they run faster for it and compute the same; ``"search"`` tries more ways to do
+            so; ``"measure"`` times several ways on the first calls, and keeps the best; ``"off"`` leaves them as written.
     """
 
     def decorate(function: Any) -> Kernel:

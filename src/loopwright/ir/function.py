@@ -279,18 +279,24 @@ class Options:
         fastmath: floats may be treated as real numbers without NaN (reassociation, either operand of min/max first).
         check: every array access is checked.
         nests: nests of plain loops may be put into another order that computes the same.
+        search: more ways to do so are looked at than pays for most functions.
+        schedule: what is to be done with them instead, as the user says: text of steps (``ir/schedule.py``), or "".
     """
 
-    __slots__ = ("check", "contract", "fastmath", "nests")
+    __slots__ = ("check", "contract", "fastmath", "nests", "schedule", "search")
 
-    def __init__(self, contract: bool = True, fastmath: bool = False, check: bool = False, nests: bool = False) -> None:
+    def __init__(
+        self, contract: bool = True, fastmath: bool = False, check: bool = False, nests: bool = False, search: bool = False, schedule: str = ""
+    ) -> None:
         self.contract = contract
         self.fastmath = fastmath
         self.check = check
         self.nests = nests
+        self.search = search
+        self.schedule = schedule
 
     def __reduce__(self) -> tuple[object, ...]:
-        return Options, (self.contract, self.fastmath, self.check, self.nests)
+        return Options, (self.contract, self.fastmath, self.check, self.nests, self.search, self.schedule)
 
 
 class Function:

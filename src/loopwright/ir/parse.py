@@ -4,7 +4,7 @@ The grammar, one construct a line; ``;`` begins a comment, and a comment that be
 
     function NAME(%r: TYPE, var %r: TYPE, …) -> TYPE
       stage NAME | target NAME | file "…" | physical | labels N
-      option contract | fastmath | check | nests
+      option contract | fastmath | check | nests | search | schedule "interchange(i, j); …"
       array NAME: TYPE[%extent, …] strides [%stride, …] at %base written
       var %r: TYPE            a variable                    reg %r: TYPE    a register that no instruction defines
       callee NAME(TYPE, …) -> TYPE
@@ -25,10 +25,11 @@ import json
 import re
 from typing import Any, Final
 
-from loopwright.errors import ParseError
+from loopwright.errors import ParseError, ScheduleError
 from loopwright.ir import ops
 from loopwright.ir.function import INCOMING, MOST_LOCAL, NONE, SLOT, SPILL, Array, Callee, Frame, Function, Instr, Loop, Mem, Options, Site, Slot, wrap
 from loopwright.ir.roles import natural_size, operand_types
+from loopwright.ir.schedule import parse_steps, steps_text
 from loopwright.types import BOOL, I64, VOID, Type, parse_type
 
 __all__ = ["NAME", "parse", "parse_all"]
@@ -58,6 +59,7 @@ _INTEGER: Final = re.compile(r"-?[0-9]{1,400}")
 
 #: A register number, slot number or count beyond this is a mistake (and would only fill memory).
 _LIMIT: Final = SLOT
+_OPTIONS: Final = "contract, fastmath, check, nests, search or schedule"
 
 _CALL_OPS: Final = frozenset((ops.CALL, ops.CALL_VOID))
 _DEPTH_OPS: Final = frozenset((ops.BR, ops.BR_IF, *ops.BR_CMP.values()))
@@ -498,7 +500,7 @@ class _Parser:
 
     def h_option(self) -> None:
         while True:
-            word = self.word("contract, fastmath, check or nests")
+            word = self.word(_OPTIONS)
             if word == "contract":
                 self.f.options.contract = True
             elif word == "fastmath":
@@ -507,11 +509,23 @@ class _Parser:
                 self.f.options.check = True
             elif word == "nests":
                 self.f.options.nests = True
+            elif word == "search":
+                self.f.options.search = True
+            elif word == "schedule":
+                self.schedule()
             else:
                 self.at -= 1
-                raise self.expected("contract, fastmath, check or nests")
+                raise self.expected(_OPTIONS)
             if not self.take(","):
                 return
+
+    def schedule(self) -> None:
+        text = self.string()
+        try:
+            self.f.options.schedule = steps_text(parse_steps(text))
+        except ScheduleError as error:
+            self.at -= 1
+            raise self.error(error.message) from None
 
     def extents(self) -> list[int]:
         """Extents or strides of an array: registers, or numbers of a local one."""

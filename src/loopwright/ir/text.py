@@ -301,9 +301,11 @@ class Printer:
             out.append("  physical")
         if f.file:
             out.append(f"  file {json.dumps(f.file)}")
-        for option in ("contract", "fastmath", "check", "nests"):
+        for option in ("contract", "fastmath", "check", "nests", "search"):
             if getattr(f.options, option):
                 out.append(f"  option {option}")
+        if f.options.schedule:
+            out.append(f"  option schedule {json.dumps(f.options.schedule)}")
         for array in f.arrays:
             text = f"  array {_quoted(array.name)}: {array.element.name}[{self._extents(array.extents)}]"
             if array.strides:
@@ -470,7 +472,9 @@ class _Comparison:
         for name in ("name", "result", "physical", "stage", "target_name", "file", "labels"):
             if getattr(f, name) != getattr(g, name):
                 return False
-        for name in ("contract", "fastmath", "check", "nests"):
+        if f.options.schedule != g.options.schedule:
+            return False
+        for name in ("contract", "fastmath", "check", "nests", "search"):
             if bool(getattr(f.options, name)) != bool(getattr(g.options, name)):
                 return False
         if len(f.arrays) != len(g.arrays) or not self.registers(f.params, g.params):

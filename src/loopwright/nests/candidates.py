@@ -9,7 +9,7 @@ from typing import Final
 
 from loopwright.nests.dependence import Dependence
 from loopwright.nests.graph import Graph, graph_of, jammed, recurrence_bound, resource_bound
-from loopwright.nests.jam import refusal, unroll_and_jam
+from loopwright.nests.jam import Refusal, refusal, unroll_and_jam
 from loopwright.nests.nest import Nest, NestLoop
 from loopwright.nests.scalars import Scalar
 from loopwright.nests.skew import Rows, least_slant, skew
@@ -18,7 +18,7 @@ from loopwright.nests.wavefront import InLanes, widest
 from loopwright.targets.core import Core
 from loopwright.targets.target import Target
 
-__all__ = ["LEAST_GAIN", "Change", "Jam", "Wave", "best_changes", "innermost_loops", "live"]
+__all__ = ["LEAST_GAIN", "Change", "Jam", "Wave", "best_changes", "innermost_loops", "interval", "live"]
 
 #: Factors that are tried.
 FACTORS: Final = (2, 3, 4, 6, 8)
@@ -40,10 +40,12 @@ class Change:
 
     Attributes:
         loop: the outermost loop that it is done to.
+        interval: cycles for an old iteration, by the bounds.
     """
 
-    def __init__(self, loop: NestLoop) -> None:
+    def __init__(self, loop: NestLoop, interval: float = 0.0) -> None:
         self.loop = loop
+        self.interval = interval
 
     def apply(self, nest: Nest, variables: list[Scalar]) -> None:
         """Rewrite the nest. What comes behind the loop's head is not where the nest says any more.
@@ -54,6 +56,10 @@ class Change:
         """
         raise NotImplementedError
 
+    def text(self, nest: Nest) -> str:
+        """What it is, as ``kernel.schedule`` has it where it has it."""
+        raise NotImplementedError
+
 
 class Jam(Change):
     """Iterations of a loop to be jammed.
@@ -62,15 +68,16 @@ class Jam(Change):
         innermost: the loop inside that waits for its own results.
         factor: how many of its iterations become one.
         slant: by how many iterations of the loop inside each is to run behind the one before.
-        interval: cycles for an old iteration, by the bounds.
     """
 
     def __init__(self, loop: NestLoop, innermost: NestLoop, factor: int, slant: int, interval: float) -> None:
-        super().__init__(loop)
+        super().__init__(loop, interval)
         self.innermost = innermost
         self.factor = factor
         self.slant = slant
-        self.interval = interval
+
+    def text(self, nest: Nest) -> str:
+        return _step(nest, self.loop, self.factor, self.slant)
 
     def apply(self, nest: Nest, variables: list[Scalar]) -> None:
         if self.slant:
@@ -87,17 +94,18 @@ class Wave(Change):
         streams: where their accesses get their values from.
         lanes, parts: how many rows a vector has, and how many vectors a strip.
         width: bits of the widest element.
-        interval: cycles for an old iteration, by the bounds.
     """
 
     def __init__(self, rows: Rows, streams: Streams, lanes: int, parts: int, width: int, interval: float) -> None:
-        super().__init__(rows.loop)
+        super().__init__(rows.loop, interval)
         self.rows = rows
         self.streams = streams
         self.lanes = lanes
         self.parts = parts
         self.width = width
-        self.interval = interval
+
+    def text(self, nest: Nest) -> str:
+        return f"skew({nest.name(self.loop)}={self.lanes * self.parts}, slant={self.streams.slant}, lanes={self.lanes})"
 
     def apply(self, nest: Nest, variables: list[Scalar]) -> None:
         skew(nest, self.rows, self.lanes * self.parts, self.streams.slant, InLanes(self.streams, self.lanes, self.parts, self.width))
@@ -138,8 +146,11 @@ def best_changes(nest: Nest, target: Target, core: Core, found: list[Dependence]
 def _best_jam(nest: Nest, innermost: NestLoop, core: Core, found: list[Dependence], variables: list[Scalar], lanes: list[NestLoop]) -> Jam | None:
     """The loop around an innermost one, and around no other, to unroll and jam, and how many iterations; None where that gains too little."""
     graph = graph_of(nest, innermost, found, core)
-    plain = _interval(graph, 1, core)
+    plain = interval(graph, 1, core)
+    record = nest.record
     if plain <= resource_bound(graph, core) * LEAST_GAIN:
+        if record is not None:
+            record.keeps(f"iterations of {nest.name(innermost)} begin nearly as often as the units allow, as written", innermost.line)
         return None
     best: Jam | None = None
     least = float(resource_bound(graph, core)) * NEAR
@@ -148,16 +159,32 @@ def _best_jam(nest: Nest, innermost: NestLoop, core: Core, found: list[Dependenc
     while loop is not None and (best is None or best.interval > least) and not any(other.parent is loop and other is not inside for other in nest.loops):
         for factor in FACTORS:
             if loop in lanes or factor * live(graph) > core.registers:
+                if record is not None:
+                    because = "its iterations run in lanes" if loop in lanes else "more values would be live than there are registers"
+                    record.refused(nest, _step(nest, loop, factor, 0), Refusal(because, loop.line))
                 break
             slant = _slant(nest, loop, innermost, factor, found, variables, lanes)
             if slant is None:
+                if record is not None:
+                    record.refused(nest, _step(nest, loop, factor, 0), refusal(nest, loop, factor, found, variables, lanes))
                 break
-            interval = _interval(jammed(graph, loop.depth, factor, slant), factor, core)
-            if best is None or interval < best.interval:
-                best = Jam(loop, innermost, factor, slant, interval)
+            cycles = interval(jammed(graph, loop.depth, factor, slant), factor, core)
+            if record is not None:
+                record.tried(_step(nest, loop, factor, slant), cycles)
+            if best is None or cycles < best.interval:
+                best = Jam(loop, innermost, factor, slant, cycles)
         inside = loop
         loop = loop.parent
-    return best if best is not None and best.interval * LEAST_GAIN <= plain else None
+    if best is not None and best.interval * LEAST_GAIN <= plain:
+        return best
+    if record is not None and best is not None:
+        record.keeps(f"no factor makes it so much faster that it is worth it: {plain:.4g} cycles as written, {best.interval:.4g} at best", nest.loops[0].line)
+    return None
+
+
+def _step(nest: Nest, loop: NestLoop, factor: int, slant: int) -> str:
+    """A candidate as ``kernel.schedule`` has it."""
+    return f"skew({nest.name(loop)}={factor}, slant={slant})" if slant else f"unroll_and_jam({nest.name(loop)}={factor})"
 
 
 def _slant(nest: Nest, loop: NestLoop, innermost: NestLoop, factor: int, found: list[Dependence], variables: list[Scalar], lanes: list[NestLoop]) -> int | None:
@@ -186,7 +213,7 @@ def _best_wave(nest: Nest, innermost: NestLoop, target: Target, core: Core, foun
     if lanes < FEWEST_LANES:
         return None
     graph = graph_of(nest, innermost, found, core)
-    least = jam.interval if jam is not None else _interval(graph, 1, core)
+    least = jam.interval if jam is not None else interval(graph, 1, core)
     best: Wave | None = None
     for parts in range(1, MOST_PARTS + 1):
         count = parts * lanes
@@ -196,13 +223,16 @@ def _best_wave(nest: Nest, innermost: NestLoop, target: Target, core: Core, foun
         streams = Streams(nest, loop, innermost, slant, found)
         if not streams.possible:
             break
-        interval = streams.interval(graph, core, lanes, parts)
-        if interval * LEAST_GAIN <= (best.interval if best is not None else least):
-            best = Wave(rows, streams, lanes, parts, width, interval)
+        cycles = streams.interval(graph, core, lanes, parts)
+        made = Wave(rows, streams, lanes, parts, width, cycles)
+        if nest.record is not None:
+            nest.record.tried(made.text(nest), cycles)
+        if cycles * LEAST_GAIN <= (best.interval if best is not None else least):
+            best = made
     return best
 
 
-def _interval(graph: Graph, factor: int, core: Core) -> float:
+def interval(graph: Graph, factor: int, core: Core) -> float:
     """Cycles for an old iteration, by the bounds."""
     recurrence = float(recurrence_bound(graph))
     return max(recurrence / SLACK if core.window and factor > 1 else recurrence, float(resource_bound(graph, core))) / factor

@@ -7,14 +7,15 @@ registers that there are.
 
 from __future__ import annotations
 
-from typing import Final
+from collections.abc import Set as AbstractSet
+from typing import Any, Final
 
 from loopwright.ir import ops
 from loopwright.ir.affine import Form
 from loopwright.ir.function import Function, Instr
 from loopwright.nests import apart, choices
 from loopwright.nests.branches import converted
-from loopwright.nests.candidates import LEAST_GAIN, Change, best_changes, innermost_loops, live
+from loopwright.nests.candidates import LEAST_GAIN, Change, best_changes, innermost_loops, interval, live
 from loopwright.nests.carry import carry, rereads
 from loopwright.nests.dependence import Dependence, dependences, questions
 from loopwright.nests.graph import graph_of, recurrence_bound, resource_bound
@@ -32,7 +33,7 @@ from loopwright.nests.unroll import clone
 from loopwright.targets.core import Core
 from loopwright.targets.target import Target
 
-__all__ = ["improve"]
+__all__ = ["improve", "keep_values"]
 
 #: In so many parts totals are added up.
 PARTS: Final = (2, 4, 8)
@@ -44,13 +45,14 @@ MOST_QUESTIONS: Final = 40
 FEWER: Final = 4
 
 
-def improve(f: Function, target: Target, core: Core) -> None:
+def improve(f: Function, target: Target, core: Core, report: Any = None) -> None:
     """Rewrite the nests of a function where a core runs them faster for it. Bit for bit the same is computed, but for totals under ``fastmath``.
 
     Args:
         f: the function, before it has vectors.
         target: the machine; where it has vectors, loops may be made ones over lanes.
         core: its core.
+        report: the ``Report`` that is told what is known of the nests, tried and done; None where nobody asks.
     """
     choices.run(f)
     found = nests(f)
@@ -58,19 +60,35 @@ def improve(f: Function, target: Target, core: Core) -> None:
     distinct: set[int] = set()
     untouched: set[int] = set()  # the indices of the outermost loops of nests that stay as they are
     for nest in reversed(found):
+        if report is not None:
+            nest.record = report.begins(nest, target)
         if not nest.obstacles and not _rewrite(nest, target, core, distinct):
             untouched.add(nest.loops[0].index)
     if f.code is not written:
         found = nests(f)
+    keep_values(f, found, report, distinct)
+    if untouched:
+        for nest in reversed(nests(f)):
+            if nest.loops[0].index in untouched:
+                _unroll(nest, report)
+
+
+def keep_values(f: Function, found: list[Nest], report: Any = None, distinct: AbstractSet[int] = frozenset()) -> None:
+    """Keep values that an iteration of an innermost loop stores, and a later one loads, in registers.
+
+    Args:
+        f: the function.
+        found: its nests.
+        report: the ``Report`` that is told for how many loads, or None.
+        distinct: the indices of the outermost loops of nests whose arrays are known not to overlap.
+    """
     for nest in reversed(found):
         if nest.obstacles or not rereads(nest) or (_several(nest) and nest.loops[0].index not in distinct):
             continue
         if questions(nest) <= MOST_QUESTIONS // FEWER:
-            carry(nest, dependences(nest))
-    if untouched:
-        for nest in reversed(nests(f)):
-            if nest.loops[0].index in untouched:
-                _unroll(nest)
+            count = carry(nest, dependences(nest))
+            if report is not None:
+                report.carried(nest.loops[0].line, count)
 
 
 def _several(nest: Nest) -> bool:
@@ -79,12 +97,14 @@ def _several(nest: Nest) -> bool:
     return len({access.array for access in nest.accesses if access.store and not arrays[access.array].size}) > 1
 
 
-def _unroll(nest: Nest) -> None:
+def _unroll(nest: Nest, report: Any) -> None:
     """Unroll the innermost loops that are so short that counting is a good part of their work."""
     code = nest.f.code
     for loop in reversed(innermost_loops(nest)):
         body = code[loop.head + 1 : loop.end]
         if loop.step and len(body) <= SHORTEST and loop.long() and all(instr.op.effect != ops.CONTROL for instr in body) and not _scattered(nest, loop):
+            if report is not None:
+                report.did(nest.loops[0].line, f"unroll({nest.name(loop)}={UNROLLED})")
             divide(nest, loop, UNROLLED, [])
 
 
@@ -105,6 +125,8 @@ def _rewrite(nest: Nest, target: Target, core: Core, distinct: set[int]) -> bool
     written = nest
     if share(nest):
         if _rewrite_as(_again(f, written), target, core, written, original, distinct):
+            if nest.record is not None:
+                nest.record.does("loads that subscripts are made of shared")
             return True
         f.code = original
     return _rewrite_as(nest, target, core, written, original, distinct)
@@ -112,7 +134,9 @@ def _rewrite(nest: Nest, target: Target, core: Core, distinct: set[int]) -> bool
 
 def _again(f: Function, written: Nest) -> Nest:
     """A nest as its code is now."""
-    return next(one for one in nests(f) if one.start >= written.start)
+    made = next(one for one in nests(f) if one.start >= written.start)
+    made.record = written.record
+    return made
 
 
 def _rewrite_as(nest: Nest, target: Target, core: Core, written: Nest, original: list[Instr], distinct: set[int]) -> bool:
@@ -120,24 +144,37 @@ def _rewrite_as(nest: Nest, target: Target, core: Core, written: Nest, original:
     variables = scalars(nest)
     beside = adjacent(nest, variables, target) if target.vector_bits else []
     around = _around(nest)
+    record = written.record
     if not beside and not around and not repeats(nest) and not any(totals(nest, loop, variables) for loop in innermost_loops(nest)):
+        if record is not None and len(nest.loops) > 1:
+            record.keeps("no loop has adjacent accesses that could be lanes, and the bounds of the innermost change with all around it", nest.loops[0].line)
         return False
     # Where too much would have to be asked, each innermost loop is looked at by itself.
     inner = questions(nest) > MOST_QUESTIONS
     if inner and questions(nest, True) > MOST_QUESTIONS:
+        if record is not None:
+            record.keeps(
+                f"its accesses are too many to tell apart: {questions(nest)} pairs take equations, and {MOST_QUESTIONS} are looked at", nest.loops[0].line
+            )
         return False
     f = nest.f
     before = f.code
     found = dependences(nest, inner)
     if not inner and target.vector_bits and reorder(nest, found, variables):
         nest = _again(f, written)
+        if record is not None:
+            record.reorders([written.name(loop) for loop in written.loops], [nest.name(loop) for loop in nest.loops])
         found = dependences(nest)
     elif _crossed(nest, found, beside):
         inner = True
         nest = _again(f, written)
+        if record is not None:
+            record.does("a loop split where two subscripts cross")
         found = dependences(nest, inner)
     if repeats(nest) and keep(nest, found):
         nest = _again(f, written)
+        if record is not None:
+            record.does("elements that stay the same kept in registers")
         found = dependences(nest, inner)
     if f.code is not before:
         variables = scalars(nest)
@@ -149,6 +186,8 @@ def _rewrite_as(nest: Nest, target: Target, core: Core, written: Nest, original:
         if not any(loop.head < other.head < loop.end for other in lanes) and free(loop, found):
             lanes.append(loop)
     changes = [] if inner else best_changes(nest, target, core, found, variables, lanes)
+    if f.options.search and not inner and nest is written and _searched(nest, target, core, found, lanes, changes):
+        return True
     changes += _parts(nest, core, found, variables, [*lanes, *[change.loop for change in changes]])
     if f.code is not before or lanes or changes:
         _apply(nest, target, changes, lanes, variables, distinct, written, original)
@@ -190,9 +229,12 @@ def _without_branches(nest: Nest, target: Target, core: Core, distinct: set[int]
         return False
     body = converted(nest, innermost)
     if body is None:
+        if nest.record is not None:
+            nest.record.keeps(f"the loop over {nest.name(innermost)} branches, and its arms are more than short arithmetic", innermost.line)
         return False
     f.code = original[: innermost.head + 1] + body + original[innermost.end :]
     again = next(one for one in nests(f) if one.start >= nest.start)
+    again.record = nest.record
     found = dependences(again)
     variables = scalars(again)
     changes = best_changes(again, target, core, found, variables, [])
@@ -213,6 +255,9 @@ class Parts(Change):
         super().__init__(loop)
         self.factor = factor
 
+    def text(self, nest: Nest) -> str:
+        return f"totals of {nest.name(self.loop)} in {self.factor} parts"
+
     def apply(self, nest: Nest, variables: list[Scalar]) -> None:
         divide(nest, self.loop, self.factor, totals(nest, self.loop, variables))
 
@@ -231,6 +276,23 @@ def _parts(nest: Nest, core: Core, found: list[Dependence], variables: list[Scal
         if recurrence >= resource * LEAST_GAIN and factor * live(graph) <= core.registers:
             chosen.append(Parts(loop, factor))
     return chosen
+
+
+def _searched(nest: Nest, target: Target, core: Core, found: list[Dependence], lanes: list[NestLoop], changes: list[Change]) -> bool:
+    """Look for more ways to jam iterations than ``best_changes`` does, and better ones. Returns whether the nest was rewritten."""
+    loops = innermost_loops(nest)
+    innermost = loops[0]
+    if len(loops) > 1 or len(lanes) > 1 or innermost.parent is None or any(instr.op.opens for instr in nest.f.code[innermost.head + 1 : innermost.end]):
+        return False
+    graph = graph_of(nest, innermost, found, core)
+    plain = interval(graph, 1, core)
+    if plain <= resource_bound(graph, core) * LEAST_GAIN:
+        return False
+    # (Few functions ask for it.)
+    from loopwright.nests.search import search
+
+    least = min([plain / LEAST_GAIN, *[change.interval for change in changes]])
+    return search(nest, innermost, lanes[0] if lanes else None, graph, target, core, core.registers // live(graph), least)
 
 
 def _place(change: Change) -> int:
@@ -260,6 +322,13 @@ def _apply(
     if asked:
         # With registers of its own.
         clone(f, original[written.start : written.end + 1], {}, plain)
+    record = nest.record
+    if record is not None:
+        record.asks(f, asked)
+        for loop in lanes:
+            record.does(f"lanes({nest.name(loop)})")
+        for change in changes:
+            record.does(change.text(nest))
     for loop in lanes:
         mark(nest, loop, variables)
         narrow(f, target, loop.head, loop.end)

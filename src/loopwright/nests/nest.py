@@ -6,7 +6,7 @@ not change in the nest (its *parameters*), and values that do, of which no more 
 
 from __future__ import annotations
 
-from typing import Final
+from typing import Any, Final
 
 from loopwright.ir import ops
 from loopwright.ir.affine import Form, Forms
@@ -98,9 +98,10 @@ class Nest:
         indices: per value of ``forms`` that is the index of a loop: the loop.
         mentions: per variable of the function: where it is named first and last.
         obstacles: what keeps its iterations from being put into another order, whatever they access: the user's line, and a sentence.
+        record: the ``NestReport`` that is told what is tried (``nests/report.py``); None where nobody asked for one.
     """
 
-    __slots__ = ("_varying", "accesses", "end", "f", "forms", "indices", "loops", "mentions", "obstacles", "start")
+    __slots__ = ("_varying", "accesses", "end", "f", "forms", "indices", "loops", "mentions", "obstacles", "record", "start")
 
     def __init__(self, f: Function, start: int, end: int, places: dict[int, int], mentions: dict[int, tuple[int, int]]) -> None:
         self.f = f
@@ -112,6 +113,7 @@ class Nest:
         self.mentions = mentions
         self.indices: dict[int, NestLoop] = {}
         self.obstacles: list[tuple[int, str]] = []
+        self.record: Any = None
         self._varying: dict[int, bool] = {}
 
     def varies(self, value: int) -> bool:
@@ -126,6 +128,32 @@ class Nest:
         """What the user calls a loop's index."""
         name = self.f.names[loop.index] if loop.index != NONE else ""
         return name or f"loop {loop.number}"
+
+    def text(self, form: Form | None) -> str:
+        """A form as the user would write it; ``?`` for what is not known, or is no number that has a name."""
+        if form is None:
+            return "?"
+        words: list[str] = []
+        for value, coefficient in sorted(form.terms.items()):
+            loop = self.indices.get(value)
+            register = self.forms.registers[value]
+            name = self.name(loop) if loop is not None else self._named(register) if register >= 0 else "?"
+            words.append(f"{'- ' if coefficient < 0 else '+ '}{'' if abs(coefficient) == 1 else f'{abs(coefficient)}*'}{name}")
+        if form.constant or not words:
+            words.append(f"{'- ' if form.constant < 0 else '+ '}{abs(form.constant)}")
+        first = words[0]
+        words[0] = first[2:] if first[0] == "+" else f"-{first[2:]}"
+        return " ".join(words)
+
+    def _named(self, register: int) -> str:
+        for array in self.f.arrays:
+            if register in array.extents:
+                return f"{array.name}.shape[{array.extents.index(register)}]"
+        return self.f.names[register] or "?"
+
+    def accessed(self, access: Access) -> str:
+        """The element of an access as the user would write it."""
+        return f"{self.f.arrays[access.array].name}[{', '.join([self.text(form) for form in access.subscripts])}]"
 
 
 _VECTORS: Final = "works on vectors already"
@@ -204,6 +232,8 @@ def _read(nest: Nest) -> Nest:
             if closed.loop is not None:
                 closed.loop.end = k
                 around.pop()
+        elif (op is ops.BR or op is ops.BR_IF) and instr.imm < len(opened) and _counts(nest, opened[-1 - instr.imm].loop):
+            nest.obstacles.append((instr.line, "ends an iteration early"))
         elif op is ops.BR or op is ops.BR_IF:
             if instr.imm >= len(opened) or any(bracket.loop is not None for bracket in opened[len(opened) - instr.imm :]):
                 nest.obstacles.append((instr.line, "leaves a loop early"))
@@ -216,6 +246,11 @@ def _read(nest: Nest) -> Nest:
         elif op.effect == ops.READS or op.effect == ops.WRITES:
             nest.obstacles.append((instr.line, _VECTORS if op in (ops.MASKED_LOAD, ops.MASKED_STORE) else "accesses memory by an address"))
     return nest
+
+
+def _counts(nest: Nest, loop: NestLoop | None) -> bool:
+    """Whether it is a ``for``."""
+    return loop is not None and nest.f.code[loop.head].op is ops.FOR
 
 
 def _loop(nest: Nest, k: int, instr: Instr, parent: NestLoop | None) -> NestLoop:

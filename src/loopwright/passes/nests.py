@@ -3,12 +3,13 @@ innermost loops that overlap (``pipelining/pipeline.py``)."""
 
 from __future__ import annotations
 
-from typing import Final
+from typing import Any, Final
 
 from loopwright.ir import ops
 from loopwright.ir.function import NONE, Function
 from loopwright.ir.loops import IS_LOOP
-from loopwright.nests.choose import improve
+from loopwright.nests.choose import improve, keep_values
+from loopwright.nests.nest import nests
 from loopwright.targets.target import Target
 from loopwright.types import I64
 
@@ -17,13 +18,71 @@ _COMPARISONS: Final = frozenset(ops.COMPARISONS.values())
 
 def run(f: Function, target: Target) -> None:
     """Rewrite the nests of scalar loops that a function stores from."""
-    if f.options.nests and target.core is not None and not f.options.check and _candidate(f):
+    if f.options.schedule and not f.options.check:
+        _by_hand(f, target, None)
+    elif not _kept(f, target) and _candidate(f):
+        assert target.core is not None
         improve(f, target, target.core)
         if target.core.window == 0:
             # It is imported for the targets that need it.
             from loopwright.pipelining.pipeline import overlap
 
             overlap(f, target.core)
+
+
+def _by_hand(f: Function, target: Target, told: Any) -> None:
+    """Do what the user has said; ``told`` is a report, or None."""
+    from loopwright.nests.schedule import apply_schedule
+
+    apply_schedule(f, target, told)
+    if f.options.nests:
+        keep_values(f, nests(f), told)
+
+
+def report(f: Function, target: Target) -> Any:
+    """What ``run`` does, told: the function is rewritten, too.
+
+    Args:
+        f: the function before the pass.
+        target: what it is compiled for.
+
+    Returns:
+        A ``loopwright.nests.report.Report``.
+    """
+    from loopwright.nests.report import Report
+
+    made = Report(f, target)
+    if f.options.schedule and not f.options.check:
+        _by_hand(f, target, made)
+        return made
+    made.because = _kept(f, target)
+    if not made.because and _over_lanes(f):
+        made.because = "the function has a loop over lanes, whose order is its own"
+    if not made.because and not _candidate(f):
+        made.because = "no innermost loop stores to an array, or adds up what it loads"
+    if made.because:
+        for nest in reversed(nests(f)):
+            made.begins(nest, target)
+    else:
+        assert target.core is not None
+        improve(f, target, target.core, made)
+    return made
+
+
+def _kept(f: Function, target: Target) -> str:
+    """Why all nests of a function stay as they are, whatever is in them; "" where they may change."""
+    if f.options.check:
+        return "every access is checked, in the order of the text"
+    if not f.options.nests:
+        return 'it is not allowed (nests="off", or text without `option nests`)'
+    if target.core is None:
+        return f"nothing is known of the core of {target.name}"
+    return ""
+
+
+def _over_lanes(f: Function) -> bool:
+    """Whether there is a loop over lanes, which has an order of its own."""
+    return any(instr.loop is not None and (instr.loop.lanes or instr.loop.mask != NONE) for instr in f.code)
 
 
 def _candidate(f: Function) -> bool:

@@ -23,12 +23,16 @@ from loopwright.runtime.link import Linked
 from loopwright.runtime.scalars import ScalarParameter
 from loopwright.settings import Settings
 from loopwright.targets import registry
+from loopwright.targets.pipeline import names_of
 from loopwright.targets.target import MachineCode, Target
 from loopwright.types import PTR
 
 __all__ = ["Code", "bounds_error", "index_groups", "listing", "signature_of_function"]
 
 Bytes = bytes
+
+#: Name of the pass that looks at loop nests.
+NESTS: Final = "nests"
 
 #: Name of the hidden last parameter of checked functions.
 ERRORS = "errors"
@@ -137,6 +141,26 @@ class Code(functools.partial[Any]):
     def asm(self) -> str:
         """The listing: address, bytes and text of each instruction, after the line of Python it comes from; then the constants."""
         return listing(self.compiled, self.address)
+
+    def nests(self) -> Any:
+        """What is known of the function's loop nests, what was tried with them, what was done, and why not more (docs/nests.md): a ``nests.report.Report``.
+
+        ``print(code.nests())`` says it in words, ``code.nests().page()`` is an HTML page with pictures. (The function is compiled again up to there.)
+
+        Raises:
+            TargetError: the target's passes do not look at nests, or the function comes from text of a later stage.
+        """
+        # Imported here: with the targets, passes come when something is compiled.
+        from loopwright.passes.nests import report
+
+        compiled = self.compiled
+        names = names_of(compiled.passes)
+        if NESTS not in names:
+            raise TargetError(f"the passes for {self.target.name} do not look at loop nests; they are {', '.join(names)}")
+        before = names[names.index(NESTS) - 1]
+        if compiled.source.stage in names and names.index(compiled.source.stage) >= names.index(NESTS):
+            raise TargetError(f"{self.name} comes from text at the stage {compiled.source.stage}: its nests were looked at before")
+        return report(run_passes(compiled.source, compiled.target, before, Settings(ordering=compiled.order), passes=compiled.passes), compiled.target)
 
     def emulate(self, *args: Any) -> Any:
         """Run the code under an emulator of its machine, with the arguments a call would take; arrays are written in place.

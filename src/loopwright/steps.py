@@ -1,0 +1,84 @@
+"""What ``kernel.schedule`` takes: steps that put the loops of a kernel into another order, by hand (docs/nests.md).
+
+::
+
+    faster = kernel.schedule(lw.steps.unroll_and_jam(i=4), lw.steps.lanes("j"))
+
+Loops go by the names of their indices in the kernel. Where two have the same name, the line is added: ``"i@12"``, and for steps that take numbers
+``unroll_and_jam({"i@12": 4})``. Steps are done in the order in which they are given. Each is done only where it leaves all results as they are;
+compiling raises ``ScheduleError`` otherwise, which names the dependence that is in the way.
+"""
+
+from __future__ import annotations
+
+import re
+from collections.abc import Mapping
+from typing import Final
+
+from loopwright.errors import ScheduleError
+from loopwright.ir.schedule import Step
+
+__all__ = ["interchange", "lanes", "skew", "tile", "unroll", "unroll_and_jam"]
+
+_NAME: Final = re.compile(r"[^\W\d]\w*(\.[a-z]+)?(@\d+)?")
+_MOST: Final = 1 << 20
+
+
+def interchange(outer: str, inner: str) -> Step:
+    """Exchange two loops, one inside the other, with nothing but loops and arithmetic on indices between them."""
+    return Step("interchange", (_loop("interchange", outer), _loop("interchange", inner)))
+
+
+def unroll_and_jam(factors: Mapping[str, int] | None = None, /, **named: int) -> Step:
+    """Make several iterations of a loop one, and the loops inside them one loop: ``unroll_and_jam(i=4)``, for several loops ``unroll_and_jam(i=2, j=2)``."""
+    return _counted("unroll_and_jam", factors, named)
+
+
+def skew(counts: Mapping[str, int] | None = None, /, *, slant: int = 0, lanes: int = 0, **named: int) -> Step:
+    """Run several iterations of a loop side by side, each so many iterations of the loop inside behind the one before: ``skew(i=4)``, ``skew(i=8, lanes=4)``.
+
+    Args:
+        counts, named: the loop, and how many of its iterations.
+        slant: by how many; 0 for the least that the dependences allow.
+        lanes: so many of them run in the lanes of a vector; 0 for scalars.
+    """
+    for name, value in (("slant", slant), ("lanes", lanes)):
+        if type(value) is not int or not 0 <= value <= _MOST:
+            raise ScheduleError(f"skew({name}=…) takes a whole number from 0 to {_MOST}, not {value!r}")
+    made = _counted("skew", counts, named)
+    return Step(made.name, (), (*made.values, *[(name, value) for name, value in (("slant", slant), ("lanes", lanes)) if value]))
+
+
+def unroll(factors: Mapping[str, int] | None = None, /, **named: int) -> Step:
+    """Make several iterations of a loop one, one after the other: ``unroll(j=4)``."""
+    return _counted("unroll", factors, named)
+
+
+def tile(sizes: Mapping[str, int] | None = None, /, **named: int) -> Step:
+    """Run nested loops tile by tile: ``tile(i=32, j=32)``. The loops over tiles come outside, and are called ``i.tiles``, ``j.tiles``."""
+    return _counted("tile", sizes, named)
+
+
+def lanes(loop: str) -> Step:
+    """Run the iterations of a loop in the lanes of vectors: ``lanes("j")``."""
+    return Step("lanes", (_loop("lanes", loop),))
+
+
+def _loop(step: str, name: object) -> str:
+    if not isinstance(name, str) or not _NAME.fullmatch(name):
+        raise ScheduleError(f"{step} takes the name of a loop's index, as in {step}('i'), or 'i@12' with its line, not {name!r}")
+    return name
+
+
+def _counted(step: str, factors: object, named: dict[str, int]) -> Step:
+    if factors is not None and not isinstance(factors, Mapping):
+        raise ScheduleError(f"{step} takes loops with numbers, as in {step}(i=4) or {step}({{'i@12': 4}}), not {factors!r}")
+    given: dict[str, int] = {**dict(factors or {}), **named}
+    if not given:
+        raise ScheduleError(f"{step} takes loops with numbers, as in {step}(i=4)")
+    values: list[tuple[str, int]] = []
+    for loop, number in given.items():
+        if type(number) is not int or not 2 <= number <= _MOST:
+            raise ScheduleError(f"{step}({loop}=…) takes a whole number from 2 to {_MOST}, not {number!r}")
+        values.append((_loop(step, loop), number))
+    return Step(step, (), tuple(values))
