@@ -40,12 +40,13 @@ class Core:
         issue: how many operations can start in a cycle.
         units: names of the units; ``counts``: how many there are of each.
         registers: how many values it can hold, of each of integers and floats.
+        cache: bytes of the largest cache that is its own; 0 where there is none, or none is known.
         window: how many operations after one that waits can have started; 0 of a core that starts them in order.
     """
 
-    __slots__ = ("_known", "_rows", "counts", "issue", "name", "registers", "units", "window")
+    __slots__ = ("_known", "_rows", "cache", "counts", "issue", "name", "registers", "units", "window")
 
-    def __init__(self, name: str, issue: int, units: Mapping[str, int], table: str, registers: int = 16, window: int = 0) -> None:
+    def __init__(self, name: str, issue: int, units: Mapping[str, int], table: str, registers: int = 16, window: int = 0, cache: int = 0) -> None:
         """``table`` has a line for each kind of operation: ``operations | types | unit | latency | cycles``.
 
         Operations and types are regular expressions for whole names; the first line that matches counts. ``#`` begins a comment.
@@ -59,6 +60,7 @@ class Core:
         self.counts = [units[unit] for unit in self.units]
         self.registers = registers
         self.window = window
+        self.cache = cache
         self._rows: list[tuple[re.Pattern[str], re.Pattern[str], Cost]] = []
         self._known: dict[int, Cost] = {}
         for line in table.splitlines():

@@ -18,6 +18,7 @@ CORE: Final = Core(
     units={"integer": 4, "multiply": 1, "float": 2, "divide": 1, "load": 2, "store": 1},
     registers=14,
     window=320,
+    cache=1 << 20,
     table=r"""
 load.*                         | .*           | load     | 4  | 1
 store.*                        | .*           | store    | 1  | 1
