@@ -25,7 +25,7 @@ from loopwright.nests.partial import divide, totals
 from loopwright.nests.registers import keep, repeats
 from loopwright.nests.scalars import Scalar, scalars
 from loopwright.nests.sweeps import Sweeps, sweeps
-from loopwright.nests.time_tiles import Cache, tile
+from loopwright.nests.time_tiles import Memory, tile
 from loopwright.nests.unroll import clone
 from loopwright.targets.core import Core
 from loopwright.targets.target import Target
@@ -91,20 +91,28 @@ def _rewrite(nest: Nest, target: Target, core: Core) -> None:
     wave = best_wave(nest, target, core, found, variables, jam) if not inner and not lanes else None
     parts = _parts(nest, core, found, variables, lanes) if jam is None and wave is None else []
     if kept or lanes or parts or jam is not None or wave is not None:
-        tiled = sweeps(nest, variables) if jam is None and wave is None and not parts and core.cache else None
-        if tiled is not None and not all([_within(loop, lanes) for loop in nest.loops if _innermost(nest, loop)]):
-            tiled = None
-        _apply(nest, target, jam, wave, lanes, variables, written, original, parts, Cache(core.cache), tiled)
+        tiled = _tiled(nest, core, variables, lanes) if jam is None and wave is None and not parts else None
+        _apply(nest, target, jam, wave, lanes, variables, written, original, parts, tiled)
     elif around and not inner:
         _without_branches(nest, target, core)
 
 
-def _innermost(nest: Nest, loop: NestLoop) -> bool:
-    return not any(other.parent is loop for other in nest.loops)
-
-
-def _within(loop: NestLoop, lanes: list[NestLoop]) -> bool:
-    return any(other.head <= loop.head < other.end for other in lanes)
+def _tiled(nest: Nest, core: Core, variables: list[Scalar], lanes: list[NestLoop]) -> tuple[Sweeps, Memory] | None:
+    """The loop over time steps to be tiled, and what for; None where there is none, or the core has more to wait for than memory."""
+    if not core.caches or not lanes:
+        return None
+    found = sweeps(nest, variables)
+    if found is None:
+        return None
+    deepest = [sweep.loops[-1] for sweep in found.sweeps]
+    for loop in lanes:
+        if not any(other.head <= loop.head < other.end for other in deepest):
+            return None
+    for loop in nest.loops:
+        innermost = not any(other.parent is loop for other in nest.loops)
+        if innermost and found.loop.head < loop.head < found.loop.end and not any(other.head <= loop.head < other.end for other in lanes):
+            return None
+    return found, Memory(core.caches[0], core.caches[-1])
 
 
 def _around(nest: Nest) -> bool:
@@ -174,8 +182,7 @@ def _apply(
     written: Nest | None = None,
     original: list[Instr] | None = None,
     parts: Sequence[tuple[NestLoop, int]] = (),
-    cache: Cache | None = None,
-    tiled: Sweeps | None = None,
+    tiled: tuple[Sweeps, Memory] | None = None,
 ) -> None:
     """Rewrite a nest as chosen. It may come from another, ``written``, of which ``original`` is the code, by what only holds where arrays do not overlap."""
     f = nest.f
@@ -197,8 +204,8 @@ def _apply(
         wave.apply(nest)
     elif jam is not None:
         jam.apply(nest, variables)
-    elif tiled is not None and cache is not None:
-        tile(tiled, cache)
+    elif tiled is not None:
+        tile(*tiled)
     for loop, factor in reversed(parts):
         divide(nest, loop, factor, totals(nest, loop, variables))
     fast = f.code[written.start : len(f.code) - (len(original) - 1 - written.end)]

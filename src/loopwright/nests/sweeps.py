@@ -95,7 +95,7 @@ def sweeps(nest: Nest, variables: list[Scalar]) -> Sweeps | None:
         variables: what its variables carry.
     """
     for loop in nest.loops:
-        if loop.step == 1 and any([other.parent is loop for other in nest.loops]):
+        if loop.step == 1 and any(other.parent is loop for other in nest.loops):
             found = _Reader(nest, loop, variables).read()
             if found is not None:
                 return found
@@ -130,7 +130,7 @@ class _Reader:
     def read(self) -> Sweeps | None:
         """What the loop consists of, if it can be tiled."""
         children = [loop for loop in self.nest.loops if loop.parent is self.loop]
-        if len(children) > MOST_SWEEPS or not self._plain(self.loop, children) or not all([self._bounded(child) for child in children]):
+        if len(children) > MOST_SWEEPS or not self._plain(self.loop, children) or not all(self._bounded(child) for child in children):
             return None
         found = self.found
         found.sweeps = [Sweep(number, child) for number, child in enumerate(children)]
@@ -163,7 +163,7 @@ class _Reader:
                 instr = code[k]
                 if not instr.op.pure or instr.dst < 0 or self.nest.f.variable[instr.dst]:
                     return False
-                if all([self._constant(a) for a in instr.args]):
+                if all(self._constant(a) for a in instr.args):
                     early.append(instr)
                     self.known.add(instr.dst)
                 k += 1
@@ -206,7 +206,7 @@ class _Reader:
         for scalar in self.variables:
             if scalar.loop is self.loop:
                 first, last = self.nest.mentions[scalar.variable]
-                if not any([sweep.loops[-1].head < first and last < sweep.loops[-1].end for sweep in self.found.sweeps]):
+                if not any(sweep.loops[-1].head < first and last < sweep.loops[-1].end for sweep in self.found.sweeps):
                     return False
             elif scalar.kind != PRIVATE and scalar.loop in tiled:
                 return False
@@ -244,7 +244,7 @@ class _Reader:
                 if p or q:
                     several = several or place != -2 or p != q
                     place, coefficient = k - 1, p
-            if several or terms != others or any([self.nest.forms.depends(Form(0, {v: 1}), self.loop.head, self.loop.end) for v in terms]):
+            if several or terms != others or any(self.nest.forms.depends(Form(0, {v: 1}), self.loop.head, self.loop.end) for v in terms):
                 continue
             difference = x.constant - y.constant
             if place == -2:
@@ -307,14 +307,14 @@ class _Reader:
             planes = 1
             tiled = False
             for dim, form in enumerate(access.subscripts):
-                if form is not None and any([value in form.terms for value in values]):
+                if form is not None and any(value in form.terms for value in values):
                     tiled = True
                 elif form is not None and self.time in form.terms:
                     constants = {other.constant for one, _ in accesses for other in [one.subscripts[dim]] if other is not None}
                     planes = len(constants) if len(constants) > 1 else 0
-                elif form is None or any([value in self.nest.indices and self.nest.indices[value].depth > self.loop.depth for value in form.terms]):
+                elif form is None or any(value in self.nest.indices and self.nest.indices[value].depth > self.loop.depth for value in form.terms):
                     dims.append(dim)
-                elif any([self.nest.forms.depends(Form(0, {value: 1}), self.loop.head, self.loop.end) for value in form.terms]):
+                elif any(self.nest.forms.depends(Form(0, {value: 1}), self.loop.head, self.loop.end) for value in form.terms):
                     planes = 2
             if tiled and planes:
                 self.found.footprints.append(Footprint(number, size * planes, dims))

@@ -28,42 +28,42 @@ from loopwright.nests.sweeps import Sweeps
 from loopwright.nests.unroll import clone
 from loopwright.types import BOOL, I64, VOID, Type
 
-__all__ = ["Cache", "tile"]
+__all__ = ["Memory", "tile"]
 
 #: Steps that a block may have; the first number with which tiles are large enough is taken.
 STEPS: Final = (16, 8, 4)
 
 
-class Cache:
-    """What tiles are made for.
+class Memory:
+    """The caches that tiles are made for.
 
     Attributes:
-        size: bytes; arrays of no more than that stay as they are.
-        share: bytes of it that tiles may fill.
-        least: elements that an innermost loop over lanes is to have in a tile at least.
+        first: bytes of the first level: a loop over lanes that is the only tiled one stays in it.
+        size: bytes of the second: arrays of no more than that stay as they are, and tiles of others fill half of it.
+        least: elements that an innermost loop is to have in a tile at least.
         rows: iterations of a loop around others in a tile.
     """
 
-    __slots__ = ("least", "rows", "share", "size")
+    __slots__ = ("first", "least", "rows", "size")
 
-    def __init__(self, size: int, share: int = 0, least: int = 512, rows: int = 2) -> None:
+    def __init__(self, first: int, size: int, least: int = 512, rows: int = 2) -> None:
+        self.first = first
         self.size = size
-        self.share = share or size // 2
         self.least = least
         self.rows = rows
 
 
-def tile(found: Sweeps, cache: Cache) -> None:
+def tile(found: Sweeps, memory: Memory) -> None:
     """Tile a loop over time steps. Its nest does not describe the code any more.
 
     Args:
         found: the loop.
-        cache: what the tiles are made for.
+        memory: the caches.
     """
     f = found.nest.f
     code = f.code
     loop = found.loop
-    tiles = _Tiles(f, found, cache)
+    tiles = _Tiles(f, found, memory)
     tiles.emit()
     f.code = code[: loop.head] + tiles.out + code[loop.end + 1 :]
 
@@ -80,12 +80,12 @@ class _Tiles:
         levels: how many loops are tiled.
     """
 
-    __slots__ = ("cache", "f", "first", "found", "heads", "inner", "last", "levels", "line", "lowest", "out", "widths")
+    __slots__ = ("f", "first", "found", "heads", "inner", "last", "levels", "line", "lowest", "memory", "out", "widths")
 
-    def __init__(self, f: Function, found: Sweeps, cache: Cache) -> None:
+    def __init__(self, f: Function, found: Sweeps, memory: Memory) -> None:
         self.f = f
         self.found = found
-        self.cache = cache
+        self.memory = memory
         self.out: list[Instr] = []
         self.line: int = found.loop.line
         self.levels = len(found.slopes)
@@ -93,7 +93,7 @@ class _Tiles:
         self.widths: list[int] = []
         self.first, self.last = f.code[found.loop.head].args[:2]
         deepest = found.sweeps[0].loops[-1]
-        self.inner = not any([other.parent is deepest for other in found.nest.loops])
+        self.inner = not any(other.parent is deepest for other in found.nest.loops)
         self.heads: dict[int, tuple[NestLoop, int, int]] = {
             loop.head: (loop, level, sweep.offsets[level]) for sweep in found.sweeps for level, loop in enumerate(sweep.loops)
         }
@@ -113,6 +113,12 @@ class _Tiles:
 
     def _times(self, a: int, number: int) -> int:
         return self._op(ops.MUL, a, self._const(number)) if number != 1 else a
+
+    def _of_all(self, op: Op, operands: list[int]) -> int:
+        result = operands[0]
+        for other in operands[1:]:
+            result = self._op(op, result, other)
+        return result
 
     def _select(self, condition: int, a: int, b: int) -> int:
         made = self.f.register(I64, "")
@@ -152,7 +158,7 @@ class _Tiles:
         number = self._begin(self._const(0), blocks)
         first = self._op(ops.ADD, self.first, self._op(ops.MUL, number, block))
         last = self._op(ops.MIN, self._op(ops.ADD, first, block), self.last)
-        starts = [NONE] * self.levels
+        starts = [0] * self.levels
         for level in reversed(range(self.levels)):
             index = self._begin(self._const(0), tiles[level])
             starts[level] = self._op(ops.ADD, self.lowest[level], self._op(ops.MUL, index, pieces[level]))
@@ -166,26 +172,28 @@ class _Tiles:
         rename: dict[int, int] = {}
         clone(self.f, found.early, rename, self.out)
         for level in range(self.levels):
-            lowest = highest = NONE
+            bounds: list[list[int]] = [[], []]
             for sweep in found.sweeps:
-                low, high = [rename.get(a, a) for a in self.f.code[sweep.loops[level].head].args[:2]]
-                low, high = self._plus(low, sweep.offsets[level]), self._plus(high, sweep.offsets[level])
-                lowest = low if lowest == NONE else self._op(ops.MIN, lowest, low)
-                highest = high if highest == NONE else self._op(ops.MAX, highest, high)
+                for k in range(2):
+                    bound = self.f.code[sweep.loops[level].head].args[k]
+                    bounds[k].append(self._plus(rename.get(bound, bound), sweep.offsets[level]))
+            lowest = self._of_all(ops.MIN, bounds[0])
             self.lowest.append(lowest)
-            self.widths.append(self._op(ops.MAX, self._op(ops.SUB, highest, lowest), self._const(0)))
+            self.widths.append(self._op(ops.MAX, self._op(ops.SUB, self._of_all(ops.MAX, bounds[1]), lowest), self._const(0)))
 
     def _sizes(self) -> tuple[int, list[int], int]:
         """The most steps in a block, the places in a tile for each tiled loop, and whether that is any better than the order as written."""
-        cache = self.cache
+        memory = self.memory
         slope = self.found.slopes[0]
         across = self.found.slopes[-1]
         point = self._point()
-        room = self._op(ops.DIV_FLOOR, self._const(cache.share), point)
+        room = self._op(ops.DIV_FLOOR, self._const(memory.size // 2), point)
+        # (The first level holds a part of one dimension, if it is not too short by then.)
+        near = self._op(ops.DIV_FLOOR, self._const(memory.first), point) if self.inner and self.levels == 1 else room
         whole = point
         for width in self.widths:
             whole = self._op(ops.MUL, whole, width)
-        least = cache.least if self.inner else 1
+        least = memory.least if self.inner else 1
         steps = piece = self._const(0)
         large = self.f.const(BOOL, False)
         for count in sorted(STEPS):
@@ -193,29 +201,29 @@ class _Tiles:
             if self.levels == 1:
                 # Of two tiles and what places move by.
                 fits = self._op(ops.GE, room, self._const(moved + 2 * least), BOOL)
-                own = self._op(ops.SHR, self._plus(room, -moved), self._const(1))
+                own = self._op(ops.MAX, self._op(ops.SHR, self._plus(near, -moved), self._const(1)), self._const(least))
             else:
-                rows = moved + 2 * cache.rows
+                rows = moved + 2 * memory.rows
                 own = self._op(ops.DIV_FLOOR, room, self._const(rows))
                 fits = self._op(ops.GE, own, self._const(max(least, across * count)), BOOL)
             steps, piece = self._select(fits, self._const(count), steps), self._select(fits, own, piece)
             large = fits if count == min(STEPS) else large
-        beyond = self._op(ops.GT, whole, self._const(cache.size), BOOL)
+        beyond = self._op(ops.GT, whole, self._const(memory.size), BOOL)
         both = self.f.register(BOOL, "")
         self.out.append(Instr(ops.AND, BOOL, both, [large, beyond], 0, self.line))
         one = self._const(1)
         steps, piece = self._op(ops.MAX, steps, one), self._op(ops.MAX, piece, one)
-        return steps, [piece] if self.levels == 1 else [self._const(cache.rows), piece], both
+        return steps, [piece] if self.levels == 1 else [self._const(memory.rows), piece], both
 
     def _point(self) -> int:
         """The bytes that an iteration of the tiled loops comes to."""
-        total = NONE
+        sizes: list[int] = []
         for footprint in self.found.footprints:
             size = self._const(footprint.size)
             for dim in footprint.dims:
                 size = self._op(ops.MUL, size, self.f.arrays[footprint.array].extents[dim])
-            total = size if total == NONE else self._op(ops.ADD, total, size)
-        return self._op(ops.MAX, total, self._const(1))
+            sizes.append(size)
+        return self._op(ops.MAX, self._of_all(ops.ADD, sizes), self._const(1))
 
     def _body(self, first: int, last: int, starts: list[int], pieces: list[int]) -> None:
         """The steps of a block over one tile."""

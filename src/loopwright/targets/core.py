@@ -6,7 +6,7 @@ It is coarser than the timing of instructions (each machine's ``timing.py``), be
 from __future__ import annotations
 
 import re
-from collections.abc import Mapping
+from collections.abc import Mapping, Sequence
 
 from loopwright.errors import TargetError
 from loopwright.ir.ops import Op
@@ -40,13 +40,22 @@ class Core:
         issue: how many operations can start in a cycle.
         units: names of the units; ``counts``: how many there are of each.
         registers: how many values it can hold, of each of integers and floats.
-        cache: bytes of the largest cache that is its own; 0 where there is none, or none is known.
+        caches: bytes of the caches that are its own, the first level's first; none where they are not known.
         window: how many operations after one that waits can have started; 0 of a core that starts them in order.
     """
 
-    __slots__ = ("_known", "_rows", "cache", "counts", "issue", "name", "registers", "units", "window")
+    __slots__ = ("_known", "_rows", "caches", "counts", "issue", "name", "registers", "units", "window")
 
-    def __init__(self, name: str, issue: int, units: Mapping[str, int], table: str, registers: int = 16, window: int = 0, cache: int = 0) -> None:
+    def __init__(
+        self,
+        name: str,
+        issue: int,
+        units: Mapping[str, int],
+        table: str,
+        registers: int = 16,
+        window: int = 0,
+        caches: Sequence[int] = (),
+    ) -> None:
         """``table`` has a line for each kind of operation: ``operations | types | unit | latency | cycles``.
 
         Operations and types are regular expressions for whole names; the first line that matches counts. ``#`` begins a comment.
@@ -60,7 +69,7 @@ class Core:
         self.counts = [units[unit] for unit in self.units]
         self.registers = registers
         self.window = window
-        self.cache = cache
+        self.caches: list[int] = list(caches)
         self._rows: list[tuple[re.Pattern[str], re.Pattern[str], Cost]] = []
         self._known: dict[int, Cost] = {}
         for line in table.splitlines():
