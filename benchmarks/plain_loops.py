@@ -32,13 +32,13 @@ class Plain:
     python: str
 
 
-def _arguments(plain: Plain, n: int) -> list[np.ndarray]:
+def arguments(plain: Plain, n: int) -> list[np.ndarray]:
     """What a kernel works on, reproducible: floats near 1, indices into weights small."""
     rng = np.random.default_rng(0)
     made = []
     for text in plain.arrays.split():
         element, _, shape = text.partition(":")
-        dims = tuple(max(1, int(eval(d, {"n": n}))) for d in shape.split(","))  # noqa: S307 (the text below)
+        dims = tuple(max(1, int(eval(d, {"n": n}))) for d in shape.split(","))
         dtype = np.dtype({"u8": "u1", "i16": "i2", "i32": "i4", "i64": "i8", "f32": "f4", "f64": "f8"}[element])
         if dtype.kind == "f":
             a = (rng.random(dims) + 0.5).astype(dtype)
@@ -967,7 +967,7 @@ def _space(dtype: Any, ours: bool) -> dict[str, Any]:
 
 def kernel(plain: Plain, **options: Any) -> Any:
     """A kernel of loopwright's."""
-    kinds = {a.dtype for a in _arguments(plain, 4) if a.dtype.kind == "f"}
+    kinds = {a.dtype for a in arguments(plain, 4) if a.dtype.kind == "f"}
     space = _space(kinds.pop() if len(kinds) == 1 else np.dtype("f8"), True)
     exec(plain.python, space)  # noqa: S102 (the loops above)
     function = space["nest"]
@@ -978,9 +978,9 @@ def kernel(plain: Plain, **options: Any) -> Any:
 def peers(plain: Plain, size: int, missing: dict[str, str]) -> dict[str, Callable[..., Any]]:
     """The peers' ways to run it, as functions of its arguments."""
     found: dict[str, Callable[..., Any]] = {}
-    arguments = _arguments(plain, size)
-    source = plain_c.c_source(plain.python, arguments)
-    numbers = [ctypes.c_long(extent) for extent in plain_c.extents(arguments)]
+    given = arguments(plain, size)
+    source = plain_c.c_source(plain.python, given)
+    numbers = [ctypes.c_long(extent) for extent in plain_c.extents(given)]
     for compiler in ("gcc", "clang"):
         if shutil.which(compiler) is None:
             missing[compiler] = f"{compiler} is not installed"
@@ -991,7 +991,7 @@ def peers(plain: Plain, size: int, missing: dict[str, str]) -> dict[str, Callabl
     except ImportError as error:
         missing["numba"] = str(error)
     else:
-        kinds = {a.dtype for a in arguments if a.dtype.kind == "f"}
+        kinds = {a.dtype for a in given if a.dtype.kind == "f"}
         space = _space(kinds.pop() if len(kinds) == 1 else np.dtype("f8"), False)
         exec(plain.python, space)  # noqa: S102 (the loops above)
         found["numba"] = numba.njit(fastmath=True)(space["nest"])
@@ -1025,7 +1025,7 @@ def _sample(function: Callable[..., Any], given: list[np.ndarray], times: int) -
 
 def _wrong(plain: Plain, size: int, ours: dict[str, Callable[..., Any]]) -> list[str]:
     """Which of our kernels give another result than the loops run by Python."""
-    given = _arguments(plain, size)
+    given = arguments(plain, size)
     kinds = {a.dtype for a in given if a.dtype.kind == "f"}
     space = _space(kinds.pop() if len(kinds) == 1 else np.dtype("f8"), False)
     exec(plain.python, space)  # noqa: S102 (the loops above)
@@ -1059,7 +1059,7 @@ def run(quick: bool, only: str = "") -> report.Result:
         if wrong:
             result.notes.append(f"{plain.name}: another result by {', '.join(wrong)}")
         others = peers(plain, size, missing)
-        given = _arguments(plain, size)
+        given = arguments(plain, size)
         samples = measure.interleave({name: _sample(function, given, 3) for name, function in {**ours, **others}.items()}, 3 if quick else 5)
         median = {name: measure.median(values) * 1e6 for name, values in samples.items()}
         fastest = min(others, key=lambda name: median[name]) if others else ""

@@ -110,7 +110,7 @@ BAD = {
     "%i = for 0, %n, 1 mask %m: i64 unroll 1\nend\nret 1": "the loop's mask is not a mask",
     "%i = for 0, %n, 4 mask %m: mask32x8\nend\nret 1": "the step must be at least the 8 lanes of the mask",
     "%i = for 0, %n, -8 mask %m: mask32x8\nend\nret 1": "the step must be at least the 8 lanes of the mask",
-    "%i = for 0, %n, 2 lanes\nend\nret 1": "the step of a loop over lanes is 1",
+    "%i = for 0, %n, 2 lanes\nend\nret 1": "the step of a loop over lanes is 1 or -1",
     "%i = for 0, %n, 1 lanes mask %m: mask32x8\nend\nret 1": "a loop over lanes has a mask when it is one over vectors",
     "%i = for 0, %n, 1 lanes\n%j = for 0, %n, 1 lanes\nend\nend\nret 1": "a loop over lanes inside another",
     "%i = for 0, %n, 8 mask %m: mask32x8\n%j = for 0, %n, 8 mask %p: mask32x8\nend\nend\nret 1": "a loop over lanes inside another",

@@ -53,10 +53,24 @@ class Random:
         stencil: the accesses in one loop differ by constants only, as a rule.
         width: about how many iterations loops have at most.
         natural: as most nests are: rectangular, and each subscript an index and a constant, in the order of the loops.
+        element: the type of the elements.
+        sums: there are elements that stay the same in the innermost loop, and are added to.
     """
 
-    def __init__(self, rng: random.Random, depth: int, parameter: bool, stencil: bool = False, width: int = 5, natural: bool = False) -> None:
+    def __init__(
+        self,
+        rng: random.Random,
+        depth: int,
+        parameter: bool,
+        stencil: bool = False,
+        width: int = 5,
+        natural: bool = False,
+        element: str = "f64",
+        sums: bool = False,
+    ) -> None:
         self.rng = rng
+        self.element = element
+        self.sums = sums
         self.stencil = stencil
         self.width = width
         self.natural = natural
@@ -88,9 +102,20 @@ class Random:
         for _ in range(rng.choice([1, 1, 2])):
             if depth + 1 < deepest and rng.random() < 0.8:
                 made.body.append(self._loop(depth + 1, deepest))
+            elif self.sums and depth and rng.random() < 0.5:
+                made.body += self._sum(depth + 1)
             else:
                 made.body += [self._access(depth + 1) for _ in range(rng.randint(1, 2))]
         return made
+
+    def _sum(self, depth: int) -> list[Loop | Access]:
+        """A load, another access, and a store of what the first has loaded and more, to an element that is the same in all iterations of the innermost loop."""
+        first = self._access(depth)
+        first.subscripts = [(c, (*k[:-1], 0), p) for c, k, p in first.subscripts]
+        first.store = False
+        between = self._access(depth)
+        self.accesses += 1
+        return [first, between, Access(self.accesses - 1, first.array, True, list(first.subscripts))]
 
     def _access(self, depth: int) -> Access:
         rng = self.rng
@@ -132,7 +157,7 @@ class Random:
     # --- as text
 
     def function(self) -> Function:
-        lines = [f"  array {name}: f64[{', '.join(f'%{name}.n{d}' for d in range(rank))}] strides [{', '.join(f'%{name}.s{d}' for d in range(rank - 1))}] at %{name} written"
+        lines = [f"  array {name}: {self.element}[{', '.join(f'%{name}.n{d}' for d in range(rank))}] strides [{', '.join(f'%{name}.s{d}' for d in range(rank - 1))}] at %{name} written"
                  for name, rank in zip("ab", self.ranks, strict=True)]  # fmt: skip
         signature = [
             f"%{n}{x}"
@@ -176,7 +201,9 @@ class Random:
         high = self._bound(loop.high, "min" if up else "max", around, lines, indent)
         lines.append(f"{indent}%{loop.name} = for {low}, {high}, {loop.step}")
         inside = [*around, loop.name]
-        loaded = [f"{len(around)}.5"]
+        t = self.element
+        whole = t[0] != "f"
+        loaded = [f"{len(around)}" if whole else f"{len(around)}.5"]
         for part in loop.body:
             if isinstance(part, Loop):
                 self._print(part, inside, lines, indent + "  ")
@@ -184,16 +211,16 @@ class Random:
                 at = ", ".join(self._value(s, inside, lines, indent + "  ") for s in part.subscripts)
                 if part.store:
                     # Each store depends on all that was loaded before it in this body, and differs from the others.
-                    lines.append(f"{indent}  {self._temporary()} = copy.f64 {part.number + 1}.0")
+                    lines.append(f"{indent}  {self._temporary()} = copy.{t} {part.number + 1}{'' if whole else '.0'}")
                     for value in loaded:
                         sum_ = f"%t{self.temporaries}"
-                        lines.append(f"{indent}  {self._temporary()} = mul.f64 {sum_}, 0.75")
+                        lines.append(f"{indent}  {self._temporary()} = mul.{t} {sum_}, {3 if whole else 0.75}")
                         product = f"%t{self.temporaries}"
-                        lines.append(f"{indent}  {self._temporary()} = add.f64 {product}, {value}")
-                    lines.append(f"{indent}  store.f64 %t{self.temporaries}, {'ab'[part.array]}[{at}]")
+                        lines.append(f"{indent}  {self._temporary()} = add.{t} {product}, {value}")
+                    lines.append(f"{indent}  store.{t} %t{self.temporaries}, {'ab'[part.array]}[{at}]")
                 else:
                     loaded.append(self._temporary())
-                    lines.append(f"{indent}  {loaded[-1]} = load.f64 {'ab'[part.array]}[{at}]")
+                    lines.append(f"{indent}  {loaded[-1]} = load.{t} {'ab'[part.array]}[{at}]")
         lines.append(f"{indent}end")
 
     # --- all that it does

@@ -52,10 +52,10 @@ def test_random_nests(seed: int) -> None:
             rows = Rows(nest, loop, inner, variables)
             count = rng.choice([2, 3, 4, 8])
             slant = least_slant(loop, count, found)
-            if slant is None or not rows.possible(f) or refusal(nest, loop, count, found, variables, slant) is not None:
+            if slant is None or not rows.possible(f) or refusal(nest, loop, count, found, variables, (), slant) is not None:
                 continue
             # With any slant less, two dependent iterations would change places.
-            assert not slant or refusal(nest, loop, count, found, variables, slant - 1) is not None
+            assert not slant or refusal(nest, loop, count, found, variables, (), slant - 1) is not None
             skew(nest, rows, count, slant + rng.choice([0, 0, 1]))
             verify(f)
             for a, b in zip(results(spec, f), wanted, strict=True):
@@ -105,7 +105,7 @@ def test_what_rows_keep() -> None:
             found, variables = dependences(nest), scalars(nest)
             rows = Rows(nest, nest.loops[0], nest.loops[1], variables)
             assert least_slant(nest.loops[0], 4, found) == 1
-            assert refusal(nest, nest.loops[0], 4, found, variables, 1) is None
+            assert refusal(nest, nest.loops[0], 4, found, variables, (), 1) is None
             assert sorted(f.names[r] for r in rows.kept) == ["first", "sum"]
             skew(nest, rows, 4, 1)
             verify(f)

@@ -494,8 +494,8 @@ class _Verifier:
                 raise self.error("`lanes` goes with the pass vectorize")
             if loop.mask != NONE:
                 raise self.error("a loop over lanes has a mask when it is one over vectors")
-            if f.const_values[~instr.args[2]] != 1:
-                raise self.error("the step of a loop over lanes is 1")
+            if f.const_values[~instr.args[2]] not in (1, -1):
+                raise self.error("the step of a loop over lanes is 1 or -1")
             if self.index < self.lanes_end:
                 raise self.error("a loop over lanes inside another")
             self.lanes_end = self.partner[self.index]

@@ -1,8 +1,9 @@
-"""Branches in the innermost loop of a nest as choices between values, so that several iterations can be jammed.
+"""Branches in the innermost loop of a nest as choices between values, so that several iterations can be jammed, or run in lanes.
 
 What a branch decides, a core guesses, and goes on; where several iterations run side by side instead, nothing is left to guess (J. R. Allen, K. Kennedy,
-C. Porterfield and J. Warren, "Conversion of control dependence to data dependence", POPL 1983). Only short arms of arithmetic are converted, which both run
-then; nothing is loaded or stored that was not before.
+C. Porterfield and J. Warren, "Conversion of control dependence to data dependence", POPL 1983). Only short arms are converted, which both run then. What only
+one of them loads has to be inside of the array whatever is decided, which other accesses and the loops' bounds tell; an element that one arm stores, the other
+must store too.
 """
 
 from __future__ import annotations
@@ -10,87 +11,228 @@ from __future__ import annotations
 from typing import Final
 
 from loopwright.ir import ops
-from loopwright.ir.function import Function, Instr
+from loopwright.ir.affine import Form
+from loopwright.ir.function import NONE, Instr
+from loopwright.nests.nest import Access, Nest, NestLoop
+from loopwright.types import I64
 
 __all__ = ["converted"]
 
-#: Both arms run: they may have so many instructions together.
-LONGEST: Final = 8
+#: Both arms run: they may compute so many values together.
+LONGEST: Final = 12
 #: What takes so long that it is worth a branch.
 _LONG: Final = frozenset((ops.DIV, ops.SQRT, ops.DIV_FLOOR, ops.REM_FLOOR, ops.DIV_TRUNC, ops.REM_TRUNC))
 
 
+class _Stored:
+    """A store of an arm that is put off to its end: the access, the value, and the instruction."""
+
+    __slots__ = ("access", "instr", "value")
+
+    def __init__(self, access: Access, instr: Instr, value: int) -> None:
+        self.access = access
+        self.instr = instr
+        self.value = value
+
+
 class _Arms:
-    """An ``if`` that is open: its condition, and what its arms give variables."""
+    """An ``if`` that is open: its condition, what its arms give variables, what they store."""
 
-    __slots__ = ("condition", "line", "otherwise", "values")
+    __slots__ = ("chained", "condition", "line", "otherwise", "stores", "values")
 
-    def __init__(self, condition: int, line: int) -> None:
+    def __init__(self, condition: int, line: int, chained: bool) -> None:
         self.condition = condition
         self.line = line
+        #: It is an ``elif`` of the one around it.
+        self.chained = chained
         #: Per arm: variable -> the register with its value.
         self.values: list[dict[int, int]] = [{}, {}]
+        self.stores: list[list[_Stored]] = [[], []]
         self.otherwise = False
 
-    @property
-    def arm(self) -> dict[int, int]:
-        return self.values[self.otherwise]
 
-
-def converted(f: Function, body: list[Instr]) -> list[Instr] | None:
+def converted(nest: Nest, loop: NestLoop) -> list[Instr] | None:
     """The body of a loop without branches, or None where a branch has to stay.
 
     Args:
-        f: the function, which gets new registers.
-        body: the instructions between the loop's brackets.
+        nest: the nest, whose function gets new registers.
+        loop: a loop of it that holds no other.
     """
-    out: list[Instr] = []
-    opened: list[_Arms] = []
-    conditional = 0
-    for instr in body:
-        op = instr.op
-        if op is ops.IF:
-            opened.append(_Arms(_current(opened, instr.args[0]), instr.line))
-        elif op is ops.ELSE:
-            opened[-1].otherwise = True
-        elif op is ops.END:
-            _close(f, opened, out)
-        elif op.effect == ops.CONTROL or op.effect == ops.CALLS:
-            return None
-        elif not opened:
-            out.append(instr)
-        else:
-            conditional += 1
-            if not op.pure or op in _LONG or instr.type.lanes or conditional > LONGEST:
+    return _Conversion(nest, loop).body()
+
+
+class _Conversion:
+    """One run over a body."""
+
+    __slots__ = ("accesses", "conditional", "loop", "nest", "opened", "out")
+
+    def __init__(self, nest: Nest, loop: NestLoop) -> None:
+        self.nest = nest
+        self.loop = loop
+        self.out: list[Instr] = []
+        self.opened: list[_Arms] = []
+        self.conditional = 0
+        self.accesses: dict[int, Access] = {access.position: access for access in nest.accesses}
+
+    def body(self) -> list[Instr] | None:
+        code = self.nest.f.code
+        for k in range(self.loop.head + 1, self.loop.end):
+            if not self.instruction(k, code[k]):
                 return None
-            args = [_current(opened, a) for a in instr.args]
-            dst = instr.dst
-            if f.variable[dst]:
-                value = f.register(f.types[dst], f.names[dst])
-                opened[-1].arm[dst] = value
-                dst = value
-            out.append(Instr(op, instr.type, dst, args, instr.imm, instr.line, instr.source))
-    return out
+        return self.out
+
+    def instruction(self, position: int, instr: Instr) -> bool:
+        """Take an instruction. False where it has to stay under a condition."""
+        op = instr.op
+        opened = self.opened
+        if op is ops.IF or op is ops.THEN:
+            opened.append(_Arms(self.current(instr.args[0]), instr.line, op is ops.THEN))
+            return True
+        if op is ops.ELSE or op is ops.ELIF:
+            opened[-1].otherwise = True
+            return True
+        if op is ops.END:
+            while opened[-1].chained:
+                if not self.close():
+                    return False
+            return self.close()
+        if op.effect == ops.CONTROL or op.effect == ops.CALLS:
+            return False
+        if not opened:
+            self.out.append(instr)
+            return True
+        if op is ops.STORE:
+            arms = opened[-1]
+            arms.stores[arms.otherwise].append(_Stored(self.accesses[position], instr, self.current(instr.args[0])))
+            return True
+        if op is ops.LOAD:
+            if not self.inside(self.accesses[position]) or self.put_off(instr.imm):
+                return False
+        elif not op.pure or op in _LONG or instr.type.lanes:
+            return False
+        self.conditional += op is not ops.LOAD and instr.type is not I64
+        f = self.nest.f
+        dst = instr.dst
+        args = [self.current(a) for a in instr.args]
+        if f.variable[dst]:
+            value = f.register(f.types[dst], f.names[dst])
+            arms = opened[-1]
+            arms.values[arms.otherwise][dst] = value
+            dst = value
+        self.out.append(Instr(op, instr.type, dst, args, instr.imm, instr.line, instr.source))
+        return self.conditional <= LONGEST
+
+    def current(self, operand: int) -> int:
+        """What an operand is where the arms that are open have written variables."""
+        for arms in reversed(self.opened):
+            known = arms.values[arms.otherwise].get(operand)
+            if known is not None:
+                return known
+        return operand
+
+    def put_off(self, array: int) -> bool:
+        """Whether a store to an array is put off in an arm that is open."""
+        return any(stored.instr.imm == array for arms in self.opened for stored in arms.stores[arms.otherwise])
+
+    def close(self) -> bool:
+        """Choose what the variables are behind an ``if``, and what is stored."""
+        f = self.nest.f
+        arms = self.opened.pop()
+        for variable in sorted({*arms.values[0], *arms.values[1]}):
+            type_ = f.types[variable]
+            before = self.current(variable)
+            chosen = [values.get(variable, before) for values in arms.values]
+            dst = variable
+            if self.opened:
+                dst = f.register(type_, f.names[variable])
+                around = self.opened[-1]
+                around.values[around.otherwise][variable] = dst
+            self.out.append(Instr(ops.SELECT, type_, dst, [arms.condition, *chosen], 0, arms.line))
+        yes, no = arms.stores
+        if len(yes) != len(no):
+            return False
+        for first, second in zip(yes, no, strict=True):
+            if first.instr.type is not second.instr.type or not _one_element(first.access, second.access):
+                return False
+            type_ = first.instr.type
+            value = f.register(type_, "")
+            self.out.append(Instr(ops.SELECT, type_, value, [arms.condition, first.value, second.value], 0, arms.line))
+            if self.opened:
+                around = self.opened[-1]
+                around.stores[around.otherwise].append(_Stored(first.access, first.instr, value))
+            else:
+                self.out.append(Instr(ops.STORE, type_, NONE, [value, *first.instr.args[1:]], first.instr.imm, first.instr.line))
+        return True
+
+    def inside(self, access: Access) -> bool:
+        """Whether what only some iterations load is inside of its array in all: each subscript between 0 and another, or two others, of an access that all make."""
+        always = [other for other in self.accesses.values() if self.always(other) and other.array == access.array]
+        for dimension, form in enumerate(access.subscripts):
+            if form is None:
+                return False
+            differences = [d for other in always for d in [_difference(other.subscripts[dimension], form)] if d is not None]
+            if not any(d >= 0 for d in differences):
+                return False
+            if not any(d <= 0 for d in differences) and not self.not_negative(form):
+                return False
+        return True
+
+    def always(self, access: Access) -> bool:
+        """Whether every iteration makes an access: it is under no condition, or each arm of the one ``if`` around it stores that element."""
+        if not self.loop.head < access.position < self.loop.end:
+            return False
+        arms = self.conditions(access)
+        if not arms:
+            return True
+        if len(arms) > 1 or not access.store:
+            return False
+        bracket = arms[0][0]
+        alike = [other for other in self.accesses.values() if other.store and _one_element(other, access)]
+        seen = {other.arms[-1][1] for other in alike if [arm[0] for arm in self.conditions(other)] == [bracket]}
+        return len(seen) == self.arms(bracket)
+
+    def conditions(self, access: Access) -> list[tuple[int, int]]:
+        """The arms around an access, within the loop."""
+        return [arm for arm in access.arms if arm[0] > self.loop.head]
+
+    def arms(self, bracket: int) -> int:
+        """How many arms an ``if`` has, one of which runs; 0 where it may be that none does."""
+        code = self.nest.f.code
+        depth = 0
+        count = 1
+        complete = False
+        for k in range(bracket + 1, self.loop.end):
+            op = code[k].op
+            if op.opens and not op.closes:
+                depth += 1
+            elif op is ops.END:
+                if not depth:
+                    break
+                depth -= 1
+            elif not depth and (op is ops.ELSE or op is ops.ELIF):
+                count += 1
+                complete = op is ops.ELSE
+        return count if complete else 0
+
+    def not_negative(self, form: Form) -> bool:
+        """Whether a subscript is at least 0: an index and a constant, and where its loop begins is known."""
+        least = form.constant
+        for value, coefficient in form.terms.items():
+            loop = self.nest.indices.get(value)
+            if loop is None or coefficient < 0:
+                return False
+            starts = loop.first if loop.step > 0 else loop.last
+            if len(starts) != 1 or starts[0].terms:
+                return False
+            least += coefficient * (starts[0].constant + (0 if loop.step > 0 else 1))
+        return least >= 0
 
 
-def _current(opened: list[_Arms], operand: int) -> int:
-    """What an operand is where the arms that are open have written variables."""
-    for arms in reversed(opened):
-        known = arms.arm.get(operand)
-        if known is not None:
-            return known
-    return operand
+def _difference(a: Form | None, b: Form) -> int | None:
+    """How much more one subscript is than another, where that is known."""
+    return a.constant - b.constant if a is not None and a.terms == b.terms else None
 
 
-def _close(f: Function, opened: list[_Arms], out: list[Instr]) -> None:
-    """Choose what the variables are behind an ``if``."""
-    arms = opened.pop()
-    for variable in sorted({*arms.values[0], *arms.values[1]}):
-        type_ = f.types[variable]
-        before = _current(opened, variable)
-        chosen = [values.get(variable, before) for values in arms.values]
-        dst = variable
-        if opened:
-            dst = f.register(type_, f.names[variable])
-            opened[-1].arm[variable] = dst
-        out.append(Instr(ops.SELECT, type_, dst, [arms.condition, *chosen], 0, arms.line))
+def _one_element(a: Access, b: Access) -> bool:
+    """Whether two accesses are to one element."""
+    return a.array == b.array and all(x is not None and y is not None and _difference(x, y) == 0 for x, y in zip(a.subscripts, b.subscripts, strict=True))

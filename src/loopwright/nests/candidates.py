@@ -12,13 +12,13 @@ from loopwright.nests.graph import Graph, graph_of, jammed, recurrence_bound, re
 from loopwright.nests.jam import refusal, unroll_and_jam
 from loopwright.nests.nest import Nest, NestLoop
 from loopwright.nests.scalars import Scalar
-from loopwright.nests.skew import Diagonals, Rows, Strip, least_slant, skew
+from loopwright.nests.skew import Rows, least_slant, skew
 from loopwright.nests.streams import Streams
-from loopwright.nests.wavefront import Wavefront, widest
+from loopwright.nests.wavefront import InLanes, widest
 from loopwright.targets.core import Core
 from loopwright.targets.target import Target
 
-__all__ = ["LEAST_GAIN", "Jam", "Wave", "best_jam", "best_wave", "innermost_of", "live"]
+__all__ = ["LEAST_GAIN", "Change", "Jam", "Wave", "best_changes", "innermost_loops", "live"]
 
 #: Factors that are tried.
 FACTORS: Final = (2, 3, 4, 6, 8)
@@ -35,34 +35,51 @@ MOST_PARTS: Final = 4
 SLACK: Final = 0.75
 
 
-class Jam:
+class Change:
+    """Something to be done to a nest.
+
+    Attributes:
+        loop: the outermost loop that it is done to.
+    """
+
+    def __init__(self, loop: NestLoop) -> None:
+        self.loop = loop
+
+    def apply(self, nest: Nest, variables: list[Scalar]) -> None:
+        """Rewrite the nest. What comes behind the loop's head is not where the nest says any more.
+
+        Args:
+            nest: the nest.
+            variables: what its variables carry.
+        """
+        raise NotImplementedError
+
+
+class Jam(Change):
     """Iterations of a loop to be jammed.
 
     Attributes:
-        loop: the loop.
+        innermost: the loop inside that waits for its own results.
         factor: how many of its iterations become one.
         slant: by how many iterations of the loop inside each is to run behind the one before.
         interval: cycles for an old iteration, by the bounds.
     """
 
-    __slots__ = ("factor", "interval", "loop", "slant")
-
-    def __init__(self, loop: NestLoop, factor: int, slant: int, interval: float) -> None:
-        self.loop = loop
+    def __init__(self, loop: NestLoop, innermost: NestLoop, factor: int, slant: int, interval: float) -> None:
+        super().__init__(loop)
+        self.innermost = innermost
         self.factor = factor
         self.slant = slant
         self.interval = interval
 
     def apply(self, nest: Nest, variables: list[Scalar]) -> None:
-        """Rewrite the nest, which does not describe the code any more."""
-        innermost = innermost_of(nest)
-        if self.slant and innermost is not None:
-            skew(nest, Rows(nest, self.loop, innermost, variables), self.factor, self.slant)
+        if self.slant:
+            skew(nest, Rows(nest, self.loop, self.innermost, variables), self.factor, self.slant)
         else:
             unroll_and_jam(nest, self.loop, self.factor, variables)
 
 
-class Wave(Diagonals):
+class Wave(Change):
     """Rows of a nest to be walked by diagonals in lanes.
 
     Attributes:
@@ -74,6 +91,7 @@ class Wave(Diagonals):
     """
 
     def __init__(self, rows: Rows, streams: Streams, lanes: int, parts: int, width: int, interval: float) -> None:
+        super().__init__(rows.loop)
         self.rows = rows
         self.streams = streams
         self.lanes = lanes
@@ -81,67 +99,85 @@ class Wave(Diagonals):
         self.width = width
         self.interval = interval
 
-    def emit(self, strip: Strip) -> None:
-        """Emit the whole diagonals of a strip."""
-        Wavefront(strip, self.streams, self.lanes, self.parts, self.width).emit()
-
-    def apply(self, nest: Nest) -> None:
-        """Rewrite the nest, which does not describe the code any more."""
-        skew(nest, self.rows, self.lanes * self.parts, self.streams.slant, self)
+    def apply(self, nest: Nest, variables: list[Scalar]) -> None:
+        skew(nest, self.rows, self.lanes * self.parts, self.streams.slant, InLanes(self.streams, self.lanes, self.parts, self.width))
 
 
-def innermost_of(nest: Nest) -> NestLoop | None:
-    """The only loop of a nest of several that holds no other; None where there is more than one, or no nest."""
-    found = [loop for loop in nest.loops if not any(other.parent is loop for other in nest.loops)]
-    return found[0] if len(found) == 1 and found[0].parent is not None else None
+def innermost_loops(nest: Nest) -> list[NestLoop]:
+    """The loops of a nest that hold no other."""
+    return [loop for loop in nest.loops if not any(other.parent is loop for other in nest.loops)]
 
 
-def best_jam(nest: Nest, core: Core, found: list[Dependence], variables: list[Scalar], lanes: list[NestLoop]) -> Jam | None:
-    """The loop of a nest to unroll and jam, and how many iterations; None where that gains too little. A loop over lanes is none of them."""
-    innermost = innermost_of(nest)
-    if innermost is None or any(instr.op.opens for instr in nest.f.code[innermost.head + 1 : innermost.end]):
-        # (What a branch decides, the core guesses, and does not wait for.)
-        return None
+def best_changes(nest: Nest, target: Target, core: Core, found: list[Dependence], variables: list[Scalar], lanes: list[NestLoop]) -> list[Change]:
+    """For each innermost loop what is best done with those around it, where that gains enough.
+
+    Args:
+        nest: the nest.
+        target: the machine.
+        core: its core.
+        found: the nest's dependences.
+        variables: what its variables carry.
+        lanes: the loops that are to run over lanes.
+    """
+    chosen: list[Change] = []
+    for innermost in innermost_loops(nest):
+        if innermost.parent is None or not innermost.step or any(instr.op.opens for instr in nest.f.code[innermost.head + 1 : innermost.end]):
+            # (What a branch decides, the core guesses, and does not wait for.)
+            continue
+        jam = _best_jam(nest, innermost, core, found, variables, lanes)
+        wave = None
+        if not any(loop.head <= innermost.head < loop.end for loop in lanes):
+            wave = _best_wave(nest, innermost, target, core, found, variables, jam)
+        if wave is not None:
+            chosen.append(wave)
+        elif jam is not None:
+            chosen.append(jam)
+    return chosen
+
+
+def _best_jam(nest: Nest, innermost: NestLoop, core: Core, found: list[Dependence], variables: list[Scalar], lanes: list[NestLoop]) -> Jam | None:
+    """The loop around an innermost one, and around no other, to unroll and jam, and how many iterations; None where that gains too little."""
     graph = graph_of(nest, innermost, found, core)
     plain = _interval(graph, 1, core)
     if plain <= resource_bound(graph, core) * LEAST_GAIN:
         return None
     best: Jam | None = None
     least = float(resource_bound(graph, core)) * NEAR
+    inside = innermost
     loop: NestLoop | None = innermost.parent
-    while loop is not None and (best is None or best.interval > least):
+    while loop is not None and (best is None or best.interval > least) and not any(other.parent is loop and other is not inside for other in nest.loops):
         for factor in FACTORS:
             if loop in lanes or factor * live(graph) > core.registers:
                 break
-            slant = _slant(nest, loop, innermost, factor, found, variables)
+            slant = _slant(nest, loop, innermost, factor, found, variables, lanes)
             if slant is None:
                 break
             interval = _interval(jammed(graph, loop.depth, factor, slant), factor, core)
             if best is None or interval < best.interval:
-                best = Jam(loop, factor, slant, interval)
+                best = Jam(loop, innermost, factor, slant, interval)
+        inside = loop
         loop = loop.parent
     return best if best is not None and best.interval * LEAST_GAIN <= plain else None
 
 
-def _slant(nest: Nest, loop: NestLoop, innermost: NestLoop, factor: int, found: list[Dependence], variables: list[Scalar]) -> int | None:
+def _slant(nest: Nest, loop: NestLoop, innermost: NestLoop, factor: int, found: list[Dependence], variables: list[Scalar], lanes: list[NestLoop]) -> int | None:
     """By how much each of ``factor`` iterations of a loop has to run behind the one before to be jammed; None where it cannot be."""
-    refused = refusal(nest, loop, factor, found, variables)
+    refused = refusal(nest, loop, factor, found, variables, lanes)
     if refused is None:
         return 0
-    if refused.dependence is None or innermost.parent is not loop:
+    if refused.dependence is None or innermost.parent is not loop or innermost in lanes:
         return None
     slant = least_slant(loop, factor, found)
-    if slant is None or not 0 < slant <= STEEPEST or refusal(nest, loop, factor, found, variables, slant) is not None:
+    if slant is None or not 0 < slant <= STEEPEST or refusal(nest, loop, factor, found, variables, (), slant) is not None:
         return None
     return slant if Rows(nest, loop, innermost, variables).possible(nest.f) else None
 
 
-def best_wave(nest: Nest, target: Target, core: Core, found: list[Dependence], variables: list[Scalar], jam: Jam | None) -> Wave | None:
+def _best_wave(nest: Nest, innermost: NestLoop, target: Target, core: Core, found: list[Dependence], variables: list[Scalar], jam: Jam | None) -> Wave | None:
     """The rows of a nest to walk by diagonals in lanes; None where that gains too little, over what jamming gains."""
-    innermost = innermost_of(nest)
-    if innermost is None or innermost.parent is None or not target.vector_bits:
-        return None
     loop = innermost.parent
+    if loop is None or not target.vector_bits or any(other.parent is loop and other is not innermost for other in nest.loops):
+        return None
     rows = Rows(nest, loop, innermost, variables)
     if not rows.possible(nest.f):
         return None
@@ -155,7 +191,7 @@ def best_wave(nest: Nest, target: Target, core: Core, found: list[Dependence], v
     for parts in range(1, MOST_PARTS + 1):
         count = parts * lanes
         slant = least_slant(loop, count, found, True)
-        if slant is None or slant > STEEPEST or refusal(nest, loop, count, found, variables, slant) is not None:
+        if slant is None or slant > STEEPEST or refusal(nest, loop, count, found, variables, (), slant) is not None:
             break
         streams = Streams(nest, loop, innermost, slant, found)
         if not streams.possible:

@@ -7,25 +7,28 @@ registers that there are.
 
 from __future__ import annotations
 
-from collections.abc import Sequence
 from typing import Final
 
+from loopwright.ir import ops
+from loopwright.ir.affine import Form
 from loopwright.ir.function import Function, Instr
 from loopwright.nests import apart, extremes
 from loopwright.nests.branches import converted
-from loopwright.nests.candidates import LEAST_GAIN, Jam, Wave, best_jam, best_wave, innermost_of, live
+from loopwright.nests.candidates import LEAST_GAIN, Change, best_changes, innermost_loops, live
 from loopwright.nests.carry import carry, rereads
 from loopwright.nests.dependence import Dependence, dependences, questions
 from loopwright.nests.graph import graph_of, recurrence_bound, resource_bound
+from loopwright.nests.interchange import reorder
 from loopwright.nests.jam import invariant
 from loopwright.nests.lanes import adjacent, free, mark
 from loopwright.nests.narrow import narrow
 from loopwright.nests.nest import Nest, NestLoop, nests
 from loopwright.nests.partial import divide, totals
 from loopwright.nests.registers import keep, repeats
+from loopwright.nests.repeated import share
 from loopwright.nests.scalars import Scalar, scalars
-from loopwright.nests.sweeps import Sweeps, sweeps
-from loopwright.nests.time_tiles import Memory, tile
+from loopwright.nests.split import crossing, split
+from loopwright.nests.time_tiles import best_tiles
 from loopwright.nests.unroll import clone
 from loopwright.targets.core import Core
 from loopwright.targets.target import Target
@@ -34,6 +37,9 @@ __all__ = ["improve"]
 
 #: In so many parts totals are added up.
 PARTS: Final = (2, 4, 8)
+#: Loops with so few instructions are unrolled, so many times.
+SHORTEST: Final = 12
+UNROLLED: Final = 4
 #: Nests whose dependences take more questions than that are not looked at, and so many times fewer where only values to be carried are wanted.
 MOST_QUESTIONS: Final = 40
 FEWER: Final = 4
@@ -50,115 +56,164 @@ def improve(f: Function, target: Target, core: Core) -> None:
     extremes.run(f)
     found = nests(f)
     written = f.code
+    untouched: set[int] = set()  # the indices of the outermost loops of nests that stay as they are
     for nest in reversed(found):
-        if not nest.obstacles:
-            _rewrite(nest, target, core)
+        if not nest.obstacles and not _rewrite(nest, target, core):
+            untouched.add(nest.loops[0].index)
     if f.code is not written:
         found = nests(f)
     for nest in reversed(found):
         if not nest.obstacles and rereads(nest) and questions(nest) <= MOST_QUESTIONS // FEWER:
             carry(nest, dependences(nest))
+    if untouched:
+        for nest in reversed(nests(f)):
+            if nest.loops[0].index in untouched:
+                _unroll(nest)
 
 
-def _rewrite(nest: Nest, target: Target, core: Core) -> None:
-    variables = scalars(nest)
-    beside = adjacent(nest, variables, target) if target.vector_bits else []
-    around = _around(nest)
-    again = repeats(nest)
-    if not beside and not around and not again:
-        return
-    # Where too much would have to be asked, each innermost loop is looked at by itself.
-    inner = questions(nest) > MOST_QUESTIONS
-    if inner and questions(nest, True) > MOST_QUESTIONS:
-        return
+def _unroll(nest: Nest) -> None:
+    """Unroll the innermost loops that are so short that counting is a good part of their work."""
+    code = nest.f.code
+    for loop in reversed(innermost_loops(nest)):
+        body = code[loop.head + 1 : loop.end]
+        if loop.step and len(body) <= SHORTEST and loop.long() and all(instr.op.effect != ops.CONTROL for instr in body) and not _scattered(nest, loop):
+            divide(nest, loop, UNROLLED, [])
+
+
+def _scattered(nest: Nest, loop: NestLoop) -> bool:
+    """Whether it accesses an array at places that it computes: then the core does not know which accesses are to one, and the fewer are under way the better."""
+    return any(
+        form is None or any(value not in nest.indices and nest.forms.depends(Form(0, {value: 1}), loop.head, loop.end) for value in form.terms)
+        for access in nest.accesses
+        if access.loops[-1] is loop
+        for form in access.subscripts
+    )
+
+
+def _rewrite(nest: Nest, target: Target, core: Core) -> bool:
+    """Rewrite a nest; False where it stays as it is."""
     f = nest.f
     original = f.code
     written = nest
+    if share(nest):
+        if _rewrite_as(_again(f, written), target, core, written, original):
+            return True
+        f.code = original
+    return _rewrite_as(nest, target, core, written, original)
+
+
+def _again(f: Function, written: Nest) -> Nest:
+    """A nest as its code is now."""
+    return next(one for one in nests(f) if one.start >= written.start)
+
+
+def _rewrite_as(nest: Nest, target: Target, core: Core, written: Nest, original: list[Instr]) -> bool:
+    """Rewrite a nest that may have been made of another, ``written``, of which ``original`` is the code; False where it stays as it is."""
+    variables = scalars(nest)
+    beside = adjacent(nest, variables, target) if target.vector_bits else []
+    around = _around(nest)
+    if not beside and not around and not repeats(nest) and not any(totals(nest, loop, variables) for loop in innermost_loops(nest)):
+        return False
+    # Where too much would have to be asked, each innermost loop is looked at by itself.
+    inner = questions(nest) > MOST_QUESTIONS
+    if inner and questions(nest, True) > MOST_QUESTIONS:
+        return False
+    f = nest.f
+    before = f.code
     found = dependences(nest, inner)
-    kept = again and keep(nest, found)
-    if kept:
-        nest = next(one for one in nests(f) if one.start == written.start)
+    if not inner and target.vector_bits and reorder(nest, found, variables):
+        nest = _again(f, written)
+        found = dependences(nest)
+    elif _crossed(nest, found, beside):
+        inner = True
+        nest = _again(f, written)
+        found = dependences(nest, inner)
+    if repeats(nest) and keep(nest, found):
+        nest = _again(f, written)
+        found = dependences(nest, inner)
+    if f.code is not before:
         variables = scalars(nest)
         beside = adjacent(nest, variables, target) if target.vector_bits else []
-        found = dependences(nest, inner)
-    if inner:
-        beside = [loop for loop in beside if not any(other.parent is loop for other in nest.loops)]
     lanes: list[NestLoop] = []
     for loop in beside:
+        if inner and any(other.parent is loop for other in nest.loops):
+            continue
         if not any(loop.head < other.head < loop.end for other in lanes) and free(loop, found):
             lanes.append(loop)
-    jam = None if inner else best_jam(nest, core, found, variables, lanes)
-    wave = best_wave(nest, target, core, found, variables, jam) if not inner and not lanes else None
-    parts = _parts(nest, core, found, variables, lanes) if jam is None and wave is None else []
-    if kept or lanes or parts or jam is not None or wave is not None:
-        tiled = _tiled(nest, core, variables, lanes) if jam is None and wave is None and not parts else None
-        _apply(nest, target, jam, wave, lanes, variables, written, original, parts, tiled)
-    elif around and not inner:
-        _without_branches(nest, target, core)
+    changes = [] if inner else best_changes(nest, target, core, found, variables, lanes)
+    changes += _parts(nest, core, found, variables, [*lanes, *[change.loop for change in changes]])
+    if not changes:
+        changes += best_tiles(nest, core, variables, lanes)
+    if f.code is not before or lanes or changes:
+        _apply(nest, target, changes, lanes, variables, written, original)
+        return True
+    return around and not inner and nest is written and _without_branches(nest, target, core)
 
 
-def _tiled(nest: Nest, core: Core, variables: list[Scalar], lanes: list[NestLoop]) -> tuple[Sweeps, Memory] | None:
-    """The loop over time steps to be tiled, and what for; None where there is none, or the core has more to wait for than memory."""
-    if not core.caches or not lanes:
-        return None
-    found = sweeps(nest, variables)
-    if found is None:
-        return None
-    deepest = [sweep.loops[-1] for sweep in found.sweeps]
-    for loop in lanes:
-        if not any(other.head <= loop.head < other.end for other in deepest):
-            return None
-    for loop in nest.loops:
-        innermost = not any(other.parent is loop for other in nest.loops)
-        if innermost and found.loop.head < loop.head < found.loop.end and not any(other.head <= loop.head < other.end for other in lanes):
-            return None
-    return found, Memory(core.caches[0], core.caches[-1])
+def _crossed(nest: Nest, found: list[Dependence], beside: list[NestLoop]) -> bool:
+    """Split the outermost loop that could be one over lanes but for an iteration; False where there is none."""
+    for loop in reversed(beside):
+        at = crossing(nest, loop, found)
+        if at is not None:
+            split(nest, loop, at)
+            return True
+    return False
 
 
 def _around(nest: Nest) -> bool:
     """Whether there is a loop around the innermost one in whose iterations that is the same."""
-    innermost = innermost_of(nest)
-    if innermost is None or not innermost.step:
-        return False
-    loop = innermost.parent
-    while loop is not None:
-        if loop.step and invariant(nest, innermost, loop):
-            return True
-        loop = loop.parent
+    for innermost in innermost_loops(nest):
+        loop = innermost.parent
+        while innermost.step and loop is not None:
+            if loop.step and invariant(nest, innermost, loop):
+                return True
+            loop = loop.parent
     return False
 
 
-def _without_branches(nest: Nest, target: Target, core: Core) -> None:
-    """Make choices between values of the branches of an innermost loop that waits for its own results, and jam it, if that is for the better.
+def _without_branches(nest: Nest, target: Target, core: Core) -> bool:
+    """Make choices between values of the branches of an innermost loop that waits for its own results, and jam it, if that is for the better; False where they stay.
 
     Of such a loop they cost nothing that it would not wait for anyway, while a branch that depends on data is often guessed wrong.
     """
     f = nest.f
     original = f.code
-    innermost = innermost_of(nest)
+    loops = innermost_loops(nest)
+    innermost = loops[0] if len(loops) == 1 and loops[0].parent is not None else None
     if innermost is None or not any(instr.op.opens for instr in original[innermost.head + 1 : innermost.end]):
-        return
-    body = converted(f, original[innermost.head + 1 : innermost.end])
+        return False
+    body = converted(nest, innermost)
     if body is None:
-        return
+        return False
     f.code = original[: innermost.head + 1] + body + original[innermost.end :]
-    again = next(one for one in nests(f) if one.start == nest.start)
+    again = next(one for one in nests(f) if one.start >= nest.start)
     found = dependences(again)
     variables = scalars(again)
-    jam = best_jam(again, core, found, variables, [])
-    wave = best_wave(again, target, core, found, variables, jam)
-    if jam is not None or wave is not None:
-        _apply(again, target, jam, wave, [], variables)
+    changes = best_changes(again, target, core, found, variables, [])
+    if changes:
+        _apply(again, target, changes, [], variables)
     else:
         inner = again.loops[innermost.number]
         graph = graph_of(again, inner, found, core)
         if recurrence_bound(graph) < resource_bound(graph, core):
             f.code = original
+    return f.code is not original
 
 
-def _parts(nest: Nest, core: Core, found: list[Dependence], variables: list[Scalar], lanes: list[NestLoop]) -> list[tuple[NestLoop, int]]:
+class Parts(Change):
+    """A total to be added up in parts."""
+
+    def __init__(self, loop: NestLoop, factor: int) -> None:
+        super().__init__(loop)
+        self.factor = factor
+
+    def apply(self, nest: Nest, variables: list[Scalar]) -> None:
+        divide(nest, self.loop, self.factor, totals(nest, self.loop, variables))
+
+
+def _parts(nest: Nest, core: Core, found: list[Dependence], variables: list[Scalar], lanes: list[NestLoop]) -> list[Change]:
     """The innermost loops whose totals had better be added up in parts, and in how many; none that are over lanes, or in such."""
-    chosen: list[tuple[NestLoop, int]] = []
+    chosen: list[Change] = []
     for loop in nest.loops:
         if any(other.parent is loop for other in nest.loops) or any(other.head <= loop.head < other.end for other in lanes):
             continue
@@ -168,21 +223,22 @@ def _parts(nest: Nest, core: Core, found: list[Dependence], variables: list[Scal
         recurrence, resource = recurrence_bound(graph), resource_bound(graph, core)
         factor = next((factor for factor in PARTS if factor * resource >= recurrence), PARTS[-1])
         if recurrence >= resource * LEAST_GAIN and factor * live(graph) <= core.registers:
-            chosen.append((loop, factor))
+            chosen.append(Parts(loop, factor))
     return chosen
+
+
+def _place(change: Change) -> int:
+    return change.loop.head
 
 
 def _apply(
     nest: Nest,
     target: Target,
-    jam: Jam | None,
-    wave: Wave | None,
+    changes: list[Change],
     lanes: list[NestLoop],
     variables: list[Scalar],
     written: Nest | None = None,
     original: list[Instr] | None = None,
-    parts: Sequence[tuple[NestLoop, int]] = (),
-    tiled: tuple[Sweeps, Memory] | None = None,
 ) -> None:
     """Rewrite a nest as chosen. It may come from another, ``written``, of which ``original`` is the code, by what only holds where arrays do not overlap."""
     f = nest.f
@@ -200,13 +256,8 @@ def _apply(
     for loop in lanes:
         mark(nest, loop, variables)
         narrow(f, target, loop.head, loop.end)
-    if wave is not None:
-        wave.apply(nest)
-    elif jam is not None:
-        jam.apply(nest, variables)
-    elif tiled is not None:
-        tile(*tiled)
-    for loop, factor in reversed(parts):
-        divide(nest, loop, factor, totals(nest, loop, variables))
+    for change in sorted(changes, key=_place, reverse=True):
+        # (What comes in front of a change is where it was.)
+        change.apply(nest, variables)
     fast = f.code[written.start : len(f.code) - (len(original) - 1 - written.end)]
     f.code = original[: written.start] + apart.versioned(f, asked, plain, fast, original[written.start].line) + original[written.end + 1 :]

@@ -14,6 +14,7 @@ from __future__ import annotations
 
 from typing import Final
 
+from loopwright.ir import ops
 from loopwright.ir.affine import Form
 from loopwright.nests.nest import Access, Nest, NestLoop
 from loopwright.nests.omega import HIGHEST, LOWEST, System
@@ -293,8 +294,11 @@ class _Pair:
         array = self.nest.f.arrays[self.first.array]
         for iteration, access in ((first, self.first), (second, self.second)):
             iteration.bound()
+            start = self._runs(access)
             for subscript, extent in zip(access.subscripts, array.extents, strict=True):
                 iteration.within(subscript, self.nest.forms.of(extent))
+                if start is not None and subscript is not None and len(subscript.terms) > 1:
+                    iteration.within(_at_start(self.nest, subscript, start), self.nest.forms.of(extent))
         for place in distances:
             row = system.row()
             row[place] = 1
@@ -305,6 +309,16 @@ class _Pair:
     def _values(self) -> set[int]:
         """The values in the subscripts of both."""
         return {v for access in (self.first, self.second) for form in access.subscripts if form is not None for v in form.terms}
+
+    def _runs(self, access: Access) -> NestLoop | None:
+        """The innermost loop of an access, where its first iteration makes it as well, and so inside of the array."""
+        loop = access.loops[-1]
+        if len(loop.first) != 1 or any(position > loop.head for position, _ in access.arms):
+            return None
+        code = self.nest.f.code
+        if any(code[k].op is ops.BR or code[k].op is ops.BR_IF for k in range(loop.head + 1, loop.end)):
+            return None
+        return loop
 
     # --- directions
 
@@ -450,6 +464,15 @@ class _Iteration:
                 above = _difference(most, row)
                 above[0] -= 1
                 self.pair.system.inequalities.append(above)
+
+
+def _at_start(nest: Nest, form: Form, loop: NestLoop) -> Form:
+    """A form in the first iteration of a loop."""
+    made = Form(form.constant, {})
+    for value, coefficient in form.terms.items():
+        part = loop.first[0] if nest.indices.get(value) is loop else Form(0, {value: 1})
+        made = made.plus(part, coefficient)
+    return made
 
 
 def _difference(a: list[int], b: list[int], sign: int = 1) -> list[int]:

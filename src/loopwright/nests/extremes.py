@@ -76,11 +76,9 @@ def _operation(f: Function, code: list[Instr], k: int, end: int) -> Op | None:
         return None
     known = {a: a}
     for instr in code[k + 1 : end]:
-        if instr is last and instr.op is ops.COPY:
-            same = known.get(instr.args[0], instr.args[0])
-        else:
-            same = _earlier(f, code, k, instr, known)
-        if same < 0 and instr.op is not ops.COPY:
+        copies = instr is last and instr.op is ops.COPY
+        same = known.get(instr.args[0], instr.args[0]) if copies else _earlier(f, code, k, instr, known)
+        if same < 0 and not copies:
             return None
         if instr is last:
             if same != a:

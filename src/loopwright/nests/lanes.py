@@ -17,19 +17,16 @@ from loopwright.ir.function import Instr, Loop
 from loopwright.nests.dependence import FLOW, Dependence
 from loopwright.nests.nest import Nest, NestLoop
 from loopwright.nests.operations import has
-from loopwright.nests.partial import any_order
-from loopwright.nests.scalars import CARRIED, REDUCTION, Scalar
+from loopwright.nests.scalars import CARRIED, REDUCTION, Scalar, any_order
 from loopwright.targets.target import Target
 from loopwright.types import BOOL, I64, VOID, Type, mask_of, vector_of
 
-__all__ = ["adjacent", "free", "mark"]
+__all__ = ["adjacent", "free", "mark", "obstructs"]
 
 #: Of an ``if`` whose condition differs by lane both arms run: they may have so many instructions together.
 MOST_BRANCHED: Final = 24
 #: What has been stored so few iterations before is not loaded again by vectors, of which each would wait for two stores.
 NEAR: Final = 64
-#: Loops known to be shorter stay as they are.
-LEAST_STEPS: Final = 8
 #: Bits of masks where no vector says how wide its elements are, as ``vectorize`` has it.
 _USUAL: Final = 32
 
@@ -57,7 +54,7 @@ def adjacent(nest: Nest, variables: list[Scalar], target: Target) -> list[NestLo
     return [
         loop
         for loop in reversed(nest.loops)
-        if loop.step == 1 and _long(loop) and _along(nest, loop) and _scalars(nest, loop, variables) and _Body(nest, loop, target).possible()
+        if loop.step in (1, -1) and loop.long() and _along(nest, loop) and _scalars(nest, loop, variables) and _Body(nest, loop, target).possible()
     ]
 
 
@@ -68,13 +65,16 @@ def free(loop: NestLoop, found: list[Dependence]) -> bool:
         loop: the loop.
         found: the dependences of its nest.
     """
-    for dependence in found:
-        if loop.depth < len(dependence.loops) and dependence.loops[loop.depth] is loop:
-            around = dependence.vector[: loop.depth]
-            own = dependence.vector[loop.depth]
-            if all(c.low <= 0 <= c.high for c in around) and (own.low != 0 or own.high != 0) and not _forward(dependence, loop):
-                return False
-    return True
+    return not any(obstructs(dependence, loop) for dependence in found)
+
+
+def obstructs(dependence: Dependence, loop: NestLoop) -> bool:
+    """Whether a dependence keeps a loop from becoming one over lanes."""
+    if loop.depth >= len(dependence.loops) or dependence.loops[loop.depth] is not loop:
+        return False
+    around = dependence.vector[: loop.depth]
+    own = dependence.vector[loop.depth]
+    return all(c.low <= 0 <= c.high for c in around) and (own.low != 0 or own.high != 0) and not _forward(dependence, loop)
 
 
 def _forward(dependence: Dependence, loop: NestLoop) -> bool:
@@ -97,14 +97,6 @@ def mark(nest: Nest, loop: NestLoop, variables: list[Scalar]) -> None:
             identity = scalar.variable if scalar.op.neutral is None else f.const(type_, scalar.op.neutral)
             described.accumulators.append((scalar.variable, scalar.op, identity))
     f.code[loop.head].loop = described
-
-
-def _long(loop: NestLoop) -> bool:
-    """Whether a loop may have enough iterations."""
-    if len(loop.first) != 1 or len(loop.last) != 1:
-        return True
-    span = loop.last[0].plus(loop.first[0], -1)
-    return bool(span.terms) or span.constant >= LEAST_STEPS
 
 
 def _along(nest: Nest, loop: NestLoop) -> bool:

@@ -16,6 +16,10 @@ from loopwright.ir.loops import IS_LOOP
 __all__ = ["Access", "Nest", "NestLoop", "nests"]
 
 
+#: Loops known to have fewer iterations are short.
+FEW: Final = 8
+
+
 class NestLoop:
     """A loop of a nest.
 
@@ -44,6 +48,13 @@ class NestLoop:
         self.first: list[Form] = []
         self.last: list[Form] = []
         self.line = line
+
+    def long(self) -> bool:
+        """Whether it may have more than a few iterations."""
+        if len(self.first) != 1 or len(self.last) != 1:
+            return True
+        span = self.last[0].plus(self.first[0], -1)
+        return bool(span.terms) or span.constant * (1 if self.step > 0 else -1) >= FEW * abs(self.step)
 
 
 class Access:

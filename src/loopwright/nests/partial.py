@@ -15,20 +15,14 @@ that it does for columns, too.
 from __future__ import annotations
 
 from loopwright.ir import ops
-from loopwright.ir.function import NONE, Function, Instr
+from loopwright.ir.function import NONE, Instr
 from loopwright.nests.jam import stop_of
 from loopwright.nests.nest import Nest, NestLoop
-from loopwright.nests.scalars import CARRIED, REDUCTION, Scalar
+from loopwright.nests.scalars import CARRIED, REDUCTION, Scalar, any_order
 from loopwright.nests.unroll import clone, read_once
 from loopwright.types import I64, VOID
 
-__all__ = ["any_order", "divide", "totals"]
-
-
-def any_order(f: Function, scalar: Scalar) -> bool:
-    """Whether a variable is a total that may be added up in any order."""
-    type_ = f.types[scalar.variable]
-    return scalar.kind == REDUCTION and (type_.is_integer or (type_.is_float and f.options.fastmath))
+__all__ = ["divide", "totals"]
 
 
 def totals(nest: Nest, loop: NestLoop, variables: list[Scalar]) -> list[Scalar]:

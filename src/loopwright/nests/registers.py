@@ -13,7 +13,7 @@ from loopwright.nests.carry import needed
 from loopwright.nests.dependence import Dependence
 from loopwright.nests.nest import Access, Nest, NestLoop
 from loopwright.nests.unroll import clone
-from loopwright.types import BOOL, VOID
+from loopwright.types import BOOL, I64, VOID
 
 __all__ = ["keep", "repeats"]
 
@@ -95,10 +95,7 @@ def _same(a: Access, b: Access) -> bool:
     """Whether two accesses are to one element, in all iterations of the loops around them."""
     if a.array != b.array:
         return False
-    for x, y in zip(a.subscripts, b.subscripts, strict=True):
-        if x is None or y is None or x.constant != y.constant or x.terms != y.terms:
-            return False
-    return True
+    return all(x is not None and y is not None and x.constant == y.constant and x.terms == y.terms for x, y in zip(a.subscripts, b.subscripts, strict=True))
 
 
 def _unconditional(access: Access, loop: NestLoop) -> bool:
@@ -143,7 +140,7 @@ def _rewrite(nest: Nest, loop: NestLoop, own: list[_Kept], out: list[Instr]) -> 
         if guarded:
             if condition == NONE:
                 condition = f.register(BOOL, "")
-                out.append(Instr(ops.LT if loop.step > 0 else ops.GT, head.type, condition, [head.args[0], head.args[1]], 0, line))
+                out.append(Instr(ops.LT if loop.step > 0 else ops.GT, I64, condition, [head.args[0], head.args[1]], 0, line))
             zero: float | int = 0.0 if first.type.is_float else 0
             out.append(Instr(ops.COPY, first.type, kept.register, [f.const(first.type, zero)], 0, line))
             out.append(Instr(ops.IF, VOID, NONE, [condition], 0, line))

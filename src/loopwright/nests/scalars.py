@@ -10,12 +10,12 @@ from __future__ import annotations
 from typing import Final
 
 from loopwright.ir import ops
-from loopwright.ir.function import Instr
+from loopwright.ir.function import Function, Instr
 from loopwright.ir.loops import IS_LOOP
 from loopwright.ir.ops import Op
 from loopwright.nests.nest import Nest, NestLoop
 
-__all__ = ["CARRIED", "PRIVATE", "REDUCTION", "Scalar", "scalars"]
+__all__ = ["CARRIED", "PRIVATE", "REDUCTION", "Scalar", "any_order", "scalars"]
 
 #: Each iteration writes it before it reads it.
 PRIVATE: Final = "private"
@@ -182,3 +182,9 @@ def _result_of(code: list[Instr], loop: NestLoop, k: int, variable: int) -> bool
     """Whether what a copy at ``k`` writes to a variable is the result of an operation on that variable."""
     given = code[k].args[0]
     return any(code[n].dst == given and variable in code[n].args for n in range(k - 1, loop.head, -1))
+
+
+def any_order(f: Function, scalar: Scalar) -> bool:
+    """Whether a variable is a total that may be added up in any order."""
+    type_ = f.types[scalar.variable]
+    return scalar.kind == REDUCTION and (type_.is_integer or (type_.is_float and f.options.fastmath))

@@ -24,7 +24,7 @@ from loopwright.nests.dependence import ANTI, Dependence
 from loopwright.nests.jam import stop_of
 from loopwright.nests.nest import Nest, NestLoop
 from loopwright.nests.omega import LOWEST
-from loopwright.nests.scalars import PRIVATE, Scalar
+from loopwright.nests.scalars import PRIVATE, Scalar, any_order
 from loopwright.nests.unroll import clone, read_once
 from loopwright.types import BOOL, I64, PTR, VOID, Type
 
@@ -65,9 +65,10 @@ class Rows:
         front, body, back: their instructions.
         again: the instructions of ``front`` that each part can do for itself.
         kept: registers whose values a row takes from one part to the next.
+        totals: what all rows add up together, in any order.
     """
 
-    __slots__ = ("again", "back", "body", "front", "inner", "kept", "loop")
+    __slots__ = ("again", "back", "body", "front", "inner", "kept", "loop", "totals")
 
     def __init__(self, nest: Nest, loop: NestLoop, inner: NestLoop, variables: list[Scalar]) -> None:
         code = nest.f.code
@@ -85,9 +86,10 @@ class Rows:
         for instr in self.front:
             if instr.op.opens or instr.op.closes:
                 depth += int(instr.op.opens) - int(instr.op.closes)
-            elif instr.op.pure and not variable[instr.dst] and not depth and all([a < 0 or a in known or a not in changing for a in instr.args]):
+            elif instr.op.pure and not variable[instr.dst] and not depth and all(a < 0 or a in known or a not in changing for a in instr.args):
                 known.add(instr.dst)
                 self.again.append(instr)
+        self.totals: dict[int, Op] = {s.variable: s.op for s in variables if s.loop is loop and s.op is not None and any_order(nest.f, s)}
         carried = {scalar.variable for scalar in variables if scalar.loop is inner and scalar.kind != PRIVATE}
         parts: dict[int, int] = {}
         for number, part in enumerate((self.front, self.body, self.back)):
@@ -95,15 +97,15 @@ class Rows:
                 for r in (instr.dst, *instr.args):
                     if r in changing:
                         parts[r] = parts.get(r, 0) | 1 << number
-        self.kept: list[int] = [r for r in sorted(parts) if r not in known and (parts[r] & (parts[r] - 1) or r in carried)]
+        self.kept: list[int] = [r for r in sorted(parts) if r not in known and r not in self.totals and (parts[r] & (parts[r] - 1) or r in carried)]
 
     def possible(self, f: Function) -> bool:
         """Whether a strip can be made of them."""
         return (
             self.inner.step == 1
             and self.loop.step != 0
-            and not any([instr.op is ops.FOR or instr.op is ops.WHILE or instr.op is ops.LOOP for part in (self.front, self.body, self.back) for instr in part])
-            and not any([f.types[r] is BOOL or f.types[r].lanes or f.types[r] is PTR for r in self.kept])
+            and not any(instr.op is ops.FOR or instr.op is ops.WHILE or instr.op is ops.LOOP for part in (self.front, self.body, self.back) for instr in part)
+            and not any(f.types[r] is BOOL or f.types[r].lanes or f.types[r] is PTR for r in self.kept)
         )
 
 
@@ -245,7 +247,7 @@ class Strip:
         """The whole diagonals, the rows' iterations one after the other."""
         f = self.f
         inner = f.code[self.rows.inner.head]
-        variables = sorted({instr.dst for instr in self.rows.body if instr.dst >= 0 and f.variable[instr.dst]})
+        variables = sorted({instr.dst for instr in self.rows.body if instr.dst >= 0 and f.variable[instr.dst] and instr.dst not in self.rows.totals})
         renames: list[dict[int, int]] = []
         for number in range(self.count):
             rename = self.row(self.const(number))

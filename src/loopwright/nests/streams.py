@@ -60,9 +60,10 @@ class Streams:
         accesses: those of the inner loop.
         taken: per position of a load, how it gets its vector.
         possible: whether all of them are at subscripts that can be followed.
+        overwritten: positions of stores of which only the last row's stay in memory, and nothing reads the others there.
     """
 
-    __slots__ = ("_found", "accesses", "column", "inner", "loop", "nest", "possible", "row", "slant", "taken")
+    __slots__ = ("_found", "accesses", "column", "inner", "loop", "nest", "overwritten", "possible", "row", "slant", "taken")
 
     def __init__(self, nest: Nest, loop: NestLoop, inner: NestLoop, slant: int, found: list[Dependence]) -> None:
         self.nest = nest
@@ -77,12 +78,14 @@ class Streams:
             elif known is inner:
                 self.column = value
         self._found = [
-            d for d in found if len(d.loops) > loop.depth and d.loops[loop.depth] is loop and all([c.low <= 0 <= c.high for c in d.vector[: loop.depth]])
+            d for d in found if len(d.loops) > loop.depth and d.loops[loop.depth] is loop and all(c.low <= 0 <= c.high for c in d.vector[: loop.depth])
         ]
         self.taken: dict[int, Taken] = {}
-        self.possible = all([self._followed(access) for access in self.accesses])
+        self.possible = all(self._followed(access) for access in self.accesses)
+        self.overwritten: set[int] = set()
         if self.possible:
             self._take()
+            self.overwritten = {access.position for access in self.accesses if access.store and self._passing(access)}
 
     def _followed(self, access: Access) -> bool:
         """Whether its subscripts are linear in the two loops, with what does not change in them; a store's must move."""
@@ -95,7 +98,7 @@ class Streams:
                     known is not None and known not in (self.loop, self.inner) and known.depth >= self.loop.depth
                 ):
                     return False
-        return not access.store or any([distance != 0 for distance in self.distances(access)])
+        return not access.store or any(distance != 0 for distance in self.distances(access))
 
     def coefficients(self, access: Access) -> list[tuple[int, int]]:
         """Per dimension, by how much its subscript grows with the row and with the column."""
@@ -116,7 +119,7 @@ class Streams:
             if flows:
                 made = self._stored(access, flows)
                 self.taken[access.position] = made if made is not None else Taken(access, STRIDED)
-            elif all([column == 0 for _, column in self.coefficients(access)]):
+            elif all(column == 0 for _, column in self.coefficients(access)):
                 self.taken[access.position] = Taken(access, FIXED)
             elif not any(self.distances(access)):
                 self.taken[access.position] = Taken(access, ONE)
@@ -129,7 +132,7 @@ class Streams:
         """From what a store of the loop has made, if it always is the last that has written there."""
         own = [d for d in flows if d.source in self.accesses]
         sources = {d.source.number for d in own}
-        if len(sources) != 1 or not all([d.told for d in flows]):
+        if len(sources) != 1 or not all(d.told for d in flows):
             return None
         store = own[0].source
         depth = self.loop.depth
@@ -151,6 +154,15 @@ class Streams:
             if x is None or y is None or x.terms != y.terms or x.constant - rows * row - columns * column != y.constant:
                 return False
         return True
+
+    def _passing(self, store: Access) -> bool:
+        """Whether each row stores where the one before has, a column further on at a time, and takes what that has stored from registers."""
+        if self.slant != 1 or any(row != 0 for row, _ in self.coefficients(store)):
+            return False
+        others = [access for access in self.accesses if access.array == store.array and access is not store]
+        if not all(not access.store and self.taken[access.position].kind == MOVED and self.taken[access.position].rows >= 0 for access in others):
+            return False
+        return any(self.taken[access.position].source == store.position for access in others)
 
     def _loaded(self, access: Access, others: list[Access]) -> Taken:
         """From what another load has read before, or it itself a row before; nothing of this is written in the nest before it is read."""
@@ -203,7 +215,7 @@ class Streams:
                 times = 0 if taken.kind == FIXED else 1 if taken.kind == ONE else lanes * parts if taken.kind == STRIDED else abs(taken.rows)
                 moves = times if taken.kind == STRIDED else parts if taken.rows else 0
             elif access is not None:
-                times = moves = lanes * parts
+                times = moves = 1 if access.position in self.overwritten else lanes * parts
             busy[node.unit] += node.cycles * times
             busy[lane.unit] += moves
             started += times + moves

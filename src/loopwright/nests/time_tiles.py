@@ -23,12 +23,15 @@ from typing import Final
 from loopwright.ir import ops
 from loopwright.ir.function import NONE, Function, Instr
 from loopwright.ir.ops import Op
-from loopwright.nests.nest import NestLoop
-from loopwright.nests.sweeps import Sweeps
+from loopwright.nests.candidates import Change
+from loopwright.nests.nest import Nest, NestLoop
+from loopwright.nests.scalars import Scalar
+from loopwright.nests.sweeps import Sweeps, sweeps
 from loopwright.nests.unroll import clone
+from loopwright.targets.core import Core
 from loopwright.types import BOOL, I64, VOID, Type
 
-__all__ = ["Memory", "tile"]
+__all__ = ["Memory", "Tiles", "best_tiles", "tile"]
 
 #: Steps that a block may have; the first number with which tiles are large enough is taken.
 STEPS: Final = (16, 8, 4)
@@ -51,6 +54,50 @@ class Memory:
         self.size = size
         self.least = least
         self.rows = rows
+
+
+class Tiles(Change):
+    """A loop over time steps to be tiled.
+
+    Attributes:
+        sweeps: what it consists of.
+        memory: what for.
+    """
+
+    def __init__(self, found: Sweeps, memory: Memory) -> None:
+        super().__init__(found.loop)
+        self.sweeps = found
+        self.memory = memory
+
+    def apply(self, nest: Nest, variables: list[Scalar]) -> None:
+        tile(self.sweeps, self.memory)
+
+
+def best_tiles(nest: Nest, core: Core, variables: list[Scalar], lanes: list[NestLoop]) -> list[Change]:
+    """The loop over time steps of a nest to be tiled, if there is one that waits for memory: all that it holds is over lanes.
+
+    Args:
+        nest: the nest.
+        core: the core, and its caches.
+        variables: what the nest's variables carry.
+        lanes: the loops that are to run over lanes.
+    """
+    found = sweeps(nest, variables) if core.caches and lanes else None
+    if found is None:
+        return []
+    deepest = [sweep.loops[-1] for sweep in found.sweeps]
+    if not all(_within(loop, deepest) for loop in lanes):
+        return []
+    for loop in nest.loops:
+        innermost = not any(other.parent is loop for other in nest.loops)
+        if innermost and not _within(loop, lanes) and _within(loop, [found.loop]):
+            return []
+    return [Tiles(found, Memory(core.caches[0], core.caches[-1]))]
+
+
+def _within(loop: NestLoop, loops: list[NestLoop]) -> bool:
+    """Whether a loop is one of others, or inside."""
+    return any(other.head <= loop.head < other.end for other in loops)
 
 
 def tile(found: Sweeps, memory: Memory) -> None:

@@ -11,16 +11,17 @@ from typing import Final
 
 from loopwright.ir import ops
 from loopwright.ir.function import NONE, Function, Instr
+from loopwright.ir.ops import Op
 from loopwright.nests.nest import Access
 from loopwright.nests.operations import has
-from loopwright.nests.skew import Rows, Strip
+from loopwright.nests.skew import Diagonals, Rows, Strip
 from loopwright.nests.streams import FIXED, MOST_ROWS, MOVED, ONE, Streams, Taken
 from loopwright.nests.unroll import clone
 from loopwright.targets.target import Target
 from loopwright.types import BOOL, I64, VOID, Type, mask_of, vector_of
 from loopwright.vectors.operations import Operations
 
-__all__ = ["Wavefront", "widest"]
+__all__ = ["InLanes", "widest"]
 
 
 class Wavefront(Operations):
@@ -37,6 +38,8 @@ class Wavefront(Operations):
         fixed: per position of a load that is the same in all steps: its vectors.
         strides: per position of an access: by how many bytes the lanes' elements are apart.
         rows: the indices of rows, as far as they have been computed.
+        indices: what subscripts are computed from, and nothing else.
+        same: what is computed in front of the inner loop, the same for all rows -> the register that has it here.
         step: the register that counts the columns of the first row.
     """
 
@@ -54,6 +57,8 @@ class Wavefront(Operations):
         self.fixed: dict[int, list[int]] = {}
         self.strides: dict[int, int] = {}
         self.rows: dict[int, int] = {}
+        self.same: dict[int, int] = {}
+        self.indices = _indices(strip.f, strip.rows)
         self.step = NONE
         self.part = 0
 
@@ -66,6 +71,7 @@ class Wavefront(Operations):
         known = self.vectors.get(operand)
         if known is not None:
             return known[self.part]
+        operand = self.same.get(operand, operand)
         type_ = f.types[operand]
         full = self.full(type_)
         if type_ is BOOL:
@@ -182,6 +188,8 @@ class Wavefront(Operations):
         self._shift()
         strip.end()
         self._keep()
+        self._leave()
+        self._add_up()
         strip.end()
 
     def _wanted(self) -> dict[int, list[Taken]]:
@@ -199,6 +207,7 @@ class Wavefront(Operations):
     def _begin(self, wanted: dict[int, list[Taken]], first: int) -> None:
         """What the first steps find in registers."""
         strip = self.strip
+        self.same = strip.row(strip.const(0))
         for number in [*range(0, strip.count, self.lanes), *range(1, MOST_ROWS), *range(strip.count - MOST_ROWS, strip.count)]:
             self.row(number)
         for position, loads in wanted.items():
@@ -224,9 +233,21 @@ class Wavefront(Operations):
                 self.held[register] = taken_in
             else:
                 self.vectors[register] = taken_in
+        written = {instr.dst for instr in strip.rows.body}
+        for variable, op in strip.rows.totals.items():
+            if variable in written:
+                self.held[variable] = [self._total(variable, op) for _ in range(self.parts)]
         for access in self.streams.accesses:
             # (Distances are computed in front of the loop.)
             self.stride(access)
+
+    def _total(self, variable: int, op: Op) -> int:
+        """A vector to add up in."""
+        full = self.full(self.f.types[variable])
+        held = self.f.register(full, self.f.names[variable], True)
+        start = self.f.const(full, op.neutral) if op.neutral is not None else self.define(ops.SPLAT, full, [variable], full)
+        self.out.append(Instr(ops.COPY, full, held, [start], 0, self.line))
+        return held
 
     def _fill(self, vectors: list[int], loads: list[Taken], ago: int, first: int) -> None:
         """Vectors of so many steps before the first: what the loads will want of them, one lane after the other by way of memory."""
@@ -265,16 +286,52 @@ class Wavefront(Operations):
             for part in range(self.parts):
                 self.part = part
                 values.append(self.vector(instr.args[0]))
-                first = part * self.lanes
-                where = self.subscripts(access, self.row(first), self.column(first, self.step))
-                self.out.append(Instr(ops.STORE_STRIDED, full, NONE, [values[part], stride, *where], instr.imm, instr.line))
+                if position not in self.streams.overwritten:
+                    first = part * self.lanes
+                    where = self.subscripts(access, self.row(first), self.column(first, self.step))
+                    self.out.append(Instr(ops.STORE_STRIDED, full, NONE, [values[part], stride, *where], instr.imm, instr.line))
             self.made[access.position] = values
-        elif instr.dst >= 0 and (f.types[instr.dst] is not I64 or any([a in self.vectors for a in instr.args])):
+            if position in self.streams.overwritten:
+                self._last(access, values[-1])
+        elif instr.dst >= 0 and instr.dst not in self.indices:
             made = []
             for part in range(self.parts):
                 self.part = part
                 made.append(self.compute(instr))
             self.vectors[instr.dst] = made
+
+    def _last(self, access: Access, vector: int) -> None:
+        """Store what the last row has made, which is what stays."""
+        strip = self.strip
+        full = self.f.types[vector]
+        lane = self.define(ops.SLIDE, full, [vector, vector, strip.const(self.lanes - 1)], full)
+        element = self.define(ops.EXTRACT, full, [lane], full.element)
+        where = self.subscripts(access, self.row(strip.count - 1), self.column(strip.count - 1, self.step))
+        self.out.append(Instr(ops.STORE, full.element, NONE, [element, *where], access.array, self.line))
+
+    def _leave(self) -> None:
+        """Store what the last step has made of which only the last row's has been stored."""
+        last = self.strip.plus(self.strip.high, -1)
+        for access in self.streams.accesses:
+            if access.position in self.streams.overwritten:
+                for part, vector in enumerate(self.history[access.position][0]):
+                    first = part * self.lanes
+                    where = self.subscripts(access, self.row(first), self.column(first, last))
+                    self.out.append(Instr(ops.STORE_STRIDED, self.f.types[vector], NONE, [vector, self.stride(access), *where], access.array, access.line))
+
+    def _add_up(self) -> None:
+        """Totals of all lanes into those of the rows."""
+        for variable, op in self.strip.rows.totals.items():
+            held = self.held.get(variable)
+            if held is None:
+                continue
+            full = self.f.types[held[0]]
+            total = held[0]
+            for vector in held[1:]:
+                total = self.define(op, full, [total, vector], full)
+            assert op.reduction is not None
+            whole = self.define(op.reduction, full, [total], full.element)
+            self.out.append(Instr(op, full.element, variable, [variable, whole], 0, self.line))
 
     def _take(self) -> None:
         """What the step before has left in variables, by value."""
@@ -305,15 +362,25 @@ class Wavefront(Operations):
                 self.out.append(Instr(ops.STORE, type_, NONE, [value, strip.const(part * self.lanes)], self.f.arrays.index(array), self.line))
 
 
+class InLanes(Diagonals):
+    """Whole diagonals in ``parts`` vectors of ``lanes`` rows."""
+
+    def __init__(self, streams: Streams, lanes: int, parts: int, width: int) -> None:
+        self.streams = streams
+        self.lanes = lanes
+        self.parts = parts
+        self.width = width
+
+    def emit(self, strip: Strip) -> None:
+        Wavefront(strip, self.streams, self.lanes, self.parts, self.width).emit()
+
+
 def widest(f: Function, rows: Rows, target: Target) -> int:
     """The bits of the widest element that a body computes with, for which vectors of rows have room; 0 where it does what lanes cannot.
 
     That is control flow, operations that the machine does not have for lanes, and anything but subscripts made of the loops' indices.
     """
-    indices = {f.code[rows.loop.head].dst, f.code[rows.inner.head].dst}
-    for instr in rows.again:
-        if any([a in indices for a in instr.args]):
-            indices.add(instr.dst)
+    indices = _indices(f, rows)
     found: list[Instr] = []
     bits = 0
     for instr in rows.body:
@@ -321,10 +388,9 @@ def widest(f: Function, rows: Rows, target: Target) -> int:
         access = op is ops.LOAD or op is ops.STORE
         if op.effect != ops.PURE and not access:
             return 0
-        if op is not ops.LOAD and any([a in indices for a in (instr.args[:1] if access else instr.args)]):
-            if instr.type is not I64 or access or f.types[instr.dst] is not I64:
+        if op is not ops.LOAD and any(a in indices for a in (instr.args[:1] if access else instr.args)):
+            if instr.dst not in indices:
                 return 0
-            indices.add(instr.dst)
             continue
         found.append(instr)
         if instr.type is not BOOL:
@@ -332,7 +398,17 @@ def widest(f: Function, rows: Rows, target: Target) -> int:
         elif access:
             return 0
     lanes = target.vector_bits // bits if bits else 0
-    return bits if lanes > 1 and all([_has(target, instr, lanes, bits) for instr in found]) else 0
+    return bits if lanes > 1 and all(_has(target, instr, lanes, bits) for instr in found) else 0
+
+
+def _indices(f: Function, rows: Rows) -> set[int]:
+    """The indices of the loops, what the part in front of the inner one computes from them, and the integers that its body does."""
+    found = {f.code[rows.loop.head].dst, f.code[rows.inner.head].dst}
+    for instr in [*rows.again, *rows.body]:
+        if instr.dst >= 0 and instr.op.effect == ops.PURE and any(a in found for a in instr.args):
+            if instr in rows.again or (instr.type is I64 and f.types[instr.dst] is I64 and not f.variable[instr.dst]):
+                found.add(instr.dst)
+    return found
 
 
 def _has(target: Target, instr: Instr, lanes: int, width: int) -> bool:

@@ -9,6 +9,8 @@
 The body is as it was for one index. What differs by lane (``vectors/divergence.py``) becomes vectors and masks, what does not stays scalar; control flow
 that differs by lane becomes masks (``vectors/predication.py``). A vector has as many lanes as the widest element in the loop leaves room for. An accumulator
 has a total in each lane, which are combined behind the loop. On machines without vectors the loop stays as it is.
+
+A loop that counts down has its lanes in the order of memory as well: the first is the last index of a step. What it leaves over is done index by index.
 """
 
 from __future__ import annotations
@@ -51,7 +53,7 @@ def run(f: Function, target: Target) -> None:
             continue
         root, leaves, end = tree(code, position)
         outside = {r for r in first if first[r] < position or last[r] > end}
-        if target.scalar_remainders:
+        if target.scalar_remainders or f.const_values[~instr.args[2]] < 0:
             _split(f, target, root, leaves, outside, code[position : end + 1], out)
         else:
             _vectorize(f, target, root, leaves, outside, out)
@@ -110,8 +112,13 @@ def _vectorize(f: Function, target: Target, root: Bracket, leaves: list[Leaf], o
         bits = target.stream_bits
     lanes = max(1, bits // width)
     lo, hi, _ = head.args
-    if whole:
-        hi = last_multiple(f, lo, hi, lanes, head.line, out)
+    index, first, stop = head.dst, NONE, hi
+    if f.const_values[~head.args[2]] < 0:
+        # Counted from 0; the first lane is at ``first`` less that.
+        index = f.register(I64, f.names[head.dst])
+        first, stop, lo, hi = _downwards(f, lo, hi, lanes, head.line, out)
+    elif whole:
+        stop = hi = last_multiple(f, lo, hi, lanes, head.line, out)
     made = Predication(f, shapes, lanes, width)
     made.begin([])
     made.out = out
@@ -129,8 +136,10 @@ def _vectorize(f: Function, target: Target, root: Bracket, leaves: list[Leaf], o
     made.out = body
     made.opened.append(root)
     made.paths[root] = [], 0
+    if first != NONE:
+        made.emit(ops.SUB, I64, [first, index], 0, head.dst)
     made.region(root.body)
-    out.append(Instr(ops.FOR, head.type, head.dst, [lo, hi, f.const(I64, lanes)], 0, head.line, loop=described))
+    out.append(Instr(ops.FOR, head.type, index, [lo, hi, f.const(I64, lanes)], 0, head.line, loop=described))
     out.extend(body)
     out.append(root.end)
     made.out = out
@@ -143,7 +152,19 @@ def _vectorize(f: Function, target: Target, root: Bracket, leaves: list[Leaf], o
             made.copy(variable, combined)
         else:
             made.emit(op, element, [variable, combined], 0, variable)
-    return hi
+    return stop
+
+
+def _downwards(f: Function, lo: int, hi: int, lanes: int, line: int, out: list[Instr]) -> tuple[int, int, int, int]:
+    """Of a loop that counts down: the index of the first lane in the first step, where whole steps end, and the bounds of as long a loop that counts up."""
+
+    def emit(op: ops.Op, a: int, b: int) -> int:
+        made = f.register(I64, "")
+        out.append(Instr(op, I64, made, [a, b], 0, line))
+        return made
+
+    count = last_multiple(f, f.const(I64, 0), emit(ops.SUB, lo, hi), lanes, line, out)
+    return emit(ops.SUB, lo, f.const(I64, lanes - 1)), emit(ops.SUB, lo, count), f.const(I64, 0), count
 
 
 def _absorbed(f: Function, before: list[Instr], variable: int, op: ops.Op) -> bool:

@@ -1,0 +1,230 @@
+"""Which plain loops become loops over lanes by themselves, and what is kept in registers for that; with results as written."""
+
+from __future__ import annotations
+
+from typing import Any
+
+import numpy as np
+import pytest
+
+import loopwright as lw
+from loopwright.ir import ops
+from loopwright.nests.operations import has
+from loopwright.targets import registry
+from loopwright.types import F32, F64, I32, I64, U8, mask_of, vector_of
+
+SPACE = {"least": lw.min, "most": lw.max, "sqrt": lw.sqrt, **{name: getattr(lw, name) for name in ("u8", "i16", "i32", "i64", "f32", "f64")}}
+
+
+def kernel(source: str, **options: Any) -> Any:
+    space = dict(SPACE)
+    exec(source, space)  # noqa: S102 (the sources below)
+    function = space["nest"]
+    function.__annotations__.update(dict.fromkeys(function.__code__.co_varnames[: function.__code__.co_argcount], lw.Array))
+    return lw.kernel(source=source, contract=False, **options)(function)
+
+
+def rewritten(source: str, *given: np.ndarray, **options: Any) -> str:
+    """The code after the pass, once results are seen to be those of the loops as written."""
+    fast, plain = kernel(source, **options), kernel(source, nests="off")
+    wanted, found = [a.copy() for a in given], [a.copy() for a in given]
+    plain(*wanted)
+    fast(*found)
+    for a, b in zip(found, wanted, strict=True):
+        np.testing.assert_array_equal(a, b)
+    return str(fast.compile(*given, keep=True, target="x86-64-v4").ir("nests"))
+
+
+def whole(*shape: int, dtype: Any = np.float64) -> np.ndarray:
+    """Whole numbers, whose sums are exact in any order."""
+    return np.random.default_rng(0).integers(0, 9, shape).astype(dtype)
+
+
+SUM = "def nest(a, b):\n    s = a[0] * 0\n    for i in range(a.shape[0]):\n        s += a[i]\n    b[0] = s\n"
+
+
+@pytest.mark.parametrize("dtype", [np.float32, np.float64])
+def test_totals_of_floats_under_fastmath_only(dtype: Any) -> None:
+    assert " lanes" in rewritten(SUM, whole(100, dtype=dtype), whole(1, dtype=dtype), fastmath=True)
+    assert " lanes" not in rewritten(SUM, whole(100, dtype=dtype), whole(1, dtype=dtype))
+
+
+def test_totals_of_integers() -> None:
+    assert " lanes" in rewritten(SUM, whole(100, dtype=np.int32), whole(1, dtype=np.int32))
+
+
+@pytest.mark.parametrize("comparison", ["a[i] > m", "m < a[i]", "a[i] < m", "m > a[i]"])
+def test_branches_that_look_for_the_greatest(comparison: str) -> None:
+    source = f"def nest(a, b):\n    m = a[0]\n    for i in range(a.shape[0]):\n        if {comparison}:\n            m = a[i]\n    b[0] = m\n"
+    made = rewritten(source, whole(100, dtype=np.int32), whole(1, dtype=np.int32))
+    assert " lanes" in made and ("max." in made or "min." in made) and "if " not in made.split("lanes")[1]
+    assert " lanes" in rewritten(source, whole(100), whole(1), fastmath=True)
+
+
+@pytest.mark.parametrize("special", [np.nan, -0.0, 0.0])
+def test_extremes_of_special_numbers_by_branch(special: float) -> None:
+    source = "def nest(a, b):\n    m = a[0]\n    for i in range(1, a.shape[0]):\n        if a[i] > m:\n            m = a[i]\n    b[0] = m\n"
+    for first in (np.nan, 0.0, -0.0, 1.0):
+        a = np.array([first, special, -1.0, special])
+        found, wanted = np.zeros(1), np.zeros(1)
+        kernel(source)(a, found)
+        kernel(source, nests="off")(a, wanted)
+        assert found.tobytes() == wanted.tobytes()
+
+
+def test_a_branch_for_equal_floats_stays() -> None:
+    source = "def nest(a, b):\n    m = a[0]\n    for i in range(1, a.shape[0]):\n        if a[i] >= m:\n            m = a[i]\n    b[0] = m\n"
+    a, b = np.array([-0.0, 0.0, -0.0]), np.ones(1)
+    kernel(source)(a, b)
+    assert np.signbit(b[0])
+
+
+NARROW = [
+    ("u8(a[i, j] + b[i, j])", np.uint8, np.uint8),
+    ("u8((i32(a[i, j]) * 77 + i32(b[i, j]) * 179) >> 8)", np.uint8, np.uint8),
+    ("i32(a[i, j]) * 3 - i32(b[i, j])", np.uint8, np.int32),
+    ("f32(a[i, j]) * 0.5 + f32(b[i, j])", np.uint8, np.float32),
+    ("f64(a[i, j])", np.float32, np.float64),
+    ("i16((i32(a[i, j]) + i32(b[i, j])) >> 1)", np.int16, np.int16),
+    ("a[i, j] * b[i, j]", np.int64, np.int64),
+    ("u8((i32(a[i, j]) << 20) >> 20)", np.uint8, np.uint8),
+    ("u8((i32(a[i, j]) - i32(b[i, j])) >> 9)", np.uint8, np.uint8),
+]
+
+
+@pytest.mark.parametrize(("expression", "given", "result"), NARROW)
+def test_elements_of_all_widths(expression: str, given: Any, result: Any) -> None:
+    source = f"def nest(a, b, c):\n    for i in range(c.shape[0]):\n        for j in range(c.shape[1]):\n            c[i, j] = {expression}\n"
+    info = np.iinfo(given) if np.dtype(given).kind != "f" else None
+    rng = np.random.default_rng(1)
+    a, b = (rng.integers(info.min, info.max, (5, 77), endpoint=True, dtype=given) if info else rng.random((5, 77)).astype(given) for _ in range(2))
+    assert " lanes" in rewritten(source, a, b, np.zeros((5, 77), result))
+
+
+def test_sixteen_bits_do_where_no_more_are_used() -> None:
+    source = "def nest(a, b, c):\n    for j in range(c.shape[0]):\n        c[j] = u8((i32(a[j]) * 77 + i32(b[j]) * {}) >> {})\n"
+    arrays = [whole(300, dtype=np.uint8) for _ in range(3)]
+    assert "u16" in rewritten(source.format(179, 8), *arrays)
+    # Bits 9 to 16 depend on one more.
+    assert "u16" not in rewritten(source.format(179, 9), *arrays)
+
+
+def test_dependences_that_point_forwards() -> None:
+    loop = "def nest(a, b):\n    for i in range(1, a.shape[0] - 1):\n        {}\n        {}\n"
+    arrays = whole(100), whole(100)
+    assert " lanes" in rewritten("def nest(a):\n    for i in range(a.shape[0] - 1):\n        a[i] = a[i] + a[i + 1]\n", whole(100))
+    assert " lanes" not in rewritten("def nest(a):\n    for i in range(1, a.shape[0]):\n        a[i] = a[i] + a[i - 1]\n", whole(100))
+    assert " lanes" in rewritten(loop.format("b[i] = a[i + 1]", "a[i] = b[i] * 2.0"), *arrays)
+    assert " lanes" not in rewritten(loop.format("a[i] = b[i] * 2.0", "b[i] = a[i + 1]"), *arrays)
+    # Far enough for what is stored to have reached the cache.
+    far = "def nest(a, b):\n    for i in range(100, a.shape[0]):\n        a[i] = b[i]\n        b[i] = a[i - {}]\n"
+    assert " lanes" in rewritten(far.format(100), whole(500), whole(500))
+    assert " lanes" not in rewritten(far.format(2), whole(500), whole(500))
+
+
+def test_several_loops_of_a_nest() -> None:
+    source = """def nest(a, b, c):
+    for t in range(c.shape[0]):
+        for i in range(1, a.shape[0] - 1):
+            b[i] = a[i - 1] + a[i + 1]
+        for i in range(1, a.shape[0] - 1):
+            a[i] = b[i]
+"""
+    assert rewritten(source, whole(100), whole(100), whole(3)).count(" lanes") == 2
+
+
+def test_a_value_that_changes_in_an_outer_loop_only() -> None:
+    source = """def nest(a, b):
+    for i in range(1, b.shape[0]):
+        w = a[i]
+        for j in range(w, b.shape[1]):
+            b[i, j] = b[i - 1, j - w] + 1
+"""
+    assert " lanes" in rewritten(source, whole(20, dtype=np.int64), whole(20, 60, dtype=np.int32))
+
+
+PRODUCT = """def nest(a, b, c):
+    for {0} in range({0}{0}):
+        for {1} in range({1}{1}):
+            for {2} in range({2}{2}):
+                c[i, j] += a[i, k] * b[k, j]
+"""
+
+
+@pytest.mark.parametrize("order", ["ijk", "ikj", "jik", "jki", "kij", "kji"])
+def test_a_product_in_any_order_is_kept_in_registers(order: str) -> None:
+    source = PRODUCT.format(*order).replace("ii)", "c.shape[0])").replace("jj)", "c.shape[1])").replace("kk)", "a.shape[1])")
+    made = rewritten(source, np.random.default_rng(2).random((37, 19)), np.random.default_rng(3).random((19, 53)), whole(37, 53))
+    fast = made.split("  else")[0]
+    assert " lanes" in fast
+    inner = fast[fast.index("%k") :]
+    assert "store" not in inner[: inner.index("end")]
+
+
+@pytest.mark.parametrize("shape", [(0, 0, 0), (3, 0, 5), (1, 1, 1), (5, 7, 2)])
+def test_sums_in_memory_of_loops_that_may_not_run(shape: tuple[int, int, int]) -> None:
+    i, j, k = shape
+    source = PRODUCT.format(*"ijk").replace("ii)", "c.shape[0])").replace("jj)", "c.shape[1])").replace("kk)", "a.shape[1])")
+    rewritten(source, whole(i, k), whole(k, j), whole(i, j))
+
+
+def test_an_element_is_not_accessed_where_the_loop_does_not_run() -> None:
+    # c has no elements at all.
+    source = "def nest(a, c):\n    for i in range(a.shape[0]):\n        for k in range(a.shape[1]):\n            c[i] += a[i, k]\n"
+    rewritten(source, np.zeros((1 << 20, 0)), np.zeros(0))
+
+
+@pytest.mark.parametrize("source", [
+    "def nest(a, b):\n    for i in range(a.shape[0]):\n        for k in range(a.shape[1]):\n            b[i] += a[i, k]\n            b[k] += 1.0\n",
+    "def nest(a, b):\n    for i in range(a.shape[0]):\n        for k in range(a.shape[1]):\n            b[3] = b[3] + b[k] * a[i, k]\n",
+    "def nest(a, b):\n    for i in range(a.shape[0]):\n        for k in range(i):\n            a[i, i] -= a[i, k] * a[i, k]\n        b[i] = a[i, i]\n",
+    "def nest(a, b):\n    for i in range(a.shape[0]):\n        for k in range(a.shape[1]):\n            b[i] = a[i, k]\n            if a[i, k] > 4.0:\n                b[i] = b[i] + 1.0\n",
+])  # fmt: skip
+def test_elements_that_something_else_may_touch(source: str) -> None:
+    rewritten(source, whole(30, 30), whole(30))
+
+
+def test_arrays_that_overlap() -> None:
+    source = "def nest(a, b, c):\n    for i in range(c.shape[0]):\n        for k in range(a.shape[0]):\n            c[i] += a[k] * b[i]\n"
+    memory = whole(100)
+    for a, b, c in ((memory, memory, memory), (memory[10:40], memory[20:60], memory[21:61]), (memory[:50], memory[50:], memory[50:])):
+        saved = memory.copy()
+        kernel(source, nests="off")(a, b, c)
+        wanted = memory.copy()
+        memory[:] = saved
+        kernel(source)(a, b, c)
+        np.testing.assert_array_equal(memory, wanted)
+        memory[:] = saved
+
+
+def test_an_order_that_a_dependence_forbids() -> None:
+    source = "def nest(a):\n    for j in range(1, a.shape[1] - 1):\n        for i in range(1, a.shape[0]):\n            a[i, j] = a[i - 1, j + 1] * 0.5\n"
+    made = rewritten(source, whole(20, 30))
+    assert made.index("%j = for") < made.index("%i = for")
+    made = rewritten(source.replace("j + 1", "j - 1"), whole(20, 30))
+    assert made.index("%i = for") < made.index("%j = for")
+
+
+def test_totals_in_parts() -> None:
+    source = """def nest(a, b):
+    for i in range(1, a.shape[0]):
+        s = b[0, i]
+        for k in range(i):
+            s -= b[k, i]
+        a[i] = s
+"""
+    given = whole(40), whole(40, 41)
+    assert rewritten(source, *given, fastmath=True).count("sub.f64 %s") > 3
+    assert rewritten(source, *given).count("sub.f64 %s") == 1
+
+
+def test_what_a_machine_has() -> None:
+    v3, v4 = registry.get("x86-64-v3"), registry.get("x86-64-v4")
+    assert has(v4, ops.ADD, vector_of(U8, 64)) and has(v4, ops.MASKED_STORE_AT, vector_of(U8, 16))
+    assert not has(v3, ops.MASKED_STORE_AT, vector_of(U8, 16))  # lane by lane
+    assert has(v4, ops.CONVERT, vector_of(F32, 16), vector_of(U8, 16))
+    assert has(v4, ops.MUL, vector_of(I64, 8))
+    assert not has(v4, ops.ADD, vector_of(F64, 32))  # no such vectors
+    assert not has(v4, ops.DIV_FLOOR, vector_of(I32, 16))
+    assert has(v4, ops.DIV_FLOOR, vector_of(I32, 16), divisor=7)
+    assert has(v4, ops.MASK_CONVERT, mask_of(8, 16), mask_of(32, 16))
