@@ -43,8 +43,9 @@ def _two(dtype: Any) -> Callable[[int], list[Any]]:
     return lambda n: [(np.random.default_rng(k).random((n, n)) + 0.5).astype(dtype) for k in range(2)]
 
 
-def _lines(n: int) -> list[Any]:
-    return [np.random.default_rng(k).random(n) for k in range(2)]
+def _steps(rank: int) -> Callable[[int], list[Any]]:
+    """As many steps as the first argument has elements, and two arrays."""
+    return lambda n: [np.zeros(20), *[np.random.default_rng(k).random((n,) * rank) for k in range(2)]]
 
 
 def _product(dtype: Any) -> Callable[[int], list[Any]]:
@@ -107,11 +108,11 @@ _PLANE_BACK_C = ["a[i * n + j] = b[i * n + j];", "a[i * n + j] = (b[(i - 1) * n 
 def _line(back: int) -> tuple[str, str]:
     """Jacobi's iteration in one dimension: 20 steps, each by way of another array or of a copy."""
     python = (
-        "def nest(a, b):\n    for t in range(20):\n        for i in range(1, a.shape[0] - 1):\n            b[i] = (a[i - 1] + a[i] + a[i + 1]) * THIRD\n"
+        "def nest(steps, a, b):\n    for t in range(steps.shape[0]):\n        for i in range(1, a.shape[0] - 1):\n            b[i] = (a[i - 1] + a[i] + a[i + 1]) * THIRD\n"
         f"        for i in range(1, a.shape[0] - 1):\n            {_LINE_BACK[back]}\n"
     )
     c = (
-        "void nest(double *restrict a, double *restrict b, long n) { for (long t = 0; t < 20; t++) {"
+        "void nest(void *steps, double *restrict a, double *restrict b, long n) { for (long t = 0; t < 20; t++) {"
         " for (long i = 1; i < n - 1; i++) b[i] = (a[i - 1] + a[i] + a[i + 1]) * 0.3;"
         f" for (long i = 1; i < n - 1; i++) {_LINE_BACK[back].replace('THIRD', '0.3')}; }} }}"
     )
@@ -123,11 +124,11 @@ def _plane(back: int) -> tuple[str, str]:
     loops = "        for i in range(1, a.shape[0] - 1):\n            for j in range(1, a.shape[1] - 1):\n                "
     loops_c = " for (long i = 1; i < n - 1; i++) for (long j = 1; j < n - 1; j++) "
     python = (
-        f"def nest(a, b):\n    for t in range(20):\n{loops}b[i, j] = (a[i - 1, j] + a[i + 1, j] + a[i, j - 1] + a[i, j + 1]) * QUARTER\n"
+        f"def nest(steps, a, b):\n    for t in range(steps.shape[0]):\n{loops}b[i, j] = (a[i - 1, j] + a[i + 1, j] + a[i, j - 1] + a[i, j + 1]) * QUARTER\n"
         f"{loops}{_PLANE_BACK[back]}\n"
     )
     c = (
-        f"void nest(double *restrict a, double *restrict b, long n) {{ for (long t = 0; t < 20; t++) {{{loops_c}"
+        f"void nest(void *steps, double *restrict a, double *restrict b, long n) {{ for (long t = 0; t < 20; t++) {{{loops_c}"
         f"b[i * n + j] = (a[(i - 1) * n + j] + a[(i + 1) * n + j] + a[i * n + j - 1] + a[i * n + j + 1]) * 0.25;{loops_c}{_PLANE_BACK_C[back]} }} }}"
     )
     return python, c
@@ -212,10 +213,10 @@ NESTS = [
     Nest("edit distance", _EDIT, _EDIT_C, _edit, 2000, 4),
     Nest("recursive filter f32", _FILTER, _FILTER_C, _two(np.float32), 2000, 3),
     Nest("Jacobi, one step", _JACOBI, _JACOBI_C, _two(np.float64), 1000),
-    Nest("Jacobi, 20 steps and copies, 1-D", *_line(0), _lines, 3_000_000, 2, 200_000),
-    Nest("Jacobi, 20 double steps, 1-D", *_line(1), _lines, 3_000_000, 2, 200_000),
-    Nest("Jacobi, 20 steps and copies, 2-D", *_plane(0), _two(np.float64), 2000, 2, 400),
-    Nest("Jacobi, 20 double steps, 2-D", *_plane(1), _two(np.float64), 4000, 2, 400),
+    Nest("Jacobi, 20 steps and copies, 1-D", *_line(0), _steps(1), 3_000_000, 2, 200_000),
+    Nest("Jacobi, 20 double steps, 1-D", *_line(1), _steps(1), 3_000_000, 2, 200_000),
+    Nest("Jacobi, 20 steps and copies, 2-D", *_plane(0), _steps(2), 2000, 2, 400),
+    Nest("Jacobi, 20 double steps, 2-D", *_plane(1), _steps(2), 4000, 2, 400),
     Nest("decaying sums of columns", _COLUMNS, _COLUMNS_C, _two(np.float64), 1000),
     *[Nest(f"product {t} {n}", _PRODUCT, _flat({"f32": "float", "f64": "double"}[t], _PRODUCT_C), _product(d), n, 3)
       for t, d in (("f32", np.float32), ("f64", np.float64)) for n in (64, 128, 256, 512)],
