@@ -211,11 +211,22 @@ KEPT = """def nest(a, b, steps):
         for i in range(1, a.shape[1] - 1):
             a[t + 1, i] = (a[t, i - 1] + a[t, i] + a[t, i + 1]) * THIRD + b[i]
 """
+IN_TURNS = """def nest(a, b, steps):
+    for t in range(steps):
+        for i in range(1, a.shape[1] - 1):
+            a[(t + 1) % 2, i] = (a[t % 2, i - 1] + a[t % 2, i] + a[t % 2, i + 1]) * THIRD
+        for i in range(b.shape[0]):
+            b[i] = b[i] + a[(t + 1) % 2, i]
+"""
 IN_PLACE = """def nest(a, b, steps):
     for t in range(steps):
         for i in range(a.shape[0] - 2):
             a[i] = (a[i] + a[i + 1] + a[i + 2]) * b[i]
 """
+
+
+#: Whose first array has planes.
+PLANES = (KEPT, IN_TURNS)
 
 
 def kernel(source: str, how: str, dtype: Any) -> Any:
@@ -237,6 +248,7 @@ CASES = [
     (PLANE, np.float32, [(2, 2), (33, 2000)], [(24, 900)]),
     (INTEGERS, np.int32, [(n,) for n in (4, 6, 7, 100, 20000)], [(9000,)]),
     (KEPT, np.float64, [(23, n) for n in (0, 2, 3, 30, 3001)], [(9, 3000)]),
+    (IN_TURNS, np.float64, [(2, n) for n in (2, 3, 30, 3001)], [(2, 3000)]),
     (IN_PLACE, np.float64, [(n,) for n in (0, 2, 3, 30, 4001)], [(4000,)]),
 ]
 
@@ -255,7 +267,7 @@ def small_caches(monkeypatch: pytest.MonkeyPatch) -> None:
 def test_by_itself(source: str, dtype: Any, sizes: list[tuple[int, ...]], _: Any) -> None:
     """The pass finds them; any sizes and numbers of steps."""
     fast, plain = kernel(source, "fast", dtype), kernel(source, "off", dtype)
-    b_shape = 1 if source is KEPT else 0
+    b_shape = int(source in PLANES)
     for shape in sizes:
         for steps in (0, 1, 2, 5, 16, 21):
             given = [numbers(shape, dtype), numbers(shape[b_shape:], dtype)]
@@ -268,12 +280,13 @@ def test_by_itself(source: str, dtype: Any, sizes: list[tuple[int, ...]], _: Any
 
 @pytest.mark.parametrize("case", range(len(CASES)))
 def test_found(case: int) -> None:
-    """All of them are in tiles, as wide as the steps need."""
+    """All of them are in tiles, as slanted as the steps need."""
     source, dtype, sizes, _ = CASES[case]
-    found = read(parse(kernel(source, "off", dtype).compile(numbers(sizes[-1], dtype), numbers(sizes[-1][int(source is KEPT) :], dtype), 1).ir("collect")))
+    arrays = [numbers(sizes[-1], dtype), numbers(sizes[-1][int(source in PLANES) :], dtype)]
+    found = read(parse(kernel(source, "off", dtype).compile(*arrays, 1).ir("collect")))
     assert found is not None
-    slopes = {LINE: [2], PLANE: [2, 2], INTEGERS: [4], KEPT: [1], IN_PLACE: [2]}[source]
-    assert found.slopes == slopes
+    assert found.slopes == {LINE: [2], PLANE: [2, 2], INTEGERS: [4], KEPT: [1], IN_TURNS: [1], IN_PLACE: [2]}[source]
+    assert "div_floor" in kernel(source, "fast", dtype).compile(*arrays, 1).ir("nests")
 
 
 @pytest.mark.usefixtures("small_caches")
@@ -282,7 +295,7 @@ def test_on_every_machine(runner: Runner) -> None:
     """The same on all machines."""
     for source, dtype, _, sizes in CASES:
         for shape in sizes:
-            arrays = [numbers(shape, dtype), numbers(shape[int(source is KEPT) :], dtype)]
+            arrays = [numbers(shape, dtype), numbers(shape[int(source in PLANES) :], dtype)]
             wanted = [a.copy() for a in arrays]
             kernel(source, "off", dtype)(*wanted, 6)
             compiled = runner.compiled(kernel(source, "fast", dtype), *arrays, 6)
