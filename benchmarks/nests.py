@@ -24,7 +24,7 @@ FLAGS = ["-O3", "-march=native", "-ffast-math"]
 
 @dataclass
 class Nest:
-    """The same loops as Python and as C; ``judged``: how many times as fast as the fastest compiler the code is to be."""
+    """The same loops as Python and as C; ``judged``: how many times as fast as the fastest compiler the code is to be; ``compared``: size to compare results."""
 
     name: str
     python: str
@@ -32,6 +32,7 @@ class Nest:
     arguments: Callable[[int], list[Any]]
     size: int
     judged: float | None = None
+    compared: int = 37
 
 
 def _one(dtype: Any) -> Callable[[int], list[Any]]:
@@ -40,6 +41,11 @@ def _one(dtype: Any) -> Callable[[int], list[Any]]:
 
 def _two(dtype: Any) -> Callable[[int], list[Any]]:
     return lambda n: [(np.random.default_rng(k).random((n, n)) + 0.5).astype(dtype) for k in range(2)]
+
+
+def _steps(rank: int) -> Callable[[int], list[Any]]:
+    """As many steps as the first argument has elements, and two arrays."""
+    return lambda n: [np.zeros(20), *[np.random.default_rng(k).random((n,) * rank) for k in range(2)]]
 
 
 def _product(dtype: Any) -> Callable[[int], list[Any]]:
@@ -94,6 +100,40 @@ _JACOBI_C = (
     "void nest(double *restrict x, double *restrict y, long n) { for (long i = 1; i < n - 1; i++) for (long j = 1; j < n - 1; j++)"
     " y[i * n + j] = (x[(i - 1) * n + j] + x[(i + 1) * n + j] + x[i * n + j - 1] + x[i * n + j + 1]) * 0.25; }"
 )
+_LINE_BACK = ["a[i] = b[i]", "a[i] = (b[i - 1] + b[i] + b[i + 1]) * THIRD"]
+_PLANE_BACK = ["a[i, j] = b[i, j]", "a[i, j] = (b[i - 1, j] + b[i + 1, j] + b[i, j - 1] + b[i, j + 1]) * QUARTER"]
+_PLANE_BACK_C = ["a[i * n + j] = b[i * n + j];", "a[i * n + j] = (b[(i - 1) * n + j] + b[(i + 1) * n + j] + b[i * n + j - 1] + b[i * n + j + 1]) * 0.25;"]
+
+
+def _line(back: int) -> tuple[str, str]:
+    """Jacobi's iteration in one dimension: 20 steps, each by way of another array or of a copy."""
+    python = (
+        "def nest(steps, a, b):\n    for t in range(steps.shape[0]):\n        for i in range(1, a.shape[0] - 1):\n            b[i] = (a[i - 1] + a[i] + a[i + 1]) * THIRD\n"
+        f"        for i in range(1, a.shape[0] - 1):\n            {_LINE_BACK[back]}\n"
+    )
+    c = (
+        "void nest(void *steps, double *restrict a, double *restrict b, long n) { for (long t = 0; t < 20; t++) {"
+        " for (long i = 1; i < n - 1; i++) b[i] = (a[i - 1] + a[i] + a[i + 1]) * 0.3;"
+        f" for (long i = 1; i < n - 1; i++) {_LINE_BACK[back].replace('THIRD', '0.3')}; }} }}"
+    )
+    return python, c
+
+
+def _plane(back: int) -> tuple[str, str]:
+    """The same in two dimensions."""
+    loops = "        for i in range(1, a.shape[0] - 1):\n            for j in range(1, a.shape[1] - 1):\n                "
+    loops_c = " for (long i = 1; i < n - 1; i++) for (long j = 1; j < n - 1; j++) "
+    python = (
+        f"def nest(steps, a, b):\n    for t in range(steps.shape[0]):\n{loops}b[i, j] = (a[i - 1, j] + a[i + 1, j] + a[i, j - 1] + a[i, j + 1]) * QUARTER\n"
+        f"{loops}{_PLANE_BACK[back]}\n"
+    )
+    c = (
+        f"void nest(void *steps, double *restrict a, double *restrict b, long n) {{ for (long t = 0; t < 20; t++) {{{loops_c}"
+        f"b[i * n + j] = (a[(i - 1) * n + j] + a[(i + 1) * n + j] + a[i * n + j - 1] + a[i * n + j + 1]) * 0.25;{loops_c}{_PLANE_BACK_C[back]} }} }}"
+    )
+    return python, c
+
+
 _COLUMNS = """def nest(x, y):
     for i in range(x.shape[0]):
         for j in range(x.shape[1]):
@@ -173,6 +213,10 @@ NESTS = [
     Nest("edit distance", _EDIT, _EDIT_C, _edit, 2000, 4),
     Nest("recursive filter f32", _FILTER, _FILTER_C, _two(np.float32), 2000, 3),
     Nest("Jacobi, one step", _JACOBI, _JACOBI_C, _two(np.float64), 1000),
+    Nest("Jacobi, 20 steps and copies, 1-D", *_line(0), _steps(1), 3_000_000, 2, 200_000),
+    Nest("Jacobi, 20 double steps, 1-D", *_line(1), _steps(1), 3_000_000, 2, 200_000),
+    Nest("Jacobi, 20 steps and copies, 2-D", *_plane(0), _steps(2), 2000, 2, 400),
+    Nest("Jacobi, 20 double steps, 2-D", *_plane(1), _steps(2), 4000, 2, 400),
     Nest("decaying sums of columns", _COLUMNS, _COLUMNS_C, _two(np.float64), 1000),
     *[Nest(f"product {t} {n}", _PRODUCT, _flat({"f32": "float", "f64": "double"}[t], _PRODUCT_C), _product(d), n, 3)
       for t, d in (("f32", np.float32), ("f64", np.float64)) for n in (64, 128, 256, 512)],
@@ -241,7 +285,7 @@ def _agree(nest: Nest, candidates: dict[str, Callable[..., Any]]) -> list[str]:
     """Which candidates give another result than the nest as written."""
     results = {}
     for name, function in candidates.items():
-        work = nest.arguments(37)
+        work = nest.arguments(nest.compared)
         function(*work)
         results[name] = work[-1]
     # (Products by others add in another order.)

@@ -228,3 +228,26 @@ def test_obstacles_name_their_line() -> None:
     )
     (nest,) = nests(f)
     assert nest.obstacles == [(9, "leaves a loop early"), (10, "ends an iteration early")]
+
+
+@pytest.mark.parametrize("plane", ["t % 2", "1 - t % 2", "(t + 1) % 2", "(t + 2) % 3", "(2 * t + 1) % 4", "(5 - t) % 3"])
+def test_remainders(plane: str) -> None:
+    """Planes that steps take in turns: directions are those that occur."""
+    for other, apart in itertools.product(["t % 2", "(t + 1) % 3", "(4 * t) % 4"], [-1, 0, 2]):
+        source = (
+            f"def nest(a, n):\n    for t in range(n):\n        for i in range(2, a.shape[1] - 2):\n            a[{plane}, i] = a[{other}, i + {apart}] + HALF\n"
+        )
+        space = {"HALF": 0.5}
+        exec(source, space)  # noqa: S102 (written here)
+        function = space["nest"]
+        function.__annotations__.update(a=lw.Array[lw.f64, 2], n=int)  # type: ignore[attr-defined]
+        (nest,) = nests(parse(lw.kernel(source=source, nests="off")(function).compile(n=lw.i64).ir("collect")))
+        real: set[tuple[int, int, Vector]] = set()
+        touched = [
+            (t, i, number, (eval(text), place)) for t in range(13) for i in range(2, 7) for number, text, place in ((0, other, i + apart), (1, plane, i))
+        ]
+        for n, (t, i, number, element) in enumerate(touched):
+            for t0, i0, before, same in touched[:n]:
+                if element == same and (number or before):
+                    real.add((before, number, (sign(t - t0), sign(i - i0))))
+        assert directions(dependences(nest)) == real, source

@@ -48,9 +48,10 @@ class Forms:
         written: the variables that the stretch writes; what is computed from them has no form.
         leaves: per value: the registers it is computed from.
         registers: per value: the register that it is, or -1 where it is an expression.
+        remainders: of values that are what a form leaves divided by a positive constant: the form, the constant.
     """
 
-    __slots__ = ("code", "f", "forms", "leaves", "numbers", "places", "registers", "written")
+    __slots__ = ("code", "f", "forms", "leaves", "numbers", "places", "registers", "remainders", "written")
 
     def __init__(self, f: Function, start: int, end: int, places: dict[int, int] | None = None) -> None:
         """``places``, where they are known already."""
@@ -62,6 +63,7 @@ class Forms:
         self.numbers: dict[tuple[int, ...], int] = {}
         self.leaves: list[set[int]] = []
         self.registers: list[int] = []
+        self.remainders: dict[int, tuple[Form, int]] = {}
         variable = f.variable
         if places is None:
             for position in range(len(self.code)):
@@ -124,7 +126,13 @@ class Forms:
                 key.append(value)
                 key.append(part.terms[value])
                 leaves |= self.leaves[value]
-        return self._value(tuple(key), leaves, -1)
+        made = self._value(tuple(key), leaves, -1)
+        if op is ops.REM_FLOOR and instr.type is I64 and args[1] < 0 and int(f.const_values[~args[1]]) > 0:
+            divided = self.of(args[0], depth + 1)
+            if divided is not None:
+                (value,) = made.terms
+                self.remainders[value] = (divided, int(f.const_values[~args[1]]))
+        return made
 
     def _value(self, key: tuple[int, ...], leaves: set[int], register: int) -> Form:
         number = self.numbers.get(key, -1)

@@ -29,6 +29,8 @@ from loopwright.nests.registers import keep, repeats
 from loopwright.nests.repeated import share
 from loopwright.nests.scalars import Scalar, scalars
 from loopwright.nests.split import crossing, split
+from loopwright.nests.sweeps import sweeps
+from loopwright.nests.time_tiles import best_tiles
 from loopwright.nests.unroll import clone
 from loopwright.targets.core import Core
 from loopwright.targets.target import Target
@@ -159,7 +161,11 @@ def _rewrite_as(nest: Nest, target: Target, core: Core, written: Nest, original:
         return False
     f = nest.f
     before = f.code
-    found = dependences(nest, inner)
+    found = _of_sweeps(nest, beside, variables) if core.caches and not inner else None
+    if found is not None:
+        inner = True
+    else:
+        found = dependences(nest, inner)
     if not inner and target.vector_bits and reorder(nest, found, variables):
         nest = _again(f, written)
         if record is not None:
@@ -189,10 +195,21 @@ def _rewrite_as(nest: Nest, target: Target, core: Core, written: Nest, original:
     if f.options.search and not inner and nest is written and _searched(nest, target, core, found, lanes, changes):
         return True
     changes += _parts(nest, core, found, variables, [*lanes, *[change.loop for change in changes]])
+    if not changes:
+        changes += best_tiles(nest, core, variables, lanes)
     if f.code is not before or lanes or changes:
         _apply(nest, target, changes, lanes, variables, distinct, written, original)
         return True
     return around and not inner and nest is written and _without_branches(nest, target, core, distinct)
+
+
+def _of_sweeps(nest: Nest, beside: list[NestLoop], variables: list[Scalar]) -> list[Dependence] | None:
+    """The dependences within each innermost loop, if no others are asked for: all of several become ones over lanes, in a loop over time steps."""
+    innermost = innermost_loops(nest)
+    if len(innermost) < 2 or not all(loop in beside for loop in innermost) or sweeps(nest, variables) is None:
+        return None
+    found = dependences(nest, True)
+    return found if all(free(loop, found) for loop in innermost) else None
 
 
 def _crossed(nest: Nest, found: list[Dependence], beside: list[NestLoop]) -> bool:

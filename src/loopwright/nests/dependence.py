@@ -408,7 +408,24 @@ class _Iteration:
         if not place:
             place = self.pair.system.unknown()
             known[value] = place
+            remainder = self.pair.nest.forms.remainders.get(value)
+            if remainder is not None and known is self.opaque:
+                self._remainder(place, *remainder)
         return place
+
+    def _remainder(self, place: int, divided: Form, divisor: int) -> None:
+        """The unknown is what a form leaves divided by a positive constant."""
+        row = self.value(divided)
+        if row is None:
+            return
+        system = self.pair.system
+        quotient = system.unknown()
+        whole = system.row()
+        whole[place], whole[quotient] = 1, divisor
+        system.equations.append(_difference(row, whole))
+        least, most = system.row(), system.row(divisor - 1)
+        least[place], most[place] = 1, -1
+        system.inequalities += [least, most]
 
     def _counter(self, depth: int, factor: int) -> list[int]:
         row = self.pair.system.row()

@@ -6,7 +6,7 @@ It is coarser than the timing of instructions (each machine's ``timing.py``), be
 from __future__ import annotations
 
 import re
-from collections.abc import Mapping
+from collections.abc import Mapping, Sequence
 
 from loopwright.errors import TargetError
 from loopwright.ir.ops import Op
@@ -40,14 +40,23 @@ class Core:
         issue: how many operations can start in a cycle.
         units: names of the units; ``counts``: how many there are of each.
         registers: how many values it can hold, of each of integers and floats.
+        caches: bytes of the caches that are its own, the first level's first; none where they are not known.
         window: how many operations after one that waits can have started; 0 of a core that starts them in order.
         results_in_order: no operation starts before its result would come in order, behind those of the operations before it.
     """
 
-    __slots__ = ("_known", "_rows", "counts", "issue", "name", "registers", "results_in_order", "units", "window")
+    __slots__ = ("_known", "_rows", "caches", "counts", "issue", "name", "registers", "results_in_order", "units", "window")
 
     def __init__(
-        self, name: str, issue: int, units: Mapping[str, int], table: str, registers: int = 16, window: int = 0, results_in_order: bool = False
+        self,
+        name: str,
+        issue: int,
+        units: Mapping[str, int],
+        table: str,
+        registers: int = 16,
+        window: int = 0,
+        caches: Sequence[int] = (),
+        results_in_order: bool = False,
     ) -> None:
         """``table`` has a line for each kind of operation: ``operations | types | unit | latency | cycles``.
 
@@ -63,6 +72,7 @@ class Core:
         self.registers = registers
         self.window = window
         self.results_in_order = results_in_order
+        self.caches: list[int] = list(caches)
         self._rows: list[tuple[re.Pattern[str], re.Pattern[str], Cost]] = []
         self._known: dict[int, Cost] = {}
         for line in table.splitlines():

@@ -18,6 +18,7 @@ CORE: Final = Core(
     units={"integer": 3, "multiply": 1, "float": 2, "divide": 1, "memory": 2},
     registers=24,
     window=128,
+    caches=(64 << 10, 256 << 10),
     table=r"""
 load.*                         | b?f.*        | memory   | 5  | 1
 load.*                         | .*           | memory   | 4  | 1

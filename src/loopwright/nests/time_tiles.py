@@ -1,0 +1,301 @@
+"""Tiling a loop over time steps: several steps run over one part of the arrays while a cache holds it.
+
+``nests/sweeps.py`` says which loops can be tiled, and by how much each sweep's part is shifted. What comes of one tiled loop::
+
+                                       for block = 0, blocks                        (of several steps)
+    for t = first, last                  for tile = 0, tiles                        (parts of all places)
+      for i = a, b: sweep 0      →         for t = of the block
+      for i = c, d: sweep 1                  at = lowest + piece*tile - slope*(t - first of the block)
+    end                                      for i = max(a, at), min(b, at + piece): sweep 0
+                                             for i = max(c, at - offset), min(d, at + piece - offset): sweep 1
+
+Where each sweep has a loop directly inside, that is tiled as well: strips of columns, and in each tiles of few rows. The cache then has to hold, of a strip, the
+rows of two tiles and those by which places move in a block's steps; of these each comes from memory once a block.
+
+How many steps a block has, and how large tiles are, is told at run time from the extents. Arrays that the cache holds, or of which it does not hold enough, are
+one tile and one block, which is the order as written.
+"""
+
+from __future__ import annotations
+
+from typing import Final
+
+from loopwright.ir import ops
+from loopwright.ir.function import NONE, Function, Instr
+from loopwright.ir.ops import Op
+from loopwright.nests.candidates import Change
+from loopwright.nests.nest import Nest, NestLoop
+from loopwright.nests.scalars import Scalar
+from loopwright.nests.sweeps import Sweeps, sweeps
+from loopwright.nests.unroll import clone
+from loopwright.targets.core import Core
+from loopwright.types import BOOL, I64, VOID, Type
+
+__all__ = ["Memory", "Tiles", "best_tiles", "tile"]
+
+#: Steps that a block may have; the first number with which tiles are large enough is taken.
+STEPS: Final = (16, 8, 4)
+
+
+class Memory:
+    """The caches that tiles are made for.
+
+    Attributes:
+        first: bytes of the first level: a loop over lanes that is the only tiled one stays in it.
+        size: bytes of the second: arrays of no more than that stay as they are, and tiles of others fill half of it.
+        least: elements that an innermost loop is to have in a tile at least.
+        rows: iterations of a loop around others in a tile.
+    """
+
+    __slots__ = ("first", "least", "rows", "size")
+
+    def __init__(self, first: int, size: int, least: int = 512, rows: int = 2) -> None:
+        self.first = first
+        self.size = size
+        self.least = least
+        self.rows = rows
+
+
+class Tiles(Change):
+    """A loop over time steps to be tiled.
+
+    Attributes:
+        sweeps: what it consists of.
+        memory: what for.
+    """
+
+    def __init__(self, found: Sweeps, memory: Memory) -> None:
+        super().__init__(found.loop)
+        self.sweeps = found
+        self.memory = memory
+
+    def apply(self, nest: Nest, variables: list[Scalar]) -> None:
+        tile(self.sweeps, self.memory)
+
+
+def best_tiles(nest: Nest, core: Core, variables: list[Scalar], lanes: list[NestLoop]) -> list[Change]:
+    """The loop over time steps of a nest to be tiled, if there is one that waits for memory: all that it holds is over lanes.
+
+    Args:
+        nest: the nest.
+        core: the core, and its caches.
+        variables: what the nest's variables carry.
+        lanes: the loops that are to run over lanes.
+    """
+    found = sweeps(nest, variables) if core.caches and lanes else None
+    if found is None:
+        return []
+    deepest = [sweep.loops[-1] for sweep in found.sweeps]
+    if not all(_within(loop, deepest) for loop in lanes):
+        return []
+    for loop in nest.loops:
+        innermost = not any(other.parent is loop for other in nest.loops)
+        if innermost and not _within(loop, lanes) and _within(loop, [found.loop]):
+            return []
+    return [Tiles(found, Memory(core.caches[0], core.caches[-1]))]
+
+
+def _within(loop: NestLoop, loops: list[NestLoop]) -> bool:
+    """Whether a loop is one of others, or inside."""
+    return any(other.head <= loop.head < other.end for other in loops)
+
+
+def tile(found: Sweeps, memory: Memory) -> None:
+    """Tile a loop over time steps. Its nest does not describe the code any more.
+
+    Args:
+        found: the loop.
+        memory: the caches.
+    """
+    f = found.nest.f
+    code = f.code
+    loop = found.loop
+    tiles = _Tiles(f, found, memory)
+    tiles.emit()
+    f.code = code[: loop.head] + tiles.out + code[loop.end + 1 :]
+
+
+class _Tiles:
+    """The code that is made.
+
+    Attributes:
+        out: the instructions made so far.
+        line: of the user's source.
+        lowest: per tiled loop: the lowest place in a block.
+        widths: per tiled loop: how many places there are in a step.
+        first, last: the bounds of the loop over time steps.
+        levels: how many loops are tiled.
+    """
+
+    __slots__ = ("f", "first", "found", "heads", "inner", "last", "levels", "line", "lowest", "memory", "out", "widths")
+
+    def __init__(self, f: Function, found: Sweeps, memory: Memory) -> None:
+        self.f = f
+        self.found = found
+        self.memory = memory
+        self.out: list[Instr] = []
+        self.line: int = found.loop.line
+        self.levels = len(found.slopes)
+        self.lowest: list[int] = []
+        self.widths: list[int] = []
+        self.first, self.last = f.code[found.loop.head].args[:2]
+        deepest = found.sweeps[0].loops[-1]
+        self.inner = not any(other.parent is deepest for other in found.nest.loops)
+        self.heads: dict[int, tuple[NestLoop, int, int]] = {
+            loop.head: (loop, level, sweep.offsets[level]) for sweep in found.sweeps for level, loop in enumerate(sweep.loops)
+        }
+
+    # --- pieces of code
+
+    def _const(self, number: int) -> int:
+        return self.f.const(I64, number)
+
+    def _op(self, op: Op, a: int, b: int, result: Type = I64) -> int:
+        made = self.f.register(result, "")
+        self.out.append(Instr(op, I64, made, [a, b], 0, self.line))
+        return made
+
+    def _plus(self, a: int, number: int) -> int:
+        return self._op(ops.ADD, a, self._const(number)) if number else a
+
+    def _times(self, a: int, number: int) -> int:
+        return self._op(ops.MUL, a, self._const(number)) if number != 1 else a
+
+    def _of_all(self, op: Op, operands: list[int]) -> int:
+        result = operands[0]
+        for other in operands[1:]:
+            result = self._op(op, result, other)
+        return result
+
+    def _select(self, condition: int, a: int, b: int) -> int:
+        made = self.f.register(I64, "")
+        self.out.append(Instr(ops.SELECT, I64, made, [condition, a, b], 0, self.line))
+        return made
+
+    def _quotient(self, a: int, b: int) -> int:
+        """``a / b`` rounded up, of positive numbers."""
+        above = self._op(ops.ADD, a, self._op(ops.SUB, b, self._const(1)))
+        return self._op(ops.DIV_FLOOR, above, b)
+
+    def _begin(self, low: int, high: int, name: str = "") -> int:
+        made = self.f.register(I64, name)
+        self.out.append(Instr(ops.FOR, VOID, made, [low, high, self._const(1)], 0, self.line))
+        return made
+
+    def _end(self) -> None:
+        self.out.append(Instr(ops.END, VOID, NONE, [], 0, self.line))
+
+    # --- the parts
+
+    def emit(self) -> None:
+        """Emit everything."""
+        self._extents()
+        one = self._const(1)
+        steps = self._op(ops.MAX, self._op(ops.SUB, self.last, self.first), one)
+        most, pieces, large = self._sizes()
+        # Blocks of about the same number of steps.
+        blocks = self._quotient(steps, self._select(large, most, steps))
+        block = self._quotient(steps, blocks)
+        tiles: list[int] = []
+        for level, piece in enumerate(pieces):
+            moved = self._times(self._plus(block, -1), self.found.slopes[level])
+            span = self._op(ops.MAX, self._op(ops.ADD, self.widths[level], moved), one)
+            pieces[level] = self._select(large, piece, span)
+            tiles.append(self._quotient(span, pieces[level]))
+        number = self._begin(self._const(0), blocks)
+        first = self._op(ops.ADD, self.first, self._op(ops.MUL, number, block))
+        last = self._op(ops.MIN, self._op(ops.ADD, first, block), self.last)
+        starts = [0] * self.levels
+        for level in reversed(range(self.levels)):
+            index = self._begin(self._const(0), tiles[level])
+            starts[level] = self._op(ops.ADD, self.lowest[level], self._op(ops.MUL, index, pieces[level]))
+        self._body(first, last, starts, pieces)
+        for _ in range(self.levels + 1):
+            self._end()
+
+    def _extents(self) -> None:
+        """Which places there are."""
+        found = self.found
+        rename: dict[int, int] = {}
+        clone(self.f, found.early, rename, self.out)
+        for level in range(self.levels):
+            bounds: list[list[int]] = [[], []]
+            for sweep in found.sweeps:
+                for k in range(2):
+                    bound = self.f.code[sweep.loops[level].head].args[k]
+                    bounds[k].append(self._plus(rename.get(bound, bound), sweep.offsets[level]))
+            lowest = self._of_all(ops.MIN, bounds[0])
+            self.lowest.append(lowest)
+            self.widths.append(self._op(ops.MAX, self._op(ops.SUB, self._of_all(ops.MAX, bounds[1]), lowest), self._const(0)))
+
+    def _sizes(self) -> tuple[int, list[int], int]:
+        """The most steps in a block, the places in a tile for each tiled loop, and whether that is any better than the order as written."""
+        memory = self.memory
+        slope = self.found.slopes[0]
+        across = self.found.slopes[-1]
+        point = self._point()
+        room = self._op(ops.DIV_FLOOR, self._const(memory.size // 2), point)
+        # (The first level holds a part of one dimension, if it is not too short by then.)
+        near = self._op(ops.DIV_FLOOR, self._const(memory.first), point) if self.inner and self.levels == 1 else room
+        whole = point
+        for width in self.widths:
+            whole = self._op(ops.MUL, whole, width)
+        least = memory.least if self.inner else 1
+        steps = piece = self._const(0)
+        large = self.f.const(BOOL, False)
+        for count in sorted(STEPS):
+            moved = slope * count
+            if self.levels == 1:
+                # Of two tiles and what places move by.
+                fits = self._op(ops.GE, room, self._const(moved + 2 * least), BOOL)
+                own = self._op(ops.MAX, self._op(ops.SHR, self._plus(near, -moved), self._const(1)), self._const(least))
+            else:
+                rows = moved + 2 * memory.rows
+                own = self._op(ops.DIV_FLOOR, room, self._const(rows))
+                fits = self._op(ops.GE, own, self._const(max(least, across * count)), BOOL)
+            steps, piece = self._select(fits, self._const(count), steps), self._select(fits, own, piece)
+            large = fits if count == min(STEPS) else large
+        beyond = self._op(ops.GT, whole, self._const(memory.size), BOOL)
+        both = self.f.register(BOOL, "")
+        self.out.append(Instr(ops.AND, BOOL, both, [large, beyond], 0, self.line))
+        one = self._const(1)
+        steps, piece = self._op(ops.MAX, steps, one), self._op(ops.MAX, piece, one)
+        return steps, [piece] if self.levels == 1 else [self._const(memory.rows), piece], both
+
+    def _point(self) -> int:
+        """The bytes that an iteration of the tiled loops comes to."""
+        sizes: list[int] = []
+        for footprint in self.found.footprints:
+            size = self._const(footprint.size)
+            for dim in footprint.dims:
+                size = self._op(ops.MUL, size, self.f.arrays[footprint.array].extents[dim])
+            sizes.append(size)
+        return self._op(ops.MAX, self._of_all(ops.ADD, sizes), self._const(1))
+
+    def _body(self, first: int, last: int, starts: list[int], pieces: list[int]) -> None:
+        """The steps of a block over one tile."""
+        f = self.f
+        code = f.code
+        loop = self.found.loop
+        head = code[loop.head]
+        index = self._begin(first, last, f.names[head.dst])
+        rename = {head.dst: index}
+        done = self._op(ops.SUB, index, first)
+        lows: list[int] = []
+        highs: list[int] = []
+        for level in range(self.levels):
+            low = self._op(ops.SUB, starts[level], self._times(done, self.found.slopes[level]))
+            lows.append(low)
+            highs.append(self._op(ops.ADD, low, pieces[level]))
+        for k in range(loop.head + 1, loop.end + 1):
+            instr = code[k]
+            tiled = self.heads.get(k)
+            if tiled is not None:
+                own, level, offset = tiled
+                self.line = own.line
+                low, high = [rename.get(a, a) for a in instr.args[:2]]
+                low = self._op(ops.MAX, low, self._plus(lows[level], -offset))
+                high = self._op(ops.MIN, high, self._plus(highs[level], -offset))
+                instr = Instr(instr.op, instr.type, instr.dst, [low, high, instr.args[2]], instr.imm, instr.line, instr.source, instr.mem, instr.loop)
+            clone(f, [instr], rename, self.out)
+        self.line = loop.line
