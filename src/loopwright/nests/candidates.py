@@ -132,20 +132,24 @@ def best_changes(nest: Nest, target: Target, core: Core, found: list[Dependence]
         if innermost.parent is None or not innermost.step or any(instr.op.opens for instr in nest.f.code[innermost.head + 1 : innermost.end]):
             # (What a branch decides, the core guesses, and does not wait for.)
             continue
-        jam = _best_jam(nest, innermost, core, found, variables, lanes)
+        graph = graph_of(nest, innermost, found, core)
         wave = None
         if not any(loop.head <= innermost.head < loop.end for loop in lanes):
-            wave = _best_wave(nest, innermost, target, core, found, variables, jam)
-        if wave is not None:
+            wave = _best_wave(nest, innermost, graph, target, core, found, variables)
+        if wave is not None and nest.record is None and wave.interval * LEAST_GAIN <= resource_bound(graph, core):
+            # (No jam comes below the units' bound.)
+            chosen.append(wave)
+            continue
+        jam = _best_jam(nest, innermost, graph, core, found, variables, lanes)
+        if wave is not None and (jam is None or wave.interval * LEAST_GAIN <= jam.interval):
             chosen.append(wave)
         elif jam is not None:
             chosen.append(jam)
     return chosen
 
 
-def _best_jam(nest: Nest, innermost: NestLoop, core: Core, found: list[Dependence], variables: list[Scalar], lanes: list[NestLoop]) -> Jam | None:
+def _best_jam(nest: Nest, innermost: NestLoop, graph: Graph, core: Core, found: list[Dependence], variables: list[Scalar], lanes: list[NestLoop]) -> Jam | None:
     """The loop around an innermost one, and around no other, to unroll and jam, and how many iterations; None where that gains too little."""
-    graph = graph_of(nest, innermost, found, core)
     plain = interval(graph, 1, core)
     record = nest.record
     if plain <= resource_bound(graph, core) * LEAST_GAIN:
@@ -200,8 +204,8 @@ def _slant(nest: Nest, loop: NestLoop, innermost: NestLoop, factor: int, found: 
     return slant if Rows(nest, loop, innermost, variables).possible(nest.f) else None
 
 
-def _best_wave(nest: Nest, innermost: NestLoop, target: Target, core: Core, found: list[Dependence], variables: list[Scalar], jam: Jam | None) -> Wave | None:
-    """The rows of a nest to walk by diagonals in lanes; None where that gains too little, over what jamming gains."""
+def _best_wave(nest: Nest, innermost: NestLoop, graph: Graph, target: Target, core: Core, found: list[Dependence], variables: list[Scalar]) -> Wave | None:
+    """The rows of a nest to walk by diagonals in lanes; None where that gains too little."""
     loop = innermost.parent
     if loop is None or not target.vector_bits or any(other.parent is loop and other is not innermost for other in nest.loops):
         return None
@@ -212,8 +216,7 @@ def _best_wave(nest: Nest, innermost: NestLoop, target: Target, core: Core, foun
     lanes = target.vector_bits // width if width else 0
     if lanes < FEWEST_LANES:
         return None
-    graph = graph_of(nest, innermost, found, core)
-    least = jam.interval if jam is not None else interval(graph, 1, core)
+    least = interval(graph, 1, core)
     best: Wave | None = None
     for parts in range(1, MOST_PARTS + 1):
         count = parts * lanes
