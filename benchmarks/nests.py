@@ -178,6 +178,50 @@ _SEVEN_C = (
 )
 
 
+_ONE_ROW = """def nest(x, y, row):
+    for i in range(x.shape[0]):
+        diagonal = row[0]
+        row[0] = row[0] + 1
+        for j in range(1, row.shape[0]):
+            above = row[j]
+            cost = diagonal
+            if x[i] != y[j - 1]:
+                cost = cost + 1
+            row[j] = least(least(above, row[j - 1]) + 1, cost)
+            diagonal = above
+"""
+_ONE_ROW_C = (
+    "void nest(unsigned char *restrict x, unsigned char *restrict y, int *restrict row, long n) { for (long i = 0; i < n - 1; i++) {"
+    " int diagonal = row[0]; row[0] += 1; for (long j = 1; j < n; j++) { int above = row[j], left = row[j - 1];"
+    " int cost = diagonal + (x[i] != y[j - 1]), other = (above < left ? above : left) + 1;"
+    " row[j] = other < cost ? other : cost; diagonal = above; } } }"
+)
+_SUBSEQUENCE = """def nest(x, y, row):
+    for i in range(x.shape[0]):
+        diagonal = row[0]
+        for j in range(1, row.shape[0]):
+            above = row[j]
+            if x[i] == y[j - 1]:
+                row[j] = diagonal + 1
+            else:
+                row[j] = most(above, row[j - 1])
+            diagonal = above
+"""
+_SUBSEQUENCE_C = (
+    "void nest(unsigned char *restrict x, unsigned char *restrict y, int *restrict row, long n) { for (long i = 0; i < n - 1; i++) {"
+    " int diagonal = row[0]; for (long j = 1; j < n; j++) { int above = row[j], left = row[j - 1];"
+    " row[j] = x[i] == y[j - 1] ? diagonal + 1 : above > left ? above : left; diagonal = above; } } }"
+)
+
+
+def _words(rising: int) -> Callable[[int], list[Any]]:
+    def made(n: int) -> list[Any]:
+        rng = np.random.default_rng(0)
+        return [*[rng.integers(0, 4, n - 1).astype(np.uint8) for _ in range(2)], np.arange(n, dtype=np.int32) * rising]
+
+    return made
+
+
 def _edit(n: int) -> list[Any]:
     rng = np.random.default_rng(0)
     t = np.zeros((n, n), np.int32)
@@ -211,6 +255,8 @@ NESTS = [
     Nest("Gauss-Seidel f64", _SEIDEL, _flat("double", _SEIDEL_C), _one(np.float64), 2000, 3),
     Nest("Gauss-Seidel f32", _SEIDEL, _flat("float", _SEIDEL_C), _one(np.float32), 2000, 3),
     Nest("edit distance", _EDIT, _EDIT_C, _edit, 2000, 4),
+    Nest("edit distance of 20,000 bytes", _ONE_ROW, _ONE_ROW_C, _words(1), 20_001, 4),
+    Nest("longest common subsequence of 20,000 bytes", _SUBSEQUENCE, _SUBSEQUENCE_C, _words(0), 20_001, 4),
     Nest("recursive filter f32", _FILTER, _FILTER_C, _two(np.float32), 2000, 3),
     Nest("Jacobi, one step", _JACOBI, _JACOBI_C, _two(np.float64), 1000),
     Nest("Jacobi, 20 steps and copies, 1-D", *_line(0), _steps(1), 3_000_000, 2, 200_000),
@@ -223,10 +269,10 @@ NESTS = [
 ]  # fmt: skip
 
 
-def _names(dtype: Any, sqrt: Any, least: Any) -> dict[str, Any]:
+def _names(dtype: Any, sqrt: Any, least: Any, most: Any) -> dict[str, Any]:
     kind = dtype.type if dtype.kind == "f" else float
     numbers = {"QUARTER": 0.25, "FIFTH": 0.2, "THIRD": 0.3, "TENTH": 0.1, "HALF": 0.5, "ZERO": 0.0}
-    return {"sqrt": sqrt, "least": least, **{name: kind(value) for name, value in numbers.items()}}
+    return {"sqrt": sqrt, "least": least, "most": most, **{name: kind(value) for name, value in numbers.items()}}
 
 
 def _candidates(nest: Nest, missing: dict[str, str]) -> dict[str, Callable[..., Any]]:
@@ -234,7 +280,7 @@ def _candidates(nest: Nest, missing: dict[str, str]) -> dict[str, Callable[..., 
     dtype = nest.arguments(4)[-1].dtype
     found: dict[str, Callable[..., Any]] = {}
     for name, how in (("loopwright", "fast"), ("as written", "off")):
-        space = _names(dtype, lw.sqrt, lw.min)
+        space = _names(dtype, lw.sqrt, lw.min, lw.max)
         exec(nest.python, space)  # noqa: S102 (the loops above)
         function = space["nest"]
         function.__annotations__.update(dict.fromkeys(function.__code__.co_varnames[: function.__code__.co_argcount], lw.Array))
@@ -250,7 +296,7 @@ def _candidates(nest: Nest, missing: dict[str, str]) -> dict[str, Callable[..., 
     except ImportError as error:
         missing["numba"] = str(error)
     else:
-        space = _names(dtype, math.sqrt, min)
+        space = _names(dtype, math.sqrt, min, max)
         exec(nest.python, space)  # noqa: S102 (the loops above)
         found["numba"] = numba.njit(fastmath=True)(space["nest"])
     if nest.name.startswith("product"):
