@@ -182,6 +182,17 @@ class _Tiles:
         self.out.append(Instr(ops.FOR, VOID, made, [low, high, self._const(1)], 0, self.line))
         return made
 
+    def _if(self, condition: int) -> None:
+        self.out.append(Instr(ops.IF, VOID, NONE, [condition], 0, self.line))
+
+    def _variable(self, value: int) -> int:
+        made = self.f.register(I64, "", True)
+        self._set(made, value)
+        return made
+
+    def _set(self, variable: int, value: int) -> None:
+        self.out.append(Instr(ops.COPY, I64, variable, [value], 0, self.line))
+
     def _end(self) -> None:
         self.out.append(Instr(ops.END, VOID, NONE, [], 0, self.line))
 
@@ -192,16 +203,11 @@ class _Tiles:
         self._extents()
         one = self._const(1)
         steps = self._op(ops.MAX, self._op(ops.SUB, self.last, self.first), one)
-        most, pieces, large = self._sizes()
-        # Blocks of about the same number of steps.
-        blocks = self._quotient(steps, self._select(large, most, steps))
-        block = self._quotient(steps, blocks)
-        tiles: list[int] = []
-        for level, piece in enumerate(pieces):
-            moved = self._times(self._plus(block, -1), self.found.slopes[level])
-            span = self._op(ops.MAX, self._op(ops.ADD, self.widths[level], moved), one)
-            pieces[level] = self._select(large, piece, span)
-            tiles.append(self._quotient(span, pieces[level]))
+        # One block and one tile, unless more are better.
+        block, blocks = self._variable(steps), self._variable(one)
+        pieces = [self._variable(self._span(level, steps)) for level in range(self.levels)]
+        tiles = [self._variable(one) for _ in pieces]
+        self._choose(steps, block, blocks, pieces, tiles)
         number = self._begin(self._const(0), blocks)
         first = self._op(ops.ADD, self.first, self._op(ops.MUL, number, block))
         last = self._op(ops.MIN, self._op(ops.ADD, first, block), self.last)
@@ -212,6 +218,11 @@ class _Tiles:
         self._body(first, last, starts, pieces)
         for _ in range(self.levels + 1):
             self._end()
+
+    def _span(self, level: int, steps: int) -> int:
+        """How many places there are in so many steps."""
+        moved = self._times(self._plus(steps, -1), self.found.slopes[level])
+        return self._op(ops.MAX, self._op(ops.ADD, self.widths[level], moved), self._const(1))
 
     def _extents(self) -> None:
         """Which places there are."""
@@ -228,21 +239,38 @@ class _Tiles:
             self.lowest.append(lowest)
             self.widths.append(self._op(ops.MAX, self._op(ops.SUB, self._of_all(ops.MAX, bounds[1]), lowest), self._const(0)))
 
-    def _sizes(self) -> tuple[int, list[int], int]:
-        """The most steps in a block, the places in a tile for each tiled loop, and whether that is any better than the order as written."""
-        memory = self.memory
-        slope = self.found.slopes[0]
-        across = self.found.slopes[-1]
+    def _choose(self, steps: int, block: int, blocks: int, pieces: list[int], tiles: list[int]) -> None:
+        """Set how many steps a block has and how many places a tile, and how many there are, where the arrays are larger than the cache and tiles help."""
         point = self._point()
-        room = self._op(ops.DIV_FLOOR, self._const(memory.size // 2), point)
-        # (The first level holds a part of one dimension, if it is not too short by then.)
-        near = self._op(ops.DIV_FLOOR, self._const(memory.first), point) if self.inner and self.levels == 1 else room
         whole = point
         for width in self.widths:
             whole = self._op(ops.MUL, whole, width)
+        self._if(self._op(ops.GT, whole, self._const(self.memory.size), BOOL))
+        most, sizes = self._sizes(point)
+        self._if(self._op(ops.GT, most, self._const(0), BOOL))
+        # Blocks of about the same number of steps.
+        self._set(blocks, self._quotient(steps, most))
+        self._set(block, self._quotient(steps, blocks))
+        for level, size in enumerate(sizes):
+            self._set(pieces[level], size)
+            self._set(tiles[level], self._quotient(self._span(level, block), size))
+        self._end()
+        self._end()
+
+    def _sizes(self, point: int) -> tuple[int, list[int]]:
+        """The most steps in a block, 0 where tiles would be too small, and the places in a tile for each tiled loop.
+
+        Args:
+            point: the bytes that an iteration comes to.
+        """
+        memory = self.memory
+        slope = self.found.slopes[0]
+        across = self.found.slopes[-1]
         least = memory.least if self.inner else 1
+        room = self._op(ops.DIV_FLOOR, self._const(memory.size // 2), point)
+        # (The first level holds a part of one dimension, if it is not too short by then.)
+        near = self._op(ops.DIV_FLOOR, self._const(memory.first), point) if self.inner and self.levels == 1 else room
         steps = piece = self._const(0)
-        large = self.f.const(BOOL, False)
         for count in sorted(STEPS):
             moved = slope * count
             if self.levels == 1:
@@ -250,17 +278,10 @@ class _Tiles:
                 fits = self._op(ops.GE, room, self._const(moved + 2 * least), BOOL)
                 own = self._op(ops.MAX, self._op(ops.SHR, self._plus(near, -moved), self._const(1)), self._const(least))
             else:
-                rows = moved + 2 * memory.rows
-                own = self._op(ops.DIV_FLOOR, room, self._const(rows))
+                own = self._op(ops.DIV_FLOOR, room, self._const(moved + 2 * memory.rows))
                 fits = self._op(ops.GE, own, self._const(max(least, across * count)), BOOL)
             steps, piece = self._select(fits, self._const(count), steps), self._select(fits, own, piece)
-            large = fits if count == min(STEPS) else large
-        beyond = self._op(ops.GT, whole, self._const(memory.size), BOOL)
-        both = self.f.register(BOOL, "")
-        self.out.append(Instr(ops.AND, BOOL, both, [large, beyond], 0, self.line))
-        one = self._const(1)
-        steps, piece = self._op(ops.MAX, steps, one), self._op(ops.MAX, piece, one)
-        return steps, [piece] if self.levels == 1 else [self._const(memory.rows), piece], both
+        return steps, [piece] if self.levels == 1 else [self._const(memory.rows), piece]
 
     def _point(self) -> int:
         """The bytes that an iteration of the tiled loops comes to."""
