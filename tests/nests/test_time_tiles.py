@@ -160,7 +160,8 @@ def test_random_sweeps(seed: int) -> None:
         found = read(f)
         if found is None:
             continue
-        tile(found, Memory(rng.choice([300, 1000]), rng.choice([500, 800]) if len(found.slopes) == 1 else 4000, rng.choice([1, 4, 7]), rng.choice([1, 2])))
+        size = rng.choice([500, 800] if len(found.slopes) == 1 else [2000, 4000])
+        tile(found, Memory(rng.choice([300, 1000]), size, size, rng.choice([1, 4, 7])))
         verify(f)
         sizes = [(n,) for n in (3, 6, 7, 8, 9, 20, 41, rng.randint(40, 90))] if spec.rank == 1 else [(7, 7), (6, 13), (30, 8), (9, 30), (16, 21)]
         for extents in sizes:
@@ -259,7 +260,7 @@ def small_caches(monkeypatch: pytest.MonkeyPatch) -> None:
     for runner in runners():
         core = runner.values[0].target.core
         if core is not None:
-            monkeypatch.setattr(core, "caches", [1 << 14, 70 << 10])
+            monkeypatch.setattr(core, "caches", [1 << 14, 70 << 10, 70 << 10])
 
 
 @pytest.mark.usefixtures("small_caches")
