@@ -1,8 +1,8 @@
 """An AArch64 core as the rewriting of loop nests sees it: Arm's Cortex-A76.
 
 Arm, *Cortex-A76 Software Optimization Guide*, sections 2.1 (eight operations dispatched a cycle to the pipes, of which four take integers, two loads and
-stores, two floats and vectors) and 3.3 to 3.16 (latencies and throughputs; of divisions and square roots, which depend on the operands, the greatest). Caches:
-Arm, *Cortex-A76 Core Technical Reference Manual*, section 2.1, the smaller of the second level's sizes; of a third level, which cores share, 2 MB.
+stores, two floats and vectors) and 3.3 to 3.16 (latencies and throughputs; of divisions and square roots, which depend on the operands, the greatest). Caches: the
+smaller of the sizes that the second level may have; of a third level, which cores share, 2 MB.
 """
 
 from __future__ import annotations
