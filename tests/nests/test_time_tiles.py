@@ -33,12 +33,14 @@ _INDICES = ("i", "j")
 class Steps:
     """A random loop over time steps, as source, and all that it accesses, in order, for whoever enumerates it."""
 
-    def __init__(self, rng: random.Random, uniform: float = 0.97) -> None:
+    def __init__(self, rng: random.Random, uniform: float = 0.97, turns: float = 0) -> None:
         self.rng = rng
         self.uniform = uniform
         self.rank = rng.choice([1, 1, 2])
         self.planes = {name: rng.choice(["", "", "", "mod", "all"]) for name in "ab"}
         self.sweeps = [self._sweep() for _ in range(rng.randint(1, 3))]
+        #: Per sweep: it runs where the step modulo 2 is that; None for always.
+        self.turns = [rng.choice([0, 1]) if rng.random() < turns else None for _ in self.sweeps]
 
     def _sweep(self) -> tuple[int, Place, list[Place]]:
         rng = self.rng
@@ -60,11 +62,14 @@ class Steps:
     @property
     def source(self) -> str:
         lines = ["def nest(a, b, extents, first, last):", "    for t in range(first, last):"]
-        for low, store, loads in self.sweeps:
+        for (low, store, loads), turn in zip(self.sweeps, self.turns, strict=True):
+            inside = "    " * (2 if turn is None else 3)
+            if turn is not None:
+                lines.append(f"        if t % 2 == {turn}:")
             for k in range(self.rank):
-                lines.append(f"{'    ' * (k + 2)}for {_INDICES[k]} in range({low}, extents.shape[{k}] - {low}):")
+                lines.append(f"{inside}{'    ' * k}for {_INDICES[k]} in range({low}, extents.shape[{k}] - {low}):")
             value = " + ".join(map(self._text, loads))
-            lines.append(f"{'    ' * (self.rank + 2)}{self._text(store)} = ({value}) * HALF")
+            lines.append(f"{inside}{'    ' * self.rank}{self._text(store)} = ({value}) * HALF")
         return "\n".join(lines) + "\n"
 
     def kernel(self, how: str) -> Any:
@@ -86,6 +91,8 @@ class Steps:
         """Step, sweep, indices, and the elements touched: array, element, written."""
         for t in range(steps):
             for s, (low, store, loads) in enumerate(self.sweeps):
+                if self.turns[s] not in (None, t % 2):
+                    continue
                 for indices in itertools.product(*[range(low, extent - low) for extent in extents]):
                     yield t, s, indices, [(*self._element(p, t, indices), False) for p in loads] + [(*self._element(store, t, indices), True)]
 
@@ -127,13 +134,14 @@ def test_slopes(seed: int) -> None:
     rng = random.Random(seed)
     ways: Counter[str] = Counter()
     for _ in range(28):
-        spec = Steps(rng, 0.94)
+        spec = Steps(rng, 0.94, rng.choice([0, 0, 0, 0.6]))
+        plain = not any(turn is not None for turn in spec.turns)
         found = read(parse(spec.kernel("off").compile(*spec.arguments((9,) * spec.rank, 0, 3)).ir("collect")))
         distances = spec.distances((17,) if spec.rank == 1 else (11, 12), 4)
         if found is None or found.loop.number:
             ways["refused"] += 1
             # (Where subscripts are no index and a constant, more is refused than need be; where steps share nothing, for that.)
-            if "all" not in spec.planes.values() and all(a == 1 for _, store, loads in spec.sweeps for _, _, sub in [store, *loads] for a, _ in sub):
+            if plain and "all" not in spec.planes.values() and all(a == 1 for _, store, loads in spec.sweeps for _, _, sub in [store, *loads] for a, _ in sub):
                 assert not any(possible(distances, 0, slope, len(spec.sweeps)) for slope in range(5)), spec.source
             continue
         ways["levels", len(found.slopes)] += 1
@@ -142,7 +150,12 @@ def test_slopes(seed: int) -> None:
             offsets = [sweep.offsets[level] for sweep in found.sweeps]
             assert all(d[level] + slope * dt + offsets[b] - offsets[a] >= 0 for a, b, dt, d in distances), spec.source
             # (Planes by a remainder are taken for any.)
-            if slope and "mod" not in spec.planes.values() and all(a for _, store, loads in spec.sweeps for _, _, sub in [store, *loads] for a, _ in sub):
+            if (
+                plain
+                and slope
+                and "mod" not in spec.planes.values()
+                and all(a for _, store, loads in spec.sweeps for _, _, sub in [store, *loads] for a, _ in sub)
+            ):
                 assert not possible(distances, level, slope - 1, len(spec.sweeps)), spec.source
     assert ways["levels", 1] + ways["levels", 2] > 3
     assert ways["steep"] > 0
@@ -154,13 +167,14 @@ def test_random_sweeps(seed: int) -> None:
     rng = random.Random(100 + seed)
     tiled = 0
     for _ in range(6):
-        spec = Steps(rng)
+        spec = Steps(rng, turns=rng.choice([0, 0.4]))
         text = spec.kernel("off").compile(*spec.arguments((9,) * spec.rank, 0, 3)).ir("collect")
         f = parse(text)
         found = read(f)
         if found is None:
             continue
-        tile(found, Memory(rng.choice([300, 1000]), rng.choice([500, 800]) if len(found.slopes) == 1 else 4000, rng.choice([1, 4, 7]), rng.choice([1, 2])))
+        size = rng.choice([500, 800] if len(found.slopes) == 1 else [2000, 4000])
+        tile(found, Memory(rng.choice([300, 1000]), size, size, rng.choice([1, 4, 7])))
         verify(f)
         sizes = [(n,) for n in (3, 6, 7, 8, 9, 20, 41, rng.randint(40, 90))] if spec.rank == 1 else [(7, 7), (6, 13), (30, 8), (9, 30), (16, 21)]
         for extents in sizes:
@@ -218,6 +232,15 @@ IN_TURNS = """def nest(a, b, steps):
         for i in range(b.shape[0]):
             b[i] = b[i] + a[(t + 1) % 2, i]
 """
+BY_BRANCHES = """def nest(a, b, steps):
+    for t in range(steps):
+        if t % 2 == 0:
+            for i in range(1, a.shape[0] - 1):
+                b[i] = (a[i - 1] + a[i] + a[i + 1]) * THIRD
+        else:
+            for i in range(1, a.shape[0] - 1):
+                a[i] = (b[i - 1] + b[i] + b[i + 1]) * THIRD
+"""
 IN_PLACE = """def nest(a, b, steps):
     for t in range(steps):
         for i in range(a.shape[0] - 2):
@@ -249,6 +272,7 @@ CASES = [
     (INTEGERS, np.int32, [(n,) for n in (4, 6, 7, 100, 20000)], [(9000,)]),
     (KEPT, np.float64, [(23, n) for n in (0, 2, 3, 30, 3001)], [(9, 3000)]),
     (IN_TURNS, np.float64, [(2, n) for n in (2, 3, 30, 3001)], [(2, 3000)]),
+    (BY_BRANCHES, np.float64, [(n,) for n in (2, 3, 30, 5001)], [(5000,)]),
     (IN_PLACE, np.float64, [(n,) for n in (0, 2, 3, 30, 4001)], [(4000,)]),
 ]
 
@@ -259,7 +283,7 @@ def small_caches(monkeypatch: pytest.MonkeyPatch) -> None:
     for runner in runners():
         core = runner.values[0].target.core
         if core is not None:
-            monkeypatch.setattr(core, "caches", [1 << 14, 70 << 10])
+            monkeypatch.setattr(core, "caches", [1 << 14, 70 << 10, 70 << 10])
 
 
 @pytest.mark.usefixtures("small_caches")
@@ -285,7 +309,7 @@ def test_found(case: int) -> None:
     arrays = [numbers(sizes[-1], dtype), numbers(sizes[-1][int(source in PLANES) :], dtype)]
     found = read(parse(kernel(source, "off", dtype).compile(*arrays, 1).ir("collect")))
     assert found is not None
-    assert found.slopes == {LINE: [2], PLANE: [2, 2], INTEGERS: [4], KEPT: [1], IN_TURNS: [1], IN_PLACE: [2]}[source]
+    assert found.slopes == {LINE: [2], PLANE: [2, 2], INTEGERS: [4], KEPT: [1], IN_TURNS: [1], BY_BRANCHES: [2], IN_PLACE: [2]}[source]
     assert "div_floor" in kernel(source, "fast", dtype).compile(*arrays, 1).ir("nests")
 
 

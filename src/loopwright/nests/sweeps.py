@@ -29,6 +29,8 @@ STEEPEST: Final = 16
 #: More sweeps in a step are not looked at.
 MOST_SWEEPS: Final = 16
 
+_BRANCHES: Final = frozenset((ops.IF, ops.ELIF, ops.THEN, ops.ELSE, ops.END))
+
 
 class Sweep:
     """A loop in the body of a loop over time steps.
@@ -70,7 +72,7 @@ class Sweeps:
     Attributes:
         nest: its nest.
         loop: the loop over time steps.
-        sweeps: what its body consists of, beside computations of no effect.
+        sweeps: what its body consists of, beside computations of no effect, and branches.
         slopes: per tiled loop: by how much places move in each step.
         early: the computations in its body that can be made in front of it; the bounds of the tiled loops are among them.
         footprints: what it keeps in the caches.
@@ -153,7 +155,7 @@ class _Reader:
     # --- what it consists of
 
     def _plain(self, loop: NestLoop, children: list[NestLoop]) -> bool:
-        """Whether a loop's body has nothing but loops and computations; those that nothing in it changes are made early."""
+        """Whether a loop's body has nothing but loops, computations and branches; computations that nothing in it changes are made early."""
         code = self.nest.f.code
         early: list[Instr] = []
         k = loop.head + 1
@@ -161,6 +163,10 @@ class _Reader:
             stop = loop.end if child is None else child.head
             while k < stop:
                 instr = code[k]
+                if instr.op in _BRANCHES:
+                    # (All arms are taken to run.)
+                    k += 1
+                    continue
                 if not instr.op.pure or instr.dst < 0 or self.nest.f.variable[instr.dst]:
                     return False
                 if all(self._constant(a) for a in instr.args):

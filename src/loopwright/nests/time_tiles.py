@@ -41,19 +41,19 @@ class Memory:
     """The caches that tiles are made for.
 
     Attributes:
-        first: bytes of the first level: a loop over lanes that is the only tiled one stays in it.
-        size: bytes of the second: arrays of no more than that stay as they are, and tiles of others fill half of it.
+        first: bytes of the first level: an innermost loop that is the only tiled one stays in it.
+        size: bytes of the cache that tiles fill half of; arrays of no more than that stay as they are.
+        outer: the same, where the innermost loops are not tiled.
         least: elements that an innermost loop is to have in a tile at least.
-        rows: iterations of a loop around others in a tile.
     """
 
-    __slots__ = ("first", "least", "rows", "size")
+    __slots__ = ("first", "least", "outer", "size")
 
-    def __init__(self, first: int, size: int, least: int = 512, rows: int = 2) -> None:
+    def __init__(self, first: int, size: int, outer: int, least: int = 512) -> None:
         self.first = first
         self.size = size
+        self.outer = outer
         self.least = least
-        self.rows = rows
 
 
 class Tiles(Change):
@@ -92,7 +92,7 @@ def best_tiles(nest: Nest, core: Core, variables: list[Scalar], lanes: list[Nest
         innermost = not any(other.parent is loop for other in nest.loops)
         if innermost and not _within(loop, lanes) and _within(loop, [found.loop]):
             return []
-    return [Tiles(found, Memory(core.caches[0], core.caches[-1]))]
+    return [Tiles(found, Memory(*core.caches))]
 
 
 def _within(loop: NestLoop, loops: list[NestLoop]) -> bool:
@@ -239,13 +239,17 @@ class _Tiles:
             self.lowest.append(lowest)
             self.widths.append(self._op(ops.MAX, self._op(ops.SUB, self._of_all(ops.MAX, bounds[1]), lowest), self._const(0)))
 
+    def _size(self) -> int:
+        """The bytes of the cache that tiles are to stay in."""
+        return self.memory.size if self.inner else self.memory.outer
+
     def _choose(self, steps: int, block: int, blocks: int, pieces: list[int], tiles: list[int]) -> None:
         """Set how many steps a block has and how many places a tile, and how many there are, where the arrays are larger than the cache and tiles help."""
         point = self._point()
         whole = point
         for width in self.widths:
             whole = self._op(ops.MUL, whole, width)
-        self._if(self._op(ops.GT, whole, self._const(self.memory.size), BOOL))
+        self._if(self._op(ops.GT, whole, self._const(self._size()), BOOL))
         most, sizes = self._sizes(point)
         self._if(self._op(ops.GT, most, self._const(0), BOOL))
         # Blocks of about the same number of steps.
@@ -267,7 +271,7 @@ class _Tiles:
         slope = self.found.slopes[0]
         across = self.found.slopes[-1]
         least = memory.least if self.inner else 1
-        room = self._op(ops.DIV_FLOOR, self._const(memory.size // 2), point)
+        room = self._op(ops.DIV_FLOOR, self._const(self._size() // 2), point)
         # (The first level holds a part of one dimension, if it is not too short by then.)
         near = self._op(ops.DIV_FLOOR, self._const(memory.first), point) if self.inner and self.levels == 1 else room
         steps = piece = self._const(0)
@@ -278,10 +282,16 @@ class _Tiles:
                 fits = self._op(ops.GE, room, self._const(moved + 2 * least), BOOL)
                 own = self._op(ops.MAX, self._op(ops.SHR, self._plus(near, -moved), self._const(1)), self._const(least))
             else:
-                own = self._op(ops.DIV_FLOOR, room, self._const(moved + 2 * memory.rows))
+                # Of a strip, a row of each of two tiles and those that places move by.
+                own = self._op(ops.DIV_FLOOR, room, self._const(moved + 2))
                 fits = self._op(ops.GE, own, self._const(max(least, across * count)), BOOL)
             steps, piece = self._select(fits, self._const(count), steps), self._select(fits, own, piece)
-        return steps, [piece] if self.levels == 1 else [self._const(memory.rows), piece]
+        if self.levels == 1:
+            return steps, [piece]
+        # Strips that are not so wide have more rows in a tile.
+        wide = self._op(ops.MAX, self._op(ops.MIN, piece, self.widths[1]), self._const(1))
+        rows = self._op(ops.SUB, self._op(ops.DIV_FLOOR, room, wide), self._times(steps, slope))
+        return steps, [self._op(ops.MAX, self._op(ops.SHR, rows, self._const(1)), self._const(1)), piece]
 
     def _point(self) -> int:
         """The bytes that an iteration of the tiled loops comes to."""

@@ -40,7 +40,7 @@ class Core:
         issue: how many operations can start in a cycle.
         units: names of the units; ``counts``: how many there are of each.
         registers: how many values it can hold, of each of integers and floats.
-        caches: bytes of the caches that are its own, the first level's first; none where they are not known.
+        caches: bytes of its caches of the first and the second level, and what it can count on of the third; none where they are not known.
         window: how many operations after one that waits can have started; 0 of a core that starts them in order.
         results_in_order: no operation starts before its result would come in order, behind those of the operations before it.
     """

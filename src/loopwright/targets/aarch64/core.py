@@ -1,7 +1,8 @@
 """An AArch64 core as the rewriting of loop nests sees it: Arm's Cortex-A76.
 
 Arm, *Cortex-A76 Software Optimization Guide*, sections 2.1 (eight operations dispatched a cycle to the pipes, of which four take integers, two loads and
-stores, two floats and vectors) and 3.3 to 3.16 (latencies and throughputs; of divisions and square roots, which depend on the operands, the greatest).
+stores, two floats and vectors) and 3.3 to 3.16 (latencies and throughputs; of divisions and square roots, which depend on the operands, the greatest). Caches: the
+smaller of the sizes that the second level may have; of a third level, which cores share, 2 MB.
 """
 
 from __future__ import annotations
@@ -18,7 +19,7 @@ CORE: Final = Core(
     units={"integer": 3, "multiply": 1, "float": 2, "divide": 1, "memory": 2},
     registers=24,
     window=128,
-    caches=(64 << 10, 256 << 10),
+    caches=(64 << 10, 256 << 10, 2 << 20),
     table=r"""
 load.*                         | b?f.*        | memory   | 5  | 1
 load.*                         | .*           | memory   | 4  | 1

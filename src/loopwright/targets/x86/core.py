@@ -1,8 +1,8 @@
 """An x86-64 core as the rewriting of loop nests sees it: about what the present ones of AMD and Intel have in common.
 
 The latencies are those of ``timing.py`` for Zen 4 and Golden Cove, rounded to what both are near; a loop bound by a chain of operations is bound by it on
-either. Windows: 320 (Zen 4; AMD, publication 57647, section 2.10) and 512 (Golden Cove) operations. Caches: those of Zen 4 (the same, section 2.6); later cores have
-no smaller ones.
+either. Windows: 320 (Zen 4; AMD, publication 57647, section 2.10) and 512 (Golden Cove) operations. Caches: 32 KB and 1 MB of
+a core's own, as Zen 4 has, and no less in later cores of either; of the third level, which cores share, 8 MB, a quarter of what eight cores of Zen 4 have.
 """
 
 from __future__ import annotations
@@ -19,7 +19,7 @@ CORE: Final = Core(
     units={"integer": 4, "multiply": 1, "float": 2, "divide": 1, "load": 2, "store": 1},
     registers=14,
     window=320,
-    caches=(32 << 10, 1 << 20),
+    caches=(32 << 10, 1 << 20, 8 << 20),
     table=r"""
 load.*                         | .*           | load     | 4  | 1
 store.*                        | .*           | store    | 1  | 1
