@@ -91,6 +91,13 @@ def deep(a: lw.Array[lw.f64, 3]):
                 a[k, i, j] = lw.sqrt(a[k, i - 2, j + 1] * a[k - 2, i, j + 1])
 
 
+@lw.kernel
+def any_row(a: lw.Array[lw.f64, 2]):
+    for i in lw.range(1, a.shape[0]):
+        for j in lw.range(a.shape[1]):
+            a[i, j] = a[i - 1, a.shape[1] - 1 - j] + 1.0
+
+
 # --- text
 
 
@@ -254,6 +261,8 @@ def test_checked_mode_and_inlining_leave_loops_as_written() -> None:
         (triangle, interchange("i", "j"), "the bounds of j change with i"),
         (triangle, unroll_and_jam(i=4), "the bounds of j change with i"),
         (slanted, skew(i=4, lanes=3), "has no such lanes"),
+        (slanted, skew(i=4, slant=1, lanes=4), r"has to run 2 of j behind the one before it: flow of a, from a\[i, j\] .* \(1, -1\)"),
+        (any_row, skew(i=4), r"would have to run all of j behind the one before it: flow of a, from a\[i, j\] .* \(1, \*\)"),
         (both, skew(i=4), "its iterations need not run behind each other"),
         (product, skew(k=4), "there is not one loop in the loop over k"),
         (behind, interchange("i", "j"), "there is more than j in the loop over i"),

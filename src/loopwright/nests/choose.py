@@ -19,11 +19,11 @@ from loopwright.nests.candidates import LEAST_GAIN, Change, best_changes, innerm
 from loopwright.nests.carry import carry, rereads
 from loopwright.nests.dependence import Dependence, dependences, questions
 from loopwright.nests.graph import graph_of, recurrence_bound, resource_bound
-from loopwright.nests.interchange import reorder
 from loopwright.nests.jam import invariant
 from loopwright.nests.lanes import adjacent, free, mark
 from loopwright.nests.narrow import narrow
 from loopwright.nests.nest import Nest, NestLoop, nests
+from loopwright.nests.order import reorder
 from loopwright.nests.partial import divide, totals
 from loopwright.nests.registers import keep, repeats
 from loopwright.nests.repeated import share

@@ -1,73 +1,114 @@
-"""Loops directly inside each other put into another order, where the innermost one had better be another.
+"""Loops of a nest put into another order: legal where no dependence points backwards in it.
 
-The innermost loop is the best place for the one in which an element that is added to stays the same, so that it can be kept in a register; and next to each
-other in memory should be what iterations that follow each other access (R. Allen and K. Kennedy, Optimizing Compilers for Modern Architectures, 2001, sections
-5.2 and 9.3). An order is legal where no dependence points backwards in it.
+The loops from the first to the last of those that change places are to be *perfectly nested*, or made so: between their heads is nothing but arithmetic and
+loads from arrays that the nest does not write, between their ends nothing. Arithmetic that does not depend on their indices moves in front of them, the rest
+into the innermost (R. Allen and K. Kennedy, Optimizing Compilers for Modern Architectures, 2001, section 5.2).
 """
 
 from __future__ import annotations
 
-from itertools import permutations
-from typing import Final
-
 from loopwright.ir import ops
-from loopwright.ir.affine import Form
 from loopwright.ir.function import Instr
 from loopwright.nests.dependence import Dependence
-from loopwright.nests.jam import invariant
-from loopwright.nests.nest import Access, Nest, NestLoop
-from loopwright.nests.scalars import PRIVATE, Scalar, any_order
+from loopwright.nests.jam import Refusal, invariant
+from loopwright.nests.nest import Nest, NestLoop
+from loopwright.nests.scalars import PRIVATE, REDUCTION, Scalar, any_order
 
-__all__ = ["chains", "legal", "reorder"]
-
-#: So many loops are put into another order.
-DEEPEST: Final = 3
-#: What an access costs besides that is not to the element next to the one before, in accesses; and one that another loop, whose iterations may be jammed,
-#: repeats.
-FAR: Final = 1.5
-REPEATED: Final = 0.25
-#: What a loop costs without lanes, in times of one with them.
-SCALAR: Final = 6.0
-#: The order stays unless another is better by so much.
-LEAST_GAIN: Final = 1.15
+__all__ = ["backwards", "chain", "exchanged", "gaps", "imperfect", "interchange_refusal", "rearrange", "scalars_refusal"]
 
 
-def chains(nest: Nest) -> list[list[NestLoop]]:
-    """The loops of a nest that stand directly inside each other, none of whose bounds depends on another's index: outermost first, at least two."""
-    found: list[list[NestLoop]] = []
-    for innermost in nest.loops:
-        if any(other.parent is innermost for other in nest.loops) or not innermost.step:
-            continue
-        chain = [innermost]
-        while len(chain) < DEEPEST:
-            around = chain[0].parent
-            if around is None or not around.step or not _only(nest, around, chain[0]) or not all(invariant(nest, loop, around) for loop in chain):
-                break
-            chain.insert(0, around)
-        if len(chain) > 1:
-            found.append(chain)
-    return found
+def interchange_refusal(nest: Nest, outer: NestLoop, inner: NestLoop, found: list[Dependence], variables: list[Scalar]) -> Refusal | None:
+    """What keeps two loops from changing places, or None.
+
+    Args:
+        nest: the nest.
+        outer, inner: the loops.
+        found: the nest's dependences.
+        variables: what its variables carry.
+    """
+    for line, because in nest.obstacles:
+        return Refusal(because, line)
+    between = chain(nest, outer, inner)
+    if between is None or outer is inner:
+        return Refusal(f"{nest.name(inner)} is not inside of {nest.name(outer)}", inner.line)
+    refused = imperfect(nest, between) or scalars_refusal(nest, between, variables)
+    if refused is not None:
+        return refused
+    for k, loop in enumerate(between):
+        for around in between[:k]:
+            if not invariant(nest, loop, around):
+                return Refusal(f"the bounds of {nest.name(loop)} change with {nest.name(around)}", loop.line)
+    dependence = backwards(found, between, exchanged(between))
+    return None if dependence is None else Refusal("it would do the second of two accesses first", dependence.sink.line, dependence)
 
 
-def _only(nest: Nest, around: NestLoop, inner: NestLoop) -> bool:
-    """Whether there is nothing in a loop but another, and arithmetic."""
+def chain(nest: Nest, outer: NestLoop, inner: NestLoop) -> list[NestLoop] | None:
+    """The loops from one to another inside of it, both included, outermost first; None where it is not inside."""
+    found: list[NestLoop] = []
+    loop: NestLoop | None = inner
+    while loop is not None:
+        found.append(loop)
+        if loop is outer:
+            found.reverse()
+            return found
+        loop = loop.parent
+    return None
+
+
+def exchanged(loops: list[NestLoop]) -> list[NestLoop]:
+    """Loops with the first and the last of them in each other's places."""
+    return [loops[-1], *loops[1:-1], loops[0]]
+
+
+def imperfect(nest: Nest, loops: list[NestLoop]) -> Refusal | None:
+    """What stands between loops, each inside the one before, and cannot be moved into the innermost; None for nothing."""
     f = nest.f
-    if inner.end != around.end - 1:
-        return False
-    return all(instr.op.pure and not f.variable[instr.dst] for instr in f.code[around.head + 1 : inner.head])
+    code: list[Instr] = f.code
+    written = {access.array for access in nest.accesses if access.store}
+    for k in range(len(loops) - 1):
+        outer, inner = loops[k], loops[k + 1]
+        if not outer.step or not inner.step:
+            return Refusal("its steps are not known", outer.line if not outer.step else inner.line)
+        for position in range(outer.head + 1, inner.head):
+            instr = code[position]
+            movable = instr.op.pure or (instr.op is ops.LOAD and instr.imm not in written)
+            if not movable or instr.op.effect == ops.CONTROL or f.variable[instr.dst]:
+                return Refusal(f"there is more than {nest.name(inner)} in the loop over {nest.name(outer)}", instr.line)
+        if inner.end + 1 != outer.end:
+            return Refusal(f"there is more than {nest.name(inner)} in the loop over {nest.name(outer)}", code[inner.end + 1].line)
+    return None
 
 
-def legal(found: list[Dependence], before: list[NestLoop], after: list[NestLoop]) -> bool:
-    """Whether loops may be put into another order.
+def scalars_refusal(nest: Nest, loops: list[NestLoop], variables: list[Scalar]) -> Refusal | None:
+    """A variable that keeps iterations of loops from changing their order, or None: they may carry nothing but totals that may be added up in any order."""
+    f = nest.f
+    for scalar in variables:
+        if scalar.loop not in loops:
+            continue
+        name = f.names[scalar.variable] or "a variable"
+        if scalar.kind == REDUCTION:
+            if not any_order(f, scalar):
+                return Refusal(f"the total {name} would be added up in another order, which rounds differently", scalar.line)
+        elif scalar.kind != PRIVATE:
+            return Refusal(f"an iteration of {nest.name(scalar.loop)} reads what the one before has left in {name}", scalar.line)
+        else:
+            first, last = nest.mentions[scalar.variable]
+            if first < loops[0].head or last > loops[0].end:
+                return Refusal(f"{name} is read after the loop over {nest.name(loops[0])}", scalar.line)
+    return None
+
+
+def backwards(found: list[Dependence], before: list[NestLoop], after: list[NestLoop]) -> Dependence | None:
+    """A dependence that points backwards where loops are in another order; None where there is none.
 
     Args:
         found: the dependences of the nest.
         before: the loops, directly inside each other, the outermost first.
         after: the same in the order wanted.
     """
+    depth = before[0].depth
     for dependence in found:
         loops = dependence.loops
-        depth = before[0].depth
         if len(loops) < depth + len(before) or loops[depth] is not before[0]:
             continue
         if not all(c.low <= 0 <= c.high for c in dependence.vector[:depth]):
@@ -75,107 +116,45 @@ def legal(found: list[Dependence], before: list[NestLoop], after: list[NestLoop]
         for loop in after:
             component = dependence.vector[loop.depth]
             if component.low < 0:
-                return False
+                return dependence
             if component.low > 0:
                 break
-    return True
+    return None
 
 
-def reorder(nest: Nest, found: list[Dependence], variables: list[Scalar]) -> bool:
-    """Put the loops of a nest into the best order; it does not describe the code any more where that is another one.
+def gaps(nest: Nest, loops: list[NestLoop]) -> tuple[list[Instr], list[Instr]]:
+    """What is between the heads of perfectly nested loops: arithmetic that may go in front of them all; what depends on their indices, and loads.
+
+    (A load stays where it is only done when the loops run.)
+    """
+    f = nest.f
+    code: list[Instr] = f.code
+    depends = {loop.index for loop in loops}
+    written = {instr.dst for instr in code[loops[0].head : loops[0].end] if instr.dst >= 0 and f.variable[instr.dst]}
+    ahead: list[Instr] = []
+    inside: list[Instr] = []
+    for k in range(len(loops) - 1):
+        for instr in code[loops[k].head + 1 : loops[k + 1].head]:
+            if instr.op is ops.LOAD or any(a in depends or a in written for a in instr.args):
+                depends.add(instr.dst)
+                inside.append(instr)
+            else:
+                ahead.append(instr)
+    return ahead, inside
+
+
+def rearrange(nest: Nest, before: list[NestLoop], after: list[NestLoop]) -> None:
+    """Put perfectly nested loops into another order, which must be legal; the nest does not describe the code any more.
 
     Args:
         nest: the nest.
-        found: its dependences.
-        variables: what its variables carry.
+        before: the loops, directly inside each other, the outermost first.
+        after: the same in the order wanted.
     """
-    done = False
-    for chain in reversed(chains(nest)):
-        if not _movable(nest, chain, variables):
-            continue
-        accesses = [access for access in nest.accesses if access.loops[-1] is chain[-1]]
-        best = chain
-        least = _cost(nest, accesses, chain, chain) / LEAST_GAIN
-        for order in permutations(chain):
-            cost = _cost(nest, accesses, list(order), chain)
-            if cost < least and legal(found, chain, list(order)):
-                least, best = cost, list(order)
-        if best is not chain:
-            _rewrite(nest, chain, best)
-            done = True
-    return done
-
-
-def _movable(nest: Nest, chain: list[NestLoop], variables: list[Scalar]) -> bool:
-    """Whether variables carry nothing but totals that may be added up in any order."""
-    for scalar in variables:
-        if scalar.loop in chain:
-            first, last = nest.mentions[scalar.variable]
-            if scalar.kind != PRIVATE:
-                if not any_order(nest.f, scalar):
-                    return False
-            elif first < chain[0].head or last > chain[0].end:
-                return False
-    return True
-
-
-def _cost(nest: Nest, accesses: list[Access], order: list[NestLoop], chain: list[NestLoop]) -> float:
-    """About what an iteration costs, in accesses of lanes; what stays the same in the innermost loop is in a register."""
-    innermost = order[-1]
-    cost = 1.0
-    for access in accesses:
-        place = _moves(nest, access, innermost)
-        if place > 0:
-            cost += 1
-        elif place:
-            cost += 1 + (REPEATED if any(not _moves(nest, access, loop) for loop in order) else FAR)
-    return cost if any(_lanes(nest, accesses, loop) for loop in order) else cost * SCALAR
-
-
-def _moves(nest: Nest, access: Access, loop: NestLoop) -> int:
-    """How an access moves in a loop: 0 not at all, 1 to the element next to it, -1 farther."""
-    last = len(access.subscripts) - 1
-    found = 0
-    for place, form in enumerate(access.subscripts):
-        if form is None:
-            return -1
-        coefficient = _coefficient(nest, form, loop)
-        if coefficient:
-            found = 1 if place == last and found == 0 and coefficient == 1 else -1
-    return found
-
-
-def _coefficient(nest: Nest, form: Form, loop: NestLoop) -> int:
-    for value, coefficient in form.terms.items():
-        if nest.indices.get(value) is loop:
-            return coefficient
-    return 0
-
-
-def _lanes(nest: Nest, accesses: list[Access], loop: NestLoop) -> bool:
-    """Whether a loop's accesses are adjacent, so that it may become one over lanes."""
-    if loop.step != 1:
-        return False
-    moves = [(access.store, _moves(nest, access, loop)) for access in accesses]
-    return all(move >= 0 for _, move in moves) and all(move > 0 for store, move in moves if store)
-
-
-def _rewrite(nest: Nest, chain: list[NestLoop], order: list[NestLoop]) -> None:
-    """Exchange the heads; what stands between them goes in front where it stays the same, and into the innermost loop otherwise."""
     f = nest.f
     code: list[Instr] = f.code
-    outermost, innermost = chain[0], chain[-1]
-    before: list[Instr] = []
-    inside: list[Instr] = []
-    changing = {loop.index for loop in chain}
-    for k in range(outermost.head + 1, innermost.head):
-        instr = code[k]
-        if instr.op is ops.FOR:
-            continue
-        if any(a in changing for a in instr.args):
-            changing.add(instr.dst)
-            inside.append(instr)
-        else:
-            before.append(instr)
-    heads = [code[loop.head] for loop in order]
-    f.code = [*code[: outermost.head], *before, *heads, *inside, *code[innermost.head + 1 :]]
+    ahead, inside = gaps(nest, before)
+    heads = [code[loop.head] for loop in after]
+    ends = [code[loop.end] for loop in reversed(after)]
+    outermost, innermost = before[0], before[-1]
+    f.code = [*code[: outermost.head], *ahead, *heads, *inside, *code[innermost.head + 1 : innermost.end], *ends, *code[outermost.end + 1 :]]

@@ -31,7 +31,7 @@ from loopwright.nests.scalars import PRIVATE, Scalar, any_order
 from loopwright.nests.unroll import clone, last_multiple, read_once
 from loopwright.types import I64, VOID
 
-__all__ = ["Refusal", "invariant", "refusal", "stop_of", "unroll_and_jam", "unroll_in_place"]
+__all__ = ["Refusal", "invariant", "refusal", "stop_of", "unroll_and_jam"]
 
 
 class Refusal:
@@ -208,17 +208,6 @@ def _early(nest: Nest, dependence: Dependence, loop: NestLoop, slant: int) -> bo
     return False
 
 
-def unroll_in_place(nest: Nest, loop: NestLoop, factor: int) -> None:
-    """Make ``factor`` iterations of a loop one, one after the other: always legal where the loop's steps are known.
-
-    Args:
-        nest: the nest, which does not describe the code any more.
-        loop: the loop to unroll.
-        factor: how many of its iterations become one, at least 2.
-    """
-    _unroll(nest, loop, factor, [], [_Part(loop.head + 1, loop.end, False)])
-
-
 def unroll_and_jam(nest: Nest, loop: NestLoop, factor: int, variables: list[Scalar]) -> None:
     """Make ``factor`` iterations of a loop one. ``refusal`` must have allowed it; the nest does not describe the code any more.
 
@@ -228,11 +217,6 @@ def unroll_and_jam(nest: Nest, loop: NestLoop, factor: int, variables: list[Scal
         factor: how many of its iterations become one, at least 2.
         variables: what the nest's variables carry.
     """
-    _unroll(nest, loop, factor, variables, _parts(nest, loop))
-
-
-def _unroll(nest: Nest, loop: NestLoop, factor: int, variables: list[Scalar], parts: list[_Part]) -> None:
-    """Unroll a loop whose body is in such parts; copies get their own of the variables that are written anew in each of its iterations."""
     f = nest.f
     code = f.code
     head = code[loop.head]
@@ -255,7 +239,7 @@ def _unroll(nest: Nest, loop: NestLoop, factor: int, variables: list[Scalar], pa
                 if scalar.loop is loop and scalar.kind == PRIVATE:
                     rename[scalar.variable] = f.register(f.types[scalar.variable], f.names[scalar.variable], True)
         renames.append(rename)
-    _jam(f, code, parts, renames, out)
+    _jam(f, code, _parts(nest, loop), renames, out)
     out.append(Instr(ops.END, VOID, NONE, [], 0, code[loop.end].line))
     out.append(Instr(ops.FOR, head.type, head.dst, [stop, hi, head.args[2]], 0, line))
     out.extend(code[loop.head + 1 :])

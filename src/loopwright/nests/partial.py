@@ -42,9 +42,9 @@ def divide(nest: Nest, loop: NestLoop, factor: int, found: list[Scalar]) -> None
 
     Args:
         nest: the nest.
-        loop: a loop that holds no other.
+        loop: the loop, which is unrolled that many times, one iteration behind the other.
         factor: how many parts.
-        found: its ``totals``.
+        found: its ``totals``, if it holds no other loop; without any it may hold loops.
     """
     f = nest.f
     code = f.code

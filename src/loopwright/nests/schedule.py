@@ -15,15 +15,16 @@ from loopwright.ir.function import Function, Instr
 from loopwright.ir.schedule import Step, parse_steps
 from loopwright.nests import apart
 from loopwright.nests.dependence import dependences
-from loopwright.nests.exchange import interchange, interchange_refusal
-from loopwright.nests.jam import Refusal, refusal, unroll_and_jam, unroll_in_place
+from loopwright.nests.interchange import chain, exchanged, interchange_refusal, rearrange
+from loopwright.nests.jam import Refusal, refusal, unroll_and_jam
 from loopwright.nests.lanes import mark
 from loopwright.nests.narrow import narrow
 from loopwright.nests.nest import Nest, NestLoop, nests
 from loopwright.nests.nest_report import DependenceReport
+from loopwright.nests.partial import divide
 from loopwright.nests.report import Report
 from loopwright.nests.scalars import scalars
-from loopwright.nests.skew import Rows, least_slant, skew
+from loopwright.nests.skew import Rows, least_slant, skew, skew_refusal
 from loopwright.nests.streams import Streams
 from loopwright.nests.tile import TILES, tile, tile_refusal
 from loopwright.nests.unroll import clone, crossing_branches
@@ -209,7 +210,7 @@ def _unroll(nest: Nest, step: Step, target: Target) -> None:
             refuse(now, step, Refusal("its steps are not known", loop.line))
         if crossing_branches(f.code[loop.head + 1 : loop.end]):
             refuse(now, step, Refusal("it is left, or its iteration ended, early", loop.line))
-        unroll_in_place(now, loop, factor)
+        divide(now, loop, factor, [])
         now = _read_again(f, nest.start, len(f.code) - behind)
 
 
@@ -234,7 +235,9 @@ def _interchange(nest: Nest, step: Step, target: Target) -> None:
     first, second = [_loop(step, nest, name) for name in _names(step)]
     outer, inner = (first, second) if first.depth < second.depth else (second, first)
     refuse(nest, step, interchange_refusal(nest, outer, inner, dependences(nest), scalars(nest)))
-    interchange(nest, outer, inner)
+    loops = chain(nest, outer, inner)
+    assert loops is not None
+    rearrange(nest, loops, exchanged(loops))
 
 
 def _tile(nest: Nest, step: Step, target: Target) -> None:
@@ -256,22 +259,17 @@ def _skew(nest: Nest, step: Step, target: Target) -> None:
     if len(inside) != 1:
         refuse(nest, step, Refusal(f"there is not one loop in the loop over {nest.name(loop)}", loop.line))
     lanes = values.get("lanes", 0)
-    slant = values.get("slant", 0) or least_slant(loop, count, found, lanes > 0)
-    if slant is None:
-        refuse(nest, step, Refusal("no slant is known that would do", loop.line))
-        return
+    rows = Rows(nest, loop, inside[0], variables)
+    slant = values.get("slant", 0) or least_slant(loop, count, found, lanes > 0) or 0
+    refuse(nest, step, skew_refusal(nest, rows, count, slant, found, variables, lanes > 0))
     if not slant and not lanes:
         refuse(nest, step, Refusal("its iterations need not run behind each other", loop.line))
-    refuse(nest, step, refusal(nest, loop, count, found, variables, (), slant))
-    rows = Rows(nest, loop, inside[0], variables)
-    if not rows.possible(nest.f):
-        refuse(nest, step, Refusal(f"strips need a loop in steps of 1 inside of {nest.name(loop)}, with no other in it", inside[0].line))
     if not lanes:
         skew(nest, rows, count, slant)
         return
     width = widest(nest.f, rows, target)
     streams = Streams(nest, loop, inside[0], slant, found)
-    if not width or width * lanes > target.vector_bits or count % lanes or slant < (least_slant(loop, count, found, True) or 0):
+    if not width or width * lanes > target.vector_bits or count % lanes:
         refuse(nest, step, Refusal(f"{target.name} has no such lanes for what it computes, or their number does not divide {count}", inside[0].line))
     if not streams.possible:
         refuse(nest, step, Refusal("where its accesses get their values from cannot be followed from row to row", inside[0].line))

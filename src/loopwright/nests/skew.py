@@ -21,14 +21,14 @@ from loopwright.ir import ops
 from loopwright.ir.function import NONE, Array, Function, Instr
 from loopwright.ir.ops import Op
 from loopwright.nests.dependence import ANTI, Dependence
-from loopwright.nests.jam import stop_of
+from loopwright.nests.jam import Refusal, refusal, stop_of
 from loopwright.nests.nest import Nest, NestLoop
 from loopwright.nests.omega import LOWEST
 from loopwright.nests.scalars import PRIVATE, Scalar, any_order
 from loopwright.nests.unroll import clone, read_once
 from loopwright.types import BOOL, I64, PTR, VOID, Type
 
-__all__ = ["Diagonals", "Rows", "Strip", "least_slant", "skew"]
+__all__ = ["Diagonals", "Rows", "Strip", "least_slant", "skew", "skew_refusal"]
 
 
 def least_slant(loop: NestLoop, factor: int, found: list[Dependence], together: bool = False) -> int | None:
@@ -55,6 +55,32 @@ def least_slant(loop: NestLoop, factor: int, found: list[Dependence], together: 
         apart = int(together and not (dependence.kind == ANTI and dependence.source.position < dependence.sink.position))
         slant = max(slant, -((behind - apart) // rows))
     return slant
+
+
+def skew_refusal(nest: Nest, rows: Rows, factor: int, slant: int, found: list[Dependence], variables: list[Scalar], together: bool = False) -> Refusal | None:
+    """What keeps strips of ``factor`` rows from being walked by diagonals, or None.
+
+    Args:
+        nest: the nest.
+        rows: what the rows consist of.
+        factor: how many rows run side by side, at least 2.
+        slant: by how many iterations of the inner loop each is to run behind the one before.
+        found: the nest's dependences.
+        variables: what its variables carry.
+        together: the rows' iterations on a diagonal run together.
+    """
+    loop, inner = rows.loop, rows.inner
+    for dependence in found:
+        least = least_slant(loop, factor, [dependence], together)
+        if least is None:
+            because = f"each iteration of {nest.name(loop)} would have to run all of {nest.name(inner)} behind the one before it"
+            return Refusal(because, dependence.sink.line, dependence)
+        if least > slant:
+            because = f"each iteration of {nest.name(loop)} has to run {least} of {nest.name(inner)} behind the one before it"
+            return Refusal(because, dependence.sink.line, dependence)
+    if not rows.possible(nest.f):
+        return Refusal(f"strips need a loop in steps of 1 inside of {nest.name(loop)}, with no other in it", inner.line)
+    return refusal(nest, loop, factor, found, variables, (), slant)
 
 
 class Rows:

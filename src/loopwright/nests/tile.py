@@ -23,7 +23,7 @@ from loopwright.ir import ops
 from loopwright.ir.affine import Form
 from loopwright.ir.function import NONE, Function, Instr
 from loopwright.nests.dependence import Dependence
-from loopwright.nests.exchange import chain, gaps, imperfect, scalars_refusal
+from loopwright.nests.interchange import chain, gaps, imperfect, scalars_refusal
 from loopwright.nests.jam import Refusal, invariant
 from loopwright.nests.nest import Nest, NestLoop
 from loopwright.nests.scalars import Scalar
