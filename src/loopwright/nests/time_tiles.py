@@ -69,6 +69,9 @@ class Tiles(Change):
         self.sweeps = found
         self.memory = memory
 
+    def text(self, nest: Nest) -> str:
+        return f"several steps of {nest.name(self.loop)} in tiles, where arrays are larger than the cache"
+
     def apply(self, nest: Nest, variables: list[Scalar]) -> None:
         tile(self.sweeps, self.memory)
 
