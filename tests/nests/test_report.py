@@ -93,7 +93,7 @@ def test_what_was_done_can_be_said_by_hand() -> None:
 
 @lw.kernel
 def in_steps(a: lw.Array[lw.f32, 2], b: lw.Array[lw.f32, 2], steps: lw.i64):
-    for t in lw.range(steps):
+    for _step in lw.range(steps):
         for i in lw.range(1, a.shape[0] - 1):
             for j in lw.range(a.shape[1]):
                 b[i, j] = a[i - 1, j] + a[i + 1, j]
@@ -103,7 +103,7 @@ def in_steps(a: lw.Array[lw.f32, 2], b: lw.Array[lw.f32, 2], steps: lw.i64):
 
 
 def test_steps_over_time_in_tiles() -> None:
-    assert nest(in_steps).done == ["lanes(j)", "lanes(j)", "several steps of t in tiles, where arrays are larger than the cache"]
+    assert nest(in_steps).done == ["lanes(j)", "lanes(j)", "several steps of _step in tiles, where arrays are larger than the cache"]
 
 
 def test_a_dependence_that_forbids_jamming_is_named() -> None:
