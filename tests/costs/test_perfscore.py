@@ -35,7 +35,7 @@ def poly(x: lw.Array[lw.f32], y: lw.Array[lw.f32], coeffs: lw.Const):
         y[i] = total
 
 
-@lw.kernel
+@lw.kernel(nests="off")
 def recurrence(x: lw.Array[lw.f32], y: lw.Array[lw.f32]):
     total = lw.f32(0)
     for i in lw.range(len(y)):

@@ -286,7 +286,7 @@ def test_an_accumulator_in_a_list_is_as_good_as_a_variable(staged):
 
 
 def test_items_that_do_not_change_stay_known(staged):
-    @lw.kernel
+    @lw.kernel(nests="off")
     def kernel(x: VECTOR, y: VECTOR):
         state = [0, 3]
         for i in lw.range(len(x)):

@@ -549,6 +549,12 @@ def test_two_bitwise_operations_in_one_are_one_after_the_other(inner: str) -> No
             assert meaning(t, VOID, a, b, c).tolist() == wanted.tolist(), (outer, at)
 
 
+def test_counting_under_a_mask() -> None:
+    mask = np.array([True, False, True, False])
+    assert ops.COUNT_WHERE.meaning is not None
+    assert ops.COUNT_WHERE.meaning(vector_of(U8, 4), VOID, mask, np.array([3, 4, 255, 0], np.uint8)).tolist() == [4, 4, 0, 0]
+
+
 def test_every_row_with_a_meaning_is_tested_here() -> None:
     source = Path(__file__).read_text(encoding="utf-8")
     constants = {op: name for name, op in vars(ops).items() if isinstance(op, ops.Op) and op.meaning is not None}

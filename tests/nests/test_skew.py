@@ -133,3 +133,11 @@ def test_by_itself() -> None:
                     wanted[i, j] = np.sqrt(wanted[i, j - 1] * wanted[i - 1, j + 1])
             fifth(a)
             np.testing.assert_array_equal(a, wanted)
+
+
+def test_an_inner_loop_under_a_condition_stays_where_it_is() -> None:
+    """What is in front of it and behind it is no whole part of the loop around."""
+    text = ROWS.replace("    %n = sub.i64 %a.n1, 1\n", "    %n = sub.i64 %a.n1, 1\n    %some = gt.i64 %a.n1, 2\n    if %some\n")
+    f = parse(text.replace("    store.f64 %sum, b[%i]\n", "    end\n    store.f64 %sum, b[%i]\n"))
+    (nest,) = nests(f)
+    assert not Rows(nest, nest.loops[0], nest.loops[1], scalars(nest)).possible(f)

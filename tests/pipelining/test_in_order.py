@@ -135,9 +135,9 @@ def judged(body: list[str]) -> float:
 
 
 @pytest.mark.skipif(not MCA, reason="llvm-mca is not installed")
-@pytest.mark.parametrize(("kernel", "gain"), [(polynomial, 3.0), (filtered, 1.1), (totals, 1.3), (backwards, 1.2)], ids=lambda value: str(value))
+@pytest.mark.parametrize(("kernel", "gain"), [(polynomial, 3.0), (totals, 1.3)], ids=lambda value: str(value))
 def test_llvm_sees_the_gain(kernel: Any, gain: float) -> None:
-    """The kernel, by iterations of the loop as written, beside the loop that is made without a pipeline."""
+    """The kernel, by iterations of the loop as written, beside the loop that is made without a pipeline. (Loops that carry what they store are unrolled there.)"""
     f = kernel.stage(kernel.signature([], {}))
     unrolls = [report.unroll for report in overlap(run_passes(f, target(False), "nests"), CORTEX_A53.core) if report.schedule is not None]
     kernels = loops(compiled(kernel, True))

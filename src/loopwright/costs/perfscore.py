@@ -337,6 +337,14 @@ def blocks_of(items: list[Item]) -> list[BlockScore]:
     return found
 
 
+def _unreached(items: list[Item], place: int) -> bool:
+    """Whether nothing falls through to a place."""
+    if place == 0:
+        return False
+    form, operands = items[place - 1][0], items[place - 1][1]
+    return form.mnemonic == "ret" or (form.kind == JUMP and operands[0] == ALWAYS)
+
+
 def _loops_of(items: list[Item], blocks: list[BlockScore]) -> list[LoopScore]:
     """The loops, by the jumps that go back, outermost first; sets each block's innermost one.
 
@@ -353,7 +361,7 @@ def _loops_of(items: list[Item], blocks: list[BlockScore]) -> list[LoopScore]:
             places[label] = n
         elif kind == JUMP:
             head = places.get(items[n][3], -1)
-            if head > 0 and items[head - 1][0].kind == JUMP and items[head - 1][3] == label:
+            if head > 0 and items[head - 1][0].kind == JUMP and items[head - 1][3] == label and _unreached(items, places[label]):
                 aside.append((n, head))
             elif head >= 0:
                 ends[head] = n

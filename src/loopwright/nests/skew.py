@@ -92,9 +92,10 @@ class Rows:
         again: the instructions of ``front`` that each part can do for itself.
         kept: registers whose values a row takes from one part to the next.
         totals: what all rows add up together, in any order.
+        direct: nothing but the loop itself is around the inner one.
     """
 
-    __slots__ = ("again", "back", "body", "front", "inner", "kept", "loop", "totals")
+    __slots__ = ("again", "back", "body", "direct", "front", "inner", "kept", "loop", "totals")
 
     def __init__(self, nest: Nest, loop: NestLoop, inner: NestLoop, variables: list[Scalar]) -> None:
         code = nest.f.code
@@ -116,6 +117,7 @@ class Rows:
                 known.add(instr.dst)
                 self.again.append(instr)
         self.totals: dict[int, Op] = {s.variable: s.op for s in variables if s.loop is loop and s.op is not None and any_order(nest.f, s)}
+        self.direct = depth == 0
         carried = {scalar.variable for scalar in variables if scalar.loop is inner and scalar.kind != PRIVATE}
         parts: dict[int, int] = {}
         for number, part in enumerate((self.front, self.body, self.back)):
@@ -128,7 +130,8 @@ class Rows:
     def possible(self, f: Function) -> bool:
         """Whether a strip can be made of them."""
         return (
-            self.inner.step == 1
+            self.direct
+            and self.inner.step == 1
             and self.loop.step != 0
             and not any(instr.op is ops.FOR or instr.op is ops.WHILE or instr.op is ops.LOOP for part in (self.front, self.body, self.back) for instr in part)
             and not any(f.types[r] is BOOL or f.types[r].lanes or f.types[r] is PTR for r in self.kept)
