@@ -156,7 +156,9 @@ VPS[LR][LA]V?[WDQ]|VPRO[LR]V?[DQ]      | *   | 1        | 1 | fadd
 VPS[LR]LDQ|VPALIGNR|VPSHUFB            | *   | 2        | 1 | shuffle
 VALIGND                                | *   | 2/4/5    | 1 | shuffle
 VALIGNQ                                | *   | 2/3/4    | 1 | shuffle
-VSHUFP[SD]|VPSHUF(D|LW|HW)|VUNPCK[LH]P[SD]|VPUNPCK\\w+|VPERMILP[SD]|VMOV(DDUP|SHDUP|SLDUP|LHPS|HLPS)|VINSERTPS | * | 1 | 1 | misc
+VMOVHPD                                | s   | 0        | 1 | -
+VEXTRACTPS                             | s   | 0        | 2 | misc
+VSHUFP[SD]|VPSHUF(D|LW|HW)|VUNPCK[LH]P[SD]|VPUNPCK\\w+|VPERMILP[SD]|VMOV(DDUP|SHDUP|SLDUP|LHPS|HLPS|HPD)|VINSERTPS | * | 1 | 1 | misc
 VPACK\\w+                              | *   | 2        | 1 | shuffle
 V(BROADCASTS[SD]|PBROADCAST\\w)        | x   | 1        | 1 | misc
 V(BROADCASTS[SD]|PBROADCAST\\w)        | *   | 1        | 1 | shuffle
@@ -270,7 +272,9 @@ VPMULLQ                                | *   | 15       | 3 | 3 p01
 VPMULLW|VPMULU?DQ|VPMULHU?W|VPMULHRSW|VPMADD\\w+|VPDP\\w+ | z | 5 | 1 | p05
 VPMULLW|VPMULU?DQ|VPMULHU?W|VPMULHRSW|VPMADD\\w+|VPDP\\w+ | * | 5 | 1 | p01
 VPSADBW                                | *   | 3        | 1 | p5
-VPS[LR]LDQ|VPALIGNR|VPSHUF\\w+|VSHUFP[SD]|VUNPCK[LH]P[SD]|VPUNPCK\\w+|VPACK\\w+|VPERMILP[SD]|VMOV(DDUP|SHDUP|SLDUP|LHPS|HLPS)|VINSERTPS | * | 1 | 1 | p5
+VMOVHPD                                | s   | 0        | 1 | -
+VEXTRACTPS                             | s   | 0        | 2 | p5
+VPS[LR]LDQ|VPALIGNR|VPSHUF\\w+|VSHUFP[SD]|VUNPCK[LH]P[SD]|VPUNPCK\\w+|VPACK\\w+|VPERMILP[SD]|VMOV(DDUP|SHDUP|SLDUP|LHPS|HLPS|HPD)|VINSERTPS | * | 1 | 1 | p5
 VPS[LR][LA]V?[WDQ]|VPRO[LR]V?[DQ]      | z   | 1        | 1 | p0
 VPS[LR][LA]V?[WDQ]|VPRO[LR]V?[DQ]      | *   | 1        | 1 | p01
 V(BROADCASTS[SD]|PBROADCAST[DQ])       | x   | 1        | 1 | p5
