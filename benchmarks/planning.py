@@ -139,7 +139,7 @@ def _nests() -> list[tuple[str, Graph]]:
     found = []
     for nest in nests.NESTS:
         arguments = nest.arguments(4)
-        space = nests._names(arguments[-1].dtype, lw.sqrt, lw.min)
+        space = nests._names(arguments[-1].dtype, lw.sqrt, lw.min, lw.max)
         exec(nest.python, space)  # noqa: S102 (the loops there)
         function = space["nest"]
         types = [lw.Array[getattr(lw, {"d": "f64", "f": "f32", "i": "i32", "B": "u8"}[a.dtype.char]), a.ndim] for a in arguments]
