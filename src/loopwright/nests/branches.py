@@ -16,12 +16,12 @@ from loopwright.ir.function import NONE, Instr
 from loopwright.nests.nest import Access, Nest, NestLoop
 from loopwright.types import I64
 
-__all__ = ["converted"]
+__all__ = ["LONG", "LONGEST", "converted"]
 
 #: Both arms run: they may compute so many values together.
 LONGEST: Final = 12
 #: What takes so long that it is worth a branch.
-_LONG: Final = frozenset((ops.DIV, ops.SQRT, ops.DIV_FLOOR, ops.REM_FLOOR, ops.DIV_TRUNC, ops.REM_TRUNC))
+LONG: Final = frozenset((ops.DIV, ops.SQRT, ops.DIV_FLOOR, ops.REM_FLOOR, ops.DIV_TRUNC, ops.REM_TRUNC))
 
 
 class _Stored:
@@ -108,7 +108,7 @@ class _Conversion:
         if op is ops.LOAD:
             if not self.inside(self.accesses[position]) or self.put_off(instr.imm):
                 return False
-        elif not op.pure or op in _LONG or instr.type.lanes:
+        elif not op.pure or op in LONG or instr.type.lanes:
             return False
         self.conditional += op is not ops.LOAD and instr.type is not I64
         f = self.nest.f

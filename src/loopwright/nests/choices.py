@@ -11,16 +11,13 @@ from typing import Final
 from loopwright.ir import ops
 from loopwright.ir.function import NONE, Function, Instr
 from loopwright.ir.ops import Op
+from loopwright.nests.branches import LONG, LONGEST
 
 __all__ = ["run"]
 
 #: By comparison, with the new value first: the operation. Of those that hold for equal operands, too, it is the same only where those cannot be told apart.
 _STRICT: Final[dict[Op, Op]] = {ops.GT: ops.MAX, ops.LT: ops.MIN}
 _LOOSE: Final[dict[Op, Op]] = {ops.GE: ops.MAX, ops.LE: ops.MIN}
-
-#: Both arms run: they may have so many instructions together, and none of those that take long.
-LONGEST: Final = 12
-_LONG: Final = frozenset((ops.DIV, ops.SQRT, ops.DIV_FLOOR, ops.REM_FLOOR, ops.DIV_TRUNC, ops.REM_TRUNC))
 
 
 def run(f: Function) -> None:
@@ -117,7 +114,7 @@ def _stores(f: Function, code: list[Instr], k: int) -> int:
             return n
         elif op is ops.LOAD and not f.variable[instr.dst] and _earlier(f, code, k, instr, {}) >= 0:
             pass
-        elif op is not ops.ELSE and (not op.pure or op in _LONG or f.variable[instr.dst]):
+        elif op is not ops.ELSE and (not op.pure or op in LONG or f.variable[instr.dst]):
             return 0
         n += 1
     return 0

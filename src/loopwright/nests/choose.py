@@ -250,8 +250,7 @@ def _without_branches(nest: Nest, target: Target, core: Core, distinct: set[int]
             nest.record.keeps(f"the loop over {nest.name(innermost)} branches, and its arms are more than short arithmetic", innermost.line)
         return False
     f.code = original[: innermost.head + 1] + body + original[innermost.end :]
-    again = next(one for one in nests(f) if one.start >= nest.start)
-    again.record = nest.record
+    again = _again(f, nest)
     found = dependences(again)
     variables = scalars(again)
     changes = best_changes(again, target, core, found, variables, [])

@@ -17,7 +17,7 @@ from loopwright.nests.nest import Nest, NestLoop
 from loopwright.targets.core import Core
 from loopwright.types import I64
 
-__all__ = ["Edge", "Graph", "Node", "graph_of", "jammed", "recurrence_bound", "resource_bound"]
+__all__ = ["Edge", "Graph", "Node", "graph_of", "jammed", "least_interval", "recurrence_bound", "resource_bound", "too_long"]
 
 #: Cycles from a store to a load of the same place, beyond those of any load.
 FORWARDING: Final = 2
@@ -164,13 +164,16 @@ def resource_bound(graph: Graph, core: Core) -> int:
 def recurrence_bound(graph: Graph) -> int:
     """The least initiation interval of the innermost loop that circuits allow, in cycles; 0 where there is none."""
     edges = _on_circuits(len(graph.nodes), [edge for edge in graph.edges if not any(edge.distance[:-1])])
-    high = sum([max(0, edge.latency) for edge in edges])
+    count = len(graph.nodes)
+    return least_interval(count, edges, sum([max(0, edge.latency) for edge in edges])) if too_long(count, edges, 0) else 0
+
+
+def least_interval(count: int, edges: list[Edge], high: int) -> int:
+    """The least interval above 0 that is enough for all circuits of edges between ``count`` nodes, where ``high`` is."""
     low = 0
-    if not _circuit(graph, edges, 0):
-        return 0
     while low + 1 < high:
         middle = (low + high) // 2
-        if _circuit(graph, edges, middle):
+        if too_long(count, edges, middle):
             low = middle
         else:
             high = middle
@@ -191,10 +194,10 @@ def _on_circuits(count: int, edges: list[Edge]) -> list[Edge]:
         edges = kept
 
 
-def _circuit(graph: Graph, edges: list[Edge], interval: int) -> bool:
-    """Whether some circuit takes longer than its iterations at an initiation interval (Bellman and Ford's algorithm)."""
-    start = [0] * len(graph.nodes)
-    for _ in range(len(graph.nodes) + 1):
+def too_long(count: int, edges: list[Edge], interval: int) -> bool:
+    """Whether some circuit of edges between ``count`` nodes takes longer than its iterations at an initiation interval (Bellman and Ford's algorithm)."""
+    start = [0] * count
+    for _ in range(count + 1):
         changed = False
         for edge in edges:
             least = start[edge.source] + edge.latency - interval * edge.distance[-1]

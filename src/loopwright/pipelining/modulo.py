@@ -12,7 +12,7 @@ from __future__ import annotations
 
 from typing import Final
 
-from loopwright.nests.graph import Edge, Graph, resource_bound
+from loopwright.nests.graph import Edge, Graph, least_interval, resource_bound, too_long
 from loopwright.pipelining.places import Places
 from loopwright.pipelining.schedule import Schedule, outer_distance
 from loopwright.pipelining.slack import by_slack
@@ -133,28 +133,4 @@ def shifts_of(graph: Graph, cells: int = 0) -> list[tuple[int, ...]] | None:
 def recurrence(count: int, edges: list[Edge]) -> int | None:
     """The least interval that the circuits of edges allow, at least 1; None where none is enough."""
     high = 1 + sum([max(0, edge.latency) for edge in edges])
-    if _too_long(count, edges, high):
-        return None
-    low = 0
-    while low + 1 < high:
-        middle = (low + high) // 2
-        if _too_long(count, edges, middle):
-            low = middle
-        else:
-            high = middle
-    return high
-
-
-def _too_long(count: int, edges: list[Edge], interval: int) -> bool:
-    """Whether some circuit takes longer than its distance at an interval."""
-    start = [0] * count
-    for _ in range(count + 1):
-        changed = False
-        for edge in edges:
-            least = start[edge.source] + edge.latency - interval * edge.distance[-1]
-            if least > start[edge.sink]:
-                start[edge.sink] = least
-                changed = True
-        if not changed:
-            return False
-    return True
+    return None if too_long(count, edges, high) else least_interval(count, edges, high)
