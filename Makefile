@@ -1,7 +1,7 @@
 # Needs Python 3.11 or newer and make. Everything else goes into .venv (or, as root on Debian and Ubuntu, comes by apt-get).
 #
 #   make demo       compile three picture kernels, run them on a photograph, check them, show their inner loops
-#   make test       all tests
+#   make test       the tests
 #   make help       the rest
 
 PYTHON ?=#         the Python to make the environment with; the first that is new enough when empty
@@ -27,10 +27,10 @@ RUN_FAST := PYTHONPATH=build/native
 
 help:
 	@echo 'make demo         picture kernels on a photograph: checked, timed, their inner loops listed (ARGS=your-photo.jpg)'
-	@echo 'make test         all tests (ARGS="-k poly" for some)'
+	@echo 'make test         the tests, but the long runs (ARGS="-k poly" for some, ARGS="-m slow" for the long runs)'
 	@echo 'make bench        the figures, beside their peers (ARGS=compile for one table)'
 	@echo 'make native       compile the compiler itself with mypyc and a C compiler; demo and bench then use it'
-	@echo 'make test-native  all tests on the native build'
+	@echo 'make test-native  all tests, the long runs too, on the native build'
 	@echo 'make wheels       a pure-Python and a native wheel, in dist/; make test-wheels installs and tries both'
 	@echo 'make random-kernels   10,000 random kernels beside plain Python, on every target (ARGS="--count 500" for fewer)'
 	@echo 'make mutants      300 faults put into the core, one at a time: do the tests notice? (hours)'
@@ -44,7 +44,7 @@ demo: $(VENV)/.demo $(wildcard $(NATIVE))
 
 test: $(VENV)/.test
 	@.ci/packages
-	$(BIN)/python -m pytest -n $(JOBS) --build=pure $(ARGS)
+	$(BIN)/python -m pytest -n $(JOBS) --build=pure -m "not slow" $(ARGS)
 
 test-native: $(VENV)/.test $(NATIVE)
 	@.ci/packages

@@ -21,7 +21,31 @@ from setuptools.command.build_py import build_py
 CORE = ("types.py", "ir", "passes", "nests", "pipelining", "vectors", "regalloc", "targets", "compiler.py")
 
 #: Left to the interpreter: what no compilation runs.
-LEFT_OUT = ("ir/interpret.py", "pipelining/simulator.py", "pipelining/walks.py")
+LEFT_OUT = (
+    "ir/interpret.py",
+    "ir/memory_model.py",
+    "ir/c_types.py",
+    "pipelining/simulator.py",
+    "pipelining/walks.py",
+    *(
+        f"targets/multiclet/{name}.py"
+        for name in (
+            "assembler",
+            "bits",
+            "bounds",
+            "command",
+            "cycles",
+            "directives",
+            "picture",
+            "profile",
+            "shape",
+            "simulator",
+            "specialise",
+            "timing",
+            "words",
+        )
+    ),
+)
 
 
 def core_files() -> list[str]:

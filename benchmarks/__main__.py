@@ -22,8 +22,14 @@ NAMES = (
     "instructions",
     "nests",
     "plain_loops",
+    "c_loops",
+    "lanes",
     "pipelining",
     "planning",
+    "elementary",
+    "multiclet",
+    "multiclet_c",
+    "programs",
 )
 
 

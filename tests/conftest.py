@@ -27,6 +27,12 @@ SOURCES = CHECKOUT / "src" / "loopwright"
 def pytest_addoption(parser: pytest.Parser) -> None:
     parser.addoption("--bless", action="store_true", default=False, help="rewrite the expected texts in tests/files to what comes out now")
     parser.addoption("--build", choices=["pure", "native"], help="refuse to run where another build of loopwright would be tested, or an old one")
+    parser.addoption(
+        "--exhaustive",
+        action="store_true",
+        default=False,
+        help="try all numbers of f32 with the elementary functions, and simulate long C programs, for minutes each",
+    )
     parser.addoption("--wheels", type=Path, metavar="DIR", help="where the wheels are that tests/test_wheels.py installs and tries (make test-wheels)")
 
 

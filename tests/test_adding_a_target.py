@@ -20,7 +20,8 @@ from loopwright.targets.target import Convention, Target
 PAGE = (CHECKOUT / "docs" / "adding-a-target.md").read_text(encoding="utf-8")
 #: Without the blocks of commands.
 PROSE = re.sub(r"^```.*?^```$", "", PAGE, flags=re.MULTILINE | re.DOTALL)
-MACHINES = list(registry.machines())
+#: A machine without registers has a list of passes, and so files, of its own.
+MACHINES = [folder for folder, machine in registry.machines().items() if registry.get(next(iter(machine.levels))).registers]
 #: Where the names in the text are looked for.
 MODULES = [target, machine, start, registry, errors, pipeline, pass_lists, test_machines]
 

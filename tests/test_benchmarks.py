@@ -36,12 +36,25 @@ def _bench(*arguments: str) -> subprocess.CompletedProcess[str]:
         "instructions",
         "nests",
         "plain_loops",
+        "elementary",
         "planning",
+        "multiclet",
+        "multiclet_c",
+        "programs",
     ],
 )
 def test_quick_mode_measures_loopwright_and_writes_json(name: str, tmp_path: Path) -> None:
-    for needed in {"spills": ["llvmlite"], "codegen": ["llvmlite"], "allocator": ["ortools"], "planning": ["ortools"]}.get(name, []):
+    for needed in {
+        "spills": ["llvmlite"],
+        "codegen": ["llvmlite"],
+        "allocator": ["ortools"],
+        "planning": ["ortools"],
+        "multiclet": ["ortools"],
+        "multiclet_c": ["llvmlite"],
+    }.get(name, []):
         pytest.importorskip(needed)
+    if name == "multiclet_c" and shutil.which("clang") is None:
+        pytest.skip("needs clang")
     if name == "instructions" and (shutil.which("clang") is None or shutil.which("ld.lld") is None or shutil.which("qemu-aarch64") is None):
         pytest.skip("needs clang, lld and qemu-aarch64")
     done = _bench(name, "--quick", "--output", str(tmp_path))

@@ -10,12 +10,13 @@ import numpy as np
 import pytest
 from tests import machines
 from tests.conftest import CHECKOUT
-from tests.machines import RUNNERS, Emulated, Here, Runner, runners
+from tests.machines import RUNNERS, Emulated, Here, Runner, Simulated, runners
 
 from loopwright.compiler import Compiled, compile
 from loopwright.errors import TargetError
 from loopwright.ir import ops
 from loopwright.ir.function import NONE, Function, Instr, Mem
+from loopwright.runtime import cpu
 from loopwright.targets import registry
 from loopwright.types import I64, U8, VOID
 
@@ -30,13 +31,19 @@ def stores(runner: Runner, value: int, beyond: int = 0) -> Compiled:
     return compile(f, runner.target)
 
 
+def in_a_program(runner: Runner) -> bool:
+    """Whether an emulator is started for it."""
+    return isinstance(runner, Emulated) and not isinstance(runner, Simulated)
+
+
 emulated = pytest.mark.parametrize("runner", runners(lambda runner: isinstance(runner, Emulated)))
 
 
 def test_every_target_has_a_runner() -> None:
     assert {runner.name for runner in RUNNERS} == set(registry.names())
     for runner in RUNNERS:
-        assert isinstance(runner, Here) == registry.machines()[runner.folder].runs_here()
+        able = registry.machines()[runner.folder].runs_here() and runner.target.features <= cpu.host_features()
+        assert isinstance(runner, Here) == able
         assert runner.target.vector_bits == runner.bits
 
 
@@ -51,7 +58,7 @@ def test_a_call_at_once_and_one_that_may_wait_do_the_same(runner: Runner) -> Non
     assert (seen, x[0], y[0]) == ([4], 5, 6)
 
 
-@emulated
+@pytest.mark.parametrize("runner", runners(in_a_program))
 def test_the_call_that_a_program_died_in_is_named(runner: Runner) -> None:
     seen: list[int] = []
     for n, beyond in enumerate((0, 0, 0, 8, 0)):
@@ -83,9 +90,12 @@ def test_code_of_this_process_cannot_be_called(runner: Runner) -> None:
 TEST = """
 import numpy as np
 import pytest
-from tests.machines import Emulated, runners
+from tests.machines import Emulated, Simulated, runners
 
-@pytest.mark.parametrize("runner", runners(lambda runner: isinstance(runner, Emulated)))
+def in_a_program(runner):
+    return isinstance(runner, Emulated) and not isinstance(runner, Simulated)
+
+@pytest.mark.parametrize("runner", runners(lambda runner: in_a_program(runner)))
 @pytest.mark.parametrize("wrong", [False, True])
 def test_waits(runner, wrong):
     from tests.test_machines import stores
@@ -118,13 +128,13 @@ def outcome(path: str, **variables: str) -> str:
     return subprocess.run(command, cwd=CHECKOUT, env=environment, capture_output=True, text=True, check=False).stdout
 
 
-@pytest.mark.skipif(not any(isinstance(runner, Emulated) and not runner.lacks for runner in RUNNERS), reason="no emulator is installed")
+@pytest.mark.skipif(not any(in_a_program(runner) and not runner.lacks for runner in RUNNERS), reason="no emulator is installed")
 def test_a_wrong_result_fails_the_test_that_waited_for_it_and_without_an_emulator_it_is_skipped(tmp_path_factory: pytest.TempPathFactory) -> None:
     file = tmp_path_factory.mktemp("waits") / "test_waits.py"
     file.write_text(TEST)
-    able = sum(isinstance(runner, Emulated) and not runner.lacks for runner in RUNNERS)
+    able = sum(in_a_program(runner) and not runner.lacks for runner in RUNNERS)
     said = outcome(str(file))
     assert f"{able} failed, {able} passed" in said and "looked at" in said, said
     without = outcome(str(file), PATH="/nowhere")
-    every = sum(isinstance(runner, Emulated) for runner in RUNNERS)
+    every = sum(in_a_program(runner) for runner in RUNNERS)
     assert f"{2 * every} skipped" in without and "is not installed" in without, without

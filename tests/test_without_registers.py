@@ -201,7 +201,7 @@ def test_what_there_is_none_of_is_refused_by_name() -> None:
 def test_text_at_a_stage_that_its_passes_do_not_come_by_is_refused(stage: str) -> None:
     other = registry.get("rv64gc")
     text = clipped.compile(ARRAY, ARRAY, lw.i32, target="rv64gc").ir(stage).replace("target rv64gc", f"target {NAME}")
-    with pytest.raises(TargetError, match=f"clipped is at the stage {stage}, which compiling for {NAME} does not come by; the passes are collect, promote"):
+    with pytest.raises(TargetError, match=f"clipped is at the stage {stage}, which compiling for {NAME} does not come by; the passes are collect, checks"):
         compiler.compile(parse(text, target=other), registry.get(NAME), Settings())
 
 

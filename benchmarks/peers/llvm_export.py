@@ -508,12 +508,16 @@ class _Writer:
         op, type_ = instr.op, instr.type
         if op.effect == ops.CONTROL:
             self.control(instr)
+        elif op is ops.BARRIER:
+            self.line('call void asm sideeffect "", "~{memory}"()')
         elif op.effect == ops.CALLS:
             self.call(instr)
         elif op.effect != ops.PURE:
             self.memory(instr)
         elif op is ops.ADDRESS:
             self.define(instr.dst, self.address(instr, 0))
+        elif op is ops.LOCAL:
+            self.define(instr.dst, f"%local{int(self.f.const_values[~instr.args[0]])}")
         else:
             if instr.mem is not None:
                 raise UnsupportedOperationError(f"{op.name} with an operand in memory: export functions before select", "", instr.line)
@@ -558,6 +562,9 @@ class _Writer:
             return f"<{lanes}>"
         if op is ops.LANE_MASK:
             return self.lane_mask(type_, v[0], v[1])
+        if op is ops.MASK_BITS:
+            bits = self.emit(f"bitcast {name} {v[0]} to i{type_.lanes}")
+            return bits if type_.lanes == 64 else self.emit(f"zext i{type_.lanes} {bits} to i64")
         if op is ops.SLIDE:
             k = int(self.f.const_values[~instr.args[2]])
             lanes = ", ".join(f"i32 {k + n}" for n in range(type_.lanes))
@@ -580,6 +587,7 @@ class _Writer:
         if self.open:
             self.line("ret void" if f.result is VOID else "unreachable")
         allocas = [f"  %v{r} = alloca {type_name(f.types[r])}" for r in range(len(f.types)) if self.in_memory[r]]
+        allocas += [f"  %local{n} = alloca [{each.size} x i8], align 64" for n, each in enumerate(f.arrays) if each.size and not each.data]
         head = f"define{_extension(f.result)} {type_name(f.result)} @{_symbol(f.name)}({params}) #0 {{"
         return "\n".join([head, "entry:", *allocas, *self.lines, "}"])
 

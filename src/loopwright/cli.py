@@ -1,23 +1,20 @@
-"""The command line: ``loopwright demo | show | passes | targets | bench | timing | corpus | tune``."""
+"""The command line: ``loopwright demo | show | build | cc | passes | targets | bench | simulate | timing | corpus | tune``."""
 
 from __future__ import annotations
 
 import argparse
-import ast
 import contextlib
-import importlib.util
 import os
-import re
 import subprocess
 import sys
 from collections.abc import Callable, Sequence
 from pathlib import Path
-from types import ModuleType
 from typing import Any
 
 from loopwright.errors import LoopwrightError, TargetError
+from loopwright.kernel_files import find, load, parse_signature
 
-__all__ = ["main"]
+__all__ = ["find", "load", "main", "parse_signature"]
 
 DESCRIPTION = """\
 loopwright turns loops written in Python into vector machine code, and shows every step of how.
@@ -26,6 +23,8 @@ Start here:
   loopwright demo                                     compile three picture kernels, run, check, time and list them
   loopwright passes                                   what happens to a kernel on its way to machine code
   loopwright show FILE:KERNEL -- SIGNATURE            the machine code of a kernel of yours
+  loopwright build FILE.py -o FILE.o                  kernels as an object file, for C and C++
+  loopwright cc FILE.c --run                          a C program
 """
 
 SHOW = """\
@@ -57,88 +56,6 @@ examples:
   loopwright show 'kernels:kernels:moments f32' --target x86-64-v3 --explain --ordering EHPDGAJCBNKOLFIMQ
       the same for a recorded compilation ('loopwright corpus list kernels' lists them), here with another order of the filters
 """
-
-Word = tuple[str | None, object]
-
-_NAMED = re.compile(r"([A-Za-z_]\w*)=(.*)", re.DOTALL)
-_TYPE = re.compile(r"([a-z]+[0-9]*)(?:\[(,*)\])?")
-
-
-# --- signatures ----------------------------------------------------------------------------------------------
-
-
-def parse_signature(words: Sequence[str]) -> tuple[list[object], dict[str, object]]:
-    """The words after ``--`` as positional and named arguments of a kernel's ``compile``."""
-    positional: list[object] = []
-    named: dict[str, object] = {}
-    for word in words:
-        match = _NAMED.fullmatch(word)
-        if match:
-            if match[1] in named:
-                raise LoopwrightError(f"the signature gives {match[1]} twice")
-            named[match[1]] = _parse_word(match[2])
-        elif named:
-            raise LoopwrightError(f"'{word}' follows a named parameter; give it a name as well, e.g. x={word}")
-        else:
-            positional.append(_parse_word(word))
-    return positional, named
-
-
-def _parse_word(word: str) -> object:
-    import loopwright as lw
-
-    match = _TYPE.fullmatch(word.strip())
-    element = getattr(lw, "bool_" if match[1] == "bool" else match[1], None) if match else None
-    if match and isinstance(element, lw.Type):
-        return element if match[2] is None else lw.Array[element, len(match[2]) + 1]
-    try:
-        return ast.literal_eval(word)
-    except (ValueError, TypeError, SyntaxError, RecursionError, MemoryError):
-        shown = word if len(word) <= 60 else f"{word[:57]}…"
-        raise LoopwrightError(f"'{shown}' is neither a type (f32), nor an array (f32[], u8[,]), nor a Python value (3, (1.0, 2.0))") from None
-
-
-# --- finding a kernel ----------------------------------------------------------------------------------------
-
-
-def load(path: Path) -> ModuleType:
-    """Import a Python file by its path; its neighbours can be imported by it, as when it is run."""
-    if not path.is_file():
-        raise LoopwrightError(f"{path} is a directory" if path.is_dir() else f"there is no file {path}")
-    known = sys.modules.get(path.stem)
-    # A file that is called like a module which others import does not take its place.
-    name = path.stem if known is None or getattr(known, "__file__", None) == str(path) else f"{path.stem} ({path})"
-    spec = importlib.util.spec_from_file_location(name, path)
-    if spec is None or spec.loader is None:
-        raise LoopwrightError(f"{path} is not a Python file: its name does not end in .py")
-    module = importlib.util.module_from_spec(spec)
-    sys.modules[spec.name] = module
-    sys.path.insert(0, str(path.parent.resolve()))
-    try:
-        spec.loader.exec_module(module)
-    except (LoopwrightError, KeyboardInterrupt):
-        raise
-    except BaseException as reason:  # (a program that ends, too)
-        raise LoopwrightError(f"running {path} ended in {type(reason).__name__}: {reason}") from reason
-    return module
-
-
-def find(reference: str) -> Any:
-    """What ``FILE:KERNEL`` names: a kernel or a ``Function``."""
-    import loopwright as lw
-
-    file, colon, name = reference.rpartition(":")
-    if not colon or not file:
-        raise LoopwrightError(f"'{reference}' should be FILE:KERNEL, for example examples/polynomial.py:poly")
-    module = load(Path(file))
-    kinds = (lw.Kernel, lw.Function)
-    found = getattr(module, name, None)
-    if isinstance(found, kinds):
-        return found
-    there = [key for key, value in vars(module).items() if isinstance(value, kinds)]
-    listed = f"it has {', '.join(there)}" if there else "it has no function under @lw.kernel and no lw.Function"
-    raise LoopwrightError(f"{file} has no kernel '{name}'; {listed}")
-
 
 # --- the commands --------------------------------------------------------------------------------------------
 
@@ -337,11 +254,50 @@ def tune(args: argparse.Namespace) -> int:
     return tune_command(args.arguments)
 
 
+def simulate(args: argparse.Namespace) -> int:
+    """``loopwright simulate``."""
+    from loopwright.targets.multiclet.command import simulate_command
+
+    return simulate_command(args.arguments)
+
+
 def timing(args: argparse.Namespace) -> int:
     """``loopwright timing``."""
     from loopwright.costs.measure import timing_command
 
     return timing_command(args)
+
+
+def operations(args: argparse.Namespace) -> int:
+    """``loopwright ops``."""
+    from loopwright import capabilities
+    from loopwright.jit import target_for
+
+    if args.page:
+        print(capabilities.page(), end="")
+        return 0
+    target = target_for(args.target, args.vector_bits)
+    if target.vector_bits:
+        print(f"{target.name}, lanes ({target.vector_bits} bits): instructions of each operation, + with branches, - refused")
+        print(capabilities.text(target, True))
+        print()
+    print(f"{target.name}, scalars")
+    print(capabilities.text(target, False))
+    return 0
+
+
+def cc(args: argparse.Namespace) -> int:
+    """``loopwright cc``."""
+    from loopwright.cc.command import main as run
+
+    return run(args.arguments)
+
+
+def build(args: argparse.Namespace) -> int:
+    """``loopwright build``."""
+    from loopwright.building.command import main as run
+
+    return run(args.arguments)
 
 
 def bench(args: argparse.Namespace) -> int:
@@ -404,8 +360,15 @@ def _parser() -> argparse.ArgumentParser:
     added.add_argument("--microarchitecture", metavar="NAME", help="whose timing tables --score takes (default: the target's)")
     added.usage = "loopwright show [options] FILE:KERNEL [-- SIGNATURE]"
 
+    added = command("build", build, "write kernels as an object file, for C and C++", "Arguments: see loopwright build --help.")
+    added.add_argument("arguments", nargs=argparse.REMAINDER, metavar="...", help="a Python file, and options")
+    added = command("cc", cc, "compile and run C programs, or show their code", "Arguments: see loopwright cc --help.")
+    added.add_argument("arguments", nargs=argparse.REMAINDER, metavar="...", help="files of C, and options")
     added = command("passes", passes, "list the passes, in the order they run")
     added.add_argument("--target", metavar="NAME", help="whose: a name that 'loopwright targets' lists (default: this machine's)")
+    added = command("ops", operations, "list the operations, and what a machine makes of each for each type")
+    machine(added)
+    added.add_argument("--page", action="store_true", help="print the tables of all machines, as docs/operations.md has them")
     command("targets", targets, "list the machines code can be made for, and which of them this CPU is")
     added = command(
         "bench",
@@ -414,6 +377,8 @@ def _parser() -> argparse.ArgumentParser:
         "Arguments go to the benchmarks; --help among them lists what there is.",
     )
     added.add_argument("arguments", nargs=argparse.REMAINDER, metavar="...", help="names of benchmarks, and their options")
+    added = command("simulate", simulate, "run assembler text of a Multiclet processor, with cycles", "Arguments: see loopwright simulate --help.")
+    added.add_argument("arguments", nargs=argparse.REMAINDER, metavar="...", help="files, and their options")
     added = command("timing", timing, "what instructions cost by the tables, and as measured on this CPU")
     added.add_argument("--measure", action="store_true", help="measure latency and throughput here and mark where the tables disagree")
     added.add_argument("--llvm", action="store_true", help="beside what LLVM's scheduling model says (needs llvm-mca)")
@@ -445,9 +410,10 @@ def main(argv: Sequence[str] | None = None) -> int:
         at = words.index("--")
         words, signature = words[:at], words[at + 1 :]
     try:
-        if words[:1] == ["corpus"] or words[:1] == ["tune"]:
+        if words[:1] in (["build"], ["cc"], ["corpus"], ["simulate"], ["tune"]):
             # These have parsers of their own, with help of their own.
-            status = (corpus if words[0] == "corpus" else tune)(argparse.Namespace(arguments=words[1:]))
+            run = {"build": build, "cc": cc, "corpus": corpus, "simulate": simulate, "tune": tune}[words[0]]
+            status = run(argparse.Namespace(arguments=words[1:]))
         elif words[:1] == ["bench"] and words[1:] not in (["-h"], ["--help"]):
             # argparse would take options in front of the first name for its own.
             status = bench(argparse.Namespace(arguments=words[1:]))

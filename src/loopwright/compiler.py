@@ -217,7 +217,7 @@ def _run_own(each: Pass, f: Function, target: Target) -> None:
 def run_passes(
     function: Function,
     target: Target,
-    after: str = "encode",
+    after: str = "",
     settings: Settings | None = None,
     times: dict[str, float] | None = None,
     stages: dict[str, str] | None = None,
@@ -230,7 +230,7 @@ def run_passes(
     Args:
         function: any function of the IR.
         target: what to compile for.
-        after: name of the last pass to run.
+        after: name of the last pass to run; "" for all.
         settings: the order of the filters, and whether allocations are proved; None for as the environment says.
         times: receives the seconds each pass took.
         stages: receives the text after each pass.
@@ -243,6 +243,7 @@ def run_passes(
     if passes is None:
         passes = target.passes()
     names = names_of(passes)
+    after = after or names[-1]
     if after not in names:
         raise TargetError(f"there is no pass {after!r}; the passes are {', '.join(names)}")
     return _through(function, target, passes, names.index(after), resolve(settings), times, stages)

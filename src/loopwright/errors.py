@@ -9,6 +9,7 @@ from __future__ import annotations
 __all__ = [
     "AbiError",
     "ArgumentError",
+    "AssemblyError",
     "BoundsError",
     "CpuError",
     "InternalError",
@@ -18,6 +19,7 @@ __all__ = [
     "OverlapError",
     "ParseError",
     "ScheduleError",
+    "SimulationError",
     "TargetError",
     "UnsupportedOperationError",
     "VerifyError",
@@ -114,6 +116,10 @@ class BoundsError(LoopwrightError, IndexError):
     """Checked mode: an access outside its array. The message names array, index and line."""
 
 
+class StackOverflowError(LoopwrightError, RecursionError):
+    """Checked mode: functions of a module call each other more deeply than the stack has room for. The message names the function and its line."""
+
+
 class OverlapError(LoopwrightError, ValueError):
     """Checked mode: an output shares memory with an input in a way that changes the result."""
 
@@ -144,6 +150,19 @@ class ParseError(LoopwrightError, ValueError):
     def __init__(self, message: str, line: int, column: int, file: str = "<ir>") -> None:
         self.column = column
         super().__init__(f"column {column}: {message}", file, line)
+
+
+class AssemblyError(LoopwrightError, ValueError):
+    """Assembler text that does not parse, commands that break a rule of their processor, or units that do not link. ``line`` and ``column`` are 1-based, and 0
+    where no text is behind it."""
+
+    def __init__(self, message: str, line: int = 0, column: int = 0, file: str = "") -> None:
+        self.column = column
+        super().__init__(f"column {column}: {message}" if column else message, file, line)
+
+
+class SimulationError(LoopwrightError, RuntimeError):
+    """A program that breaks a rule of its processor while it is simulated: the message names the rule, and the command where there is one."""
 
 
 class VerifyError(LoopwrightError, ValueError):

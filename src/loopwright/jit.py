@@ -4,7 +4,7 @@ from __future__ import annotations
 
 import contextlib
 import gc
-from collections.abc import Callable
+from collections.abc import Callable, Iterator
 from typing import Any, Final
 
 from loopwright import compiler
@@ -16,7 +16,7 @@ from loopwright.ir.function import Function
 from loopwright.ir.schedule import Step, parse_steps
 from loopwright.regalloc.heuristics import DEFAULT_ORDER
 from loopwright.runtime import cpu
-from loopwright.runtime.code import NESTS, Code
+from loopwright.runtime.code import NESTS, Code, load
 from loopwright.runtime.dispatch import REQUIRED, Dispatcher, Formal, Frozen, Key
 from loopwright.settings import Settings
 from loopwright.targets import registry
@@ -33,10 +33,11 @@ def target_for(name: str | None, vector_bits: int | None) -> Target:
         CpuError: no name was given and there is no target for this CPU.
     """
     if name is None:
-        name = registry.best(cpu.host_features())
+        features = cpu.host_features()
+        name = registry.best_with_features(features)
         if name is None:
             raise CpuError("there is no target for this CPU: it lacks AVX2; name a target to compile for another machine, as in target='x86-64-v3'")
-        return registry.get(name, vector_bits, data_path=cpu.data_path(cpu.host_features()))
+        return registry.get(name, vector_bits, data_path=cpu.data_path(features))
     return registry.get(name, vector_bits)
 
 
@@ -66,15 +67,30 @@ class Native(Backend):
 
     def compile(self, stage: Callable[[], Function], settings: Settings) -> Code:
         _check_settings(settings)
-        # Compiling makes tens of thousands of objects that all live until its end: looking for garbage among them again and
-        # again takes up to a tenth of the time (measured at degree 255), the more the longer the function.
-        collecting = gc.isenabled()
-        gc.disable()
-        try:
+        with _without_collection():
             return Code(compiler.compile(stage(), target_for(settings.target, settings.vector_bits), settings))
-        finally:
-            if collecting:
-                gc.enable()
+
+    def compile_module(self, functions: list[Function], settings: Settings) -> dict[str, Any]:
+        _check_settings(settings)
+        target = target_for(settings.target, settings.vector_bits)
+        with _without_collection():
+            return load([compiler.compile(f, target, settings) for f in functions])
+
+
+@contextlib.contextmanager
+def _without_collection() -> Iterator[None]:
+    """Does not look for garbage meanwhile.
+
+    Compiling makes tens of thousands of objects that all live until its end: to look for garbage among them again and again takes up to a tenth of the
+    time (measured at degree 255), the more the longer the function.
+    """
+    collecting = gc.isenabled()
+    gc.disable()
+    try:
+        yield
+    finally:
+        if collecting:
+            gc.enable()
 
 
 def _signature(key: Key) -> list[Any]:

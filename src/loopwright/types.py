@@ -86,6 +86,11 @@ class Type:
         return self.bits == 64 and not self.lanes and not self.is_float and not self.is_mask
 
     @property
+    def is_half_word(self) -> bool:
+        """True for 32-bit integers."""
+        return self.bits == 32 and self.is_integer and not self.lanes
+
+    @property
     def is_narrow(self) -> bool:
         """True for integers of 8 and 16 bits."""
         return self.bits < 32 and self.is_integer and not self.lanes
@@ -98,6 +103,8 @@ class Type:
         converted = getattr(value, "__converted__", None)
         if converted is not None:
             return converted(self)
+        if self is BF16:
+            return _bfloat16()(value)
         if not self.dtype or self.lanes:
             raise TypeError(f"{self.name} has no constants of its own: convert an expression of a kernel")
         import numpy
@@ -178,6 +185,17 @@ def mask_of(bits: int, lanes: int) -> Type:
         known = _make(f"mask{bits}x{lanes}", KIND_MASK, bits, lanes, BOOL)
         _vectors[(-bits, lanes)] = known
     return known
+
+
+def _bfloat16() -> Any:
+    """The class of NumPy scalars of bf16, of the package ml_dtypes."""
+    import importlib
+
+    try:
+        package: Any = importlib.import_module("ml_dtypes")
+    except ImportError:
+        raise TypeError("bf16 has no constants without the package ml_dtypes (the extra loopwright[bf16]): convert an expression of a kernel") from None
+    return package.bfloat16
 
 
 def limits(type_: Type) -> tuple[int, int]:

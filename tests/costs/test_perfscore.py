@@ -49,7 +49,7 @@ def nested(x: lw.Array[lw.i32]) -> lw.i64:
     for _ in lw.range(len(x)):
         for j in lw.range(len(x)):
             if x[j] > 2:
-                count += 1
+                count += x[j - 1]
     return count
 
 

@@ -1,4 +1,4 @@
-"""Division on every machine: of integers by every sort of constant, of lanes by what is not known, and of floats by ``//``."""
+"""Division on every machine: of integers by every sort of constant, of lanes by what is not known, and of floats by ``//`` and ``%``."""
 
 from __future__ import annotations
 
@@ -6,7 +6,7 @@ from typing import Any
 
 import numpy as np
 import pytest
-from tests.machines import Runner, runners
+from tests.machines import Runner, Simulated, runners
 from tests.passes.test_division import DIVISIONS, dividends, divisors
 
 from loopwright.compiler import compile
@@ -44,6 +44,8 @@ def dividing(t: Type, lanes: int, op: ops.Op, by: list[int] | None) -> Function:
 
 
 def check(runner: Runner, t: Type, lanes: int, op: ops.Op, a: np.ndarray[Any, Any], b: np.ndarray[Any, Any] | None, by: list[int] | None) -> None:
+    if (op.name, t.element.name, VOID.name) in runner.misjudged:
+        pytest.skip("the emulator is wrong about it")
     a = np.resize(a, -(-len(a) // max(lanes, 1)) * max(lanes, 1))
     b = np.resize(b, len(a)) if b is not None else a.copy()
     results = np.zeros(len(a) * (len(by) if by is not None else 1), t.dtype)
@@ -86,7 +88,7 @@ def both(t: Type, floor: bool, swapped: bool, variable: bool) -> Function:
 
 
 @pytest.mark.parametrize("t", (I32, U32, I64, U64), ids=str)
-@pytest.mark.parametrize("runner", runners())
+@pytest.mark.parametrize("runner", runners(lambda runner: not isinstance(runner, Simulated)))
 def test_quotient_and_remainder_are_one_division(runner: Runner, t: Type) -> None:
     some = dividends(t, 7)[::5]
     special = np.array([0, 1, -1, 2, 7, -7, -1 << t.bits - 1], np.int64).astype(t.dtype)
@@ -137,9 +139,10 @@ def test_lanes_divide_by_lanes(runner: Runner, t: Type) -> None:
             check(runner, t, lanes, op, a, b, None)
 
 
+@pytest.mark.parametrize("op", [ops.DIV_FLOOR, ops.REM_FLOOR, ops.REM_TRUNC], ids=str)
 @pytest.mark.parametrize("t", [F32, F64], ids=str)
-@pytest.mark.parametrize("runner", runners())
-def test_floor_division_of_floats_is_numpys(runner: Runner, t: Type) -> None:
+@pytest.mark.parametrize("runner", runners(lambda runner: not isinstance(runner, Simulated)))
+def test_division_of_floats_without_a_fraction_is_numpys(runner: Runner, t: Type, op: ops.Op) -> None:
     chooser = np.random.default_rng(11)
     info = np.finfo(t.dtype)
     special = [0.0, -0.0, 1.0, -1.0, 0.1, -0.3, 3.0, 1e30, -7.5, info.max, info.min, info.tiny, info.smallest_subnormal, np.inf, -np.inf, np.nan, 1e-30]
@@ -153,4 +156,4 @@ def test_floor_division_of_floats_is_numpys(runner: Runner, t: Type) -> None:
         over = (quotient * by.astype(np.float64)).astype(t.dtype)
     a, b = np.concatenate([a, over, np.nextafter(over, np.dtype(t.dtype).type(0))]), np.concatenate([b, by, by])
     for lanes in widths(runner, t):
-        check(runner, t, lanes, ops.DIV_FLOOR, a, b, None)
+        check(runner, t, lanes, op, a, b, None)

@@ -29,7 +29,8 @@ from loopwright.runtime.code import Code
 from loopwright.targets import registry
 from loopwright.types import PTR
 
-TARGETS = tuple(registry.names())
+#: (Of those without registers there are other stages.)
+TARGETS = tuple(name for name in registry.names() if registry.get(name).registers)
 STAGES = ("unroll", "addresses", "simplify", "immediates", "elif", "loops", "select", "liveness")
 
 

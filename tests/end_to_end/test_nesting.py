@@ -19,6 +19,7 @@ from loopwright.ir.text import parse, print_function
 from loopwright.ir.verify import verify
 from loopwright.settings import Settings
 from loopwright.targets import registry
+from loopwright.targets.pipeline import names_of
 
 #: Lines are counted of Python code alone.
 countable = pytest.mark.skipif(not str(verify_module.__file__).endswith(".py"), reason="the native build has no lines to count")
@@ -197,7 +198,7 @@ def test_a_loop_in_the_condition_of_a_loop(runner: Runner) -> None:
     f = parse(source)
     want = [Interpreter(f).call(n) for n in (-1, 0, 1, 7, 30)]
     assert len(set(want)) > 2
-    for stage in ("simplify", "select", "jumps", "encode"):
+    for stage in [each for each in ("simplify", "select", "jumps", "encode") if each in names_of(runner.target.passes())]:
         after = compiler.run_passes(f, runner.target, stage)
         assert [Interpreter(after, runner.target).call(n) for n in (-1, 0, 1, 7, 30)] == want, stage
     code = compiler.compile(f, runner.target)

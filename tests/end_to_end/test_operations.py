@@ -207,8 +207,8 @@ def test_counts_known_to_be_below_the_width_need_no_look(machine: Sequence[Runne
             code = runner.compiled(shifted_by_low_bits, x, n, left, right, mask=mask)
             leaves(runner, code, [x, n, left, right], {2: x << (n & mask), 3: x >> (n & mask)})
             sizes.append(len(code.target.listing(code.compiled.machine)))
-        # Where the count may be too large there are instructions more.
-        assert max(sizes[:2]) < sizes[2], runner
+        # Where the count may be too large there are instructions more. (What has no registers fetches values from wherever they are.)
+        assert max(sizes[:2]) < sizes[2] or not runner.target.registers, runner
 
 
 @pytest.mark.parametrize(("a", "b"), [(lw.u8, lw.i32), (lw.i32, lw.u8), (lw.i8, lw.u8), (lw.u32, lw.i64), (lw.i16, lw.i64)], ids=str)

@@ -32,6 +32,13 @@ LETTERS = "ABCDEFGHIJKLMNOPQ"
 INTS, VECTORS = 0, 1
 
 
+@pytest.fixture(params=families(lambda runner: bool(runner.target.registers)))
+def machine(request: pytest.FixtureRequest) -> Sequence[Runner]:
+    """The runners of a machine that has registers, for each; of what has none tests/targets/multiclet makes programs."""
+    found: Sequence[Runner] = request.param
+    return found
+
+
 @pytest.fixture(params=families(lambda runner: runner.bits > 0))
 def with_vectors(request: pytest.FixtureRequest) -> Sequence[Runner]:
     """The runners of a machine that has vectors, for each."""

@@ -2,8 +2,12 @@
 
 from __future__ import annotations
 
+from collections.abc import Callable
+from typing import Any
+
 import numpy as np
 import pytest
+from tests.machines import Runner, runners
 
 import loopwright as lw
 from loopwright.errors import KernelTypeError
@@ -50,7 +54,7 @@ def test_it_has_no_lanes() -> None:
 
 
 def test_the_width_of_the_data_must_be_said() -> None:
-    with pytest.raises(KernelTypeError, match="u8, u32 or u64, not i32"):
+    with pytest.raises(KernelTypeError, match="u8, u16, u32 or u64, not i32"):
         of_signed.compile(target="x86-64-v3")
     with pytest.raises(KernelTypeError, match="not int"):
         lw.crc32c(0, 1)
@@ -73,3 +77,26 @@ def test_a_machine_without_it_computes_it_bit_by_bit() -> None:
     words.compile(target="rv64gc").emulate(narrow, wide, found)
     assert (found == expected).all()
     assert checksum.compile(target="rv64gc").emulate(np.frombuffer(b"123456789", np.uint8)) == 0xE3069283
+
+
+@lw.kernel
+def of_any(data: lw.Array, out: lw.Array[lw.u32]):
+    crc = lw.u32(0xFFFFFFFF)
+    for i in lw.range(len(data)):
+        crc = lw.crc32c(crc, data[i])
+    out[0] = ~crc
+
+
+@pytest.mark.parametrize("runner", runners(lambda runner: runner.widest))
+def test_data_of_any_width_is_its_bytes(runner: Runner) -> None:
+    data = np.frombuffer(b"12345678" * 5, np.uint8)
+    for type_ in (lw.u8, lw.u16, lw.u32, lw.u64):
+        out = np.zeros(1, np.uint32)
+        runner.run(runner.compiled(of_any, lw.Array[type_], lw.Array[lw.u32]), [data.view(type_.dtype), out], agreeing(out, int(checksum(data))))
+
+
+def agreeing(out: np.ndarray, want: int) -> Callable[[Any], None]:
+    def check(_: Any) -> None:
+        assert out[0] == want
+
+    return check

@@ -106,14 +106,19 @@ def varied(x: lw.Array[lw.f32], y: lw.Array[lw.f32], count: lw.i64, weights: lw.
             y[j] = [x[j], 1.0][0]
 
 
+def _left_by_staging(signature):
+    varied.stage(signature)
+    return gc.collect()
+
+
 def test_staging_leaves_nothing_to_the_garbage_collector():
     signature = varied.signature([], {"count": lw.i64, "weights": (1.0, 2.0)})
     varied.stage(signature)
     gc.collect()
     gc.disable()
     try:
-        varied.stage(signature)
-        left = gc.collect()
+        # (The least of a few: other threads of the process leave garbage too.)
+        left = min(_left_by_staging(signature) for _ in range(3))
     finally:
         gc.enable()
     assert left == 0

@@ -147,14 +147,14 @@ def python_value_differs_between_branches(x: lw.Array) -> lw.f32:
     return x[0] if t == "a" else x[1]
 
 
-@refused(lw.KernelTypeError, "lw.sqrt")
+@refused(lw.KernelTypeError, "lw.floor")
 def math_function(x: lw.Array):
-    x[0] = math.sqrt(x[1])
+    x[0] = math.floor(x[1])
 
 
-@refused(lw.KernelTypeError, "lw.sqrt")
+@refused(lw.KernelTypeError, "write it with the operators")
 def numpy_function(x: lw.Array):
-    x[0] = np.sqrt(x[1])
+    x[0] = np.nextafter(x[1], 0)
 
 
 @refused(lw.KernelTypeError, "lw.i64(")
@@ -164,7 +164,7 @@ def int_of_a_run_time_value(x: lw.Array):
 
 @refused(lw.KernelTypeError, "needs an integer while compiling")
 def list_indexed_at_run_time(x: lw.Array):
-    a = [1, 2]
+    a = [1, x[0]]
     x[0] = a[len(x)]
 
 
@@ -199,10 +199,16 @@ def iterating_over_an_array(x: lw.Array):
         pass
 
 
-@refused(lw.UnsupportedOperationError, "use lw.range")
-def gather(x: lw.Array):
-    for i in lw.lanes(len(x)):
-        x[i] = x[2 * i]
+@refused(lw.KernelTypeError, "y[2 * i - 2] reads the element that y[2 * i] stores 1 index earlier")
+def every_second(y: lw.Array):
+    for i in lw.lanes(1, len(y)):
+        y[2 * i] = y[2 * i - 2]
+
+
+@refused(lw.KernelTypeError, "1 index earlier")
+def down_a_column(y: lw.Array[lw.f32, 2]):
+    for i in lw.lanes(1, len(y)):
+        y[i, 0] = y[i - 1, 0]
 
 
 @refused(lw.KernelTypeError, "same for all lanes")
@@ -244,21 +250,6 @@ def reduction_read(x: lw.Array) -> lw.f32:
     return t
 
 
-@refused(lw.KernelTypeError, "`break` in an lw.lanes loop")
-def break_in_lanes(x: lw.Array):
-    for i in lw.lanes(len(x)):
-        if x[i] > 0:
-            break
-
-
-@refused(lw.KernelTypeError, "`return` inside lw.lanes")
-def return_in_lanes(x: lw.Array) -> lw.f32:
-    for i in lw.lanes(len(x)):
-        if x[i] > 0:
-            return x[i]
-    return x[0]
-
-
 @refused(lw.KernelTypeError, "lw.lanes inside lw.lanes")
 def lanes_in_lanes(x: lw.Array):
     for i in lw.lanes(len(x)):
@@ -279,11 +270,6 @@ def float_with_integer(x: lw.Array[lw.i32]):
 @refused(lw.KernelTypeError, "lw.i32(lw.round(x))")
 def float_stored_to_integers(x: lw.Array[lw.i32]):
     x[0] = lw.f32(1.5) * x[1]
-
-
-@refused(lw.UnsupportedOperationError, "`%`")
-def float_remainder(x: lw.Array):
-    x[0] = x[1] % x[2]
 
 
 @refused(lw.UnsupportedOperationError, "`&`")
@@ -357,7 +343,7 @@ def string_added(x: lw.Array):
 
 @refused(lw.KernelTypeError, "exponent")
 def run_time_exponent(x: lw.Array):
-    x[0] = 2 ** x[0]
+    x[0] = 2 ** len(x)
 
 
 @refused(lw.KernelSyntaxError, ".foo")

@@ -74,8 +74,13 @@ def test_powers():
         f.ret(f.a**3 + f.a**0 + f.a**-1 + f.a**0.5 + f.a**10)
     verify(f.ir)
     assert run(f.ir, 2.0) == 8 + 1 + 0.5 + math.sqrt(2.0) + 1024
+    g = lw.Function("g", a=lw.f64, b=lw.f64, n=lw.i64, returns=lw.f64)
+    with g:
+        g.ret(g.a**g.b)
+    verify(g.ir)
+    assert run(g.ir, 2.0, 3.0, 0) == 8 and run(g.ir, 9.0, 0.5, 0) == 3
     with pytest.raises(lw.KernelTypeError, match="exponent"):
-        f.a**f.a
+        g.n**g.n
 
 
 @pytest.mark.parametrize("how", [bool, int, float, list, lambda v: [1, 2][v], lambda v: v == "a", lambda v: v[0], lambda v: 2**v])

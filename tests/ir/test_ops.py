@@ -90,6 +90,17 @@ def trunc_div(a: int, b: int) -> int:
     return int(Fraction(a, b))
 
 
+def text(t: Type, value: int) -> str:
+    """The bits of an integer, the highest first."""
+    return f"{value & (1 << t.bits) - 1:0{t.bits}b}"
+
+
+def product_of_polynomials(t: Type, a: int, b: int) -> int:
+    """Of those whose coefficients are the bits."""
+    product = np.convolve([int(bit) for bit in text(t, a)], [int(bit) for bit in text(t, b)])
+    return int("".join(str(c % 2) for c in product.tolist()), 2)
+
+
 INTEGER_OPS: list[tuple[ops.Op, int, Callable[[Type], Callable[..., int]]]] = [
     (ops.ADD, 2, lambda t: lambda a, b: wrap(t, a + b)),
     (ops.SUB, 2, lambda t: lambda a, b: wrap(t, a - b)),
@@ -113,7 +124,20 @@ INTEGER_OPS: list[tuple[ops.Op, int, Callable[[Type], Callable[..., int]]]] = [
     (ops.SHR, 2, lambda t: lambda a, b: a >> b if 0 <= b < t.bits else -1 if a < 0 else 0),
     (ops.SHL_MODULO, 2, lambda t: lambda a, b: wrap(t, a << (b % t.bits))),
     (ops.SHR_MODULO, 2, lambda t: lambda a, b: wrap(t, a >> (b % t.bits))),
+    (ops.ADD_SATURATED, 2, lambda t: lambda a, b: sorted((a + b, *limits(t)))[1]),
+    (ops.SUB_SATURATED, 2, lambda t: lambda a, b: sorted((a - b, *limits(t)))[1]),
+    (ops.AVERAGE_DOWN, 2, lambda t: lambda a, b: math.floor(Fraction(a + b, 2))),
+    (ops.AVERAGE_UP, 2, lambda t: lambda a, b: math.ceil(Fraction(a + b, 2))),
+    (ops.ABS_DIFF, 2, lambda t: lambda a, b: wrap(t, max(a, b) - min(a, b))),
+    (ops.ROTATE_LEFT, 2, lambda t: lambda a, b: wrap(t, int(text(t, a)[b % t.bits :] + text(t, a)[: b % t.bits], 2))),
+    (ops.ROTATE_RIGHT, 2, lambda t: lambda a, b: wrap(t, int(text(t, a)[-b % t.bits :] + text(t, a)[: -b % t.bits], 2))),
+    (ops.LEADING_ZEROS, 1, lambda t: lambda a: (text(t, a) + "1").index("1")),
+    (ops.TRAILING_ZEROS, 1, lambda t: lambda a: (text(t, a)[::-1] + "1").index("1")),
+    (ops.BIT_REVERSE, 1, lambda t: lambda a: wrap(t, int(text(t, a)[::-1], 2))),
+    (ops.BYTE_SWAP, 1, lambda t: lambda a: np.array(a, t.dtype).byteswap().item()),
     (ops.POPCOUNT, 1, lambda t: lambda a: (a & (1 << t.bits) - 1).bit_count()),
+    (ops.CLMUL, 2, lambda t: lambda a, b: wrap(t, product_of_polynomials(t, a, b))),
+    (ops.CLMUL_HIGH, 2, lambda t: lambda a, b: wrap(t, product_of_polynomials(t, a, b) >> t.bits)),
     (ops.COPY, 1, lambda t: lambda a: a),
 ]
 DIVISIONS = (ops.DIV_TRUNC, ops.REM_TRUNC, ops.DIV_FLOOR, ops.REM_FLOOR)
@@ -155,7 +179,7 @@ def crc_by_division(crc: int, data: int, bits: int) -> int:
 
 
 @settings(max_examples=300, deadline=None)
-@given(st.integers(0, 2**32 - 1), st.integers(0, 2**64 - 1), st.sampled_from([U8, U32, U64]))
+@given(st.integers(0, 2**32 - 1), st.integers(0, 2**64 - 1), st.sampled_from([U8, U16, U32, U64]))
 def test_crc32c_is_the_remainder_of_a_division(crc: int, data: int, s: Type) -> None:
     data &= (1 << s.bits) - 1
     assert ops.CRC32C.meaning is not None
@@ -203,15 +227,31 @@ def exact_fma(t: Type, a: float, b: float, c: float) -> float:
     return math.copysign(rounded(t, value), 1 if value > 0 else -1)
 
 
+NARROWER = {U16: U8, U32: U16, U64: U32, I16: I8, I32: I16, I64: I32}
+
+
+@pytest.mark.parametrize("t", NARROWER, ids=str)
+def test_wide_products_are_exact(t: Type) -> None:
+    check(ops.MUL_WIDE, t, lambda a, b: a * b, 2, s=NARROWER[t])
+
+
+@pytest.mark.parametrize("t", INTEGERS, ids=str)
+def test_saturating_conversions_keep_what_fits_and_bound_the_rest(t: Type) -> None:
+    for s in INTEGERS:
+        check(ops.CONVERT_SATURATED, t, lambda a: sorted((a, *limits(t)))[1], 1, s=s)
+
+
 def fma_of(t: Type, op: ops.Op, a: float, b: float, c: float) -> float:
     if op is ops.FMS:
         c = -c
     elif op is ops.FNMA:
         a = -a
+    elif op is ops.FNMS:
+        a, c = -a, -c
     return exact_fma(t, a, b, c)
 
 
-@pytest.mark.parametrize("op", [ops.FMA, ops.FMS, ops.FNMA], ids=str)
+@pytest.mark.parametrize("op", [ops.FMA, ops.FMS, ops.FNMA, ops.FNMS], ids=str)
 @pytest.mark.parametrize("t", FLOATS, ids=str)
 def test_fused_multiply_add_rounds_once(op: ops.Op, t: Type) -> None:
     values = [
@@ -282,6 +322,17 @@ def python_floor_divide(a: float, b: float) -> float:
         return math.nan if a == 0 or math.isnan(a) else math.copysign(math.inf, a) * math.copysign(1.0, b)
 
 
+def exact_remainder(a: float, b: float) -> float:
+    """What the quotient rounded towards zero leaves, in fractions."""
+    if b == 0 or not math.isfinite(a) or math.isnan(b):
+        return math.nan
+    return math.copysign(float(abs(Fraction(a)) % abs(Fraction(b))) if math.isfinite(b) else abs(a), a)
+
+
+def python_remainder(a: float, b: float) -> float:
+    return a % b if b else math.nan
+
+
 def round_half_even(a: float) -> float:
     return a if not math.isfinite(a) else math.copysign(float(round(a)), a)
 
@@ -328,6 +379,12 @@ def test_float_floor_division_is_pythons() -> None:
     check(ops.DIV_FLOOR, F64, python_floor_divide, 2)
     assert ops.DIV_FLOOR.meaning is not None
     assert ops.DIV_FLOOR.meaning(F64, VOID, np.float64(1.0), np.float64(0.1)) == 9.0
+
+
+def test_float_remainders_are_exact_and_pythons() -> None:
+    for t in FLOATS:
+        check(ops.REM_TRUNC, t, exact_remainder, 2)
+    check(ops.REM_FLOOR, F64, python_remainder, 2)
 
 
 @pytest.mark.parametrize("t", [*INTEGERS, *FLOATS], ids=str)
@@ -451,6 +508,21 @@ def test_bitcasts_keep_the_bits() -> None:
     assert ops.BITCAST.meaning(vector_of(F32, 8), vector_of(I64, 4), doubles.view(np.int64)).tobytes() == doubles.tobytes()
 
 
+def test_half_floats_are_as_struct_packs_them() -> None:
+    assert ops.FROM_F16.meaning is not None and ops.TO_F16.meaning is not None
+    for bits in range(0, 1 << 16, 7):
+        value = struct.unpack("<e", bits.to_bytes(2, "little"))[0]
+        got = ops.FROM_F16.meaning(F32, U16, np.uint16(bits))
+        assert got == value or (np.isnan(got) and np.isnan(value))
+        if not np.isnan(value):
+            assert ops.TO_F16.meaning(U16, F32, np.float32(value)) == bits
+    for value in (1 / 3, 65519.0, 2.0**-25, 2.0**-25 * 1.01, 1e-9, -0.1, 1 + 2.0**-11, 1 + 3 * 2.0**-11):
+        assert ops.TO_F16.meaning(U16, F32, np.float32(value)) == int.from_bytes(struct.pack("<e", np.float32(value)), "little")
+    assert ops.TO_F16.meaning(U16, F32, np.float32(65520)) == 0x7C00
+    assert ops.TO_F16.meaning(U16, F32, np.float32(-1e9)) == 0xFC00
+    assert ops.TO_F16.meaning(U16, F32, np.uint32(0xFF800001).view(np.float32)) == 0xFE00
+
+
 @pytest.mark.parametrize("t", [*INTEGERS, *FLOATS], ids=str)
 def test_choice_splat_and_lanes(t: Type) -> None:
     tv = vector_of(t, LANES)
@@ -510,6 +582,10 @@ def test_masks() -> None:
     assert run(ops.MASK_CONVERT, a).tolist() == a.tolist()
     assert run(ops.SELECT, a, b, ~b).tolist() == [True, False, False, True]
     assert bool(run(ops.ANY, a)) and not run(ops.ALL, a) and not run(ops.ANY, a & ~a) and bool(run(ops.ALL, a | ~a))
+    assert run(ops.MASK_BITS, b) == 0b101
+    assert ops.ONES_WHERE.meaning is not None
+    assert ops.ONES_WHERE.meaning(vector_of(U8, 4), VOID, b).tolist() == [255, 0, 255, 0]
+    assert ops.ONES_WHERE.meaning(vector_of(I64, 4), VOID, b).tolist() == [-1, 0, -1, 0]
     assert not ops.NOT.meaning(BOOL, VOID, np.bool_(True))  # type: ignore[misc]
     for op in (ops.ANY_LANE, ops.ALL_LANES):
         assert [bool(op.meaning(BOOL, VOID, np.bool_(c))) for c in (True, False)] == [True, False]  # type: ignore[misc]
@@ -531,6 +607,63 @@ def test_slide_takes_lanes_of_two_vectors_in_a_row(k: int) -> None:
     assert ops.SLIDE.meaning(vector_of(F32, 4), VOID, a, b, np.int64(k)).tolist() == list(range(k, k + 4))
 
 
+def test_reverse_takes_the_lanes_in_the_opposite_order() -> None:
+    assert ops.REVERSE.meaning is not None
+    assert ops.REVERSE.meaning(vector_of(F32, 4), VOID, np.arange(4, dtype=np.float32)).tolist() == [3, 2, 1, 0]
+
+
+def meant(op: ops.Op, t: Any, *operands: Any, source: Any = VOID) -> list[int]:
+    assert op.meaning is not None
+    return [int(v) for v in op.meaning(t, source, *operands)]
+
+
+def test_lanes_within_128_bits_are_permuted_in_each_part() -> None:
+    t = vector_of(I32, 8)
+    a, b = np.arange(8, dtype=np.int32), np.arange(10, 18, dtype=np.int32)
+    assert meant(ops.ZIP_LOW, t, a, b) == [0, 10, 1, 11, 4, 14, 5, 15]
+    assert meant(ops.ZIP_HIGH, t, a, b) == [2, 12, 3, 13, 6, 16, 7, 17]
+    assert meant(ops.UNZIP_EVEN, t, a, b) == [0, 2, 10, 12, 4, 6, 14, 16]
+    assert meant(ops.UNZIP_ODD, t, a, b) == [1, 3, 11, 13, 5, 7, 15, 17]
+    assert meant(ops.BLEND, t, a, b, np.int64(0b0110)) == [0, 11, 12, 3, 4, 15, 16, 7]
+    assert meant(ops.LANE_PATTERN, mask_of(32, 8), np.int64(0b0110)) == [0, 1, 1, 0, 0, 1, 1, 0]
+
+
+def test_groups_of_lanes_become_one() -> None:
+    wide, narrow = vector_of(I32, 2), vector_of(I8, 8)
+    a, b = np.array([-128, -128, 127, 1, 0, 5, 6, 7], np.int8), np.array([127, -128, -1, 1, 1, 1, 1, 10], np.int8)
+    assert meant(ops.SUM_GROUPS, wide, a, source=narrow) == [-128, 18]
+    assert meant(ops.SUM_ABS_DIFF, wide, a, b, source=narrow) == [255 + 128, 1 + 4 + 5 + 3]
+    c = np.array([2**31 - 1, -7], np.int32)
+    assert meant(ops.DOT_ADD, wide, a, b, c, source=narrow) == [2**31 - 1 - 128 * 127 + 128 * 128 - 127 + 1 - 2**32, 74]
+    assert meant(ops.DOT_MIXED_ADD, wide, a, b, c, source=narrow)[1] == 74
+    assert meant(ops.DOT, wide, a, b, source=narrow) == [-128 * 127 + 128 * 128 - 127 + 1, 5 + 6 + 70]
+    shorts = vector_of(U16, 4)
+    assert meant(ops.SUM_GROUPS, vector_of(I32, 2), np.full(4, 65535, np.uint16), source=shorts) == [131070, 131070]
+    assert meant(ops.DOT, vector_of(I32, 1), np.full(2, -32768, np.int16), np.full(2, -32768, np.int16), source=vector_of(I16, 2)) == [-(1 << 31)]
+
+
+def test_lanes_are_looked_up() -> None:
+    t, table = vector_of(U8, 32), np.arange(32, dtype=np.uint8)
+    numbers = np.array([0, 15, 16, 31, 127, 128, 255, 1] * 4, np.uint8)
+    first = [0, 15, 0, 15, 15, 0, 0, 1] * 2
+    assert meant(ops.LOOKUP_BYTES, t, table, numbers, source=t) == [*first, *[v + 16 if numbers[n] < 128 else 0 for n, v in enumerate(first)]]
+    small = np.array([3, 0, 200, 15], np.uint8)
+    assert meant(ops.LOOKUP_BYTES, vector_of(U8, 4), np.arange(50, 66, dtype=np.uint8), small, source=vector_of(U8, 16)) == [53, 50, 0, 65]
+    lanes = vector_of(F32, 4)
+    table = np.array([5, 6, 7, 8], np.float32)
+    assert meant(ops.LOOKUP_LANES, lanes, table, np.array([3, 4, 0, 7], np.uint32), source=vector_of(U32, 4)) == [8, 5, 5, 8]
+
+
+def test_bytes_are_shuffled_in_each_part() -> None:
+    t = vector_of(U8, 32)
+    low, high = int.from_bytes([3, 2, 1, 0, 255, 128, 15, 14], "little", signed=True), int.from_bytes([8] * 8, "little")
+    first = [3, 2, 1, 0, 0, 0, 15, 14, *[8] * 8]
+    expected = [*first, *[v + 16 if n not in (4, 5) else 0 for n, v in enumerate(first)]]
+    assert meant(ops.SHUFFLE_BYTES, t, np.arange(32, dtype=np.uint8), np.int64(low), np.int64(high), source=t) == expected
+    small = vector_of(U8, 4)
+    assert meant(ops.SHUFFLE_BYTES, small, np.arange(16, dtype=np.uint8), np.int64(low), np.int64(high), source=vector_of(U8, 16)) == [3, 2, 1, 0]
+
+
 @pytest.mark.parametrize("inner", ["and", "or", "xor", "andnot"])
 def test_two_bitwise_operations_in_one_are_one_after_the_other(inner: str) -> None:
     t = vector_of(U8, 8)
@@ -549,10 +682,25 @@ def test_two_bitwise_operations_in_one_are_one_after_the_other(inner: str) -> No
             assert meaning(t, VOID, a, b, c).tolist() == wanted.tolist(), (outer, at)
 
 
+def test_estimates_are_near_reciprocals() -> None:
+    for op, want in ((ops.RCP_ESTIMATE, 0.25), (ops.RSQRT_ESTIMATE, 0.5), (ops.RSQRT, 0.5)):
+        assert op.meaning is not None
+        assert same(op.meaning(F32, VOID, np.float32(4)), np.float32(want))
+        assert same(op.meaning(F32, VOID, np.float32(0)), np.float32(np.inf)) and same(op.meaning(F32, VOID, np.float32(np.inf)), np.float32(0))
+
+
 def test_counting_under_a_mask() -> None:
     mask = np.array([True, False, True, False])
     assert ops.COUNT_WHERE.meaning is not None
     assert ops.COUNT_WHERE.meaning(vector_of(U8, 4), VOID, mask, np.array([3, 4, 255, 0], np.uint8)).tolist() == [4, 4, 0, 0]
+
+
+def test_lanes_move_together_and_apart() -> None:
+    mask, values, t = np.array([False, True, False, True]), np.array([5, 6, 7, 8], np.uint32), vector_of(U32, 4)
+    assert ops.COMPRESS.meaning is not None and ops.EXPAND.meaning is not None and ops.FIRST_LANES.meaning is not None
+    assert ops.COMPRESS.meaning(t, VOID, mask, values).tolist() == [6, 8, 5, 5]
+    assert ops.EXPAND.meaning(t, VOID, mask, values).tolist() == [5, 5, 5, 6]
+    assert [ops.FIRST_LANES.meaning(mask_of(32, 4), VOID, np.int64(n)).tolist().count(True) for n in range(5)] == [0, 1, 2, 3, 4]
 
 
 def test_every_row_with_a_meaning_is_tested_here() -> None:

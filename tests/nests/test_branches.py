@@ -7,6 +7,7 @@ import random
 import numpy as np
 import pytest
 
+import loopwright as lw
 from loopwright.ir import ops
 from loopwright.ir.function import Function, Instr
 from loopwright.ir.interpret import run
@@ -163,3 +164,52 @@ def test_stores_of_all_arms(first: str, loaded: str, stored: str, otherwise: str
             run(parse(text), wanted, True)
             run(f, given, True)
             np.testing.assert_array_equal(given, wanted)
+
+
+@lw.kernel
+def palindromes(a: lw.Array[lw.u8], b: lw.Array[lw.i32, 2]):
+    for i in lw.range(b.shape[0] - 2, -1, -1):
+        for j in lw.range(i + 1, b.shape[1]):
+            if a[i] == a[j]:
+                b[i, j] = b[i + 1, j - 1] + 2
+            else:
+                b[i, j] = lw.max(b[i + 1, j], b[i, j - 1])
+
+
+@lw.kernel
+def least_split(a: lw.Array[lw.i64], b: lw.Array[lw.i64, 2]):
+    for n in lw.range(1, b.shape[0]):
+        for i in lw.range(b.shape[0] - n):
+            m = b[i, i] + b[i + 1, i + n] + a[i]
+            for k in lw.range(i + 1, i + n):
+                q = b[i, k] + b[k + 1, i + n] + a[k]
+                if q < m:  # noqa: PLR1730 (what is rewritten)
+                    m = q
+            b[i, i + n] = m
+
+
+@lw.kernel
+def paths(a: lw.Array[lw.i32, 2]):
+    for k in lw.range(a.shape[0]):
+        for i in lw.range(a.shape[0]):
+            for j in lw.range(a.shape[0]):
+                s = a[i, k] + a[k, j]
+                if s < a[i, j]:  # noqa: PLR1730 (what is rewritten)
+                    a[i, j] = s
+
+
+def test_tables_whose_branches_go() -> None:
+    rng = np.random.default_rng(4)
+    for kernel, shapes in ((palindromes, [(31,), (31, 31)]), (least_split, [(23,), (23, 23)]), (paths, [(29, 29)])):
+        dtypes = [np.uint8, np.int32] if kernel is palindromes else [np.int64, np.int64] if kernel is least_split else [np.int32]
+        given = [rng.integers(0, 4 if dtype is np.uint8 else 50, shape).astype(dtype) for shape, dtype in zip(shapes, dtypes, strict=True)]
+        wanted = [a.copy() for a in given]
+        lw.kernel(kernel.function, nests="off")(*wanted)
+        kernel(*given)
+        for a, b in zip(given, wanted, strict=True):
+            np.testing.assert_array_equal(a, b)
+
+
+def test_what_may_store_nothing_is_asked_where_stores_under_masks_are_dear() -> None:
+    assert "any.mask" in paths.compile(target="x86-64-v3").ir("vectorize")
+    assert "any.mask" not in paths.compile(target="x86-64-v4").ir("vectorize")

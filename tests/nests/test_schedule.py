@@ -235,8 +235,9 @@ def test_overlap_is_asked_for_steps_by_hand_too() -> None:
     np.testing.assert_array_equal(memory, wanted)
 
 
-def test_checked_mode_and_inlining_leave_loops_as_written() -> None:
-    assert both.schedule(interchange("i", "j")).compile(target=V3, check=True).ir("nests").count(" = for ") == 2
+def test_steps_by_hand_are_not_for_checked_mode_and_inlining() -> None:
+    checked = both.schedule(interchange("i", "j")).compile(target=V3, check=True).ir("nests")
+    assert checked.index("%i") < checked.index("%j") and checked.count(" = for ") == 5  # the nest without tests, a row without, a row with them
     jammed = both.schedule(unroll_and_jam(i=4))
 
     @lw.kernel(nests="off")

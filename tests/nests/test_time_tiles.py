@@ -314,7 +314,7 @@ def test_found(case: int) -> None:
 
 
 @pytest.mark.usefixtures("small_caches")
-@pytest.mark.parametrize("runner", runners())
+@pytest.mark.parametrize("runner", runners(lambda runner: runner.target.fused))
 def test_on_every_machine(runner: Runner) -> None:
     """The same on all machines."""
     for source, dtype, _, sizes in CASES:

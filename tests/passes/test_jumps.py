@@ -165,9 +165,7 @@ def test_each_way_on_has_its_jump_and_each_label_somebody_who_jumps_there() -> N
     """) == block("""
       labels 7
       %r = copy.i64 0
-      jump_ne.i64 L0, %a, 1
-      jump L1
-      L0:
+      jump_eq.i64 L1, %a, 1
       jump_unless.bool L2, %b
       %r = copy.i64 1
       jump L1
@@ -179,13 +177,9 @@ def test_each_way_on_has_its_jump_and_each_label_somebody_who_jumps_there() -> N
       %r = copy.i64 2
       L4: align
       %r = add.i64 %r, 1
-      jump_unless.bool L5, %b
-      jump L1
-      L5:
+      jump_if.bool L1, %b
       jump_lt.i64 L4, %r, 9
-      jump_ge.i64 L6, %r, 7
-      jump L4
-      L6:
+      jump_ge.i64 L4, %r, 7
       jump L4
       L1:
       ret %r
@@ -379,3 +373,36 @@ def test_what_is_no_record_stays_where_it_is(other: str, body: str) -> None:
 def test_outside_of_loops_nothing_is_put_aside() -> None:
     f = jumped("function f(%a: i64, %v: i64) -> i64\n  var %b: i64\n  %b = copy.i64 %a\n  if_lt.i64 %v, %b\n    %b = copy.i64 %v\n  end\n  ret %b\nend\n")
     assert f.code[-1].op is ops.RET
+
+
+def test_a_loop_goes_on_by_its_last_conditional_jump_and_jumps_lead_to_no_jumps() -> None:
+    assert lines("""
+    function f(%a: i64, %b: bool) -> i64
+      var %r: i64
+      %r = copy.i64 %a
+      block
+        block
+          loop
+            %r = add.i64 %r, 1
+            br_ge.i64 1, %r, 9
+            br 0
+          end
+        end
+        if %b
+          br 1
+        end
+        %r = copy.i64 3
+      end
+      ret %r
+    end
+    """) == block("""
+      labels 4
+      %r = copy.i64 %a
+      L0: align
+      %r = add.i64 %r, 1
+      jump_lt.i64 L0, %r, 9
+      jump_if.bool L3, %b
+      %r = copy.i64 3
+      L3:
+      ret %r
+    """)

@@ -408,11 +408,15 @@ def test_a_load_used_once_is_in_its_use() -> None:
 
 @pytest.mark.parametrize(
     "between",
-    ["store.i64 0, x[1]", "call_void g(%a)", "%s = add.i64 %s, 1", "loop", "%i = for 0, %a, 1", "block"],
+    ["store.i64 0, x[1]", "call_void g(%a)", "%s = add.i64 %s, 1", "loop", "%i = for 0, %a, 1"],
 )
 def test_a_load_does_not_move_over_what_may_change_it_nor_into_a_loop(between: str) -> None:
-    closing = "end" if between.startswith(("loop", "%i", "block")) else ""
+    closing = "end" if between.startswith(("loop", "%i")) else ""
     assert loads_left(f"%v = load.i64 x[1]\n {between}\n %t = add.i64 %s, %v\n %s = copy.i64 %t\n {closing}\n ret %s") == 1
+
+
+def test_a_load_moves_into_a_block() -> None:
+    assert loads_left("%v = load.i64 x[1]\n block\n %t = add.i64 %s, %v\n %s = copy.i64 %t\n end\n ret %s") == 0
 
 
 def test_a_load_used_twice_stays_a_load() -> None:
@@ -840,3 +844,37 @@ def test_one_bit_that_equals_its_mask_is_one_that_is_not_0() -> None:
     for n in (0, 8, 7, 15, -8):
         call = (np.array([7], np.int64), n, False)
         assert Interpreter(f, registry.get("x86-64-v3")).call(*call) == Interpreter(parse(text)).call(*call) == (5 if n & 8 else 0)
+
+
+def test_a_comparison_moves_past_variables_that_it_does_not_read() -> None:
+    f = lowered(
+        "function f(%a: i64, %b: i64) -> i64\n var %s: i64\n %s = copy.i64 %b\n %c = lt.i64 %a, 5\n %s = add.i64 %s, 1\n if %c\n ret %s\n end\n ret 0\nend"
+    )
+    assert "if_lt" in opcodes(f)
+    f = lowered(
+        "function f(%a: i64, %b: i64) -> i64\n var %s: i64\n %s = copy.i64 %b\n %c = lt.i64 %s, 5\n %s = add.i64 %s, 1\n if %c\n ret %s\n end\n ret 0\nend"
+    )
+    assert "if_lt" not in opcodes(f)
+
+
+def test_choices_and_branches_by_one_comparison_have_one_each() -> None:
+    f = lowered(
+        "function f(%a: i64, %b: i64) -> i64\n %c = lt.i64 %a, %b\n %x = select.i64 %c, %a, 1\n %y = select.i64 %c, 2, %b\n if %c\n ret %x\n end\n ret %y\nend"
+    )
+    made = opcodes(f)
+    assert made.count("select_lt") + made.count("select_ge") == 2 and "if_lt" in made and "lt" not in made
+
+
+@pytest.mark.parametrize("type_", ["u32", "i32"])
+def test_conversions_that_leave_a_register_as_it_is_are_none(type_: str) -> None:
+    other = "i32" if type_ == "u32" else "u32"
+    f = lowered(
+        f"function f(%a: {type_}, %b: {type_}) -> {type_}\n %1 = add.{type_} %a, %b\n %2 = convert.{other}.{type_} %1\n %3 = shr.{other} %2, 1\n %4 = convert.{type_}.{other} %3\n ret %4\nend"
+    )
+    # (Parameters may arrive with anything above a u32.)
+    assert opcodes(f).count("convert") == (2 if type_ == "u32" else 0)
+
+
+def test_what_arrives_as_an_i32_is_made_a_u32() -> None:
+    f = lowered("function f(%a: i32) -> u32\n %1 = convert.u32.i32 %a\n ret %1\nend")
+    assert "convert" in opcodes(f)

@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import re
+from typing import Any
 
 import numpy as np
 import pytest
@@ -10,6 +11,7 @@ from tests.passes.generator import AnyTarget, results
 from tests.passes.lanes import bodies_arguments, lanes_arguments, random_bodies, random_lanes
 from tests.passes.texts import block, body, rewritten
 
+import loopwright as lw
 from loopwright.ir import ops
 from loopwright.ir.brackets import match
 from loopwright.ir.function import Function, Instr
@@ -386,3 +388,24 @@ def test_random_bodies_keep_their_meaning(start: int) -> None:
             assert results(f, arguments) == wanted, (seed, length)
             unrolled += len(f.code) > 3 * before
     assert unrolled >= 20
+
+
+@pytest.mark.parametrize(("count", "copies"), [(1, 8), (2, 4), (4, 2), (8, 1)])
+def test_copies_of_totals_stay_in_registers(count: int, copies: int) -> None:
+    names = [f"s{k}" for k in range(count)]
+    lines = [
+        "def sums(x, y):",
+        *(f"    {name} = lw.f64(0)" for name in names),
+        "    for i in lw.lanes(len(x)):",
+        *(f"        {name} += x[i] * {k + 2}.0" for k, name in enumerate(names)),
+        *(f"    y[{k}] = {name}" for k, name in enumerate(names)),
+    ]
+    source = "\n".join(lines) + "\n"
+    space: dict[str, Any] = {"lw": lw}
+    exec(source, space)  # noqa: S102 (the lines above)
+    space["sums"].__annotations__ = {"x": lw.Array[lw.f64], "y": lw.Array[lw.f64]}
+    code = lw.kernel(source=source, fastmath=True)(space["sums"]).compile(target="x86-64-v3", keep=True)
+    text = code.ir("unroll")
+    main = re.findall(r"for 0, %\w+, (\d+) ", str(text))
+    assert main and int(main[0]) == 4 * copies
+    assert "spill" not in str(code.ir("allocate"))

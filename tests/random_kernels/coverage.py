@@ -31,7 +31,7 @@ _CONDITIONS = (
 )
 _STATEMENTS = {
     SCALAR: ("return", "carry an index", "carry an element", "rotate", "call", "function", "start a reduction"),
-    LANES: ("for lanes", "if any", "if all"),
+    LANES: ("for lanes", "if any", "if all", "gather", "scatter", "read a bit", "write a bit", "add up", "carry an index", "break"),
 }
 _STATEMENTS_ANYWHERE = (
     *("assign", "assign another type", "assign on every path", "assign condition", "assign to two names", "assign a number", "start as a number", "swap"),

@@ -465,23 +465,11 @@ class Expressions:
             return Expr(kind, f"bitcast {source}", f"lw.bitcast(lw.{kind}, ", self.typed(source, place, depth), ")")
         # Which NaN an operation gives is not defined.
         value = self.leaf(source, place)
-        return (
-            Expr(
-                kind,
-                f"bitcast {source}",
-                f"lw.bitcast(lw.{kind}, ",
-                Expr(source, "conditional", "(", value, " if ", value, " == ", value, " else lw.f32(0.5))"),
-                ")",
-            )
-            if source == "f32"
-            else Expr(
-                kind,
-                f"bitcast {source}",
-                f"lw.bitcast(lw.{kind}, ",
-                Expr(source, "select", "lw.select(", value, " == ", value, ", ", value, ", lw.f64(0.5))"),
-                ")",
-            )
-        )
+        if source == "f64":
+            number = Expr(source, "select", "lw.select(", value, " == ", value, ", ", value, ", lw.f64(0.5))")
+        else:
+            number = Expr(source, "conditional", "(", value, " if ", value, " == ", value, f" else lw.{source}(0.5))")
+        return Expr(kind, f"bitcast {source}", f"lw.bitcast(lw.{kind}, ", number, ")")
 
     def _towards_zero(self, kind: str, place: Place, depth: int) -> Expr:
         function = self.random.choice(["div_trunc", "rem_trunc"])
@@ -524,6 +512,9 @@ class Expressions:
     def exact(self, kind: str, place: Place) -> Expr | None:
         """A float that is a small whole number, so that sums of some thousands are the same in any order."""
         source = self.random.choice(["u8", "i8", "u8", "i8", "u16", "i16"] if kind == "f64" else ["u8", "i8"])
+        if kind == "f16":
+            # (It holds whole numbers up to 2048.)
+            return Expr(kind, f"convert {source}", f"lw.{kind}(", self.typed(source, place, 2), " & 1)")
         return Expr(kind, f"convert {source}", f"lw.{kind}(", self.typed(source, place, 2), ")")
 
 

@@ -15,7 +15,7 @@ __all__ = ["CALLS", "arguments"]
 
 #: Calls of each kernel.
 CALLS = 3
-_LENGTHS = ((0, 1, 1, 2, 3), (4, 5, 7, 8, 9, 11, 15, 16), (17, 19, 23, 31, 32, 33, 39, 40))
+_LENGTHS = ((0, 1, 1, 2, 3), (4, 5, 7, 8, 9, 11, 15, 16), (17, 19, 23, 31, 32, 33, 39, 40, 67, 120))
 
 
 def arguments(program: Program, call: int) -> list[Any]:
@@ -31,7 +31,8 @@ def arguments(program: Program, call: int) -> list[Any]:
             shape = (n + pick.choice([0, 0, 1, 3]),) if p.rank == 1 else (rows + pick.choice([0, 0, 1]), n + pick.choice([0, 0, 1, 2]))
             made[p.text] = _layout(pick, _array(pick, p.kind, shape))
         elif isinstance(p, Scalar):
-            made[p.text] = np.bool_(pick.random() < 0.5) if p.kind == BOOL else np.dtype(parse_type(p.kind).dtype).type(_value(pick, p.kind, pick.random()))
+            with np.errstate(over="ignore"):
+                made[p.text] = np.bool_(pick.random() < 0.5) if p.kind == BOOL else np.dtype(parse_type(p.kind).dtype).type(_value(pick, p.kind, pick.random()))
     a, b = program.shared or ("", "")
     if a in made and b in made and call != 1:
         made[b] = made[a]

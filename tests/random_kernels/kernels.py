@@ -8,6 +8,7 @@ import numpy as np
 from tests.random_kernels.expressions import Expressions
 from tests.random_kernels.kinds import FLOATS, KINDS, floats_of, integers_of
 from tests.random_kernels.loops import LanesLoops
+from tests.random_kernels.movement import Movement
 from tests.random_kernels.patterns import Patterns
 from tests.random_kernels.places import Place, Variable
 from tests.random_kernels.statements import Statements
@@ -30,6 +31,7 @@ class _Maker:
         self.s = Statements(self.e)
         self.loops = LanesLoops(self.s)
         self.patterns = Patterns(self.s)
+        self.movement = Movement(self.s, self.loops)
         place = Place()
         start = self._parameters(place)
         self._functions(place)
@@ -88,7 +90,8 @@ class _Maker:
         if pick.random() < 0.2:
             kind = pick.choice(self.e.favourites)
             value = pick.choice(floats_of(kind) if kind in FLOATS else integers_of(kind))
-            program.parameters.append(Constant("typed", np.dtype(_dtype(kind)).type(value)))
+            with np.errstate(over="ignore"):
+                program.parameters.append(Constant("typed", np.dtype(_dtype(kind)).type(value)))
             place.variables.append(Variable("typed", kind, settable=False))
 
     def _functions(self, place: Place) -> None:

@@ -12,7 +12,7 @@ from loopwright.types import parse_type
 __all__ = ["FLOATS", "INTEGERS", "KINDS", "LIMITS", "PAIRS", "WIDTH", "floats_of", "integers_of", "literal", "meet"]
 
 INTEGERS: Final = ("u8", "i8", "u16", "i16", "u32", "i32", "u64", "i64")
-FLOATS: Final = ("f32", "f64")
+FLOATS: Final = ("f16", "f32", "f64")
 KINDS: Final = (*INTEGERS, *FLOATS)
 
 WIDTH: Final = {kind: int(kind[1:]) for kind in KINDS}
@@ -48,6 +48,7 @@ _REAL: Final = (
     *(255.0, 256.0, 2.0**23 + 0.5, 2.0**24 + 1, 2.0**31, -(2.0**31), 2.0**31 - 1, 2.0**32, 2.0**52 + 0.5, 2.0**53, 2.0**63, -(2.0**63), 2.0**64),
     *(math.inf, -math.inf, math.nan),
 )
+_SHORT: Final = (65504.0, -65504.0, 65519.0, 2.0**-14, 2.0**-24, -(2.0**-24), 2048.0, 1.0 + 2.0**-10)
 _LONG: Final = (5e-324, -5e-324, 2.0**-1022, 1.7976931348623157e308, -1e300, 2.0**53 + 2, 0.1 + 0.2)
 
 
@@ -59,7 +60,7 @@ def integers_of(kind: str) -> list[int]:
 
 def floats_of(kind: str) -> list[float]:
     """Floats at which something changes: zeros, infinities, NaN, denormal numbers, halves, ends of the integers."""
-    return [*_REAL] if kind == "f32" else [*_REAL, *_LONG]
+    return [*_REAL, *_SHORT] if kind == "f16" else [*_REAL] if kind == "f32" else [*_REAL, *_LONG]
 
 
 def literal(value: float) -> str:

@@ -39,7 +39,7 @@ class Plain(Target):
     def listing(self, machine: MachineCode) -> list[tuple[int, bytes, str, int]]:
         return [(0, machine.data[:4], "lea rax, [rdi + rsi]", 3), (4, machine.data[4:5], "ret", 4)]
 
-    def relocate(self, data: bytearray, offset: int, kind: str, distance: int) -> None:
+    def relocate(self, data: bytearray, offset: int, kind: str, distance: int, place: int = 0) -> None:
         assert kind == "rel32"
         data[offset : offset + 4] = (distance - 4).to_bytes(4, "little", signed=True)
 

@@ -15,7 +15,7 @@ from loopwright.targets import registry
 from loopwright.targets.machine import Machine
 from loopwright.targets.x86.target import V3_FEATURES, V4_FEATURES
 
-FOLDERS = sorted(path.parent.name for path in (SOURCES / "targets").glob("*/__init__.py"))
+FOLDERS = sorted(path.parent.name for path in (SOURCES / "targets").glob("*/entry.py"))
 #: (folder, target, width of vectors or 0) of every target there is.
 TARGETS = [(folder, name, bits) for folder, machine in registry.machines().items() for name, level in machine.levels.items() for bits in level.widths or (0,)]
 

@@ -17,11 +17,12 @@ _ARITHMETIC = (ops.ADD, ops.SUB, ops.MUL, ops.AND, ops.OR, ops.XOR, ops.MIN, ops
 class Body:
     """Makes one function: a loop over lanes that reads ``x`` and ``w``, writes ``y``, and adds up in ``t``.
 
-    Loops end after a few steps, by a counter of their own. Branches go to any bracket around.
+    Loops end after a few steps, by a counter of their own. Branches go to any bracket around, with ``leaving`` also out of the loop over lanes.
     """
 
-    def __init__(self, seed: int, size: int = 14) -> None:
+    def __init__(self, seed: int, size: int = 14, leaving: bool = False) -> None:
         r = self.r = random.Random(seed)
+        self.leaving = leaving
         f = self.f = Function(f"body{seed}", I32)
         self.x = f.array_param("x", I32, 1)
         self.w = f.array_param("w", I32, 1)
@@ -35,6 +36,8 @@ class Body:
         self.op = r.choice((ops.ADD, ops.XOR, ops.MIN, ops.AND))
         identity = f.const(I32, self.op.neutral) if self.op.neutral is not None else total
         self.i = f.register(I64, "i")
+        if leaving:
+            self.bracket(ops.BLOCK, [])
         f.code.append(Instr(ops.FOR, VOID, self.i, [f.const(I64, 1), n, f.const(I64, 1)], loop=Loop(NONE, 1, [(total, self.op, identity)], True)))
         #: Variables by type; those of conditions too.
         self.variables: dict[Type, list[int]] = {I32: [], I64: [], BOOL: []}
@@ -48,6 +51,8 @@ class Body:
             self.statement(0)
         self.store()
         f.code.append(Instr(ops.END, VOID, NONE, []))
+        if leaving:
+            f.code.append(Instr(ops.END, VOID, NONE, []))
         f.code.append(Instr(ops.RET, I32, NONE, [total]))
 
     # --- values --------------------------------------------------------------------------------------------
@@ -124,6 +129,8 @@ class Body:
             self.store()
         elif kind < 0.42:
             self.put(self.total, self.emit(self.op, I32, [self.total, self.value(I32)]), I32)
+        elif kind < 0.56 and self.leaving and r.random() < 0.7:
+            self.leave_lanes()
         elif kind < 0.56 and len(self.brackets) > 1:
             self.leave()
         elif kind < 0.74:
@@ -143,6 +150,21 @@ class Body:
         if places:
             condition = self.condition()
             self.f.code.append(Instr(ops.BR_IF, VOID, NONE, [condition], self.r.choice(places)))
+
+    def leave_lanes(self) -> None:
+        """A branch out of the loop over lanes, or a return."""
+        condition = self.condition()
+        if self.r.random() < 0.4:
+            self.f.code.append(Instr(ops.BR_IF, VOID, NONE, [condition], len(self.brackets)))
+            return
+        self.bracket(ops.IF, [condition])
+        if self.r.random() < 0.5:
+            self.put(self.r.choice(self.variables[I32]), self.value(I32), I32)
+        if self.r.random() < 0.3:
+            self.f.code.append(Instr(ops.RET, I32, NONE, [self.f.const(I32, self.r.randint(1, 5))]))
+        else:
+            self.f.code.append(Instr(ops.BR, VOID, NONE, [], len(self.brackets) + 1))
+        self.bracket(ops.END, [])
 
     def statements(self, depth: int) -> None:
         for _ in range(self.r.randint(1, 4)):

@@ -313,7 +313,7 @@ class _Model:
         self.names = 0
         #: per class: what may be allocated, and wherever else a parameter arrives (it may stay there)
         self.registers: list[list[int]] = [list(order) for order in target.orders]
-        for place in target.convention.assign([f.types[p] for p in f.params]):
+        for place in target.convention.assign([f.types[p] for p in f.params], -1, f.places):
             if place >= 0 and place not in self.registers[target.registers[place].cls]:
                 self.registers[target.registers[place].cls].append(place)
         #: (node, value) where nothing but a move may happen before the node
@@ -456,7 +456,7 @@ class _Model:
 
     def entry(self) -> None:
         f = self.f
-        places = self.target.convention.assign([f.types[p] for p in f.params])
+        places = self.target.convention.assign([f.types[p] for p in f.params], -1, f.places)
         states = self.leaving[_ENTRY]
         for p, place in zip(f.params, places, strict=True):
             if p not in self.after[_ENTRY]:

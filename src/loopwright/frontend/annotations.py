@@ -7,12 +7,14 @@ from typing import Any, Final, NoReturn
 import numpy as np
 
 from loopwright.errors import KernelTypeError
-from loopwright.types import KIND_PTR, SCALARS, Type
+from loopwright.types import BF16, KIND_PTR, SCALARS, Type
 
 __all__ = ["BY_DTYPE", "Array", "ArrayType", "Const", "type_of_dtype"]
 
 #: The scalar types by the names of NumPy's dtypes.
 BY_DTYPE: Final[dict[str, Type]] = {t.dtype: t for t in SCALARS if t.dtype and t.kind != KIND_PTR}
+# (Of the package ml_dtypes.)
+BY_DTYPE["bfloat16"] = BF16
 
 
 def type_of_dtype(dtype: Any) -> Type | None:

@@ -22,7 +22,7 @@ from loopwright.frontend.arrays import StagedArray, local_array
 from loopwright.frontend.emitter import Emitter
 from loopwright.frontend.expr import Value, describe, is_number
 from loopwright.frontend.kernel import backend
-from loopwright.frontend.native_calls import call_native, callee_of
+from loopwright.frontend.native_calls import Described, call_native, callee_of
 from loopwright.ir import function as ir
 from loopwright.ir import ops
 from loopwright.ir.function import NONE, Callee, Instr, Options
@@ -455,17 +455,21 @@ class Function:
         type_ = mask_of(bits, self._lanes(lanes))
         return emitter.value(ops.LANE_MASK, type_, [emitter.index(index).operand, emitter.index(limit).operand], type_)
 
-    def call(self, function: Any, *args: Any) -> Any:
-        """Call a C function, a ctypes callback or another ``lw.Function`` at run time."""
+    def call(self, function: Any, *args: Any, **named: Any) -> Any:
+        """Call a C function, a ctypes callback or another ``lw.Function`` at run time; arguments of the latter by position or by name."""
         emitter = self._emitting()
         if isinstance(function, Function):
-            return call_native(emitter, function._callee_once(), args)
-        return call_native(emitter, function, args)
+            function._callee_once()
+        return call_native(emitter, function, args, named)
+
+    @property
+    def __parameters__(self) -> list[Described]:
+        return [(name, p.array.element, p.array.rank) if isinstance(p, StagedArray) else (name, p.type, 0) for name, p in self._params.items()]
 
     def _callee_once(self) -> Callee:
         known = self.__dict__.get("_callee")
         if known is None:
-            known = self.__dict__["_callee"] = callee_of(self._emitter, self)
+            known = self.__dict__["_callee"] = callee_of(self._emitter, self._f)
         return known
 
 

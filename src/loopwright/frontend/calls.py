@@ -14,11 +14,13 @@ from loopwright.frontend.annotations import type_of_dtype
 from loopwright.frontend.arrays import local, local_array
 from loopwright.frontend.containers import changes_once, close, enter, may_change, protect, refuse_length
 from loopwright.frontend.emitter import Emitter
+from loopwright.frontend.equivalents import equivalent
 from loopwright.frontend.expr import Value, describe, is_number, is_staged
 from loopwright.frontend.flow import RESULT
 from loopwright.frontend.merging import merge
 from loopwright.frontend.native_calls import C_FUNCTION, call_native, native_call
 from loopwright.frontend.parse import parse, parse_if_possible
+from loopwright.frontend.printing import debug_print, print_values
 from loopwright.frontend.program import Parsed
 from loopwright.frontend.staging import Staging
 from loopwright.frontend.state import ENDED, FALLS, RETURN, Activation, Edge, Inlined
@@ -60,9 +62,12 @@ def call(s: Staging, function: Any, args: tuple[Any, ...], named: dict[str, Any]
     if kind is FunctionType:
         if function.__globals__.get("__name__", "").partition(".")[0] == _OURS:
             if function is native_call:
-                if not args or named:
-                    s.emitter.fail("lw.call takes the function, then its arguments by position, as in lw.call(libm.sin, x[i])")
-                return call_native(s.emitter, args[0], args[1:])
+                if not args:
+                    s.emitter.fail("lw.call takes the function, then its arguments, as in lw.call(libm.sin, x[i])")
+                return call_native(s.emitter, args[0], args[1:], named)
+            if function is debug_print:
+                print_values(s.emitter, args, named)
+                return None
             if function is local:
                 if not args or named:
                     s.emitter.fail("lw.local takes the element type, then the extents by position, as in lw.local(lw.f32, 64)")
@@ -82,7 +87,7 @@ def call(s: Staging, function: Any, args: tuple[Any, ...], named: dict[str, Any]
     elif isinstance(function, Type):
         return _convert(s.emitter, function, args, named)
     elif isinstance(function, C_FUNCTION) or hasattr(kind, "__callee__"):
-        return call_native(s.emitter, function, args)
+        return call_native(s.emitter, function, args, named)
     elif kind is partial:
         return call(s, function.func, (*function.args, *args), {**function.keywords, **named})
     elif kind is MethodType and isinstance(function.__func__, FunctionType) and is_staged(args):
@@ -93,6 +98,9 @@ def call(s: Staging, function: Any, args: tuple[Any, ...], named: dict[str, Any]
     staged = bool(args) and is_staged(args)
     if kind is BuiltinFunctionType or isinstance(function, np.ufunc) or _is_numpys(function):
         if staged:
+            ours = equivalent(function, len(args)) if not named else None
+            if ours is not None:
+                return ours(*args)
             _refuse_builtin(emitter, function)
         owner = getattr(function, "__self__", None)
         if isinstance(owner, (list, dict, set)) and getattr(function, "__name__", "") in _MUTATING and (s.cells.get(id(owner)) or _older(s, owner)):

@@ -12,12 +12,12 @@ import numpy as np
 
 from loopwright.errors import KernelTypeError
 from loopwright.frontend.annotations import BY_DTYPE
-from loopwright.frontend.emitter import by_squaring
+from loopwright.frontend.emitter import by_squaring, elementary
 from loopwright.frontend.expr import is_number
 from loopwright.frontend.promotion import SPELLED, TAKES, fitting, meet, refusal
 from loopwright.ir import ops
 from loopwright.ir.ops import Op
-from loopwright.types import F64, VOID, Type
+from loopwright.types import BF16, F32, F64, VOID, Type
 
 __all__ = ["absolute", "apply", "choose", "divide", "evaluate", "is_typed", "met", "multiply_add", "power", "square_root", "type_of", "whole"]
 
@@ -50,7 +50,7 @@ def _met(op: Op, values: tuple[Any, ...]) -> tuple[Type, list[Any]]:
 
 def met(type_: Type, value: Any) -> Any:
     """A constant as one of a type: converted, or a Python number that the type can hold."""
-    return type_(value) if is_typed(value) else ops.scalar(type_, fitting(type_, value))
+    return type_(value) if is_typed(value) or type_ is BF16 else ops.scalar(type_, fitting(type_, value))
 
 
 def apply(op: Op, *values: Any) -> Any:
@@ -65,6 +65,10 @@ def evaluate(op: Op, type_: Type, operands: list[Any], source: Type = VOID) -> A
         raise refusal(op, type_)
     assert op.meaning is not None
     result = ops.result_type(op, type_, source)
+    if type_ is BF16:
+        # As at run time, in f32.
+        made = evaluate(op, F32, [ops.scalar(F32, float(x)) for x in operands], source)
+        return BF16(made) if result is BF16 else made
     return np.dtype(result.dtype).type(op.meaning(type_, source, *operands))
 
 
@@ -111,7 +115,7 @@ def divide(op: Op, a: Any, b: Any) -> Any:
     if is_typed(a) or is_typed(b):
         return apply(op, a, b)
     if type(a) is float or type(b) is float:
-        raise refusal(op, F64)
+        return _of_floats(op, a, b)
     if b == 0:
         return 0
     quotient = abs(a) // abs(b) if (a < 0) == (b < 0) else -(abs(a) // abs(b))
@@ -134,6 +138,8 @@ def power(a: Any, exponent: Any) -> Any:
         # As ``Emitter.power`` has it.
         return np.copysign(value, 1.0) if np.isneginf(value) else apply(ops.SQRT, apply(ops.ADD, value, 0.0))
     if type(exponent) is not int or abs(exponent) > 64:
+        if type_of(a).is_float or (type_of(exponent).is_float if is_typed(exponent) else type(exponent) is float):
+            return elementary("pow")(a, exponent)
         return a**exponent
     if exponent < 0:
         if type_of(a).is_integer:

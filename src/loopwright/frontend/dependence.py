@@ -2,7 +2,7 @@
 
 In the plain loop everything of one index is done before anything of the next. In lanes, each access is done for a vector of indices before the next access
 is. Two accesses to one element, one of them a store, by indices nearer than a vector is long, must come in the same order both times. Let A and B be such
-accesses, A before B in the text, at the loop's index plus a and plus b. B reaches the element of A's index i at index i + a - b. If that is a later index, A
+accesses, A before B in the text, at c times the loop's index plus a and plus b. B reaches the element of A's index i at index i + (a - b) / c, where c divides that. If that is a later index, A
 comes first in either way. If it is an earlier one, the plain loop does B first, and the lanes do A first. An inner loop goes around all lanes at once, so
 there the order is that of its steps; where the indices do not say in which steps two accesses meet, they meet in any.
 
@@ -131,19 +131,32 @@ class _Nest:
         """How many indices later ``b`` reaches the element of ``a``; 0 where that is not known, or makes no difference."""
         if self._exclusive(a, b):
             return 0
-        x, y = self.forms.of(a.indices[-1]), self.forms.of(b.indices[-1])
-        if x is None or y is None or x.terms != y.terms or x.terms.get(self.lane, 0) != 1:
-            return 0
-        later = x.constant - y.constant
+        later = 0
+        along: list[Form] = []
+        others: list[tuple[int, int]] = []
+        for p, q in zip(a.indices, b.indices, strict=True):
+            x, y = self.forms.of(p), self.forms.of(q)
+            if x is None or y is None or x.terms != y.terms:
+                return 0
+            unit = x.terms.get(self.lane, 0)
+            if not unit:
+                others.append((p, q))
+                continue
+            # Elements of one residue by the index's coefficient, and indices that are as far apart in all dimensions.
+            apart = x.constant - y.constant
+            if apart % unit or along and apart // unit != later:
+                return 0
+            later = apart // unit
+            along.append(x)
         if later == 0:
             return 0
         common = [place for place, other in zip(a.loops, b.loops, strict=False) if place == other]
         # In how many steps of each common inner loop b comes after a; loops that are not in here may be at any step.
         steps: dict[int, int] = {}
         for place in common:
-            if self._varies(x, place):
+            if any(self._varies(x, place) for x in along):
                 steps[place] = 0
-        for p, q in zip(a.indices[:-1], b.indices[:-1], strict=True):
+        for p, q in others:
             if not self._meet(p, q, common, steps):
                 return 0
         for place in common:
@@ -156,7 +169,7 @@ class _Nest:
         return min(0, later)
 
     def _meet(self, p: int, q: int, common: list[int], steps: dict[int, int]) -> bool:
-        """Whether an index but the last is sure to be the same in both accesses; enters in which steps of the inner loops."""
+        """Whether an index without the lanes' is sure to be the same in both accesses; enters in which steps of the inner loops."""
         forms = self.forms
         x, y = forms.of(p), forms.of(q)
         if x is None or y is None or x.terms != y.terms:

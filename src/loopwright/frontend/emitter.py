@@ -6,6 +6,7 @@ type of the other operand, and is refused where that type cannot hold it.
 
 from __future__ import annotations
 
+import importlib
 import math
 from collections.abc import Callable
 from typing import Any, Final, NoReturn
@@ -16,15 +17,21 @@ from loopwright.errors import KernelTypeError
 from loopwright.frontend import mixed_signs
 from loopwright.frontend.annotations import BY_DTYPE
 from loopwright.frontend.expr import Cell, Value, ValueEmitter, Weak, describe, is_number
-from loopwright.frontend.promotion import SPELLED, TAKES, meet, refusal
+from loopwright.frontend.promotion import COUNTS, SPELLED, TAKES, meet, refusal
 from loopwright.ir import ops
 from loopwright.ir.function import NONE, Instr
 from loopwright.ir.ops import Op, mask_for
 from loopwright.types import BOOL, F64, I64, KIND_BOOL, KIND_MASK, KIND_PTR, KIND_UINT, VOID, Type, mask_of, vector_of
 
-__all__ = ["Emitter", "by_squaring"]
+__all__ = ["Emitter", "by_squaring", "elementary"]
 
 _CONDITIONS: Final = (KIND_BOOL, KIND_MASK)
+
+
+def elementary(name: str) -> Callable[..., Any]:
+    """An elementary function. They are written with values and their operators, so they are above this package, and found by name when one is first used."""
+    found: Callable[..., Any] = getattr(importlib.import_module("loopwright.elementary.functions"), name)
+    return found
 
 
 class Emitter(ValueEmitter):
@@ -286,6 +293,8 @@ class Emitter(ValueEmitter):
                 return None, values
             # Only Python numbers: they have Python's own types.
             typed = F64 if any(type(v) is float for v in values) else BOOL if all(type(v) is bool for v in values) else I64
+        if typed is BOOL and weak and op in COUNTS:
+            typed = I64
         for value in values:
             if isinstance(value, Weak) and value.open:
                 self.settle(value, typed)
@@ -337,28 +346,32 @@ class Emitter(ValueEmitter):
 
     def true_divide(self, a: Any, b: Any) -> Any:
         """``/``: of integers in f64, as NumPy does."""
+        return self.of_floats(ops.DIV, a, b)
+
+    def of_floats(self, op: Op, a: Any, b: Any) -> Any:
+        """An operation on two numbers, which is done in f64 where both are integers."""
         for operand in (a, b):
             if not (isinstance(operand, (Value, np.generic)) or is_number(operand)):
-                return self._no_number(ops.DIV, operand)
+                return self._no_number(op, operand)
         x = a if is_number(a) else self.wrap(a)
         y = b if is_number(b) else self.wrap(b)
         whole = True
         for operand in (x, y):
             if isinstance(operand, Value):
                 if operand.type.kind in (KIND_BOOL, KIND_MASK):
-                    self._refuse(ops.DIV, operand.type)
+                    self._refuse(op, operand.type)
                 if operand.type.is_float:
                     whole = False
         if whole:
             x, y = [self.convert(operand, F64) if isinstance(operand, Value) else float(operand) for operand in (a, b)]
-        return self.operation(ops.DIV, [x, y])
+        return self.operation(op, [x, y])
 
     def power(self, a: Any, exponent: Any) -> Any:
-        """``a ** n`` for a Python integer n, by squaring; ``a ** 0.5``."""
+        """``a ** n`` for a small Python integer n, by squaring; ``a ** 0.5``; other powers of floats as ``lw.pow``."""
         if type(exponent) is float and exponent == 0.5:
             return self._square_root_power(a)
         if type(exponent) is not int or abs(exponent) > 64:
-            self.fail(f"** takes a Python integer from -64 to 64 (or 0.5) as its exponent, not {describe(exponent)}")
+            return self._float_power(a, exponent)
         value = self.staged(a)
         if exponent < 0:
             if value.type.is_integer:
@@ -368,6 +381,19 @@ class Emitter(ValueEmitter):
             self.settle(value)
             return Value(self, self.f.const(value.type, 1), value.type)
         return by_squaring(value, exponent, lambda x, y: self.binary(ops.MUL, x, y))
+
+    def _float_power(self, a: Any, exponent: Any) -> Any:
+        """``a ** exponent`` where one of them is a float."""
+        whole = True
+        for operand in (a, exponent):
+            if not (isinstance(operand, (Value, np.generic)) or is_number(operand)):
+                return self._no_number(ops.MUL, operand)
+            whole = whole and (operand.type.is_integer if isinstance(operand, Value) else isinstance(operand, (int, np.integer)))
+        if whole:
+            self.fail(
+                f"** of integers takes a Python integer from -64 to 64 as its exponent, not {describe(exponent)}: convert one of them, as in lw.f64(x) ** n, or write a loop"
+            )
+        return elementary("pow")(a, exponent)
 
     def _square_root_power(self, a: Any) -> Any:
         """``a ** 0.5``: the square root but for -0.0, which gives 0.0, and -inf, which gives inf (IEEE 754-2019, 9.2.1, pow)."""

@@ -45,8 +45,16 @@ class ValueEmitter(InstructionEmitter):
         """``/``"""
         raise NotImplementedError
 
+    def of_floats(self, op: Op, a: Any, b: Any) -> Any:
+        """An operation on two numbers, which is done in f64 where both are integers."""
+        raise NotImplementedError
+
     def power(self, a: Any, exponent: Any) -> Any:
         """``**``"""
+        raise NotImplementedError
+
+    def adapt(self, op: Op, operands: list[Any]) -> tuple[Type | None, list[Any]]:
+        """The operands at the type where they meet, or (None, operands) when that is open."""
         raise NotImplementedError
 
     def select(self, condition: Any, a: Any, b: Any) -> Any:
@@ -154,7 +162,7 @@ class Value:
         return self.emitter.power(self, other)
 
     def __rpow__(self, other: Any) -> Any:
-        self.emitter.fail("** with a run-time exponent is not available: the exponent must be a small Python integer")
+        return self.emitter.power(other, self)
 
     def __lshift__(self, other: Any) -> Any:
         return self.emitter.binary(ops.SHL, self, other)

@@ -100,8 +100,55 @@ def _mark_loops(stmt: Stmt) -> None:
     elif isinstance(stmt, LoopStmt):
         stmt.breaks = _has(stmt.body, Break)
         stmt.continues = _has(stmt.body, Continue)
+        last: set[str] = set()
+        others: set[str] = set()
+        _partings(stmt.body, last, others)
+        stmt.parting = last - others
+        added: list[str] = []
+        used: set[str] = set()
+        _totals(stmt.body, added, used)
+        stmt.running = {name for name in added if name in used and added.count(name) == 1}
         for inner in stmt.body:
             _mark_loops(inner)
+
+
+def _partings(body: list[Stmt], last: set[str], others: set[str]) -> None:
+    """The names that statements assign on the way out of the loop around them, and the others."""
+    if body and isinstance(body[-1], Break | Return):
+        for stmt in body:
+            last |= stmt.writes
+        return
+    for stmt in body:
+        if isinstance(stmt, If):
+            _partings(stmt.body, last, others)
+            _partings(stmt.orelse, last, others)
+            others |= stmt.writes - set().union(*[inner.writes for inner in (*stmt.body, *stmt.orelse)])
+        else:
+            others |= stmt.writes
+
+
+def _totals(body: list[Stmt], added: list[str], used: set[str]) -> None:
+    """The names that statements add to, as often as they do, and those that they read, or write, otherwise."""
+    for stmt in body:
+        if isinstance(stmt, If):
+            used |= stmt.head
+            _totals(stmt.body, added, used)
+            _totals(stmt.orelse, added, used)
+        elif (
+            isinstance(stmt, Assign)
+            and stmt.reduction is not None
+            and stmt.reduction.function is None
+            and [kind for kind, _ in stmt.reduction.steps] == ["add"]
+        ):
+            added.extend(stmt.writes)
+            used |= stmt.reads - stmt.writes
+        elif isinstance(stmt, LoopStmt):
+            # (What is in it runs more than once.)
+            added.extend([name for name in stmt.writes for _ in range(2)])
+            used |= stmt.reads
+        else:
+            added.extend([name for name in stmt.writes for _ in range(2)])
+            used |= stmt.reads
 
 
 def _has(body: list[Stmt], kind: type[Stmt]) -> bool:

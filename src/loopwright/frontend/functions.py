@@ -15,24 +15,27 @@ from loopwright.frontend.annotations import BY_DTYPE
 from loopwright.frontend.expr import Value, ValueEmitter, describe, is_number
 from loopwright.ir import ops
 from loopwright.ir.ops import Op
-from loopwright.types import BOOL, KIND_BOOL, KIND_MASK, U8, U32, U64, Type, vector_of
+from loopwright.types import BOOL, F64, KIND_BOOL, KIND_MASK, U8, U16, U32, U64, Type, vector_of
 
 __all__ = [
     "abs",
     "all",
     "any",
+    "bit",
     "bitcast",
     "ceil",
     "crc32c",
     "div_trunc",
     "floor",
     "fma",
+    "fmod",
     "max",
     "min",
     "popcount",
     "rem_trunc",
     "round",
     "select",
+    "set_bit",
     "sqrt",
     "sum",
     "trunc",
@@ -153,6 +156,44 @@ def popcount(value: Any) -> Any:
     return constants.popcount(value) if emitter is None else emitter.unary(ops.POPCOUNT, value)
 
 
+def bit(bits: Any, i: Any) -> Any:
+    """Whether bit ``i`` of an array of bytes is 1, as ``np.packbits(…, bitorder="little")`` numbers them and Arrow's validity bitmaps do.
+
+    Args:
+        bits: an array of u8, with eight bits in each element, the lowest first.
+        i: the number of the bit, from 0.
+    """
+    _check_bits("bit", bits, i)
+    holds = bits[i >> 3] >> (i & 7) & 1 != 0
+    return holds if isinstance(holds, Value) else bool(holds)
+
+
+def set_bit(bits: Any, i: Any, condition: Any) -> None:
+    """Make bit ``i`` of an array of bytes 1 where a condition holds, and 0 where not; the other bits stay.
+
+    Args:
+        bits: an array of u8, as ``lw.bit`` reads it.
+        i: the number of the bit, from 0.
+        condition: what it becomes.
+    """
+    _check_bits("set_bit", bits, i)
+    within = i & 7
+    one = U8(1) << (U8(within) if isinstance(within, Value) else np.uint8(within))
+    held = bits[i >> 3]
+    staged = [isinstance(value, Value) for value in (held, one, condition)]
+    bits[i >> 3] = select(condition, held | one, held & ~one) if _python_any(staged) else np.uint8(held | one if condition else held & ~one)
+
+
+def _check_bits(name: str, bits: Any, i: Any) -> None:
+    """Raises: KernelTypeError: no array of bytes, or no number of a bit."""
+    element = getattr(bits, "dtype", None)
+    if (element is not U8 and element != np.uint8) or getattr(bits, "ndim", 1) != 1:
+        raise KernelTypeError(f"lw.{name} takes an array of u8 of one dimension first, with eight bits in each element, not {describe(bits)}")
+    integer = i.type.is_integer and not i.type.lanes if isinstance(i, Value) else isinstance(i, (int, np.integer)) and not isinstance(i, bool)
+    if not integer:
+        raise KernelTypeError(f"lw.{name} takes the number of a bit, an integer, not {describe(i)}")
+
+
 def div_trunc(a: Any, b: Any) -> Any:
     """Integer division rounded towards zero: the machine's own, cheaper than ``//``."""
     emitter = _emitter("div_trunc", a, b)
@@ -162,11 +203,25 @@ def div_trunc(a: Any, b: Any) -> Any:
 
 
 def rem_trunc(a: Any, b: Any) -> Any:
-    """What ``div_trunc`` leaves; it has the sign of ``a``."""
+    """What ``div_trunc`` leaves; it has the sign of ``a``. Of floats it is ``lw.fmod``."""
     emitter = _emitter("rem_trunc", a, b)
     if emitter is None:
         return constants.divide(ops.REM_TRUNC, a, b)
     return emitter.operation(ops.REM_TRUNC, [a, b])
+
+
+def fmod(a: Any, b: Any) -> Any:
+    """What whole multiples of ``b`` leave of ``a``, exactly and with the sign of ``a``, as C's ``fmod``; ``a % b`` has the sign of ``b``.
+
+    Of integers it is a float of 64 bits; ``lw.rem_trunc`` leaves them integers. NaN by 0 and of infinities; by infinity ``a`` itself.
+    """
+    emitter = _emitter("fmod", a, b)
+    if emitter is not None:
+        return emitter.of_floats(ops.REM_TRUNC, a, b)
+    if not (constants.is_typed(a) or constants.is_typed(b)):
+        return constants.divide(ops.REM_TRUNC, float(a), float(b))
+    whole = not _python_any([isinstance(value, float) or (constants.is_typed(value) and constants.type_of(value).is_float) for value in (a, b)])
+    return constants.apply(ops.REM_TRUNC, F64(a) if whole else a, b)
 
 
 def bitcast(type_: Type, value: Any) -> Any:
@@ -193,23 +248,23 @@ def bitcast(type_: Type, value: Any) -> Any:
 
 
 def crc32c(crc: Any, data: Any) -> Any:
-    """The checksum CRC-32C of what ``crc`` is the checksum of, followed by the bytes of ``data`` (u8, u32 or u64, lowest byte first).
+    """The checksum CRC-32C of what ``crc`` is the checksum of, followed by the bytes of ``data`` (u8, u16, u32 or u64, lowest byte first).
 
     The usual checksum starts at 0xFFFFFFFF and is complemented in the end.
     """
     emitter = _emitter("crc32c", crc, data)
-    types = (U8, U32, U64)
+    types = (U8, U16, U32, U64)
     if emitter is None:
         for type_ in types:
             if isinstance(data, np.generic) and data.dtype == type_.dtype:
                 return constants.evaluate(ops.CRC32C, U32, [constants.met(U32, crc), data], type_)
-        raise KernelTypeError(f"lw.crc32c takes data of type u8, u32 or u64, not {type(data).__name__}: convert it, as in lw.u8(x)")
+        raise KernelTypeError(f"lw.crc32c takes data of type u8, u16, u32 or u64, not {type(data).__name__}: convert it, as in lw.u8(x)")
     made = emitter.staged(data)
     emitter.settle(made)
     if made.type.lanes or emitter.in_lanes:
         emitter.fail("lw.crc32c inside lw.lanes: each step needs the checksum of the one before; use lw.range for this loop")
     if made.type not in types:
-        emitter.fail(f"lw.crc32c takes data of type u8, u32 or u64, not {made.type}: convert it, as in lw.u8(x)")
+        emitter.fail(f"lw.crc32c takes data of type u8, u16, u32 or u64, not {made.type}: convert it, as in lw.u8(x)")
     start = emitter.assignable(crc, U32, "the checksum")
     return emitter.value(ops.CRC32C, U32, [start.operand, made.operand], U32, made.type)
 

@@ -13,9 +13,10 @@ from loopwright.frontend.conditions import short_circuit
 from loopwright.frontend.expr import Value, is_number, is_staged
 from loopwright.frontend.merging import join, same
 from loopwright.frontend.program import AND, OR
-from loopwright.frontend.rewrite import AND_HOOK, CALL_HOOK, CHAIN_HOOK, HOLD_HOOK, IF_HOOK, NEW_HOOK, NOT_HOOK, OR_HOOK, POWER_HOOK
+from loopwright.frontend.rewrite import AND_HOOK, CALL_HOOK, CHAIN_HOOK, HOLD_HOOK, IF_HOOK, ITEM_HOOK, NEW_HOOK, NOT_HOOK, OR_HOOK, POWER_HOOK
 from loopwright.frontend.staging import Staging
 from loopwright.frontend.state import Edge, Guarded
+from loopwright.frontend.tables import item
 from loopwright.ir import ops
 from loopwright.ir.function import NONE, Instr
 from loopwright.types import VOID
@@ -174,6 +175,7 @@ HOOKS: Final[dict[str, Callable[[Staging], Callable[..., Any]]]] = {
     HOLD_HOOK: _hold,
     POWER_HOOK: _power,
     NEW_HOOK: _new,
+    ITEM_HOOK: item,
 }
 
 

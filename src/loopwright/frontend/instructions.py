@@ -64,6 +64,7 @@ class InstructionEmitter:
         active: registers of variables that may still be written: a reading that is kept is a copy.
         staging: the staging of a kernel that this belongs to, or None.
         errors: register of the hidden parameter of a checked function, or NONE.
+        tables: constant tables by element type, shape and bytes -> the number of the array.
         regions: number of run-time brackets opened so far; ``region`` is the innermost one's.
     """
 
@@ -81,6 +82,7 @@ class InstructionEmitter:
         self.regions = 0
         self.region = 0
         self.staging: KernelAround | None = None
+        self.tables: dict[tuple[Type, tuple[int, ...], bytes], int] = {}
 
     # --- errors -------------------------------------------------------------------------------------------
 

@@ -45,6 +45,10 @@ class Backend:
         """Code of the function that ``stage`` makes."""
         raise NotImplementedError
 
+    def compile_module(self, functions: list[Function], settings: Settings) -> dict[str, Any]:
+        """Code of functions that call each other, by name."""
+        raise NotImplementedError
+
 
 def _shorten(error: Exception) -> None:
     # Imported here: only errors need it.

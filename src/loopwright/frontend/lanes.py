@@ -1,11 +1,12 @@
 """Staging ``lw.lanes`` loops: scalar loops that are marked as such.
 
-A variable from before the loop that the body updates is a reduction: inside the loop it can be updated in one way, and not be read.
+A variable from before the loop that the body updates is a reduction: inside the loop it can be updated in one way, and not be read. One that is assigned on the way out
+only, in front of a ``break``, is a variable like those of other loops, and so is a total that is read as well: where it says at which element the next is stored, or is stored itself.
 """
 
 from __future__ import annotations
 
-from typing import Any, Final, NoReturn
+from typing import Any, Final
 
 import numpy as np
 
@@ -19,8 +20,8 @@ from loopwright.frontend.program import For, NameTarget, Reduction
 from loopwright.frontend.promotion import promote
 from loopwright.frontend.staging import Staging
 from loopwright.frontend.state import FALLS, NOTHING, LoopState, Summed
-from loopwright.frontend.steps import loop_body
-from loopwright.frontend.variables import assign, lose_written
+from loopwright.frontend.steps import finish, loop_body
+from loopwright.frontend.variables import assign, carry, lose_written
 from loopwright.ir import ops
 from loopwright.ir.function import NONE, Instr, Loop
 from loopwright.types import BOOL, F64, I64, VOID, Type
@@ -39,11 +40,14 @@ def stage_lanes(s: Staging, stmt: For, spec: Lanes) -> int:
         emitter.fail("lw.lanes inside lw.lanes: use lw.range for the inner loop")
     if not isinstance(stmt.target, NameTarget):
         emitter.fail("`for` over lw.lanes takes one name")
-    if stmt.breaks:
-        _refuse_break(s, stmt)
     lo = emitter.snapshot(emitter.index(spec.lo, "a bound of lw.lanes"))
     hi = emitter.snapshot(emitter.index(spec.hi, "a bound of lw.lanes"))
-    loop = LoopState("lanes", stmt, s.act, s.values_of(stmt.writes))
+    bound = s.values_of(stmt.writes)
+    loop = LoopState("lanes", stmt, s.act, bound)
+    made = carry(s, loop, [name for name in stmt.carried if name in stmt.parting or name in stmt.running])
+    branches = len(emitter.branches)
+    if stmt.breaks:
+        loop.exit = emitter.open(ops.BLOCK, VOID, [])
     f = emitter.f
     index = f.register(I64, stmt.target.name)
     described = Loop(NONE, spec.unroll, None, True)
@@ -60,19 +64,18 @@ def stage_lanes(s: Staging, stmt: For, spec: Lanes) -> int:
     refuse_dependences(emitter, loop.next)
     emitter.in_lanes = False
     s.open.pop()
+    if made or loop.exit is not None:
+        finish(s, stmt, loop, made, bound, True, branches)
     for summed in sums:
         if summed.container is None:
             del s.act.sticky[summed.name]
-    # Nothing leaves it but at its end.
-    lose_written(
-        s, stmt, NOTHING, "is assigned inside lw.lanes, where every lane has its own: store it in an array, or reduce into a variable from before the loop"
-    )
+    if not made and loop.exit is None:
+        # Nothing leaves it but at its end, or to return.
+        lose_written(
+            s, stmt, NOTHING, "is assigned inside lw.lanes, where every lane has its own: store it in an array, or reduce into a variable from before the loop"
+        )
     _reduce(s, sums, described)
     return FALLS
-
-
-def _refuse_break(s: Staging, stmt: For) -> NoReturn:
-    s.emitter.fail("`break` in an lw.lanes loop: the lanes run at once, in no order; use lw.range for this loop, or a condition")
 
 
 # --- reductions --------------------------------------------------------------------------------------------------
@@ -84,14 +87,22 @@ def _reductions(s: Staging, stmt: For, anchor: Instr) -> list[Summed]:
     sums: list[Summed] = []
     for name in stmt.carried:
         value = act.env.get(name, MISSING)
-        if value is MISSING or isinstance(value, Unavailable) or isinstance(stmt.target, NameTarget) and stmt.target.name == name:
+        if (
+            name in stmt.parting
+            or name in stmt.running
+            or value is MISSING
+            or isinstance(value, Unavailable)
+            or isinstance(stmt.target, NameTarget)
+            and stmt.target.name == name
+        ):
             continue
         summed = Summed(name, value, anchor, act.lines.get(name, stmt.line))
         summed.outer = act.sticky.get(name)
         act.sticky[name] = summed
         act.env[name] = Unavailable(
             emitter,
-            f"`{name}` is reduced over the lanes in this loop and has no value inside it, only after it; in the loop it can only be updated, as in {name} += v",
+            f"`{name}` is reduced over the lanes in this loop and has no value inside it, only after it; in the loop it can only be updated, as in {name} += v "
+            "(what looks for the greatest element and its index, or reads what it adds up in a loop inside, is a loop over lw.range)",
         )
         sums.append(summed)
     return sums
@@ -178,6 +189,9 @@ def _element(s: Staging, summed: Summed, values: list[Any]) -> Type:
             emitter.fail(f"`{summed.name}` is reduced with {type(value).__name__}, which is no number")
         emitter.settle(wrapped)
         element = wrapped.type.element
+        if element is BOOL and summed.op is ops.ADD:
+            # It counts.
+            continue
         if element is BOOL:
             emitter.fail(f"`{summed.name}` is reduced with a condition: convert it, as in lw.i32(condition), or write if condition: {summed.name} += 1")
         found = element if found is None else promote(found, element)

@@ -10,7 +10,7 @@ import numpy as np
 
 from loopwright.errors import ArgumentError, KernelSyntaxError, LoopwrightError
 from loopwright.frontend.annotations import ArrayType, Const, type_of_dtype
-from loopwright.types import BOOL, F64, I64, VOID, Type
+from loopwright.types import BF16, BOOL, F64, I64, U16, VOID, Type
 
 __all__ = ["ARRAY", "CONST", "REQUIRED", "SCALAR", "Parameter", "annotation", "read_parameters", "signature"]
 
@@ -173,6 +173,9 @@ def _signature_item(name_of: str, p: Parameter, value: Any) -> Any:
         element, rank = type_of_dtype(value.dtype), value.ndim
         if element is None or not value.dtype.isnative:
             raise ArgumentError(f"{p.name}: arrays of {value.dtype} are not available")
+        if element is U16 and p.type is BF16:
+            # Its bits.
+            element = BF16
     else:
         raise ArgumentError(f"{p.name}: an array or a type such as lw.Array[lw.f32] is needed, not {type(value).__name__}")
     if element is None:

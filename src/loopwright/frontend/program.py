@@ -174,12 +174,13 @@ class If(Stmt):
 
 class LoopStmt(Stmt):
     """``live``: names read afterwards. ``carried``: names written in the loop that its next step, or what follows, may read, in order. ``left``: those that what
-    follows may read.
+    follows may read. ``parting``: those that are assigned on the way out by a break or return only. ``running``: totals that are read in the loop, too,
+    where they are added to in one place only.
 
     ``head``: names its condition or iterable reads. ``breaks``, ``continues``: the body has a statement of that kind for this loop.
     """
 
-    __slots__ = ("body", "breaks", "carried", "continues", "head", "left", "live")
+    __slots__ = ("body", "breaks", "carried", "continues", "head", "left", "live", "parting", "running")
 
     def __init__(self, line: int, body: list[Stmt]) -> None:
         super().__init__(line)
@@ -188,6 +189,8 @@ class LoopStmt(Stmt):
         self.live: set[str] = set()
         self.carried: list[str] = []
         self.left: set[str] = set()
+        self.parting: set[str] = set()
+        self.running: set[str] = set()
         self.breaks = False
         self.continues = False
 

@@ -13,9 +13,9 @@ from loopwright.errors import KernelTypeError, LoopwrightError, UnsupportedOpera
 from loopwright.frontend.annotations import BY_DTYPE
 from loopwright.ir import ops
 from loopwright.ir.ops import Op
-from loopwright.types import BOOL, KIND_BOOL, KIND_FLOAT, KIND_INT, KIND_MASK, KIND_PTR, KIND_UINT, Type, limits
+from loopwright.types import BF16, BOOL, F16, F32, F64, KIND_BOOL, KIND_FLOAT, KIND_INT, KIND_MASK, KIND_PTR, KIND_UINT, Type, limits
 
-__all__ = ["SPELLED", "TAKES", "fitting", "meet", "promote", "refusal", "spelled"]
+__all__ = ["COUNTS", "SPELLED", "TAKES", "fitting", "meet", "promote", "refusal", "spelled"]
 
 _promoted: Final[dict[tuple[int, int], Type]] = {}
 
@@ -55,6 +55,9 @@ def promote(a: Type, b: Type) -> Type | None:
     if known is None:
         if a.kind == KIND_PTR or b.kind == KIND_PTR:
             return (a if a.kind == KIND_PTR else b) if a.is_integer or b.is_integer else None
+        if a is BF16 or b is BF16:
+            known = _promoted[(a.number, b.number)] = _met_by_bf16(b if a is BF16 else a)
+            return known
         if not a.dtype or not b.dtype:
             return None
         found = BY_DTYPE.get(np.result_type(np.dtype(a.dtype), np.dtype(b.dtype)).name)
@@ -62,6 +65,19 @@ def promote(a: Type, b: Type) -> Type | None:
             return None
         known = _promoted[(a.number, b.number)] = found
     return known
+
+
+def _met_by_bf16(other: Type) -> Type:
+    """Where bf16 meets another type, which NumPy does not know: as f16 does there, and at f32 with f16, which has more digits and less range."""
+    if other is F16:
+        return F32
+    if other.is_float:
+        return other
+    return BF16 if other.bits <= 8 else F32 if other.bits == 16 else F64
+
+
+#: What a condition is a number for beside an integer, 0 or 1.
+COUNTS: Final = (ops.ADD, ops.SUB)
 
 
 def meet(op: Op, a: Type, b: Type) -> Type:
@@ -73,6 +89,8 @@ def meet(op: Op, a: Type, b: Type) -> Type:
     if met is None or ((a is BOOL) != (b is BOOL) and met is not BOOL):
         if a is BOOL or b is BOOL:
             other = b if a is BOOL else a
+            if other.is_integer and op in COUNTS:
+                return other
             raise KernelTypeError(f"`{name}` of a condition (bool) and {other}: convert the condition, as in lw.{other}(c)")
         raise KernelTypeError(f"`{name}` of {a} and {b}: convert one of them, as in lw.f64(x)")
     if met.is_float and a.is_integer and b.is_integer and not TAKES[op.code][KIND_FLOAT]:
@@ -121,7 +139,5 @@ def refusal(op: Op, type_: Type) -> LoopwrightError:
     name = SPELLED.get(op.name, op.name)
     if type_.kind == KIND_BOOL or type_.kind == KIND_MASK:
         return KernelTypeError(f"`{name}` is not available for conditions: use lw.select(condition, a, b), or convert as in lw.i32(condition)")
-    if op is ops.REM_FLOOR:
-        return UnsupportedOperationError(f"`%` is not available for {type_}: write a - b * lw.floor(a / b)")
     hint = ": convert to an integer type first" if type_.is_float else ": convert to a float type first, as in lw.f64(x)" if "float" in op.types else ""
     return UnsupportedOperationError(f"`{name}` is not available for {type_}{hint}")

@@ -24,6 +24,7 @@ CALL_HOOK: Final = "__lw_call__"
 HOLD_HOOK: Final = "__lw_hold__"
 POWER_HOOK: Final = "__lw_power__"
 NEW_HOOK: Final = "__lw_new__"
+ITEM_HOOK: Final = "__lw_item__"
 
 _LOAD: Final = ast.Load()
 _Node = TypeVar("_Node", bound=ast.expr | ast.keyword)
@@ -186,7 +187,10 @@ class Rewriter(ast.NodeVisitor):
 
     def visit_Subscript(self, node: ast.Subscript) -> ast.expr:
         index: ast.expr = self.index(node.slice) if isinstance(node.slice, ast.Tuple) else self.visit(node.slice)
-        made = _at(ast.Subscript(self.visit(node.value), index, node.ctx), node)
+        value: ast.expr = self.visit(node.value)
+        if isinstance(node.ctx, ast.Load) and not isinstance(node.slice, (ast.Slice, ast.Constant)):
+            return self._hook(node, ITEM_HOOK, [value, index])
+        made = _at(ast.Subscript(value, index, node.ctx), node)
         return self._new(made) if isinstance(node.slice, ast.Slice) else made
 
     def visit_ListComp(self, node: ast.ListComp) -> ast.expr:

@@ -19,8 +19,10 @@ from loopwright.frontend.parse import parse
 from loopwright.frontend.program import Parsed
 from loopwright.frontend.state import FALLS, Activation, Restage
 from loopwright.frontend.statements import Statements
+from loopwright.frontend.tables import place_tables
 from loopwright.ir.function import Function, Options
-from loopwright.types import PTR, VOID, Type
+from loopwright.ir.half_floats import is_half
+from loopwright.types import F64, PTR, VOID, Type
 
 __all__ = ["stage"]
 
@@ -44,10 +46,15 @@ def stage(function: Any, parameters: list[Parameter], result: Type, options: Opt
     raise KernelTypeError(f"`{parsed.name}` could not be staged: the types of its variables do not settle", parsed.file, parsed.line)
 
 
+def passed_as(type_: Type) -> Type:
+    """The type of a scalar parameter or result as calls have it: floats of 16 bits as f64, which holds them; the kernel rounds to them."""
+    return F64 if is_half(type_) else type_
+
+
 def _attempt(
     function: Any, parsed: Parsed, parameters: list[Parameter], result: Type, options: Options, signature: Sequence[Any], notes: dict[Any, Any]
 ) -> Function | None:
-    f = Function(parsed.name, result, options)
+    f = Function(parsed.name, passed_as(result), options)
     f.file = parsed.file
     f.lines = parsed.lines
     emitter = Emitter(f)
@@ -57,11 +64,14 @@ def _attempt(
     s.equip(env, parsed.hooks)
     act = Activation(parsed, env, True)
     s.act = act
+    s.result = result
     for p, item in zip(parameters, signature, strict=True):
         if p.kind == CONST:
             env[p.name] = item
         elif p.kind == SCALAR:
-            env[p.name] = Value(emitter, f.param(item, p.name), item)
+            given = passed_as(item)
+            value = Value(emitter, f.param(given, p.name), given)
+            env[p.name] = value if given is item else emitter.convert(value, item)
         else:
             assert isinstance(item, ArrayType) and item.element is not None
             env[p.name] = StagedArray(emitter, f.array_param(p.name, item.element, item.rank or 1), len(f.arrays) - 1)
@@ -78,7 +88,9 @@ def _attempt(
     if s.again:
         return None
     if status == FALLS and f.result is not VOID:
-        error = KernelSyntaxError(f"`{parsed.name}` returns {f.result}, but can come to its end without `return`: return a value on every path")
+        error = KernelSyntaxError(f"`{parsed.name}` returns {result}, but can come to its end without `return`: return a value on every path")
         error.locate(parsed.file, parsed.last, act.statement(parsed.last))
         raise error
+    if emitter.tables:
+        place_tables(emitter)
     return f

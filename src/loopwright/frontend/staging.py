@@ -20,6 +20,7 @@ from loopwright.frontend.expr import Unavailable, Value
 from loopwright.frontend.instructions import KernelAround
 from loopwright.frontend.program import If, Stmt
 from loopwright.frontend.state import Activation, Construct, Restage
+from loopwright.types import Type
 
 __all__ = ["NOT_EVERYWHERE", "Staging"]
 
@@ -34,6 +35,7 @@ class Staging(KernelAround):
     Attributes:
         emitter: what emits the instructions.
         act: the call being staged.
+        result: what the kernel returns, as it is annotated.
         notes: what earlier attempts found out: which elements of lists a loop changes.
         builtins: Python's builtins as kernels see them.
         makers: what makes the hooks of rewritten expressions, by name; ``hooks`` are those made.
@@ -51,6 +53,7 @@ class Staging(KernelAround):
         self.makers = makers
         self.hooks: dict[str, Callable[..., Any]] = {}
         self.act: Activation = None  # type: ignore[assignment]
+        self.result: Type = emitter.f.result
         self.file = emitter.f.file
         self.depth = 0
         self.again = False

@@ -101,21 +101,19 @@ class Statements(Staging):
 
     def _return_top(self, value: Any) -> int:
         emitter, f = self.emitter, self.emitter.f
-        if emitter.in_lanes:
-            emitter.fail("`return` inside lw.lanes: the lanes run at once; return after the loop")
         if value is None:
             if f.result is not VOID:
-                raise self.syntax(f"`return` without a value in a kernel that returns {f.result}")
+                raise self.syntax(f"`return` without a value in a kernel that returns {self.result}")
             emitter.emit(ops.RET, VOID, [])
             return ENDED
         if f.result is VOID:
             raise self.syntax("`return` with a value in a kernel without a result: annotate it, as in `def kernel(…) -> lw.f32:`")
         if isinstance(value, (tuple, StagedArray)):
             emitter.fail("a kernel returns one number: store more results in an array")
-        made = emitter.assignable(value, f.result, "the result")
+        made = emitter.assignable(value, self.result, "the result")
         if made.type.lanes:
             emitter.fail("a vector cannot be returned")
-        emitter.emit(ops.RET, f.result, [made.operand])
+        emitter.emit(ops.RET, f.result, [emitter.convert(made, f.result).operand])
         return ENDED
 
     def call(self, function: Any, args: tuple[Any, ...], named: dict[str, Any]) -> Any:
@@ -157,8 +155,6 @@ class Statements(Staging):
             raise self.syntax(f"`{word}` outside a loop", stmt.line)
         loop = loops[-1]
         breaks = word == "break"
-        if loop.kind == "lanes" and breaks:
-            emitter.fail("`break` in an lw.lanes loop: the lanes run at once, in no order; use lw.range for this loop, or a condition")
         if condition is None and loop.kind == "python" and len(emitter.brackets) == loop.depth:
             return BREAK if breaks else CONTINUE
         target = loop.exit if breaks else loop.next

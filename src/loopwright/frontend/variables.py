@@ -160,11 +160,11 @@ def begin(s: Staging, name: str, value: Any, items: bool = False) -> Any:
     return made
 
 
-def carry(s: Staging, loop: LoopState) -> list[tuple[str, Any]]:
-    """Make variables of the names that a run-time loop carries; what to give back to ``release``."""
+def carry(s: Staging, loop: LoopState, names: list[str] | None = None) -> list[tuple[str, Any]]:
+    """Make variables of the names that a run-time loop carries, or of some of them; what to give back to ``release``."""
     act, emitter, stmt = s.act, s.emitter, loop.stmt
     made: list[tuple[str, Any]] = []
-    for name in stmt.carried:
+    for name in stmt.carried if names is None else names:
         value = act.env.get(name, MISSING)
         if name in act.sticky or value is MISSING or type(value) is Unavailable:
             continue

@@ -20,6 +20,8 @@ from collections.abc import Callable
 from typing import Any, Final
 
 from loopwright.ir import ops
+from loopwright.ir.globals import Global
+from loopwright.ir.half_floats import round_half
 from loopwright.ir.ops import Op
 from loopwright.types import BOOL, F32, I64, PTR, VOID, Type
 
@@ -74,7 +76,7 @@ class Loop:
         lanes: a step may be made for several indices at once: it is a scalar loop, for the vectorize pass.
         mask: the register that holds the lanes in range in each step (the second result of the ``for``), or NONE; for the unroll pass.
         unroll: how many steps to do at once; 0 lets the pass decide.
-        whole: the mask holds in every lane of every step: what is left of the indices has a loop of its own.
+        whole: the mask holds in every lane of every step: what is left of the indices has a loop of its own, of one at least where ``lanes`` asks for it.
         accumulators: (variable, operation, identity) of each reduction carried by the loop: the variable is changed by updates
             with the operation alone. The identity changes nothing: the operation's ``neutral``, or what the variable holds before.
     """
@@ -153,10 +155,17 @@ class Instr:
 MOST_LOCAL: Final = 1 << 16
 #: Local arrays begin at multiples of this many bytes, where the machine makes them so: a vector does not cross a cache line.
 LOCAL_ALIGN: Final = 64
+#: Everywhere they begin at multiples of this many.
+LOCAL_LEAST: Final = 16
+#: The greatest alignment that memory of the stack can be asked for, in bytes.
+MOST_ALIGNED: Final = 4096
 
 
 class Array:
-    """An array: a parameter, or local to the function. Elements of one type, any strides outside, unit stride in the last dimension.
+    """An array: a parameter, local to the function, or a view of memory that pointers lead to. Elements of one type, any strides outside, unit stride in the last dimension.
+
+    What a loop accesses through pointers is a view there: its base, extents and strides are registers that are defined in front of the loop, and outside of it
+    nothing is known of the memory, which other pointers and other views lead to as well.
 
     Attributes:
         name: the user's name for it.
@@ -165,13 +174,28 @@ class Array:
         extents: registers (i64) with the extents, outermost first; constants of a local array.
         strides: registers (i64) with the strides of all dimensions but the last, in bytes; constants of a local array.
         written: the function stores to it.
-        size: bytes of a local array, 0 of a parameter.
+        size: bytes of a local array, or of a constant one; 0 of a parameter.
+        data: the elements of a constant array, which lie behind the code; of others none.
+        view: it is no array of the function's own, but memory that pointers lead to.
     """
 
-    __slots__ = ("base", "element", "extents", "name", "size", "strides", "written")
+    __slots__ = ("base", "data", "element", "extents", "name", "size", "strides", "view", "written")
 
-    def __init__(self, name: str, element: Type, base: int, extents: list[int], strides: list[int], written: bool = False, size: int = 0) -> None:
+    def __init__(
+        self,
+        name: str,
+        element: Type,
+        base: int,
+        extents: list[int],
+        strides: list[int],
+        written: bool = False,
+        size: int = 0,
+        data: bytes = b"",
+        view: bool = False,
+    ) -> None:
+        self.view = view
         self.size = size
+        self.data = data
         self.name = name
         self.element = element
         self.base = base
@@ -184,7 +208,19 @@ class Array:
         return len(self.extents)
 
     def __reduce__(self) -> tuple[object, ...]:
-        return Array, (self.name, self.element, self.base, self.extents, self.strides, self.written, self.size)
+        return Array, (self.name, self.element, self.base, self.extents, self.strides, self.written, self.size, self.data, self.view)
+
+
+#: Where an argument goes: as the convention has it for its type; on the stack, at a multiple of 8 or 16 bytes; where the address of memory for the result goes; the
+#: first of two that an even-numbered register begins (AAPCS64, 6.8.2, C.8); ``TOGETHER + n``: the first of n that are all in registers or all on the stack (C.3, C.9 to C.11).
+USUAL: Final = 0
+STACK: Final = 8
+STACK_16: Final = 16
+RESULT_ADDRESS: Final = 1
+EVEN: Final = 2
+TOGETHER: Final = 32
+#: What they are called in text, behind the type.
+PLACES: Final[dict[int, str]] = {STACK: "stack", STACK_16: "stack16", RESULT_ADDRESS: "sret", EVEN: "even"}
 
 
 class Callee:
@@ -196,11 +232,31 @@ class Callee:
         address: where it is in this process, or 0 when ``target`` will be linked.
         function: the ``Function`` to link, or None.
         keep: keeps the Python object behind the address alive.
+        named: of a function with a variable number of arguments, how many of ``params`` are not among those; -1 of others.
+        signature: it is no function but what calls by address pass and expect; its name stands for that alone.
+        places: where parts of structs are passed: for each of ``params`` a code of this module (``USUAL``, ``STACK``, …); empty where all are usual.
+        results: types of several results, which the convention returns in registers; they go to the memory whose address is the last argument, eight bytes each.
     """
 
-    __slots__ = ("address", "function", "keep", "name", "params", "result")
+    __slots__ = ("address", "function", "keep", "name", "named", "params", "places", "result", "results", "signature")
 
-    def __init__(self, name: str, params: list[Type], result: Type, address: int = 0, function: Any = None, keep: Any = None) -> None:
+    def __init__(
+        self,
+        name: str,
+        params: list[Type],
+        result: Type,
+        address: int = 0,
+        function: Any = None,
+        keep: Any = None,
+        named: int = -1,
+        signature: bool = False,
+        places: tuple[int, ...] = (),
+        results: tuple[Type, ...] = (),
+    ) -> None:
+        self.places = places
+        self.results = results
+        self.named = named
+        self.signature = signature
         self.name = name
         self.params = params
         self.result = result
@@ -209,7 +265,10 @@ class Callee:
         self.keep = keep
 
     def __reduce__(self) -> tuple[object, ...]:
-        return Callee, (self.name, self.params, self.result, self.address, self.function, self.keep)
+        # The function apart: it may call itself. Compiled classes take attributes as they are, others with slots behind those of a dictionary.
+        state = {"function": self.function}
+        arguments = (self.name, self.params, self.result, self.address, None, self.keep, self.named, self.signature, self.places, self.results)
+        return Callee, arguments, state if hasattr(self, "__setstate__") else (None, state)
 
 
 class Site:
@@ -255,19 +314,21 @@ class Frame:
         outgoing: bytes for stack arguments of calls (with shadow space where the convention has one).
         calls: the function calls others.
         align: greatest alignment any slot needs, bytes.
+        moves: the function takes more of the stack as it runs: slots are found from a frame pointer.
     """
 
-    __slots__ = ("align", "calls", "outgoing", "saved", "size")
+    __slots__ = ("align", "calls", "moves", "outgoing", "saved", "size")
 
     def __init__(self) -> None:
         self.saved: list[int] = []
         self.size = 0
         self.outgoing = 0
         self.calls = False
+        self.moves = False
         self.align = 8
 
     def __reduce__(self) -> tuple[object, ...]:
-        state = {"saved": self.saved, "size": self.size, "outgoing": self.outgoing, "calls": self.calls, "align": self.align}
+        state = {"saved": self.saved, "size": self.size, "outgoing": self.outgoing, "calls": self.calls, "moves": self.moves, "align": self.align}
         return _made, (Frame, (), state)
 
 
@@ -306,7 +367,9 @@ class Function:
         name: its name.
         params: parameter registers in order; an array contributes base, shape, strides (see ``Array``).
         result: scalar type of the result, or VOID.
-        arrays, callees, sites: what LOAD/STORE, CALL and FAIL number.
+        places, results: as of a ``Callee``. The last parameter is the address of memory for several results; from ``select`` on it is gone, and ``result`` the address
+            of such memory in the frame, from which the epilogue loads them.
+        arrays, callees, globals, sites: what LOAD/STORE, CALL, GLOBAL and FAIL number.
         types, names, variable: per virtual register: type, name for the printer ("" for none), written more than once.
         const_types, const_values: the table of constants; a vector constant has its scalar in every lane.
         code: the instructions.
@@ -318,6 +381,7 @@ class Function:
         analysis: what one pass leaves for the next (liveness for allocate, the assembler for encode); not part of the text.
         machine: the machine code, after the last pass.
         statistics: what register allocation cost (``regalloc.output.Statistics``), after the allocate pass.
+        restrict: the parameters whose memory nothing else in the function leads to but what is computed from them: C's `restrict`.
         file: the user's source file; ``lines`` maps line numbers to source text.
     """
 
@@ -332,6 +396,7 @@ class Function:
         "const_values",
         "file",
         "frame",
+        "globals",
         "labels",
         "lines",
         "machine",
@@ -340,7 +405,10 @@ class Function:
         "options",
         "params",
         "physical",
+        "places",
+        "restrict",
         "result",
+        "results",
         "sites",
         "slots",
         "stage",
@@ -354,9 +422,13 @@ class Function:
         self.name = name
         self.result = result
         self.options: Options = options if options is not None else Options()
+        self.places: tuple[int, ...] = ()
+        self.results: tuple[Type, ...] = ()
         self.params: list[int] = []
+        self.restrict: set[int] = set()
         self.arrays: list[Array] = []
         self.callees: list[Callee] = []
+        self.globals: list[Global] = []
         self.sites: list[Site] = []
         self.types: list[Type] = []
         self.names: list[str] = []
@@ -413,11 +485,17 @@ class Function:
         self.arrays.append(made)
         return made
 
+    def constant_array(self, name: str, element: Type, shape: tuple[int, ...], data: bytes) -> Array:
+        """A new constant array, of these elements. An operation ``table`` is to put its address into its base, before it is accessed."""
+        made = self.local_array(name, element, shape)
+        made.data = data
+        return made
+
     def local_offset(self, number: int) -> int:
         """Where a local array begins behind the first of them, in bytes; of the number of all arrays: what they take together."""
         offset = 0
         for array in self.arrays[:number]:
-            if array.size:
+            if array.size and not array.data:
                 offset += (array.size + LOCAL_ALIGN - 1) // LOCAL_ALIGN * LOCAL_ALIGN
         return offset
 
@@ -429,7 +507,7 @@ class Function:
     def const(self, type_: Type, value: int | float | bool) -> int:
         """The operand for a constant (of a vector type: the scalar in every lane); equal ones share a number.
 
-        Integers are wrapped to the type and f32 values rounded to it, so that equal bits mean equal constants.
+        Integers are wrapped to the type and floats rounded to it, so that equal bits mean equal constants.
         """
         kept: int | float | bool
         key: object
@@ -437,6 +515,8 @@ class Function:
             kept = float(value)
             if type_.bits == 32 and not math.isnan(kept):
                 kept = round_f32(kept)
+            elif type_.bits == 16 and not math.isnan(kept):
+                kept = round_half(type_, kept)
             # As bits where equal numbers are not the same, or the same not equal: 0.0 and -0.0 differ, NaN equals itself.
             key = kept if kept < 0.0 or kept > 0.0 else struct.pack("<d", kept)
         elif type_.element is BOOL:
@@ -479,8 +559,12 @@ class Function:
         """A copy that passes may change without touching this one."""
         made = Function(self.name, self.result, self.options)
         made.params = list(self.params)
+        made.places = self.places
+        made.results = self.results
+        made.restrict = set(self.restrict)
         made.arrays = list(self.arrays)
         made.callees = list(self.callees)
+        made.globals = list(self.globals)
         made.sites = list(self.sites)
         made.types = list(self.types)
         made.names = list(self.names)
@@ -508,8 +592,12 @@ class Function:
 #: What a copy of a function holds besides the arguments of its constructor.
 _COPIED: Final = (
     "params",
+    "places",
+    "results",
+    "restrict",
     "arrays",
     "callees",
+    "globals",
     "sites",
     "types",
     "names",
@@ -559,16 +647,24 @@ def round_f32(value: float) -> float:
 
 
 __all__ = [
+    "EVEN",
     "F32",
     "INCOMING",
     "MOST_UNROLLED",
     "NONE",
+    "PLACES",
+    "RESULT_ADDRESS",
     "SLOT",
     "SPILL",
+    "STACK",
+    "STACK_16",
+    "TOGETHER",
+    "USUAL",
     "Array",
     "Callee",
     "Frame",
     "Function",
+    "Global",
     "Instr",
     "Loop",
     "Mem",

@@ -7,7 +7,9 @@ use of an instruction) or that holds another type is an error, so that an alloca
 
 from __future__ import annotations
 
-from collections.abc import Callable, Mapping
+import copy
+import sys
+from collections.abc import Callable, Mapping, Sequence
 from typing import Any, Final
 
 import numpy as np
@@ -15,10 +17,10 @@ import numpy as np
 from loopwright.errors import BoundsError, LoopwrightError
 from loopwright.ir import ops
 from loopwright.ir.brackets import BLOCK, DO, ELIF, ELSE, END, FOR, IF, KIND, PLAIN, THEN, WHILE, match
-from loopwright.ir.function import INCOMING, NONE, SLOT, SPILL, Array, Callee, Function, Instr
-from loopwright.ir.memory_model import Memory
+from loopwright.ir.function import INCOMING, LOCAL_ALIGN, NONE, SLOT, SPILL, Array, Callee, Function, Instr
+from loopwright.ir.memory_model import Memory, Object
 from loopwright.ir.roles import address_at, operand_types, role_type
-from loopwright.types import BOOL, I32, I64, PTR, VOID, Type
+from loopwright.types import BOOL, I32, I64, PTR, U16, VOID, Type
 
 __all__ = ["Interpreter", "InterpreterBoundsError", "InterpreterError", "run"]
 
@@ -50,7 +52,22 @@ _ADVANCE: Final = 21
 _DIV_REM: Final = 22
 _UPDATE: Final = 23
 _STRIDED: Final = 24
+_INDEXED: Final = 25
+_CHUNKS: Final = 26
+_GLOBAL: Final = 27
+_FUNCTION: Final = 28
+_ALLOCA: Final = 29
+_UNREACHABLE: Final = 30
+_STACK_POINTER: Final = 31
 
+#: Calls that may nest, and the frames of Python's that one of them takes at most.
+_DEEPEST: Final = 10_000
+_FRAMES: Final = 8
+#: Bytes that a stack has room for.
+_MOST_STACK: Final = 1 << 23
+
+#: Whose bits are elements of u16, behind the pass ``halves``.
+_HALVES: Final = ("float16", "bfloat16")
 _ADVANCES: Final = frozenset(ops.ADVANCES.values())
 
 
@@ -75,6 +92,7 @@ class _Step:
         "instr",
         "kills",
         "kind",
+        "leaves",
         "meaning",
         "mem",
         "negated",
@@ -103,6 +121,7 @@ class _Step:
         self.clobbers = 0
         self.compare: Callable[..., Any] | None = None
         self.negated = False
+        self.leaves = False
 
 
 def _dtype(type_: Type) -> Any:
@@ -180,10 +199,16 @@ class Interpreter:
         self.limit = limit
         self.steps = 0
         self.memory = memory if memory is not None else Memory()
+        if self.memory.run is None:
+            self.memory.run = self._called_by_c
         self._record: np.ndarray[Any, Any] | None = None
-        self._locals: dict[int, int] = {}
+        self._locals: dict[int, Object] = {}
+        self._stack: list[Object] = []
+        self._depth = 0
         # What the last instruction with several results has made.
         self._parts: list[Any] = []
+        # Of the functions that are called, by identity.
+        self._prepared: dict[int, Interpreter] = {}
         self.physical = f.physical
         if self.physical and target is None:
             raise InterpreterError(f"{f.name}: a function after allocation needs its target to be interpreted")
@@ -244,7 +269,7 @@ class Interpreter:
             step.reads = places
             if self.physical:
                 used = len(step.wants)
-                while used and step.wants[used - 1] is VOID and op.effect != ops.CALLS:
+                while used and step.wants[used - 1] is VOID and op.effect != ops.CALLS and op not in ops.CALLING:
                     used -= 1
                 step.reads = places[:used]
                 step.temps = places[used:]
@@ -253,7 +278,8 @@ class Interpreter:
                 step.clobbers = rule.clobbers if rule is not None and op.effect != ops.CALLS else 0
             if op.compare:
                 comparison = op.compare[1:] if op.compare[0] == "n" and op.compare != "ne" else op.compare
-                step.compare = ops.TESTS[comparison] if comparison in ops.TESTS else ops.COMPARISONS[comparison].meaning
+                test = ops.TESTS.get(comparison) or ops.MASK_TESTS.get(comparison)
+                step.compare = test if test is not None else ops.COMPARISONS[comparison].meaning
                 step.negated = comparison != op.compare
             kind = KIND[op.code] if op.opens or op.closes else PLAIN
             if kind == PLAIN:
@@ -280,6 +306,10 @@ class Interpreter:
                 raise self._error(instr, f"there is no array number {instr.imm}")
         elif op in ops.STRIDED:
             step.kind = _STRIDED
+        elif op in ops.INDEXED:
+            step.kind = _INDEXED
+        elif op in ops.CHUNKS:
+            step.kind = _CHUNKS
         elif op is ops.LOAD_AT or op is ops.MASKED_LOAD_AT:
             step.kind = _LOAD_AT
         elif op is ops.STORE_AT or op is ops.MASKED_STORE_AT:
@@ -297,10 +327,23 @@ class Interpreter:
             step.kind = _PART
         elif op is ops.ADDRESS:
             step.kind = _ADDRESS
-        elif op is ops.LOCAL:
+        elif op is ops.LOCAL or op is ops.TABLE:
             step.kind = _LOCAL
-        elif op is ops.CALL or op is ops.CALL_VOID:
+        elif op is ops.GLOBAL:
+            step.kind = _GLOBAL
+        elif op is ops.FUNCTION:
+            step.kind = _FUNCTION
+        elif op is ops.BARRIER:
+            step.kind = _NEXT
+        elif op is ops.ALLOCA:
+            step.kind = _ALLOCA
+        elif op is ops.STACK_POINTER:
+            step.kind = _STACK_POINTER
+        elif op is ops.UNREACHABLE:
+            step.kind = _UNREACHABLE
+        elif op in ops.CALLING:
             step.kind = _CALL
+            step.leaves = op.effect == ops.CONTROL
             if not 0 <= instr.imm < len(self.f.callees):
                 raise self._error(instr, f"there is no callee number {instr.imm}")
         elif op is ops.RET:
@@ -386,7 +429,7 @@ class Interpreter:
 
     # --- arguments ----------------------------------------------------------------------------------------
 
-    def _bind(self, args: tuple[Any, ...]) -> list[Any]:
+    def _bind(self, args: Sequence[Any]) -> list[Any]:
         """Values of the parameters, in order, from the arguments of a call."""
         f = self.f
         given: dict[int, Any] = {}
@@ -423,7 +466,7 @@ class Interpreter:
 
     def _bind_array(self, array: Array, value: np.ndarray[Any, Any], given: dict[int, Any]) -> None:
         f = self.f
-        if value.dtype != _dtype(array.element):
+        if value.dtype != _dtype(array.element) and not (array.element is U16 and value.dtype.name in _HALVES):
             raise InterpreterError(f"{f.name}: array {array.name} has elements of {array.element.name}, the argument of {value.dtype}", f.file)
         if value.ndim != array.rank:
             raise InterpreterError(f"{f.name}: array {array.name} has {array.rank} dimensions, the argument {value.ndim}", f.file)
@@ -449,7 +492,7 @@ class Interpreter:
         tags: list[Type | None] = [None] * len(store)
         tags[self._registers : self._slots] = f.const_types
         types = [f.types[r] for r in f.params]
-        for place, value, type_ in zip(self.target.convention.assign(types), values, types, strict=True):
+        for place, value, type_ in zip(self.target.convention.assign(types, -1, f.places), values, types, strict=True):
             if place >= 0:
                 store[place] = value
                 tags[place] = type_
@@ -471,12 +514,28 @@ class Interpreter:
 
         Raises ``InterpreterError``, or ``InterpreterBoundsError``, which is a kind of it.
         """
+        return self._call(args)
+
+    def _call(self, args: Sequence[Any]) -> Any:
+        # (Without `*args` on the way of a nested call: Python 3.11 uses the C stack for such.)
         self._record = None
         self._locals = {}
+        self._stack = []
+        if self._depth > _DEEPEST:
+            raise InterpreterError(f"{self.f.name}: calls nest more than {_DEEPEST} deep", self.f.file)
+        limit = sys.getrecursionlimit()
         try:
-            result = self._run(*self._enter(self._bind(args)))
+            if limit < _DEEPEST * _FRAMES and not self._depth:
+                sys.setrecursionlimit(_DEEPEST * _FRAMES)
+            store, tags = self._enter(self._bind(args))
+            result = self._run(store, tags)
         except RecursionError:
             raise InterpreterError(f"{self.f.name}: calls nest too deeply", self.f.file) from None
+        finally:
+            if not self._depth:
+                sys.setrecursionlimit(limit)
+            for made in (*self._locals.values(), *self._stack):
+                self.memory.end(made)
         record = self._record
         if record is not None and record[0]:
             raise self._failed(int(record[0]) - 1, list(record[1:3]))
@@ -486,6 +545,12 @@ class Interpreter:
         if self.physical:
             return self._error(step.instr, f"{self._shown(place)} holds nothing: never written, or destroyed since")
         return self._error(step.instr, f"{self._shown(place)} is read before it is written")
+
+    def _handed_on(self, step: _Step, before: list[Any], place: int) -> Any:
+        """Something for an operand that holds nothing: a choice may hand it on, where branches became choices, and whoever reads that makes a choice too."""
+        if step.instr.op is not ops.SELECT or step.type.lanes or not before:
+            raise self._undefined(step, place)
+        return np.zeros((), step.type.dtype)[()]
 
     def _typed(self, step: _Step, store: list[Any], tags: list[Type | None]) -> list[Any]:
         """Operands from physical registers and slots, which must hold the types the instruction reads."""
@@ -581,7 +646,7 @@ class Interpreter:
                 for place in step.reads:
                     value = store[place]
                     if value is None:
-                        raise self._undefined(step, place)
+                        value = self._handed_on(step, values, place)
                     values.append(value)
                 if lowered:
                     self._as_read(step, values)
@@ -627,6 +692,10 @@ class Interpreter:
                 result = self._load_parts(step, values)
             elif kind == _STRIDED:
                 result = self._strided(step, values, store)
+            elif kind == _INDEXED:
+                result = self._indexed(step, values)
+            elif kind == _CHUNKS:
+                result = self._chunks(step, values)
             elif kind == _PART:
                 result = self._parts[step.instr.imm]
             elif kind == _STORE_PARTS:
@@ -646,10 +715,24 @@ class Interpreter:
                 result = np.uint64(self._address(step, values) & 0xFFFFFFFFFFFFFFFF)
             elif kind == _LOCAL:
                 result = self._local(int(values[0]))
+            elif kind == _GLOBAL:
+                result = np.uint64(self._global(step, int(values[0])))
+            elif kind == _FUNCTION:
+                result = np.uint64(self.memory.function_address(self.f.callees[int(values[0])]))
+            elif kind == _ALLOCA:
+                result = self._alloca(step, int(values[0]), int(values[1]))
+            elif kind == _STACK_POINTER:
+                # (Its calls are counted, and are not on a stack of the machine.)
+                result = np.uint64(0xFFFF_FFFF_FFFF_FFF0)
+            elif kind == _UNREACHABLE:
+                raise self._error(step.instr, "reached")
             elif kind == _CALL:
                 self.steps = steps
                 result = self._called(step, values, store, tags, outgoing)
+                steps = self.steps
                 outgoing.clear()
+                if step.leaves:
+                    return result
             elif kind == _RET:
                 self.steps = steps
                 return values[0] if values else None
@@ -780,17 +863,49 @@ class Interpreter:
         instr = step.instr
         first = len(instr.op.operands) - 1
         stride = int(values[first - 1])
-        address = self._address(step, values) if step.mem is not None else self._element(step, [int(v) for v in values[first:]], store, None)
+        lanes = np.flatnonzero(values[0]) if instr.op in ops.UNMASKED else np.arange(step.type.lanes)
+        found = np.zeros(step.type.lanes, _dtype(step.type))
+        if not len(lanes):
+            return found if instr.op.result else None
+        # (Of lanes that are off the first one's index may be outside.)
+        checked = instr.op not in ops.UNMASKED
+        address = self._address(step, values) if step.mem is not None else self._element(step, [int(v) for v in values[first:]], store, None, checked)
         element = step.type.element
-        for lane in range(step.type.lanes):
-            at = self._bytes(step, address + lane * stride, element.size, not instr.op.result)
+        for lane in lanes:
+            at = self._bytes(step, address + int(lane) * stride, element.size, not instr.op.result)
             if instr.op.result:
-                if not lane:
-                    found = np.zeros(step.type.lanes, _dtype(step.type))
                 found[lane] = at.view(found.dtype)[0]
             else:
-                at[:] = values[0][lane : lane + 1].view(np.uint8)
+                at[:] = values[first - 2][lane : lane + 1].view(np.uint8)
         return found if instr.op.result else None
+
+    def _indexed(self, step: _Step, values: list[Any]) -> Any:
+        """Elements each at an offset of its own, loaded or stored in the order of the lanes."""
+        instr = step.instr
+        address = self._address(step, values)
+        offsets = values[step.address - 1]
+        found = np.zeros(step.type.lanes, _dtype(step.type))
+        for lane in np.flatnonzero(values[0]):
+            at = self._bytes(step, address + int(offsets[lane]) * instr.imm, step.type.element.size, not instr.op.result)
+            if instr.op.result:
+                found[lane] = at.view(found.dtype)[0]
+            else:
+                at[:] = values[1][lane : lane + 1].view(np.uint8)
+        return found if instr.op.result else None
+
+    def _chunks(self, step: _Step, values: list[Any]) -> Any:
+        """Parts of 128 bits, so many bytes apart."""
+        instr = step.instr
+        address = self._address(step, values)
+        stored = values[0].view(np.uint8).reshape(-1, 16) if not instr.op.result else None
+        found: list[Any] = []
+        for n in range(step.type.size // 16):
+            at = self._bytes(step, address + n * instr.imm, 16, stored is not None)
+            if stored is None:
+                found.append(at.copy())
+            else:
+                at[:] = stored[n]
+        return np.concatenate(found).view(_dtype(step.type)) if stored is None else None
 
     def _write(self, step: _Step, address: int, value: Any, type_: Type, mask: Any) -> None:
         dtype = _dtype(type_)
@@ -804,25 +919,11 @@ class Interpreter:
     def _bytes(self, step: _Step, address: int, size: int, write: bool) -> Any:
         found = self.memory.at(address, size, write)
         if found is None:
-            what = "is read-only" if write and self.memory.at(address, size, False) is not None else "is outside every array"
-            raise self._bounds(step.instr, f"address {address:#x} ({size} bytes) {what}{self._nearest(address)}")
+            raise self._bounds(step.instr, f"address {address:#x} ({size} bytes) {self.memory.problem(address, size, write)}")
         return found
 
-    def _nearest(self, address: int) -> str:
-        """Where an address is relative to the array parameters, for the message (only where they are still known)."""
-        near = ""
-        distance = 1 << 12
-        for low, high, name in self.memory.named:
-            if address >= high and address - high < distance:
-                distance = address - high
-                near = f", {distance} bytes past the end of {name}"
-            elif address < low and low - address < distance:
-                distance = low - address
-                near = f", {distance} bytes before {name}"
-        return near
-
-    def _element(self, step: _Step, indices: list[int], store: list[Any], mask: Any) -> int:
-        """The address of an array element; checks that the lanes that are on are inside the array."""
+    def _element(self, step: _Step, indices: list[int], store: list[Any], mask: Any, checked: bool = True) -> int:
+        """The address of an array element; checks, unless it is not to be ``checked``, that the lanes that are on are inside the array."""
         instr = step.instr
         array = self.f.arrays[instr.imm]
         last = len(indices) - 1
@@ -836,7 +937,7 @@ class Interpreter:
                 elif len(lanes):
                     low += int(lanes[0])
                     high += int(lanes[-1])
-            if low < 0 or high >= extent:
+            if checked and (low < 0 or high >= extent):
                 wrong = low if low < 0 else high
                 where = f"index {wrong}" if last == 0 else f"index {wrong} in dimension {dimension}"
                 raise self._bounds(instr, f"{where} is outside array {array.name}, whose extent is {extent}")
@@ -847,10 +948,29 @@ class Interpreter:
 
     def _local(self, number: int) -> Any:
         """The address of a local array, which is there from the first time on."""
-        if number not in self._locals:
+        known = self._locals.get(number)
+        if known is None:
             array = self.f.arrays[number]
-            self._locals[number] = self.memory.add(np.zeros(array.size, np.uint8), array.name)
-        return np.uint64(self._locals[number])
+            known = self._locals[number] = self.memory.make(array.size, LOCAL_ALIGN, f"{array.name} of {self.f.name}")
+            if array.data:
+                known.view[:] = np.frombuffer(array.data, np.uint8)
+                known.writable = False
+        return np.uint64(known.low)
+
+    def _global(self, step: _Step, number: int) -> int:
+        named = self.f.globals[number]
+        address = self.memory.global_address(named)
+        if not address:
+            raise self._error(step.instr, f"nothing is known of {named.name}: its module is to be linked")
+        return address
+
+    def _alloca(self, step: _Step, size: int, align: int) -> Any:
+        """Memory that goes when the function returns."""
+        if not 0 <= size <= _MOST_STACK:
+            raise self._error(step.instr, f"{size} bytes of the stack: it has room for {_MOST_STACK}")
+        made = self.memory.make(size, align, f"memory of {self.f.name}'s stack")
+        self._stack.append(made)
+        return np.uint64(made.low)
 
     def _load(self, step: _Step, values: list[Any], store: list[Any]) -> Any:
         mask = None
@@ -874,11 +994,19 @@ class Interpreter:
 
     def _called(self, step: _Step, values: list[Any], store: list[Any], tags: list[Type | None], outgoing: dict[int, tuple[Any, Type]]) -> Any:
         callee = self.f.callees[step.instr.imm]
+        by_address = step.instr.op in ops.INDIRECT
+        address = 0
+        if by_address:
+            value = store[step.reads[0]]
+            if value is None:
+                raise self._undefined(step, step.reads[0])
+            address = int(value) & 0xFFFF_FFFF_FFFF_FFFF
+            del values[:1]
         if self.physical:
             values = self._convention_arguments(step, callee, store, tags, outgoing)
         elif len(values) < len(callee.params):
             values = self._mixed_arguments(step, callee, values, outgoing)
-        result = self._invoke(step, callee, values)
+        result = self._invoke(step, self._at_address(step, callee, address) if by_address else callee, values)
         if self.physical:
             self._destroy(self.target.caller_saved, store, NONE)
             partly = self.target.convention.partly_saved
@@ -889,6 +1017,22 @@ class Interpreter:
                     store[r] = None
                 partly &= partly - 1
         return result
+
+    def _at_address(self, step: _Step, signature: Callee, address: int) -> Callee:
+        """The function that a call by address means, which must be of the signature the call has."""
+        found = self.memory.function_at(address)
+        if found is None:
+            raise self._error(step.instr, f"there is no function at {address:#x}")
+        if isinstance(found, Function):
+            found = Callee(found.name, [found.types[p] for p in found.params], found.result, 0, found, None, -1, False, found.places, found.results)
+        if found.params != signature.params or found.result is not signature.result or (found.places, found.results) != (signature.places, signature.results):
+            from loopwright.ir.text import signature_text
+
+            raise self._error(
+                step.instr,
+                f"{signature_text(found.name, found.params, found.result, found.named)} is called as {signature_text(signature.name, signature.params, signature.result)}",
+            )
+        return found
 
     def _stack_argument(self, step: _Step, offset: int, want: Type, outgoing: dict[int, tuple[Any, Type]]) -> Any:
         # store_arg counts from the first stack argument, or from the stack pointer, above the convention's shadow space.
@@ -904,7 +1048,7 @@ class Interpreter:
     def _convention_arguments(self, step: _Step, callee: Callee, store: list[Any], tags: list[Type | None], outgoing: dict[int, tuple[Any, Type]]) -> list[Any]:
         """The arguments of a call after allocation: from where the convention has them, whatever the operands say."""
         values = []
-        for place, want in zip(self.target.convention.assign(callee.params), callee.params, strict=True):
+        for place, want in zip(self.target.convention.assign_for(callee), callee.params, strict=True):
             if place < 0:
                 values.append(self._stack_argument(step, ~place, want, outgoing))
                 continue
@@ -922,7 +1066,7 @@ class Interpreter:
             raise self._error(step.instr, "a call with stack arguments needs the target to be interpreted")
         out = []
         taken = 0
-        for place, want in zip(self.target.convention.assign(callee.params), callee.params, strict=True):
+        for place, want in zip(self.target.convention.assign_for(callee), callee.params, strict=True):
             if place < 0:
                 out.append(self._stack_argument(step, ~place, want, outgoing))
             else:
@@ -930,18 +1074,39 @@ class Interpreter:
                 taken += 1
         return out
 
+    def _nested_of(self, f: Function) -> Interpreter:
+        """An interpreter of a function that is called, prepared once: calls may nest, and each has its own state."""
+        known = self._prepared.get(id(f))
+        if known is None:
+            known = self._prepared[id(f)] = Interpreter(f, self.target, self.callees, self.limit, self.memory)
+            known._prepared = self._prepared
+        nested = copy.copy(known)
+        nested.limit = self.limit - self.steps
+        nested.steps = 0
+        nested._parts = []
+        nested._depth = self._depth + 1
+        return nested
+
+    def _called_by_c(self, f: Function, args: Sequence[Any]) -> Any:
+        """A function that C calls by its address."""
+        return self._nested_of(f)._call(args)
+
     def _invoke(self, step: _Step, callee: Callee, values: list[Any]) -> Any:
         function: Any = self.callees.get(callee.name)
         if function is None and callee.function is not None:
-            nested = Interpreter(callee.function, self.target, self.callees, self.limit - self.steps, self.memory)
-            result = nested.call(*values)
+            nested = self._nested_of(callee.function)
+            result = nested._call(values)
             self.steps += nested.steps
             return result
         if function is None:
-            function = callee.keep
+            function = callee.keep if not callee.results and not callee.places else None
         if not callable(function):
             raise self._error(step.instr, f"nothing is known of {callee.name} to interpret it by")
         result = function(*[v.item() if isinstance(v, np.generic) else v for v in values])
+        pending = self.memory.pending
+        if pending is not None:
+            self.memory.pending = None
+            raise pending
         if callee.result is VOID:
             return None
         try:

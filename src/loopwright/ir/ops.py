@@ -12,6 +12,7 @@ A row's ``signature`` gives the operand roles and the result by letters:
  B    ``bool``
  L    ``i64``
  K    ``i64``, a constant from 0 to the lanes of T
+ C    ``i64``, a constant
  P    ``ptr``
  ``*L``  any number of i64 operands (the indices of an array access)
  ``*``   operands given by something else (a callee's signature, the function's result)
@@ -31,6 +32,7 @@ boolean arrays, ``bool`` is ``np.bool_``. Rows without a meaning are executed by
 
 from __future__ import annotations
 
+import functools
 import math
 from collections.abc import Callable
 from typing import Any, Final
@@ -38,7 +40,7 @@ from typing import Any, Final
 import numpy as np
 
 from loopwright.ir.stages import LAST, STAGES
-from loopwright.types import BOOL, I64, PTR, Type, mask_of, saturated
+from loopwright.types import BOOL, I64, PTR, Type, limits, mask_of, saturated
 
 Meaning = Callable[..., Any]
 
@@ -237,6 +239,8 @@ def _div_trunc(t: Type, _s: Type, a: Any, b: Any) -> Any:
 
 
 def _rem_trunc(t: Type, _s: Type, a: Any, b: Any) -> Any:
+    if t.is_float:
+        return _as(t, np.fmod(a, b))
     return _each(t, lambda x, y: x - y * (abs(x) // abs(y) * (1 if (x < 0) == (y < 0) else -1)) if y else 0, a, b)
 
 
@@ -249,12 +253,22 @@ def _mul_high(t: Type, _s: Type, a: Any, b: Any) -> Any:
     return _each(t, lambda x, y: x * y >> t.bits, a, b)
 
 
+def _carryless(t: Type, x: int, y: int) -> int:
+    """The product of two polynomials whose coefficients are bits: a sum of shifted ones by exclusive or."""
+    mask = (1 << t.bits) - 1
+    x, product = x & mask, 0
+    for place in range(t.bits):
+        if y >> place & 1:
+            product ^= x << place
+    return product
+
+
 def _div_floor(t: Type, _s: Type, a: Any, b: Any) -> Any:
     return _each(t, lambda x, y: x // y if y else 0, a, b) if t.is_integer else _as(t, np.floor_divide(a, b))
 
 
 def _rem_floor(t: Type, _s: Type, a: Any, b: Any) -> Any:
-    return _each(t, lambda x, y: x % y if y else 0, a, b)
+    return _each(t, lambda x, y: x % y if y else 0, a, b) if t.is_integer else _as(t, np.remainder(a, b))
 
 
 def _each(t: Type, one: Callable[..., int], *operands: Any) -> Any:
@@ -268,6 +282,11 @@ def _each(t: Type, one: Callable[..., int], *operands: Any) -> Any:
     if t.lanes:
         return np.array([fold(one(*(int(v) for v in lane))) for lane in zip(*operands, strict=True)], dtype=t.element.dtype)
     return np.dtype(t.dtype).type(fold(one(*(int(v) for v in operands))))
+
+
+def _integers(one: Callable[..., int]) -> Meaning:
+    """The meaning that a function of the type and Python integers has lane by lane."""
+    return lambda t, s, *operands: _each(t, functools.partial(one, t), *operands)
 
 
 def _fma(t: Type, a: Any, b: Any, c: Any) -> Any:
@@ -342,6 +361,14 @@ def _bitcast(t: Type, s: Type, a: Any) -> Any:
     return raw.copy() if t.lanes else raw[0]
 
 
+def _to_f16(t: Type, _s: Type, a: Any) -> Any:
+    """NaN keeps its sign and the upper part of its payload, and is quiet, as machines have it."""
+    value = np.asarray(a, np.float32)
+    bits = value.view(np.uint32)
+    nan = bits >> 16 & 0x8000 | 0x7E00 | bits >> 13 & 0x3FF
+    return _as(t, np.where(np.isnan(value), nan, value.astype(np.float16).view(np.uint16)))
+
+
 def _reduce(ufunc: Any) -> Meaning:
     """Halving: lane k meets lane k + n/2, until one is left; the order the targets use."""
 
@@ -354,6 +381,21 @@ def _reduce(ufunc: Any) -> Meaning:
         return a[0]
 
     return run
+
+
+def _of_groups(t: Type, values: Any) -> Any:
+    """Sums of as many values next to each other as there are to each lane of the type."""
+    return _as(t, values.reshape(t.lanes, -1).sum(axis=1))
+
+
+def _as_unsigned(t: Type, values: Any) -> Any:
+    """The bits of lanes as unsigned numbers."""
+    return values.view(f"u{t.bits // 8}")
+
+
+def _as_signed(t: Type, values: Any) -> Any:
+    """The bits of lanes as signed numbers."""
+    return values.view(f"i{t.bits // 8}")
 
 
 def _shift(left: bool, modulo: bool) -> Meaning:
@@ -405,6 +447,30 @@ def _popcount(t: Type, _s: Type, a: Any) -> Any:
     return _as(t, sum((a >> k) & 1 for k in range(t.bits)))
 
 
+def _clamped(t: Type, value: int) -> int:
+    low, high = limits(t)
+    return min(max(value, low), high)
+
+
+def _of_bits(result: Callable[[int, int], int]) -> Meaning:
+    """Of an integer's bits as a number that is not negative, and how many they are."""
+    return lambda t, s, a: _each(t, lambda x: result(x & (1 << t.bits) - 1, t.bits), a)
+
+
+def _rotate(left: bool) -> Meaning:
+    """What is shifted out on one side comes in on the other; the count is taken modulo the width."""
+
+    def run(t: Type, _s: Type, a: Any, b: Any) -> Any:
+        def one(x: int, count: int) -> int:
+            places = (count if left else -count) % t.bits
+            bits = x & (1 << t.bits) - 1
+            return bits << places | bits >> t.bits - places
+
+        return _each(t, one, a, b)
+
+    return run
+
+
 def _python_max(a: Any, b: Any) -> Any:
     return np.where(b > a, b, a)
 
@@ -423,10 +489,25 @@ MUL: Final = row("mul", "T T -> T", "int float", "a * b; integers wrap", _quiet(
 MUL_LOWER: Final = row("mul_lower", "T T -> T", "int vector", "the product of the lower halves of a and b, as unsigned numbers", _mul_lower, commutes=True)
 MUL_HIGH: Final = row("mul_high", "T T -> T", "int", "the upper half of the product, which has twice the bits", _mul_high, commutes=True)
 DIV: Final = row("div", "T T -> T", "float", "a / b, IEEE division", _quiet(lambda t, s, a, b: _as(t, a / b)))
+CLMUL: Final = row(
+    "clmul",
+    "T T -> T",
+    "int",
+    "the lower half of the carry-less product, whose partial products are added without carries",
+    _integers(_carryless),
+    commutes=True,
+)
+CLMUL_HIGH: Final = row(
+    "clmul_high", "T T -> T", "int", "the upper half of the carry-less product", _integers(lambda t, x, y: _carryless(t, x, y) >> t.bits), commutes=True
+)
 DIV_TRUNC: Final = row("div_trunc", "T T -> T", "int", "a / b rounded towards zero; 0 where b is 0", _div_trunc)
-REM_TRUNC: Final = row("rem_trunc", "T T -> T", "int", "what div_trunc leaves, with the sign of a; 0 where b is 0", _rem_trunc)
+REM_TRUNC: Final = row(
+    "rem_trunc", "T T -> T", "int float", "what div_trunc leaves, with the sign of a; where b is 0 of integers 0, of floats NaN", _quiet(_rem_trunc)
+)
 DIV_FLOOR: Final = row("div_floor", "T T -> T", "int float", "Python's a // b; of integers 0 where b is 0, as in NumPy", _quiet(_div_floor))
-REM_FLOOR: Final = row("rem_floor", "T T -> T", "int", "Python's a % b, with the sign of b; 0 where b is 0, as in NumPy", _rem_floor)
+REM_FLOOR: Final = row(
+    "rem_floor", "T T -> T", "int float", "Python's a % b, with the sign of b; where b is 0 of integers 0, of floats NaN, as in NumPy", _quiet(_rem_floor)
+)
 NEG: Final = row("neg", "T -> T", "int float", "-a", _quiet(lambda t, s, a: _as(t, -a)))
 ABS: Final = row("abs", "T -> T", "int float", "|a|; the most negative integer stays itself", _quiet(lambda t, s, a: _as(t, np.abs(a))))
 MIN: Final = row("min", "T T -> T", "int float", "Python's min(a, b): b if b < a else a", lambda t, s, a, b: _as(t, _python_min(a, b)))
@@ -434,14 +515,111 @@ MAX: Final = row("max", "T T -> T", "int float", "Python's max(a, b): b if b > a
 FMA: Final = row("fma", "T T T -> T", "float", "a * b + c with one rounding", _quiet(lambda t, s, a, b, c: _fma(t, a, b, c)), commutes=True)
 FMS: Final = row("fms", "T T T -> T", "float", "a * b - c with one rounding", _quiet(lambda t, s, a, b, c: _fma(t, a, b, -c)), commutes=True)
 FNMA: Final = row("fnma", "T T T -> T", "float", "c - a * b with one rounding", _quiet(lambda t, s, a, b, c: _fma(t, -a, b, c)), commutes=True)
+FNMS: Final = row("fnms", "T T T -> T", "float", "-(a * b) - c with one rounding", _quiet(lambda t, s, a, b, c: _fma(t, -a, b, -c)), commutes=True)
 #: The multiply-adds.
-FUSED: Final = (FMA, FMS, FNMA)
+FUSED: Final = (FMA, FMS, FNMA, FNMS)
+ADD_SATURATED: Final = row(
+    "add_saturated",
+    "T T -> T",
+    "int",
+    "a + b; what the type does not hold becomes its nearest bound",
+    _integers(lambda t, x, y: _clamped(t, x + y)),
+    commutes=True,
+)
+SUB_SATURATED: Final = row(
+    "sub_saturated",
+    "T T -> T",
+    "int",
+    "a - b; what the type does not hold becomes its nearest bound",
+    _integers(lambda t, x, y: _clamped(t, x - y)),
+)
+AVERAGE_DOWN: Final = row("average_down", "T T -> T", "int", "(a + b) / 2 without overflow, rounded down", _integers(lambda t, x, y: x + y >> 1), commutes=True)
+AVERAGE_UP: Final = row("average_up", "T T -> T", "int", "(a + b) / 2 without overflow, rounded up", _integers(lambda t, x, y: x + y + 1 >> 1), commutes=True)
+ABS_DIFF: Final = row(
+    "abs_diff",
+    "T T -> T",
+    "int",
+    "|a - b|, which of signed integers the unsigned type of the width always holds; it wraps to the signed one",
+    _integers(lambda t, x, y: abs(x - y)),
+    commutes=True,
+)
 COPY_SIGN: Final = row("copy_sign", "T T -> T", "float", "|a| with the sign of b", lambda t, s, a, b: _as(t, np.copysign(a, b)))
 SQRT: Final = row("sqrt", "T -> T", "float", "square root, correctly rounded", _quiet(lambda t, s, a: _as(t, np.sqrt(a))))
+#: The estimates of machines differ: what is computed here is what they are near.
+RCP_ESTIMATE: Final = row(
+    "rcp_estimate",
+    "T -> T",
+    "float",
+    "about 1 / a of f32, off by 1.5 * 2**-12 of it at most; of subnormal numbers it may be infinite, and where it would be one 0",
+    _quiet(lambda t, s, a: _as(t, 1 / a)),
+)
+RSQRT_ESTIMATE: Final = row(
+    "rsqrt_estimate",
+    "T -> T",
+    "float",
+    "about 1 / sqrt(a) of f32, off by 1.5 * 2**-12 of it at most; of subnormal numbers it may be infinite with their sign",
+    _quiet(lambda t, s, a: _as(t, 1 / np.sqrt(a))),
+)
+RSQRT: Final = row(
+    "rsqrt", "T -> T", "float", "1 / sqrt(a) as `fastmath` takes it, off by 2 units in the last place at most", _quiet(lambda t, s, a: _as(t, 1 / np.sqrt(a)))
+)
 FLOOR: Final = row("floor", "T -> T", "float", "round towards minus infinity", _quiet(lambda t, s, a: _as(t, np.floor(a))))
 CEIL: Final = row("ceil", "T -> T", "float", "round towards plus infinity", _quiet(lambda t, s, a: _as(t, np.ceil(a))))
 TRUNC: Final = row("trunc", "T -> T", "float", "round towards zero", _quiet(lambda t, s, a: _as(t, np.trunc(a))))
 ROUND: Final = row("round", "T -> T", "float", "round to nearest, ties to even", _quiet(lambda t, s, a: _as(t, np.rint(a))))
+
+# --- lanes within 128 bits ---------------------------------------------------------------------------------------
+
+
+def _parts_of(t: Type, a: Any) -> Any:
+    """A vector as rows of 128 bits, or as one where it has fewer."""
+    return a.reshape(-1, min(t.lanes, 128 // t.bits))
+
+
+def _compressed(t: Type, mask: Any, b: Any) -> Any:
+    made = np.full(t.lanes, b[0], b.dtype)
+    kept = b[np.asarray(mask)]
+    made[: len(kept)] = kept
+    return made
+
+
+def _expanded(t: Type, mask: Any, b: Any) -> Any:
+    made = np.full(t.lanes, b[0], b.dtype)
+    held = np.asarray(mask)
+    made[held] = b[: np.count_nonzero(held)]
+    return made
+
+
+def _zipped(t: Type, a: Any, b: Any, high: bool) -> Any:
+    a, b = _parts_of(t, a), _parts_of(t, b)
+    half = slice(a.shape[1] // 2, None) if high else slice(0, a.shape[1] // 2)
+    return np.stack([a[:, half], b[:, half]], axis=2).reshape(-1)
+
+
+def _unzipped(t: Type, a: Any, b: Any, first: int) -> Any:
+    return np.concatenate([_parts_of(t, a)[:, first::2], _parts_of(t, b)[:, first::2]], axis=1).reshape(-1)
+
+
+def _blended(t: Type, a: Any, b: Any, mask: Any) -> Any:
+    a, b = _parts_of(t, a), _parts_of(t, b)
+    return np.where([int(mask) >> n & 1 for n in range(a.shape[1])], b, a).reshape(-1).astype(a.dtype)
+
+
+def _shuffled(t: Type, a: Any, low: Any, high: Any) -> Any:
+    given = np.ascontiguousarray(a).view(np.uint8)
+    given = given.reshape(-1, min(given.size, 16))
+    pattern = (int(low) & (1 << 64) - 1 | (int(high) & (1 << 64) - 1) << 64).to_bytes(16, "little")[: min(t.size, 16)]
+    rows = [[row[p] if p < len(row) else 0 for p in pattern] for row in given]
+    return np.array(rows, np.uint8).reshape(-1)[: t.size].view(t.element.dtype)
+
+
+def _looked_up(t: Type, a: Any, b: Any) -> Any:
+    table = np.ascontiguousarray(a).view(np.uint8).reshape(-1, 16)
+    numbers = np.ascontiguousarray(b).view(np.uint8)
+    rows = numbers.reshape(len(table), -1)
+    chosen = [[0 if n & 0x80 else row[n & 15] for n in part] for row, part in zip(table, rows, strict=True)]
+    return np.array(chosen, np.uint8).reshape(-1).view(t.element.dtype)
+
 
 # --- bits ----------------------------------------------------------------------------------------------------
 
@@ -472,8 +650,20 @@ SHR: Final = row("shr", "T T -> T", "int", "a >> b, signed types filled with the
 SHL_MODULO: Final = row("shl_modulo", "T T -> T", "int scalar", "a << b; the count modulo the width", _shift(True, True))
 SHR_MODULO: Final = row("shr_modulo", "T T -> T", "int scalar", "a >> b, signed types filled with the sign; the count modulo the width", _shift(False, True))
 
+ROTATE_LEFT: Final = row("rotate_left", "T T -> T", "int", "the bits of a moved up by b, modulo the width; those that leave come in below", _rotate(True))
+ROTATE_RIGHT: Final = row("rotate_right", "T T -> T", "int", "the bits of a moved down by b, modulo the width; those that leave come in above", _rotate(False))
+LEADING_ZEROS: Final = row(
+    "leading_zeros", "T -> T", "int", "how many bits above the highest 1 are 0; the width of 0", _of_bits(lambda x, n: n - x.bit_length())
+)
+TRAILING_ZEROS: Final = row(
+    "trailing_zeros", "T -> T", "int", "how many bits below the lowest 1 are 0; the width of 0", _of_bits(lambda x, n: (x & -x).bit_length() - 1 if x else n)
+)
+BIT_REVERSE: Final = row("bit_reverse", "T -> T", "int", "the bits in the opposite order", _of_bits(lambda x, n: int(f"{x:0{n}b}"[::-1], 2)))
+BYTE_SWAP: Final = row(
+    "byte_swap", "T -> T", "int", "the bytes in the opposite order", _of_bits(lambda x, n: int.from_bytes(x.to_bytes(n // 8, "little"), "big"))
+)
 POPCOUNT: Final = row("popcount", "T -> T", "int", "how many bits of a are 1, of negative numbers in two's complement", _popcount)
-CRC32C: Final = row("crc32c", "T S -> T", "int scalar", "the CRC-32C of u32 a continued with the bytes of b, a u8, u32 or u64", _crc32c)
+CRC32C: Final = row("crc32c", "T S -> T", "int scalar", "the CRC-32C of u32 a continued with the bytes of b, a u8, u16, u32 or u64", _crc32c)
 
 # --- comparison and choice -----------------------------------------------------------------------------------
 
@@ -504,20 +694,102 @@ CONVERT_UNCHECKED: Final = row(
 CONVERT_DOWN: Final = row("convert_down", "S -> T", "int", "the floor of a float, where that fits", _rounded_first(np.floor))
 CONVERT_UP: Final = row("convert_up", "S -> T", "int", "the ceiling of a float, where that fits", _rounded_first(np.ceil))
 CONVERT_NEAREST: Final = row("convert_nearest", "S -> T", "int", "a float rounded to nearest, ties to even, where that fits", _rounded_first(np.rint))
+CONVERT_SATURATED: Final = row(
+    "convert_saturated",
+    "S -> T",
+    "int",
+    "an integer as one of another type; what that does not hold becomes its nearest bound",
+    _integers(lambda t, x: _clamped(t, x)),
+)
+MUL_WIDE: Final = row(
+    "mul_wide",
+    "S S -> T",
+    "int",
+    "the product of integers of half the width and the same signedness, which always fits",
+    _integers(lambda t, x, y: x * y),
+    commutes=True,
+)
 #: Floats to integers; what becomes of those that do not fit depends on the machine.
 UNCHECKED: Final = (CONVERT_UNCHECKED, CONVERT_DOWN, CONVERT_UP, CONVERT_NEAREST)
 BITCAST: Final = row("bitcast", "S -> T", "int float", "the same bits as another type of the same width", _bitcast)
+FROM_F16: Final = row(
+    "from_f16", "S -> T", "float", "the f16 whose bits a u16 has, as f32, exactly", lambda t, s, a: _as(t, np.asarray(a, np.uint16).view(np.float16))
+)
+TO_F16: Final = row("to_f16", "S -> T", "int", "an f32 rounded to f16, to nearest, ties to even: its bits, as u16", _quiet(_to_f16))
+#: What makes of an operand of one type a result of another, and is done with lanes as with one.
+CASTS: Final = (BITCAST, FROM_F16, TO_F16)
 MASK_CONVERT: Final = row("mask_convert", "S -> T", "mask", "a mask for lanes of another width", lambda t, s, a: a)
 SPLAT: Final = row("splat", "E -> T", "int float vector", "the scalar in every lane", lambda t, s, a: np.full(t.lanes, a, t.element.dtype))
 MASK_SPLAT: Final = row("mask_splat", "B -> T", "mask", "the bool in every lane", lambda t, s, a: np.full(t.lanes, bool(a)))
+ONES_WHERE: Final = row(
+    "ones_where",
+    "M -> T",
+    "int vector",
+    "all bits 1 where the mask holds, 0 elsewhere",
+    lambda t, s, m: _as(t, np.where(m, -1 if t.signed else (1 << t.bits) - 1, 0)),
+)
+MASK_BITS: Final = row(
+    "mask_bits",
+    "T -> L",
+    "mask",
+    "bit k is 1 where lane k holds; of at most 64 lanes",
+    lambda t, s, m: np.packbits(np.resize(np.append(m, np.zeros(64, bool)), 64), bitorder="little").view(np.int64)[0],
+)
 IOTA: Final = row("iota", "-> T", "int float vector", "0, 1, 2, … by lane", lambda t, s: np.arange(t.lanes, dtype=t.element.dtype))
 LANE_MASK: Final = row("lane_mask", "L L -> T", "mask", "lane k holds where a + k < b", lambda t, s, a, b: np.arange(t.lanes) < min(int(b) - int(a), t.lanes))
+FIRST_LANES: Final = row("first_lanes", "L -> T", "mask", "the first a lanes, which is from 0 to all", lambda t, s, a: np.arange(t.lanes) < int(a))
 SLIDE: Final = row(
     "slide",
     "T T K -> T",
     "int float vector",
     "lanes k, k + 1, … of a followed by b; k a constant",
     lambda t, s, a, b, k: np.concatenate([a, b])[int(k) : int(k) + t.lanes],
+)
+REVERSE: Final = row("reverse", "T -> T", "int float vector", "the lanes in the opposite order", lambda t, s, a: a[::-1].copy())
+COMPRESS: Final = row(
+    "compress",
+    "M T -> T",
+    "int float vector",
+    "the lanes of b where a holds, next to each other from the first on; behind them the first lane of b",
+    lambda t, s, m, b: _compressed(t, m, b),
+)
+EXPAND: Final = row(
+    "expand",
+    "M T -> T",
+    "int float vector",
+    "where a holds one lane of b after the other, from the first on; elsewhere the first",
+    lambda t, s, m, b: _expanded(t, m, b),
+)
+ZIP_LOW: Final = row(
+    "zip_low", "T T -> T", "int vector", "of each 128 bits of a and b the lanes of the lower halves in turn", lambda t, s, a, b: _zipped(t, a, b, False)
+)
+ZIP_HIGH: Final = row(
+    "zip_high", "T T -> T", "int vector", "of each 128 bits of a and b the lanes of the upper halves in turn", lambda t, s, a, b: _zipped(t, a, b, True)
+)
+UNZIP_EVEN: Final = row(
+    "unzip_even", "T T -> T", "int vector", "of each 128 bits the even lanes of a, then those of b", lambda t, s, a, b: _unzipped(t, a, b, 0)
+)
+UNZIP_ODD: Final = row("unzip_odd", "T T -> T", "int vector", "of each 128 bits the odd lanes of a, then those of b", lambda t, s, a, b: _unzipped(t, a, b, 1))
+BLEND: Final = row(
+    "blend",
+    "T T C -> T",
+    "int vector",
+    "of each 128 bits lane n of b where bit n of the constant is 1, of a elsewhere",
+    lambda t, s, a, b, m: _blended(t, a, b, m),
+)
+LANE_PATTERN: Final = row(
+    "lane_pattern",
+    "C -> T",
+    "mask",
+    "of each 128 bits lane n holds where bit n of the constant is 1",
+    lambda t, s, m: np.resize(np.array([int(m) >> n & 1 for n in range(min(t.lanes, 128 // t.bits))], bool), t.lanes),
+)
+SHUFFLE_BYTES: Final = row(
+    "shuffle_bytes",
+    "S C C -> T",
+    "int vector",
+    "of each 128 bits the bytes of a that the bytes of the two constants name, lowest first; 0 where one is 128 or more",
+    lambda t, s, a, low, high: _shuffled(t, a, low, high),
 )
 EXTRACT: Final = row("extract", "T -> E", "int float vector", "lane 0", lambda t, s, a: a[0])
 REDUCE_ADD: Final = reduction("reduce_add", ADD, 0, "int float vector", "sum of the lanes, by halving", _reduce(np.add))
@@ -527,8 +799,62 @@ REDUCE_MAX: Final = reduction("reduce_max", MAX, None, "int float vector", "grea
 REDUCE_AND: Final = reduction("reduce_and", AND, None, "int vector", "bitwise and of the lanes", _reduce(np.bitwise_and))
 REDUCE_OR: Final = reduction("reduce_or", OR, None, "int vector", "bitwise or of the lanes", _reduce(np.bitwise_or))
 REDUCE_XOR: Final = reduction("reduce_xor", XOR, 0, "int vector", "bitwise exclusive or of the lanes", _reduce(np.bitwise_xor))
+LOOKUP_BYTES: Final = row(
+    "lookup_bytes",
+    "S T -> T",
+    "int vector",
+    "by bytes, each by the lower four bits of the second operand's, one of the 16 bytes of a in the same 128 bits; 0 where the top bit is set",
+    lambda t, s, a, b: _looked_up(t, a, b),
+)
+LOOKUP_LANES: Final = row(
+    "lookup_lanes",
+    "T S -> T",
+    "int float vector",
+    "in each lane the lane of a whose number the second operand has there, modulo the lanes",
+    lambda t, s, a, b: a[b.astype(np.int64) & t.lanes - 1],
+)
+#: Of lanes that are narrower than the result's, and as many more: what takes the place of one of its lanes becomes one number.
+SUM_GROUPS: Final = row(
+    "sum_groups",
+    "S -> T",
+    "int vector",
+    "in each lane the sum of the narrower lanes that take its place in a",
+    lambda t, s, a: _of_groups(t, a.astype(np.int64)),
+)
+SUM_ABS_DIFF: Final = row(
+    "sum_abs_diff",
+    "S S -> T",
+    "int vector",
+    "in each lane the sum of the absolute differences of the narrower lanes that take its place in a and b",
+    lambda t, s, a, b: _of_groups(t, np.abs(a.astype(np.int64) - b.astype(np.int64))),
+    commutes=True,
+)
+DOT: Final = row(
+    "dot",
+    "S S -> T",
+    "int vector",
+    "in each lane the sum of the products of the narrower lanes that take its place in a and b",
+    lambda t, s, a, b: _of_groups(t, a.astype(np.int64) * b.astype(np.int64)),
+    commutes=True,
+)
+DOT_ADD: Final = row(
+    "dot_add",
+    "S S T -> T",
+    "int vector",
+    "in each lane c and the sum of the products of the narrower lanes that take its place in a and b; it wraps",
+    lambda t, s, a, b, c: _as(t, c + _of_groups(t, a.astype(np.int64) * b.astype(np.int64))),
+)
+DOT_MIXED_ADD: Final = row(
+    "dot_mixed_add",
+    "S S T -> T",
+    "int vector",
+    "as dot_add, where the lanes of a are unsigned numbers and those of b signed ones, whatever their type",
+    lambda t, s, a, b, c: _as(t, c + _of_groups(t, _as_unsigned(s, a).astype(np.int64) * _as_signed(s, b).astype(np.int64))),
+)
+#: Those whose operands have lanes of fewer bits, and more of them.
+GROUPED: Final = frozenset((SUM_GROUPS, SUM_ABS_DIFF, DOT, DOT_ADD, DOT_MIXED_ADD))
 #: How an accumulator may be updated, besides by what it is combined with: operation -> (what it combines by, where the accumulator stands).
-UPDATES: Final[dict[Op, tuple[Op, int]]] = {SUB: (ADD, 0), FMA: (ADD, 2), FNMA: (ADD, 2)}
+UPDATES: Final[dict[Op, tuple[Op, int]]] = {SUB: (ADD, 0), FMA: (ADD, 2), FNMA: (ADD, 2), DOT_ADD: (ADD, 2), DOT_MIXED_ADD: (ADD, 2)}
 ANY_LANE: Final = row(
     "any_lane",
     "T -> B",
@@ -578,12 +904,50 @@ STORE_STRIDED: Final = row(
     WRITES,
     until="addresses",
 )
+MASKED_LOAD_STRIDED: Final = row(
+    "masked_load_strided",
+    "M L *L -> T",
+    "int float vector",
+    "load_strided where the mask holds, zero elsewhere; other lanes touch no memory",
+    None,
+    READS,
+    until="addresses",
+)
+MASKED_STORE_STRIDED: Final = row(
+    "masked_store_strided",
+    "M T L *L ->",
+    "int float vector",
+    "store_strided where the mask holds; other lanes touch no memory",
+    None,
+    WRITES,
+    until="addresses",
+)
 LOAD_AT: Final = row("load_at", "A -> T", "int float ptr", "load from an address", None, READS)
 STORE_AT: Final = row("store_at", "T A ->", "int float ptr", "store to an address", None, WRITES)
 MASKED_LOAD_AT: Final = row("masked_load_at", "M A -> T", "int float vector", "load from an address where the mask holds, zero elsewhere", None, READS)
 MASKED_STORE_AT: Final = row("masked_store_at", "M T A ->", "int float vector", "store to an address where the mask holds", None, WRITES)
 LOAD_STRIDED_AT: Final = row("load_strided_at", "L A -> T", "int float vector", "load_strided from an address", None, READS)
 STORE_STRIDED_AT: Final = row("store_strided_at", "T L A ->", "int float vector", "store_strided to an address", None, WRITES)
+MASKED_LOAD_STRIDED_AT: Final = row("masked_load_strided_at", "M L A -> T", "int float vector", "masked_load_strided from an address", None, READS)
+MASKED_STORE_STRIDED_AT: Final = row("masked_store_strided_at", "M T L A ->", "int float vector", "masked_store_strided to an address", None, WRITES)
+GATHER_AT: Final = row(
+    "gather_at",
+    "M S A -> T",
+    "int float vector",
+    "where the mask holds the element imm * offset bytes from an address, zero elsewhere; other lanes touch no memory",
+    None,
+    READS,
+)
+SCATTER_AT: Final = row(
+    "scatter_at",
+    "M T S A ->",
+    "int float vector",
+    "where the mask holds store the element imm * offset bytes from an address, lane after lane; other lanes touch no memory",
+    None,
+    WRITES,
+)
+#: Those whose lanes each have an address of their own. Their ``imm`` is what the offsets count in: 1, 2, 4 or 8 bytes.
+INDEXED: Final = frozenset((GATHER_AT, SCATTER_AT))
 #: Operations on what is in memory, which leave their result there, as the select pass makes them.
 IN_PLACE: Final[dict[Op, Op]] = {
     _op: row(f"{_op.name}_at", "T A ->", "int scalar", f"what is at an address becomes {_op.name} of it and the operand", None, WRITES, since="select")
@@ -591,9 +955,16 @@ IN_PLACE: Final[dict[Op, Op]] = {
 }
 #: The operation in each of these.
 DONE_IN_PLACE: Final[dict[Op, Op]] = {_made: _op for _op, _made in IN_PLACE.items()}
+LOAD_CHUNKS_AT: Final = row(
+    "load_chunks_at", "A -> T", "int vector", "128 bits from an address, and from each imm bytes further, as many as the vector has", None, READS
+)
+STORE_CHUNKS_AT: Final = row("store_chunks_at", "T A ->", "int vector", "store each 128 bits imm bytes further, from an address on", None, WRITES)
+#: Those whose parts of 128 bits are so many bytes apart.
+CHUNKS: Final = frozenset((LOAD_CHUNKS_AT, STORE_CHUNKS_AT))
 ADDRESS: Final = row("address", "A -> P", "ptr", "the address itself", None)
+_ON_ARRAYS: Final = (LOAD, STORE, MASKED_LOAD, MASKED_STORE, LOAD_STRIDED, STORE_STRIDED, MASKED_LOAD_STRIDED, MASKED_STORE_STRIDED)
 #: The operations on arrays, and how many operands stand before the indices; what they are on addresses.
-ACCESSES: Final[dict[Op, int]] = {op: len(op.operands) - 1 for op in (LOAD, STORE, MASKED_LOAD, MASKED_STORE, LOAD_STRIDED, STORE_STRIDED)}
+ACCESSES: Final[dict[Op, int]] = {op: len(op.operands) - 1 for op in _ON_ARRAYS}
 AT_ADDRESS: Final[dict[Op, Op]] = {
     LOAD: LOAD_AT,
     STORE: STORE_AT,
@@ -601,13 +972,39 @@ AT_ADDRESS: Final[dict[Op, Op]] = {
     MASKED_STORE: MASKED_STORE_AT,
     LOAD_STRIDED: LOAD_STRIDED_AT,
     STORE_STRIDED: STORE_STRIDED_AT,
+    MASKED_LOAD_STRIDED: MASKED_LOAD_STRIDED_AT,
+    MASKED_STORE_STRIDED: MASKED_STORE_STRIDED_AT,
 }
 #: Those whose lanes are not next to each other in memory.
-STRIDED: Final = frozenset((LOAD_STRIDED, STORE_STRIDED, LOAD_STRIDED_AT, STORE_STRIDED_AT))
+STRIDED: Final = frozenset(
+    (
+        *(LOAD_STRIDED, STORE_STRIDED, LOAD_STRIDED_AT, STORE_STRIDED_AT),
+        *(MASKED_LOAD_STRIDED, MASKED_STORE_STRIDED, MASKED_LOAD_STRIDED_AT, MASKED_STORE_STRIDED_AT),
+    )
+)
+#: Those, and those whose lanes each have an address of their own.
+SCATTERED: Final = STRIDED | INDEXED | CHUNKS
+#: Of accesses under a mask, those without.
+UNMASKED: Final[dict[Op, Op]] = {
+    MASKED_LOAD: LOAD,
+    MASKED_LOAD_AT: LOAD_AT,
+    MASKED_STORE: STORE,
+    MASKED_STORE_AT: STORE_AT,
+    MASKED_LOAD_STRIDED: LOAD_STRIDED,
+    MASKED_LOAD_STRIDED_AT: LOAD_STRIDED_AT,
+    MASKED_STORE_STRIDED: STORE_STRIDED,
+    MASKED_STORE_STRIDED_AT: STORE_STRIDED_AT,
+}
 
 LOCAL: Final = row(
     "local", "L -> P", "ptr", "the address of a local array, given by its number, a constant; what is in it is undefined until it is written", None
 )
+
+GLOBAL: Final = row("global", "C -> P", "ptr", "the address of a global, given by its number among those the function names", None)
+FUNCTION: Final = row("function", "C -> P", "ptr", "the address of a function, given by its number among the callees", None)
+TABLE: Final = row("table", "L -> P", "ptr", "the address of a constant array, given by its number, a constant", None)
+#: Addresses by number: a constant that no register holds.
+NUMBERED: Final = frozenset((LOCAL, TABLE, GLOBAL, FUNCTION))
 
 #: Memory that holds the elements of several vectors in turn, by how many those are. A load names the one it takes by its ``imm``; the select pass makes
 #: the loads from one address one instruction with several results: its own is the first, and each ``part`` right behind it is one more.
@@ -672,10 +1069,34 @@ PART: Final = row("part", "-> T", "int float ptr scalar vector", "result number 
 
 # --- calls ---------------------------------------------------------------------------------------------------
 
-CALL: Final = row("call", "* -> T", "int float ptr", "call callee number imm and take its result", None, CALLS)
+CALL: Final = row("call", "* -> T", "int float bool ptr", "call callee number imm and take its result", None, CALLS)
 CALL_VOID: Final = row("call_void", "* ->", "", "call callee number imm", None, CALLS)
+CALL_INDIRECT: Final = row(
+    "call_indirect", "* -> T", "int float bool ptr", "call the function at an address, the first operand, with the signature of callee number imm", None, CALLS
+)
+CALL_INDIRECT_VOID: Final = row("call_indirect_void", "* ->", "", "the same, of a function without a result", None, CALLS)
+TAIL_CALL: Final = row(
+    "tail_call", "* ->", "", "leave the function for callee number imm, which returns to where this one would have", None, CONTROL, since="lower-late"
+)
+TAIL_CALL_INDIRECT: Final = row("tail_call_indirect", "* ->", "", "the same by an address, the first operand", None, CONTROL, since="lower-late")
+#: What calls become behind which nothing is left to do but to return.
+TAIL_CALLS: Final[dict[Op, Op]] = {CALL: TAIL_CALL, CALL_VOID: TAIL_CALL, CALL_INDIRECT: TAIL_CALL_INDIRECT, CALL_INDIRECT_VOID: TAIL_CALL_INDIRECT}
+#: Calls by an address, and all calls of functions. (Other operations count as calls by their effect: they change what calls change.)
+INDIRECT: Final = frozenset((CALL_INDIRECT, CALL_INDIRECT_VOID, TAIL_CALL_INDIRECT))
+CALLING: Final = frozenset((CALL, CALL_VOID, TAIL_CALL)) | INDIRECT
+ALLOCA: Final = row(
+    "alloca",
+    "L C -> P",
+    "ptr",
+    "the address of so many bytes more of the stack, a multiple of the second, a power of two; they go when the function returns",
+    None,
+    CALLS,
+)
+BARRIER: Final = row("barrier", "->", "", "memory may be read and written by others here: accesses stay in front of it or behind it", None, CALLS)
+STACK_POINTER: Final = row("stack_pointer", "-> P", "ptr", "how far down the stack is in use", None)
+UNREACHABLE: Final = row("unreachable", "->", "", "no way through the program leads here", None, CONTROL, until="promote")
 RET: Final = row("ret", "* ->", "", "return, with the function's result if it has one", None, CONTROL)
-STORE_ARG: Final = row("store_arg", "T ->", "int float ptr", "put an argument of the next call on the stack, imm bytes up", None, WRITES, since="select")
+STORE_ARG: Final = row("store_arg", "T ->", "int float bool ptr", "put an argument of the next call on the stack, imm bytes up", None, WRITES, since="select")
 FAIL: Final = row("fail", "* ->", "", "checked mode: report site number imm with the offending values, and return", None, CONTROL, until="select")
 
 # --- brackets ------------------------------------------------------------------------------------------------
@@ -701,6 +1122,13 @@ COMPARISONS: Final[dict[str, Op]] = {"eq": EQ, "ne": NE, "lt": LT, "le": LE, "gt
 CONDITIONS: Final[tuple[str, ...]] = ("eq", "ne", "lt", "le", "gt", "ge", "nlt", "nle", "ngt", "nge")
 #: Tests of bits of integers, which stand inside only: whether two have none in common, or some.
 TESTS: Final[dict[str, Meaning]] = {"disjoint": lambda t, s, a, b: np.bool_(a & b == 0), "meets": lambda t, s, a, b: np.bool_(a & b != 0)}
+#: Tests of masks, which stand inside only: whether in no lane both hold, in some both; wherever the second holds the first does too, somewhere not.
+MASK_TESTS: Final[dict[str, Meaning]] = {
+    "apart": lambda t, s, a, b: np.bool_(not (a & b).any()),
+    "shares": lambda t, s, a, b: np.bool_((a & b).any()),
+    "covers": lambda t, s, a, b: np.bool_(not (~a & b).any()),
+    "misses": lambda t, s, a, b: np.bool_((~a & b).any()),
+}
 IF_CMP: Final[dict[str, Op]] = {}
 BR_CMP: Final[dict[str, Op]] = {}
 JUMP_CMP: Final[dict[str, Op]] = {}
@@ -714,6 +1142,10 @@ for _c in TESTS:
     IF_CMP[_c] = row(f"if_{_c}", "T T ->", "int scalar", f"if with the test {_c} inside", None, CONTROL, opens=True, compare=_c, since="select", until="jumps")
     BR_CMP[_c] = row(f"br_{_c}", "T T ->", "int scalar", f"br when {_c} holds", None, CONTROL, compare=_c, since="select", until="jumps")
     JUMP_CMP[_c] = row(f"jump_{_c}", "T T ->", "int scalar", f"jump to label imm when {_c} holds", None, CONTROL, compare=_c, since="jumps")
+for _c in MASK_TESTS:
+    IF_CMP[_c] = row(f"if_{_c}", "T T ->", "mask", f"if with the test {_c} inside", None, CONTROL, opens=True, compare=_c, since="select", until="jumps")
+    BR_CMP[_c] = row(f"br_{_c}", "T T ->", "mask", f"br when {_c} holds", None, CONTROL, compare=_c, since="select", until="jumps")
+    JUMP_CMP[_c] = row(f"jump_{_c}", "T T ->", "mask", f"jump to label imm when {_c} holds", None, CONTROL, compare=_c, since="jumps")
 
 #: A choice between integers with the comparison of other integers inside, as the select pass makes it.
 SELECT_CMP: Final[dict[str, Op]] = {}
@@ -760,6 +1192,10 @@ OPPOSITE: Final[dict[str, str]] = {
     "nge": "ge",
     "disjoint": "meets",
     "meets": "disjoint",
+    "apart": "shares",
+    "shares": "apart",
+    "covers": "misses",
+    "misses": "covers",
 }
 #: For totally ordered operands (integers, pointers) the n-forms have plain equals.
 ORDERED_EQUAL: Final[dict[str, str]] = {"nlt": "ge", "nle": "gt", "ngt": "le", "nge": "lt"}

@@ -5,12 +5,15 @@ The grammar, one construct a line; ``;`` begins a comment, and a comment that be
     function NAME(%r: TYPE, var %r: TYPE, …) -> TYPE
       stage NAME | target NAME | file "…" | physical | labels N
       option contract | fastmath | check | nests | search | schedule "interchange(i, j); …"
-      array NAME: TYPE[%extent, …] strides [%stride, …] at %base written
+      restrict %r, …          parameters whose memory only what is computed from them leads to
+      array NAME: TYPE[%extent, …] strides [%stride, …] local|view at %base written
       var %r: TYPE            a variable                    reg %r: TYPE    a register that no instruction defines
-      callee NAME(TYPE, …) -> TYPE
+      callee NAME(TYPE, …) -> TYPE      with a variable number of arguments: callee NAME(TYPE, ..., TYPE) -> TYPE
+      signature NAME(TYPE, …) -> TYPE   of calls by address: call_indirect.TYPE NAME(%address, …)
+      global NAME                       of the module: %p = global.ptr NAME; of a callee: %p = function.ptr NAME
       site ARRAY dimension N line N "…"
       slot @sN: spill|incoming SIZE at OFFSET
-      frame size N outgoing N align N calls saved $r, …
+      frame size N outgoing N align N calls moves saved $r, …
       %r = OPERATION.TYPE.SOURCETYPE OPERAND, …
       L3: align
     end
@@ -21,50 +24,53 @@ Operands: ``%r $r @s0``, literals (``1 -2.5 inf nan true 5:u8``), array elements
 
 from __future__ import annotations
 
-import json
 import re
 from typing import Any, Final
 
 from loopwright.errors import ParseError, ScheduleError
 from loopwright.ir import ops
-from loopwright.ir.function import INCOMING, MOST_LOCAL, NONE, SLOT, SPILL, Array, Callee, Frame, Function, Instr, Loop, Mem, Options, Site, Slot, wrap
+from loopwright.ir.function import (
+    INCOMING,
+    MOST_LOCAL,
+    NONE,
+    PLACES,
+    SLOT,
+    SPILL,
+    TOGETHER,
+    USUAL,
+    Array,
+    Callee,
+    Frame,
+    Function,
+    Global,
+    Instr,
+    Loop,
+    Mem,
+    Options,
+    Site,
+    Slot,
+    wrap,
+)
+from loopwright.ir.global_text import parse_global
 from loopwright.ir.roles import natural_size, operand_types
 from loopwright.ir.schedule import parse_steps, steps_text
-from loopwright.types import BOOL, I64, VOID, Type, parse_type
+from loopwright.ir.stages import STAGES
+from loopwright.ir.tokens import INTEGER, LIMIT, Tokens
+from loopwright.types import BOOL, I64, PTR, VOID, Type
 
-__all__ = ["NAME", "parse", "parse_all"]
+__all__ = ["NAME", "parse", "parse_all", "parse_parts"]
 
-_TOKEN: Final = re.compile(
-    r"""[ \t\r\f\v]*(?:
-    (?P<comment>;.*)
-  | (?P<string>"(?:[^"\\]|\\.)*")
-  | (?P<register>%\w+(?:\.\w+)*)
-  | (?P<physical>\$\w+)
-  | (?P<slot>@s[0-9]{1,6}(?!\w))
-  | (?P<number>-?(?:(?:inf|nan)(?!\w)|[0-9]+(?:\.[0-9]*)?(?:[eE][+-]?[0-9]+)?(?!\w)))
-  | (?P<word>[^\W\d]\w*(?:\.\w+)*)
-  | (?P<mark>->|[()\[\]{},:=+*\#-])
-  | (?P<end>$)
-    )""",
-    re.VERBOSE,
-)
 _NUMBERED: Final = re.compile(r"%(?:\w+\.)*([0-9]+)(?![\w.])")
 #: What a register's name looks like (``x``, ``x.n0``); other names are not printed.
 NAME: Final = re.compile(r"[^\W\d]\w*(?:\.[^\W\d]\w*)*")
 _SPLIT: Final = re.compile(r"(?:(.*)\.)?([0-9]+)")
 _REST: Final = re.compile(r"[ \t]*([\w.+-]+)[ \t\r]*(?:;.*)?$")
-_LINE: Final = re.compile(r";[ \t]*@([0-9]{1,9})(?![0-9])")
 _LABEL: Final = re.compile(r"L([0-9]{1,6})")
-_INTEGER: Final = re.compile(r"-?[0-9]{1,400}")
-
-#: A register number, slot number or count beyond this is a mistake (and would only fill memory).
-_LIMIT: Final = SLOT
 _OPTIONS: Final = "contract, fastmath, check, nests, search or schedule"
 
-_CALL_OPS: Final = frozenset((ops.CALL, ops.CALL_VOID))
 _DEPTH_OPS: Final = frozenset((ops.BR, ops.BR_IF, *ops.BR_CMP.values()))
 _LABEL_OPS: Final = frozenset((ops.JUMP, ops.JUMP_IF, ops.JUMP_UNLESS, *ops.JUMP_CMP.values()))
-_COUNT_OPS: Final = frozenset((ops.FAIL, ops.STORE_ARG, ops.PART, *ops.LOAD_PART.values(), *ops.ADVANCES.values()))
+_COUNT_OPS: Final = frozenset((ops.FAIL, ops.STORE_ARG, ops.PART, *ops.INDEXED, *ops.CHUNKS, *ops.LOAD_PART.values(), *ops.ADVANCES.values()))
 
 
 class _Literal:
@@ -78,19 +84,12 @@ class _Literal:
         self.column = column
 
 
-class _Parser:
-    """Reads the functions of one text. ``column`` and ``at`` walk the tokens of the current line."""
+class _Parser(Tokens):
+    """Reads the functions of one text."""
 
     def __init__(self, text: str, file: str, target: Any) -> None:
-        self.lines = text.split("\n")
-        self.file = file
+        super().__init__(text, file)
         self.target = target
-        self.number = 0
-        self.at = 0
-        self.kinds: list[str] = []
-        self.texts: list[str] = []
-        self.columns: list[int] = []
-        self.user_line = 0
         self.f = Function("")
         self.registers: dict[str, int] = {}
         self.reserved: set[int] = set()
@@ -100,128 +99,8 @@ class _Parser:
         self.first_use: dict[int, tuple[int, int]] = {}
         self.arrays: dict[str, int] = {}
         self.callees: dict[str, int] = {}
+        self.globals: dict[str, int] = {}
         self.physical: dict[str, int] = {r.name: n for n, r in enumerate(target.registers)} if target is not None else {}
-
-    # --- tokens -------------------------------------------------------------------------------------------
-
-    def error(self, message: str, column: int = 0) -> ParseError:
-        if column == 0:
-            column = self.columns[self.at] if self.at < len(self.columns) else 1
-        return ParseError(message, self.number, column, self.file)
-
-    def expected(self, what: str) -> ParseError:
-        found = self.texts[self.at] if self.at < len(self.texts) else ""
-        if self.at >= len(self.kinds) or self.kinds[self.at] == "end":
-            return self.error(f"expected {what}, found the end of the line")
-        return self.error(f"expected {what}, found `{found}`")
-
-    def next_line(self) -> bool:
-        """Tokens of the next line that has any; False at the end of the text."""
-        lines = self.lines
-        while self.number < len(lines):
-            text = lines[self.number]
-            self.number += 1
-            self.kinds = kinds = []
-            self.texts = texts = []
-            self.columns = columns = []
-            self.at = 0
-            self.user_line = 0
-            place = 0
-            while True:
-                found = _TOKEN.match(text, place)
-                if found is None:
-                    rest = text[place:].lstrip()
-                    column = len(text) - len(rest) + 1
-                    if rest.startswith('"'):
-                        raise ParseError("expected a closing quote before the end of the line", self.number, column, self.file)
-                    raise ParseError(f"expected an instruction, an operand or a comment, found `{rest[:1]}`", self.number, column, self.file)
-                kind = str(found.lastgroup)
-                place = found.end()
-                if kind == "comment":
-                    noted = _LINE.match(found["comment"])
-                    if noted is not None:
-                        self.user_line = int(noted[1])
-                    kind = "end"
-                    texts.append("")
-                    columns.append(found.start("comment") + 1)
-                else:
-                    texts.append(found[kind])
-                    columns.append(found.start(kind) + 1)
-                kinds.append(kind)
-                if kind == "end":
-                    break
-            if len(kinds) > 1:
-                return True
-        self.kinds, self.texts, self.columns, self.at = ["end"], [""], [len(lines[-1]) + 1], 0
-        return False
-
-    def take(self, text: str) -> bool:
-        """Step over a mark or word if it is next."""
-        if self.texts[self.at] == text and self.kinds[self.at] in ("mark", "word"):
-            self.at += 1
-            return True
-        return False
-
-    def need(self, text: str) -> None:
-        if not self.take(text):
-            raise self.expected(f"`{text}`")
-
-    def done(self) -> None:
-        if self.kinds[self.at] != "end":
-            raise self.expected("the end of the line")
-
-    def word(self, what: str) -> str:
-        if self.kinds[self.at] != "word":
-            raise self.expected(what)
-        self.at += 1
-        return self.texts[self.at - 1]
-
-    def name(self, what: str) -> str:
-        """A word or a quoted string."""
-        kind = self.kinds[self.at]
-        if kind == "string":
-            return self.string()
-        if kind != "word" or "." in self.texts[self.at]:
-            raise self.expected(what)
-        self.at += 1
-        return self.texts[self.at - 1]
-
-    def string(self) -> str:
-        if self.kinds[self.at] != "string":
-            raise self.expected("a string in double quotes")
-        try:
-            value = json.loads(self.texts[self.at])
-        except ValueError:
-            raise self.error("expected a string as in JSON") from None
-        self.at += 1
-        return str(value)
-
-    def integer(self, what: str, low: int = -(1 << 63), high: int = (1 << 63) - 1) -> int:
-        text = self.texts[self.at]
-        if self.kinds[self.at] != "number" or not _INTEGER.fullmatch(text):
-            raise self.expected(what)
-        value = int(text)
-        if not low <= value <= high:
-            raise self.error(f"expected {what} between {low} and {high}, found {text[:30]}")
-        self.at += 1
-        return value
-
-    def count(self, what: str) -> int:
-        return self.integer(what, 0, _LIMIT - 1)
-
-    def type(self, void: bool = False) -> Type:
-        text = self.word("a type, such as f32 or i32x8")
-        return self._type_named(text, self.columns[self.at - 1], void)
-
-    def _type_named(self, text: str, column: int, void: bool = False) -> Type:
-        try:
-            if len(text) < 20 and text.isascii():
-                type_ = parse_type(text)
-                if type_ is not VOID or void:
-                    return type_
-        except KeyError:
-            pass
-        raise self.error(f"expected a type, such as f32 or i32x8, found `{text}`", column)
 
     # --- registers and operands ---------------------------------------------------------------------------
 
@@ -251,8 +130,8 @@ class _Parser:
             number = self.next_free
             self.next_free += 1
         else:
-            if len(split[2]) > 7 or int(split[2]) >= _LIMIT:
-                raise self.error(f"expected a register number below {_LIMIT}, found {split[2][:30]}")
+            if len(split[2]) > 7 or int(split[2]) >= LIMIT:
+                raise self.error(f"expected a register number below {LIMIT}, found {split[2][:30]}")
             number = int(split[2])
         while len(f.types) <= number:
             f.register(VOID)
@@ -322,7 +201,7 @@ class _Parser:
             raise self.error(f"expected a number for a {type_.name}, found `{text}`", column)
         if type_.is_float:
             return self.f.const(type_, float(text))
-        if not _INTEGER.fullmatch(text):
+        if not INTEGER.fullmatch(text):
             raise self.error(f"expected a whole number for a {type_.name}, found `{text[:30]}`", column)
         value = int(text)
         if wrap(type_, value) != value:
@@ -344,8 +223,8 @@ class _Parser:
             number = int(self.texts[self.at][2:])
             if not self.f.physical:
                 raise self.expected("a virtual register, such as %x (stack slots exist after allocation)")
-            if number >= _LIMIT:
-                raise self.error(f"expected a slot number below {_LIMIT}")
+            if number >= LIMIT:
+                raise self.error(f"expected a slot number below {LIMIT}")
             self.at += 1
             return SLOT + number
         return None
@@ -417,6 +296,7 @@ class _Parser:
         self.first_use = {}
         self.arrays = {}
         self.callees = {}
+        self.globals = {}
         first = self.number - 1
         for text in self.lines[first:]:
             if "function" in text and text.lstrip().startswith("function") and text is not self.lines[first]:
@@ -427,16 +307,18 @@ class _Parser:
         f.name = self.name("the function's name")
         f.file = ""
         self.need("(")
+        places: list[int] = []
         if not self.take(")"):
             while True:
                 variable = self.take("var")
                 f.params.append(self.declare(variable))
+                places.append(self.argument_place())
                 if self.take(")"):
                     break
                 if not self.take(","):
                     raise self.expected("`,` or `)`")
-        if self.take("->"):
-            f.result = self.type()
+        f.places = tuple(places) if any(places) else ()
+        f.result, f.results = self.results()
         self.done()
         start = (self.number, 1)
         in_header = True
@@ -471,6 +353,8 @@ class _Parser:
                 raise ParseError(
                     f"expected register %{f.names[r] or r} to be defined somewhere, or declared with `reg` or `var`", place[0], place[1], self.file
                 )
+        if f.results and f.stage in STAGES[STAGES.index("select") :]:
+            f.result = PTR
         return f
 
     def rest(self, what: str) -> str:
@@ -543,6 +427,16 @@ class _Parser:
             if not self.take(","):
                 raise self.expected("`,` or `]`")
 
+    def h_restrict(self) -> None:
+        while True:
+            r = self.register()
+            if r not in self.f.params or self.f.types[r] is not PTR:
+                self.at -= 1
+                raise self.expected("a parameter that is a pointer")
+            self.f.restrict.add(r)
+            if not self.take(","):
+                return
+
     def h_array(self) -> None:
         column = self.columns[self.at]
         name = self.name("the array's name")
@@ -554,11 +448,22 @@ class _Parser:
         shape = self.extents()
         strides = self.extents() if self.take("strides") else []
         local = self.take("local")
+        view = not local and self.take("view")
+        data = b""
+        if not local and not view and self.take("constant"):
+            try:
+                data = bytes.fromhex(self.string())
+            except ValueError:
+                self.at -= 1
+                raise self.expected("bytes in hexadecimal") from None
         self.need("at")
         base = self.register()
-        made = Array(name, element, base, shape, strides, self.take("written"))
-        if local:
+        made = Array(name, element, base, shape, strides, self.take("written"), view=view)
+        if local or data:
             made.size = self._local_size(made, column)
+            made.data = data
+            if data and len(data) != made.size:
+                raise self.error(f"a constant array of {made.size} bytes, of which {len(data)} are given", column)
         if not shape or len(strides) != len(shape) - 1:
             raise self.error(f"expected one stride fewer than extents, found {len(shape)} extents and {len(strides)} strides", column)
         self._reference(self.arrays, name, len(self.f.arrays))
@@ -588,20 +493,50 @@ class _Parser:
     def h_reg(self) -> None:
         self.declare()
 
-    def h_callee(self) -> None:
-        name = self.name("the callee's name")
+    def h_callee(self, signature: bool = False) -> None:
+        name = self.name("the name of the signature" if signature else "the callee's name")
         params: list[Type] = []
+        places: list[int] = []
+        named = -1
         self.need("(")
         if not self.take(")"):
             while True:
-                params.append(self.type())
+                if named < 0 and self.take("..."):
+                    named = len(params)
+                else:
+                    params.append(self.type())
+                    places.append(self.argument_place())
                 if self.take(")"):
                     break
                 if not self.take(","):
                     raise self.expected("`,` or `)`")
-        result = self.type() if self.take("->") else VOID
+        result, results = self.results()
         self._reference(self.callees, name, len(self.f.callees))
-        self.f.callees.append(Callee(name, params, result))
+        self.f.callees.append(Callee(name, params, result, named=named, signature=signature, places=tuple(places) if any(places) else (), results=results))
+
+    def argument_place(self) -> int:
+        """Where an argument goes, behind its type."""
+        for place, word in PLACES.items():
+            if self.take(word):
+                return place
+        return TOGETHER + self.count("how many parts there are") if self.take("together") else USUAL
+
+    def results(self) -> tuple[Type, tuple[Type, ...]]:
+        """What is returned: one result, or several, which are in memory of the caller's for the function itself."""
+        if not self.take("->"):
+            return VOID, ()
+        types = [self.type()]
+        while self.take(","):
+            types.append(self.type())
+        return (types[0], ()) if len(types) == 1 else (VOID, tuple(types))
+
+    def h_signature(self) -> None:
+        self.h_callee(True)
+
+    def h_global(self) -> None:
+        name = self.name("the name of the global")
+        self._reference(self.globals, name, len(self.f.globals))
+        self.f.globals.append(Global(name))
 
     def h_site(self) -> None:
         array = self.name("the array's name")
@@ -633,6 +568,7 @@ class _Parser:
         self.need("align")
         frame.align = self.count("an alignment in bytes")
         frame.calls = self.take("calls")
+        frame.moves = self.take("moves")
         if self.take("saved"):
             while True:
                 if self.kinds[self.at] != "physical":
@@ -723,17 +659,20 @@ class _Parser:
     def _operands(self, instr: Instr) -> list[int | _Literal]:
         op = instr.op
         out: list[int | _Literal] = []
-        if op in _CALL_OPS:
+        if op in ops.CALLING:
             instr.imm = self._named(self.callees, "callee")
             self.need("(")
             return self.values(")")
+        if op is ops.GLOBAL or op is ops.FUNCTION:
+            number = self._named(self.globals, "global") if op is ops.GLOBAL else self._named(self.callees, "callee")
+            return [self.f.const(I64, number)]
         address: list[int | _Literal] = []
         comma = False
         if op in _DEPTH_OPS:
             instr.imm = self.count("how many brackets to leave")
             comma = True
         elif op in _COUNT_OPS:
-            instr.imm = self.count("a number") if op.result != "P" and "P" not in op.further else self.integer("a number of bytes", 1 - _LIMIT, _LIMIT - 1)
+            instr.imm = self.count("a number") if op.result != "P" and "P" not in op.further else self.integer("a number of bytes", 1 - LIMIT, LIMIT - 1)
             comma = True
         elif op in _LABEL_OPS or op is ops.LABEL:
             text = self.texts[self.at]
@@ -779,9 +718,9 @@ class _Parser:
                 return out[:at] + address + out[at:] if address else out
 
     def _named(self, table: dict[str, int], what: str) -> int:
-        """The number of an array or callee from its name, or from ``#number``."""
+        """The number of an array, callee or global from its name, or from ``#number``."""
         column = self.columns[self.at]
-        text = f"#{self.count(f'the number of the {what}')}" if self.take("#") else self.word(f"the name of the {what}")
+        text = f"#{self.count(f'the number of the {what}')}" if self.take("#") else self.name(f"the name of the {what}")
         number = table.get(text)
         if number is None:
             raise self.error(f"expected a declared {what}, found `{text}`", column)
@@ -799,7 +738,7 @@ class _Parser:
             mask = self.register()
             self.need(":")
             self.define(mask, self.type(), column)
-        whole = mask != NONE and self.take("whole")
+        whole = (lanes or mask != NONE) and self.take("whole")
         if self.take("unroll"):
             instr.loop = Loop(mask, self.count("how many steps to unroll"), None, lanes, whole)
         elif mask != NONE or lanes:
@@ -825,10 +764,13 @@ _HEADER: Final = {
     "file": _Parser.h_file,
     "labels": _Parser.h_labels,
     "option": _Parser.h_option,
+    "restrict": _Parser.h_restrict,
     "array": _Parser.h_array,
     "var": _Parser.h_var,
     "reg": _Parser.h_reg,
     "callee": _Parser.h_callee,
+    "signature": _Parser.h_signature,
+    "global": _Parser.h_global,
     "site": _Parser.h_site,
     "slot": _Parser.h_slot,
     "frame": _Parser.h_frame,
@@ -844,6 +786,21 @@ def parse_all(text: str, file: str = "<ir>", target: Any = None) -> list[Functio
             raise parser.expected("`function`")
         out.append(parser.function())
     return out
+
+
+def parse_parts(text: str, file: str = "<ir>") -> tuple[list[Global], list[Function]]:
+    """The globals and the functions of a module's text, each in order. Raises ``ParseError``."""
+    parser = _Parser(text, file, None)
+    globals_: list[Global] = []
+    functions: list[Function] = []
+    while parser.next_line():
+        if parser.kinds[0] == "word" and parser.texts[0] == "global":
+            globals_.append(parse_global(parser))
+        elif parser.kinds[0] == "word" and parser.texts[0] == "function":
+            functions.append(parser.function())
+        else:
+            raise parser.expected("`function` or `global`")
+    return globals_, functions
 
 
 def parse(text: str, file: str = "<ir>", target: Any = None) -> Function:

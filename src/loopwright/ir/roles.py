@@ -19,7 +19,7 @@ def role_type(letter: str, type_: Type, source: Type) -> Type:
         return source
     if letter == "E":
         return type_.element
-    if letter == "L" or letter == "*L" or letter == "K":
+    if letter == "L" or letter == "*L" or letter == "K" or letter == "C":
         return I64
     if letter == "B":
         return BOOL
@@ -81,9 +81,12 @@ def operand_types(f: Function, instr: Instr) -> list[Type]:
             if op is ops.RET:
                 if f.result is not VOID:
                     out.append(f.result)
-            elif op is ops.CALL or op is ops.CALL_VOID:
+            elif op in ops.CALLING:
+                if op in ops.INDIRECT:
+                    out.append(PTR)
                 params = f.callees[instr.imm].params if 0 <= instr.imm < len(f.callees) else []
-                out.extend(params if len(params) == count else [VOID] * count)
+                rest = count - len(out)
+                out.extend(params if len(params) == rest else [VOID] * rest)
             else:
                 # fail: where to record it, then the values.
                 out.extend([PTR] + [I64] * (count - 1))

@@ -16,6 +16,7 @@ STAGES: Final[tuple[str, ...]] = (
     "expand",
     "simplify",
     "strength",
+    "if-convert",
     "immediates",
     "elif",
     "loops",

@@ -23,16 +23,16 @@ import json
 import math
 import re
 import struct
-from collections.abc import Callable, Mapping
+from collections.abc import Callable, Mapping, Sequence
 from typing import Any, Final
 
 from loopwright.ir import ops
-from loopwright.ir.function import INCOMING, NONE, SLOT, Function, Instr, Op, round_f32
+from loopwright.ir.function import INCOMING, NONE, PLACES, SLOT, TOGETHER, USUAL, Callee, Function, Instr, Op, round_f32
 from loopwright.ir.parse import NAME, parse, parse_all
 from loopwright.ir.roles import address_at, natural_size, operand_types
 from loopwright.types import BOOL, I64, PTR, VOID, Type
 
-__all__ = ["Notes", "Printer", "equal", "instruction_text", "parse", "parse_all", "print_function"]
+__all__ = ["Notes", "Printer", "equal", "instruction_text", "parse", "parse_all", "print_function", "signature_text"]
 
 #: Trailing comments for a listing: by index of the instruction, or computed from index and instruction.
 Notes = Mapping[int, str] | Callable[[int, Instr], str]
@@ -47,6 +47,8 @@ _CALLEE: Final = 2
 _DEPTH: Final = 3
 _LABEL: Final = 4
 _NUMBER: Final = 5
+_GLOBAL: Final = 6
+_FUNCTION: Final = 7
 
 
 def _forms() -> list[int]:
@@ -54,13 +56,15 @@ def _forms() -> list[int]:
     forms = [0] * len(ops.OPS)
     for op in ops.ACCESSES:
         forms[op.code] = _ARRAY
-    for op in (ops.CALL, ops.CALL_VOID):
+    for op in ops.CALLING:
         forms[op.code] = _CALLEE
+    forms[ops.GLOBAL.code] = _GLOBAL
+    forms[ops.FUNCTION.code] = _FUNCTION
     for op in (ops.BR, ops.BR_IF, *ops.BR_CMP.values()):
         forms[op.code] = _DEPTH
     for op in (ops.LABEL, ops.JUMP, ops.JUMP_IF, ops.JUMP_UNLESS, *ops.JUMP_CMP.values()):
         forms[op.code] = _LABEL
-    for op in (ops.FAIL, ops.STORE_ARG, ops.PART, *ops.LOAD_PART.values(), *ops.ADVANCES.values()):
+    for op in (ops.FAIL, ops.STORE_ARG, ops.PART, *ops.INDEXED, *ops.CHUNKS, *ops.LOAD_PART.values(), *ops.ADVANCES.values()):
         forms[op.code] = _NUMBER
     return forms
 
@@ -85,8 +89,35 @@ def instruction_text(f: Function, instr: Instr, target: Any = None) -> str:
     return Printer(f, target).instruction(instr)
 
 
+def signature_text(name: str, params: Sequence[Type], result: Type, named: int = -1, places: tuple[int, ...] = (), results: tuple[Type, ...] = ()) -> str:
+    """A signature as the header of a function has it: ``fib(i64) -> i64``; of a variable number of arguments behind the ``named``: ``printf(ptr, ..., i32) -> i32``."""
+    types = [type_.name + place_text(places, n) for n, type_ in enumerate(params)]
+    returned = result_text(result, results)
+    if named >= 0:
+        types.insert(named, "...")
+    return f"{name}({', '.join(types)}){returned}"
+
+
+def place_text(places: tuple[int, ...], n: int) -> str:
+    """Where an argument goes, unless that is the usual place."""
+    place = places[n] if n < len(places) else USUAL
+    if place > TOGETHER:
+        return f" together {place - TOGETHER}"
+    return f" {PLACES[place]}" if place != USUAL else ""
+
+
+def result_text(result: Type, results: tuple[Type, ...]) -> str:
+    if results:
+        return f" -> {', '.join(each.name for each in results)}"
+    return f" -> {result.name}" if result is not VOID else ""
+
+
 def _quoted(name: str) -> str:
     return name if _WORD.fullmatch(name) else json.dumps(name)
+
+
+def _callee_text(callee: Callee) -> str:
+    return signature_text(_quoted(callee.name), callee.params, callee.result, callee.named, callee.places, callee.results)
 
 
 def _raw(text: str) -> str:
@@ -113,6 +144,7 @@ class Printer:
         self._name_registers()
         self._arrays = _unique([array.name for array in f.arrays])
         self._callees = _unique([callee.name for callee in f.callees])
+        self._globals = _unique([each.name for each in f.globals])
         self._physical: list[str] = [f"${r.name}" for r in target.registers] if target is not None and f.physical else []
 
     def _name_registers(self) -> None:
@@ -248,6 +280,8 @@ class Printer:
         if form == _CALLEE:
             name = self._callees[instr.imm] if 0 <= instr.imm < len(self._callees) else f"#{instr.imm}"
             return f"{text} {name}({self._list(args, types)})"
+        if form >= _GLOBAL and len(args) == 1:
+            return f"{text} {self._numbered(args[0], self._globals if form == _GLOBAL else self._callees)}"
         parts = []
         if form in (_DEPTH, _NUMBER):
             parts.append(str(instr.imm))
@@ -269,13 +303,19 @@ class Printer:
         loop = instr.loop
         if loop is not None:
             if loop.lanes:
-                text += " lanes"
+                text += " lanes whole" if loop.whole else " lanes"
             if loop.mask != NONE:
                 text += f" mask {self.virtual(loop.mask)}: {self._type_name(loop.mask)}{' whole' if loop.whole else ''}"
             text += f" unroll {loop.unroll}"
             for variable, operation, identity in loop.accumulators:
                 text += f" accumulate {self.virtual(variable)} {operation.name} {self.operand(identity, self._type(variable))}"
         return text
+
+    def _numbered(self, operand: int, names: list[str]) -> str:
+        """What a constant operand is the number of, by name."""
+        f = self.f
+        number = int(f.const_values[~operand]) if -len(f.const_values) <= operand < 0 else -1
+        return names[number] if 0 <= number < len(names) else f"#{number}"
 
     def _type(self, r: int) -> Type:
         return self.f.types[r] if 0 <= r < len(self.f.types) else VOID
@@ -288,10 +328,10 @@ class Printer:
     def _header(self) -> list[str]:
         f = self.f
         params = []
-        for r in f.params:
+        for n, r in enumerate(f.params):
             prefix = "var " if r < len(f.variable) and f.variable[r] else ""
-            params.append(f"{prefix}{self.virtual(r)}: {self._type_name(r)}")
-        result = f" -> {f.result.name}" if f.result is not VOID else ""
+            params.append(f"{prefix}{self.virtual(r)}: {self._type_name(r)}{place_text(f.places, n)}")
+        result = result_text(f.result, f.results)
         out = [f"function {_quoted(f.name)}({', '.join(params)}){result}"]
         if f.stage != "collect":
             out.append(f"  stage {_raw(f.stage)}")
@@ -306,19 +346,26 @@ class Printer:
                 out.append(f"  option {option}")
         if f.options.schedule:
             out.append(f"  option schedule {json.dumps(f.options.schedule)}")
+        if f.restrict:
+            out.append(f"  restrict {', '.join([self.virtual(r) for r in f.params if r in f.restrict])}")
         for array in f.arrays:
             text = f"  array {_quoted(array.name)}: {array.element.name}[{self._extents(array.extents)}]"
             if array.strides:
                 text += f" strides [{self._extents(array.strides)}]"
-            if array.size:
+            if array.data:
+                text += f' constant "{array.data.hex()}"'
+            elif array.size:
                 text += " local"
+            elif array.view:
+                text += " view"
             text += f" at {self.virtual(array.base)}"
             out.append(text + " written" if array.written else text)
         for r in self._declared:
             out.append(f"  {'var' if f.variable[r] else 'reg'} {self.virtual(r)}: {f.types[r].name}")
         for callee in f.callees:
-            result = f" -> {callee.result.name}" if callee.result is not VOID else ""
-            out.append(f"  callee {_quoted(callee.name)}({', '.join([t.name for t in callee.params])}){result}")
+            out.append(f"  {'signature' if callee.signature else 'callee'} {_callee_text(callee)}")
+        for each in f.globals:
+            out.append(f"  global {_quoted(each.name)}")
         for site in f.sites:
             out.append(f"  site {_quoted(site.array)} dimension {site.dimension} line {site.line} {json.dumps(site.text)}")
         for number, slot in enumerate(f.slots):
@@ -328,6 +375,8 @@ class Printer:
             text = f"  frame size {frame.size} outgoing {frame.outgoing} align {frame.align}"
             if frame.calls:
                 text += " calls"
+            if frame.moves:
+                text += " moves"
             if frame.saved:
                 text += f" saved {', '.join([self._physical[r] if r < len(self._physical) else f'${r}' for r in frame.saved])}"
             out.append(text)
@@ -485,7 +534,12 @@ class _Comparison:
             for x, y in zip((a.base, *a.extents, *a.strides), (b.base, *b.extents, *b.strides), strict=True):
                 if not (self.virtual(x, y) if x >= 0 and y >= 0 else self.operand(x, y)):
                     return False
-        if [(c.name, c.params, c.result) for c in f.callees] != [(c.name, c.params, c.result) for c in g.callees]:
+        if [(c.signature, _callee_text(c)) for c in f.callees] != [(c.signature, _callee_text(c)) for c in g.callees] or (f.places, f.results) != (
+            g.places,
+            g.results,
+        ):
+            return False
+        if [each.name for each in f.globals] != [each.name for each in g.globals]:
             return False
         if [(s.array, s.dimension, s.line, s.text) for s in f.sites] != [(s.array, s.dimension, s.line, s.text) for s in g.sites]:
             return False
@@ -493,7 +547,7 @@ class _Comparison:
             return False
         if f.frame is None or g.frame is None:
             return f.frame is g.frame
-        return all(getattr(f.frame, name) == getattr(g.frame, name) for name in ("saved", "size", "outgoing", "calls", "align"))
+        return all(getattr(f.frame, name) == getattr(g.frame, name) for name in ("saved", "size", "outgoing", "calls", "moves", "align"))
 
 
 def equal(f: Function, g: Function) -> bool:

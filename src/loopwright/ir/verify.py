@@ -16,7 +16,7 @@ from typing import Any, Final
 from loopwright.errors import VerifyError
 from loopwright.ir import ops
 from loopwright.ir.brackets import BLOCK, DEEPEST, DEEPEST_LOOPS, DO, ELIF, ELSE, FOR, IF, KIND, LOOP, PLAIN, THEN, WHILE, BracketError, match
-from loopwright.ir.function import LOCAL_ALIGN, MOST_LOCAL, MOST_UNROLLED, NONE, SLOT, Array, Function, Instr, Loop
+from loopwright.ir.function import LOCAL_ALIGN, MOST_ALIGNED, MOST_LOCAL, MOST_UNROLLED, NONE, SLOT, Array, Callee, Function, Instr, Loop
 from loopwright.ir.roles import operand_types
 from loopwright.ir.stages import STAGES
 from loopwright.types import BOOL, I32, I64, KIND_BOOL, KIND_MASK, KIND_PTR, PTR, U8, VOID, Type
@@ -24,9 +24,9 @@ from loopwright.types import BOOL, I32, I64, KIND_BOOL, KIND_MASK, KIND_PTR, PTR
 __all__ = ["verify"]
 
 _ADVANCES: Final = frozenset(ops.ADVANCES.values())
-_CALL_OPS: Final = frozenset((ops.CALL, ops.CALL_VOID))
 _DEPTH_OPS: Final = frozenset((ops.BR, ops.BR_IF, *ops.BR_CMP.values()))
 _JUMP_OPS: Final = frozenset((ops.JUMP, ops.JUMP_IF, ops.JUMP_UNLESS, *ops.JUMP_CMP.values()))
+_TAIL_CALLS: Final = frozenset(ops.TAIL_CALLS.values())
 _SHAPES: Final = frozenset(("scalar", "vector"))
 
 
@@ -266,6 +266,15 @@ class _Verifier:
             if op is ops.BITCAST:
                 if source.size != type_.size or not source.size:
                     raise self.error(f"{source.name} and {type_.name} differ in width")
+            elif op is ops.SHUFFLE_BYTES:
+                if source.size != type_.size and max(source.size, type_.size) > 16 or not source.size:
+                    raise self.error(f"{source.name} and {type_.name} differ in width")
+            elif op is ops.LOOKUP_BYTES:
+                if source.size != max(type_.size, 16) or not source.is_integer:
+                    raise self.error(f"{source.name} has no 16 bytes for each 128 bits of {type_.name}")
+            elif op in ops.GROUPED:
+                if source.size != type_.size or not source.is_integer or source.bits >= type_.bits:
+                    raise self.error(f"{source.name} has no lanes that take the places of those of {type_.name}")
             elif source.lanes != type_.lanes or source.is_mask != type_.is_mask or source is VOID:
                 raise self.error(f"{source.name} and {type_.name} differ in their lanes")
             elif op in ops.UNCHECKED and not source.is_float:
@@ -301,24 +310,24 @@ class _Verifier:
                 if number >= len(f.const_types):
                     raise self.error(f"there is no constant number {number}")
                 if want is VOID:
-                    if op not in _CALL_OPS:
+                    if op not in ops.CALLING:
                         raise self.error(f"operand {position} is one too many")
                 elif f.const_types[number] is not want:
                     raise self.error(f"the constant {self.shown(x)} stands where {want.name} is needed")
                 elif position < len(op.operands) and op.operands[position] == "K" and not 0 <= f.const_values[number] <= instr.type.lanes:
                     raise self.error(f"operand {position} is {f.const_values[number]}, not from 0 to {instr.type.lanes}")
-            elif position < len(op.operands) and op.operands[position] == "K":
+            elif position < len(op.operands) and op.operands[position] in ("K", "C"):
                 raise self.error(f"operand {position} must be a constant")
             elif physical:
                 if want is not VOID:
                     self.check_physical(x, want)
-                elif op not in _CALL_OPS and (x >= SLOT or not op.operands or op.operands == ("*",)):
+                elif op not in ops.CALLING and (x >= SLOT or not op.operands or op.operands == ("*",)):
                     raise self.error(f"operand {position} is one too many")
             else:
                 if x >= self.count:
                     raise self.error(f"there is no register {self.shown(x)}")
                 if want is VOID:
-                    if op not in _CALL_OPS:
+                    if op not in ops.CALLING:
                         raise self.error(f"{given} operands, takes {position}")
                 elif f.types[x] is not want and not (f.target_name and _same_register(f.types[x], want, self.stage >= _SELECT)):
                     raise self.error(f"{self.shown(x)} is {f.types[x].name}, needs {want.name}")
@@ -396,23 +405,19 @@ class _Verifier:
                 raise self.error(f"array {array.name} has elements of {array.element.name}")
             if array.size and not self.defined[array.base]:
                 self.check_defined(array.base)
+            if array.view:
+                for x in (array.base, *array.extents, *array.strides):
+                    if x >= 0 and not self.defined[x]:
+                        self.check_defined(x)
             before = ops.ACCESSES[op]
             if len(instr.args) - before != len(array.extents):
                 raise self.error(f"array {array.name} has {len(array.extents)} dimensions, {len(instr.args) - before} indices are given")
             if op.effect == ops.WRITES and not array.written:
                 raise self.error(f"array {array.name} is not marked as written")
-        elif op in _CALL_OPS:
+        elif op in ops.CALLING:
             if not 0 <= imm < len(f.callees):
                 raise self.error(f"there is no callee number {imm}")
-            callee = f.callees[imm]
-            if len(instr.args) > len(callee.params):
-                raise self.error(f"{callee.name} takes {len(callee.params)} arguments, {len(instr.args)} are given")
-            if op is ops.CALL and instr.type is not callee.result:
-                raise self.error(f"{callee.name} returns {callee.result.name}")
-            if len(instr.args) < len(callee.params):
-                if self.stage < _SELECT:
-                    raise self.error(f"{callee.name} takes {len(callee.params)} arguments, {len(instr.args)} are given")
-                self.check_stack_arguments(instr)
+            self.check_call(instr, f.callees[imm])
         elif op is ops.FAIL:
             if not 0 <= imm < len(f.sites):
                 raise self.error(f"there is no site number {imm}")
@@ -424,6 +429,30 @@ class _Verifier:
             raise self.error(f"there is no part {imm} of {op.parts}")
         elif op in _ADVANCES and instr.mem is not None and (instr.mem.indexed or instr.mem.disp not in (0, imm)):
             raise self.error("the access is neither where its pointer is before nor where it is behind")
+
+    def check_call(self, instr: Instr, callee: Callee) -> None:
+        """What is called, and with how many arguments."""
+        op = instr.op
+        by_address = op in ops.INDIRECT
+        if callee.signature != by_address:
+            what = (
+                "a signature, for calls by address: write call_indirect"
+                if callee.signature
+                else "a function: declare the signature of calls by address with `signature`"
+            )
+            raise self.error(f"{callee.name} is {what}")
+        if callee.results and (callee.result is not VOID or not callee.params or callee.params[-1] is not PTR):
+            raise self.error(f"{callee.name} has several results: its last argument is the address of memory for them")
+        given = len(instr.args) - by_address
+        if given < 0:
+            raise self.error("no address to call")
+        if (op is ops.CALL or op is ops.CALL_INDIRECT) and instr.type is not callee.result:
+            raise self.error(f"{callee.name} returns {callee.result.name}")
+        if given == len(callee.params):
+            return
+        if given > len(callee.params) or self.stage < _SELECT:
+            raise self.error(f"{callee.name} takes {len(callee.params)} arguments, {given} are given")
+        self.check_stack_arguments(instr, instr.args[by_address:])
 
     def check_part(self, instr: Instr) -> None:
         """One more result of an instruction with several, which is right in front, but for the others and what allocation puts between."""
@@ -444,29 +473,29 @@ class _Verifier:
         ):
             raise self.error("the instruction in front has no such result")
 
-    def check_stack_arguments(self, instr: Instr) -> None:
+    def check_stack_arguments(self, instr: Instr, args: list[int]) -> None:
         """A call with fewer operands than parameters: the others were put on the stack by ``store_arg``."""
         f = self.f
         callee = f.callees[instr.imm]
         stored: dict[int, Type] = {}
         position = self.index - 1
-        while position >= 0 and f.code[position].op not in _CALL_OPS:
+        while position >= 0 and f.code[position].op not in ops.CALLING:
             if f.code[position].op is ops.STORE_ARG:
                 stored[f.code[position].imm] = f.code[position].type
             position -= 1
-        missing = len(callee.params) - len(instr.args)
+        missing = len(callee.params) - len(args)
         if len(stored) < missing:
-            raise self.error(f"{callee.name} takes {missing + len(instr.args)} arguments, {len(instr.args)} are given and {len(stored)} on the stack")
+            raise self.error(f"{callee.name} takes {missing + len(args)} arguments, {len(args)} are given and {len(stored)} on the stack")
         if self.target is None or self.physical:
             return
         convention = self.target.convention
         taken = 0
-        for place, want in zip(convention.assign(callee.params), callee.params, strict=True):
+        for place, want in zip(convention.assign_for(callee), callee.params, strict=True):
             if place < 0:
                 found = stored.get(~place + convention.shadow, VOID)
                 where = f"on the stack at {~place + convention.shadow}"
             else:
-                found = f.type_of(instr.args[taken]) if taken < len(instr.args) else VOID
+                found = f.type_of(args[taken]) if taken < len(args) else VOID
                 where = f"as operand {taken}"
                 taken += 1
             if found is not want and not (found.is_word and want.is_word):
@@ -596,6 +625,9 @@ class _Verifier:
             if array.size:
                 self.check_local(array)
                 continue
+            if array.view:
+                self.check_view(array)
+                continue
             for r in (array.base, *array.extents, *array.strides):
                 if not 0 <= r < self.count or not self.once[r]:
                     raise self.error(f"array {array.name}: %{r} is not a parameter")
@@ -604,14 +636,40 @@ class _Verifier:
         if f.result.lanes or f.result.is_mask:
             raise self.error(f"a result of type {f.result.name}: only scalars can be returned")
 
-    def check_local_number(self, operand: int) -> None:
+    def check_numbered(self, op: ops.Op, operand: int) -> None:
+        """What an address is of, by number."""
         f = self.f
         number = int(f.const_values[~operand]) if operand < 0 else -1
-        if not 0 <= number < len(f.arrays) or not f.arrays[number].size:
+        if op is ops.GLOBAL:
+            if not 0 <= number < len(f.globals):
+                raise self.error(f"there is no global number {number}")
+        elif op is ops.FUNCTION:
+            if not 0 <= number < len(f.callees):
+                raise self.error(f"there is no callee number {number}")
+            if f.callees[number].signature:
+                raise self.error(f"{f.callees[number].name} is a signature, which has no address: declare the function with `callee`")
+        elif op is ops.TABLE:
+            if not 0 <= number < len(f.arrays) or not f.arrays[number].data:
+                raise self.error("the operand of `table` is the number of a constant array")
+        elif not 0 <= number < len(f.arrays) or not f.arrays[number].size or f.arrays[number].data:
             raise self.error("the operand of `local` is the number of a local array")
+
+    def check_view(self, array: Array) -> None:
+        f = self.f
+        for r in (array.base, *array.extents, *array.strides):
+            type_ = PTR if r == array.base else I64
+            known = r < self.count if r >= 0 else ~r < len(f.const_types) and type_ is I64
+            if not known or f.type_of(r) is not type_ or (r >= 0 and f.variable[r]):
+                raise self.error(f"view {array.name}: its base is no pointer, or its extents and strides are no integers of 64 bits, that are written once")
 
     def check_local(self, array: Array) -> None:
         f = self.f
+        if array.data and (len(array.data) != array.size or array.written):
+            raise self.error(
+                f"constant array {array.name}: {len(array.data)} of its {array.size} bytes are given"
+                if not array.written
+                else f"constant array {array.name} is written"
+            )
         if not 0 <= array.base < self.count or f.types[array.base] is not PTR or f.variable[array.base] or self.once[array.base]:
             raise self.error(f"local array {array.name}: its base is no register of its own for a pointer")
         for x in (*array.extents, *array.strides):
@@ -691,8 +749,8 @@ class _Verifier:
             if op.effect == ops.PURE:
                 wanted = operand_types(f, instr)
                 self.check_operands(instr, wanted)
-                if op is ops.LOCAL:
-                    self.check_local_number(instr.args[0])
+                if op in ops.NUMBERED:
+                    self.check_numbered(op, instr.args[0])
                 elif op is ops.PART:
                     self.check_part(instr)
                 if instr.dst == NONE:
@@ -705,6 +763,10 @@ class _Verifier:
             if op is ops.RET and len(instr.args) != (f.result is not VOID):
                 raise self.error("returns a value, the function has no result" if instr.args else f"returns nothing, the function's result is {f.result.name}")
             self.check_operands(instr, operand_types(f, instr))
+            if op is ops.ALLOCA:
+                align = int(f.const_values[~instr.args[1]])
+                if not 0 < align <= MOST_ALIGNED or align & align - 1:
+                    raise self.error(f"an alignment of {align} bytes is no power of two up to {MOST_ALIGNED}")
             if op is ops.SWAP and self.physical:
                 for x in instr.args[:2]:
                     self.check_saved(x)
@@ -719,7 +781,7 @@ class _Verifier:
                 self.define_result(instr, ops.result_type(op, instr.type, instr.source))
             if op in _DEPTH_OPS and not labelled:
                 self.branch(instr.imm)
-            if op is ops.RET or op is ops.FAIL or op is ops.BR or op is ops.JUMP:
+            if op is ops.RET or op is ops.FAIL or op is ops.BR or op is ops.JUMP or op is ops.UNREACHABLE or op in _TAIL_CALLS:
                 self.reachable = False
             elif op is ops.LABEL:
                 self.reachable = True

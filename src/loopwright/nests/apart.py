@@ -2,12 +2,15 @@
 
 from __future__ import annotations
 
+from collections.abc import Sequence
+
 from loopwright.ir import ops
 from loopwright.ir.function import NONE, Array, Function, Instr, Mem
+from loopwright.ir.ops import Op
 from loopwright.nests.nest import Nest
 from loopwright.types import BOOL, I64, PTR, VOID, Type
 
-__all__ = ["pairs", "versioned"]
+__all__ = ["pairs", "question", "versioned"]
 
 
 def pairs(nest: Nest) -> list[tuple[int, int, bool]]:
@@ -38,14 +41,30 @@ def _one(nest: Nest, a: int, b: int) -> bool:
     return True
 
 
-def versioned(f: Function, asked: list[tuple[int, int, bool]], plain: list[Instr], fast: list[Instr], line: int) -> list[Instr]:
-    """Code that runs ``fast`` where none of the pairs of arrays overlaps (or, if that will do, both are one), and ``plain`` otherwise.
+def versioned(
+    f: Function, asked: list[tuple[int, int, bool]], plain: list[Instr], fast: list[Instr], line: int, runs: Sequence[tuple[Op, int, int]] = ()
+) -> list[Instr]:
+    """Code that runs ``fast`` where none of the pairs of arrays overlaps (or, if that will do, both are one) and all of ``runs`` hold, and ``plain`` otherwise.
 
     Neither defines a register of the other.
     """
-    if not asked:
+    if not asked and not runs:
         return fast
     out: list[Instr] = []
+    condition = question(f, asked, line, out)
+    for op, first, second in runs:
+        holds = _emit(f, op, BOOL, I64, [first, second], line, out)
+        condition = holds if condition == NONE else _emit(f, ops.AND, BOOL, BOOL, [condition, holds], line, out)
+    out.append(Instr(ops.IF, VOID, NONE, [condition], 0, line))
+    out += fast
+    out.append(Instr(ops.ELSE, VOID, NONE, [], 0, line))
+    out += plain
+    out.append(Instr(ops.END, VOID, NONE, [], 0, line))
+    return out
+
+
+def question(f: Function, asked: list[tuple[int, int, bool]], line: int, out: list[Instr]) -> int:
+    """Whether none of some pairs of arrays overlaps (or, if that will do, both are one), as a bool; NONE where there are no pairs."""
     ends = {number: _ends(f, f.arrays[number], line, out) for number in sorted({n for a, b, _ in asked for n in (a, b)})}
     condition = NONE
     for a, b, one in asked:
@@ -59,12 +78,7 @@ def versioned(f: Function, asked: list[tuple[int, int, bool]], plain: list[Instr
                 same = _emit(f, ops.AND, BOOL, BOOL, [same, _emit(f, ops.EQ, BOOL, I64, [p, q], line, out)], line, out)
             either = _emit(f, ops.OR, BOOL, BOOL, [either, same], line, out)
         condition = either if condition == NONE else _emit(f, ops.AND, BOOL, BOOL, [condition, either], line, out)
-    out.append(Instr(ops.IF, VOID, NONE, [condition], 0, line))
-    out += fast
-    out.append(Instr(ops.ELSE, VOID, NONE, [], 0, line))
-    out += plain
-    out.append(Instr(ops.END, VOID, NONE, [], 0, line))
-    return out
+    return condition
 
 
 def _emit(f: Function, op: ops.Op, result: Type, type_: Type, args: list[int], line: int, out: list[Instr]) -> int:

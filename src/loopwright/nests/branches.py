@@ -16,10 +16,12 @@ from loopwright.ir.function import NONE, Instr
 from loopwright.nests.nest import Access, Nest, NestLoop
 from loopwright.types import I64
 
-__all__ = ["LONG", "LONGEST", "converted"]
+__all__ = ["LONG", "LONGEST", "Inside", "converted"]
 
 #: Both arms run: they may compute so many values together.
 LONGEST: Final = 12
+#: So many indices are replaced by bounds of their loops to tell whether an access is inside of its array.
+MOST_BOUNDS: Final = 3
 #: What takes so long that it is worth a branch.
 LONG: Final = frozenset((ops.DIV, ops.SQRT, ops.DIV_FLOOR, ops.REM_FLOOR, ops.DIV_TRUNC, ops.REM_TRUNC))
 
@@ -61,10 +63,95 @@ def converted(nest: Nest, loop: NestLoop) -> list[Instr] | None:
     return _Conversion(nest, loop).body()
 
 
+class Inside:
+    """Whether what only some iterations of a loop load is inside of its array in all of them."""
+
+    __slots__ = ("accesses", "loop", "nest")
+
+    def __init__(self, nest: Nest, loop: NestLoop) -> None:
+        self.nest = nest
+        self.loop = loop
+        self.accesses: dict[int, Access] = {access.position: access for access in nest.accesses}
+
+    def inside(self, access: Access) -> bool:
+        """Whether what only some iterations load is inside of its array in all.
+
+        Each subscript is between 0 and another, or two others, of an access that all make; or the bounds of the loops, and the array's extents, say so.
+        """
+        always = [other for other in self.accesses.values() if other.array == access.array and self.always(other)]
+        extents = self.nest.f.arrays[access.array].extents
+        for dimension, form in enumerate(access.subscripts):
+            if form is None:
+                return False
+            differences = [d for other in always for d in [_difference(other.subscripts[dimension], form)] if d is not None]
+            extent = self.nest.forms.of(extents[dimension])
+            if not any(d >= 0 for d in differences) and (extent is None or not self.reaches(extent.plus(form, -1), 1)):
+                return False
+            if not any(d <= 0 for d in differences) and not self.reaches(form, 0):
+                return False
+        return True
+
+    def reaches(self, form: Form, least: int, depth: int = 0) -> bool:
+        """Whether a form is at least a number, whatever the indices in it are, as far as the bounds of their loops tell."""
+        if not form.terms:
+            return form.constant >= least
+        if depth == MOST_BOUNDS:
+            return False
+        for value, coefficient in form.terms.items():
+            loop = self.nest.indices.get(value)
+            if loop is None or not loop.step:
+                continue
+            # What the index is at least, or at most, where it is taken away.
+            low = (coefficient > 0) == (loop.step > 0)
+            beyond = 0 if low else -1 if loop.step > 0 else 1
+            for bound in loop.first if low else loop.last:
+                replaced = form.plus(bound, coefficient).plus(Form(0, {value: 1}), -coefficient)
+                if self.reaches(replaced.plus(Form(beyond, {}), coefficient), least, depth + 1):
+                    return True
+        return False
+
+    def always(self, access: Access) -> bool:
+        """Whether every iteration makes an access: it is under no condition, or each arm of the one ``if`` around it stores that element."""
+        if not self.loop.head < access.position < self.loop.end:
+            return False
+        arms = self.conditions(access)
+        if not arms:
+            return True
+        if len(arms) > 1 or not access.store:
+            return False
+        bracket = arms[0][0]
+        alike = [other for other in self.accesses.values() if other.store and _one_element(other, access)]
+        seen = {other.arms[-1][1] for other in alike if [arm[0] for arm in self.conditions(other)] == [bracket]}
+        return len(seen) == self.arms(bracket)
+
+    def conditions(self, access: Access) -> list[tuple[int, int]]:
+        """The arms around an access, within the loop."""
+        return [arm for arm in access.arms if arm[0] > self.loop.head]
+
+    def arms(self, bracket: int) -> int:
+        """How many arms an ``if`` has, one of which runs; 0 where it may be that none does."""
+        code = self.nest.f.code
+        depth = 0
+        count = 1
+        complete = False
+        for k in range(bracket + 1, self.loop.end):
+            op = code[k].op
+            if op.opens and not op.closes:
+                depth += 1
+            elif op is ops.END:
+                if not depth:
+                    break
+                depth -= 1
+            elif not depth and (op is ops.ELSE or op is ops.ELIF):
+                count += 1
+                complete = op is ops.ELSE
+        return count if complete else 0
+
+
 class _Conversion:
     """One run over a body."""
 
-    __slots__ = ("accesses", "conditional", "loop", "nest", "opened", "out")
+    __slots__ = ("conditional", "judge", "loop", "nest", "opened", "out")
 
     def __init__(self, nest: Nest, loop: NestLoop) -> None:
         self.nest = nest
@@ -72,7 +159,7 @@ class _Conversion:
         self.out: list[Instr] = []
         self.opened: list[_Arms] = []
         self.conditional = 0
-        self.accesses: dict[int, Access] = {access.position: access for access in nest.accesses}
+        self.judge = Inside(nest, loop)
 
     def body(self) -> list[Instr] | None:
         code = self.nest.f.code
@@ -103,10 +190,10 @@ class _Conversion:
             return True
         if op is ops.STORE:
             arms = opened[-1]
-            arms.stores[arms.otherwise].append(_Stored(self.accesses[position], instr, self.current(instr.args[0])))
+            arms.stores[arms.otherwise].append(_Stored(self.judge.accesses[position], instr, self.current(instr.args[0])))
             return True
         if op is ops.LOAD:
-            if not self.inside(self.accesses[position]) or self.put_off(instr.imm):
+            if not self.judge.inside(self.judge.accesses[position]) or self.put_off(instr.imm):
                 return False
         elif not op.pure or op in LONG or instr.type.lanes:
             return False
@@ -163,69 +250,6 @@ class _Conversion:
             else:
                 self.out.append(Instr(ops.STORE, type_, NONE, [value, *first.instr.args[1:]], first.instr.imm, first.instr.line))
         return True
-
-    def inside(self, access: Access) -> bool:
-        """Whether what only some iterations load is inside of its array in all: each subscript between 0 and another, or two others, of an access that all make."""
-        always = [other for other in self.accesses.values() if self.always(other) and other.array == access.array]
-        for dimension, form in enumerate(access.subscripts):
-            if form is None:
-                return False
-            differences = [d for other in always for d in [_difference(other.subscripts[dimension], form)] if d is not None]
-            if not any(d >= 0 for d in differences):
-                return False
-            if not any(d <= 0 for d in differences) and not self.not_negative(form):
-                return False
-        return True
-
-    def always(self, access: Access) -> bool:
-        """Whether every iteration makes an access: it is under no condition, or each arm of the one ``if`` around it stores that element."""
-        if not self.loop.head < access.position < self.loop.end:
-            return False
-        arms = self.conditions(access)
-        if not arms:
-            return True
-        if len(arms) > 1 or not access.store:
-            return False
-        bracket = arms[0][0]
-        alike = [other for other in self.accesses.values() if other.store and _one_element(other, access)]
-        seen = {other.arms[-1][1] for other in alike if [arm[0] for arm in self.conditions(other)] == [bracket]}
-        return len(seen) == self.arms(bracket)
-
-    def conditions(self, access: Access) -> list[tuple[int, int]]:
-        """The arms around an access, within the loop."""
-        return [arm for arm in access.arms if arm[0] > self.loop.head]
-
-    def arms(self, bracket: int) -> int:
-        """How many arms an ``if`` has, one of which runs; 0 where it may be that none does."""
-        code = self.nest.f.code
-        depth = 0
-        count = 1
-        complete = False
-        for k in range(bracket + 1, self.loop.end):
-            op = code[k].op
-            if op.opens and not op.closes:
-                depth += 1
-            elif op is ops.END:
-                if not depth:
-                    break
-                depth -= 1
-            elif not depth and (op is ops.ELSE or op is ops.ELIF):
-                count += 1
-                complete = op is ops.ELSE
-        return count if complete else 0
-
-    def not_negative(self, form: Form) -> bool:
-        """Whether a subscript is at least 0: an index and a constant, and where its loop begins is known."""
-        least = form.constant
-        for value, coefficient in form.terms.items():
-            loop = self.nest.indices.get(value)
-            if loop is None or coefficient < 0:
-                return False
-            starts = loop.first if loop.step > 0 else loop.last
-            if len(starts) != 1 or starts[0].terms:
-                return False
-            least += coefficient * (starts[0].constant + (0 if loop.step > 0 else 1))
-        return least >= 0
 
 
 def _difference(a: Form | None, b: Form) -> int | None:

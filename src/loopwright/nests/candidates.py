@@ -7,7 +7,7 @@ from __future__ import annotations
 
 from typing import Final
 
-from loopwright.nests.dependence import Dependence
+from loopwright.nests.dependence import FLOW, Dependence
 from loopwright.nests.graph import Graph, graph_of, jammed, recurrence_bound, resource_bound
 from loopwright.nests.jam import Refusal, refusal, unroll_and_jam
 from loopwright.nests.nest import Nest, NestLoop
@@ -18,12 +18,14 @@ from loopwright.nests.wavefront import InLanes, widest
 from loopwright.targets.core import Core
 from loopwright.targets.target import Target
 
-__all__ = ["LEAST_GAIN", "Change", "Jam", "Wave", "best_changes", "innermost_loops", "interval", "live"]
+__all__ = ["LEAST_GAIN", "Change", "Jam", "Wave", "best_changes", "innermost_loops", "interval", "live", "stalls"]
 
 #: Factors that are tried.
 FACTORS: Final = (2, 3, 4, 6, 8)
 #: A loop is left as it is unless it becomes so much faster, by the bounds.
 LEAST_GAIN: Final = 1.25
+#: Elements that are stored and loaded so few iterations apart meet in the core's store buffer.
+CLOSE: Final = 64
 #: No other loop is tried where one comes so near to the units' bound.
 NEAR: Final = 1.1
 #: Rows run at most so many iterations behind each other: the triangles at both ends of a strip are that many times as large.
@@ -167,6 +169,11 @@ def _best_jam(nest: Nest, innermost: NestLoop, graph: Graph, core: Core, found: 
                     because = "its iterations run in lanes" if loop in lanes else "more values would be live than there are registers"
                     record.refused(nest, _step(nest, loop, factor, 0), Refusal(because, loop.line))
                 break
+            if innermost in lanes and any(stalls(dependence, loop, innermost, factor) for dependence in found):
+                if record is not None:
+                    because = "a vector would be loaded of which parts have just been stored, which stores do not hand on"
+                    record.refused(nest, _step(nest, loop, factor, 0), Refusal(because, loop.line))
+                break
             slant = _slant(nest, loop, innermost, factor, found, variables, lanes)
             if slant is None:
                 if record is not None:
@@ -189,6 +196,15 @@ def _best_jam(nest: Nest, innermost: NestLoop, graph: Graph, core: Core, found: 
 def _step(nest: Nest, loop: NestLoop, factor: int, slant: int) -> str:
     """A candidate as ``kernel.schedule`` has it."""
     return f"skew({nest.name(loop)}={factor}, slant={slant})" if slant else f"unroll_and_jam({nest.name(loop)}={factor})"
+
+
+def stalls(dependence: Dependence, loop: NestLoop, innermost: NestLoop, factor: int) -> bool:
+    """Whether of jammed iterations, over lanes, one loads from what another has just stored, but not a vector that is one of those stored."""
+    vector = dependence.vector
+    if dependence.kind != FLOW or dependence.loops[-1] is not innermost or not all(c.low <= 0 <= c.high for c in vector[: loop.depth]):
+        return False
+    rows, columns = vector[loop.depth], vector[-1]
+    return rows.low < factor and rows.high > 0 and (columns.low != 0 or columns.high != 0) and -CLOSE <= columns.low <= CLOSE
 
 
 def _slant(nest: Nest, loop: NestLoop, innermost: NestLoop, factor: int, found: list[Dependence], variables: list[Scalar], lanes: list[NestLoop]) -> int | None:

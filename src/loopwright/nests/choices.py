@@ -36,9 +36,19 @@ def run(f: Function) -> None:
     while k < len(code):
         found = _extreme(f, code, k) if code[k].op is ops.IF else 0
         stores = _stores(f, code, k) if code[k].op is ops.IF and not found else 0
+        again = _stored_again(f, code, k) if code[k].op is ops.IF and not found and not stores else None
         if stores:
             _choose(f, code, k, stores, out)
             k = stores + 1
+            made = True
+        elif again is not None:
+            end, before = again
+            out += code[k + 1 : end - 1]
+            last = code[end - 1]
+            value = f.register(last.type, "")
+            out.append(Instr(ops.SELECT, last.type, value, [code[k].args[0], last.args[0], before], 0, code[k].line))
+            out.append(Instr(ops.STORE, last.type, NONE, [value, *last.args[1:]], last.imm, last.line))
+            k = end + 1
             made = True
         elif found:
             if uses[code[k].args[0]] == 1:
@@ -118,6 +128,45 @@ def _stores(f: Function, code: list[Instr], k: int) -> int:
             return 0
         n += 1
     return 0
+
+
+def _stored_again(f: Function, code: list[Instr], k: int) -> tuple[int, int] | None:
+    """Where an ``if`` at ``k`` ends that is nothing but a store, behind a little arithmetic, to an element that has been stored before in any case; and what that was. None for others."""
+    end = k + 1
+    while end < len(code) and end - k <= LONGEST and code[end].op.pure and code[end].op not in LONG and not f.variable[code[end].dst]:
+        end += 1
+    last = code[end]
+    if last.op is not ops.STORE or code[end + 1].op is not ops.END:
+        return None
+    made = {instr.dst: instr for instr in code[k + 1 : end]}
+    for n in range(k - 1, -1, -1):
+        other = code[n]
+        if other.op is ops.STORE:
+            same = other.imm == last.imm and other.type is last.type
+            alike = same and all(_alike(f, code, n, a, b, made) for a, b in zip(other.args[1:], last.args[1:], strict=True))
+            value = other.args[0]
+            return (end + 1, value) if alike and (value < 0 or not f.variable[value]) else None
+        if other.op is not ops.IF and other.op.effect not in (ops.PURE, ops.READS):
+            return None
+    return None
+
+
+def _alike(f: Function, code: list[Instr], n: int, a: int, b: int, made: dict[int, Instr]) -> bool:
+    """Whether a subscript of a store at ``n`` is that of a later one, which may be computed in between, or as one of ``made``."""
+    if a == b:
+        return a < 0 or not f.variable[a]
+    if a < 0 or b < 0:
+        return False
+    later = made.get(b)
+    for k in range(n + 1, len(code)):
+        if later is not None or code[k].op is ops.STORE:
+            break
+        if code[k].dst == b:
+            later = code[k]
+    earlier = next((code[k] for k in range(n - 1, -1, -1) if code[k].dst == a), None)
+    if earlier is None or later is None or earlier.op is not later.op or not earlier.op.pure or earlier.args != later.args:
+        return False
+    return earlier.imm == later.imm and earlier.type is later.type and not any(x >= 0 and f.variable[x] for x in [a, b, *earlier.args])
 
 
 def _choose(f: Function, code: list[Instr], k: int, end: int, out: list[Instr]) -> None:

@@ -12,28 +12,37 @@ from typing import Any, Final
 
 from loopwright.ir import ops
 from loopwright.ir.affine import Form
-from loopwright.ir.function import Function, Instr
-from loopwright.nests import apart, choices
+from loopwright.ir.function import NONE, Function, Instr
+from loopwright.nests import apart, choices, conditions, distribute, reassociate, shortcuts
+from loopwright.nests.blocks import widen
 from loopwright.nests.branches import converted
-from loopwright.nests.candidates import LEAST_GAIN, Change, best_changes, innermost_loops, interval, live
+from loopwright.nests.candidates import LEAST_GAIN, Change, Jam, Wave, best_changes, innermost_loops, interval, live
 from loopwright.nests.carry import carry, rereads
+from loopwright.nests.counting import carries
 from loopwright.nests.dependence import Dependence, dependences, questions
+from loopwright.nests.distances import by_distance
 from loopwright.nests.graph import graph_of, recurrence_bound, resource_bound
+from loopwright.nests.hoisted import hoist
 from loopwright.nests.jam import invariant
-from loopwright.nests.lanes import adjacent, free, mark
+from loopwright.nests.lanes import adjacent, free, mark, strided
 from loopwright.nests.narrow import narrow
 from loopwright.nests.nest import Nest, NestLoop, nests
 from loopwright.nests.order import reorder
+from loopwright.nests.packs import packs
+from loopwright.nests.panels import Panels, panels
 from loopwright.nests.partial import divide, totals
 from loopwright.nests.registers import keep, repeats
 from loopwright.nests.repeated import share
-from loopwright.nests.scalars import Scalar, scalars
+from loopwright.nests.reverse import upwards
+from loopwright.nests.scalars import REDUCTION, Scalar, scalars
+from loopwright.nests.sharing import shared
 from loopwright.nests.split import crossing, split
 from loopwright.nests.sweeps import sweeps
 from loopwright.nests.time_tiles import best_tiles
-from loopwright.nests.unroll import clone
+from loopwright.nests.unroll import clone, has_loops
 from loopwright.targets.core import Core
 from loopwright.targets.target import Target
+from loopwright.types import VOID
 
 __all__ = ["improve", "keep_values"]
 
@@ -56,12 +65,22 @@ def improve(f: Function, target: Target, core: Core, report: Any = None) -> None
         core: its core.
         report: the ``Report`` that is told what is known of the nests, tried and done; None where nobody asks.
     """
+    shortcuts.run(f)
+    conditions.run(f)
     choices.run(f)
+    if f.options.fastmath:
+        reassociate.run(f)
     found = nests(f)
     written = f.code
+    beside = distribute.run(f, found, target, core)
+    if f.code is not written:
+        found = nests(f)
+        written = f.code
     distinct: set[int] = set()
     untouched: set[int] = set()  # the indices of the outermost loops of nests that stay as they are
     for nest in reversed(found):
+        if nest.loops[0].index in beside:
+            continue
         if report is not None:
             nest.record = report.begins(nest, target)
         if not nest.obstacles and not _rewrite(nest, target, core, distinct):
@@ -72,7 +91,7 @@ def improve(f: Function, target: Target, core: Core, report: Any = None) -> None
     if untouched:
         for nest in reversed(nests(f)):
             if nest.loops[0].index in untouched:
-                _unroll(nest, report)
+                _unroll(nest, target, report)
 
 
 def keep_values(f: Function, found: list[Nest], report: Any = None, distinct: AbstractSet[int] = frozenset()) -> None:
@@ -87,8 +106,9 @@ def keep_values(f: Function, found: list[Nest], report: Any = None, distinct: Ab
     for nest in reversed(found):
         if nest.obstacles or not rereads(nest) or (_several(nest) and nest.loops[0].index not in distinct):
             continue
-        if questions(nest) <= MOST_QUESTIONS // FEWER:
-            count = carry(nest, dependences(nest))
+        inner = questions(nest) > MOST_QUESTIONS // FEWER
+        if not inner or questions(nest, True) <= MOST_QUESTIONS // FEWER:
+            count = carry(nest, dependences(nest, inner))
             if report is not None:
                 report.carried(nest.loops[0].line, count)
 
@@ -99,12 +119,14 @@ def _several(nest: Nest) -> bool:
     return len({access.array for access in nest.accesses if access.store and not arrays[access.array].size}) > 1
 
 
-def _unroll(nest: Nest, report: Any) -> None:
-    """Unroll the innermost loops that are so short that counting is a good part of their work."""
+def _unroll(nest: Nest, target: Target, report: Any) -> None:
+    """Unroll the innermost loops that are so short that counting is a good part of their work, but for those that take lanes later."""
     code = nest.f.code
     for loop in reversed(innermost_loops(nest)):
         body = code[loop.head + 1 : loop.end]
         if loop.step and len(body) <= SHORTEST and loop.long() and all(instr.op.effect != ops.CONTROL for instr in body) and not _scattered(nest, loop):
+            if target.vector_bits and carries(nest.f, target, loop.head, loop.end) is not None:
+                continue
             if report is not None:
                 report.did(nest.loops[0].line, f"unroll({nest.name(loop)}={UNROLLED})")
             divide(nest, loop, UNROLLED, [])
@@ -125,13 +147,22 @@ def _rewrite(nest: Nest, target: Target, core: Core, distinct: set[int]) -> bool
     f = nest.f
     original = f.code
     written = nest
-    if share(nest):
-        if _rewrite_as(_again(f, written), target, core, written, original, distinct):
-            if nest.record is not None:
-                nest.record.does("loads that subscripts are made of shared")
+    done = "loads that subscripts are made of shared" if share(nest) else ""
+    if done:
+        nest = _again(f, written)
+    while hoist(nest, written):
+        done = "what is looked up outside of the loop loaded in front of it"
+        nest = _again(f, written)
+    while done and conditions.split_conditions(nest, nest.loops[1:]):
+        nest = _again(f, written)
+    if done:
+        if not nest.obstacles and _rewrite_as(nest, target, core, written, original, distinct):
+            if written.record is not None:
+                written.record.does(done)
             return True
         f.code = original
-    return _rewrite_as(nest, target, core, written, original, distinct)
+        written.runs = []
+    return _rewrite_as(written, target, core, written, original, distinct)
 
 
 def _again(f: Function, written: Nest) -> Nest:
@@ -147,10 +178,10 @@ def _rewrite_as(nest: Nest, target: Target, core: Core, written: Nest, original:
     beside = adjacent(nest, variables, target) if target.vector_bits else []
     around = _around(nest)
     record = written.record
-    if not beside and not around and not repeats(nest) and not any(totals(nest, loop, variables) for loop in innermost_loops(nest)):
+    if not beside and not around and not _worth(nest, target, variables):
         if record is not None and len(nest.loops) > 1:
             record.keeps("no loop has adjacent accesses that could be lanes, and the bounds of the innermost change with all around it", nest.loops[0].line)
-        return False
+        return nest is written and questions(nest) <= MOST_QUESTIONS and _without_branches(nest, target, core, distinct)
     # Where too much would have to be asked, each innermost loop is looked at by itself.
     inner = questions(nest) > MOST_QUESTIONS
     if inner and questions(nest, True) > MOST_QUESTIONS:
@@ -166,6 +197,14 @@ def _rewrite_as(nest: Nest, target: Target, core: Core, written: Nest, original:
         inner = True
     else:
         found = dependences(nest, inner)
+    counting_down, down = nest, f.code
+    again = upwards(nest, found, variables) if not inner else None
+    if again is not None:
+        nest = again
+        before = f.code  # (That alone gains nothing.)
+        found = dependences(nest)
+        variables = scalars(nest)
+        beside = adjacent(nest, variables, target) if target.vector_bits else []
     if not inner and target.vector_bits and reorder(nest, found, variables):
         nest = _again(f, written)
         if record is not None:
@@ -185,22 +224,117 @@ def _rewrite_as(nest: Nest, target: Target, core: Core, written: Nest, original:
     if f.code is not before:
         variables = scalars(nest)
         beside = adjacent(nest, variables, target) if target.vector_bits else []
-    lanes: list[NestLoop] = []
-    for loop in beside:
-        if inner and any(other.parent is loop for other in nest.loops):
-            continue
-        if not any(loop.head < other.head < loop.end for other in lanes) and free(loop, found):
-            lanes.append(loop)
+    lanes = _chosen(nest, beside, found, variables, inner)
+    if _choices(nest, lanes, variables):
+        nest = _again(f, written)
+        found = dependences(nest, inner)
+        variables = scalars(nest)
+        beside = adjacent(nest, variables, target)
+        lanes = _chosen(nest, beside, found, variables, inner)
     changes = [] if inner else best_changes(nest, target, core, found, variables, lanes)
     if f.options.search and not inner and nest is written and _searched(nest, target, core, found, lanes, changes):
         return True
+    if not inner:
+        changes += shared(nest, core, found, variables, lanes, changes)
+    vectors = _completed(nest, target, core, found, variables, beside, lanes, changes, inner)
+    if f.code is not before or lanes or changes:
+        tall = _panels(nest, target, core, found, variables, changes, vectors) if vectors and len(changes) == 1 else None
+        _apply(nest, target, changes, lanes, variables, found, distinct, written, original, vectors, tall)
+        return True
+    f.code = down
+    return not inner and counting_down is written and _without_branches(written, target, core, distinct)
+
+
+def _chosen(nest: Nest, beside: list[NestLoop], found: list[Dependence], variables: list[Scalar], inner: bool) -> list[NestLoop]:
+    """The loops that are to run over lanes, of those whose accesses are adjacent: the innermost, unless it adds up and the one around it does not."""
+    lanes: list[NestLoop] = []
+    summing = {scalar.loop.number for scalar in variables if scalar.kind == REDUCTION}
+    for loop in beside:
+        if (inner and any(other.parent is loop for other in nest.loops)) or not free(loop, found):
+            continue
+        inside = [other for other in lanes if loop.head < other.head < loop.end]
+        if not inside or (loop.number not in summing and all(other.number in summing for other in inside)):
+            # (Each lane has a total of its own then, and the inner loop may be as short as it likes.)
+            lanes = [other for other in lanes if other not in inside] + [loop]
+    return lanes
+
+
+def _choices(nest: Nest, lanes: list[NestLoop], variables: list[Scalar]) -> bool:
+    """Make choices of the branches of innermost loops over lanes, as far as all they load may be loaded; False where there are none."""
+    f = nest.f
+    done = False
+    for loop in sorted(lanes, key=_head, reverse=True):
+        body = f.code[loop.head + 1 : loop.end]
+        totals_of = {scalar.variable for scalar in variables if scalar.loop is loop and scalar.kind == REDUCTION}
+        if any(instr.op is ops.IF for instr in body) and not has_loops(body) and not _writes_under_condition(body, totals_of):
+            made = converted(nest, loop)
+            if made is not None:
+                f.code = f.code[: loop.head + 1] + made + f.code[loop.end :]
+                done = True
+    return done
+
+
+def _writes_under_condition(body: list[Instr], variables: set[int]) -> bool:
+    """Whether one of some variables is written in a bracket. (A total that only some add to stays one.)"""
+    depth = 0
+    for instr in body:
+        if depth and instr.dst in variables:
+            return True
+        depth += int(instr.op.opens) - int(instr.op.closes)
+    return False
+
+
+def _head(loop: NestLoop) -> int:
+    return loop.head
+
+
+def _worth(nest: Nest, target: Target, variables: list[Scalar]) -> bool:
+    """Whether something may be done to a nest without adjacent accesses, and without a loop in whose iterations the innermost is the same."""
+    if repeats(nest) or any(totals(nest, loop, variables) for loop in innermost_loops(nest)):
+        return True
+    return target.vector_bits > 0 and (bool(strided(nest, variables, target, [])) or bool(packs(nest, target, [])))
+
+
+def _completed(
+    nest: Nest,
+    target: Target,
+    core: Core,
+    found: list[Dependence],
+    variables: list[Scalar],
+    beside: list[NestLoop],
+    lanes: list[NestLoop],
+    changes: list[Change],
+    inner: bool,
+) -> dict[int, int]:
+    """What else is to be done to a nest: more is put into ``lanes`` and ``changes``. Returns how many vectors loops over lanes do at once, by their numbers."""
+    further: list[NestLoop] = []
+    if target.vector_bits:
+        further = [loop for loop in strided(nest, variables, target, beside) if free(loop, found)]
+        changes[:] = [
+            change for change in changes if not (isinstance(change, Wave) and change.rows.inner in further and _along(nest, target, core, found, change))
+        ]
+    vectors = widen(nest, target, core, found, variables, lanes, changes) if lanes and not inner else {}
+    if not lanes and not changes and target.vector_bits:
+        columns = _columns(nest, target, found, variables)
+        lanes += columns
+        vectors = {loop.number: 1 for loop in columns}
+    done = [*lanes, *[change.loop for change in changes]]
+    lanes += [loop for loop in further if not any(other.head <= loop.head < other.end or loop.head < other.head < loop.end for other in done)]
+    if target.vector_bits:
+        changes += packs(nest, target, [*lanes, *[change.loop for change in changes]])
     changes += _parts(nest, core, found, variables, [*lanes, *[change.loop for change in changes]])
     if not changes:
         changes += best_tiles(nest, core, variables, lanes)
-    if f.code is not before or lanes or changes:
-        _apply(nest, target, changes, lanes, variables, distinct, written, original)
-        return True
-    return around and not inner and nest is written and _without_branches(nest, target, core, distinct)
+    if not changes and not lanes:
+        changes += by_distance(nest, target, found, beside)
+    return vectors
+
+
+def _along(nest: Nest, target: Target, core: Core, found: list[Dependence], wave: Wave) -> bool:
+    """Whether rows had better run in lanes along themselves than one in each lane, though vectors of what they load have to be dealt out."""
+    inner = wave.rows.inner
+    loads = sum([instr.op is ops.LOAD for instr in nest.f.code[inner.head + 1 : inner.end]])
+    return (resource_bound(graph_of(nest, inner, found, core), core) + loads) * wave.width / target.vector_bits <= wave.interval * LEAST_GAIN
 
 
 def _of_sweeps(nest: Nest, beside: list[NestLoop], variables: list[Scalar]) -> list[Dependence] | None:
@@ -251,11 +385,12 @@ def _without_branches(nest: Nest, target: Target, core: Core, distinct: set[int]
         return False
     f.code = original[: innermost.head + 1] + body + original[innermost.end :]
     again = _again(f, nest)
+    again = upwards(again, dependences(again), scalars(again)) or again
     found = dependences(again)
     variables = scalars(again)
     changes = best_changes(again, target, core, found, variables, [])
     if changes:
-        _apply(again, target, changes, [], variables, distinct)
+        _apply(again, target, changes, [], variables, found, distinct)
     else:
         inner = again.loops[innermost.number]
         graph = graph_of(again, inner, found, core)
@@ -321,11 +456,17 @@ def _apply(
     changes: list[Change],
     lanes: list[NestLoop],
     variables: list[Scalar],
+    found: list[Dependence],
     distinct: set[int],
     written: Nest | None = None,
     original: list[Instr] | None = None,
+    vectors: dict[int, int] | None = None,
+    tall: Panels | None = None,
 ) -> None:
-    """Rewrite a nest as chosen. It may come from another, ``written``, of which ``original`` is the code, by what only holds where arrays do not overlap."""
+    """Rewrite a nest as chosen. It may come from another, ``written``, of which ``original`` is the code, by what only holds where arrays do not overlap.
+
+    ``vectors`` has how many vectors loops over lanes do at once, by the loop's number; ``tall`` is what is read from panels, where it is far apart in memory.
+    """
     f = nest.f
     kept = written is not None and written is not nest
     if written is None or original is None:
@@ -335,7 +476,7 @@ def _apply(
         # (What is in a register must not be in two arrays.)
         asked = [(a, b, False) for a, b, _ in asked]
     plain: list[Instr] = []
-    if asked:
+    if asked or written.runs:
         # With registers of its own.
         clone(f, original[written.start : written.end + 1], {}, plain)
     record = nest.record
@@ -343,14 +484,43 @@ def _apply(
         record.asks(f, asked)
         for loop in lanes:
             record.does(f"lanes({nest.name(loop)})")
+            if vectors is not None and vectors.get(loop.number, 1) > 1:
+                record.does(f"{vectors[loop.number]} vectors of {nest.name(loop)} at once")
         for change in changes:
             record.does(change.text(nest))
+        if tall is not None:
+            record.does(tall.text())
     for loop in lanes:
-        mark(nest, loop, variables)
+        mark(nest, loop, variables, found, 0 if vectors is None else vectors.get(loop.number, 0))
         narrow(f, target, loop.head, loop.end)
+    marked = f.code
+    blocks = tall.apply() if tall is not None else []
     for change in sorted(changes, key=_place, reverse=True):
         # (What comes in front of a change is where it was.)
         change.apply(nest, variables)
+    if tall is not None:
+        rows = tall.rows
+        behind = len(f.code) - (len(marked) - 1 - rows.end)
+        f.code = f.code[: rows.head] + [*blocks, *f.code[rows.head : behind], Instr(ops.END, VOID, NONE, [], 0, rows.line)] + f.code[behind:]
     fast = f.code[written.start : len(f.code) - (len(original) - 1 - written.end)]
     distinct.update([instr.dst for instr in fast if instr.op is ops.FOR])
-    f.code = original[: written.start] + apart.versioned(f, asked, plain, fast, original[written.start].line) + original[written.end + 1 :]
+    f.code = original[: written.start] + apart.versioned(f, asked, plain, fast, original[written.start].line, written.runs) + original[written.end + 1 :]
+
+
+def _columns(nest: Nest, target: Target, found: list[Dependence], variables: list[Scalar]) -> list[NestLoop]:
+    """The innermost loops that add up what is in a row and what is in a column, where no loop has better lanes."""
+    innermost = innermost_loops(nest)
+    return [loop for loop in adjacent(nest, variables, target, True) if loop in innermost and totals(nest, loop, variables) and free(loop, found)]
+
+
+def _panels(
+    nest: Nest, target: Target, core: Core, found: list[Dependence], variables: list[Scalar], changes: list[Change], vectors: dict[int, int]
+) -> Panels | None:
+    """What the one block of a nest may read from panels; None for nothing."""
+    jam = changes[0]
+    across = jam.innermost.parent if isinstance(jam, Jam) else None
+    if not isinstance(jam, Jam) or across is None or across.number not in vectors:
+        return None
+    inside = range(jam.innermost.head + 1, jam.innermost.end)
+    bits = max([nest.f.code[k].type.bits for k in inside if nest.f.code[k].op is ops.LOAD], default=0)
+    return panels(nest, jam, target.vector_bits // bits, vectors[across.number], core, found, variables) if bits else None

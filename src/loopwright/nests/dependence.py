@@ -105,6 +105,8 @@ def dependences(nest: Nest, inner: bool = False) -> list[Dependence]:
     Distinct arrays are taken not to overlap. Dependences through variables are in ``nests/scalars.py``. With ``inner``, those only whose ends have the same
     innermost loop, one that may have more than a few iterations.
     """
+    if not inner and nest.told is not None:
+        return list(nest.told)
     found: list[Dependence] = []
     by_array: dict[int, list[Access]] = {}
     for access in nest.accesses:
@@ -118,6 +120,8 @@ def dependences(nest: Nest, inner: bool = False) -> list[Dependence]:
                         found += _Pair(nest, first, second).dependences()
                     else:
                         found += _uniform(first, second, distances)
+    if not inner:
+        nest.told = list(found)
     return found
 
 

@@ -31,7 +31,7 @@ from loopwright.nests.scalars import PRIVATE, Scalar, any_order
 from loopwright.nests.unroll import clone, last_multiple, read_once
 from loopwright.types import I64, VOID
 
-__all__ = ["Refusal", "invariant", "refusal", "stop_of", "unroll_and_jam"]
+__all__ = ["Refusal", "invariant", "jam", "refusal", "stop_of", "unroll_and_jam"]
 
 
 class Refusal:
@@ -246,8 +246,27 @@ def unroll_and_jam(nest: Nest, loop: NestLoop, factor: int, variables: list[Scal
     f.code = out
 
 
-def _jam(f: Function, code: list[Instr], parts: list[_Part], renames: list[dict[int, int]], out: list[Instr]) -> None:
+def jam(f: Function, body: list[Instr], renames: list[dict[int, int]], out: list[Instr], by_statement: bool) -> None:
+    """Append copies of the body of a loop to ``out``, which share the loops in it.
+
+    Args:
+        f: the function.
+        body: the instructions between the loop's brackets.
+        renames: per copy, by what operands are replaced, as ``clone`` has it; the bounds of loops in the body must be the same in all.
+        out: what they are appended to.
+        by_statement: the copies are vectors of lanes, and may go statement by statement where there are no branches: what all of them load is not kept longer
+            than for one statement of each.
+    """
+    _jam(f, body, _split(body, dict(enumerate(match(body))), 0, len(body)), renames, out, by_statement)
+
+
+def _jam(f: Function, code: list[Instr], parts: list[_Part], renames: list[dict[int, int]], out: list[Instr], by_statement: bool = False) -> None:
     for part in parts:
+        if by_statement and not part.shared and all(instr.op.effect != ops.CONTROL for instr in code[part.start : part.end]):
+            for k in range(part.start, part.end):
+                for rename in renames:
+                    clone(f, code[k : k + 1], rename, out)
+            continue
         if not part.shared:
             for rename in renames:
                 clone(f, code[part.start : part.end], rename, out)
@@ -263,7 +282,7 @@ def _jam(f: Function, code: list[Instr], parts: list[_Part], renames: list[dict[
         index = head.dst
         for rename in renames:
             rename[index] = out[before].dst
-        _jam(f, code, part.parts, renames, out)
+        _jam(f, code, part.parts, renames, out, by_statement)
         out.append(Instr(ops.END, VOID, NONE, [], 0, code[part.end - 1].line))
 
 

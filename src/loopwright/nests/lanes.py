@@ -9,6 +9,7 @@ statement by statement (the same, section 2.4).
 
 from __future__ import annotations
 
+from collections.abc import Sequence
 from typing import Final
 
 from loopwright.ir import ops
@@ -16,46 +17,91 @@ from loopwright.ir.affine import Form
 from loopwright.ir.function import Instr, Loop
 from loopwright.nests.dependence import FLOW, Dependence
 from loopwright.nests.nest import Nest, NestLoop
-from loopwright.nests.operations import has
+from loopwright.nests.operations import asking, has
+from loopwright.nests.room import settle
 from loopwright.nests.scalars import CARRIED, REDUCTION, Scalar, any_order
 from loopwright.targets.target import Target
 from loopwright.types import BOOL, I64, VOID, Type, mask_of, vector_of
+from loopwright.vectors.sums import find
+from loopwright.vectors.tables import parts
 
-__all__ = ["adjacent", "free", "mark", "obstructs"]
+__all__ = ["adjacent", "free", "in_lanes", "mark", "obstructs", "strided"]
 
-#: Of an ``if`` whose condition differs by lane both arms run: they may have so many instructions together.
+#: Of an ``if`` whose condition differs by lane both arms run: they may have so many instructions together, or so many times as many as there are lanes.
 MOST_BRANCHED: Final = 24
+BRANCHED_PER_LANE: Final = 10
 #: What has been stored so few iterations before is not loaded again by vectors, of which each would wait for two stores.
 NEAR: Final = 64
 #: Bits of masks where no vector says how wide its elements are, as ``vectorize`` has it.
 _USUAL: Final = 32
 
-#: The same in all iterations; an i64 that is one more in each; anything.
+#: The same in all iterations; an i64 that is one more in each; one that is more, or less, by another number; anything.
 _UNIFORM: Final = 0
 _LINEAR: Final = 1
-_VARYING: Final = 2
+_AFFINE: Final = 2
+_VARYING: Final = 3
+
+#: Elements that are so far apart at most are dealt out of whole vectors (``vectors/interleaving.py``).
+MOST_APART: Final = 4
 
 _COMPARISONS: Final = frozenset(ops.COMPARISONS.values())
+_COUNTING: Final = frozenset((ops.ADD, ops.SUB, ops.MUL, ops.NEG, ops.COPY))
 _CONDITIONS: Final = frozenset((ops.AND, ops.OR, ops.XOR, ops.NOT, ops.SELECT, ops.COPY))
 _BRANCHES: Final = frozenset((ops.BR, ops.BR_IF))
-_REFUSED: Final = frozenset((ops.WHILE, ops.LOOP, ops.ELIF, ops.THEN))
-#: Whose sequences depend on a constant that they divide by.
-_DIVISIONS: Final = frozenset((ops.DIV_FLOOR, ops.REM_FLOOR, ops.DIV_TRUNC, ops.REM_TRUNC))
+_REFUSED: Final = frozenset((ops.WHILE, ops.LOOP))
+#: Whose sequences depend on a constant that they divide or shift by.
+_BY_CONSTANTS: Final = frozenset((ops.DIV_FLOOR, ops.REM_FLOOR, ops.DIV_TRUNC, ops.REM_TRUNC, ops.SHL, ops.SHR, ops.ROTATE_LEFT, ops.ROTATE_RIGHT))
 
 
-def adjacent(nest: Nest, variables: list[Scalar], target: Target) -> list[NestLoop]:
+def adjacent(nest: Nest, variables: list[Scalar], target: Target, apart: bool = False) -> list[NestLoop]:
     """The loops of a nest along which its accesses are adjacent, whose operations lanes have, and whose variables carry totals at most; the innermost first.
 
     Args:
         nest: the nest, without obstacles.
         variables: what its variables carry.
         target: the machine that has the lanes.
+        apart: up to half of the loads may be down a column instead.
     """
     return [
         loop
         for loop in reversed(nest.loops)
-        if loop.step in (1, -1) and loop.long() and _along(nest, loop) and _scalars(nest, loop, variables) and _Body(nest, loop, target).possible()
+        if loop.step in ((1,) if apart else (1, -1))
+        and loop.long()
+        and _along(nest, loop, apart)
+        and _scalars(nest, loop, variables)
+        and _Body(nest, loop, target, apart, _added_up(loop, variables)).possible()
     ]
+
+
+def strided(nest: Nest, variables: list[Scalar], target: Target, beside: list[NestLoop]) -> list[NestLoop]:
+    """The innermost loops that could be over lanes if accesses may be backwards, or to every second to fourth element, too; ``adjacent`` does not ask for these.
+
+    Args:
+        nest: the nest, without obstacles.
+        variables: what its variables carry.
+        target: the machine that has the lanes.
+        beside: the loops whose accesses are adjacent, which are none of these.
+    """
+    return [
+        loop
+        for loop in reversed(nest.loops)
+        if loop.step == 1
+        and loop not in beside
+        and loop.long()
+        and not any(other.parent is loop for other in nest.loops)
+        and _scalars(nest, loop, variables)
+        and _Body(nest, loop, target, False, _added_up(loop, variables), True).possible()
+    ]
+
+
+def _added_up(loop: NestLoop, variables: list[Scalar]) -> list[int]:
+    """The variables that are sums over a loop."""
+    return [scalar.variable for scalar in variables if scalar.loop is loop and scalar.kind == REDUCTION and scalar.op is ops.ADD]
+
+
+def in_lanes(nest: Nest, loop: NestLoop, target: Target) -> bool:
+    """Whether lanes have all accesses and operations of a loop that is to be one over them."""
+    return _along(nest, loop, False) and _Body(nest, loop, target).possible()
 
 
 def free(loop: NestLoop, found: list[Dependence]) -> bool:
@@ -86,10 +132,10 @@ def _forward(dependence: Dependence, loop: NestLoop) -> bool:
     return dependence.loops[-1] is loop and source.position < sink.position and source.loops[-1] is loop and sink.loops[-1] is loop
 
 
-def mark(nest: Nest, loop: NestLoop, variables: list[Scalar]) -> None:
-    """Make a loop one over lanes, for the pass ``vectorize``."""
+def mark(nest: Nest, loop: NestLoop, variables: list[Scalar], found: Sequence[Dependence] = (), vectors: int = 0) -> None:
+    """Make a loop one over lanes, for the pass ``vectorize``; ``vectors`` are to be done at once, 0 lets the pass ``unroll`` decide."""
     f = nest.f
-    described = Loop(unroll=0, lanes=True)
+    described = Loop(unroll=vectors, lanes=True, whole=any(_just_stored(nest, dependence, loop) for dependence in found))
     for scalar in variables:
         if scalar.loop is loop and scalar.kind == REDUCTION:
             assert scalar.op is not None
@@ -99,10 +145,38 @@ def mark(nest: Nest, loop: NestLoop, variables: list[Scalar]) -> None:
     f.code[loop.head].loop = described
 
 
-def _along(nest: Nest, loop: NestLoop) -> bool:
-    """Whether accesses move by one element in each iteration, or not at all; stores by one."""
+def _just_stored(nest: Nest, dependence: Dependence, loop: NestLoop) -> bool:
+    """Whether the last iterations of a loop load what the iteration before, of the loop around it, has stored by itself.
+
+    A vector of which one element has just been stored alone is not handed on by the store, but waits until it has reached the cache; a load of the element by
+    itself, in a remainder that is done index by index, does not. So it is in triangular solvers.
+    """
+    around = loop.parent
+    if dependence.kind != FLOW or around is None or dependence.loops[-1] is not around or dependence.sink.loops[-1] is not loop or loop.step != 1:
+        return False
+    vector = dependence.vector
+    if vector[-1].low > 1 or not all(c.low <= 0 <= c.high for c in vector[:-1]) or dependence.source.loops[-1] is not around:
+        return False
+    # Where it is stored is where the next iteration's loop ends.
+    last = dependence.source.subscripts[-1]
+    return last is not None and any(_follows(nest, around, last, bound) for bound in loop.last)
+
+
+def _follows(nest: Nest, around: NestLoop, last: Form, bound: Form) -> bool:
+    """Whether the bound of an inner loop is, one iteration of the loop around it later, right behind an index."""
+    apart = bound.plus(last, -1)
+    moves = sum([coefficient for value, coefficient in bound.terms.items() if nest.indices.get(value) is around])
+    return not apart.terms and apart.constant + moves * around.step == 1
+
+
+def _along(nest: Nest, loop: NestLoop, apart: bool) -> bool:
+    """Whether accesses move by one element in each iteration, or not at all; stores by one. With ``apart`` loads may move by a row, as many as move by an element."""
+    beside = below = 0
     for access in nest.accesses:
         if not loop.head < access.position < loop.end:
+            continue
+        if nest.f.arrays[access.array].data:
+            # Nothing writes to it: which element is read makes no difference to the order.
             continue
         last = len(access.subscripts) - 1
         for place, form in enumerate(access.subscripts):
@@ -115,11 +189,14 @@ def _along(nest: Nest, loop: NestLoop) -> bool:
                     moves = coefficient
                 elif known is None and nest.forms.depends(Form(0, {value: 1}), loop.head, loop.end):
                     return False
-            if moves != 0 and (place != last or moves != 1):
+            if moves == 1 and place != last and apart and not access.store:
+                below += 1
+            elif moves != 0 and (place != last or moves != 1):
                 return False
+            beside += moves == 1 and place == last
             if access.store and place == last and moves != 1:
                 return False
-    return True
+    return below <= beside
 
 
 def _scalars(nest: Nest, loop: NestLoop, variables: list[Scalar]) -> bool:
@@ -144,17 +221,28 @@ class _Body:
     """What a loop's body does with values that differ by lane.
 
     Attributes:
-        shapes: register -> _LINEAR or _VARYING, where it differs by lane, as far as is known when variables may be anything.
+        shapes: register -> _LINEAR, _AFFINE or _VARYING, where it differs by lane, as far as is known when variables may be anything.
+        steps: by how much those that count are more in each lane.
+        strided: accesses may be backwards, or to elements that are a little apart.
         lanes, width: how many there are, and the bits of the widest element.
+        sums: the variables that are sums over the loop.
+        summed: ``id`` of the instructions that add narrow values to them, which lanes have.
+        wide: ``id`` of the conversions that make indices of constant tables of narrower integers; lanes need no vectors of them.
     """
 
-    __slots__ = ("lanes", "loop", "nest", "shapes", "target", "width")
+    __slots__ = ("apart", "lanes", "loop", "nest", "shapes", "steps", "strided", "summed", "sums", "target", "wide", "width")
 
-    def __init__(self, nest: Nest, loop: NestLoop, target: Target) -> None:
+    def __init__(self, nest: Nest, loop: NestLoop, target: Target, apart: bool = False, sums: list[int] | None = None, strided: bool = False) -> None:
+        self.sums: list[int] = sums or []
+        self.summed: set[int] = set()
+        self.wide: set[int] = set()
+        self.apart = apart
+        self.strided = strided
         self.nest = nest
         self.loop = loop
         self.target = target
         self.shapes: dict[int, int] = {nest.f.code[loop.head].dst: _LINEAR}
+        self.steps: dict[int, int] = {nest.f.code[loop.head].dst: 1}
         self.width = 0
         self.lanes = 0
 
@@ -165,7 +253,13 @@ class _Body:
         if any(code[k].op in _REFUSED for k in range(self.loop.head + 1, self.loop.end)):
             return False
         self._spread()
-        self.width = self._widest() or _USUAL
+        if any(array.data for array in f.arrays):
+            self._find_indices()
+        narrow = find(f, code, self.loop.head, self.loop.end, self.sums)
+        self.width = settle(narrow, self._widest, _USUAL, self.target, self.target.vector_bits)
+        for total in narrow:
+            self.summed |= total.through
+            self.summed.update(total.updates)
         self.lanes = max(1, self.target.vector_bits // self.width)
         depth = 0  # brackets open within one that lanes go through each for itself
         branched = 0
@@ -175,6 +269,9 @@ class _Body:
             branched += depth > 0
             if op.effect == ops.CONTROL:
                 if op is ops.FOR and (depth or any(self._of(a) for a in instr.args)):
+                    return False
+                if op is ops.THEN and not depth and self._of(instr.args[0]):
+                    # (What comes before it goes one way for all lanes, which ``conditions.py`` has taken out where it could be.)
                     return False
                 if op.opens and not op.closes:
                     if depth or op is ops.BLOCK or (op is ops.IF and self._of(instr.args[0])):
@@ -186,9 +283,30 @@ class _Body:
             elif op is ops.LOAD or op is ops.STORE:
                 if not self._accesses(instr, depth > 0):
                     return False
-            elif self._of(instr.dst) == _VARYING and not self._has(instr):
+            elif self._of(instr.dst) == _VARYING and not self._done(instr):
                 return False
-        return branched <= MOST_BRANCHED
+        if self.strided and not self._in_order():
+            return False
+        return branched <= max(MOST_BRANCHED, BRANCHED_PER_LANE * self.lanes)
+
+    def _done(self, instr: Instr) -> bool:
+        """Whether an operation whose result differs by lane is done in lanes."""
+        if id(instr) in self.summed or id(instr) in self.wide:
+            return True
+        return self._has(instr) and not any(self._of(a) == _AFFINE for a in instr.args)
+
+    def _find_indices(self) -> None:
+        """Find the indices that are only read by loads from constant tables."""
+        f = self.nest.f
+        made: dict[int, Instr] = {}
+        for k in range(self.loop.head + 1, self.loop.end):
+            instr = f.code[k]
+            if instr.op is ops.CONVERT and instr.type is I64 and instr.source.is_integer and instr.source.bits < 64 and not f.variable[instr.dst]:
+                made[instr.dst] = instr
+            elif not (instr.op is ops.LOAD and f.arrays[instr.imm].data and len(instr.args) == 1):
+                for a in instr.args:
+                    made.pop(a, None)
+        self.wide = {id(instr) for dst, instr in made.items() if self._of(dst) == _VARYING}
 
     def _of(self, operand: int) -> int:
         return self.shapes.get(operand, _UNIFORM) if operand >= 0 else _UNIFORM
@@ -211,6 +329,8 @@ class _Body:
 
     def _shape(self, instr: Instr) -> int:
         """What an operation's result is: as ``vectors/divergence.py`` has it."""
+        if self.strided and instr.type is I64 and instr.op in _COUNTING:
+            return self._counted(instr)
         shapes = [self._of(a) for a in instr.args]
         most = max(shapes, default=_UNIFORM)
         if most != _LINEAR or instr.type is not I64:
@@ -226,12 +346,80 @@ class _Body:
             return _LINEAR
         return _VARYING
 
-    def _widest(self) -> int:
-        """Bits of the widest element of any vector; 0 if there is none."""
+    def _counted(self, instr: Instr) -> int:
+        """The shape of an i64 that is linear in others."""
+        op = instr.op
+        steps: list[int] = []
+        for a in instr.args:
+            if self._of(a) == _VARYING:
+                return _VARYING
+            steps.append(self.steps.get(a, 0) if a >= 0 else 0)
+        if op is ops.ADD or op is ops.SUB:
+            step = steps[0] + steps[1] * (1 if op is ops.ADD else -1)
+        elif op is ops.MUL and any(steps):
+            factor = instr.args[1] if steps[0] else instr.args[0]
+            if factor >= 0:
+                return _VARYING
+            step = (steps[0] or steps[1]) * int(self.nest.f.const_values[~factor])
+        else:
+            step = -steps[0] if op is ops.NEG else steps[0]
+        if step:
+            self.steps[instr.dst] = step
+        return _UNIFORM if not step else _LINEAR if step == 1 else _AFFINE
+
+    def _row(self, places: list[int]) -> bool:
+        """Whether an access is to one of the first elements of a row, and to the next row in the next iteration."""
+        if len(places) < 2 or places[-1] >= 0 or self._of(places[-2]) != _LINEAR:
+            return False
+        return 0 <= self.nest.f.const_values[~places[-1]] < MOST_APART
+
+    def _in_order(self) -> bool:
+        """Whether no array that is stored to is gone along in two ways, and of elements that are apart all between are stored as well."""
+        f = self.nest.f
+        ways: dict[int, set[int]] = {}
+        stored: set[int] = set()
+        groups: dict[tuple[int, ...], list[int]] = {}
+        rows: dict[int, int] = {}  # by array, the last element of a row that is accessed
+        for access in self.nest.accesses:
+            if not self.loop.head < access.position < self.loop.end:
+                continue
+            args = f.code[access.position].args[int(access.store) :]
+            step = self.steps.get(args[-1], 0)
+            if self._row(args):
+                rows[access.array] = max(rows.get(access.array, 0), int(f.const_values[~args[-1]]))
+                step = MOST_APART + 1
+            if step:
+                ways.setdefault(access.array, set()).add(step)
+            if access.store:
+                stored.add(access.array)
+            if access.store and step > 1:
+                key = [access.array, step]
+                constant = 0
+                for form in access.subscripts:
+                    if form is None:
+                        return False
+                    key += [number for term in sorted(form.terms.items()) for number in term] + [constant]
+                    constant = form.constant
+                groups.setdefault(tuple(key), []).append(constant)
+        if not all(1 <= last < MOST_APART for last in rows.values()):
+            return False
+        for group, constants in groups.items():
+            count = rows[group[0]] + 1 if group[1] > MOST_APART else group[1]
+            if sorted(constants) != list(range(min(constants), min(constants) + count)):
+                return False
+        return not any(len(ways.get(array, ())) > 1 for array in stored)
+
+    def _widest(self, apart: set[int]) -> int:
+        """Bits of the widest element of any vector, but for those of instructions given by ``id``; 0 if there is none."""
         f = self.nest.f
         found = 0
         for k in range(self.loop.head + 1, self.loop.end):
             instr = f.code[k]
+            if id(instr) in apart or id(instr) in self.wide:
+                continue
+            if instr.op is ops.LOAD and f.arrays[instr.imm].data:
+                found = max(found, instr.type.bits)
+                continue
             if instr.op is ops.STORE:
                 found = max(found, f.arrays[instr.imm].element.bits)
             elif self._of(instr.dst) == _VARYING and instr.op.effect != ops.CONTROL:
@@ -252,9 +440,21 @@ class _Body:
         store = instr.op is ops.STORE
         places = instr.args[1:] if store else instr.args
         shapes = [self._of(a) for a in places]
-        if any(shapes[:-1]) or shapes[-1] == _VARYING or (store and not shapes[-1]):
-            return False
         type_ = vector_of(instr.type, self.lanes)
+        if shapes[-1] == _VARYING and self.nest.f.arrays[instr.imm].data:
+            return not store and parts(self.nest.f.arrays[instr.imm], self.lanes, asking(self.target))[1] > 0
+        if self.apart and not store and not some and not shapes[-1] and shapes[:-1].count(_LINEAR) == 1 and _VARYING not in shapes:
+            return instr.type.bits == self.width
+        if self.strided and self._row(places) and not any(shapes[:-2]):
+            # (Whether rows are next to each other is asked by the pass ``vectorize``.)
+            return not some and self.target.interleaves(type_) and not (store and self._of(instr.args[0]) == _AFFINE)
+        if self.strided and shapes[-1] == _AFFINE and not any(shapes[:-1]):
+            step = self.steps[places[-1]]
+            if some or (store and self._of(instr.args[0]) == _AFFINE):
+                return False
+            return has(self.target, ops.REVERSE, type_) if step == -1 else 2 <= step <= MOST_APART and self.target.interleaves(type_)
+        if any(shapes[:-1]) or shapes[-1] >= _AFFINE or (store and not shapes[-1]):
+            return False
         if shapes[-1] and not has(self.target, ops.STORE_AT if store else ops.LOAD_AT, type_):
             return False
         return not some or (self._masks(instr.type) and (not shapes[-1] or has(self.target, ops.MASKED_STORE_AT if store else ops.MASKED_LOAD_AT, type_)))
@@ -277,12 +477,15 @@ class _Body:
         full = vector_of(type_, self.lanes)
         if op is ops.SELECT or op in _COMPARISONS:
             return self._masks(type_) and (type_.bits == self.width or self._fits(type_)) and has(self.target, op, full)
-        if op is ops.CONVERT or op is ops.BITCAST or op in ops.UNCHECKED:
+        if op is ops.CONVERT and type_.is_integer and self._of(instr.args[0]) == _LINEAR:
+            # The lanes count in the type itself.
+            return has(self.target, ops.ADD, full)
+        if op is ops.CONVERT or op in ops.CASTS or op in ops.UNCHECKED:
             return has(self.target, op, full, vector_of(source, self.lanes))
         if op.operands.count("T") != len(instr.args):
             return False
         divisor = None
-        if op in _DIVISIONS and type_.is_integer and instr.args[1] < 0:
+        if op in _BY_CONSTANTS and type_.is_integer and instr.args[1] < 0:
             divisor = int(self.nest.f.const_values[~instr.args[1]])
         return has(self.target, op, full, VOID, divisor)
 

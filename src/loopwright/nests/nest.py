@@ -12,12 +12,15 @@ from loopwright.ir import ops
 from loopwright.ir.affine import Form, Forms
 from loopwright.ir.function import NONE, Function, Instr
 from loopwright.ir.loops import IS_LOOP
+from loopwright.ir.ops import Op
 
-__all__ = ["Access", "Nest", "NestLoop", "nests"]
+__all__ = ["Access", "Nest", "NestLoop", "nest_of", "nests"]
 
 
 #: Loops known to have fewer iterations are short.
 FEW: Final = 8
+#: More accesses in a nest, each of which would have to be told apart from all others, are not looked at: they come of loops that were unrolled as the kernel was staged.
+MOST_ACCESSES: Final = 250
 
 
 class NestLoop:
@@ -98,10 +101,12 @@ class Nest:
         indices: per value of ``forms`` that is the index of a loop: the loop.
         mentions: per variable of the function: where it is named first and last.
         obstacles: what keeps its iterations from being put into another order, whatever they access: the user's line, and a sentence.
+        runs: comparisons that have to hold for what the nest has been made into, which are asked in front of it.
+        told: its dependences, once they have been asked for (``nests/dependence.py``).
         record: the ``NestReport`` that is told what is tried (``nests/report.py``); None where nobody asked for one.
     """
 
-    __slots__ = ("_varying", "accesses", "end", "f", "forms", "indices", "loops", "mentions", "obstacles", "record", "start")
+    __slots__ = ("_varying", "accesses", "end", "f", "forms", "indices", "loops", "mentions", "obstacles", "record", "runs", "start", "told")
 
     def __init__(self, f: Function, start: int, end: int, places: dict[int, int], mentions: dict[int, tuple[int, int]]) -> None:
         self.f = f
@@ -113,6 +118,8 @@ class Nest:
         self.mentions = mentions
         self.indices: dict[int, NestLoop] = {}
         self.obstacles: list[tuple[int, str]] = []
+        self.runs: list[tuple[Op, int, int]] = []
+        self.told: Any = None
         self.record: Any = None
         self._varying: dict[int, bool] = {}
 
@@ -157,6 +164,7 @@ class Nest:
 
 
 _VECTORS: Final = "works on vectors already"
+_CHANGES: Final = {ops.ALLOCA: "takes memory of the stack", ops.BARRIER: "accesses volatile memory"}
 
 
 def nests(f: Function) -> list[Nest]:
@@ -181,6 +189,17 @@ def nests(f: Function) -> list[Nest]:
                 inside = depth
             depth += 1
     return found
+
+
+def nest_of(f: Function, start: int, end: int) -> Nest:
+    """The nest that a loop is by itself, whatever is around it.
+
+    Args:
+        f: the function.
+        start, end: the positions of its brackets.
+    """
+    places, mentions = _places(f)
+    return _read(Nest(f, start, end, places, mentions))
 
 
 class _Open:
@@ -240,11 +259,13 @@ def _read(nest: Nest) -> Nest:
         elif op is ops.RET or op is ops.FAIL:
             nest.obstacles.append((instr.line, "returns from within the loops"))
         elif op.effect == ops.CALLS:
-            nest.obstacles.append((instr.line, f"calls {f.callees[instr.imm].name}"))
+            nest.obstacles.append((instr.line, f"calls {f.callees[instr.imm].name}" if op in ops.CALLING else _CHANGES[op]))
         elif op is ops.LOAD or op is ops.STORE:
             _access(nest, k, instr, list(around), [(bracket.position, bracket.arm) for bracket in opened if bracket.loop is None])
         elif op.effect == ops.READS or op.effect == ops.WRITES:
             nest.obstacles.append((instr.line, _VECTORS if op in (ops.MASKED_LOAD, ops.MASKED_STORE) else "accesses memory by an address"))
+    if len(nest.accesses) > MOST_ACCESSES:
+        nest.obstacles.append((f.code[nest.start].line, f"its accesses are too many to tell apart: {len(nest.accesses)}, where {MOST_ACCESSES} are looked at"))
     return nest
 
 

@@ -280,6 +280,8 @@ class NestReport:
         self.done.append(step)
         if step.startswith("lanes("):
             self.lanes = step[len("lanes(") :].rstrip(")").strip("'\"")
+            # (Said of its accesses as they are, which may be dealt out of whole vectors.)
+            self.not_lanes = [refused for refused in self.not_lanes if refused[0] != self.lanes]
         for candidate in self.candidates:
             candidate.chosen = candidate.chosen or candidate.step == step
 

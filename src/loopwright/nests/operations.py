@@ -5,6 +5,7 @@ A sequence that stands for an operation counts as long as it is short and withou
 
 from __future__ import annotations
 
+from collections.abc import Callable
 from typing import Final
 
 from loopwright.errors import LoopwrightError
@@ -15,7 +16,7 @@ from loopwright.ir.roles import role_type
 from loopwright.targets.target import Target
 from loopwright.types import VOID, Type
 
-__all__ = ["has"]
+__all__ = ["asking", "has", "steps"]
 
 #: The most instructions that an operation may take.
 MOST_STEPS: Final = 10
@@ -31,12 +32,35 @@ def has(target: Target, op: Op, type_: Type, source: Type = VOID, divisor: int |
         source: the type that a conversion is from.
         divisor: the second operand, where it is a constant and what the sequence is depends on it.
     """
+    return steps(target, op, type_, source, divisor) >= 0
+
+
+def steps(target: Target, op: Op, type_: Type, source: Type = VOID, divisor: int | None = None) -> int:
+    """How many instructions a machine does an operation in, -1 where that is not in a few; the arguments are those of ``has``."""
     key = (op.code, type_.number, source.number, divisor)
     known = target.known_operations.get(key)
     if known is None:
-        known = _Probe(target).possible(op, type_, source, divisor)
+        probe = _Probe(target)
+        known = probe.count if probe.possible(op, type_, source, divisor) else -1
         target.known_operations[key] = known
     return known
+
+
+def asking(target: Target) -> Callable[[Op, Type, Type], bool]:
+    """``has`` for a machine."""
+    return _Asked(target).has
+
+
+class _Asked:
+    """What ``asking`` gives."""
+
+    __slots__ = ("target",)
+
+    def __init__(self, target: Target) -> None:
+        self.target = target
+
+    def has(self, op: Op, type_: Type, source: Type) -> bool:
+        return has(self.target, op, type_, source)
 
 
 class _Probe:

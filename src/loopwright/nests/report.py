@@ -5,6 +5,8 @@ A report is filled while the pass works on the nests (``choose.py``); a compilat
 
 from __future__ import annotations
 
+from collections.abc import Iterator
+
 from loopwright.ir.function import Function
 from loopwright.nests.nest import Nest
 from loopwright.nests.nest_report import NestReport
@@ -74,6 +76,9 @@ class Report:
 
     def __len__(self) -> int:
         return len(self.nests)
+
+    def __iter__(self) -> Iterator[NestReport]:
+        return iter(self.nests)
 
     def __getitem__(self, number: int) -> NestReport:
         return self.nests[number]

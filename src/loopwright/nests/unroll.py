@@ -9,7 +9,7 @@ from loopwright.ir.function import NONE, Function, Instr, Loop
 from loopwright.ir.loops import IS_LOOP
 from loopwright.types import I64
 
-__all__ = ["clone", "crossing_branches", "has_loops", "local_variables"]
+__all__ = ["clone", "crossing_branches", "has_loops", "local_variables", "repeats", "written_first"]
 
 # What becomes of an operation whose mask is known to be all true.
 _OTHER: Final = 0
@@ -22,10 +22,7 @@ _ANDNOT: Final = 6
 _SAME: Final = 7
 _MASKED: Final[list[int]] = [_OTHER] * len(ops.OPS)
 for _op, _kind in (
-    (ops.MASKED_LOAD, _LOAD),
-    (ops.MASKED_LOAD_AT, _LOAD),
-    (ops.MASKED_STORE, _STORE),
-    (ops.MASKED_STORE_AT, _STORE),
+    *[(_masked, _LOAD if _masked.result else _STORE) for _masked in ops.UNMASKED],
     (ops.SELECT, _SELECT),
     (ops.AND, _AND),
     (ops.OR, _OR),
@@ -34,7 +31,6 @@ for _op, _kind in (
     (ops.MASK_CONVERT, _SAME),
 ):
     _MASKED[_op.code] = _kind
-_UNMASKED: Final = {ops.MASKED_LOAD: ops.LOAD, ops.MASKED_LOAD_AT: ops.LOAD_AT, ops.MASKED_STORE: ops.STORE, ops.MASKED_STORE_AT: ops.STORE_AT}
 
 
 def clone(f: Function, body: list[Instr], rename: dict[int, int], out: list[Instr]) -> None:
@@ -62,7 +58,7 @@ def clone(f: Function, body: list[Instr], rename: dict[int, int], out: list[Inst
             true = first < 0 and values[~first] is True
             if true:
                 if kind in (_LOAD, _STORE):
-                    op = _UNMASKED[op]
+                    op = ops.UNMASKED[op]
                     del args[0]
                 else:
                     if kind in (_SELECT, _AND):
@@ -116,17 +112,27 @@ def has_loops(body: list[Instr]) -> bool:
 
 def crossing_branches(body: list[Instr]) -> bool:
     """Whether a branch in ``body`` goes to the bracket that ``body`` is in, or to one outside of that."""
+    return any(outwards >= 0 for outwards in _ways_out(body))
+
+
+def repeats(body: list[Instr]) -> bool:
+    """Whether a branch in ``body`` goes to the bracket that ``body`` is in."""
+    return any(outwards == 0 for outwards in _ways_out(body))
+
+
+def _ways_out(body: list[Instr]) -> list[int]:
+    """How many brackets outside of the one that ``body`` is in each of its branches goes to; less than 0: to one inside."""
     depth = 0
+    found: list[int] = []
     for instr in body:
         op = instr.op
         if op.opens:
-            if not op.closes:
-                depth += 1
+            depth += not op.closes
         elif op.closes:
             depth -= 1
-        elif (op is ops.BR or op is ops.BR_IF) and instr.imm >= depth:
-            return True
-    return False
+        elif op is ops.BR or op is ops.BR_IF:
+            found.append(instr.imm - depth)
+    return found
 
 
 def local_variables(f: Function, body: list[Instr], references: dict[int, int]) -> list[int]:
@@ -176,6 +182,16 @@ def local_variables(f: Function, body: list[Instr], references: dict[int, int]) 
             inside[d] = inside.get(d, 0) + 1
             written.add(d)
     return [v for v, count in inside.items() if v not in carried and references.get(v, 0) == count]
+
+
+def written_first(f: Function, body: list[Instr]) -> list[int]:
+    """The variables that a body writes before it reads them, whatever becomes of them behind it."""
+    named: dict[int, int] = {}
+    for instr in body:
+        for r in (instr.dst, *instr.args):
+            if r >= 0 and f.variable[r]:
+                named[r] = named.get(r, 0) + 1
+    return local_variables(f, body, named)
 
 
 def read_once(f: Function, operand: int, line: int, out: list[Instr]) -> int:

@@ -103,6 +103,8 @@ class _Addresses:
         args = instr.args
         self.line = instr.line
         last = len(args) - 1
+        if self.by_row(instr, array, leading):
+            return
         pointer = self.row(array, args, leading)
         size = array.element.size
         index, offset = self.split(args[last])
@@ -120,11 +122,31 @@ class _Addresses:
         if indexed and not (addressing.indexes(size, displacement) and (addressing.both or self.alone(instr.imm, args[leading:last], index))):
             pointer = self.computed(pointer, index, size)
             indexed = False
-        number = instr.imm
+        # (What other pointers lead to as well is memory of no array, outside of the loop that it is a view of.)
+        number = -1 if array.view else instr.imm
         instr.op = ops.AT_ADDRESS[instr.op]
         instr.imm = 0
         instr.args = [*args[:leading], pointer, index] if indexed else [*args[:leading], pointer]
         instr.mem = Mem(indexed, size if indexed else 1, displacement, instr.type.size, False, -1, number)
+
+    def by_row(self, instr: Instr, array: Array, leading: int) -> bool:
+        """Where rows are so short that the machine's addresses scale by them, a row's number is the index of an access to a known place in it."""
+        args = instr.args
+        f = self.f
+        if len(array.strides) != 1 or array.strides[0] >= 0 or args[-1] >= 0 or args[leading] < 0:
+            return False
+        stride = int(f.const_values[~array.strides[0]])
+        index, row = self.split(args[leading])
+        displacement = row * stride + int(f.const_values[~args[-1]]) * array.element.size
+        addressing = self.target.addressing(instr.type)
+        if index < 0 or stride not in addressing.scales or not addressing.displaces(displacement) or not addressing.indexes(stride, displacement):
+            return False
+        number = instr.imm
+        instr.op = ops.AT_ADDRESS[instr.op]
+        instr.imm = 0
+        instr.args = [*args[:leading], array.base, index]
+        instr.mem = Mem(True, stride, displacement, instr.type.size, False, -1, number)
+        return True
 
     def alone(self, number: int, rows: list[int], index: int) -> bool:
         """On machines whose addresses hold an index or a displacement, but not both: whether all accesses to the array there are at the same distance

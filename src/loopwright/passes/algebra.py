@@ -216,7 +216,7 @@ def _div(v: Values, instr: Instr, args: list[int]) -> int:
 
 
 def _divide_whole(v: Values, instr: Instr, args: list[int]) -> int:
-    """Integer division and remainder, both kinds; and the floor division of floats."""
+    """Division and remainder, both kinds, of integers; those of floats where both operands are known."""
     a, b = args
     if b >= 0:
         return KEEP
@@ -285,6 +285,34 @@ def _shift_modulo(v: Values, instr: Instr, args: list[int]) -> int:
     if a < 0:
         return _fold(v, instr, args)
     return a if int(v.f.const_values[~b]) & (instr.type.bits - 1) == 0 else KEEP
+
+
+def _rotate(v: Values, instr: Instr, args: list[int]) -> int:
+    a, b = args
+    if b >= 0:
+        return KEEP
+    if a < 0:
+        return _fold(v, instr, args)
+    bits = instr.type.bits
+    places = int(v.f.const_values[~b]) & bits - 1
+    if places == 0:
+        return a
+    if instr.op is ops.ROTATE_RIGHT:
+        places = bits - places
+    instr.op = ops.ROTATE_LEFT
+    args[1] = v.f.const(instr.type, places)
+    return KEEP
+
+
+def _saturated(v: Values, instr: Instr, args: list[int]) -> int:
+    a, b = args
+    if a < 0 and b < 0:
+        return _fold(v, instr, args)
+    if a < 0 and instr.op is ops.ADD_SATURATED:
+        args[0], args[1] = a, b = b, a
+    if b < 0 and v.f.const_values[~b] == 0:
+        return a
+    return KEEP
 
 
 def _least_most(v: Values, instr: Instr, args: list[int]) -> int:
@@ -357,6 +385,8 @@ def _multiply_add(v: Values, instr: Instr, args: list[int]) -> int:
             return _fold(v, instr, args) if c < 0 else KEEP
         args[0], args[1] = a, b = b, a
     op = instr.op
+    if op is ops.FNMS:
+        return KEEP
     if b < 0:
         y = f.const_values[~b]
         if y == 1:
@@ -618,8 +648,10 @@ def _masked_load(v: Values, instr: Instr, args: list[int]) -> int:
     if m < 0:
         if not v.f.const_values[~m]:
             return v.f.const(instr.type, 0)
-        instr.op = ops.LOAD_AT if instr.op is ops.MASKED_LOAD_AT else ops.LOAD
-        del args[0]
+        without = ops.UNMASKED.get(instr.op)
+        if without is not None:
+            instr.op = without
+            del args[0]
     return KEEP
 
 
@@ -639,6 +671,10 @@ def _table() -> list[Rule | None]:
         (_least_most, (ops.MIN, ops.MAX)),
         (_multiply_add, ops.FUSED),
         (_elementwise, (ops.ABS, ops.COPY_SIGN, ops.MUL_HIGH, ops.MUL_LOWER, ops.SQRT, ops.FLOOR, ops.CEIL, ops.TRUNC, ops.ROUND, ops.BITCAST)),
+        (_elementwise, (ops.AVERAGE_DOWN, ops.AVERAGE_UP, ops.ABS_DIFF, ops.POPCOUNT, ops.LEADING_ZEROS, ops.TRAILING_ZEROS, ops.BIT_REVERSE, ops.BYTE_SWAP)),
+        (_elementwise, (ops.MUL_WIDE, ops.CLMUL, ops.CLMUL_HIGH)),
+        (_saturated, (ops.ADD_SATURATED, ops.SUB_SATURATED)),
+        (_rotate, (ops.ROTATE_LEFT, ops.ROTATE_RIGHT)),
         (_and_or, (ops.AND, ops.OR)),
         (_xor, (ops.XOR,)),
         (_andnot, (ops.ANDNOT,)),
@@ -648,10 +684,10 @@ def _table() -> list[Rule | None]:
         (_compare, tuple(ops.COMPARISONS.values())),
         (_select, (ops.SELECT,)),
         (_copy, (ops.COPY,)),
-        (_convert, (ops.CONVERT, *ops.UNCHECKED)),
+        (_convert, (ops.CONVERT, ops.CONVERT_SATURATED, *ops.UNCHECKED)),
         (_uniform, (ops.SPLAT, ops.MASK_SPLAT, ops.MASK_CONVERT, ops.EXTRACT, ops.ANY, ops.ALL, ops.REDUCE_MIN, ops.REDUCE_MAX, ops.REDUCE_AND, ops.REDUCE_OR)),
         (_lane_mask, (ops.LANE_MASK,)),
-        (_masked_load, (ops.MASKED_LOAD, ops.MASKED_LOAD_AT)),
+        (_masked_load, (*[op for op in ops.UNMASKED if op.result], ops.GATHER_AT)),
     ]
     for rule, served in rules:
         for op in served:

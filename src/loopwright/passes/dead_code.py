@@ -8,6 +8,7 @@ from loopwright.ir import ops
 from loopwright.ir.function import Function, Instr
 from loopwright.ir.loops import LOOPS
 from loopwright.passes.flow import BRANCH, CALL, END, KIND, LEAVE, LOAD, MIDDLE, OPEN, STORE, Bracket
+from loopwright.passes.overwritten import Overwritten
 
 _COPY: Final = ops.COPY.code
 
@@ -53,7 +54,7 @@ def remove(f: Function, code: list[Instr], bit: list[int], ends: list[Bracket], 
 class _Backward:
     """The backward walk."""
 
-    __slots__ = ("bit", "ends", "exits", "f", "held_by", "held_uses", "out", "overtaken", "pending", "used", "waiting", "wanted")
+    __slots__ = ("bit", "ends", "exits", "f", "held_by", "held_uses", "out", "overtaken", "pending", "stores", "used", "waiting", "wanted")
 
     def __init__(self, f: Function, bit: list[int], ends: list[Bracket], held_by: dict[int, int], held_uses: dict[int, list[Instr]]) -> None:
         self.f = f
@@ -71,6 +72,8 @@ class _Backward:
         self.waiting: dict[int, int] = {}
         #: Registers with users behind a place to which a write of the variable that holds the same may move.
         self.overtaken: set[int] = set()
+        #: What is written again before it is read.
+        self.stores = Overwritten()
         #: What stays, last first; None for what went after all.
         self.out: list[Instr | None] = []
 
@@ -84,6 +87,7 @@ class _Backward:
         held_by = self.held_by
         out = self.out
         kinds = KIND
+        stores = self.stores
         for instr in reversed(code):
             kind = kinds[instr.op.code]
             dst = instr.dst
@@ -101,18 +105,24 @@ class _Backward:
                     continue
                 elif dst in pending:
                     self.write_directly(instr)
+                if kind == LOAD and stores.places:
+                    stores.load(instr)
                 args = instr.args
                 if instr.op is ops.MUL and args[1] < 0 and instr.type.is_float and f.const_values[~args[1]] == 2:
                     # x * 2 is x + x, which needs no constant; not earlier, so that it could become part of a multiply-add.
                     instr.op = ops.ADD
                     instr.args = [args[0], args[0]]
             elif kind == CALL:
+                stores.places = []
                 if dst >= 0:
                     if bit[dst]:
                         self.written(dst, bit[dst])
                     elif dst in pending:
                         self.write_directly(instr)
-            elif kind != STORE and not self.control(instr, kind):
+            elif kind == STORE:
+                if instr.op is ops.STORE_AT and stores.store(instr):
+                    continue
+            elif not self.control(instr, kind):
                 continue
             for a in instr.args:
                 if a >= 0:
@@ -133,6 +143,8 @@ class _Backward:
     def written(self, variable: int, own: int) -> None:
         """A variable is written, so nobody further up writes it for those behind."""
         self.wanted &= ~own
+        if self.stores.places:
+            self.stores.written(variable)
         if variable in self.waiting:
             del self.pending[self.waiting.pop(variable)]
 
@@ -174,6 +186,7 @@ class _Backward:
         """What is wanted in front of a branch or bracket; whether it stays."""
         self.pending.clear()
         self.waiting.clear()
+        self.stores.places = []
         if kind == BRANCH:
             target = self.exits[-1 - instr.imm].target
             self.wanted = target if instr.op is ops.BR else self.wanted | target

@@ -54,6 +54,90 @@ def run(f: Function, target: Target) -> None:
     _Jumps(f).run()
 
 
+def opposed(instr: Instr, label: int) -> Instr:
+    """The conditional jump that is taken where this one is not, to ``label``."""
+    op = instr.op
+    if op is ops.JUMP_IF or op is ops.JUMP_UNLESS:
+        made = Instr(ops.JUMP_UNLESS if op is ops.JUMP_IF else ops.JUMP_IF, BOOL, NONE, instr.args, label, instr.line)
+    else:
+        made = Instr(ops.JUMP_CMP[opposite(op.compare, instr.type)], instr.type, NONE, instr.args, label, instr.line, instr.source, instr.mem)
+    made.weight = instr.weight
+    return made
+
+
+def _conditional(instr: Instr) -> bool:
+    op = instr.op
+    return op is ops.JUMP_IF or op is ops.JUMP_UNLESS or (op.compare != "" and ops.JUMP_CMP.get(op.compare) is op)
+
+
+def straightened(code: list[Instr]) -> list[Instr]:
+    """Without jumps to jumps, jumps over jumps, jumps to what comes next, and what nothing gets to; a loop goes on by the conditional jump at its end.
+
+    Args:
+        code: labels and jumps, no brackets.
+    """
+    redirected(code)
+    out: list[Instr] = []
+    placed: set[int] = set()
+    k = 0
+    while k < len(code):
+        instr = code[k]
+        if instr.op is ops.LABEL:
+            placed.add(instr.imm)
+        if k + 1 < len(code) and code[k + 1].op is ops.JUMP and _conditional(instr):
+            jump = code[k + 1]
+            if instr.imm in labels_at(code, k + 2):
+                out.append(opposed(instr, jump.imm))
+                k += 2
+                continue
+            if jump.imm in placed and instr.imm not in placed:
+                code[k + 1] = Instr(ops.JUMP, VOID, NONE, [], instr.imm, jump.line)
+                code[k + 1].weight = jump.weight
+                instr = opposed(instr, jump.imm)
+        if instr.op is ops.JUMP:
+            # What follows runs only from its next label on.
+            end = k + 1
+            while end < len(code) and code[end].op is not ops.LABEL:
+                end += 1
+            if instr.imm not in labels_at(code, end):
+                out.append(instr)
+            k = end
+            continue
+        out.append(instr)
+        k += 1
+    used = {instr.imm for instr in out if instr.op is ops.JUMP or _conditional(instr)}
+    return [instr for instr in out if instr.op is not ops.LABEL or instr.imm in used]
+
+
+def redirected(code: list[Instr]) -> None:
+    """Let each jump to a jump go where that goes."""
+    goes: dict[int, int] = {}
+    for k in range(len(code) - 1, -1, -1):
+        if code[k].op is ops.LABEL and k + 1 < len(code):
+            following = code[k + 1]
+            if following.op is ops.JUMP:
+                goes[code[k].imm] = following.imm
+            elif following.op is ops.LABEL and following.imm in goes:
+                goes[code[k].imm] = goes[following.imm]
+    if not goes:
+        return
+    for instr in code:
+        if instr.op is ops.JUMP or _conditional(instr):
+            seen: set[int] = set()
+            while instr.imm in goes and instr.imm not in seen:
+                seen.add(instr.imm)
+                instr.imm = goes[instr.imm]
+
+
+def labels_at(code: list[Instr], k: int) -> set[int]:
+    """The labels that stand at a position."""
+    found: set[int] = set()
+    while k < len(code) and code[k].op is ops.LABEL:
+        found.add(code[k].imm)
+        k += 1
+    return found
+
+
 class _Jumps:
     """The walk's state.
 
@@ -117,6 +201,11 @@ class _Jumps:
         used = self.used
         self.f.code = [instr for instr in out if instr.op is not ops.LABEL or instr.imm in used]
         self.f.labels = self.labels
+        if any(instr.op is ops.JUMP for instr in self.f.code):
+            before = len(self.f.code) + 1
+            while len(self.f.code) < before:
+                before = len(self.f.code)
+                self.f.code = straightened(self.f.code)
 
     def put_aside(self, code: list[Instr], k: int, end: int, weight: float) -> None:
         """The body of the ``if`` at ``k`` behind the function's end, and a jump back from there."""

@@ -4,11 +4,13 @@ from __future__ import annotations
 
 from loopwright.ir import ops
 from loopwright.ir.function import Function, Instr
+from loopwright.passes import tail_calls
 from loopwright.targets.target import Rule, Target
 
 
 def run(f: Function, target: Target) -> None:
-    """Make every tied result share its operand's register, and give instructions made since ``lower`` their rules."""
+    """Make every tied result share its operand's register, give instructions made since ``lower`` their rules, and make tail calls jumps."""
+    tail_calls.make(f, target)
     out: list[Instr] = []
     for instr in f.code:
         op = instr.op

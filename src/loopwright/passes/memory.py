@@ -127,7 +127,7 @@ def stores_of_loops(f: Function) -> list[LoopStores]:
             if instr.dst >= 0 and effect != ops.CONTROL and not f.variable[instr.dst]:
                 indices.made[instr.dst] = instr
             if effect == ops.WRITES:
-                own = -1 if instr.op in ops.STRIDED else indices.own(_along(instr))
+                own = -1 if instr.op in ops.SCATTERED else indices.own(_along(instr))
                 for n in range(len(open_loops)):
                     open_loops[n].note(f, instr, n <= own)
             elif effect == ops.CALLS:
@@ -172,7 +172,7 @@ class Memory:
 
     def place(self, instr: Instr, values: list[int]) -> tuple[int, ...] | None:
         """The index of an access, the same for all arrays; None where it cannot be told from the address, or where it is not the only one."""
-        if instr.op in ops.STRIDED:
+        if instr.op in ops.SCATTERED:
             return None
         mem = instr.mem
         if mem is None:

@@ -9,11 +9,16 @@ from loopwright.ir import ops
 from loopwright.ir.function import NONE, Function
 from loopwright.ir.loops import IS_LOOP
 from loopwright.nests.choose import improve, keep_values
+from loopwright.nests.counting import mark_counting
+from loopwright.nests.extremes import split_extremes
+from loopwright.nests.leaving import mark_leaving
 from loopwright.nests.nest import nests
 from loopwright.targets.target import Target
 from loopwright.types import I64
 
 _COMPARISONS: Final = frozenset(ops.COMPARISONS.values())
+#: Of i64, what is more than arithmetic on indices.
+_FOUND: Final = frozenset((ops.STORE, ops.MIN, ops.MAX))
 
 
 def run(f: Function, target: Target) -> None:
@@ -28,6 +33,10 @@ def run(f: Function, target: Target) -> None:
             from loopwright.pipelining.pipeline import overlap
 
             overlap(f, target.core)
+    if f.options.nests and not f.options.schedule:
+        split_extremes(f, target)
+        mark_leaving(f, target)
+        mark_counting(f, target)
 
 
 def _by_hand(f: Function, target: Target, told: Any) -> None:
@@ -71,8 +80,8 @@ def report(f: Function, target: Target) -> Any:
 
 def _kept(f: Function, target: Target) -> str:
     """Why all nests of a function stay as they are, whatever is in them; "" where they may change."""
-    if f.options.check:
-        return "every access is checked, in the order of the text"
+    if f.options.check and f.options.schedule:
+        return "steps by hand are not for checked mode"
     if not f.options.nests:
         return 'it is not allowed (nests="off", or text without `option nests`)'
     if target.core is None:
@@ -109,5 +118,5 @@ def _candidate(f: Function) -> bool:
             loads = True
         elif not found and (op is ops.STORE or (loads and (op.reduction is not None or op is ops.SUB or op in _COMPARISONS))) and True in opened:
             # (Sums and comparisons of indices are none, but those that are kept.)
-            found = instr.type is not I64 or op is ops.STORE or f.variable[instr.dst]
+            found = instr.type is not I64 or op in _FOUND or f.variable[instr.dst] or (op in _COMPARISONS and any(a >= 0 and f.variable[a] for a in instr.args))
     return found

@@ -7,9 +7,13 @@ from typing import Final
 from loopwright.passes import (
     addresses,
     allocate,
+    checks,
+    counted,
     elif_,
     emission,
     expand,
+    halves,
+    if_conversion,
     immediates,
     jumps,
     liveness,
@@ -29,10 +33,27 @@ __all__ = ["CPU"]
 
 CPU: Final[tuple[Pass, ...]] = (
     Pass(
+        "checks",
+        checks.run,
+        "checked mode: loops get a version without tests, which runs where the indices of its first and last iterations are inside their arrays",
+    ),
+    Pass(
+        "halves",
+        halves.run,
+        "floats of 16 bits to their bits, and what is computed with them to f32",
+        "no f16 or bf16",
+    ),
+    Pass(
         "promote",
         promote.run,
-        "local arrays whose indices are all known to variables",
+        "local arrays whose indices are all known to variables; what is written in wider integers than it needs, and rotations written as shifts, to the operations they are; under `fastmath` divisions by roots to products",
         "local arrays lie on the stack",
+    ),
+    Pass(
+        counted.COUNTED,
+        counted.run,
+        "innermost loops over pointers that count and carry nothing but totals to loops over lanes, of views of what they access; other short ones that count to several iterations at once",
+        optional=True,
     ),
     Pass(
         "nests",
@@ -42,7 +63,7 @@ CPU: Final[tuple[Pass, ...]] = (
     Pass(
         "vectorize",
         vectorize.run,
-        "scalar loops over lanes to loops over vectors, under masks; on machines without vectors, and in checked mode, they stay as they are",
+        "scalar loops over lanes to loops over vectors, under masks; on machines without vectors they stay as they are",
         "no loop is marked `lanes`",
     ),
     Pass(
@@ -71,6 +92,11 @@ CPU: Final[tuple[Pass, ...]] = (
         "strength",
         strength.run,
         "what is linear in a loop's counter is advanced by addition: pointers that a loop moves, instead of products",
+    ),
+    Pass(
+        "if-convert",
+        if_conversion.run,
+        "short branches of loops whose conditions hang on data become choices",
     ),
     Pass(
         "immediates",
@@ -109,13 +135,13 @@ CPU: Final[tuple[Pass, ...]] = (
     Pass(
         "jumps",
         jumps.run,
-        "brackets to labels and conditional jumps; drops unreachable code; marks heads of innermost loops for alignment",
+        "brackets to labels and conditional jumps; drops unreachable code, jumps over jumps and to jumps; marks heads of innermost loops for alignment",
         "no brackets",
     ),
     Pass(
         "lower-late",
         lower_late.run,
-        "two-operand forms: copies where a result could not get its operand's register; empty copies go",
+        "two-operand forms: copies where a result could not get its operand's register; empty copies go; calls behind which a function only returns to jumps",
         "each instruction is encodable as it stands",
         again=True,
     ),

@@ -2,40 +2,68 @@
 
 What LLVM calls scalar replacement of aggregates: the elements are followed by value, carried round loops in registers, and become vectors, like every other
 variable.
+
+What is written in wider integers than it needs, or as shifts, becomes the operation that it is (``idioms.py``); under ``fastmath`` what is divided by a root is multiplied with its reciprocal (``roots.py``).
 """
 
 from __future__ import annotations
 
 from loopwright.ir import ops
-from loopwright.ir.function import Array, Function, Instr
+from loopwright.ir.function import Array, Function, Instr, Mem
+from loopwright.passes import idioms, roots
 from loopwright.targets.target import Target
-from loopwright.types import Type
+from loopwright.types import VOID, Type
 
 __all__ = ["run"]
 
 
 def run(f: Function, target: Target) -> None:
-    """Make variables of the local arrays of ``f`` that need no address."""
-    if not any(array.size for array in f.arrays):
-        return
-    elements = _elements(f)
-    if elements:
-        _replace(f, elements)
+    """Make variables of the local arrays of ``f`` that need no address, returns of places that nothing leads to, and operations of idioms."""
+    if any(array.size and not array.data for array in f.arrays):
+        elements = _elements(f)
+        if elements:
+            _replace(f, elements)
+    _return_from_nowhere(f)
+    idioms.run(f)
+    if f.options.fastmath:
+        roots.run(f, target)
 
 
-def _elements(f: Function) -> dict[int, dict[tuple[int, ...], int]]:
-    """By the number of each array that is to be replaced: by index (as constants' values), the variable of an element.
+def _return_from_nowhere(f: Function) -> None:
+    """A return for each ``unreachable``: later passes know what that does, and nobody sees what is returned."""
+    for instr in f.code:
+        if instr.op is ops.UNREACHABLE:
+            instr.op = ops.RET
+            instr.type = f.result
+            instr.args = [f.const(f.result, 0)] if f.result is not VOID else []
 
-    Not of an array that a loop over lanes stores to: a variable written there belongs to each lane. Nor of one whose address is read.
+
+class _Element:
+    """What is at one place in an array: its type, and the name of the variable that it becomes, behind the array's."""
+
+    __slots__ = ("name", "type")
+
+    def __init__(self, type_: Type, name: str) -> None:
+        self.type = type_
+        self.name = name
+
+
+def _elements(f: Function) -> dict[int, dict[int, int]]:
+    """By the number of each array that is to be replaced: by offset in bytes, the variable of an element.
+
+    Not of an array that a loop over lanes stores to: a variable written there belongs to each lane. Nor of one whose address is used other than for loads and stores
+    at known distances, or of which the same bytes are accessed as several types.
     """
-    found: dict[int, dict[tuple[int, ...], Type]] = {number: {} for number in range(len(f.arrays)) if f.arrays[number].size}
+    found: dict[int, dict[int, _Element]] = {number: {} for number in range(len(f.arrays)) if f.arrays[number].size}
     bases = {f.arrays[number].base: number for number in found}
     lanes = 0
     depth = 0
     for instr in f.code:
         op = instr.op
-        for a in instr.args:
-            if a in bases:
+        number = _accessed(f, instr, bases)
+        for position in range(len(instr.args)):
+            a = instr.args[position]
+            if a in bases and (number < 0 or position != len(instr.args) - 1):
                 found.pop(bases[a], None)
         if op.closes:
             depth -= 1
@@ -45,39 +73,78 @@ def _elements(f: Function) -> dict[int, dict[tuple[int, ...], int]]:
             depth += 1
             if instr.loop is not None and instr.loop.lanes:
                 lanes = depth
-        if op not in ops.ACCESSES or instr.imm not in found:
+        if number not in found:
             continue
-        index = _index(f, f.arrays[instr.imm], instr)
-        if index is None or (lanes and op is ops.STORE):
-            del found[instr.imm]
-        else:
-            found[instr.imm][index] = instr.type
-    elements: dict[int, dict[tuple[int, ...], int]] = {}
-    for number, types in found.items():
-        name = f.arrays[number].name
-        elements[number] = {index: f.register(type_, f"{name}{''.join([f'_{n}' for n in index])}", True) for index, type_ in types.items()}
+        array = f.arrays[number]
+        offset = _offset(f, array, instr)
+        known = found[number].get(offset) if offset >= 0 else None
+        if offset < 0 or (lanes and op.effect == ops.WRITES) or (known is not None and known.type is not instr.type):
+            del found[number]
+        elif known is None:
+            found[number][offset] = _Element(instr.type, _name(f, instr, offset))
+    elements: dict[int, dict[int, int]] = {}
+    for number, known_elements in found.items():
+        if _apart(known_elements):
+            name = f.arrays[number].name
+            elements[number] = {offset: f.register(each.type, name + each.name, True) for offset, each in known_elements.items()}
     return elements
 
 
-def _index(f: Function, array: Array, instr: Instr) -> tuple[int, ...] | None:
-    """The index of an access to one element, where it is known and inside the array."""
-    if instr.type.lanes or (instr.op is not ops.LOAD and instr.op is not ops.STORE):
-        return None
-    index: list[int] = []
+def _accessed(f: Function, instr: Instr, bases: dict[int, int]) -> int:
+    """The number of the local array that a load or a store of one element accesses, by indices or by its address; otherwise -1."""
+    if instr.op in ops.ACCESSES:
+        return instr.imm
+    if (instr.op is ops.LOAD_AT or instr.op is ops.STORE_AT) and instr.mem is not None and not instr.mem.indexed:
+        return bases.get(instr.args[-1], -1)
+    return -1
+
+
+def _offset(f: Function, array: Array, instr: Instr) -> int:
+    """Where in the array an access to one element is, in bytes; -1 where that is not known, or not inside."""
+    if instr.type.lanes:
+        return -1
+    if instr.mem is not None:
+        offset = instr.mem.disp
+        return offset if 0 <= offset <= array.size - instr.type.size else -1
+    if instr.op is not ops.LOAD and instr.op is not ops.STORE:
+        return -1
+    offset = 0
     operands = instr.args if instr.op is ops.LOAD else instr.args[1:]
-    for operand, extent in zip(operands, array.extents, strict=True):
-        if operand >= 0 or not 0 <= f.const_values[~operand] < f.const_values[~extent]:
-            return None
-        index.append(int(f.const_values[~operand]))
-    return tuple(index)
+    for d in range(len(operands)):
+        operand = operands[d]
+        if operand >= 0 or not 0 <= f.const_values[~operand] < f.const_values[~array.extents[d]]:
+            return -1
+        step = f.const_values[~array.strides[d]] if d < len(array.strides) else array.element.size
+        offset += int(f.const_values[~operand]) * int(step)
+    return offset
 
 
-def _replace(f: Function, elements: dict[int, dict[tuple[int, ...], int]]) -> None:
+def _name(f: Function, instr: Instr, offset: int) -> str:
+    """What the name of an element's variable ends in: the indices, or where it is."""
+    if instr.mem is not None:
+        return f"_{offset}"
+    return "".join([f"_{int(f.const_values[~a])}" for a in (instr.args if instr.op is ops.LOAD else instr.args[1:])])
+
+
+def _apart(elements: dict[int, _Element]) -> bool:
+    """Whether no two elements share bytes."""
+    end = 0
+    for offset in sorted(elements):
+        if offset < end:
+            return False
+        end = offset + elements[offset].type.size
+    return True
+
+
+def _replace(f: Function, elements: dict[int, dict[int, int]]) -> None:
     """Copies for the accesses; the arrays go, and those behind them move up."""
     numbers: dict[int, int] = {}
     kept: list[Array] = []
+    bases: dict[int, int] = {}
     for number, array in enumerate(f.arrays):
-        if number not in elements:
+        if number in elements:
+            bases[array.base] = number
+        else:
             numbers[number] = len(kept)
             kept.append(array)
     code: list[Instr] = []
@@ -92,20 +159,27 @@ def _replace(f: Function, elements: dict[int, dict[tuple[int, ...], int]]) -> No
                     code.append(Instr(ops.COPY, type_, variable, [f.const(type_, 0)], 0, instr.line))
                 continue
             instr.args = [f.const(f.const_types[~instr.args[0]], numbers[number])]
-        elif op in ops.ACCESSES:
-            if instr.imm in elements:
-                index = _index(f, f.arrays[instr.imm], instr)
-                assert index is not None
-                variable = elements[instr.imm][index]
-                if op is ops.LOAD:
-                    instr.args = [variable]
-                else:
-                    instr.dst = variable
-                    instr.args = instr.args[:1]
-                instr.op = ops.COPY
-                instr.imm = 0
-            else:
-                instr.imm = numbers[instr.imm]
+        elif op in ops.ACCESSES or op is ops.LOAD_AT or op is ops.STORE_AT:
+            accessed = _accessed(f, instr, bases)
+            if accessed in elements:
+                _copy(f, instr, elements[accessed][_offset(f, f.arrays[accessed], instr)])
+            elif op in ops.ACCESSES:
+                instr.imm = numbers[accessed]
+        mem = instr.mem
+        if mem is not None and mem.array >= 0:
+            instr.mem = Mem(mem.indexed, mem.scale, mem.disp, mem.size, mem.broadcast, mem.role, numbers.get(mem.array, -1))
         code.append(instr)
     f.arrays = kept
     f.code = code
+
+
+def _copy(f: Function, instr: Instr, variable: int) -> None:
+    """A load or a store becomes a copy of a variable, or to it."""
+    if instr.op.effect == ops.READS:
+        instr.args = [variable]
+    else:
+        instr.dst = variable
+        instr.args = instr.args[:1]
+    instr.op = ops.COPY
+    instr.imm = 0
+    instr.mem = None

@@ -12,18 +12,22 @@ from loopwright.errors import InternalError
 from loopwright.ir import ops
 from loopwright.ir.function import NONE, Function, Instr, Mem
 from loopwright.ir.stages import STAGES
-from loopwright.passes import advances
+from loopwright.passes import advances, results
 from loopwright.passes.divisions import DIVISIONS, QUOTIENTS, partner
 from loopwright.targets.steps import Emit
 from loopwright.targets.target import Target
 from loopwright.types import BOOL, I32, I64, U8, VOID
 
 _SELECT: Final = STAGES.index("select")
+#: So many branches and choices may have a comparison each for itself.
+_SHARED: Final = 4
 _NO_PARTS: Final[list[int]] = []
 _GONE: Final = Instr(ops.END, VOID, NONE, [])
 #: By code: divisions; operations that may become part of what reads their results.
 _DIVIDES: Final[list[bool]] = [op in DIVISIONS for op in ops.OPS]
 _JOINS: Final[list[bool]] = [op in ops.IN_PLACE for op in ops.OPS]
+#: What a branch may ask itself, and a choice may not.
+_QUESTIONS: Final = frozenset((ops.NOT, ops.ANY, ops.ALL))
 _BITWISE: Final = frozenset((ops.AND, ops.OR, ops.XOR, ops.ANDNOT))
 
 
@@ -40,10 +44,14 @@ class Selection:
         self.position = 0
         self.known = len(f.types)
         uses = [0] * self.known
+        # What variables take over, with the variables.
+        self.taken: set[tuple[int, int]] = set()
         # Of those, by fused multiply-adds.
         fused_uses = [0] * self.known
         for instr in f.code:
             fused = instr.op is ops.FMA
+            if instr.op is ops.COPY and f.variable[instr.dst] and instr.args[0] >= 0:
+                self.taken.add((instr.args[0], instr.dst))
             for a in instr.args:
                 if a >= 0:
                     uses[a] = uses[a] + 1
@@ -53,12 +61,20 @@ class Selection:
         self.fused_uses = fused_uses
         # Straight-line stretches: a comparison may move into a branch, and a load into its use, only inside one.
         self.stretch = 0
+        # Of comparisons: which run of code without branches they are in, and where; and where variables were written last.
+        self.region = 0
+        self.compare_place: dict[int, tuple[int, int]] = {}
+        self.written: dict[int, int] = {}
         self.memory = 0
         self.compare_at: dict[int, int] = {}
         self.compare_stretch: dict[int, int] = {}
         self.compare_memory: dict[int, int] = {}
+        # Comparisons that several branches and choices have: each makes its own.
+        self.shared: set[int] = set()
         # Registers that are others under another type: what a conversion between integers of one size makes.
         self.alias: dict[int, int] = {}
+        # By register that has an i32: what has made it.
+        self.made: dict[int, ops.Op] = {}
         self.load_at: dict[int, int] = {}
         self.load_stretch: dict[int, int] = {}
         # Bitwise operations of lanes that may become part of another.
@@ -109,6 +125,8 @@ class Selection:
         """Append an instruction the target has a rule for."""
         instr.rule = self.target.rule(self.f, instr)
         self.out.append(instr)
+        if instr.type is I32 and instr.dst >= 0:
+            self.made[instr.dst] = instr.op
 
     def make(self, instr: Instr) -> None:
         """Append an operation of a sequence, or what the target puts in its place, constants where it has room for them."""
@@ -160,24 +178,46 @@ class Selection:
                 if op is ops.STORE_AT:
                     if self.made_at:
                         instr = self.update(instr)
-                elif self.load_at:
+                elif self.load_at and not (dst >= 0 and self.may_share(instr)):
                     self.fold(instr)
                 self.emit(instr)
-                if dst >= 0 and dst < self.known and (self.uses[dst] == 1 or self.may_repeat(instr)) and not self.f.variable[dst]:
+                if dst >= 0 and dst < self.known and (self.uses[dst] == 1 or self.may_repeat(instr) or self.may_share(instr)) and not self.f.variable[dst]:
                     if op is ops.LOAD_AT:
                         self.load_at[dst] = len(self.out) - 1
                         self.load_stretch[dst] = self.memory
-                    elif op.result == "M" or op is ops.NOT:
+                    elif op.result == "M" or op in _QUESTIONS:
+                        if self.uses[dst] > 1:
+                            self.shared.add(dst)
                         self.compare_at[dst] = len(self.out) - 1
-                        self.compare_stretch[dst] = self.stretch
+                        self.compare_place[dst] = (self.region, self.position)
                         self.compare_memory[dst] = self.memory
                     elif _JOINS[op.code]:
                         self.note(instr)
             if op.effect == ops.WRITES:
                 self.memory += 1
         if dst >= 0 and self.f.variable[dst]:
-            self.stretch += 1
-            self.memory += 1
+            self.write(dst)
+
+    def write(self, variable: int) -> None:
+        """A variable gets another value here."""
+        self.written[variable] = self.position
+        self.stretch += 1
+        self.memory += 1
+
+    def part_ways(self) -> None:
+        """Control may go elsewhere, or come from there."""
+        self.region += 1
+        self.stretch += 1
+        self.memory += 1
+
+    def holds(self, c: int, compare: Instr) -> bool:
+        """Whether a comparison would give here what it has given."""
+        region, position = self.compare_place[c]
+        same = region == self.region
+        for a in compare.args:
+            if a >= 0 and self.f.variable[a] and self.written.get(a, -1) > position:
+                same = False
+        return same
 
     def note(self, instr: Instr) -> None:
         """Keep where an operation on integers is, which one other instruction reads, and may become part of that."""
@@ -185,6 +225,9 @@ class Selection:
         if type_.lanes:
             if op is ops.ADD and type_.is_integer:
                 self.sums[dst] = (at, self.stretch)
+            elif op is ops.AND and type_.is_mask and self.target.tests_masks(type_):
+                self.bits_at[dst] = at
+                self.compare_stretch[dst] = self.stretch
             return
         if op is ops.AND:
             self.bits_at[dst] = at
@@ -209,14 +252,13 @@ class Selection:
             return False
         self.divided.add(at)
         if self.f.variable[other.dst]:
-            self.stretch += 1
-            self.memory += 1
+            self.write(other.dst)
         return True
 
     def same(self, instr: Instr) -> bool:
         """Whether a conversion changes nothing but the type, and its result needs no register of its own."""
         a = instr.args[0]
-        if a < 0 or not instr.type.is_word or not instr.source.is_word or self.f.variable[instr.dst]:
+        if a < 0 or self.f.variable[instr.dst] or not self.target.same_register(instr.type, instr.source, self.made.get(a)):
             return False
         if self.f.variable[a] and not self.counts(a):
             return False
@@ -224,6 +266,9 @@ class Selection:
             self.uses[a] += self.uses[instr.dst] - 1
             self.fused_uses[a] += self.fused_uses[instr.dst]
         self.alias[instr.dst] = a
+        if instr.type.bits != instr.source.bits:
+            # In memory it is narrower.
+            self.load_at.pop(a, None)
         return True
 
     def load_part(self, instr: Instr) -> None:
@@ -244,8 +289,7 @@ class Selection:
             self.parts[key] = (made, self.stretch, self.memory)
         if f.variable[instr.dst]:
             self.emit(Instr(ops.COPY, instr.type, instr.dst, [made[instr.imm]], 0, instr.line))
-            self.stretch += 1
-            self.memory += 1
+            self.write(instr.dst)
         else:
             self.alias[instr.dst] = made[instr.imm]
 
@@ -258,6 +302,18 @@ class Selection:
         """Whether an instruction is a load that only multiply-adds read, few enough to read memory each for itself."""
         uses = self.uses[instr.dst]
         return instr.op is ops.LOAD_AT and uses == self.fused_uses[instr.dst] and uses <= self.target.repeated_loads(instr.type)
+
+    def may_share(self, instr: Instr) -> bool:
+        """Whether it is a comparison of integers that a few branches or choices may have each for itself: flags are cheaper made again than kept as a number."""
+        dst = instr.dst
+        return (
+            instr.op.result == "M"
+            and dst < self.known
+            and 1 < self.uses[dst] <= _SHARED
+            and not instr.type.lanes
+            and instr.type.is_integer
+            and self.target.chooses_by(instr.type, instr.type)
+        )
 
     def fold(self, instr: Instr) -> None:
         """Make a load the memory operand of an instruction that reads it: the only one, or one of few."""
@@ -315,23 +371,29 @@ class Selection:
         return Instr(ops.IN_PLACE[made.op], store.type, NONE, [other, *where], 0, store.line, VOID, store.mem)
 
     def call(self, instr: Instr) -> None:
+        if instr.op is ops.ALLOCA or instr.op is ops.BARRIER:
+            self.emit(instr)
+            self.memory += 1
+            self.stretch += 1
+            return
         f = self.f
         callee = f.callees[instr.imm]
         convention = self.target.convention
-        places = convention.assign(callee.params)
-        kept: list[int] = []
+        places = convention.assign_for(callee)
+        first = int(instr.op in ops.INDIRECT)
+        kept: list[int] = instr.args[:first]
         for position in range(len(places)):
+            given = instr.args[first + position]
             if places[position] < 0:
-                store = Instr(ops.STORE_ARG, callee.params[position], NONE, [instr.args[position]], ~places[position] + convention.shadow, instr.line)
+                store = Instr(ops.STORE_ARG, callee.params[position], NONE, [given], ~places[position] + convention.shadow, instr.line)
                 if store.args[0] < 0 and not self.target.immediate(store, 0, callee.params[position], f.const_values[~store.args[0]]):
                     store.args[0] = self.materialise(store.args[0], instr.line)
                 self.emit(store)
             else:
-                kept.append(instr.args[position])
+                kept.append(given)
         instr.args = kept
         self.emit(instr)
-        self.memory += 1
-        self.stretch += 1
+        self.part_ways()
 
     def materialise(self, constant: int, line: int) -> int:
         """A register with the constant in it."""
@@ -348,11 +410,15 @@ class Selection:
         negate = 0
         while True:
             at = self.compare_at.get(c, -1)
-            if at < 0 or self.compare_stretch[c] != self.stretch:
+            if at < 0:
                 break
             found = self.out[at]
+            if not self.holds(c, found):
+                break
             if found.mem is not None and self.compare_memory[c] != self.memory:
                 # Its operand in memory may have been written since.
+                break
+            if c in self.shared and (found.op is ops.NOT or found.type.lanes):
                 break
             if found.op is ops.NOT:
                 self.out[at] = _GONE
@@ -361,16 +427,24 @@ class Selection:
                 c = found.args[0]
                 # The comparison below may have been used once as well.
                 continue
+            if found.op is ops.ANY or found.op is ops.ALL:
+                if not self.target.tests_masks(found.type):
+                    break
+                self.out[at] = _GONE
+                del self.compare_at[c]
+                return self.masked(found, negate)
             if found.type.lanes:
                 break
-            self.out[at] = _GONE
-            del self.compare_at[c]
+            self.uses[c] -= 1
+            if not self.uses[c]:
+                self.out[at] = _GONE
+                del self.compare_at[c]
             name = found.op.name
             if negate:
                 name = ops.OPPOSITE[name]
                 if not found.type.is_float:
                     name = ops.ORDERED_EQUAL.get(name, name)
-            if (name == "eq" or name == "ne") and found.mem is None and found.type.is_integer:
+            if (name == "eq" or name == "ne") and found.mem is None and found.type.is_integer and c not in self.shared:
                 masked = self.tested(found)
                 if masked is not None:
                     return ("disjoint" if name == "eq" else "meets"), masked, 0
@@ -401,6 +475,20 @@ class Selection:
             self.out[place] = _GONE
         return Instr(ops.COUNT_WHERE, choice.type, choice.dst, [mask, value], 0, choice.line)
 
+    def masked(self, question: Instr, negate: int) -> tuple[str, Instr | None, int]:
+        """Of a question about all lanes of a mask, which a branch alone asks, the test that the branch makes itself."""
+        mask = question.args[0]
+        type_ = question.type
+        if question.op is ops.ALL:
+            every = self.materialise(self.f.const(type_, True), question.line)
+            return "misses" if negate else "covers", Instr(ops.AND, type_, NONE, [mask, every], 0, question.line), 0
+        at = self.bits_at.get(mask, -1)
+        args = [mask, mask]
+        if at >= 0 and self.compare_stretch[mask] == self.stretch:
+            args = self.out[at].args
+            self.out[at] = _GONE
+        return "apart" if negate else "shares", Instr(ops.AND, type_, NONE, args, 0, question.line), 0
+
     def tested(self, compare: Instr) -> Instr | None:
         """Of a comparison with 0 of what an ``and`` has left, which nobody else reads, that, where the target tests bits; it is taken out of the code."""
         a, b = compare.args
@@ -424,7 +512,7 @@ class Selection:
         at = self.compare_at.get(c, -1)
         while at >= 0 and self.out[at].op is ops.NOT:
             at = self.compare_at.get(self.out[at].args[0], -1)
-        if at < 0 or self.out[at].op is ops.NOT or not self.target.chooses_by(self.out[at].type, instr.type):
+        if at < 0 or self.out[at].op in _QUESTIONS or not self.target.chooses_by(self.out[at].type, instr.type):
             return instr
         name, found, negate = self.condition(c, instr.line)
         assert found is not None
@@ -433,8 +521,8 @@ class Selection:
             instr.args = [found.args[0], b, a] if negate else [found.args[0], a, b]
             return instr
         chosen = instr.args[1:]
-        if chosen[1] == instr.dst:
-            # What stays as it is comes first: there the result already is.
+        if chosen[1] == instr.dst or (instr.dst, chosen[1]) in self.taken:
+            # What stays as it is comes first: there the result already is, or will be wanted.
             chosen.reverse()
             name = ops.OPPOSITE[name]
             name = ops.ORDERED_EQUAL.get(name, name)
@@ -476,16 +564,15 @@ class Selection:
             self.branch_if(instr.args[0], instr.imm, line)
         elif op is ops.END:
             self.end(line)
-        elif op is ops.BR:
+        elif op is ops.BR or op is ops.BLOCK:
+            # (A block is come to from in front of it alone.)
             self.out.append(instr)
-        elif op is ops.BLOCK or op is ops.LOOP or op is ops.ELSE:
+        elif op is ops.LOOP or op is ops.ELSE:
             self.out.append(instr)
-            self.stretch += 1
-            self.memory += 1
+            self.part_ways()
         elif op is ops.RET or op.compare:
             self.emit(instr)
-            self.stretch += 1
-            self.memory += 1
+            self.part_ways()
         elif op is ops.FAIL:
             self.fail(instr)
         else:
@@ -514,8 +601,7 @@ class Selection:
             self.emit(self.compare_false(ops.IF_CMP["eq"], found.args[0], 0, line))
         else:
             self.emit(Instr(ops.IF, BOOL, NONE, [found.args[0]], 0, line))
-        self.stretch += 1
-        self.memory += 1
+        self.part_ways()
 
     def branch_if(self, c: int, depth: int, line: int) -> None:
         name, found, negate = self.condition(c, line)
@@ -526,8 +612,7 @@ class Selection:
             self.emit(self.compare_false(ops.BR_CMP["eq"], found.args[0], depth, line))
         else:
             self.emit(Instr(ops.BR_IF, BOOL, NONE, [found.args[0]], depth, line))
-        self.stretch += 1
-        self.memory += 1
+        self.part_ways()
 
     def emit_compare(self, op: ops.Op, compare: Instr, depth: int, line: int) -> None:
         self.emit(Instr(op, compare.type, NONE, compare.args, depth, line, VOID, compare.mem))
@@ -553,8 +638,7 @@ class Selection:
             self.emit(Instr(op, test.type, NONE, test.args, branch.imm - 1, test.line, VOID, test.mem))
         else:
             out.append(Instr(ops.END, VOID, NONE, [], 0, line))
-        self.stretch += 1
-        self.memory += 1
+        self.part_ways()
 
 
 def _same_place(a: Mem | None, b: Mem | None) -> bool:
@@ -602,6 +686,7 @@ def _counters(f: Function) -> dict[int, tuple[int, int]]:
 
 def run(f: Function, target: Target) -> None:
     """Select the instructions of ``target`` for ``f``. Raises ``UnsupportedOperationError`` for an operation the target lacks for a type."""
+    results.make(f, target)
     Selection(f, target).run()
     if target.addressing(I64).moves:
         advances.run(f, target)

@@ -320,13 +320,15 @@ class _Forward(Values):
 
     def store(self, instr: Instr, values: list[int]) -> None:
         """A store: a load of the same gives what is stored."""
-        if instr.args and instr.args[0] < 0 and (instr.op is ops.MASKED_STORE or instr.op is ops.MASKED_STORE_AT):
+        if instr.args and instr.args[0] < 0 and (instr.op in ops.UNMASKED or instr.op is ops.SCATTER_AT):
             if not self.f.const_values[~instr.args[0]]:
                 # What is left out uses nothing: `held_uses` may have it.
                 instr.args = []
                 return
-            instr.op = ops.STORE if instr.op is ops.MASKED_STORE else ops.STORE_AT
-            instr.args = instr.args[1:]
+            without = ops.UNMASKED.get(instr.op)
+            if without is not None:
+                instr.op = without
+                instr.args = instr.args[1:]
         values = values[len(values) - len(instr.args) :]
         self.memory.store(instr, values)
         load = _STORED.get(instr.op)

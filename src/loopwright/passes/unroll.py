@@ -11,6 +11,9 @@
                                       m = lane_mask i, hi
                                       body
                                     end
+
+Where accesses under a mask are dear (``Target.masked_bits``), or a loop is come to again and again that stores or adds up (``Target.dear_masks``), whole vectors of
+what is left have a loop without masks in between.
 """
 
 from __future__ import annotations
@@ -19,14 +22,21 @@ from typing import Final
 
 from loopwright.ir import ops
 from loopwright.ir.brackets import match
-from loopwright.ir.function import NONE, Function, Instr
+from loopwright.ir.function import MOST_LOCAL, NONE, Function, Instr, Loop
+from loopwright.ir.loops import IS_LOOP
 from loopwright.nests import reuse
-from loopwright.nests.unroll import clone, crossing_branches, has_loops, last_multiple, local_variables, read_once
+from loopwright.nests.jam import jam
+from loopwright.nests.unroll import clone, crossing_branches, has_loops, last_multiple, local_variables, read_once, repeats
 from loopwright.targets.target import Target
 from loopwright.types import BOOL, I64, VOID
+from loopwright.vectors.pieces import in_pieces
 
 #: So many loads make a stencil.
 STENCIL_LOADS: Final = 3
+#: A total in an inner loop that loads more than once a step is in so many parts at most.
+SHORT_TOTALS: Final = 4
+#: Bytes of the frame that the buffers of one remainder may take.
+MOST_PIECES: Final = 256
 
 
 def run(f: Function, target: Target) -> None:
@@ -58,6 +68,10 @@ def steps_at_once(f: Function, target: Target, body: list[Instr], reduction: boo
     return 1
 
 
+def _loads(body: list[Instr]) -> int:
+    return sum([instr.op.effect == ops.READS for instr in body])
+
+
 def _work(f: Function, body: list[Instr], loaded: set[tuple[int, ...]]) -> int:
     """About how many instructions of ``body`` will be left in the unmasked loop; ``loaded`` receives its different loads."""
     work = products = sums = 0
@@ -79,13 +93,36 @@ def _work(f: Function, body: list[Instr], loaded: set[tuple[int, ...]]) -> int:
     return work + len(loaded) + max(products, sums)
 
 
+def _fits(f: Function, target: Target, loop: Loop, body: list[Instr], unroll: int) -> bool:
+    """Whether so many copies of each total are all in registers, beside what a copy of ``body`` needs of their class at once and what stays the same in all of them."""
+    totals = [v for v, _, _ in loop.accumulators]
+    cls = target.class_of(f.types[totals[0]])
+    copied = sum([target.class_of(f.types[v]) == cls for v in totals])
+    lasting: set[int] = set()
+    live: set[int] = set()
+    made = {instr.dst for instr in body}
+    most = 0
+    for instr in reversed(body):
+        live.discard(instr.dst)
+        for a in instr.args:
+            if a >= 0 and a != loop.mask and a not in totals and target.class_of(f.types[a]) == cls:
+                (live if a in made else lasting).add(a)
+            elif a < 0 and instr.type.lanes and instr.type.is_float:
+                lasting.add(a)
+        most = max(most, len(live))
+    return unroll * copied + len(lasting) + most <= len(target.orders[cls])
+
+
 def _rewrite(f: Function, target: Target, code: list[Instr], out: list[Instr], references: dict[int, int]) -> None:
     partner = match(code)
     position = 0
+    around = 0  # behind the last of the loops that are open
     while position < len(code):
         instr = code[position]
         loop = instr.loop
         if loop is None or loop.mask == NONE:
+            if IS_LOOP[instr.op.code] and instr.op is not ops.WHILE:
+                around = max(around, partner[position])
             out.append(instr)
             position += 1
             continue
@@ -97,19 +134,25 @@ def _rewrite(f: Function, target: Target, code: list[Instr], out: list[Instr], r
                 _rewrite(f, target, body, rewritten, references)
                 body = rewritten
                 break
-        _split(f, target, instr, body, code[end], out, references)
+        _split(f, target, instr, body, code[end], out, references, position < around)
         position = end + 1
 
 
-def _split(f: Function, target: Target, head: Instr, body: list[Instr], end: Instr, out: list[Instr], references: dict[int, int]) -> None:
-    """Append the main loop and the remainder of one loop over lanes."""
+def _split(f: Function, target: Target, head: Instr, body: list[Instr], end: Instr, out: list[Instr], references: dict[int, int], nested: bool) -> None:
+    """Append the main loop and the remainder of one loop over lanes; ``nested``: it is in another loop."""
     loop = head.loop
     assert loop is not None
     line = head.line
     lo, hi, step_operand = head.args
     step = int(f.const_values[~step_operand])
     unroll = loop.unroll if loop.unroll > 0 else steps_at_once(f, target, body, bool(loop.accumulators))
-    if unroll > 1 and crossing_branches(body):
+    while loop.unroll == 0 and loop.accumulators and unroll > 1 and not _fits(f, target, loop, body, unroll):
+        unroll //= 2
+    if nested and loop.unroll == 0 and len(loop.accumulators) == 1 and unroll > SHORT_TOTALS and _loads(body) > 1:
+        # It is come to again and again, perhaps for a few vectors; two loads a step keep the units busy with as many totals.
+        unroll = SHORT_TOTALS
+    if unroll > 1 and (repeats(body) or (loop.accumulators and crossing_branches(body))):
+        # What leaves the loop leaves the totals of all its copies behind.
         unroll = 1
     hi = read_once(f, hi, line, out)
     lo = read_once(f, lo, line, out)
@@ -132,6 +175,17 @@ def _split(f: Function, target: Target, head: Instr, body: list[Instr], end: Ins
     if left == 0:
         return
     i = head.dst
+    if not loop.whole and unroll > 1 and (left < 0 or left >= step) and _masked_dearly(target, loop, body, nested):
+        # Whole vectors of what is left without masks.
+        if left < 0:
+            last = last_multiple(f, stop, hi, step, line, out)
+        else:
+            last = f.const(I64, int(f.const_values[~stop]) + left - left % step)
+            left %= step
+        _main_loop(f, head, body, end, out, references, stop, last, step, 1)
+        if left == 0:
+            return
+        stop, unroll = last, 1
     if loop.whole:
         if unroll > 1:
             _main_loop(f, head, body, end, out, references, stop, hi, step, 1)
@@ -147,8 +201,24 @@ def _split(f: Function, target: Target, head: Instr, body: list[Instr], end: Ins
     else:
         out.append(Instr(ops.FOR, head.type, i, [stop, hi, step_operand], 0, line))
     out.append(Instr(ops.LANE_MASK, f.types[loop.mask], loop.mask, [i, hi], 0, line))
+    if nested and target.dear_masks and out[-2].op is ops.COPY and left < step and f.local_bytes() + MOST_PIECES <= MOST_LOCAL:
+        body = in_pieces(f, body, loop.mask, stop, hi)
     out.extend(body)
     out.append(end)
+
+
+def _masked_dearly(target: Target, loop: Loop, body: list[Instr], nested: bool) -> bool:
+    """Whether what the mask of a loop is on is made of other accesses, one after the other for some lanes; or takes long where it is often done for a few vectors."""
+    short = nested and target.dear_masks and not has_loops(body)
+    if short and loop.accumulators:
+        return True
+    for instr in body:
+        op = instr.op
+        if short and op is ops.MASKED_STORE:
+            return True
+        if (op is ops.MASKED_LOAD or op is ops.MASKED_STORE) and instr.type.bits < target.masked_bits:
+            return True
+    return False
 
 
 def _main_loop(
@@ -177,6 +247,9 @@ def _main_loop(
             copies.append(registers)
     i = f.register(I64, f.names[head.dst])
     out.append(Instr(ops.FOR, head.type, i, [lo, stop, f.const(I64, unroll * step)], 0, line))
+    # Vectors beside each other in the loops inside, where each has its own registers for all that it writes.
+    beside = unroll > 1 and has_loops(body) and _own(f, body, [*own, *[registers[0] for registers in copies]])
+    renames: list[dict[int, int]] = []
     for k in range(unroll):
         index = i
         if k:
@@ -187,7 +260,12 @@ def _main_loop(
             rename[registers[0]] = registers[k]
         for v in own:
             rename[v] = f.register(f.types[v], f.names[v], True)
-        clone(f, body, rename, out)
+        if beside:
+            renames.append(rename)
+        else:
+            clone(f, body, rename, out)
+    if beside:
+        jam(f, body, renames, out, True)
     out.append(Instr(ops.END, VOID, NONE, [], 0, end.line))
     for registers, (variable, op, _identity) in zip(copies, loop.accumulators if copies else [], strict=True):
         type_ = f.types[variable]
@@ -196,6 +274,11 @@ def _main_loop(
             for k in range(len(registers) - half):
                 out.append(Instr(op, type_, registers[k], [registers[k], registers[k + half]], 0, line))
             del registers[half:]
+
+
+def _own(f: Function, body: list[Instr], own: list[int]) -> bool:
+    """Whether a body writes no variables but ``own``."""
+    return all(instr.dst < 0 or not f.variable[instr.dst] or instr.dst in own for instr in body)
 
 
 def _count_references(f: Function, references: dict[int, int]) -> None:

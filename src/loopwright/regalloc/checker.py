@@ -132,6 +132,7 @@ class _Checker:
         "before",
         "carried",
         "copied",
+        "definitions",
         "everywhere",
         "head_of",
         "locations",
@@ -182,6 +183,13 @@ class _Checker:
         #: by width, the values that a move of that width carries whole
         self.carried: dict[int, int] = {}
         self.copied: set[int] = set()
+        #: by virtual register, how often it is defined
+        self.definitions = [0] * self.values
+        for v in before.params:
+            self.definitions[v] += 1
+        for instr in before.code:
+            if instr.dst >= 0:
+                self.definitions[instr.dst] += 1
         self.head_of: list[int] = []
 
     # --- errors -------------------------------------------------------------------------------------------
@@ -318,7 +326,7 @@ class _Checker:
         for p in f.params:
             unwritten &= ~(1 << p)
         state = [unwritten] * self.locations + [1 << (self.values + c) for c in range(len(f.const_values))] + [unwritten]
-        places = self.target.convention.assign([f.types[p] for p in f.params])
+        places = self.target.convention.assign([f.types[p] for p in f.params], -1, f.places)
         incoming = {place[1]: self.registers + n for n, place in enumerate(self.places) if place[0] == INCOMING}
         for p, place in zip(f.params, places, strict=True):
             if place >= 0:
@@ -342,7 +350,13 @@ class _Checker:
         return operand
 
     def redefine(self, state: list[int], v: int) -> None:
-        """Nothing holds the value of ``v`` any more."""
+        """Nothing holds the value of ``v`` any more.
+
+        What one instruction alone defines, and is no variable, nothing holds in front of it: the walk is in the order of the text, and the states it goes back to are
+        those at the heads of loops, which only ever lose values.
+        """
+        if self.definitions[v] == 1 and not self.before.variable[v]:
+            return
         mask = ~(1 << v)
         for n in range(self.everywhere if v in self.copied else self.locations):
             state[n] &= mask

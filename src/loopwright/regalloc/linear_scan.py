@@ -21,7 +21,7 @@ from loopwright.regalloc.liveness import Brackets
 from loopwright.regalloc.operands import Operands
 from loopwright.regalloc.output import BEFORE, SPLIT, Output, Statistics
 from loopwright.regalloc.registers import Registers
-from loopwright.targets.target import Target
+from loopwright.targets.target import Target, moves_stack
 
 __all__ = ["Allocation", "LinearScan", "allocate"]
 
@@ -60,7 +60,7 @@ class LinearScan:
         """Values arrive where the calling convention puts them."""
         f = self.f
         registers = self.registers
-        places = self.target.convention.assign([f.types[p] for p in f.params])
+        places = self.target.convention.assign([f.types[p] for p in f.params], -1, f.places)
         crossed: list[tuple[Interval, int]] = []
         for position in range(len(f.params)):
             interval = self.liveness.intervals[f.params[position]]
@@ -200,4 +200,6 @@ def allocate(f: Function, target: Target, order: str, history: History | None = 
         TargetError: ``order`` is no permutation of A to Q.
     """
     liveness, shape = f.analysis
+    if moves_stack(f):
+        target = target.framed()
     return LinearScan(f, target, liveness, shape, plan_of(order), history).run()

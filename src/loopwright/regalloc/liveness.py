@@ -13,7 +13,7 @@ from loopwright.ir import ops
 from loopwright.ir.function import Function, Instr
 from loopwright.ir.loops import weights as weights_of
 from loopwright.regalloc.intervals import Interval, Liveness, LoopInfo
-from loopwright.targets.target import ANY_REGISTER, ANY_TIED, Rule, Target
+from loopwright.targets.target import ANY_REGISTER, ANY_TIED, Rule, Target, moves_stack
 
 
 class Brackets:
@@ -71,6 +71,8 @@ def analyse(f: Function, target: Target) -> tuple[Liveness, Brackets]:
     """
     if not target.registers:
         raise TargetError(f"{target.name} has no registers: there is nothing to allocate")
+    if moves_stack(f):
+        target = target.framed()
     liveness = Liveness(len(f.types), len(f.code), len(target.registers))
     shape = brackets(f, liveness)
     walk = _Walk(f, target, liveness, shape)

@@ -8,7 +8,7 @@ from loopwright.ir import ops
 from loopwright.ir.function import SLOT, SPILL, Frame, Function, Instr, Slot
 from loopwright.regalloc.intervals import Interval
 from loopwright.regalloc.resolution import Move, sequence
-from loopwright.targets.target import Target
+from loopwright.targets.target import Target, moves_stack
 from loopwright.types import VOID
 
 #: An edge's moves go before the instruction at that place of the output …
@@ -196,6 +196,9 @@ class Output:
             for r in order:
                 if saved >> r & 1:
                     frame.saved.append(r)
+        if self.calls and moves_stack(f):
+            frame.moves = True
+            frame.saved.append(self.target.frame_pointer)
         f.frame = frame
         f.physical = True
 

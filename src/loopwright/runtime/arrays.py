@@ -28,7 +28,7 @@ from typing import Any, Final, NoReturn
 import numpy as np
 
 from loopwright.errors import ArgumentError, OverlapError
-from loopwright.types import Type
+from loopwright.types import BF16, Type
 
 __all__ = ["UNUSED", "ArrayParameter", "address_of", "admit", "bind", "check_overlap", "layout_holds", "overlap"]
 
@@ -56,7 +56,7 @@ class ArrayParameter:
         element: type of its elements.
         rank: number of dimensions.
         written: the function stores to it.
-        dtype: the NumPy dtype its argument must have. (A bf16 element is passed as its bits, in uint16.)
+        dtype: the NumPy dtype its argument must have. (That of bf16 elements is ml_dtypes' where this package is loaded, else uint16: either is taken, as bits.)
     """
 
     __slots__ = ("dtype", "element", "name", "rank", "written")
@@ -66,10 +66,16 @@ class ArrayParameter:
         self.element = element
         self.rank = rank
         self.written = written
-        self.dtype: np.dtype[Any] = _dtypes.get(element) or _dtypes.setdefault(element, np.dtype(element.dtype or "uint16"))
+        self.dtype: np.dtype[Any] = _bf16_dtype() if element is BF16 else _dtypes.get(element) or _dtypes.setdefault(element, np.dtype(element.dtype))
+
+
+def _bf16_dtype() -> np.dtype[Any]:
+    package = sys.modules.get("ml_dtypes")
+    return np.dtype(package.bfloat16 if package is not None else np.uint16)
 
 
 _dtypes: dict[Type, np.dtype[Any]] = {}
+_BF16_DTYPES: Final = ("uint16", "bfloat16")
 _holds: bool | None = None
 
 
@@ -159,7 +165,7 @@ def admit(parameter: ArrayParameter, value: object) -> np.ndarray[Any, Any]:
         )
     # A plain view: a subclass may say of its memory what it likes.
     array = np.asarray(value)
-    if array.dtype != parameter.dtype:
+    if array.dtype != parameter.dtype and not (parameter.element is BF16 and array.dtype.name in _BF16_DTYPES and array.dtype.isnative):
         _wrong_dtype(parameter, array)
     rank = parameter.rank
     if array.ndim != rank:

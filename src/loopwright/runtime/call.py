@@ -15,6 +15,7 @@ from typing import Any, Final, NoReturn
 import numpy as np
 
 from loopwright.errors import ArgumentError
+from loopwright.runtime import stack
 from loopwright.runtime.arrays import DATA, ArrayParameter, admit, layout_holds
 from loopwright.runtime.scalars import ScalarParameter, argument_type, convert, limits, result_type
 from loopwright.types import BOOL, I64, PTR, Type
@@ -32,17 +33,19 @@ class Signature:
         parameters: in order.
         result: scalar type, or VOID.
         checked: a last, hidden parameter points to four 64-bit integers, the first of which is not 0 after an access out of bounds.
+        guarded: the last of them is the address that the stack is not to go below, which the code asks for.
         key: equal keys mean equal signatures.
     """
 
-    __slots__ = ("checked", "key", "name", "parameters", "result")
+    __slots__ = ("checked", "guarded", "key", "name", "parameters", "result")
 
-    def __init__(self, name: str, parameters: list[Parameter], result: Type, checked: bool = False) -> None:
+    def __init__(self, name: str, parameters: list[Parameter], result: Type, checked: bool = False, guarded: bool = False) -> None:
         self.name = name
         self.parameters = parameters
         self.result = result
         self.checked = checked
-        shape: list[object] = [name, result, checked]
+        self.guarded = guarded
+        shape: list[object] = [name, result, checked, guarded]
         for p in parameters:
             shape.append(p.name)
             if isinstance(p, ArrayParameter):
@@ -137,6 +140,7 @@ def _make_template(signature: Signature) -> Callable[..., Any]:
         "_lw_at": ctypes.c_int64.from_address,
         "_lw_errors_type": ctypes.c_int64 * 4,
         "_lw_addressof": ctypes.addressof,
+        "_lw_limit": stack.limit,
     }
     for k, p in enumerate(parameters):
         known[f"_lw_p{k}"] = p
@@ -160,8 +164,8 @@ def _make_template(signature: Signature) -> Callable[..., Any]:
             body += _scalar_source(k, p, name)
             passed.append(name)
     if signature.checked:
+        body.append(f"    _lw_errors = _lw_errors_type({'0, 0, 0, _lw_limit()' if signature.guarded else ''})")
         body += [
-            "    _lw_errors = _lw_errors_type()",
             f"    if _lw_overlaps is not None: _lw_overlaps([{', '.join(arrays)}])",
             f"    _lw_result = _lw_native({', '.join([*passed, '_lw_addressof(_lw_errors)'])})",
             "    if _lw_errors[0]: _lw_fail(_lw_errors)",

@@ -3,31 +3,34 @@
 from __future__ import annotations
 
 import functools
+import gc
 import importlib
+import os
 import platform
-from collections.abc import Callable
+from collections.abc import Callable, Sequence
 from itertools import pairwise
 from typing import Any, Final, NoReturn, Self
 
 import numpy as np
 
 from loopwright.compiler import Compiled, run_passes, text_of
-from loopwright.errors import AbiError, BoundsError, CpuError, LoopwrightError, TargetError
+from loopwright.errors import AbiError, BoundsError, CpuError, LoopwrightError, StackOverflowError, TargetError
 from loopwright.ir import ops
 from loopwright.ir.function import Function
 from loopwright.ir.loops import loops
-from loopwright.runtime import cpu, entry, memory
+from loopwright.runtime import cpu, entry, faults, memory
 from loopwright.runtime.arrays import UNUSED, ArrayParameter, check_overlap
 from loopwright.runtime.call import Parameter, Signature
+from loopwright.runtime.data import place
 from loopwright.runtime.link import Linked
 from loopwright.runtime.scalars import ScalarParameter
 from loopwright.settings import Settings
 from loopwright.targets import registry
 from loopwright.targets.pipeline import names_of
-from loopwright.targets.target import MachineCode, Target
+from loopwright.targets.target import Target
 from loopwright.types import PTR
 
-__all__ = ["Code", "bounds_error", "index_groups", "listing", "signature_of_function"]
+__all__ = ["Code", "Loaded", "bounds_error", "index_groups", "listing", "load", "passes_scalars", "signature_of_function"]
 
 Bytes = bytes
 
@@ -36,6 +39,60 @@ NESTS: Final = "nests"
 
 #: Name of the hidden last parameter of checked functions.
 ERRORS = "errors"
+
+
+#: Anything but 0 there: GDB is told of all code.
+ENVIRONMENT_DEBUGGER: Final = "LOOPWRIGHT_DEBUGGER"
+#: ``map`` or ``dump``: perf is.
+ENVIRONMENT_PERF: Final = "LOOPWRIGHT_PERF"
+
+
+class Loaded:
+    """The functions of a module, in memory together if this CPU can run them.
+
+    Attributes:
+        linked: where each is.
+        block: the memory of the code; ``data`` is that of their globals, or None.
+        keep: what the code calls by address lives as long as the code.
+    """
+
+    __slots__ = ("block", "data", "keep", "linked")
+
+    def __init__(self, parts: Sequence[Compiled]) -> None:
+        if not _watched:
+            _watch()
+        self.linked = Linked(parts[0], parts[1:])
+        self.keep = _kept(self.linked)
+        self.block, self.data = place(self.linked)
+        memory.tell(self.block, self.linked.parts)
+
+
+#: Whether faults of compiled code are told of.
+_watched = False
+
+
+def _watch() -> None:
+    global _watched
+    _watched = True
+    faults.install(_found)
+    if any(os.environ.get(name, "0") not in ("", "0") for name in (ENVIRONMENT_DEBUGGER, ENVIRONMENT_PERF)):
+        from loopwright.runtime import debug
+
+        debug.from_environment()
+
+
+def _found(at: int) -> Code | None:
+    """The code at an address. Called when a process is about to end: nothing is kept for it."""
+    for code in gc.get_objects():
+        if type(code) is Code and code.address <= at < code.address + len(code.bytes):
+            return code
+    return None
+
+
+def load(parts: Sequence[Compiled]) -> dict[str, Code]:
+    """The code of a module's functions, by name: one piece of memory, in which they call each other."""
+    loaded = Loaded(parts) if parts and _refusal(parts[0].target) is None else None
+    return {part.source.name: Code(part, loaded, parts) for part in parts}
 
 
 class Code(functools.partial[Any]):
@@ -59,32 +116,49 @@ class Code(functools.partial[Any]):
     compiled: Compiled
     signature: Signature
     _block: memory.Block | None
+    #: Where the function begins in the block.
+    _offset: int
+    #: The functions of its module, compiled, where it has one.
+    parts: tuple[Compiled, ...]
 
-    def __new__(cls, compiled: Compiled) -> Self:
+    def __new__(cls, compiled: Compiled, loaded: Loaded | None = None, parts: Sequence[Compiled] = ()) -> Self:
         signature = signature_of_function(compiled.source)
         refusal = _refusal(compiled.target)
+        if refusal is None and not _watched:
+            _watch()
         block: memory.Block | None = None
         call: Callable[..., Any]
+        offset = 0
         if refusal is not None:
             call = _refuse(refusal)
+        elif loaded is not None:
+            block = loaded.block
+            offset = loaded.linked.offset_of(compiled)
+            call = _callable_at(signature, block.address + offset, loaded, compiled.source)
         else:
             machine = compiled.machine
             linked = Linked(compiled) if machine.relocations else None
             way = None if signature.checked else entry.joined(signature, linked.size if linked is not None else len(machine.data))
-            block = _loaded(machine, linked, way.data if way is not None else b"")
-            # What the code calls by address lives as long as the code.
-            sources = [compiled.source] if linked is None else [part.source for _, part in linked.parts]
-            keep = (block, [callee.keep for source in sources for callee in source.callees])
-            if way is not None:
-                call = way.function(block, keep)
-            elif signature.checked:
-                call = _checked_wrapper(signature, block.address, keep, compiled.source)
+            behind = way.data if way is not None else b""
+            # What the code calls by address lives as long as the code, and so do its globals.
+            if linked is None:
+                block = memory.allocate(machine.data + behind, machine.align)
+                keep: tuple[Any, ...] = (block, _behind(compiled.source))
             else:
-                call = entry.callable_of(signature, block.address, keep)
+                block, own = place(linked, behind)
+                keep = (block, own, _kept(linked))
+            if memory.LOADED:
+                parts_here = linked.parts if linked is not None else [(0, compiled)]
+                memory.tell(block, [*parts_here, (way.offset, way.way())] if way is not None else parts_here)
+            call = way.function(block, keep) if way is not None else _callable_at(signature, block.address, keep, compiled.source)
+        if refusal is None and not passes_scalars(compiled):
+            call = _refuse(_struct_passing(compiled.source.name))
         made = super().__new__(cls, call)
         made.compiled = compiled
         made.signature = signature
         made._block = block
+        made._offset = offset
+        made.parts = tuple(parts)
         return made
 
     @property
@@ -116,12 +190,12 @@ class Code(functools.partial[Any]):
     def bytes(self) -> Bytes:
         """Instructions and constants, as they are in memory when the code is loaded here, else as the encoder left them."""
         data = self.compiled.machine.data
-        return self._block.read()[: len(data)] if self._block is not None else data
+        return self._block.read()[self._offset : self._offset + len(data)] if self._block is not None else data
 
     @property
     def address(self) -> int:
         """Where the code is in this process; 0 when it cannot run here."""
-        return self._block.address if self._block is not None else 0
+        return self._block.address + self._offset if self._block is not None else 0
 
     def ir(self, stage: str = "collect") -> str:
         """The text of the function after the pass named (the function is compiled again up to there).
@@ -182,15 +256,14 @@ class Code(functools.partial[Any]):
         raise TypeError("compiled code cannot be pickled; compile the function where it is needed")
 
 
-def _loaded(machine: MachineCode, linked: Linked | None, behind: bytes) -> memory.Block:
-    """Memory with the code, and more behind it."""
-    if linked is None:
-        return memory.allocate(machine.data + behind, machine.align)
+def _behind(f: Function) -> list[Any]:
+    """The Python objects behind what a function has the addresses of."""
+    return [*(callee.keep for callee in f.callees), *(each.keep for each in f.globals)]
 
-    def fill(address: int) -> bytes:
-        return linked.fill(address) + behind
 
-    return memory.allocate(linked.size + len(behind), linked.align, fill)
+def _kept(linked: Linked) -> list[Any]:
+    """The same of linked functions."""
+    return [keep for _, part in linked.parts for keep in _behind(part.source)]
 
 
 def signature_of_function(function: Function) -> Signature:
@@ -217,7 +290,13 @@ def signature_of_function(function: Function) -> Signature:
     last = parameters[-1] if parameters else None
     if function.options.check and isinstance(last, ScalarParameter) and last.name == ERRORS and last.type is PTR:
         parameters.pop()
-    return Signature(function.name, parameters, function.result, function.options.check)
+    guarded = function.options.check and any(callee.function is not None for callee in function.callees)
+    return Signature(function.name, parameters, function.result, function.options.check, guarded)
+
+
+def _callable_at(signature: Signature, address: int, keep: object, source: Function) -> Callable[..., Any]:
+    """What calls the code at an address, which lives as long as ``keep``."""
+    return _checked_wrapper(signature, address, keep, source) if signature.checked else entry.callable_of(signature, address, keep)
 
 
 def _checked_wrapper(signature: Signature, address: int, keep: object, source: Function) -> Callable[..., Any]:
@@ -233,9 +312,13 @@ def _checked_wrapper(signature: Signature, address: int, keep: object, source: F
     return signature.wrapper(address, keep, overlaps if any(p.written for p in parameters) else None, fail)
 
 
-def bounds_error(source: Function, number: int, index: int, extent: int) -> BoundsError:
+def bounds_error(source: Function, number: int, index: int, extent: int) -> BoundsError | StackOverflowError:
     """The error for what a checked function left in its error record: number of the site plus 1, the index, the extent."""
     site = source.sites[number - 1]
+    if not site.array:
+        return StackOverflowError(
+            f"the stack has no room for one more call of {site.text}: the recursion does not end, or goes too deep", source.file, site.line
+        )
     dimension = f" along dimension {site.dimension}" if any(array.name == site.array and array.rank > 1 for array in source.arrays) else ""
     where = f" ({site.text})" if site.text else ""
     return BoundsError(
@@ -290,6 +373,21 @@ def _one_after_the_other(indices: set[tuple[int, ...]], loops: dict[int, tuple[i
 #: Targets whose code can run here, with the CPU's features for which that was found.
 _admitted: dict[Target, frozenset[str]] = {}
 _ADMITTED: Final = 64
+
+
+def passes_scalars(compiled: Compiled) -> bool:
+    """Whether a function's arguments and results are where scalars are passed: those that are parts of structs may not be."""
+    f = compiled.source
+    types = [f.types[p] for p in f.params]
+    convention = compiled.target.convention
+    return not f.results and (not f.places or convention.assign(types, -1, f.places) == convention.assign(types))
+
+
+def _struct_passing(name: str) -> Callable[[], NoReturn]:
+    def refuse() -> NoReturn:
+        raise AbiError(f"{name} takes or returns a struct by value: functions of its module call it, and C does, but not Python")
+
+    return refuse
 
 
 def _refusal(target: Target) -> Callable[[], NoReturn] | None:

@@ -24,7 +24,7 @@ from loopwright.runtime.call import miscounted, missing
 from loopwright.runtime.code import Code
 from loopwright.runtime.entry import Hub
 from loopwright.runtime.scalars import FunctionPointer
-from loopwright.types import BOOL, F16, F32, F64, I8, I16, I32, I64, U8, U16, U32, U64, Type
+from loopwright.types import BF16, BOOL, F16, F32, F64, I8, I16, I32, I64, U8, U16, U32, U64, Type
 
 __all__ = ["ARRAY", "CONST", "SCALAR", "Dispatcher", "Formal", "Frozen", "Key", "Specializations", "freeze", "signature_of"]
 
@@ -219,6 +219,8 @@ _SCALAR_TYPES: Final[dict[type, Type]] = {
     np.float64: F64,
 }
 _ELEMENT_TYPES: Final[dict[str, Type]] = {t.dtype: t for t in (I8, U8, I16, U16, I32, U32, I64, U64, F16, F32, F64, BOOL)}
+# (Of the package ml_dtypes.)
+_ELEMENT_TYPES["bfloat16"] = BF16
 
 
 def signature_of(args: tuple[object, ...], formals: list[Formal]) -> Key:
@@ -241,6 +243,8 @@ def _item(value: object, formal: Formal) -> Item:
         if formal.type is not None:
             return formal.type
         type_ = _SCALAR_TYPES.get(value.__class__)
+        if type_ is None and isinstance(value, np.generic) and value.dtype.name == "bfloat16":
+            type_ = BF16
         if type_ is None:
             hint = "; annotate the parameter with lw.Array" if isinstance(value, np.ndarray) else ""
             raise ArgumentError(f"{name}: a number is expected, got {type(value).__name__}{hint}")

@@ -1,7 +1,7 @@
-"""Running compiled code of other machines under QEMU's user mode.
+"""Running compiled code of other machines under an emulator: QEMU's user mode (``user_mode.py``), Bochs (``bochs.py``), or a simulator of the library's own.
 
-The functions, everything they call, and the arguments become one static executable (``elf.py``); its entry code makes
-the calls and writes the results and the arrays' memory to the standard output, from where they go back into the
+The functions, everything they call, and the arguments become one program; its entry code makes
+the calls and writes the results and the arrays' memory out, from where they go back into the
 NumPy arrays. No cross compiler, linker or library of the other machine is needed.
 
 Each array (arrays that share memory count as one) is placed so that its last byte is the last of a page and the next page is
@@ -12,27 +12,27 @@ from __future__ import annotations
 
 import ctypes
 import importlib
-import os
 import shutil
 import struct
 import subprocess
-import tempfile
 from collections.abc import Sequence
 from typing import Any, Final
 
 import numpy as np
 
 from loopwright.compiler import Compiled
-from loopwright.errors import ArgumentError, BoundsError, InternalError, TargetError
+from loopwright.errors import AbiError, ArgumentError, BoundsError, InternalError, TargetError
+from loopwright.ir import ops
 from loopwright.runtime import elf
 from loopwright.runtime.arrays import ArrayParameter, admit, check_overlap
 from loopwright.runtime.call import Signature
-from loopwright.runtime.code import Code, index_groups, signature_of_function
+from loopwright.runtime.code import Code, index_groups, passes_scalars, signature_of_function
 from loopwright.runtime.link import Linked
 from loopwright.runtime.scalars import ScalarParameter, convert
 from loopwright.targets import registry
 from loopwright.targets import start as layout
 from loopwright.targets.machine import Emulator
+from loopwright.targets.target import symbol_of
 from loopwright.types import BOOL, VOID, Type
 
 __all__ = ["available", "code_start", "run", "run_many"]
@@ -41,6 +41,8 @@ __all__ = ["available", "code_start", "run", "run_many"]
 TIMEOUT: Final = 60.0
 
 _CODE: Final = 0x10000
+#: Globals, each module's behind the one before.
+_DATA: Final = 0x0800_0000
 _TABLE: Final = 0x1000_0000
 _ARRAYS: Final = 0x2000_0000
 #: What an array without elements points to: nothing is mapped there.
@@ -58,16 +60,19 @@ def _emulator(name: str) -> Emulator:
 
 def _program(name: str) -> str:
     """The path of the program that emulates the machine of a target."""
-    programs = _emulator(name).programs
-    for program in programs:
+    emulator = _emulator(name)
+    for program in emulator.programs:
         path = shutil.which(program)
         if path is not None:
             return path
-    raise TargetError(f"emulating {name} needs {programs[0]}, which is not installed; on Debian and Ubuntu: apt-get install qemu-user")
+    raise TargetError(f"emulating {name} needs {emulator.programs[0]}, which is not installed; on Debian and Ubuntu: apt-get install {emulator.packages}")
 
 
 def available(name: str) -> bool:
     """Whether code for the target of that name can be emulated here."""
+    machine = registry.machine_of(name)
+    if machine is not None and machine.emulator is not None and not machine.emulator.programs:
+        return True
     try:
         _program(name)
     except TargetError:
@@ -93,10 +98,12 @@ class _Call:
 
     __slots__ = ("arrays", "compiled", "linked", "signature", "values")
 
-    def __init__(self, code: Code | Compiled, args: Sequence[Any]) -> None:
+    def __init__(self, code: Code | Compiled, args: Sequence[Any], linked: Linked) -> None:
         compiled: Compiled = code.compiled if isinstance(code, Code) else code
         self.compiled = compiled
         self.signature: Signature = signature_of_function(compiled.source)
+        if not passes_scalars(compiled):
+            raise AbiError(f"{compiled.source.name} takes or returns a struct by value: functions of its module call it, and C does, but not Python")
         parameters = self.signature.parameters
         if len(args) != len(parameters):
             names = ", ".join(p.name for p in parameters) or "none"
@@ -114,18 +121,49 @@ class _Call:
             described = [p for p in parameters if isinstance(p, ArrayParameter)]
             if any(p.written for p in described):
                 check_overlap(described, self.arrays, index_groups(compiled.source))
-        self.linked = _linked(compiled)
+        self.linked = linked
 
 
-def _linked(compiled: Compiled) -> Linked:
-    """The function with all that it calls. Raises ``TargetError`` when that includes something of this process."""
-    linked = Linked(compiled)
-    for _, part in linked.parts:
-        called = {symbol for _, _, symbol in part.machine.relocations}
-        for callee in part.source.callees:
-            if part.target.call_symbol(callee) in called and callee.address:
+def _linked(calls: Sequence[tuple[Code | Compiled, Sequence[Any]]]) -> list[Linked]:
+    """The function of each call with all that it needs: functions of one module together, which share their globals.
+
+    Raises ``TargetError`` when that includes something of this process.
+    """
+    groups: dict[int, list[Compiled]] = {}
+    keys: list[int] = []
+    modules: dict[int, Sequence[Compiled]] = {}
+    for code, _ in calls:
+        module = code.parts if isinstance(code, Code) else ()
+        compiled: Compiled = code.compiled if isinstance(code, Code) else code
+        key = id(module[0]) if module else id(compiled)
+        modules[key] = module
+        keys.append(key)
+        called = groups.setdefault(key, [])
+        if compiled not in called:
+            called.append(compiled)
+    linked = {key: Linked(called[0], called[1:], modules[key]) for key, called in groups.items()}
+    for each in linked.values():
+        for _, part in each.parts:
+            _refuse_outside(part)
+        for _, made in each.globals:
+            for reference in made.references:
+                if getattr(reference.target, "address", 0):
+                    raise TargetError(f"the global {made.name} has the address of {reference.symbol} in it, which is in this process and not under an emulator")
+    return [linked[key] for key in keys]
+
+
+def _refuse_outside(part: Compiled) -> None:
+    """Refuse a function that calls, or takes the address of, something of this process."""
+    f = part.function
+    for instr in part.function.code:
+        if instr.op is ops.CALL or instr.op is ops.CALL_VOID or instr.op is ops.TAIL_CALL:
+            callee = f.callees[instr.imm]
+            if callee.address:
                 raise TargetError(f"{part.source.name} calls {callee.name}, which is in this process and cannot be called from under an emulator")
-    return linked
+        elif instr.op is ops.GLOBAL or instr.op is ops.FUNCTION:
+            name, address = symbol_of(f, instr)
+            if address:
+                raise TargetError(f"{part.source.name} takes the address of {name}, which is in this process and not under an emulator")
 
 
 def run(code: Code | Compiled, *args: Any, timeout: float = TIMEOUT) -> Any:
@@ -151,28 +189,34 @@ def run_many(calls: Sequence[tuple[Code | Compiled, Sequence[Any]]], timeout: fl
     """
     if not calls:
         return []
-    checked = [_Call(code, args) for code, args in calls]
+    checked = [_Call(code, args, linked) for (code, args), linked in zip(calls, _linked(calls), strict=True)]
     target = checked[0].compiled.target
     for call in checked:
         if call.compiled.target.name != target.name:
             raise TargetError(f"calls for {target.name} and {call.compiled.target.name} cannot run in one program")
-    program, emulator = _program(target.name), _emulator(target.name)
+    emulator = _emulator(target.name)
+    if not emulator.programs:
+        return _simulated(checked, emulator, timeout)
+    program = _program(target.name)
     # The machine's entry code.
     start: Any = importlib.import_module(emulator.start)
     memories = _place_arrays(checked)
     base = _code_start(start.entry(0, 0, 0, 0))
-    code, addresses = _place_code(checked, base)
+    code, addresses, data = _place_code(checked, base)
     records, table = _records(checked, addresses, memories)
     regions = [(_TABLE, len(table)), *((m.address, m.high - m.low) for m in memories)]
     region_at = _TABLE + len(table)
-    entry = start.entry(_TABLE, len(checked), region_at, len(regions))
+    runtime: Any = importlib.import_module(emulator.runtime)
+    entry = start.entry(_TABLE, len(checked), region_at, len(regions) if runtime.OUTPUT else 0)
     table += b"".join(struct.pack("<QQ", *region) for region in regions)
     if _code_start(entry) != base:
         raise InternalError("the entry code has outgrown its place")
     segments = [elf.Segment(_CODE, entry.ljust(base - _CODE, b"\0") + code, elf.READ | elf.EXECUTE), elf.Segment(_TABLE, table, elf.READ | elf.WRITE)]
+    if data:
+        segments.insert(1, elf.Segment(_DATA, data, elf.READ | elf.WRITE))
     segments += [elf.Segment(m.address, m.data, elf.READ | elf.WRITE) for m in memories]
-    image = elf.executable(emulator.elf_machine, emulator.elf_flags, _CODE, segments)
-    output = _execute(program, image, sum(size for _, size in regions), timeout, layout.BROKEN_CONVENTION)
+    status, output, said = _execute(runtime, program, emulator, segments, regions, timeout)
+    _check_end(status, len(output) - sum(size for _, size in regions), said)
     at = region_at - _TABLE
     for memory in memories:
         _write_back(memory, output[at : at + memory.high - memory.low])
@@ -183,6 +227,35 @@ def run_many(calls: Sequence[tuple[Code | Compiled, Sequence[Any]]], timeout: fl
             _check_errors(call, struct.unpack_from("<4q", output, record.errors))
         place = layout.FLOAT_RESULT if call.signature.result.is_float else layout.INT_RESULT
         results.append(_result(call.signature.result, output, record.offset + place))
+    return results
+
+
+def _simulated(calls: list[_Call], emulator: Emulator, timeout: float) -> list[Any]:
+    """The calls in this process, by a simulator that the library has."""
+    simulator: Any = importlib.import_module(emulator.runtime)
+    memories = _place_arrays(calls, simulator.ARRAYS)
+    written = [(memory.address, bytearray(memory.data)) for memory in memories]
+    # The record of errors, behind them.
+    errors = max([address + len(data) for address, data in written], default=simulator.ARRAYS) + elf.PAGE & -elf.PAGE
+    record = bytearray(32)
+    runner = simulator.Runner(calls[0].compiled.target, [*written, (errors, record)], timeout)
+    results: list[Any] = []
+    problem: BoundsError | None = None
+    for call in calls:
+        record[:] = bytes(len(record))
+        parts = [part.machine for _, part in call.linked.parts]
+        globals_ = [each for _, each in call.linked.globals]
+        word = runner.call(parts, globals_, call.signature.native_types(), _words(call, memories, errors), call.signature.result)
+        results.append(_result(call.signature.result, struct.pack("<Q", word), 0))
+        if call.signature.checked and problem is None:
+            try:
+                _check_errors(call, struct.unpack("<4q", record))
+            except BoundsError as error:
+                problem = error
+    for memory, (_, data) in zip(memories, written, strict=True):
+        _write_back(memory, bytes(data))
+    if problem is not None:
+        raise problem
     return results
 
 
@@ -199,20 +272,26 @@ def _code_start(entry: bytes) -> int:
     return _CODE + (len(entry) + 1023) // 1024 * 1024
 
 
-def _place_code(calls: list[_Call], base: int) -> tuple[bytes, list[int]]:
-    """The code of all calls, a function once however often it is called, and the address of each call's function."""
+def _place_code(calls: list[_Call], base: int) -> tuple[bytes, list[int], bytes]:
+    """The code of all calls, a function once however often it is called, the address of each call's function, and the globals."""
     code = bytearray()
+    data = bytearray()
     known: dict[int, int] = {}
     addresses: list[int] = []
     for call in calls:
-        address = known.get(id(call.compiled))
+        linked = call.linked
+        address = known.get(id(linked))
         if address is None:
-            code += bytes(-len(code) % max(call.linked.align, 16))
-            address = base + len(code)
-            code += call.linked.fill(address)
-            known[id(call.compiled)] = address
-        addresses.append(address)
-    return bytes(code), addresses
+            code += bytes(-len(code) % max(linked.align, 16))
+            address = known[id(linked)] = base + len(code)
+            data += bytes(-len(data) % max(linked.data_align, 16))
+            globals_at = _DATA + len(data)
+            if base + len(code) + linked.size > _DATA or globals_at + linked.data_size > _TABLE:
+                raise TargetError(f"{call.compiled.source.name}: its code or its globals are too large to be emulated")
+            code += linked.fill(address, globals_at)
+            data += linked.contents(address, globals_at)
+        addresses.append(address + linked.offset_of(call.compiled))
+    return bytes(code), addresses, bytes(data)
 
 
 def _bounds(array: np.ndarray[Any, Any]) -> tuple[int, int]:
@@ -226,7 +305,7 @@ def _bounds(array: np.ndarray[Any, Any]) -> tuple[int, int]:
     return low, high + array.itemsize
 
 
-def _place_arrays(calls: list[_Call]) -> list[_Memory]:
+def _place_arrays(calls: list[_Call], first: int = _ARRAYS) -> list[_Memory]:
     """Where the arrays' memory goes; what overlaps stays together."""
     spans: list[tuple[int, int, bool]] = []
     for call in calls:
@@ -244,7 +323,7 @@ def _place_arrays(calls: list[_Call]) -> list[_Memory]:
             memories[-1].written |= written
         else:
             memories.append(_Memory(low, high, written))
-    page = _ARRAYS
+    page = first
     for memory in memories:
         size = memory.high - memory.low
         end = page + (size + elf.PAGE - 1) // elf.PAGE * elf.PAGE
@@ -336,23 +415,23 @@ def _emulated_address(array: np.ndarray[Any, Any], memories: list[_Memory]) -> i
 # --- running and reading back --------------------------------------------------------------------------------------
 
 
-def _execute(program: str, image: bytes, expected: int, timeout: float, broken_convention: int) -> bytes:
-    with tempfile.TemporaryDirectory(prefix="loopwright-") as folder:
-        path = os.path.join(folder, "program")
-        # QEMU refuses a file that is not executable, as the kernel would.
-        with open(os.open(path, os.O_WRONLY | os.O_CREAT | os.O_EXCL, 0o700), "wb") as file:
-            file.write(image)
-        try:
-            done = subprocess.run([program, path], check=False, stdin=subprocess.DEVNULL, capture_output=True, timeout=timeout)
-        except subprocess.TimeoutExpired:
-            raise TimeoutError(f"the emulated program did not end within {timeout:g} seconds") from None
-    if done.returncode == broken_convention:
+def _execute(
+    runtime: Any, program: str, emulator: Emulator, segments: list[elf.Segment], regions: list[tuple[int, int]], timeout: float
+) -> tuple[int, bytes, str]:
+    try:
+        status, output, said = runtime.execute(program, emulator, _CODE, segments, regions, timeout)
+    except subprocess.TimeoutExpired:
+        raise TimeoutError(f"the emulated program did not end within {timeout:g} seconds") from None
+    return status, output, said
+
+
+def _check_end(status: int, surplus: int, said: str) -> None:
+    """Whether a program ended well, and wrote as much as it should."""
+    if status == layout.BROKEN_CONVENTION:
         raise InternalError("the emulated function did not preserve the registers its calling convention tells it to")
-    if done.returncode != 0 or len(done.stdout) != expected:
-        said = done.stderr.decode(errors="replace").strip()
-        how = f"signal {-done.returncode}" if done.returncode < 0 else f"exit status {done.returncode}"
+    if status != 0 or surplus:
+        how = f"signal {-status}" if status < 0 else f"exit status {status}"
         raise InternalError(f"the emulated program died ({how}){': ' + said if said else ''}")
-    return done.stdout
 
 
 def _write_back(memory: _Memory, data: bytes) -> None:

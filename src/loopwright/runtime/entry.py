@@ -89,28 +89,59 @@ def _template(key: tuple[object, ...], signature: Signature, guards: dict[int, o
     return made
 
 
+class Way:
+    """What debuggers are told of a quick way: whose it is, and its bytes."""
+
+    __slots__ = ("code", "name")
+
+    def __init__(self, name: str, code: bytes) -> None:
+        self.name = name
+        self.code = code
+
+    def frames(self) -> bytes:
+        """What it does to its frame, as instructions of DWARF (4, 6.4.2), of ``_Maker``'s beginning and ``leave``."""
+        # After each push: the distance of the frame's address from rsp, or where the register is from it, in eights; after the move: that distance counts from rbp.
+        out = bytearray.fromhex("41 0e10 8602 43 0d06 41 8303 42 8c04 42 8d05 42 8e06")
+        at = 10
+        place = self.code.find(_LEAVE)
+        while place >= 0:
+            end = place + len(_LEAVE)
+            # rbp is the caller's again: DW_CFA_advance_loc4, remember_state, def_cfa rsp+8; behind the next instruction (jmp [rip+…], or ret) restore_state.
+            out += b"\x04" + struct.pack("<I", end - at) + bytes.fromhex("0a 0c0708")
+            after = end + (6 if self.code[end : end + 1] == b"\xff" else 1)
+            out += b"\x04" + struct.pack("<I", after - end) + b"\x0b"
+            at = after
+            place = self.code.find(_LEAVE, after)
+        return bytes(out)
+
+
 class Joined:
     """A quick way that stands in one block of memory with the code it calls, behind it: the two are written, and freed, at once.
 
     Attributes:
         data: the bytes that follow the code's: up to the next line of the cache, and the quick way.
+        offset: where that begins in the block.
     """
 
-    __slots__ = ("_offset", "_signature", "_template", "data")
+    __slots__ = ("_signature", "_template", "data", "offset")
 
     def __init__(self, signature: Signature, template: _Template, size: int) -> None:
         self._signature = signature
         self._template = template
-        offset = self._offset = -(-size // memory.LINE) * memory.LINE
+        offset = self.offset = -(-size // memory.LINE) * memory.LINE
         place = template.kernel
         # Counted from the end of the call, which the displacement is.
         back = struct.pack("<i", -(offset + place + 4))
         self.data = b"".join((memory.TRAP * (offset - size), template.data[:place], back, template.data[place + 4 :]))
 
+    def way(self) -> Way:
+        """What debuggers are told of it."""
+        return Way(self._signature.name, self._template.data)
+
     def function(self, block: memory.Block, keep: object) -> Callable[..., Any]:
         """What calls the code at the beginning of a block, which ``keep`` keeps alive."""
         wrapper = _Wrapper(self._signature, block.address, keep)
-        return _Builtin(self._signature.name, wrapper, block.address + self._offset, (keep, self._template.keep)).function
+        return _Builtin(self._signature.name, wrapper, block.address + self.offset, (keep, self._template.keep)).function
 
 
 def joined(signature: Signature, size: int) -> Joined | None:
@@ -231,7 +262,9 @@ def _instance(signature: Signature, address: int, constants: dict[int, object], 
     template = _templates.get(key) or _template(key, signature, constants, names, False)
     data = bytearray(template.data)
     struct.pack_into(f"<{1 + len(constants)}Q", data, template.kernel, address, *(id(value) for value in constants.values()))
-    return memory.allocate(bytes(data)), template.keep
+    block = memory.allocate(bytes(data))
+    memory.tell(block, [(0, Way(signature.name, bytes(data)))])
+    return block, template.keep
 
 
 # --- what the process is ---------------------------------------------------------------------------------------
@@ -341,6 +374,10 @@ _JE: Final = 0x84
 _JLE: Final = 0x8E
 _JG: Final = 0x8F
 _JS: Final = 0x88
+
+
+#: The end of a frame.
+_LEAVE: Final = bytes.fromhex("488d65e0 415e 415d 415c 5b 5d")
 
 
 class _Maker:
@@ -615,7 +652,7 @@ class _Maker:
             self.call(maker)
 
     def leave(self) -> None:
-        self.hex("488d65e0 415e 415d 415c 5b 5d")  # lea rsp, [rbp-32]; pop r14; pop r13; pop r12; pop rbx; pop rbp
+        self.out += _LEAVE  # lea rsp, [rbp-32]; pop r14; pop r13; pop r12; pop rbx; pop rbp
 
     def slow_way(self) -> None:
         """Leave everything as it was and go on as PyObject_Vectorcall(self, args, nargs, kwnames)."""

@@ -34,10 +34,10 @@ import os
 import platform
 import sys
 import threading
-from collections.abc import Callable
+from collections.abc import Callable, Sequence
 from typing import Any, Final
 
-__all__ = ["LINE", "Block", "MemoryStatistics", "allocate", "statistics"]
+__all__ = ["LINE", "LOADED", "MAPPED", "Block", "MemoryStatistics", "allocate", "leave_arenas", "map_pages", "statistics", "tell", "unmap"]
 
 #: Functions start at, and occupy whole, lines of this many bytes.
 LINE: Final = 64
@@ -65,7 +65,29 @@ _MAP_SHARED: Final = 1
 _MAP_PRIVATE: Final = 2
 _MAP_ANONYMOUS: Final = 0x20 if sys.platform.startswith("linux") else 0x1000
 
+#: How many mappings are noted in MAPPED.
+_NOTED: Final = 255
+#: Where code may be: how many ranges follow, and the first and past-the-last address of each (0 and 0: none). Machine code reads it (faults.py).
+MAPPED: Final = (ctypes.c_uint64 * (1 + 2 * _NOTED))()
+
 Fill = Callable[[int], bytes]
+
+
+def _note(address: int, length: int) -> None:
+    """A mapping for code has been made. The lock is held."""
+    for k in range(1, 2 * _NOTED, 2):
+        if not MAPPED[k + 1]:
+            MAPPED[k] = address
+            MAPPED[k + 1] = address + length
+            MAPPED[0] = max(MAPPED[0], k // 2 + 1)
+            return
+
+
+def _forget(address: int) -> None:
+    """It is about to go. The lock is held."""
+    for k in range(1, 2 * int(MAPPED[0]), 2):
+        if MAPPED[k] == address:
+            MAPPED[k + 1] = MAPPED[k] = 0
 
 
 class Block:
@@ -104,6 +126,16 @@ class Block:
 
     def __repr__(self) -> str:
         return f"<Block {self.size} bytes at {self.address:#x}{' (freed)' if self._owner is None else ''}>"
+
+
+#: Called with each block of code, and what begins where in it: functions that are compiled, and ways to them (``entry.Way``). See ``runtime/debug.py``.
+LOADED: Final[list[Callable[[Block, Sequence[tuple[int, Any]]], None]]] = []
+
+
+def tell(block: Block, parts: Sequence[tuple[int, Any]]) -> None:
+    """Tell those who want to know what a block holds."""
+    for told in LOADED:
+        told(block, parts)
 
 
 class MemoryStatistics:
@@ -293,6 +325,12 @@ def allocate(data: bytes | int, align: int = LINE, fill: Fill | None = None) -> 
     return _allocate_pages(data, size, fill)
 
 
+def leave_arenas() -> None:
+    """From now on each function has pages of its own, which are no file's."""
+    global _arenas_work
+    _arenas_work = False
+
+
 def statistics() -> MemoryStatistics:
     """How much executable memory this process has now."""
     with _lock:
@@ -336,6 +374,7 @@ def _allocate_in_arena(data: bytes | int, size: int, align: int, fill: Fill | No
                 _arenas_work = False
                 return None
             _arenas.append(arena)
+            _note(arena.address, arena.length)
             offset = arena.take(length, align)
         block = Block(arena, arena.address + offset, size, length)
         if fill is None and isinstance(data, bytes):
@@ -369,6 +408,7 @@ def _sort_in_freed() -> None:
             return
         if isinstance(owner, _Pages):
             _pages.pop(address, None)
+            _forget(owner.address)
             _unmap(owner.address, owner.length)
             continue
         owner.used -= length
@@ -382,6 +422,7 @@ def _sort_in_freed() -> None:
                 owner.give(offset, length)
         if owner.used == 0 and (owner.fd < 0 or owner.length > ARENA_SIZE or any(a is not owner and a.fd >= 0 for a in _arenas)):
             _arenas.remove(owner)
+            _forget(owner.address)
             owner.unmap()
 
 
@@ -447,6 +488,7 @@ def _allocate_pages(data: bytes | int, size: int, fill: Fill | None) -> Block:
     with _lock:
         _sort_in_freed()
         _pages[address] = pages
+        _note(address, length)
     return Block(pages, address, size, length)
 
 
@@ -472,8 +514,18 @@ def _failed() -> OSError:
     return OSError(code, os.strerror(code))
 
 
-def _map(length: int, protection: int, flags: int, fd: int) -> int:
-    address = _libc().mmap(None, length, protection, flags, fd, 0)
+def map_pages(length: int, wish: int) -> int:
+    """Pages that may be read and written, at an address that is wished for or where else the system puts them. Raises ``OSError``."""
+    return _map(length, _PROT_READ | _PROT_WRITE, _MAP_PRIVATE | _MAP_ANONYMOUS, -1, wish)
+
+
+def unmap(address: int, length: int) -> None:
+    """Give pages back."""
+    _libc().munmap(address, length)
+
+
+def _map(length: int, protection: int, flags: int, fd: int, wish: int | None = None) -> int:
+    address = _libc().mmap(wish, length, protection, flags, fd, 0)
     if address is None or address == ctypes.c_void_p(-1).value:
         raise _failed()
     return int(address)

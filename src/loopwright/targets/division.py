@@ -192,7 +192,14 @@ def _by_signed_power(f: Function, instr: Instr, b: int, floor: bool, remainder: 
         else:
             s.op(ops.NEG, s.op(ops.ADD, s.op(ops.SHR, a, count), s.op(ops.SHR, raised, count)), into=instr.dst)
         return
-    bias = s.op(ops.AND, s.sign(a), most)
+    if abs(b) == 2 and type_.bits >= 32 and not type_.lanes:
+        # The sign itself.
+        bits = _unsigned(type_)
+        sign = f.register(bits)
+        emit(Instr(ops.SHR, bits, sign, [_cast(s, bits, a, type_), f.const(bits, type_.bits - 1)], 0, line))
+        bias = _cast(s, type_, sign, bits)
+    else:
+        bias = s.op(ops.AND, s.sign(a), most)
     raised = s.op(ops.ADD, a, bias)
     if remainder:
         s.op(ops.SUB, s.op(ops.AND, raised, most), bias, into=instr.dst)

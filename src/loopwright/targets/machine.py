@@ -21,32 +21,47 @@ class Level:
     Attributes:
         line: a line about it.
         widths: the widths its vectors may have, in bits, the widest last; none for a scalar target.
+        optional: CPU features that it does without, and uses where its name is followed by ``+`` and theirs, in alphabetical order.
     """
 
-    __slots__ = ("line", "widths")
+    __slots__ = ("line", "optional", "widths")
 
-    def __init__(self, line: str, widths: tuple[int, ...] = ()) -> None:
+    def __init__(self, line: str, widths: tuple[int, ...] = (), optional: tuple[str, ...] = ()) -> None:
         self.line = line
         self.widths = widths
+        self.optional = optional
 
 
 class Emulator:
-    """QEMU's user mode for a machine, and what ``runtime/emulate.py`` needs to make executables for it.
+    """What emulates a machine, and what ``runtime/emulate.py`` needs to make programs for it.
 
     Attributes:
-        programs: the names the program goes by, the usual one first.
-        elf_machine: the machine's number in an executable (``e_machine``).
+        programs: the names the emulator goes by, the usual one first; none where it is a part of the library: then ``runtime`` has a ``Runner`` for calls, and
+            ``ARRAYS``, the address at which the memory of arguments may begin (see ``targets/multiclet/runner.py``).
+        packages: the Debian packages it is in.
+        runtime: the module that runs a program under it (as ``runtime/user_mode.py`` does).
+        start: the module with the entry code of a program (see ``targets/start.py``).
+        elf_machine: the machine's number in an executable (``e_machine``), where programs are executables.
         elf_flags: its flags there (``e_flags``).
-        start: the module with the entry code of an executable (see ``targets/start.py``).
     """
 
-    __slots__ = ("elf_flags", "elf_machine", "programs", "start")
+    __slots__ = ("elf_flags", "elf_machine", "packages", "programs", "runtime", "start")
 
-    def __init__(self, programs: tuple[str, ...], elf_machine: int, elf_flags: int, start: str) -> None:
+    def __init__(
+        self,
+        programs: tuple[str, ...],
+        start: str = "",
+        packages: str = "qemu-user",
+        runtime: str = "loopwright.runtime.user_mode",
+        elf_machine: int = 0,
+        elf_flags: int = 0,
+    ) -> None:
         self.programs = programs
+        self.start = start
+        self.packages = packages
+        self.runtime = runtime
         self.elf_machine = elf_machine
         self.elf_flags = elf_flags
-        self.start = start
 
 
 def _none(features: frozenset[str]) -> str | None:
@@ -60,7 +75,8 @@ class Machine:
         family: what the names of its targets begin with, and of no other machine's.
         levels: its targets by name, the least first.
         conventions: the calling conventions it knows, the usual one first.
-        make: called as ``make(name, vector_bits, convention, data_path)`` with what is declared here; 0 bits where there are no vectors.
+        make: called as ``make(name, vector_bits, convention, data_path)`` with what is declared here; 0 bits where there are no vectors. Behind the name may
+            stand optional features of the level, each after a ``+``.
         best: the name of the best target whose features are all among those given, or None.
         architectures: what ``platform.machine()`` says, in lower case, where its code is called in this process; none if it is nowhere.
         windows: the convention of calls on Windows, where that is not the usual one.

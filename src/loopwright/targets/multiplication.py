@@ -7,7 +7,7 @@ from loopwright.ir.function import Function, Instr
 from loopwright.targets.steps import Emit, Steps
 from loopwright.types import U64
 
-__all__ = ["multiply_by_halves", "multiply_by_shifts"]
+__all__ = ["high_by_halves", "multiply_by_halves", "multiply_by_shifts"]
 
 
 def multiply_by_shifts(f: Function, instr: Instr, a: int, factor: int, emit: Emit) -> bool:
@@ -60,3 +60,36 @@ def multiply_by_halves(f: Function, instr: Instr, a: int, b: int, emit: Emit) ->
     product = s.op(ops.ADD, U64, s.op(ops.MUL_LOWER, U64, a, b), upper, into=-1 if signed else instr.dst)
     if signed:
         s.cast(element, product, U64, into=instr.dst)
+
+
+def high_by_halves(f: Function, instr: Instr, emit: Emit) -> None:
+    """The upper half of a product by the four products of halves, from the lowest up (D. E. Knuth, *The Art of Computer Programming*, volume 2, 4.3.1, algorithm M).
+
+    A negative factor is read as 2**64 more, for which the other one is taken away again.
+    """
+    element = instr.type.element
+    s = Steps(f, emit, instr.line, instr.type.lanes)
+    signed = element is not U64
+    a, b = instr.args
+    if a < 0:
+        a, b = b, a
+    a = s.op(ops.COPY, element, a) if a < 0 else a
+    constant = int(f.const_values[~b]) & (1 << 64) - 1 if b < 0 else -1
+    x = s.cast(U64, a, element) if signed else a
+    y = s.const(U64, constant) if b < 0 else s.cast(U64, b, element) if signed else b
+    x_upper = s.shifted(U64, x, 32)
+    first = s.op(ops.ADD, U64, s.op(ops.MUL_LOWER, U64, x_upper, y), s.shifted(U64, s.op(ops.MUL_LOWER, U64, x, y), 32))
+    product = s.shifted(U64, first, 32)
+    if b >= 0 or constant >> 32:
+        y_upper = s.const(U64, constant >> 32) if b < 0 else s.shifted(U64, y, 32)
+        second = s.op(ops.ADD, U64, s.op(ops.MUL_LOWER, U64, x, y_upper), s.op(ops.AND, U64, first, s.const(U64, (1 << 32) - 1)))
+        product = s.op(ops.ADD, U64, s.op(ops.ADD, U64, s.op(ops.MUL_LOWER, U64, x_upper, y_upper), product), s.shifted(U64, second, 32))
+    if signed:
+        product = s.cast(element, product, U64)
+        zero = s.const(element, 0)
+        product = s.op(ops.SELECT, element, s.compare(ops.LT, element, a, zero), s.op(ops.SUB, element, product, b), product)
+        if b >= 0:
+            product = s.op(ops.SELECT, element, s.compare(ops.LT, element, b, zero), s.op(ops.SUB, element, product, a), product)
+        elif constant >> 63:
+            product = s.op(ops.SUB, element, product, a)
+    s.op(ops.COPY, element, product, into=instr.dst)

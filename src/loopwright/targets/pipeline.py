@@ -11,7 +11,7 @@ from typing import Any, Final
 
 from loopwright.errors import TargetError
 
-__all__ = ["COLLECT", "Insertion", "Pass", "after", "before", "names_of", "with_insertions"]
+__all__ = ["COLLECT", "Insertion", "Omission", "Pass", "after", "before", "names_of", "with_insertions", "without"]
 
 #: The name of what there is before any pass: the front end's output.
 COLLECT: Final = "collect"
@@ -31,9 +31,10 @@ class Pass:
             kind that stand in front of it.
         notes: what it has found, by instruction, for a listing of the function at its stage.
         own: it is a user's: what it leaves is verified, and errors in it are the user's.
+        optional: code is right without it: it may be left out (``without``), so that its worth can be measured.
     """
 
-    __slots__ = ("again", "does", "leaves", "name", "notes", "own", "run", "settings")
+    __slots__ = ("again", "does", "leaves", "name", "notes", "optional", "own", "run", "settings")
 
     def __init__(
         self,
@@ -45,8 +46,10 @@ class Pass:
         again: bool = False,
         notes: Callable[..., dict[int, str]] | None = None,
         own: bool = False,
+        optional: bool = False,
     ) -> None:
         self.notes = notes
+        self.optional = optional
         self.name = name
         self.run = run
         self.does = does
@@ -68,6 +71,35 @@ class Insertion:
 
     def __repr__(self) -> str:
         return f"lw.{'after' if self.behind else 'before'}({self.place!r}, {self.inserted.name})"
+
+
+class Omission:
+    """A pass that is to be left out: made by ``lw.without``."""
+
+    __slots__ = ("name",)
+
+    def __init__(self, name: str) -> None:
+        self.name = name
+
+    def __repr__(self) -> str:
+        return f"lw.without({self.name!r})"
+
+
+def without(name: Any) -> Omission:
+    """A pass of the target's list that is not run: ``kernel.compile(…, passes=[lw.without("producers")])``.
+
+    Args:
+        name: that of a pass which ``loopwright passes`` marks as one that may be left out.
+
+    Returns:
+        What ``passes=`` takes.
+
+    Raises:
+        TargetError: it is no name. (Whether it is one of a pass that may be left out is known when something is compiled.)
+    """
+    if not isinstance(name, str):
+        raise TargetError(f"a pass is left out by its name, as in lw.without('producers'), not {name!r}")
+    return Omission(name)
 
 
 def after(place: Any, run: Callable[..., Any], *, name: str = "") -> Insertion:
@@ -109,18 +141,22 @@ def _called(run: object) -> str:
 
 
 def with_insertions(passes: tuple[Pass, ...], insertions: Sequence[Insertion], target: str) -> tuple[Pass, ...]:
-    """A target's list with a user's passes in it. Several at one place run in the order they are given.
+    """A target's list with a user's passes in it, and without those that are to be left out. Several at one place run in the order they are given.
 
     Raises:
-        TargetError: a place that is not there, a name that is taken, or something that ``lw.after`` and ``lw.before`` did not make.
+        TargetError: a place that is not there, a name that is taken, a pass that has to run, or something that ``lw.after``, ``lw.before`` and ``lw.without``
+            did not make.
     """
-    if isinstance(insertions, Insertion) or not isinstance(insertions, (list, tuple)):
+    if isinstance(insertions, (Insertion, Omission)) or not isinstance(insertions, (list, tuple)):
         raise TargetError(f"passes= takes a list, as in passes=[lw.after('simplify', mine)], not {insertions!r}")
     made = list(passes)
     last: dict[str, int] = {}
     for insertion in insertions:
+        if isinstance(insertion, Omission):
+            made = _left_out(made, insertion.name, target)
+            continue
         if not isinstance(insertion, Insertion):
-            raise TargetError(f"passes= takes what lw.after and lw.before make, as in passes=[lw.after('simplify', mine)], not {insertion!r}")
+            raise TargetError(f"passes= takes what lw.after, lw.before and lw.without make, as in passes=[lw.after('simplify', mine)], not {insertion!r}")
         names = names_of(made)
         own = insertion.inserted.name
         if own in names:
@@ -135,6 +171,16 @@ def with_insertions(passes: tuple[Pass, ...], insertions: Sequence[Insertion], t
             last[insertion.place] = last.get(insertion.place, 0) + 1
         made.insert(at, insertion.inserted)
     return tuple(made)
+
+
+def _left_out(passes: list[Pass], name: str, target: str) -> list[Pass]:
+    """The passes without the one of a name."""
+    optional = [each.name for each in passes if each.optional]
+    if name not in optional:
+        some = f"; of those for {target} {', '.join(optional)} may be left out" if optional else f"; none of those for {target} may be left out"
+        what = f"the pass {name} has to run" if name in names_of(passes) else f"there is no pass {name!r} to leave out"
+        raise TargetError(what + some)
+    return [each for each in passes if each.name != name]
 
 
 def names_of(passes: Sequence[Pass]) -> list[str]:

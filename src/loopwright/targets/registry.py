@@ -1,9 +1,12 @@
-"""The targets by name, as the machines' folders declare them: each folder beside this file has a module ``entry`` with a ``MACHINE``."""
+"""The targets by name, as the machines' folders declare them: each folder beside this file that is compiled for has a module ``entry``
+with a ``MACHINE``."""
 
 from __future__ import annotations
 
 import importlib
+import importlib.util
 import pkgutil
+from collections.abc import Iterable
 from typing import Final
 
 from loopwright import targets
@@ -11,7 +14,7 @@ from loopwright.errors import TargetError
 from loopwright.targets.machine import Machine
 from loopwright.targets.target import Target
 
-__all__ = ["best", "get", "lines", "machine_of", "machines", "names"]
+__all__ = ["best", "best_with_features", "get", "lines", "machine_of", "machines", "names"]
 
 _machines: dict[str, Machine] = {}
 _known: Final[dict[tuple[str, int, str, int], Target]] = {}
@@ -23,8 +26,9 @@ def machines() -> dict[str, Machine]:
     if not _machines:
         found: list[tuple[bool, str, Machine]] = []
         for each in pkgutil.iter_modules(targets.__path__):
-            if each.ispkg:
-                machine: Machine = importlib.import_module(f"{targets.__name__}.{each.name}.entry").MACHINE
+            entry = f"{targets.__name__}.{each.name}.entry"
+            if each.ispkg and importlib.util.find_spec(entry) is not None:
+                machine: Machine = importlib.import_module(entry).MACHINE
                 found.append((not machine.architectures, each.name, machine))
         found.sort(key=lambda row: row[:2])
         _machines = {folder: machine for _, folder, machine in found}
@@ -53,7 +57,7 @@ def get(name: str, vector_bits: int | None = None, convention: str | None = None
     """A target by name; the same object each time, so that its caches of rules are shared.
 
     Args:
-        name: one of ``names()``.
+        name: one of ``names()``, or one with optional features behind it, each after a ``+``.
         vector_bits: width of the vectors to use; None for the widest.
         convention: one of the machine's calling conventions; None for the usual one.
         data_path: bits of a vector that the CPU takes at once, 256 or 512; what is better code for 512-bit vectors depends on it.
@@ -66,9 +70,16 @@ def get(name: str, vector_bits: int | None = None, convention: str | None = None
     if known is not None:
         return known
     machine = machine_of(name)
-    level = machine.levels.get(name) if machine is not None else None
+    plain, *features = name.split("+")
+    level = machine.levels.get(plain) if machine is not None else None
     if machine is None or level is None:
         raise TargetError(f"unknown target {name!r}; there are {', '.join(names())}")
+    for feature in features:
+        if feature not in level.optional:
+            has = f"may be followed by +{', +'.join(level.optional)}" if level.optional else "has no optional features"
+            raise TargetError(f"{plain} {has}, not by +{feature}")
+    if features:
+        name = with_features(plain, features)
     if vector_bits and vector_bits not in level.widths:
         if not level.widths:
             raise TargetError(f"{name} has no vectors")
@@ -80,6 +91,11 @@ def get(name: str, vector_bits: int | None = None, convention: str | None = None
     return _known.setdefault(key, machine.make(name, vector_bits or widest, convention or machine.conventions[0], data_path))
 
 
+def with_features(name: str, features: Iterable[str]) -> str:
+    """The name of a target with optional features."""
+    return "+".join([name, *sorted(set(features))])
+
+
 def best(features: frozenset[str] | set[str]) -> str | None:
     """The name of the best target whose features are all there, or None."""
     for machine in machines().values():
@@ -87,3 +103,12 @@ def best(features: frozenset[str] | set[str]) -> str | None:
         if name is not None:
             return name
     return None
+
+
+def best_with_features(features: frozenset[str] | set[str]) -> str | None:
+    """As ``best``, with those of the target's optional features that are there."""
+    name = best(features)
+    machine = machine_of(name) if name is not None else None
+    if name is None or machine is None:
+        return None
+    return with_features(name, [each for each in machine.levels[name].optional if each in features])

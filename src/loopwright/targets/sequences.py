@@ -11,7 +11,7 @@ from loopwright.ir import ops
 from loopwright.ir.function import NONE, Function, Instr
 from loopwright.ir.ops import Op
 from loopwright.targets.steps import Emit, Steps, bracket
-from loopwright.types import BOOL, I16, I32, I64, U16, U32, U64, Type, limits
+from loopwright.types import BOOL, I16, I32, I64, U8, U16, U32, U64, Type, limits
 
 
 def popcount(f: Function, instr: Instr, emit: Emit) -> None:
@@ -42,6 +42,35 @@ def popcount(f: Function, instr: Instr, emit: Emit) -> None:
     if bits > 8:
         value = op(ops.AND, value, f.const(type_, 0x7F))
     emit(Instr(ops.COPY, type_, instr.dst, [value], 0, line))
+
+
+def mask_bits(f: Function, instr: Instr, emit: Emit) -> None:
+    """The lanes that hold as bits of an integer: of each lane its own bit, and the sum of those. Of 128 bits at most."""
+    mask, line = instr.type, instr.line
+    element = {8: U8, 16: U16, 32: U32, 64: U64}[mask.bits]
+    steps = Steps(f, emit, line, mask.lanes)
+    lane = steps.op(ops.IOTA, element)
+    if mask.lanes > 8:
+        lane = steps.op(ops.AND, element, lane, steps.const(element, 7))
+    bits = steps.op(ops.AND, element, steps.op(ops.ONES_WHERE, element, instr.args[0]), steps.op(ops.SHL, element, steps.const(element, 1), lane))
+    if mask.lanes <= 8:
+        total = f.register(element)
+        emit(Instr(ops.REDUCE_ADD, steps.of(element), total, [bits], 0, line))
+        emit(Instr(ops.CONVERT, I64, instr.dst, [total], 0, line, element))
+        return
+    # Eight bytes, none of which has a bit of another's: their sum is the uppermost of the product.
+    halves = Steps(f, emit, line, 2)
+    both = halves.of(U64)
+    pair = f.register(both)
+    emit(Instr(ops.BITCAST, both, pair, [bits], 0, line, steps.of(element)))
+    scalar = Steps(f, emit, line, 0)
+    sums: list[int] = []
+    for k in range(2):
+        half = f.register(U64)
+        emit(Instr(ops.EXTRACT, both, half, [pair if not k else halves.op(ops.SLIDE, U64, pair, pair, f.const(I64, 1))], 0, line))
+        sums.append(scalar.shifted(U64, scalar.op(ops.MUL, U64, half, f.const(U64, 0x0101010101010101)), 56))
+    whole = scalar.op(ops.OR, U64, sums[0], scalar.op(ops.SHL, U64, sums[1], f.const(U64, 8)))
+    emit(Instr(ops.CONVERT, I64, instr.dst, [whole], 0, line, U64))
 
 
 def select_by_branch(f: Function, instr: Instr, emit: Emit) -> None:
@@ -144,6 +173,14 @@ def copy_sign(f: Function, instr: Instr, emit: Emit) -> None:
     size = steps.op(ops.AND, bits, steps.cast(bits, instr.args[0], type_), steps.const(bits, top - 1))
     sign = steps.op(ops.AND, bits, steps.cast(bits, instr.args[1], type_), steps.const(bits, top))
     steps.cast(type_, steps.op(ops.OR, bits, size, sign), bits, instr.dst)
+
+
+def divide_for_estimate(f: Function, instr: Instr, emit: Emit) -> None:
+    """An estimate of a reciprocal, or of one of a root, by division."""
+    type_ = instr.type
+    steps = Steps(f, emit, instr.line, type_.lanes)
+    value = instr.args[0] if instr.op is ops.RCP_ESTIMATE else steps.op(ops.SQRT, type_.element, instr.args[0])
+    steps.op(ops.DIV, type_.element, steps.const(type_.element, 1.0), value, into=instr.dst)
 
 
 def high_of_wide_product(f: Function, instr: Instr, emit: Emit) -> None:

@@ -103,6 +103,21 @@ class Start:
         """Both result registers into the record."""
         raise NotImplementedError
 
+    # --- what the system does -----------------------------------------------------------------------------
+
+    def write(self, place: int, size: int) -> None:
+        """So many bytes, from where a register says, to the standard output; how many that were, or a negative number, goes to the argument register."""
+        self.asm.load_immediate(self.argument, 1)
+        self.advance(self.argument + 1, place, 0)
+        self.advance(self.argument + 2, size, 0)
+        self.asm.load_immediate(self.number, _WRITE)
+        self.system_call()
+
+    def exit(self) -> None:
+        """End the program, with the argument register for its status."""
+        self.asm.load_immediate(self.number, _EXIT)
+        self.system_call()
+
     # --- the program --------------------------------------------------------------------------------------
 
     def entry(self, records: int, count: int, regions: int, region_count: int) -> bytes:
@@ -112,17 +127,20 @@ class Start:
             records: address of the calls' records, in the order they are made; results are stored into them.
             count: how many.
             regions: address of pairs of 64-bit values: address and size of memory to write to the standard output.
-            region_count: how many pairs.
+            region_count: how many pairs; 0 where output is taken from memory.
         """
         asm = self.asm
         broken, leave = asm.new_label(), asm.new_label()
         self.make_calls(records, count, broken)
-        self.write_out(regions, region_count, leave)
+        if region_count:
+            self.write_out(regions, region_count, leave)
+        else:
+            asm.load_immediate(self.argument, 0)
+            asm.jump(leave)
         asm.bind(broken)
         asm.load_immediate(self.argument, BROKEN_CONVENTION)
         asm.bind(leave)
-        asm.load_immediate(self.number, _EXIT)
-        self.system_call()
+        self.exit()
         data: bytes = asm.encode().data
         return data
 
@@ -184,11 +202,7 @@ class Start:
         self.load(size, at, 8)
         asm.bind(more)
         self.branch_zero(size, written)
-        asm.load_immediate(self.argument, 1)
-        self.advance(self.argument + 1, place, 0)
-        self.advance(self.argument + 2, size, 0)
-        asm.load_immediate(self.number, _WRITE)
-        self.system_call()
+        self.write(place, size)
         # A pipe may take a part only; an error is negative, and nothing written is one too.
         self.branch_none(status, fail)
         self.add(place, place, status)

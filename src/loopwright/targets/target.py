@@ -9,7 +9,9 @@ from __future__ import annotations
 from collections.abc import Callable, Sequence
 from typing import Any, Final
 
-from loopwright.ir.function import Callee, Frame, Function, Instr
+from loopwright.errors import AbiError, UnsupportedOperationError
+from loopwright.ir import ops
+from loopwright.ir.function import EVEN, RESULT_ADDRESS, STACK, STACK_16, TOGETHER, USUAL, Callee, Frame, Function, Instr
 from loopwright.ir.ops import Op
 from loopwright.native_build import mypyc_attr
 from loopwright.targets.core import Core
@@ -92,6 +94,21 @@ class Register:
         self.code = code
 
 
+def symbol_of(f: Function, instr: Instr) -> tuple[str, int]:
+    """What ``global`` or ``function`` takes the address of: its name, and its address in this process, or 0 where the linker finds it."""
+    number = int(f.const_values[~instr.args[0]])
+    if instr.op is ops.GLOBAL:
+        of = f.globals[number]
+        return of.name, of.address
+    callee = f.callees[number]
+    return callee.name, callee.address
+
+
+def moves_stack(f: Function) -> bool:
+    """Whether a function takes more of the stack as it runs."""
+    return any(instr.op is ops.ALLOCA for instr in f.code)
+
+
 class Convention:
     """A calling convention.
 
@@ -106,6 +123,10 @@ class Convention:
         partly_saved: bit mask of registers of which only the lowest ``part_saved`` bytes survive a call (Win64: xmm6-15, 16 bytes);
             wider values must not live there across calls.
         floats_in_ints: when the float registers are used up, floats go to the next integer registers (LP64D).
+        unnamed_in_ints: floats among the arguments of a variable number go to integer registers (LP64D).
+        int_results, float_results: where several results are returned, each in the next register of its class; by default one of each.
+        result_address: where the address of memory for a struct that is returned there goes, or -1 for the first argument's place.
+        grouped: parts of structs stay together, in registers or on the stack (AAPCS64).
         unextended: types of arguments and results above whose bits a register may hold anything that this machine's registers must not hold.
     """
 
@@ -113,16 +134,21 @@ class Convention:
         "callee_saved",
         "float_args",
         "float_result",
+        "float_results",
         "floats_in_ints",
+        "grouped",
         "int_args",
         "int_result",
+        "int_results",
         "name",
         "part_saved",
         "partly_saved",
+        "result_address",
         "shadow",
         "shared_positions",
         "stack_align",
         "unextended",
+        "unnamed_in_ints",
     )
 
     def __init__(
@@ -140,7 +166,16 @@ class Convention:
         part_saved: int = 0,
         floats_in_ints: bool = False,
         unextended: frozenset[Type] = frozenset(),
+        unnamed_in_ints: bool = False,
+        int_results: tuple[int, ...] = (),
+        float_results: tuple[int, ...] = (),
+        result_address: int = -1,
+        grouped: bool = False,
     ) -> None:
+        self.int_results = int_results or (int_result,)
+        self.float_results = float_results or (float_result,)
+        self.result_address = result_address
+        self.grouped = grouped
         self.name = name
         self.int_args = int_args
         self.float_args = float_args
@@ -154,28 +189,119 @@ class Convention:
         self.part_saved = part_saved
         self.floats_in_ints = floats_in_ints
         self.unextended = unextended
+        self.unnamed_in_ints = unnamed_in_ints
 
-    def assign(self, types: list[Type]) -> list[int]:
-        """Where each argument goes: a register number, or ``~offset`` (bytes above the first stack argument)."""
+    def assign(self, types: list[Type], named: int = -1, places: tuple[int, ...] = ()) -> list[int]:
+        """Where each argument goes: a register number, or ``~offset`` (bytes above the first stack argument).
+
+        ``named`` is how many arguments have a name, of a function that takes a variable number of them; otherwise -1. ``places``: as of a ``Callee``.
+        """
+        if places:
+            return _Assignment(self, types, named).placed(places)
+        return _Assignment(self, types, named).usual()
+
+    def assign_for(self, callee: Callee) -> list[int]:
+        """Where each argument of a call goes. The memory that several results are put into is the caller's business: its address is kept behind all else on the stack."""
+        if not callee.results:
+            return self.assign(callee.params, callee.named, callee.places)
+        made = _Assignment(self, callee.params, callee.named)
+        places = made.placed(callee.places or (USUAL,) * len(callee.params), len(callee.params) - 1)
+        return [*places, ~made.kept()]
+
+    def results(self, types: tuple[Type, ...]) -> list[int]:
+        """The registers of several results. Raises ``AbiError`` for more than the convention has."""
+        free = {True: list(self.float_results), False: list(self.int_results)}
         places: list[int] = []
-        ints = floats = stack = 0
-        for position, type_ in enumerate(types):
-            registers = self.float_args if type_.is_float else self.int_args
-            if self.shared_positions:
-                taken = position
-            elif type_.is_float and (floats < len(registers) or not self.floats_in_ints):
-                taken = floats
-                floats += 1
-            else:
-                registers = self.int_args
-                taken = ints
-                ints += 1
-            if taken < len(registers):
-                places.append(registers[taken])
-            else:
-                places.append(~stack)
-                stack += 8
+        for type_ in types:
+            registers = free[type_.is_float]
+            if not registers:
+                raise AbiError(f"the {self.name} convention does not return {', '.join(each.name for each in types)} in registers")
+            places.append(registers.pop(0))
         return places
+
+    def result_loads(self, types: tuple[Type, ...]) -> list[tuple[int, int]]:
+        """The registers of several results with their numbers, in an order in which they are loaded from where the register for an integer points to: that one last."""
+        return sorted(enumerate(self.results(types)), key=self._is_address)
+
+    def _is_address(self, result: tuple[int, int]) -> bool:
+        return result[1] == self.int_result
+
+
+class _Assignment:
+    """Places for the arguments of one call, in their order."""
+
+    __slots__ = ("convention", "floats", "ints", "named", "stack", "types")
+
+    def __init__(self, convention: Convention, types: list[Type], named: int) -> None:
+        self.convention = convention
+        self.types = types
+        self.named = named
+        self.ints = self.floats = self.stack = 0
+
+    def usual(self) -> list[int]:
+        return [self.next(position) for position in range(len(self.types))]
+
+    def kept(self) -> int:
+        """The offset of one more word on the stack."""
+        return self.on_stack(8)
+
+    def on_stack(self, align: int, size: int = 8) -> int:
+        at = -(-self.stack // align) * align
+        self.stack = at + size
+        return at
+
+    def is_float(self, position: int) -> bool:
+        return self.types[position].is_float and not (self.convention.unnamed_in_ints and 0 <= self.named <= position)
+
+    def next(self, position: int, step: int = 8) -> int:
+        """The place of the next argument."""
+        convention = self.convention
+        is_float = self.is_float(position)
+        registers = convention.float_args if is_float else convention.int_args
+        if convention.shared_positions:
+            taken = position
+        elif is_float and (self.floats < len(registers) or not convention.floats_in_ints):
+            taken = self.floats
+            self.floats += 1
+        else:
+            registers = convention.int_args
+            taken = self.ints
+            self.ints += 1
+        return registers[taken] if taken < len(registers) else ~self.on_stack(step, step)
+
+    def placed(self, places: tuple[int, ...], count: int = -1) -> list[int]:
+        """The places of the first arguments, some of which say where they are to go."""
+        convention = self.convention
+        made: list[int] = []
+        together = 0
+        for position, place in enumerate(places[:count] if count >= 0 else places):
+            if place in (STACK, STACK_16):
+                made.append(~self.on_stack(place))
+                continue
+            if place == RESULT_ADDRESS and convention.result_address >= 0:
+                made.append(convention.result_address)
+                continue
+            if convention.grouped and (place == EVEN or place > TOGETHER):
+                together = 2 if place == EVEN else place - TOGETHER
+                self.begin(position, together, place == EVEN)
+            # (Floats of one struct lie on the stack as in it.)
+            made.append(self.next(position, self.types[position].size if together and self.types[position].is_float else 8))
+            together -= together > 0
+        return made
+
+    def begin(self, position: int, count: int, even: bool) -> None:
+        """So many arguments that belong together come now: none of them in a register where not all are."""
+        convention = self.convention
+        if self.is_float(position):
+            if self.floats + count > len(convention.float_args):
+                self.floats = len(convention.float_args)
+                self.stack = self.stack + 7 & -8
+            return
+        if even:
+            self.ints += self.ints & 1
+        if self.ints + count > len(convention.int_args):
+            self.ints = len(convention.int_args)
+            self.stack = self.stack + 15 & -16 if even else self.stack
 
 
 class Use:
@@ -371,7 +497,7 @@ class MachineCode:
         data: the bytes, constants included.
         code_size: bytes of instructions; the constant pool follows.
         lines: (offset, size, text, user's line) of each instruction, in order; made on request.
-        relocations: (offset, kind, symbol) left for the linker: calls between functions.
+        relocations: (offset, kind, symbol) left for the linker: calls between functions, addresses of functions and globals.
         align: alignment the start needs, in bytes.
     """
 
@@ -383,6 +509,11 @@ class MachineCode:
         self.instructions = instructions
         self.relocations = relocations
         self.align = align
+
+
+def widens(type_: Type, source: Type) -> bool:
+    """Whether a conversion only makes a narrow integer one of up to 32 bits, as which machines keep it anyway: extended by its own sign."""
+    return source.is_narrow and source.bits < type_.bits <= 32 and type_.is_integer and not type_.lanes and (type_.signed or not source.signed)
 
 
 @mypyc_attr(allow_interpreted_subclasses=True)
@@ -403,9 +534,13 @@ class Target:
         caller_saved: bit mask of what a call destroys.
         stream_bits: width for reductions over one array, where memory is all that counts; 0 for ``vector_bits``.
         unrolling: how many steps of loops over lanes to do at once.
+        masked_bits: narrower lanes have no accesses under a mask of their own: as little as can be is done under one.
+        dear_masks: stores under a mask take many times as long as others, so that what is put next to each other is collected first, and totals under one a choice more in each step.
         scalar_remainders: what is left of a loop over lanes is done index by index, where masked accesses cost as much as that; otherwise under a mask.
         fused: a product and a sum of floats are one operation, where a function allows one rounding for both.
         core: what the core it compiles for can do at once, for the rewriting of loop nests; None: they stay as they are.
+        jumps_to_calls: it has rules for calls that leave the function.
+        frame_pointer: the register that points to such frames, or -1.
         expanded: the operations, by code, that the pass ``expand`` asks ``expand`` about.
         known_operations: what has been found of operations on lanes (``nests/operations.py``).
     """
@@ -413,6 +548,10 @@ class Target:
     name: str = ""
     vector_bits: int = 0
     stream_bits: int = 0
+    masked_bits: int = 0
+    dear_masks: bool = False
+    frame_pointer: int = -1
+    jumps_to_calls: bool = False
     fused: bool = True
 
     def __init__(self, convention: Convention, registers: list[Register], classes: Sequence[RegisterClass], features: frozenset[str]) -> None:
@@ -427,7 +566,7 @@ class Target:
         self.order_masks: list[list[int]] = [[1 << r for r in order] for order in self.orders]
         self.class_of_register: list[int] = [register.cls for register in registers]
         self.core: Core | None = None
-        self.known_operations: dict[tuple[int, int, int, int | None], bool] = {}
+        self.known_operations: dict[tuple[int, int, int, int | None], int] = {}
         self.class_masks: list[int] = []
         for order in self.orders:
             mask = 0
@@ -439,6 +578,13 @@ class Target:
             everything |= mask
         self.caller_saved = everything & ~convention.callee_saved
         self._class_of: list[int] = []
+
+    def framed(self) -> Target:
+        """The same target without the register that points to the frame of functions that move their stack pointer: what those are allocated for.
+
+        Raises ``UnsupportedOperationError`` where it has no way to do so.
+        """
+        raise UnsupportedOperationError(f"memory of the stack of a size known at run time (alloca) is not available on {self.name}")
 
     def class_of(self, type_: Type) -> int:
         """The register class that holds a type."""
@@ -457,6 +603,9 @@ class Target:
         """Bits of a register that a value of a type takes up."""
         if type_.is_mask and self.classes[self.class_of(type_)].bit_per_lane:
             return type_.lanes
+        if type_.is_narrow:
+            # They are kept extended to 32 bits, as which they may be read (``widens``).
+            return 32
         return type_.bits * max(type_.lanes, 1)
 
     def lanes(self, widest_bits: int) -> int:
@@ -511,8 +660,21 @@ class Target:
         """Whether the operand at ``position`` of ``instr``, a load used once, could be its memory operand (it becomes the last)."""
         return False
 
+    def same_register(self, type_: Type, source: Type, made: ops.Op | None) -> bool:
+        """Whether a conversion leaves its operand's register as it is.
+
+        Args:
+            type_, source: the types, of which one may be no integer.
+            made: the operation that has made the operand, where it is an i32; None where that is not known.
+        """
+        return type_.is_word and source.is_word
+
     def tests_bits(self, type_: Type) -> bool:
         """Whether a branch, or a choice, can ask whether two integers have bits in common (``ops.TESTS``)."""
+        return False
+
+    def tests_masks(self, type_: Type) -> bool:
+        """Whether a branch can ask how two masks of a type stand to each other (``ops.MASK_TESTS``)."""
         return False
 
     def updates(self, op: Op, type_: Type) -> bool:
@@ -521,6 +683,10 @@ class Target:
 
     def chooses_by(self, source: Type, type_: Type) -> bool:
         """Whether a comparison of ``source`` and a choice between two of ``type_`` by it are one operation (``select_lt`` and so on)."""
+        return False
+
+    def interleaves(self, type_: Type) -> bool:
+        """Whether it deals elements in turn out to 2 to 4 vectors of a type, and stores them so, by whole loads and stores."""
         return False
 
     def repeated_loads(self, type_: Type) -> int:
@@ -533,6 +699,10 @@ class Target:
 
     def combines_bits(self) -> bool:
         """Whether two bitwise operations of integer lanes are one instruction (``ops.BITWISE_TWICE``)."""
+        return False
+
+    def estimates_roots(self, type_: Type) -> bool:
+        """Whether what ``fastmath`` divides by a root of floats of a type is quicker multiplied with an estimate of 1 / root that is refined (``rsqrt``)."""
         return False
 
     def slides(self, type_: Type) -> bool:
@@ -563,6 +733,9 @@ class Target:
         """(offset, bytes, text, user's line) of each instruction, in order."""
         raise NotImplementedError
 
-    def relocate(self, data: bytearray, offset: int, kind: str, distance: int) -> None:
-        """Make the place at ``offset``, a relocation of ``kind``, refer to ``offset + distance``. Raises ``TargetError`` when that is too far."""
+    def relocate(self, data: bytearray, offset: int, kind: str, distance: int, place: int = 0) -> None:
+        """Make the place at ``offset``, a relocation of ``kind``, refer to ``offset + distance``; ``place`` is the address that ``offset`` will have.
+
+        Raises ``TargetError`` when that is too far.
+        """
         raise NotImplementedError

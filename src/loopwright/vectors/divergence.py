@@ -7,48 +7,77 @@ some only of the lanes are that matter to those who read it. It is found by repe
 
 from __future__ import annotations
 
+from collections.abc import Collection
 from typing import Final
 
 from loopwright.ir import ops
-from loopwright.ir.function import Function, Instr
-from loopwright.types import BOOL, I64
+from loopwright.ir.function import NONE, Function, Instr
+from loopwright.types import BOOL, I64, U32
 from loopwright.vectors.regions import Bracket, Leaf, Region
 
-__all__ = ["LINEAR", "UNIFORM", "VARYING", "Divergence"]
+__all__ = ["AFFINE", "LINEAR", "UNIFORM", "VARYING", "Divergence", "Step"]
 
 #: The same in all lanes.
 UNIFORM: Final = 0
 #: An i64 that is one more in each lane than in the one before; its register holds the first lane's.
 LINEAR: Final = 1
+#: An i64 that is further by the same in each lane than in the one before (``Divergence.steps``); its register holds the first lane's.
+AFFINE: Final = 2
 #: Anything.
-VARYING: Final = 2
+VARYING: Final = 3
+
+#: What is one number of the first lane's.
+_COUNTED: Final = (LINEAR, AFFINE)
 
 _MOVES: Final = (ops.ADD, ops.SUB)
 _COMPARISONS: Final = frozenset(ops.COMPARISONS.values())
+
+
+class Step:
+    """How much further a lane is than the one before: ``times``, or ``times`` times a register that is the same for all lanes."""
+
+    __slots__ = ("of", "times")
+
+    def __init__(self, times: int, of: int = NONE) -> None:
+        self.times = times
+        self.of = of
+
+
+_ONE: Final = Step(1)
 
 
 class Divergence:
     """The analysis of one loop.
 
     Attributes:
-        shape: register defined in the loop -> UNIFORM, LINEAR or VARYING.
+        shape: register defined in the loop -> UNIFORM, LINEAR, AFFINE or VARYING.
+        steps: register that is AFFINE -> how much further each lane is.
+        narrow: i64 that differs by lane, and is nothing but the last index of accesses -> the narrower integer that it is converted from.
         homes: variable (or register that is read outside of the bracket it is defined in) -> the smallest region with all that reads or writes it.
         sums: the loop's accumulators.
         outside: the registers that are mentioned outside of the loop.
+        counting: variables that say how often lanes have done something (``vectors/compaction.py``): they are the same for all lanes, and what is loaded there is not.
+        running: running sums (``vectors/running.py``).
+        apart: ``id`` of instructions that make no vectors, because they serve accesses to bits only (``vectors/bitmaps.py``).
     """
 
-    def __init__(self, f: Function, root: Bracket, leaves: list[Leaf], outside: set[int]) -> None:
+    def __init__(
+        self, f: Function, root: Bracket, leaves: list[Leaf], outside: set[int], counting: Collection[int] = (), running: Collection[int] = ()
+    ) -> None:
         self.f = f
         self.root = root
         self.leaves = leaves
         self.outside = outside
+        self.counting = frozenset(counting)
         self.shape: dict[int, int] = {root.opener.dst: LINEAR}
+        self.steps: dict[int, Step] = {}
         self.homes: dict[int, Region] = {}
         self.readers: dict[int, list[Region]] = {}
         self.defined: dict[int, Region] = {}
         self.brackets: list[Bracket] = []
         loop = root.opener.loop
         self.sums: set[int] = {variable for variable, _, _ in loop.accumulators} if loop is not None else set()
+        self.sums.update(running)
         for variable in self.sums:
             self.shape[variable] = VARYING
         self._survey(root.body)
@@ -61,10 +90,22 @@ class Divergence:
             for leaf in leaves:
                 changed = self._leaf(leaf) or changed
         self._find_writes()
+        self.narrow: dict[int, int] = {}
+        self.apart: set[int] = set()
+        self._find_narrow()
 
     def of(self, operand: int) -> int:
         """The shape of an operand."""
         return self.shape.get(operand, UNIFORM) if operand >= 0 else UNIFORM
+
+    def step(self, operand: int) -> Step | None:
+        """How much further an operand is in each lane; None where it is the same in all, or not so much further."""
+        shape = self.of(operand)
+        return _ONE if shape == LINEAR else self.steps.get(operand) if shape == AFFINE else None
+
+    def asked(self) -> set[int]:
+        """What brackets ask: their conditions and bounds."""
+        return {a for bracket in self.brackets for a in (bracket.condition, *bracket.opener.args)}
 
     def held(self, register: int) -> bool:
         """Whether it is a variable, or is to be treated as one."""
@@ -103,7 +144,7 @@ class Divergence:
             elif bracket.condition >= 0:
                 self._read(bracket.condition, bracket.regions[0] if bracket.op is ops.WHILE else bracket.region)
         for register in list(self.homes):
-            if register in self.sums:
+            if register in self.sums or register in self.counting:
                 del self.homes[register]
             elif register in self.outside:
                 self.homes[register] = root.body
@@ -178,7 +219,7 @@ class Divergence:
             leaf.target.aimed = True
             return self._branch(leaf, leaf.target)
         dst = instr.dst
-        if dst < 0 or self.shape.get(dst, UNIFORM) == VARYING:
+        if dst < 0 or dst in self.counting or self.shape.get(dst, UNIFORM) == VARYING:
             return False
         found = self._shape(instr)
         home = self.homes.get(dst)
@@ -194,11 +235,15 @@ class Divergence:
         args = instr.args
         if op is ops.ANY_LANE or op is ops.ALL_LANES:
             return UNIFORM
+        if op is ops.LOAD and args[-1] in self.counting:
+            return VARYING
         most = UNIFORM
         for a in args:
             most = max(most, self.of(a))
-        if most != LINEAR or instr.type is not I64:
+        if most in (UNIFORM, VARYING) or instr.type is not I64:
             return VARYING if most else UNIFORM
+        if most == AFFINE or op is ops.MUL or op is ops.SHL or op is ops.NEG or op is ops.SUB and self.of(args[1]) != UNIFORM:
+            return self._affine(instr)
         if op in _COMPARISONS:
             # As far as the one is from the other, so far are those of every lane.
             return UNIFORM if self.of(args[0]) == self.of(args[1]) else VARYING
@@ -211,6 +256,44 @@ class Divergence:
             if a == LINEAR and b == UNIFORM or b == LINEAR and a == UNIFORM and op is ops.ADD:
                 return LINEAR
         return VARYING
+
+    def _affine(self, instr: Instr) -> int:
+        """The shape of an i64 of which operands count along the lanes, by one or more."""
+        op = instr.op
+        args = instr.args
+        a = self.step(args[0])
+        b = self.step(args[1]) if len(args) > 1 else None
+        found: Step | None = None
+        if op is ops.COPY:
+            found = a
+        elif op is ops.NEG and a is not None:
+            found = Step(-a.times, a.of)
+        elif op in _MOVES:
+            sign = 1 if op is ops.ADD else -1
+            if a is None or b is None:
+                found = a if a is not None else Step(sign * b.times, b.of) if b is not None else None
+            elif a.of == b.of:
+                found = Step(a.times + sign * b.times, a.of)
+        elif op is ops.MUL and (a is None or b is None):
+            found = self._times(a, args[1]) if a is not None else self._times(b, args[0]) if b is not None else None
+        elif op is ops.SHL and a is not None and args[1] < 0 and 0 <= self.f.const_values[~args[1]] < 32:
+            found = Step(a.times << int(self.f.const_values[~args[1]]), a.of)
+        if found is None or not -(1 << 31) < found.times < 1 << 31:
+            return VARYING
+        if not found.times:
+            return UNIFORM
+        if found.times == 1 and found.of == NONE:
+            return LINEAR
+        self.steps[instr.dst] = found
+        return AFFINE
+
+    def _times(self, step: Step, factor: int) -> Step | None:
+        """A step multiplied by what is the same for all lanes."""
+        if factor < 0:
+            return Step(step.times * int(self.f.const_values[~factor]), step.of)
+        if step.of != NONE or self.f.variable[factor]:
+            return None
+        return Step(step.times, factor)
 
     def _branch(self, leaf: Leaf, target: Bracket) -> bool:
         """Lanes that leave for a bracket's end, or its next step, one by one."""
@@ -255,30 +338,70 @@ class Divergence:
                 assert region.parent is not None
                 region = region.parent
 
+    def _find_narrow(self) -> None:
+        """Indices that need no vector of 64-bit lanes: what the machine adds to addresses is extended by itself."""
+        f = self.f
+        found = self.narrow
+        for leaf in self.leaves:
+            instr = leaf.instr
+            source = instr.source
+            if instr.op is ops.CONVERT and instr.type is I64 and source.is_integer and source is not BOOL and source is not U32 and source.bits <= 32:
+                given = instr.args[0]
+                if self.of(instr.dst) == VARYING and not self.held(instr.dst) and given >= 0 and not f.variable[given] and not self.held(given):
+                    found[instr.dst] = given
+        if not found:
+            return
+        for leaf in self.leaves:
+            instr = leaf.instr
+            indices = 0
+            if instr.op is ops.LOAD or instr.op is ops.STORE:
+                indices = len(f.arrays[instr.imm].extents)
+                if any(self.of(a) != UNIFORM for a in instr.args[-indices:-1]):
+                    indices = 0
+            for n, a in enumerate(instr.args):
+                if not (indices and n == len(instr.args) - 1):
+                    found.pop(a, None)
+        for bracket in self.brackets:
+            for a in (*bracket.opener.args, bracket.condition):
+                found.pop(a, None)
+
     # --- for what makes vectors ------------------------------------------------------------------------------
 
-    def widest(self) -> int:
-        """Bits of the widest element of any vector, at least 8; 0 if there is none."""
+    def widest(self, apart: set[int]) -> int:
+        """Bits of the widest element of any vector, at least 8, but for those of instructions given by ``id``; 0 if there is none."""
         found = 0
         types = self.f.types
         for leaf in self.leaves:
             instr = leaf.instr
+            if (apart and id(instr) in apart) or (self.apart and id(instr) in self.apart):
+                continue
             if instr.op is ops.STORE:
                 element = self.f.arrays[instr.imm].element
                 found = max(found, element.bits)
-            elif instr.dst >= 0 and self.of(instr.dst) == VARYING:
+                if self.of(instr.args[0]) == AFFINE or VARYING in [self.of(a) for a in instr.args[1:]] and not self._looked_up(instr):
+                    found = 64
+            elif instr.dst >= 0 and instr.dst not in self.narrow and self.of(instr.dst) == VARYING:
                 if types[instr.dst] is not BOOL:
                     found = max(found, types[instr.dst].bits)
-                if not (instr.op is ops.CONVERT and self.of(instr.args[0]) == LINEAR and instr.type.is_integer):
+                if instr.op is ops.LOAD:
+                    if VARYING in [self.of(a) for a in instr.args] and not self._looked_up(instr):
+                        found = 64
+                elif not (instr.op is ops.CONVERT and self.of(instr.args[0]) in _COUNTED and instr.type.is_integer):
                     for a in instr.args:
                         if self.of(a) == VARYING and types[a] is not BOOL:
                             found = max(found, types[a].bits)
-                    if instr.op is ops.CONVERT and self.of(instr.args[0]) == LINEAR:
+                        elif self.of(a) == AFFINE:
+                            found = 64
+                    if instr.op is ops.CONVERT and self.of(instr.args[0]) in _COUNTED:
                         found = 64
         for bracket in self.brackets:
             if bracket.op is ops.FOR and bracket.splits and self.of(bracket.opener.dst) == VARYING:
                 found = 64
         return found
+
+    def _looked_up(self, instr: Instr) -> bool:
+        """Whether the index that differs by lane is a narrow one; of the narrower integer the vectors are counted where it is made."""
+        return instr.args[-1] in self.narrow
 
 
 def _within(region: Region, outer: Region) -> bool:

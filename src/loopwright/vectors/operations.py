@@ -76,8 +76,11 @@ class Operations:
         args = instr.args
         if op is ops.COPY:
             return self.vector(args[0])
-        if op is ops.CONVERT or op in ops.UNCHECKED:
+        if op is ops.CONVERT or op is ops.CONVERT_SATURATED or op in ops.UNCHECKED:
             return self.convert(instr)
+        if op is ops.MUL_WIDE:
+            full = self.full(type_)
+            return self.define(op, full, [self.vector(a) for a in args], full, self.full(instr.source))
         if op in _COMPARISONS:
             full = self.full(type_)
             return self.define(op, full, [self.vector(args[0]), self.vector(args[1])], ops.mask_for(full))
@@ -93,7 +96,7 @@ class Operations:
                 raise InternalError(f"{op.name} of bools by lane")
             return self.define(op, self.mask_type, [self.mask_for(a, self.width) for a in args], self.mask_type)
         full = self.full(type_)
-        if op is ops.BITCAST:
+        if op in ops.CASTS:
             return self.define(op, full, [self.vector(args[0])], full, self.full(instr.source))
         if op.operands.count("T") != len(args):
             raise self.unsupported(instr, f"`{op.name}` inside lw.lanes: use lw.range for this loop")

@@ -8,7 +8,6 @@ Where control flow stays, ``Frame`` is the innermost bracket of it. A variable t
 
 from __future__ import annotations
 
-from loopwright.errors import KernelTypeError
 from loopwright.ir import ops
 from loopwright.ir.function import NONE, Instr
 from loopwright.types import BOOL, I64, VOID
@@ -58,6 +57,8 @@ class Predication(Values):
         opened: the brackets that are open in what is made; None for those without a counterpart.
         paths: bracket that lanes leave one by one -> those that have, and how many frames were around it.
         dead: no lane runs what comes next.
+        stop: of a loop that lanes may leave, the variable that gets the first index that vectors have not done.
+        exact: they are to end right in front of the first lane that leaves, not of its vector.
     """
 
     def region(self, region: Region) -> None:
@@ -80,6 +81,8 @@ class Predication(Values):
         self.opened: list[Bracket | None] = []
         self.paths: dict[Bracket, tuple[list[Path], int]] = {}
         self.dead = False
+        self.stop = NONE
+        self.exact = False
 
     # --- branches --------------------------------------------------------------------------------------------
 
@@ -88,7 +91,8 @@ class Predication(Values):
         target = leaf.target
         self.line = instr.line
         if target is None:
-            raise KernelTypeError("`break` in an lw.lanes loop: the lanes run at once, in no order; use lw.range for this loop, or a condition", "", instr.line)
+            self.leave_loop(instr.args[0])
+            return
         condition = instr.args[0] if instr.op is ops.BR_IF else ABSENT
         if not (target.skips if target.loop else target.splits):
             self.leave_together(target, condition)
@@ -103,6 +107,18 @@ class Predication(Values):
             self.mask = rest
         else:
             self.dead = True
+
+    def leave_loop(self, condition: int) -> None:
+        """The loop over lanes is left, where a condition holds for any of them."""
+        mask = self.part(ops.AND, self.mask_for(condition, self.width), self.mask)
+        self.emit(ops.IF, VOID, [self.some(mask)])
+        index: int = self.shapes.root.opener.dst
+        if self.exact:
+            bits = self.define(ops.MASK_BITS, self.mask_type, [mask], I64)
+            index = self.scalar(ops.ADD, index, self.define(ops.TRAILING_ZEROS, I64, [bits], I64))
+        self.copy(self.stop, index)
+        self.emit(ops.BR, VOID, [], len(self.opened) + 1)
+        self.emit(ops.END, VOID, [])
 
     def leave(self, target: Bracket, path: Path) -> None:
         """Lanes leave one by one for a bracket's end, or its next step."""

@@ -4,13 +4,14 @@ from __future__ import annotations
 
 from typing import Final
 
-from loopwright.errors import KernelTypeError
 from loopwright.ir import ops
 from loopwright.ir.function import NONE, Function, Instr
 from loopwright.ir.ops import Op
 from loopwright.types import BOOL, I64, VOID, Type
-from loopwright.vectors.divergence import LINEAR, UNIFORM, VARYING, Divergence
-from loopwright.vectors.operations import Operations
+from loopwright.vectors.accesses import SAME
+from loopwright.vectors.bitmaps import READ, Bitmaps
+from loopwright.vectors.divergence import AFFINE, LINEAR, UNIFORM, VARYING, Divergence
+from loopwright.vectors.tables import Asked
 
 __all__ = ["ABSENT", "Env", "Values"]
 
@@ -23,7 +24,7 @@ Env = dict[int, int]
 _COMPARISONS: Final = frozenset(ops.COMPARISONS.values())
 
 
-class Values(Operations):
+class Values(Bitmaps):
     """What is emitted for one loop, as far as it does not branch.
 
     Attributes:
@@ -33,21 +34,16 @@ class Values(Operations):
         mask: the lanes that run what is made next; ``all`` those that the loop runs at all.
         vectors: register of the scalar loop that differs by lane -> the register with its values.
         env: the same of variables, as things stand.
-        totals: accumulator -> its vector.
         within: mask -> one that holds wherever it does.
         loads: array and indices -> what has been loaded there, as (in which lanes, the register), and no store has come since.
         stores: how many there were.
         offsets: index register -> (the register that it is computed from, what is added to that).
     """
 
-    def __init__(self, f: Function, shapes: Divergence, lanes: int, width: int) -> None:
-        super().__init__(f, lanes, width)
-        self.shapes = shapes
-        self.all = f.register(self.mask_type)
-        self.mask = self.all
+    def __init__(self, f: Function, shapes: Divergence, lanes: int, width: int, has: Asked) -> None:
+        super().__init__(f, shapes, lanes, width, has)
         self.vectors: dict[int, int] = {}
         self.env: Env = {}
-        self.totals: dict[int, int] = {}
         self.within: dict[int, int] = {}
         self.loads: dict[tuple[int, ...], list[tuple[int, int]]] = {}
         self.stores = 0
@@ -81,8 +77,8 @@ class Values(Operations):
         type_ = f.types[operand]
         if type_ is BOOL:
             return self.define(ops.MASK_SPLAT, self.mask_type, [operand], self.mask_type)
-        if shape == LINEAR:
-            return self.counting(operand, type_)
+        if shape in (LINEAR, AFFINE):
+            return self.counting(operand, operand, type_)
         full = self.full(type_)
         return self.define(ops.SPLAT, full, [operand], full)
 
@@ -91,6 +87,8 @@ class Values(Operations):
         total = self.totals.get(register)
         if total is not None:
             return total
+        if register in self.sums:
+            return self.sums[register].value
         if self.shapes.held(register):
             known = self.env.get(register)
             # (What is read before it is written is anything.)
@@ -102,34 +100,25 @@ class Values(Operations):
         type_ = self.f.types[register]
         return self.f.const(self.full(type_), type_ is not BOOL and 0)
 
-    def counting(self, first: int, type_: Type) -> int:
-        """A number in the first lane, and in each lane one more."""
+    def counting(self, register: int, first: int, type_: Type) -> int:
+        """A number in the first lane, ``first``, and in each lane so much more as a register of the scalar loop counts."""
         full = self.full(type_)
         start = self.define(ops.SPLAT, full, [first], full)
-        return self.define(ops.ADD, full, [start, self.define(ops.IOTA, full, [], full)], full)
-
-    def running(self, bits: int) -> int:
-        """The lanes that run, as a mask for lanes of so many bits."""
-        return self.fitted(self.mask, bits)
-
-    def both(self, op: Op, a: int, b: int) -> int:
-        """Two of the loop's masks combined."""
-        return self.define(op, self.mask_type, [a, b], self.mask_type)
+        more = self.define(ops.IOTA, full, [], full)
+        step = self.shapes.step(register)
+        assert step is not None
+        if step.of != NONE:
+            by = step.of if type_ is I64 else self.define(ops.CONVERT, type_, [step.of], type_, I64)
+            more = self.define(ops.MUL, full, [more, self.define(ops.SPLAT, full, [by], full)], full)
+        if step.times != 1:
+            more = self.define(ops.MUL, full, [more, self.f.const(full, step.times)], full)
+        return self.define(ops.ADD, full, [start, more], full)
 
     def part(self, op: Op, condition: int, mask: int) -> int:
         """Those of some lanes for which a condition holds, or with ``andnot`` does not."""
         made = self.both(op, condition, mask)
         self.within[made] = mask
         return made
-
-    def chosen(self, mask: int, yes: int, no: int) -> int:
-        """``yes`` in the lanes of a mask, ``no`` in the others."""
-        if yes == no:
-            return yes
-        type_ = self.f.type_of(yes)
-        if type_.is_mask and self.f.type_of(no) is not type_:
-            no = self.fitted(no, type_.bits)
-        return self.define(ops.SELECT, type_, [self.fitted(mask, type_.bits), yes, no], type_)
 
     def some(self, mask: int) -> int:
         """Whether a mask holds in any lane: a bool."""
@@ -141,14 +130,25 @@ class Values(Operations):
         """What an instruction that does not branch becomes."""
         op = instr.op
         self.line = instr.line
+        if self.terms and self.serves_total(instr):
+            return
+        if self.shapes.apart and id(instr) in self.shapes.apart:
+            self.bits_of(instr)
+            return
         if op is ops.STORE:
             self.store(instr)
+        elif instr.dst in self.counters:
+            self.advance(instr.dst)
+        elif instr.dst in self.sums:
+            self.run_on(instr.dst)
         elif op is ops.LOAD and self.shapes.of(instr.dst) == UNIFORM and self.mask != self.all:
             self.guarded(instr)
         elif op is ops.LOAD and self.shapes.of(instr.dst) == VARYING and instr.dst not in self.totals:
             self.load(instr)
         elif op is ops.ANY_LANE or op is ops.ALL_LANES:
             self.quantify(instr)
+        elif instr.dst in self.shapes.narrow:
+            return
         elif op.effect != ops.PURE and op is not ops.LOAD:
             raise self.unsupported(instr, f"`{op.name}` inside lw.lanes: use lw.range for this loop")
         elif instr.type.lanes or instr.source.lanes:
@@ -183,9 +183,9 @@ class Values(Operations):
     def convert(self, instr: Instr) -> int:
         type_ = instr.type
         a = instr.args[0]
-        if type_ is not BOOL and type_.is_integer and self.shapes.of(a) == LINEAR:
+        if type_ is not BOOL and type_.is_integer and self.shapes.step(a) is not None:
             # (Counting wraps as the conversion does.)
-            return self.counting(a if type_ is I64 else self.define(ops.CONVERT, type_, [a], type_, I64), type_)
+            return self.counting(a, a if type_ is I64 else self.define(ops.CONVERT, type_, [a], type_, I64), type_)
         return super().convert(instr)
 
     def by_index(self, op: Op, a: int, b: int) -> int:
@@ -222,32 +222,19 @@ class Values(Operations):
         else:
             self.emit(ops.ALL, self.mask_type, [self.both(ops.OR, mask, self.inverted(self.mask))], 0, instr.dst)
 
-    # --- memory ----------------------------------------------------------------------------------------------
+    def bits_of(self, instr: Instr) -> None:
+        """What serves an access to bits, or is one."""
+        access = self.bits_at.get(id(instr))
+        if access is None:
+            return
+        if access.kind == READ:
+            self.result(instr.dst, self.read_bits(access))
+            return
+        self.loads.clear()
+        self.stores += 1
+        self.write_bits(access)
 
-    def indices(self, instr: Instr, how: str) -> list[int]:
-        """The index operands of an access by all lanes, the last of which runs along them."""
-        array = self.f.arrays[instr.imm]
-        found = instr.args[len(instr.args) - len(array.extents) :]
-        last = len(found) - 1
-        for position in range(last + 1):
-            shape = self.shapes.of(found[position])
-            if position < last and shape != UNIFORM:
-                if shape == LINEAR:
-                    raise self.unsupported(
-                        instr,
-                        f"{array.name} is {how} with the lanes' index in dimension {position}, which would gather from distant elements: "
-                        "the lanes run along the last dimension; use lw.range for this loop, or exchange the dimensions",
-                    )
-                raise self.unsupported(
-                    instr, f"{array.name} is {how} at an index that differs from lane to lane in dimension {position}: use lw.range for this loop"
-                )
-            if position == last and shape == VARYING:
-                raise self.unsupported(
-                    instr,
-                    f"{array.name} is {how} at an index that differs from lane to lane in more than the loop's own step: "
-                    "inside lw.lanes the last index is the loop's index plus or minus a value that is the same for all lanes; use lw.range for this loop",
-                )
-        return found
+    # --- memory ----------------------------------------------------------------------------------------------
 
     def follow(self, instr: Instr) -> None:
         """An index made of another by adding a constant."""
@@ -285,8 +272,12 @@ class Values(Operations):
 
     def load(self, instr: Instr) -> None:
         type_ = self.full(instr.type)
-        indices = self.indices(instr, "read")
-        if self.shapes.of(indices[-1]) == UNIFORM:
+        indices = self.indices(instr)
+        if indices[-1] in self.counters:
+            self.result(instr.dst, self.deal_out(instr))
+            return
+        kind = self.kind(indices)
+        if kind == SAME:
             # (It is read into a variable that differs by lane.)
             made = Instr(ops.LOAD, instr.type, self.f.register(instr.type), list(instr.args), instr.imm, instr.line)
             if self.mask != self.all:
@@ -298,13 +289,13 @@ class Values(Operations):
         place = self.place(instr.imm, indices)
         known = self.loaded(place)
         if known == ABSENT:
-            known = self.define(ops.MASKED_LOAD, type_, [self.running(type_.bits), *indices], type_, VOID, instr.imm)
+            known = self.load_lanes(instr, kind, indices)
             self.keep(place, known)
         self.result(instr.dst, known)
 
     def guarded(self, instr: Instr) -> None:
         """An element that is the same for all lanes, read only when a lane runs: the index may be wrong otherwise."""
-        indices = self.indices(instr, "read")
+        indices = self.indices(instr)
         place = self.place(instr.imm, indices)
         known = self.loaded(place)
         if known != ABSENT:
@@ -320,17 +311,12 @@ class Values(Operations):
             self.keep(place, instr.dst)
 
     def store(self, instr: Instr) -> None:
-        array = self.f.arrays[instr.imm]
-        indices = self.indices(instr, "written")
-        if self.shapes.of(indices[-1]) != LINEAR:
-            raise KernelTypeError(
-                f"{array.name} is written at an index that is the same for all lanes: inside lw.lanes the last index of a store must be the loop's index. "
-                "To combine the lanes into one value, update a variable from before the loop (total += …) and store it after the loop",
-                "",
-                instr.line,
-            )
+        indices = self.indices(instr)
+        if indices[-1] in self.counters:
+            self.compact(instr)
+            return
+        value = self.vector(instr.args[0])
         # (What is stored may be what another array has at this index: they may be one.)
         self.loads.clear()
         self.stores += 1
-        type_ = self.full(instr.type)
-        self.emit(ops.MASKED_STORE, type_, [self.running(type_.bits), self.vector(instr.args[0]), *indices], instr.imm)
+        self.store_lanes(instr, self.kind(indices), indices, value)

@@ -31,7 +31,7 @@ class Bare(Target):
         super().__init__(AAPCS64, REGISTERS, classes, frozenset())
         self.name = "aarch64-neon"
 
-    def relocate(self, data: bytearray, offset: int, kind: str, distance: int) -> None:
+    def relocate(self, data: bytearray, offset: int, kind: str, distance: int, place: int = 0) -> None:
         assembler.patch_call(data, offset, distance)
 
 

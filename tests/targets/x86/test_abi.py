@@ -309,7 +309,7 @@ def test_the_tester_gets_out_of_a_loop(convention: str) -> None:
 
 
 @pytest.mark.parametrize("convention", RULES)
-@pytest.mark.parametrize("below", [8, 120, 128, 136, 1000])
+@pytest.mark.parametrize("below", [8, 120, 128, 136, 400, 700, 800, 900, 1000, 1100, 1300, 2000])
 def test_the_tester_notices_what_is_kept_below_the_red_zone(convention: str, below: int) -> None:
     # mov qword ptr [rsp - below], 42; nop; mov rax, [rsp - below]; ret
     at = (-below).to_bytes(4, "little", signed=True)

@@ -2,6 +2,8 @@
 
 from __future__ import annotations
 
+from typing import Any
+
 import numpy as np
 import pytest
 
@@ -18,6 +20,17 @@ def multiples(x: lw.Array, y: lw.Array, factor: lw.Const) -> None:
 def magnitudes(x: lw.Array, y: lw.Array) -> None:
     for i in lw.lanes(len(x)):
         y[i] = abs(x[i])
+
+
+@lw.kernel
+def copied(x: lw.Array, y: lw.Array) -> None:
+    for i in lw.lanes(len(x)):
+        y[i] = x[i]
+
+
+def compared(code: Any) -> int:
+    """How many comparisons of lanes there are, but for those with constants."""
+    return sum("vpcmpgt" in line and "rip" not in line for line in code.asm().splitlines())
 
 
 _TYPES = [(lw.i32, np.int32), (lw.u32, np.uint32), (lw.i64, np.int64), (lw.u64, np.uint64)]
@@ -44,5 +57,5 @@ def test_magnitudes_of_lanes_compare_nothing(dtype: type) -> None:
     code = magnitudes.compile(x, y, target="x86-64-v3")
     code(x, y)
     assert (y == np.abs(x)).all()
-    loop = [line for line in code.asm().splitlines() if "vpcmpgt" in line and "rip" not in line]
-    assert not loop
+    # (What is left over is accessed under masks, for which there are comparisons.)
+    assert compared(code) == compared(copied.compile(x, y, target="x86-64-v3"))

@@ -106,7 +106,9 @@ _ENTRY = _F_STACK + 8 * _MOST_WORDS
 _HERE = 0x1122334455667788
 
 #: Offsets in the context a signal handler gets (Linux, struct ucontext and struct sigcontext).
-_UC_RSP, _UC_RIP, _UC_FLAGS, _UC_FP = 160, 168, 176, 224
+_UC_RSP, _UC_RIP, _UC_FLAGS = 160, 168, 176
+#: Bytes below the red zone that are destroyed with each step.
+_PAGE = 4096
 
 
 def _each(text: str, numbers: range | tuple[int, ...]) -> str:
@@ -240,7 +242,7 @@ def _destroyer(rules: Rules, wide: bool) -> str:
 def _stepped(rules: Rules) -> str:
     """The handler of SIGTRAP: (signal in rdi, siginfo in rsi, context in rdx).
 
-    The kernel's own frame ends 128 bytes below the interrupted stack pointer at the latest; the rest up to the red zone is filled here.
+    It has a stack of its own; a page of the interrupted one, from the red zone down, is filled here, as a handler on that stack might.
     """
     return f"""
         cld
@@ -253,11 +255,8 @@ def _stepped(rules: Rules) -> str:
         cmp rcx, [rax + {_LIMIT}]
         ja 1f
         mov rcx, [rdx + {_UC_RSP}]
-        sub rcx, {rules.red_zone}
-        mov rdi, [rdx + {_UC_FP}]
-        mov eax, [rdi + 468]
-        add rdi, rax
-        sub rcx, rdi
+        lea rdi, [rcx - {rules.red_zone + _PAGE}]
+        mov ecx, {_PAGE}
         mov eax, 0xcc
         rep stosb
         ret
@@ -423,7 +422,7 @@ class _Handlers:
     def __init__(self, stepped: int, faulted: int) -> None:
         self.seconds = 10.0
         self._stack = mmap.mmap(-1, 1 << 16)
-        self._new = {signal.SIGTRAP: (stepped, _SIGINFO | _NO_DEFER)} | {s: (faulted, _SIGINFO | _ON_STACK | _NO_DEFER) for s in _FAULTS}
+        self._new = {signal.SIGTRAP: (stepped, _SIGINFO | _ON_STACK | _NO_DEFER)} | {s: (faulted, _SIGINFO | _ON_STACK | _NO_DEFER) for s in _FAULTS}
         self._old: dict[signal.Signals, _Action] = {}
         self._old_stack = _AlternateStack()
 

@@ -20,7 +20,7 @@ from loopwright.targets.aarch64.registers import CODES, INTS, LR, REGISTERS, SP,
 from loopwright.targets.target import Convention
 from loopwright.types import BOOL, I8, I16, U8, U16
 
-__all__ = ["AAPCS64", "AArch64Assembler", "destroyed_by_calls", "enter", "leave"]
+__all__ = ["AAPCS64", "FRAME_POINTER", "AArch64Assembler", "destroyed_by_calls", "enter", "leave"]
 
 
 def _mask(letter: str, first: int, last: int) -> int:
@@ -45,7 +45,14 @@ AAPCS64: Final = Convention(
     partly_saved=_PARTLY_SAVED,
     part_saved=8,
     unextended=frozenset((BOOL, I8, U8, I16, U16)),
+    int_results=tuple(number(f"x{n}") for n in range(8)),
+    float_results=tuple(number(f"v{n}") for n in range(4)),
+    result_address=number("x8"),
+    grouped=True,
 )
+
+#: Points to the frames of functions that move their stack pointer.
+FRAME_POINTER: Final = number("x29")
 
 _CALLER_SAVED: Final = (1 << len(REGISTERS)) - 1 & ~AAPCS64.callee_saved
 
@@ -81,11 +88,12 @@ class AArch64Assembler(Assembler):
         function: what is being assembled.
         frame_size: bytes between the stack pointer and the caller's.
         slots_at: offset of the spill slots from the stack pointer.
+        base: the register that slots are found from: the stack pointer, or x29 where that moves.
         saves_at: offset of the saved registers.
         saves: the saved registers.
     """
 
-    __slots__ = ("frame_size", "function", "saves", "saves_at", "slots_at")
+    __slots__ = ("base", "frame_size", "function", "saves", "saves_at", "slots_at")
 
     def __init__(self, function: Function) -> None:
         super().__init__()
@@ -94,6 +102,7 @@ class AArch64Assembler(Assembler):
         self.slots_at = 0
         self.saves_at = 0
         self.saves: list[_Save] = []
+        self.base = SP
 
     def lay_out(self, frame: Frame) -> None:
         """Decide the frame: once, before anything refers to a slot."""
@@ -111,6 +120,7 @@ class AArch64Assembler(Assembler):
         self.slots_at = (frame.outgoing + 15) & ~15
         self.saves_at = (self.slots_at + frame.size + 15) & ~15
         self.frame_size = self.saves_at + (at + 15 & ~15)
+        self.base = CODES[FRAME_POINTER] if frame.moves else SP
 
     def slot_offset(self, operand: int) -> int:
         """Offset of a stack slot from the stack pointer."""
@@ -144,6 +154,13 @@ def _load(asm: AArch64Assembler, save: _Save, base: int) -> None:
 def enter(asm: AArch64Assembler, frame: Frame) -> None:
     """The prologue."""
     asm.lay_out(frame)
+    _enter(asm)
+    if frame.moves:
+        asm.add_immediate(asm.base, SP, 0)
+
+
+def _enter(asm: AArch64Assembler) -> None:
+    """Make room, and save what belongs to the caller."""
     size, below = asm.frame_size, asm.saves_at
     if not asm.saves or (below and size <= _PAIR_REACH):
         # All at once: everything is within reach of the new stack pointer.
@@ -165,6 +182,8 @@ def enter(asm: AArch64Assembler, frame: Frame) -> None:
 
 def leave(asm: AArch64Assembler, frame: Frame) -> None:
     """The epilogue, up to but without the return."""
+    if frame.moves:
+        asm.add_immediate(SP, asm.base, 0)
     size, below = asm.frame_size, asm.saves_at
     if not asm.saves or (below and size <= _PAIR_REACH):
         for save in asm.saves:

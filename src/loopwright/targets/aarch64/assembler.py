@@ -17,10 +17,15 @@ from loopwright.targets.aarch64.notation import Row
 from loopwright.targets.aarch64.registers import SCRATCH, SCRATCH2, ZR
 from loopwright.targets.target import MachineCode
 
-__all__ = ["CALL", "Assembler", "listing", "patch_call"]
+__all__ = ["CALL", "JUMP", "PAGE", "Assembler", "listing", "patch_address", "patch_call"]
 
 #: Kind of relocation: a ``bl`` to a symbol (R_AARCH64_CALL26 of the ELF supplement).
 CALL: Final = "call26"
+#: The page of an address in an adrp, and the rest of it in the addition behind (R_AARCH64_ADR_PREL_PG_HI21 and R_AARCH64_ADD_ABS_LO12_NC of the ABI's ELF document).
+PAGE: Final = "page"
+#: A jump to a function.
+JUMP: Final = "jump26"
+_KINDS: Final[dict[Row, str]] = {i.BL: CALL, i.B: JUMP, i.ADRP: PAGE}
 
 # Conditions (Arm ARM, C1.2.4). Exclusive-or with 1 negates one, except ALWAYS. After fcmp of a NaN these hold: NE, HS, PL, VS, HI, LT, LE; so
 # "less" is MI and "less or equal" LS where that must be false, and LT and LE where it must be true.
@@ -69,6 +74,8 @@ _INVERSE: Final[dict[Row, Row]] = {
     i.TBZ: i.TBNZ,
     i.TBNZ: i.TBZ,
 }
+#: What a constant of the pool is aligned to at most: a cache line.
+_MOST_ALIGNED: Final = 64
 #: Loads from the pool: bytes, and the load from an address in two registers for when the pool is far.
 _POOL_LOADS: Final[dict[Row, tuple[int, Row]]] = {
     i.LDR_LIT["w"]: (4, i.LDR_REG["w"]),
@@ -154,6 +161,17 @@ class Assembler:
         """Call a symbol that the linker resolves."""
         self._relocations.append((len(self._rows), symbol))
         self.emit(i.BL, 0)
+
+    def leave(self, symbol: str) -> None:
+        """Go to a symbol that the linker resolves."""
+        self._relocations.append((len(self._rows), symbol))
+        self.emit(i.B, 0)
+
+    def symbol(self, rd: int, name: str) -> None:
+        """The address of a symbol that the linker resolves: its page, and where in it."""
+        self._relocations.append((len(self._rows), name))
+        self.emit(i.ADRP, rd, 0)
+        self.emit(i.ADD_IMM["x"], rd, rd, 0, 0)
 
     def move(self, rd: int, rs: int) -> None:
         """Integer register to integer register, all 64 bits; neither is the stack pointer."""
@@ -288,7 +306,7 @@ class Assembler:
         if pool:
             data += bytes(start - code_size)
             data += pool
-        relocations = [(offsets[index], CALL, symbol) for index, symbol in self._relocations]
+        relocations = [(offsets[index], _KINDS[self._rows[index]], symbol) for index, symbol in self._relocations]
         return MachineCode(bytes(data), code_size, placed, relocations, max(alignment, self._alignment))
 
     def _lay_pool(self) -> tuple[list[int], bytes, int]:
@@ -298,7 +316,7 @@ class Assembler:
         alignment = 4
         for number in sorted(range(len(places)), key=lambda n: -len(self._constants[n])):
             data = self._constants[number]
-            alignment = max(alignment, len(data))
+            alignment = max(alignment, min(len(data), _MOST_ALIGNED))
             places[number] = len(pool)
             pool += data
         return places, bytes(pool), alignment
@@ -382,22 +400,37 @@ class Assembler:
         return offsets
 
 
-def patch_call(data: bytearray, offset: int, distance: int) -> None:
-    """Make the ``CALL`` relocation at ``offset`` go to ``offset + distance``. Raises ``TargetError`` when that is too far."""
+def patch_call(data: bytearray, offset: int, distance: int, leave: bool = False) -> None:
+    """Make the ``CALL`` relocation at ``offset`` (or ``JUMP``, to ``leave``) go to ``offset + distance``. Raises ``TargetError`` when that is too far."""
     if not -_REACH_JUMP <= distance < _REACH_JUMP or distance % 4:
         raise TargetError("a call between functions reaches no further than 128 MiB")
-    data[offset : offset + 4] = i.BL.encode((distance,)).to_bytes(4, "little")
+    data[offset : offset + 4] = (i.B if leave else i.BL).encode((distance,)).to_bytes(4, "little")
+
+
+def patch_address(data: bytearray, offset: int, distance: int, place: int) -> None:
+    """Make the ``PAGE`` relocation at ``offset``, which will be at the address ``place``, mean ``place + distance``."""
+    pages = (place + distance >> 12) - (place >> 12)
+    if not -(1 << 20) <= pages < 1 << 20:
+        raise TargetError("an address reaches no further than 4 GiB")
+    rd = data[offset] & 31
+    data[offset : offset + 4] = i.ADRP.encode((rd, pages << 12)).to_bytes(4, "little")
+    data[offset + 4 : offset + 8] = i.ADD_IMM["x"].encode((rd, rd, (place + distance) & 0xFFF, 0)).to_bytes(4, "little")
 
 
 def listing(machine: MachineCode) -> list[tuple[int, bytes, str, int]]:
     """(offset, bytes, text, user's line) of each instruction; a branch and a load of a constant name the offset they go to, a call its symbol."""
     made: list[tuple[int, bytes, str, int]] = []
     placed: list[Placed] = machine.instructions
-    symbols = {offset: symbol for offset, _, symbol in machine.relocations}
+    symbols = {offset: symbol for offset, kind, symbol in machine.relocations if kind != PAGE}
+    addresses = {offset: symbol for offset, kind, symbol in machine.relocations if kind == PAGE}
+    addresses.update({offset + 4: f":lo12:{symbol}" for offset, symbol in addresses.items()})
     for offset, row, values, line in placed:
         row.prepare()
         target = symbols.get(offset, "")
         if not target and row.distance >= 0:
             target = hex(offset + values[row.distance])
-        made.append((offset, machine.data[offset : offset + 4], row.text(values, target), line))
+        text = row.text(values, target)
+        if offset in addresses:
+            text = text.replace("#0", addresses[offset])
+        made.append((offset, machine.data[offset : offset + 4], text, line))
     return made

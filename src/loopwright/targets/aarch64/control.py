@@ -8,15 +8,17 @@ from loopwright.ir import ops
 from loopwright.ir.function import Function, Instr
 from loopwright.targets.aarch64 import instructions as i
 from loopwright.targets.aarch64.abi import AAPCS64, AArch64Assembler, enter, leave
-from loopwright.targets.aarch64.moves import code_of, emit_store, emit_store_zero, load_constant
-from loopwright.targets.aarch64.registers import CODES, LR, SP
+from loopwright.targets.aarch64.moves import code_of, emit_load, emit_store, emit_store_zero, load_constant
+from loopwright.targets.aarch64.registers import CODES, LR, SP, number
 from loopwright.targets.target import scalar_integers
-from loopwright.types import I64, VOID, Type
+from loopwright.types import F64, I64, PTR, VOID, Type
 
-__all__ = ["call", "epilogue", "jump", "jump_if", "label", "nothing", "prologue", "ret", "store_arg"]
+__all__ = ["CALLED", "call", "epilogue", "jump", "jump_if", "label", "nothing", "prologue", "ret", "store_arg", "tail_call"]
 
 #: Bytes that are fetched together: the first fetch of an inner loop gets that many of it.
 _FETCH: Final = 16
+#: Where the address of a function that is called by it is: no argument (AAPCS64, 6.1.1).
+CALLED: Final = number("x9")
 
 
 def jump_if(asm: AArch64Assembler, f: Function, instr: Instr) -> None:
@@ -45,13 +47,34 @@ def _fixed_constants(asm: AArch64Assembler, f: Function, instr: Instr, types: li
 def call(asm: AArch64Assembler, f: Function, instr: Instr) -> None:
     """Call a symbol; a result that comes with anything above its bits is extended."""
     callee = f.callees[instr.imm]
-    in_registers = [type_ for type_, place in zip(callee.params, AAPCS64.assign(callee.params), strict=True) if place >= 0]
-    _fixed_constants(asm, f, instr, in_registers)
-    asm.call(callee.name)
+    in_registers = [type_ for type_, place in zip(callee.params, AAPCS64.assign_for(callee), strict=True) if place >= 0]
+    if callee.signature:
+        _fixed_constants(asm, f, instr, [PTR, *in_registers])
+        asm.emit(i.BLR, CODES[CALLED])
+    else:
+        _fixed_constants(asm, f, instr, in_registers)
+        asm.call(callee.name)
     result = callee.result
     if result is not VOID and result in AAPCS64.unextended:
         place = CODES[AAPCS64.int_result]
         asm.extend(place, place, result.bits, result.signed, "w")
+    if callee.results:
+        address = CODES[CALLED]
+        emit_load(asm, I64, address, SP, disp=~AAPCS64.assign_for(callee)[-1])
+        for n, r in enumerate(AAPCS64.results(callee.results)):
+            emit_store(asm, F64 if callee.results[n].is_float else I64, CODES[r], address, disp=8 * n)
+
+
+def tail_call(asm: AArch64Assembler, f: Function, instr: Instr) -> None:
+    """Leave for a symbol, or for the address that a function is called by."""
+    callee = f.callees[instr.imm]
+    in_registers = [type_ for type_, place in zip(callee.params, AAPCS64.assign_for(callee), strict=True) if place >= 0]
+    if callee.signature:
+        _fixed_constants(asm, f, instr, [PTR, *in_registers])
+        asm.emit(i.BR, CODES[CALLED])
+    else:
+        _fixed_constants(asm, f, instr, in_registers)
+        asm.leave(callee.name)
 
 
 def ret(asm: AArch64Assembler, f: Function, instr: Instr) -> None:
@@ -75,6 +98,10 @@ def prologue(asm: AArch64Assembler, f: Function, instr: Instr) -> None:
 
 def epilogue(asm: AArch64Assembler, f: Function, instr: Instr) -> None:
     assert f.frame is not None
+    if f.results:
+        # (The address is in x0, which is loaded last.)
+        for n, r in AAPCS64.result_loads(f.results):
+            emit_load(asm, F64 if f.results[n].is_float else I64, CODES[r], CODES[AAPCS64.int_result], disp=8 * n)
     leave(asm, f.frame)
 
 

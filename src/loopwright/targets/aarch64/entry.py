@@ -13,14 +13,14 @@ __all__ = ["MACHINE"]
 def _make(name: str, vector_bits: int, convention: str, data_path: int) -> Target:
     from loopwright.targets.aarch64.target import AArch64
 
-    return AArch64()
+    return AArch64(name)
 
 
 MACHINE: Final = Machine(
     "aarch64",
-    {"aarch64-neon": Level("AArch64 with Advanced SIMD (128-bit vectors; cross-compiled; runs under QEMU's user mode)", (128,))},
+    {"aarch64-neon": Level("AArch64 with Advanced SIMD (128-bit vectors; cross-compiled; runs under QEMU's user mode)", (128,), ("asimddp",))},
     ("aapcs64",),
     _make,
     # EM_AARCH64 (ELF for the Arm 64-bit Architecture, "ELF Header").
-    emulator=Emulator(("qemu-aarch64", "qemu-aarch64-static"), 183, 0, "loopwright.targets.aarch64.start"),
+    emulator=Emulator(("qemu-aarch64", "qemu-aarch64-static"), "loopwright.targets.aarch64.start", elf_machine=183),
 )

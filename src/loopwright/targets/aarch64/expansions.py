@@ -7,10 +7,11 @@ from typing import Final
 
 from loopwright.ir import ops
 from loopwright.ir.function import Function, Instr
-from loopwright.targets import division, lane_by_lane, sequences, strided
-from loopwright.targets.floor_division import floor_divide
+from loopwright.targets import division, integer_sequences, lane_by_lane, sequences, strided, sums
+from loopwright.targets.aarch64.lowering import has_rule
+from loopwright.targets.floor_division import divide_floats
 from loopwright.targets.steps import Emit
-from loopwright.types import BOOL, mask_of
+from loopwright.types import BOOL, Type, mask_of
 
 __all__ = ["EXPANDED", "expand"]
 
@@ -23,6 +24,7 @@ _NARROW_AS_IT_IS: Final = (
         ops.BITCAST,
         ops.CONVERT,
         ops.CONVERT_UNCHECKED,
+        ops.TO_F16,
         ops.SELECT,
         ops.MIN,
         ops.MAX,
@@ -36,11 +38,28 @@ def expand(f: Function, instr: Instr, emit: Emit, late: bool) -> bool:
     sequence = _SEQUENCES.get(instr.op.code)
     if sequence is not None and sequence(f, instr, emit, late):
         return True
+    if instr.op.code in integer_sequences.EXPANDED and not has_rule(f, instr) and integer_sequences.expand(f, instr, emit, late):
+        return True
     type_ = instr.type
     if late and type_.bits < 32 and type_.is_integer and not type_.lanes and instr.op.pure and instr.op not in _NARROW_AS_IT_IS:
         sequences.narrow_integer(f, instr, emit)
         return True
     return False
+
+
+def _dot_add(f: Function, instr: Instr, emit: Emit, late: bool) -> bool:
+    if late or not instr.type.lanes:
+        return False
+
+    def native(op: ops.Op, type_: Type, source: Type) -> bool:
+        return has_rule(f, Instr(op, type_, 0, [0] * len(op.operands), 0, 0, source))
+
+    return sums.expand_dot(f, instr, emit, native)
+
+
+def _estimate(f: Function, instr: Instr, emit: Emit, late: bool) -> bool:
+    sequences.divide_for_estimate(f, instr, emit)
+    return True
 
 
 def _convert(f: Function, instr: Instr, emit: Emit, late: bool) -> bool:
@@ -78,7 +97,7 @@ def _mul_high(f: Function, instr: Instr, emit: Emit, late: bool) -> bool:
 def _divide(f: Function, instr: Instr, emit: Emit, late: bool) -> bool:
     if instr.type.is_float:
         if late:
-            floor_divide(f, instr, emit)
+            divide_floats(f, instr, emit)
         return late
     if instr.args[1] >= 0:
         return False
@@ -131,13 +150,31 @@ def _min_max(f: Function, instr: Instr, emit: Emit, late: bool) -> bool:
 
 
 def _fused_subtract(f: Function, instr: Instr, emit: Emit, late: bool) -> bool:
-    """Lanes have no a * b - c: the negative of c is exact."""
+    """Lanes have no a * b - c, and no -(a * b) - c: the negative of c is exact."""
     type_, line = instr.type, instr.line
     if not type_.lanes:
         return False
     negated = f.register(type_)
     emit(Instr(ops.NEG, type_, negated, [instr.args[2]], 0, line))
-    emit(Instr(ops.FMA, type_, instr.dst, [instr.args[0], instr.args[1], negated], 0, line))
+    emit(Instr(ops.FMA if instr.op is ops.FMS else ops.FNMA, type_, instr.dst, [instr.args[0], instr.args[1], negated], 0, line))
+    return True
+
+
+def _trailing_zeros(f: Function, instr: Instr, emit: Emit, late: bool) -> bool:
+    """Of 64-bit lanes, whose leading zeros are not counted at once: the ones of x - 1 where x has zeros."""
+    type_, line = instr.type, instr.line
+    if not type_.lanes or type_.bits < 64:
+        return False
+    x = instr.args[0]
+    less, below = f.register(type_), f.register(type_)
+    emit(Instr(ops.SUB, type_, less, [x, f.const(type_, 1)], 0, line))
+    emit(Instr(ops.ANDNOT, type_, below, [x, less], 0, line))
+    emit(Instr(ops.POPCOUNT, type_, instr.dst, [below], 0, line))
+    return True
+
+
+def _mask_bits(f: Function, instr: Instr, emit: Emit, late: bool) -> bool:
+    sequences.mask_bits(f, instr, emit)
     return True
 
 
@@ -152,7 +189,19 @@ def _unequal(f: Function, instr: Instr, emit: Emit, late: bool) -> bool:
     return True
 
 
+def _indexed(f: Function, instr: Instr, emit: Emit, late: bool) -> bool:
+    """There are no gathers and scatters."""
+    if late:
+        lane_by_lane.indexed_access(f, instr, emit)
+    return late
+
+
 _SEQUENCES: Final[dict[int, Callable[[Function, Instr, Emit, bool], bool]]] = {
+    ops.RCP_ESTIMATE.code: _estimate,
+    ops.RSQRT_ESTIMATE.code: _estimate,
+    ops.RSQRT.code: _estimate,
+    ops.DOT_ADD.code: _dot_add,
+    ops.DOT_MIXED_ADD.code: _dot_add,
     ops.CONVERT.code: _convert,
     ops.CONVERT_UNCHECKED.code: _convert,
     ops.CONVERT_DOWN.code: _round_and_convert,
@@ -168,12 +217,19 @@ _SEQUENCES: Final[dict[int, Callable[[Function, Instr, Emit, bool], bool]]] = {
     ops.MIN.code: _min_max,
     ops.MAX.code: _min_max,
     ops.FMS.code: _fused_subtract,
+    ops.MASK_BITS.code: _mask_bits,
+    ops.FNMS.code: _fused_subtract,
+    ops.TRAILING_ZEROS.code: _trailing_zeros,
     ops.NE.code: _unequal,
     ops.MASKED_LOAD_AT.code: _masked,
     ops.MASKED_STORE_AT.code: _masked,
+    ops.MASKED_LOAD_STRIDED_AT.code: _masked,
+    ops.MASKED_STORE_STRIDED_AT.code: _masked,
+    ops.GATHER_AT.code: _indexed,
+    ops.SCATTER_AT.code: _indexed,
     ops.LOAD_STRIDED_AT.code: _strided,
     ops.STORE_STRIDED_AT.code: _strided,
 }
 
 #: The operations, by code, that the pass ``expand`` asks about.
-EXPANDED: Final = frozenset(_SEQUENCES)
+EXPANDED: Final = frozenset(_SEQUENCES) | integer_sequences.EXPANDED

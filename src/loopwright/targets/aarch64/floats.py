@@ -73,3 +73,17 @@ def convert_floats(asm: AArch64Assembler, f: Function, instr: Instr) -> None:
         asm.emit(i.FCVT[f"{width(instr.type)}.{width(instr.source)}"], rd, rn)
     else:
         asm.move_vector(rd, rn)
+
+
+def from_half(asm: AArch64Assembler, f: Function, instr: Instr) -> None:
+    """An f32 from the bits of an f16 in an integer register."""
+    rd = CODES[instr.dst]
+    asm.emit(i.FMOV_FROM_INT["s.w"], rd, CODES[instr.args[0]])
+    asm.emit(i.FCVT["s.h"], rd, rd)
+
+
+def to_half(asm: AArch64Assembler, f: Function, instr: Instr) -> None:
+    """The bits of an f32 rounded to f16 in an integer register."""
+    spare = CODES[instr.args[1]]
+    asm.emit(i.FCVT["h.s"], spare, CODES[instr.args[0]])
+    asm.emit(i.FMOV_TO_INT["w.s"], CODES[instr.dst], spare)

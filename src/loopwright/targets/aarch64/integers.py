@@ -8,7 +8,7 @@ from loopwright.ir import ops
 from loopwright.ir.function import Function, Instr
 from loopwright.targets.aarch64 import instructions as i
 from loopwright.targets.aarch64.abi import AArch64Assembler
-from loopwright.targets.aarch64.assembler import ASR, EQ, GE, GT, HI, HS, LE, LO, LS, LSL, LSR, LT, NE
+from loopwright.targets.aarch64.assembler import ASR, EQ, GE, GT, HI, HS, LE, LO, LS, LSL, LSR, LT, NE, VC
 from loopwright.targets.aarch64.immediates import logical_immediate
 from loopwright.targets.aarch64.notation import Family
 from loopwright.targets.aarch64.operands import constant_of, register, width
@@ -68,6 +68,32 @@ def multiply_high(asm: AArch64Assembler, f: Function, instr: Instr) -> None:
     """Of 64 bits."""
     a, b = instr.args
     asm.emit(i.SMULH if instr.type.signed else i.UMULH, CODES[instr.dst], register(asm, f, a), register(asm, f, b, SCRATCH2))
+
+
+def saturated(asm: AArch64Assembler, f: Function, instr: Instr) -> None:
+    """A sum or difference, or where it overflows the bound on the side of the first operand: 0, all ones, or its sign spread, with the top bit flipped."""
+    type_ = instr.type
+    shape = width(type_)
+    rd, a, b = CODES[instr.dst], CODES[instr.args[0]], CODES[instr.args[1]]
+    adds = instr.op is ops.ADD_SATURATED
+    asm.emit((i.ADDS if adds else i.SUBS)[shape], rd, a, b, LSL, 0)
+    if not type_.signed:
+        # (Of a subtraction the carry is set where nothing was borrowed.)
+        asm.emit((i.CSINV if adds else i.CSEL)[shape], rd, rd, ZR, LO if adds else HS)
+        return
+    bits = type_.bits
+    asm.shift(ASR, shape, SCRATCH, a, bits - 1)
+    asm.emit(i.EOR_IMM[shape], SCRATCH, SCRATCH, (1 << bits - 1) - 1)
+    asm.emit(i.CSEL[shape], rd, rd, SCRATCH, VC)
+
+
+def abs_diff(asm: AArch64Assembler, f: Function, instr: Instr) -> None:
+    """One difference or the other."""
+    shape = width(instr.type)
+    a, b = CODES[instr.args[0]], CODES[instr.args[1]]
+    asm.emit(i.SUB[shape], SCRATCH, b, a, LSL, 0)
+    asm.emit(i.SUBS[shape], CODES[instr.dst], a, b, LSL, 0)
+    asm.emit(i.CSEL[shape], CODES[instr.dst], CODES[instr.dst], SCRATCH, condition_of(instr.type, "ge"))
 
 
 _LOGICAL: Final = {ops.AND.code: (i.AND, i.AND_IMM), ops.OR.code: (i.ORR, i.ORR_IMM), ops.XOR.code: (i.EOR, i.EOR_IMM)}
@@ -237,6 +263,42 @@ def shift_modulo(asm: AArch64Assembler, f: Function, instr: Instr) -> None:
     asm.emit((i.LSLV if left else i.ASRV if type_.signed else i.LSRV)[shape], CODES[instr.dst], register(asm, f, a), CODES[b])
 
 
+def rotate(asm: AArch64Assembler, f: Function, instr: Instr) -> None:
+    """To the right, as there are; EXTR of a register with itself rotates by a constant (Arm ARM, C6.2, ROR (immediate))."""
+    type_ = instr.type
+    shape = width(type_)
+    a, b = instr.args
+    left = instr.op is ops.ROTATE_LEFT
+    source = register(asm, f, a)
+    if b < 0:
+        count = constant_of(f, b)
+        asm.emit(i.EXTR[shape], CODES[instr.dst], source, source, (-count if left else count) & type_.bits - 1)
+        return
+    count = CODES[b]
+    if left:
+        asm.emit(i.SUB[shape], SCRATCH2, ZR, count, LSL, 0)
+        count = SCRATCH2
+    asm.emit(i.RORV[shape], CODES[instr.dst], source, count)
+
+
+def leading_zeros(asm: AArch64Assembler, f: Function, instr: Instr) -> None:
+    asm.emit(i.CLZ[width(instr.type)], CODES[instr.dst], register(asm, f, instr.args[0]))
+
+
+def trailing_zeros(asm: AArch64Assembler, f: Function, instr: Instr) -> None:
+    shape = width(instr.type)
+    asm.emit(i.RBIT[shape], SCRATCH, register(asm, f, instr.args[0]))
+    asm.emit(i.CLZ[shape], CODES[instr.dst], SCRATCH)
+
+
+def bit_reverse(asm: AArch64Assembler, f: Function, instr: Instr) -> None:
+    asm.emit(i.RBIT[width(instr.type)], CODES[instr.dst], register(asm, f, instr.args[0]))
+
+
+def byte_swap(asm: AArch64Assembler, f: Function, instr: Instr) -> None:
+    asm.emit(i.REV[width(instr.type)], CODES[instr.dst], register(asm, f, instr.args[0]))
+
+
 # --- division -----------------------------------------------------------------------------------------------------
 
 
@@ -280,7 +342,7 @@ def division(asm: AArch64Assembler, f: Function, instr: Instr) -> None:
 
 
 def crc32c(asm: AArch64Assembler, f: Function, instr: Instr) -> None:
-    row = i.CRC32C[{8: "b", 32: "w", 64: "x"}[instr.source.bits]]
+    row = i.CRC32C[{8: "b", 16: "h", 32: "w", 64: "x"}[instr.source.bits]]
     asm.emit(row, CODES[instr.dst], register(asm, f, instr.args[0]), register(asm, f, instr.args[1], SCRATCH2))
 
 

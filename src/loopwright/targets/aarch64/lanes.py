@@ -101,6 +101,21 @@ def slide_part(asm: AArch64Assembler, f: Function, instr: Instr) -> None:
     asm.emit(i.EXT["8b"], CODES[instr.dst], CODES[both], CODES[both], constant_of(f, k) * type_.bits // 8)
 
 
+def reverse(asm: AArch64Assembler, f: Function, instr: Instr) -> None:
+    """Lanes within 64 bits by REV64 (Arm ARM, C7.2, "REV64"), then the halves."""
+    type_ = instr.type
+    rd, rn = CODES[instr.dst], CODES[instr.args[0]]
+    size = bytes_of(type_)
+    if type_.bits < 64:
+        # (Of less than 64 bits the lanes are at the upper end then.)
+        asm.emit(i.REV64[f"{64 * max(size // 8, 1) // type_.bits}{letter(type_)}"], rd, rn)
+        rn = rd
+    if size == 16:
+        asm.emit(i.EXT["16b"], rd, rn, rn, 8)
+    elif size < 8:
+        asm.emit(i.EXT["8b"], rd, rn, rn, 8 - size)
+
+
 # --- choices, shifts ------------------------------------------------------------------------------------------------
 
 
@@ -154,6 +169,45 @@ def shift(asm: AArch64Assembler, f: Function, instr: Instr) -> None:
     asm.emit((i.SSHL if type_.signed and instr.op is ops.SHR else i.USHL)[shape], rd, value, cut)
 
 
+def rotate_constant(asm: AArch64Assembler, f: Function, instr: Instr) -> None:
+    """Halves exchanged, or shifted to the left, and what comes in below inserted (Arm ARM, C7.2, SRI)."""
+    type_ = instr.type
+    bits = type_.bits
+    shape = arrangement(type_)
+    rd, rn = CODES[instr.dst], CODES[instr.args[0]]
+    count = constant_of(f, instr.args[1])
+    places = (count if instr.op is ops.ROTATE_LEFT else -count) % bits
+    if places == 0:
+        asm.move_vector(rd, rn)
+    elif 2 * places == bits and bits > 8:
+        half = {16: "b", 32: "h", 64: "s"}[bits]
+        size = 16 if bytes_of(type_) == 16 else 8
+        asm.emit({16: i.REV16_V, 32: i.REV32_V, 64: i.REV64}[bits][f"{size * 16 // bits}{half}"], rd, rn)
+    else:
+        asm.emit(i.SHL[shape], rd, rn, places)
+        asm.emit(i.SRI[shape], rd, rn, bits - places)
+
+
+def rotate(asm: AArch64Assembler, f: Function, instr: Instr) -> None:
+    """By counts of any size: USHL shifts to the left by the count modulo the width, and to the right, by a negative count, by what is left of the width."""
+    type_ = instr.type
+    shape, whole = arrangement(type_), bytewise(type_)
+    value, count, cut, back = (CODES[x] for x in instr.args)
+    rd = CODES[instr.dst]
+    size = type_.bits // 8
+    if instr.op is ops.ROTATE_RIGHT:
+        asm.emit(i.NEG[shape], cut, count)
+        count = cut
+    asm.load_vector(back, (type_.bits - 1).to_bytes(size, "little") * (16 // size))
+    asm.emit(i.AND_V[whole], cut, count, back)
+    # The count less the width: less what is cut off, less 1.
+    asm.emit(i.EOR_V[whole], back, back, cut)
+    asm.emit(i.NOT[whole], back, back)
+    asm.emit(i.USHL[shape], rd, value, cut)
+    asm.emit(i.USHL[shape], back, value, back)
+    asm.emit(i.ORR_V[whole], rd, rd, back)
+
+
 # --- lane by lane -----------------------------------------------------------------------------------------------------
 
 
@@ -186,6 +240,41 @@ def multiply_high(asm: AArch64Assembler, f: Function, instr: Instr) -> None:
     else:
         asm.emit(long[low], upper, a, b)
         asm.emit(i.SHRN[low], rd, upper, type_.bits)
+
+
+def lookup(asm: AArch64Assembler, f: Function, instr: Instr) -> None:
+    """Bytes of a vector by numbers, of which TBL looks at all bits; the third operand is a scratch vector."""
+    table, numbers, t = (CODES[x] for x in instr.args)
+    size = f"{max(bytes_of(instr.type), 8)}b"
+    asm.emit(i.MOVI_B[size], t, 0x8F)
+    asm.emit(i.AND_V[size], t, t, numbers)
+    asm.emit(i.TBL1[size], CODES[instr.dst], table, t)
+
+
+def dot(asm: AArch64Assembler, f: Function, instr: Instr) -> None:
+    """Products of all lanes, of twice the bits, and sums of two neighbours; the third operand is a scratch vector."""
+    source = instr.source
+    a, b, lower = (CODES[x] for x in instr.args)
+    rd = CODES[instr.dst]
+    long = i.SMULL if source.signed else i.UMULL
+    asm.emit(long[f"{64 // source.bits}{letter(source)}"], lower, a, b)
+    asm.emit(long[f"{128 // source.bits}{letter(source)}"], rd, a, b)
+    asm.emit(i.ADDP[f"{128 // instr.type.bits}{letter(instr.type)}"], rd, lower, rd)
+
+
+def dot_add(asm: AArch64Assembler, f: Function, instr: Instr) -> None:
+    """Products of bytes, sums of two neighbours, of four, and what the result's register holds; the last two operands are scratch vectors."""
+    signed = instr.source.signed
+    a, b = (CODES[x] for x in instr.args[:2])
+    lower, upper = (CODES[x] for x in instr.args[-2:])
+    rd = CODES[instr.dst]
+    long, pairs = (i.SMULL, i.SADDLP) if signed else (i.UMULL, i.UADDLP)
+    asm.emit(long["8b"], lower, a, b)
+    asm.emit(long["16b"], upper, a, b)
+    asm.emit(pairs["8h"], lower, lower)
+    asm.emit(pairs["8h"], upper, upper)
+    asm.emit(i.ADDP["4s"], lower, lower, upper)
+    asm.emit(i.ADD_V["4s"], rd, rd, lower)
 
 
 def multiply_lanes_64(asm: AArch64Assembler, rd: int, a: int, b: int, spare: int) -> None:

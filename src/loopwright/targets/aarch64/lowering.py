@@ -18,9 +18,9 @@ from loopwright.targets.aarch64.notation import Family, Row
 from loopwright.targets.aarch64.operands import INT, INT_LATE, VECTOR, VECTOR_LATE, arrangement, bytes_of, bytewise, chain, one, width
 from loopwright.targets.aarch64.registers import INTS, REGISTERS, VECTORS
 from loopwright.targets.target import ANY_TIED, LEFT, Rule, Run, Use
-from loopwright.types import BOOL, VOID, Type
+from loopwright.types import BOOL, F32, U16, VOID, Type
 
-__all__ = ["immediate", "rule_for"]
+__all__ = ["dot_product", "has_rule", "immediate", "rule_for"]
 
 Emit = Callable[[AArch64Assembler, Function, Instr], None]
 _Steps = list[tuple[Row, tuple[int, ...]]]
@@ -33,6 +33,15 @@ _INTEGER: Final[dict[int, tuple[Emit, int]]] = {
     ops.SUB.code: (integers.add_sub, 2),
     ops.MUL.code: (integers.multiply, 2),
     ops.MUL_HIGH.code: (integers.multiply_high, 2),
+    ops.ADD_SATURATED.code: (integers.saturated, 2),
+    ops.SUB_SATURATED.code: (integers.saturated, 2),
+    ops.ABS_DIFF.code: (integers.abs_diff, 2),
+    ops.ROTATE_LEFT.code: (integers.rotate, 2),
+    ops.ROTATE_RIGHT.code: (integers.rotate, 2),
+    ops.LEADING_ZEROS.code: (integers.leading_zeros, 1),
+    ops.TRAILING_ZEROS.code: (integers.trailing_zeros, 1),
+    ops.BIT_REVERSE.code: (integers.bit_reverse, 1),
+    ops.BYTE_SWAP.code: (integers.byte_swap, 1),
     ops.NEG.code: (integers.negate, 1),
     ops.ABS.code: (integers.absolute, 1),
     ops.AND.code: (integers.logical, 2),
@@ -48,6 +57,10 @@ _INTEGER: Final[dict[int, tuple[Emit, int]]] = {
 }
 _DIVISIONS: Final = frozenset(op.code for op in (ops.DIV_TRUNC, ops.REM_TRUNC, ops.DIV_FLOOR, ops.REM_FLOOR))
 _SHIFTS: Final = frozenset((ops.SHL.code, ops.SHR.code))
+_ROTATIONS: Final = frozenset((ops.ROTATE_LEFT.code, ops.ROTATE_RIGHT.code))
+#: Of integers: only for registers of their own width.
+_WHOLE_WIDTH: Final = _ROTATIONS | {ops.LEADING_ZEROS.code, ops.TRAILING_ZEROS.code, ops.BIT_REVERSE.code, ops.BYTE_SWAP.code}
+_SATURATED: Final = frozenset((ops.ADD_SATURATED.code, ops.SUB_SATURATED.code, ops.ABS_DIFF.code))
 _COMPARES: Final = frozenset(op.code for op in ops.COMPARISONS.values())
 
 #: Floats: the scalar instruction, the vector one, and which operands they take in their order.
@@ -59,6 +72,7 @@ _FLOAT: Final[dict[int, tuple[Family, Family | None, tuple[int, ...], tuple[int,
     ops.FMA.code: (i.FMADD, i.FMLA, (0, 1, 2), (2, 0, 1)),
     ops.FMS.code: (i.FNMSUB, None, (0, 1, 2), ()),
     ops.FNMA.code: (i.FMSUB, i.FMLS, (0, 1, 2), (2, 0, 1)),
+    ops.FNMS.code: (i.FNMADD, None, (0, 1, 2), ()),
     ops.NEG.code: (i.FNEG, i.FNEG_V, (0,), (0,)),
     ops.ABS.code: (i.FABS, i.FABS_V, (0,), (0,)),
     ops.SQRT.code: (i.FSQRT, i.FSQRT_V, (0,), (0,)),
@@ -72,6 +86,12 @@ _LANES: Final[dict[int, tuple[Family, Family]]] = {
     ops.ADD.code: (i.ADD_V, i.ADD_V),
     ops.SUB.code: (i.SUB_V, i.SUB_V),
     ops.MUL.code: (i.MUL, i.MUL),
+    ops.ADD_SATURATED.code: (i.SQADD, i.UQADD),
+    ops.SUB_SATURATED.code: (i.SQSUB, i.UQSUB),
+    ops.AVERAGE_DOWN.code: (i.SHADD, i.UHADD),
+    ops.AVERAGE_UP.code: (i.SRHADD, i.URHADD),
+    ops.ABS_DIFF.code: (i.SABD, i.UABD),
+    ops.LEADING_ZEROS.code: (i.CLZ_V, i.CLZ_V),
     ops.NEG.code: (i.NEG, i.NEG),
     ops.ABS.code: (i.ABS, i.ABS),
     ops.MIN.code: (i.SMIN, i.UMIN),
@@ -125,7 +145,7 @@ _known: Final[dict[int, Rule]] = {}
 def rule_for(f: Function, instr: Instr) -> Rule:
     """The rule that emits ``instr``. Raises ``UnsupportedOperationError`` when there is none."""
     op = instr.op
-    if op is ops.CALL or op is ops.CALL_VOID:
+    if op in ops.CALLING:
         return _call(f, instr)
     if op is ops.RET:
         return _return(f)
@@ -143,6 +163,15 @@ def rule_for(f: Function, instr: Instr) -> Rule:
     if known is None:
         known = _known[key] = _rule(f, instr)
     return known
+
+
+def has_rule(f: Function, instr: Instr) -> bool:
+    """Whether some rule emits ``instr``."""
+    try:
+        rule_for(f, instr)
+    except UnsupportedOperationError:
+        return False
+    return True
 
 
 def _missing(instr: Instr) -> UnsupportedOperationError:
@@ -171,6 +200,8 @@ def _rule(f: Function, instr: Instr) -> Rule:
             found = _of_masks(instr)
         elif op is ops.CONVERT or op is ops.CONVERT_UNCHECKED:
             found = _conversion(instr)
+        elif op is ops.FROM_F16 or op is ops.TO_F16:
+            found = _half(instr)
         elif type_.lanes:
             found = _of_lanes(f, instr)
         elif type_.is_float:
@@ -200,8 +231,18 @@ def _everywhere(instr: Instr) -> Rule | None:
         return Rule(name, (_use(instr.source),), use, moves.bitcast)
     if op is ops.PART:
         return Rule(name, (), PART if use is VECTOR else POINTER_PART, control.nothing)
+    if op is ops.TABLE:
+        return Rule(name, (INT,), INT, moves.table_address)
     if op is ops.LOCAL:
         return Rule(name, (INT,), INT, moves.local_address)
+    if op is ops.BARRIER:
+        return Rule(name, (), None, control.nothing)
+    if op is ops.ALLOCA:
+        return Rule(name, (INT, INT), INT, moves.alloca)
+    if op is ops.STACK_POINTER:
+        return Rule(name, (), INT, moves.stack_pointer)
+    if op is ops.GLOBAL or op is ops.FUNCTION:
+        return Rule(name, (INT,), INT, moves.symbol_address)
     if instr.mem is not None:
         where = (INT, INT) if instr.mem.indexed else (INT,)
         if op is ops.LOAD_AT:
@@ -275,6 +316,10 @@ def _of_integers(instr: Instr) -> Rule | None:
         return Rule(name, (INT,), INT, integers.popcount, temps=(VECTORS,))
     if code in _REDUCTIONS or instr.op is ops.EXTRACT:
         return None
+    if instr.type.bits < 32 and (code in _WHOLE_WIDTH or code in _SATURATED):
+        return None
+    if code in _SATURATED:
+        return Rule(name, (INT_LATE, INT_LATE), INT, _INTEGER[code][0])
     known = _INTEGER.get(code)
     return Rule(name, (INT,) * known[1], INT, known[0]) if known is not None else None
 
@@ -328,8 +373,13 @@ def _of_lanes(f: Function, instr: Instr) -> Rule | None:
         if bytes_of(type_) in (8, 16):
             return Rule(name, (VECTOR, VECTOR, INT), VECTOR, lanes.slide)
         return Rule(name, (VECTOR, VECTOR, INT), VECTOR, lanes.slide_part, temps=(VECTORS,))
+    if op is ops.REVERSE:
+        return Rule(name, (VECTOR,), VECTOR, lanes.reverse)
     if op is ops.SELECT:
         return _SELECT
+    if op is ops.ONES_WHERE:
+        # Masks are such lanes.
+        return Rule(name, (VECTOR,), VECTOR, moves.copy)
     if code in _COMPARES:
         return _lanes_compared(instr)
     if code in _REDUCTIONS:
@@ -349,6 +399,12 @@ def _of_lanes(f: Function, instr: Instr) -> Rule | None:
         if instr.args[1] < 0:
             return Rule(name, (VECTOR, VECTOR), VECTOR, lanes.shift_constant)
         return Rule(name, (VECTOR, VECTOR), VECTOR, lanes.shift, temps=(VECTORS,) * (2 if type_.bits == 64 else 1))
+    if code in _ROTATIONS:
+        if instr.args[1] < 0:
+            return Rule(name, (VECTOR_LATE, VECTOR), VECTOR, lanes.rotate_constant)
+        return Rule(name, (VECTOR_LATE, VECTOR), VECTOR, lanes.rotate, temps=(VECTORS, VECTORS))
+    if op is ops.BYTE_SWAP or op is ops.BIT_REVERSE or (op is ops.TRAILING_ZEROS and type_.bits < 64):
+        return chain(name, _turned(op, type_))
     if code in _DIVISIONS:
         return Rule(name, (VECTOR_LATE, VECTOR_LATE), VECTOR, lanes.division, temps=(INTS, INTS, INTS))
     if (op is ops.MUL or op is ops.MUL_HIGH) and type_.bits == 64:
@@ -357,9 +413,37 @@ def _of_lanes(f: Function, instr: Instr) -> Rule | None:
         return Rule(name, (VECTOR, VECTOR), VECTOR, lanes.multiply_high, temps=(VECTORS,))
     if op is ops.POPCOUNT:
         return chain(name, _popcount(type_))
+    if op is ops.CONVERT_SATURATED:
+        return _saturated(instr)
+    if op is ops.LOOKUP_BYTES:
+        return Rule(name, (VECTOR, VECTOR), VECTOR, lanes.lookup, temps=(VECTORS,))
+    if op is ops.SUM_GROUPS:
+        if type_.bits != 2 * instr.source.bits:
+            return None
+        return one(name, (i.SADDLP if instr.source.signed else i.UADDLP)[arrangement(instr.source)])
+    if op is ops.DOT:
+        if type_.bits != 2 * instr.source.bits or bytes_of(type_) != 16:
+            return None
+        return Rule(name, (VECTOR, VECTOR_LATE), VECTOR, lanes.dot, temps=(VECTORS,))
+    if op is ops.DOT_ADD:
+        if instr.source.bits != 8 or type_.bits != 32 or bytes_of(type_) != 16:
+            return None
+        return Rule(name, (VECTOR_LATE, VECTOR_LATE, VECTOR), VECTOR, lanes.dot_add, tied=2, temps=(VECTORS, VECTORS))
+    if op is ops.MUL_WIDE:
+        if bytes_of(instr.source) > 8:
+            return None
+        return one(name, (i.SMULL if type_.signed else i.UMULL)[arrangement(instr.source)])
     families = _LANES.get(code)
     row = families[0 if type_.signed else 1].get(shape) if families is not None else None
     return one(name, row) if row is not None else None
+
+
+def dot_product(instr: Instr) -> Rule | None:
+    """SDOT and UDOT (Arm ARM, C7.2: FEAT_DotProd) for bytes added up in 32-bit lanes; None of anything else."""
+    if instr.op is not ops.DOT_ADD or instr.source.bits != 8 or instr.type.bits != 32:
+        return None
+    row = (i.SDOT if instr.source.signed else i.UDOT)[arrangement(instr.type)]
+    return one(instr.op.name, row, (2, 0, 1))
 
 
 def _popcount(type_: Type) -> _Steps:
@@ -369,6 +453,34 @@ def _popcount(type_: Type) -> _Steps:
     for bits, narrow in ((8, "b"), (16, "h"), (32, "s")):
         if bits < type_.bits:
             steps.append((i.UADDLP[f"{size * 8 // bits}{narrow}"], ()))
+    return steps
+
+
+def _saturated(instr: Instr) -> Rule | None:
+    """Lanes made narrower by halves, each step saturating: what became unsigned is so from then on."""
+    type_, source = instr.type, instr.source
+    if type_.bits >= source.bits or (type_.signed and not source.signed):
+        return None
+    steps: _Steps = []
+    bits = source.bits
+    family = i.SQXTN if type_.signed else i.SQXTUN if source.signed else i.UQXTN
+    while bits > type_.bits:
+        bits //= 2
+        steps.append((family[{8: "8b", 16: "4h", 32: "2s"}[bits]], ()))
+        family = i.SQXTN if type_.signed else i.UQXTN
+    return chain(instr.op.name, steps)
+
+
+def _turned(op: ops.Op, type_: Type) -> _Steps:
+    """The bytes of lanes in the opposite order, the bits of each byte, and what leads then."""
+    size = 16 if bytes_of(type_) == 16 else 8
+    steps: _Steps = []
+    if type_.bits > 8:
+        steps.append(({16: i.REV16_V, 32: i.REV32_V, 64: i.REV64}[type_.bits][f"{size}b"], ()))
+    if op is not ops.BYTE_SWAP:
+        steps.append((i.RBIT_V[f"{size}b"], ()))
+    if op is ops.TRAILING_ZEROS:
+        steps.append((i.CLZ_V[arrangement(type_)], ()))
     return steps
 
 
@@ -462,6 +574,18 @@ def _conversion(instr: Instr) -> Rule | None:
     return Rule(name, (INT,), INT, integers.convert_ints)
 
 
+def _half(instr: Instr) -> Rule | None:
+    """Between f32 and the bits of f16, of which the scalar instructions clear what is above them."""
+    widens = instr.op is ops.FROM_F16
+    if (instr.type if widens else instr.source).element is not F32 or (instr.source if widens else instr.type).element is not U16:
+        return None
+    if instr.type.lanes:
+        return chain(instr.op.name, [((i.FCVTL if widens else i.FCVTN)["4h"], ())])
+    if widens:
+        return Rule(instr.op.name, (INT,), VECTOR, floats.from_half)
+    return Rule(instr.op.name, (VECTOR,), INT, floats.to_half, temps=(VECTORS,))
+
+
 def _lanes_converted(instr: Instr) -> Rule | None:
     type_, source = instr.type, instr.source
     name = instr.op.name
@@ -504,12 +628,21 @@ def _call(f: Function, instr: Instr) -> Rule:
     result = -1
     if callee.result is not VOID:
         result = AAPCS64.float_result if callee.result.is_float else AAPCS64.int_result
-    places = tuple(place for place in AAPCS64.assign(callee.params) if place >= 0)
+    places = tuple(place for place in AAPCS64.assign_for(callee) if place >= 0)
+    if instr.op in ops.INDIRECT:
+        places = (control.CALLED, *places)
     kills = destroyed_by_calls(f)
+    leaves = instr.op.effect == ops.CONTROL
+    if leaves:
+        kills = 0
+        result = -1
     key = (kills, result, *places)
     known = _CALLS.get(key)
     if known is None:
         made = _fixed(result) if result >= 0 else None
+        if leaves:
+            _CALLS[key] = Rule("tail_call", tuple(_fixed(place) for place in places), None, control.tail_call)
+            return _CALLS[key]
         known = _CALLS[key] = Rule("call", tuple(_fixed(place) for place in places), made, control.call, kills=kills)
     return known
 
@@ -530,7 +663,7 @@ def _return(f: Function) -> Rule:
 
 # --- constants ---------------------------------------------------------------------------------------------------------
 
-_COPIED: Final = frozenset((ops.COPY.code, ops.LOCAL.code, ops.CALL.code, ops.CALL_VOID.code, ops.RET.code))
+_COPIED: Final = frozenset(op.code for op in (ops.COPY, ops.RET, ops.ALLOCA, *ops.NUMBERED, *ops.CALLING))
 
 
 def immediate(instr: Instr, position: int, type_: Type, value: Any) -> bool:
@@ -541,8 +674,10 @@ def immediate(instr: Instr, position: int, type_: Type, value: Any) -> bool:
         return True
     if op is ops.SLIDE:
         return position == 2
+    if op in ops.INDEXED:
+        return position == 0
     if type_.lanes:
-        if code in _SHIFTS:
+        if code in _SHIFTS or code in _ROTATIONS:
             return position == 1
         return position == 1 and code in _COMPARED_WITH_0 and (type_.signed or type_.is_float or op is ops.EQ) and float(value) == 0.0
     if type_.is_float:
@@ -556,7 +691,7 @@ def immediate(instr: Instr, position: int, type_: Type, value: Any) -> bool:
         return position != 1 or integers.fits_add(number)
     if position != 1:
         return number == 0 and ((position == 2 and op is ops.SELECT) or (position > 1 and op in ops.CHOICES))
-    if code in _SHIFTS or op is ops.SHL_MODULO or op is ops.SHR_MODULO:
+    if code in _SHIFTS or code in _ROTATIONS or op is ops.SHL_MODULO or op is ops.SHR_MODULO:
         return True
     if op.compare in ops.TESTS or ops.CHOICES.get(op, "") in ops.TESTS:
         # (A choice's constant is of the type compared.)

@@ -21,13 +21,14 @@ from loopwright.targets.aarch64.immediates import float_immediate
 from loopwright.targets.aarch64.notation import Row
 from loopwright.targets.aarch64.operands import arrangement
 from loopwright.targets.aarch64.registers import CODES, INTS, REGISTERS, SCRATCH, SCRATCH2, SP, VECTORS, ZR
-from loopwright.targets.target import scalar_integers
+from loopwright.targets.target import scalar_integers, symbol_of
 from loopwright.types import BOOL, Type
 
 __all__ = [
     "address",
     "address_in_register",
     "address_into",
+    "alloca",
     "bitcast",
     "code_of",
     "constant_bytes",
@@ -45,12 +46,14 @@ __all__ = [
     "move_to_vector",
     "reaches",
     "size_of",
+    "stack_pointer",
     "store",
     "store_advance",
     "store_far",
     "store_parts",
     "store_parts_advance",
     "swap",
+    "symbol_address",
 ]
 
 
@@ -283,16 +286,54 @@ def address_in_register(asm: AArch64Assembler, instr: Instr, at: int) -> int:
     return SCRATCH
 
 
+def table_address(asm: AArch64Assembler, f: Function, instr: Instr) -> None:
+    """The address of a constant array, which lies behind the code."""
+    data = f.arrays[int(f.const_values[~instr.args[0]])].data
+    asm.pool_address(CODES[instr.dst], data + bytes((1 << (len(data) - 1).bit_length()) - len(data)))
+
+
 def local_address(asm: AArch64Assembler, f: Function, instr: Instr) -> None:
     """The address of a local array, at a multiple of ``LOCAL_ALIGN``: room for that is behind the last."""
     rd = CODES[instr.dst]
-    asm.add_immediate(rd, SP, asm.local_offset(int(f.const_values[~instr.args[0]])) + LOCAL_ALIGN - 1)
+    asm.add_immediate(rd, asm.base, asm.local_offset(int(f.const_values[~instr.args[0]])) + LOCAL_ALIGN - 1)
     asm.emit(i.AND_IMM["x"], rd, rd, (1 << 64) - LOCAL_ALIGN)
+
+
+def alloca(asm: AArch64Assembler, f: Function, instr: Instr) -> None:
+    """More of the stack, below what there is, but above the room for the arguments of calls."""
+    size, align = instr.args[0], int(f.const_values[~instr.args[1]])
+    rd = CODES[instr.dst]
+    more = align if align > 16 else 0
+    if size < 0:
+        more += int(f.const_values[~size]) + 15 & -16
+    else:
+        asm.emit(i.ADD_IMM["x"], SCRATCH, CODES[size], 15, 0)
+        asm.emit(i.AND_IMM["x"], SCRATCH, SCRATCH, (1 << 64) - 16)
+        asm.emit(i.SUB_UXTX, SP, SP, SCRATCH, 0)
+    if more:
+        asm.add_immediate(SP, SP, -more)
+    asm.add_immediate(rd, SP, asm.slots_at + (align - 1 if align > 16 else 0))
+    if align > 16:
+        asm.emit(i.AND_IMM["x"], rd, rd, (1 << 64) - align)
+
+
+def stack_pointer(asm: AArch64Assembler, f: Function, instr: Instr) -> None:
+    """Where the stack ends."""
+    asm.add_immediate(CODES[instr.dst], SP, 0)
+
+
+def symbol_address(asm: AArch64Assembler, f: Function, instr: Instr) -> None:
+    """The address of a global or a function."""
+    name, address = symbol_of(f, instr)
+    if address:
+        asm.load_immediate(CODES[instr.dst], address)
+    else:
+        asm.symbol(CODES[instr.dst], name)
 
 
 def store_far(asm: AArch64Assembler, type_: Type, rs: int, offset: int) -> None:
     """Store a register at an offset from the stack pointer, however far."""
-    emit_store(asm, type_, rs, SP, disp=offset)
+    emit_store(asm, type_, rs, asm.base, disp=offset)
 
 
 # --- constants -----------------------------------------------------------------------------------------------
@@ -404,13 +445,13 @@ def _slot_forms(type_: Type, cls: int, store: bool) -> tuple[Forms, int]:
 
 def _from_slot(asm: AArch64Assembler, type_: Type, rd: int, cls: int, offset: int) -> None:
     forms, size = _slot_forms(type_, cls, False)
-    _access(asm, forms, size, rd, SP, -1, 1, offset)
+    _access(asm, forms, size, rd, asm.base, -1, 1, offset)
 
 
 def _to_slot(asm: AArch64Assembler, f: Function, type_: Type, offset: int, source: int) -> None:
     if 0 <= source < SLOT:
         forms, size = _slot_forms(type_, REGISTERS[source].cls, True)
-        _access(asm, forms, size, CODES[source], SP, -1, 1, offset)
+        _access(asm, forms, size, CODES[source], asm.base, -1, 1, offset)
         return
     size = max(size_of(type_), 4) if scalar_integers(type_) else size_of(type_)
     value = _register_value(f, source, type_) if source < 0 else 0
@@ -419,9 +460,9 @@ def _to_slot(asm: AArch64Assembler, f: Function, type_: Type, offset: int, sourc
     for at in range(0, size, 8):
         rs = SCRATCH2
         if source >= SLOT:
-            _access(asm, _INT_LOADS[8 * part, False], part, SCRATCH2, SP, -1, 1, asm.slot_offset(source) + at)
+            _access(asm, _INT_LOADS[8 * part, False], part, SCRATCH2, asm.base, -1, 1, asm.slot_offset(source) + at)
         # The stack pointer is no scratch register, so the address leaves SCRATCH2 alone.
-        base, disp = _reachable(asm, SP, offset + at, part)
+        base, disp = _reachable(asm, asm.base, offset + at, part)
         if source < 0:
             half = value >> 8 * at & (1 << 8 * part) - 1
             if half:

@@ -6,13 +6,14 @@ from collections.abc import Callable
 from typing import Final
 
 from loopwright.errors import TargetError
+from loopwright.ir import ops
 from loopwright.ir.function import Frame, Function, Instr
 from loopwright.targets.aarch64 import assembler, expansions, lowering
-from loopwright.targets.aarch64.abi import AAPCS64, AArch64Assembler, enter, leave
+from loopwright.targets.aarch64.abi import AAPCS64, FRAME_POINTER, AArch64Assembler, enter, leave
 from loopwright.targets.aarch64.core import CORE
 from loopwright.targets.aarch64.registers import INT_ORDER, REGISTERS, VECTOR_ORDER
 from loopwright.targets.pipeline import Pass
-from loopwright.targets.target import Addressing, MachineCode, RegisterClass, Rule, Target, Unrolling, scalar_integers, vectors_and_masks
+from loopwright.targets.target import Addressing, MachineCode, RegisterClass, Rule, Target, Unrolling, scalar_integers, vectors_and_masks, widens
 from loopwright.types import Type
 
 __all__ = ["FEATURES", "AArch64"]
@@ -29,17 +30,33 @@ _UNROLLING: Final = Unrolling(((12, 4), (48, 2)), ((24, 4), (48, 2)), ((4, 8), (
 
 
 class AArch64(Target):
-    """Armv8.0-A with Advanced SIMD."""
+    """Armv8.0-A with Advanced SIMD.
 
-    def __init__(self) -> None:
-        classes = [RegisterClass("integers", INT_ORDER, scalar_integers), RegisterClass("vectors", VECTOR_ORDER, vectors_and_masks)]
-        super().__init__(AAPCS64, REGISTERS, classes, FEATURES)
-        self.name = "aarch64-neon"
+    Args:
+        name: ``aarch64-neon``, and optional features, each after a ``+``: ``asimddp``, the dot products of Armv8.4-A.
+        framed: the frame pointer is left to point to frames.
+    """
+
+    frame_pointer = FRAME_POINTER
+    jumps_to_calls = True
+
+    def __init__(self, name: str = "aarch64-neon", framed: bool = False) -> None:
+        ints = tuple(r for r in INT_ORDER if r != FRAME_POINTER) if framed else INT_ORDER
+        classes = [RegisterClass("integers", ints, scalar_integers), RegisterClass("vectors", VECTOR_ORDER, vectors_and_masks)]
+        super().__init__(AAPCS64, REGISTERS, classes, FEATURES.union(name.split("+")[1:]))
+        self.name = name
         self.vector_bits = 128
         self.expanded = expansions.EXPANDED
         self.unrolling = _UNROLLING
         self.core = CORE
         self.scalar_remainders = True
+        self._dot_products = "asimddp" in self.features
+        self._framed: AArch64 | None = None
+
+    def framed(self) -> Target:
+        if self._framed is None:
+            self._framed = AArch64(self.name, True)
+        return self._framed
 
     def passes(self) -> tuple[Pass, ...]:
         # They are imported with the first compilation.
@@ -60,6 +77,9 @@ class AArch64(Target):
         expansions.remainder_of(function, quotient, remainder, emit)
         return True
 
+    def interleaves(self, type_: Type) -> bool:
+        return type_.size in (8, 16) and type_.lanes >= 2
+
     def counts_where(self, type_: Type) -> bool:
         return True
 
@@ -69,8 +89,12 @@ class AArch64(Target):
     def chooses_by(self, source: Type, type_: Type) -> bool:
         return not source.lanes and not source.is_float and not type_.lanes and not type_.is_float
 
+    def same_register(self, type_: Type, source: Type, made: ops.Op | None) -> bool:
+        return (type_.is_half_word and source.is_half_word) or (type_.is_word and source.is_word) or widens(type_, source)
+
     def rule(self, function: Function, instr: Instr) -> Rule:
-        return lowering.rule_for(function, instr)
+        found = lowering.dot_product(instr) if self._dot_products else None
+        return found or lowering.rule_for(function, instr)
 
     def assembler(self, function: Function) -> AArch64Assembler:
         return AArch64Assembler(function)
@@ -84,7 +108,10 @@ class AArch64(Target):
     def listing(self, machine: MachineCode) -> list[tuple[int, bytes, str, int]]:
         return assembler.listing(machine)
 
-    def relocate(self, data: bytearray, offset: int, kind: str, distance: int) -> None:
-        if kind != assembler.CALL:
+    def relocate(self, data: bytearray, offset: int, kind: str, distance: int, place: int = 0) -> None:
+        if kind == assembler.PAGE:
+            assembler.patch_address(data, offset, distance, place)
+        elif kind == assembler.CALL or kind == assembler.JUMP:
+            assembler.patch_call(data, offset, distance, kind == assembler.JUMP)
+        else:
             raise TargetError(f"a relocation of kind {kind!r} is none of AArch64's")
-        assembler.patch_call(data, offset, distance)

@@ -18,7 +18,7 @@ from loopwright.targets.riscv.assembler import Assembler
 from loopwright.targets.riscv.registers import CODES, INTS, RA, REGISTERS, SP, number
 from loopwright.targets.target import Convention
 
-__all__ = ["LP64D", "RiscVAssembler", "enter", "leave"]
+__all__ = ["FRAME_POINTER", "LP64D", "RiscVAssembler", "enter", "leave"]
 
 
 def _mask(names: str) -> int:
@@ -28,7 +28,9 @@ def _mask(names: str) -> int:
     return bits
 
 
-#: Floats that find no floating-point register left take an integer one, then the stack.
+#: Floats that find no floating-point register left take an integer one, then the stack; those among a variable number of arguments do so in any case
+#: ("Integer Calling Convention": "variadic arguments are passed in the same manner as named arguments", "Hardware Floating-point Calling Convention": "variadic arguments … are passed
+#: according to the integer calling convention").
 LP64D: Final = Convention(
     "lp64d",
     int_args=tuple(number(f"a{k}") for k in range(8)),
@@ -37,7 +39,13 @@ LP64D: Final = Convention(
     float_result=number("fa0"),
     callee_saved=_mask("s0 s1 s2 s3 s4 s5 s6 s7 s8 s9 s10 s11 fs0 fs1 fs2 fs3 fs4 fs5 fs6 fs7 fs8 fs9 fs10 fs11"),
     floats_in_ints=True,
+    unnamed_in_ints=True,
+    int_results=(number("a0"), number("a1")),
+    float_results=tuple(number(f"fa{k}") for k in range(4)),
 )
+
+#: Points to the frames of functions that move their stack pointer.
+FRAME_POINTER: Final = number("s0")
 
 #: Frames up to here are made and unmade by one instruction, and all their slots are within a load's 12-bit offset.
 _SMALL: Final = 2032
@@ -52,10 +60,11 @@ class RiscVAssembler(Assembler):
         function: what is being assembled.
         frame_size: bytes between the stack pointer and the caller's.
         slots_at: offset of the spill slots from the stack pointer.
+        base: the register that slots are found from: the stack pointer, or s0 where that moves.
         saves_ra: the frame keeps ``ra``, so that it is free for use as a scratch register.
     """
 
-    __slots__ = ("frame_size", "function", "saves_ra", "slots_at")
+    __slots__ = ("base", "frame_size", "function", "saves_ra", "slots_at")
 
     def __init__(self, function: Function, compressed: bool) -> None:
         super().__init__(compressed)
@@ -63,6 +72,7 @@ class RiscVAssembler(Assembler):
         self.frame_size = 0
         self.slots_at = 0
         self.saves_ra = False
+        self.base = SP
 
     def lay_out(self, frame: Frame) -> None:
         """Decide the frame: once, before anything refers to a slot."""
@@ -74,6 +84,7 @@ class RiscVAssembler(Assembler):
         if not self.saves_ra:
             size = (self.slots_at + frame.size + 8 * len(frame.saved) + 15) & ~15
         self.frame_size = size
+        self.base = CODES[FRAME_POINTER] if frame.moves else SP
 
     def slot_offset(self, operand: int) -> int:
         """Offset of a stack slot from the stack pointer."""
@@ -81,10 +92,10 @@ class RiscVAssembler(Assembler):
         return slot.offset + (self.slots_at if slot.kind == 0 else self.frame_size)
 
     def local_offset(self, number: int) -> int:
-        """Offset of a local array from the stack pointer: they lie behind the spill slots."""
+        """Offset of a local array from the stack pointer: they lie behind the spill slots, from a multiple of 16 on, for which there is room."""
         frame = self.function.frame
         assert frame is not None
-        return self.slots_at + frame.size - self.function.local_bytes() + self.function.local_offset(number)
+        return (self.slots_at + frame.size - self.function.local_bytes() + 15 & -16) + self.function.local_offset(number)
 
 
 def needs_scratch(f: Function) -> bool:
@@ -120,6 +131,13 @@ def _saves(frame: Frame, asm: RiscVAssembler) -> list[tuple[bool, int]]:
 def enter(asm: RiscVAssembler, frame: Frame) -> None:
     """The prologue."""
     asm.lay_out(frame)
+    _enter(asm, frame)
+    if frame.moves:
+        asm.move(asm.base, SP)
+
+
+def _enter(asm: RiscVAssembler, frame: Frame) -> None:
+    """Make room, and save what belongs to the caller."""
     size = asm.frame_size
     if not size:
         return
@@ -137,6 +155,8 @@ def enter(asm: RiscVAssembler, frame: Frame) -> None:
 
 def leave(asm: RiscVAssembler, frame: Frame) -> None:
     """The epilogue, up to but without the return."""
+    if frame.moves:
+        asm.move(SP, asm.base)
     size = asm.frame_size
     if not size:
         return

@@ -14,10 +14,14 @@ from loopwright.targets.riscv.instructions import Row
 from loopwright.targets.riscv.registers import INT_NAMES, RA, SP, ZERO
 from loopwright.targets.target import MachineCode
 
-__all__ = ["CALL", "Assembler", "listing", "materialise", "patch_call"]
+__all__ = ["ADDRESS", "CALL", "JUMP", "Assembler", "listing", "materialise", "patch_address", "patch_call"]
 
 #: Kind of relocation: an auipc and jalr pair that calls a symbol (R_RISCV_CALL of the psABI).
 CALL: Final = "call"
+#: An auipc and addi pair that makes the address of a symbol (R_RISCV_PCREL_HI20 and R_RISCV_PCREL_LO12_I).
+ADDRESS: Final = "address"
+#: An auipc and jalr pair that jumps to a symbol (``tail`` of the psABI).
+JUMP: Final = "tail"
 
 #: What is filled in when addresses are known.
 _BRANCH: Final = 0
@@ -137,6 +141,18 @@ class Assembler:
         self.emit(i.AUIPC, RA, 0)
         self.emit(i.JALR, RA, 0, RA)
 
+    def leave(self, symbol: str, scratch: int) -> None:
+        """Go to a symbol that the linker resolves, by way of a register."""
+        self._relocations.append((len(self._rows), JUMP, symbol))
+        self.emit(i.AUIPC, scratch, 0)
+        self.emit(i.JALR, ZERO, 0, scratch)
+
+    def symbol(self, rd: int, name: str) -> None:
+        """The address of a symbol that the linker resolves."""
+        self._relocations.append((len(self._rows), ADDRESS, name))
+        self.emit(i.AUIPC, rd, 0)
+        self.emit(i.ADDI, rd, rd, 0)
+
     def move(self, rd: int, rs: int) -> None:
         """Integer register to integer register."""
         if rd != rs:
@@ -160,15 +176,25 @@ class Assembler:
 
     def load_pool(self, row: Row, rd: int, address: int, data: bytes) -> None:
         """Load a constant from the pool behind the code; ``address`` is an integer register to destroy."""
+        self._fixes.append((len(self._rows), _POOL, self._constant(data, len(data))))
+        self.emit(i.AUIPC, address, 0)
+        self.emit(row, rd, 0, address)
+
+    def pool_address(self, rd: int, data: bytes) -> None:
+        """The address of a constant in the pool, of any length."""
+        self._fixes.append((len(self._rows), _POOL, self._constant(data, 8)))
+        self.emit(i.AUIPC, rd, 0)
+        self.emit(i.ADDI, rd, rd, 0)
+
+    def _constant(self, data: bytes, align: int) -> int:
+        """Where a constant is in the pool."""
         offset = self._pool_at.get(data)
         if offset is None:
-            self._pool.extend(bytes(-len(self._pool) % len(data)))
+            self._pool.extend(bytes(-len(self._pool) % align))
             offset = len(self._pool)
             self._pool_at[data] = offset
             self._pool.extend(data)
-        self._fixes.append((len(self._rows), _POOL, offset))
-        self.emit(i.AUIPC, address, 0)
-        self.emit(row, rd, 0, address)
+        return offset
 
     def __len__(self) -> int:
         """Instructions so far."""
@@ -210,7 +236,8 @@ class Assembler:
             fix = fix_of.get(index)
             if fix is None:
                 if index in low_part:
-                    operands = (operands[0], low_part[index], operands[2])
+                    low = low_part[index]
+                    operands = (operands[0], operands[1], low) if row is i.ADDI else (operands[0], low, operands[2])
                 placed.append((offset, row, operands, line))
                 continue
             kind, label = fix
@@ -402,12 +429,28 @@ def _compress_addi(rd: int, a: int, k: int) -> tuple[Row, tuple[int, ...]] | Non
 
 
 def patch_call(data: bytearray, offset: int, distance: int) -> None:
-    """Make the ``CALL`` relocation at ``offset`` go to ``offset + distance``."""
+    """Make the ``CALL`` or ``JUMP`` relocation at ``offset`` go to ``offset + distance``."""
     if not -(1 << 31) <= distance < (1 << 31) - 4096:
         raise TargetError("a call between functions reaches no further than 2 GiB")
     high, low = _halves(distance)
-    data[offset : offset + 4] = i.AUIPC.encode((RA, high)).to_bytes(4, "little")
-    data[offset + 4 : offset + 8] = i.JALR.encode((RA, low, RA)).to_bytes(4, "little")
+    through = _rd(data, offset)
+    data[offset : offset + 4] = i.AUIPC.encode((through, high)).to_bytes(4, "little")
+    data[offset + 4 : offset + 8] = i.JALR.encode((_rd(data, offset + 4), low, through)).to_bytes(4, "little")
+
+
+def _rd(data: bytearray, offset: int) -> int:
+    """The destination of the instruction at an offset."""
+    return data[offset] >> 7 | (data[offset + 1] & 15) << 1
+
+
+def patch_address(data: bytearray, offset: int, distance: int) -> None:
+    """Make the ``ADDRESS`` relocation at ``offset`` mean ``offset + distance``."""
+    if not -(1 << 31) <= distance < (1 << 31) - 4096:
+        raise TargetError("an address reaches no further than 2 GiB")
+    high, low = _halves(distance)
+    rd = _rd(data, offset)
+    data[offset : offset + 4] = i.AUIPC.encode((rd, high)).to_bytes(4, "little")
+    data[offset + 4 : offset + 8] = i.ADDI.encode((rd, rd, low)).to_bytes(4, "little")
 
 
 # --- listing -------------------------------------------------------------------------------------------------
@@ -462,17 +505,19 @@ def listing(machine: MachineCode) -> list[tuple[int, bytes, str, int]]:
     """(offset, bytes, text, user's line) of each instruction, as the GNU assembler writes it; a branch names the offset it goes to."""
     made: list[tuple[int, bytes, str, int]] = []
     placed: list[tuple[int, Row, tuple[int, ...], int]] = machine.instructions
-    symbols = {offset: symbol for offset, _, symbol in machine.relocations}
+    symbols = {offset: (kind, symbol) for offset, kind, symbol in machine.relocations}
     pending = ""
     for offset, row, values, line in placed:
         target = "" if row.branch < 0 else hex(offset + values[row.branch])
         text = _alias(row, values, target) or row.text(values, target)
-        symbol = symbols.get(offset, "")
+        kind, symbol = symbols.get(offset, ("", ""))
         if symbol:
-            text = f"auipc ra, %pcrel_hi({symbol})"
-            pending = symbol
+            register = INT_NAMES[values[0]]
+            text = f"auipc {register}, %pcrel_hi({symbol})"
+            low = f"%pcrel_lo({symbol})"
+            pending = f"addi {register}, {register}, {low}" if kind == ADDRESS else f"jalr {'ra' if kind == CALL else 'zero'}, {low}({register})"
         elif pending:
-            text = f"jalr ra, %pcrel_lo({pending})(ra)"
+            text = pending
             pending = ""
         made.append((offset, machine.data[offset : offset + row.size], text, line))
     return made

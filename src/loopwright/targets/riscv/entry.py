@@ -22,5 +22,5 @@ MACHINE: Final = Machine(
     ("lp64d",),
     _make,
     # EM_RISCV; RVC and the double-float ABI (RISC-V ELF psABI, "File Header").
-    emulator=Emulator(("qemu-riscv64", "qemu-riscv64-static"), 243, 0x5, "loopwright.targets.riscv.start"),
+    emulator=Emulator(("qemu-riscv64", "qemu-riscv64-static"), "loopwright.targets.riscv.start", elf_machine=243, elf_flags=0x5),
 )

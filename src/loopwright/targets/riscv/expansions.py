@@ -6,8 +6,8 @@ from typing import Final
 
 from loopwright.ir import ops
 from loopwright.ir.function import Function, Instr
-from loopwright.targets import checksum, division, sequences
-from loopwright.targets.floor_division import floor_divide
+from loopwright.targets import checksum, division, half_floats, integer_sequences, sequences
+from loopwright.targets.floor_division import divide_floats
 from loopwright.targets.steps import Emit
 
 __all__ = ["EXPANDED", "expand"]
@@ -16,7 +16,14 @@ _DIVISIONS: Final = frozenset(op.code for op in (ops.DIV_TRUNC, ops.REM_TRUNC, o
 _ROUNDING: Final = frozenset(op.code for op in (ops.FLOOR, ops.CEIL, ops.TRUNC, ops.ROUND))
 
 #: The operations, by code, that the pass ``expand`` asks about.
-EXPANDED: Final = _DIVISIONS | _ROUNDING | {ops.CONVERT.code, ops.MUL_HIGH.code, ops.POPCOUNT.code}
+_ESTIMATES: Final = frozenset((ops.RCP_ESTIMATE.code, ops.RSQRT_ESTIMATE.code, ops.RSQRT.code))
+EXPANDED: Final = (
+    _DIVISIONS
+    | _ROUNDING
+    | {ops.CONVERT.code, ops.FROM_F16.code, ops.TO_F16.code, ops.MUL_HIGH.code, ops.POPCOUNT.code}
+    | _ESTIMATES
+    | integer_sequences.EXPANDED
+)
 
 
 def expand(f: Function, instr: Instr, emit: Emit, late: bool) -> bool:
@@ -26,7 +33,12 @@ def expand(f: Function, instr: Instr, emit: Emit, late: bool) -> bool:
     if type_.lanes:
         # Refused where rules are chosen.
         return False
+    if code in integer_sequences.EXPANDED:
+        return integer_sequences.expand(f, instr, emit, late)
     if code in EXPANDED:
+        if code in _ESTIMATES:
+            sequences.divide_for_estimate(f, instr, emit)
+            return True
         if code in _ROUNDING:
             sequences.round_by_integer(f, instr, emit)
             return True
@@ -34,6 +46,10 @@ def expand(f: Function, instr: Instr, emit: Emit, late: bool) -> bool:
             if not instr.source.is_float or not type_.is_integer or type_.bits >= 32:
                 return False
             sequences.convert_and_clamp(f, instr, emit)
+            return True
+        if op is ops.FROM_F16 or op is ops.TO_F16:
+            # (Conversions of f16 are in Zfhmin.)
+            (half_floats.from_half if op is ops.FROM_F16 else half_floats.to_half)(f, instr, emit)
             return True
         if op is ops.MUL_HIGH:
             if type_.bits == 64:
@@ -57,7 +73,7 @@ def _with_branches(f: Function, instr: Instr, emit: Emit) -> bool:
     op, type_ = instr.op, instr.type
     if op.code in _DIVISIONS:
         if type_.is_float:
-            floor_divide(f, instr, emit)
+            divide_floats(f, instr, emit)
         else:
             # The most negative integer divided by -1 wraps (ISA manual, chapter "M", table of division results).
             division.divide(f, instr, emit, traps=False)

@@ -60,6 +60,10 @@ _RULES: Final[dict[tuple[int, str], Rule]] = {
     (ops.STORE_ARG.code, "i"): _rule("store_arg", (_INT,), None, control.store_arg),
     (ops.STORE_ARG.code, "f"): _rule("store_arg", (_FLOAT,), None, control.store_arg),
     (ops.LOCAL.code, "i"): _rule("local", (_INT,), _INT, moves.local_address),
+    (ops.TABLE.code, "i"): _rule("table", (_INT,), _INT, moves.table_address),
+    (ops.STACK_POINTER.code, "i"): _rule("stack_pointer", (), _INT, moves.stack_pointer),
+    (ops.GLOBAL.code, "i"): _rule("global", (_INT,), _INT, moves.symbol_address),
+    (ops.FUNCTION.code, "i"): _rule("function", (_INT,), _INT, moves.symbol_address),
     **{(op.code, "-"): _rule(op.name, (), None, control.nothing) for op in (ops.BLOCK, ops.LOOP, ops.ELSE, ops.END, ops.BR)},
     (ops.JUMP.code, "-"): _rule("jump", (), None, control.jump),
     (ops.LABEL.code, "-"): _rule("label", (), None, control.label),
@@ -67,6 +71,10 @@ _RULES: Final[dict[tuple[int, str], Rule]] = {
     (ops.EPILOGUE.code, "-"): _rule("epilogue", (), None, control.epilogue),
 }
 _COPY_FLOAT_CONSTANT: Final = _rule("copy", (_FLOAT,), _FLOAT, moves.copy, temps=(INTS,))
+_ALLOCA: Final = _rule("alloca", _II, _INT, moves.alloca)
+_BARRIER: Final = _rule("barrier", (), None, control.nothing)
+#: Of keys, in place of the result's register.
+_LEAVES: Final = -2
 _CALLS: Final[dict[tuple[int, ...], Rule]] = {}
 
 _FLOAT_TYPES: Final = frozenset([32, 64])
@@ -97,7 +105,11 @@ def _in_place(f: Function, instr: Instr, position: int) -> bool:
 def _choose(f: Function, instr: Instr) -> Rule:
     op = instr.op
     type_ = instr.type
-    if op.effect == ops.CALLS:
+    if op is ops.ALLOCA:
+        return _ALLOCA
+    if op is ops.BARRIER:
+        return _BARRIER
+    if op in ops.CALLING:
         return _call_rule(f, instr)
     if op is ops.RET:
         return _return_rule(f.result)
@@ -133,9 +145,14 @@ def _call_rule(f: Function, instr: Instr) -> Rule:
     result = -1
     if callee.result is not VOID:
         result = LP64D.float_result if callee.result.is_float else LP64D.int_result
-    places = tuple(place for place in LP64D.assign(callee.params) if place >= 0)
-    key = (result, *places)
+    places = tuple(place for place in LP64D.assign_for(callee) if place >= 0)
+    if instr.op in ops.INDIRECT:
+        places = (control.CALLED, *places)
+    leaves = instr.op.effect == ops.CONTROL
+    key = (_LEAVES if leaves else result, *places)
     known = _CALLS.get(key)
+    if known is None and leaves:
+        known = _CALLS[key] = _rule("tail_call", tuple(_use_of(place) for place in places), None, control.tail_call)
     if known is None:
         uses = tuple(_use_of(place) for place in places)
         known = _rule("call", uses, _use_of(result) if result >= 0 else None, control.call, kills=_CALLER_SAVED)
@@ -167,9 +184,9 @@ _EXPANDED_LATE: Final = frozenset(op.code for op in (*(ops.MIN, ops.MAX), ops.SE
 def immediate(instr: Instr, position: int, type_: Type, value: int | float | bool) -> bool:
     """Whether a constant operand has room inside its instruction, or in those of the sequence that will stand for it."""
     op = instr.op
-    if op is ops.COPY or op is ops.LOCAL:
+    if op is ops.COPY or op in ops.NUMBERED:
         return True
-    if op.effect == ops.CALLS or op is ops.RET:
+    if op.effect == ops.CALLS or op is ops.RET or op in ops.CALLING:
         # Goes straight into the register that the convention names.
         return True
     if op is ops.STORE_ARG:

@@ -11,6 +11,7 @@ from loopwright.targets.riscv.assembler import materialise
 from loopwright.targets.riscv.instructions import Row
 from loopwright.targets.riscv.operands import code_of, constant_of, float_bits
 from loopwright.targets.riscv.registers import CODES, FLOATS, RA, REGISTERS, SP, ZERO
+from loopwright.targets.target import symbol_of
 from loopwright.types import Type
 
 #: Of f32 and of f64: between floating-point registers, from an integer register and to one.
@@ -81,28 +82,28 @@ def _load_float(asm: RiscVAssembler, type_: Type, rd: int, bits: int, scratch: i
 
 def _load_slot(asm: RiscVAssembler, rd: int, is_float: bool, offset: int, size: int) -> None:
     row = (i.FLW if size == 4 else i.FLD) if is_float else i.LW if size == 4 else i.LD
-    base = SP
+    base = asm.base
     if offset > 2047:
         base = RA if is_float else rd
-        offset = far_slot(asm, base, offset)
+        offset = far_slot(asm, base, asm.base, offset)
     asm.emit(row, rd, offset, base)
 
 
 def _store_slot(asm: RiscVAssembler, type_: Type, source: int, offset: int) -> None:
     is_float = source >= 0 and REGISTERS[source].cls == FLOATS
     row = (i.FSW if is_float else i.SW) if type_.bits == 32 else (i.FSD if is_float else i.SD)
-    base = SP
+    base = asm.base
     if offset > 2047:
         base = RA
-        offset = far_slot(asm, RA, offset)
+        offset = far_slot(asm, RA, asm.base, offset)
     asm.emit(row, code_of(source), offset, base)
 
 
-def far_slot(asm: RiscVAssembler, base: int, offset: int) -> int:
-    """Put the upper part of a far slot's address into ``base``; returns the rest."""
+def far_slot(asm: RiscVAssembler, base: int, pointer: int, offset: int) -> int:
+    """Put the upper part of the address of a slot, far from where a register points to, into ``base``; returns the rest."""
     low = (offset & 0xFFF ^ 0x800) - 0x800
     asm.load_immediate(base, offset - low)
-    asm.emit(i.ADD, base, base, SP)
+    asm.emit(i.ADD, base, base, pointer)
     return low
 
 
@@ -118,12 +119,53 @@ def swap(asm: RiscVAssembler, f: Function, instr: Instr) -> None:
         asm.emit(i.XOR, a, a, b)
 
 
+def table_address(asm: RiscVAssembler, f: Function, instr: Instr) -> None:
+    """The address of a constant array, which lies behind the code."""
+    asm.pool_address(CODES[instr.dst], f.arrays[int(f.const_values[~instr.args[0]])].data)
+
+
 def local_address(asm: RiscVAssembler, f: Function, instr: Instr) -> None:
     """The address of a local array."""
     rd = CODES[instr.dst]
     offset = asm.local_offset(int(f.const_values[~instr.args[0]]))
     if offset <= 2047:
-        asm.emit(i.ADDI, rd, SP, offset)
+        asm.emit(i.ADDI, rd, asm.base, offset)
     else:
         asm.load_immediate(rd, offset)
-        asm.emit(i.ADD, rd, rd, SP)
+        asm.emit(i.ADD, rd, rd, asm.base)
+
+
+def alloca(asm: RiscVAssembler, f: Function, instr: Instr) -> None:
+    """More of the stack, below what there is, but above the room for the arguments of calls."""
+    size, align = instr.args[0], int(f.const_values[~instr.args[1]])
+    rd = CODES[instr.dst]
+    # (Room to raise the result to the alignment, and to a multiple of 16 from the arguments, which may end at 8.)
+    more = (align if align > 16 else 0) + asm.slots_at % 16 * 2
+    if size < 0:
+        more += int(f.const_values[~size]) + 15 & -16
+    else:
+        asm.emit(i.ADDI, rd, CODES[size], 15)
+        asm.emit(i.ANDI, rd, rd, -16)
+        asm.emit(i.SUB, SP, SP, rd)
+    if more:
+        asm.load_immediate(rd, more)
+        asm.emit(i.SUB, SP, SP, rd)
+    asm.load_immediate(rd, (asm.slots_at + 15 & -16) + (align - 1 if align > 16 else 0))
+    asm.emit(i.ADD, rd, rd, SP)
+    if align > 16:
+        asm.load_immediate(RA, -align)
+        asm.emit(i.AND, rd, rd, RA)
+
+
+def stack_pointer(asm: RiscVAssembler, f: Function, instr: Instr) -> None:
+    """Where the stack ends."""
+    asm.move(CODES[instr.dst], SP)
+
+
+def symbol_address(asm: RiscVAssembler, f: Function, instr: Instr) -> None:
+    """The address of a global or a function."""
+    name, address = symbol_of(f, instr)
+    if address:
+        asm.load_immediate(CODES[instr.dst], address)
+    else:
+        asm.symbol(CODES[instr.dst], name)

@@ -67,6 +67,7 @@ abs              | float                         | fsgnjx.$ d, a, a
 fma              | float                         | fmadd.$ d, a, b, c
 fms              | float                         | fmsub.$ d, a, b, c
 fnma             | float                         | fnmsub.$ d, a, b, c
+fnms             | float                         | fnmadd.$ d, a, b, c
 sqrt             | float                         | fsqrt.$ d, a
 copy_sign        | float                         | fsgnj.$ d, a, b
 # With ``fastmath``: NaN and signed zeros do not count.

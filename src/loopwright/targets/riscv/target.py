@@ -6,13 +6,15 @@ from collections.abc import Callable
 from typing import Any, Final
 
 from loopwright.errors import TargetError
+from loopwright.ir import ops
 from loopwright.ir.function import Frame, Function, Instr
 from loopwright.targets import division
 from loopwright.targets.pipeline import Pass
 from loopwright.targets.riscv import assembler, expansions, lowering
-from loopwright.targets.riscv.abi import LP64D, RiscVAssembler, enter, leave
+from loopwright.targets.riscv.abi import FRAME_POINTER, LP64D, RiscVAssembler, enter, leave
 from loopwright.targets.riscv.registers import FLOAT_ORDER, INT_ORDER, REGISTERS
-from loopwright.targets.target import Addressing, MachineCode, RegisterClass, Rule, Target, scalar_floats, scalar_integers
+from loopwright.targets.target import Addressing, MachineCode, RegisterClass, Rule, Target, scalar_floats, scalar_integers, widens
+from loopwright.types import Type
 
 __all__ = ["FEATURES", "RiscV", "rv64gc"]
 
@@ -33,14 +35,24 @@ class RiscV(Target):
     name = "rv64gc"
     vector_bits = 0
 
-    def __init__(self, features: frozenset[str] = FEATURES) -> None:
+    frame_pointer = FRAME_POINTER
+    jumps_to_calls = True
+
+    def __init__(self, features: frozenset[str] = FEATURES, framed: bool = False) -> None:
         missing = FEATURES - {"c", "a", "zicsr", "zifencei"} - features
         if missing:
             raise TargetError(f"rv64gc code needs the extensions {', '.join(sorted(missing))}")
-        classes = [RegisterClass("integers", INT_ORDER, scalar_integers), RegisterClass("floats", FLOAT_ORDER, scalar_floats)]
+        ints = tuple(r for r in INT_ORDER if r != FRAME_POINTER) if framed else INT_ORDER
+        classes = [RegisterClass("integers", ints, scalar_integers), RegisterClass("floats", FLOAT_ORDER, scalar_floats)]
         super().__init__(LP64D, REGISTERS, classes, features)
         self.expanded = expansions.EXPANDED
         self.name = "rv64gc" if "c" in features else "rv64g"
+        self._framed: RiscV | None = None
+
+    def framed(self) -> Target:
+        if self._framed is None:
+            self._framed = RiscV(self.features, True)
+        return self._framed
 
     def passes(self) -> tuple[Pass, ...]:
         # They are imported with the first compilation.
@@ -61,6 +73,10 @@ class RiscV(Target):
         division.divide_both(function, quotient, remainder, emit, traps=False)
         return True
 
+    def same_register(self, type_: Type, source: Type, made: ops.Op | None) -> bool:
+        # (Integers of 32 bits are extended with their sign, whatever they are.)
+        return (type_.is_half_word and source.is_half_word) or (type_.is_word and source.is_word) or widens(type_, source)
+
     def rule(self, function: Function, instr: Instr) -> Rule:
         return lowering.rule_for(function, instr)
 
@@ -76,10 +92,13 @@ class RiscV(Target):
     def listing(self, machine: MachineCode) -> list[tuple[int, bytes, str, int]]:
         return assembler.listing(machine)
 
-    def relocate(self, data: bytearray, offset: int, kind: str, distance: int) -> None:
-        if kind != assembler.CALL:
+    def relocate(self, data: bytearray, offset: int, kind: str, distance: int, place: int = 0) -> None:
+        if kind == assembler.ADDRESS:
+            assembler.patch_address(data, offset, distance)
+        elif kind == assembler.CALL or kind == assembler.JUMP:
+            assembler.patch_call(data, offset, distance)
+        else:
             raise TargetError(f"a relocation of kind {kind!r} is none of RISC-V's")
-        assembler.patch_call(data, offset, distance)
 
 
 def rv64gc() -> RiscV:

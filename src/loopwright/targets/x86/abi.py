@@ -33,6 +33,8 @@ SYSV: Final = Convention(
     float_result=ZMM0,
     callee_saved=_mask(RBX, RBP, R12, R13, R14, R15),
     unextended=_UNEXTENDED,
+    int_results=(RAX, RDX),
+    float_results=tuple(ZMM0 + n for n in range(4)),
 )
 
 #: Four argument positions shared by both classes, 32 bytes of shadow space; rbx, rbp, rdi, rsi, r12 to r15 and the low
@@ -49,6 +51,8 @@ WIN64: Final = Convention(
     partly_saved=_mask(*(ZMM0 + n for n in range(6, 16))),
     part_saved=16,
     unextended=_UNEXTENDED,
+    int_results=(RAX, RDX),
+    float_results=tuple(ZMM0 + n for n in range(4)),
 )
 
 CONVENTIONS: Final[dict[str, Convention]] = {"sysv": SYSV, "win64": WIN64}

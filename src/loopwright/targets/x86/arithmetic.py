@@ -114,6 +114,18 @@ class Divide:
             asm.emit(self.form, (CODES[b],), line=line)
 
 
+class RotateByCl:
+    """A rotation by the count in cl."""
+
+    __slots__ = ("form",)
+
+    def __init__(self, form: Form) -> None:
+        self.form = form
+
+    def emit(self, asm: X86Assembler, f: Function, instr: Instr) -> None:
+        asm.emit(self.form, (CODES[instr.dst],), line=instr.line)
+
+
 def compare(asm: X86Assembler, f: Function, instr: Instr, type_: Type) -> None:
     """CMP (or TEST against itself for zero) of the first two operands, integers of a type."""
     a, b = roles(instr)[:2]
@@ -145,7 +157,7 @@ def test(asm: X86Assembler, f: Function, instr: Instr, type_: Type) -> None:
     a, b = roles(instr)[:2]
     line = instr.line
     r = register_name(type_)
-    if b < 0:
+    if b < 0 and fits32(immediate_value(f, b)):
         value = immediate_value(f, b)
         mem = in_memory(asm, instr, a, type_) if a >= SLOT else None
         if mem is not None:
@@ -158,8 +170,9 @@ def test(asm: X86Assembler, f: Function, instr: Instr, type_: Type) -> None:
         else:
             asm.emit(lookup("TEST", f"{r},imm32"), (CODES[a],), None, value, line=line)
         return
-    if a >= SLOT:
+    if a >= SLOT or a < 0:
         a, b = b, a
+    # (In a slot, or a constant that no register was worth and no instruction has room for.)
     mem = in_memory(asm, instr, b, type_)
     if mem is not None:
         asm.emit(lookup("TEST", f"m{r[1:]},{r}"), (CODES[a],), mem, line=line)

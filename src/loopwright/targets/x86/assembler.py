@@ -88,8 +88,12 @@ _JUMP: Final = _pseudo("JUMP", JUMP)
 _CALL: Final = _pseudo("CALL", CALL)
 
 #: (form, register codes, memory operand, immediate, writemask, zeroing, user's line). A label, alignment, jump or call has its
-#: number, boundary, target or symbol in place of the immediate, and a jump its condition as the only "register".
+#: number, boundary, target or symbol in place of the immediate, a jump its condition as the only "register", and a call whether it leaves the function.
 Item = tuple[Form, tuple[int, ...], M | None, int, int, bool, int]
+
+
+#: Numbers of pool constants from here on are those of symbols.
+SYMBOLS: Final = 1 << 24
 
 
 class Program:
@@ -165,11 +169,17 @@ class Assembler:
         """Jump to a label, placed before or after, on a condition code or ``ALWAYS``."""
         self.items.append((_JUMP, (condition,), None, label, 0, False, line or self.line))
 
-    def call_symbol(self, name: str, line: int = 0) -> None:
-        """Call a function that the linker finds: leaves a relocation of kind ``pc32``."""
+    def call_symbol(self, name: str, line: int = 0, leave: bool = False) -> None:
+        """Call a function that the linker finds, or ``leave`` for it: leaves a relocation of kind ``pc32``."""
         if name not in self._symbols:
             self._symbols.append(name)
-        self.items.append((_CALL, (), None, self._symbols.index(name), 0, False, line or self.line))
+        self.items.append((_CALL, (int(leave),), None, self._symbols.index(name), 0, False, line or self.line))
+
+    def symbol(self, name: str) -> M:
+        """What the linker finds, as a memory operand: leaves a relocation of kind ``pc32``. Of instructions without an immediate."""
+        if name not in self._symbols:
+            self._symbols.append(name)
+        return M(RIP, NO_REGISTER, 1, 0, False, SYMBOLS + self._symbols.index(name))
 
     def constant(self, data: bytes, align: int = 0, bcst: bool = False) -> M:
         """A constant in the pool behind the code, as a memory operand. Equal constants are stored once.
@@ -210,7 +220,7 @@ class Assembler:
                 if mem is not None and mem.pool >= 0:
                     patches.append((len(raw) - 4 - tail, tail, len(starts), mem))
             elif kind == CALL:
-                raw += b"\xe8\x00\x00\x00\x00"
+                raw += b"\xe9\x00\x00\x00\x00" if ops[0] else b"\xe8\x00\x00\x00\x00"
                 calls.append((len(raw) - 4, len(starts), imm))
             else:
                 if kind == LABEL:
@@ -272,14 +282,18 @@ class Assembler:
         for i in range(count):
             if kinds[i] == ALIGN and values[i] > alignment:
                 alignment = values[i]
+        relocations: list[tuple[int, str, str]] = []
         if patches:
-            alignment = self._place_constants(out, patches, shifts, alignment)
-        relocations = [(position + shifts[event], "pc32", self._symbols[symbol]) for position, event, symbol in calls]
+            alignment = self._place_constants(out, patches, shifts, alignment, relocations)
+        relocations += [(position + shifts[event], "pc32", self._symbols[symbol]) for position, event, symbol in calls]
         labels = {label: addresses[event] for label, event in label_events.items()}
         return MachineCode(bytes(out), code_size, Program(self.items, sizes, labels, self._symbols), relocations, alignment)
 
-    def _place_constants(self, out: bytearray, patches: list[tuple[int, int, int, M]], shifts: list[int], alignment: int) -> int:
-        """Append the pool, those of the greatest alignment first, and patch the references; returns the alignment the code's start needs."""
+    def _place_constants(
+        self, out: bytearray, patches: list[tuple[int, int, int, M]], shifts: list[int], alignment: int, relocations: list[tuple[int, str, str]]
+    ) -> int:
+        """Append the pool, those of the greatest alignment first, and patch the references, or leave them to the linker; returns the alignment the
+        code's start needs."""
         constants = self._constants
         offsets = [0] * len(constants)
         for number in sorted(range(len(constants)), key=lambda n: -constants[n][1]):
@@ -291,6 +305,9 @@ class Assembler:
             out += data
         for position, tail, event, mem in patches:
             place = position + shifts[event]
+            if mem.pool >= SYMBOLS:
+                relocations.append((place, "pc32", self._symbols[mem.pool - SYMBOLS]))
+                continue
             displacement = offsets[mem.pool] + mem.disp - (place + 4 + tail)
             out[place : place + 4] = displacement.to_bytes(4, "little", signed=True)
         return alignment
@@ -388,9 +405,11 @@ def listing(code: MachineCode) -> list[tuple[int, bytes, str, int]]:
             if kind != LEGACY and len(scratch) and scratch[0] == 0x62 and kind != EVEX:
                 used = form.evex() or form
             words = text(used, ops, shown, imm, k, z, offset)
+            if mem is not None and mem.pool >= SYMBOLS:
+                words = words.replace("[rip+0x0]", f"[rip+{program.symbols[mem.pool - SYMBOLS]}]")
         elif kind == CALL:
             offset += 5
-            words = f"call {program.symbols[imm]}"
+            words = f"{'jmp' if ops[0] else 'call'} {program.symbols[imm]}"
         else:
             offset += program.sizes[event]
             event += 1

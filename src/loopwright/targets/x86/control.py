@@ -5,7 +5,9 @@ from __future__ import annotations
 from typing import Final
 
 from loopwright.errors import InternalError
-from loopwright.ir.function import SLOT, Frame, Function, Instr
+from loopwright.ir.function import SLOT, Callee, Frame, Function, Instr
+from loopwright.targets.target import Convention
+from loopwright.targets.x86.abi import SYSV
 from loopwright.targets.x86.arithmetic import compare, test
 from loopwright.targets.x86.assembler import ALWAYS, EQUAL, NOT_EQUAL, Form, M, lookup
 from loopwright.targets.x86.encoder import NO_REGISTER
@@ -14,6 +16,8 @@ from loopwright.targets.x86.registers import CODES, INTS, RAX, REGISTERS, VECTOR
 
 _RSP: Final = 4
 _PAGE: Final = 4096
+#: Where the address is that results are put to: r11, as no result is.
+_KEPT: Final = 11
 
 
 class JumpBool:
@@ -61,6 +65,35 @@ class JumpTested:
 
     def emit(self, asm: X86Assembler, f: Function, instr: Instr) -> None:
         test(asm, f, instr, instr.type)
+        asm.jump(self.condition, instr.imm, instr.line)
+
+
+#: Condition codes after VPTEST and KTEST, which set ZF where no bit is in both, CF where all of the second's are in the first (SDM volume 2, PTEST, KTEST).
+_MASK_JUMPS: Final[dict[str, int]] = {"apart": 4, "shares": 5, "covers": 2, "misses": 3}
+#: By lanes: the instruction whose width they are.
+_KTEST: Final[dict[int, str]] = {8: "KTESTB", 16: "KTESTW", 32: "KTESTD", 64: "KTESTQ"}
+
+
+class JumpMasked:
+    """Test masks and jump."""
+
+    __slots__ = ("condition", "mask_registers")
+
+    def __init__(self, compare: str, mask_registers: bool) -> None:
+        self.condition = _MASK_JUMPS[compare]
+        self.mask_registers = mask_registers
+
+    def emit(self, asm: X86Assembler, f: Function, instr: Instr) -> None:
+        a, b = instr.args[:2]
+        type_ = instr.type
+        if self.mask_registers:
+            # KORTEST takes one cycle less on some cores, and says the same of a mask with itself.
+            name = "KOR" + _KTEST[type_.lanes][1:] if a == b else _KTEST[type_.lanes]
+            form = lookup(name, "k,k")
+        else:
+            vector = "ymm" if type_.bits * type_.lanes == 256 else "xmm"
+            form = lookup("VPTEST", f"{vector},{vector}")
+        asm.emit(form, (CODES[a], CODES[b]), line=instr.line)
         asm.jump(self.condition, instr.imm, instr.line)
 
 
@@ -129,32 +162,51 @@ def label(asm: X86Assembler, f: Function, instr: Instr) -> None:
 class Call:
     """Call an address through r11, which no convention uses for arguments and every call destroys; or a symbol.
 
-    The callee may have a variable number of arguments: by System V (3.2.3) al tells it how many vector registers hold some. ``floats``
-    is that number, -1 where the convention has no such rule; ``extend`` extends the result.
+    A callee that is not ours, and not known to have none, may have a variable number of arguments: by System V (3.2.3) al tells it how many vector registers hold some. ``floats``
+    is that number, -1 where the convention has no such rule; ``extend`` extends the result. ``leaves``: jump there instead, behind the epilogue.
     """
 
-    __slots__ = ("extend", "floats")
+    __slots__ = ("convention", "extend", "floats", "leaves")
 
-    def __init__(self, floats: int, extend: Form | None) -> None:
+    def __init__(self, convention: Convention, floats: int, extend: Form | None, leaves: bool = False) -> None:
+        self.convention = convention
         self.floats = floats
         self.extend = extend
+        self.leaves = leaves
 
     def emit(self, asm: X86Assembler, f: Function, instr: Instr) -> None:
         callee = f.callees[instr.imm]
         line = instr.line
-        if asm.wide:
+        if asm.wide and not self.leaves:
             asm.emit(lookup("VZEROUPPER"), line=line)
+        to = lookup("JMP" if self.leaves else "CALL", "r64")
+        if callee.named >= 0 if callee.signature else callee.function is None:
+            self.count_floats(asm, line)
+        if callee.signature:
+            asm.emit(to, (11,), line=line)
+        elif callee.address:
+            asm.emit(lookup("MOVABS", "r64,imm64"), (11,), None, callee.address, line=line)
+            asm.emit(to, (11,), line=line)
+        else:
+            asm.call_symbol(callee.name, line, self.leaves)
+        if self.extend is not None:
+            asm.emit(self.extend, (CODES[RAX], CODES[RAX]), line=line)
+        if callee.results:
+            self.keep_results(asm, callee, line)
+
+    def keep_results(self, asm: X86Assembler, callee: Callee, line: int) -> None:
+        """Put several results where the last argument says, whose value is kept on the stack."""
+        asm.emit(lookup("MOV", "r64,m64"), (_KEPT,), M(_RSP, NO_REGISTER, 1, ~self.convention.assign_for(callee)[-1] + self.convention.shadow), line=line)
+        for n, r in enumerate(self.convention.results(callee.results)):
+            form = lookup("MOV", "m64,r64") if REGISTERS[r].cls == INTS else lookup("VMOVSD", "m64,xmm")
+            asm.emit(form, (CODES[r],), M(_KEPT, NO_REGISTER, 1, 8 * n), line=line)
+
+    def count_floats(self, asm: X86Assembler, line: int) -> None:
+        """Tell a callee that may have a variable number of arguments."""
         if self.floats == 0:
             asm.emit(lookup("XOR", "r32,r32"), (CODES[RAX], CODES[RAX]), line=line)
         elif self.floats > 0:
             asm.emit(lookup("MOV", "r32,imm32"), (CODES[RAX],), None, self.floats, line=line)
-        if callee.address:
-            asm.emit(lookup("MOVABS", "r64,imm64"), (11,), None, callee.address, line=line)
-            asm.emit(lookup("CALL", "r64"), (11,), line=line)
-        else:
-            asm.call_symbol(callee.name, line)
-        if self.extend is not None:
-            asm.emit(self.extend, (CODES[RAX], CODES[RAX]), line=line)
 
 
 def return_(asm: X86Assembler, f: Function, instr: Instr) -> None:
@@ -174,6 +226,8 @@ def prologue(asm: X86Assembler, f: Function, instr: Instr) -> None:
             probe_stack(asm)
         asm.emit(lookup("SUB", "r64,imm"), (_RSP,), None, asm.adjust)
     save_vectors(asm, frame, lookup("VMOVUPS", "m,xmm"))
+    if frame.moves:
+        asm.emit(lookup("MOV", "r64,r64"), (asm.frame_base, _RSP))
 
 
 def probe_stack(asm: X86Assembler) -> None:
@@ -193,6 +247,10 @@ def epilogue(asm: X86Assembler, f: Function, instr: Instr) -> None:
     assert frame is not None
     if asm.wide:
         asm.emit(lookup("VZEROUPPER"))
+    if f.results:
+        load_results(asm, f)
+    if frame.moves:
+        asm.emit(lookup("MOV", "r64,r64"), (_RSP, asm.frame_base))
     save_vectors(asm, frame, lookup("VMOVUPS", "xmm,m"))
     if asm.adjust:
         asm.emit(lookup("ADD", "r64,imm"), (_RSP,), None, asm.adjust)
@@ -200,6 +258,14 @@ def epilogue(asm: X86Assembler, f: Function, instr: Instr) -> None:
         r = frame.saved[n]
         if REGISTERS[r].cls == INTS:
             asm.emit(lookup("POP", "r64"), (CODES[r],))
+
+
+def load_results(asm: X86Assembler, f: Function) -> None:
+    """Several results from memory whose address is in the first integer register for them. (Both conventions return alike.)"""
+    address = CODES[RAX]
+    for n, r in SYSV.result_loads(f.results):
+        form = lookup("MOV", "r64,m64") if REGISTERS[r].cls == INTS else lookup("VMOVSD", "xmm,m64")
+        asm.emit(form, (CODES[r],), M(address, NO_REGISTER, 1, 8 * n))
 
 
 def save_vectors(asm: X86Assembler, frame: Frame, form: Form) -> None:
@@ -213,6 +279,10 @@ def save_vectors(asm: X86Assembler, frame: Frame, form: Form) -> None:
 
 def part(asm: X86Assembler, f: Function, instr: Instr) -> None:
     """A result that the instruction in front has left where it is."""
+
+
+def barrier(asm: X86Assembler, f: Function, instr: Instr) -> None:
+    """No instruction: it is the compiler that keeps accesses in their order."""
 
 
 def nothing(asm: X86Assembler, f: Function, instr: Instr) -> None:

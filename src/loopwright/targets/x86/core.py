@@ -23,6 +23,7 @@ CORE: Final = Core(
     table=r"""
 load.*                         | .*           | load     | 4  | 1
 store.*                        | .*           | store    | 1  | 1
+rsqrt                          | f32          | float    | 20 | 4
 sqrt                           | f64          | divide   | 18 | 9
 sqrt                           | .*           | divide   | 13 | 5
 div                            | f64          | divide   | 13 | 5

@@ -153,6 +153,7 @@ class Form:
         kind: ``LEGACY``, ``VEX`` or ``EVEX``.
         operands: what each operand may be.
         features: CPU features it needs.
+        effect: what it does to the flags, once somebody has asked (flags.py); -1 before.
         count: explicit register operands when no operand is in memory (one fewer when one is).
     """
 
@@ -167,6 +168,7 @@ class Form:
         "count",
         "digit",
         "disp_scale",
+        "effect",
         "features",
         "imm_high",
         "imm_low",
@@ -200,6 +202,7 @@ class Form:
         self.row = row
         self.mnemonic = row.mnemonic.lower()
         self.features = row.features
+        self.effect = -1
         self.operands: list[Operand] = []
         spelled = row.operands.split(", ") if row.operands else []
         for i, text in enumerate(spelled):
@@ -285,7 +288,7 @@ class Form:
             elif word == "REX.W":
                 self.rex = 0x48
             elif not opcode and self.kind == LEGACY and word in ("66", "F2", "F3") and position + 1 < len(words):
-                self.prefix = int(word, 16)
+                self.prefix = int(word, 16) << 8 | self.prefix if self.prefix else int(word, 16)
             else:
                 opcode.append(int(word[:2], 16))
         self.opcode = bytes(opcode)
@@ -521,7 +524,7 @@ def _legacy(out: bytearray, form: Form, ops: tuple[int, ...], mem: M | None, imm
             if short is not None:
                 form = short
     word = form.prefix
-    size = 1 if word else 0
+    size = (2 if word > 0xFF else 1) if word else 0
     rex = form.rex | (r & 8) >> 1 | (x & 8) >> 2 | b >> 3
     if rex or (form.byte_registers and ((form.byte_registers & 1 and r >= 4) or (form.byte_registers & 2 and b >= 4 and mem is None))):
         word |= (rex | 0x40) << 8 * size

@@ -4,7 +4,7 @@ from __future__ import annotations
 
 from typing import Final
 
-from loopwright.targets.machine import Level, Machine
+from loopwright.targets.machine import Emulator, Level, Machine
 from loopwright.targets.target import Target
 
 __all__ = ["MACHINE"]
@@ -27,12 +27,16 @@ def _best(features: frozenset[str]) -> str | None:
 MACHINE: Final = Machine(
     "x86-64",
     {
-        "x86-64-v3": Level("x86-64 with AVX2, FMA and BMI (256-bit vectors)", (128, 256)),
-        "x86-64-v4": Level("x86-64 with AVX-512 F, BW, CD, DQ and VL (512-bit vectors, mask registers)", (128, 256, 512)),
+        "x86-64-v3": Level("x86-64 with AVX2, FMA and BMI (256-bit vectors)", (128, 256), ("avx_vnni", "pclmulqdq", "vpclmulqdq")),
+        "x86-64-v4": Level(
+            "x86-64 with AVX-512 F, BW, CD, DQ and VL (512-bit vectors, mask registers)", (128, 256, 512), ("avx512_vnni", "pclmulqdq", "vpclmulqdq")
+        ),
     },
     ("sysv", "win64"),
     _make,
     best=_best,
     architectures=("x86_64", "amd64"),
     windows="win64",
+    # For what this CPU lacks.
+    emulator=Emulator(("bochs",), "loopwright.targets.x86.start", packages="bochs bochs-term", runtime="loopwright.runtime.bochs"),
 )

@@ -7,17 +7,17 @@ from typing import Any, Final
 
 from loopwright.ir import ops
 from loopwright.ir.function import Function, Instr
-from loopwright.targets import division, lane_by_lane, multiplication, sequences
-from loopwright.targets.floor_division import floor_divide
+from loopwright.targets import division, integer_sequences, lane_by_lane, multiplication, sequences, sums
+from loopwright.targets.floor_division import divide_floats
 from loopwright.targets.steps import Emit, Steps
-from loopwright.targets.x86 import strided, unsigned, wider_lanes
+from loopwright.targets.x86 import gathers, interleaved, masked, strided, unsigned, wider_lanes
 from loopwright.types import BOOL, F32, F64, I32, I64, U8, U16, U32, U64, Type, mask_of, vector_of
 
 __all__ = ["EXPANDED", "convert_in_steps", "expand", "middle"]
 
 _COMPARES: Final = frozenset(ops.COMPARISONS.values())
 #: What an integer kept in 32 bits needs no sequence for, however narrow it is.
-_NARROW_AS_IT_IS: Final = _COMPARES | {ops.COPY, ops.BITCAST, ops.CONVERT, ops.CONVERT_UNCHECKED}
+_NARROW_AS_IT_IS: Final = _COMPARES | {ops.COPY, ops.BITCAST, ops.CONVERT, ops.CONVERT_UNCHECKED, ops.TO_F16}
 
 
 def expand(target: Any, f: Function, instr: Instr, emit: Emit, late: bool) -> bool:
@@ -31,14 +31,45 @@ def expand(target: Any, f: Function, instr: Instr, emit: Emit, late: bool) -> bo
         late: nothing simplifies what is emitted: also sequences with branches, and operations on narrow integers by those on
             32-bit registers.
     """
-    sequence = _SEQUENCES.get(instr.op.code)
+    code = instr.op.code
+    sequence = _SEQUENCES.get(code)
     if sequence is not None and sequence(target, f, instr, emit, late):
+        return True
+    if code in integer_sequences.EXPANDED and target.known(f, instr) is None and integer_sequences.expand(f, instr, emit, late):
         return True
     type_ = instr.type
     if late and type_.bits < 32 and type_.is_integer and not type_.lanes and instr.op.pure and instr.op not in _NARROW_AS_IT_IS:
         sequences.narrow_integer(f, instr, emit)
         return True
     return False
+
+
+def _any(target: Any, f: Function, instr: Instr, emit: Emit, late: bool) -> bool:
+    """Whether a mask holds in any lane: its bits compared with 0, which a branch tests by itself."""
+    type_ = instr.type
+    if late or target.mask_registers or type_.bits == 16 or type_.bits * type_.lanes not in (128, 256):
+        return False
+    bits = f.register(I64)
+    emit(Instr(ops.MASK_BITS, type_, bits, instr.args, 0, instr.line))
+    emit(Instr(ops.NE, I64, instr.dst, [bits, f.const(I64, 0)], 0, instr.line))
+    return True
+
+
+def _dot_add(target: Any, f: Function, instr: Instr, emit: Emit, late: bool) -> bool:
+    if late or not instr.type.lanes or instr.type.bits != 32:
+        return False
+
+    def native(op: ops.Op, type_: Type, source: Type) -> bool:
+        return target.known(f, Instr(op, type_, 0, [0] * len(op.operands), 0, 0, source)) is not None
+
+    return sums.expand_dot(f, instr, emit, native)
+
+
+def _estimate(target: Any, f: Function, instr: Instr, emit: Emit, late: bool) -> bool:
+    if instr.type.bits == 32:
+        return False
+    sequences.divide_for_estimate(f, instr, emit)
+    return True
 
 
 # --- conversions ----------------------------------------------------------------------------------------------
@@ -133,6 +164,8 @@ def _round_and_convert(target: Any, f: Function, instr: Instr, emit: Emit, late:
 
 
 def _copy_sign(target: Any, f: Function, instr: Instr, emit: Emit, late: bool) -> bool:
+    if not instr.type.lanes:
+        return False
     sequences.copy_sign(f, instr, emit)
     return True
 
@@ -145,14 +178,13 @@ def _divide(target: Any, f: Function, instr: Instr, emit: Emit, late: bool) -> b
     if instr.imm == division.BARE:
         return False
     if type_.is_float:
-        if late and instr.op is ops.DIV_FLOOR:
-            floor_divide(f, instr, emit)
-            return True
-        return False
+        if late:
+            divide_floats(f, instr, emit)
+        return late
     if instr.args[1] < 0:
         if division.divide_by_power(f, instr, emit):
             return True
-        if not type_.lanes or type_.bits in (16, 32):
+        if not type_.lanes or type_.bits > 8:
             division.multiply_by_reciprocal(f, instr, emit)
             return True
     if type_.lanes:
@@ -177,8 +209,8 @@ def _multiply_high(target: Any, f: Function, instr: Instr, emit: Emit, late: boo
     if type_.bits == 8:
         wider_lanes.multiply_high_bytes(target, f, instr, emit)
         return True
-    if type_.bits == 64 and late:
-        lane_by_lane.each_lane(f, instr, emit)
+    if type_.bits == 64:
+        multiplication.high_by_halves(f, instr, emit)
         return True
     return False
 
@@ -267,18 +299,37 @@ def _shift_bytes(f: Function, instr: Instr, emit: Emit) -> None:
 
 
 def _popcount(target: Any, f: Function, instr: Instr, emit: Emit, late: bool) -> bool:
-    """Lanes by sums of bits; narrow integers as the wider ones that zeros make of them."""
+    """Narrow integers as the wider ones that zeros make of them."""
     type_ = instr.type
-    if type_.lanes:
-        sequences.popcount(f, instr, emit)
-        return True
-    if type_.bits >= 32:
+    if type_.lanes or type_.bits >= 32:
         return False
     s = Steps(f, emit, instr.line, 0)
     unsigned_type = U8 if type_.bits == 8 else U16
     wide = s.convert(I32, s.convert(unsigned_type, instr.args[0], type_), unsigned_type)
     s.convert(type_, s.op(ops.POPCOUNT, I32, wide), I32, into=instr.dst)
     return True
+
+
+def _sum_groups(target: Any, f: Function, instr: Instr, emit: Emit, late: bool) -> bool:
+    """Of bytes their distances from 0, of i16 their products by 1."""
+    type_, source, line = instr.type, instr.source, instr.line
+    given = instr.args[0]
+    if source.bits == 8 and type_.bits == 64:
+        zero = f.const(vector_of(U8, source.lanes), 0)
+        if not source.signed:
+            emit(Instr(ops.SUM_ABS_DIFF, type_, instr.dst, [given, zero], 0, line, source))
+            return True
+        # Each 128 more than it is, as an unsigned number.
+        bytes_ = Steps(f, emit, line, source.lanes)
+        raised = bytes_.cast(U8, bytes_.op(ops.XOR, source.element, given, bytes_.const(source.element, -128)), source.element)
+        total = f.register(type_)
+        emit(Instr(ops.SUM_ABS_DIFF, type_, total, [raised, zero], 0, line, f.type_of(zero)))
+        emit(Instr(ops.SUB, type_, instr.dst, [total, f.const(type_, 8 * 128)], 0, line))
+        return True
+    if source.bits == 16 and source.signed and type_.bits == 32:
+        emit(Instr(ops.DOT, type_, instr.dst, [given, f.const(source, 1)], 0, line, source))
+        return True
+    return False
 
 
 # --- choices and comparisons ----------------------------------------------------------------------------------
@@ -357,8 +408,34 @@ def _masked(target: Any, f: Function, instr: Instr, emit: Emit, late: bool) -> b
     """AVX2 has no accesses under a mask to lanes of 8 and 16 bits."""
     if target.mask_registers or instr.type.bits >= 32 or not late:
         return False
-    lane_by_lane.masked_access(f, instr, emit)
+    if instr.type.size >= 16 and instr.type.element.is_integer:
+        masked.access(f, instr, emit)
+    else:
+        lane_by_lane.masked_access(f, instr, emit)
     return True
+
+
+def _masked_strided(target: Any, f: Function, instr: Instr, emit: Emit, late: bool) -> bool:
+    if late:
+        lane_by_lane.masked_access(f, instr, emit)
+    return late
+
+
+def _indexed(target: Any, f: Function, instr: Instr, emit: Emit, late: bool) -> bool:
+    """The machine's own gathers and scatters take their address in one register."""
+    if gathers.has(target, instr):
+        return gathers.expand(f, instr, emit)
+    if late:
+        lane_by_lane.indexed_access(f, instr, emit)
+    return late
+
+
+def _load_part(target: Any, f: Function, instr: Instr, emit: Emit, late: bool) -> bool:
+    return interleaved.load_part(f, instr, emit)
+
+
+def _store_parts(target: Any, f: Function, instr: Instr, emit: Emit, late: bool) -> bool:
+    return interleaved.store_parts(f, instr, emit)
 
 
 def _strided(target: Any, f: Function, instr: Instr, emit: Emit, late: bool) -> bool:
@@ -368,6 +445,12 @@ def _strided(target: Any, f: Function, instr: Instr, emit: Emit, late: bool) -> 
 _Sequence = Callable[[Any, Function, Instr, Emit, bool], bool]
 
 _SEQUENCES: Final[dict[int, _Sequence]] = {
+    ops.ANY.code: _any,
+    ops.RCP_ESTIMATE.code: _estimate,
+    ops.RSQRT_ESTIMATE.code: _estimate,
+    ops.RSQRT.code: _estimate,
+    ops.DOT_ADD.code: _dot_add,
+    ops.DOT_MIXED_ADD.code: _dot_add,
     ops.CONVERT.code: _convert,
     ops.CONVERT_UNCHECKED.code: _convert,
     ops.CONVERT_DOWN.code: _round_and_convert,
@@ -379,6 +462,12 @@ _SEQUENCES: Final[dict[int, _Sequence]] = {
     ops.MASKED_STORE_AT.code: _masked,
     ops.LOAD_STRIDED_AT.code: _strided,
     ops.STORE_STRIDED_AT.code: _strided,
+    ops.MASKED_LOAD_STRIDED_AT.code: _masked_strided,
+    ops.MASKED_STORE_STRIDED_AT.code: _masked_strided,
+    ops.GATHER_AT.code: _indexed,
+    ops.SCATTER_AT.code: _indexed,
+    **{op.code: _load_part for op in ops.LOAD_PART.values()},
+    **{op.code: _store_parts for op in ops.STORE_PARTS.values()},
     ops.DIV_TRUNC.code: _divide,
     ops.REM_TRUNC.code: _divide,
     ops.DIV_FLOOR.code: _divide,
@@ -389,6 +478,7 @@ _SEQUENCES: Final[dict[int, _Sequence]] = {
     ops.SHL.code: _shift,
     ops.SHR.code: _shift,
     ops.POPCOUNT.code: _popcount,
+    ops.SUM_GROUPS.code: _sum_groups,
     ops.SELECT.code: _select,
     ops.MIN.code: _min_max,
     ops.MAX.code: _min_max,
@@ -400,4 +490,4 @@ _SEQUENCES: Final[dict[int, _Sequence]] = {
 }
 
 #: The operations, by code, that the pass ``expand`` asks about.
-EXPANDED: Final = frozenset(_SEQUENCES)
+EXPANDED: Final = frozenset(_SEQUENCES) | integer_sequences.EXPANDED

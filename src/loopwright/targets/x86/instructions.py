@@ -260,6 +260,7 @@ TZCNT            | r64, r/m64                                   | F3 REX.W + 0F 
 LZCNT            | r32, r/m32                                   | F3 0F BD /r                      | RM:wr     |            | abm
 LZCNT            | r64, r/m64                                   | F3 REX.W + 0F BD /r              | RM:wr     |            | abm
 CRC32            | r32, r/m8                                    | F2 0F 38 F0 /r                   | RM:xr     |            | sse4_2
+CRC32            | r32, r/m16                                   | 66 F2 0F 38 F1 /r                | RM:xr     |            | sse4_2
 CRC32            | r32, r/m32                                   | F2 0F 38 F1 /r                   | RM:xr     |            | sse4_2
 CRC32            | r64, r/m64                                   | F2 REX.W + 0F 38 F1 /r           | RM:xr     |            | sse4_2
 ANDN             | r32a, r32b, r/m32                            | VEX.LZ.0F38.W0 F2 /r             | RVM:wrr   |            | bmi1
@@ -1204,6 +1205,8 @@ VPSHUFHW         | vmm1, vmm2/mV, imm8                          | VEX.VL.F3.0F.W
 VPSHUFHW         | vmm1{k1}{z}, vmm2/mV, imm8                   | EVEX.VL.F3.0F.WIG 70 /r ib       | RMI:wrr   | fullmem    | avx512bw
 VPSHUFLW         | vmm1, vmm2/mV, imm8                          | VEX.VL.F2.0F.WIG 70 /r ib        | RMI:wrr   |            | avx/avx2
 VPSHUFLW         | vmm1{k1}{z}, vmm2/mV, imm8                   | EVEX.VL.F2.0F.WIG 70 /r ib       | RMI:wrr   | fullmem    | avx512bw
+VPCLMULQDQ       | vmm1, vmm2, vmm3/mV, imm8                    | VEX.VL.66.0F3A.WIG 44 /r ib      | RVMI:wrrr |            | pclmulqdq/vpclmulqdq avx
+VPCLMULQDQ       | vmm1, vmm2, vmm3/mV, imm8                    | EVEX.VL.66.0F3A.WIG 44 /r ib     | RVMI:wrrr | fullmem    | vpclmulqdq avx512f
 VPALIGNR         | vmm1, vmm2, vmm3/mV, imm8                    | VEX.VL.66.0F3A.WIG 0F /r ib      | RVMI:wrrr |            | avx/avx2
 VPALIGNR         | vmm1{k1}{z}, vmm2, vmm3/mV, imm8             | EVEX.VL.66.0F3A.WIG 0F /r ib     | RVMI:wrrr | fullmem    | avx512bw
 VALIGND          | vmm1{k1}{z}, vmm2, vmm3/mV/m32bcst, imm8     | EVEX.VL.66.0F3A.W0 03 /r ib      | RVMI:wrrr | full       | avx512f

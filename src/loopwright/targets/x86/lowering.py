@@ -15,17 +15,17 @@ from loopwright.ir.function import Function, Instr
 from loopwright.ir.ops import Op
 from loopwright.targets.sequences import shift_count
 from loopwright.targets.target import ANY_TIED, LEFT, Rule, Target, Use
-from loopwright.targets.x86 import arithmetic, control, moves, strided
+from loopwright.targets.x86 import arithmetic, control, gathers, interleaved, moves, strided
 from loopwright.targets.x86.assembler import Form, lookup
-from loopwright.targets.x86.operands import LETTER, vector_load, vector_store, width
-from loopwright.targets.x86.registers import INTS, R11, RAX, RDX, VECTORS
+from loopwright.targets.x86.operands import LETTER, register_name, vector_load, vector_store, width
+from loopwright.targets.x86.registers import INTS, R11, RAX, RCX, RDX, VECTORS
 from loopwright.targets.x86.selection import choose, step_of
 from loopwright.targets.x86.sequence import INT, INT_LATE, INT_MEMORY, VECTOR, VECTOR_MEMORY, ByConstant, Sequence, addresses, folded, loads, read, rule
 from loopwright.types import PTR, VOID, Type, vector_of
 
 __all__ = ["missing", "rule_for"]
 
-_FUSED: Final[dict[Op, str]] = {ops.FMA: "VFMADD", ops.FMS: "VFMSUB", ops.FNMA: "VFNMADD"}
+_FUSED: Final[dict[Op, str]] = {ops.FMA: "VFMADD", ops.FMS: "VFMSUB", ops.FNMA: "VFNMADD", ops.FNMS: "VFNMSUB"}
 
 _DIVISIONS: Final = frozenset({ops.DIV_TRUNC, ops.REM_TRUNC, ops.DIV_FLOOR, ops.REM_FLOOR})
 _COMPARES: Final = frozenset(ops.COMPARISONS.values())
@@ -58,6 +58,9 @@ def _widest(target: Any) -> int:
     return 64 if target.mask_registers else 32
 
 
+_BARRIER: Final = Rule("barrier", (), None, control.barrier)
+
+
 def rule_for(target: Any, f: Function, instr: Instr) -> Rule | None:
     """The rule for an instruction; None when this target has none."""
     op = instr.op
@@ -66,6 +69,10 @@ def rule_for(target: Any, f: Function, instr: Instr) -> Rule | None:
         return None
     if op.effect == ops.CONTROL:
         return _control(target, f, instr)
+    if op is ops.ALLOCA:
+        return Rule("alloca", (INT, INT), INT, moves.alloca)
+    if op is ops.BARRIER:
+        return _BARRIER
     if op.effect == ops.CALLS:
         return _call(target, f, instr)
     special = _SPECIAL.get(op.code)
@@ -113,6 +120,8 @@ def _control(target: Any, f: Function, instr: Instr) -> Rule:
         cls = target.class_of(type_ if type_ is not VOID else f.result)
         place = convention.float_result if cls == VECTORS else convention.int_result
         return Rule("ret", (Use(cls, place),), None, control.return_)
+    if op in ops.CALLING:
+        return _call(target, f, instr)
     if op is ops.LABEL:
         return Rule("label", (), None, control.label)
     if op is ops.JUMP:
@@ -131,6 +140,9 @@ def _control(target: Any, f: Function, instr: Instr) -> Rule:
             exchanged = op.compare in ("lt", "le", "nlt", "nle")
             uses = (VECTOR_MEMORY, VECTOR) if exchanged else (VECTOR, VECTOR_MEMORY)
             return Rule(op.name, _without(instr, uses), None, control.JumpFloat(form, op.compare).emit)
+        if op.compare in ops.MASK_TESTS:
+            use = Use(target.class_of(type_))
+            return Rule(op.name, (use, use), None, control.JumpMasked(op.compare, target.mask_registers).emit)
         condition = arithmetic.conditions(type_)[ops.ORDERED_EQUAL.get(op.compare, op.compare)]
         emit = control.JumpTested(condition).emit if op.compare in ops.TESTS else control.JumpInteger(condition).emit
         return Rule(op.name, _without(instr, _compared(instr)), None, emit)
@@ -140,12 +152,16 @@ def _control(target: Any, f: Function, instr: Instr) -> Rule:
 def _call(target: Any, f: Function, instr: Instr) -> Rule:
     callee = f.callees[instr.imm]
     convention = target.convention
-    uses: list[Use] = []
+    # The address in r11, which no argument is in.
+    uses: list[Use] = [Use(INTS, R11)] if instr.op in ops.INDIRECT else []
     floats = 0
-    for type_, place in zip(callee.params, convention.assign(callee.params), strict=True):
+    for type_, place in zip(callee.params, convention.assign_for(callee), strict=True):
         if place >= 0:
             uses.append(Use(target.class_of(type_), place))
             floats += type_.is_float
+    counted = floats if convention.shadow == 0 else -1
+    if instr.op.effect == ops.CONTROL:
+        return Rule("tail_call", tuple(uses), None, control.Call(convention, counted, None, True).emit)
     result: Use | None = None
     if callee.result is not VOID:
         cls = target.class_of(callee.result)
@@ -155,7 +171,7 @@ def _call(target: Any, f: Function, instr: Instr) -> Rule:
         extend = lookup("MOV", "r32,r32") if callee.result.bits == 32 else lookup("MOVSX" if callee.result.signed else "MOVZX", f"r32,r{callee.result.bits}")
     # Of callee-saved vector registers (Win64) only the low part survives: they are taken to be destroyed.
     kills = target.caller_saved | target.class_masks[VECTORS] | (1 << R11)
-    return Rule("call", tuple(uses), result, control.Call(floats if convention.shadow == 0 else -1, extend).emit, kills=kills)
+    return Rule("call", tuple(uses), result, control.Call(convention, counted, extend).emit, kills=kills)
 
 
 # --- moves and memory ----------------------------------------------------------------------------------------------
@@ -177,6 +193,18 @@ def _store_argument(target: Any, instr: Instr) -> Rule | None:
 
 def _local(target: Any, instr: Instr) -> Rule | None:
     return Rule("local", (INT,), INT, moves.local_address)
+
+
+def _table(target: Any, instr: Instr) -> Rule | None:
+    return Rule("table", (INT,), INT, moves.table_address)
+
+
+def _stack_pointer(target: Any, instr: Instr) -> Rule | None:
+    return Rule("stack_pointer", (), INT, moves.stack_pointer)
+
+
+def _symbol(target: Any, instr: Instr) -> Rule | None:
+    return Rule(instr.op.name, (INT,), INT, moves.symbol_address)
 
 
 def _address(target: Any, instr: Instr) -> Rule | None:
@@ -281,10 +309,11 @@ def _compare(target: Any, instr: Instr) -> Rule | None:
 
 def _select_compared(target: Any, instr: Instr) -> Rule | None:
     """A choice with the comparison inside; CMOV takes the second where that does not hold."""
-    first, second = (Use(INTS, memory=use.memory, late=True) for use in _compared(instr))
-    condition = arithmetic.conditions(instr.source)[ops.CHOICES[instr.op]]
     # A load that became one of the operands compared is no register operand any more.
     tied = 2 if instr.mem is None else 1
+    # (Where what is compared is what the result begins as, the result may take its register.)
+    first, second = (Use(INTS, memory=use.memory, late=instr.mem is not None or instr.args[n] != instr.args[tied]) for n, use in enumerate(_compared(instr)))
+    condition = arithmetic.conditions(instr.source)[ops.CHOICES[instr.op]]
     return Rule(
         instr.op.name,
         _without(instr, (first, second, INT, INT_LATE), True),
@@ -371,6 +400,42 @@ def _shift_bytes(left: bool, count: int, fill: bool) -> str:
     return text + f"\nVPXOR d, d, ={0x80 >> count}\nVPSUBB d, d, ={0x80 >> count}" if fill else text
 
 
+def _rotate(target: Any, instr: Instr) -> Rule | None:
+    """Rotations by constants, and of scalars by the count in cl."""
+    type_ = instr.type
+    bits = type_.bits
+    left = instr.op is ops.ROTATE_LEFT
+    if _constant(instr):
+
+        def places(count: int) -> int:
+            return (count if left else -count) % bits
+
+        if not type_.lanes:
+            return _by_constant(target, instr, 1, lambda count: f"RORX d, a, {-places(count) % bits}", 1) if bits >= 32 else None
+        if target.mask_registers and bits >= 32:
+            return _by_constant(target, instr, 1, lambda count: f"VPROL? d, a, {places(count)}", 1)
+        return _by_constant(target, instr, 1, lambda count: _rotate_lanes(bits, places(count)), 1, memory=False)
+    if type_.lanes or bits < 32:
+        return None
+    r = register_name(type_)
+    emit = arithmetic.RotateByCl(lookup("ROL" if left else "ROR", f"{r},cl")).emit
+    return Rule(instr.op.name, (INT, Use(INTS, RCX, late=True)), INT, emit, tied=0)
+
+
+def _rotate_lanes(bits: int, places: int) -> str:
+    """Whole bytes are shuffled; others come from both sides. (Bytes are shifted as 16-bit lanes.)"""
+    if bits > 8 and places % 8 == 0:
+        step = bits // 8
+        pattern = bytes(n // step * step + (n - places // 8) % step for n in range(16))
+        return f"VPSHUFB d, a, ={int.from_bytes(pattern, 'little'):#x}.128"
+    if bits == 8:
+        kept = 0xFF << places & 0xFF
+        lines = [f"VPSLLW t, a, {places}", f"VPAND t, t, ={kept:#x}.8", f"VPSRLW d, a, {8 - places}", f"VPAND d, d, ={kept ^ 0xFF:#x}.8"]
+    else:
+        lines = [f"VPSLL? t, a, {places}", f"VPSRL? d, a, {bits - places}"]
+    return "\n".join([*lines, "VPOR d, d, t"])
+
+
 # --- lanes ---------------------------------------------------------------------------------------------------------
 
 
@@ -417,6 +482,15 @@ def _lane_mask(target: Any, instr: Instr) -> Rule | None:
     return _by_text(target, instr, "\n".join(["MOV t:r64, b", *lines]))
 
 
+def _first_lanes(target: Any, instr: Instr) -> Rule | None:
+    """As many ones, by BZHI of all ones; without mask registers by comparing with 0, 1, 2, …"""
+    type_ = instr.type
+    if target.mask_registers:
+        return _by_text(target, instr, "MOV t:r64, -1\nBZHI t:r64, t:r64, a\nKMOVQ d, t:r64")
+    first = "VMOVQ d:xmm, a" if type_.bits == 64 else "VMOVD d:xmm, a:r32"
+    return _by_text(target, instr, f"{first}\nVPBROADCAST? d, d:xmm\nVPCMPGT? d, d, =iota")
+
+
 def _number(value: int) -> str:
     """A constant in t, as ``move_constant`` makes it."""
     if not value:
@@ -447,6 +521,41 @@ def _any_all(target: Any, instr: Instr) -> Rule | None:
     lines = [first, "MOV d:r32, d:r32" if bits == 32 else f"AND d:r32, {full}"]
     lines.append(f"CMP d:r32, {-1 if bits == 32 else full}" if every else "TEST d:r64, d:r64")
     return _by_text(target, instr, "\n".join([*lines, f"{'SETE' if every else 'SETNE'} d:r8", "MOVZX d, d:r8"]))
+
+
+def _mask_bits(target: Any, instr: Instr) -> Rule | None:
+    """One bit a lane; what lies above the lanes is anything, and is kept out."""
+    type_ = instr.type
+    lanes = type_.lanes
+    if target.mask_registers:
+        lines = ["KMOVQ d, a"]
+    elif type_.bits >= 32:
+        lines = [f"VMOVMSKP{'S' if type_.bits == 32 else 'D'} d:r32, a"]
+    elif type_.bits == 8:
+        lines = ["VPMOVMSKB d:r32, a"]
+    elif lanes <= 8:
+        lines = ["VPACKSSWB t:xmm, a, a", "VPMOVMSKB d:r32, t:xmm"]
+    else:
+        # The bytes of either half, then both side by side.
+        lines = ["VPACKSSWB t:ymm, a, a", "VPERMQ t, t, 0b1000", "VPMOVMSKB d:r32, t:xmm"]
+    if target.mask_registers and lanes > 32:
+        return _by_text(target, instr, "\n".join(lines)) if lanes == 64 else None
+    if not target.mask_registers and type_.bits != 16 and lanes * type_.bits in (128, 256):
+        # (A whole register of lanes has no bits besides theirs.)
+        pass
+    elif lanes == 32:
+        lines.append("MOV d:r32, d:r32")
+    else:
+        lines.append(f"AND d:r32, {(1 << lanes) - 1}")
+    return _by_text(target, instr, "\n".join(lines))
+
+
+def _move_lanes(target: Any, instr: Instr) -> Rule | None:
+    """``compress`` and ``expand`` of 32- and 64-bit lanes. What is not written is the first lane."""
+    type_ = instr.type
+    if type_.bits < 32 or type_.size < 16 or not target.mask_registers:
+        return None
+    return _by_text(target, instr, f"VPBROADCAST? d, b:xmm\nVP{'COMPRESS' if instr.op is ops.COMPRESS else 'EXPAND'}? d{{a}}, b")
 
 
 def _slide(target: Any, instr: Instr) -> Rule | None:
@@ -483,6 +592,44 @@ def _slide_text(type_: Type, evex: bool, k: int) -> str:
     return "\n".join(lines)
 
 
+#: Of lanes of each width within 128 bits; VSHUFPS takes even or odd ones of both sources.
+_WITHIN: Final[dict[Op, dict[int, str]]] = {
+    ops.ZIP_LOW: {8: "VPUNPCKLBW d, a, b", 16: "VPUNPCKLWD d, a, b", 32: "VPUNPCKLDQ d, a, b", 64: "VPUNPCKLQDQ d, a, b"},
+    ops.ZIP_HIGH: {8: "VPUNPCKHBW d, a, b", 16: "VPUNPCKHWD d, a, b", 32: "VPUNPCKHDQ d, a, b", 64: "VPUNPCKHQDQ d, a, b"},
+    ops.UNZIP_EVEN: {32: "VSHUFPS d, a, b, 0x88", 64: "VPUNPCKLQDQ d, a, b"},
+    ops.UNZIP_ODD: {32: "VSHUFPS d, a, b, 0xdd", 64: "VPUNPCKHQDQ d, a, b"},
+}
+
+
+def _within(target: Any, instr: Instr) -> Rule | None:
+    """Of vectors of 128 bits and more."""
+    text = _WITHIN[instr.op].get(instr.type.bits)
+    return _by_text(target, instr, text) if text is not None and instr.type.size >= 16 else None
+
+
+def _reverse(target: Any, instr: Instr) -> Rule | None:
+    """Lanes within each part of 128 bits, then the parts; lanes of 64 bits, and of 32 bits in ymm, at once."""
+    type_ = instr.type
+    bits, shape = type_.bits, width(type_)
+    if shape == "ymm" and bits == 64:
+        return _by_text(target, instr, "VPERMQ d, a, 0x1b")
+    if shape == "ymm" and bits == 32:
+        return _by_text(target, instr, "VMOVUPS t, =downwards\nVPERMPS d, t, a")
+    within = min(type_.lanes, 128 // bits)
+    if bits >= 32:
+        places = range(within * bits // 32)
+        step = bits // 32
+        order = [(within - 1 - n // step) * step + n % step for n in places] + [n for n in range(4) if n >= len(places)]
+        inside = f"VPSHUFD d, a, {sum(o << 2 * n for n, o in enumerate(order)):#x}"
+    else:
+        size = bits // 8
+        pattern = bytes((within - 1 - n // size) * size + n % size if n < within * size else 0x80 for n in range(16))
+        inside = f"VPSHUFB d, a, ={int.from_bytes(pattern, 'little'):#x}.128"
+    if shape == "xmm":
+        return _by_text(target, instr, inside)
+    return _by_text(target, instr, inside + ("\nVPERMQ d, d, 0x4e" if shape == "ymm" else "\nVSHUFI64X2 d, d, d, 0x1b"))
+
+
 # --- conversions ---------------------------------------------------------------------------------------------------
 
 
@@ -494,8 +641,6 @@ def _convert(target: Any, instr: Instr) -> Rule | None:
         return _narrow(target, instr)
     if source.bits != 64:
         return None
-    if source.is_integer and source.signed and type_.is_float and type_.bits == 32:
-        return _by_text(target, instr, _quads_to_floats(type_.lanes))
     if source.is_float and type_.bits == 64 and type_.signed:
         return _by_text(target, instr, _doubles_to_quads(type_.lanes, instr.op is ops.CONVERT))
     return None
@@ -543,22 +688,31 @@ def _narrow(target: Any, instr: Instr) -> Rule | None:
     selectors = f"={int.from_bytes(pattern, 'little'):#x}.128"
     if lanes * step <= 16:
         return _by_text(target, instr, f"VPSHUFB d, a, {selectors}")
-    # What is left of the upper half follows what is left of the lower one.
-    lines = [f"VPSHUFB t:ymm, a, {selectors}", "VEXTRACTI128 d, t, 1", f"VPSLLDQ d, d, {per_half}", "VPOR d, d, t:xmm"]
-    return _by_text(target, instr, "\n".join(lines))
+    if per_half == 8:
+        # What is left of either half is in its lower part.
+        return _by_text(target, instr, f"VPSHUFB d:ymm, a, {selectors}\nVPERMQ d:ymm, d:ymm, 0b1000")
+    # What is left of the upper half has its place behind that of the lower one.
+    moved = bytes(pattern[n - per_half] if n >= per_half else 0x80 for n in range(16))
+    selectors = f"={int.from_bytes(pattern + moved, 'little'):#x}.256"
+    return _by_text(target, instr, f"VPSHUFB t:ymm, a, {selectors}\nVEXTRACTI128 d, t, 1\nVPOR d, d, t:xmm")
 
 
-def _quads_to_floats(lanes: int) -> str:
-    """AVX2: i64 to f32, one lane after the other (by way of f64 it would be rounded twice)."""
-    lines = ["VMOVQ t:r64, a:xmm", "VXORPS d, d, d", "VCVTSI2SS d, d, t"]
-    source = "a:xmm"
-    for lane in range(1, lanes):
-        if lane == 2:
-            source = "v:xmm"
-            lines.append("VEXTRACTI128 v:xmm, a, 1")
-        lines.append(f"VPEXTRQ t, {source}, 1" if lane & 1 else f"VMOVQ t, {source}")
-        lines += ["VXORPS u:xmm, u:xmm, u:xmm", "VCVTSI2SS u, u, t", f"VINSERTPS d, d, u, {lane << 4:#x}"]
-    return "\n".join(lines)
+def _pack(target: Any, instr: Instr) -> Rule | None:
+    """AVX2: signed lanes of 16 and 32 bits made narrower by halves, saturating; the signed steps in between keep what decides. (SDM volume 2, PACKSSWB/PACKSSDW, PACKUSWB, PACKUSDW.)"""
+    type_, source = instr.type, instr.source
+    if target.mask_registers or not type_.lanes or not source.signed or source.bits not in (16, 32) or type_.bits >= source.bits:
+        return None
+    sign = "S" if type_.signed else "U"
+    packs = {(32, 16): [f"VPACK{sign}SDW"], (32, 8): ["VPACKSSDW", f"VPACK{sign}SWB"], (16, 8): [f"VPACK{sign}SWB"]}[source.bits, type_.bits]
+    wide = source.size > 16
+    lines = ["VEXTRACTI128 t:xmm, a, 1"] if wide else []
+    lines.append(f"{packs[0]} d:xmm, a:xmm, {'t' if wide else 'a'}:xmm")
+    lines += [f"{pack} d:xmm, d:xmm, d:xmm" for pack in packs[1:]]
+    found = read(target, instr.op, type_, source, "\n".join(lines))
+    assert found is not None
+    # The first source is a register.
+    found.bits = [0]
+    return rule(instr, found)
 
 
 def _bitcast(target: Any, instr: Instr) -> Rule | None:
@@ -579,25 +733,45 @@ _SPECIAL: Final[dict[int, _Special]] = {
     ops.SWAP.code: _swap,
     ops.STORE_ARG.code: _store_argument,
     ops.LOCAL.code: _local,
+    ops.TABLE.code: _table,
+    ops.STACK_POINTER.code: _stack_pointer,
+    ops.GLOBAL.code: _symbol,
+    ops.FUNCTION.code: _symbol,
     ops.ADDRESS.code: _address,
     ops.LOAD_AT.code: _load,
     ops.STORE_AT.code: _store,
     **{op.code: _update for op in ops.DONE_IN_PLACE},
     ops.LOAD_STRIDED_AT.code: strided.rule,
     ops.STORE_STRIDED_AT.code: strided.rule,
+    ops.GATHER_AT.code: gathers.rule,
+    ops.SCATTER_AT.code: gathers.rule,
     ops.MASKED_LOAD_AT.code: _masked,
     ops.MASKED_STORE_AT.code: _masked,
     ops.ADD.code: _add,
     ops.SUB.code: _add,
     ops.SHL.code: _shift,
     ops.SHR.code: _shift,
+    ops.ROTATE_LEFT.code: _rotate,
+    ops.ROTATE_RIGHT.code: _rotate,
     ops.IOTA.code: _iota,
     ops.LANE_MASK.code: _lane_mask,
+    ops.FIRST_LANES.code: _first_lanes,
     ops.ANY.code: _any_all,
     ops.ALL.code: _any_all,
+    ops.MASK_BITS.code: _mask_bits,
+    ops.COMPRESS.code: _move_lanes,
+    ops.EXPAND.code: _move_lanes,
     ops.SLIDE.code: _slide,
+    ops.REVERSE.code: _reverse,
+    ops.SHUFFLE_BYTES.code: interleaved.shuffle_rule,
+    ops.BLEND.code: interleaved.blend_rule,
+    **{op.code: _within for op in _WITHIN},
+    ops.LANE_PATTERN.code: interleaved.pattern_rule,
+    ops.LOAD_CHUNKS_AT.code: interleaved.chunks_rule,
+    ops.STORE_CHUNKS_AT.code: interleaved.chunks_rule,
     ops.CONVERT.code: _convert,
     ops.CONVERT_UNCHECKED.code: _convert,
+    ops.CONVERT_SATURATED.code: _pack,
     ops.MASK_CONVERT.code: _narrow,
     ops.BITCAST.code: _bitcast,
     ops.MUL.code: _multiply,

@@ -5,6 +5,7 @@ from __future__ import annotations
 from typing import Final
 
 from loopwright.ir.function import LOCAL_ALIGN, SLOT, Function, Instr
+from loopwright.targets.target import symbol_of
 from loopwright.targets.x86.assembler import M, lookup
 from loopwright.targets.x86.encoder import NO_REGISTER
 from loopwright.targets.x86.operands import LETTER, X86Assembler, bits_as_immediate, element_bytes, fits32, register_name, vector_load, vector_store, width
@@ -135,9 +136,53 @@ def store_argument(asm: X86Assembler, f: Function, instr: Instr) -> None:
         asm.emit(vector_store(instr.type), (CODES[a],), mem, line=instr.line)
 
 
+def table_address(asm: X86Assembler, f: Function, instr: Instr) -> None:
+    """The address of a constant array, which lies behind the code."""
+    data = f.arrays[int(f.const_values[~instr.args[0]])].data
+    asm.emit(lookup("LEA", "r64,m"), (CODES[instr.dst],), asm.constant(data, LOCAL_ALIGN), line=instr.line)
+
+
 def local_address(asm: X86Assembler, f: Function, instr: Instr) -> None:
     """The address of a local array, at a multiple of ``LOCAL_ALIGN``: room for that is behind the last."""
     d = CODES[instr.dst]
     place = asm.local(f.local_offset(int(f.const_values[~instr.args[0]])) + LOCAL_ALIGN - 1)
     asm.emit(lookup("LEA", "r64,m"), (d,), place, line=instr.line)
     asm.emit(lookup("AND", "r64,imm"), (d,), None, -LOCAL_ALIGN, line=instr.line)
+
+
+def alloca(asm: X86Assembler, f: Function, instr: Instr) -> None:
+    """More of the stack, below what there is, but above the room for the arguments of calls."""
+    size, align = instr.args[0], int(f.const_values[~instr.args[1]])
+    d = CODES[instr.dst]
+    line = instr.line
+    assert f.frame is not None
+    outgoing = f.frame.outgoing
+    # (Room to raise the result to the alignment, and to a multiple of 16 from the arguments, which may end at 8.)
+    more = (align if align > 16 else 0) + outgoing % 16 * 2
+    if size < 0:
+        more += int(f.const_values[~size]) + 15 & -16
+    else:
+        asm.emit(lookup("LEA", "r64,m"), (d,), M(CODES[size], NO_REGISTER, 1, 15), line=line)
+        asm.emit(lookup("AND", "r64,imm"), (d,), None, -16, line=line)
+        asm.emit(lookup("SUB", "r64,r64"), (_RSP, d), line=line)
+    if more:
+        asm.emit(lookup("SUB", "r64,imm"), (_RSP,), None, more, line=line)
+    first = outgoing + 15 & -16
+    asm.emit(lookup("LEA", "r64,m"), (d,), M(_RSP, NO_REGISTER, 1, first + (align - 1 if align > 16 else 0)), line=line)
+    if align > 16:
+        asm.emit(lookup("AND", "r64,imm"), (d,), None, -align, line=line)
+
+
+def stack_pointer(asm: X86Assembler, f: Function, instr: Instr) -> None:
+    """Where the stack ends."""
+    asm.emit(lookup("MOV", "r64,r64"), (CODES[instr.dst], _RSP), line=instr.line)
+
+
+def symbol_address(asm: X86Assembler, f: Function, instr: Instr) -> None:
+    """The address of a global or a function: relative to the code, or what it is in this process."""
+    name, address = symbol_of(f, instr)
+    d = CODES[instr.dst]
+    if address:
+        asm.emit(lookup("MOVABS", "r64,imm64"), (d,), None, address, line=instr.line)
+    else:
+        asm.emit(lookup("LEA", "r64,m"), (d,), asm.symbol(name), line=instr.line)

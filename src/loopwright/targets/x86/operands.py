@@ -10,6 +10,7 @@ from loopwright.ir import ops
 from loopwright.ir.function import INCOMING, SLOT, Frame, Function, Instr
 from loopwright.targets.x86.assembler import Assembler, Form, M, lookup
 from loopwright.targets.x86.encoder import NO_REGISTER
+from loopwright.targets.x86.flags import LOGIC, QUIET, Flags, effect
 from loopwright.targets.x86.registers import CODES, INTS, REGISTERS, VECTORS
 from loopwright.types import BOOL, Type
 
@@ -20,6 +21,7 @@ LETTER: Final[dict[int, str]] = {8: "B", 16: "W", 32: "D", 64: "Q"}
 MEMORY: Final = SLOT << 1
 
 _RSP_CODE: Final = 4
+_RBP_CODE: Final = 5
 #: Bytes below the stack pointer that a leaf function may use (System V ABI 1.0, section 3.2.2).
 RED_ZONE: Final = 128
 
@@ -32,7 +34,8 @@ class X86Assembler(Assembler):
         evex: EVEX encodings (AVX-512) may be used.
         wide: the function uses vectors of more than 128 bits, so their upper halves must be cleared before
             returning or calling (Intel optimization manual, 15.3: transition penalties).
-        slot_base: offset from the stack pointer to the spill slots.
+        frame_base: the register that slots are found from: the stack pointer, or rbp where that moves.
+        slot_base: offset from there to the spill slots.
         incoming_base: offset from the stack pointer to the first stack argument.
         adjust: what the prologue subtracts from the stack pointer after its pushes.
         saved_vectors: offset from the stack pointer to saved vector registers.
@@ -41,10 +44,11 @@ class X86Assembler(Assembler):
         straight: what ``straight_loops`` found, once asked.
     """
 
-    __slots__ = ("adjust", "evex", "f", "incoming_base", "probes", "saved_vectors", "scratch_label", "slot_base", "straight", "wide")
+    __slots__ = ("_flags", "adjust", "evex", "f", "frame_base", "incoming_base", "probes", "saved_vectors", "scratch_label", "slot_base", "straight", "wide")
 
     def __init__(self, f: Function, evex: bool, sysv: bool, shadow: int) -> None:
         super().__init__()
+        self._flags = Flags()
         self.f = f
         self.evex = evex
         self.probes = not sysv
@@ -76,9 +80,34 @@ class X86Assembler(Assembler):
                 body += -total % 16
             self.adjust = body
             self.slot_base = frame.outgoing
+        self.frame_base = _RBP_CODE if frame.moves else _RSP_CODE
         self.incoming_base = self.adjust + 8 * pushes + 8 + shadow
         self.scratch_label = f.labels + (1 << 20)
         self.straight: set[int] | None = None
+
+    def emit(self, form: Form, ops: tuple[int, ...] = (), mem: M | None = None, imm: int = 0, k: int = 0, z: bool = False, line: int = 0) -> None:
+        """Append an instruction, unless it is a comparison that the flags hold already; the arguments are those of ``encoder.encode``."""
+        kind = form.effect
+        if kind < 0:
+            kind = form.effect = effect(form)
+        if kind != QUIET and (kind <= LOGIC or self._flags.known):
+            before: Form | None = None
+            before_ops: tuple[int, ...] = ()
+            if self.items:
+                before, before_ops = self.items[-1][0], self.items[-1][1]
+            if self._flags.step(form, kind, ops, mem, imm, before, before_ops):
+                return
+        self.items.append((form, ops, mem, imm, k, z, line or self.line))
+
+    def label(self, label: int) -> None:
+        """The next instruction is what jumps to ``label`` reach."""
+        self._flags.known = False
+        super().label(label)
+
+    def call_symbol(self, name: str, line: int = 0, leave: bool = False) -> None:
+        """Call a function that the linker finds: leaves a relocation of kind ``pc32``."""
+        self._flags.known = False
+        super().call_symbol(name, line, leave)
 
     def new_label(self) -> int:
         """A label of this function's own code sequences."""
@@ -104,13 +133,13 @@ class X86Assembler(Assembler):
         """The memory of a slot operand."""
         slot = self.f.slots[operand - SLOT]
         base = self.incoming_base if slot.kind == INCOMING else self.slot_base
-        return M(_RSP_CODE, NO_REGISTER, 1, base + slot.offset)
+        return M(self.frame_base, NO_REGISTER, 1, base + slot.offset)
 
     def local(self, offset: int) -> M:
         """The memory of the local arrays, which lie behind the spill slots."""
         frame = self.f.frame
         assert frame is not None
-        return M(_RSP_CODE, NO_REGISTER, 1, self.slot_base + frame.size - self.f.local_bytes() + offset)
+        return M(self.frame_base, NO_REGISTER, 1, self.slot_base + frame.size - self.f.local_bytes() + offset)
 
     def pool(self, operand: int, type_: Type, broadcast: bool) -> M:
         """A constant operand in memory: one element where ``broadcast``, all lanes otherwise."""
@@ -160,10 +189,12 @@ def bits_as_immediate(type_: Type, value: int | float | bool) -> int:
     return whole - (1 << type_.bits) if whole >> (type_.bits - 1) else whole
 
 
-def iota_bytes(type_: Type) -> bytes:
-    """The bytes of 0, 1, 2, … in the elements of a vector type, of a mask's as integers."""
+def iota_bytes(type_: Type, downwards: bool = False) -> bytes:
+    """The bytes of 0, 1, 2, … in the elements of a vector type, of a mask's as integers; ``downwards``, in the opposite order, as integers of any."""
     import numpy as np
 
+    if downwards:
+        return np.arange(type_.lanes, dtype=f"i{type_.bits // 8}")[::-1].tobytes()
     return np.arange(type_.lanes, dtype=f"i{type_.bits // 8}" if type_.is_mask else type_.element.dtype).tobytes()
 
 

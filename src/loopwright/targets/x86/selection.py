@@ -41,6 +41,12 @@ mul              | int                           | IMUL a, b
 mul              | int16x int32x                 | VPMULL? d, a, b
 mul              | int64x                        | VPMULLQ d, a, b
 mul_lower        | int64x                        | VPMULUDQ d, a, b
+mul_wide         | i64x from i32x                | VPMOVSXDQ t, a
+                 |                               | VPMOVSXDQ d, b
+                 |                               | VPMULDQ d, d, t
+mul_wide         | u64x from u32x                | VPMOVZXDQ t, a
+                 |                               | VPMOVZXDQ d, b
+                 |                               | VPMULUDQ d, d, t
 mul_high         | int16x                        | VPMULH~W d, a, b
 # Of 32-bit lanes, those of the odd ones in their place, of the even ones brought down from there.
 mul_high         | int32x                        | VPSRLQ t, a, 32
@@ -70,6 +76,41 @@ div              | float                         | VDIVS$ d, a, b
 div              | floatx                        | VDIVP$ d, a, b
 sqrt             | float                         | VSQRTS$ d, a, a
 sqrt             | floatx                        | VSQRTP$ d, a
+# Off by 2**-14 of it at most, and by 1.5 * 2**-12 (SDM volume 2).
+rcp_estimate     | f32                           | VRCP14SS d, a, a
+rcp_estimate     | f32                           | VRCPSS d, a, a
+rcp_estimate     | f32x                          | VRCP14PS d, a
+rcp_estimate     | f32x                          | VRCPPS d, a
+rsqrt_estimate   | f32                           | VRSQRT14SS d, a, a
+rsqrt_estimate   | f32                           | VRSQRTSS d, a, a
+rsqrt_estimate   | f32x                          | VRSQRT14PS d, a
+rsqrt_estimate   | f32x                          | VRSQRTPS d, a
+# The estimate y, and one step by Newton's method, y / 2 * (3 - a * y * y), which squares its error and rounds. Of 0, infinities and subnormal numbers y is what it should be,
+# and the difference NaN or negative: VMAXPS gives its second source then, of which the product with y is y's zero or infinity.
+rsqrt            | f32x                          | VRSQRT14PS t, a
+                 |                               | VMULPS u, a, t
+                 |                               | VFNMADD213PS u, t, =0x40400000
+                 |                               | VMAXPS u, u, =0x3fc00000
+                 |                               | VMULPS t, t, =0x3f000000
+                 |                               | VMULPS d, t, u
+rsqrt            | f32x                          | VRSQRTPS t, a
+                 |                               | VMULPS u, a, t
+                 |                               | VFNMADD213PS u, t, =0x40400000
+                 |                               | VMAXPS u, u, =0x3fc00000
+                 |                               | VMULPS t, t, =0x3f000000
+                 |                               | VMULPS d, t, u
+rsqrt            | f32                           | VRSQRT14SS t, a, a
+                 |                               | VMULSS u, a, t
+                 |                               | VFNMADD213SS u, t, =0x40400000
+                 |                               | VMAXSS u, u, =0x3fc00000
+                 |                               | VMULSS t, t, =0x3f000000
+                 |                               | VMULSS d, t, u
+rsqrt            | f32                           | VRSQRTSS t, a, a
+                 |                               | VMULSS u, a, t
+                 |                               | VFNMADD213SS u, t, =0x40400000
+                 |                               | VMAXSS u, u, =0x3fc00000
+                 |                               | VMULSS t, t, =0x3f000000
+                 |                               | VMULSS d, t, u
 neg              | int                           | NEG a
 neg              | f32                           | VXORPS d, a, =0x80000000
 neg              | f64                           | VXORPD d, a, =0x8000000000000000
@@ -82,6 +123,12 @@ abs              | i8x i16x i32x i64x            | VPABS? d, a
 abs              | i64x                          | VPXOR d, d, d
                  |                               | VPSUBQ d, d, a
                  |                               | VBLENDVPD d, a, d, a
+copy_sign        | f32                           | VANDPS t, b, =0x80000000
+                 |                               | VANDPS d, a, =0x7fffffff
+                 |                               | VORPS d, d, t
+copy_sign        | f64                           | VANDPD t, b, =0x8000000000000000
+                 |                               | VANDPD d, a, =0x7fffffffffffffff
+                 |                               | VORPD d, d, t
 # VMINPS gives its second source where one is NaN or both are zeros.
 min              | float                         | VMINS$ d, b, a
 min              | floatx                        | VMINP$ d, b, a
@@ -100,10 +147,167 @@ min              | u32 u64 ptr                   | CMP a, b
 max              | u32 u64 ptr                   | CMP a, b
                  |                               | CMOVB a, b
 popcount         | int                           | POPCNT d, a
+# Of bytes by a table for four bits, then sums of neighbours: bytes by ones, pairs by ones, all eight.
+popcount         | int8x                         | VPSRLW t, a, 4
+                 |                               | VPAND t, t, =0x0f.8
+                 |                               | VPAND d, a, =0x0f.8
+                 |                               | VMOVUPS u, =0x04030302030202010302020102010100.128
+                 |                               | VPSHUFB t, u, t
+                 |                               | VPSHUFB d, u, d
+                 |                               | VPADDB d, d, t
+popcount         | int16x                        | VPSRLW t, a, 4
+                 |                               | VPAND t, t, =0x0f.8
+                 |                               | VPAND d, a, =0x0f.8
+                 |                               | VMOVUPS u, =0x04030302030202010302020102010100.128
+                 |                               | VPSHUFB t, u, t
+                 |                               | VPSHUFB d, u, d
+                 |                               | VPADDB d, d, t
+                 |                               | VPMADDUBSW d, d, =0x01.8
+popcount         | int32x                        | VPSRLW t, a, 4
+                 |                               | VPAND t, t, =0x0f.8
+                 |                               | VPAND d, a, =0x0f.8
+                 |                               | VMOVUPS u, =0x04030302030202010302020102010100.128
+                 |                               | VPSHUFB t, u, t
+                 |                               | VPSHUFB d, u, d
+                 |                               | VPADDB d, d, t
+                 |                               | VPMADDUBSW d, d, =0x01.8
+                 |                               | VPMADDWD d, d, =0x0001.16
+popcount         | int64x                        | VPSRLW t, a, 4
+                 |                               | VPAND t, t, =0x0f.8
+                 |                               | VPAND d, a, =0x0f.8
+                 |                               | VMOVUPS u, =0x04030302030202010302020102010100.128
+                 |                               | VPSHUFB t, u, t
+                 |                               | VPSHUFB d, u, d
+                 |                               | VPADDB d, d, t
+                 |                               | VPXOR t, t, t
+                 |                               | VPSADBW d, d, t
+# Carry-less products of the halves of 128 bits that the immediate names: 0x00 the lower ones, 0x11 the upper ones (SDM volume 2, PCLMULQDQ).
+clmul            | i32 u32                       | VMOVD t:xmm, a
+                 |                               | VMOVD u:xmm, b
+                 |                               | VPCLMULQDQ t:xmm, t:xmm, u:xmm, 0
+                 |                               | VMOVD d, t:xmm
+clmul            | i64 u64                       | VMOVQ t:xmm, a
+                 |                               | VMOVQ u:xmm, b
+                 |                               | VPCLMULQDQ t:xmm, t:xmm, u:xmm, 0
+                 |                               | VMOVQ d, t:xmm
+clmul            | int64x                        | VPCLMULQDQ t, a, b, 0x11
+                 |                               | VPCLMULQDQ d, a, b, 0
+                 |                               | VPUNPCKLQDQ d, d, t
+clmul_high       | i32 u32                       | VMOVD t:xmm, a
+                 |                               | VMOVD u:xmm, b
+                 |                               | VPCLMULQDQ t:xmm, t:xmm, u:xmm, 0
+                 |                               | VPSRLQ t:xmm, t:xmm, 32
+                 |                               | VMOVD d, t:xmm
+clmul_high       | i64 u64                       | VMOVQ t:xmm, a
+                 |                               | VMOVQ u:xmm, b
+                 |                               | VPCLMULQDQ t:xmm, t:xmm, u:xmm, 0
+                 |                               | VPEXTRQ d, t:xmm, 1
+clmul_high       | int64x                        | VPCLMULQDQ t, a, b, 0x11
+                 |                               | VPCLMULQDQ d, a, b, 0
+                 |                               | VPUNPCKHQDQ d, d, t
 crc32c           | u32 from u8                   | CRC32 a, b:r8
+crc32c           | u32 from u16                  | CRC32 a, b:r16
 crc32c           | u32 from u32                  | CRC32 a, b
 # The 64-bit form clears the upper half of its destination.
 crc32c           | u32 from u64                  | CRC32 a:r64, b
+
+# Saturating sums. Of scalars the borrow of SBB makes ones of a carry; of signed ones the bound on the side of the first operand is ready before.
+add_saturated    | u8x u16x                      | VPADDUS? d, a, b
+add_saturated    | i8x i16x                      | VPADDS? d, a, b
+add_saturated    | u32 u64                       | ADD a, b
+                 |                               | SBB t, t
+                 |                               | OR a, t
+add_saturated    | i32                           | MOV t, a
+                 |                               | NOT t
+                 |                               | SAR t, 31
+                 |                               | BTC t, 31
+                 |                               | ADD a, b
+                 |                               | CMOVO a, t
+add_saturated    | i64                           | MOV t, a
+                 |                               | NOT t
+                 |                               | SAR t, 63
+                 |                               | BTC t, 63
+                 |                               | ADD a, b
+                 |                               | CMOVO a, t
+sub_saturated    | u8x u16x                      | VPSUBUS? d, a, b
+sub_saturated    | i8x i16x                      | VPSUBS? d, a, b
+sub_saturated    | u32 u64                       | SUB a, b
+                 |                               | SBB t, t
+                 |                               | ANDN a, t, a
+sub_saturated    | i32                           | MOV t, a
+                 |                               | NOT t
+                 |                               | SAR t, 31
+                 |                               | BTC t, 31
+                 |                               | SUB a, b
+                 |                               | CMOVO a, t
+sub_saturated    | i64                           | MOV t, a
+                 |                               | NOT t
+                 |                               | SAR t, 63
+                 |                               | BTC t, 63
+                 |                               | SUB a, b
+                 |                               | CMOVO a, t
+# VPAVGB and VPAVGW round up; the average of complements is the complement of that rounded down. Signed numbers are made unsigned by their top bits.
+average_up       | u8x u16x                      | VPAVG? d, a, b
+average_up       | i8x                           | VPXOR t, a, =0x80
+                 |                               | VPXOR d, b, =0x80
+                 |                               | VPAVGB d, d, t
+                 |                               | VPXOR d, d, =0x80
+average_up       | i16x                          | VPXOR t, a, =0x8000
+                 |                               | VPXOR d, b, =0x8000
+                 |                               | VPAVGW d, d, t
+                 |                               | VPXOR d, d, =0x8000
+average_down     | u8x u16x                      | VPXOR t, a, =0xffffffff.32
+                 |                               | VPXOR d, b, =0xffffffff.32
+                 |                               | VPAVG? d, d, t
+                 |                               | VPXOR d, d, =0xffffffff.32
+average_down     | i8x                           | VPXOR t, a, =0x7f
+                 |                               | VPXOR d, b, =0x7f
+                 |                               | VPAVGB d, d, t
+                 |                               | VPXOR d, d, =0x7f
+average_down     | i16x                          | VPXOR t, a, =0x7fff
+                 |                               | VPXOR d, b, =0x7fff
+                 |                               | VPAVGW d, d, t
+                 |                               | VPXOR d, d, =0x7fff
+# One of the differences is 0.
+abs_diff         | u8x u16x                      | VPSUBUS? t, a, b
+                 |                               | VPSUBUS? d, b, a
+                 |                               | VPOR d, d, t
+abs_diff         | u32 u64                       | MOV t, b
+                 |                               | SUB t, a
+                 |                               | SUB a, b
+                 |                               | CMOVB a, t
+abs_diff         | i32 i64                       | MOV t, b
+                 |                               | SUB t, a
+                 |                               | SUB a, b
+                 |                               | CMOVL a, t
+
+# Bits
+leading_zeros    | i32 i64 u32 u64               | LZCNT d, a
+leading_zeros    | int32x int64x                 | VPLZCNT? d, a
+# By tables of the lower four bits and the upper four: 8 where these are none, and any lower count is more than one of the upper ones.
+leading_zeros    | int8x                         | VPSRLW t, a, 4
+                 |                               | VPAND t, t, =0x0f.8
+                 |                               | VPAND d, a, =0x0f.8
+                 |                               | VMOVUPS u, =0x00000000000000000101010102020308.128
+                 |                               | VPSHUFB t, u, t
+                 |                               | VMOVUPS u, =0x04040404040404040505050506060708.128
+                 |                               | VPSHUFB d, u, d
+                 |                               | VPMINUB d, d, t
+trailing_zeros   | i32 i64 u32 u64               | TZCNT d, a
+bit_reverse      | int8x                         | VPSRLW t, a, 4
+                 |                               | VPAND t, t, =0x0f.8
+                 |                               | VPAND d, a, =0x0f.8
+                 |                               | VMOVUPS u, =0x0f070b030d0509010e060a020c040800.128
+                 |                               | VPSHUFB t, u, t
+                 |                               | VMOVUPS u, =0xf070b030d0509010e060a020c0408000.128
+                 |                               | VPSHUFB d, u, d
+                 |                               | VPOR d, d, t
+byte_swap        | i32 i64 u32 u64               | BSWAP a
+byte_swap        | int16x                        | VPSHUFB d, a, =0x0e0f0c0d0a0b08090607040502030001.128
+byte_swap        | int32x                        | VPSHUFB d, a, =0x0c0d0e0f08090a0b0405060700010203.128
+byte_swap        | int64x                        | VPSHUFB d, a, =0x08090a0b0c0d0e0f0001020304050607.128
+rotate_left      | int32x int64x                 | VPROLV? d, a, b
+rotate_right     | int32x int64x                 | VPRORV? d, a, b
 
 # Rounding (SDM volume 2, table 4-18; bit 3 keeps the precision exception quiet)
 round            | float                         | VRNDSCALES$ d, a, a, 8
@@ -339,6 +543,8 @@ mask_splat       | mask                          | XOR t:r32, t:r32
                  |                               | SUB t:r64, a:r64
                  |                               | VMOVD d:xmm, t:r32
                  |                               | VPBROADCASTD d, d:xmm
+ones_where       | int8x int16x int32x int64x    | VPMOVM2? d, a
+ones_where       | intx                          | VMOVAPS d, a
 
 # Lanes made wider and narrower
 convert          | int16x int32x int64x from i8x | VPMOVSX%? d, a
@@ -354,6 +560,22 @@ convert          | int8x from int8x              | VMOVAPS d, a
 convert          | int16x from int16x            | VMOVAPS d, a
 convert          | int32x from int32x            | VMOVAPS d, a
 convert          | int64x from int64x            | VMOVAPS d, a
+# Saturating. (Signed numbers are made none below 0 first, where they become unsigned.)
+convert_saturated | i8x from i16x i32x i64x       | VPMOVS%? d, a
+convert_saturated | i16x from i32x i64x           | VPMOVS%? d, a
+convert_saturated | i32x from i64x                | VPMOVS%? d, a
+convert_saturated | u8x from u16x u32x u64x       | VPMOVUS%? d, a
+convert_saturated | u16x from u32x u64x           | VPMOVUS%? d, a
+convert_saturated | u32x from u64x                | VPMOVUS%? d, a
+convert_saturated | u8x from i16x i32x i64x       | VPXOR t:xmm, t:xmm, t:xmm
+                 |                               | VPMAXS% t:a, a, t:a
+                 |                               | VPMOVUS%? d, t:a
+convert_saturated | u16x from i32x i64x           | VPXOR t:xmm, t:xmm, t:xmm
+                 |                               | VPMAXS% t:a, a, t:a
+                 |                               | VPMOVUS%? d, t:a
+convert_saturated | u32x from i64x                | VPXOR t:xmm, t:xmm, t:xmm
+                 |                               | VPMAXS% t:a, a, t:a
+                 |                               | VPMOVUS%? d, t:a
 mask_convert     | mask from mask                | KMOVQ d, a
 mask_convert     | mask16 mask32 mask64 from mask8 | VPMOVSX%? d, a
 mask_convert     | mask32 mask64 from mask16     | VPMOVSX%? d, a
@@ -362,6 +584,19 @@ mask_convert     | mask8 from mask8              | VMOVAPS d, a
 mask_convert     | mask16 from mask16            | VMOVAPS d, a
 mask_convert     | mask32 from mask32            | VMOVAPS d, a
 mask_convert     | mask64 from mask64            | VMOVAPS d, a
+
+# Tables.
+lookup_bytes     | intx from intx                | VPSHUFB d, a, b
+lookup_lanes     | int16x from int16x            | VPERMW d, b, a
+lookup_lanes     | int32x from int32x            | VPERMD d, b, a
+lookup_lanes     | f32x from int32x              | VPERMPS d, b, a
+lookup_lanes     | int64x from int64x            | VPERMQ d, b, a
+lookup_lanes     | f64x from int64x              | VPERMPD d, b, a
+# Sums of narrower lanes.
+sum_abs_diff     | int64x from u8x               | VPSADBW d, a, b
+dot              | int32x from i16x              | VPMADDWD d, a, b
+dot_add          | int32x from i16x              | VPDPWSSD c, a, b
+dot_mixed_add    | int32x from i8x u8x           | VPDPBUSD c, a, b
 
 # Steps of reductions that are expanded elsewhere. AVX2 compares 64-bit lanes as signed ones, so of unsigned ones the top bits are flipped.
 reduce_min       | i64x                          | VPCMPGTQ t, a, b
@@ -397,6 +632,14 @@ convert          | f64x from i64x                | VPSRLQ t, a, 32
                  |                               | VPBLENDD d, a, =0x4330000000000000, 0xaa
                  |                               | VSUBPD t, t, =0x4530000080100000
                  |                               | VADDPD d, t, d
+# (SDM volume 2, VCVTPS2PH: an immediate of 0 rounds to nearest even. Of a scalar the other three lanes are anything.)
+from_f16         | f32x from u16x                | VCVTPH2PS d, a
+from_f16         | f32 from u16                  | VMOVD d, a
+                 |                               | VCVTPH2PS d, d
+to_f16           | u16x from f32x                | VCVTPS2PH d, a, 0
+to_f16           | u16 from f32                  | VCVTPS2PH t:xmm, a, 0
+                 |                               | VMOVD d, t:xmm
+                 |                               | MOVZX d, d:r16
 convert_unchecked | int32x from f32x              | VCVTTPS2~DQ d, a
 convert_unchecked | int32x from f64x              | VCVTTPD2~DQ d, a
 convert_unchecked | int64x from f32x              | VCVTTPS2~QQ d, a

@@ -7,7 +7,8 @@
 ``t u v w``        scratch registers, in the order in which they are mentioned first
 ``m``              the address of a load or store; ``[a]``: the operand a, where it is a load
 ``8``              an immediate; ``#b``: the operand b as one, which is a constant
-``=0x80000000``    a constant of the operation's own in every lane, of the width of its type or as ``=0xff.16`` says; ``=iota``: 0, 1, 2, …
+``=0x80000000``    a constant of the operation's own in every lane, of the width of its type or as ``=0xff.16`` says; ``=iota``: 0, 1, 2, …,
+                   ``=downwards``: these from the last lane to the first
 ``d{t}``           under the writemask t; ``d{t}z``: zero elsewhere
 
 Registers are as wide as the types they hold; ``a:xmm`` and ``a:r32`` say otherwise. In a mnemonic ``?`` stands for the letter of the type's elements, B, W, D or Q,
@@ -30,7 +31,7 @@ from loopwright.ir.roles import role_type
 from loopwright.targets.sequences import shift_count
 from loopwright.targets.target import ANY_TIED, Rule, Use
 from loopwright.targets.x86.assembler import Form, M, lookup
-from loopwright.targets.x86.encoder import EVEX, LEGACY, NO_REGISTER, Operand
+from loopwright.targets.x86.encoder import EVEX, LEGACY, NO_REGISTER, VEX, Operand
 from loopwright.targets.x86.operands import LETTER, MEMORY, X86Assembler, bits_as_immediate, fits32, iota_bytes, register_name, width
 from loopwright.targets.x86.registers import CODES, INTS, MASKS, VECTORS
 from loopwright.types import Type
@@ -290,11 +291,13 @@ class _Reader:
         return register_name(type_)
 
     def find(self, mnemonic: str, shapes: list[str]) -> Form | None:
-        """The form, if the target has it."""
+        """The form, if the target has it; of instructions of which the VEX and the EVEX one are features of their own, that which it has."""
         if mnemonic in _SIZELESS and "zmm" in shapes:
             mnemonic += "Q" if self.type.bits == 64 and "m" not in shapes else "D"
         try:
             form = lookup(mnemonic, ",".join(shapes))
+            if form.kind != LEGACY and not self.target.features.issuperset(form.features):
+                form = lookup(mnemonic, ("evex:" if form.kind == VEX else "vex:") + ",".join(shapes))
         except KeyError:
             return None
         return form if self.target.features.issuperset(form.features) else None
@@ -429,6 +432,9 @@ class _Reader:
         type_ = self.type
         if word == "iota":
             step.constant = iota_bytes(type_)
+            return
+        if word == "downwards":
+            step.constant = iota_bytes(type_, True)
             return
         digits, _, bits = word.partition(".")
         element = int(digits, 0).to_bytes(int(bits or type_.bits) // 8, "little")

@@ -13,14 +13,26 @@ from loopwright.ir.function import Function, Instr
 from loopwright.targets import division
 from loopwright.targets.pipeline import Pass
 from loopwright.targets.steps import Emit
-from loopwright.targets.target import Addressing, MachineCode, RegisterClass, Rule, Target, Unrolling, masks, scalar_integers, vectors, vectors_and_masks
+from loopwright.targets.target import (
+    Addressing,
+    MachineCode,
+    RegisterClass,
+    Rule,
+    Target,
+    Unrolling,
+    masks,
+    scalar_integers,
+    vectors,
+    vectors_and_masks,
+    widens,
+)
 from loopwright.targets.x86 import assembler, expansions
 from loopwright.targets.x86.abi import CONVENTIONS, SYSV, int_order, vector_order
 from loopwright.targets.x86.core import CORE
 from loopwright.targets.x86.lowering import missing, rule_for
 from loopwright.targets.x86.operands import X86Assembler, bits_as_immediate, fits32
-from loopwright.targets.x86.registers import K0, REGISTERS
-from loopwright.types import VOID, Type
+from loopwright.targets.x86.registers import K0, RBP, REGISTERS
+from loopwright.types import F32, U32, VOID, Type
 
 __all__ = ["V3_FEATURES", "V4_FEATURES", "X86"]
 
@@ -37,7 +49,8 @@ _REDUCTION: Final = ((4, 8), (8, 4), (24, 2))
 _REDUCTION_512: Final = ((8, 4), (24, 2))
 #: SDM volume 2, section 2.1.5: base, index times 1 to 8, a signed displacement of 32 bits.
 _ADDRESSING: Final = Addressing((1, 2, 4, 8), -(1 << 31), (1 << 31) - 1)
-_ALU_IMMEDIATE: Final = frozenset({ops.ADD, ops.SUB, ops.MUL, ops.AND, ops.OR, ops.XOR, ops.SHL, ops.SHR, ops.SHL_MODULO, ops.SHR_MODULO})
+_SHIFTS: Final = frozenset({ops.SHL, ops.SHR, ops.ROTATE_LEFT, ops.ROTATE_RIGHT})
+_ALU_IMMEDIATE: Final = frozenset({ops.ADD, ops.SUB, ops.MUL, ops.AND, ops.OR, ops.XOR, ops.SHL_MODULO, ops.SHR_MODULO}) | _SHIFTS
 _DIVISIONS: Final = frozenset({ops.DIV_TRUNC, ops.REM_TRUNC, ops.DIV_FLOOR, ops.REM_FLOOR})
 _COMPARES: Final = frozenset(ops.COMPARISONS.values())
 _COMPARING: Final = _COMPARES | frozenset(ops.CHOICES)
@@ -49,14 +62,19 @@ class X86(Target):
     """One level of x86-64.
 
     Args:
-        name: ``x86-64-v3`` or ``x86-64-v4``.
+        name: ``x86-64-v3`` or ``x86-64-v4``, and optional features, each after a ``+``.
         vector_bits: 128, 256, or with v4 also 512.
         convention: ``sysv`` or ``win64``.
         data_path: 256 if the CPU takes vectors of 512 bits in two halves, else 512.
+        framed: rbp is left to point to frames.
     """
 
-    def __init__(self, name: str, vector_bits: int = 0, convention: str = "sysv", data_path: int = 512) -> None:
-        evex = name == "x86-64-v4"
+    frame_pointer = RBP
+    jumps_to_calls = True
+
+    def __init__(self, name: str, vector_bits: int = 0, convention: str = "sysv", data_path: int = 512, framed: bool = False) -> None:
+        level, *optional = name.split("+")
+        evex = level == "x86-64-v4"
         widths = (128, 256, 512) if evex else (128, 256)
         bits = vector_bits or widths[-1]
         if bits not in widths:
@@ -64,13 +82,14 @@ class X86(Target):
         if convention not in CONVENTIONS:
             raise TargetError(f"x86-64 has the calling conventions {', '.join(CONVENTIONS)}, not {convention!r}")
         rules = CONVENTIONS[convention]
+        ints = int_order(rules)
         classes = [
-            RegisterClass("integers", int_order(rules), scalar_integers),
+            RegisterClass("integers", tuple(r for r in ints if r != RBP) if framed else ints, scalar_integers),
             RegisterClass("vectors", vector_order(rules, 32 if evex else 16), vectors if evex else vectors_and_masks),
         ]
         if evex:
             classes.append(RegisterClass("masks", range(K0 + 1, K0 + 8), masks, bit_per_lane=True))
-        super().__init__(rules, REGISTERS, classes, V4_FEATURES if evex else V3_FEATURES)
+        super().__init__(rules, REGISTERS, classes, (V4_FEATURES if evex else V3_FEATURES).union(optional))
         self.name = name
         self.vector_bits = bits
         self.halves = data_path < bits
@@ -78,10 +97,19 @@ class X86(Target):
         # 256-bit ones are 10 % faster out of the first-level cache and as fast inside it. With a whole data path (Zen 5) they take twice the time inside it.
         self.stream_bits = data_path if self.halves else 0
         self.mask_registers = evex
+        self.masked_bits = 0 if evex else 32
+        # VPMASKMOVD to memory: 42 operations, one in 12 cycles on Zen 2 and later (A. Fog, Instruction tables, 2022); on Intel's cores 4 operations, one a cycle.
+        self.dear_masks = not evex
         self.expanded = expansions.EXPANDED
         self.core = CORE
         self.unrolling = Unrolling(_ELEMENTWISE, _STENCIL, _REDUCTION_512 if bits == 512 else _REDUCTION)
         self._rules: dict[int, Rule | None] = {}
+        self._framed: X86 | None = None
+
+    def framed(self) -> Target:
+        if self._framed is None:
+            self._framed = X86(self.name, self.vector_bits, self.convention.name, 256 if self.halves else 512, True)
+        return self._framed
 
     # --- asked by the passes ------------------------------------------------------------------------------
 
@@ -93,7 +121,7 @@ class X86(Target):
 
     def immediate(self, instr: Instr, position: int, type_: Type, value: int | float | bool) -> bool:
         op = instr.op
-        if op is ops.COPY or op is ops.RET or op is ops.LOCAL or op.effect == ops.CALLS:
+        if op is ops.COPY or op is ops.RET or op in ops.NUMBERED or op.effect == ops.CALLS or op in ops.CALLING:
             return True
         if op in ops.DONE_IN_PLACE:
             return position == 0 and fits32(int(value))
@@ -101,11 +129,15 @@ class X86(Target):
             if position != 0 or type_.lanes:
                 return False
             return type_.bits <= 32 or fits32(bits_as_immediate(type_, value))
-        if op is ops.SLIDE:
+        if op is ops.SLIDE or op is ops.BLEND:
             return position == 2
+        if op is ops.SHUFFLE_BYTES:
+            return position > 0
+        if op in ops.INDEXED or op is ops.LANE_PATTERN:
+            return position == 0
         if type_.lanes:
-            # (Division takes the elements one by one.)
-            return (op is ops.SHL or op is ops.SHR or op in _DIVISIONS) and position == 1
+            # (Division of integers takes the elements one by one.)
+            return not type_.is_float and (op in _SHIFTS or op in _DIVISIONS) and position == 1
         if type_.is_float:
             return False
         if op is ops.FOR:
@@ -127,6 +159,12 @@ class X86(Target):
     def addressing(self, type_: Type) -> Addressing:
         return _ADDRESSING
 
+    def same_register(self, type_: Type, source: Type, made: ops.Op | None) -> bool:
+        if type_.is_half_word and source.is_half_word:
+            # A u32 is extended with zeros; so is what an instruction on 32 bits leaves, which are all but copies of what may have come from elsewhere.
+            return type_ is source or source is U32 or (made is not None and made.effect <= ops.READS and made is not ops.COPY and made is not ops.PART)
+        return (type_.is_word and source.is_word) or widens(type_, source)
+
     def rule(self, function: Function, instr: Instr) -> Rule:
         found = self.known(function, instr)
         if found is None:
@@ -136,7 +174,7 @@ class X86(Target):
     def known(self, function: Function, instr: Instr) -> Rule | None:
         """The rule that will emit ``instr``, or None."""
         op = instr.op
-        if op.effect == ops.CALLS or op is ops.RET:
+        if op.effect == ops.CALLS or op is ops.RET or op in ops.CALLING:
             return rule_for(self, function, instr)
         shape = 0
         args = instr.args
@@ -150,7 +188,9 @@ class X86(Target):
             shape |= 8 | (16 if mem.indexed else 0) | (mem.role + 1 << 5)
         if function.options.fastmath:
             shape |= 256
-        key = ((op.code << 16 | instr.type.number) << 16 | instr.source.number) << 9 | shape
+        if mem is None and op in ops.CHOICES:
+            shape |= (512 if args[0] == args[2] else 0) | (1024 if args[1] == args[2] else 0)
+        key = ((op.code << 16 | instr.type.number) << 16 | instr.source.number) << 11 | shape
         found = self._rules.get(key)
         if found is None and key not in self._rules:
             found = self._rules[key] = rule_for(self, function, instr)
@@ -167,11 +207,18 @@ class X86(Target):
     def tests_bits(self, type_: Type) -> bool:
         return type_.bits >= 32
 
+    def tests_masks(self, type_: Type) -> bool:
+        # What lies above the lanes is anything.
+        return type_.lanes in (8, 16, 32, 64) if self.mask_registers else type_.bits * type_.lanes >= 128
+
     def updates(self, op: ops.Op, type_: Type) -> bool:
         return type_.is_integer and type_.bits >= 32 and not type_.lanes
 
     def chooses_by(self, source: Type, type_: Type) -> bool:
         return not source.lanes and not source.is_float and not type_.lanes and not type_.is_float and type_.bits >= 32
+
+    def interleaves(self, type_: Type) -> bool:
+        return type_.size >= 2 and type_.lanes >= 2
 
     def repeated_loads(self, type_: Type) -> int:
         # Measured (benchmarks/runtime.py, poly3) on Zen 4: with stores in halves the limit, one instruction less a vector is 5 % faster; with
@@ -184,6 +231,10 @@ class X86(Target):
     def combines_bits(self) -> bool:
         # VPTERNLOG.
         return self.mask_registers
+
+    def estimates_roots(self, type_: Type) -> bool:
+        # A division and a root keep the divider for 8.5 cycles (256 bits, ``timing.py``), the estimate and the five operations that refine it two pipes for 3.
+        return type_.element is F32
 
     def slides(self, type_: Type) -> bool:
         # VALIGND and VALIGNQ.
@@ -200,6 +251,8 @@ class X86(Target):
     def listing(self, machine: MachineCode) -> list[tuple[int, bytes, str, int]]:
         return assembler.listing(machine)
 
-    def relocate(self, data: bytearray, offset: int, kind: str, distance: int) -> None:
-        """Fill in a call's displacement: ``distance`` from the field to the callee; it counts from the field's end."""
+    def relocate(self, data: bytearray, offset: int, kind: str, distance: int, place: int = 0) -> None:
+        """Fill in the displacement of a call or an address: ``distance`` from the field to what is meant; it counts from the field's end."""
+        if not -(1 << 31) <= distance - 4 < 1 << 31:
+            raise TargetError("calls and addresses reach no further than 2 GiB")
         data[offset : offset + 4] = (distance - 4).to_bytes(4, "little", signed=True)

@@ -111,6 +111,7 @@ KMOVQ                                  | g>v | 6        | 2 | 1.6 to_vector + fa
 KMOV\\w                                | g>v | 6        | 1 | to_vector
 KMOV\\w                                | r   | 1        | 1 | 2 fadd
 K(AND|ANDN|OR|XOR|XNOR|NOT|ADD|UNPCK|SHIFT)\\w+ | *  | 1 | 1 | 2 fadd
+VPTEST                                 | *   | 4        | 2 | fma + to_int
 K(OR)?TEST\\w                          | *   | 4        | 2 | fadd + to_int
 VPMOVM2\\w                             | *   | 1        | 1 | fadd
 VPMOV\\w2M                             | *   | 3/4/5    | 1 | fma
@@ -127,6 +128,8 @@ VDIV[PS]S                              | *   | 11       | 1 | 3 fdiv
 VDIV[PS]D                              | z   | 13       | 1 | 4.5 fdiv
 VDIV[PS]D                              | *   | 13       | 1 | 5 fdiv
 VSQRT[PS]S                             | *   | 15       | 1 | 5 fdiv
+# (A. Fog, Instruction tables, 2022, Zen 3.)
+VR(CP|SQRT)(14)?[PS][SD]               | *   | 3        | 1 | fma
 VSQRT[PS]D                             | *   | 21       | 1 | 8.3 fdiv
 V(ROUND|RNDSCALE)\\w\\w                | *   | 3        | 1 | fadd
 V(AND|ANDN|OR|XOR)P[SD]                | *   | 1        | 1 | fp
@@ -148,8 +151,12 @@ VPCMP(EQ|GT)[BWD]                      | *   | 1        | 1 | fp
 VPCMPU?[BWDQ]|VPTESTN?M\\w             | *   | 3/4/5    | 1 | fma
 VP(MIN|MAX)[SU]Q|VPABS[BWDQ]           | *   | 2        | 1 | fma
 VP?(AND|ANDN|OR|XOR)[DQ]?|VPTERNLOG[DQ] | *  | 1        | 1 | fp
+# (Not measured.)
+VPLZCNT[DQ]                            | *   | 2        | 1 | fma
 VPMULL[WDQ]|VPMULU?DQ|VPMULHU?W|VPMULHRSW|VPMADD\\w+ | * | 3 | 1 | fma
 VPDP\\w+                               | *   | 4        | 1 | fma
+# (A. Fog, Instruction tables, 2022, Zen 3.)
+VPCLMULQDQ                             | *   | 4        | 1 | 2 fma
 VPSADBW                                | *   | 3        | 1 | fma
 VPS[LR][LA]V?[WDQ]|VPRO[LR]V?[DQ]      | *   | 1        | 1 | fadd
 # Shuffles
@@ -166,9 +173,11 @@ VINSERT[FI]\\w+                        | *   | 1        | 1 | shuffle
 VEXTRACT[FI]\\w+                       | *   | 3/3/4    | 1 | shuffle
 VPERM2[FI]128|VSHUF[FI]\\w+            | *   | 3/3/4    | 1 | shuffle
 VPERM\\w+                              | *   | 4        | 1 | shuffle
+# (From LLVM's model, not measured.)
+VPCOMPRESS[DQ]|VPEXPAND[DQ]            | *   | 2/4/5    | 1 | shuffle
 VPMOV[SZ]X\\w+                         | *   | 2/2/4    | 1 | shuffle
-VPMOV(DB|QB|QW)                        | *   | 4/4/5    | 1 | shuffle
-VPMOV(DW|QD|WB)                        | *   | 4        | 1 | shuffle
+VPMOV(U?S)?(DB|QB|QW)                   | *   | 4/4/5    | 1 | shuffle
+VPMOV(U?S)?(DW|QD|WB)                   | *   | 4        | 1 | shuffle
 """
 
 # --- Intel Skylake with AVX-512 ---------------------------------------------------------------------------------
@@ -221,6 +230,7 @@ KMOV\\w                                | g>v | 1        | 1 | p5
 KMOV\\w                                | r   | 1        | 1 | p0
 K(ADD|UNPCK|SHIFT)\\w+                 | *   | 4        | 1 | p5
 K(AND|ANDN|OR|XOR|XNOR|NOT)\\w+        | *   | 1        | 1 | p0
+VPTEST                                 | *   | 3        | 2 | p0 + p5
 K(OR)?TEST\\w                          | *   | 1        | 1 | p0
 VPMOVM2\\w                             | *   | 3        | 1 | p05
 VPMOV\\w2M                             | *   | 1        | 1 | p0
@@ -236,6 +246,8 @@ VDIV[PS]S                              | z   | 17       | 3 | 10 div + 2 p0 + p5
 VDIV[PS]D                              | x   | 14       | 1 | 4 div + p0
 VDIV[PS]D                              | y   | 14       | 1 | 8 div + p0
 VDIV[PS]D                              | z   | 23       | 3 | 16 div + 2 p0 + p5
+VR(CP|SQRT)(14)?[PS][SD]               | z   | 7        | 3 | 2 p0 + p5
+VR(CP|SQRT)(14)?[PS][SD]               | *   | 4        | 1 | p0
 VSQRT[PS]S                             | x   | 12       | 1 | 3 div + p0
 VSQRT[PS]S                             | y   | 12       | 1 | 6 div + p0
 VSQRT[PS]S                             | z   | 19       | 3 | 12 div + 2 p0 + p5
@@ -271,16 +283,21 @@ VPMULLQ                                | z   | 15       | 3 | 3 p05
 VPMULLQ                                | *   | 15       | 3 | 3 p01
 VPMULLW|VPMULU?DQ|VPMULHU?W|VPMULHRSW|VPMADD\\w+|VPDP\\w+ | z | 5 | 1 | p05
 VPMULLW|VPMULU?DQ|VPMULHU?W|VPMULHRSW|VPMADD\\w+|VPDP\\w+ | * | 5 | 1 | p01
+VPLZCNT[DQ]                            | z   | 4        | 1 | p05
+VPLZCNT[DQ]                            | *   | 4        | 1 | p01
 VPSADBW                                | *   | 3        | 1 | p5
 VMOVHPD                                | s   | 0        | 1 | -
 VEXTRACTPS                             | s   | 0        | 2 | p5
+VPCLMULQDQ                             | *   | 6        | 1 | p5
 VPS[LR]LDQ|VPALIGNR|VPSHUF\\w+|VSHUFP[SD]|VUNPCK[LH]P[SD]|VPUNPCK\\w+|VPACK\\w+|VPERMILP[SD]|VMOV(DDUP|SHDUP|SLDUP|LHPS|HLPS|HPD)|VINSERTPS | * | 1 | 1 | p5
 VPS[LR][LA]V?[WDQ]|VPRO[LR]V?[DQ]      | z   | 1        | 1 | p0
 VPS[LR][LA]V?[WDQ]|VPRO[LR]V?[DQ]      | *   | 1        | 1 | p01
 V(BROADCASTS[SD]|PBROADCAST[DQ])       | x   | 1        | 1 | p5
 V(BROADCASTS[SD]|PBROADCAST\\w|INSERT[FI]\\w+|PERM2[FI]128|SHUF[FI]\\w+|PERM\\w+|ALIGN[DQ]|PMOV[SZ]X\\w+) | * | 3 | 1 | p5
 VEXTRACT[FI]\\w+                       | *   | 3        | 1 | p5
-VPMOV(DB|DW|QB|QW|QD|WB)               | *   | 4        | 2 | 2 p5
+VPMOV(U?S)?(DB|DW|QB|QW|QD|WB)          | *   | 4        | 2 | 2 p5
+VPCOMPRESS[DQ]                         | *   | 6        | 2 | 2 p5
+VPEXPAND[DQ]                           | *   | 4        | 2 | 2 p5
 """
 
 # --- any x86-64-v3 processor --------------------------------------------------------------------------------------
@@ -620,7 +637,7 @@ def get(name: str) -> Microarchitecture:
 
 def default_for(target_name: str) -> Microarchitecture:
     """What a target's code is scored for unless told otherwise: the same on every machine, so that scores can be compared."""
-    return ZEN4 if target_name == "x86-64-v4" else V3
+    return ZEN4 if target_name.startswith("x86-64-v4") else V3
 
 
 # --- finding an instruction's line ----------------------------------------------------------------------------------

@@ -1,4 +1,4 @@
-"""AVX2: lanes of u32 and u64 to floats and back, as sequences of what there is for signed integers.
+"""AVX2: lanes of u32 and u64 to floats and back, and of i64 to f32, as sequences of what there is for other integers.
 
 What is emitted are operations of the intermediate representation, so that constants are shared and moved out of loops.
 """
@@ -20,15 +20,17 @@ _TO_84: Final = 0x4530000000000000
 
 
 def lacking(type_: Type, source: Type) -> bool:
-    """Whether this is a conversion between lanes of u32 or u64 and of floats."""
+    """Whether this is a conversion between lanes of u32 or u64 and of floats, or one of i64 to f32."""
     if not type_.lanes or type_.is_float == source.is_float:
         return False
     whole = source if type_.is_float else type_
-    return not whole.signed and whole.bits >= 32
+    if whole.signed:
+        return whole.bits == 64 and type_.is_float and type_.bits == 32
+    return whole.bits >= 32
 
 
 def convert(f: Function, instr: Instr, emit: Emit) -> bool:
-    """Emit the sequence of a conversion between lanes of u32 or u64 and of floats; False if it is no such.
+    """Emit the sequence of a conversion that ``lacking`` names; False if it is no such.
 
     Args:
         f: the function.
@@ -41,8 +43,11 @@ def convert(f: Function, instr: Instr, emit: Emit) -> bool:
     steps = Steps(f, emit, instr.line, type_.lanes)
     given = instr.args[0]
     if source.is_integer:
-        to_float = {(32, 32): _u32_to_f32, (32, 64): _u32_to_f64, (64, 32): _u64_to_f32, (64, 64): _u64_to_f64}
-        to_float[source.bits, type_.bits](steps, given, instr.dst)
+        to_float = {(32, 32): _u32_to_f32, (32, 64): _u32_to_f64, (64, 32): _quad_to_f32, (64, 64): _u64_to_f64}
+        if source.signed:
+            _quad_to_f32(steps, given, instr.dst, I64)
+        else:
+            to_float[source.bits, type_.bits](steps, given, instr.dst)
     elif source.bits == 64 and type_.bits == 32:
         _f64_to_u32(steps, given, instr.dst)
     else:
@@ -72,15 +77,18 @@ def _u64_to_f64(s: Steps, x: int, into: int) -> None:
     s.op(ops.ADD, F64, exact, s.cast(F64, low, U64), into=into)
 
 
-def _u64_to_f32(s: Steps, x: int, into: int) -> None:
-    """What i64 does not hold is halved, its last bit kept for the rounding, as ``sequences.unsigned_to_float`` does with one."""
-    signed = s.cast(I64, x, U64)
-    large = s.compare(ops.LT, I64, signed, s.const(I64, 0))
-    half = s.op(ops.OR, U64, s.shifted(U64, x, 1), s.op(ops.AND, U64, x, s.const(U64, 1)))
-    fitting = s.op(ops.SELECT, U64, large, half, x)
-    made = s.convert(F32, s.cast(I64, fitting, U64), I64)
-    narrow = s.resized_mask(32, large, 64)
-    s.op(ops.SELECT, F32, narrow, s.op(ops.ADD, F32, made, made), made, into=into)
+def _quad_to_f32(s: Steps, x: int, into: int, quad: Type = U64) -> None:
+    """By way of f64, for which what has more than 53 bits is rounded to odd before: then only the second rounding counts (Boldo and Melquiond 2008)."""
+    bits = s.cast(U64, x, quad) if quad is I64 else x
+    low = s.const(U64, (1 << 11) - 1)
+    sticky = s.op(ops.ADD, U64, s.op(ops.AND, U64, bits, low), low)
+    odd = s.op(ops.ANDNOT, U64, low, s.op(ops.OR, U64, bits, sticky))
+    # From -2**53 on, and below 2**53, it stays as it is.
+    size, most = (s.op(ops.ADD, U64, bits, s.const(U64, 1 << 53)), 54) if quad is I64 else (bits, 53)
+    small = s.compare(ops.EQ, U64, s.shifted(U64, size, most), s.const(U64, 0))
+    fitting = s.op(ops.SELECT, U64, small, bits, odd)
+    double = s.convert(F64, s.cast(I64, fitting, U64) if quad is I64 else fitting, quad)
+    s.convert(F32, double, F64, into)
 
 
 def _f64_to_u32(s: Steps, x: int, into: int) -> None:

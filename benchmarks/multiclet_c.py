@@ -1,0 +1,109 @@
+"""C programs on the Multiclet processors: what each pass of their compiler is worth, and phis through memory against the switch, as the fitted parameters move by a cycle.
+
+Two programs of our own (``c_programs/``), of the kinds of work that Whetstone and CoreMark do, compiled with the run-time library and simulated; their output is compared
+with that of the code that clang makes for this CPU.
+
+python -m benchmarks.multiclet_c [--quick]
+"""
+
+from __future__ import annotations
+
+import functools
+import subprocess
+import sys
+import tempfile
+from pathlib import Path
+
+import loopwright as lw
+from benchmarks import report
+from benchmarks.multiclet import PASSES, PUBLISHED, gain, passes_table
+from loopwright.cc import clang, simulated
+from loopwright.settings import Settings
+from loopwright.targets.multiclet.parameters import FACTS, R1, S1, S2, Processor
+from loopwright.targets.multiclet.target import Multiclet
+
+FOLDER = Path(__file__).with_name("c_programs")
+PROGRAMS = {"Whetstone-like": FOLDER / "floats.c", "CoreMark-like": FOLDER / "integers.c"}
+#: Published gains of phis through the switch (docs/multiclet.md), per cent.
+GAINS = {"Whetstone-like": 6.5, "CoreMark-like": 6.7}
+
+
+@functools.cache
+def read(program: str) -> bytes:
+    """The program's bitcode."""
+    return clang.bitcode([PROGRAMS[program]], clang.Options())
+
+
+@functools.cache
+def expected(program: str) -> bytes:
+    """What the program prints on this CPU."""
+    with tempfile.TemporaryDirectory() as folder:
+        made = Path(folder) / "native"
+        subprocess.run([clang.find(), "-O1", "-ffp-contract=off", str(PROGRAMS[program]), "-o", str(made), "-lm"], check=True)
+        return subprocess.run([str(made)], check=True, capture_output=True).stdout
+
+
+#: What has been simulated: tables share numbers.
+_KNOWN: dict[str, int] = {}
+
+
+def cycles(program: str, processor: Processor, without: tuple[str, ...] = ()) -> int:
+    """Cycles of a program, compiled for a processor without some passes.
+
+    Raises ``AssertionError`` where its output is another.
+    """
+    key = f"{program} {processor} {without}"
+    if key in _KNOWN:
+        return _KNOWN[key]
+    settings = Settings(passes=tuple(lw.without(name) for name in without))
+    made = simulated.build(read(program), program, Multiclet(processor), settings)
+    _, simulator = simulated.run(made, [program], timing=True)
+    assert bytes(simulator.output) == expected(program), (program, processor.name, without, simulator.output)
+    assert simulator.timing is not None
+    _KNOWN[key] = simulator.timing.cycles
+    print(
+        f"{program}, {processor.name}, {len(without)} passes left out: {simulator.commands} commands, {simulator.timing.cycles} cycles",
+        file=sys.stderr,
+        flush=True,
+    )
+    return simulator.timing.cycles
+
+
+def settings_table(quick: bool) -> report.Table:
+    """The gains of phis through the switch, and of all further passes, on each processor and as fitted parameters move by a cycle."""
+    table = report.Table(
+        "Multiclet, C programs: gains by phis through the switch, and by all further passes",
+        ["processor", *[word for name in PROGRAMS for word in (f"{name}, cycles", "by phis", "by further passes")]],
+    )
+    fitted = [name for name, fact in FACTS.items() if "F" in fact.status]
+    cases = [("S2", S2)] if quick else [("R1", R1), ("S1", S1), ("S2", S2)]
+    for name in [] if quick else fitted:
+        value = S2.latencies[name].cycles if name in S2.latencies else getattr(S2, name)
+        cases += [(f"S2, {name} {each}", S2.with_parameters(**{name: each})) for each in (value - 1, value + 1) if each > 0]
+    memory = tuple(each for each in PASSES if each != "constants")
+    published = tuple(each for each in PASSES if each not in PUBLISHED)
+    for called, processor in cases:
+        row = [called]
+        for name in PROGRAMS:
+            first, second, third = cycles(name, processor, memory), cycles(name, processor, published), cycles(name, processor)
+            row += [str(third), f"{gain(first, second):+.1f} %", f"{gain(second, third):+.1f} %"]
+        table.rows.append(row)
+    return table
+
+
+def run(quick: bool) -> report.Result:
+    """All tables."""
+    result = report.Result("multiclet_c")
+    result.tables.append(settings_table(quick))
+    if not quick:
+        result.tables.append(passes_table(S2, ", C programs", PROGRAMS, cycles))
+    memory = tuple(each for each in PASSES if each != "constants")
+    published = tuple(each for each in PASSES if each not in PUBLISHED)
+    for name in PROGRAMS:
+        gained = gain(cycles(name, S2, memory), cycles(name, S2, published))
+        result.verdicts.append(report.Verdict(f"{name}: faster by phis through the switch (published {GAINS[name]} %)", gained, None, "%"))
+    return result
+
+
+if __name__ == "__main__":
+    sys.exit(report.main(run, __doc__ or ""))

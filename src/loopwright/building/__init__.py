@@ -1,0 +1,1 @@
+"""Kernels ahead of time: object files and C headers of Python files (``loopwright build``)."""

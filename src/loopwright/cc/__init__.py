@@ -1,0 +1,1 @@
+"""C programs: clang reads them, loopwright compiles them (``loopwright cc``)."""

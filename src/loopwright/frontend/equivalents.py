@@ -1,0 +1,105 @@
+"""Functions of NumPy and ``math`` that a kernel has as well: called with run-time values, they mean loopwright's.
+
+The elementary functions are written with what this package offers, so they are above it, and found by name when the first one is called.
+"""
+
+from __future__ import annotations
+
+import math
+import operator
+from collections.abc import Callable
+from typing import Any, Final
+
+import numpy as np
+
+from loopwright.frontend import functions
+from loopwright.frontend.emitter import elementary
+
+__all__ = ["equivalent"]
+
+Function = Callable[..., Any]
+
+
+def _is_nan(x: Any) -> Any:
+    return x != x  # noqa: PLR0124
+
+
+def minimum(a: Any, b: Any) -> Any:
+    """NumPy's: NaN if one of them is."""
+    return functions.select(_is_nan(b), b, functions.min(a, b))
+
+
+def maximum(a: Any, b: Any) -> Any:
+    """NumPy's: NaN if one of them is."""
+    return functions.select(_is_nan(b), b, functions.max(a, b))
+
+
+def _fmin(a: Any, b: Any) -> Any:
+    return functions.select(_is_nan(a), b, functions.min(a, b))
+
+
+def _fmax(a: Any, b: Any) -> Any:
+    return functions.select(_is_nan(a), b, functions.max(a, b))
+
+
+#: Elementary functions that NumPy and ``math`` have by the same name as this package.
+_BOTH: Final = {name: name for name in ("cbrt", "cos", "cosh", "exp", "exp2", "expm1", "hypot", "log", "log10", "log1p", "log2", "sin", "sinh", "tan", "tanh")}
+#: By NumPy's name: functions of this package, and names of elementary ones.
+_OF_NUMPY: Final[dict[str, Function | str]] = {
+    "sqrt": functions.sqrt,
+    "floor": functions.floor,
+    "ceil": functions.ceil,
+    "trunc": functions.trunc,
+    "rint": functions.round,
+    "absolute": functions.abs,
+    "fabs": functions.abs,
+    "minimum": minimum,
+    "maximum": maximum,
+    "fmin": _fmin,
+    "fmax": _fmax,
+    "where": functions.select,
+    "floor_divide": operator.floordiv,
+    "fmod": functions.rem_trunc,
+    "remainder": operator.mod,
+    "power": "power",
+    "arccos": "acos",
+    "arccosh": "acosh",
+    "arcsin": "asin",
+    "arcsinh": "asinh",
+    "arctan": "atan",
+    "arctan2": "atan2",
+    "arctanh": "atanh",
+    **_BOTH,
+}
+#: By ``math``'s name. Its ``floor``, ``ceil`` and ``trunc`` give integers, which the functions of that name here do not.
+_OF_MATH: Final[dict[str, Function | str]] = {
+    "sqrt": functions.sqrt,
+    "fabs": functions.abs,
+    "fmod": functions.fmod,
+    "acos": "acos",
+    "acosh": "acosh",
+    "asin": "asin",
+    "asinh": "asinh",
+    "atan": "atan",
+    "atan2": "atan2",
+    "atanh": "atanh",
+    "erf": "erf",
+    "erfc": "erfc",
+    "gamma": "tgamma",
+    "lgamma": "lgamma",
+    "pow": "pow",
+    **_BOTH,
+}
+
+
+def equivalent(function: Any, count: int) -> Function | None:
+    """What a function of NumPy or ``math`` called with so many run-time values means in a kernel; None if nothing does."""
+    name = getattr(function, "__name__", "")
+    found: Function | str | None = None
+    if getattr(math, name, None) is function:
+        found = _OF_MATH.get(name)
+    elif getattr(np, name, None) is function:
+        found = _OF_NUMPY.get(name)
+    if found is None or name == "where" and count != 3 or name == "log" and count != 1:
+        return None
+    return elementary(found) if isinstance(found, str) else found

@@ -1,0 +1,93 @@
+"""`lw.from_llvm`: a module of LLVM IR as a module here."""
+
+from __future__ import annotations
+
+import importlib
+from collections.abc import Callable, Mapping
+from typing import Any
+
+from loopwright.errors import ArgumentError, ParseError, UnsupportedOperationError
+from loopwright.frontend.llvm.abi import USUAL, Abi
+from loopwright.frontend.llvm.debug import Lines
+from loopwright.frontend.llvm.function import translate
+from loopwright.frontend.llvm.initial import initial
+from loopwright.frontend.llvm.reader import read_module
+from loopwright.frontend.llvm.routines import ROUTINES
+from loopwright.frontend.llvm.syntax import LlvmModule
+from loopwright.frontend.llvm.types import Layout
+from loopwright.frontend.module import Module
+from loopwright.ir.function import Function
+from loopwright.ir.globals import Global
+from loopwright.ir.parse import parse_all
+
+__all__ = ["from_llvm", "functions_and_globals"]
+
+#: How bitcode begins, plain and in a wrapper (LLVM Bitcode File Format, "Magic Numbers").
+_BITCODE = (b"BC\xc0\xde", b"\xde\xc0\x17\x0b")
+
+
+def from_llvm(source: str | bytes, file: str = "<llvm>", outside: Mapping[str, Any] | None = None) -> Module:
+    """A module from LLVM IR, as clang writes it (``clang -O1 -fno-vectorize -fno-slp-vectorize -S -emit-llvm``), by LLVM 14 to 22.
+
+    LLVM itself, by way of llvmlite, verifies it. Its loops and branches become brackets, phis variables; pointers, globals, calls and memory are those of
+    modules (docs/modules.md); what it calls and does not have is found in ``outside``, or in the C library of this process.
+
+    Args:
+        source: the text, or the bytes of bitcode (or of a text in UTF-8).
+        file: what it is called in error messages.
+        outside: C functions (of ctypes, with ``argtypes`` and ``restype``) that it calls, by name.
+
+    Returns:
+        The module: its functions are called, compiled, interpreted and printed as those of any other.
+
+    Raises:
+        ArgumentError: what is given is neither; or llvmlite is not installed (the extra ``loopwright[llvm]``).
+        ParseError: it is no LLVM IR, or does not verify.
+        UnsupportedOperationError: it has something in it that is not supported (vectors, i128, long double, inline assembly, …), with its line of the IR.
+        VerifyError: it calls what neither it nor this process has.
+    """
+    return Module.of(*functions_and_globals(source, file), outside)
+
+
+def functions_and_globals(source: str | bytes, file: str = "<llvm>", abi: Abi = USUAL) -> tuple[list[Function], list[Global]]:
+    """The functions and the globals that ``from_llvm`` makes a module of; by another machine's rules, if there are any."""
+    if not isinstance(source, (str, bytes, bytearray)):
+        raise ArgumentError(f"from_llvm takes LLVM IR as a string, or bitcode as bytes, not {type(source).__name__}")
+    text, written = _checked(source, file)
+    try:
+        read = read_module(text, file)
+    except ParseError:
+        # It verifies, so that only its lines are not as LLVM writes them.
+        read = read_module(written(), file)
+    if read.layout[:1] == "E" or "-p:32" in read.layout:
+        raise UnsupportedOperationError(f"code for big-endian machines, or with pointers of 32 bits, is not supported: `{read.layout}`", file)
+    layout = Layout(read.layout)
+    return _functions(read, layout, file, abi), [initial(each, read, layout) for each in read.globals.values() if each.initial is not None]
+
+
+def _functions(read: LlvmModule, layout: Layout, file: str, abi: Abi) -> list[Function]:
+    lines = Lines(read, file)
+    routines: set[str] = set()
+    made = [translate(function, read, layout, lines, routines, abi) for function in read.functions.values() if function.blocks]
+    for name in sorted(routines):
+        made += parse_all(ROUTINES[name], file)
+    return made
+
+
+def _checked(source: str | bytes | bytearray, file: str) -> tuple[str, Callable[[], str]]:
+    """The text, once LLVM has verified it, and what gives it as LLVM writes it."""
+    try:
+        binding: Any = importlib.import_module("llvmlite.binding")
+    except ImportError:
+        raise ArgumentError("from_llvm reads LLVM IR by way of the package llvmlite, which is not installed: pip install loopwright[llvm]") from None
+    try:
+        if isinstance(source, str) or not bytes(source[:4]) in _BITCODE:
+            text = source if isinstance(source, str) else bytes(source).decode()
+            read = binding.parse_assembly(text)
+            read.verify()
+            return text, read.__str__
+        read = binding.parse_bitcode(bytes(source))
+        read.verify()
+        return str(read), read.__str__
+    except (RuntimeError, UnicodeDecodeError) as reason:
+        raise ParseError(f"this is no valid LLVM IR: {str(reason).strip()}", 0, 0, file) from None

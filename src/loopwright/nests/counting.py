@@ -1,0 +1,159 @@
+"""Plain loops that store at a counter (``if c: y[k] = x[i]; k += 1``), load at one, or keep a running sum (``s += x[i]; y[i] = s``), and carry nothing else but totals: ones over lanes.
+
+What is stored at a counter is stored in order, one element behind the other, so that it is as if each iteration had a place of its own (``vectors/compaction.py``, ``vectors/running.py``). Where arrays
+overlap, the loop runs as written.
+"""
+
+from __future__ import annotations
+
+from typing import Final
+
+from loopwright.ir import ops
+from loopwright.ir.function import Function, Instr
+from loopwright.ir.loops import IS_LOOP
+from loopwright.nests.apart import pairs, versioned
+from loopwright.nests.dependence import dependences
+from loopwright.nests.lanes import free, in_lanes, mark
+from loopwright.nests.leaving import exits
+from loopwright.nests.nest import Nest, NestLoop, nests
+from loopwright.nests.operations import asking
+from loopwright.nests.scalars import PRIVATE, REDUCTION, Scalar, any_order, scalars
+from loopwright.nests.unroll import clone
+from loopwright.targets.target import Target
+from loopwright.vectors.carried import Carried, carried_by
+from loopwright.vectors.regions import part, tree
+
+__all__ = ["carries", "mark_counting"]
+
+#: The most pairs of arrays that are compared in front of a loop.
+MOST_PAIRS: Final = 6
+#: Running sums take lanes where there are so many: each takes as many steps as it takes to double one lane to all.
+LEAST_LANES: Final = 4
+
+
+def mark_counting(f: Function, target: Target) -> None:
+    """Make plain innermost loops that carry counters and running sums ones over lanes, where lanes have what they do.
+
+    Args:
+        f: the function, before it has vectors.
+        target: the machine.
+    """
+    if target.vector_bits:
+        for head, end in reversed(_candidates(f)):
+            found = carries(f, target, head, end)
+            if found is not None:
+                _mark(f, target, head, end, found)
+
+
+def carries(f: Function, target: Target, head: int, end: int) -> Carried | None:
+    """What a loop carries besides totals, if that is counters and running sums that a machine's lanes have; None where it is something else, or nothing.
+
+    Args:
+        f: the function.
+        target: the machine.
+        head, end: the positions of the loop's brackets.
+    """
+    added: set[int] = set()
+    read: set[int] = set()
+    for instr in f.code[head + 1 : end]:
+        updates = instr.op is ops.ADD and instr.dst in instr.args and f.variable[instr.dst]
+        if updates:
+            added.add(instr.dst)
+        read.update([a for a in instr.args if not (updates and a == instr.dst)])
+    if not added & read:
+        return None
+    root, leaves, _ = tree(f.code, head)
+    found = carried_by(f, root, leaves, added & read)
+    part(root)
+    if found is None or any(target.vector_bits // f.types[variable].bits < LEAST_LANES for variable in found.sums):
+        return None
+    for bits in (8, 16, 32, 64):
+        if not found.possible(f, target.vector_bits // bits, asking(target), bits):
+            return None
+    return found
+
+
+def _candidates(f: Function) -> list[tuple[int, int]]:
+    """The innermost plain ranges outside of loops over lanes that store something, and add to a variable."""
+    found: list[tuple[int, int]] = []
+    opened: list[int] = []
+    innermost = -1  # the loop that was opened last
+    lanes = -1  # how many brackets are around the loop over lanes that is open
+    stores = adds = False
+    for k, instr in enumerate(f.code):
+        op = instr.op
+        if op.effect != ops.CONTROL:
+            stores = stores or op is ops.STORE
+            adds = adds or (op is ops.ADD and instr.dst in instr.args)
+        elif op.opens:
+            if not op.closes:
+                if IS_LOOP[op.code]:
+                    innermost = k
+                    stores = adds = False
+                    if instr.loop is not None and lanes < 0:
+                        lanes = len(opened)
+                opened.append(k)
+        elif op is ops.END:
+            head = opened.pop()
+            if head == innermost and stores and adds and lanes < 0 and f.code[head].op is ops.FOR:
+                found.append((head, k))
+            if lanes == len(opened):
+                lanes = -1
+    return found
+
+
+def _mark(f: Function, target: Target, head: int, end: int, found: Carried) -> None:
+    """Make one loop one over lanes, if it carries nothing but that, and totals."""
+    code = f.code
+    opener = code[head]
+    if opener.args[2] >= 0 or f.const_values[~opener.args[2]] != 1 or exits(code, head, end):
+        return
+    f.code = [*code[:head], opener, *_apart(code[head + 1 : end], opener.dst, found), *code[end:]]
+    nest, loop = _nest(f, head)
+    variables = [scalar for scalar in scalars(nest) if scalar.loop is loop]
+    fits = in_lanes(nest, loop, target) and _carries(f, nest, loop, variables, found) and free(loop, dependences(nest, True))
+    asked = [(a, b, False) for a, b, _ in pairs(nest) if _together(nest, loop, a, b)]
+    f.code = code
+    if not fits or len(asked) > MOST_PAIRS:
+        return
+    plain: list[Instr] = []
+    clone(f, code[head : end + 1], {}, plain)
+    mark(nest, loop, [scalar for scalar in variables if scalar.variable not in found.counters and scalar.variable not in found.sums])
+    f.code = [*code[:head], *versioned(f, asked, plain, code[head : end + 1], opener.line), *code[end + 1 :]]
+
+
+def _apart(body: list[Instr], index: int, found: Carried) -> list[Instr]:
+    """A loop's body as if its iterations did not depend on each other: accesses at its index in the place of those at counters, what is added in that of running sums."""
+    made: list[Instr] = []
+    for instr in body:
+        if (instr.op is ops.STORE or instr.op is ops.LOAD) and instr.args[-1] in found.counters:
+            instr = instr.copy()
+            instr.args[-1] = index
+        elif instr.dst not in found.sums and any(a in found.sums for a in instr.args):
+            instr = instr.copy()
+            instr.args = [found.sums[a].added if a in found.sums else a for a in instr.args]
+        made.append(instr)
+    return made
+
+
+def _nest(f: Function, head: int) -> tuple[Nest, NestLoop]:
+    """The loop at a position, and its nest."""
+    return next((nest, loop) for nest in nests(f) for loop in nest.loops if loop.head == head)
+
+
+def _together(nest: Nest, loop: NestLoop, a: int, b: int) -> bool:
+    """Whether a loop accesses both of two arrays."""
+    used = {access.array for access in nest.accesses if loop.head < access.position < loop.end}
+    return a in used and b in used
+
+
+def _carries(f: Function, nest: Nest, loop: NestLoop, variables: list[Scalar], found: Carried) -> bool:
+    """Whether variables carry totals at most, counters and running sums."""
+    for scalar in variables:
+        if scalar.kind == PRIVATE:
+            first, last = nest.mentions[scalar.variable]
+            if first < loop.head or last > loop.end:
+                return False
+        elif scalar.kind != REDUCTION or (scalar.variable not in found.counters and scalar.variable not in found.sums and not any_order(f, scalar)):
+            return False
+    return True

@@ -1,0 +1,274 @@
+"""Elements that an iteration stores next to each other, each computed like the others, computed and stored as one vector.
+
+::
+
+    c[m, 0] = a[m] * b[m, 0]
+    c[m, 1] = a[m] * b[m, 1]                 c[m, 0:4] = splat(a[m]) * b[m, 0:4]
+    c[m, 2] = a[m] * b[m, 2]       →
+    c[m, 3] = a[m] * b[m, 3]
+
+Products of many small matrices, whose loops are unrolled as the kernel is staged, are of this kind (superword-level parallelism: S. Larsen and S. Amarasinghe,
+"Exploiting superword level parallelism with multimedia instruction sets", PLDI 2000; from stores, as I. Rosen, D. Nuzman and A. Zaks, "Loop-aware SLP in GCC",
+GCC Summit 2007, have it). What is computed alike is one operation on vectors; what is the same for all is spread; what is loaded has to be next to each other.
+"""
+
+from __future__ import annotations
+
+from itertools import pairwise
+from typing import Final
+
+from loopwright.ir import ops
+from loopwright.ir.function import NONE, Instr
+from loopwright.nests.candidates import Change, innermost_loops
+from loopwright.nests.nest import Access, Nest, NestLoop
+from loopwright.nests.operations import has
+from loopwright.nests.scalars import Scalar
+from loopwright.targets.target import Target
+from loopwright.types import BOOL, VOID, Type, vector_of
+
+__all__ = ["Packs", "packs"]
+
+#: A vector has so many bits at least.
+LEAST_BITS: Final = 128
+#: Bodies with more instructions are not looked at.
+LONGEST: Final = 1200
+
+
+class Packs(Change):
+    """Stores of a loop to be made by vectors.
+
+    Attributes:
+        groups: the stores of each vector, by their places in memory.
+    """
+
+    def __init__(self, loop: NestLoop, groups: list[list[Access]]) -> None:
+        super().__init__(loop)
+        self.groups = groups
+
+    def text(self, nest: Nest) -> str:
+        count = sum([len(group) for group in self.groups])
+        return f"{count} elements of each iteration of {nest.name(self.loop)} in {len(self.groups)} vectors"
+
+    def apply(self, nest: Nest, variables: list[Scalar]) -> None:
+        f = nest.f
+        code = f.code
+        last = {max([access.position for access in group]): group for group in self.groups}
+        dropped = {access.position for group in self.groups for access in group}
+        out: list[Instr] = code[: self.loop.head + 1]
+        for k in range(self.loop.head + 1, self.loop.end):
+            if k in last:
+                _Pack(nest, self.loop, last[k], None).emit(out)
+            elif k not in dropped:
+                out.append(code[k])
+        f.code = out + code[self.loop.end :]
+
+
+def packs(nest: Nest, target: Target, done: list[NestLoop]) -> list[Change]:
+    """What of the innermost loops of a nest can be done so, but for those that are ``done`` otherwise."""
+    found: list[Change] = []
+    code = nest.f.code
+    for loop in innermost_loops(nest):
+        body = code[loop.head + 1 : loop.end]
+        if len(body) > LONGEST or any(instr.op.effect == ops.CONTROL or instr.op.effect == ops.CALLS for instr in body):
+            continue
+        if not loop.step or any(other.head <= loop.head < other.end for other in done):
+            continue
+        groups = [group for run in _runs(nest, loop) for group in _vectors(nest, target, loop, run)]
+        if groups:
+            found.append(Packs(loop, groups))
+    return found
+
+
+def _runs(nest: Nest, loop: NestLoop) -> list[list[Access]]:
+    """The stores of a loop to elements that are next to each other, in the order of memory."""
+    alike: dict[tuple[int, ...], dict[int, Access]] = {}
+    for access in nest.accesses:
+        if not access.store or access.loops[-1] is not loop:
+            continue
+        key = _row(access)
+        form = access.subscripts[-1]
+        if key and form is not None:
+            known = alike.setdefault(key, {})
+            if form.constant in known:
+                # (It is written twice.)
+                return []
+            known[form.constant] = access
+    runs: list[list[Access]] = []
+    for known in alike.values():
+        run: list[Access] = []
+        for constant in sorted(known):
+            if run and constant - 1 not in known:
+                runs.append(run)
+                run = []
+            run.append(known[constant])
+        runs.append(run)
+    return runs
+
+
+def _row(access: Access) -> tuple[int, ...]:
+    """The same for accesses that differ by the constant of their last subscript only; () where that is not known."""
+    key = [access.array]
+    for number, form in enumerate(access.subscripts):
+        if form is None:
+            return ()
+        key += [len(form.terms), 0 if number == len(access.subscripts) - 1 else form.constant]
+        for value in sorted(form.terms):
+            key += [value, form.terms[value]]
+    return tuple(key)
+
+
+def _vectors(nest: Nest, target: Target, loop: NestLoop, run: list[Access]) -> list[list[Access]]:
+    """A run of stores as vectors, as long as may be; what is left out stays as it is."""
+    element = nest.f.code[run[0].position].type
+    if element is BOOL:
+        return []
+    found: list[list[Access]] = []
+    at = 0
+    while at < len(run):
+        lanes = target.vector_bits // element.bits
+        while lanes * element.bits >= LEAST_BITS and lanes > 1:
+            group = run[at : at + lanes]
+            if len(group) == lanes and _Pack(nest, loop, group, target).possible():
+                found.append(group)
+                at += lanes
+                break
+            lanes //= 2
+        else:
+            at += 1
+    return found
+
+
+class _Pack:
+    """The stores of one vector, and what they store."""
+
+    __slots__ = ("accesses", "code", "group", "lanes", "loads", "loop", "nest", "place", "seen", "target")
+
+    def __init__(self, nest: Nest, loop: NestLoop, group: list[Access], target: Target | None) -> None:
+        self.nest = nest
+        self.loop = loop
+        self.group = group
+        self.target = target
+        self.code = nest.f.code
+        self.lanes = len(group)
+        #: Where all is done: at the last of the stores.
+        self.place = max([access.position for access in group])
+        self.accesses = {access.position: access for access in nest.accesses if access.loops[-1] is loop}
+        self.loads: set[int] = set()
+        self.seen: set[tuple[int, ...]] = set()
+
+    def possible(self) -> bool:
+        """Whether they can be one vector, which accesses memory where the last of them is."""
+        element = self.code[self.group[0].position].type
+        if not self.has(ops.STORE_AT, element) or not self.alike(tuple([self.code[access.position].args[0] for access in self.group])):
+            return False
+        return all(self.movable(self.accesses[position]) for position in self.loads) and all(self.movable(access) for access in self.group)
+
+    def has(self, op: ops.Op, element: Type, source: Type = VOID) -> bool:
+        assert self.target is not None
+        return has(self.target, op, vector_of(element, self.lanes), vector_of(source, self.lanes) if source is not VOID else VOID)
+
+    def made_by(self, operand: int) -> int:
+        """Where in the loop an operand is computed; -1 for nowhere."""
+        at = self.nest.forms.places.get(operand, -1) if operand >= 0 else -1
+        return at if self.loop.head < at < self.loop.end else -1
+
+    def alike(self, values: tuple[int, ...]) -> bool:
+        """Whether values are, lane by lane, computed by the same operations from what can be a vector."""
+        if values in self.seen:
+            return True
+        self.seen.add(values)
+        places = [self.made_by(value) for value in values]
+        if values.count(values[0]) == len(values):
+            if places[0] in self.accesses:
+                self.loads.add(places[0])
+            return values[0] < 0 or self.has(ops.SPLAT, self.nest.f.types[values[0]])
+        if min(places) < 0:
+            return False
+        first = self.code[places[0]]
+        instrs = [self.code[place] for place in places]
+        if any(i.op is not first.op or i.type is not first.type or i.source is not first.source or self.nest.f.variable[i.dst] for i in instrs):
+            return False
+        if first.op is ops.LOAD:
+            self.loads.update(places)
+            apart = self.apart(places)
+            return self.has(ops.SPLAT, first.type) if apart == 0 else apart == 1 and self.has(ops.LOAD_AT, first.type)
+        if not first.op.pure or first.type is BOOL or first.source is BOOL or any(i.imm != first.imm for i in instrs):
+            return False
+        if first.op.operands.count("T") != len(first.args) and first.op is not ops.CONVERT:
+            return False
+        if first.op is ops.CONVERT and first.type.bits != first.source.bits:
+            return False
+        if not self.has(first.op, first.type, first.source):
+            return False
+        return all(self.alike(tuple([i.args[n] for i in instrs])) for n in range(len(first.args)))
+
+    def apart(self, places: list[int]) -> int:
+        """By how much each load is further than the one before: 0 or 1 element; -1 for anything else."""
+        accesses = [self.accesses[place] for place in places]
+        key = _row(accesses[0])
+        if not key or any(_row(access) != key for access in accesses):
+            return -1
+        constants = [form.constant for access in accesses for form in access.subscripts[-1:] if form is not None]
+        steps = {b - a for a, b in pairwise(constants)}
+        return steps.pop() if steps in ({0}, {1}) else -1
+
+    def movable(self, access: Access) -> bool:
+        """Whether an access may be made at the place of the vector: nothing between is, or may be, to its element; other stores of the vector are made with it."""
+        own = {one.position for one in self.group}
+        for other in self.accesses.values():
+            between = access.position < other.position < self.place or (other.position == self.place and not access.store)
+            if not between or other.array != access.array or not (other.store or access.store):
+                continue
+            if other.position in own and not access.store:
+                # (It is loaded before it is stored, as it was.)
+                continue
+            if other.position in self.loads and access.store:
+                # What is loaded with the vector is loaded before it is stored.
+                if _differ(access, other):
+                    continue
+                return False
+            if not _differ(access, other):
+                return False
+        return True
+
+    # --- emitting
+
+    def emit(self, out: list[Instr]) -> None:
+        """Append what computes and stores the vector."""
+        first = self.code[self.group[0].position]
+        value = self.vector(tuple([self.code[access.position].args[0] for access in self.group]), out, {})
+        type_ = vector_of(first.type, self.lanes)
+        out.append(Instr(ops.STORE, type_, NONE, [value, *first.args[1:]], first.imm, first.line))
+
+    def vector(self, values: tuple[int, ...], out: list[Instr], own: dict[tuple[int, ...], int]) -> int:
+        f = self.nest.f
+        known = own.get(values, NONE)
+        if known != NONE:
+            return known
+        places = [self.made_by(value) for value in values]
+        if values[0] < 0 and values.count(values[0]) == len(values):
+            element = f.const_types[~values[0]]
+            return f.const(vector_of(element, self.lanes), f.const_values[~values[0]])
+        element = f.types[values[0]]
+        type_ = vector_of(element, self.lanes)
+        line = self.code[places[0]].line if places[0] >= 0 else self.loop.line
+        result = f.register(type_, f.names[values[0]])
+        first = self.code[places[0]] if places[0] >= 0 else None
+        if first is None or values.count(values[0]) == len(values):
+            out.append(Instr(ops.SPLAT, type_, result, [values[0]], 0, line))
+        elif first.op is ops.LOAD and self.apart(places) == 0:
+            out.append(Instr(ops.SPLAT, type_, result, [values[places.index(min(places))]], 0, line))
+        elif first.op is ops.LOAD:
+            out.append(Instr(ops.LOAD, type_, result, list(first.args), first.imm, line))
+        else:
+            args = [self.vector(tuple([self.code[place].args[n] for place in places]), out, own) for n in range(len(first.args))]
+            source = vector_of(first.source, self.lanes) if first.source is not VOID else VOID
+            out.append(Instr(first.op, type_, result, args, first.imm, line, source))
+        own[values] = result
+        return result
+
+
+def _differ(a: Access, b: Access) -> bool:
+    """Whether two accesses to one array are known to be to different elements in an iteration."""
+    both = zip(a.subscripts, b.subscripts, strict=True)
+    return any(x is not None and y is not None and x.terms == y.terms and x.constant != y.constant for x, y in both)

@@ -1,0 +1,360 @@
+"""The ``if-convert`` pass: short branches of loops, which a core cannot guess, become choices.
+
+::
+
+    %c = lt.i64 %x, %y                    %t = sub.i64 %x, %y
+    if %c                                 %d = lt.i64 %x, %y
+      %k = add.i64 %k, 1                  %k' = add.i64 %k, 1
+    else                        →         %k = select.i64 %d, %k', %k
+      %x = sub.i64 %x, %y                 %e = lt.i64 %x, %y
+    end                                   %x = select.i64 %e, %x, %t
+
+Both arms run then, without the dozen or two cycles of a branch that was guessed wrong (J. R. Allen, K. Kennedy, C. Porterfield and J. Warren,
+"Conversion of control dependence to data dependence", POPL 1983). It is done where the condition hangs on what is loaded or on what earlier conditions have made: what
+follows a counter is guessed right. A search for an extreme, which finds a new one ever more seldom, keeps its branch.
+"""
+
+from __future__ import annotations
+
+from typing import Final
+
+from loopwright.ir import ops
+from loopwright.ir.function import NONE, Function, Instr
+from loopwright.ir.loops import IS_LOOP
+from loopwright.targets.target import Target
+from loopwright.types import BOOL, I64, VOID, Type
+
+#: Both arms together may have so many operations, and give so many variables a value.
+_MOST: Final = 6
+_VARIABLES: Final = 3
+#: What takes a cycle, or two or three.
+_CHEAP: Final = frozenset((ops.ADD, ops.SUB, ops.AND, ops.OR, ops.XOR, ops.SHL, ops.SHR, ops.NEG, ops.MUL, ops.MIN, ops.MAX, ops.SELECT, ops.CONVERT, ops.COPY))
+
+
+class _Open:
+    """A bracket that is open.
+
+    Attributes:
+        op: what opened it.
+        start: where it begins in the new code.
+        middle: where its ``else`` is there; -1 before one has come.
+        plain: it is an ``if`` whose arms may run both, so far.
+    """
+
+    __slots__ = ("middle", "op", "plain", "start")
+
+    def __init__(self, op: ops.Op, start: int, plain: bool) -> None:
+        self.op = op
+        self.start = start
+        self.middle = -1
+        self.plain = plain
+
+
+class _Arm:
+    """What an arm does: operations, the variables' values at its end, at most one store."""
+
+    __slots__ = ("cost", "made", "store", "values")
+
+    def __init__(self) -> None:
+        self.made: list[Instr] = []
+        self.values: dict[int, int] = {}
+        self.store: Instr | None = None
+        self.cost = 0
+
+
+def run(f: Function, target: Target) -> None:
+    """Convert the branches of ``f`` that are worth it."""
+    if not target.chooses_by(I64, I64):
+        return
+    branches = choices = False
+    for instr in f.code:
+        branches = branches or instr.op is ops.IF
+        choices = choices or (instr.op is ops.SELECT and not instr.type.lanes)
+    if branches:
+        _Conversion(f, target).run()
+    if choices:
+        f.code = gathered(f)
+
+
+def gathered(f: Function) -> list[Instr]:
+    """The code with choices by one condition right behind one another, where they were apart by what writes variables, such as those compared."""
+    out: list[Instr] = []
+    #: Since the last bracket: where registers are made, variables written, and the last choice by a condition is.
+    made: dict[int, int] = {}
+    last: dict[int, int] = {}
+    written = -1
+    for instr in f.code:
+        op, dst = instr.op, instr.dst
+        if op.effect == ops.CONTROL:
+            made.clear()
+            last.clear()
+        at = last.get(instr.args[0], -1) if op is ops.SELECT and not f.variable[dst] else -1
+        if 0 <= at < written and all(a < 0 or made.get(a, -1) <= at for a in instr.args):
+            out.insert(at + 1, instr)
+            for places in (made, last):
+                for r, place in places.items():
+                    if place > at:
+                        places[r] = place + 1
+            made[dst] = last[instr.args[0]] = at + 1
+            written += 1
+            continue
+        if op is ops.SELECT and not instr.type.lanes:
+            last[instr.args[0]] = len(out)
+        if dst >= 0:
+            made[dst] = len(out)
+            if f.variable[dst]:
+                written = len(out)
+        out.append(instr)
+    return out
+
+
+class _Conversion:
+    """One run of the pass."""
+
+    def __init__(self, f: Function, target: Target) -> None:
+        self.f = f
+        self.target = target
+        self.out: list[Instr] = []
+        self.uses = [0] * len(f.types)
+        #: By register: where it is written, whether that is inside an arm, and the innermost loop around.
+        self.writes: dict[int, list[tuple[Instr, bool, int]]] = {}
+        self.known: dict[int, bool] = {}
+        arms = 0
+        begun: list[bool] = []
+        loops = [-1]
+        for k, instr in enumerate(f.code):
+            for a in instr.args:
+                if a >= 0:
+                    self.uses[a] += 1
+            if instr.dst >= 0:
+                self.writes.setdefault(instr.dst, []).append((instr, arms > 0, loops[-1]))
+            op = instr.op
+            if op.opens and not op.closes:
+                begun.append(op is ops.IF)
+                arms += op is ops.IF
+                loops.append(k if IS_LOOP[op.code] else loops[-1])
+            elif op is ops.END:
+                arms -= begun.pop()
+                loops.pop()
+
+    def run(self) -> None:
+        begun: list[_Open] = []
+        loops: list[int] = []
+        # By open bracket: what is sure to have been written in it so far.
+        assigned: list[set[int]] = [set(self.f.params)]
+        out = self.out
+        for k, instr in enumerate(self.f.code):
+            op = instr.op
+            if op.effect != ops.CONTROL:
+                assigned[-1].add(instr.dst)
+                out.append(instr)
+                continue
+            if op is ops.END:
+                closed = begun.pop()
+                assigned.pop()
+                out.append(instr)
+                if IS_LOOP[closed.op.code]:
+                    loops.pop()
+                converted = closed.plain and len(loops) > 0 and self.convert(closed, loops, assigned)
+                if begun and not converted:
+                    begun[-1].plain = False
+                continue
+            if op is ops.ELSE and begun:
+                begun[-1].middle = len(out)
+                assigned[-1] = set()
+            elif begun and not (op.opens and not op.closes):
+                # It leaves the arm, or begins another.
+                begun[-1].plain = False
+            if op.opens and not op.closes:
+                begun.append(_Open(op, len(out), op is ops.IF))
+                assigned.append({instr.dst})
+                if IS_LOOP[op.code]:
+                    loops.append(k)
+            out.append(instr)
+        self.f.code = out
+
+    # --- what is worth it ---------------------------------------------------------------------------------
+
+    def unforeseen(self, r: int) -> bool:
+        """Whether a value hangs on memory, or on what conditions have made, and not on counters alone."""
+        found = self.known.get(r)
+        if r < 0 or found is not None:
+            return bool(found)
+        # (Until more is known: a variable that is made of itself.)
+        self.known[r] = False
+        told = False
+        variable = self.f.variable[r] if r < len(self.f.variable) else False
+        for instr, in_arm, _ in self.writes.get(r, ()):
+            if IS_LOOP[instr.op.code]:
+                continue
+            if instr.op.effect != ops.PURE or (variable and in_arm) or any(self.unforeseen(a) for a in instr.args if a != r):
+                told = True
+                break
+        self.known[r] = told
+        return told
+
+    def extreme(self, compare: Instr | None, arms: list[_Arm]) -> bool:
+        """Whether an arm alone gives a variable what that was compared with."""
+        if compare is None or (arms[0].values and arms[1].values):
+            return False
+        a, b = compare.args
+        values = arms[0].values or arms[1].values
+        return values.get(a, a) == b or values.get(b, b) == a
+
+    def through_memory(self, r: int, variables: list[int], loaded: bool, seen: set[int]) -> bool:
+        """Whether a value hangs on one of the variables by way of a load."""
+        if r < 0 or r in seen:
+            return False
+        if self.f.variable[r]:
+            return loaded and r in variables
+        seen.add(r)
+        for instr, _, _ in self.writes.get(r, ()):
+            below = loaded or instr.op.effect == ops.READS
+            if any(self.through_memory(a, variables, below, seen) for a in instr.args):
+                return True
+        return False
+
+    def overlaps(self, variables: list[int], arms: list[_Arm], loops: list[int]) -> bool:
+        """Whether the core has the next turn of an outer loop to work on, while this one waits for its loads.
+
+        The inner loop must be short, such as one that halves what is left, and begin with what the outer turns do not hand on.
+        """
+        if len(loops) < 2:
+            return False
+        for v in variables:
+            for arm in arms:
+                made = next((each for each in arm.made if each.dst == arm.values.get(v)), None)
+                if made is not None and made.op in (ops.ADD, ops.SUB) and v in made.args and min(made.args) < 0:
+                    return False
+            if any(self.unforeseen(a) for instr, _, loop in self.writes.get(v, ()) if loop != loops[-1] for a in instr.args):
+                return False
+        return True
+
+    # --- the conversion -----------------------------------------------------------------------------------
+
+    def convert(self, closed: _Open, loops: list[int], assigned: list[set[int]]) -> bool:
+        """Replace the ``if`` that ends with the code so far, inside of ``loops``, by choices. False where it stays.
+
+        ``assigned`` has what is sure to have a value in front of it, by open bracket: a choice reads both.
+        """
+        f, out = self.f, self.out
+        condition = out[closed.start].args[0]
+        middle = closed.middle if closed.middle >= 0 else len(out) - 1
+        arms = [_Arm(), _Arm()]
+        if condition < 0 or f.variable[condition]:
+            return False
+        if not self.follow(out[closed.start + 1 : middle], arms[0]) or not self.follow(out[middle + 1 : -1], arms[1]):
+            return False
+        variables = list(dict.fromkeys([*arms[0].values, *arms[1].values]))
+        if arms[0].cost + arms[1].cost > _MOST or len(variables) > _VARIABLES or not self.unforeseen(condition):
+            return False
+        for v in variables:
+            if not (v in arms[0].values and v in arms[1].values) and not any(v in written for written in assigned):
+                return False
+        before = out[closed.start - 1] if closed.start else None
+        compare = before if before is not None and before.dst == condition and before.op.result == "M" and before.mem is None else None
+        chosen = [f.types[v] for v in variables]
+        if not self.same_store(arms):
+            return False
+        if arms[0].store is not None:
+            chosen.append(arms[0].store.type)
+        if compare is not None and not all(self.target.chooses_by(compare.type, type_) for type_ in chosen):
+            compare = None
+        if compare is None and not all(self.target.chooses_by(I64, type_) for type_ in chosen):
+            return False
+        if self.extreme(compare, arms):
+            return False
+        if self.through_memory(condition, variables, False, set()) and not self.overlaps(variables, arms, loops):
+            # A core that guesses goes on; a choice waits for the load, turn by turn.
+            return False
+        line = out[closed.start].line
+        del out[closed.start :]
+        if compare is not None and self.uses[condition] == 1:
+            out.pop()
+        out.extend(arms[0].made)
+        out.extend(arms[1].made)
+        self.store(arms, condition, compare, line)
+        self.choose(variables, arms, condition, compare, line)
+        return True
+
+    def follow(self, code: list[Instr], arm: _Arm) -> bool:
+        """Take an arm apart. False where it does what both cannot do."""
+        f = self.f
+        for instr in code:
+            op, type_ = instr.op, instr.type
+            args = [arm.values.get(a, a) for a in instr.args]
+            if op is ops.STORE_AT and arm.store is None and not type_.lanes:
+                arm.store = Instr(op, type_, NONE, args, instr.imm, instr.line, instr.source, instr.mem)
+                continue
+            source = instr.source if op is ops.CONVERT else type_
+            compares = op.result == "M" and len(args) == 2
+            if (op not in _CHEAP and not compares) or type_.lanes or source.is_float or type_.is_float or instr.mem is not None:
+                return False
+            dst = instr.dst
+            if f.variable[dst]:
+                if op is ops.COPY:
+                    arm.values[dst] = args[0]
+                    continue
+                fresh = self.register(type_ if not compares else BOOL)
+                arm.values[dst] = fresh
+                dst = fresh
+            arm.cost += 1
+            arm.made.append(Instr(op, type_, dst, args, instr.imm, instr.line, instr.source))
+        return True
+
+    def same_store(self, arms: list[_Arm]) -> bool:
+        """Whether both arms store to one place, or none does."""
+        first, second = arms[0].store, arms[1].store
+        if first is None or second is None:
+            return first is second
+        if first.args[1:] != second.args[1:] or first.type is not second.type:
+            return False
+        a, b = first.mem, second.mem
+        return a is not None and b is not None and (a.indexed, a.scale, a.disp, a.size, a.array) == (b.indexed, b.scale, b.disp, b.size, b.array)
+
+    def store(self, arms: list[_Arm], condition: int, compare: Instr | None, line: int) -> None:
+        """One store of the value that is chosen, where both arms store."""
+        first, second = arms[0].store, arms[1].store
+        if first is None or second is None:
+            return
+        value = first.args[0]
+        if value != second.args[0]:
+            value = self.register(first.type)
+            self.select(value, first.args[0], second.args[0], condition, compare, line)
+        self.out.append(Instr(first.op, first.type, NONE, [value, *first.args[1:]], first.imm, first.line, first.source, first.mem))
+
+    def choose(self, variables: list[int], arms: list[_Arm], condition: int, compare: Instr | None, line: int) -> None:
+        """Give each variable the value of the arm that counts; those that are compared come last."""
+        f, out = self.f, self.out
+        compared = compare.args if compare is not None else []
+        order = sorted(variables, key=compared.__contains__)
+        values: list[list[int]] = [[], []]
+        for n in range(2):
+            for v in order:
+                value = arms[n].values.get(v, v)
+                if value != v and value in variables:
+                    # What this variable was, which another choice may have overwritten by then.
+                    kept = self.register(f.types[v])
+                    out.append(Instr(ops.COPY, f.types[v], kept, [value], 0, line))
+                    value = kept
+                values[n].append(value)
+        late: list[tuple[int, int]] = []
+        for k, v in enumerate(order):
+            into = v
+            if v in compared and k < len(order) - 1:
+                into = self.register(f.types[v])
+                late.append((v, into))
+            self.select(into, values[0][k], values[1][k], condition, compare, line)
+        for v, made in late:
+            out.append(Instr(ops.COPY, f.types[v], v, [made], 0, line))
+
+    def select(self, into: int, first: int, second: int, condition: int, compare: Instr | None, line: int) -> None:
+        """A choice, with a comparison of its own, which becomes one with it."""
+        if compare is not None:
+            condition = self.register(BOOL)
+            self.out.append(Instr(compare.op, compare.type, condition, list(compare.args), compare.imm, compare.line))
+        self.out.append(Instr(ops.SELECT, self.f.types[into], into, [condition, first, second], 0, line, VOID))
+
+    def register(self, type_: Type) -> int:
+        """A new register."""
+        return self.f.register(type_)

@@ -1,0 +1,337 @@
+"""Paragraphs as they will be written, before their commands are ordered: every operand is made in the paragraph or comes to it through the switch, and what goes
+through memory is written and read by commands.
+
+Made anew from the ``Flow`` each time ``order`` finds that something is too old to be named: the flow itself stays as it is.
+"""
+
+from __future__ import annotations
+
+from typing import Final
+
+from loopwright.targets.multiclet.flow import CONSTANT, FRAME, INCOMING, LOCAL, OUTGOING, REGISTER, SYMBOL, TARGET, VALUE, Arg, Flow, Node, Paragraph
+
+__all__ = ["Block", "Blocks"]
+
+#: The two slots that a value may have: where it is written by the paragraph that makes it, and, of a phi, by those before.
+OWN: Final = ""
+HANDED: Final = "handed"
+
+
+_BITS: Final = {"b": 8, "s": 16, "l": 32, "q": 64, "f": 32, "d": 64}
+
+
+class Block:
+    """A paragraph to be.
+
+    Attributes:
+        paragraph: what it is made of.
+        nodes: its commands.
+        wanted: what is to be in the switch for each phi of the paragraphs that follow.
+        entered: the values that come to it through the switch: its phis and what it is given.
+        places: of those, how many commands before its beginning they were made.
+        position: of its commands, their place from the end, 1 for the last.
+    """
+
+    __slots__ = ("entered", "nodes", "paragraph", "places", "position", "wanted")
+
+    def __init__(self, paragraph: Paragraph) -> None:
+        self.paragraph = paragraph
+        self.nodes: list[Node] = []
+        self.wanted: dict[Node, Arg] = {}
+        self.entered: set[Node] = set()
+        self.places: dict[Node, int] = {}
+        self.position: dict[Node, int] = {}
+
+
+class Blocks:
+    """The paragraphs of a function for one try.
+
+    Attributes:
+        made: them.
+        stands: the command that makes a value of the flow, by the value; origins: the command of the flow that a command is.
+        slots: the slots in the frame, by value and kind, in the order they are numbered.
+        calls: the function calls others: it lowers the stack pointer.
+    """
+
+    def __init__(self, flow: Flow, in_memory: set[tuple[Node, int]], unpassed: set[Node], renewed: set[tuple[Node, int]]) -> None:
+        self.flow = flow
+        self.renewed = renewed
+        self.in_memory = in_memory
+        self.unpassed = unpassed
+        self.made = [Block(paragraph) for paragraph in flow.made]
+        self.stands: dict[Node, Node] = {}
+        self.origins: dict[Node, Node] = {}
+        self.slots: dict[tuple[Node, str], int] = {}
+        self.calls = any(paragraph.calls for paragraph in flow.made)
+        # Values that have to be written to their slots.
+        self.spilled: dict[Node, None] = {}
+        self.read: list[dict[Node, Node]] = [{} for _ in flow.made]
+        self.live_phis = _live_phis(flow)
+        for block in self.made:
+            self.fill(block)
+        for block in self.made:
+            self.hand_on(block)
+        for value in list(self.spilled):
+            self.spill(value)
+        for block in self.made:
+            self.settle(block)
+            self.frame(block)
+        self.drop()
+        if flow.two_constants:
+            outside = self.wanted_outside()
+            for block in self.made:
+                fold_loads(block.nodes, outside)
+
+    # --- operands ---------------------------------------------------------------------------------------------------
+
+    def passes(self, phi: Node) -> bool:
+        """Whether a phi comes through the switch."""
+        return phi.passed and phi not in self.unpassed
+
+    def node(self, block: Block, name: str, suffix: str, args: list[Arg], line: int) -> Node:
+        """A command. Constants of more than 32 bits are made by commands of their own; so is the first of two where there is room for one."""
+        if name != "patch":
+            args = [self.small(block, a) for a in args]
+        if not self.flow.two_constants and sum([_is_constant(a) for a in args]) > 1:
+            args = [Arg(VALUE, self.node(block, "load", "q", [args[0]], line)), *args[1:]]
+        made = self.flow.node(name, suffix, args, block.paragraph.number, line)
+        block.nodes.append(made)
+        return made
+
+    def fill(self, block: Block) -> None:
+        """The commands of the flow, and the reading of what comes from memory."""
+        paragraph = block.paragraph
+        for phi in paragraph.phis:
+            if phi in self.live_phis and self.passes(phi):
+                block.entered.add(phi)
+        following = paragraph.number + 1
+        renewed: dict[Node, Node] = {}
+        for node in paragraph.nodes:
+            if _not_needed(node, paragraph, following):
+                continue
+            args = [self.here(block, a) for a in node.args]
+            made = self.node(block, node.name, node.suffix, args, node.line)
+            made.effect = node.effect
+            made.memory = node.memory
+            made.signed, made.unsigned = node.signed, node.unsigned
+            made.behind = [renewed[each] for each in node.behind if each in renewed]
+            renewed[node] = made
+            self.stands[node] = made
+            self.origins[made] = node
+
+    def here(self, block: Block, a: Arg) -> Arg:
+        """An operand as the commands of a paragraph name it."""
+        if a.kind != VALUE:
+            return a
+        value = a.node
+        assert value is not None
+        number = block.paragraph.number
+        if value.home == number and value.name != "phi":
+            return Arg(VALUE, self.stands[value], a.number, "", a.memory)
+        comes = value.home == number and self.passes(value)
+        if value.home != number and value in block.paragraph.carried and (value, number) not in self.in_memory:
+            comes = True
+            if value.name == "phi" and not self.passes(value):
+                # What it is given in memory is read where it is made.
+                self.stands[value] = self.loaded(self.made[value.home], value)
+            block.entered.add(value)
+        if comes and (value, number) not in self.renewed:
+            return a
+        if comes:
+            known = self.read[number].get(value)
+            if known is None:
+                known = self.read[number][value] = self.node(block, "loadu", "q", [Arg(VALUE, value)], 0)
+        else:
+            known = self.loaded(block, value)
+        return Arg(VALUE, known, a.number, "", a.memory)
+
+    def loaded(self, block: Block, value: Node) -> Node:
+        """The command of a paragraph that reads a value from memory: one, however often it is wanted."""
+        read = self.read[block.paragraph.number]
+        known = read.get(value)
+        if known is None:
+            known = read[value] = self.reload(block, value)
+        return known
+
+    def reload(self, block: Block, value: Node) -> Node:
+        """A value that comes from memory, or is made again where that is as cheap."""
+        if value.name == "phi" and value.home == block.paragraph.number:
+            made = self.node(block, "load", "q", [Arg(FRAME, value, 0, HANDED, True)], 0)
+            self.slots.setdefault((value, HANDED), len(self.slots))
+        elif _cheap(value):
+            made = self.node(block, value.name, value.suffix, value.args, value.line)
+            made.memory = value.memory
+            self.origins[made] = value
+        else:
+            made = self.node(block, "load", "q", [Arg(FRAME, value, 0, OWN, True)], 0)
+            self.spilled[value] = None
+        made.signed, made.unsigned = value.signed, value.unsigned
+        return made
+
+    def hand_on(self, block: Block) -> None:
+        """What the phis of the paragraphs that follow are given: in the switch, or in their slots."""
+        paragraph = block.paragraph
+        given: list[tuple[Node, Arg]] = []
+        for each in paragraph.after():
+            following = self.flow.made[each]
+            position = following.before.index(paragraph.number)
+            for phi in following.phis:
+                if phi in self.live_phis:
+                    given.append((phi, self.here(block, phi.args[position])))
+        for phi, a in given:
+            held = self.small(block, a)
+            if self.passes(phi):
+                block.wanted[phi] = held
+            else:
+                self.node(block, "wr", "q", [held, Arg(FRAME, phi, 0, HANDED)], 0).effect = True
+                self.slots.setdefault((phi, HANDED), len(self.slots))
+
+    def settle(self, block: Block) -> None:
+        """A phi's slot is read before what comes next is written to it."""
+        for node in block.nodes:
+            if node.name == "wr" and node.args[1].kind == FRAME and node.args[1].name == HANDED:
+                node.behind = [other for other in block.nodes if _reads(other, node.args[1].node)]
+
+    def small(self, block: Block, a: Arg) -> Arg:
+        """A constant that a command has room for: others are made by commands."""
+        if a.kind != CONSTANT or -(1 << 31) <= a.number < 1 << 31:
+            return a
+        high, low = a.number >> 32, (a.number & 0xFFFFFFFF ^ 1 << 31) - (1 << 31)
+        return Arg(VALUE, self.node(block, "patch", "q", [Arg(CONSTANT, number=high), Arg(CONSTANT, number=low)], 0))
+
+    def spill(self, value: Node) -> None:
+        """Write a value to its slot where it is made."""
+        block = self.made[value.home]
+        a = self.here(block, Arg(VALUE, value))
+        self.node(block, "wr", "q", [a, Arg(FRAME, value, 0, OWN)], value.line).effect = True
+        self.slots.setdefault((value, OWN), len(self.slots))
+
+    def drop(self) -> None:
+        """Take away what makes values that nobody wants."""
+        live: set[Node] = set()
+        waiting = [node for block in self.made for node in block.nodes if node.effect]
+        live.update(waiting)
+        while waiting:
+            node = waiting.pop()
+            args = node.args
+            if node.name == "phi":
+                args = [self.made[each].wanted[node] for each in self.flow.made[node.home].before]
+            for a in args:
+                if a.kind != VALUE or a.node is None:
+                    continue
+                made = self.stands.get(a.node, a.node)
+                if made not in live:
+                    live.add(made)
+                    waiting.append(made)
+        for block in self.made:
+            block.nodes = [node for node in block.nodes if node in live]
+            block.wanted = {phi: a for phi, a in block.wanted.items() if phi in live}
+            for node in block.nodes:
+                node.behind = [each for each in node.behind if each in live]
+
+    def wanted_outside(self) -> set[Node]:
+        """The commands whose results are read in other paragraphs, or by phis."""
+        found: set[Node] = set()
+        for block in self.made:
+            own = set(block.nodes)
+            args = [a for node in block.nodes for a in node.args] + list(block.wanted.values())
+            for a in args:
+                if a.kind == VALUE and a.node is not None and a.node not in own:
+                    found.add(self.stands.get(a.node, a.node))
+            found.update([a.node for a in block.wanted.values() if a.node is not None])
+        return found
+
+    # --- the frame --------------------------------------------------------------------------------------------------
+
+    def frame(self, block: Block) -> None:
+        """A function that calls others lowers the stack pointer in its first paragraph, and raises it where it returns."""
+        paragraph = block.paragraph
+        if not self.calls or not (paragraph.number == 0 or paragraph.following < 0):
+            return
+        if paragraph.number == 0 and paragraph.following < 0:
+            return
+        readers = [node for node in block.nodes if any(a.kind in _ON_STACK for a in node.args)]
+        sign = -1 if paragraph.number == 0 else 1
+        made = self.node(block, "setrg", "l", [Arg(REGISTER, name="SP"), Arg(REGISTER, number=sign, name="frame")], 0)
+        made.effect = True
+        made.behind = readers
+
+
+def fold_loads(nodes: list[Node], outside: set[Node]) -> None:
+    """Loads that one command reads become its operands in brackets, where no store has to stay behind them."""
+    readers: dict[Node, list[Node]] = {}
+    held: set[Node] = set()
+    for node in nodes:
+        held.update(node.behind)
+        for a in node.args:
+            if a.kind == VALUE and a.node is not None:
+                readers.setdefault(a.node, []).append(node)
+    gone: set[Node] = set()
+    for load in nodes:
+        reading = readers.get(load, [])
+        if load.name not in ("load", "loadu") or not load.args[0].memory or load in held or load in outside or len(reading) != 1:
+            continue
+        if not _joins(load, reading[0]):
+            continue
+        reader = reading[0]
+        reader.args = [load.args[0] if a.node is load else a for a in reader.args]
+        reader.memory = reader.memory if reader.memory is not None else load.memory
+        reader.behind = [*reader.behind, *load.behind]
+        gone.add(load)
+    nodes[:] = [node for node in nodes if node not in gone]
+
+
+def _joins(load: Node, reader: Node) -> bool:
+    """Whether a command can read what a load reads from memory itself: as many bits, or of a slot fewer."""
+    if reader.effect or reader.name in ("load", "loadu", "phi") or reader.name.startswith("cvt") or any(a.memory for a in reader.args):
+        return False
+    if any(a.node is load and (a.number or a.memory) for a in reader.args):
+        return False
+    bits, wanted = _BITS[load.suffix], _BITS[reader.suffix]
+    return wanted == bits or (wanted < bits and load.args[0].kind in (FRAME, INCOMING))
+
+
+_ON_STACK: Final = (FRAME, INCOMING, OUTGOING, LOCAL)
+
+
+def _is_constant(a: Arg) -> bool:
+    """Whether an operand takes up the room that a command has for a constant."""
+    if a.kind == CONSTANT or a.kind == VALUE:
+        return a.number != 0
+    return a.kind != REGISTER or a.name == "frame"
+
+
+def _reads(node: Node, phi: Node | None) -> bool:
+    return any(a.kind == FRAME and a.node is phi and a.name == HANDED and a.memory for a in node.args)
+
+
+def _cheap(value: Node) -> bool:
+    """Whether making a value again takes no more than reading it from a slot: constants, addresses in the stack, what the caller gave."""
+    return value.name in ("load", "loadu", "patch") and all(a.kind == INCOMING if a.memory else a.kind in (CONSTANT, LOCAL, SYMBOL) for a in value.args)
+
+
+def _not_needed(node: Node, paragraph: Paragraph, following: int) -> bool:
+    """Jumps to the paragraph that stands behind this one."""
+    if node.name not in ("jmp", "setjf", "setjt"):
+        return False
+    last = node.args[-1]
+    return last.kind == TARGET and last.number == following
+
+
+def _live_phis(flow: Flow) -> set[Node]:
+    """The phis that something reads, not counting phis that nothing reads."""
+    live: set[Node] = set()
+    waiting: list[Node] = []
+
+    def note(args: list[Arg]) -> None:
+        for a in args:
+            if a.kind == VALUE and a.node is not None and a.node.name == "phi" and a.node not in live:
+                live.add(a.node)
+                waiting.append(a.node)
+
+    for paragraph in flow.made:
+        for node in paragraph.nodes:
+            note(node.args)
+    while waiting:
+        note(waiting.pop().args)
+    return live

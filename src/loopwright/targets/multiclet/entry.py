@@ -1,0 +1,29 @@
+"""The Multiclet processors among the machines (see ``targets/machine.py``)."""
+
+from __future__ import annotations
+
+from typing import Final
+
+from loopwright.targets.machine import Emulator, Level, Machine
+from loopwright.targets.target import Target
+
+__all__ = ["MACHINE"]
+
+
+def _make(name: str, vector_bits: int, convention: str, data_path: int) -> Target:
+    from loopwright.targets.multiclet.target import make
+
+    return make(name)
+
+
+MACHINE: Final = Machine(
+    "multiclet-",
+    {
+        "multiclet-r1": Level("Multiclet R1, a dataflow processor whose results do not cross paragraphs (simulated)"),
+        "multiclet-s1": Level("Multiclet S1, whose results cross paragraphs (simulated)"),
+        "multiclet-s2": Level("Multiclet S2, as S1 with a longer floating-point pipeline (simulated)"),
+    },
+    ("stack",),
+    _make,
+    emulator=Emulator((), packages="", runtime="loopwright.targets.multiclet.runner"),
+)

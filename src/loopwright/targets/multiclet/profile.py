@@ -1,0 +1,116 @@
+"""What a program has done, paragraph by paragraph: cycles and where they go, what commands wait for, how the switch is used."""
+
+from __future__ import annotations
+
+from typing import Final
+
+from loopwright.errors import SimulationError
+from loopwright.targets.multiclet.cycles import Schedule
+from loopwright.targets.multiclet.simulator import Simulator
+
+__all__ = ["Part", "Profile"]
+
+_COLUMNS: Final = ("runs", "commands", "cycles", "share", "a run", "fetch", "room", "decide", "change")
+
+
+class Part:
+    """A paragraph's part.
+
+    Attributes:
+        label: its name.
+        runs, commands: how often it was run, and how many commands that were.
+        cycles: from its first fetch to the next paragraph's, added up over the runs. They are the sum of these four: ``fetch`` of its commands, ``room``, when
+            the fetch waits for buffers to become empty, ``decide``, from the end of the fetch to knowing the next paragraph, and ``change``.
+        waits: cycles that commands waited after they could have started, by cause, added up over commands and runs. Commands wait side by side, so that they
+            may be more than the cycles.
+        reads: how often results were read from the switch, ``before`` of them from before the paragraph; ``farthest`` back.
+        unread: results, a run, that no command of the paragraph reads, and that are too old when it ends.
+    """
+
+    def __init__(self, label: str) -> None:
+        self.label = label
+        self.runs = 0
+        self.commands = 0
+        self.cycles = 0
+        self.fetch = 0
+        self.room = 0
+        self.decide = 0
+        self.change = 0
+        self.waits: dict[str, int] = {}
+        self.reads = 0
+        self.before = 0
+        self.farthest = 0
+        self.unread = 0
+
+    def add(self, schedule: Schedule, change: int) -> None:
+        """Count the runs of a schedule."""
+        times = schedule.times
+        self.cycles += schedule.cycles * times
+        self.fetch += schedule.fetched * times
+        self.room += schedule.delay * times
+        self.decide += max(0, schedule.decided - schedule.fetched - schedule.delay) * times
+        self.change += change * times
+        for cause, cycles in schedule.waits.items():
+            self.waits[cause] = self.waits.get(cause, 0) + cycles * times
+
+
+class Profile:
+    """What a timed simulator has counted.
+
+    Attributes:
+        parts: of the paragraphs that were run, the one with most cycles first.
+        cycles: of all calls; more than those of the parts by what was still under way when the last paragraph had been fetched.
+        commands: that were run.
+
+    Raises:
+        SimulationError: the simulator was made without timing.
+    """
+
+    def __init__(self, simulator: Simulator) -> None:
+        if simulator.timing is None:
+            raise SimulationError("a profile needs cycles: make the Simulator with timing=True")
+        self.processor = simulator.program.processor
+        self.cycles = simulator.timing.cycles
+        self.commands = simulator.commands
+        found: dict[int, Part] = {}
+        for number, runs in enumerate(simulator.counts):
+            if runs:
+                found[number] = self._part(simulator, number, runs)
+        for schedule in simulator.timing.schedules:
+            found[schedule.case.number].add(schedule, self.processor.change)
+        self.parts = sorted(found.values(), key=lambda part: -part.cycles)
+
+    def _part(self, simulator: Simulator, number: int, runs: int) -> Part:
+        paragraph = simulator.program.paragraphs[number].paragraph
+        part = Part(paragraph.label)
+        count = len(paragraph.commands)
+        part.runs, part.commands = runs, runs * count
+        read: set[int] = set()
+        for at, command in enumerate(paragraph.commands):
+            for operand in command.operands:
+                if operand.back > 0:
+                    part.reads += runs
+                    part.before += runs * (operand.back > at)
+                    part.farthest = max(part.farthest, operand.back)
+                    read.add(at - operand.back)
+        gone = 0 if not self.processor.crosses else self.processor.depth
+        part.unread = sum(bool(command.row.gives) and at not in read and count - at > gone for at, command in enumerate(paragraph.commands))
+        return part
+
+    def __str__(self) -> str:
+        lines = [f"{self.processor.name}: {self.commands} commands, {self.cycles} cycles, {self.commands / max(self.cycles, 1):.2f} commands a cycle", ""]
+        width = max([len(part.label) for part in self.parts] + [9])
+        lines.append(f"{'paragraph':{width}}" + "".join([f"{column:>11}" for column in _COLUMNS]))
+        for part in self.parts:
+            cells = [part.runs, part.commands, part.cycles, f"{100 * part.cycles / max(self.cycles, 1):.1f} %", f"{part.cycles / part.runs:.1f}"]
+            cells += [f"{each / part.runs:.1f}" for each in (part.fetch, part.room, part.decide, part.change)]
+            lines.append(f"{part.label:{width}}" + "".join([f"{cell:>11}" for cell in cells]))
+        rest = self.cycles - sum([part.cycles for part in self.parts])
+        lines.append(f"{'(at ends)':{width}}{rest:>33}{f'{100 * rest / max(self.cycles, 1):.1f} %':>11}")
+        lines += ["", "cycles that commands wait, a run, by cause"]
+        for part in self.parts:
+            waits = sorted(part.waits.items(), key=lambda pair: (-pair[1], pair[0]))
+            lines.append(f"{part.label:{width}}  {', '.join([f'{cause} {cycles / part.runs:.1f}' for cause, cycles in waits]) or 'none'}")
+        lines += ["", "the switch: results read a run, of them from before the paragraph, the farthest back, results nobody can have read"]
+        lines += [f"{part.label:{width}}  {part.reads // part.runs}, {part.before // part.runs}, @{part.farthest}, {part.unread}" for part in self.parts]
+        return "\n".join(lines) + "\n"

@@ -1,0 +1,40 @@
+"""The pass ``split``: paragraphs of more commands than the cells hold are cut."""
+
+from __future__ import annotations
+
+from loopwright.ir.function import NONE, Function
+from loopwright.targets.multiclet.flow import Flow, Paragraph
+from loopwright.targets.multiclet.target import Multiclet
+
+__all__ = ["halve", "run"]
+
+
+def halve(flow: Flow, paragraph: Paragraph) -> None:
+    """Cut a paragraph in two; the second is where it went."""
+    _cut(flow, paragraph, len(paragraph.nodes) // 2)
+
+
+def _cut(flow: Flow, paragraph: Paragraph, at: int) -> None:
+    following = Paragraph(len(flow.made), paragraph.first, paragraph.depth)
+    following.cut = True
+    following.nodes = paragraph.nodes[at:]
+    paragraph.nodes = paragraph.nodes[:at]
+    following.tested, following.following, following.calls = paragraph.tested, paragraph.following, paragraph.calls
+    paragraph.tested, paragraph.following, paragraph.calls = NONE, following.number, False
+    following.before = [paragraph.number]
+    for each in following.after():
+        before = flow.made[each].before if each != following.number else following.before
+        before[before.index(paragraph.number)] = following.number
+    place = flow.made.index(paragraph)
+    flow.reorder([*flow.made[: place + 1], following, *flow.made[place + 1 :]])
+
+
+def run(f: Function, target: Multiclet) -> None:
+    """Cut paragraphs of more than half of what the cells hold: what comes from others, and goes there, will take commands too."""
+    flow: Flow = f.analysis
+    most = max(target.processor.buffer * target.processor.all_cells // 2, 4)
+    for paragraph in list(flow.made):
+        part = paragraph
+        while len(part.nodes) > most:
+            _cut(flow, part, most)
+            part = flow.made[part.number + 1]

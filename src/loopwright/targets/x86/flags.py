@@ -1,0 +1,136 @@
+"""Which comparison the flags hold, so that it is not made a second time.
+
+The rules of operations compare each for itself: the smaller and the larger of two numbers are a comparison and a conditional move each. What an
+instruction does to the flags is in its description in the SDM, volume 2, "Flags Affected".
+"""
+
+from __future__ import annotations
+
+import re
+from typing import Final
+
+from loopwright.targets.x86.encoder import Form, M
+
+__all__ = ["CHANGES", "LOGIC", "QUIET", "Flags", "effect"]
+
+# What an instruction does to the flags and to the integer registers. Those up to LOGIC say something of the flags.
+#: It compares two integer registers, or one with an immediate.
+COMPARES: Final = 0
+#: A bitwise operation into an integer register: it leaves the flags of a TEST of its result with itself (AND, OR, XOR, TEST: CF and OF are 0).
+LOGIC: Final = 1
+#: It moves an integer register to another.
+MOVES: Final = 2
+#: It writes integer registers, if any, and no flags.
+KEEPS: Final = 3
+#: It changes flags, or is not known not to.
+CHANGES: Final = 4
+#: It has to do with neither.
+QUIET: Final = 5
+
+_KEEPS: Final = re.compile(
+    r"MOV(ABS|ZX|SX|SXD)?|LEA|CMOV\w+|SET\w+|BSWAP|NOT|XCHG|PUSH|POP|RORX|SARX|SHLX|SHRX|PDEP|PEXT|MULX|CRC32|NOP|PREFETCH\w+"
+    r"|V(?!U?COMIS|TESTP|PTEST$)\w+|K(?!ORTEST|TEST)\w+"
+)
+_WHOLE: Final = ("r32", "r64")
+
+
+def effect(form: Form) -> int:
+    """What a form does to the flags and to the integer registers."""
+    mnemonic = form.row.mnemonic
+    operands = form.operands
+    if mnemonic in ("CMP", "TEST") and operands[0].register in _WHOLE:
+        return COMPARES
+    if mnemonic in ("AND", "OR", "XOR") and operands[0].register in _WHOLE:
+        return LOGIC
+    if not _KEEPS.fullmatch(mnemonic) or any(each.fixed and each.role != "r" for each in operands):
+        return CHANGES
+    if mnemonic == "MOV" and len(operands) == 2 and operands[0].register in _WHOLE and operands[1].register in _WHOLE:
+        return MOVES
+    return KEEPS if any(each.register[:1] == "r" and each.role != "r" for each in operands) else QUIET
+
+
+class Flags:
+    """The comparison that the flags hold now: which registers have its operands' values, or none.
+
+    Attributes:
+        known: whether there is one. Cleared where code may come from elsewhere.
+    """
+
+    __slots__ = ("_bits", "_imm", "_left", "_right", "_tests", "known")
+
+    def __init__(self) -> None:
+        self.known = False
+        self._tests = False
+        self._bits = 0
+        self._imm = 0
+        #: The registers with the first operand's value, bit by bit, and those with the second's; 0 where that is an immediate.
+        self._left = 0
+        self._right = 0
+
+    def step(self, form: Form, kind: int, ops: tuple[int, ...], mem: M | None, imm: int, before: Form | None, before_ops: tuple[int, ...]) -> bool:
+        """An instruction comes, with what was emitted before it: does the comparison that it makes stand in the flags already?"""
+        if kind == CHANGES:
+            self.known = False
+        elif kind == COMPARES:
+            return self._compare(form, ops, mem, imm, before, before_ops)
+        elif kind == LOGIC:
+            self.known = mem is None or form.memory_at != 0
+            if self.known:
+                self._tests, self._bits, self._imm = True, _bits(form), 0
+                self._left = self._right = 1 << ops[0]
+        elif kind == MOVES and mem is None:
+            self._move(ops[0], ops[1], _bits(form))
+        else:
+            self._write(form, ops, mem)
+        return False
+
+    def _compare(self, form: Form, ops: tuple[int, ...], mem: M | None, imm: int, before: Form | None, before_ops: tuple[int, ...]) -> bool:
+        if mem is not None:
+            self.known = False
+            return False
+        tests = form.mnemonic == "test"
+        bits = _bits(form)
+        left = 1 << ops[0]
+        right = 1 << ops[1] if len(ops) > 1 else 0
+        same = self.known and self._tests == tests and self._bits == bits and self._imm == imm
+        if same and self._left & left and (self._right & right if right else not self._right):
+            return True
+        self.known = True
+        self._tests, self._bits, self._imm, self._left, self._right = tests, bits, imm, left, right
+        if before is not None and before.effect == MOVES and len(before_ops) == 2 and _bits(before) >= bits:
+            copied, source = 1 << before_ops[0], 1 << before_ops[1]
+            if left & copied:
+                self._left |= source
+            if right & copied:
+                self._right |= source
+        return False
+
+    def _move(self, into: int, source: int, bits: int) -> None:
+        left, right = self._left >> source & 1, self._right >> source & 1
+        if source == into:
+            # (In 32 bits it clears the upper half.)
+            left = right = 0
+        self._forget(1 << into)
+        if self.known and bits >= self._bits:
+            self._left |= left << into
+            self._right |= right << into
+
+    def _write(self, form: Form, ops: tuple[int, ...], mem: M | None) -> None:
+        at = 0
+        for position, each in enumerate(form.operands):
+            if each.fixed or each.immediate or not each.register or (mem is not None and position == form.memory_at):
+                continue
+            if each.role != "r" and each.register[:1] == "r":
+                self._forget(1 << ops[at])
+            at += 1
+
+    def _forget(self, register: int) -> None:
+        compared_with_register = self._right != 0
+        self._left &= ~register
+        self._right &= ~register
+        if not self._left or (compared_with_register and not self._right):
+            self.known = False
+
+
+def _bits(form: Form) -> int:
+    return 64 if form.operands[0].register == "r64" else 32

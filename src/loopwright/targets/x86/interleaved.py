@@ -1,0 +1,358 @@
+"""Elements in turn on x86-64: vectors dealt out of memory, and into it, by whole loads and stores and by permutations within 128 bits.
+
+Memory is looked at as chunks of 128 bits. Of vectors with several chunks, chunk n of load number j is the one at ``n * count + j``: permutations then need
+not cross from one to another, which takes longer (Intel optimization manual, "Processing array of structures").
+
+Of three vectors the elements of one lie at different places of each chunk, as 3 divides no power of two: three chunks blended have all of them, which one
+permutation puts in order.
+"""
+
+from __future__ import annotations
+
+from typing import Any, Final
+
+from loopwright.ir import ops
+from loopwright.ir.function import NONE, Function, Instr, Mem
+from loopwright.ir.roles import address_at
+from loopwright.targets.steps import Emit
+from loopwright.targets.target import Rule, Use
+from loopwright.targets.x86.assembler import M, lookup
+from loopwright.targets.x86.encoder import NO_REGISTER
+from loopwright.targets.x86.operands import X86Assembler, width
+from loopwright.targets.x86.registers import CODES, INTS, MASKS, VECTORS
+from loopwright.types import I64, U8, U16, U32, U64, VOID, Type, mask_of, vector_of
+
+__all__ = ["blend_rule", "chunks_rule", "load_part", "pattern_rule", "shuffle_rule", "store_parts"]
+
+_UNSIGNED: Final[dict[int, Type]] = {8: U8, 16: U16, 32: U32, 64: U64}
+_CHUNK: Final = 16
+_NOWHERE: Final = 0x80
+
+
+class _Parts:
+    """What is emitted for one access to elements in turn.
+
+    Attributes:
+        type_: of each vector; count: how many vectors.
+        where: the operands of the address.
+    """
+
+    __slots__ = ("count", "emit", "f", "instr", "type_", "where")
+
+    def __init__(self, f: Function, instr: Instr, emit: Emit) -> None:
+        self.f = f
+        self.instr = instr
+        self.emit = emit
+        self.type_ = instr.type
+        self.count = instr.op.parts
+        self.where = instr.args[address_at(instr) :]
+
+    # --- steps ------------------------------------------------------------------------------------------------
+
+    def op(self, op: ops.Op, type_: Type, args: list[int], source: Type = VOID) -> int:
+        made = self.f.register(type_)
+        self.emit(Instr(op, type_, made, args, 0, self.instr.line, source))
+        return made
+
+    def of(self, bits: int) -> Type:
+        """The vector's bits as unsigned lanes of a width."""
+        return vector_of(_UNSIGNED[bits], self.type_.size * 8 // bits)
+
+    def cast(self, value: int, to: Type) -> int:
+        """The same bits as another type."""
+        given = self.f.type_of(value)
+        return value if given is to else self.op(ops.BITCAST, to, [value], given)
+
+    def zipped(self, bits: int, a: int, b: int, high: bool) -> int:
+        type_ = self.of(bits)
+        return self.op(ops.ZIP_HIGH if high else ops.ZIP_LOW, type_, [self.cast(a, type_), self.cast(b, type_)])
+
+    def shuffled(self, type_: Type, value: int, pattern: list[int]) -> int:
+        """Bytes of each chunk in another order, as ``type_``."""
+        whole = int.from_bytes(bytes(pattern).ljust(_CHUNK, bytes([_NOWHERE])), "little")
+        f = self.f
+        return self.op(ops.SHUFFLE_BYTES, type_, [value, f.const(I64, whole & (1 << 64) - 1), f.const(I64, whole >> 64)], f.type_of(value))
+
+    def ordered(self, value: int, order: list[int]) -> int:
+        """Lanes of each chunk in another order."""
+        size = self.type_.bits // 8
+        type_ = self.of(self.type_.bits)
+        return self.shuffled(type_, self.cast(value, type_), [lane * size + n for lane in order for n in range(size)])
+
+    def blended(self, a: int, b: int, mask: int) -> int:
+        """b where the mask has a 1, a elsewhere: of bytes by a mask in a register, which is made outside of loops."""
+        if self.type_.bits == 8:
+            type_ = mask_of(8, self.type_.lanes)
+            return self.op(ops.SELECT, self.of(8), [self.op(ops.LANE_PATTERN, type_, [self.f.const(I64, mask)]), b, a])
+        return self.op(ops.BLEND, self.of(self.type_.bits), [a, b, self.f.const(I64, mask)])
+
+    # --- memory -----------------------------------------------------------------------------------------------
+
+    def mem(self, disp: int, size: int) -> Mem:
+        given = self.instr.mem
+        assert given is not None
+        return Mem(given.indexed, given.scale, given.disp + disp, size, False, -1, given.array)
+
+    def load(self, number: int) -> int:
+        """Chunks ``number``, ``number + count``, …"""
+        type_ = self.of(self.type_.bits)
+        made = self.f.register(type_)
+        self.emit(Instr(ops.LOAD_CHUNKS_AT, type_, made, list(self.where), _CHUNK * self.count, self.instr.line, VOID, self.mem(_CHUNK * number, type_.size)))
+        return made
+
+    def store(self, number: int, value: int) -> None:
+        type_ = self.of(self.type_.bits)
+        args = [self.cast(value, type_), *self.where]
+        self.emit(Instr(ops.STORE_CHUNKS_AT, type_, NONE, args, _CHUNK * self.count, self.instr.line, VOID, self.mem(_CHUNK * number, type_.size)))
+
+    # --- whole chunks -----------------------------------------------------------------------------------------
+
+    def dealt_out(self, part: int) -> int:
+        """One of the vectors."""
+        bits = self.type_.bits
+        lanes = 8 * _CHUNK // bits
+        if self.count == 3:
+            vectors = [self.load(j) for j in range(3)]
+            both = self.blended(vectors[0], vectors[1], _positions(lanes, 1, part))
+            every = self.blended(both, vectors[2], _positions(lanes, 2, part))
+            return self.ordered(every, [(3 * n + part) % lanes for n in range(lanes)])
+        if self.count == 2:
+            first, second = self.load(0), self.load(1)
+            if bits >= 32:
+                return self.op(ops.UNZIP_ODD if part else ops.UNZIP_EVEN, self.of(bits), [first, second])
+            return self.zipped(64, self.grouped(first), self.grouped(second), part == 1)
+        if bits == 64:
+            return self.zipped(64, self.load(part // 2), self.load(part // 2 + 2), part & 1 == 1)
+        words = [self.load(j) if bits == 32 else self.grouped(self.load(j)) for j in range(4)]
+        halves = [self.zipped(32, words[j], words[j + 1], part >= 2) for j in (0, 2)]
+        return self.zipped(64, halves[0], halves[1], part & 1 == 1)
+
+    def grouped(self, value: int) -> int:
+        """The elements of each vector next to each other in every chunk."""
+        lanes = 8 * _CHUNK // self.type_.bits
+        return self.ordered(value, [n for part in range(self.count) for n in range(part, lanes, self.count)])
+
+    def put_together(self, values: list[int]) -> None:
+        """Store all vectors."""
+        bits = self.type_.bits
+        lanes = 8 * _CHUNK // bits
+        if self.count == 3:
+            spread = []
+            for part, value in enumerate(values):
+                order = [0] * lanes
+                for n in range(lanes):
+                    order[(3 * n + part) % lanes] = n
+                spread.append(self.ordered(value, order))
+            for j in range(3):
+                both = self.blended(spread[0], spread[1], _channels(lanes, j, 1))
+                self.store(j, self.blended(both, spread[2], _channels(lanes, j, 2)))
+        elif self.count == 2:
+            for j in range(2):
+                self.store(j, self.zipped(bits, values[0], values[1], j == 1))
+        elif bits == 64:
+            for j in range(4):
+                self.store(j, self.zipped(64, values[2 * (j & 1)], values[2 * (j & 1) + 1], j >= 2))
+        else:
+            for half in range(2):
+                pairs = [self.zipped(bits, values[n], values[n + 1], half == 1) for n in (0, 2)]
+                for j in range(2):
+                    self.store(2 * half + j, self.zipped(2 * bits, pairs[0], pairs[1], j == 1))
+
+    # --- less than a chunk a vector ---------------------------------------------------------------------------
+
+    def pieces(self) -> tuple[int, list[int]]:
+        """How many bytes are accessed at once, and where: at the beginning, and so that they end where the elements do."""
+        total = self.count * self.type_.size
+        size = 1 << min(total, _CHUNK).bit_length() - 1
+        return size, [0] if size == total else [0, total - size]
+
+    def small_part(self, part: int) -> int:
+        """One of the vectors."""
+        size, places = self.pieces()
+        piece = vector_of(U8, size)
+        element = self.type_.bits // 8
+        result = vector_of(U8, self.type_.size)
+        sources = [((n // element) * self.count + part) * element + n % element for n in range(self.type_.size)]
+        total = -1
+        for k, at in enumerate(places):
+            pattern = [s - at if (s < size) == (k == 0) else _NOWHERE for s in sources]
+            if all(p == _NOWHERE for p in pattern):
+                continue
+            loaded = self.f.register(piece)
+            self.emit(Instr(ops.LOAD_AT, piece, loaded, list(self.where), 0, self.instr.line, VOID, self.mem(at, size)))
+            found = self.shuffled(result, loaded, pattern)
+            total = found if total < 0 else self.op(ops.OR, result, [total, found])
+        return total
+
+    def store_small(self, values: list[int]) -> None:
+        """Store all vectors."""
+        size, places = self.pieces()
+        piece, given = vector_of(U8, size), vector_of(U8, self.type_.size)
+        element = self.type_.bits // 8
+        values = [self.cast(value, given) for value in values]
+        for at in places:
+            total = -1
+            for part, value in enumerate(values):
+                pattern = [_NOWHERE] * size
+                for n in range(size):
+                    number, rest = divmod(at + n, element)
+                    if number % self.count == part:
+                        pattern[n] = number // self.count * element + rest
+                found = self.shuffled(piece, value, pattern)
+                total = found if total < 0 else self.op(ops.OR, piece, [total, found])
+            self.emit(Instr(ops.STORE_AT, piece, NONE, [total, *self.where], 0, self.instr.line, VOID, self.mem(at, size)))
+
+
+def _positions(lanes: int, vector: int, part: int) -> int:
+    """Where in a chunk of one of three vectors elements of a part are, as bits."""
+    return sum(1 << n for n in range(lanes) if (lanes * vector + n) % 3 == part)
+
+
+def _channels(lanes: int, vector: int, part: int) -> int:
+    """The same, of vectors that are put together."""
+    return _positions(lanes, vector, part)
+
+
+def load_part(f: Function, instr: Instr, emit: Emit) -> bool:
+    """``load_part2`` to ``load_part4``; what several of them load is shared."""
+    if instr.type.size < 2 or instr.type.lanes < 2:
+        return False
+    parts = _Parts(f, instr, emit)
+    made = parts.dealt_out(instr.imm) if instr.type.size >= _CHUNK else parts.small_part(instr.imm)
+    given = f.type_of(made)
+    emit(Instr(ops.COPY if given is instr.type else ops.BITCAST, instr.type, instr.dst, [made], 0, instr.line, VOID if given is instr.type else given))
+    return True
+
+
+def store_parts(f: Function, instr: Instr, emit: Emit) -> bool:
+    """``store_parts2`` to ``store_parts4``."""
+    if instr.type.size < 2 or instr.type.lanes < 2:
+        return False
+    parts = _Parts(f, instr, emit)
+    values = instr.args[: parts.count]
+    if instr.type.size < _CHUNK:
+        parts.store_small(values)
+    else:
+        type_ = parts.of(instr.type.bits)
+        parts.put_together([parts.cast(value, type_) for value in values])
+    return True
+
+
+# --- rules -------------------------------------------------------------------------------------------------------
+
+
+def shuffle_rule(target: Any, instr: Instr) -> Rule | None:
+    """VPSHUFB by a constant in memory."""
+    largest = max(instr.type.size, instr.source.size)
+    if largest > _CHUNK and instr.type.size != instr.source.size:
+        return None
+    return Rule("shuffle_bytes", (Use(VECTORS), Use(INTS), Use(INTS)), Use(VECTORS), _shuffle)
+
+
+def _shuffle(asm: X86Assembler, f: Function, instr: Instr) -> None:
+    value, low, high = instr.args
+    pattern = b"".join((int(f.const_values[~half]) & (1 << 64) - 1).to_bytes(8, "little") for half in (low, high))
+    size = max(instr.type.size, _CHUNK)
+    shape = {16: "xmm", 32: "ymm", 64: "zmm"}[size]
+    form = lookup("VPSHUFB", f"{shape},{shape},m{8 * size}")
+    asm.emit(form, (CODES[instr.dst], CODES[value]), asm.constant(pattern * (size // _CHUNK)), line=instr.line)
+
+
+def blend_rule(target: Any, instr: Instr) -> Rule | None:
+    """VPBLENDD and VPBLENDW by an immediate; with more than 16 registers VPTERNLOGD by a constant."""
+    if instr.type.size < _CHUNK or instr.type.bits == 8:
+        return None
+    if target.mask_registers:
+        return Rule("blend", (Use(VECTORS), Use(VECTORS, late=True), Use(INTS)), Use(VECTORS), _ternary, tied=0)
+    return Rule("blend", (Use(VECTORS), Use(VECTORS), Use(INTS)), Use(VECTORS), _blend)
+
+
+def pattern_rule(target: Any, instr: Instr) -> Rule | None:
+    """A constant."""
+    if instr.type.lanes * instr.type.bits < 8 * _CHUNK:
+        return None
+    if target.mask_registers:
+        return Rule("lane_pattern", (Use(INTS),), Use(MASKS), _pattern_mask, temps=(INTS,))
+    return Rule("lane_pattern", (Use(INTS),), Use(VECTORS), _pattern)
+
+
+def _pattern_mask(asm: X86Assembler, f: Function, instr: Instr) -> None:
+    per_chunk = 8 * _CHUNK // instr.type.bits
+    mask = int(f.const_values[~instr.args[0]]) & (1 << per_chunk) - 1
+    bits = sum(mask << n for n in range(0, instr.type.lanes, per_chunk))
+    t = CODES[instr.args[1]]
+    asm.emit(lookup("MOVABS", "r64,imm64"), (t,), None, bits - (1 << 64) if bits >> 63 else bits, line=instr.line)
+    asm.emit(lookup("KMOVQ", "k,r64"), (CODES[instr.dst], t), line=instr.line)
+
+
+def _pattern(asm: X86Assembler, f: Function, instr: Instr) -> None:
+    size = instr.type.lanes * instr.type.bits // 8
+    shape = width(instr.type)
+    mask = _lanes_of(int(f.const_values[~instr.args[0]]), instr.type.bits, size)
+    asm.emit(lookup("VMOVUPS", f"{shape},m{8 * size}"), (CODES[instr.dst],), asm.constant(mask), line=instr.line)
+
+
+def _lanes_of(mask: int, bits: int, length: int) -> bytes:
+    """A constant as ones in lanes."""
+    size = bits // 8
+    return b"".join((b"\xff" if mask >> n & 1 else b"\0") * size for n in range(_CHUNK // size)) * (length // _CHUNK)
+
+
+def _ternary(asm: X86Assembler, f: Function, instr: Instr) -> None:
+    """b where the constant's bit is 1, a elsewhere: 0xd8 of (a, b, constant)."""
+    shape = width(instr.type)
+    form = lookup("VPTERNLOGD", f"{shape},{shape},m{8 * instr.type.size},imm8")
+    asm.emit(
+        form,
+        (CODES[instr.dst], CODES[instr.args[1]]),
+        asm.constant(_lanes_of(int(f.const_values[~instr.args[2]]), instr.type.bits, instr.type.size)),
+        0xD8,
+        line=instr.line,
+    )
+
+
+def _blend(asm: X86Assembler, f: Function, instr: Instr) -> None:
+    d, a, b = CODES[instr.dst], CODES[instr.args[0]], CODES[instr.args[1]]
+    bits, line = instr.type.bits, instr.line
+    shape = width(instr.type)
+    mask = int(f.const_values[~instr.args[2]])
+    if bits == 16:
+        asm.emit(lookup("VPBLENDW", f"{shape},{shape},{shape},imm8"), (d, a, b), None, mask & 0xFF, line=line)
+        return
+    words = bits // 32
+    chunk = sum(1 << n for n in range(4) if mask >> n // words & 1)
+    asm.emit(lookup("VPBLENDD", f"{shape},{shape},{shape},imm8"), (d, a, b), None, chunk | (chunk << 4 if shape == "ymm" else 0), line=line)
+
+
+def chunks_rule(target: Any, instr: Instr) -> Rule | None:
+    """Chunks one by one, those of a load into their places."""
+    mem = instr.mem
+    if mem is None or instr.type.size < _CHUNK:
+        return None
+    where = (Use(INTS),) * (2 if mem.indexed else 1)
+    if instr.op is ops.LOAD_CHUNKS_AT:
+        return Rule("load_chunks", where, Use(VECTORS), _load_chunks)
+    return Rule("store_chunks", (Use(VECTORS), *where), None, _store_chunks)
+
+
+def _place(instr: Instr, first: int, number: int) -> M:
+    mem = instr.mem
+    assert mem is not None
+    index = CODES[instr.args[first + 1]] if mem.indexed else NO_REGISTER
+    return M(CODES[instr.args[first]], index, mem.scale if mem.indexed else 1, mem.disp + number * instr.imm)
+
+
+def _load_chunks(asm: X86Assembler, f: Function, instr: Instr) -> None:
+    d, line, shape = CODES[instr.dst], instr.line, width(instr.type)
+    asm.emit(lookup("VMOVUPS", "xmm,m128"), (d,), _place(instr, 0, 0), line=line)
+    for n in range(1, instr.type.size // _CHUNK):
+        name = "VINSERTI128" if shape == "ymm" else "VINSERTI32X4"
+        asm.emit(lookup(name, f"{shape},{shape},m128,imm8"), (d, d), _place(instr, 0, n), n, line=line)
+
+
+def _store_chunks(asm: X86Assembler, f: Function, instr: Instr) -> None:
+    value, line, shape = CODES[instr.args[0]], instr.line, width(instr.type)
+    asm.emit(lookup("VMOVUPS", "m128,xmm"), (value,), _place(instr, 1, 0), line=line)
+    for n in range(1, instr.type.size // _CHUNK):
+        name = "VEXTRACTI128" if shape == "ymm" else "VEXTRACTI32X4"
+        asm.emit(lookup(name, f"m128,{shape},imm8"), (value,), _place(instr, 1, n), n, line=line)

@@ -1,0 +1,227 @@
+"""Elements in turn: accesses of a loop over lanes to elements 2 to 4 apart, of which those of one group are loaded, or stored, together.
+
+``x[3 * i]``, ``x[3 * i + 1]`` and ``x[3 * i + 2]`` have between them all elements of a stretch of memory (Nuzman, Rosen and Zaks, *Auto-Vectorization of
+Interleaved Data for SIMD*, PLDI 2006). Loads may leave some of a group out: what is between is read with the others, but never past the last index that the
+loop accesses, for which the loop over vectors leaves one index to the loop over elements behind it.
+"""
+
+from __future__ import annotations
+
+from typing import Final
+
+from loopwright.ir import ops
+from loopwright.ir.affine import Form, Forms
+from loopwright.ir.function import NONE, Instr, Mem
+from loopwright.targets.target import Target
+from loopwright.types import I64, VOID
+from loopwright.vectors.accesses import Accesses
+
+__all__ = ["Interleaving"]
+
+_MOST: Final = 4
+_Key = tuple[tuple[int, ...], ...]
+
+
+class _Member:
+    """An access of a group.
+
+    Attributes:
+        position: in the body; instr: the access.
+        apart: how many elements there are from lane to lane.
+        key: what is the same of all whose indices differ by constants: apart, rows, and what the last index is made of; the array is not part of it.
+        constant: of the last index.
+    """
+
+    __slots__ = ("apart", "array", "constant", "instr", "key", "position", "store")
+
+    def __init__(self, position: int, instr: Instr, apart: int, key: _Key, constant: int) -> None:
+        self.position = position
+        self.instr = instr
+        self.array = instr.imm
+        self.apart = apart
+        self.key = key
+        self.constant = constant
+        self.store = instr.op is ops.MASKED_STORE_STRIDED
+
+
+class Interleaving:
+    """The accesses of one body.
+
+    Attributes:
+        made: what emits.
+        gaps: groups may lack elements, at the end of which memory is read up to the next index's.
+        spare: some group does.
+        assumed: distances, as registers, that are known to be so many bytes.
+    """
+
+    def __init__(self, made: Accesses, forms: Forms, target: Target, gaps: bool, assumed: dict[int, int]) -> None:
+        self.made = made
+        self.assumed = assumed
+        self.forms = forms
+        self.target = target
+        self.gaps = gaps
+        self.spare = False
+        self.body: list[Instr] = []
+        self.all = {made.all}
+        #: By position: the accesses that are made there, loads where the first is, stores where the last is; None for others of these.
+        self.groups: dict[int, list[_Member] | None] = {}
+        #: By position of a load: the least constant of its group.
+        self.bases: dict[int, int] = {}
+
+    def run(self, body: list[Instr]) -> list[Instr]:
+        """The body with groups made one access."""
+        self.body = body
+        members: list[_Member] = []
+        depth = 0
+        for position, instr in enumerate(body):
+            op = instr.op
+            if op is ops.MASK_CONVERT and instr.args[0] in self.all:
+                self.all.add(instr.dst)
+            elif op.effect == ops.CONTROL or op.effect == ops.CALLS:
+                self._stretch(members, depth == 0)
+                members = []
+                depth += (1 if op.opens else 0) - (1 if op.closes else 0)
+            elif op is ops.MASKED_LOAD_STRIDED or op is ops.MASKED_STORE_STRIDED:
+                member = self._member(position, instr)
+                if member is not None:
+                    members.append(member)
+        self._stretch(members, depth == 0)
+        if not self.groups:
+            return body
+        out: list[Instr] = []
+        self.made.out = out
+        for position, instr in enumerate(body):
+            if position not in self.groups:
+                out.append(instr)
+                continue
+            group = self.groups[position]
+            if group is not None and instr.op is ops.MASKED_STORE_STRIDED:
+                self.made.line = instr.line
+                self._store(instr, group)
+            elif group is not None:
+                for member in group:
+                    self.made.line = member.instr.line
+                    self._load(member.instr, group)
+        return out
+
+    def _member(self, position: int, instr: Instr) -> _Member | None:
+        """An access that may belong to a group."""
+        f = self.made.f
+        stride = instr.args[len(instr.op.operands) - 2]
+        if instr.args[0] not in self.all or (stride >= 0 and stride not in self.assumed):
+            return None
+        size = instr.type.element.size
+        apart, rest = divmod(self.assumed[stride] if stride >= 0 else int(f.const_values[~stride]), size)
+        if rest or not 2 <= apart <= _MOST or not self.target.interleaves(instr.type):
+            return None
+        key: list[tuple[int, ...]] = [(apart,)]
+        indices = instr.args[len(instr.op.operands) - 1 :]
+        last = Form(0, {})
+        for n, index in enumerate(indices):
+            form = self.forms.of(index)
+            if form is None:
+                return None
+            last = form
+            terms = [number for item in sorted(form.terms.items()) for number in item]
+            key.append((form.constant if n < len(indices) - 1 else 0, *terms))
+        return _Member(position, instr, apart, tuple(key), last.constant)
+
+    def _stretch(self, members: list[_Member], always: bool) -> None:
+        """Find the groups among accesses that come one after the other."""
+        if not members:
+            return
+        sorted_members = sorted(members, key=lambda m: (m.array, m.store, m.key, m.constant, m.position))
+        at = 0
+        while at < len(sorted_members):
+            first = sorted_members[at]
+            group = [first]
+            at += 1
+            while at < len(sorted_members):
+                m = sorted_members[at]
+                if m.array != first.array or m.store != first.store or m.key != first.key or m.constant - first.constant >= first.apart:
+                    break
+                group.append(m)
+                at += 1
+            complete = len({m.constant for m in group}) == first.apart
+            if not first.store:
+                if complete or (always and self.gaps):
+                    self.spare = self.spare or not complete
+                    self._place_loads(group, members)
+            elif complete and len(group) == first.apart and self._movable(group, members):
+                for m in group:
+                    self.groups[m.position] = None
+                self.groups[max(m.position for m in group)] = group
+
+    def _place_loads(self, group: list[_Member], members: list[_Member]) -> None:
+        """Loads are made where the first of them is, so that they share what they read, as far as no store between meets them."""
+        known = {m.position: m for m in members}
+        by_place = sorted(group, key=lambda m: m.position)
+        together: list[_Member] = []
+        for m in by_place:
+            if together and not self._meets(together[0].position, m, known):
+                together.append(m)
+                self.groups[m.position] = None
+                continue
+            together = [m]
+            self.groups[m.position] = together
+        base = min(m.constant for m in group)
+        for m in group:
+            self.bases[m.position] = base
+
+    def _meets(self, since: int, load: _Member, known: dict[int, _Member]) -> bool:
+        """Whether a store between a place and a load may change what that gives."""
+        for position in range(since, load.position):
+            instr = self.body[position]
+            if instr.op.effect != ops.WRITES:
+                continue
+            other = known.get(position)
+            if other is not None and other.key == load.key:
+                if (other.constant - load.constant) % load.apart == 0:
+                    return True
+            elif (instr.imm if instr.mem is None else instr.mem.array) in (load.array, NONE):
+                return True
+        return False
+
+    def _movable(self, group: list[_Member], members: list[_Member]) -> bool:
+        """Whether stores may be made where the last of them is: what accesses memory between does not meet them."""
+        known = {m.position: m for m in members}
+        own = {m.position for m in group}
+        first = group[0]
+        for position in range(min(own) + 1, max(own)):
+            instr = self.body[position]
+            effect = instr.op.effect
+            if position in own or (effect != ops.READS and effect != ops.WRITES):
+                continue
+            other = known.get(position)
+            if other is not None and other.key == first.key:
+                # Elements of one array, or of another that is the same one.
+                if any(m.position < position and (m.constant - other.constant) % first.apart == 0 for m in group):
+                    return False
+            elif (instr.imm if instr.mem is None else instr.mem.array) in (first.array, NONE):
+                return False
+        return True
+
+    def _where(self, first: _Member, base: int) -> tuple[list[int], Mem]:
+        """The address of a group whose least constant is ``base``, by the index of its first access."""
+        made, instr = self.made, first.instr
+        indices = instr.args[len(instr.op.operands) - 1 :]
+        size = instr.type.element.size
+        rows = made.pointer(instr.imm, [*indices[:-1], made.f.const(I64, 0)])
+        if indices[-1] < 0:
+            return [rows], Mem(False, 1, base * size, first.apart * instr.type.size, False, -1, instr.imm)
+        return [rows, indices[-1]], Mem(True, size, (base - first.constant) * size, first.apart * instr.type.size, False, -1, instr.imm)
+
+    def _load(self, instr: Instr, group: list[_Member]) -> None:
+        """A part."""
+        first = group[0]
+        base = self.bases[first.position]
+        where, mem = self._where(first, base)
+        part = next(m.constant for m in group if m.instr is instr) - base
+        self.made.out.append(Instr(ops.LOAD_PART[first.apart], instr.type, instr.dst, where, part, instr.line, VOID, mem))
+
+    def _store(self, instr: Instr, group: list[_Member]) -> None:
+        """All parts."""
+        parts = sorted(group, key=lambda m: m.constant)
+        where, mem = self._where(min(group, key=lambda m: m.position), parts[0].constant)
+        values = [m.instr.args[1] for m in parts]
+        self.made.out.append(Instr(ops.STORE_PARTS[parts[0].apart], instr.type, NONE, [*values, *where], 0, instr.line, VOID, mem))

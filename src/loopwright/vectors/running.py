@@ -1,0 +1,120 @@
+"""Running sums: a total that each index adds to and reads (``s += x[i]; y[i] = s``).
+
+Of a vector every lane gets the sum of the lanes up to it, in as many steps as it takes to double one lane to all (Hillis and Steele, *Data Parallel Algorithms*, CACM 29(12), 1986), and what came
+before. That is kept in all lanes of a register of its own, to which only the sum of a whole vector is added, so that no vector waits for the steps of another.
+"""
+
+from __future__ import annotations
+
+from loopwright.ir import ops
+from loopwright.ir.function import NONE, Function, Instr
+from loopwright.types import I64, Type, vector_of
+from loopwright.vectors.compaction import Compaction
+from loopwright.vectors.divergence import Divergence
+from loopwright.vectors.regions import Bracket, Leaf, Region
+from loopwright.vectors.tables import Asked
+
+__all__ = ["Running", "RunningSums", "running_sum", "steps", "straight"]
+
+
+class Running:
+    """A running sum.
+
+    Attributes:
+        variable: its register.
+        added: what each index adds, an operand.
+        region: where it does.
+        carry: the variable with what came before the vector, in every lane.
+        value: the register with the sums of this vector's lanes, once they have been made.
+    """
+
+    __slots__ = ("added", "carry", "region", "value", "variable")
+
+    def __init__(self, variable: int, added: int, region: Region) -> None:
+        self.variable = variable
+        self.added = added
+        self.region = region
+        self.carry = NONE
+        self.value = NONE
+
+
+def running_sum(f: Function, root: Bracket, leaves: list[Leaf], variable: int) -> Running | None:
+    """A variable that a loop carries, if all that it is is added to in one place, and read behind that; floats only where they may be added up in another order."""
+    type_ = f.types[variable]
+    if not (type_.is_integer or (type_.is_float and f.options.fastmath)):
+        return None
+    found: Running | None = None
+    for leaf in leaves:
+        instr = leaf.instr
+        if instr.dst != variable:
+            if found is None and variable in instr.args:
+                return None
+            continue
+        if found is not None or instr.op is not ops.ADD or instr.args.count(variable) != 1:
+            return None
+        around = leaf.region
+        while around.bracket is not root:
+            if around.bracket.loop or around.parent is None:
+                return None
+            around = around.parent
+        found = Running(variable, instr.args[1] if instr.args[0] == variable else instr.args[0], leaf.region)
+    return found
+
+
+class RunningSums(Compaction):
+    """What is emitted for running sums.
+
+    Attributes:
+        sums: variable -> what is known of it.
+    """
+
+    def __init__(self, f: Function, shapes: Divergence, lanes: int, width: int, has: Asked) -> None:
+        super().__init__(f, shapes, lanes, width, has)
+        self.sums: dict[int, Running] = {}
+
+    def begin_running(self) -> None:
+        """In front of the loop: what the sums begin with."""
+        f = self.f
+        for sum_ in self.sums.values():
+            type_ = self.full(f.types[sum_.variable])
+            sum_.carry = f.register(type_, f.names[sum_.variable], True)
+            self.out.append(Instr(ops.SPLAT, type_, sum_.carry, [sum_.variable], 0, self.line))
+
+    def run_on(self, variable: int) -> None:
+        """Each lane that runs adds what it has to add."""
+        f = self.f
+        sum_ = self.sums[variable]
+        type_ = self.full(f.types[variable])
+        none = f.const(type_, 0)
+        sums = self.define(ops.SELECT, type_, [self.fitted(self.mask, type_.bits), self.vector(sum_.added), none], type_)
+        shift = 1
+        while shift < self.lanes:
+            moved = self.define(ops.SLIDE, type_, [none, sums, f.const(I64, self.lanes - shift)], type_)
+            sums = self.define(ops.ADD, type_, [sums, moved], type_)
+            shift *= 2
+        sum_.value = self.define(ops.ADD, type_, [sums, sum_.carry], type_)
+        last = self.define(ops.SLIDE, type_, [sums, sums, f.const(I64, self.lanes - 1)], type_)
+        total = self.define(ops.SPLAT, type_, [self.define(ops.EXTRACT, type_, [last], type_.element)], type_)
+        self.out.append(Instr(ops.ADD, type_, sum_.carry, [sum_.carry, total], 0, self.line))
+
+    def end_running(self) -> None:
+        """Behind the loop: the sums of all."""
+        for sum_ in self.sums.values():
+            type_ = self.f.types[sum_.carry]
+            self.out.append(Instr(ops.EXTRACT, type_, sum_.variable, [sum_.carry], 0, self.line))
+
+
+def straight(root: Bracket, found: dict[int, Running]) -> bool:
+    """Whether all lanes come to where running sums are added to, if only to add nothing."""
+    for sum_ in found.values():
+        region = sum_.region
+        while region.bracket is not root:
+            if not region.bracket.splits or region.parent is None:
+                return False
+            region = region.parent
+    return True
+
+
+def steps(f: Function, found: dict[int, Running], lanes: int) -> list[tuple[ops.Op, Type]]:
+    """The operations that running sums need, with the types of vectors of so many lanes."""
+    return [(op, vector_of(f.types[variable], lanes)) for variable in found for op in (ops.ADD, ops.SLIDE)]

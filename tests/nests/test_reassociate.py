@@ -1,0 +1,117 @@
+"""Sums in recurrences, under ``fastmath``: what is waited for comes last."""
+
+from __future__ import annotations
+
+import numpy as np
+import pytest
+
+import loopwright as lw
+from loopwright.ir import ops
+from loopwright.ir.interpret import run
+from loopwright.ir.text import parse
+from loopwright.ir.verify import verify
+from loopwright.nests import reassociate
+
+FORMS = [
+    "s + x[i] - T(1)",
+    "x[i] + s - y[i]",
+    "s - x[i] + y[i]",
+    "s - x[i] - y[i]",
+    "y[i] + (s - x[i])",
+    "(s + x[i]) + (y[i] - T(1))",
+    "s + x[i] + y[i] - T(0.5) + x[i]",
+    "x[i] - s + y[i]",
+]
+
+
+def _kernel(form: str, **options: object) -> object:
+    source = f"def nest(x, y, z):\n    s = T(0.0)\n    for i in lw.range(x.shape[0]):\n        s = lw.max(x[i], T(0.5) * ({form}))\n        z[i] = s\n"
+    space: dict[str, object] = {"T": np.float64, "lw": lw}
+    exec(source, space)  # noqa: S102 (the loop above)
+    function = space["nest"]
+    function.__annotations__.update(dict.fromkeys("xyz", lw.Array))
+    return lw.kernel(source=source, **options)(function)
+
+
+@pytest.mark.parametrize("form", FORMS)
+def test_sums_are_what_they_were(form: str) -> None:
+    rng = np.random.default_rng(1)
+    x, y, z, wanted = rng.random(50), rng.random(50), np.zeros(50), np.zeros(50)
+    _kernel(form, nests="off")(x, y, wanted)
+    _kernel(form, fastmath=True)(x, y, z)
+    np.testing.assert_allclose(z, wanted, rtol=1e-12)
+
+
+@pytest.mark.parametrize("form", FORMS[:5])
+def test_one_addition_is_waited_for(form: str) -> None:
+    zeros = [np.zeros(9)] * 3
+    bounds = [_kernel(form, fastmath=fast).compile(*zeros, target="x86-64-v3").ir("nests") for fast in (False, True)]
+    chains = [_chain(text) for text in bounds]
+    assert chains[0] == 2 * chains[1] > 0
+
+
+def _chain(text: str) -> int:
+    """How many additions lead from the total to itself."""
+    waits: dict[str, int] = {"%s": 0}
+    for line in text.splitlines():
+        left, _, right = line.strip().partition(" = ")
+        words = right.replace(",", " ").split()
+        if words and words[0].partition(".")[0] in ("add", "sub", "mul", "max", "copy", "load"):
+            found = [waits[word] for word in words[1:] if word in waits]
+            if found:
+                waits[left] = max(found) + words[0].startswith(("add", "sub"))
+    return waits["%s"]
+
+
+@lw.kernel(fastmath=True)
+def far_apart(a: lw.Array[lw.f32, 2], b: lw.Array[lw.f32, 2], c: lw.Array[lw.f32, 2]):
+    for i in lw.range(c.shape[0]):
+        for j in lw.range(c.shape[1]):
+            s = a[i, 0]
+            for k in range(1, 23):
+                d = a[i, k] - b[j, k]
+                if k % 5:
+                    s += d * d
+                else:
+                    s -= d
+            c[i, j] = s
+
+
+def test_long_sums_are_added_up_in_parts() -> None:
+    rng = np.random.default_rng(5)
+    a, b = rng.random((21, 23)).astype(np.float32), rng.random((19, 23)).astype(np.float32)
+    c, wanted = np.zeros((21, 19), np.float32), np.zeros((21, 19), np.float32)
+    far_apart.function(a.astype(np.float64), b.astype(np.float64), wanted)
+    far_apart(a, b, c)
+    np.testing.assert_allclose(c, wanted, rtol=1e-5)
+
+
+@pytest.mark.parametrize(("count", "several"), [(8, False), (11, False), (12, True), (13, True), (30, True)])
+def test_how_long_a_sum_has_to_be(count: int, several: bool) -> None:
+    terms = "".join(f"\n          %t{k} = {'sub' if k % 7 == 6 else 'add'}.f64 %t{k - 1}, %x{k}" for k in range(2, count))
+    loads = "".join(f"\n          %i{k} = add.i64 %i, {k}\n          %x{k} = load.f64 a[%i{k}]" for k in range(count))
+    f = parse(f"""
+    function f(%a: ptr, %a.n0: i64, %b: ptr, %b.n0: i64)
+      option fastmath
+      array a: f64[%a.n0] at %a
+      array b: f64[%b.n0] at %b written
+      %i = for 0, %b.n0, 1{loads}
+          %t1 = add.f64 %x0, %x1{terms}
+          store.f64 %t{count - 1}, b[%i]
+      end
+    end
+    """)
+    before = [instr.op for instr in f.code if instr.op in (ops.ADD, ops.SUB) and instr.type.is_float]
+    reassociate.run(f)
+    verify(f)
+    after = [instr for instr in f.code if instr.op in (ops.ADD, ops.SUB) and instr.type.is_float]
+    assert sorted(op.name for op in before) == sorted(instr.op.name for instr in after)
+    depth: dict[int, int] = {}
+    for instr in after:
+        depth[instr.dst] = 1 + max(depth.get(x, 0) for x in instr.args)
+    assert (max(depth.values()) < count - 1) == several
+    values = np.random.default_rng(1).random(count + 3)
+    got = np.zeros(3)
+    run(f, values, got)
+    signs = np.array([-1 if k % 7 == 6 else 1 for k in range(count)])
+    np.testing.assert_allclose(got, [(values[i : i + count] * signs).sum() for i in range(3)])

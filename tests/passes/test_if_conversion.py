@@ -1,0 +1,134 @@
+"""The if-convert pass: short branches whose conditions hang on data become choices, and the rest stay as they are."""
+
+from __future__ import annotations
+
+import numpy as np
+import pytest
+from tests.passes.generator import AnyTarget
+from tests.passes.texts import block, rewritten
+
+import loopwright as lw
+from loopwright.passes import if_conversion
+from loopwright.targets import registry
+
+HEAD = "function f(%a: ptr, %a.n0: i64, %n: i64, %c: i64) -> i64\n  array a: i64[%a.n0] at %a written\n  var %s: i64\n  var %t: i64\n  var %u: i64\n"
+TARGET = registry.get("x86-64-v3")
+
+
+def loop(body: str) -> str:
+    return f"%s = copy.i64 0\n%t = copy.i64 0\n%u = copy.i64 0\n%k = for 0, %n, 1\n%1 = load_at.i64 [%a + %k*8]{{of a}}\n{body}\nend\nret %s"
+
+
+def made(body: str, target: object = TARGET) -> str:
+    return rewritten(f"{HEAD}{loop(body)}\nend", if_conversion, target=target)
+
+
+def kept(body: str) -> bool:
+    return made(body) == block(loop(body))
+
+
+def test_one_arm() -> None:
+    assert made("%2 = lt.i64 %1, %c\nif %2\n%s = add.i64 %s, 1\nend") == block(
+        loop("%5 = add.i64 %s, 1\n%6 = lt.i64 %1, %c\n%s = select.i64 %6, %5, %s").replace("%5", "%3").replace("%6", "%4")
+    )
+
+
+def test_both_arms_and_what_is_compared_last() -> None:
+    text = made("%2 = lt.i64 %s, %1\nif %2\n%s = sub.i64 %1, %s\n%t = add.i64 %t, %1\nelse\n%t = copy.i64 %s\nend")
+    lines = [line.strip() for line in text.splitlines()]
+    selects = [line for line in lines if "select" in line]
+    assert [line.split()[0][:2] for line in selects] == ["%t", "%s"] and "if" not in text
+    # Each has its comparison right before it.
+    assert all("lt.i64 %s" in lines[lines.index(line) - 1] for line in selects)
+
+
+def test_arms_that_exchange_two_variables() -> None:
+    @lw.kernel
+    def exchanging(x: lw.Array[lw.i64], y: lw.Array[lw.i64]):
+        a = lw.i64(1)
+        b = lw.i64(2)
+        for i in lw.range(len(x)):
+            if x[i] > 3:
+                t = a
+                a = b
+                b = t + 1
+            y[i] = a * 100 + b
+
+    x = np.random.default_rng(1).integers(0, 7, 500)
+    y, want = np.zeros_like(x), np.zeros_like(x)
+    a, b = 1, 2
+    for k, v in enumerate(x):
+        if v > 3:
+            a, b = b, a + 1
+        want[k] = a * 100 + b
+    exchanging(x, y)
+    assert (y == want).all()
+    assert "select" in exchanging.compile(x, y).ir("if-convert")
+
+
+def test_one_store_of_what_is_chosen() -> None:
+    text = made("%2 = lt.i64 %1, %c\nif %2\nstore_at.i64 %1, [%a + %k*8]{of a}\n%s = add.i64 %s, 1\nelse\nstore_at.i64 %c, [%a + %k*8]{of a}\nend")
+    assert text.count("store_at") == 1 and text.count("select") == 2
+
+
+@pytest.mark.parametrize(
+    "body",
+    [
+        "%2 = lt.i64 %k, %c\nif %2\n%s = add.i64 %s, 1\nend",  # It hangs on the counter alone.
+        "%2 = lt.i64 %1, %c\nif %2\nstore_at.i64 %1, [%a + %k*8]{of a}\nend",
+        "%2 = lt.i64 %1, %c\nif %2\nstore_at.i64 %1, [%a + %k*8]{of a}\nelse\nstore_at.i64 %1, [%a + %k*8 + 8]{of a}\nend",
+        "%2 = lt.i64 %1, %c\nif %2\n%3 = load_at.i64 [%a + %k*8 + 8]{of a}\n%s = add.i64 %s, %3\nend",
+        "%2 = lt.i64 %1, %c\nif %2\n%s = div_trunc.i64 %s, 3\nend",
+        "%2 = lt.i64 %1, %s\nif %2\n%s = copy.i64 %1\n%t = copy.i64 %k\nend",  # An extreme, and where it is.
+        "%2 = lt.i64 %1, %c\nif %2\n%j = for 0, %n, 1\n%s = add.i64 %s, 1\nend\nend",
+        "%2 = lt.i64 %1, %c\nif %2\n" + "\n".join(f"%{k} = add.i64 %{k - 1 if k > 3 else 1}, %c" for k in range(3, 10)) + "\n%s = copy.i64 %9\nend",
+        "while\n%2 = lt.i64 %t, %c\ndo %2\n%3 = load_at.i64 [%a + %t*8]{of a}\n%4 = lt.i64 %3, %c\nif %4\n%t = add.i64 %t, 1\nelse\n%t = add.i64 %t, 2\nend\nend",
+    ],
+)
+def test_what_stays(body: str) -> None:
+    assert kept(body)
+
+
+def test_a_branch_outside_of_loops_stays() -> None:
+    text = "%1 = load_at.i64 [%a]{of a}\n%s = copy.i64 0\n%2 = lt.i64 %1, %c\nif %2\n%s = copy.i64 1\nend\nret %s"
+    assert rewritten(f"{HEAD}{text}\nend", if_conversion, target=TARGET) == block(text)
+
+
+def test_a_machine_without_conditional_moves_keeps_its_branches() -> None:
+    body = "%2 = lt.i64 %1, %c\nif %2\n%s = add.i64 %s, 1\nend"
+    assert made(body, registry.get("rv64gc")) == block(loop(body)) == made(body, AnyTarget())
+
+
+def test_a_search_by_halves_for_many_keys_has_no_branch_but_the_loops() -> None:
+    @lw.kernel
+    def places(a: lw.Array[lw.i32], q: lw.Array[lw.i32], out: lw.Array[lw.i64]):
+        for k in lw.range(len(q)):
+            lo = lw.i64(0)
+            hi = lw.i64(len(a))
+            while lo < hi:
+                mid = (lo + hi) // 2
+                if a[mid] < q[k]:
+                    lo = mid + 1
+                else:
+                    hi = mid
+            out[k] = lo
+
+    rng = np.random.default_rng(2)
+    for n in (0, 1, 2, 63, 64, 1000):
+        a = np.sort(rng.integers(0, 500, n).astype(np.int32))
+        q = rng.integers(-5, 505, 200).astype(np.int32)
+        out = np.full(200, -1)
+        places(a, q, out)
+        assert (out == np.searchsorted(a, q)).all()
+    text = places.compile(lw.Array[lw.i32], lw.Array[lw.i32], lw.Array[lw.i64], target="x86-64-v3").ir("if-convert")
+    assert text.count("select.i64") == 2 and " if " not in text
+
+
+def test_choices_by_one_condition_stand_together() -> None:
+    text = loop("%2 = lt.i64 %s, %1\n%3 = select.i64 %2, 0, %1\n%s = sub.i64 %s, %3\n%4 = select.i64 %2, %1, %c\n%t = add.i64 %t, %4")
+    lines = [line.strip() for line in rewritten(f"{HEAD}{text}\nend", if_conversion, target=TARGET).splitlines()]
+    places = [n for n, line in enumerate(lines) if "select" in line]
+    assert places[1] == places[0] + 1
+    # One that reads what has been written between stays.
+    text = loop("%2 = lt.i64 %s, %1\n%3 = select.i64 %2, 0, %1\n%s = sub.i64 %s, %3\n%4 = select.i64 %2, %s, %c\n%t = add.i64 %t, %4")
+    assert rewritten(f"{HEAD}{text}\nend", if_conversion, target=TARGET) == block(text)

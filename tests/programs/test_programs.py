@@ -1,0 +1,149 @@
+"""C programs through ``loopwright cc``: real ones, whose output is known, and generated ones, whose output clang -O0's is to be."""
+
+from __future__ import annotations
+
+import shutil
+import subprocess
+from pathlib import Path
+
+import pytest
+
+from loopwright import cli
+from loopwright.cc import clang
+from loopwright.jit import target_for
+
+HERE = Path(__file__).parent
+PROGRAMS = sorted(HERE.glob("*.c"))
+ARGUMENTS = ["abc", "The quick brown fox", "97"]
+#: What main returns, where that is not 0.
+STATUS = {"interpreter": 3, "variadic": 35}
+CSMITH = shutil.which("csmith")
+
+pytestmark = pytest.mark.skipif(shutil.which("clang") is None, reason="clang is not installed (Debian package clang)")
+
+
+@pytest.mark.parametrize("program", PROGRAMS, ids=lambda path: path.stem)
+def test_output(program: Path, capfd: pytest.CaptureFixture[str]) -> None:
+    assert cli.main(["cc", str(program), "--run", *ARGUMENTS]) == STATUS.get(program.stem, 0)
+    # (The files are clang -O0's output.)
+    assert capfd.readouterr().out == program.with_suffix(".expected").read_text()
+
+
+@pytest.mark.slow
+@pytest.mark.parametrize("level", ["-O0", "-O1", "-Os"])
+@pytest.mark.parametrize("program", PROGRAMS, ids=lambda path: path.stem)
+def test_output_at_other_levels(program: Path, level: str, capfd: pytest.CaptureFixture[str]) -> None:
+    assert cli.main(["cc", level, str(program), "--run", *ARGUMENTS]) == STATUS.get(program.stem, 0)
+    assert capfd.readouterr().out == program.with_suffix(".expected").read_text()
+
+
+OTHERS = {"aarch64-neon": ("aarch64-linux-gnu", "qemu-aarch64"), "rv64gc": ("riscv64-linux-gnu", "qemu-riscv64")}
+#: Those that are run for other machines each time.
+QUICK = ("cases", "json", "sorting")
+
+
+def on(target: str, program: Path, capfd: pytest.CaptureFixture[str], *options: str) -> None:
+    """Compile a program for another machine, link it with that machine's C library, and run it under QEMU."""
+    triple, emulator = OTHERS[target]
+    if not clang.has_headers(triple) or shutil.which(emulator) is None:
+        pytest.skip(f"{emulator} or the C library of {triple} is not installed (Debian packages qemu-user and {clang.package(triple)})")
+    status = cli.main(["cc", *options, "--target", target, str(program), "--run", *ARGUMENTS])
+    said = capfd.readouterr()
+    if status == 1 and " not supported" in said.err:
+        pytest.skip(f"refused: {said.err.splitlines()[0]}")
+    assert status == STATUS.get(program.stem, 0), said.err
+    assert said.out == program.with_suffix(".expected").read_text()
+
+
+@pytest.mark.parametrize("target", OTHERS)
+@pytest.mark.parametrize("program", QUICK)
+def test_output_on_other_machines(program: str, target: str, capfd: pytest.CaptureFixture[str]) -> None:
+    on(target, HERE / f"{program}.c", capfd)
+
+
+@pytest.mark.slow
+@pytest.mark.parametrize("target", OTHERS)
+@pytest.mark.parametrize("program", [program for program in PROGRAMS if program.stem not in QUICK], ids=lambda path: path.stem)
+def test_output_of_more_programs_on_other_machines(program: Path, target: str, capfd: pytest.CaptureFixture[str]) -> None:
+    on(target, program, capfd)
+
+
+@pytest.mark.parametrize("target", OTHERS)
+def test_a_status_on_other_machines(target: str, tmp_path: Path, capfd: pytest.CaptureFixture[str]) -> None:
+    """Characters without a sign, as those machines' C has them; a status; a signal; an executable that is kept."""
+    source = tmp_path / "status.c"
+    source.write_text(
+        "#include <math.h>\n#include <stdlib.h>\nint main(int n, char **words) { char c = (char)200; if (n > 4) abort(); return c > 0 && sin(n) < 2 ? 7 : 8; }\n"
+    )
+    triple, emulator = OTHERS[target]
+    if not clang.has_headers(triple) or shutil.which(emulator) is None:
+        pytest.skip(f"{emulator} or the C library of {triple} is not installed")
+    assert cli.main(["cc", "--target", target, str(source), "--run"]) == 7
+    assert cli.main(["cc", "--target", target, str(source), "--run", *ARGUMENTS, "more"]) == 128 + 6
+    assert cli.main(["cc", "--target", target, str(source), "-l", "m", "-o", str(tmp_path / "status")]) == 0
+    assert subprocess.run([emulator, str(tmp_path / "status")], check=False).returncode == 7
+    capfd.readouterr()
+
+
+def test_several_files_and_a_status(tmp_path: Path, capfd: pytest.CaptureFixture[str]) -> None:
+    """Two files that share a table and a function; a call of exit, whose output is not lost; a signal."""
+    (tmp_path / "main.c").write_text(
+        "#include <stdio.h>\n#include <stdlib.h>\nextern int table[]; int twice(int);\n"
+        'int main(int n, char **words) { printf("%s %d", words[1], twice(table[2])); if (n > 2) abort(); exit(7); }\n'
+    )
+    (tmp_path / "other.c").write_text("int table[] = {1, 2, N};\nint twice(int x) { return 2 * x; }\n")
+    files = [str(tmp_path / "main.c"), str(tmp_path / "other.c"), "-D", "N=21"]
+    assert cli.main(["cc", *files, "--run", "answer:"]) == 7
+    assert capfd.readouterr().out == "answer: 42"
+    assert cli.main(["cc", *files, "--run", "a", "b"]) == 128 + 6
+
+
+def test_code_of_a_function(capfd: pytest.CaptureFixture[str]) -> None:
+    program = str(HERE / "hashes.c")
+    assert cli.main(["cc", program, "-g", "--show", "main"]) == 0
+    assert "hashes.c:" in capfd.readouterr().out
+    assert cli.main(["cc", program, "--show", "show", "--after", "collect", "--target", "rv64gc"]) == 0
+    assert "callee printf(ptr, ...," in capfd.readouterr().out
+
+
+#: A target of this machine's that is not the one its processor gets.
+OTHER_LEVEL = next(name for name in ("x86-64-v4", "x86-64-v3") if name != target_for(None, None).name)
+WRONG = [
+    ("int main(void) { return x; }", [], "undeclared identifier 'x'"),
+    ("int f(void) { return 1; }", ["--run"], "no function main"),
+    ("int main(void) { return 0; }", ["--show", "f"], "no function f; it has main"),
+    ("int main(void) { return 0; }", ["--target", OTHER_LEVEL, "--run"], "does not run in this process"),
+    ("int main(void) { return 0; }", ["--after", "nothing"], "no pass 'nothing'"),
+    ('int main(void) { __asm__("nop"); return 0; }', [], "inline assembly is not supported"),
+    ("int g(void); int main(void) { return g(); }", [], "calls g, which the module does not have"),
+    ("_Thread_local int t; int main(void) { return t; }", [], "thread_local"),
+    ("long double f(long double x) { return x; }", [], "x86_fp80"),
+]
+
+
+@pytest.mark.parametrize(("source", "options", "message"), WRONG, ids=[message for _, _, message in WRONG])
+def test_errors(source: str, options: list[str], message: str, tmp_path: Path, capfd: pytest.CaptureFixture[str]) -> None:
+    (tmp_path / "wrong.c").write_text(source)
+    assert cli.main(["cc", str(tmp_path / "wrong.c"), *options]) == 1
+    assert message in capfd.readouterr().err
+
+
+@pytest.mark.slow
+@pytest.mark.timeout(1800)
+@pytest.mark.skipif(CSMITH is None, reason="csmith is not installed (Debian packages csmith and libcsmith-dev)")
+def test_generated_programs(tmp_path: Path, capfd: pytest.CaptureFixture[str]) -> None:
+    """Programs of Csmith's (X. Yang et al., *Finding and Understanding Bugs in C Compilers*, PLDI 2011): 20 that end within five seconds."""
+    headers = ["-w", "-I", "/usr/include/csmith"]
+    done = seed = 0
+    while done < 20:
+        seed += 1
+        source, reference = tmp_path / f"seed{seed}.c", tmp_path / "reference"
+        subprocess.run([str(CSMITH), "--seed", str(seed), "--max-funcs", "6", "--no-packed-struct", "-o", str(source)], check=True, cwd=tmp_path)
+        subprocess.run(["clang", "-O0", *headers, str(source), "-o", str(reference)], check=True, capture_output=True)
+        try:
+            expected = subprocess.run([str(reference)], check=True, capture_output=True, text=True, timeout=5).stdout
+        except subprocess.TimeoutExpired:
+            continue
+        assert cli.main(["cc", *headers, str(source), "--run"]) == 0
+        assert capfd.readouterr().out == expected, f"seed {seed}"
+        done += 1

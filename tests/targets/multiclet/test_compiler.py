@@ -1,0 +1,486 @@
+"""Code for Multiclet processors: it does what the interpreter says, with every subset of the passes that may be left out; every operand names what it is meant to."""
+
+from __future__ import annotations
+
+import itertools
+import random
+from typing import Any
+
+import numpy as np
+import pytest
+from tests.random_kernels import compare
+from tests.random_kernels.kernels import make
+
+import loopwright as lw
+from loopwright import cli, compiler
+from loopwright.errors import BoundsError, InternalError, TargetError, UnsupportedOperationError
+from loopwright.ir.interpret import Interpreter
+from loopwright.passes.counted import COUNTED
+from loopwright.settings import Settings
+from loopwright.targets import registry
+from loopwright.targets.multiclet import checker, writing
+from loopwright.targets.multiclet.blocks import Blocks
+from loopwright.targets.multiclet.flow import Flow
+from loopwright.targets.multiclet.linker import link
+from loopwright.targets.multiclet.parameters import S2
+from loopwright.targets.multiclet.program import Operand, Unit
+from loopwright.targets.multiclet.simulator import Simulator
+from loopwright.targets.multiclet.target import Multiclet
+
+NAMES = ("multiclet-r1", "multiclet-s1", "multiclet-s2")
+#: Those of this machine's own passes that may be left out.
+OPTIONAL = [each.name for each in registry.get("multiclet-s2").passes() if each.optional and each.name != COUNTED]
+ARRAY = lw.Array[lw.i32]
+
+
+@lw.kernel
+def collatz(x: ARRAY, y: ARRAY, limit: lw.i32) -> lw.i64:
+    steps = lw.i64(0)
+    n = lw.i64(limit)
+    while n != 1:
+        n = n // 2 if n % 2 == 0 else 3 * n + 1
+        steps += 1
+    return steps
+
+
+@lw.kernel
+def clipped(x: ARRAY, y: ARRAY, limit: lw.i32) -> lw.i64:
+    total = lw.i64(0)
+    for i in lw.range(len(x)):
+        v = x[i]
+        if v > limit:
+            v = limit - v
+            y[i] = v
+        else:
+            y[i] = v * 3
+        total += v
+    return total
+
+
+@lw.kernel
+def fibonacci(x: ARRAY, y: ARRAY, limit: lw.i32) -> lw.i64:
+    # The two phis of a loop that exchange places.
+    a, b = lw.i64(0), lw.i64(1)
+    for i in lw.range(len(x)):
+        a, b = b, a + b
+        if x[i] == limit:
+            a, b = b, a
+    return a
+
+
+@lw.kernel
+def pairs(x: ARRAY, y: ARRAY, limit: lw.i32) -> lw.i64:
+    found = lw.i64(0)
+    for i in lw.range(len(x)):
+        if x[i] == 0:
+            continue
+        for j in lw.range(i):
+            if x[j] > limit:
+                break
+            y[i] = max(y[i], x[i] + x[j])
+            found += 1
+    while found > 10:
+        found -= 7
+    return found
+
+
+@lw.kernel
+def wide(x: ARRAY, y: ARRAY, limit: lw.i32) -> lw.i64:
+    # More values at once than a command can name, and more commands than the cells hold.
+    held = [x[k % len(x)] * (limit + k) for k in range(80)]
+    total = lw.i64(0)
+    for k in range(80):
+        total += held[79 - k] ^ held[k]
+    y[0] = held[0] + held[79]
+    return total
+
+
+@lw.kernel
+def overlapping(x: ARRAY, y: ARRAY, limit: lw.i32) -> lw.i64:
+    # Each load may meet the store before it: of R1 in a paragraph of its own.
+    y[0] = limit
+    total = lw.i64(0)
+    for i in lw.range(1, len(y)):
+        y[i] = y[i - 1] + x[i]
+        y[i // 2] = y[i] ^ y[i - 1]
+        total += y[i]
+    return total
+
+
+@lw.kernel
+def counted(x: ARRAY, y: ARRAY, limit: lw.i32) -> lw.i64:
+    # Loops of one paragraph, up and down, with what they have made read behind them.
+    last, weighed = lw.i64(-1), lw.i64(0)
+    for i in lw.range(len(x)):
+        y[i] = x[i] * limit
+        last = i
+    for i in lw.range(len(x) - 1, -1, -3):
+        weighed = weighed * 5 + y[i] - last
+    for i in lw.range(0x7FFFFFFFFFFFFFF0, 0x7FFFFFFFFFFFFFF0 + len(x) % 16):
+        weighed ^= i
+    return weighed + last
+
+
+KERNELS = [collatz, clipped, fibonacci, pairs, wide, overlapping, counted]
+
+
+def arguments(n: int) -> list[Any]:
+    pick = np.random.default_rng(n)
+    return [pick.integers(-5, 20, n).astype(np.int32), np.zeros(n, np.int32), np.int32(7)]
+
+
+def compiled(kernel: Any, name: str, without: Any = ()) -> Any:
+    return kernel.compile(ARRAY, ARRAY, lw.i32, target=name, prove=True, passes=[lw.without(each) for each in without])
+
+
+def same(code: Any, kernel: Any, n: int) -> None:
+    mine, theirs = arguments(n), arguments(n)
+    want = Interpreter(code.compiled.source).call(*theirs)
+    assert code.emulate(*mine[:2], int(mine[2])) == want, (kernel, n)
+    assert all(np.array_equal(a, b) for a, b in zip(mine, theirs, strict=True))
+
+
+@pytest.mark.parametrize("name", NAMES)
+@pytest.mark.parametrize("kernel", KERNELS, ids=lambda kernel: kernel.function.__name__)
+def test_code_does_what_the_interpreter_says(kernel: Any, name: str) -> None:
+    code = compiled(kernel, name)
+    for n in (1, 2, 9, 100):
+        same(code, kernel, n)
+
+
+@pytest.mark.parametrize("name", NAMES)
+def test_loops_of_several_steps_make_any_number_of_steps(name: str) -> None:
+    code = compiled(counted, name)
+    for n in range(20):
+        same(code, counted, n)
+    assert (code.bytes == compiled(counted, name, ["unrolled"]).bytes) is False
+
+
+def test_every_subset_of_the_passes_gives_right_code() -> None:
+    pick = random.Random(1)
+    for count in range(len(OPTIONAL) + 1):
+        for without in itertools.combinations(OPTIONAL, count):
+            kernel = pick.choice([fibonacci, clipped, overlapping, counted])
+            same(compiled(kernel, "multiclet-s2", without), kernel, 13)
+
+
+@pytest.mark.parametrize("start", range(0, 18, 6))
+def test_random_kernels_mean_what_plain_python_means_without_some_of_the_passes(start: int) -> None:
+    for seed in range(start, start + 6):
+        program = make(seed + 5000)
+        loaded = compare.load(program)
+        assert isinstance(loaded, compare.Loaded)
+        pick = random.Random(seed)
+        name = NAMES[seed % 3]
+        passes = [lw.without(each) for each in OPTIONAL if pick.random() < 0.4]
+        try:
+            code = loaded.kernel.compile(*compare._signature(program, loaded.calls[0][0]), target=name, passes=passes, prove=True)
+        except UnsupportedOperationError as error:
+            assert "fm" in str(error)
+            continue
+        assert not compare.check_emulated([compare.Emulated(name, loaded, code)]), (seed, name, passes)
+
+
+# --- the proof ------------------------------------------------------------------------------------------------------
+
+
+def proofs(monkeypatch: pytest.MonkeyPatch, kernel: Any, name: str) -> tuple[Any, ...]:
+    """What the checker is called with for a kernel."""
+    seen: list[tuple[Any, ...]] = []
+    monkeypatch.setattr(writing, "check", lambda *args: seen.append(args))
+    compiled(kernel, name)
+    if not seen:
+        pytest.skip("the calls of the native build cannot be looked into")
+    return seen[0]
+
+
+@pytest.mark.parametrize("name", ["multiclet-r1", "multiclet-s2"])
+@pytest.mark.parametrize("kernel", [fibonacci, clipped, overlapping], ids=lambda kernel: kernel.function.__name__)
+def test_planted_faults_are_found(kernel: Any, name: str, monkeypatch: pytest.MonkeyPatch) -> None:
+    flow, unit, blocks, slots, processor = proofs(monkeypatch, kernel, name)
+    checker.check(flow, unit, blocks, slots, processor)
+    tried = found = 0
+    for at, paragraph in enumerate(unit.paragraphs):
+        for number, command in enumerate(paragraph.commands):
+            origin = blocks.origins.get(blocks.made[at].nodes[number])
+            for k, operand in enumerate(command.operands):
+                if operand.back <= 0 or operand.memory:
+                    continue
+                # One further back, which hardly ever is the same value.
+                command.operands[k] = Operand(operand.back + 1, offset=operand.offset)
+                wrong = fails(flow, unit, blocks, slots, processor)
+                command.operands[k] = operand
+                if origin is not None:
+                    tried += 1
+                    found += wrong
+    assert tried >= 3
+    # Another place may hold the same value: a copy of it.
+    assert found >= 0.9 * tried, (found, tried)
+
+
+def fails(flow: Flow, unit: Unit, blocks: Blocks, slots: Any, processor: Any) -> bool:
+    try:
+        checker.check(flow, unit, blocks, slots, processor)
+    except InternalError:
+        return True
+    return False
+
+
+def test_a_copy_in_another_order_is_found_in_the_paragraph_that_reads_it(monkeypatch: pytest.MonkeyPatch) -> None:
+    flow, unit, blocks, slots, processor = proofs(monkeypatch, fibonacci, "multiclet-s2")
+    caught = 0
+    for paragraph in unit.paragraphs:
+        copies = [n for n, command in enumerate(paragraph.commands) if command.mnemonic == "loadu_q" and not command.operands[0].memory]
+        for a, b in itertools.pairwise(copies):
+            if b != a + 1:
+                continue
+            commands = paragraph.commands
+            first, second = commands[a].operands[0], commands[b].operands[0]
+            # What each reads is one command nearer or further away when they change places.
+            commands[a].operands[0] = Operand(second.back - 1, offset=second.offset) if second.back > 1 else second
+            commands[b].operands[0] = Operand(first.back + 1, offset=first.offset) if first.back > 0 else first
+            caught += fails(flow, unit, blocks, slots, processor)
+            commands[a].operands[0], commands[b].operands[0] = first, second
+    assert caught
+
+
+def test_a_store_to_another_slot_is_found(monkeypatch: pytest.MonkeyPatch) -> None:
+    flow, unit, blocks, slots, processor = proofs(monkeypatch, clipped, "multiclet-r1")
+    stores = [c for p in unit.paragraphs for c in p.commands if c.mnemonic == "wr_q" and c.operands[1].register == "SP"]
+    assert len(stores) > 3
+    for command in stores:
+        kept = command.operands[1]
+        command.operands[1] = Operand(register="SP", offset=kept.offset - 1024)
+        assert fails(flow, unit, blocks, slots, processor), command
+        command.operands[1] = kept
+
+
+# --- what the passes are for ------------------------------------------------------------------------------------------
+
+
+def memory_accesses(code: Any) -> int:
+    """Commands of a function that access memory."""
+    return sum(c.row.effect == "store" or any(o.memory for o in c.operands) for p in code.compiled.machine.unit.paragraphs for c in p.commands)
+
+
+def test_what_a_loop_carries_does_not_touch_memory() -> None:
+    code, plain = compiled(collatz, "multiclet-s2"), compiled(collatz, "multiclet-s2", OPTIONAL)
+    # The argument, and the return address.
+    assert memory_accesses(code) == 2
+    assert memory_accesses(plain) > 10
+
+
+def test_a_branch_where_a_comparison_does_not_hold_chooses_the_right_side() -> None:
+    @lw.kernel
+    def unless(a: lw.f64, b: lw.f64, n: lw.i64) -> lw.i64:
+        if not (a >= b):  # noqa: SIM108
+            n = n + 1
+        else:
+            n = n * 3
+        return n
+
+    code = unless.compile(lw.f64, lw.f64, lw.i64, target="multiclet-s2", prove=True)
+    assert len(code.compiled.machine.unit.paragraphs) == 1
+    for a, b, want in ((1.0, 2.0, 6), (2.0, 1.0, 15), (1.0, 1.0, 15), (float("nan"), 1.0, 6)):
+        assert code.emulate(a, b, 5) == want
+
+
+def test_each_pass_changes_some_code() -> None:
+    # Left out of all of them, or alone: two may do the same to these kernels.
+    def differs(kernel: Any, name: str) -> bool:
+        others = [each for each in OPTIONAL if each != name]
+        left_out = compiled(kernel, "multiclet-s2", [name]).bytes != compiled(kernel, "multiclet-s2").bytes
+        return left_out or compiled(kernel, "multiclet-s2", others).bytes != compiled(kernel, "multiclet-s2", OPTIONAL).bytes
+
+    for name in OPTIONAL:
+        assert any(differs(kernel, name) for kernel in KERNELS if kernel is not wide), name
+
+
+def test_results_of_r1_do_not_cross_paragraphs() -> None:
+    for kernel in KERNELS:
+        for paragraph in compiled(kernel, "multiclet-r1").compiled.machine.unit.paragraphs:
+            assert all(o.back <= at for at, c in enumerate(paragraph.commands) for o in c.operands)
+
+
+def test_a_pass_that_has_to_run_cannot_be_left_out() -> None:
+    with pytest.raises(TargetError, match=r"the pass order has to run; of those for multiclet-s2 counted, choices, .* may be left out"):
+        collatz.compile(ARRAY, ARRAY, lw.i32, target="multiclet-s2", passes=[lw.without("order")])
+    with pytest.raises(TargetError, match=r"the pass simplify has to run; of those for x86-64-v3 counted may be left out"):
+        collatz.compile(ARRAY, ARRAY, lw.i32, target="x86-64-v3", passes=[lw.without("simplify")])
+    with pytest.raises(TargetError, match="there is no pass 'phi' to leave out"):
+        collatz.compile(ARRAY, ARRAY, lw.i32, target="multiclet-s2", passes=[lw.without("phi")])
+
+
+# --- calls, local arrays, checks ----------------------------------------------------------------------------------------
+
+
+module = lw.Module()
+
+
+@module.function
+def tak(x: lw.i32, y: lw.i32, z: lw.i32) -> lw.i32:
+    if y >= x:
+        return z
+    return tak(tak(x - 1, y, z), tak(y - 1, z, x), tak(z - 1, x, y))
+
+
+@module.function
+def mixed(a: lw.i8, b: lw.f64, c: lw.u16, d: lw.f32, e: lw.bool_, n: lw.i64) -> lw.f64:
+    if n == 0:
+        return lw.f64(a) + b * lw.f64(c) - lw.f64(d) if e else b
+    return mixed(a, b + 1.0, c, d, n % 2 == 0, n - 1)
+
+
+@module.function
+def total(x: lw.Array[lw.i64], n: lw.i64) -> lw.i64:
+    return 0 if n == 0 else x[n - 1] + total(x, n - 1)
+
+
+@pytest.mark.parametrize("name", NAMES)
+def test_functions_call_each_other_and_themselves(name: str) -> None:
+    code = module.compile(target=name)
+    assert code.tak.emulate(8, 4, 2) == 3
+    assert code.mixed.emulate(-7, 0.5, 60000, 1.5, False, 0) == 0.5
+    assert code.mixed.emulate(-7, 0.5, 60000, 1.5, True, 0) == -7 + 0.5 * 60000 - 1.5
+    assert code.mixed.emulate(-7, 0.5, 60000, 1.5, True, 3) == 3.5
+    x = np.arange(40, dtype=np.int64)
+    assert code.total.emulate(x, 40) == 780
+
+
+@lw.kernel
+def histogram(x: ARRAY, y: ARRAY, limit: lw.i32) -> lw.i64:
+    counts = lw.local(lw.i32, 16)
+    for k in lw.range(16):
+        counts[k] = 0
+    for i in lw.range(len(x)):
+        counts[x[i] & 15] += 1
+    best = lw.i64(0)
+    for k in lw.range(16):
+        if counts[k] > counts[best]:
+            best = k
+    return best
+
+
+@pytest.mark.parametrize("name", NAMES)
+def test_local_arrays_lie_in_the_frame(name: str) -> None:
+    code = compiled(histogram, name)
+    for n in (0, 1, 50):
+        same(code, histogram, n)
+
+
+@pytest.mark.parametrize("name", NAMES)
+def test_checks_find_what_is_outside(name: str) -> None:
+    @lw.kernel(check=True)
+    def picked(x: ARRAY, k: lw.i64) -> lw.i32:
+        return x[k]
+
+    code = picked.compile(ARRAY, lw.i64, target=name, prove=True)
+    x = np.arange(5, dtype=np.int32)
+    assert code.emulate(x, 4) == 4
+    with pytest.raises(BoundsError, match="x: index 5 is outside the array, which has 5 elements"):
+        code.emulate(x, 5)
+
+
+def test_what_there_is_no_command_for_is_refused_by_name() -> None:
+    with pytest.raises(UnsupportedOperationError, match="multiclet-s2 has no fma.f64"):
+        lw.parse("function f(%a: f64) -> f64\n  %b = fma.f64 %a, %a, %a\n  ret.f64 %b\nend\n").compile(target="multiclet-s2")
+
+
+def test_the_listing_and_the_command_line(tmp_path: Any, capsys: pytest.CaptureFixture[str]) -> None:
+    file = tmp_path / "kernels.py"
+    file.write_text("import loopwright as lw\n\n@lw.kernel\ndef twice(x: lw.i64) -> lw.i64:\n    return x + x\n")
+    assert cli.main(["show", f"{file}:twice", "--target", "multiclet-s2"]) == 0
+    out = capsys.readouterr().out
+    assert "twice:" in out and "setrg_q #RETV, @" in out and "complete" in out
+    assert cli.main(["show", f"{file}:twice", "--target", "multiclet-s2", "--after", "paragraphs"]) == 0
+    assert "paragraph 0, returns" in capsys.readouterr().out
+    assert cli.main(["passes", "--target", "multiclet-s2"]) == 0
+    assert "producers" in capsys.readouterr().out
+
+
+OPERATIONS = """
+global operations align 8 constant
+  address double
+  address square
+end
+
+global calls align 4
+  i32 7
+  zero 4
+end
+
+function double(%n: i32) -> i32
+  %r = add.i32 %n, %n
+  ret.i32 %r
+end
+
+function square(%n: i32) -> i32
+  %r = mul.i32 %n, %n
+  ret.i32 %r
+end
+
+function apply(%k: i64, %n: i32) -> i32
+  signature operation(i32) -> i32
+  global operations
+  global calls
+  %c = global.ptr calls
+  %old = load_at.i32 [%c]
+  %new = add.i32 %old, 1
+  store_at.i32 %new, [%c]
+  %t = global.ptr operations
+  %f = load_at.ptr [%t + %k*8]
+  %r = call_indirect.i32 operation(%f, %n)
+  %now = load_at.i32 [%c]
+  %both = add.i32 %r, %now
+  ret.i32 %both
+end
+"""
+
+
+@pytest.mark.parametrize("name", NAMES)
+def test_globals_and_calls_by_address(name: str) -> None:
+    """Each emulated run begins with the globals as they are at first."""
+    for passes in ([], [lw.without(each) for each in OPTIONAL]):
+        program = lw.Module.parse(OPERATIONS).compile(target=name, prove=True, passes=passes)
+        assert [program.apply.emulate(0, 7), program.apply.emulate(1, 7), program.apply.emulate(0, -3)] == [14 + 8, 49 + 8, -6 + 8]
+
+
+SQUARES = np.array([k * k - 7 for k in range(40)], dtype=np.int32)
+
+
+@lw.kernel
+def looked_up(x: ARRAY) -> lw.i64:
+    total = lw.i64(0)
+    for i in lw.range(len(x)):
+        total += SQUARES[x[i]] * (i + 1)
+    return total
+
+
+@pytest.mark.parametrize("name", NAMES)
+def test_constant_tables(name: str) -> None:
+    x = np.array([3, 39, 0, 17, 20], dtype=np.int32)
+    expected = sum(int(SQUARES[k]) * (i + 1) for i, k in enumerate(x))
+    assert looked_up.compile(ARRAY, target=name, prove=True).emulate(x) == expected
+
+
+@lw.kernel(nests="off", contract=False)
+def four_floats(rounds: lw.i32, t: lw.f64) -> lw.f64:
+    a, b, c, d = lw.f64(1.0), lw.f64(-1.0), lw.f64(-1.0), lw.f64(-1.0)
+    for _ in lw.range(rounds):
+        a = (a + b + c - d) * t
+        b = (a + b - c + d) * t
+        c = (a - b + c + d) * t
+        d = (b - a + c + d) * t
+    return a + b + c + d
+
+
+@pytest.mark.parametrize("buffer", [64, 40, 24])
+def test_one_cell_has_little_room(buffer: int) -> None:
+    """Paragraphs that are longer than the cells have room for, by what is copied for phis of many steps, are cut."""
+    processor = S2.with_parameters(cells=1, fetch=1, float_units=1, memory_ports=1, buffer=buffer)
+    source = four_floats.compile(target="multiclet-s2").compiled.source
+    unit: Unit = compiler.compile(source, Multiclet(processor), Settings(prove=True)).machine.unit
+    assert max(len(paragraph.commands) for paragraph in unit.paragraphs) <= buffer
+    simulator = Simulator(link([unit], processor))
+    for rounds in (0, 1, 6, 9):
+        assert simulator.call(unit.paragraphs[0].label, ("l", rounds), ("d", 0.499975), returns="d") == four_floats(rounds, 0.499975)
