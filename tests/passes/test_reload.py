@@ -60,7 +60,9 @@ def test_what_is_used_twice_is_loaded_twice() -> None:
     assert loaded(found) > COUNT
 
 
-@pytest.mark.parametrize("change", ["store_at.f32x8 %20, [%x + %i*4]{of x}", "store_at.f32x8 %20, [%y + %i*4]{of y}", "%i.2 = add.i64 %i, 1\n%40 = call.i64 @g(%i.2)"])
+@pytest.mark.parametrize(
+    "change", ["store_at.f32x8 %20, [%x + %i*4]{of x}", "store_at.f32x8 %20, [%y + %i*4]{of y}", "%i.2 = add.i64 %i, 1\n%40 = call.i64 @g(%i.2)"]
+)
 def test_nothing_is_loaded_behind_what_may_change_it(change: str) -> None:
     if "call" in change:
         change = "store_at.f32x8 %20, [%p]"

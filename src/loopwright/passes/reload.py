@@ -88,7 +88,7 @@ def _crowded(f: Function, target: Target, start: int, end: int) -> list[int]:
                 cls = class_of(types[a])
                 room[cls] -= 1
                 most[cls] = min(most[cls], room[cls])
-    return [cls for cls in range(len(most)) if most[cls] < 0 and any([code[k].op in _LOADS and class_of(code[k].type) == cls for k in range(start, end)])]
+    return [cls for cls in range(len(most)) if most[cls] < 0 and any(code[k].op in _LOADS and class_of(code[k].type) == cls for k in range(start, end))]
 
 
 class _Value:
@@ -170,7 +170,7 @@ class _Stretch:
             return False
         use = value.uses[-1]
         # (What an address is made of in the stretch itself may no longer be in a register.)
-        return self.changes[use] == self.changes[value.at] and all([self.written.get(a, _NEVER) > use for a in value.made.args])
+        return self.changes[use] == self.changes[value.at] and all(self.written.get(a, _NEVER) > use for a in value.made.args)
 
     def loaded_late(self) -> list[Instr]:
         """The stretch with loads where there is room for what they give."""
