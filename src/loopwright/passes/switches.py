@@ -38,6 +38,8 @@ _FROM_ZERO: Final = 4
 _NESTED: Final = 50
 _MOST_RANGES: Final = 1000
 _MOST_ENTRIES: Final = 1 << 16
+#: Each body takes a bracket; what stands behind so many is another chain's.
+_MOST_BODIES: Final = DEEPEST // 4
 _LEAVES: Final = frozenset((ops.BR, ops.RET, ops.FAIL))
 
 #: Where an arm is: behind the chain, at a branch, or code of its own.
@@ -47,11 +49,15 @@ _BODY: Final = 2
 
 
 class _Arm:
-    """What is done for some values: go on behind the chain, branch (``depth`` brackets, as seen from the chain), or the code from ``start`` to ``end``."""
+    """What is done for some values: go on behind the chain, branch (``depth`` brackets, as seen from the test), or the code from ``start`` to ``end``.
 
-    __slots__ = ("depth", "end", "kind", "number", "start")
+    ``level``: of the blocks that the chain opens, how many are around the test.
+    """
 
-    def __init__(self, kind: int, depth: int = 0, start: int = 0, end: int = 0) -> None:
+    __slots__ = ("depth", "end", "kind", "level", "number", "start")
+
+    def __init__(self, kind: int, level: int = 0, depth: int = 0, start: int = 0, end: int = 0) -> None:
+        self.level = level
         self.kind = kind
         self.depth = depth
         self.start = start
@@ -60,7 +66,7 @@ class _Arm:
         self.number = 0
 
     def same(self, other: _Arm) -> bool:
-        return self is other or (self.kind == other.kind == _BRANCH and self.depth == other.depth) or self.kind == other.kind == _REST
+        return self is other or (self.kind == other.kind == _BRANCH and self.depth - self.level == other.depth - other.level) or self.kind == other.kind == _REST
 
 
 class _Part:
@@ -76,9 +82,9 @@ class _Part:
 
 
 class _Chain:
-    """Tests of one value in a row: what is tested, the arms with their values, what is done for all others, and where the chain ends."""
+    """Tests of one value in a row: what is tested, the arms with their values, what is done for all others, where the chain ends, and how many blocks it opens."""
 
-    __slots__ = ("arms", "end", "line", "other", "type", "value")
+    __slots__ = ("arms", "end", "level", "line", "other", "type", "value")
 
     def __init__(self, value: int, type_: Type, line: int) -> None:
         self.value = value
@@ -87,6 +93,7 @@ class _Chain:
         self.arms: list[tuple[int, int, _Arm]] = []
         self.other = _Arm(_REST)
         self.end = -1
+        self.level = 0
 
 
 def run(f: Function, target: Target) -> None:
@@ -143,7 +150,13 @@ class _Switches:
         found: _Chain | None = None
         code = self.code
         at = k
-        while at < len(code):
+        level = bodies = 0
+        while at < len(code) and bodies < _MOST_BODIES:
+            if found is not None and code[at].op is ops.BLOCK:
+                # (It might as well be around the tests in front of it.)
+                level += 1
+                at += 1
+                continue
             test = self.test(at)
             if test is None or (found is not None and (test[0] != found.value or test[1] is not found.type)):
                 break
@@ -155,8 +168,9 @@ class _Switches:
             if not branch.args or branch.args[0] != condition:
                 break
             if branch.op is ops.BR_IF:
-                arm = _Arm(_BRANCH, branch.imm)
+                arm = _Arm(_BRANCH, level, branch.imm)
                 at = found.end = at_branch + 1
+                found.level = level
                 if inverted:
                     found.other = arm
                     found.arms.append((low, high, _Arm(_REST)))
@@ -171,8 +185,10 @@ class _Switches:
                 return self.alternatives(found, at_branch, low, high) if not found.arms else self.enough(found)
             if not self.keeps(value, at_branch + 1, closed):
                 break
-            found.arms.append((low, high, _Arm(_BODY, 0, at_branch + 1, closed)))
+            found.arms.append((low, high, _Arm(_BODY, level, 0, at_branch + 1, closed)))
             at = found.end = closed + 1
+            found.level = level
+            bodies += 1
         return self.enough(found)
 
     def enough(self, found: _Chain | None) -> _Chain | None:
@@ -184,7 +200,7 @@ class _Switches:
         at = k
         while True:
             following = partner[at]
-            found.arms.append((low, high, _Arm(_BODY, 0, at + 1, following)))
+            found.arms.append((low, high, _Arm(_BODY, 0, 0, at + 1, following)))
             op = code[following].op
             if op is ops.ELIF:
                 test = self.test(following + 1)
@@ -196,7 +212,7 @@ class _Switches:
             end = following
             if op is ops.ELSE:
                 end = partner[following]
-                found.other = _Arm(_BODY, 0, following + 1, end)
+                found.other = _Arm(_BODY, 0, 0, following + 1, end)
             found.end = end + 1
             return self.enough(found)
 
@@ -252,7 +268,8 @@ class _Dispatch:
         """Append the code."""
         self.out = out
         count = len(self.bodies)
-        for _ in range(count + 1):
+        level = self.chain.level
+        for _ in range(level + count + 1):
             self.emit(ops.BLOCK, VOID, NONE, [])
         self.choose(self.parts(), 0)
         for body in self.bodies:
@@ -260,7 +277,7 @@ class _Dispatch:
             inside: list[Instr] = []
             self.switches.copy(body.start, body.end, inside, self.depth + 1)
             outer = count - 1 - body.number
-            _deepen(inside, outer)
+            _deepen(inside, outer, level - body.level)
             out += inside
             if not inside or inside[-1].op not in _LEAVES:
                 self.emit(ops.BR, VOID, NONE, [], outer)
@@ -292,7 +309,7 @@ class _Dispatch:
         """How many brackets a branch to an arm leaves, from inside so many conditions."""
         if arm.kind == _BODY:
             return deeper + arm.number
-        return deeper + len(self.bodies) + (arm.depth + 1 if arm.kind == _BRANCH else 0)
+        return deeper + len(self.bodies) + (arm.depth + 1 + self.chain.level - arm.level if arm.kind == _BRANCH else 0)
 
     # --- the choice ------------------------------------------------------------------------------------------------
 
@@ -355,8 +372,8 @@ class _Dispatch:
             self.emit(ops.BR_CASE, VOID, NONE, [], depth)
 
 
-def _deepen(body: list[Instr], outer: int) -> None:
-    """Let branches out of a body, which was in one bracket, leave so many more."""
+def _deepen(body: list[Instr], outer: int, further: int) -> None:
+    """Let branches out of a body leave so many brackets more; those that leave more than the one it was in, which ended where the choice ends, ``further`` ones."""
     inside = 0
     for instr in body:
         op = instr.op
@@ -365,7 +382,7 @@ def _deepen(body: list[Instr], outer: int) -> None:
         elif op.opens and not op.closes:
             inside += 1
         elif (op is ops.BR or op is ops.BR_IF or op is ops.BR_CASE) and instr.imm >= inside:
-            instr.imm += outer
+            instr.imm += outer + (further if instr.imm > inside else 0)
 
 
 def _in_tables(ranges: list[_Part]) -> list[_Part]:
