@@ -133,7 +133,7 @@ class _Switches:
         k = start
         while k < end:
             instr = code[k]
-            if (instr.op is ops.EQ or instr.op is ops.SUB or instr.op is ops.ADD) and depth < _NESTED:
+            if instr.op is ops.EQ and depth < _NESTED:
                 chain = self.chain(k)
                 if chain is not None:
                     self.found = True
@@ -217,22 +217,22 @@ class _Switches:
             return self.enough(found)
 
     def test(self, k: int) -> tuple[int, Type, int, int, bool, int, int] | None:
-        """A test at ``k`` of whether a value is a constant, or in a range: the value, its type, the range, whether the opposite is asked, the condition, and what is behind."""
+        """A test at ``k`` of whether a value is a constant: the value, its type, the range, whether the opposite is asked, the condition, and what is behind."""
         code = self.code
         instr = code[k]
         op = instr.op
         type_ = instr.type
-        if not type_.is_integer or type_.lanes or type_.bits > 64 or instr.dst < 0 or self.f.variable[instr.dst] or self.uses[instr.dst] != 1:
+        if op is not ops.EQ and op is not ops.NE:
             return None
-        a, b = instr.args[:2]
-        if op is ops.EQ or op is ops.NE:
-            if a < 0:
-                a, b = b, a
-            if a < 0 or b >= 0:
-                return None
-            number = int(self.f.const_values[~b])
-            return a, type_, number, number, op is ops.NE, instr.dst, k + 1
-        return None
+        if not type_.is_integer or type_.lanes or self.f.variable[instr.dst] or self.uses[instr.dst] != 1:
+            return None
+        a, b = instr.args
+        if a < 0:
+            a, b = b, a
+        if a < 0 or b >= 0:
+            return None
+        number = int(self.f.const_values[~b])
+        return a, type_, number, number, op is ops.NE, instr.dst, k + 1
 
     def keeps(self, value: int, start: int, end: int) -> bool:
         """Whether the chain goes on to test the same value behind code that falls out of its bracket, or the code does not."""
