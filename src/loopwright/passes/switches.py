@@ -66,7 +66,9 @@ class _Arm:
         self.number = 0
 
     def same(self, other: _Arm) -> bool:
-        return self is other or (self.kind == other.kind == _BRANCH and self.depth - self.level == other.depth - other.level) or self.kind == other.kind == _REST
+        return (
+            self is other or (self.kind == other.kind == _BRANCH and self.depth - self.level == other.depth - other.level) or self.kind == other.kind == _REST
+        )
 
 
 class _Part:
@@ -238,10 +240,7 @@ class _Switches:
         """Whether the chain goes on to test the same value behind code that falls out of its bracket, or the code does not."""
         if not self.f.variable[value] or self.code[end - 1].op in _LEAVES:
             return True
-        for k in range(start, end):
-            if self.code[k].dst == value:
-                return False
-        return True
+        return all([instr.dst != value for instr in self.code[start:end]])
 
 
 class _Dispatch:
