@@ -132,7 +132,7 @@ class X86(Target):
             if position != 0 or type_.lanes:
                 return False
             return type_.bits <= 32 or fits32(bits_as_immediate(type_, value))
-        if op is ops.SWITCH:
+        if op is ops.SWITCH or op is ops.JUMP_TABLE:
             return position == 1 and fits32(int(value))
         if op is ops.SLIDE or op is ops.BLEND:
             return position == 2
