@@ -18,7 +18,7 @@ def without_matches(body: list[ast.stmt], refuse: Refuse) -> list[ast.stmt]:
         body: the statements.
         refuse: called with a pattern that is none of numbers, what it is, and what to write instead.
     """
-    if not any([isinstance(node, ast.Match) for node in body]):
+    if not any(isinstance(node, ast.Match) for node in body):
         return body
     out: list[ast.stmt] = []
     for node in body:

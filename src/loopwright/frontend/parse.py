@@ -10,6 +10,7 @@ from typing import Any, Final, NoReturn
 
 from loopwright.errors import KernelSyntaxError
 from loopwright.frontend.flow import RESULT, analyse
+from loopwright.frontend.matching import without_matches
 from loopwright.frontend.program import (
     AND,
     LEAF,
@@ -37,7 +38,6 @@ from loopwright.frontend.program import (
     While,
 )
 from loopwright.frontend.rewrite import Rewriter, names_read
-from loopwright.frontend.matching import without_matches
 from loopwright.frontend.source import GIVEN, Source, source_of, without_source
 
 __all__ = ["parse", "parse_if_possible"]

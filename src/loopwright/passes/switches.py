@@ -240,7 +240,7 @@ class _Switches:
         """Whether the chain goes on to test the same value behind code that falls out of its bracket, or the code does not."""
         if not self.f.variable[value] or self.code[end - 1].op in _LEAVES:
             return True
-        return all([instr.dst != value for instr in self.code[start:end]])
+        return all(instr.dst != value for instr in self.code[start:end])
 
 
 class _Dispatch:
