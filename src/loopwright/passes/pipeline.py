@@ -25,6 +25,7 @@ from loopwright.passes import (
     select,
     simplify,
     strength,
+    switches,
     unroll,
     vectorize,
 )
@@ -98,6 +99,11 @@ CPU: Final[tuple[Pass, ...]] = (
         "if-convert",
         if_conversion.run,
         "short branches of loops whose conditions hang on data become choices",
+    ),
+    Pass(
+        "switches",
+        switches.run,
+        "comparisons of a value with one constant after the other to jumps by tables, and to comparisons that halve what is left",
     ),
     Pass(
         "immediates",
