@@ -19,7 +19,7 @@ from loopwright.nests.branches import converted
 from loopwright.nests.candidates import LEAST_GAIN, Change, Jam, Wave, best_changes, innermost_loops, interval, live
 from loopwright.nests.carry import carry, rereads
 from loopwright.nests.counting import carries
-from loopwright.nests.dependence import Dependence, dependences, questions
+from loopwright.nests.dependence import Dependence, dependences, forget, questions
 from loopwright.nests.distances import by_distance
 from loopwright.nests.graph import graph_of, recurrence_bound, resource_bound
 from loopwright.nests.hoisted import hoist
@@ -65,6 +65,7 @@ def improve(f: Function, target: Target, core: Core, report: Any = None) -> None
         core: its core.
         report: the ``Report`` that is told what is known of the nests, tried and done; None where nobody asks.
     """
+    forget()
     shortcuts.run(f)
     conditions.run(f)
     choices.run(f)
