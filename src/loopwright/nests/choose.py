@@ -217,7 +217,7 @@ def _rewrite_as(nest: Nest, target: Target, core: Core, written: Nest, original:
         if record is not None:
             record.does("a loop split where two subscripts cross")
         found = dependences(nest, inner)
-    if repeats(nest) and keep(nest, found):
+    if repeats(nest) and keep(nest, found, written if apart.pairs(written) else None):
         nest = _again(f, written)
         if record is not None:
             record.does("elements that stay the same kept in registers")
