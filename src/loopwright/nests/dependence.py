@@ -279,7 +279,13 @@ class _Pair:
         self._state()
         system = self.system
         within = self.first is self.second or _exclusive(self.first, self.second)
-        key = (tuple([tuple(row) for row in system.equations]), tuple([tuple(row) for row in system.inequalities]), len(self.common), within, self.first is self.second)
+        key = (
+            tuple([tuple(row) for row in system.equations]),
+            tuple([tuple(row) for row in system.inequalities]),
+            len(self.common),
+            within,
+            self.first is self.second,
+        )
         known = _known.get(key)
         if known is not None:
             self.found, told = known

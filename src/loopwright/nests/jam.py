@@ -264,7 +264,9 @@ def _jam(f: Function, code: list[Instr], parts: list[_Part], renames: list[dict[
     stored: set[int] = set()
     if parts:
         inside = code[parts[0].start : parts[-1].end]
-        stored = {instr.imm if instr.op is ops.STORE or instr.op is ops.MASKED_STORE else NONE for instr in inside if instr.op.effect in (ops.WRITES, ops.CALLS)}
+        stored = {
+            instr.imm if instr.op is ops.STORE or instr.op is ops.MASKED_STORE else NONE for instr in inside if instr.op.effect in (ops.WRITES, ops.CALLS)
+        }
     for part in parts:
         if by_statement and not part.shared and all(instr.op.effect != ops.CONTROL for instr in code[part.start : part.end]):
             for k in range(part.start, part.end):

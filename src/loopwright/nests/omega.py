@@ -305,7 +305,7 @@ def _choose(system: System, kept: list[list[int]]) -> int:
     best = 0
     best_cost = 0
     for k in range(1, system.count + 1):
-        if kept and any([row[k] for row in kept]):
+        if kept and any(row[k] for row in kept):
             continue
         lowers = uppers = 0
         unit_lowers = unit_uppers = True
