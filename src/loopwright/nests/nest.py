@@ -145,7 +145,11 @@ class Nest:
         """Whether an operand has its value in front of the nest."""
         if operand < 0:
             return True
-        return self.forms.places.get(operand, -1) < self.start and not (self.f.variable[operand] and operand in self.forms.written)
+        if self.f.variable[operand]:
+            return operand in self.mentions and operand not in self.forms.written
+        # (What has been made since has no place.)
+        place = self.forms.places.get(operand, -1)
+        return place < self.start if place >= 0 else operand in self.f.params
 
     def name(self, loop: NestLoop) -> str:
         """What the user calls a loop's index."""
