@@ -583,6 +583,8 @@ def _slide_text(type_: Type, evex: bool, k: int) -> str:
     if shape == "ymm":
         # Between them, the upper half of a and the lower of b.
         between = "VALIGNQ t, b, a, 2" if evex else "VPERM2I128 t, a, b, 0x21"
+        if shift == 16:
+            return between.replace(" t,", " d,")
         low, high = ("t", "b") if shift >= 16 else ("a", "t")
         return f"{between}\nVPALIGNR d, {high}, {low}, {shift % 16}"
     part = shift // 16
