@@ -18,10 +18,15 @@ from typing import Final
 from loopwright.errors import ScheduleError
 from loopwright.ir.schedule import Step
 
-__all__ = ["interchange", "lanes", "skew", "tile", "unroll", "unroll_and_jam"]
+__all__ = ["fuse", "interchange", "lanes", "skew", "tile", "unroll", "unroll_and_jam"]
 
 _NAME: Final = re.compile(r"[^\W\d]\w*(\.[a-z]+)?(@\d+)?")
 _MOST: Final = 1 << 20
+
+
+def fuse(first: str, second: str) -> Step:
+    """Make two loops one that stand one behind the other, in the same loop or in none, over the same iterations: ``fuse("i@12", "i@15")``."""
+    return Step("fuse", (_loop("fuse", first), _loop("fuse", second)))
 
 
 def interchange(outer: str, inner: str) -> Step:

@@ -13,7 +13,7 @@ from typing import Any, Final
 from loopwright.ir import ops
 from loopwright.ir.affine import Form
 from loopwright.ir.function import NONE, Function, Instr
-from loopwright.nests import apart, choices, conditions, distribute, reassociate, shortcuts
+from loopwright.nests import apart, choices, conditions, distribute, fusion, reassociate, shortcuts
 from loopwright.nests.blocks import widen
 from loopwright.nests.branches import converted
 from loopwright.nests.candidates import LEAST_GAIN, Change, Jam, Wave, best_changes, innermost_loops, interval, live
@@ -73,17 +73,25 @@ def improve(f: Function, target: Target, core: Core, report: Any = None) -> None
         reassociate.run(f)
     found = nests(f)
     written = f.code
-    beside = distribute.run(f, found, target, core)
+    fused = fusion.run(f, found, target)
+    distinct = fused.distinct
     if f.code is not written:
         found = nests(f)
         written = f.code
-    distinct: set[int] = set()
+    beside = distribute.run(f, [nest for nest in found if nest.loops[0].index not in fused.plain], target, core) | fused.plain
+    if f.code is not written:
+        found = nests(f)
+        written = f.code
     untouched: set[int] = set()  # the indices of the outermost loops of nests that stay as they are
     for nest in reversed(found):
         if nest.loops[0].index in beside:
             continue
         if report is not None:
             nest.record = report.begins(nest, target)
+            for step in fused.done.get(nest.loops[0].index, []):
+                nest.record.does(step)
+            if nest.loops[0].index in distinct:
+                nest.record.asks(f, apart.pairs(nest))
         if not nest.obstacles and not _rewrite(nest, target, core, distinct):
             untouched.add(nest.loops[0].index)
     if f.code is not written:
@@ -473,6 +481,9 @@ def _apply(
     if written is None or original is None:
         written, original = nest, f.code
     asked = apart.pairs(written)
+    if written.loops[0].index in distinct:
+        # (That has been asked; but they may be one.)
+        asked = [pair for pair in asked if pair[2] and kept]
     if kept:
         # (What is in a register must not be in two arrays.)
         asked = [(a, b, False) for a, b, _ in asked]

@@ -45,7 +45,21 @@ class X86Assembler(Assembler):
         straight: what ``straight_loops`` found, once asked.
     """
 
-    __slots__ = ("_flags", "_tests", "adjust", "evex", "f", "frame_base", "incoming_base", "probes", "saved_vectors", "scratch_label", "slot_base", "straight", "wide")
+    __slots__ = (
+        "_flags",
+        "_tests",
+        "adjust",
+        "evex",
+        "f",
+        "frame_base",
+        "incoming_base",
+        "probes",
+        "saved_vectors",
+        "scratch_label",
+        "slot_base",
+        "straight",
+        "wide",
+    )
 
     def __init__(self, f: Function, evex: bool, sysv: bool, shadow: int) -> None:
         super().__init__()
