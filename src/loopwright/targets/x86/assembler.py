@@ -92,7 +92,8 @@ _CALL: Final = _pseudo("CALL", CALL)
 Item = tuple[Form, tuple[int, ...], M | None, int, int, bool, int]
 
 
-#: Numbers of pool constants from here on are those of symbols.
+#: Numbers of pool constants from here on are those of tables of jumps, and those of symbols.
+TABLES: Final = 1 << 23
 SYMBOLS: Final = 1 << 24
 
 
@@ -123,7 +124,7 @@ class Assembler:
         line: the user's line given to instructions that are emitted without one.
     """
 
-    __slots__ = ("_constants", "_pool", "_symbols", "items", "line")
+    __slots__ = ("_constants", "_pool", "_symbols", "_tables", "items", "line")
 
     def __init__(self) -> None:
         self.items: list[Item] = []
@@ -131,6 +132,7 @@ class Assembler:
         self._pool: dict[bytes, int] = {}
         self._constants: list[tuple[bytes, int]] = []
         self._symbols: list[str] = []
+        self._tables: list[list[int]] = []
 
     def emit(self, form: Form, ops: tuple[int, ...] = (), mem: M | None = None, imm: int = 0, k: int = 0, z: bool = False, line: int = 0) -> None:
         """Append an instruction; the arguments are those of ``encoder.encode``."""
@@ -180,6 +182,15 @@ class Assembler:
         if name not in self._symbols:
             self._symbols.append(name)
         return M(RIP, NO_REGISTER, 1, 0, False, SYMBOLS + self._symbols.index(name))
+
+    def table(self) -> M:
+        """A table behind the code, as a memory operand: 32 bits for each label that is added to it, how far that is from the table's beginning."""
+        self._tables.append([])
+        return M(RIP, NO_REGISTER, 1, 0, False, TABLES + len(self._tables) - 1)
+
+    def entry(self, label: int) -> None:
+        """One more entry of the last table."""
+        self._tables[-1].append(label)
 
     def constant(self, data: bytes, align: int = 0, bcst: bool = False) -> M:
         """A constant in the pool behind the code, as a memory operand. Equal constants are stored once.
@@ -283,17 +294,23 @@ class Assembler:
             if kinds[i] == ALIGN and values[i] > alignment:
                 alignment = values[i]
         relocations: list[tuple[int, str, str]] = []
-        if patches:
-            alignment = self._place_constants(out, patches, shifts, alignment, relocations)
-        relocations += [(position + shifts[event], "pc32", self._symbols[symbol]) for position, event, symbol in calls]
         labels = {label: addresses[event] for label, event in label_events.items()}
+        if patches:
+            alignment = self._place_constants(out, patches, shifts, alignment, relocations, labels)
+        relocations += [(position + shifts[event], "pc32", self._symbols[symbol]) for position, event, symbol in calls]
         return MachineCode(bytes(out), code_size, Program(self.items, sizes, labels, self._symbols), relocations, alignment)
 
     def _place_constants(
-        self, out: bytearray, patches: list[tuple[int, int, int, M]], shifts: list[int], alignment: int, relocations: list[tuple[int, str, str]]
+        self,
+        out: bytearray,
+        patches: list[tuple[int, int, int, M]],
+        shifts: list[int],
+        alignment: int,
+        relocations: list[tuple[int, str, str]],
+        labels: dict[int, int],
     ) -> int:
-        """Append the pool, those of the greatest alignment first, and patch the references, or leave them to the linker; returns the alignment the
-        code's start needs."""
+        """Append the pool, those of the greatest alignment first, and the tables, and patch the references, or leave them to the linker; returns the
+        alignment the code's start needs."""
         constants = self._constants
         offsets = [0] * len(constants)
         for number in sorted(range(len(constants)), key=lambda n: -constants[n][1]):
@@ -303,12 +320,20 @@ class Assembler:
             out += b"\xcc" * (-len(out) % align)
             offsets[number] = len(out)
             out += data
+        tables: list[int] = []
+        for table in self._tables:
+            out += b"\xcc" * (-len(out) % 4)
+            start = len(out)
+            tables.append(start)
+            for label in table:
+                out += (labels[label] - start).to_bytes(4, "little", signed=True)
         for position, tail, event, mem in patches:
             place = position + shifts[event]
             if mem.pool >= SYMBOLS:
                 relocations.append((place, "pc32", self._symbols[mem.pool - SYMBOLS]))
                 continue
-            displacement = offsets[mem.pool] + mem.disp - (place + 4 + tail)
+            start = tables[mem.pool - TABLES] if mem.pool >= TABLES else offsets[mem.pool]
+            displacement = start + mem.disp - (place + 4 + tail)
             out[place : place + 4] = displacement.to_bytes(4, "little", signed=True)
         return alignment
 

@@ -134,6 +134,10 @@ def _control(target: Any, f: Function, instr: Instr) -> Rule:
         return Rule(op.name, (INT_MEMORY,), None, control.JumpBool(5).emit)
     if op is ops.JUMP_UNLESS:
         return Rule(op.name, (INT_MEMORY,), None, control.JumpBool(4).emit)
+    if op is ops.JUMP_TABLE:
+        return _switch(target, instr)
+    if op.compare == "case":
+        return Rule(op.name, (), None, control.jump_case if op is ops.JUMP_CASE else control.nothing)
     if op.compare:
         if type_.is_float:
             form = lookup("VUCOMISS" if type_.bits == 32 else "VUCOMISD", "xmm,xmm")
@@ -147,6 +151,10 @@ def _control(target: Any, f: Function, instr: Instr) -> Rule:
         emit = control.JumpTested(condition).emit if op.compare in ops.TESTS else control.JumpInteger(condition).emit
         return Rule(op.name, _without(instr, _compared(instr)), None, emit)
     return Rule(op.name, (), None, control.nothing)
+
+
+def _switch(target: Any, instr: Instr) -> Rule:
+    return Rule(instr.op.name, (Use(INTS, late=True), INT), None, control.jump_table, temps=(INTS, INTS))
 
 
 def _call(target: Any, f: Function, instr: Instr) -> Rule:
@@ -742,6 +750,7 @@ _SPECIAL: Final[dict[int, _Special]] = {
     ops.ADDRESS.code: _address,
     ops.LOAD_AT.code: _load,
     ops.STORE_AT.code: _store,
+    ops.SWITCH.code: _switch,
     **{op.code: _update for op in ops.DONE_IN_PLACE},
     ops.LOAD_STRIDED_AT.code: strided.rule,
     ops.STORE_STRIDED_AT.code: strided.rule,
