@@ -33,7 +33,7 @@ from loopwright.nests.wavefront import InLanes, widest
 from loopwright.nests.why import lanes_refusal
 from loopwright.targets.target import Target
 
-__all__ = ["STEPS", "Row", "apply_schedule", "refuse", "rewrite_by"]
+__all__ = ["STEPS", "Row", "apply_schedule", "loop_of", "refuse", "rewrite_by"]
 
 
 def apply_schedule(f: Function, target: Target, report: Report | None = None) -> None:
@@ -127,6 +127,11 @@ def _nest_of(step: Step, found: list[Nest]) -> int:
             raise ScheduleError(f"{step}: it does not say of which loop, and there {'are several nests' if found else 'is none at all'}")
         chosen = 0
     return chosen
+
+
+def loop_of(step: Step, nest: Nest, name: str) -> NestLoop:
+    """The loop of a nest that a step calls so. Raises ``ScheduleError`` where there is none any more."""
+    return _loop(step, nest, _Name(name))
 
 
 def _loop(step: Step, nest: Nest, name: _Name) -> NestLoop:
@@ -335,7 +340,8 @@ class Row:
         self.options = options
 
 
-STEPS: Final = {
+#: The steps, by their names; ``pipeline``, which stands above, is added by the pass.
+STEPS: Final[dict[str, Row]] = {
     "fuse": Row(_fuse),
     "interchange": Row(_interchange),
     "lanes": Row(_lanes),
