@@ -21,6 +21,7 @@ from loopwright.nests.carry import carry, rereads
 from loopwright.nests.counting import carries
 from loopwright.nests.dependence import Dependence, dependences, forget, questions
 from loopwright.nests.distances import by_distance
+from loopwright.nests.extremes import searches
 from loopwright.nests.graph import graph_of, recurrence_bound, resource_bound
 from loopwright.nests.hoisted import hoist
 from loopwright.nests.jam import invariant
@@ -386,6 +387,8 @@ def _without_branches(nest: Nest, target: Target, core: Core, distinct: set[int]
     loops = innermost_loops(nest)
     innermost = loops[0] if len(loops) == 1 and loops[0].parent is not None else None
     if innermost is None or not any(instr.op.opens for instr in original[innermost.head + 1 : innermost.end]):
+        return False
+    if target.vector_bits and searches(f, innermost.head):
         return False
     body = converted(nest, innermost)
     if body is None:
