@@ -222,6 +222,9 @@ class _Walk:
     def fork(self, k: int) -> None:
         """A conditional branch or an if: also what the other way needs is live before it."""
         shape = self.shape
+        if self.f.code[k].op is ops.BR_CASE and shape.target.get(k + 1, -1) == shape.target[k]:
+            # (The next case goes there as well.)
+            return
         live = self.live
         live_after = self.liveness.live_after
         other = _target_set(shape, live_after, self.needs, k) if k in shape.target else live_after[shape.else_of.get(k, k)]
