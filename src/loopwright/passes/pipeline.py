@@ -21,6 +21,7 @@ from loopwright.passes import (
     lower_late,
     nests,
     promote,
+    reload,
     select,
     simplify,
     strength,
@@ -116,6 +117,11 @@ CPU: Final[tuple[Pass, ...]] = (
         loops.run,
         "`for` and `while` to rotated loops, with one branch a step at the bottom",
         "only `block loop if else` brackets",
+    ),
+    Pass(
+        "reload",
+        reload.run,
+        "loaded values for which registers are short are loaded again where they are used, instead of being spilled",
     ),
     Pass(
         "select",

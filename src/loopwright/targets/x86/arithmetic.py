@@ -188,10 +188,14 @@ class SetCondition:
         self.condition = condition
 
     def emit(self, asm: X86Assembler, f: Function, instr: Instr) -> None:
+        """SETcc writes a byte, and waits for what its register held before, unless that has been cleared (Intel optimization manual, 3.5.1.8, "Clearing Registers and Dependency Breaking Idioms")."""
+        at = len(asm.items)
         compare(asm, f, instr, instr.type)
         d = CODES[instr.dst]
+        cleared = asm.clear_before(at, d, instr.line)
         asm.emit(lookup("SET" + CONDITIONS[self.condition].upper(), "r8"), (d,), line=instr.line)
-        asm.emit(lookup("MOVZX", "r32,r8"), (d, d), line=instr.line)
+        if not cleared:
+            asm.emit(lookup("MOVZX", "r32,r8"), (d, d), line=instr.line)
 
 
 class SelectCompared:

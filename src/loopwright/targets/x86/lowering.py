@@ -315,6 +315,14 @@ def _compare(target: Any, instr: Instr) -> Rule | None:
     return Rule(instr.op.name, _without(instr, uses, True), INT, emit, loads=loads(instr, [type_, type_], [0, _bits(instr)[1]]))
 
 
+def _select(target: Any, instr: Instr) -> Rule | None:
+    """A choice that leaves a variable as it is where the condition does not hold: CMOV takes the other value where it does."""
+    type_ = instr.type
+    if type_.lanes or type_.is_float or type_.bits < 32 or instr.mem is not None or instr.dst != instr.args[2] or instr.dst == instr.args[1]:
+        return None
+    return _by_text(target, instr, "TEST a:r32, a:r32\nCMOVNE c, b")
+
+
 def _select_compared(target: Any, instr: Instr) -> Rule | None:
     """A choice with the comparison inside; CMOV takes the second where that does not hold."""
     # A load that became one of the operands compared is no register operand any more.
@@ -788,6 +796,7 @@ _SPECIAL: Final[dict[int, _Special]] = {
     ops.MUL.code: _multiply,
     ops.MUL_HIGH.code: _multiply_high,
     **{op.code: _compare for op in _COMPARES},
+    ops.SELECT.code: _select,
     **{op.code: _select_compared for op in ops.CHOICES},
     **{op.code: _divide for op in (*_DIVISIONS, ops.DIV_REM)},
     ops.PART.code: _part,

@@ -45,7 +45,21 @@ class X86Assembler(Assembler):
         straight: what ``straight_loops`` found, once asked.
     """
 
-    __slots__ = ("_flags", "_tests", "adjust", "evex", "f", "frame_base", "incoming_base", "probes", "saved_vectors", "scratch_label", "slot_base", "straight", "wide")
+    __slots__ = (
+        "_flags",
+        "_tests",
+        "adjust",
+        "evex",
+        "f",
+        "frame_base",
+        "incoming_base",
+        "probes",
+        "saved_vectors",
+        "scratch_label",
+        "slot_base",
+        "straight",
+        "wide",
+    )
 
     def __init__(self, f: Function, evex: bool, sysv: bool, shadow: int) -> None:
         super().__init__()
@@ -117,6 +131,16 @@ class X86Assembler(Assembler):
         """Call a function that the linker finds: leaves a relocation of kind ``pc32``."""
         self._forget_flags()
         super().call_symbol(name, line, leave)
+
+    def clear_before(self, at: int, register: int, line: int) -> bool:
+        """Set a register to 0 in front of the comparison emitted last, which is item ``at``: unless that reads it, was left out, or may be."""
+        if len(self.items) != at + 1 or (self._tests and self._tests[-1] == at):
+            return False
+        _, ops, mem, *_ = self.items[at]
+        if register in ops or (mem is not None and register in (mem.base, mem.index)):
+            return False
+        self.items.insert(at, (lookup("XOR", "r32,r32"), (register, register), None, 0, 0, False, line or self.line))
+        return True
 
     def _forget_flags(self) -> None:
         self._flags.known = False
