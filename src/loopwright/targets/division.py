@@ -403,14 +403,17 @@ def _in_64_bits(f: Function, instr: Instr, b: int, floor: bool, remainder: bool,
             if b < 0:
                 quotient = op(ops.NEG, quotient)
     else:
-        # 2**k / size, rounded up, needs no more than 33 bits; what is above 32 of them is added after the first shift.
-        bits = (size - 1).bit_length()
-        factor = ((1 << 32 + bits) + size - 1) // size
-        if factor < 1 << 32:
-            quotient = shifted(op(ops.MUL, given, f.const(wide, factor)), 32 + bits)
+        factor, after = _multiplier(size, 32, 32)
+        before = 0
+        if factor >> 32 and size & 1 == 0:
+            before = (size & -size).bit_length() - 1
+            factor, after = _multiplier(size >> before, 32, 32 - before)
+        if not factor >> 32:
+            quotient = shifted(op(ops.MUL, shifted(given, before), f.const(wide, factor)), 32 + after)
         else:
+            # What is above 32 bits is added after the first shift.
             product = op(ops.MUL, given, f.const(wide, factor - (1 << 32)))
-            quotient = shifted(op(ops.ADD, shifted(product, 32), given), bits)
+            quotient = shifted(op(ops.ADD, shifted(product, 32), given), after)
     narrow = f.register(type_)
     emit(Instr(ops.CONVERT, type_, narrow, [quotient], 0, line, wide))
     _result(f, instr, narrow, b, remainder, emit)

@@ -23,6 +23,7 @@ __all__ = [
     "GREATER_EQUAL",
     "LESS",
     "LESS_EQUAL",
+    "LINE",
     "NOT_EQUAL",
     "NO_REGISTER",
     "OVERFLOW",
@@ -50,6 +51,8 @@ PARITY: Final = 10
 LESS: Final = 12
 GREATER_EQUAL: Final = 13
 LESS_EQUAL: Final = 14
+#: Bytes of a cache line.
+LINE: Final = 64
 #: Not a condition: an unconditional jump.
 ALWAYS: Final = 16
 
@@ -74,6 +77,17 @@ LABEL: Final = 10
 ALIGN: Final = 11
 JUMP: Final = 12
 CALL: Final = 13
+
+
+def _past_line(starts: list[int], kinds: list[int], values: list[int], align: int) -> int:
+    """Where in a cache line what is aligned to one begins: a straight loop that does not fit into one, in its middle.
+
+    Measured on Zen 5: of loops of loads, comparisons and subtractions, of 72 to 148 bytes, those that begin where a line does take 1.2 to 2 times as long as at any other multiple of 4; such of
+    up to 64 bytes are the fastest there. Loops of other operations take as long anywhere.
+    """
+    if values[align] < LINE or align + 2 >= len(kinds) or kinds[align + 1] != LABEL or kinds[align + 2] != JUMP:
+        return 0
+    return LINE // 2 if starts[align + 2] - starts[align + 1] + 2 > LINE else 0
 
 
 def _pseudo(name: str, kind: int) -> Form:
@@ -247,6 +261,7 @@ class Assembler:
                 sizes.append(2 if kind == JUMP else 0)
         # Jumps start short, and those that do not reach grow. One that has grown stays so, hence this ends.
         count = len(starts)
+        offsets = [_past_line(starts, kinds, values, i) if kinds[i] == ALIGN else 0 for i in range(count)]
         addresses = [0] * count
         while True:
             shift = 0
@@ -254,7 +269,7 @@ class Assembler:
                 address = starts[i] + shift
                 addresses[i] = address
                 if kinds[i] == ALIGN:
-                    sizes[i] = -address % values[i]
+                    sizes[i] = (offsets[i] - address) % values[i]
                 shift += sizes[i]
             short: list[int] = []
             for i in pending:
