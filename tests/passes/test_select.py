@@ -917,8 +917,8 @@ def test_a_choice_behind_arithmetic_is_arithmetic_under_a_mask(of: str, name: st
     if of[0] == "f" and name in ("and", "or", "xor", "andnot"):
         pytest.skip("there are none of floats")
     op = ops.BY_NAME[name]
-    for body in (f"%1 = {name}.{of}x4 %a, %b\n%v = select.{of}x4 %m, %1, %c", f"%1 = {name}.{of}x4 %v, %b\n%v = select.{of}x4 %m, %1, %v"):
-        assert worked(of, body) == [ops.WHERE[op]]
+    for text in (f"%1 = {name}.{of}x4 %a, %b\n%v = select.{of}x4 %m, %1, %c", f"%1 = {name}.{of}x4 %v, %b\n%v = select.{of}x4 %m, %1, %v"):
+        assert worked(of, text) == [ops.WHERE[op]]
 
 
 def test_a_multiply_add_under_a_mask_adds_to_what_it_leaves() -> None:
