@@ -110,7 +110,8 @@ class Scheduler:
                 self.note(node)
         last = max(fixed, default=0)
         left = len(self.nodes)
-        limited = left > self.processor.depth
+        # (What is demanded, and what fills places up to there, adds to the commands.)
+        limited = left + last > self.processor.depth
         while left or len(self.order) < last:
             place = len(self.order) + 1
             demanded = fixed.get(place)
