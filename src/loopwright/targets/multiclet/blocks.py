@@ -8,7 +8,7 @@ from __future__ import annotations
 
 from typing import Final
 
-from loopwright.targets.multiclet.flow import CONSTANT, FRAME, INCOMING, LOCAL, OUTGOING, REGISTER, SYMBOL, TARGET, VALUE, Arg, Flow, Node, Paragraph
+from loopwright.targets.multiclet.flow import CONSTANT, FRAME, INCOMING, JUMPS, LOCAL, OUTGOING, REGISTER, SYMBOL, TARGET, VALUE, Arg, Flow, Node, Paragraph
 
 __all__ = ["Block", "Blocks"]
 
@@ -312,7 +312,7 @@ def _cheap(value: Node) -> bool:
 
 def _not_needed(node: Node, paragraph: Paragraph, following: int) -> bool:
     """Jumps to the paragraph that stands behind this one."""
-    if node.name not in ("jmp", "setjf", "setjt"):
+    if node.name not in JUMPS:
         return False
     last = node.args[-1]
     return last.kind == TARGET and last.number == following

@@ -10,7 +10,7 @@ from __future__ import annotations
 from typing import Final
 
 from loopwright.ir.function import Function
-from loopwright.targets.multiclet.flow import CONSTANT, TARGET, VALUE, Arg, Flow, Node, Paragraph
+from loopwright.targets.multiclet.flow import CONSTANT, JUMPS, TARGET, VALUE, Arg, Flow, Node, Paragraph, substituted
 from loopwright.targets.multiclet.memory_order import Accesses
 from loopwright.targets.multiclet.target import Multiclet
 
@@ -19,7 +19,6 @@ __all__ = ["run"]
 #: Most commands of all the steps together, and most steps.
 MOST: Final = 64
 STEPS: Final = 4
-_JUMPS: Final = ("jmp", "setjf", "setjt")
 #: Conditions to go on by, as the command and which operand counts: whether it counts up, and the commands that say whether one number is below another.
 _COUNTING: Final[dict[tuple[str, int], tuple[bool, str]]] = {
     ("lt", 0): (True, "lt"),
@@ -133,10 +132,7 @@ class _Unrolling:
 
     def here(self, a: Arg) -> Arg:
         """An operand in the step that is being made."""
-        if a.kind != VALUE or a.node is None or a.node not in self.now:
-            return a
-        to = self.now[a.node]
-        return to if not a.number and not a.memory else Arg(to.kind, to.node, to.number + a.number, to.name, a.memory)
+        return substituted(a, self.now)
 
     def copies(self) -> bool:
         """The steps, one after the other; False where the order of accesses to memory does not allow it."""
@@ -150,7 +146,7 @@ class _Unrolling:
         for _ in range(self.steps):
             renewed: dict[Node, Node] = {}
             for node in paragraph.nodes:
-                if node.name in _JUMPS:
+                if node.name in JUMPS:
                     continue
                 made = flow.node(node.name, node.suffix, self.sum([self.here(a) for a in node.args], node), main.number, node.line)
                 made.effect, made.signed, made.unsigned = node.effect, node.signed, node.unsigned
@@ -215,7 +211,7 @@ class _Unrolling:
         """Bring the new paragraphs between what there is."""
         loop, paragraph = self.loop, self.loop.paragraph
         before = self.flow.made[paragraph.before[self.front]]
-        _lead(before, paragraph.number, self.ask.number)
+        before.lead(paragraph.number, self.ask.number)
         self.ask.before = [before.number]
         self.main.before = [self.ask.number, self.main.number]
         self.rest.before = [self.main.number]
@@ -224,7 +220,7 @@ class _Unrolling:
             phi.args = [phi.args[self.front], self.now[phi], phi.args[self.latch]]
         paragraph.before = [self.ask.number, self.rest.number, paragraph.number]
         self.branch(self.rest, self.here(Arg(VALUE, loop.test)), paragraph.number, self.out.number)
-        _lead(paragraph, loop.leave, self.out.number)
+        paragraph.lead(loop.leave, self.out.number)
         self.out.before = [self.rest.number, paragraph.number]
         self.out.following = loop.leave
         jump = self.flow.node("jmp", "", [Arg(TARGET, number=loop.leave)], self.out.number, 0)
@@ -264,16 +260,6 @@ class _Unrolling:
             return self.now[value]
         # (The step before last has made it; the last step reads it.)
         return self.given[value]
-
-
-def _lead(paragraph: Paragraph, old: int, new: int) -> None:
-    """Let a paragraph go on with another."""
-    if paragraph.tested == old:
-        paragraph.tested = new
-    if paragraph.following == old:
-        paragraph.following = new
-    for node in paragraph.nodes:
-        node.args = [Arg(TARGET, number=new) if a.kind == TARGET and a.number == old and node.name in _JUMPS else a for a in node.args]
 
 
 def run(f: Function, target: Multiclet) -> None:

@@ -19,7 +19,7 @@ from loopwright.targets.multiclet.selection import command_of, compare_of, suffi
 from loopwright.targets.multiclet.target import Multiclet, offsets_of
 from loopwright.types import BOOL, PTR, VOID, Type
 
-__all__ = ["bits_of", "held_constant", "run", "symbol_of"]
+__all__ = ["bits_of", "forward_phis", "held_constant", "run", "symbol_of"]
 
 
 def bits_of(type_: Type, value: int | float | bool) -> int:
@@ -80,7 +80,7 @@ class _Values:
             self.ends[last.number] = self.now
         for paragraph, variable, phi in self.waiting:
             phi.args = [self.end_of(before, variable) for before in paragraph.before]
-        _forward_phis(self.flow)
+        forward_phis(self.flow)
         _in_order(self.flow)
 
     def end_of(self, number: int, variable: int) -> Arg:
@@ -445,7 +445,7 @@ def _ones(bits: int) -> list[int]:
     return found
 
 
-def _forward_phis(flow: Flow) -> None:
+def forward_phis(flow: Flow) -> None:
     """Take away the phis that join one value with itself."""
     forward: dict[Node, Arg] = {}
 
