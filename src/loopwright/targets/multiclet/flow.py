@@ -118,12 +118,13 @@ class Paragraph:
         nodes: its commands, in an order in which they could run.
         phis: the values that come from the paragraphs before it.
         calls: its last command goes to another function, which comes back to ``following``.
+        called: that call, or None.
         returned: the call that it is come back to from, or None.
         cut: it is what follows of another one that has been cut in two.
         carried: values made in other paragraphs that come through the switch by the one paragraph before.
     """
 
-    __slots__ = ("before", "calls", "carried", "code", "cut", "depth", "first", "following", "nodes", "number", "phis", "returned", "tested")
+    __slots__ = ("before", "called", "calls", "carried", "code", "cut", "depth", "first", "following", "nodes", "number", "phis", "returned", "tested")
 
     def __init__(self, number: int, first: int, depth: int) -> None:
         self.number = number
@@ -137,6 +138,7 @@ class Paragraph:
         self.phis: list[Node] = []
         self.calls = False
         self.cut = False
+        self.called: Instr | None = None
         self.returned: Instr | None = None
         self.carried: set[Node] = set()
 

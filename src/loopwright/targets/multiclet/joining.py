@@ -19,7 +19,7 @@ from loopwright.targets.multiclet.values import forward_phis
 
 __all__ = ["run"]
 
-#: No more phis of a paragraph are handed over by one that goes on with another as well: each may take a command on the way there, too.
+#: No more phis of a paragraph are handed over by one that goes on with another as well, and no more are made where a paragraph is repeated: each may take a command wherever one comes from.
 MOST_PHIS: Final = 12
 #: Commands by which a function may grow: so many, and as many as it has.
 GROWTH: Final = 64
@@ -31,6 +31,7 @@ class _Joining:
     Attributes:
         gone: numbers of paragraphs that nothing goes on with any more.
         room: commands that may still be added.
+        outside: of each paragraph how many values are read elsewhere, as it was when all were last looked at.
         most: commands of a paragraph that has been made longer: what the cells fetch while the next one is decided.
     """
 
@@ -42,6 +43,7 @@ class _Joining:
         self.most = worth(target.processor)
         self.room = GROWTH + sum([len(paragraph.nodes) for paragraph in self.made])
         self.gone: set[int] = set()
+        self.outside: list[int] = []
 
     def run(self) -> None:
         for paragraph in self.made:
@@ -49,12 +51,23 @@ class _Joining:
         changed = True
         while changed:
             changed = False
+            self.count()
             for paragraph in self.made:
                 if paragraph.number not in self.gone and self.lengthen(paragraph):
                     changed = True
         if self.gone:
             self.flow.reorder([each for each in self.made if each.number not in self.gone])
         forward_phis(self.flow)
+
+    def count(self) -> None:
+        """Note how many of each paragraph's values are read elsewhere, each of which will be a phi if the paragraph is repeated."""
+        read: list[set[Node]] = [set() for _ in self.made]
+        for paragraph in self.made:
+            for node in (*paragraph.nodes, *paragraph.phis):
+                for a in node.args:
+                    if a.kind == VALUE and a.node is not None and (a.node.home != paragraph.number or node.name == "phi"):
+                        read[a.node.home].add(a.node)
+        self.outside = [len(each) for each in read]
 
     def remove(self, paragraph: Paragraph) -> None:
         """Take away a paragraph that nothing goes on with."""
@@ -121,7 +134,7 @@ class _Joining:
         alone = len(following.before) == 1
         if number == 0 or len(paragraph.nodes) + len(following.nodes) - 1 > self.most:
             return False
-        if not alone and (following.calls or len(following.nodes) > self.room or number in following.after()):
+        if not alone and (following.calls or len(following.nodes) > self.room or number in following.after() or self.outside[number] > MOST_PHIS):
             return False
         made = self.appended(paragraph, following)
         if made is None:
@@ -138,7 +151,8 @@ class _Joining:
             for phi in self.made[each].phis:
                 phi.args.append(phi.args[position])
         if following.before:
-            _Repair(self.flow, self.gone, paragraph, following, copies).run()
+            for phi in _Repair(self.flow, self.gone, paragraph, following, copies).run():
+                self.outside[phi.home] += 1
         else:
             self.remove(following)
             self.rename(copies)
@@ -191,7 +205,9 @@ class _Repair:
         self.first: dict[Node, dict[int, Arg]] = {}
         self.waiting: list[tuple[Node, Node, Paragraph]] = []
 
-    def run(self) -> None:
+    def run(self) -> list[Node]:
+        """Change what is read; the phis that were made for it."""
+        phis_made: list[Node] = []
         present = [(each, list(each.phis)) for each in self.flow.made if each.number not in self.gone]
         for paragraph, phis in present:
             if paragraph is not self.original:
@@ -203,6 +219,8 @@ class _Repair:
         while self.waiting:
             value, phi, paragraph = self.waiting.pop()
             phi.args = [self.at_end(Arg(VALUE, value), before) for before in paragraph.before]
+            phis_made.append(phi)
+        return phis_made
 
     def at_beginning(self, a: Arg, number: int) -> Arg:
         if a.kind != VALUE or a.node not in self.made or a.node is None:

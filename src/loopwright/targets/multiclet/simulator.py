@@ -100,7 +100,7 @@ class Simulator:
     def _ended(self) -> Any:
         raise _Ended
 
-    def call(self, label: str, *arguments: tuple[str, int | float], returns: str = "", limit: int = 0) -> int | float | None:
+    def call(self, label: str, *arguments: tuple[str, int | float], returns: str = "", limit: int = 0, registers: tuple[str, ...] = ()) -> int | float | None:
         """Call a function by the convention of the published compilers: the return address at [SP], arguments behind it, each at a multiple of its size.
 
         Args:
@@ -108,6 +108,7 @@ class Simulator:
             arguments: (suffix, value) each: ``("l", 5)``, ``("d", 0.5)``; an address is an ``l``.
             returns: the suffix of the result, which is in #RETV; "" for none.
             limit: commands after which to give up; 0 for no limit.
+            registers: where the return address and the first arguments, all of them integers, are besides.
 
         Raises:
             SimulationError: a rule that the program breaks, or the limit.
@@ -125,6 +126,8 @@ class Simulator:
         for place, size, suffix, value in places:
             self.memory[base + place : base + place + size] = _packed(suffix, value)
         self.registers[self._sp] = base
+        for register, number in zip(registers, (0, *[int(value) for _, value in arguments]), strict=False):
+            self.registers[self.program.processor.registers.index(register)] = number
         self._history[:] = [None] * self.program.processor.depth
         self.run(self.program.address(label), limit)
         self.registers[self._sp] = sp

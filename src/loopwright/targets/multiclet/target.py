@@ -46,14 +46,16 @@ class Multiclet(Target):
 
     Attributes:
         processor: its parameters.
+        program: all functions that call each other are compiled for one program, and may call each other as suits them (``calling.py``).
     """
 
-    def __init__(self, described: Processor) -> None:
+    def __init__(self, described: Processor, program: bool = False) -> None:
         super().__init__(CONVENTION, [], [], frozenset())
         # (An attribute of the class would hide the native build's.)
         self.name = described.name
         self.fused = False
         self.processor = described
+        self.program = program
         self.expanded = expansions.EXPANDED
 
     def passes(self) -> tuple[Pass, ...]:

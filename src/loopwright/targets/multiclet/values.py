@@ -379,6 +379,7 @@ class _Values:
         """The return address, and there it goes; what comes back is in #RETV when the next paragraph begins."""
         callee = self.f.callees[instr.imm]
         paragraph = self.paragraph
+        paragraph.called = instr
         made = self.effect("wr", "l", [Arg(TARGET, number=paragraph.following), Arg(OUTGOING, number=0)])
         made.memory = Access(True, -3, None, 0, 4)
         # (The address stands in a register of the IR, or is a constant of it.)
