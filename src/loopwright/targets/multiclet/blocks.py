@@ -179,7 +179,7 @@ class Blocks:
         if value.name not in ("load", "loadu", "patch"):
             return False
         kinds = (CONSTANT, LOCAL, SYMBOL) if self.calls else (CONSTANT, LOCAL, SYMBOL, REGISTER)
-        return all([a.kind == INCOMING if a.memory else a.kind in kinds for a in value.args])
+        return all(a.kind == INCOMING if a.memory else a.kind in kinds for a in value.args)
 
     def hand_on(self, block: Block) -> None:
         """What the phis of the paragraphs that follow are given: in the switch, or in their slots."""

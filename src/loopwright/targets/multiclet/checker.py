@@ -89,9 +89,9 @@ class _Checker:
         assert known is not None
         state = _State(list(known.places), dict(known.slots))
         # (Copies of registers are made anew here: other commands may read the registers before them.)
-        for origin in block.paragraph.nodes:
-            if _copies_register(origin):
-                _forget(state, origin)
+        for copy in block.paragraph.nodes:
+            if _copies_register(copy):
+                _forget(state, copy)
         later: dict[str, Held] = {}
         commands = self.unit.paragraphs[number].commands
         if len(commands) != len(block.nodes):

@@ -11,7 +11,24 @@ from typing import Any, Final
 
 from loopwright.ir.function import NONE, Instr
 
-__all__ = ["CONSTANT", "FRAME", "INCOMING", "JUMPS", "LOCAL", "OUTGOING", "REGISTER", "RETURNED", "SYMBOL", "TARGET", "VALUE", "Arg", "Flow", "Node", "Paragraph", "substituted"]
+__all__ = [
+    "CONSTANT",
+    "FRAME",
+    "INCOMING",
+    "JUMPS",
+    "LOCAL",
+    "OUTGOING",
+    "REGISTER",
+    "RETURNED",
+    "SYMBOL",
+    "TARGET",
+    "VALUE",
+    "Arg",
+    "Flow",
+    "Node",
+    "Paragraph",
+    "substituted",
+]
 
 #: Where a paragraph goes on that returns.
 RETURNED: Final = -2

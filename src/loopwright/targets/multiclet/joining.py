@@ -201,7 +201,7 @@ class _Repair:
         self.copy = copy
         self.original = original
         self.copies = copies
-        self.made = set([*original.phis, *original.nodes])
+        self.made = {*original.phis, *original.nodes}
         self.first: dict[Node, dict[int, Arg]] = {}
         self.waiting: list[tuple[Node, Node, Paragraph]] = []
 
