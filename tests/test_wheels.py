@@ -102,7 +102,9 @@ def test_the_tag_says_where_it_runs(installed: Installed) -> None:
 def test_it_holds_the_package_and_the_corpora_and_nothing_else(installed: Installed) -> None:
     with zipfile.ZipFile(installed.wheel) as files:
         content = {name: files.read(name) for name in files.namelist() if not name.partition("/")[0].endswith(".dist-info")}
-    wanted = {path.relative_to(SOURCES).as_posix(): path.read_bytes() for path in (SOURCES / "loopwright").rglob("*") if path.suffix in (".py", ".typed", ".c", ".h")}
+    wanted = {
+        path.relative_to(SOURCES).as_posix(): path.read_bytes() for path in (SOURCES / "loopwright").rglob("*") if path.suffix in (".py", ".typed", ".c", ".h")
+    }
     wanted |= {f"loopwright/corpus/corpora/{path.name}": path.read_bytes() for path in (CHECKOUT / "corpora").glob("*.lwc")}
     assert len(wanted) > 100
     compiled = {name for name in content if name.endswith(SUFFIX)}

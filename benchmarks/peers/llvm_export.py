@@ -32,6 +32,8 @@ _SUFFIXES = {"bool": "i1", "f16": "f16", "bf16": "bf16", "f32": "f32", "f64": "f
 
 _FLOAT_BINARY = {ops.ADD: "fadd", ops.SUB: "fsub", ops.MUL: "fmul", ops.DIV: "fdiv"}
 _INT_BINARY = {ops.ADD: "add", ops.SUB: "sub", ops.MUL: "mul", ops.AND: "and", ops.OR: "or", ops.XOR: "xor"}
+#: LLVM's names for x86's permutations of lanes of integers by their numbers, by the bits of a lane and the bytes of the vector.
+_PERMUTATIONS = {(32, 32): "avx2.permd", (32, 64): "avx512.permvar.si.512", (64, 32): "avx512.permvar.di.256", (64, 64): "avx512.permvar.di.512"}
 _ROUNDING = {ops.SQRT: "sqrt", ops.FLOOR: "floor", ops.CEIL: "ceil", ops.TRUNC: "trunc", ops.ROUND: "roundeven"}
 _FLOAT_COMPARE = {ops.EQ: "oeq", ops.NE: "une", ops.LT: "olt", ops.LE: "ole", ops.GT: "ogt", ops.GE: "oge"}
 _INT_COMPARE = {ops.EQ: "eq", ops.NE: "ne", ops.LT: "lt", ops.LE: "le", ops.GT: "gt", ops.GE: "ge"}
@@ -571,6 +573,9 @@ class _Writer:
             return self.emit(f"shufflevector {name} {v[0]}, {name} {v[1]}, <{type_.lanes} x i32> <{lanes}>")
         if op is ops.EXTRACT:
             return self.emit(f"extractelement {name} {v[0]}, i64 0")
+        if op is ops.LOOKUP_LANES and (type_.bits, type_.size) in _PERMUTATIONS:
+            numbers = type_name(instr.source)
+            return self.intrinsic(f"llvm.x86.{_PERMUTATIONS[type_.bits, type_.size]}", name, [(name, v[0]), (numbers, v[1])])
         if op in _REDUCTIONS:
             return self.reduce(_REDUCTIONS[op], type_, v[0])
         if op is ops.ANY or op is ops.ALL:

@@ -70,11 +70,11 @@ def del_(x: lw.Array):
     del y
 
 
-@refused(lw.KernelSyntaxError, "`match`")
+@refused(lw.KernelSyntaxError, "a pattern that is no number")
 def match_(x: lw.Array):
     match len(x):
-        case 1:
-            pass
+        case n:
+            x[0] = n
 
 
 @refused(lw.KernelSyntaxError, "`else` after a loop")

@@ -185,8 +185,8 @@ def test_a_division_in_a_loop_does_not_send_values_to_and_fro() -> None:
         )
     )
     assert found.spills == 0, text
-    # Once into the dividend's register and once out of it, and nobody out of their way and back.
-    assert found.moves <= 3 * 8 + 4, text
+    # In each of two ways, in all bits and in half of them, once into the dividend's register and once out of it, and nobody out of their way and back.
+    assert found.moves <= 5 * 8 + 4, text
 
 
 def test_the_way_out_of_a_loop_weighs_as_what_is_outside() -> None:

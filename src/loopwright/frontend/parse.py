@@ -10,6 +10,7 @@ from typing import Any, Final, NoReturn
 
 from loopwright.errors import KernelSyntaxError
 from loopwright.frontend.flow import RESULT, analyse
+from loopwright.frontend.matching import without_matches
 from loopwright.frontend.program import (
     AND,
     LEAF,
@@ -57,7 +58,6 @@ _REFUSED: Final[dict[str, tuple[str, str]]] = {
     "Import": ("`import`", "import outside the kernel, at the top of the file"),
     "ImportFrom": ("`import`", "import outside the kernel, at the top of the file"),
     "Delete": ("`del`", "leave the name as it is: registers are freed when they are not read any more"),
-    "Match": ("`match`", "use `if`, `elif`, `else`"),
     "Raise": ("`raise`", "return an error code, or use `assert` on values known while compiling"),
     "TypeAlias": ("`type`", "define it outside the kernel"),
 }
@@ -219,10 +219,10 @@ class _Parser:
         return made
 
     def block(self, body: list[ast.stmt]) -> list[Stmt]:
-        return [self.statement(node) for node in _else_the_rest(body)]
+        return [self.statement(node) for node in _else_the_rest(without_matches(body, self.refuse))]
 
     def loop_body(self, body: list[ast.stmt]) -> list[Stmt]:
-        return self.block(_without_last_continue(_else_the_rest(body)))
+        return self.block(_without_last_continue(_else_the_rest(without_matches(body, self.refuse))))
 
     def expression(self, node: ast.expr, reads: set[str]) -> CodeType:
         """The code object of an expression; the names that it reads are added to ``reads``."""

@@ -59,6 +59,8 @@ _FUNCTION: Final = 28
 _ALLOCA: Final = 29
 _UNREACHABLE: Final = 30
 _STACK_POINTER: Final = 31
+_SWITCH: Final = 32
+_CASE: Final = 33
 
 #: Calls that may nest, and the frames of Python's that one of them takes at most.
 _DEEPEST: Final = 10_000
@@ -205,6 +207,8 @@ class Interpreter:
         self._locals: dict[int, Object] = {}
         self._stack: list[Object] = []
         self._depth = 0
+        # How many cases are still to pass before the one that the last `switch` chose.
+        self._case = 0
         # What the last instruction with several results has made.
         self._parts: list[Any] = []
         # Of the functions that are called, by identity.
@@ -276,7 +280,7 @@ class Interpreter:
                 rule = instr.rule
                 step.kills = rule.kills if rule is not None and op.effect != ops.CALLS else 0
                 step.clobbers = rule.clobbers if rule is not None and op.effect != ops.CALLS else 0
-            if op.compare:
+            if op.compare and op.compare != "case":
                 comparison = op.compare[1:] if op.compare[0] == "n" and op.compare != "ne" else op.compare
                 test = ops.TESTS.get(comparison) or ops.MASK_TESTS.get(comparison)
                 step.compare = test if test is not None else ops.COMPARISONS[comparison].meaning
@@ -357,7 +361,7 @@ class Interpreter:
         elif op is ops.LABEL or op is ops.PROLOGUE or op is ops.EPILOGUE:
             step.kind = _NEXT
         elif op is ops.BR or op is ops.BR_IF or op in ops.BR_CMP.values():
-            step.kind = _GOTO if op is ops.BR else _WHEN
+            step.kind = _GOTO if op is ops.BR else _CASE if op is ops.BR_CASE else _WHEN
             if not 0 <= instr.imm < len(open_):
                 raise self._error(instr, f"branch depth {instr.imm} with {len(open_)} brackets open")
             opener = open_[-1 - instr.imm]
@@ -368,8 +372,13 @@ class Interpreter:
                 step.target = end if kind == FOR else end + 1
             else:
                 step.target = opener
+        elif op is ops.SWITCH:
+            step.kind = _SWITCH
+        elif op is ops.JUMP_TABLE:
+            step.kind = _SWITCH
+            step.target = -2
         elif op is ops.JUMP or op is ops.JUMP_IF or op is ops.JUMP_UNLESS or op in ops.JUMP_CMP.values():
-            step.kind = _GOTO if op is ops.JUMP else _UNLESS if op is ops.JUMP_UNLESS else _WHEN
+            step.kind = _GOTO if op is ops.JUMP else _UNLESS if op is ops.JUMP_UNLESS else _CASE if op is ops.JUMP_CASE else _WHEN
             step.target = -2
         else:
             raise self._error(instr, f"`{op.name}` cannot be interpreted")
@@ -393,7 +402,7 @@ class Interpreter:
             step.target = ends[open_[-1]] + 1
             return
         if kind in (IF, THEN, DO):
-            step.kind = _UNLESS
+            step.kind = _CASE if step.instr.op is ops.IF_CASE else _UNLESS
             step.target = partner[index] + 1
         elif kind == FOR:
             step.kind = _FOR
@@ -667,6 +676,19 @@ class Interpreter:
                     at = step.target
                 if step.kills or step.temps:
                     self._scratch(step, store)
+                continue
+            elif kind == _SWITCH:
+                self._case = int(values[0]) & (1 << 64) - 1
+                if step.target >= 0 and self._case >= int(values[1]):
+                    at = step.target
+                if step.kills or step.temps:
+                    self._scratch(step, store)
+                continue
+            elif kind == _CASE:
+                # (An `if` is left where it is not its turn.)
+                if (self._case == 0) == (step.instr.op is not ops.IF_CASE):
+                    at = step.target
+                self._case -= 1
                 continue
             elif kind == _FOR:
                 counter = [int(values[0]), int(values[1]), int(values[2])]

@@ -1147,6 +1147,38 @@ for _c in MASK_TESTS:
     BR_CMP[_c] = row(f"br_{_c}", "T T ->", "mask", f"br when {_c} holds", None, CONTROL, compare=_c, since="select", until="jumps")
     JUMP_CMP[_c] = row(f"jump_{_c}", "T T ->", "mask", f"jump to label imm when {_c} holds", None, CONTROL, compare=_c, since="jumps")
 
+# The ways of a `switch`, as the switches pass makes them: each is taken for one value. They compare nothing, and stand behind it in a row.
+IF_CASE: Final = row(
+    "if_case", "->", "", "what follows runs when it is this case's turn", None, CONTROL, opens=True, compare="case", since="allocate", until="jumps"
+)
+BR_CASE: Final = row(
+    "br_case",
+    "->",
+    "",
+    "br when the value of the `switch` in front is this case's number, counted from 0",
+    None,
+    CONTROL,
+    compare="case",
+    since="switches",
+    until="jumps",
+)
+JUMP_CASE: Final = row(
+    "jump_case", "->", "", "where the `jump_table` in front goes for the next value, from 0 on", None, CONTROL, compare="case", since="jumps"
+)
+IF_CMP["case"] = IF_CASE
+BR_CMP["case"] = BR_CASE
+JUMP_CMP["case"] = JUMP_CASE
+SWITCH: Final = row(
+    "switch",
+    "L C ->",
+    "",
+    "one of the cases behind it, as many as the second operand says, by the first, taken as unsigned; what follows them where that is greater",
+    None,
+    WRITES,
+    since="switches",
+    until="jumps",
+)
+
 #: A choice between integers with the comparison of other integers inside, as the select pass makes it.
 SELECT_CMP: Final[dict[str, Op]] = {}
 for _c in (*COMPARISONS, *TESTS):
@@ -1171,6 +1203,15 @@ CHOICES: Final[dict[Op, str]] = {op: condition for condition, op in SELECT_CMP.i
 LABEL: Final = row("label", "->", "", "label number imm; aligned where the head of an inner loop", None, CONTROL, since="jumps")
 JUMP: Final = row("jump", "->", "", "jump to label imm", None, CONTROL, since="jumps")
 JUMP_IF: Final = row("jump_if", "B ->", "", "jump to label imm when the condition holds", None, CONTROL, since="jumps")
+JUMP_TABLE: Final = row(
+    "jump_table",
+    "L C ->",
+    "",
+    "go where the cases behind it say, by the first operand; to label imm where that is not below their number, the second",
+    None,
+    CONTROL,
+    since="jumps",
+)
 JUMP_UNLESS: Final = row("jump_unless", "B ->", "", "jump to label imm when the condition does not hold", None, CONTROL, since="jumps")
 
 # --- frames (after allocate) ---------------------------------------------------------------------------------

@@ -17,6 +17,7 @@ STAGES: Final[tuple[str, ...]] = (
     "simplify",
     "strength",
     "if-convert",
+    "switches",
     "immediates",
     "elif",
     "loops",

@@ -62,7 +62,7 @@ def _forms() -> list[int]:
     forms[ops.FUNCTION.code] = _FUNCTION
     for op in (ops.BR, ops.BR_IF, *ops.BR_CMP.values()):
         forms[op.code] = _DEPTH
-    for op in (ops.LABEL, ops.JUMP, ops.JUMP_IF, ops.JUMP_UNLESS, *ops.JUMP_CMP.values()):
+    for op in (ops.LABEL, ops.JUMP, ops.JUMP_TABLE, ops.JUMP_IF, ops.JUMP_UNLESS, *ops.JUMP_CMP.values()):
         forms[op.code] = _LABEL
     for op in (ops.FAIL, ops.STORE_ARG, ops.PART, *ops.INDEXED, *ops.CHUNKS, *ops.LOAD_PART.values(), *ops.ADVANCES.values()):
         forms[op.code] = _NUMBER

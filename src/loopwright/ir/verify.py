@@ -25,7 +25,7 @@ __all__ = ["verify"]
 
 _ADVANCES: Final = frozenset(ops.ADVANCES.values())
 _DEPTH_OPS: Final = frozenset((ops.BR, ops.BR_IF, *ops.BR_CMP.values()))
-_JUMP_OPS: Final = frozenset((ops.JUMP, ops.JUMP_IF, ops.JUMP_UNLESS, *ops.JUMP_CMP.values()))
+_JUMP_OPS: Final = frozenset((ops.JUMP, ops.JUMP_TABLE, ops.JUMP_IF, ops.JUMP_UNLESS, *ops.JUMP_CMP.values()))
 _TAIL_CALLS: Final = frozenset(ops.TAIL_CALLS.values())
 _SHAPES: Final = frozenset(("scalar", "vector"))
 
@@ -38,6 +38,7 @@ def _same_register(held: Type, want: Type, selected: bool) -> bool:
 #: Behind every instruction.
 _NOWHERE: Final = 1 << 60
 
+_SWITCHES: Final = STAGES.index("switches")
 _ELIF: Final = STAGES.index("elif")
 _SELECT: Final = STAGES.index("select")
 _ALLOCATE: Final = STAGES.index("allocate")
@@ -713,6 +714,27 @@ class _Verifier:
             if instr.op in _JUMP_OPS and instr.imm not in seen:
                 raise self.error(f"L{instr.imm} is nowhere", index)
 
+    def cases(self, partner: list[int]) -> None:
+        """A switch has its cases right behind it, and there are none elsewhere."""
+        code = self.f.code
+        stray = {index for index, instr in enumerate(code) if instr.op.compare == "case"}
+        for index, instr in enumerate(code):
+            if instr.op is not ops.SWITCH and instr.op is not ops.JUMP_TABLE:
+                continue
+            given = instr.args[1] if len(instr.args) > 1 else 0
+            count = int(self.f.const_values[~given]) if -len(self.f.const_values) <= given < 0 else 0
+            at = index + 1
+            for _ in range(min(count, len(code))):
+                if at not in stray:
+                    raise self.error(f"{count} cases are to follow", index)
+                stray.remove(at)
+                # (What values are moved by on the way to a case stands in a bracket.)
+                at = partner[at] + 1 if code[at].op is ops.IF_CASE else at + 1
+            if count < 1:
+                raise self.error("a switch has one case at least", index)
+        if stray:
+            raise self.error("the case belongs to no switch", min(stray))
+
     def run(self) -> None:
         f = self.f
         if self.stage < 0:
@@ -732,6 +754,8 @@ class _Verifier:
             raise self.error(error.message, error.index) from None
         if not self.physical:
             self.prepare(partner)
+        if self.stage >= _SWITCHES:
+            self.cases(partner)
         labelled = self.stage >= _JUMPS
         if labelled:
             self.labels()

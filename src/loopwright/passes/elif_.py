@@ -45,7 +45,7 @@ def run(f: Function, target: Target) -> None:
                 out.append(Instr(ops.END, VOID, NONE, [], 0, instr.line))
         elif op.opens and not op.closes:
             added.append(added[-1])
-        elif (op is ops.BR or op is ops.BR_IF) and instr.imm > 0:
+        elif (op is ops.BR or op is ops.BR_IF or op is ops.BR_CASE) and instr.imm > 0:
             # The target itself, where it is such an if, is left by leaving its innermost part: nothing follows it.
             instr.imm += added[-1] - added[-1 - instr.imm]
         out.append(instr)

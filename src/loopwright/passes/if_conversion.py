@@ -241,7 +241,7 @@ class _Conversion:
         condition = out[closed.start].args[0]
         middle = closed.middle if closed.middle >= 0 else len(out) - 1
         arms = [_Arm(), _Arm()]
-        if condition < 0 or f.variable[condition]:
+        if condition < 0:
             return False
         if not self.follow(out[closed.start + 1 : middle], arms[0]) or not self.follow(out[middle + 1 : -1], arms[1]):
             return False
@@ -251,6 +251,10 @@ class _Conversion:
         for v in variables:
             if not (v in arms[0].values and v in arms[1].values) and not any(v in written for written in assigned):
                 return False
+        if variables == [v for v in variables if f.types[v] is BOOL] and len(variables) == 1 and not arms[1].made and not arms[1].values and arms[0].store is None:
+            return self.join(closed, variables[0], arms[0])
+        if condition in variables:
+            return False
         before = out[closed.start - 1] if closed.start else None
         compare = before if before is not None and before.dst == condition and before.op.result == "M" and before.mem is None else None
         chosen = [f.types[v] for v in variables]
@@ -277,6 +281,54 @@ class _Conversion:
         self.choose(variables, arms, condition, compare, line)
         return True
 
+    def join(self, closed: _Open, variable: int, arm: _Arm) -> bool:
+        """Conditions of several parts: a further part that is asked where the others hold, or where none does, and takes their place."""
+        out = self.out
+        condition = out[closed.start].args[0]
+        line = out[closed.start].line
+        op = self.relation(condition, variable, closed.start)
+        if op is None:
+            return False
+        before = out[closed.start - 1]
+        del out[closed.start :]
+        if before.dst == condition != variable and self.uses[condition] == 1:
+            out.pop()
+        out.extend(arm.made)
+        out.append(Instr(op, BOOL, variable, [variable, arm.values[variable]], 0, line))
+        return True
+
+    def relation(self, condition: int, variable: int, end: int) -> ops.Op | None:
+        """AND where the condition in front of ``end`` is a variable's value, OR where it is the opposite, None where that is not known."""
+        if condition == variable:
+            return ops.AND
+        asked = self.last(condition, end)
+        made = self.last(variable, end)
+        if asked is None:
+            return None
+        if asked.op is ops.NOT:
+            given = asked.args[0]
+            return ops.OR if given == variable or (made is not None and made.op is ops.COPY and made.args[0] == given) else None
+        if made is None or asked.args != made.args or asked.type is not made.type or asked.mem is not None or made.mem is not None or variable in asked.args:
+            return None
+        names = [name for name, op in ops.COMPARISONS.items() if op is made.op]
+        if not names or asked.type.is_float:
+            return None
+        if asked.op is made.op:
+            return ops.AND
+        return ops.OR if asked.op is ops.COMPARISONS[ops.OPPOSITE[names[0]]] else None
+
+    def last(self, register: int, end: int) -> Instr | None:
+        """What has written a register last in the straight code in front of ``end``, if what that read is what it was."""
+        written: set[int] = set()
+        for k in range(end - 1, -1, -1):
+            instr = self.out[k]
+            if instr.op.effect == ops.CONTROL:
+                break
+            if instr.dst == register:
+                return None if any(a in written for a in instr.args) else instr
+            written.add(instr.dst)
+        return None
+
     def follow(self, code: list[Instr], arm: _Arm) -> bool:
         """Take an arm apart. False where it does what both cannot do."""
         f = self.f
@@ -288,7 +340,7 @@ class _Conversion:
                 continue
             source = instr.source if op is ops.CONVERT else type_
             compares = op.result == "M" and len(args) == 2
-            if (op not in _CHEAP and not compares) or type_.lanes or source.is_float or type_.is_float or instr.mem is not None:
+            if (op not in _CHEAP and not compares) or type_.lanes or instr.mem is not None or (not compares and (source.is_float or type_.is_float)):
                 return False
             dst = instr.dst
             if f.variable[dst]:
@@ -349,11 +401,23 @@ class _Conversion:
             out.append(Instr(ops.COPY, f.types[v], v, [made], 0, line))
 
     def select(self, into: int, first: int, second: int, condition: int, compare: Instr | None, line: int) -> None:
-        """A choice, with a comparison of its own, which becomes one with it."""
+        """A choice, with a comparison of its own, which becomes one with it; between 1 and 0 what a condition is as a number."""
+        type_ = self.f.types[into]
+        if first < 0 and second < 0 and type_.is_integer:
+            values = self.f.const_values[~first], self.f.const_values[~second]
+            if values in ((1, 0), (0, 1)):
+                if compare is not None:
+                    condition = self.register(BOOL)
+                    self.out.append(Instr(compare.op, compare.type, condition, list(compare.args), compare.imm, compare.line))
+                if values == (0, 1):
+                    condition, holds = self.register(BOOL), condition
+                    self.out.append(Instr(ops.NOT, BOOL, condition, [holds], 0, line))
+                self.out.append(Instr(ops.CONVERT, type_, into, [condition], 0, line, BOOL))
+                return
         if compare is not None:
             condition = self.register(BOOL)
             self.out.append(Instr(compare.op, compare.type, condition, list(compare.args), compare.imm, compare.line))
-        self.out.append(Instr(ops.SELECT, self.f.types[into], into, [condition, first, second], 0, line, VOID))
+        self.out.append(Instr(ops.SELECT, type_, into, [condition, first, second], 0, line, VOID))
 
     def register(self, type_: Type) -> int:
         """A new register."""

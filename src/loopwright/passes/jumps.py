@@ -7,6 +7,8 @@ d'observations*, 1962).
 
 from __future__ import annotations
 
+from typing import Final
+
 from loopwright.ir import ops
 from loopwright.ir.function import NONE, SLOT, Function, Instr
 from loopwright.ir.loops import LOOP_WEIGHT, weights
@@ -65,9 +67,13 @@ def opposed(instr: Instr, label: int) -> Instr:
     return made
 
 
+#: What goes to a label always, or by a table.
+_JUMPING: Final = frozenset((ops.JUMP, ops.JUMP_TABLE, ops.JUMP_CASE))
+
+
 def _conditional(instr: Instr) -> bool:
     op = instr.op
-    return op is ops.JUMP_IF or op is ops.JUMP_UNLESS or (op.compare != "" and ops.JUMP_CMP.get(op.compare) is op)
+    return op is ops.JUMP_IF or op is ops.JUMP_UNLESS or (op is not ops.JUMP_CASE and op.compare != "" and ops.JUMP_CMP.get(op.compare) is op)
 
 
 def straightened(code: list[Instr]) -> list[Instr]:
@@ -94,6 +100,12 @@ def straightened(code: list[Instr]) -> list[Instr]:
                 code[k + 1] = Instr(ops.JUMP, VOID, NONE, [], instr.imm, jump.line)
                 code[k + 1].weight = jump.weight
                 instr = opposed(instr, jump.imm)
+        if instr.op is ops.JUMP_CASE and code[k + 1].op is not ops.JUMP_CASE:
+            out.append(instr)
+            k += 1
+            while code[k].op is not ops.LABEL:
+                k += 1
+            continue
         if instr.op is ops.JUMP:
             # What follows runs only from its next label on.
             end = k + 1
@@ -105,7 +117,7 @@ def straightened(code: list[Instr]) -> list[Instr]:
             continue
         out.append(instr)
         k += 1
-    used = {instr.imm for instr in out if instr.op is ops.JUMP or _conditional(instr)}
+    used = {instr.imm for instr in out if instr.op in _JUMPING or _conditional(instr)}
     return [instr for instr in out if instr.op is not ops.LABEL or instr.imm in used]
 
 
@@ -122,7 +134,7 @@ def redirected(code: list[Instr]) -> None:
     if not goes:
         return
     for instr in code:
-        if instr.op is ops.JUMP or _conditional(instr):
+        if instr.op in _JUMPING or _conditional(instr):
             seen: set[int] = set()
             while instr.imm in goes and instr.imm not in seen:
                 seen.add(instr.imm)
@@ -174,6 +186,9 @@ class _Jumps:
             if k <= past:
                 continue
             instr = code[k]
+            if instr.op is ops.SWITCH:
+                past = self.switch(code, k, weight[k])
+                continue
             if instr.op.effect != control:
                 if not self.dead:
                     instr.weight = weight[k]
@@ -206,6 +221,48 @@ class _Jumps:
             while len(self.f.code) < before:
                 before = len(self.f.code)
                 self.f.code = straightened(self.f.code)
+
+    def switch(self, code: list[Instr], k: int, weight: float) -> int:
+        """The switch at ``k`` with its cases; where it ends. What is moved on the way to a case stands behind the last of them."""
+        line = code[k].line
+        past = self.label()
+        made = [Instr(ops.JUMP_TABLE, VOID, NONE, code[k].args, past, line)]
+        ways: list[Instr] = []
+        cases = int(self.f.const_values[~code[k].args[1]])
+        for _ in range(cases):
+            k += 1
+            label = self.label()
+            if code[k].op is ops.BR_CASE:
+                label = self.way(code[k].imm)
+            else:
+                ways.append(Instr(ops.LABEL, VOID, NONE, [], label, line))
+                k += 1
+                while code[k].op is not ops.BR:
+                    ways.append(code[k])
+                    k += 1
+                ways.append(Instr(ops.JUMP, VOID, NONE, [], self.way(code[k].imm - 1), line))
+                k += 1
+            made.append(Instr(ops.JUMP_CASE, VOID, NONE, [], label, line))
+            self.used.add(label)
+        if not self.dead:
+            self.used.add(past)
+            for instr in (*made, *ways):
+                instr.weight = weight
+                self.out.append(instr)
+            self.place(past, line)
+        return k
+
+    def way(self, depth: int) -> int:
+        """The label of what a branch goes to."""
+        opened = self.stack[len(self.stack) - 1 - depth]
+        if opened.is_loop:
+            label = opened.head
+        else:
+            if opened.leave < 0:
+                opened.leave = self.label()
+            label = opened.leave
+        self.used.add(label)
+        return label
 
     def put_aside(self, code: list[Instr], k: int, end: int, weight: float) -> None:
         """The body of the ``if`` at ``k`` behind the function's end, and a jump back from there."""
@@ -290,14 +347,7 @@ class _Jumps:
             out.append(instr)
             self.dead = op is ops.RET
             return
-        opened = self.stack[len(self.stack) - 1 - instr.imm]
-        if opened.is_loop:
-            label = opened.head
-        else:
-            if opened.leave < 0:
-                opened.leave = self.label()
-            label = opened.leave
-        self.used.add(label)
+        label = self.way(instr.imm)
         if op is ops.BR:
             out.append(Instr(ops.JUMP, VOID, NONE, [], label, instr.line))
             self.dead = True

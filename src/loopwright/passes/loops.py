@@ -71,7 +71,7 @@ def _continued(code: list[Instr]) -> set[int]:
                 stack.pop()
         elif op.opens:
             stack.append(k)
-        elif op is ops.BR or op is ops.BR_IF:
+        elif op is ops.BR or op is ops.BR_IF or op is ops.BR_CASE:
             opener = stack[len(stack) - 1 - code[k].imm]
             if code[opener].op is ops.FOR or code[opener].op is ops.WHILE:
                 found.add(opener)
@@ -144,7 +144,7 @@ class _Loops:
         elif op is ops.END:
             self.end(instr)
         else:
-            if op is ops.BR or op is ops.BR_IF:
+            if op is ops.BR or op is ops.BR_IF or op is ops.BR_CASE:
                 instr.imm = self.depth(instr.imm)
             elif op is ops.ELSE:
                 stack[-1].test = None

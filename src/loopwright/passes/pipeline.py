@@ -21,9 +21,11 @@ from loopwright.passes import (
     lower_late,
     nests,
     promote,
+    reload,
     select,
     simplify,
     strength,
+    switches,
     unroll,
     vectorize,
 )
@@ -99,6 +101,11 @@ CPU: Final[tuple[Pass, ...]] = (
         "short branches of loops whose conditions hang on data become choices",
     ),
     Pass(
+        "switches",
+        switches.run,
+        "comparisons of a value with one constant after the other to jumps by tables, and to comparisons that halve what is left",
+    ),
+    Pass(
         "immediates",
         immediates.run,
         "a constant that its instruction cannot hold gets one register, made before the outermost loop around its uses",
@@ -110,6 +117,11 @@ CPU: Final[tuple[Pass, ...]] = (
         loops.run,
         "`for` and `while` to rotated loops, with one branch a step at the bottom",
         "only `block loop if else` brackets",
+    ),
+    Pass(
+        "reload",
+        reload.run,
+        "loaded values for which registers are short are loaded again where they are used, instead of being spilled",
     ),
     Pass(
         "select",

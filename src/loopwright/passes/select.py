@@ -84,6 +84,8 @@ class Selection:
         self.made_at: dict[int, tuple[int, int]] = {}
         # Sums of lanes that a choice may become one operation with.
         self.sums: dict[int, tuple[int, int]] = {}
+        # Registers that are 0.
+        self.zeros: set[int] = set()
         # Quotients and remainders that have been made with their partners, by position.
         self.divided: set[int] = set()
         # Loads of which each takes one of several vectors: the registers of all, and when they were loaded.
@@ -162,6 +164,8 @@ class Selection:
         dst = instr.dst
         if op is ops.CONVERT and self.same(instr):
             return
+        if op is ops.COPY and instr.args[0] < 0 and instr.type.is_integer and not self.f.variable[dst] and self.f.const_values[~instr.args[0]] == 0:
+            self.zeros.add(dst)
         if op.parts > 1 and op.until <= _SELECT:
             self.load_part(instr)
             return
@@ -172,6 +176,8 @@ class Selection:
         else:
             if op is ops.SELECT:
                 instr = self.choose(instr)
+            elif op is ops.MAX or op is ops.MIN:
+                instr = self.by_sign(instr)
             elif self.combines and op in _BITWISE and instr.type.lanes and instr.type.is_integer:
                 self.combine(instr)
             if not self.target.expand(self.f, instr, make, True):
@@ -197,6 +203,19 @@ class Selection:
                 self.memory += 1
         if dst >= 0 and self.f.variable[dst]:
             self.write(dst)
+
+    def by_sign(self, instr: Instr) -> Instr:
+        """The greater or the less of an integer and 0 as a choice by the integer's sign, which what has made it may have left in the flags; else the operation."""
+        type_ = instr.type
+        a, b = instr.args
+        if type_.lanes or not type_.is_integer or not type_.signed or type_.bits < 32 or not self.target.chooses_by(type_, type_):
+            return instr
+        if a in self.zeros:
+            a, b = b, a
+        if b not in self.zeros or a < 0:
+            return instr
+        compare = "ge" if instr.op is ops.MAX else "lt"
+        return Instr(ops.SELECT_CMP[compare], type_, instr.dst, [a, self.f.const(type_, 0), a, b], 0, instr.line, type_)
 
     def write(self, variable: int) -> None:
         """A variable gets another value here."""

@@ -685,6 +685,10 @@ class Target:
         """Whether a comparison of ``source`` and a choice between two of ``type_`` by it are one operation (``select_lt`` and so on)."""
         return False
 
+    def jump_tables(self) -> bool:
+        """Whether it jumps by tables (``jump_table``)."""
+        return False
+
     def interleaves(self, type_: Type) -> bool:
         """Whether it deals elements in turn out to 2 to 4 vectors of a type, and stores them so, by whole loads and stores."""
         return False

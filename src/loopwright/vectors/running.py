@@ -8,7 +8,7 @@ from __future__ import annotations
 
 from loopwright.ir import ops
 from loopwright.ir.function import NONE, Function, Instr
-from loopwright.types import I64, Type, vector_of
+from loopwright.types import I64, U32, U64, VOID, Type, vector_of
 from loopwright.vectors.compaction import Compaction
 from loopwright.vectors.divergence import Divergence
 from loopwright.vectors.regions import Bracket, Leaf, Region
@@ -93,9 +93,22 @@ class RunningSums(Compaction):
             sums = self.define(ops.ADD, type_, [sums, moved], type_)
             shift *= 2
         sum_.value = self.define(ops.ADD, type_, [sums, sum_.carry], type_)
-        last = self.define(ops.SLIDE, type_, [sums, sums, f.const(I64, self.lanes - 1)], type_)
-        total = self.define(ops.SPLAT, type_, [self.define(ops.EXTRACT, type_, [last], type_.element)], type_)
-        self.out.append(Instr(ops.ADD, type_, sum_.carry, [sum_.carry, total], 0, self.line))
+        self.out.append(Instr(ops.ADD, type_, sum_.carry, [sum_.carry, self.last_everywhere(type_, sums)], 0, self.line))
+
+    def last_everywhere(self, type_: Type, value: int) -> int:
+        """The last lane of a vector in every lane: chosen by its number, as lanes of 64 bits or two of 32 where the machine does that."""
+        f = self.f
+        for bits in (type_.bits, 32):
+            count = type_.size * 8 // bits
+            words = vector_of({32: U32, 64: U64}[bits], count) if bits in (32, 64) and count > 1 else VOID
+            if words is not VOID and type_.bits >= bits and self.has(ops.LOOKUP_LANES, words, words):
+                number = f.const(words, count - 1)
+                if bits < type_.bits:
+                    wide = vector_of(U64, type_.lanes)
+                    number = self.recast(words, f.const(wide, (count - 1) << 32 | (count - 2)))
+                return self.recast(type_, self.define(ops.LOOKUP_LANES, words, [self.recast(words, value), number], words, words))
+        last = self.define(ops.SLIDE, type_, [value, value, f.const(I64, self.lanes - 1)], type_)
+        return self.define(ops.SPLAT, type_, [self.define(ops.EXTRACT, type_, [last], type_.element)], type_)
 
     def end_running(self) -> None:
         """Behind the loop: the sums of all."""

@@ -38,7 +38,7 @@ def random_step(rng: random.Random) -> list[Callable[[Assembler], None]]:
     def compares(name: str, a: int, b: int) -> list[Callable[[Assembler], None]]:
         # What a comparison is for: its conditions into a register that is not compared.
         into = next(each for each in POOL if each not in (a, b))
-        condition = rng.choice(("L", "G", "B", "E", "S", "O", "A"))
+        condition = rng.choice(("L", "G", "B", "E", "S", "O", "A", "NE", "GE", "NS"))
         return [emits(name, f"{r},{r}", (a, b)), emits(f"CMOV{condition}", "r64,r64", (into, b))]
 
     return rng.choice(
@@ -52,6 +52,9 @@ def random_step(rng: random.Random) -> list[Callable[[Assembler], None]]:
             [emits("MOV", f"{r},{r}", (a, b))],
             [emits(rng.choice(("AND", "OR", "XOR")), f"{r},{r}", (a, b)), *compares("TEST", a, a)],
             [emits("ADD", f"{r},{r}", (a, b))],
+            [emits(rng.choice(("ADD", "SUB")), f"{r},{r}", (a, b)), *compares("TEST", a, a)],
+            [emits(rng.choice(("SHL", "SHR", "SAR")), f"{r},imm8", (a,), None, rng.choice((0, 1, 31))), *compares("TEST", a, a)],
+            [emits("NEG", r, (a,)), *compares("TEST", a, a)],
             [emits("LEA", "r64,m", (a,), M(b, NO_REGISTER, 1, 3))],
             [emits("SETL", "r8", (a,)), emits("MOVZX", "r32,r8", (a, a))],
             [emits("MOV", "r64,m64", (a,), M(7, NO_REGISTER, 1, 8))],
@@ -89,6 +92,28 @@ def test_leaving_comparisons_out_changes_no_result() -> None:
             results.append(cells)
         assert (results[0] == results[1]).all()
     assert left_out > 300
+
+
+@needs_x86
+def test_the_flags_of_what_made_a_number_serve_for_a_test_of_it() -> None:
+    def encoded(*steps: tuple[str, str, tuple[int, ...], int]) -> list[str]:
+        asm = assembler()
+        for name, shape, ops, imm in steps:
+            asm.emit(lookup(name, shape), ops, None, imm)
+        asm.encode()
+        return [form.mnemonic for form, *_ in asm.items]
+
+    add, test = ("ADD", "r64,r64", (0, 1), 0), ("TEST", "r64,r64", (0, 0), 0)
+    assert encoded(add, test, ("CMOVL", "r64,r64", (2, 1), 0)) == ["add", "cmovs"]
+    assert encoded(add, test, ("CMOVGE", "r64,r64", (2, 1), 0), ("SETE", "r8", (2,), 0)) == ["add", "cmovns", "sete"]
+    # Overflow decides what is greater.
+    assert encoded(add, test, ("CMOVG", "r64,r64", (2, 1), 0)) == ["add", "test", "cmovg"]
+    # Who asks last has to be seen; what reads the carry is none of those.
+    assert encoded(add, test, ("CMOVL", "r64,r64", (2, 1), 0), ("ADC", "r64,r64", (2, 1), 0)) == ["add", "test", "cmovl", "adc"]
+    assert encoded(("SHR", "r64,imm8", (0,), 32), test, ("CMOVE", "r64,r64", (2, 1), 0)) == ["shr", "cmove"]
+    assert encoded(("SHR", "r64,imm8", (0,), 0), test, ("CMOVE", "r64,r64", (2, 1), 0)) == ["shr", "test", "cmove"]
+    assert encoded(("ADD", "r32,r32", (0, 1), 0), test, ("CMOVE", "r64,r64", (2, 1), 0)) == ["add", "test", "cmove"]
+    assert encoded(add, ("MOV", "r64,r64", (0, 2), 0), test, ("CMOVE", "r64,r64", (2, 1), 0)) == ["add", "mov", "test", "cmove"]
 
 
 def emitted(*steps: tuple[str, str, tuple[int, ...]] | int) -> list[str]:

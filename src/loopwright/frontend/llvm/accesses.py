@@ -65,6 +65,10 @@ class AccessWriter(AggregateWriter):
         """The loop that the next instruction is in."""
         return -1
 
+    def around(self, loop: int) -> bool:
+        """Whether the next instruction is in a loop."""
+        return loop < 0
+
     # --- symbols --------------------------------------------------------------------------------------------------
 
     def symbol(self, name: str) -> int:
@@ -111,7 +115,8 @@ class AccessWriter(AggregateWriter):
         if value.kind == EXPRESSION and value.name == "getelementptr":
             return self.element(value.source, value.parts)
         known = self.places.get(value.name) if value.kind == 0 else None
-        if known is not None and known.loop == loop:
+        if known is not None and (known.loop == loop or (known.index is None and not self.f.variable[known.base] and self.around(known.loop))):
+            # (What lies so far behind a pointer that a loop does not change needs no pointer of its own in it.)
             return known
         return Place(self.operand(value), None, 1, 0, loop)
 

@@ -163,6 +163,9 @@ class _FunctionWriter(IntrinsicWriter):
     def current_loop(self) -> int:
         return self.shape.loop[self.node_number]
 
+    def around(self, loop: int) -> bool:
+        return loop < 0 or self.shape.within(self.node_number, loop)
+
     # --- nodes ------------------------------------------------------------------------------------------------------
 
     def node(self, number: int, node: Node) -> None:

@@ -1,4 +1,4 @@
-"""The flow of control of a function of LLVM IR as a graph: blocks with what follows them, `switch` as a tree of tests, any flow as reducible flow."""
+"""The flow of control of a function of LLVM IR as a graph: blocks with what follows them, `switch` as tests one after the other, any flow as reducible flow."""
 
 from __future__ import annotations
 
@@ -14,9 +14,6 @@ JUMP: Final = 0
 BRANCH: Final = 1
 RETURN: Final = 2
 STOP: Final = 3
-
-#: So many ranges of a switch are tested one after the other; more are halved first.
-_IN_TURN: Final = 3
 
 
 class Edge:
@@ -125,43 +122,23 @@ class Graph:
     # --- switches -----------------------------------------------------------------------------------------------
 
     def _switch(self, node: Node, block: Block, last: Instruction) -> None:
-        """Tests of ranges: each halves what is left."""
+        """Tests for one case after the other, which the pass ``switches`` makes a table of, or a tree."""
         value = last.operands[0]
+        default = last.labels[0]
         cases = sorted((_signed(case), label) for case, label in zip(last.operands[1:], last.labels[1:], strict=True))
-        ranges: list[tuple[int, int, str]] = []
+        cases = [(number, label) for number, label in cases if label != default]
+        if default in self._stops and cases:
+            # One of them is the right one: the last where none of the others is.
+            default = cases[-1][1]
+            while cases and cases[-1][1] == default:
+                cases.pop()
         for number, label in cases:
-            if ranges and ranges[-1][1] == number - 1 and ranges[-1][2] == label:
-                ranges[-1] = (ranges[-1][0], number, label)
-            elif label != last.labels[0]:
-                ranges.append((number, number, label))
-        certain = last.labels[0] in self._stops
-        self._choose(node, block, value, ranges, None, None, None if certain and ranges else last.labels[0])
-
-    def _choose(
-        self, node: Node, block: Block, value: Constant, ranges: list[tuple[int, int, str]], least: int | None, most: int | None, default: str | None
-    ) -> None:
-        """Make a node choose among ranges, of a value from `least` to `most`; without a default one of them is the right one."""
-        if not ranges or (len(ranges) == 1 and (default is None or ranges[0][:2] == (least, most))):
-            label = ranges[0][2] if ranges else default
-            assert label is not None
-            node.end, node.edges = JUMP, [self._edge(block, label)]
-            return
-        node.end = BRANCH
-        other = Node(JUMP, [], node.last)
-        if len(ranges) <= _IN_TURN:
-            low, high, label = ranges[0]
-            node.test = Test(value, None if low == least or (default is None and low != high) else low, None if high == most else high)
+            node.end = BRANCH
+            other = Node(JUMP, [], node.last)
+            node.test = Test(value, number, number)
             node.edges = [self._edge(block, label), self._add(other)]
-            above = high + 1 if low == least or default is None else least
-            self._choose(other, block, value, ranges[1:], above, most, default)
-            return
-        middle = len(ranges) // 2
-        bound = ranges[middle][0]
-        below = Node(JUMP, [], node.last)
-        node.test = Test(value, None, bound - 1)
-        node.edges = [self._add(below), self._add(other)]
-        self._choose(below, block, value, ranges[:middle], least, bound - 1, default)
-        self._choose(other, block, value, ranges[middle:], bound, most, default)
+            node = other
+        node.end, node.edges = JUMP, [self._edge(block, default)]
 
     def _add(self, node: Node) -> Edge:
         self.nodes.append(node)

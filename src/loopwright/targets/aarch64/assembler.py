@@ -65,6 +65,7 @@ _JUMP: Final = 1
 _ALIGN: Final = 2
 _POOL: Final = 3
 _ADDRESS: Final = 4
+_TABLE: Final = 5
 
 _INVERSE: Final[dict[Row, Row]] = {
     i.CBZ["w"]: i.CBNZ["w"],
@@ -102,7 +103,7 @@ class Assembler:
         line: the user's line that the next instructions come from.
     """
 
-    __slots__ = ("_alignment", "_constants", "_fixes", "_fresh", "_labels", "_lines", "_pool", "_relocations", "_rows", "_values", "line")
+    __slots__ = ("_alignment", "_constants", "_fixes", "_fresh", "_labels", "_lines", "_pool", "_relocations", "_rows", "_tables", "_values", "line")
 
     def __init__(self) -> None:
         self.line = 0
@@ -117,6 +118,7 @@ class Assembler:
         self._constants: list[bytes] = []
         self._pool: dict[bytes, int] = {}
         self._alignment = 16
+        self._tables: list[list[int]] = []
 
     # --- what rules call ----------------------------------------------------------------------------------
 
@@ -261,6 +263,16 @@ class Assembler:
         self._fix(_ADDRESS, self._constant(data))
         self.emit(i.ADR, rd, 0)
 
+    def table(self, rd: int) -> None:
+        """The address of a table behind the pool: 32 bits for each label that is added to it, how far that is from the table's beginning."""
+        self._fix(_TABLE, len(self._tables))
+        self.emit(i.ADR, rd, 0)
+        self._tables.append([])
+
+    def entry(self, label: int) -> None:
+        """One more entry of the last table."""
+        self._tables[-1].append(label)
+
     def __len__(self) -> int:
         """Instructions so far."""
         return len(self._rows)
@@ -283,8 +295,12 @@ class Assembler:
     def encode(self) -> MachineCode:
         """Lay the function out and encode it."""
         places, pool, alignment = self._lay_pool()
+        tables = self._lay_tables(pool)
         sizes = [_NEAR] * len(self._rows)
-        offsets, start = self._relax(sizes, places, alignment)
+        offsets, start = self._relax(sizes, places, tables, alignment)
+        for place, labels in zip(tables, self._tables, strict=True):
+            for n, label in enumerate(labels):
+                pool[place + 4 * n : place + 4 * n + 4] = (offsets[self._labels[label]] - start - place).to_bytes(4, "little", signed=True)
         placed: list[Placed] = []
         for index, row in enumerate(self._rows):
             fix = self._fixes.get(index)
@@ -298,7 +314,7 @@ class Assembler:
             elif kind <= _JUMP:
                 self._place_branch(placed, index, offsets[index], sizes[index], offsets[self._labels[about]])
             else:
-                self._place_pool(placed, index, offsets[index], sizes[index], start + places[about])
+                self._place_pool(placed, index, offsets[index], sizes[index], start + (tables if kind == _TABLE else places)[about])
         data = bytearray()
         for _, row, operands, _ in placed:
             data += row.encode(operands).to_bytes(4, "little")
@@ -309,7 +325,16 @@ class Assembler:
         relocations = [(offsets[index], _KINDS[self._rows[index]], symbol) for index, symbol in self._relocations]
         return MachineCode(bytes(data), code_size, placed, relocations, max(alignment, self._alignment))
 
-    def _lay_pool(self) -> tuple[list[int], bytes, int]:
+    def _lay_tables(self, pool: bytearray) -> list[int]:
+        """Where each table of jumps is in the pool, behind the constants."""
+        found: list[int] = []
+        for table in self._tables:
+            pool += bytes(-len(pool) % 4)
+            found.append(len(pool))
+            pool += bytes(4 * len(table))
+        return found
+
+    def _lay_pool(self) -> tuple[list[int], bytearray, int]:
         """Where each constant is in the pool, the pool, and the alignment it needs: the longest first, so that nothing is lost between them."""
         places = [0] * len(self._constants)
         pool = bytearray()
@@ -319,7 +344,7 @@ class Assembler:
             alignment = max(alignment, min(len(data), _MOST_ALIGNED))
             places[number] = len(pool)
             pool += data
-        return places, bytes(pool), alignment
+        return places, pool, alignment
 
     def _place_branch(self, placed: list[Placed], index: int, offset: int, size: int, target: int) -> None:
         row = self._rows[index]
@@ -353,7 +378,7 @@ class Assembler:
         else:
             placed.append((offset + 12, _POOL_LOADS[row][1], (register, SCRATCH, SCRATCH2, 0), line))
 
-    def _relax(self, sizes: list[int], places: list[int], alignment: int) -> tuple[list[int], int]:
+    def _relax(self, sizes: list[int], places: list[int], tables: list[int], alignment: int) -> tuple[list[int], int]:
         """Give every branch and load of a constant its final size, growing those that do not reach until all do; returns the instructions' offsets
         (and the end), and the pool's."""
         fixes = sorted(self._fixes.items())
@@ -368,7 +393,7 @@ class Assembler:
                 if kind == _ALIGN or sizes[index] != _NEAR:
                     continue
                 if kind >= _POOL:
-                    if start + places[about] - offsets[index] >= _REACH:
+                    if start + (tables if kind == _TABLE else places)[about] - offsets[index] >= _REACH:
                         sizes[index] = _FAR_POOL
                         grown = True
                     continue

@@ -8,8 +8,9 @@ from loopwright.ir import ops
 from loopwright.ir.function import Function, Instr
 from loopwright.targets.aarch64 import instructions as i
 from loopwright.targets.aarch64.abi import AAPCS64, AArch64Assembler, enter, leave
+from loopwright.targets.aarch64.assembler import HS
 from loopwright.targets.aarch64.moves import code_of, emit_load, emit_store, emit_store_zero, load_constant
-from loopwright.targets.aarch64.registers import CODES, LR, SP, number
+from loopwright.targets.aarch64.registers import CODES, LR, SP, ZR, number
 from loopwright.targets.target import scalar_integers
 from loopwright.types import F64, I64, PTR, VOID, Type
 
@@ -24,6 +25,28 @@ CALLED: Final = number("x9")
 def jump_if(asm: AArch64Assembler, f: Function, instr: Instr) -> None:
     """``jump_if`` and ``jump_unless`` on a bool."""
     asm.branch(i.CBNZ["w"] if instr.op is ops.JUMP_IF else i.CBZ["w"], instr.imm, code_of(instr.args[0]))
+
+
+def jump_table(asm: AArch64Assembler, f: Function, instr: Instr) -> None:
+    """Go where a table says, of distances from itself."""
+    value, count, distance, table = instr.args
+    v, d, t = code_of(value), code_of(distance), code_of(table)
+    cases = int(f.const_values[~count])
+    if cases < 1 << 12:
+        asm.emit(i.SUBS_IMM["x"], ZR, v, cases, 0)
+    else:
+        asm.load_immediate(d, cases)
+        asm.emit(i.SUBS["x"], ZR, v, d, 0, 0)
+    asm.branch(i.B_COND, instr.imm, HS)
+    asm.table(t)
+    asm.emit(i.LDRS_REG["x.w"], d, t, v, 2)
+    asm.emit(i.ADD["x"], d, d, t, 0, 0)
+    asm.emit(i.BR, d)
+
+
+def jump_case(asm: AArch64Assembler, f: Function, instr: Instr) -> None:
+    """The next entry of the table."""
+    asm.entry(instr.imm)
 
 
 def jump(asm: AArch64Assembler, f: Function, instr: Instr) -> None:

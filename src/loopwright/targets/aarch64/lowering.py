@@ -243,6 +243,8 @@ def _everywhere(instr: Instr) -> Rule | None:
         return Rule(name, (), INT, moves.stack_pointer)
     if op is ops.GLOBAL or op is ops.FUNCTION:
         return Rule(name, (INT,), INT, moves.symbol_address)
+    if op is ops.SWITCH or op is ops.JUMP_TABLE:
+        return Rule(name, (INT_LATE, INT), None, control.jump_table, temps=(INTS, INTS))
     if instr.mem is not None:
         where = (INT, INT) if instr.mem.indexed else (INT,)
         if op is ops.LOAD_AT:
@@ -266,6 +268,8 @@ def _everywhere(instr: Instr) -> Rule | None:
                 return Rule(name, where, PART, moves.load_parts, results=run)
             return Rule(name, (VECTOR,) * op.parts + where, None, moves.store_parts, run=run)
         return None
+    if op.compare == "case":
+        return Rule(name, (), None, control.jump_case if op is ops.JUMP_CASE else control.nothing)
     if op.compare:
         if type_.is_float:
             return Rule(name, (VECTOR, VECTOR), None, floats.jump_compare)
@@ -672,6 +676,8 @@ def immediate(instr: Instr, position: int, type_: Type, value: Any) -> bool:
     code = op.code
     if code in _COPIED:
         return True
+    if op is ops.SWITCH or op is ops.JUMP_TABLE:
+        return position == 1
     if op is ops.SLIDE:
         return position == 2
     if op in ops.INDEXED:

@@ -64,6 +64,9 @@ class AArch64(Target):
 
         return PASSES
 
+    def jump_tables(self) -> bool:
+        return True
+
     def immediate(self, instr: Instr, position: int, type_: Type, value: int | float | bool) -> bool:
         return lowering.immediate(instr, position, type_, value)
 

@@ -27,6 +27,7 @@ JUMP: Final = "tail"
 _BRANCH: Final = 0
 _JUMP: Final = 1
 _POOL: Final = 2
+_TABLE: Final = 3
 
 _INVERSE: Final[dict[int, Row]] = {
     i.BEQ.number: i.BNE,
@@ -93,7 +94,7 @@ class Assembler:
         compressed: use the C extension's forms.
     """
 
-    __slots__ = ("_fixes", "_fresh", "_labels", "_lines", "_pool", "_pool_at", "_relocations", "_rows", "_values", "compressed", "line")
+    __slots__ = ("_fixes", "_fresh", "_labels", "_lines", "_pool", "_pool_at", "_relocations", "_rows", "_tables", "_values", "compressed", "line")
 
     def __init__(self, compressed: bool = True) -> None:
         self.line = 0
@@ -107,6 +108,7 @@ class Assembler:
         self._relocations: list[tuple[int, str, str]] = []
         self._pool = bytearray()
         self._pool_at: dict[bytes, int] = {}
+        self._tables: list[list[int]] = []
 
     # --- what rules call ----------------------------------------------------------------------------------
 
@@ -186,6 +188,17 @@ class Assembler:
         self.emit(i.AUIPC, rd, 0)
         self.emit(i.ADDI, rd, rd, 0)
 
+    def table(self, rd: int) -> None:
+        """The address of a table behind the pool: 32 bits for each label that is added to it, how far that is from the table's beginning."""
+        self._fixes.append((len(self._rows), _TABLE, len(self._tables)))
+        self.emit(i.AUIPC, rd, 0)
+        self.emit(i.ADDI, rd, rd, 0)
+        self._tables.append([])
+
+    def entry(self, label: int) -> None:
+        """One more entry of the last table."""
+        self._tables[-1].append(label)
+
     def _constant(self, data: bytes, align: int) -> int:
         """Where a constant is in the pool."""
         offset = self._pool_at.get(data)
@@ -210,7 +223,7 @@ class Assembler:
         pinned |= {index + 1 for index in pinned}
         for index, kind, _ in self._fixes:
             pinned.add(index)
-            if kind == _POOL:
+            if kind >= _POOL:
                 pinned.add(index + 1)
         sizes = [4] * len(rows)
         if self.compressed:
@@ -225,6 +238,7 @@ class Assembler:
         offsets = self._relax(sizes)
         code_size = offsets[-1]
         pool = (code_size + 7) & ~7
+        tables = self._lay_tables(offsets, pool)
         low_part: dict[int, int] = {}
         fix_of = {index: (kind, label) for index, kind, label in self._fixes}
         data = bytearray()
@@ -241,8 +255,8 @@ class Assembler:
                 placed.append((offset, row, operands, line))
                 continue
             kind, label = fix
-            if kind == _POOL:
-                distance = pool + label - offset
+            if kind >= _POOL:
+                distance = pool + (tables[label] if kind == _TABLE else label) - offset
                 high, low = _halves(distance)
                 placed.append((offset, row, (operands[0], high), line))
                 low_part[index + 1] = low
@@ -256,6 +270,17 @@ class Assembler:
             data += self._pool
         relocations = [(offsets[index], kind_name, symbol) for index, kind_name, symbol in self._relocations]
         return MachineCode(bytes(data), code_size, placed, relocations, 16)
+
+    def _lay_tables(self, offsets: list[int], pool: int) -> list[int]:
+        """Put the tables of jumps into the pool, behind the constants; where they are in it."""
+        found: list[int] = []
+        for table in self._tables:
+            self._pool.extend(bytes(-len(self._pool) % 4))
+            start = len(self._pool)
+            found.append(start)
+            for label in table:
+                self._pool.extend((offsets[self._labels[label]] - pool - start).to_bytes(4, "little", signed=True))
+        return found
 
     def _place_branch(
         self, placed: list[tuple[int, Row, tuple[int, ...], int]], offset: int, size: int, row: Row, operands: tuple[int, ...], distance: int, line: int
@@ -287,7 +312,7 @@ class Assembler:
         """Give every branch its final size, smallest first, growing those that do not reach until all do."""
         rows = self._rows
         values = self._values
-        jumps = [(index, label) for index, kind, label in self._fixes if kind != _POOL]
+        jumps = [(index, label) for index, kind, label in self._fixes if kind < _POOL]
         for index, _ in jumps:
             if self.compressed:
                 row = rows[index]

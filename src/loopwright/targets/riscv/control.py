@@ -17,6 +17,25 @@ def jump(asm: RiscVAssembler, f: Function, instr: Instr) -> None:
     asm.jump(instr.imm)
 
 
+def jump_table(asm: RiscVAssembler, f: Function, instr: Instr) -> None:
+    """Go where a table says, of distances from itself."""
+    value, count, distance, table = instr.args
+    v, d, t = code_of(value), code_of(distance), code_of(table)
+    asm.load_immediate(d, int(f.const_values[~count]))
+    asm.branch(i.BGEU, v, d, instr.imm)
+    asm.table(t)
+    asm.emit(i.SLLI, d, v, 2)
+    asm.emit(i.ADD, d, d, t)
+    asm.emit(i.LW, d, 0, d)
+    asm.emit(i.ADD, d, d, t)
+    asm.emit(i.JALR, ZERO, 0, d)
+
+
+def jump_case(asm: RiscVAssembler, f: Function, instr: Instr) -> None:
+    """The next entry of the table."""
+    asm.entry(instr.imm)
+
+
 def label(asm: RiscVAssembler, f: Function, instr: Instr) -> None:
     asm.bind(instr.imm)
 

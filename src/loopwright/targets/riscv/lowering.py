@@ -65,6 +65,9 @@ _RULES: Final[dict[tuple[int, str], Rule]] = {
     (ops.GLOBAL.code, "i"): _rule("global", (_INT,), _INT, moves.symbol_address),
     (ops.FUNCTION.code, "i"): _rule("function", (_INT,), _INT, moves.symbol_address),
     **{(op.code, "-"): _rule(op.name, (), None, control.nothing) for op in (ops.BLOCK, ops.LOOP, ops.ELSE, ops.END, ops.BR)},
+    **{(op.code, "-"): _rule(op.name, (), None, control.nothing) for op in (ops.BR_CASE, ops.IF_CASE)},
+    (ops.JUMP_CASE.code, "-"): _rule("jump_case", (), None, control.jump_case),
+    **{(op.code, "-"): _rule(op.name, (Use(INTS, late=True), _INT), None, control.jump_table, temps=(INTS, INTS)) for op in (ops.SWITCH, ops.JUMP_TABLE)},
     (ops.JUMP.code, "-"): _rule("jump", (), None, control.jump),
     (ops.LABEL.code, "-"): _rule("label", (), None, control.label),
     (ops.PROLOGUE.code, "-"): _rule("prologue", (), None, control.prologue),
@@ -186,6 +189,8 @@ def immediate(instr: Instr, position: int, type_: Type, value: int | float | boo
     op = instr.op
     if op is ops.COPY or op in ops.NUMBERED:
         return True
+    if op is ops.SWITCH or op is ops.JUMP_TABLE:
+        return position == 1
     if op.effect == ops.CALLS or op is ops.RET or op in ops.CALLING:
         # Goes straight into the register that the convention names.
         return True

@@ -60,6 +60,9 @@ class RiscV(Target):
 
         return PASSES
 
+    def jump_tables(self) -> bool:
+        return True
+
     def immediate(self, instr: Instr, position: int, type_: Any, value: int | float | bool) -> bool:
         return lowering.immediate(instr, position, type_, value)
 

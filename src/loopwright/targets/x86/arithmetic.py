@@ -6,7 +6,7 @@ from collections.abc import Callable
 from typing import Final
 
 from loopwright.ir.function import SLOT, Function, Instr
-from loopwright.targets.x86.assembler import Form, M, lookup
+from loopwright.targets.x86.assembler import CONDITIONS, Form, M, lookup
 from loopwright.targets.x86.encoder import NO_REGISTER
 from loopwright.targets.x86.operands import X86Assembler, fits32, immediate_value, in_memory, register_name, roles, width
 from loopwright.targets.x86.registers import CODES
@@ -16,7 +16,6 @@ from loopwright.types import Type
 #: Condition codes after CMP (SDM volume 1, appendix B), for signed and unsigned operands.
 SIGNED: Final[dict[str, int]] = {"eq": 4, "ne": 5, "lt": 12, "ge": 13, "le": 14, "gt": 15, "disjoint": 4, "meets": 5}
 UNSIGNED: Final[dict[str, int]] = {"eq": 4, "ne": 5, "lt": 2, "ge": 3, "le": 6, "gt": 7, "disjoint": 4, "meets": 5}
-CONDITION_NAMES: Final = ("O", "NO", "B", "AE", "E", "NE", "BE", "A", "S", "NS", "P", "NP", "L", "GE", "LE", "G")
 
 
 def conditions(type_: Type) -> dict[str, int]:
@@ -189,10 +188,14 @@ class SetCondition:
         self.condition = condition
 
     def emit(self, asm: X86Assembler, f: Function, instr: Instr) -> None:
+        """SETcc writes a byte, and waits for what its register held before, unless that has been cleared (Intel optimization manual, 3.5.1.8, "Clearing Registers and Dependency Breaking Idioms")."""
+        at = len(asm.items)
         compare(asm, f, instr, instr.type)
         d = CODES[instr.dst]
-        asm.emit(lookup("SET" + CONDITION_NAMES[self.condition], "r8"), (d,), line=instr.line)
-        asm.emit(lookup("MOVZX", "r32,r8"), (d, d), line=instr.line)
+        cleared = asm.clear_before(at, d, instr.line)
+        asm.emit(lookup("SET" + CONDITIONS[self.condition].upper(), "r8"), (d,), line=instr.line)
+        if not cleared:
+            asm.emit(lookup("MOVZX", "r32,r8"), (d, d), line=instr.line)
 
 
 class SelectCompared:
@@ -204,7 +207,7 @@ class SelectCompared:
         r = register_name(type_)
         self.tests = tests
         # The opposite condition has the other lowest bit (SDM volume 1, appendix B.1).
-        self.form = lookup("CMOV" + CONDITION_NAMES[condition ^ 1], f"{r},{r}")
+        self.form = lookup("CMOV" + CONDITIONS[condition ^ 1].upper(), f"{r},{r}")
 
     def emit(self, asm: X86Assembler, f: Function, instr: Instr) -> None:
         if self.tests:

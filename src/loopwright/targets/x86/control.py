@@ -9,7 +9,7 @@ from loopwright.ir.function import SLOT, Callee, Frame, Function, Instr
 from loopwright.targets.target import Convention
 from loopwright.targets.x86.abi import SYSV
 from loopwright.targets.x86.arithmetic import compare, test
-from loopwright.targets.x86.assembler import ALWAYS, EQUAL, NOT_EQUAL, Form, M, lookup
+from loopwright.targets.x86.assembler import ABOVE_EQUAL, ALWAYS, EQUAL, LINE, NOT_EQUAL, Form, M, lookup
 from loopwright.targets.x86.encoder import NO_REGISTER
 from loopwright.targets.x86.operands import X86Assembler, in_memory, roles
 from loopwright.targets.x86.registers import CODES, INTS, RAX, REGISTERS, VECTORS
@@ -143,19 +143,37 @@ class JumpFloat:
             asm.label(past)
 
 
+def jump_table(asm: X86Assembler, f: Function, instr: Instr) -> None:
+    """Go where a table says, of distances from itself (SDM volume 2, JMP, near and absolute, indirect)."""
+    value, count, distance, table = instr.args
+    v, d, t = CODES[value], CODES[distance], CODES[table]
+    line = instr.line
+    asm.emit(lookup("CMP", "r64,imm"), (v,), None, int(f.const_values[~count]), line=line)
+    asm.jump(ABOVE_EQUAL, instr.imm, line)
+    asm.emit(lookup("LEA", "r64,m"), (t,), asm.table(), line=line)
+    asm.emit(lookup("MOVSXD", "r64,m32"), (d,), M(t, v, 4, 0), line=line)
+    asm.emit(lookup("ADD", "r64,r64"), (d, t), line=line)
+    asm.emit(lookup("JMP", "r64"), (d,), line=line)
+
+
+def jump_case(asm: X86Assembler, f: Function, instr: Instr) -> None:
+    """The next entry of the table."""
+    asm.entry(instr.imm)
+
+
 def jump(asm: X86Assembler, f: Function, instr: Instr) -> None:
     """JMP."""
     asm.jump(ALWAYS, instr.imm, instr.line)
 
 
 def label(asm: X86Assembler, f: Function, instr: Instr) -> None:
-    """A label; at an innermost loop's head aligned: to a cache line where the loop is one straight stretch, else to half of one.
+    """A label; at an innermost loop's head aligned: to a cache line, or the middle of one (assembler.py), where the loop is one straight stretch, else to half of one.
 
     Measured on Zen 5 (benchmarks/codegen.py): a short loop whose last jump lies across two lines takes up to 1.4 times as long; one with branches
     inside takes up to twice as long where they all lie in one line.
     """
     if instr.imm in f.aligned:
-        asm.align(64 if instr.imm in asm.straight_loops() else 32)
+        asm.align(LINE if instr.imm in asm.straight_loops() else 32)
     asm.label(instr.imm)
 
 

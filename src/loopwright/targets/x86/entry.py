@@ -29,7 +29,9 @@ MACHINE: Final = Machine(
     {
         "x86-64-v3": Level("x86-64 with AVX2, FMA and BMI (256-bit vectors)", (128, 256), ("avx_vnni", "pclmulqdq", "vpclmulqdq")),
         "x86-64-v4": Level(
-            "x86-64 with AVX-512 F, BW, CD, DQ and VL (512-bit vectors, mask registers)", (128, 256, 512), ("avx512_vnni", "pclmulqdq", "vpclmulqdq")
+            "x86-64 with AVX-512 F, BW, CD, DQ and VL (512-bit vectors, mask registers)",
+            (128, 256, 512),
+            ("avx512_bitalg", "avx512_vnni", "avx512_vpopcntdq", "pclmulqdq", "vpclmulqdq"),
         ),
     },
     ("sysv", "win64"),

@@ -949,6 +949,8 @@ VPDPWSSD         | vmm1, vmm2, vmm3/mV                          | VEX.VL.66.0F38
 VPDPWSSDS        | vmm1{k1}{z}, vmm2, vmm3/mV/m32bcst           | EVEX.VL.66.0F38.W0 53 /r         | RVM:xrr   | full       | avx512_vnni
 VPDPWSSDS        | vmm1, vmm2, vmm3/mV                          | VEX.VL.66.0F38.W0 53 /r          | RVM:xrr   |            | avx_vnni
 VDPBF16PS        | vmm1{k1}{z}, vmm2, vmm3/mV/m32bcst           | EVEX.VL.F3.0F38.W0 52 /r         | RVM:xrr   | full       | avx512_bf16
+VPOPCNTB         | vmm1{k1}{z}, vmm2/mV                         | EVEX.VL.66.0F38.W0 54 /r         | RM:wr     | fullmem    | avx512_bitalg
+VPOPCNTW         | vmm1{k1}{z}, vmm2/mV                         | EVEX.VL.66.0F38.W1 54 /r         | RM:wr     | fullmem    | avx512_bitalg
 VPOPCNTD         | vmm1{k1}{z}, vmm2/mV/m32bcst                 | EVEX.VL.66.0F38.W0 55 /r         | RM:wr     | full       | avx512_vpopcntdq
 VPOPCNTQ         | vmm1{k1}{z}, vmm2/mV/m64bcst                 | EVEX.VL.66.0F38.W1 55 /r         | RM:wr     | full       | avx512_vpopcntdq
 VPLZCNTD         | vmm1{k1}{z}, vmm2/mV/m32bcst                 | EVEX.VL.66.0F38.W0 44 /r         | RM:wr     | full       | avx512cd

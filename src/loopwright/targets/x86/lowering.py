@@ -134,6 +134,10 @@ def _control(target: Any, f: Function, instr: Instr) -> Rule:
         return Rule(op.name, (INT_MEMORY,), None, control.JumpBool(5).emit)
     if op is ops.JUMP_UNLESS:
         return Rule(op.name, (INT_MEMORY,), None, control.JumpBool(4).emit)
+    if op is ops.JUMP_TABLE:
+        return _switch(target, instr)
+    if op.compare == "case":
+        return Rule(op.name, (), None, control.jump_case if op is ops.JUMP_CASE else control.nothing)
     if op.compare:
         if type_.is_float:
             form = lookup("VUCOMISS" if type_.bits == 32 else "VUCOMISD", "xmm,xmm")
@@ -147,6 +151,10 @@ def _control(target: Any, f: Function, instr: Instr) -> Rule:
         emit = control.JumpTested(condition).emit if op.compare in ops.TESTS else control.JumpInteger(condition).emit
         return Rule(op.name, _without(instr, _compared(instr)), None, emit)
     return Rule(op.name, (), None, control.nothing)
+
+
+def _switch(target: Any, instr: Instr) -> Rule:
+    return Rule(instr.op.name, (Use(INTS, late=True), INT), None, control.jump_table, temps=(INTS, INTS))
 
 
 def _call(target: Any, f: Function, instr: Instr) -> Rule:
@@ -305,6 +313,14 @@ def _compare(target: Any, instr: Instr) -> Rule | None:
     uses = tuple([Use(INTS, memory=use.memory, late=True) for use in _compared(instr)])
     emit = arithmetic.SetCondition(arithmetic.conditions(type_)[instr.op.name]).emit
     return Rule(instr.op.name, _without(instr, uses, True), INT, emit, loads=loads(instr, [type_, type_], [0, _bits(instr)[1]]))
+
+
+def _select(target: Any, instr: Instr) -> Rule | None:
+    """A choice that leaves a variable as it is where the condition does not hold: CMOV takes the other value where it does."""
+    type_ = instr.type
+    if type_.lanes or type_.is_float or type_.bits < 32 or instr.mem is not None or instr.dst != instr.args[2] or instr.dst == instr.args[1]:
+        return None
+    return _by_text(target, instr, "TEST a:r32, a:r32\nCMOVNE c, b")
 
 
 def _select_compared(target: Any, instr: Instr) -> Rule | None:
@@ -583,6 +599,8 @@ def _slide_text(type_: Type, evex: bool, k: int) -> str:
     if shape == "ymm":
         # Between them, the upper half of a and the lower of b.
         between = "VALIGNQ t, b, a, 2" if evex else "VPERM2I128 t, a, b, 0x21"
+        if shift == 16:
+            return between.replace(" t,", " d,")
         low, high = ("t", "b") if shift >= 16 else ("a", "t")
         return f"{between}\nVPALIGNR d, {high}, {low}, {shift % 16}"
     part = shift // 16
@@ -740,6 +758,7 @@ _SPECIAL: Final[dict[int, _Special]] = {
     ops.ADDRESS.code: _address,
     ops.LOAD_AT.code: _load,
     ops.STORE_AT.code: _store,
+    ops.SWITCH.code: _switch,
     **{op.code: _update for op in ops.DONE_IN_PLACE},
     ops.LOAD_STRIDED_AT.code: strided.rule,
     ops.STORE_STRIDED_AT.code: strided.rule,
@@ -777,6 +796,7 @@ _SPECIAL: Final[dict[int, _Special]] = {
     ops.MUL.code: _multiply,
     ops.MUL_HIGH.code: _multiply_high,
     **{op.code: _compare for op in _COMPARES},
+    ops.SELECT.code: _select,
     **{op.code: _select_compared for op in ops.CHOICES},
     **{op.code: _divide for op in (*_DIVISIONS, ops.DIV_REM)},
     ops.PART.code: _part,

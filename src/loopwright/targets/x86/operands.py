@@ -8,9 +8,10 @@ from typing import Final
 from loopwright.errors import InternalError
 from loopwright.ir import ops
 from loopwright.ir.function import INCOMING, SLOT, Frame, Function, Instr
+from loopwright.targets.target import MachineCode
 from loopwright.targets.x86.assembler import Assembler, Form, M, lookup
 from loopwright.targets.x86.encoder import NO_REGISTER
-from loopwright.targets.x86.flags import LOGIC, QUIET, Flags, effect
+from loopwright.targets.x86.flags import ARITHMETIC, COMPARES, MOVES, QUIET, Flags, effect, without_test
 from loopwright.targets.x86.registers import CODES, INTS, REGISTERS, VECTORS
 from loopwright.types import BOOL, Type
 
@@ -44,11 +45,27 @@ class X86Assembler(Assembler):
         straight: what ``straight_loops`` found, once asked.
     """
 
-    __slots__ = ("_flags", "adjust", "evex", "f", "frame_base", "incoming_base", "probes", "saved_vectors", "scratch_label", "slot_base", "straight", "wide")
+    __slots__ = (
+        "_flags",
+        "_tests",
+        "adjust",
+        "evex",
+        "f",
+        "frame_base",
+        "incoming_base",
+        "probes",
+        "saved_vectors",
+        "scratch_label",
+        "slot_base",
+        "straight",
+        "wide",
+    )
 
     def __init__(self, f: Function, evex: bool, sysv: bool, shadow: int) -> None:
         super().__init__()
         self._flags = Flags()
+        #: Where comparisons are that may turn out not to be needed.
+        self._tests: list[int] = []
         self.f = f
         self.evex = evex
         self.probes = not sysv
@@ -86,28 +103,55 @@ class X86Assembler(Assembler):
         self.straight: set[int] | None = None
 
     def emit(self, form: Form, ops: tuple[int, ...] = (), mem: M | None = None, imm: int = 0, k: int = 0, z: bool = False, line: int = 0) -> None:
-        """Append an instruction, unless it is a comparison that the flags hold already; the arguments are those of ``encoder.encode``."""
+        """Append an instruction, unless it is a comparison that the flags hold already, or moves a register to itself; the arguments are those of ``encoder.encode``."""
         kind = form.effect
         if kind < 0:
             kind = form.effect = effect(form)
-        if kind != QUIET and (kind <= LOGIC or self._flags.known):
+        if kind == MOVES and mem is None and ops[0] == ops[1] and form.operands[0].register == "r64":
+            # (In 32 bits it clears the upper half.)
+            return
+        flags = self._flags
+        if kind != QUIET and (kind <= ARITHMETIC or flags.known or flags.result >= 0):
             before: Form | None = None
             before_ops: tuple[int, ...] = ()
             if self.items:
                 before, before_ops = self.items[-1][0], self.items[-1][1]
-            if self._flags.step(form, kind, ops, mem, imm, before, before_ops):
+            if kind == COMPARES and flags.tests_result(form, ops):
+                self._tests.append(len(self.items))
+            if flags.step(form, kind, ops, mem, imm, before, before_ops):
                 return
         self.items.append((form, ops, mem, imm, k, z, line or self.line))
 
     def label(self, label: int) -> None:
         """The next instruction is what jumps to ``label`` reach."""
-        self._flags.known = False
+        self._forget_flags()
         super().label(label)
 
     def call_symbol(self, name: str, line: int = 0, leave: bool = False) -> None:
         """Call a function that the linker finds: leaves a relocation of kind ``pc32``."""
-        self._flags.known = False
+        self._forget_flags()
         super().call_symbol(name, line, leave)
+
+    def clear_before(self, at: int, register: int, line: int) -> bool:
+        """Set a register to 0 in front of the comparison emitted last, which is item ``at``: unless that reads it, was left out, or may be."""
+        if len(self.items) != at + 1 or (self._tests and self._tests[-1] == at):
+            return False
+        _, ops, mem, *_ = self.items[at]
+        if register in ops or (mem is not None and register in (mem.base, mem.index)):
+            return False
+        self.items.insert(at, (lookup("XOR", "r32,r32"), (register, register), None, 0, 0, False, line or self.line))
+        return True
+
+    def _forget_flags(self) -> None:
+        self._flags.known = False
+        self._flags.result = -1
+
+    def encode(self) -> MachineCode:
+        """The bytes, without the comparisons whose answer the flags of what is in front of them give. Raises as ``Assembler.encode``."""
+        for at in reversed(self._tests):
+            without_test(self.items, at)
+        self._tests.clear()
+        return super().encode()
 
     def new_label(self) -> int:
         """A label of this function's own code sequences."""

@@ -147,6 +147,10 @@ min              | u32 u64 ptr                   | CMP a, b
 max              | u32 u64 ptr                   | CMP a, b
                  |                               | CMOVB a, b
 popcount         | int                           | POPCNT d, a
+popcount         | int8x                         | VPOPCNTB d, a
+popcount         | int16x                        | VPOPCNTW d, a
+popcount         | int32x                        | VPOPCNTD d, a
+popcount         | int64x                        | VPOPCNTQ d, a
 # Of bytes by a table for four bits, then sums of neighbours: bytes by ones, pairs by ones, all eight.
 popcount         | int8x                         | VPSRLW t, a, 4
                  |                               | VPAND t, t, =0x0f.8

@@ -119,6 +119,9 @@ class X86(Target):
 
         return PASSES
 
+    def jump_tables(self) -> bool:
+        return True
+
     def immediate(self, instr: Instr, position: int, type_: Type, value: int | float | bool) -> bool:
         op = instr.op
         if op is ops.COPY or op is ops.RET or op in ops.NUMBERED or op.effect == ops.CALLS or op in ops.CALLING:
@@ -129,6 +132,8 @@ class X86(Target):
             if position != 0 or type_.lanes:
                 return False
             return type_.bits <= 32 or fits32(bits_as_immediate(type_, value))
+        if op is ops.SWITCH or op is ops.JUMP_TABLE:
+            return position == 1 and fits32(int(value))
         if op is ops.SLIDE or op is ops.BLEND:
             return position == 2
         if op is ops.SHUFFLE_BYTES:
