@@ -131,6 +131,7 @@ def run(program: Program, words: Sequence[str], timing: bool = False, streams: S
         SimulationError: a rule of the processor that it breaks, such as an access to no memory.
     """
     simulator = Simulator(program, timing=timing)
+    simulator.stack_from(program.memory - _STACK)
     if streams is not None:
         simulator.input = streams.given
     at = -(-program.end // 16) * 16

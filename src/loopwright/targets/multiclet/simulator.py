@@ -11,6 +11,7 @@ from loopwright.targets.multiclet.bits import SINGLE, as_double, as_single, doub
 from loopwright.targets.multiclet.commands import CALLED, WIDTHS
 from loopwright.targets.multiclet.linker import PAGE, Program
 from loopwright.targets.multiclet.specialise import VIEWS, Specialised
+from loopwright.targets.multiclet.target import DYNAMIC_STACK
 from loopwright.targets.multiclet.timing import Timing
 
 __all__ = ["ERRORS", "INPUT", "OUTPUT", "Simulator"]
@@ -55,10 +56,16 @@ class Simulator:
         self.timing = Timing(program) if timing else None
         self._sp = program.processor.registers.index("SP")
         self.registers[self._sp] = program.memory - 64
+        self.stack_from(program.end)
         self._history: list[Any] = [None] * program.processor.depth
         self._numbers = {each.address: number for number, each in enumerate(program.paragraphs)} | {0: len(program.paragraphs)}
         self._environment = self._names()
         self._functions: list[Any] = [self._stub(number) for number in range(len(program.paragraphs))] + [self._ended]
+
+    def stack_from(self, address: int) -> None:
+        """Say where the memory begins that functions take memory of the stack from whose size is not known before."""
+        if DYNAMIC_STACK in self.program.processor.registers:
+            self.registers[self.program.processor.registers.index(DYNAMIC_STACK)] = -(-address // 16) * 16
 
     def _names(self) -> dict[str, Any]:
         """What the functions of paragraphs call and read."""

@@ -12,7 +12,7 @@ from loopwright.targets.pipeline import Pass
 from loopwright.targets.target import Addressing, Convention, MachineCode, Rule, Target
 from loopwright.types import PTR, Type
 
-__all__ = ["Multiclet", "make", "offsets_of"]
+__all__ = ["DYNAMIC_STACK", "Multiclet", "make", "offsets_of"]
 
 
 def offsets_of(types: list[Type]) -> list[int]:
@@ -38,6 +38,8 @@ class OnStack(Convention):
 
 
 CONVENTION: Final = OnStack()
+#: The register that says where memory of the stack whose size is not known before is taken next, upwards, away from all frames; functions leave it as they found it.
+DYNAMIC_STACK: Final = "R7"
 _ADDRESSING: Final = Addressing((), -(1 << 31), (1 << 31) - 1)
 
 
