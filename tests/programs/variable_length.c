@@ -14,12 +14,12 @@ static __attribute__((noinline)) int deep(int n) {
     return s + text[n];
 }
 int main(void) {
-    char frame[100000];
-    for (int i = 0; i < 100000; i += 1000) frame[i] = (char)i;
+    signed char frame[100000];
+    for (int i = 0; i < 100000; i += 1000) frame[i] = (signed char)i;
     int total = 0;
     for (int i = 0; i < 100000; i += 1000) total += frame[i];
     for (int k = 1; k < 12; k++) {
-        _Alignas(64) char aligned[64 * k]; for (int i = 0; i < 64 * k; i++) aligned[i] = (char)(i * k);
+        _Alignas(64) signed char aligned[64 * k]; for (int i = 0; i < 64 * k; i++) aligned[i] = (signed char)(i * k);
         double d[k]; for (int i = 0; i < k; i++) d[i] = i * 0.5;
         total += aligned[63] + (int)d[k - 1] + (int)((unsigned long)aligned % 64);
         printf("%d %d\n", k, deep(k));
