@@ -251,7 +251,13 @@ class _Conversion:
         for v in variables:
             if not (v in arms[0].values and v in arms[1].values) and not any(v in written for written in assigned):
                 return False
-        if variables == [v for v in variables if f.types[v] is BOOL] and len(variables) == 1 and not arms[1].made and not arms[1].values and arms[0].store is None:
+        if (
+            variables == [v for v in variables if f.types[v] is BOOL]
+            and len(variables) == 1
+            and not arms[1].made
+            and not arms[1].values
+            and arms[0].store is None
+        ):
             return self.join(closed, variables[0], arms[0])
         if condition in variables:
             return False

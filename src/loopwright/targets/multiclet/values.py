@@ -259,11 +259,36 @@ class _Values:
 
     def choice(self, condition: Arg, a: Arg, b: Arg) -> Arg:
         """``a`` where the condition, 0 or 1, holds, else ``b``; of all 64 bits."""
+        if a.same(b):
+            return a
+        short = self.short_choice(condition, a, b)
+        if short is not None:
+            return short
         if self.processor.has("selt_q") and self.processor.has("self_q"):
             return self.value("or", "q", [self.value("selt", "q", [condition, a]), self.value("self", "q", [condition, b])])
         mask = self.value("neg", "q", [condition])
-        differ = self.value("xor", "q", [a, b])
+        both = a.kind == CONSTANT and b.kind == CONSTANT
+        differ = Arg(CONSTANT, number=a.number ^ b.number) if both else self.value("xor", "q", [a, b])
         return self.value("xor", "q", [self.value("and", "q", [differ, mask]), b])
+
+    def short_choice(self, condition: Arg, a: Arg, b: Arg) -> Arg | None:
+        """A choice of which one side is 0, or both are 0 or 1: what ``and`` and ``or`` of conditions are."""
+        selects = self.processor.has("selt_q") and self.processor.has("self_q")
+        if _is_zero(b):
+            if _is_truth(a):
+                return self.truth(self.value("and", "b", [condition, a]))
+            return self.value("selt", "q", [condition, a]) if selects else self.value("and", "q", [self.value("neg", "q", [condition]), a])
+        if _is_zero(a):
+            if _is_truth(b):
+                return self.truth(self.value("and", "b", [self.truth(self.value("xor", "b", [condition, Arg(CONSTANT, number=1)])), b]))
+            return (
+                self.value("self", "q", [condition, b])
+                if selects
+                else self.value("and", "q", [self.value("add", "q", [condition, Arg(CONSTANT, number=-1)]), b])
+            )
+        if a.kind == CONSTANT and a.number == 1 and _is_truth(b):
+            return self.truth(self.value("or", "b", [condition, b]))
+        return None
 
     def shift(self, left: bool, type_: Type, a: Arg, count: Arg) -> Arg:
         """A shift by any count: commands count modulo the width."""
@@ -417,6 +442,15 @@ class _Values:
         if instr.args and self.f.result is not VOID:
             self.effect("setrg", "q", [Arg(REGISTER, name="RETV"), self.read(instr.args[0])])
         self.effect("jmp", "", [self.value("load", "l", [Arg(INCOMING, number=0, memory=True)])])
+
+
+def _is_zero(a: Arg) -> bool:
+    return a.kind == CONSTANT and a.number == 0
+
+
+def _is_truth(a: Arg) -> bool:
+    """Whether it is known to be 0 or 1."""
+    return (a.kind == CONSTANT and a.number in (0, 1)) or (a.kind == VALUE and a.node is not None and a.node.unsigned == 1 and not a.number and not a.memory)
 
 
 def _in_order(flow: Flow) -> None:
