@@ -321,7 +321,8 @@ class _Conversion:
             return None
         if asked.op is made.op:
             return ops.AND
-        return ops.OR if asked.op is ops.COMPARISONS[ops.OPPOSITE[names[0]]] else None
+        opposite = ops.OPPOSITE[names[0]]
+        return ops.OR if asked.op is ops.COMPARISONS[ops.ORDERED_EQUAL.get(opposite, opposite)] else None
 
     def last(self, register: int, end: int) -> Instr | None:
         """What has written a register last in the straight code in front of ``end``, if what that read is what it was."""
