@@ -30,6 +30,7 @@ NAMES = (
     "multiclet",
     "multiclet_c",
     "programs",
+    "c_spills",
 )
 
 

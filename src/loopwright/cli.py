@@ -126,7 +126,7 @@ def _kernel(args: argparse.Namespace) -> Any:
 
 def _is_recorded(reference: str) -> bool:
     _, _, name = reference.partition(".lwc:")
-    return bool(name) or (reference.partition(":")[0] in ("kernels", "programs") and not Path(reference.partition(":")[0]).exists())
+    return bool(name) or (reference.partition(":")[0] in ("kernels", "programs", "c") and not Path(reference.partition(":")[0]).exists())
 
 
 def _recorded(args: argparse.Namespace) -> Any:

@@ -18,10 +18,15 @@ from typing import Final
 from loopwright.errors import ScheduleError
 from loopwright.ir.schedule import Step
 
-__all__ = ["interchange", "lanes", "skew", "tile", "unroll", "unroll_and_jam"]
+__all__ = ["fuse", "interchange", "lanes", "pipeline", "skew", "tile", "unroll", "unroll_and_jam"]
 
 _NAME: Final = re.compile(r"[^\W\d]\w*(\.[a-z]+)?(@\d+)?")
 _MOST: Final = 1 << 20
+
+
+def fuse(first: str, second: str) -> Step:
+    """Make two loops one that stand one behind the other, in the same loop or in none, over the same iterations: ``fuse("i@12", "i@15")``."""
+    return Step("fuse", (_loop("fuse", first), _loop("fuse", second)))
 
 
 def interchange(outer: str, inner: str) -> Step:
@@ -62,6 +67,18 @@ def tile(sizes: Mapping[str, int] | None = None, /, **named: int) -> Step:
 def lanes(loop: str) -> Step:
     """Run the iterations of a loop in the lanes of vectors: ``lanes("j")``."""
     return Step("lanes", (_loop("lanes", loop),))
+
+
+def pipeline(loop: str, ii: int = 0) -> Step:
+    """Overlap the iterations of an innermost loop: ``pipeline("j")``.
+
+    Args:
+        loop: the loop.
+        ii: the initiation interval, in cycles of the target's core: so often iterations begin. 0 for the least that is found.
+    """
+    if type(ii) is not int or not 0 <= ii <= _MOST:
+        raise ScheduleError(f"pipeline(ii=…) takes a whole number from 0 to {_MOST}, not {ii!r}")
+    return Step("pipeline", (_loop("pipeline", loop),), (("ii", ii),) if ii else ())
 
 
 def _loop(step: str, name: object) -> str:

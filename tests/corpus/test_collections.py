@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import copy
+import subprocess
 from collections import Counter
 
 import numpy as np
@@ -19,9 +20,28 @@ from loopwright.runtime.code import Code
 from loopwright.targets import registry
 
 
+def clang_of_the_collection() -> None:
+    """Skips where another clang, or none, would make other IR, or where it lacks another machine's headers."""
+    from benchmarks.c_functions import CLANG
+
+    from loopwright.cc import clang
+
+    try:
+        said = subprocess.run([clang.find(), "--version"], capture_output=True, text=True, check=True).stdout
+    except lw.LoopwrightError as reason:
+        pytest.skip(str(reason))
+    if f"version {CLANG}" not in said:
+        pytest.skip(f"the collection is recorded with clang {CLANG}x")
+    missing = [triple for triple in ("aarch64-linux-gnu", "riscv64-linux-gnu") if not clang.has_headers(triple)]
+    if missing:
+        pytest.skip(f"the headers of {', '.join(missing)} are not here")
+
+
 @pytest.mark.parametrize("name", list(collections.NAMES))
 def test_recording_a_collection_again_gives_the_file_that_is_shipped(name, tmp_path):
     """When this fails, what the front ends make has changed: ``loopwright corpus record --collection NAME -o corpora/NAME.lwc``."""
+    if name == "c":
+        clang_of_the_collection()
     path = tmp_path / f"{name}.lwc"
     collections.record(name, path)
     shipped = collections.shipped(name)
@@ -60,6 +80,15 @@ def test_what_the_collections_hold():
     assert max(row.features.pressure for row in found) > 30
 
 
+def test_what_the_c_programs_are():
+    rows = files.read_index(collections.shipped("c"))
+    assert {row.target for row in rows} == set(collections.C_TARGETS)
+    assert len({row.name.partition(":")[0] for row in rows}) >= 23
+    sizes = sorted(row.features.instructions for row in rows)
+    assert len(rows) >= 240 and sizes[0] < 10 and sizes[len(sizes) // 2] > 50 and sizes[-1] > 1500
+    assert sum(row.features.calls > 0 for row in rows) > 120 and sum(row.features.loops > 0 for row in rows) > 120
+
+
 def test_names_within_a_collection_are_unique():
     for name in collections.NAMES:
         counts = Counter((row.name, row.target, row.vector_bits) for row in files.read_index(collections.shipped(name)))
@@ -67,7 +96,7 @@ def test_names_within_a_collection_are_unique():
 
 
 def test_an_unknown_collection_is_a_clear_error(tmp_path):
-    with pytest.raises(lw.LoopwrightError, match="there is no collection 'nothing'; there are kernels, programs"):
+    with pytest.raises(lw.LoopwrightError, match="there is no collection 'nothing'; there are kernels, programs, c"):
         collections.record("nothing", tmp_path / "a.lwc")
 
 

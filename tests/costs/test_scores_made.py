@@ -23,7 +23,7 @@ FILE = Path(__file__).with_name("scores_made.txt")
 #: What is held of each loop.
 BOUNDS = ("ports", "front_end", "taken", "window", "latency", "branches", "recurrence", "iterations", "cycles")
 #: Of many, so many in each group are looked at.
-EACH = {"kernels": 2, "programs": 16}
+EACH = {"kernels": 2, "programs": 16, "c": 4}
 
 
 def made() -> list[str]:

@@ -157,11 +157,18 @@ def test_of_each_row() -> None:
     return 0
 """
     searched = kernel(source)
-    for shape in ((3, 700), (5, 20), (2, 2000)):
-        x = np.random.default_rng(2).random(shape).astype(np.float32)
-        out = np.zeros(shape[0], np.int64)
-        searched(x, out)
-        assert out.tolist() == x.argmax(axis=1).tolist()
+    for dtype in (np.float32, np.int32):
+        for shape in ((3, 700), (5, 20), (2, 2000), (4, 1), (3, 25)):
+            x = (np.random.default_rng(2).random(shape) * 50).astype(dtype)
+            out = np.zeros(shape[0], np.int64)
+            searched(x, out)
+            assert out.tolist() == x.argmax(axis=1).tolist()
+            # (The nest is not made one of choices.)
+            assert " lanes" in searched.compile(x, out, target="x86-64-v3", keep=True).ir("nests")
+    x = np.full((2, 12), np.nan, np.float32)
+    x[1, 0], x[1, 7] = 1, 3
+    searched(x, out := np.zeros(2, np.int64))
+    assert out.tolist() == [0, 7]
 
 
 @pytest.mark.parametrize(
@@ -184,3 +191,23 @@ def test_what_carries_more_stays(body: str) -> None:
     assert found == wanted
     assert x.tolist() == y.tolist()
     assert " lanes" not in searched.compile(x, found, target="x86-64-v3", keep=True).ir("nests")
+
+
+def test_a_search_by_halves_inside_of_a_loop() -> None:
+    @lw.kernel
+    def places(s: lw.Array[lw.i64], at: lw.Array[lw.i64]):
+        for k in lw.range(len(at)):
+            lo = lw.i64(0)
+            hi = lw.i64(len(s))
+            while lo < hi:
+                m = (lo + hi) // 2
+                if s[m] < k * 20:
+                    lo = m + 1
+                else:
+                    hi = m
+            at[k] = lo
+
+    s = np.sort(np.random.default_rng(1).integers(0, 4000, 500))
+    at = np.zeros(200, np.int64)
+    places(s, at)
+    assert (at == np.searchsorted(s, np.arange(200) * 20)).all()

@@ -84,3 +84,23 @@ def test_equations_without_coefficient_one() -> None:
     assert not s.satisfiable()
     s.equations = [[-5, 4, 6]]
     assert not s.satisfiable()
+
+
+@pytest.mark.parametrize("seed", range(40))
+def test_projected_systems(seed: int) -> None:
+    """A projected system has the same values of what is followed, and no more unknowns than before."""
+    rng = random.Random(1000 + seed)
+    smaller = 0
+    for _ in range(25):
+        s = random_system(rng)
+        s.followed = [s.row()]
+        s.followed[0][1] = 1
+        values = {p[0] for p in points(s)}
+        if not s.reduce():
+            assert not values
+            continue
+        made = s.projected()
+        smaller += made.count < s.count
+        for value in range(LOW - 1, HIGH + 2):
+            assert made.exactly(0, value).satisfiable() == (value in values), value
+    assert smaller

@@ -297,6 +297,27 @@ def test_the_page_draws_dependences_and_what_runs_together() -> None:
     assert len([rect for rect in units.iter("rect") if (rect.find("title") is not None) and "sqrt" in str(rect.find("title").text)]) == 36  # type: ignore[union-attr]
 
 
+def test_the_page_has_a_reservation_table() -> None:
+    """A schedule's: no unit is taken twice in a cycle, and what it takes long is in cycles that follow each other, modulo the interval."""
+    report = both.schedule(unroll_and_jam(i=4)).compile(target=V3).nests()
+    _, _, units = pictures(report)
+    (interval,) = re.findall(r"in each (\d+) cycles", report.page())
+    cells: dict[tuple[str, str], int] = {}
+    columns: dict[str, list[int]] = {}
+    for rect in units.iter("rect"):
+        place = str(rect.get("x")), str(rect.get("y"))
+        assert cells.setdefault(place, 0) == 0
+        cells[place] = 1
+        title = rect.find("title")
+        assert title is not None and title.text is not None
+        assert ", stage " in title.text
+        if title.text.startswith("sqrt"):
+            columns.setdefault(title.text, []).append((int(place[0]) - 82) // 16)
+    assert int(interval) >= 36 and len(columns) == 4
+    for taken in columns.values():
+        assert any(sorted((c - start) % int(interval) for c in taken) == list(range(9)) for start in taken)
+
+
 def test_the_picture_of_one_nest_stands_alone() -> None:
     report = both.compile(target=V3).nests()
     picture = report[0].picture()

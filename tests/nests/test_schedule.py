@@ -20,7 +20,7 @@ from loopwright.ir.schedule import Step, parse_steps, steps_text
 from loopwright.ir.verify import verify
 from loopwright.nests.nest import nests
 from loopwright.nests.schedule import STEPS, apply_schedule
-from loopwright.steps import interchange, lanes, skew, tile, unroll, unroll_and_jam
+from loopwright.steps import fuse, interchange, lanes, pipeline, skew, tile, unroll, unroll_and_jam
 from loopwright.targets import registry
 
 V3 = "x86-64-v3"
@@ -102,11 +102,20 @@ def any_row(a: lw.Array[lw.f64, 2]):
 
 
 def test_steps_are_text_and_back() -> None:
-    steps = (interchange("i", "j@12"), unroll_and_jam({"i@3": 4}, j=2), tile(i=32, j=8), lanes("j"), unroll(k=3), skew(i=4, slant=2, lanes=4))
+    steps = (
+        interchange("i", "j@12"),
+        unroll_and_jam({"i@3": 4}, j=2),
+        tile(i=32, j=8),
+        lanes("j"),
+        unroll(k=3),
+        skew(i=4, slant=2, lanes=4),
+        fuse("i@3", "i@7"),
+        pipeline("j", ii=4),
+    )
     assert parse_steps(steps_text(steps)) == steps
     assert repr(steps[1]) == "unroll_and_jam(i@3=4, j=2)"
     assert pickle.loads(pickle.dumps(steps)) == steps
-    assert {step.name for step in steps} == set(STEPS)
+    assert {step.name for step in steps} == {*STEPS, "pipeline"}
 
 
 @pytest.mark.parametrize("text", ["i=4", "unroll(i=4", "unroll(i=)", "unroll(i=4))", "unroll(4)", "", "unroll(i=99999999999)"])

@@ -1,8 +1,8 @@
-"""The corpora that loopwright brings: ``kernels`` and ``programs``.
+"""The corpora that loopwright brings: ``kernels``, ``programs`` and ``c``.
 
 ``kernels`` is every kernel of the examples, the demo, the benchmarks and :mod:`loopwright.corpus.kernels`, for every width of vectors
-there is. ``programs`` are the generated functions of :mod:`loopwright.corpus.programs`, for every target. Recording them needs
-a checkout, where examples and benchmarks are; the files lie in its ``corpora`` folder.
+there is. ``programs`` are the generated functions of :mod:`loopwright.corpus.programs`, for every target, ``c`` those of the C programs
+that are tested, as clang hands them over for each machine. Recording them needs a checkout, where examples, benchmarks and tests are; the files lie in its ``corpora`` folder.
 """
 
 from __future__ import annotations
@@ -29,12 +29,16 @@ __all__ = ["LEVELS", "NAMES", "contexts", "record", "shipped"]
 NAMES: Final[dict[str, str]] = {
     "kernels": "the kernels of examples, demo and benchmarks, and more like them, at every width of vectors",
     "programs": "generated functions full of calls, branches, loops and long formulas, for every target",
+    "c": "the functions of C programs, of all sizes, as clang 14 hands them over for each machine",
 }
 
 #: Targets with the widths of vectors that kernels are recorded for; 0 for the target's own.
 LEVELS: Final = (("x86-64-v3", 256), ("x86-64-v4", 512), ("x86-64-v4", 256), ("rv64gc", 0))
 #: Targets that programs, which are scalar, are recorded for.
 TARGETS: Final = ("x86-64-v3", "x86-64-v4", "rv64gc")
+
+#: Targets that C is recorded for, one of each machine: clang makes other IR for another.
+C_TARGETS: Final = ("x86-64-v3", "aarch64-neon", "rv64gc")
 
 #: (name, kernel or builder function, types, constants)
 Case = tuple[str, Any, tuple[Any, ...], dict[str, Any]]
@@ -197,6 +201,14 @@ def _program_contexts() -> Iterator[Context]:
             yield from made
 
 
+def _c_contexts() -> Iterator[Context]:
+    module = _module(_checkout("benchmarks") / "c_functions.py")
+    for name in C_TARGETS:
+        target = registry.get(name)
+        for label, f in module.functions(name):
+            yield context_of(f, target, DEFAULT_ORDER, "c", label)
+
+
 def contexts(name: str, say: Callable[[str], None] = lambda text: None) -> Iterator[Context]:
     """The contexts of a collection, made anew.
 
@@ -211,6 +223,8 @@ def contexts(name: str, say: Callable[[str], None] = lambda text: None) -> Itera
         return _kernel_contexts(say)
     if name == "programs":
         return _program_contexts()
+    if name == "c":
+        return _c_contexts()
     raise LoopwrightError(f"there is no collection {name!r}; there are {', '.join(NAMES)}")
 
 

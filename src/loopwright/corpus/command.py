@@ -175,7 +175,7 @@ def _path(name: str) -> str:
     if name in collections.NAMES:
         return str(collections.shipped(name))
     if "." not in name and os.sep not in name:
-        raise LoopwrightError(f"there is no file {name}, and no corpus of that name: loopwright brings {' and '.join(collections.NAMES)}")
+        raise LoopwrightError(f"there is no file {name}, and no corpus of that name: loopwright brings {', '.join(collections.NAMES)}")
     return name
 
 

@@ -10,7 +10,7 @@ from loopwright.ir.ops import Op
 from loopwright.nests.nest import Nest
 from loopwright.types import BOOL, I64, PTR, VOID, Type
 
-__all__ = ["pairs", "question", "versioned"]
+__all__ = ["between", "pairs", "question", "versioned"]
 
 
 def pairs(nest: Nest) -> list[tuple[int, int, bool]]:
@@ -18,11 +18,17 @@ def pairs(nest: Nest) -> list[tuple[int, int, bool]]:
 
     With True those that may be one: all accesses to them are to one element in each iteration, so that its order is kept whatever becomes of the nest's.
     """
-    written = sorted({access.array for access in nest.accesses if access.store})
-    used = sorted({access.array for access in nest.accesses})
-    arrays = nest.f.arrays
+    return [(a, b, _one(nest, a, b)) for a, b in between([nest])]
+
+
+def between(several: Sequence[Nest]) -> list[tuple[int, int]]:
+    """The arrays of some nests, two by two, that must not overlap for their iterations to be put into another order."""
+    accesses = [access for nest in several for access in nest.accesses]
+    written = sorted({access.array for access in accesses if access.store})
+    used = sorted({access.array for access in accesses})
+    arrays = several[0].f.arrays
     found = [(a, b) for a in written for b in used if a != b and not (b in written and b < a)]
-    return [(a, b, _one(nest, a, b)) for a, b in found if not arrays[a].size and not arrays[b].size]
+    return [(a, b) for a, b in found if not arrays[a].size and not arrays[b].size]
 
 
 def _one(nest: Nest, a: int, b: int) -> bool:

@@ -13,14 +13,15 @@ from typing import Any, Final
 from loopwright.ir import ops
 from loopwright.ir.affine import Form
 from loopwright.ir.function import NONE, Function, Instr
-from loopwright.nests import apart, choices, conditions, distribute, reassociate, shortcuts
+from loopwright.nests import apart, choices, conditions, distribute, fusion, reassociate, shortcuts
 from loopwright.nests.blocks import widen
 from loopwright.nests.branches import converted
 from loopwright.nests.candidates import LEAST_GAIN, Change, Jam, Wave, best_changes, innermost_loops, interval, live
 from loopwright.nests.carry import carry, rereads
 from loopwright.nests.counting import carries
-from loopwright.nests.dependence import Dependence, dependences, questions
+from loopwright.nests.dependence import Dependence, dependences, forget, questions
 from loopwright.nests.distances import by_distance
+from loopwright.nests.extremes import searches
 from loopwright.nests.graph import graph_of, recurrence_bound, resource_bound
 from loopwright.nests.hoisted import hoist
 from loopwright.nests.jam import invariant
@@ -65,6 +66,7 @@ def improve(f: Function, target: Target, core: Core, report: Any = None) -> None
         core: its core.
         report: the ``Report`` that is told what is known of the nests, tried and done; None where nobody asks.
     """
+    forget()
     shortcuts.run(f)
     conditions.run(f)
     choices.run(f)
@@ -72,17 +74,25 @@ def improve(f: Function, target: Target, core: Core, report: Any = None) -> None
         reassociate.run(f)
     found = nests(f)
     written = f.code
-    beside = distribute.run(f, found, target, core)
+    fused = fusion.run(f, found, target)
+    distinct = fused.distinct
     if f.code is not written:
         found = nests(f)
         written = f.code
-    distinct: set[int] = set()
+    beside = distribute.run(f, [nest for nest in found if nest.loops[0].index not in fused.plain], target, core) | fused.plain
+    if f.code is not written:
+        found = nests(f)
+        written = f.code
     untouched: set[int] = set()  # the indices of the outermost loops of nests that stay as they are
     for nest in reversed(found):
         if nest.loops[0].index in beside:
             continue
         if report is not None:
             nest.record = report.begins(nest, target)
+            for step in fused.done.get(nest.loops[0].index, []):
+                nest.record.does(step)
+            if nest.loops[0].index in distinct:
+                nest.record.asks(f, apart.pairs(nest))
         if not nest.obstacles and not _rewrite(nest, target, core, distinct):
             untouched.add(nest.loops[0].index)
     if f.code is not written:
@@ -216,7 +226,7 @@ def _rewrite_as(nest: Nest, target: Target, core: Core, written: Nest, original:
         if record is not None:
             record.does("a loop split where two subscripts cross")
         found = dependences(nest, inner)
-    if repeats(nest) and keep(nest, found):
+    if repeats(nest) and keep(nest, found, written if apart.pairs(written) else None):
         nest = _again(f, written)
         if record is not None:
             record.does("elements that stay the same kept in registers")
@@ -378,6 +388,8 @@ def _without_branches(nest: Nest, target: Target, core: Core, distinct: set[int]
     innermost = loops[0] if len(loops) == 1 and loops[0].parent is not None else None
     if innermost is None or not any(instr.op.opens for instr in original[innermost.head + 1 : innermost.end]):
         return False
+    if target.vector_bits and searches(f, innermost.head):
+        return False
     body = converted(nest, innermost)
     if body is None:
         if nest.record is not None:
@@ -472,6 +484,9 @@ def _apply(
     if written is None or original is None:
         written, original = nest, f.code
     asked = apart.pairs(written)
+    if written.loops[0].index in distinct:
+        # (That has been asked; but they may be one.)
+        asked = [pair for pair in asked if pair[2] and kept]
     if kept:
         # (What is in a register must not be in two arrays.)
         asked = [(a, b, False) for a, b, _ in asked]

@@ -24,6 +24,9 @@ _FAR: Final = 1 << 62
 _LONG: Final = 1 << 31
 _OPPOSITE: Final[dict[Op, Op]] = {ops.EQ: ops.NE, ops.NE: ops.EQ, ops.LT: ops.GE, ops.GE: ops.LT, ops.LE: ops.GT, ops.GT: ops.LE}
 _TURNED: Final[dict[Op, Op]] = {ops.EQ: ops.EQ, ops.NE: ops.NE, ops.LT: ops.GT, ops.GT: ops.LT, ops.LE: ops.GE, ops.GE: ops.LE}
+#: A loop that runs less often, as is known from how often it may, is taken to be left over of one that was unrolled. More than any of those.
+_FEW: Final = 12
+_MANY: Final = 1 << 63
 _BRANCHES: Final = frozenset((ops.BR, ops.BR_IF))
 
 
@@ -343,12 +346,30 @@ class Counted:
             wide = w.converted(w.converted(left, unsigned), I64)
         # (Of 64 bits, 2^63 or more is a number below 0, which is too few.)
         step = abs(slope)
+        if self._at_most(distance.start().times(-1 if slope > 0 else 1)) < _FEW * step:
+            raise Kept("it runs a few times only", self.line)
         if step == 1:
             self.trips = w.emit(ops.ADD, I64, [wide, f.const(I64, 1)])
             return
         size = f.const(I64, step)
         self.trips = w.emit(ops.ADD, I64, [w.emit(ops.DIV_FLOOR, I64, [wide, size]), f.const(I64, 1)])
         self.holds.append((ops.EQ, w.emit(ops.REM_FLOOR, I64, [wide, size]), f.const(I64, 0)))
+
+    def _at_most(self, line: Line) -> int:
+        """The greatest value a line can have, where that is plain: of what is left over by a power of two, which compilers that unroll loops run behind them."""
+        if len(line.terms) != 1:
+            return _MANY
+        operand, coefficient = next(iter(line.terms.items()))
+        if operand < 0 or coefficient != 1 or line.constant > 0 or self.f.variable[operand]:
+            return _MANY
+        code = self.f.code
+        k = self.head - 1
+        while k >= 0 and code[k].dst != operand:
+            k -= 1
+        if k < 0 or code[k].op is not ops.AND or code[k].args[1] >= 0:
+            return _MANY
+        mask = int(self.f.const_values[~code[k].args[1]])
+        return mask if mask >= 0 else _MANY
 
     def _count_within(self, op: Op, type_: Type, x: Line, limit: Line) -> None:
         """It runs as long as a value that advances is below (or above) one that does not."""

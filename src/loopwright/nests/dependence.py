@@ -19,11 +19,16 @@ from loopwright.ir.affine import Form
 from loopwright.nests.nest import Access, Nest, NestLoop
 from loopwright.nests.omega import HIGHEST, LOWEST, System
 
-__all__ = ["ANTI", "FLOW", "OUTPUT", "Component", "Dependence", "dependences", "questions"]
+__all__ = ["ANTI", "FLOW", "OUTPUT", "Component", "Dependence", "dependences", "forget", "questions"]
 
 FLOW: Final = "flow"
 ANTI: Final = "anti"
 OUTPUT: Final = "output"
+
+#: What has been found for the equations of a pair: their rows and those of the inequalities, how many loops are common, whether one iteration cannot do both, and
+#: whether both are one; then distances, with whether the second is the later one, and whether all are told apart. Nests are asked again after each step.
+_Key = tuple[tuple[tuple[int, ...], ...], tuple[tuple[int, ...], ...], int, bool, bool]
+_known: Final[dict[_Key, tuple[list[tuple[tuple[Component, ...], bool]], bool]]] = {}
 
 #: Directions of one pair of accesses that are told apart; with more, the inner components may be anything.
 MOST_DIRECTIONS: Final = 81
@@ -123,6 +128,11 @@ def dependences(nest: Nest, inner: bool = False) -> list[Dependence]:
     if not inner:
         nest.told = list(found)
     return found
+
+
+def forget() -> None:
+    """Let go of what has been found for other functions."""
+    _known.clear()
 
 
 def _inner(first: Access, second: Access) -> bool:
@@ -267,8 +277,27 @@ class _Pair:
 
     def dependences(self) -> list[Dependence]:
         self._state()
-        if self.system.reduce() and self.system.satisfiable():
-            self._explore(self.system, 0, 0)
+        system = self.system
+        within = self.first is self.second or _exclusive(self.first, self.second)
+        key = (
+            tuple([tuple(row) for row in system.equations]),
+            tuple([tuple(row) for row in system.inequalities]),
+            len(self.common),
+            within,
+            self.first is self.second,
+        )
+        known = _known.get(key)
+        if known is not None:
+            self.found, told = known
+            self.told = self.told and told
+        else:
+            told, self.told = self.told, True
+            if system.reduce():
+                system = system.projected()
+                if system.satisfiable():
+                    self._explore(system, 0, 0)
+            _known[key] = (self.found, self.told)
+            self.told = self.told and told
         made: list[Dependence] = []
         ahead: list[tuple[Component, ...]] = []
         behind: list[tuple[Component, ...]] = []

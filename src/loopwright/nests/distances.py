@@ -25,6 +25,7 @@ from loopwright.nests.dependence import Dependence
 from loopwright.nests.lanes import mark, obstructs
 from loopwright.nests.narrow import narrow
 from loopwright.nests.nest import Access, Nest, NestLoop
+from loopwright.nests.partial import divide
 from loopwright.nests.scalars import Scalar
 from loopwright.nests.unroll import clone
 from loopwright.targets.target import Target
@@ -32,8 +33,11 @@ from loopwright.types import BOOL, I64, VOID
 
 __all__ = ["Distance", "by_distance"]
 
-#: A store is so many bytes ahead of what is loaded: no vector is longer.
-FAR: Final = 64
+#: A store is so many vectors ahead of what is loaded. (Of one that has just been stored no part is handed on.)
+FAR: Final = 2
+#: Loops with so few instructions are unrolled where they run as written, so many times.
+SHORTEST: Final = 12
+UNROLLED: Final = 4
 
 
 class Distance(Change):
@@ -62,8 +66,7 @@ class Distance(Change):
         code = f.code
         loop = self.loop
         line = loop.line
-        plain: list[Instr] = []
-        clone(f, code[loop.head : loop.end + 1], {}, plain)
+        plain = self._plain(nest)
         mark(nest, loop, variables)
         narrow(f, self.target, loop.head, loop.end)
         out: list[Instr] = []
@@ -85,6 +88,21 @@ class Distance(Change):
         out += plain
         out.append(Instr(ops.END, VOID, NONE, [], 0, line))
         f.code = code[: loop.head] + out + code[loop.end + 1 :]
+
+    def _plain(self, nest: Nest) -> list[Instr]:
+        """The loop as written, with registers of its own; several iterations at once where it is short."""
+        f = nest.f
+        code = f.code
+        loop = self.loop
+        plain: list[Instr] = []
+        clone(f, code[loop.head : loop.end + 1], {}, plain)
+        if len(plain) <= SHORTEST and all(instr.op.effect != ops.CONTROL for instr in plain[1:-1]):
+            behind = len(code) - 1 - loop.end
+            f.code = code[: loop.head] + plain + code[loop.end + 1 :]
+            divide(nest, loop, UNROLLED, [])
+            plain = f.code[loop.head : len(f.code) - behind]
+            f.code = code
+        return plain
 
 
 def _emit(nest: Nest, loop: NestLoop, pair: tuple[Access, Access], line: int, out: list[Instr]) -> int:
@@ -132,7 +150,7 @@ def by_distance(nest: Nest, target: Target, found: list[Dependence], beside: lis
                     distances.append(form)
                     pairs.append((dependence.source, dependence.sink) if dependence.source.store else (dependence.sink, dependence.source))
         if possible and distances:
-            chosen.append(Distance(loop, target, distances, pairs, FAR // size))
+            chosen.append(Distance(loop, target, distances, pairs, FAR * target.vector_bits // 8 // size))
     return chosen
 
 

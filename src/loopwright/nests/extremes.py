@@ -29,12 +29,12 @@ from loopwright.nests.unroll import clone, read_once
 from loopwright.targets.target import Target
 from loopwright.types import BOOL, I8, I16, I32, I64, VOID, Type, limits, vector_of
 
-__all__ = ["split_extremes"]
+__all__ = ["searches", "split_extremes"]
 
 #: Bytes of the elements of a block: as many as two dozen vectors of 512 bits, so that joining lanes and looking again take a small part of the time.
 BLOCK: Final = 2048
 #: Ranges known to be shorter stay as they are; others of so few iterations are found to be at run time.
-SHORT: Final = 64
+SHORT: Final = 24
 
 #: By comparison ``v ? best``: what makes the total, and whether the first of equals is kept.
 _KINDS: Final[dict[ops.Op, tuple[ops.Op, bool]]] = {
@@ -95,6 +95,11 @@ def split_extremes(f: Function, target: Target) -> None:
         position += 1
 
 
+def searches(f: Function, head: int) -> bool:
+    """Whether the loop at a position looks for an extreme and where it is, and does nothing else: its branch is to stay."""
+    return _search(f, head) is not None
+
+
 # --- which loops ---------------------------------------------------------------------------------------------
 
 
@@ -102,6 +107,8 @@ def _search(f: Function, head: int) -> _Search | None:
     """The loop at a position, if it does nothing else."""
     code = f.code
     opener = code[head]
+    if opener.op is not ops.FOR:
+        return None
     lo, hi, step = opener.args
     if step >= 0 or f.const_values[~step] != 1 or (lo < 0 and hi < 0 and f.const_values[~hi] - f.const_values[~lo] < SHORT):
         return None
@@ -229,9 +236,32 @@ class _Split:
         self.bracket(ops.ELSE, [])
         rename = {self.opener.dst: f.register(I64, f.names[self.opener.dst])}
         out.append(Instr(ops.FOR, VOID, rename[self.opener.dst], [lo, hi, f.const(I64, 1)], 0, self.line))
-        clone(f, code[search.head + 1 : search.end + 1], rename, out)
+        self.plain(code[search.head + 1 : search.end + 1], rename)
         self.bracket(ops.END, [])
         return out
+
+    def plain(self, body: list[Instr], rename: dict[int, int]) -> None:
+        """The body as written, with the bracket behind it. Between floats choices take the place of the branch: a comparison and a blend wait for less than a wrong guess."""
+        f, search = self.f, self.search
+        loaded = [(instr.imm, instr.args) for instr in search.computed if instr.op is ops.LOAD]
+        if not self.type.is_float or any(instr.op is ops.LOAD and (instr.imm, instr.args) not in loaded for instr in search.arm):
+            clone(f, body, rename, self.out)
+            return
+        branch = next(k for k, instr in enumerate(body) if instr.op is ops.IF)
+        clone(f, body[:branch], rename, self.out)
+        condition = rename[body[branch].args[0]]
+        chosen: list[tuple[int, int]] = []
+        for instr in search.arm:
+            variable = instr.dst
+            if not f.variable[variable]:
+                clone(f, [instr], rename, self.out)
+                continue
+            value = f.register(f.types[variable])
+            clone(f, [instr], {**rename, variable: value}, self.out)
+            chosen.append((variable, value))
+        for variable, value in chosen:
+            self.out.append(Instr(ops.SELECT, f.types[variable], variable, [condition, value, variable], 0, self.line))
+        self.bracket(ops.END, [])
 
     def end_of(self, start: int, hi: int) -> int:
         """Where the block that begins at ``start`` ends."""

@@ -51,13 +51,10 @@ def hoist(nest: Nest, written: Nest) -> bool:
             continue
         head = code[loop.head]
         out += code[done : loop.head]
-        known = all(_known_before(written, a) for a in head.args[:2])
-        op = ops.LT if loop.step > 0 else ops.GT
-        if known:
-            written.runs.append((op, head.args[0], head.args[1]))
-        else:
+        known = written.requires(head, loop.step)
+        if not known:
             runs = f.register(BOOL, "")
-            out.append(Instr(op, I64, runs, head.args[:2], 0, head.line))
+            out.append(Instr(ops.LT if loop.step > 0 else ops.GT, I64, runs, head.args[:2], 0, head.line))
             out.append(Instr(ops.IF, VOID, NONE, [runs], 0, head.line))
         out += [code[k] for k in positions]
         out += [code[k] for k in range(loop.head, loop.end + 1) if k not in positions]
@@ -66,13 +63,6 @@ def hoist(nest: Nest, written: Nest) -> bool:
         done = loop.end + 1
     f.code = out + code[done:]
     return True
-
-
-def _known_before(nest: Nest, operand: int) -> bool:
-    """Whether an operand has its value in front of a nest."""
-    if operand < 0:
-        return True
-    return nest.forms.places.get(operand, -1) < nest.start and not (nest.f.variable[operand] and operand in nest.forms.written)
 
 
 def _looked_up(nest: Nest) -> set[int]:

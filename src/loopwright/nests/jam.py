@@ -261,15 +261,21 @@ def jam(f: Function, body: list[Instr], renames: list[dict[int, int]], out: list
 
 
 def _jam(f: Function, code: list[Instr], parts: list[_Part], renames: list[dict[int, int]], out: list[Instr], by_statement: bool = False) -> None:
+    stored: set[int] = set()
+    if parts:
+        inside = code[parts[0].start : parts[-1].end]
+        stored = {
+            instr.imm if instr.op is ops.STORE or instr.op is ops.MASKED_STORE else NONE for instr in inside if instr.op.effect in (ops.WRITES, ops.CALLS)
+        }
     for part in parts:
         if by_statement and not part.shared and all(instr.op.effect != ops.CONTROL for instr in code[part.start : part.end]):
             for k in range(part.start, part.end):
-                for rename in renames:
-                    clone(f, code[k : k + 1], rename, out)
+                for n, rename in enumerate(renames):
+                    _copy(f, code[k : k + 1], rename, renames[0] if n else None, stored, out)
             continue
         if not part.shared:
-            for rename in renames:
-                clone(f, code[part.start : part.end], rename, out)
+            for n, rename in enumerate(renames):
+                _copy(f, code[part.start : part.end], rename, renames[0] if n else None, stored, out)
             continue
         # The copies share the loop, and its bounds are the same for all.
         before = len(out)
@@ -284,6 +290,31 @@ def _jam(f: Function, code: list[Instr], parts: list[_Part], renames: list[dict[
             rename[index] = out[before].dst
         _jam(f, code, part.parts, renames, out, by_statement)
         out.append(Instr(ops.END, VOID, NONE, [], 0, code[part.end - 1].line))
+
+
+def _copy(f: Function, body: list[Instr], rename: dict[int, int], first: dict[int, int] | None, stored: set[int], out: list[Instr]) -> None:
+    """Append a copy of a stretch, but for what the first copy, by its names, has computed just so: arithmetic, and loads from arrays that are not ``stored`` to."""
+    if first is None:
+        clone(f, body, rename, out)
+        return
+    variable = f.variable
+    depth = 0
+    begun = 0
+    for k in range(len(body)):
+        instr = body[k]
+        op = instr.op
+        if op.effect == ops.CONTROL:
+            depth += int(op.opens) - int(op.closes)
+        elif depth or instr.dst < 0 or variable[instr.dst] or not (op.pure or (op is ops.LOAD and NONE not in stored and instr.imm not in stored)):
+            continue
+        else:
+            # (What comes before has its names by now.)
+            clone(f, body[begun:k], rename, out)
+            begun = k
+            if instr.dst in first and all(a < 0 or (not variable[a] and rename.get(a, a) == first.get(a, a)) for a in instr.args):
+                rename[instr.dst] = first[instr.dst]
+                begun = k + 1
+    clone(f, body[begun:], rename, out)
 
 
 def stop_of(f: Function, lo: int, hi: int, factor: int, step: int, line: int, out: list[Instr]) -> int:

@@ -217,6 +217,33 @@ def _scalars(nest: Nest, loop: NestLoop, variables: list[Scalar]) -> bool:
     return True
 
 
+class _Apart:
+    """An access to elements that are several apart."""
+
+    __slots__ = ("array", "constant", "position", "step", "store")
+
+    def __init__(self, position: int, array: int, store: bool, step: int, constant: int) -> None:
+        self.position = position
+        self.array = array
+        self.store = store
+        self.step = step
+        self.constant = constant
+
+
+def _together(members: list[_Apart]) -> bool:
+    """Whether the stores to each array may all be made where the last of them is (``vectors/interleaving.py``): no other array, which may be the same, is accessed between at the same
+    elements."""
+    for array in {m.array for m in members if m.store}:
+        stores = [m for m in members if m.store and m.array == array]
+        last = max(m.position for m in stores)
+        for other in members:
+            if other.array == array or other.position > last:
+                continue
+            if any(m.position < other.position and m.step == other.step and (m.constant - other.constant) % m.step == 0 for m in stores):
+                return False
+    return True
+
+
 class _Body:
     """What a loop's body does with values that differ by lane.
 
@@ -379,6 +406,7 @@ class _Body:
         ways: dict[int, set[int]] = {}
         stored: set[int] = set()
         groups: dict[tuple[int, ...], list[int]] = {}
+        members: list[_Apart] = []
         rows: dict[int, int] = {}  # by array, the last element of a row that is accessed
         for access in self.nest.accesses:
             if not self.loop.head < access.position < self.loop.end:
@@ -392,7 +420,7 @@ class _Body:
                 ways.setdefault(access.array, set()).add(step)
             if access.store:
                 stored.add(access.array)
-            if access.store and step > 1:
+            if step > 1:
                 key = [access.array, step]
                 constant = 0
                 for form in access.subscripts:
@@ -400,14 +428,16 @@ class _Body:
                         return False
                     key += [number for term in sorted(form.terms.items()) for number in term] + [constant]
                     constant = form.constant
-                groups.setdefault(tuple(key), []).append(constant)
+                members.append(_Apart(access.position, access.array, access.store, step, constant))
+                if access.store:
+                    groups.setdefault(tuple(key), []).append(constant)
         if not all(1 <= last < MOST_APART for last in rows.values()):
             return False
         for group, constants in groups.items():
             count = rows[group[0]] + 1 if group[1] > MOST_APART else group[1]
             if sorted(constants) != list(range(min(constants), min(constants) + count)):
                 return False
-        return not any(len(ways.get(array, ())) > 1 for array in stored)
+        return not any(len(ways.get(array, ())) > 1 for array in stored) and _together(members)
 
     def _widest(self, apart: set[int]) -> int:
         """Bits of the widest element of any vector, but for those of instructions given by ``id``; 0 if there is none."""

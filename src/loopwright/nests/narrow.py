@@ -1,8 +1,9 @@
-"""Arithmetic on lanes in 16 bits, where it is written in more and 16 are all that of its results is used.
+"""Arithmetic on lanes in 16 bits, where it is written in more and 16 are all that of its results is used, or all that they ever take.
 
 ``u8((i32(a[i]) * 77 + i32(b[i]) * 179) >> 8)`` uses bits 8 to 15 of a sum, which depend on none above: it comes out the same computed in 16 bits, twice as many
 lanes at a time (the demanded bits of LLVM's loop vectorizer; M. Stephenson, J. Babb and S. Amarasinghe, "Bitwidth analysis with application to silicon
-compilation", PLDI 2000, section 3).
+compilation", PLDI 2000, section 3). What is divided, compared or shifted to the right counts as a whole: it has to fit in 16 bits, as a sum of nine bytes does, which the
+ranges of what is loaded tell (ibid., section 2).
 """
 
 from __future__ import annotations
@@ -13,19 +14,27 @@ from loopwright.ir import ops
 from loopwright.ir.function import Function, Instr
 from loopwright.nests.operations import has
 from loopwright.targets.target import Target
-from loopwright.types import U16, VOID, vector_of
+from loopwright.types import BOOL, I16, U16, VOID, Type, limits, vector_of
 
 __all__ = ["narrow"]
 
 _BITS: Final = 16
 #: Whose low bits depend on the low bits of the operands alone.
-_LOW: Final = frozenset((ops.ADD, ops.SUB, ops.MUL, ops.NEG, ops.AND, ops.OR, ops.XOR))
+_LOW: Final = frozenset((ops.ADD, ops.SUB, ops.MUL, ops.NEG, ops.AND, ops.OR, ops.XOR, ops.SELECT))
+#: Whose operands count as a whole.
+_WHOLE: Final = frozenset((ops.ABS, ops.MIN, ops.MAX, ops.DIV_FLOOR, ops.DIV_TRUNC, ops.REM_FLOOR, ops.REM_TRUNC))
+_DIVISIONS: Final = frozenset((ops.DIV_FLOOR, ops.DIV_TRUNC, ops.REM_FLOOR, ops.REM_TRUNC))
+_QUOTIENTS: Final = frozenset((ops.DIV_FLOOR, ops.DIV_TRUNC))
+_COMPARISONS: Final = frozenset(ops.COMPARISONS.values())
+
+Range = tuple[int, int]
 
 
 def narrow(f: Function, target: Target, head: int, end: int) -> None:
     """Narrow a loop over lanes whose brackets are at ``head`` and ``end``, where all that is wider than 16 bits in it can be and the machine has what it takes."""
     code: list[Instr] = f.code
     wide: list[Instr] = []
+    compared: list[Instr] = []
     for k in range(head + 1, end):
         instr = code[k]
         op = instr.op
@@ -44,10 +53,13 @@ def narrow(f: Function, target: Target, head: int, end: int) -> None:
             if f.variable[instr.dst] or not type_.is_integer:
                 return
             wide.append(instr)
-        elif op in ops.COMPARISONS.values() and instr.type.bits > _BITS:
-            return
-    if wide and _fits(f, code, head, end, wide) and _possible(f, target, wide):
-        _rewrite(f, code, head, end, wide)
+        elif op in _COMPARISONS and instr.type.bits > _BITS:
+            compared.append(instr)
+    if wide:
+        found = _Uses(f, code, head, end, wide, compared)
+        type_ = found.type()
+        if type_ is not VOID and _possible(f, target, wide, compared, type_):
+            _rewrite(f, code, head, end, wide, compared, type_)
 
 
 def _counts(f: Function, code: list[Instr], head: int, instr: Instr) -> bool:
@@ -55,59 +67,193 @@ def _counts(f: Function, code: list[Instr], head: int, instr: Instr) -> bool:
     return f.types[instr.dst].bits == 64 and instr.op in (ops.ADD, ops.SUB, ops.COPY) and instr.type.bits == 64
 
 
-def _fits(f: Function, code: list[Instr], head: int, end: int, wide: list[Instr]) -> bool:
-    """Whether 16 bits are all that is used of each, and their operands are of them, constants, or narrow."""
-    made = {instr.dst for instr in wide}
-    need = dict.fromkeys(made, 0)
-    for k in range(end - 1, head, -1):
-        instr = code[k]
-        wanted = need.get(instr.dst, -1) if instr.dst >= 0 else -1
-        for position, a in enumerate(instr.args):
-            if a not in made:
-                if wanted >= 0 and a >= 0 and not (instr.op is ops.CONVERT and instr.source.bits <= _BITS):
+class _Uses:
+    """What is used of the wide values of a loop, and what they may be.
+
+    Attributes:
+        wide, compared: the instructions that make them, and the comparisons of them.
+        ranges: the least and the greatest that a value may be, where that is known.
+        need: of how many low bits something is made.
+        whole: the values of which something is made by more than their low bits, constants among them.
+    """
+
+    __slots__ = ("code", "compared", "end", "f", "head", "made", "need", "ranges", "whole", "wide")
+
+    def __init__(self, f: Function, code: list[Instr], head: int, end: int, wide: list[Instr], compared: list[Instr]) -> None:
+        self.f = f
+        self.code = code
+        self.head = head
+        self.end = end
+        self.wide = wide
+        self.compared = compared
+        self.made = {instr.dst for instr in wide}
+        self.ranges: dict[int, Range] = {}
+        self.need = dict.fromkeys(self.made, 0)
+        self.whole: set[int] = set()
+
+    def type(self) -> Type:
+        """The type of 16 bits that will do for all of them, or ``VOID``."""
+        for instr in self.wide:
+            found = _range(self, instr)
+            if found is not None and _within(found, self.f.types[instr.dst]):
+                self.ranges[instr.dst] = found
+        if not self.follow():
+            return VOID
+        needed = [self.known(a) for a in self.whole]
+        for type_ in (U16, I16):
+            if all(known is not None and _within(known, type_) for known in needed):
+                return type_
+        return VOID
+
+    def known(self, operand: int) -> Range | None:
+        """The range of an operand."""
+        if operand < 0:
+            value = int(self.f.const_values[~operand])
+            return value, value
+        found = self.ranges.get(operand)
+        if found is None and operand not in self.made:
+            type_ = self.f.types[operand]
+            return limits(type_) if type_.is_integer and type_.bits <= _BITS else None
+        return found
+
+    def follow(self) -> bool:
+        """Find out what is used of each; False where that is more than can be computed in 16 bits."""
+        made, need = self.made, self.need
+        for k in range(self.end - 1, self.head, -1):
+            instr = self.code[k]
+            op = instr.op
+            wanted = need.get(instr.dst, -1) if instr.dst >= 0 else -1
+            whole = instr.dst in self.whole
+            compared = op in _COMPARISONS and instr.type.bits > _BITS
+            for position, a in enumerate(instr.args):
+                if wanted >= 0 and (op in _WHOLE or (op is ops.SELECT and position == 0)) and a not in made:
+                    if op in _WHOLE:
+                        if a >= 0:
+                            return False
+                        self.whole.add(a)
+                    continue
+                if a not in made:
+                    if (wanted >= 0 or compared) and a >= 0 and not (op is ops.CONVERT and instr.source.bits <= _BITS):
+                        return False
+                    if compared:
+                        self.whole.add(a)
+                    continue
+                if compared or (wanted >= 0 and op in _WHOLE):
+                    self.whole.add(a)
+                    bits = _BITS
+                elif op is ops.CONVERT:
+                    bits = instr.type.bits if wanted < 0 else wanted
+                    if whole:
+                        self.whole.add(a)
+                elif wanted < 0:
                     return False
-                continue
-            if instr.op is ops.CONVERT:
-                bits = instr.type.bits if wanted < 0 else wanted
-            elif wanted < 0:
-                return False
-            elif instr.op in _LOW or (instr.op is ops.SHL and position == 0):
-                bits = wanted
-            elif instr.op is ops.SHR and position == 0 and instr.args[1] < 0:
-                bits = wanted + int(f.const_values[~instr.args[1]])
-            else:
-                return False
-            need[a] = max(need[a], bits)
-    return all(0 < bits <= _BITS for bits in need.values()) and all(
-        instr.op is ops.CONVERT
-        or instr.op in _LOW
-        or (instr.op in (ops.SHL, ops.SHR) and instr.args[1] < 0 and 0 <= int(f.const_values[~instr.args[1]]) < _BITS)
-        for instr in wide
-    )
+                elif op in _LOW or (op is ops.SHL and position == 0):
+                    bits = wanted
+                elif op is ops.SHR and position == 0 and instr.args[1] < 0:
+                    bits = wanted + int(self.f.const_values[~instr.args[1]])
+                    if whole or bits > _BITS:
+                        self.whole.add(a)
+                        bits = _BITS
+                else:
+                    return False
+                need[a] = max(need[a], bits)
+        return all(0 < bits <= _BITS for bits in need.values()) and all(self.simple(instr) for instr in self.wide)
+
+    def simple(self, instr: Instr) -> bool:
+        """Whether there is an operation of 16 bits that does the same."""
+        op = instr.op
+        if op is ops.CONVERT or op in _LOW or op is ops.ABS or op is ops.MIN or op is ops.MAX:
+            return True
+        if len(instr.args) < 2 or instr.args[1] >= 0:
+            return False
+        second = int(self.f.const_values[~instr.args[1]])
+        if op is ops.SHL or op is ops.SHR:
+            return 0 <= second < _BITS
+        first = self.known(instr.args[0])
+        return op in _DIVISIONS and second > 0 and first is not None and first[0] >= 0
 
 
-def _possible(f: Function, target: Target, wide: list[Instr]) -> bool:
+def _within(known: Range, type_: Type) -> bool:
+    least, greatest = limits(type_)
+    return least <= known[0] and known[1] <= greatest
+
+
+def _range(uses: _Uses, instr: Instr) -> Range | None:
+    """The least and the greatest that a wide value may be; None where that is not told."""
+    op = instr.op
+    operands = instr.args[1:] if op is ops.SELECT else instr.args
+    ranges = [uses.known(a) for a in operands]
+    first = ranges[0]
+    second = ranges[-1]
+    if first is None or second is None:
+        return None
+    if op is ops.CONVERT:
+        return first
+    if op is ops.NEG:
+        return -first[1], -first[0]
+    if op is ops.ABS:
+        return max(first[0], -first[1], 0), max(first[1], -first[0])
+    if op is ops.ADD:
+        return first[0] + second[0], first[1] + second[1]
+    if op is ops.SUB:
+        return first[0] - second[1], first[1] - second[0]
+    if op is ops.MUL:
+        products = [x * y for x in first for y in second]
+        return min(products), max(products)
+    if op is ops.SELECT:
+        return min(first[0], second[0]), max(first[1], second[1])
+    if op is ops.MIN:
+        return min(first[0], second[0]), min(first[1], second[1])
+    if op is ops.MAX:
+        return max(first[0], second[0]), max(first[1], second[1])
+    if first[0] < 0 or second[0] < 0:
+        return None
+    if op is ops.AND:
+        return 0, min(first[1], second[1])
+    if op is ops.OR or op is ops.XOR:
+        return 0, (1 << max(first[1], second[1]).bit_length()) - 1
+    if second[0] != second[1]:
+        return None
+    number = second[0]
+    if op is ops.SHL and number < _BITS:
+        return first[0] << number, first[1] << number
+    if op is ops.SHR:
+        return first[0] >> number, first[1] >> number
+    if number and op in _DIVISIONS:
+        return (first[0] // number, first[1] // number) if op in _QUOTIENTS else (0, min(first[1], number - 1))
+    return None
+
+
+def _possible(f: Function, target: Target, wide: list[Instr], compared: list[Instr], type_: Type) -> bool:
     lanes = target.vector_bits // _BITS
-    full = vector_of(U16, lanes)
-    for instr in wide:
+    full = vector_of(type_, lanes)
+    for instr in [*wide, *compared]:
         source = vector_of(instr.source, lanes) if instr.op is ops.CONVERT and instr.source.bits < _BITS else VOID
         if instr.op is ops.CONVERT and source is VOID:
             continue
-        if not has(target, instr.op, full, source):
+        divisor = int(f.const_values[~instr.args[1]]) if instr.op in _DIVISIONS else None
+        if not has(target, instr.op, full, source, divisor):
             return False
     return True
 
 
-def _rewrite(f: Function, code: list[Instr], head: int, end: int, wide: list[Instr]) -> None:
+def _rewrite(f: Function, code: list[Instr], head: int, end: int, wide: list[Instr], compared: list[Instr], type_: Type) -> None:
     made = {instr.dst for instr in wide}
-    for instr in wide:
-        f.types[instr.dst] = U16
-        instr.type = U16
+    for instr in [*wide, *compared]:
+        if instr.dst in made:
+            f.types[instr.dst] = type_
+        instr.type = type_
         if instr.op is not ops.CONVERT:
-            instr.args = [a if a >= 0 else f.const(U16, int(f.const_values[~a]) & 0xFFFF) for a in instr.args]
+            instr.args = [a if a >= 0 or f.const_types[~a] is BOOL else f.const(type_, _wrapped(int(f.const_values[~a]), type_)) for a in instr.args]
     for k in range(head + 1, end):
         instr = code[k]
         if instr.op is ops.CONVERT and instr.args[0] in made:
-            instr.source = U16
+            instr.source = type_
         if instr.op is ops.CONVERT and instr.source is instr.type:
             instr.op, instr.source = ops.COPY, VOID
+
+
+def _wrapped(value: int, type_: Type) -> int:
+    """The low 16 bits of a number, as one of the type."""
+    low = value & 0xFFFF
+    return low - 0x10000 if low > limits(type_)[1] else low

@@ -131,6 +131,26 @@ class Nest:
             self._varying[value] = known
         return known
 
+    def requires(self, head: Instr, step: int) -> bool:
+        """Have it asked in front of the nest whether a loop that it has been made into runs (``runs``); False where its bounds are not known there."""
+        lo, hi = head.args[0], head.args[1]
+        if not self._ahead(lo) or not self._ahead(hi):
+            return False
+        asked = (ops.LT if step > 0 else ops.GT, lo, hi)
+        if asked not in self.runs:
+            self.runs.append(asked)
+        return True
+
+    def _ahead(self, operand: int) -> bool:
+        """Whether an operand has its value in front of the nest."""
+        if operand < 0:
+            return True
+        if self.f.variable[operand]:
+            return operand in self.mentions and operand not in self.forms.written
+        # (What has been made since has no place.)
+        place = self.forms.places.get(operand, -1)
+        return place < self.start if place >= 0 else operand in self.f.params
+
     def name(self, loop: NestLoop) -> str:
         """What the user calls a loop's index."""
         name = self.f.names[loop.index] if loop.index != NONE else ""

@@ -2,6 +2,9 @@
 
 from __future__ import annotations
 
+from collections.abc import Callable
+from typing import Any, Final
+
 from loopwright.ir.function import Function
 from loopwright.nests.circuit import binding_circuit, binding_unit
 from loopwright.nests.dependence import Dependence, dependences
@@ -14,6 +17,9 @@ from loopwright.targets.core import Core
 from loopwright.targets.target import Target
 
 __all__ = ["BoundsReport", "CandidateReport", "DependenceReport", "LoopReport", "NestReport", "RefusalReport", "ScalarReport"]
+
+#: Bodies with more operations are not scheduled for a picture.
+_MOST_SCHEDULED: Final = 120
 
 
 class LoopReport:
@@ -219,11 +225,13 @@ class NestReport:
         "loops",
         "not_lanes",
         "scalars",
+        "scheduler",
     )
 
     def __init__(self, nest: Nest, target: Target) -> None:
         self.line: int = nest.loops[0].line
         self._target = target
+        self.scheduler: Callable[[Graph, Core, int], Any] | None = None
         self.bounds: BoundsReport | None = None
         self.candidates: list[CandidateReport] = []
         self.lanes = ""
@@ -252,6 +260,12 @@ class NestReport:
         core = self._target.core
         if core is not None and len(inner) == 1 and inner[0].step:
             self.bounds = BoundsReport(nest, inner[0], graph_of(nest, inner[0], found, core), core)
+
+    def scheduled(self, graph: Graph, copies: int) -> Any:
+        """A modulo schedule of a graph, of so many copies of the body (``loopwright.pipelining.schedule.Schedule``); None where it is too large for a picture."""
+        if self.scheduler is None or self._target.core is None or len(graph.nodes) > _MOST_SCHEDULED:
+            return None
+        return self.scheduler(graph, self._target.core, copies)
 
     # --- what the pass says while it works
 

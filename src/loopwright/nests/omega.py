@@ -24,6 +24,8 @@ MOST_INEQUALITIES: Final = 400
 MOST_SYSTEMS: Final = 2000
 #: How many integers next to a bound in rational numbers are tried for the bound in integers.
 MOST_TRIED: Final = 8
+#: With more inequalities than this a projection is left to the questions that are asked of it.
+MOST_PROJECTED: Final = 32
 
 
 class System:
@@ -167,6 +169,33 @@ class System:
             self.inequalities.append([constant, *key])
         return bool(self.equations)
 
+    def projected(self) -> System:
+        """The same values of the followed rows in a smaller system: without the unknowns that they do not name, as far as these can be eliminated exactly.
+
+        The system has to be reduced.
+        """
+        made = self.copy()
+        while len(made.inequalities) <= MOST_PROJECTED:
+            choice = _choose(made, made.followed)
+            if choice == 0:
+                break
+            lower, upper, rest = _sides(made.inequalities, choice)
+            if not all(row[choice] == 1 for row in lower) and not all(row[choice] == -1 for row in upper):
+                break
+            if len(lower) * len(upper) + len(rest) > MOST_PROJECTED:
+                break
+            made.inequalities = rest + [_combined(a, b, choice, False) for a in lower for b in upper]
+            if not made.reduce():
+                break
+        # (Equations that inequalities have turned out to be are solved by ``reduce``.)
+        rows = [*made.inequalities, *made.followed]
+        named = [0] + [k for k in range(1, made.count + 1) if any(row[k] for row in rows)]
+        smaller = System(len(named) - 1)
+        smaller.inequalities = [[row[k] for k in named] for row in made.inequalities]
+        smaller.followed = [[row[k] for k in named] for row in made.followed]
+        smaller.solvable = made.solvable
+        return smaller
+
     def satisfiable(self) -> bool:
         """Whether there is a solution in integers. True, too, where finding out would take too long."""
         return _Search().satisfiable(self.copy())
@@ -201,10 +230,12 @@ class System:
         result = made.unknown()
         row = list(made.followed[number])
         row[result] = -1
+        kept = [made.row()]
+        kept[0][result] = 1
         # The row as an unknown of its own: by two inequalities, since an equation would be solved for it.
         made.inequalities += [row, [-x for x in row]]
         while True:
-            choice = _choose(made, result)
+            choice = _choose(made, kept)
             if choice == 0:
                 break
             lower, upper, rest = _sides(made.inequalities, choice)
@@ -266,12 +297,15 @@ def _combined(lower: list[int], upper: list[int], place: int, dark: bool) -> lis
     return row
 
 
-def _choose(system: System, kept: int = 0) -> int:
-    """The unknown to eliminate next, one whose elimination is exact where there is one: the one with the fewest pairs of bounds. 0 when none is left."""
+def _choose(system: System, kept: list[list[int]]) -> int:
+    """The unknown to eliminate next, one whose elimination is exact where there is one: the one with the fewest pairs of bounds. 0 when none is left.
+
+    Unknowns in the rows ``kept`` are none.
+    """
     best = 0
     best_cost = 0
     for k in range(1, system.count + 1):
-        if k == kept:
+        if kept and any(row[k] for row in kept):
             continue
         lowers = uppers = 0
         unit_lowers = unit_uppers = True
@@ -307,7 +341,7 @@ class _Search:
             return True
         system.followed = []
         while system.reduce():
-            place = _choose(system)
+            place = _choose(system, [])
             if place == 0:
                 return True
             lower, upper, rest = _sides(system.inequalities, place)

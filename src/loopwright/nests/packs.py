@@ -55,9 +55,10 @@ class Packs(Change):
         last = {max([access.position for access in group]): group for group in self.groups}
         dropped = {access.position for group in self.groups for access in group}
         out: list[Instr] = code[: self.loop.head + 1]
+        loaded: dict[tuple[int, ...], int] = {}
         for k in range(self.loop.head + 1, self.loop.end):
             if k in last:
-                _Pack(nest, self.loop, last[k], None).emit(out)
+                _Pack(nest, self.loop, last[k], None).emit(out, loaded)
             elif k not in dropped:
                 out.append(code[k])
         f.code = out + code[self.loop.end :]
@@ -233,19 +234,38 @@ class _Pack:
 
     # --- emitting
 
-    def emit(self, out: list[Instr]) -> None:
-        """Append what computes and stores the vector."""
+    def emit(self, out: list[Instr], loaded: dict[tuple[int, ...], int]) -> None:
+        """Append what computes and stores the vector.
+
+        Args:
+            out: what it is appended to.
+            loaded: the vectors that have been loaded from arrays that the loop does not store to, by the elements; receives those of this one.
+        """
         first = self.code[self.group[0].position]
-        value = self.vector(tuple([self.code[access.position].args[0] for access in self.group]), out, {})
+        own: dict[tuple[int, ...], int] = {}
+        value = self.vector(tuple([self.code[access.position].args[0] for access in self.group]), out, own, loaded)
         type_ = vector_of(first.type, self.lanes)
         out.append(Instr(ops.STORE, type_, NONE, [value, *first.args[1:]], first.imm, first.line))
 
-    def vector(self, values: tuple[int, ...], out: list[Instr], own: dict[tuple[int, ...], int]) -> int:
+    def elements(self, places: list[int]) -> tuple[int, ...]:
+        """Which elements a vector of loads has; () where it is none, or where the loop may store to them."""
+        access = self.accesses.get(places[0])
+        if access is None or access.store or any(other.store and other.array == access.array for other in self.accesses.values()):
+            return ()
+        form = access.subscripts[-1]
+        row = _row(access)
+        return (*row, form.constant, self.lanes, int(places.count(places[0]) == len(places) or self.apart(places) == 0)) if row and form is not None else ()
+
+    def vector(self, values: tuple[int, ...], out: list[Instr], own: dict[tuple[int, ...], int], loaded: dict[tuple[int, ...], int]) -> int:
         f = self.nest.f
         known = own.get(values, NONE)
         if known != NONE:
             return known
         places = [self.made_by(value) for value in values]
+        elements = self.elements(places)
+        if elements and elements in loaded:
+            own[values] = loaded[elements]
+            return own[values]
         if values[0] < 0 and values.count(values[0]) == len(values):
             element = f.const_types[~values[0]]
             return f.const(vector_of(element, self.lanes), f.const_values[~values[0]])
@@ -261,10 +281,12 @@ class _Pack:
         elif first.op is ops.LOAD:
             out.append(Instr(ops.LOAD, type_, result, list(first.args), first.imm, line))
         else:
-            args = [self.vector(tuple([self.code[place].args[n] for place in places]), out, own) for n in range(len(first.args))]
+            args = [self.vector(tuple([self.code[place].args[n] for place in places]), out, own, loaded) for n in range(len(first.args))]
             source = vector_of(first.source, self.lanes) if first.source is not VOID else VOID
             out.append(Instr(first.op, type_, result, args, first.imm, line, source))
         own[values] = result
+        if elements:
+            loaded[elements] = result
         return result
 
 

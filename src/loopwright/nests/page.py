@@ -3,7 +3,7 @@
 from __future__ import annotations
 
 from html import escape
-from typing import Final
+from typing import Any, Final
 
 from loopwright.errors import ScheduleError
 from loopwright.ir.schedule import parse_steps
@@ -280,16 +280,10 @@ def _jammed(nest: NestReport) -> tuple[Graph, int]:
 
 
 def _units(nest: NestReport, units: list[tuple[str, int]]) -> str:
-    """What each unit has to do in one interval: a table with a row for each of them, and a column for each cycle."""
+    """When each unit is taken: the modulo reservation table, a row for each unit and a column for each cycle; packed in any order where there is no schedule."""
     graph, copies = _jammed(nest)
-    rows: list[tuple[str, list[int]]] = []  # what the row is called, and which node each cycle is taken by
-    for unit, (name, count) in enumerate(units):
-        lanes: list[list[int]] = [[] for _ in range(count)]
-        for number, node in enumerate(graph.nodes):
-            if node.unit == unit:
-                min(lanes, key=len).extend([number] * node.cycles)
-        rows += [(name if count == 1 else f"{name} {k}", taken) for k, taken in enumerate(lanes) if taken]
-    interval = max([len(taken) for _, taken in rows], default=1)
+    schedule = nest.scheduled(graph, copies)
+    interval, rows = _packed(graph, units) if schedule is None else _reserved(graph, units, schedule)
     shown = min(interval, _CYCLES)
     drawn = [f'<text x="{_x(0) + 34 + 16 * c}" y="12" fill="#555" text-anchor="middle">{c}</text>' for c in range(0, shown, 1 if shown <= 24 else 4)]
     body = max(len(graph.nodes) // copies, 1)
@@ -297,16 +291,53 @@ def _units(nest: NestReport, units: list[tuple[str, int]]) -> str:
         y = 18 + 20 * k
         drawn.append(f'<text x="0" y="{y + 13}">{escape(name)}</text>')
         for c, number in enumerate(taken[:shown]):
-            node = graph.nodes[number]
-            drawn.append(
-                f'<rect x="{_x(0) + 26 + 16 * c}" y="{y}" width="16" height="17" stroke="#fff" fill="{_COLOURS[number // body % len(_COLOURS)]}">'
-                f"<title>{escape(node.name)}, old iteration {number // body}</title></rect>"
-            )
-    caption = (
-        f"What the units have to do for one iteration of the loop as rewritten ({copies} of the old ones, a colour each), packed as densely as they allow: "
-        f"{interval} cycles. It does not say in which order."
-    )
+            if number < 0:
+                continue
+            stage = "" if schedule is None else str(schedule.stage(number))
+            x, colour = _x(0) + 26 + 16 * c, _COLOURS[number // body % len(_COLOURS)]
+            told = f"{graph.nodes[number].name}, old iteration {number // body}{f', stage {stage}' if stage else ''}"
+            drawn.append(f'<rect x="{x}" y="{y}" width="16" height="17" stroke="#fff" fill="{colour}"><title>{escape(told)}</title></rect>')
+            if stage:
+                drawn.append(f'<text x="{x + 8}" y="{y + 13}" text-anchor="middle" pointer-events="none">{stage}</text>')
+    what = f"one iteration of the loop as rewritten ({copies} of the old ones, a colour each)"
+    if schedule is None:
+        caption = f"What the units have to do for {what}, packed as densely as they allow: {interval} cycles. It does not say in which order."
+    else:
+        caption = (
+            f"The modulo reservation table of {what}, whose iterations overlap: which unit is taken when, in each {interval} cycles. "
+            "The number in a cell is its stage: how many iterations earlier than those of stage 0 the one began that it is part of."
+        )
     return f'<figure><svg width="{_x(0) + 40 + 16 * shown}" height="{24 + 20 * len(rows)}">{"".join(drawn)}</svg><figcaption>{escape(caption)}</figcaption></figure>'
+
+
+def _packed(graph: Graph, units: list[tuple[str, int]]) -> tuple[int, list[tuple[str, list[int]]]]:
+    """How long the units take, and per unit what it is called and which node takes each cycle."""
+    rows: list[tuple[str, list[int]]] = []
+    for unit, (name, count) in enumerate(units):
+        lanes: list[list[int]] = [[] for _ in range(count)]
+        for number, node in enumerate(graph.nodes):
+            if node.unit == unit:
+                min(lanes, key=len).extend([number] * node.cycles)
+        rows += [(name if count == 1 else f"{name} {k}", taken) for k, taken in enumerate(lanes) if taken]
+    return max([len(taken) for _, taken in rows], default=1), rows
+
+
+def _reserved(graph: Graph, units: list[tuple[str, int]], schedule: Any) -> tuple[int, list[tuple[str, list[int]]]]:
+    """The same by a schedule; -1 where a unit is free. Of several equal units an operation stays with one where one is free for all of its cycles."""
+    interval: int = schedule.interval
+    rows: list[tuple[str, list[int]]] = []
+    for unit, (name, count) in enumerate(units):
+        lanes = [[-1] * interval for _ in range(count)]
+        for number, node in sorted(enumerate(graph.nodes), key=lambda each: -each[1].cycles):
+            if node.unit != unit:
+                continue
+            cycles = [(schedule.row(number) + k) % interval for k in range(node.cycles)]
+            whole = next((lane for lane in lanes if all(lane[c] < 0 for c in cycles)), None)
+            for c in cycles:
+                lane = whole if whole is not None and whole[c] < 0 else next((lane for lane in lanes if lane[c] < 0), lanes[0])
+                lane[c] = number
+        rows += [(name if count == 1 else f"{name} {k}", lane) for k, lane in enumerate(lanes) if any(number >= 0 for number in lane)]
+    return interval, rows
 
 
 # --- tables

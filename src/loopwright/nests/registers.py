@@ -34,12 +34,14 @@ def repeats(nest: Nest) -> bool:
     return bool(_candidates(nest))
 
 
-def keep(nest: Nest, found: list[Dependence]) -> bool:
+def keep(nest: Nest, found: list[Dependence], written: Nest | None) -> bool:
     """Keep what can be kept; the nest does not describe the code any more where that is anything.
 
     Args:
         nest: the nest.
         found: its dependences. Distinct arrays are taken not to overlap.
+        written: the nest that it has been made of, which is told what loops have to run for elements to be accessed unasked (``Nest.runs``); None where it is not
+            to get another version for that.
     """
     chosen = [kept for kept in _candidates(nest) if not any(_touches(dependence, kept) for dependence in found)]
     if not chosen:
@@ -52,7 +54,7 @@ def keep(nest: Nest, found: list[Dependence]) -> bool:
         own = [kept for kept in chosen if kept.loop is loop]
         if own:
             out += code[done : loop.head]
-            _rewrite(nest, loop, own, out)
+            _rewrite(nest, loop, own, written, out)
             done = loop.end + 1
     f.code = out + code[done:]
     return True
@@ -120,10 +122,11 @@ def _safe(nest: Nest, kept: _Kept) -> bool:
     return any(access.loops == first.loops[:-1] and access.arms == around and _same(access, first) for access in nest.accesses)
 
 
-def _rewrite(nest: Nest, loop: NestLoop, own: list[_Kept], out: list[Instr]) -> None:
+def _rewrite(nest: Nest, loop: NestLoop, own: list[_Kept], written: Nest | None, out: list[Instr]) -> None:
     f = nest.f
     code = f.code
     head = code[loop.head]
+    runs = all(_safe(nest, kept) for kept in own) or (written is not None and written.requires(head, loop.step))
     line = head.line
     condition = NONE
     addresses: list[list[int]] = []
@@ -136,7 +139,7 @@ def _rewrite(nest: Nest, loop: NestLoop, own: list[_Kept], out: list[Instr]) -> 
         places = [rename.get(a, a) for a in (first.args[1:] if kept.accesses[0].store else first.args)]
         addresses.append(places)
         kept.register = f.register(first.type, "", True)
-        guarded = not _safe(nest, kept)
+        guarded = not runs and not _safe(nest, kept)
         if guarded:
             if condition == NONE:
                 condition = f.register(BOOL, "")
@@ -167,7 +170,7 @@ def _rewrite(nest: Nest, loop: NestLoop, own: list[_Kept], out: list[Instr]) -> 
         stores = [access for access in kept.accesses if access.store]
         if stores:
             last = code[stores[-1].position]
-            guarded = not _safe(nest, kept)
+            guarded = not runs and not _safe(nest, kept)
             if guarded:
                 out.append(Instr(ops.IF, VOID, NONE, [condition], 0, line))
             out.append(Instr(ops.STORE, last.type, NONE, [kept.register, *places], last.imm, last.line))

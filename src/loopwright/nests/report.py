@@ -5,11 +5,14 @@ A report is filled while the pass works on the nests (``choose.py``); a compilat
 
 from __future__ import annotations
 
-from collections.abc import Iterator
+from collections.abc import Callable, Iterator
+from typing import Any
 
 from loopwright.ir.function import Function
+from loopwright.nests.graph import Graph
 from loopwright.nests.nest import Nest
 from loopwright.nests.nest_report import NestReport
+from loopwright.targets.core import Core
 from loopwright.targets.target import Target
 
 __all__ = ["Report"]
@@ -30,9 +33,11 @@ class Report:
         because: why none of them was looked at, a sentence; or "".
     """
 
-    __slots__ = ("because", "core", "file", "name", "nests", "target", "units")
+    __slots__ = ("_scheduler", "because", "core", "file", "name", "nests", "target", "units")
 
-    def __init__(self, f: Function, target: Target) -> None:
+    def __init__(self, f: Function, target: Target, scheduler: Callable[[Graph, Core, int], Any] | None = None) -> None:
+        """``scheduler`` makes modulo schedules, for the pictures: of a graph, for a core, of so many copies of a body; None where there are to be none."""
+        self._scheduler = scheduler
         core = target.core
         self.name = f.name
         self.file = f.file
@@ -45,6 +50,7 @@ class Report:
     def begins(self, nest: Nest, target: Target) -> NestReport:
         """A report on one more nest, which comes before those that there are."""
         made = NestReport(nest, target)
+        made.scheduler = self._scheduler
         self.nests.insert(0, made)
         return made
 

@@ -15,6 +15,7 @@ from loopwright.ir.function import Function, Instr
 from loopwright.ir.schedule import Step, parse_steps
 from loopwright.nests import apart
 from loopwright.nests.dependence import dependences
+from loopwright.nests.fusion import Refused, fuse
 from loopwright.nests.interchange import chain, exchanged, interchange_refusal, rearrange
 from loopwright.nests.jam import Refusal, refusal, unroll_and_jam
 from loopwright.nests.lanes import mark
@@ -32,7 +33,7 @@ from loopwright.nests.wavefront import InLanes, widest
 from loopwright.nests.why import lanes_refusal
 from loopwright.targets.target import Target
 
-__all__ = ["STEPS", "Row", "apply_schedule", "refuse", "rewrite_by"]
+__all__ = ["STEPS", "Row", "apply_schedule", "loop_of", "refuse", "rewrite_by"]
 
 
 def apply_schedule(f: Function, target: Target, report: Report | None = None) -> None:
@@ -49,15 +50,28 @@ def apply_schedule(f: Function, target: Target, report: Report | None = None) ->
     steps = parse_steps(f.options.schedule)
     found = nests(f)
     asked: list[list[Step]] = [[] for _ in found]
+    last = list(range(len(found)))  # per nest: the last of those that are to be fused with it
     for step in steps:
         if step.name not in STEPS:
             raise ScheduleError(f"there is no step {step.name}; there are {', '.join(STEPS)}")
-        asked[_nest_of(step, found)].append(step)
-    for k in range(len(found) - 1, -1, -1):
-        if report is not None:
-            found[k].record = report.begins(found[k], target)
-        if asked[k]:
-            rewrite_by(found[k], asked[k], target)
+        if step.name == "fuse":
+            about = sorted([_nest_of(Step("fuse", (name,)), found) for name in step.loops])
+            first = next(k for k in range(about[0] + 1) if last[k] >= about[0])
+            last[first] = max(last[first], last[about[-1]])
+            asked[about[0]].append(step)
+        else:
+            asked[_nest_of(step, found)].append(step)
+    k = len(found) - 1
+    while k >= 0:
+        first = next(n for n in range(k + 1) if last[n] >= k)
+        together = found[first : k + 1]
+        for nest in reversed(together):
+            if report is not None:
+                nest.record = report.begins(nest, target)
+        own = [step for step in steps if any(step is other for n in range(first, k + 1) for other in asked[n])]
+        if own:
+            _rewrite(together, own, target)
+        k = first - 1
 
 
 # --- which loops are meant
@@ -115,6 +129,11 @@ def _nest_of(step: Step, found: list[Nest]) -> int:
     return chosen
 
 
+def loop_of(step: Step, nest: Nest, name: str) -> NestLoop:
+    """The loop of a nest that a step calls so. Raises ``ScheduleError`` where there is none any more."""
+    return _loop(step, nest, _Name(name))
+
+
 def _loop(step: Step, nest: Nest, name: _Name) -> NestLoop:
     for loop in nest.loops:
         if name.means(nest, loop, name.name):
@@ -136,33 +155,44 @@ def rewrite_by(nest: Nest, steps: list[Step], target: Target) -> None:
     Raises:
         ScheduleError: a step is not possible; those before it have been done.
     """
-    f = nest.f
+    _rewrite([nest], steps, target)
+
+
+def _rewrite(together: list[Nest], steps: list[Step], target: Target) -> None:
+    """Do steps to nests that stand one behind the other, with what is written beside them for arrays that overlap."""
+    start, end = together[0].start, together[-1].end
+    f = together[0].f
     original = f.code
-    record = nest.record
-    pairs = apart.pairs(nest)
+    record = together[0].record
+    pairs = apart.pairs(together[0]) if len(together) == 1 else [(a, b, False) for a, b in apart.between(together)]
     plain: list[Instr] = []
     if pairs:
         # With registers of its own.
-        clone(f, original[nest.start : nest.end + 1], {}, plain)
-    behind = len(original) - 1 - nest.end
-    position = nest.start
+        clone(f, original[start : end + 1], {}, plain)
+    behind = len(original) - 1 - end
     for number, step in enumerate(steps):
-        now = nest if number == 0 else _read_again(f, position, len(f.code) - behind)
+        now = together[0] if number == 0 and len(together) == 1 else _read_again(f, start, len(f.code) - behind, step)
         STEPS[step.name].run(now, step, target)
-    fast = f.code[nest.start : len(f.code) - behind]
-    f.code = original[: nest.start] + apart.versioned(f, pairs, plain, fast, original[nest.start].line) + original[nest.end + 1 :]
+    fast = f.code[start : len(f.code) - behind]
+    f.code = original[:start] + apart.versioned(f, pairs, plain, fast, original[start].line) + original[end + 1 :]
     if record is not None:
         for step in steps:
             record.does(repr(step))
         record.asks(f, pairs)
+        for nest in together[1:]:
+            if nest.record is not None:
+                nest.record.keeps(f"it is put into order with the nest of line {together[0].loops[0].line}", nest.loops[0].line)
 
 
-def _read_again(f: Function, start: int, end: int) -> Nest:
-    """The first nest of a stretch of the code."""
-    for nest in nests(f):
-        if start <= nest.start < end:
+def _read_again(f: Function, start: int, end: int, step: Step | None = None) -> Nest:
+    """The first nest of a stretch of the code, of those that a step is about, where one is given."""
+    found = [nest for nest in nests(f) if start <= nest.start < end]
+    names = _names(step) if step is not None else []
+    for nest in found:
+        if names and any(names[0].means(nest, loop, names[0].name) for loop in nest.loops):
             return nest
-    raise AssertionError("a step has left no loop")
+    assert found, "a step has left no loop"
+    return found[0]
 
 
 def refuse(nest: Nest, step: Step, refused: Refusal | None) -> None:
@@ -240,6 +270,25 @@ def _interchange(nest: Nest, step: Step, target: Target) -> None:
     rearrange(nest, loops, exchanged(loops))
 
 
+def _fuse(nest: Nest, step: Step, target: Target) -> None:
+    names = _names(step)
+    if len(names) != 2:
+        raise ScheduleError(f"{step}: it takes two loops, as in fuse(i@4, i@7)")
+    first = _loop(step, nest, names[0])
+    for other in nests(nest.f):
+        for second in other.loops:
+            if second.head > first.end and names[1].means(other, second, names[1].name):
+                around = first.parent.head if first.parent is not None else -1
+                if around != (second.parent.head if second.parent is not None else -1):
+                    refuse(nest, step, Refusal(f"{nest.name(first)} and {other.name(second)} are not in the same loop", second.line))
+                try:
+                    fuse(nest.f, (first.head, first.end), (second.head, second.end))
+                except Refused as refused:
+                    refuse(refused.nest if refused.nest is not None else nest, step, refused.refusal)
+                return
+    refuse(nest, step, Refusal(f"there is no loop over {names[1].text} behind it", first.line))
+
+
 def _tile(nest: Nest, step: Step, target: Target) -> None:
     loops = [_loop(step, nest, name) for name in _names(step)]
     sizes = {loop.number: size for loop, (_, size) in zip(loops, step.values, strict=True)}
@@ -291,7 +340,9 @@ class Row:
         self.options = options
 
 
-STEPS: Final = {
+#: The steps, by their names; ``pipeline``, which stands above, is added by the pass.
+STEPS: Final[dict[str, Row]] = {
+    "fuse": Row(_fuse),
     "interchange": Row(_interchange),
     "lanes": Row(_lanes),
     "skew": Row(_skew, ("slant", "lanes")),

@@ -228,19 +228,23 @@ class _Jumps:
         past = self.label()
         made = [Instr(ops.JUMP_TABLE, VOID, NONE, code[k].args, past, line)]
         ways: list[Instr] = []
+        known: dict[tuple[int, ...], int] = {}
         cases = int(self.f.const_values[~code[k].args[1]])
         for _ in range(cases):
             k += 1
-            label = self.label()
             if code[k].op is ops.BR_CASE:
                 label = self.way(code[k].imm)
             else:
-                ways.append(Instr(ops.LABEL, VOID, NONE, [], label, line))
-                k += 1
+                first = k + 1
                 while code[k].op is not ops.BR:
-                    ways.append(code[k])
                     k += 1
-                ways.append(Instr(ops.JUMP, VOID, NONE, [], self.way(code[k].imm - 1), line))
+                to = self.way(code[k].imm - 1)
+                key = (to, *[number for move in code[first:k] for number in (move.op.code, move.dst, *move.args)])
+                # (Cases that go one way have the same moves.)
+                label = known.get(key, -1)
+                if label < 0:
+                    label = known[key] = self.label()
+                    ways += [Instr(ops.LABEL, VOID, NONE, [], label, line), *code[first:k], Instr(ops.JUMP, VOID, NONE, [], to, line)]
                 k += 1
             made.append(Instr(ops.JUMP_CASE, VOID, NONE, [], label, line))
             self.used.add(label)

@@ -11,8 +11,10 @@ from loopwright.ir.loops import IS_LOOP
 from loopwright.nests.choose import improve, keep_values
 from loopwright.nests.counting import mark_counting
 from loopwright.nests.extremes import split_extremes
+from loopwright.nests.graph import Graph
 from loopwright.nests.leaving import mark_leaving
 from loopwright.nests.nest import nests
+from loopwright.targets.core import Core
 from loopwright.targets.target import Target
 from loopwright.types import I64
 
@@ -41,8 +43,10 @@ def run(f: Function, target: Target) -> None:
 
 def _by_hand(f: Function, target: Target, told: Any) -> None:
     """Do what the user has said; ``told`` is a report, or None."""
-    from loopwright.nests.schedule import apply_schedule
+    from loopwright.nests.schedule import STEPS, apply_schedule
+    from loopwright.pipelining.step import pipeline_row
 
+    STEPS.setdefault("pipeline", pipeline_row())
     apply_schedule(f, target, told)
     if f.options.nests:
         keep_values(f, nests(f), told)
@@ -60,7 +64,7 @@ def report(f: Function, target: Target) -> Any:
     """
     from loopwright.nests.report import Report
 
-    made = Report(f, target)
+    made = Report(f, target, _scheduled)
     if f.options.schedule and not f.options.check:
         _by_hand(f, target, made)
         return made
@@ -76,6 +80,13 @@ def report(f: Function, target: Target) -> Any:
         assert target.core is not None
         improve(f, target, target.core, made)
     return made
+
+
+def _scheduled(graph: Graph, core: Core, copies: int) -> Any:
+    """A modulo schedule of a loop's body, or of several copies of it."""
+    from loopwright.pipelining.modulo import modulo_schedule
+
+    return modulo_schedule(graph, core, copies if copies > 1 else 0)
 
 
 def _kept(f: Function, target: Target) -> str:

@@ -48,7 +48,7 @@ CPU: Final[tuple[Pass, ...]] = (
     Pass(
         "promote",
         promote.run,
-        "local arrays whose indices are all known to variables; what is written in wider integers than it needs, and rotations written as shifts, to the operations they are; under `fastmath` divisions by roots to products",
+        "local arrays whose indices are all known to variables; what is written in wider integers than it needs, and rotations written as shifts, to the operations they are; under `fastmath` divisions by roots, and by what a loop does not change, to products",
         "local arrays lie on the stack",
     ),
     Pass(

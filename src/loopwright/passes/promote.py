@@ -3,14 +3,15 @@
 What LLVM calls scalar replacement of aggregates: the elements are followed by value, carried round loops in registers, and become vectors, like every other
 variable.
 
-What is written in wider integers than it needs, or as shifts, becomes the operation that it is (``idioms.py``); under ``fastmath`` what is divided by a root is multiplied with its reciprocal (``roots.py``).
+What is written in wider integers than it needs, or as shifts, becomes the operation that it is (``idioms.py``); under ``fastmath`` what is divided by a root is multiplied with its reciprocal (``roots.py``), and
+what is divided by the same in all iterations of a loop as well (``reciprocals.py``).
 """
 
 from __future__ import annotations
 
 from loopwright.ir import ops
 from loopwright.ir.function import Array, Function, Instr, Mem
-from loopwright.passes import idioms, roots
+from loopwright.passes import idioms, reciprocals, roots
 from loopwright.targets.target import Target
 from loopwright.types import VOID, Type
 
@@ -27,6 +28,7 @@ def run(f: Function, target: Target) -> None:
     idioms.run(f)
     if f.options.fastmath:
         roots.run(f, target)
+        reciprocals.run(f)
 
 
 def _return_from_nowhere(f: Function) -> None:

@@ -407,12 +407,23 @@ class Selection:
                 store = Instr(ops.STORE_ARG, callee.params[position], NONE, [given], ~places[position] + convention.shadow, instr.line)
                 if store.args[0] < 0 and not self.target.immediate(store, 0, callee.params[position], f.const_values[~store.args[0]]):
                     store.args[0] = self.materialise(store.args[0], instr.line)
+                self.load_late(given)
                 self.emit(store)
             else:
                 kept.append(given)
         instr.args = kept
         self.emit(instr)
         self.part_ways()
+
+    def load_late(self, value: int) -> None:
+        """Load a value right here if it can be loaded as well here as where it is: a struct on its way to the stack takes one register, not one for each of its parts."""
+        at = self.load_at.get(value, -1)
+        if at < 0 or self.load_stretch[value] != self.memory or self.uses[value] != 1:
+            return
+        load = self.out[at]
+        self.out[at] = _GONE
+        del self.load_at[value]
+        self.out.append(load)
 
     def materialise(self, constant: int, line: int) -> int:
         """A register with the constant in it."""

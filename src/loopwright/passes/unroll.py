@@ -245,14 +245,20 @@ def _main_loop(
                 out.append(Instr(ops.COPY, f.types[variable], copy, [start], 0, line))
                 registers.append(copy)
             copies.append(registers)
-    i = f.register(I64, f.names[head.dst])
-    out.append(Instr(ops.FOR, head.type, i, [lo, stop, f.const(I64, unroll * step)], 0, line))
+    first = int(f.const_values[~lo]) if lo < 0 else 0
+    once = lo < 0 and stop < 0 and int(f.const_values[~stop]) - first == unroll * step and not crossing_branches(body)
+    i = lo
+    if not once:
+        i = f.register(I64, f.names[head.dst])
+        out.append(Instr(ops.FOR, head.type, i, [lo, stop, f.const(I64, unroll * step)], 0, line))
     # Vectors beside each other in the loops inside, where each has its own registers for all that it writes.
     beside = unroll > 1 and has_loops(body) and _own(f, body, [*own, *[registers[0] for registers in copies]])
     renames: list[dict[int, int]] = []
     for k in range(unroll):
         index = i
-        if k:
+        if once:
+            index = f.const(I64, first + k * step)
+        elif k:
             index = f.register(I64, f.names[head.dst])
             out.append(Instr(ops.ADD, I64, index, [i, f.const(I64, k * step)], 0, line))
         rename = {head.dst: index, loop.mask: true}
@@ -266,7 +272,8 @@ def _main_loop(
             clone(f, body, rename, out)
     if beside:
         jam(f, body, renames, out, True)
-    out.append(Instr(ops.END, VOID, NONE, [], 0, end.line))
+    if not once:
+        out.append(Instr(ops.END, VOID, NONE, [], 0, end.line))
     for registers, (variable, op, _identity) in zip(copies, loop.accumulators if copies else [], strict=True):
         type_ = f.types[variable]
         while len(registers) > 1:

@@ -129,13 +129,17 @@ class _Checker:
 
     __slots__ = (
         "after",
+        "again",
         "before",
         "carried",
+        "constants",
         "copied",
         "definitions",
         "everywhere",
         "head_of",
         "locations",
+        "new",
+        "old",
         "overlaps",
         "places",
         "registers",
@@ -178,8 +182,14 @@ class _Checker:
         ]
         self.locations = self.registers + len(self.places)
         #: locations a value defined by a copy can be in, constants included
-        self.everywhere = self.locations + len(before.const_values)
+        #: What certain instructions make anywhere counts as constants, behind those of the table, and they as copies of these.
+        self.again: list[Instr] = []
+        self.old = [self.plain(instr) for instr in before.code]
+        self.new = [self.plain(instr) for instr in after.code]
+        self.constants = len(before.const_values) + len(self.again)
+        self.everywhere = self.locations + self.constants
         self.width_of: list[int] = [self.width(type_) for type_ in before.types] + [self.width(type_) for type_ in before.const_types]
+        self.width_of += [self.width(instr.type) for instr in self.again]
         #: by width, the values that a move of that width carries whole
         self.carried: dict[int, int] = {}
         self.copied: set[int] = set()
@@ -191,6 +201,17 @@ class _Checker:
             if instr.dst >= 0:
                 self.definitions[instr.dst] += 1
         self.head_of: list[int] = []
+
+    def plain(self, instr: Instr) -> Instr:
+        """The instruction, or the copy that stands for it."""
+        if instr.op not in ops.NUMBERED:
+            return instr
+        known = 0
+        while known < len(self.again) and (self.again[known].op is not instr.op or self.again[known].args[0] != instr.args[0]):
+            known += 1
+        if known == len(self.again):
+            self.again.append(instr)
+        return Instr(ops.COPY, instr.type, instr.dst, [~(len(self.before.const_values) + known)], 0, instr.line)
 
     # --- errors -------------------------------------------------------------------------------------------
 
@@ -219,6 +240,8 @@ class _Checker:
         if v >= 0:
             name = self.before.names[v]
             return f"%{name}.{v}" if name else f"%{v}"
+        if ~v >= len(self.before.const_values):
+            return self.text_before(self.again[~v - len(self.before.const_values)])
         return f"constant {self.before.const_values[~v]}:{self.before.const_types[~v].name}"
 
     def location_text(self, operand: int) -> str:
@@ -234,7 +257,7 @@ class _Checker:
         while held:
             low = held & -held
             v = low.bit_length() - 1
-            if v < self.values + len(self.before.const_values):
+            if v < self.values + self.constants:
                 names.append(self.value_text(v if v < self.values else ~(v - self.values)))
             held ^= low
         return ", ".join(names) if names else "nothing known"
@@ -243,8 +266,8 @@ class _Checker:
 
     def align(self) -> None:
         """Pair the instructions of the two codes."""
-        old = [self.before.code[k] for k in reachable(self.before.code)]
-        code = self.after.code
+        old = [self.old[k] for k in reachable(self.old)]
+        code = self.new
         new = reachable(code)
         steps = self.steps
         framed = bool(code) and code[0].op is ops.PROLOGUE
@@ -325,7 +348,7 @@ class _Checker:
         unwritten = _mask(f.variable)
         for p in f.params:
             unwritten &= ~(1 << p)
-        state = [unwritten] * self.locations + [1 << (self.values + c) for c in range(len(f.const_values))] + [unwritten]
+        state = [unwritten] * self.locations + [1 << (self.values + c) for c in range(self.constants)] + [unwritten]
         places = self.target.convention.assign([f.types[p] for p in f.params], -1, f.places)
         incoming = {place[1]: self.registers + n for n, place in enumerate(self.places) if place[0] == INCOMING}
         for p, place in zip(f.params, places, strict=True):
@@ -338,7 +361,7 @@ class _Checker:
     def locate(self, step: _Step, operand: int) -> int:
         """The number of an operand's location."""
         if operand < 0:
-            if ~operand >= len(self.before.const_values):
+            if ~operand >= self.constants:
                 raise self.fail(step, f"there is no constant {~operand}")
             return self.locations + ~operand
         if operand >= SLOT:
@@ -456,7 +479,7 @@ class _Checker:
 
         A bit for each above those of values and constants says that a register holds it, from the instruction to the ``part`` that gives it its name.
         """
-        first = self.values + len(self.before.const_values)
+        first = self.values + self.constants
         for n in range(self.locations):
             state[n] &= (1 << first) - 1
         run = rule.results
@@ -473,7 +496,7 @@ class _Checker:
 
     def part(self, step: _Step, state: list[int], a: Instr) -> None:
         """The one of them that gets its name."""
-        first = self.values + len(self.before.const_values)
+        first = self.values + self.constants
         if not state[a.dst] >> first + a.imm & 1:
             raise self.fail(step, f"{self.location_text(a.dst)} does not hold result {a.imm} of the instruction in front")
 

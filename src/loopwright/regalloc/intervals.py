@@ -7,6 +7,8 @@ from __future__ import annotations
 
 from typing import Final
 
+from loopwright.ir.function import Instr
+
 #: A location after every other.
 NEVER: Final = 1 << 60
 
@@ -25,7 +27,8 @@ class Interval:
         preferences: registers (bit mask) that fixed references would like it in.
         related: the interval it is copied from or to, or None.
         crosses_call: is live across a call; ``killed``: the registers (bit mask) that are destroyed while it lives.
-        constant: for a value that can be made again anywhere (a copied constant), its operand; otherwise 0.
+        constant: for a value that can be made again anywhere, its operand, otherwise 0: a copied constant's own, or, from ``MADE_AGAIN`` down, ``MADE_AGAIN - n`` for
+            that of the n-th instruction of ``Liveness.again``.
         register_now: where it is: a physical register, or -1 for memory (or nowhere, when not live).
         previous: the last physical register it had, or -1.
         floor: what its references cost when the innermost loop around is repeated.
@@ -198,6 +201,10 @@ class LoopInfo:
         self.across: list[int] = []
 
 
+#: "Constants" from here down are what certain instructions make (addresses of what has a number), which stand in their place in the end.
+MADE_AGAIN: Final = -(1 << 20)
+
+
 class Liveness:
     """The result of the liveness analysis.
 
@@ -211,16 +218,18 @@ class Liveness:
         loops: by index of the loop's opening bracket.
         weights: per instruction, the weight of a reference there.
         fixed: per physical register, the locations where an instruction demands or destroys it, latest first.
+        again: instructions that make what can be made again anywhere.
         owners: parallel to ``fixed``: the virtual register demanded there, what the instruction that destroys it makes, or -1.
     """
 
-    __slots__ = ("dead", "dies", "drops", "fixed", "intervals", "live_after", "loops", "owners", "weights")
+    __slots__ = ("again", "dead", "dies", "drops", "fixed", "intervals", "live_after", "loops", "owners", "weights")
 
     def __init__(self, registers: int, length: int, physical: int) -> None:
         self.intervals: list[Interval | None] = [None] * registers
         self.dies: list[int] = [0] * length
         self.dead: list[bool] = [False] * length
         self.live_after: dict[int, set[int]] = {}
+        self.again: list[Instr] = []
         self.drops: dict[int, list[int]] = {}
         self.loops: dict[int, LoopInfo] = {}
         self.weights: list[float] = [1.0] * length

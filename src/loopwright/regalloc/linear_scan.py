@@ -52,6 +52,7 @@ class LinearScan:
         self.liveness = liveness
         self.shape = shape
         self.output = Output(f, target)
+        self.output.again = liveness.again
         self.registers = Registers(f, target, liveness, plan, self.output, history)
         self.joins = Joins(target, liveness, shape, self.registers)
         self.operands = Operands(f, target, liveness, self.registers, self.joins)

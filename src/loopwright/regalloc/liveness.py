@@ -12,7 +12,7 @@ from loopwright.errors import TargetError
 from loopwright.ir import ops
 from loopwright.ir.function import Function, Instr
 from loopwright.ir.loops import weights as weights_of
-from loopwright.regalloc.intervals import Interval, Liveness, LoopInfo
+from loopwright.regalloc.intervals import MADE_AGAIN, Interval, Liveness, LoopInfo
 from loopwright.targets.target import ANY_REGISTER, ANY_TIED, Rule, Target, moves_stack
 
 
@@ -146,6 +146,8 @@ class _Walk:
                     liveness.demand(result.fixed, here + 1, dst)
                 if op is ops.COPY and instr.args[0] < 0 and not variable[dst]:
                     interval.constant = instr.args[0]
+                elif op in ops.NUMBERED and not variable[dst]:
+                    interval.constant = self.made_again(instr)
             if rule.kills or rule.clobbers:
                 self.destroy(k, rule, dst)
             if rule.parts:
@@ -185,6 +187,15 @@ class _Walk:
                 if source >= 0 and args[source] >= 0 and args[source] != dst:
                     self.relate(instr, rule, args[source])
 
+    def made_again(self, instr: Instr) -> int:
+        """What stands for the value of an instruction that makes the same anywhere."""
+        again = self.liveness.again
+        for n in range(len(again)):
+            if again[n].op is instr.op and again[n].args[0] == instr.args[0]:
+                return MADE_AGAIN - n
+        again.append(instr.copy())
+        return MADE_AGAIN - len(again) + 1
+
     def control(self, instr: Instr, k: int) -> bool:
         """What is live in front of a bracket or branch. Returns whether it is an instruction that runs, with operands."""
         op = instr.op
@@ -222,6 +233,9 @@ class _Walk:
     def fork(self, k: int) -> None:
         """A conditional branch or an if: also what the other way needs is live before it."""
         shape = self.shape
+        if self.f.code[k].op is ops.BR_CASE and shape.target.get(k + 1, -1) == shape.target[k]:
+            # (The next case goes there as well.)
+            return
         live = self.live
         live_after = self.liveness.live_after
         other = _target_set(shape, live_after, self.needs, k) if k in shape.target else live_after[shape.else_of.get(k, k)]

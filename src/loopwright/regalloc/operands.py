@@ -8,7 +8,7 @@ from loopwright.errors import InternalError
 from loopwright.ir import ops
 from loopwright.ir.function import SLOT, Function, Instr
 from loopwright.regalloc.heuristics import spill_cost
-from loopwright.regalloc.intervals import Interval, Liveness
+from loopwright.regalloc.intervals import MADE_AGAIN, Interval, Liveness
 from loopwright.regalloc.joins import Joins
 from loopwright.regalloc.registers import Registers
 from loopwright.targets.target import ANY_REGISTER, LEFT, Rule, Run, Target
@@ -326,7 +326,7 @@ class Operands:
             if interval is None or interval.register_now >= 0:
                 continue
             use = uses[j]
-            optional = use.memory and not in_memory
+            optional = use.memory and not in_memory and interval.constant > MADE_AGAIN
             r = -1
             if not optional or ((interval.refs or interval.floor > 0.0) and (overwrites or not joins.inside or not joins.not_back(v, interval))):
                 r = self.registers.take(interval, self.masks[use.cls] & ~self.busy & ~self.barred, optional)

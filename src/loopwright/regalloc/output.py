@@ -6,7 +6,7 @@ from typing import Final
 
 from loopwright.ir import ops
 from loopwright.ir.function import SLOT, SPILL, Frame, Function, Instr, Slot
-from loopwright.regalloc.intervals import Interval
+from loopwright.regalloc.intervals import MADE_AGAIN, Interval
 from loopwright.regalloc.resolution import Move, sequence
 from loopwright.targets.target import Target, moves_stack
 from loopwright.types import VOID
@@ -60,6 +60,8 @@ class Output:
         self.f = f
         self.target = target
         self.out: list[Instr] = []
+        #: What makes values that can be made again (``Liveness.again``).
+        self.again: list[Instr] = []
         self.edges: list[Edge] = []
         self.spills: list[Interval] = []
         self.used = 0
@@ -132,7 +134,20 @@ class Output:
             self.merge(inserts, splits)
         else:
             f.code = self.out
+        if self.again:
+            self.make_again()
         self.layout()
+
+    def make_again(self) -> None:
+        """Copies of what can be made again become what makes it."""
+        code = self.f.code
+        for k in range(len(code)):
+            instr = code[k]
+            if instr.op is ops.COPY and instr.args[0] <= MADE_AGAIN:
+                made = self.again[MADE_AGAIN - instr.args[0]].copy()
+                made.dst = instr.dst
+                made.line = instr.line
+                code[k] = made
 
     def merge(self, inserts: dict[int, list[Instr]], splits: dict[int, list[Instr]]) -> None:
         """The output with what was put off: stores and moves before places, conditional edges with code of their own."""

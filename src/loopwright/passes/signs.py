@@ -1,0 +1,91 @@
+"""Divisions of integers that are at least 0, as divisions without signs.
+
+``//`` and ``%`` round down, which takes corrections where a sign may differ, and machines divide numbers of 32 bits faster than those of 64. What a loop counts, an extent, a remainder of something positive and
+what a condition has asked are known to be at least 0, often to be small.
+"""
+
+from __future__ import annotations
+
+from typing import Final
+
+from loopwright.ir import ops
+from loopwright.ir.function import Function, Instr
+from loopwright.ir.ranges import fits, ranges_at
+from loopwright.types import I64, U32, U64, VOID, Type
+
+__all__ = ["run"]
+
+#: What each rounds to where nothing is below 0.
+_TRUNCATED: Final = {ops.DIV_FLOOR: ops.DIV_TRUNC, ops.REM_FLOOR: ops.REM_TRUNC, ops.DIV_TRUNC: ops.DIV_TRUNC, ops.REM_TRUNC: ops.REM_TRUNC}
+#: Up to this the product with a reciprocal is less than 2**63.
+_SMALL: Final = (1 << 31) - 1
+
+
+def _asks(f: Function, instr: Instr) -> bool:
+    """Whether an instruction is a division that may have no need of signs. (By powers of two it is shifts and masks anyway.)"""
+    if instr.op not in _TRUNCATED or instr.type.lanes or not instr.type.is_integer:
+        return False
+    b = instr.args[1]
+    if b >= 0:
+        return True
+    value = int(f.const_values[~b])
+    return value > 0 and value & (value - 1) != 0
+
+
+def run(f: Function) -> None:
+    """Rewrite such divisions of scalars."""
+    places = {k for k, instr in enumerate(f.code) if _asks(f, instr)}
+    if not places:
+        return
+    found = ranges_at(f, places)
+    out: list[Instr] = []
+    for k, instr in enumerate(f.code):
+        a, b = found.get(k, (None, None))
+        if a is None or b is None or a[0] < 0 or b[0] < 0:
+            out.append(instr)
+        elif instr.args[1] < 0 and a[1] <= _SMALL:
+            _multiply(f, instr, a[1], out)
+        else:
+            to = U32 if fits(a, U32) and fits(b, U32) else U64
+            if to is instr.type:
+                out.append(instr)
+            else:
+                _divide(f, instr, to, out)
+    f.code = out
+
+
+def _divide(f: Function, instr: Instr, to: Type, out: list[Instr]) -> None:
+    type_, line = instr.type, instr.line
+    operands: list[int] = []
+    for a in instr.args:
+        if a < 0:
+            operands.append(f.const(to, int(f.const_values[~a])))
+            continue
+        operands.append(f.register(to))
+        out.append(Instr(ops.CONVERT, to, operands[-1], [a], 0, line, type_))
+    made = f.register(to)
+    out.append(Instr(_TRUNCATED[instr.op], to, made, operands, 0, line))
+    out.append(Instr(ops.CONVERT, type_, instr.dst, [made], 0, line, to))
+
+
+def _multiply(f: Function, instr: Instr, most: int, out: list[Instr]) -> None:
+    """By a constant, of a number of at most ``most``: a product with the reciprocal, whose factor has one bit more than the number (T. Granlund and P. Montgomery, "Division by invariant integers
+    using multiplication", PLDI 1994, theorem 4.2 with N the bits of ``most``)."""
+    type_, line = instr.type, instr.line
+    size = int(f.const_values[~instr.args[1]])
+
+    def op(operation: ops.Op, *args: int) -> int:
+        made = f.register(I64)
+        out.append(Instr(operation, I64, made, list(args), 0, line))
+        return made
+
+    given = instr.args[0]
+    if type_ is not I64:
+        given = f.register(I64)
+        out.append(Instr(ops.CONVERT, I64, given, [instr.args[0]], 0, line, type_))
+    shift = most.bit_length() + (size - 1).bit_length()
+    factor = ((1 << shift) + size - 1) // size
+    made = op(ops.SHR, op(ops.MUL, given, f.const(I64, factor)), f.const(I64, shift))
+    if instr.op in (ops.REM_FLOOR, ops.REM_TRUNC):
+        made = op(ops.SUB, given, op(ops.MUL, made, f.const(I64, size)))
+    out.append(Instr(ops.COPY if type_ is I64 else ops.CONVERT, type_, instr.dst, [made], 0, line, VOID if type_ is I64 else I64))

@@ -1,0 +1,161 @@
+"""Divisions of what is known to be at least 0: the ranges they go by, and the same results."""
+
+from __future__ import annotations
+
+import random
+from typing import Any
+
+import numpy as np
+import pytest
+from tests.machines import Runner, runners
+
+import loopwright as lw
+from loopwright.errors import KernelTypeError
+from loopwright.ir import ops
+from loopwright.ir.function import Function
+from loopwright.ir.interpret import run as interpret
+from loopwright.ir.parse import parse
+from loopwright.ir.ranges import ranges_at
+from loopwright.passes import signs
+from loopwright.types import I64
+
+HEAD = "function f(%x: ptr, %x.n0: i64, %n: i64, %k: i32) -> i64\n  array x: u8[%x.n0] at %x\n  var %a: i64\n  var %b: i64\n"
+
+
+def ranges(body: str) -> list[Any]:
+    """Of the first division: the ranges of both operands."""
+    f = parse(HEAD + body + "\nend")
+    places = {k for k, instr in enumerate(f.code) if instr.op in (ops.DIV_FLOOR, ops.REM_FLOOR)}
+    return ranges_at(f, places)[min(places)]
+
+
+def test_extents_counters_and_elements() -> None:
+    assert ranges("%i = for 0, %x.n0, 1\n%1 = div_floor.i64 %i, %x.n0\nend\nret %n") == [(0, (1 << 47) - 1), (0, 1 << 47)]
+    assert ranges("%i = for 3, 50, 2\n%1 = div_floor.i64 %i, %n\nend\nret %n")[0] == (3, 49)
+    assert ranges("%1 = load_at.u8 [%x]{of x}\n%2 = convert.i64.u8 %1\n%3 = rem_floor.i64 %2, 7\nret %3") == [(0, 255), (7, 7)]
+
+
+def test_what_a_variable_holds_at_a_place_and_not_what_it_holds_elsewhere() -> None:
+    assert ranges("%a = copy.i64 5\n%1 = add.i64 %a, 1\n%2 = div_floor.i64 %1, %a\n%a = copy.i64 -1\nret %a") == [(6, 6), (5, 5)]
+
+
+def test_loops_by_rounds_and_widened() -> None:
+    remainder = "%a = copy.i64 0\n%i = for 0, %n, 1\n%1 = mul.i64 %a, 10\n%a = add.i64 %1, 9\n%a = rem_floor.i64 %a, 1000\nend\nret %a"
+    assert ranges(remainder)[0] == (9, 9999)
+    # What only grows wraps in the end.
+    grows = "%a = copy.i64 0\n%i = for 0, %n, 1\n%a = add.i64 %a, 1\n%1 = div_floor.i64 %a, 3\nend\nret %a"
+    assert ranges(grows)[0] == (-(1 << 63), (1 << 63) - 1)
+
+
+def test_conditions_narrow_what_they_ask() -> None:
+    assert ranges("%a = copy.i64 %n\nwhile\n%1 = gt.i64 %a, 0\ndo %1\n%2 = rem_floor.i64 %a, 10\n%a = div_floor.i64 %a, 10\nend\nret %a")[0] == (
+        1,
+        (1 << 63) - 1,
+    )
+    both = "%1 = ge.i64 %n, 0\n%2 = lt.i64 %n, 100\n%3 = and.bool %1, %2\nif %3\n%4 = div_floor.i64 %n, 3\nend\nret %n"
+    assert ranges(both)[0] == (0, 99)
+    other = "%1 = lt.i64 %n, 0\nif %1\nelse\n%4 = div_floor.i64 %n, 3\nend\nret %n"
+    assert ranges(other)[0] == (0, (1 << 63) - 1)
+    left = "block\n%1 = lt.i64 %n, 5\nbr_if 0, %1\n%4 = div_floor.i64 %n, 3\nend\nret %n"
+    assert ranges(left)[0] == (5, (1 << 63) - 1)
+
+
+def test_conditions_hold_until_what_they_ask_is_written() -> None:
+    written = "%a = copy.i64 %n\n%1 = gt.i64 %a, 0\nif %1\n%a = sub.i64 %a, 1\n%2 = sub.i64 %a, 1\n%3 = div_floor.i64 %2, 3\nend\nret %a"
+    assert ranges(written)[0] == (-1, (1 << 63) - 3)
+    late = "%a = copy.i64 %n\n%1 = gt.i64 %a, 0\n%a = sub.i64 0, 9\nif %1\n%3 = div_floor.i64 %a, 3\nend\nret %a"
+    assert ranges(late)[0] == (-9, -9)
+    joined = "%1 = gt.i64 %n, 0\nif %1\n%2 = add.i64 %n, 0\nend\n%3 = div_floor.i64 %n, 3\nret %n"
+    assert ranges(joined)[0] == (-(1 << 63), (1 << 63) - 1)
+
+
+def expression(dice: random.Random, names: list[str], depth: int) -> str:
+    if depth == 0 or dice.random() < 0.2:
+        return dice.choice([*names, str(dice.choice([0, 1, 2, 3, 7, 10, 97, 1000, 65521, -1, -5, 1 << 20]))])
+    a, b = (expression(dice, names, depth - 1) for _ in range(2))
+    form = dice.choice(
+        [
+            "({} + {})",
+            "({} - {})",
+            "({} * {})",
+            "({} // {})",
+            "({} % {})",
+            "({} & {})",
+            "({} | {})",
+            "lw.min({}, {})",
+            "lw.max({}, {})",
+            "({} % {})",
+            "({} >> 3) + {}",
+        ]
+    )
+    return form.format(a, b)
+
+
+def program(dice: random.Random) -> str:
+    """A kernel of three variables with loops and branches, full of divisions."""
+    names = ["a", "b", "c"]
+    lines = ["def f(x: lw.Array[lw.i64], a: lw.i64, b: lw.i64) -> lw.i64:", "    c = lw.i64(1)"]
+
+    def block(indent: int, depth: int) -> None:
+        for _ in range(dice.randrange(1, 4)):
+            pad = "    " * indent
+            kind = dice.random()
+            if depth and kind < 0.2:
+                lines.append(f"{pad}for i{indent} in lw.range({dice.choice(['len(x)', '5', '3'])}):")
+                names.append(f"i{indent}")
+                block(indent + 1, depth - 1)
+                names.pop()
+            elif depth and kind < 0.5:
+                lines.append(f"{pad}if {expression(dice, names, 1)} {dice.choice(['<', '<=', '>', '>=', '==', '!='])} {expression(dice, names, 1)}:")
+                block(indent + 1, depth - 1)
+                if dice.random() < 0.5:
+                    lines.append(f"{pad}else:")
+                    block(indent + 1, depth - 1)
+            else:
+                lines.append(f"{pad}{dice.choice('abc')} = lw.i64({expression(dice, names, 3)})")
+
+    block(1, 3)
+    lines.append("    return a + b * 3 + c * 7 + len(x)")
+    return "\n".join(lines)
+
+
+def divisions(f: Function) -> int:
+    return sum(instr.op in (ops.DIV_FLOOR, ops.REM_FLOOR) and instr.type is I64 for instr in f.code)
+
+
+@pytest.mark.parametrize("runner", runners(lambda runner: runner.widest and runner.folder == "x86"))
+def test_random_programs_divide_as_they_are_written(runner: Runner) -> None:
+    dice = random.Random(5)
+    rewritten = 0
+    compiled = 0
+    while compiled < 60:
+        source = program(dice)
+        space: dict[str, Any] = {"lw": lw}
+        exec(source, space)  # noqa: S102
+        kernel = lw.kernel(space["f"], source=source)
+        try:
+            code = runner.compiled(kernel, lw.Array[lw.i64], lw.i64, lw.i64)
+        except KernelTypeError:
+            # (A constant is divided by 0, or too large.)
+            continue
+        compiled += 1
+        f = parse(code.ir("addresses"))
+        before = divisions(f)
+        changed = parse(code.ir("addresses"))
+        signs.run(changed)
+        rewritten += before - divisions(changed)
+        for k in range(4):
+            x = np.arange(3, dtype=np.int64)
+            a, b = (int(dice.choice([0, 1, -1, 9, 12345, -77, (1 << 63) - 1, -(1 << 63), dice.getrandbits(40)])) for _ in range(2))
+            want = interpret(f, x, a, b)
+            assert interpret(changed, x, a, b) == want, source
+            if k == 0:
+                runner.run(code, [x, a, b], agrees(want, source))
+    assert rewritten > 20
+
+
+def agrees(want: Any, source: str) -> Any:
+    def check(got: Any) -> None:
+        assert got == want, source
+
+    return check
