@@ -191,3 +191,23 @@ def test_what_carries_more_stays(body: str) -> None:
     assert found == wanted
     assert x.tolist() == y.tolist()
     assert " lanes" not in searched.compile(x, found, target="x86-64-v3", keep=True).ir("nests")
+
+
+def test_a_search_by_halves_inside_of_a_loop() -> None:
+    @lw.kernel
+    def places(s: lw.Array[lw.i64], at: lw.Array[lw.i64]):
+        for k in lw.range(len(at)):
+            lo = lw.i64(0)
+            hi = lw.i64(len(s))
+            while lo < hi:
+                m = (lo + hi) // 2
+                if s[m] < k * 20:
+                    lo = m + 1
+                else:
+                    hi = m
+            at[k] = lo
+
+    s = np.sort(np.random.default_rng(1).integers(0, 4000, 500))
+    at = np.zeros(200, np.int64)
+    places(s, at)
+    assert (at == np.searchsorted(s, np.arange(200) * 20)).all()

@@ -107,6 +107,8 @@ def _search(f: Function, head: int) -> _Search | None:
     """The loop at a position, if it does nothing else."""
     code = f.code
     opener = code[head]
+    if opener.op is not ops.FOR:
+        return None
     lo, hi, step = opener.args
     if step >= 0 or f.const_values[~step] != 1 or (lo < 0 and hi < 0 and f.const_values[~hi] - f.const_values[~lo] < SHORT):
         return None
