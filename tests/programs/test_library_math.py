@@ -20,7 +20,7 @@ from loopwright.cc import library
 
 pytestmark = pytest.mark.skipif(shutil.which("clang") is None, reason="clang is not installed (Debian package clang)")
 
-SOURCE = Path(library.__file__).with_name("c_library") / "math.c"
+SOURCES = [Path(library.__file__).with_name("c_library") / name for name in ("math.c", "special.c")]
 #: Of each function: a range of its arguments (by exponents of two, where it is a pair of integers), and how far off it may be, in units of the last place.
 RANGES: dict[str, tuple[float, float, float]] = {
     "sin": (-100, 100, 1.0),
@@ -40,8 +40,18 @@ RANGES: dict[str, tuple[float, float, float]] = {
     "asin": (-1, 1, 4.0),
     "acos": (-1, 1, 2.5),
     "cbrt": (-1e6, 1e6, 2.0),
+    "erf": (-6, 6, 2.0),
+    "erfc": (-6, 26.5, 4.0),
+    "tgamma": (1e-9, 171, 8.0),
+    "lgamma": (1e-9, 1e9, 4.0),
 }
-EXACT = {"exp2": lambda x: mpmath.mpf(2) ** x, "log2": lambda x: mpmath.log(x, 2), "cbrt": lambda x: mpmath.sign(x) * mpmath.cbrt(abs(x))}
+EXACT = {
+    "exp2": lambda x: mpmath.mpf(2) ** x,
+    "log2": lambda x: mpmath.log(x, 2),
+    "cbrt": lambda x: mpmath.sign(x) * mpmath.cbrt(abs(x)),
+    "tgamma": mpmath.gamma,
+    "lgamma": mpmath.loggamma,
+}
 
 
 @pytest.fixture(scope="module")
@@ -61,7 +71,7 @@ def native(tmp_path_factory: pytest.TempPathFactory) -> Any:
         "-Wl,-z,undefs",
         "-Wl,-Bsymbolic",
     ]
-    subprocess.run([*words, str(SOURCE), "-o", str(made)], check=True)
+    subprocess.run([*words, *map(str, SOURCES), "-o", str(made)], check=True)
     return ctypes.CDLL(str(made))
 
 
@@ -89,6 +99,24 @@ def test_functions(name: str, native: Any) -> None:
             if rng.random() < 0.3:
                 x = max(min(x * 2.0 ** rng.randint(-30, 0), high), low)
             assert off(found(x), exact(mpmath.mpf(x))) <= most, x
+
+
+def test_gamma_of_negative_numbers(native: Any) -> None:
+    """Gamma in units of the last place; its logarithm, whose zeros there are everywhere, by its size or 1."""
+    gamma, logarithm = function(native, "tgamma"), function(native, "lgamma")
+    rng = random.Random(8)
+    with mpmath.workprec(300):
+        for _ in range(1500):
+            x = -(rng.uniform(0, 30) if rng.random() < 0.7 else rng.uniform(0, 180))
+            exact = mpmath.gamma(mpmath.mpf(x))
+            if abs(exact) > 1e-300:
+                assert off(gamma(x), exact) <= 12, x
+            wanted = mpmath.log(abs(exact))
+            assert abs(logarithm(x) - wanted) <= 1e-14 * max(abs(wanted), 1), x
+    assert [gamma(x) for x in (5.0, 1.0, 0.0, -0.0, math.inf, 172.0)] == [24.0, 1.0, math.inf, -math.inf, math.inf, math.inf]
+    assert math.isnan(gamma(-3.0)) and math.isnan(gamma(-math.inf)) and math.isnan(gamma(math.nan))
+    assert [logarithm(x) for x in (1.0, 2.0, 0.0, -4.0, math.inf, -math.inf)] == [0.0, 0.0, math.inf, math.inf, math.inf, math.inf]
+    assert [function(native, "erfc")(x) for x in (-math.inf, 0.0, 30.0, math.inf)] == [2.0, 1.0, 0.0, 0.0]
 
 
 def test_large_angles(native: Any) -> None:

@@ -23,7 +23,7 @@ STATUS = {"interpreter": 3, "variadic": 35}
 #: What had not ended after minutes.
 TOO_LONG = "compression"
 #: Those that take seconds; the others are left to the long runs.
-SHORT = ("cases", "variadic", "wide_integers", "hashes")
+SHORT = ("cases", "loops", "variable_length", "variadic", "wide_integers", "hashes")
 #: Of those the ones that take less than a minute.
 MIDDLING = ("json", "text_search", "fft")
 

@@ -13,6 +13,7 @@ from loopwright.errors import LoopwrightError
 from loopwright.ir.function import Function
 from loopwright.ir.globals import Global
 from loopwright.settings import Settings
+from loopwright.targets.multiclet.calling import ARGUMENTS, RETURN
 from loopwright.targets.multiclet.linker import Program, link
 from loopwright.targets.multiclet.modules import one_unit
 from loopwright.targets.multiclet.parameters import Processor
@@ -43,6 +44,8 @@ def build(read: bytes, file: str, target: Multiclet, settings: Settings | None =
     Raises:
         LoopwrightError: it has no ``main``, or asks for what neither it nor the run-time library has.
     """
+    if not target.program:
+        target = Multiclet(target.processor, program=True)
     asked = settings if settings is not None else Settings()
     module = translated(read, file)
     if "main" not in module.functions:
@@ -128,6 +131,7 @@ def run(program: Program, words: Sequence[str], timing: bool = False, streams: S
         SimulationError: a rule of the processor that it breaks, such as an access to no memory.
     """
     simulator = Simulator(program, timing=timing)
+    simulator.stack_from(program.memory - _STACK)
     if streams is not None:
         simulator.input = streams.given
     at = -(-program.end // 16) * 16
@@ -147,7 +151,7 @@ def run(program: Program, words: Sequence[str], timing: bool = False, streams: S
         place = program.address(name)
         memory[place : place + 8] = value.to_bytes(8, "little")
     try:
-        simulator.call("__start", ("l", len(words)), ("l", table), limit=limit)
+        simulator.call("__start", ("l", len(words)), ("l", table), limit=limit, registers=(RETURN, *ARGUMENTS))
     finally:
         if streams is not None:
             streams.write(simulator)

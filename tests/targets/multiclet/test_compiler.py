@@ -15,14 +15,16 @@ import loopwright as lw
 from loopwright import cli, compiler
 from loopwright.errors import BoundsError, InternalError, TargetError, UnsupportedOperationError
 from loopwright.ir.interpret import Interpreter
+from loopwright.ir.module import Module
+from loopwright.ir.parse import parse
 from loopwright.passes.counted import COUNTED
 from loopwright.settings import Settings
 from loopwright.targets import registry
-from loopwright.targets.multiclet import checker, writing
+from loopwright.targets.multiclet import calling, checker, writing
 from loopwright.targets.multiclet.blocks import Blocks
 from loopwright.targets.multiclet.flow import Flow
 from loopwright.targets.multiclet.linker import link
-from loopwright.targets.multiclet.parameters import S2
+from loopwright.targets.multiclet.parameters import PROCESSORS, S2
 from loopwright.targets.multiclet.program import Operand, Unit
 from loopwright.targets.multiclet.simulator import Simulator
 from loopwright.targets.multiclet.target import Multiclet
@@ -286,13 +288,16 @@ def test_a_branch_where_a_comparison_does_not_hold_chooses_the_right_side() -> N
 
 
 def test_each_pass_changes_some_code() -> None:
-    # Left out of all of them, or alone: two may do the same to these kernels.
+    # Left out of all of them, or alone, or of what has not been joined: two may do the same to these kernels.
     def differs(kernel: Any, name: str) -> bool:
-        others = [each for each in OPTIONAL if each != name]
-        left_out = compiled(kernel, "multiclet-s2", [name]).bytes != compiled(kernel, "multiclet-s2").bytes
-        return left_out or compiled(kernel, "multiclet-s2", others).bytes != compiled(kernel, "multiclet-s2", OPTIONAL).bytes
+        def made(*without: str) -> bytes:
+            return bytes(compiled(kernel, "multiclet-s2", without).bytes)
 
-    for name in OPTIONAL:
+        others = [each for each in OPTIONAL if each != name]
+        return made(name) != made() or made(*others) != made(*OPTIONAL) or (name != "joined" and made("joined", name) != made("joined"))
+
+    # (Kernels call nothing that is compiled with them.)
+    for name in [each for each in OPTIONAL if each != "calls"]:
         assert any(differs(kernel, name) for kernel in KERNELS if kernel is not wide), name
 
 
@@ -382,8 +387,54 @@ def test_checks_find_what_is_outside(name: str) -> None:
 
 
 def test_what_there_is_no_command_for_is_refused_by_name() -> None:
-    with pytest.raises(UnsupportedOperationError, match="multiclet-s2 has no fma.f64"):
-        lw.parse("function f(%a: f64) -> f64\n  %b = fma.f64 %a, %a, %a\n  ret.f64 %b\nend\n").compile(target="multiclet-s2")
+    with pytest.raises(UnsupportedOperationError, match="multiclet-s2 has no convert.ptr.f64"):
+        lw.parse("function f(%a: f64) -> ptr\n  %b = convert.ptr.f64 %a\n  ret.ptr %b\nend\n").compile(target="multiclet-s2")
+
+
+@pytest.mark.parametrize("name", NAMES)
+def test_functions_of_a_program_call_each_other_by_registers(name: str) -> None:
+    inner = """
+function inner(%a: i32, %b: u16, %c: f64, %d: i64, %e: i8) -> i32
+  %1 = convert.i32.u16 %b
+  %2 = convert.i32.i8 %e
+  %3 = convert.i32.f64 %c
+  %4 = convert.i32.i64 %d
+  %5 = sub.i32 %a, %1
+  %6 = sub.i32 %5, %2
+  %7 = mul.i32 %6, %3
+  %8 = sub.i32 %7, %4
+  ret %8
+end
+"""
+    outer = """
+function outer(%a: i32) -> i32
+  callee inner(i32, u16, f64, i64, i8) -> i32
+  var %r: i32
+  %r = copy.i32 %a
+  loop
+    %1 = convert.u16.i32 %r
+    %2 = convert.i8.i32 %r
+    %r = call.i32 inner(%r, %1, 3.0, 7, %2)
+    %3 = gt.i32 %r, %a
+    br_if 0, %3
+  end
+  %4 = sub.i32 %r, %a
+  ret %4
+end
+"""
+    module = Module([parse(inner), parse(outer)])
+    module.verify()
+    wanted = [Interpreter(module.functions["outer"]).call(np.int32(a)) for a in (5, -70000, 0)]
+    for program, left_out in itertools.product((True, False), ((), ("calls",), tuple(OPTIONAL))):
+        target = Multiclet(PROCESSORS[name], program)
+        units = [
+            compiler.compile(each, target, Settings(prove=True, passes=tuple(lw.without(one) for one in left_out))).machine.unit
+            for each in module.functions.values()
+        ]
+        simulator = Simulator(link(units, target.processor))
+        assert ("#R1" in str(units[1])) is (program and "calls" not in left_out)
+        found = [simulator.call("outer", ("l", a), returns="l", registers=(calling.RETURN, *calling.ARGUMENTS)) for a in (5, -70000, 0)]
+        assert found == wanted, (program, left_out)
 
 
 def test_the_listing_and_the_command_line(tmp_path: Any, capsys: pytest.CaptureFixture[str]) -> None:

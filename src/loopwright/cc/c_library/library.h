@@ -20,6 +20,7 @@ int *__errno_location(void);
 #define errno (*__errno_location())
 #define ERANGE 34
 #define ENOMEM 12
+#define EDOM 33
 
 void exit(int status);
 void abort(void);
@@ -36,6 +37,8 @@ int isalnum(int c);
 int tolower(int c);
 
 /* A float in decimal digits: `__digits.c`. Writes up to `most` digits without a point, and says where it stands behind the first. */
+/* e^(x + low), where low is small. */
+double __exponential(double x, double low);
 int __decimal(double x, int most, int behind_point, char *digits, int *exponent);
 
 #endif

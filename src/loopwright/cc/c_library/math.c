@@ -252,7 +252,7 @@ double tan(double x) {
 /* --- exponentials and logarithms ----------------------------------------------------------------------------------------------------------------- */
 
 /* e^(x + low), where low is small. */
-static double exponential(double x, double low) {
+double __exponential(double x, double low) {
     if (x != x) return x;
     if (x > 710) return x < INF ? infinite(0) : x;
     if (x < -746) return 0;
@@ -274,7 +274,7 @@ static double exponential(double x, double low) {
     return ldexp(made, n);
 }
 
-double exp(double x) { return exponential(x, 0); }
+double exp(double x) { return __exponential(x, 0); }
 float expf(float x) { return (float)exp(x); }
 
 double expm1(double x) {
@@ -370,8 +370,8 @@ double pow(double x, double y) {
     double low, high = two_logs(size, &low);
     double hh = of_bits(bits_of(high) & ~(uint64_t)0x7ffffff), hl = high - hh, yh = of_bits(bits_of(y) & ~(uint64_t)0x7ffffff), yl = y - yh;
     double product = high * y;
-    if (fabs(product) > 800 || fabs(product) < 0x1p-60) made = exponential(product, 0);
-    else made = exponential(product, ((hh * yh - product) + hh * yl + hl * yh) + hl * yl + low * y);
+    if (fabs(product) > 800 || fabs(product) < 0x1p-60) made = __exponential(product, 0);
+    else made = __exponential(product, ((hh * yh - product) + hh * yl + hl * yh) + hl * yl + low * y);
     return negative ? -made : made;
 }
 

@@ -8,7 +8,8 @@ from __future__ import annotations
 
 from typing import Final
 
-from loopwright.targets.multiclet.flow import CONSTANT, FRAME, INCOMING, LOCAL, OUTGOING, REGISTER, SYMBOL, TARGET, VALUE, Arg, Flow, Node, Paragraph
+from loopwright.targets.multiclet.calling import order_registers
+from loopwright.targets.multiclet.flow import CONSTANT, FRAME, INCOMING, JUMPS, LOCAL, OUTGOING, REGISTER, SYMBOL, TARGET, VALUE, Arg, Flow, Node, Paragraph
 
 __all__ = ["Block", "Blocks"]
 
@@ -76,6 +77,11 @@ class Blocks:
         for block in self.made:
             self.settle(block)
             self.frame(block)
+        for block in self.made:
+            order_registers(block.nodes)
+        self.drop()
+        for block in self.made:
+            fold_registers(block)
         self.drop()
         if flow.two_constants:
             outside = self.wanted_outside()
@@ -158,7 +164,7 @@ class Blocks:
         if value.name == "phi" and value.home == block.paragraph.number:
             made = self.node(block, "load", "q", [Arg(FRAME, value, 0, HANDED, True)], 0)
             self.slots.setdefault((value, HANDED), len(self.slots))
-        elif _cheap(value):
+        elif self.cheap(value):
             made = self.node(block, value.name, value.suffix, value.args, value.line)
             made.memory = value.memory
             self.origins[made] = value
@@ -167,6 +173,13 @@ class Blocks:
             self.spilled[value] = None
         made.signed, made.unsigned = value.signed, value.unsigned
         return made
+
+    def cheap(self, value: Node) -> bool:
+        """Whether making a value again takes no more than reading it from a slot: constants, addresses in the stack, what the caller gave, in registers as long as nothing is called."""
+        if value.name not in ("load", "loadu", "patch"):
+            return False
+        kinds = (CONSTANT, LOCAL, SYMBOL) if self.calls else (CONSTANT, LOCAL, SYMBOL, REGISTER)
+        return all(a.kind == INCOMING if a.memory else a.kind in kinds for a in value.args)
 
     def hand_on(self, block: Block) -> None:
         """What the phis of the paragraphs that follow are given: in the switch, or in their slots."""
@@ -187,10 +200,15 @@ class Blocks:
                 self.slots.setdefault((phi, HANDED), len(self.slots))
 
     def settle(self, block: Block) -> None:
-        """A phi's slot is read before what comes next is written to it."""
+        """A phi's slot is read before what comes next is written to it, and stands before it in the list."""
+        last: list[Node] = []
         for node in block.nodes:
             if node.name == "wr" and node.args[1].kind == FRAME and node.args[1].name == HANDED:
                 node.behind = [other for other in block.nodes if _reads(other, node.args[1].node)]
+                last.append(node)
+        if last:
+            handed = set(last)
+            block.nodes = [node for node in block.nodes if node not in handed] + last
 
     def small(self, block: Block, a: Arg) -> Arg:
         """A constant that a command has room for: others are made by commands."""
@@ -257,6 +275,24 @@ class Blocks:
         made.behind = readers
 
 
+def fold_registers(block: Block) -> None:
+    """What copies of registers are for reads the registers themselves, where nothing writes them: as wide as the copy, or of fewer bits."""
+    written = {node.args[0].name for node in block.nodes if node.name == "setrg"}
+    copies: dict[Node, Arg] = {}
+    for node in block.nodes:
+        if node.name == "load" and node.args[0].kind == REGISTER and not node.args[0].memory and node.args[0].name not in written:
+            copies[node] = node.args[0]
+    if not copies:
+        return
+    for node in block.nodes:
+        wide = 64 if node.name.startswith("cvt") else _BITS.get(node.suffix, 64)
+        for k, a in enumerate(node.args):
+            if a.kind == VALUE and a.node in copies and a.node is not None:
+                whole = a.memory or a.number != 0 or (node.name == "wr" and k == 1)
+                if (64 if whole else wide) <= _BITS[a.node.suffix]:
+                    node.args[k] = Arg(REGISTER, None, a.number, copies[a.node].name, a.memory)
+
+
 def fold_loads(nodes: list[Node], outside: set[Node]) -> None:
     """Loads that one command reads become its operands in brackets, where no store has to stay behind them."""
     readers: dict[Node, list[Node]] = {}
@@ -298,21 +334,16 @@ def _is_constant(a: Arg) -> bool:
     """Whether an operand takes up the room that a command has for a constant."""
     if a.kind == CONSTANT or a.kind == VALUE:
         return a.number != 0
-    return a.kind != REGISTER or a.name == "frame"
+    return a.kind != REGISTER or a.number != 0
 
 
 def _reads(node: Node, phi: Node | None) -> bool:
     return any(a.kind == FRAME and a.node is phi and a.name == HANDED and a.memory for a in node.args)
 
 
-def _cheap(value: Node) -> bool:
-    """Whether making a value again takes no more than reading it from a slot: constants, addresses in the stack, what the caller gave."""
-    return value.name in ("load", "loadu", "patch") and all(a.kind == INCOMING if a.memory else a.kind in (CONSTANT, LOCAL, SYMBOL) for a in value.args)
-
-
 def _not_needed(node: Node, paragraph: Paragraph, following: int) -> bool:
     """Jumps to the paragraph that stands behind this one."""
-    if node.name not in ("jmp", "setjf", "setjt"):
+    if node.name not in JUMPS:
         return False
     last = node.args[-1]
     return last.kind == TARGET and last.number == following

@@ -1,6 +1,6 @@
 """Proof that every operand of a program names what it is meant to, on every path: used by ``prove=True``, and by the tests.
 
-The walk is over the program as it is written: commands with distances, slots by their offsets. Of each place of the switch and each slot it follows which values of
+The walk is over the program as it is written: commands with distances, slots by their offsets. Of each place of the switch, each slot and each register it follows which values of
 the flow are in it, as an analysis over all paths at once: where paths meet, what is there on all of them. A value that is made again is nowhere else any more. What
 a command is meant to read is said by the flow, which has been made before anything was ordered or handed on.
 """
@@ -11,7 +11,7 @@ from typing import Final
 
 from loopwright.errors import InternalError
 from loopwright.targets.multiclet.blocks import Block, Blocks
-from loopwright.targets.multiclet.flow import CONSTANT, INCOMING, SYMBOL, VALUE, Arg, Flow, Node
+from loopwright.targets.multiclet.flow import CONSTANT, INCOMING, REGISTER, SYMBOL, VALUE, Arg, Flow, Node
 from loopwright.targets.multiclet.parameters import Processor
 from loopwright.targets.multiclet.program import Command, Operand, Unit
 from loopwright.targets.multiclet.values import held_constant
@@ -23,6 +23,8 @@ Held = frozenset[object]
 #: Offsets from the stack pointer of slots and of the caller's arguments, in each paragraph.
 Slots = list[dict[int, str]]
 _NOTHING: Final[Held] = frozenset()
+#: The register of results.
+_RESULT: Final = "RETV"
 
 
 class _State:
@@ -52,9 +54,15 @@ class _Checker:
         self.slots = slots
         self.processor = processor
         self.states: list[_State | None] = [None] * len(flow.made)
+        # By register, the values of the flow that are copies of it.
+        self.copied: dict[str, list[Node]] = {}
+        for paragraph in flow.made:
+            for node in paragraph.nodes:
+                if _copies_register(node):
+                    self.copied.setdefault(node.args[0].name, []).append(node)
 
     def run(self) -> None:
-        self.states[0] = _State([], {})
+        self.states[0] = _State([], {f"#{name}": frozenset([_given(name)]) for name in self.processor.registers if name not in ("SP", _RESULT)})
         waiting = [0]
         while waiting:
             number = waiting.pop()
@@ -80,6 +88,10 @@ class _Checker:
         known = self.states[number]
         assert known is not None
         state = _State(list(known.places), dict(known.slots))
+        # (Copies of registers are made anew here: other commands may read the registers before them.)
+        for copy in block.paragraph.nodes:
+            if _copies_register(copy):
+                _forget(state, copy)
         later: dict[str, Held] = {}
         commands = self.unit.paragraphs[number].commands
         if len(commands) != len(block.nodes):
@@ -91,10 +103,15 @@ class _Checker:
             held = self.result(block, state, command, node, origin)
             if origin is not None and command.row.gives:
                 held |= {origin}
-                _forget(state, origin)
-            slot = self.slot(number, command.operands[1]) if command.row.effect == "store" else ""
+                if not _copies_register(origin):
+                    _forget(state, origin)
+            slot, from_ = "", 0
+            if command.row.effect == "store":
+                slot = self.slot(number, command.operands[1])
+            elif command.row.effect == "register" and command.operands[0].register != "SP":
+                slot, from_ = f"#{command.operands[0].register}", 1
             if slot:
-                written = self.read(block, state, command.operands[0])
+                written = self.read(block, state, command.operands[from_])
                 if self.processor.commits_at_end:
                     later[slot] = written
                 else:
@@ -120,10 +137,18 @@ class _Checker:
             return state.slots.get(slot, _NOTHING) if slot else _NOTHING
         if operand.is_constant() and not operand.symbol:
             return frozenset([operand.offset])
+        if operand.register and not operand.offset:
+            held = state.slots.get(f"#{operand.register}", _NOTHING)
+            return held | self.copies(block, operand.register) if _given(operand.register) in held else held
         if operand.back <= 0 or operand.offset:
             return _NOTHING
         at = len(state.places) - operand.back
         return state.places[at] if at >= 0 else _NOTHING
+
+    def copies(self, block: Block, register: str) -> Held:
+        """The values that are copies of what was given in a register: other commands may read it themselves. (Results are those of the last call.)"""
+        found = self.copied.get(register, [])
+        return frozenset([node for node in found if register != _RESULT or node.home == block.paragraph.number])
 
     def slot(self, number: int, operand: Operand) -> str:
         """The name of the slot that an address is, or ""."""
@@ -140,6 +165,9 @@ class _Checker:
                 self.value(block, state, command, operand, a)
             elif a.kind == SYMBOL:
                 self.symbol(block, command, operand, a)
+            elif a.kind == REGISTER and command.row.effect == "load":
+                if operand.register != a.name or _given(a.name) not in self.read(block, state, operand):
+                    self.fail(block, command, f"{operand} is not what was in #{a.name}")
             elif a.kind == CONSTANT and not a.memory and a.number not in self.read(block, state, operand):
                 self.fail(block, command, f"{operand} is not {a.number}")
 
@@ -152,6 +180,11 @@ class _Checker:
         value = a.node
         assert value is not None
         base = operand
+        if operand.register and operand.register != "SP":
+            held = self.read(block, state, Operand(register=operand.register))
+            if value not in held or operand.offset != a.number or operand.memory != a.memory:
+                self.fail(block, command, f"{operand} is not {value} on every path")
+            return
         if operand.memory and not a.memory:
             if value in self.read(block, state, operand):
                 return
@@ -198,7 +231,21 @@ class _Checker:
             return frozenset(made)
 
         places = [] if block.paragraph.calls or not self.processor.crosses else [now(held) for held in state.places]
-        return _State(places, {name: now(held) for name, held in state.slots.items()})
+        slots = {name: now(held) for name, held in state.slots.items()}
+        if block.paragraph.calls:
+            # What is called writes registers, and leaves its result in one.
+            slots = {name: held for name, held in slots.items() if not name.startswith("#")}
+            slots[f"#{_RESULT}"] = frozenset([_given(_RESULT)])
+        return _State(places, slots)
+
+
+def _copies_register(origin: Node) -> bool:
+    return origin.name == "load" and origin.args[0].kind == REGISTER
+
+
+def _given(register: str) -> str:
+    """What is in a register when the function begins, or comes back from a call."""
+    return f"given in #{register}"
 
 
 def _forget(state: _State, value: Node) -> None:

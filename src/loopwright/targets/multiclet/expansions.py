@@ -7,6 +7,8 @@ from typing import Final
 from loopwright.ir import ops
 from loopwright.ir.function import Function, Instr
 from loopwright.targets import checksum, division, half_floats, integer_sequences, sequences
+from loopwright.targets.floor_division import divide_floats
+from loopwright.targets.multiclet.multiply_add import FUSED, multiply_add
 from loopwright.targets.steps import Emit, Steps
 from loopwright.types import F32, I64, U32, U64
 
@@ -22,6 +24,7 @@ EXPANDED: Final = (
     | _ROUNDING
     | _WHOLE
     | {op.code for op in (ops.FROM_F16, ops.TO_F16, ops.POPCOUNT, ops.MIN, ops.MAX, ops.ABS, ops.COPY_SIGN, ops.RCP_ESTIMATE, ops.RSQRT_ESTIMATE, ops.RSQRT)}
+    | frozenset(FUSED)
     | frozenset(integer_sequences.SEQUENCES)
 )
 
@@ -48,6 +51,10 @@ def _expand(f: Function, instr: Instr, emit: Emit, late: bool) -> bool:
     code = op.code
     if code in _DIVISIONS:
         return _divide(f, instr, emit, late)
+    if code in FUSED:
+        if late:
+            multiply_add(f, instr, emit)
+        return late
     if code in _ROUNDING:
         _round(f, instr, emit)
     elif code in _WHOLE:
@@ -74,7 +81,11 @@ def _expand(f: Function, instr: Instr, emit: Emit, late: bool) -> bool:
 
 
 def _divide(f: Function, instr: Instr, emit: Emit, late: bool) -> bool:
-    if instr.type.is_float or instr.imm == division.BARE:
+    if instr.type.is_float:
+        if late:
+            divide_floats(f, instr, emit)
+        return late
+    if instr.imm == division.BARE:
         return False
     if instr.args[1] < 0:
         if not division.divide_by_power(f, instr, emit):

@@ -11,7 +11,24 @@ from typing import Any, Final
 
 from loopwright.ir.function import NONE, Instr
 
-__all__ = ["CONSTANT", "FRAME", "INCOMING", "LOCAL", "OUTGOING", "REGISTER", "RETURNED", "SYMBOL", "TARGET", "VALUE", "Arg", "Flow", "Node", "Paragraph"]
+__all__ = [
+    "CONSTANT",
+    "FRAME",
+    "INCOMING",
+    "JUMPS",
+    "LOCAL",
+    "OUTGOING",
+    "REGISTER",
+    "RETURNED",
+    "SYMBOL",
+    "TARGET",
+    "VALUE",
+    "Arg",
+    "Flow",
+    "Node",
+    "Paragraph",
+    "substituted",
+]
 
 #: Where a paragraph goes on that returns.
 RETURNED: Final = -2
@@ -27,6 +44,10 @@ FRAME: Final = 5
 INCOMING: Final = 6
 OUTGOING: Final = 7
 LOCAL: Final = 8
+
+
+#: Commands that say where to go on.
+JUMPS: Final = ("jmp", "setjf", "setjt")
 
 
 class Arg:
@@ -52,6 +73,14 @@ class Arg:
     def same(self, other: Arg) -> bool:
         """Whether it is the same operand."""
         return self.kind == other.kind and self.node is other.node and self.number == other.number and self.name == other.name and self.memory == other.memory
+
+
+def substituted(a: Arg, now: dict[Node, Arg]) -> Arg:
+    """An operand in which values have become others."""
+    if a.kind != VALUE or a.node is None or a.node not in now:
+        return a
+    to = now[a.node]
+    return to if not a.number and not a.memory else Arg(to.kind, to.node, to.number + a.number, to.name, a.memory)
 
 
 class Node:
@@ -106,12 +135,13 @@ class Paragraph:
         nodes: its commands, in an order in which they could run.
         phis: the values that come from the paragraphs before it.
         calls: its last command goes to another function, which comes back to ``following``.
+        called: that call, or None.
         returned: the call that it is come back to from, or None.
         cut: it is what follows of another one that has been cut in two.
         carried: values made in other paragraphs that come through the switch by the one paragraph before.
     """
 
-    __slots__ = ("before", "calls", "carried", "code", "cut", "depth", "first", "following", "nodes", "number", "phis", "returned", "tested")
+    __slots__ = ("before", "called", "calls", "carried", "code", "cut", "depth", "first", "following", "nodes", "number", "phis", "returned", "tested")
 
     def __init__(self, number: int, first: int, depth: int) -> None:
         self.number = number
@@ -125,8 +155,19 @@ class Paragraph:
         self.phis: list[Node] = []
         self.calls = False
         self.cut = False
+        self.called: Instr | None = None
         self.returned: Instr | None = None
         self.carried: set[Node] = set()
+
+    def lead(self, old: int, new: int) -> None:
+        """Go on with another paragraph instead of one."""
+        if self.tested == old:
+            self.tested = new
+        if self.following == old:
+            self.following = new
+        for node in self.nodes:
+            if node.name in JUMPS:
+                node.args = [Arg(TARGET, number=new) if a.kind == TARGET and a.number == old else a for a in node.args]
 
     def after(self) -> list[int]:
         """The paragraphs that it goes on with."""

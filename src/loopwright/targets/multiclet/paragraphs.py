@@ -52,7 +52,7 @@ class _Walk:
         if op is ops.BARRIER:
             # (The passes from here on drop no access, and keep those to one address in order; no other order would be seen.)
             return
-        if op.effect == CALLS:
+        if op.effect == CALLS and op is not ops.ALLOCA:
             now.code.append(instr)
             now.calls = True
             self.begin(k + 1)

@@ -6,7 +6,7 @@ from collections.abc import Callable
 from typing import Final
 
 from loopwright.passes.pipeline import CPU
-from loopwright.targets.multiclet import choices, order, paragraphs, split, transfer, unrolling, values, writing
+from loopwright.targets.multiclet import calling, choices, joining, order, paragraphs, split, transfer, unrolling, values, writing
 from loopwright.targets.pipeline import Pass, names_of
 
 __all__ = ["PASSES"]
@@ -19,6 +19,8 @@ def _optional(name: str, run: Callable[..., None], does: str) -> Pass:
 _OWN: Final = (
     Pass("paragraphs", paragraphs.run, "brackets to paragraphs, each with where it goes on", again=True, notes=paragraphs.notes),
     Pass("values", values.run, "instructions to commands, whose operands name the commands that make them; variables to phis", again=True),
+    _optional("calls", calling.run, "of programs: return addresses and arguments in registers"),
+    _optional("joined", joining.run, "paragraphs that do nothing are left out; short ones that several go on with are repeated in those"),
     _optional("unrolled", unrolling.run, "several steps of a counted loop in one paragraph, side by side on the cells"),
     Pass("split", split.run, "paragraphs of more commands than the cells hold are cut", again=True),
     _optional("constants", transfer.constants, "commands have two constants, and operands in memory"),

@@ -64,6 +64,7 @@ class Runner:
             if globals_:
                 units.append(Unit(data=[data_of(each) for each in globals_], exported=[each.name for each in globals_]))
             simulator = self.known[id(parts[0])] = Simulator(link(units, self.processor, memory=self.memory))
+            simulator.stack_from(self.memory - _STACK)
         for address, data in self.memories:
             simulator.memory[address : address + len(data)] = data
         limit = int(self.timeout * _A_SECOND)

@@ -11,12 +11,11 @@ from __future__ import annotations
 from heapq import heappop, heappush
 from typing import Final
 
-from loopwright.targets.multiclet.flow import CONSTANT, VALUE, Arg, Flow, Node
+from loopwright.targets.multiclet.flow import CONSTANT, JUMPS, VALUE, Arg, Flow, Node
 from loopwright.targets.multiclet.parameters import Processor
 
 __all__ = ["Scheduler", "latency_of"]
 
-_JUMPS: Final = ("jmp", "setjf", "setjt")
 #: Cycles from its start to the start of what reads it, of a load that copies.
 COPY: Final = "integer"
 
@@ -55,7 +54,7 @@ class Scheduler:
         self.readers: dict[Node, int] = dict.fromkeys(nodes, 0)
         # (The next paragraph is fetched, and its commands start, so much later than where it is has become known.)
         ahead = processor.fetch_to_issue + processor.change
-        self.due: dict[Node, int] = {node: ahead + self.latency[node] if node.name in _JUMPS else 0 for node in nodes}
+        self.due: dict[Node, int] = {node: ahead + self.latency[node] if node.name in JUMPS else 0 for node in nodes}
         # The last place from which all that read it can still name it.
         self.limit: dict[Node, int] = {}
         self.reading: dict[Node, list[Node]] = {}
@@ -110,7 +109,8 @@ class Scheduler:
                 self.note(node)
         last = max(fixed, default=0)
         left = len(self.nodes)
-        limited = left > self.processor.depth
+        # (What is demanded, and what fills places up to there, adds to the commands.)
+        limited = left + last > self.processor.depth
         while left or len(self.order) < last:
             place = len(self.order) + 1
             demanded = fixed.get(place)

@@ -148,10 +148,8 @@ def rule_for(target_name: str, has: Callable[[str], bool], f: Function, instr: I
         AbiError: a call or a return of something that is no scalar.
     """
     op, type_ = instr.op, instr.type
-    if op is ops.BARRIER:
+    if op is ops.BARRIER or op is ops.ALLOCA:
         return _named(op.name)
-    if op is ops.ALLOCA:
-        raise UnsupportedOperationError(f"{target_name} has no memory of the stack of a size that is not known before, or above 64 KB", line=instr.line)
     if op.effect == ops.CALLS:
         callee = f.callees[instr.imm]
         for each in (*callee.params, callee.result):

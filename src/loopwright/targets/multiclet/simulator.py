@@ -11,6 +11,7 @@ from loopwright.targets.multiclet.bits import SINGLE, as_double, as_single, doub
 from loopwright.targets.multiclet.commands import CALLED, WIDTHS
 from loopwright.targets.multiclet.linker import PAGE, Program
 from loopwright.targets.multiclet.specialise import VIEWS, Specialised
+from loopwright.targets.multiclet.target import DYNAMIC_STACK
 from loopwright.targets.multiclet.timing import Timing
 
 __all__ = ["ERRORS", "INPUT", "OUTPUT", "Simulator"]
@@ -55,10 +56,16 @@ class Simulator:
         self.timing = Timing(program) if timing else None
         self._sp = program.processor.registers.index("SP")
         self.registers[self._sp] = program.memory - 64
+        self.stack_from(program.end)
         self._history: list[Any] = [None] * program.processor.depth
         self._numbers = {each.address: number for number, each in enumerate(program.paragraphs)} | {0: len(program.paragraphs)}
         self._environment = self._names()
         self._functions: list[Any] = [self._stub(number) for number in range(len(program.paragraphs))] + [self._ended]
+
+    def stack_from(self, address: int) -> None:
+        """Say where the memory begins that functions take memory of the stack from whose size is not known before."""
+        if DYNAMIC_STACK in self.program.processor.registers:
+            self.registers[self.program.processor.registers.index(DYNAMIC_STACK)] = -(-address // 16) * 16
 
     def _names(self) -> dict[str, Any]:
         """What the functions of paragraphs call and read."""
@@ -100,7 +107,7 @@ class Simulator:
     def _ended(self) -> Any:
         raise _Ended
 
-    def call(self, label: str, *arguments: tuple[str, int | float], returns: str = "", limit: int = 0) -> int | float | None:
+    def call(self, label: str, *arguments: tuple[str, int | float], returns: str = "", limit: int = 0, registers: tuple[str, ...] = ()) -> int | float | None:
         """Call a function by the convention of the published compilers: the return address at [SP], arguments behind it, each at a multiple of its size.
 
         Args:
@@ -108,6 +115,7 @@ class Simulator:
             arguments: (suffix, value) each: ``("l", 5)``, ``("d", 0.5)``; an address is an ``l``.
             returns: the suffix of the result, which is in #RETV; "" for none.
             limit: commands after which to give up; 0 for no limit.
+            registers: where the return address and the first arguments, all of them integers, are besides.
 
         Raises:
             SimulationError: a rule that the program breaks, or the limit.
@@ -125,6 +133,8 @@ class Simulator:
         for place, size, suffix, value in places:
             self.memory[base + place : base + place + size] = _packed(suffix, value)
         self.registers[self._sp] = base
+        for register, number in zip(registers, (0, *[int(value) for _, value in arguments]), strict=False):
+            self.registers[self.program.processor.registers.index(register)] = number
         self._history[:] = [None] * self.program.processor.depth
         self.run(self.program.address(label), limit)
         self.registers[self._sp] = sp

@@ -12,7 +12,7 @@ from loopwright.targets.pipeline import Pass
 from loopwright.targets.target import Addressing, Convention, MachineCode, Rule, Target
 from loopwright.types import PTR, Type
 
-__all__ = ["Multiclet", "make", "offsets_of"]
+__all__ = ["DYNAMIC_STACK", "Multiclet", "make", "offsets_of"]
 
 
 def offsets_of(types: list[Type]) -> list[int]:
@@ -38,6 +38,8 @@ class OnStack(Convention):
 
 
 CONVENTION: Final = OnStack()
+#: The register that says where memory of the stack whose size is not known before is taken next, upwards, away from all frames; functions leave it as they found it.
+DYNAMIC_STACK: Final = "R7"
 _ADDRESSING: Final = Addressing((), -(1 << 31), (1 << 31) - 1)
 
 
@@ -46,14 +48,16 @@ class Multiclet(Target):
 
     Attributes:
         processor: its parameters.
+        program: all functions that call each other are compiled for one program, and may call each other as suits them (``calling.py``).
     """
 
-    def __init__(self, described: Processor) -> None:
+    def __init__(self, described: Processor, program: bool = False) -> None:
         super().__init__(CONVENTION, [], [], frozenset())
         # (An attribute of the class would hide the native build's.)
         self.name = described.name
         self.fused = False
         self.processor = described
+        self.program = program
         self.expanded = expansions.EXPANDED
 
     def passes(self) -> tuple[Pass, ...]:

@@ -10,7 +10,7 @@ from __future__ import annotations
 from typing import Final
 
 from loopwright.ir.function import Function
-from loopwright.targets.multiclet.flow import CONSTANT, TARGET, VALUE, Arg, Flow, Node, Paragraph
+from loopwright.targets.multiclet.flow import CONSTANT, JUMPS, TARGET, VALUE, Arg, Flow, Node, Paragraph, substituted
 from loopwright.targets.multiclet.memory_order import Accesses
 from loopwright.targets.multiclet.target import Multiclet
 
@@ -19,7 +19,6 @@ __all__ = ["run"]
 #: Most commands of all the steps together, and most steps.
 MOST: Final = 64
 STEPS: Final = 4
-_JUMPS: Final = ("jmp", "setjf", "setjt")
 #: Conditions to go on by, as the command and which operand counts: whether it counts up, and the commands that say whether one number is below another.
 _COUNTING: Final[dict[tuple[str, int], tuple[bool, str]]] = {
     ("lt", 0): (True, "lt"),
@@ -41,9 +40,10 @@ class _Counted:
         leave: where it goes on when it ends.
         counter: the phi that counts; step: by how much; bound: up, or down, to what.
         test: the command that decides whether it goes on; below: the command that compares such numbers; up: it counts up.
+        ends: it goes on where the test does not hold.
     """
 
-    def __init__(self, paragraph: Paragraph, leave: int, counter: Node, step: int, bound: Arg, test: Node, below: str, up: bool) -> None:
+    def __init__(self, paragraph: Paragraph, leave: int, counter: Node, step: int, bound: Arg, test: Node, below: str, up: bool, ends: bool) -> None:
         self.paragraph = paragraph
         self.leave = leave
         self.counter = counter
@@ -52,6 +52,14 @@ class _Counted:
         self.test = test
         self.below = below
         self.up = up
+        self.ends = ends
+
+
+def _way(test: Node, position: int, step: int, ends: bool) -> tuple[bool, str] | None:
+    """Whether a test counts up by a step, and the command that compares so. Of a test for equality any step does: before the bound is missed it is not met."""
+    if test.name == ("eq" if ends else "ne"):
+        return step > 0, "ne"
+    return None if ends else _COUNTING.get((test.name, position))
 
 
 def _counted(paragraph: Paragraph) -> _Counted | None:
@@ -59,35 +67,35 @@ def _counted(paragraph: Paragraph) -> _Counted | None:
     number = paragraph.number
     if paragraph.calls or paragraph.tested < 0 or number not in (paragraph.tested, paragraph.following) or len(paragraph.before) != 2:
         return None
-    again = [node for node in paragraph.nodes if node.name == "setjt" and node.args[1].number == number]
+    again = [node for node in paragraph.nodes if node.name in ("setjt", "setjf") and node.args[1].number == number]
     leave = paragraph.following if paragraph.tested == number else paragraph.tested
     if len(again) != 1 or leave < 0:
         return None
-    test = again[0].args[0].node
-    if test is None or test.home != number or test.suffix != "q":
+    test, ends = again[0].args[0].node, again[0].name == "setjf"
+    if test is None or test.home != number or test.suffix not in ("q", "l") or len(test.args) != 2:
         return None
     latch = paragraph.before.index(number)
     for position in (0, 1):
-        way = _COUNTING.get((test.name, position))
         moved = test.args[position].node
         bound = test.args[1 - position]
-        if (
-            way is None
-            or moved is None
-            or moved.name != "add"
-            or moved.suffix != "q"
-            or moved.args[1].kind != CONSTANT
-            or bound.memory
-            or test.args[position].number
-        ):
+        if moved is None or moved.name != "add" or moved.suffix != test.suffix or moved.args[1].kind != CONSTANT or bound.memory or test.args[position].number:
             continue
         counter, step = moved.args[0].node, moved.args[1].number
+        way = _way(test, position, step, ends)
         fixed = bound.kind == CONSTANT or (bound.kind == VALUE and bound.node is not None and bound.node.home != number)
-        if counter is None or counter not in paragraph.phis or counter.args[latch].node is not moved or not fixed or step == 0 or (step > 0) != way[0]:
+        if (
+            counter is None
+            or counter not in paragraph.phis
+            or counter.args[latch].node is not moved
+            or not fixed
+            or step == 0
+            or way is None
+            or (step > 0) != way[0]
+        ):
             continue
         if moved.args[0].number or counter.args[latch].number or abs(step) > 1 << 20:
             continue
-        return _Counted(paragraph, leave, counter, step, bound, test, way[1], way[0])
+        return _Counted(paragraph, leave, counter, step, bound, test, way[1], way[0], ends)
     return None
 
 
@@ -112,6 +120,8 @@ class _Unrolling:
         self.out = Paragraph(count + 3, paragraph.first, outside)
         for each in (self.ask, self.main, self.rest, self.out):
             each.cut = True
+        # Whether the last of several steps is not the last of all.
+        self.going_on = Arg(CONSTANT)
         # What each value of the loop is in the step that is being made.
         self.now: dict[Node, Arg] = {}
         # What the phis were in that step.
@@ -133,10 +143,7 @@ class _Unrolling:
 
     def here(self, a: Arg) -> Arg:
         """An operand in the step that is being made."""
-        if a.kind != VALUE or a.node is None or a.node not in self.now:
-            return a
-        to = self.now[a.node]
-        return to if not a.number and not a.memory else Arg(to.kind, to.node, to.number + a.number, to.name, a.memory)
+        return substituted(a, self.now)
 
     def copies(self) -> bool:
         """The steps, one after the other; False where the order of accesses to memory does not allow it."""
@@ -150,7 +157,7 @@ class _Unrolling:
         for _ in range(self.steps):
             renewed: dict[Node, Node] = {}
             for node in paragraph.nodes:
-                if node.name in _JUMPS:
+                if node.name in JUMPS:
                     continue
                 made = flow.node(node.name, node.suffix, self.sum([self.here(a) for a in node.args], node), main.number, node.line)
                 made.effect, made.signed, made.unsigned = node.effect, node.signed, node.unsigned
@@ -167,15 +174,15 @@ class _Unrolling:
             following = [self.here(phi.args[self.latch]) for phi in paragraph.phis]
             for phi, a in zip(paragraph.phis, following, strict=True):
                 self.now[phi] = a
-        self.test_for(main, main.phis, self.here(Arg(VALUE, self.loop.test)))
+        self.test_for(main, main.phis, None if self.loop.ends else self.here(Arg(VALUE, self.loop.test)))
         return True
 
     def sum(self, args: list[Arg], node: Node) -> list[Arg]:
         """The operands of a command; of an addition of a number to what the step before has made by another, that one's operand and both numbers: it waits for no step."""
-        if node.name != "add" or node.suffix != "q" or args[1].kind != CONSTANT:
+        if node.name != "add" or args[1].kind != CONSTANT:
             return args
         inner = args[0].node
-        if args[0].kind != VALUE or inner is None or inner.home != self.main.number or args[0].number or inner.name != "add" or inner.suffix != "q":
+        if args[0].kind != VALUE or inner is None or inner.home != self.main.number or args[0].number or inner.name != "add" or inner.suffix != node.suffix:
             return args
         number = inner.args[1].number + args[1].number
         if inner.args[1].kind != CONSTANT or inner.args[0].number or abs(number) >= 1 << 31:
@@ -188,17 +195,19 @@ class _Unrolling:
         The distance to the bound says so if the counter is on the right side of it: then it is what it seems to be, or too much for its bits, and seems to be none.
         """
         loop = self.loop
-        counts = self.now[loop.counter] if going_on is not None else loop.counter.args[self.front]
+        counts = self.now[loop.counter] if paragraph is self.main else loop.counter.args[self.front]
         ends = (counts, loop.bound) if loop.up else (loop.bound, counts)
         inside = going_on if going_on is not None else self.command(paragraph, loop.below, *ends)
         distance = self.command(paragraph, "sub", ends[1], ends[0])
         enough = self.command(paragraph, "gt" if loop.below == "lt" else "gtu", distance, Arg(CONSTANT, number=abs(loop.step) * (self.steps - 1)))
         both = self.command(paragraph, "and", inside, enough)
-        other = self.rest.number if going_on is not None else loop.paragraph.number
+        other = self.rest.number if paragraph is self.main else loop.paragraph.number
+        if paragraph is self.main:
+            self.going_on = inside
         self.branch(paragraph, both, self.main.number, other)
 
     def command(self, paragraph: Paragraph, name: str, *args: Arg) -> Arg:
-        made = self.flow.node(name, "q", list(args), paragraph.number, 0)
+        made = self.flow.node(name, self.loop.test.suffix, list(args), paragraph.number, 0)
         paragraph.nodes.append(made)
         return Arg(VALUE, made)
 
@@ -215,7 +224,7 @@ class _Unrolling:
         """Bring the new paragraphs between what there is."""
         loop, paragraph = self.loop, self.loop.paragraph
         before = self.flow.made[paragraph.before[self.front]]
-        _lead(before, paragraph.number, self.ask.number)
+        before.lead(paragraph.number, self.ask.number)
         self.ask.before = [before.number]
         self.main.before = [self.ask.number, self.main.number]
         self.rest.before = [self.main.number]
@@ -223,8 +232,8 @@ class _Unrolling:
             made.args = [phi.args[self.front], self.now[phi]]
             phi.args = [phi.args[self.front], self.now[phi], phi.args[self.latch]]
         paragraph.before = [self.ask.number, self.rest.number, paragraph.number]
-        self.branch(self.rest, self.here(Arg(VALUE, loop.test)), paragraph.number, self.out.number)
-        _lead(paragraph, loop.leave, self.out.number)
+        self.branch(self.rest, self.going_on, paragraph.number, self.out.number)
+        paragraph.lead(loop.leave, self.out.number)
         self.out.before = [self.rest.number, paragraph.number]
         self.out.following = loop.leave
         jump = self.flow.node("jmp", "", [Arg(TARGET, number=loop.leave)], self.out.number, 0)
@@ -264,16 +273,6 @@ class _Unrolling:
             return self.now[value]
         # (The step before last has made it; the last step reads it.)
         return self.given[value]
-
-
-def _lead(paragraph: Paragraph, old: int, new: int) -> None:
-    """Let a paragraph go on with another."""
-    if paragraph.tested == old:
-        paragraph.tested = new
-    if paragraph.following == old:
-        paragraph.following = new
-    for node in paragraph.nodes:
-        node.args = [Arg(TARGET, number=new) if a.kind == TARGET and a.number == old and node.name in _JUMPS else a for a in node.args]
 
 
 def run(f: Function, target: Multiclet) -> None:

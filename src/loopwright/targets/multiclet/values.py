@@ -16,10 +16,10 @@ from loopwright.ir.roles import address_at
 from loopwright.targets.multiclet.flow import CONSTANT, INCOMING, LOCAL, OUTGOING, REGISTER, SYMBOL, TARGET, VALUE, Arg, Flow, Node, Paragraph
 from loopwright.targets.multiclet.memory_order import Access, Accesses
 from loopwright.targets.multiclet.selection import command_of, compare_of, suffix_of
-from loopwright.targets.multiclet.target import Multiclet, offsets_of
+from loopwright.targets.multiclet.target import DYNAMIC_STACK, Multiclet, offsets_of
 from loopwright.types import BOOL, PTR, VOID, Type
 
-__all__ = ["bits_of", "held_constant", "run", "symbol_of"]
+__all__ = ["bits_of", "forward_phis", "held_constant", "run", "symbol_of"]
 
 
 def bits_of(type_: Type, value: int | float | bool) -> int:
@@ -38,6 +38,8 @@ def held_constant(high: int, low: int) -> int:
     return made - (1 << 64) if made >> 63 else made
 
 
+#: Memory of the stack whose size is not known before is at multiples of so many bytes.
+_DYNAMIC_ALIGN: Final = 16
 _SYMBOLS: Final = (ops.GLOBAL, ops.FUNCTION, ops.TABLE)
 
 
@@ -60,7 +62,11 @@ class _Values:
         self.values: dict[int, Arg] = {}
         self.ends: list[dict[int, Arg]] = [{} for _ in self.flow.made]
         self.now: dict[int, Arg] = {}
-        self.live = _live_variables(f, self.flow)
+        # Where memory of the stack is taken: a variable of its own (``DYNAMIC_STACK``).
+        takes = any(instr.op is ops.ALLOCA for instr in f.code)
+        self.top = f.register(PTR, "", True) if takes else NONE
+        self.top_before: Arg | None = None
+        self.live = _live_variables(f, self.flow, self.top)
         self.waiting: list[tuple[Paragraph, int, Node]] = []
         self.paragraph = self.flow.made[0]
         self.accesses = Accesses(f)
@@ -80,7 +86,7 @@ class _Values:
             self.ends[last.number] = self.now
         for paragraph, variable, phi in self.waiting:
             phi.args = [self.end_of(before, variable) for before in paragraph.before]
-        _forward_phis(self.flow)
+        forward_phis(self.flow)
         _in_order(self.flow)
 
     def end_of(self, number: int, variable: int) -> Arg:
@@ -100,6 +106,9 @@ class _Values:
                 made.memory = Access(False, -2, None, offset, 0)
                 self.note_bits(made, type_)
                 self.write(p, Arg(VALUE, made))
+            if self.top != NONE:
+                self.top_before = self.value("load", "q", [Arg(REGISTER, name=DYNAMIC_STACK)])
+                self.write(self.top, self.top_before)
             return
         self.entered(paragraph)
         call = paragraph.returned
@@ -202,7 +211,9 @@ class _Values:
 
     def step(self, instr: Instr) -> None:
         op = instr.op
-        if op.effect == ops.CALLS:
+        if op is ops.ALLOCA:
+            self.take(instr)
+        elif op.effect == ops.CALLS:
             self.call(instr)
         elif op is ops.RET:
             self.leave(instr)
@@ -248,11 +259,36 @@ class _Values:
 
     def choice(self, condition: Arg, a: Arg, b: Arg) -> Arg:
         """``a`` where the condition, 0 or 1, holds, else ``b``; of all 64 bits."""
+        if a.same(b):
+            return a
+        short = self.short_choice(condition, a, b)
+        if short is not None:
+            return short
         if self.processor.has("selt_q") and self.processor.has("self_q"):
             return self.value("or", "q", [self.value("selt", "q", [condition, a]), self.value("self", "q", [condition, b])])
         mask = self.value("neg", "q", [condition])
-        differ = self.value("xor", "q", [a, b])
+        both = a.kind == CONSTANT and b.kind == CONSTANT
+        differ = Arg(CONSTANT, number=a.number ^ b.number) if both else self.value("xor", "q", [a, b])
         return self.value("xor", "q", [self.value("and", "q", [differ, mask]), b])
+
+    def short_choice(self, condition: Arg, a: Arg, b: Arg) -> Arg | None:
+        """A choice of which one side is 0, or both are 0 or 1: what ``and`` and ``or`` of conditions are."""
+        selects = self.processor.has("selt_q") and self.processor.has("self_q")
+        if _is_zero(b):
+            if _is_truth(a):
+                return self.truth(self.value("and", "b", [condition, a]))
+            return self.value("selt", "q", [condition, a]) if selects else self.value("and", "q", [self.value("neg", "q", [condition]), a])
+        if _is_zero(a):
+            if _is_truth(b):
+                return self.truth(self.value("and", "b", [self.truth(self.value("xor", "b", [condition, Arg(CONSTANT, number=1)])), b]))
+            return (
+                self.value("self", "q", [condition, b])
+                if selects
+                else self.value("and", "q", [self.value("add", "q", [condition, Arg(CONSTANT, number=-1)]), b])
+            )
+        if a.kind == CONSTANT and a.number == 1 and _is_truth(b):
+            return self.truth(self.value("or", "b", [condition, b]))
+        return None
 
     def shift(self, left: bool, type_: Type, a: Arg, count: Arg) -> Arg:
         """A shift by any count: commands count modulo the width."""
@@ -375,10 +411,23 @@ class _Values:
         made = self.effect("wr", "l" if type_ is PTR else suffix_of(type_), [self.read(instr.args[0]), Arg(OUTGOING, number=instr.imm)])
         made.memory = Access(True, -3, None, instr.imm, type_.size)
 
+    def take(self, instr: Instr) -> None:
+        """Memory of the stack: from where the last of it ended, at a multiple of some power of two."""
+        size, align = self.read(instr.args[0]), self.read(instr.args[1]).number
+        place = self.read(self.top)
+        if align > _DYNAMIC_ALIGN:
+            place = self.value("and", "q", [self.value("add", "q", [place, Arg(CONSTANT, number=align - 1)]), Arg(CONSTANT, number=-align)])
+        self.write(instr.dst, place)
+        end = self.value("add", "q", [self.value("add", "q", [place, size]), Arg(CONSTANT, number=_DYNAMIC_ALIGN - 1)])
+        self.write(self.top, self.value("and", "q", [end, Arg(CONSTANT, number=-_DYNAMIC_ALIGN)]))
+
     def call(self, instr: Instr) -> None:
         """The return address, and there it goes; what comes back is in #RETV when the next paragraph begins."""
         callee = self.f.callees[instr.imm]
         paragraph = self.paragraph
+        paragraph.called = instr
+        if self.top != NONE:
+            self.effect("setrg", "q", [Arg(REGISTER, name=DYNAMIC_STACK), self.read(self.top)])
         made = self.effect("wr", "l", [Arg(TARGET, number=paragraph.following), Arg(OUTGOING, number=0)])
         made.memory = Access(True, -3, None, 0, 4)
         # (The address stands in a register of the IR, or is a constant of it.)
@@ -388,9 +437,20 @@ class _Values:
         self.effect("jmp", "", [indirect if indirect is not None else Arg(SYMBOL, name=callee.name)])
 
     def leave(self, instr: Instr) -> None:
+        if self.top_before is not None:
+            self.effect("setrg", "q", [Arg(REGISTER, name=DYNAMIC_STACK), self.top_before])
         if instr.args and self.f.result is not VOID:
             self.effect("setrg", "q", [Arg(REGISTER, name="RETV"), self.read(instr.args[0])])
         self.effect("jmp", "", [self.value("load", "l", [Arg(INCOMING, number=0, memory=True)])])
+
+
+def _is_zero(a: Arg) -> bool:
+    return a.kind == CONSTANT and a.number == 0
+
+
+def _is_truth(a: Arg) -> bool:
+    """Whether it is known to be 0 or 1."""
+    return (a.kind == CONSTANT and a.number in (0, 1)) or (a.kind == VALUE and a.node is not None and a.node.unsigned == 1 and not a.number and not a.memory)
 
 
 def _in_order(flow: Flow) -> None:
@@ -407,8 +467,8 @@ def _in_order(flow: Flow) -> None:
     flow.reorder(order)
 
 
-def _live_variables(f: Function, flow: Flow) -> list[list[int]]:
-    """The variables that are live where each paragraph begins."""
+def _live_variables(f: Function, flow: Flow, top: int) -> list[list[int]]:
+    """The variables that are live where each paragraph begins. ``top`` is read by what calls, and by what takes memory of the stack, which writes it as well; or is NONE."""
     count = len(flow.made)
     reads, writes = [0] * count, [0] * count
     variable = f.variable
@@ -418,6 +478,11 @@ def _live_variables(f: Function, flow: Flow) -> list[list[int]]:
             for a in instr.args:
                 if a >= 0 and variable[a] and not written >> a & 1:
                     read |= 1 << a
+            if top != NONE and instr.op.effect == ops.CALLS:
+                if not written >> top & 1:
+                    read |= 1 << top
+                if instr.op is ops.ALLOCA:
+                    written |= 1 << top
             if instr.dst >= 0 and variable[instr.dst]:
                 written |= 1 << instr.dst
         reads[paragraph.number], writes[paragraph.number] = read, written
@@ -445,7 +510,7 @@ def _ones(bits: int) -> list[int]:
     return found
 
 
-def _forward_phis(flow: Flow) -> None:
+def forward_phis(flow: Flow) -> None:
     """Take away the phis that join one value with itself."""
     forward: dict[Node, Arg] = {}
 

@@ -119,7 +119,9 @@ class _Writer:
         if a.kind == CONSTANT:
             return Operand(offset=a.number, memory=a.memory)
         if a.kind == REGISTER:
-            return Operand(register="SP", offset=a.number * self.frame.size) if a.name == "frame" else Operand(register=a.name)
+            if a.name == "frame":
+                return Operand(register="SP", offset=a.number * self.frame.size)
+            return Operand(register=a.name, offset=a.number, memory=a.memory)
         if a.kind == TARGET:
             return Operand(symbol=self.label(a.number))
         if a.kind == SYMBOL:
