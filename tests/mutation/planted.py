@@ -15,7 +15,7 @@ import time
 from dataclasses import dataclass
 from pathlib import Path
 
-__all__ = ["PLANTED", "Planted", "tests_say"]
+__all__ = ["PLANTED", "Planted", "outcome_of"]
 
 CHECKOUT = Path(__file__).resolve().parents[2]
 #: Seconds that the tests of a fault may take.
@@ -283,7 +283,7 @@ PLANTED: tuple[Planted, ...] = (
 )
 
 
-def tests_say(fault: Planted | None, tests: tuple[str, ...], scratch: Path) -> tuple[int, str]:
+def outcome_of(fault: Planted | None, tests: tuple[str, ...], scratch: Path) -> tuple[int, str]:
     """Run tests on the sources with a fault, or as they are: pytest's exit status (0 all pass, 1 some fail), and the end of what it says."""
     source = scratch / "src"
     shutil.copytree(CHECKOUT / "src", source, ignore=shutil.ignore_patterns("__pycache__", "*.so"))
@@ -308,7 +308,7 @@ def main() -> int:
         start = time.monotonic()
         with tempfile.TemporaryDirectory(prefix="loopwright-planted-") as scratch:
             try:
-                status, said = tests_say(fault, fault.tests, Path(scratch))
+                status, said = outcome_of(fault, fault.tests, Path(scratch))
             except subprocess.TimeoutExpired:
                 status, said = 1, "it takes too long"
         if status != 1:

@@ -5,7 +5,7 @@ from __future__ import annotations
 from pathlib import Path
 
 import pytest
-from tests.mutation.planted import CHECKOUT, PLANTED, Planted, tests_say
+from tests.mutation.planted import CHECKOUT, PLANTED, Planted, outcome_of
 
 
 def test_the_faults_can_be_planted() -> None:
@@ -22,7 +22,7 @@ def test_the_faults_can_be_planted() -> None:
 @pytest.mark.timeout(600)
 @pytest.mark.parametrize("fault", PLANTED, ids=lambda fault: fault.name)
 def test_planted_faults_are_noticed(fault: Planted, tmp_path: Path) -> None:
-    status, said = tests_say(fault, fault.tests, tmp_path)
+    status, said = outcome_of(fault, fault.tests, tmp_path)
     assert status == 1, said
 
 
@@ -30,5 +30,5 @@ def test_planted_faults_are_noticed(fault: Planted, tmp_path: Path) -> None:
 @pytest.mark.timeout(600)
 @pytest.mark.parametrize("tests", sorted({fault.tests for fault in PLANTED}), ids=" ".join)
 def test_without_a_fault_the_tests_pass(tests: tuple[str, ...], tmp_path: Path) -> None:
-    status, said = tests_say(None, tests, tmp_path)
+    status, said = outcome_of(None, tests, tmp_path)
     assert status == 0, said

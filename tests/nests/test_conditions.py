@@ -10,6 +10,7 @@ import pytest
 from tests.machines import Runner, runners
 from tests.nests.test_lanes import kernel
 
+import loopwright as lw
 from loopwright.ir import ops
 from loopwright.nests.folding import known_value
 
@@ -306,3 +307,16 @@ def test_rows_that_count_down_are_walked_together() -> None:
         fast(a, other, other)
         np.testing.assert_array_equal(a, expected)
     assert "skew" in done(fast, [a, other, other])
+
+
+def test_an_index_compared_with_what_is_computed_from_it() -> None:
+    """There is no one place in the loop at which the two are equal."""
+    for first, test in (("least(i, n)", "== i"), ("most(i, n - 3)", "== i"), ("least(i, 3)", "< i"), ("i % 3", "!= i")):
+        body = f"k = 0\nfor i in lw.range(len(y)):\n    if {first} {test}:\n        y[k] = 7\n        y[k] += x[i]\n        k += 1"
+        text = "def f(x: lw.Array[lw.i64], y: lw.Array[lw.i64], n: lw.i64):\n" + "\n".join("    " + line for line in body.split("\n")) + "\n"
+        names: dict[str, object] = {"lw": lw, "least": lw.min, "most": lw.max}
+        exec(text, names)  # noqa: S102
+        x, y = np.arange(12), np.zeros(12, np.int64)
+        lw.kernel(names["f"], source=text)(x, y, 8)
+        kept = [i for i in range(12) if eval(f"{first} {test}", {"least": min, "most": max, "i": i, "n": 8})]
+        assert y.tolist() == [7 + i for i in kept] + [0] * (12 - len(kept)), first

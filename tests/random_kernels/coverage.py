@@ -13,7 +13,7 @@ __all__ = ["count", "expected", "table"]
 #: In a loop over lanes, or not.
 LANES, SCALAR = "lanes", "scalar"
 
-_EVERY = ("+", "-", "*", "unary -", "unary +", "abs", "min", "max", "select", "conditional", "call", "load", "name", "number", "constant", "**")
+_EVERY = ("+", "-", "*", "unary -", "unary +", "abs", "min", "max", "select", "conditional", "call", "load", "name", "number", "constant", "look up", "**")
 _WHOLE = ("//", "%", "&", "|", "^", "<<", ">>", "unary ~", "div_trunc", "rem_trunc")
 _REAL = ("/", "sqrt", "floor", "ceil", "trunc", "round", "fma")
 _CONDITIONS = (
@@ -31,7 +31,22 @@ _CONDITIONS = (
 )
 _STATEMENTS = {
     SCALAR: ("return", "carry an index", "carry an element", "rotate", "call", "function", "start a reduction"),
-    LANES: ("for lanes", "if any", "if all", "gather", "scatter", "read a bit", "write a bit", "add up", "carry an index", "break"),
+    LANES: (
+        "for lanes",
+        "if any",
+        "if all",
+        "gather",
+        "scatter",
+        "read backwards",
+        "store backwards",
+        "read apart",
+        "store apart",
+        "read a bit",
+        "write a bit",
+        "add up",
+        "carry an index",
+        "break",
+    ),
 }
 _STATEMENTS_ANYWHERE = (
     *("assign", "assign another type", "assign on every path", "assign condition", "assign to two names", "assign a number", "start as a number", "swap"),

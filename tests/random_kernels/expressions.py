@@ -77,6 +77,9 @@ class Expressions:
             return self.condition(place, 2)
         pick = self.random
         chance = pick.random()
+        table = self.program.table
+        if table is not None and table[1] == kind and not place.local and pick.random() < 0.15:
+            return self.look_up(place)
         if chance < 0.45:
             known = place.readable(kind)
             if known:
@@ -117,6 +120,17 @@ class Expressions:
         pick.shuffle(operands)
         op = pick.choice("+-*" if kind in FLOATS else "+-*&|^")
         return Expr(kind, op, "(", operands[0], f" {op} ", operands[1], ")")
+
+    def look_up(self, place: Place) -> Expr:
+        """An element of the constant table, which not all lanes have in common."""
+        pick = self.random
+        assert self.program.table is not None
+        text, kind, count = self.program.table
+        source = pick.choice(("u8", "u8", "u16", "i32", "i64"))
+        index = Expr(INDEX, "index", "lw.i64(", self.leaf(source, place), ")")
+        within = [f" % {count}", *([" & 15"] if count >= 16 else [])]
+        end = "" if source == "u8" and count >= 256 and pick.random() < 0.6 else pick.choice(within)
+        return Expr(kind, "look up", f"{text}[", index, f"{end}]")
 
     # --- elements ------------------------------------------------------------------------------------------------
 
@@ -164,6 +178,8 @@ class Expressions:
             return None
         if lanes is None:
             return self.place_index(place)
+        if array.text in lanes.hidden:
+            return None
         if array.text in lanes.written:
             return self._offset(lanes.text, lanes.written[array.text])
         if store:

@@ -84,6 +84,13 @@ class _Maker:
             whole = pick.random() < 0.5
             values = tuple([pick.randint(0, 5) if whole else pick.choice([0.5, -1.0, 2.0, 0.0, 0.1, 1.5]) for _ in range(count)])
             program.parameters.append(Constant("taps", values))
+        if pick.random() < 0.35:
+            kind = pick.choice(self.e.favourites)
+            count = pick.choice([5, 16, 16, 40, 256, 300])
+            numbers = [pick.choice(floats_of(kind) if kind in FLOATS else integers_of(kind)) for _ in range(count)]
+            with np.errstate(over="ignore"):
+                program.parameters.append(Constant("table", np.array(numbers, _dtype(kind))))
+            program.table = "table", kind, count
         if pick.random() < 0.15:
             program.parameters.append(Constant("flag", pick.random() < 0.5))
             place.variables.append(Variable("flag", BOOL, settable=False))

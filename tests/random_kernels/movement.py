@@ -30,6 +30,8 @@ class Movement:
             (self.running, 1.2),
             (self.left, 1.5),
             (self.gather, 3),
+            (self.backwards, 1.5),
+            (self.apart, 1.5),
             (self.scatter, 1.2),
             (self.bit_read, 1.5),
             (self.bit_written, 1),
@@ -182,7 +184,7 @@ class Movement:
         """``v = a[k]`` with an index of each lane's own."""
         if place.lanes is None or place.local:
             return []
-        arrays = [a for a in self._arrays() if a.text not in place.lanes.written]
+        arrays = self._read_only(place)
         if not arrays:
             return []
         array = self.random.choice(arrays)
@@ -190,6 +192,63 @@ class Movement:
         made = self.s.new(place, array.kind)
         place.variables.append(made)
         return [self.s.simple(place, "gather", f"{made.text} = ", Expr(array.kind, "load", f"{array.text}[", index, "]"))]
+
+    def _read_only(self, place: Place, kinds: tuple[str, ...] = ()) -> list[Array]:
+        """The arrays that a loop over lanes may read at any index."""
+        assert place.lanes is not None
+        return [a for a in self._arrays(kinds) if a.text not in place.lanes.written and a.text not in place.lanes.hidden]
+
+    def backwards(self, place: Place) -> list[Stmt]:
+        """``v = a[n - 1 - i]``; or a loop of its own with ``a[n - 1 - i] = v``."""
+        pick, s = self.random, self.s
+        if place.lanes is not None:
+            arrays = self._read_only(place)
+            if not arrays or place.local:
+                return []
+            array = pick.choice(arrays)
+            made = s.new(place, array.kind)
+            place.variables.append(made)
+            return [s.simple(place, "read backwards", f"{made.text} = ", Expr(array.kind, "load", f"{array.text}[n - 1 - {place.lanes.text}]"))]
+        return self._stored_apart(place, 1)
+
+    def apart(self, place: Place) -> list[Stmt]:
+        """A loop over every second to fourth element: ``v = a[2 * i + 1]``, ``b[2 * i] = v``."""
+        return self._stored_apart(place, self.random.randint(2, 4))
+
+    def _stored_apart(self, place: Place, times: int) -> list[Stmt]:
+        """A loop over lanes that stores elements so many apart, or backwards, and reads others like that."""
+        pick, s = self.random, self.s
+        arrays = self._arrays()
+        if not arrays:
+            return []
+        array = pick.choice(arrays)
+        made = self._lanes(place, array)
+        if made is None:
+            return []
+        lanes, inner = made
+        array.written = True
+        lanes.hidden.add(array.text)
+        body: list[Stmt] = []
+        others = self._read_only(inner)
+        for _ in range(pick.randint(0, 3) if others else 0):
+            other = pick.choice(others)
+            index = f"n - 1 - {lanes.text}" if times == 1 else f"{times} * {lanes.text} + {pick.randint(0, times - 1)}"
+            value = s.new(inner, other.kind)
+            inner.variables.append(value)
+            body.append(
+                s.simple(inner, "read backwards" if times == 1 else "read apart", f"{value.text} = ", Expr(other.kind, "load", f"{other.text}[{index}]"))
+            )
+        if pick.random() < 0.4:
+            body += s.block(inner, 2)
+        stores: list[Stmt] = []
+        for part in range(times) if pick.random() < 0.6 else [pick.randrange(times)]:
+            index = f"n - 1 - {lanes.text}" if times == 1 else f"{times} * {lanes.text} + {part}"
+            element = Expr(array.kind, "element", f"{array.text}[{index}]")
+            stores.append(s.simple(inner, "store backwards" if times == 1 else "store apart", element, " = ", self.e.typed(array.kind, inner, 1)))
+        if pick.random() < 0.25:
+            stores = [Stmt("if", [Clause(["if ", self.e.condition(inner, test=True), ":"], stores)], True)]
+        header = f"for {lanes.text} in lw.{'lanes' if pick.random() < 0.8 else 'range'}(n{'' if times == 1 else f' // {times}'}):"
+        return [Stmt("for lanes", [Clause([header], [*body, *stores])], True)]
 
     def scatter(self, place: Place) -> list[Stmt]:
         """``a[k] = v``, or ``a[k] += v``, with an index of each lane's own, at the end of a loop's body, where nothing else accesses the array."""
@@ -215,7 +274,7 @@ class Movement:
         """``c = lw.bit(a, i)``."""
         if place.lanes is None or place.local:
             return []
-        arrays = [a for a in self._arrays(("u8",)) if a.text not in place.lanes.written]
+        arrays = self._read_only(place, ("u8",))
         if not arrays:
             return []
         array = self.random.choice(arrays)

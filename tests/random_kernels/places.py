@@ -43,12 +43,14 @@ class Lanes:
         shared: it is the loop that may access arrays which may be one and the same.
         written: names of the arrays that its body stores to, and how far from the index.
         reductions: the variables from before it that it updates, and how.
+        hidden: names of the arrays that one statement of its body accesses, and no other.
     """
 
     def __init__(self, text: str, low: int, high: int) -> None:
         self.text, self.low, self.high = text, low, high
         self.shared = False
         self.written: dict[str, int] = {}
+        self.hidden: set[str] = set()
         self.reductions: dict[str, tuple[Variable, str]] = {}
 
 

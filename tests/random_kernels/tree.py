@@ -127,6 +127,7 @@ class Program:
     Attributes:
         result: the kind of the result, or "".
         shared: two arrays that may be one and the same, both accessed at the loop's index only.
+        table: a constant table: its name, the kind of its elements, how many there are; None without one.
     """
 
     def __init__(self, seed: int) -> None:
@@ -136,6 +137,7 @@ class Program:
         self.body: list[Stmt] = []
         self.result = ""
         self.shared: tuple[str, str] | None = None
+        self.table: tuple[str, str, int] | None = None
 
     def copy(self) -> Program:
         made = copy.copy(self)

@@ -166,6 +166,11 @@ def _of_comparison(nest: Nest, loops: list[NestLoop], place: int, register: int)
         for loop in reversed(around):
             coefficient = _coefficient(nest, difference, loop) if difference is not None else 0
             if coefficient:
+                assert difference is not None
+                others = [value for value in difference.terms if nest.indices.get(value) is not loop]
+                if any(loop.index in nest.forms.leaves[value] for value in others):
+                    # (What the index is compared with is computed from it: `min(i, n) == i`.)
+                    return None
                 if abs(coefficient) != 1 or abs(loop.step) != 1 or loop not in loops or not _possible(nest, loop) or _chain(nest, loop, place) is None:
                     return None
                 return _Condition(place, register, loop, coefficient)
