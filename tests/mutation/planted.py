@@ -101,7 +101,7 @@ PLANTED: tuple[Planted, ...] = (
         _TABLE,
         "select           | int32x int64x floatx          | VBLENDMP$ d{a}, c, b",
         "select           | int32x int64x floatx          | VBLENDMP$ d{a}, b, c",
-        _ROWS,
+        ("tests/frontend/test_complex.py", "-k", "test_unary and v4"),
     ),
     Planted(
         "shifts of signed lanes",
