@@ -31,6 +31,7 @@ NAMES = (
     "multiclet_c",
     "programs",
     "c_spills",
+    "c_instructions",
 )
 
 

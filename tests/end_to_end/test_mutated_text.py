@@ -31,7 +31,7 @@ from loopwright.types import PTR
 
 #: (Of those without registers there are other stages.)
 TARGETS = tuple(name for name in registry.names() if registry.get(name).registers)
-STAGES = ("unroll", "addresses", "simplify", "immediates", "elif", "loops", "select", "liveness")
+STAGES = ("unroll", "addresses", "simplify", "switches", "immediates", "elif", "loops", "select", "liveness")
 
 
 @cache

@@ -14,7 +14,7 @@ from typing import Final
 
 from loopwright.ir import ops
 from loopwright.ir.affine import Form
-from loopwright.ir.function import Instr, Loop
+from loopwright.ir.function import Function, Instr, Loop
 from loopwright.nests.dependence import FLOW, Dependence
 from loopwright.nests.nest import Nest, NestLoop
 from loopwright.nests.operations import asking, has
@@ -230,9 +230,10 @@ class _Apart:
         self.constant = constant
 
 
-def _together(members: list[_Apart]) -> bool:
+def _together(f: Function, members: list[_Apart]) -> bool:
     """Whether the stores to each array may all be made where the last of them is (``vectors/interleaving.py``): no other array, which may be the same, is accessed between at the same
-    elements."""
+    elements. That a kernel's arrays are apart is asked in front of the nest; of views (``passes/counted.py``) those that are accessed alike may be one."""
+    members = [m for m in members if f.arrays[m.array].view]
     for array in {m.array for m in members if m.store}:
         stores = [m for m in members if m.store and m.array == array]
         last = max(m.position for m in stores)
@@ -437,7 +438,7 @@ class _Body:
             count = rows[group[0]] + 1 if group[1] > MOST_APART else group[1]
             if sorted(constants) != list(range(min(constants), min(constants) + count)):
                 return False
-        return not any(len(ways.get(array, ())) > 1 for array in stored) and _together(members)
+        return not any(len(ways.get(array, ())) > 1 for array in stored) and _together(self.nest.f, members)
 
     def _widest(self, apart: set[int]) -> int:
         """Bits of the widest element of any vector, but for those of instructions given by ``id``; 0 if there is none."""

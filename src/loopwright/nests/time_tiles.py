@@ -37,6 +37,10 @@ __all__ = ["Memory", "Tiles", "best_tiles", "tile"]
 STEPS: Final = (16, 8, 4)
 
 
+#: Arrays are tiled for the first level where they are so many times as large.
+LONGER: Final = 2
+
+
 class Memory:
     """The caches that tiles are made for.
 
@@ -252,7 +256,9 @@ class _Tiles:
         whole = point
         for width in self.widths:
             whole = self._op(ops.MUL, whole, width)
-        self._if(self._op(ops.GT, whole, self._const(self._size()), BOOL))
+        # (Tiles of one dimension stay in the first level: they help where the second holds the arrays, too.)
+        stays = LONGER * self.memory.first if self.inner and self.levels == 1 else self._size()
+        self._if(self._op(ops.GT, whole, self._const(stays), BOOL))
         most, sizes = self._sizes(point)
         self._if(self._op(ops.GT, most, self._const(0), BOOL))
         # Blocks of about the same number of steps.
