@@ -11,6 +11,8 @@ from typing import Any, Final
 __all__ = [
     "BF16",
     "BOOL",
+    "COMPLEX64",
+    "COMPLEX128",
     "F16",
     "F32",
     "F64",
@@ -40,6 +42,8 @@ KIND_UINT: Final = 3
 KIND_FLOAT: Final = 4
 KIND_PTR: Final = 5
 KIND_MASK: Final = 6
+#: Of what the front end makes two floats of: there are no values of it in the intermediate representation.
+KIND_COMPLEX: Final = 7
 
 
 class Type:
@@ -76,6 +80,16 @@ class Type:
         return self.kind == KIND_MASK
 
     @property
+    def is_complex(self) -> bool:
+        """True for ``COMPLEX64`` and ``COMPLEX128``, which kernels know and the intermediate representation does not: there they are two floats."""
+        return self.kind == KIND_COMPLEX
+
+    @property
+    def part(self) -> Type:
+        """The type of the real and of the imaginary part of a complex type."""
+        return F32 if self.bits == 64 else F64
+
+    @property
     def is_integer(self) -> bool:
         """True for signed and unsigned integers, scalar or vector (not pointers, not ``bool``)."""
         return self.kind == KIND_INT or self.kind == KIND_UINT
@@ -95,11 +109,18 @@ class Type:
         """True for integers of 8 and 16 bits."""
         return self.bits < 32 and self.is_integer and not self.lanes
 
-    def __call__(self, value: Any) -> Any:
+    def __call__(self, value: Any, imaginary: Any = 0.0) -> Any:
         """``value`` converted to this type: an expression of a kernel or builder if it is one, otherwise a NumPy scalar.
 
-        A NumPy scalar is a constant of exactly this type wherever an expression meets it, unlike a Python number, which adapts.
+        A NumPy scalar is a constant of exactly this type wherever an expression meets it, unlike a Python number, which adapts. A complex type takes the imaginary
+        part besides: ``lw.complex64(x, y)``.
         """
+        if self.kind == KIND_COMPLEX:
+            for part in (value, imaginary):
+                paired = getattr(part, "__paired__", None)
+                if paired is not None:
+                    return paired(self, value, imaginary)
+            return _complex_constant(self, value, imaginary)
         converted = getattr(value, "__converted__", None)
         if converted is not None:
             return converted(self)
@@ -123,7 +144,7 @@ class Type:
         return self.name
 
     def __reduce__(self) -> tuple[object, tuple[str]]:
-        return parse_type, (self.name,)
+        return _named, (self.name,)
 
 
 _by_name: Final[dict[str, Type]] = {}
@@ -157,6 +178,9 @@ F16: Final = _make("f16", KIND_FLOAT, 16, dtype="float16")
 BF16: Final = _make("bf16", KIND_FLOAT, 16)
 F32: Final = _make("f32", KIND_FLOAT, 32, dtype="float32")
 F64: Final = _make("f64", KIND_FLOAT, 64, dtype="float64")
+# (Not among the types by name: text of the intermediate representation has none of them.)
+COMPLEX64: Final = Type("complex64", KIND_COMPLEX, 64, 0, None, -1, "complex64")
+COMPLEX128: Final = Type("complex128", KIND_COMPLEX, 128, 0, None, -2, "complex128")
 
 SCALARS: Final[tuple[Type, ...]] = (BOOL, I8, U8, I16, U16, I32, U32, I64, U64, PTR, F16, BF16, F32, F64)
 
@@ -185,6 +209,23 @@ def mask_of(bits: int, lanes: int) -> Type:
         known = _make(f"mask{bits}x{lanes}", KIND_MASK, bits, lanes, BOOL)
         _vectors[(-bits, lanes)] = known
     return known
+
+
+def _named(name: str) -> Type:
+    """The type of a name, complex ones included."""
+    return COMPLEX64 if name == "complex64" else COMPLEX128 if name == "complex128" else parse_type(name)
+
+
+def _complex_constant(type_: Type, value: Any, imaginary: Any) -> Any:
+    """A NumPy scalar of a complex type."""
+    import numpy
+
+    kind = numpy.dtype(type_.dtype).type
+    if type(imaginary) is float and imaginary == 0.0:
+        return kind(value)
+    if isinstance(value, (complex, numpy.complexfloating)) or isinstance(imaginary, (complex, numpy.complexfloating)):
+        raise TypeError(f"lw.{type_.name}(real, imaginary) takes two real numbers, not {value!r} and {imaginary!r}")
+    return kind(complex(float(value), float(imaginary)))
 
 
 def _bfloat16() -> Any:

@@ -46,7 +46,7 @@ def test_a_signature_comes_from_arguments_or_types():
         ([lw.Array[lw.f32]], {"x": 1, "k": 1}, "twice"),
         ([lw.Array[lw.f32]], {"q": 1, "k": 1}, "no parameter `q`"),
         ([3.0], {"k": 1}, "an array or a type"),
-        ([np.zeros(3, complex)], {"k": 1}, "complex128"),
+        ([np.zeros(3, np.clongdouble)], {"k": 1}, "complex256"),
         ([lw.Array], {"k": 1}, "element type"),
     ],
 )

@@ -878,3 +878,70 @@ def test_conversions_that_leave_a_register_as_it_is_are_none(type_: str) -> None
 def test_what_arrives_as_an_i32_is_made_a_u32() -> None:
     f = lowered("function f(%a: i32) -> u32\n %1 = convert.u32.i32 %a\n ret %1\nend")
     assert "convert" in opcodes(f)
+
+
+# --- operations of lanes under masks ---------------------------------------------------------------------------
+
+WORK = """
+function f(%x: ptr, %x.n0: i64)
+  array x: {of}[%x.n0] at %x written
+  var %v: {of}x4
+  %a = load_at.{of}x4 [%x]{{of x}}
+  %b = load_at.{of}x4 [%x + {step}]{{of x}}
+  %c = load_at.{of}x4 [%x + 2 * {step}]{{of x}}
+  %m = lt.{of}x4 %a, %c
+  %v = copy.{of}x4 %a
+  {body}
+  %w = add.{of}x4 %v, %v
+  store_at.{of}x4 %w, [%x + 4 * {step}]{{of x}}
+end
+"""
+
+
+def worked(of: str, body: str) -> list[ops.Op]:
+    """The operations under masks in what a body becomes; it computes the same as before."""
+    size = 4 if of[1:] == "32" else 8
+    text = WORK.format(of=of, step=4 * size, body=body).replace(f"2 * {4 * size}", str(8 * size)).replace(f"4 * {4 * size}", str(16 * size))
+    numbers = np.linspace(-3, 4, 24) * np.where(np.arange(24) % 3, 1, -1)
+    f = same_meaning(
+        text,
+        (numbers.astype({"f": "f", "i": "i", "u": "u"}[of[0]] + str(size)) if of[0] != "u" else np.arange(24, dtype=f"u{size}") * 7 % 13,),
+        name="x86-64-v4",
+    )
+    return [instr.op for instr in f.code if instr.op in ops.UNDER_MASKS]
+
+
+@pytest.mark.parametrize("of", ["f32", "f64", "i32", "u64"])
+@pytest.mark.parametrize("name", ["add", "sub", "mul", "min", "max", "and", "or", "xor", "andnot"])
+def test_a_choice_behind_arithmetic_is_arithmetic_under_a_mask(of: str, name: str) -> None:
+    if of[0] == "f" and name in ("and", "or", "xor", "andnot"):
+        pytest.skip("there are none of floats")
+    op = ops.BY_NAME[name]
+    for text in (f"%1 = {name}.{of}x4 %a, %b\n%v = select.{of}x4 %m, %1, %c", f"%1 = {name}.{of}x4 %v, %b\n%v = select.{of}x4 %m, %1, %v"):
+        assert worked(of, text) == [ops.WHERE[op]]
+
+
+def test_a_multiply_add_under_a_mask_adds_to_what_it_leaves() -> None:
+    for name in ("fma", "fms", "fnma", "fnms"):
+        assert worked("f32", f"%1 = {name}.f32x4 %a, %b, %v\n%v = select.f32x4 %m, %1, %v") == [ops.WHERE[ops.BY_NAME[name]]]
+        assert worked("f32", f"%1 = {name}.f32x4 %a, %b, %c\n%v = select.f32x4 %m, %1, %v") == []
+
+
+def test_what_is_no_operation_under_a_mask() -> None:
+    add = "%1 = add.f32x4 %v, %b\n"
+    # Used twice; an operand written in between; the other way round.
+    assert worked("f32", add + "%2 = add.f32x4 %1, %1\n%v = select.f32x4 %m, %1, %2") == []
+    assert worked("f32", add + "%v = copy.f32x4 %c\n%v = select.f32x4 %m, %1, %v") == []
+    assert worked("f32", add + "%v = select.f32x4 %m, %v, %1") == []
+    # What it reads from memory may have been written.
+    body = "%2 = load_at.f32x4 [%x + 48]{of x}\n%1 = add.f32x4 %v, %2\nstore_at.f32x4 %b, [%x + 48]{of x}\n%v = select.f32x4 %m, %1, %c"
+    assert worked("f32", body) == []
+
+
+@pytest.mark.parametrize("name", ["eq", "ne", "lt", "le", "gt", "ge"])
+@pytest.mark.parametrize("of", ["f32", "i64", "u32"])
+def test_a_comparison_and_a_mask_are_a_comparison_under_it(of: str, name: str) -> None:
+    bits = of[1:]
+    for both in ("%n, %m", "%m, %n"):
+        found = worked(of, f"%n = {name}.{of}x4 %b, %c\n%o = and.mask{bits}x4 {both}\n%v = select.{of}x4 %o, %b, %c")
+        assert len(found) == 1 and found[0] in (ops.WHERE[ops.BY_NAME[name]], ops.WHERE[ops.LT])

@@ -15,6 +15,8 @@ from loopwright.elementary import approximate, circular, error_function, exponen
 from loopwright.elementary.formats import DOUBLE, SINGLE, Format
 from loopwright.errors import KernelTypeError
 from loopwright.frontend import constants
+from loopwright.frontend.complex_numbers import elementary as of_complex
+from loopwright.frontend.complex_numbers import is_complex
 from loopwright.frontend.expr import Value, describe, is_number
 from loopwright.types import F32, F64, Type
 
@@ -60,6 +62,8 @@ Implementation = Callable[..., Any]
 def _applied(name: str, function: Implementation, *values: Any) -> Any:
     """A function of floats, after its operands have met at a type: f32 and f64 as they are, f16 and bf16 in f32, integers in f64."""
     emitter = None
+    if any(is_complex(value) for value in values):
+        return of_complex("applied")(name, values)
     for value in values:
         if isinstance(value, Value):
             emitter = value.emitter

@@ -7,7 +7,7 @@ from typing import Any, Final, NoReturn
 import numpy as np
 
 from loopwright.errors import KernelTypeError
-from loopwright.types import BF16, KIND_PTR, SCALARS, Type
+from loopwright.types import BF16, COMPLEX64, COMPLEX128, KIND_PTR, SCALARS, Type
 
 __all__ = ["BY_DTYPE", "Array", "ArrayType", "Const", "type_of_dtype"]
 
@@ -15,14 +15,17 @@ __all__ = ["BY_DTYPE", "Array", "ArrayType", "Const", "type_of_dtype"]
 BY_DTYPE: Final[dict[str, Type]] = {t.dtype: t for t in SCALARS if t.dtype and t.kind != KIND_PTR}
 # (Of the package ml_dtypes.)
 BY_DTYPE["bfloat16"] = BF16
+#: Elements that are pairs of floats.
+_COMPLEX: Final[dict[str, Type]] = {t.dtype: t for t in (COMPLEX64, COMPLEX128)}
 
 
 def type_of_dtype(dtype: Any) -> Type | None:
     """The type of a NumPy dtype (or of anything that names one), or None when there is none such."""
     try:
-        return BY_DTYPE.get(np.dtype(dtype).name)
+        name = np.dtype(dtype).name
     except (TypeError, ValueError):
         return None
+    return BY_DTYPE.get(name) or _COMPLEX.get(name)
 
 
 class _Const:
@@ -63,7 +66,7 @@ class ArrayType:
             if found is None:
                 raise KernelTypeError(f"lw.Array[…] takes an element type such as lw.f32, not {element!r}")
             element = found
-        if element.lanes or not (element.is_integer or element.is_float):
+        if element.lanes or not (element.is_integer or element.is_float or element.is_complex):
             raise KernelTypeError(f"arrays of {element} are not available")
         rank = items[1] if len(items) > 1 else 1
         if len(items) > 2 or type(rank) is not int or not 1 <= rank <= 8:

@@ -7,14 +7,15 @@ from typing import Any, Final, NoReturn
 
 import numpy as np
 
+from loopwright.frontend.complex_numbers import Complex, as_pair
 from loopwright.frontend.emitter import Emitter
-from loopwright.frontend.expr import Value
+from loopwright.frontend.expr import Value, describe
 from loopwright.ir import function as ir
 from loopwright.ir import ops
 from loopwright.ir.ops import mask_for
-from loopwright.types import BOOL, I64, PTR, U8, U64, VOID, Type, vector_of
+from loopwright.types import BOOL, COMPLEX64, COMPLEX128, F32, I64, PTR, U8, U64, VOID, Type, vector_of
 
-__all__ = ["StagedArray", "local", "local_array"]
+__all__ = ["StagedArray", "local", "local_array", "parameter_array"]
 
 
 #: A statement that gives something a name.
@@ -44,7 +45,7 @@ def local_array(emitter: Emitter, element: Any, extents: tuple[Any, ...], statem
         emitter.fail(
             "lw.local is made in front of a loop over lanes; what each lane has of its own is a list, as in [lw.f32(0)] * 8, at indices known while compiling"
         )
-    if not isinstance(element, Type) or element.lanes or not (element.is_integer or element.is_float or element is BOOL):
+    if not isinstance(element, Type) or element.lanes or not (element.is_integer or element.is_float or element.is_complex or element is BOOL):
         emitter.fail(f"lw.local takes an element type first, as in lw.local(lw.f32, 64), not {element!r}")
     if not extents or len(extents) > 8:
         emitter.fail(f"lw.local takes from 1 to 8 extents, as in lw.local(lw.{element}, 64), not {len(extents)}")
@@ -57,11 +58,22 @@ def local_array(emitter: Emitter, element: Any, extents: tuple[Any, ...], statem
         known.append(int(extent))
     f = emitter.f
     number = len(f.arrays)
+    pairs = element.is_complex
+    if pairs:
+        element, known[-1] = element.part, 2 * known[-1]
     array = f.local_array(name, element, tuple(known))
     if f.local_offset(number + 1) > ir.MOST_LOCAL:
         emitter.fail(f"with {name} the local arrays of this kernel take {f.local_offset(number + 1)} bytes, more than {ir.MOST_LOCAL}: pass it as lw.Array")
     emitter.code.append(ir.Instr(ops.LOCAL, PTR, array.base, [f.const(I64, number)], 0, emitter.line))
-    return StagedArray(emitter, array, number)
+    return StagedArray(emitter, array, number, pairs)
+
+
+def parameter_array(emitter: Emitter, name: str, element: Type, rank: int) -> StagedArray:
+    """An array that is a parameter; one of complex numbers is an array of their parts, which has twice as many columns."""
+    f = emitter.f
+    array = f.array_param(name, element.part if element.is_complex else element, rank)
+    array.pairs = element.is_complex
+    return StagedArray(emitter, array, len(f.arrays) - 1, array.pairs)
 
 
 class StagedArray:
@@ -72,17 +84,23 @@ class StagedArray:
         array: its parameters.
         number: its number in the function.
         shape: the extents: run-time i64 values, or Python's numbers of a local array.
+        pairs: its elements are complex numbers, two neighbours each.
     """
 
-    __slots__ = ("_shape", "array", "emitter", "number")
+    __slots__ = ("_shape", "array", "emitter", "number", "pairs")
     __staged__ = True
     __array_ufunc__ = None
 
-    def __init__(self, emitter: Emitter, array: ir.Array, number: int) -> None:
+    def __init__(self, emitter: Emitter, array: ir.Array, number: int, pairs: bool = False) -> None:
         self.emitter = emitter
         self.array = array
         self.number = number
+        self.pairs = pairs
         self._shape: tuple[Any, ...] | None = None
+        if pairs:
+            # At once: what asks for it first may stand under a condition.
+            columns = self.shape[-1]
+            self._shape = (*self.shape[:-1], columns >> 1)
 
     @property
     def shape(self) -> tuple[Any, ...]:
@@ -103,7 +121,8 @@ class StagedArray:
     @property
     def dtype(self) -> Type:
         """The element type; called, it converts: ``x.dtype(0)``."""
-        return self.array.element
+        element = self.array.element
+        return element if not self.pairs else COMPLEX64 if element is F32 else COMPLEX128
 
     @property
     def name(self) -> str:
@@ -140,9 +159,11 @@ class StagedArray:
     def __repr__(self) -> str:
         return f"<array {self.array.name}>"
 
-    def __getitem__(self, index: Any) -> Value:
+    def __getitem__(self, index: Any) -> Any:
         element = self.array.element
         emitter = self.emitter
+        if self.pairs:
+            return Complex(emitter, *[emitter.value(ops.LOAD, element, operands, element, VOID, self.number) for operands in self._parts_of(index)])
         if element is BOOL:
             # A condition in memory is a byte.
             return emitter.condition(emitter.value(ops.LOAD, U8, self._indices(index), U8, VOID, self.number))
@@ -150,6 +171,9 @@ class StagedArray:
 
     def __setitem__(self, index: Any, value: Any) -> None:
         emitter, array = self.emitter, self.array
+        if self.pairs:
+            self._set_pair(index, value)
+            return
         operands = self._indices(index)
         element = array.element
         if type(value) is Value and value.type is element and value.emitter is emitter and element is not BOOL:
@@ -160,6 +184,26 @@ class StagedArray:
                 stored = emitter.convert(stored, U8)
         array.written = True
         emitter.emit(ops.STORE, stored.type, [stored.operand, *operands], self.number)
+
+    def _set_pair(self, index: Any, value: Any) -> None:
+        emitter, array = self.emitter, self.array
+        pair = as_pair(emitter, value)
+        if type(pair) is not Complex:
+            emitter.fail(f"an element of {array.name} must be a number, not {describe(value)}")
+        stored = [emitter.assignable(part, array.element, f"an element of {array.name}") for part in (pair.real, pair.imag)]
+        array.written = True
+        for part, operands in zip(stored, self._parts_of(index), strict=True):
+            emitter.emit(ops.STORE, part.type, [part.operand, *operands], self.number)
+
+    def _parts_of(self, index: Any) -> tuple[list[int], list[int]]:
+        """Where the real and the imaginary part of an element are."""
+        emitter, f = self.emitter, self.emitter.f
+        *rows, last = self._indices(index)
+        if last < 0:
+            first = 2 * int(f.const_values[~last])
+            return [*rows, f.const(I64, first)], [*rows, f.const(I64, first + 1)]
+        first = emitter.define(ops.MUL, I64, [last, f.const(I64, 2)], I64)
+        return [*rows, first], [*rows, emitter.define(ops.ADD, I64, [first, f.const(I64, 1)], I64)]
 
     # --- explicit vectors, for the builder -----------------------------------------------------------------
 
@@ -209,7 +253,7 @@ class StagedArray:
         emitter, array = self.emitter, self.array
         if emitter.errors >= 0:
             emitter.fail(f"elements of {array.name} cannot be dealt out to several vectors in checked mode")
-        *rows, last = self._indices(index)
+        *rows, last = self._indices(index, 1)
         base = array.base
         for row, stride in zip(rows, array.strides, strict=True):
             base = emitter.define(ops.ADD, PTR, [base, emitter.define(ops.MUL, I64, [row, stride], I64)], PTR)
@@ -224,6 +268,8 @@ class StagedArray:
         emitter = self.emitter
         items = index if type(index) is tuple else (index,)
         rank = len(self.array.extents)
+        if self.pairs and lanes:
+            emitter.fail(f"{self.array.name} is an array of {self.dtype}, of which no vectors are loaded and stored: use a loop over lanes of a kernel")
         # The usual case first: run-time values of the index type.
         if emitter.errors < 0 and len(items) == rank:
             usual: list[int] = []
@@ -265,7 +311,10 @@ class StagedArray:
         emitter = self.emitter
         f = emitter.f
         dimension = -1
-        for operand, extent in zip(operands, self.array.extents, strict=True):
+        extents = list(self.array.extents)
+        if self.pairs:
+            extents[-1] = emitter.operand(self.shape[-1], I64)
+        for operand, extent in zip(operands, extents, strict=True):
             dimension += 1
             ends = [operand]
             if lanes > 1 and dimension == len(operands) - 1:

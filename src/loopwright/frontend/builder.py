@@ -18,7 +18,7 @@ from typing import Any, Self
 
 from loopwright.errors import ArgumentError, KernelSyntaxError, KernelTypeError, VerifyError
 from loopwright.frontend.annotations import ArrayType
-from loopwright.frontend.arrays import StagedArray, local_array
+from loopwright.frontend.arrays import StagedArray, local_array, parameter_array
 from loopwright.frontend.emitter import Emitter
 from loopwright.frontend.expr import Value, describe, is_number
 from loopwright.frontend.kernel import backend
@@ -133,8 +133,8 @@ class Function:
             if isinstance(type_, ArrayType):
                 if type_.element is None:
                     raise KernelTypeError(f"the parameter {key} of a builder function needs an element type: lw.Array[lw.f32]")
-                self._params[key] = StagedArray(self._emitter, self._f.array_param(key, type_.element, type_.rank or 1), len(self._f.arrays) - 1)
-            elif isinstance(type_, Type) and not type_.lanes and type_ is not VOID:
+                self._params[key] = parameter_array(self._emitter, key, type_.element, type_.rank or 1)
+            elif isinstance(type_, Type) and not type_.lanes and type_ is not VOID and not type_.is_complex:
                 self._params[key] = Value(self._emitter, self._f.param(type_, key), type_)
             else:
                 raise KernelTypeError(f"the parameter {key} must be a type such as lw.f32 or lw.Array[lw.f32], not {type_!r}")

@@ -12,6 +12,7 @@ import numpy as np
 from loopwright.errors import KernelSyntaxError
 from loopwright.frontend.annotations import type_of_dtype
 from loopwright.frontend.arrays import local, local_array
+from loopwright.frontend.complex_numbers import is_complex
 from loopwright.frontend.containers import changes_once, close, enter, may_change, protect, refuse_length
 from loopwright.frontend.emitter import Emitter
 from loopwright.frontend.equivalents import equivalent
@@ -115,10 +116,12 @@ def call(s: Staging, function: Any, args: tuple[Any, ...], named: dict[str, Any]
 
 def _convert(emitter: Emitter, type_: Type, args: tuple[Any, ...], named: dict[str, Any]) -> Any:
     """A type that is called."""
+    if type_.is_complex and len(args) == 2 and not named:
+        return type_(*args)
     if len(args) != 1 or named:
         emitter.fail(f"lw.{type_}(…) takes one value, without a name; {len(args) + len(named)} {'was' if len(args) + len(named) == 1 else 'were'} given")
     value = args[0]
-    if not (isinstance(value, Value) or is_number(value) or isinstance(value, (np.generic, np.ndarray))):
+    if not (isinstance(value, Value) or is_number(value) or is_complex(value) or isinstance(value, (np.generic, np.ndarray))):
         emitter.fail(f"lw.{type_}(…) converts a number, not {describe(value)}")
     return type_(value)
 

@@ -23,8 +23,8 @@ __all__ = ["absolute", "apply", "choose", "divide", "evaluate", "is_typed", "met
 
 
 def is_typed(value: Any) -> bool:
-    """A NumPy scalar."""
-    return isinstance(value, np.generic)
+    """A NumPy scalar of a real type."""
+    return isinstance(value, np.generic) and not isinstance(value, np.complexfloating)
 
 
 def type_of(value: np.generic) -> Type:

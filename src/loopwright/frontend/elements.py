@@ -5,7 +5,7 @@ from __future__ import annotations
 from typing import Any
 
 from loopwright.frontend.expr import Value
-from loopwright.frontend.merging import CONTAINERS, indices
+from loopwright.frontend.merging import CONTAINERS, JOINED, indices, item_of
 from loopwright.frontend.staging import Staging
 from loopwright.frontend.state import Construct, LoopState, Sticky, Summed
 
@@ -56,18 +56,18 @@ def activate(s: Staging, variable: Any) -> None:
     """A variable, or what holds variables, may be written from here on."""
     if isinstance(variable, Value):
         s.emitter.active.add(variable.operand)
-    elif type(variable) in CONTAINERS:
+    elif type(variable) in JOINED:
         for index in indices(variable):
-            activate(s, variable[index])
+            activate(s, item_of(variable, index))
 
 
 def drop_values(s: Staging, variable: Any) -> None:
     """A variable, or what holds variables, is not written any more."""
     if isinstance(variable, Value):
         s.emitter.active.discard(variable.operand)
-    elif type(variable) in CONTAINERS:
+    elif type(variable) in JOINED:
         for index in indices(variable):
-            drop_values(s, variable[index])
+            drop_values(s, item_of(variable, index))
 
 
 # --- the names of lists ---------------------------------------------------------------------------------------------
@@ -127,7 +127,7 @@ def carries(s: Staging, loop: LoopState, sticky: Sticky, old: Any) -> None:
             return
         for index in variable if kind is dict else range(len(variable)):
             item = f"{name}[{index!r}]"
-            if kind is not tuple and type(variable[index]) not in CONTAINERS:
+            if kind is not tuple and type(variable[index]) not in JOINED:
                 hold(s, Slot(item, variable[index], loop, sticky.key, sticky.line, variable, index), loop)
             visit(variable[index], before[index], item)
         if kind is not tuple:

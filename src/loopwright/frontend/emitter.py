@@ -14,8 +14,9 @@ from typing import Any, Final, NoReturn
 import numpy as np
 
 from loopwright.errors import KernelTypeError
-from loopwright.frontend import mixed_signs
+from loopwright.frontend import complex_numbers, mixed_signs
 from loopwright.frontend.annotations import BY_DTYPE
+from loopwright.frontend.complex_numbers import Complex, is_complex
 from loopwright.frontend.expr import Cell, Value, ValueEmitter, Weak, describe, is_number
 from loopwright.frontend.promotion import COUNTS, SPELLED, TAKES, meet, refusal
 from loopwright.ir import ops
@@ -48,7 +49,9 @@ class Emitter(ValueEmitter):
         if isinstance(value, np.generic):
             type_ = BY_DTYPE.get(value.dtype.name)
             if type_ is None:
-                self.fail(f"there is no type for NumPy's {value.dtype.name}")
+                self.fail(
+                    f"there is no type for NumPy's {value.dtype.name}" if not is_complex(value) else f"a real number is needed here, not {describe(value)}"
+                )
             return Value(self, self.f.const(type_, value.item()), type_)
         return None
 
@@ -211,6 +214,8 @@ class Emitter(ValueEmitter):
         if type_ is not None and TAKES[op.code][type_.kind]:
             result = type_ if op.result == "T" else mask_for(type_)
             return Value(self, self.define(op, type_, [x, y], result), result)
+        if is_complex(a) or is_complex(b):
+            return complex_numbers.binary(self, op, a, b)
         for operand in (a, b):
             if isinstance(operand, Value):
                 if operand.type is VOID:
@@ -350,6 +355,8 @@ class Emitter(ValueEmitter):
 
     def of_floats(self, op: Op, a: Any, b: Any) -> Any:
         """An operation on two numbers, which is done in f64 where both are integers."""
+        if is_complex(a) or is_complex(b):
+            return complex_numbers.binary(self, op, a, b)
         for operand in (a, b):
             if not (isinstance(operand, (Value, np.generic)) or is_number(operand)):
                 return self._no_number(op, operand)
@@ -368,6 +375,8 @@ class Emitter(ValueEmitter):
 
     def power(self, a: Any, exponent: Any) -> Any:
         """``a ** n`` for a small Python integer n, by squaring; ``a ** 0.5``; other powers of floats as ``lw.pow``."""
+        if is_complex(a) or is_complex(exponent):
+            return complex_numbers.power(self, a, exponent)
         if type(exponent) is float and exponent == 0.5:
             return self._square_root_power(a)
         if type(exponent) is not int or abs(exponent) > 64:
@@ -438,10 +447,16 @@ class Emitter(ValueEmitter):
                 return Value(self, folded, full)
         return self.value(ops.CONVERT, full, [value.operand], full, source)
 
+    def paired(self, type_: Type, real: Any, imaginary: Any) -> Any:
+        """A complex number of a type, of its parts."""
+        return Complex(self, self.convert(real, type_.part), self.convert(float(imaginary) if type(imaginary) is int else imaginary, type_.part))
+
     def assignable(self, value: Any, type_: Type, what: str) -> Value:
         """A value stored to a place of a given element type: converted, but never silently from float to integer."""
         if is_number(value):
             return Value(self, self.number(type_, value), type_)
+        if is_complex(value):
+            self.fail(f"{what} is {type_} and the value {describe(value)}: take its part, as in z.real, or lw.abs(z)")
         made = self.wrap(value)
         if made is None:
             self.fail(f"{what} must be a number, not {describe(value)}")
@@ -547,6 +562,8 @@ class Emitter(ValueEmitter):
         kind = type(value)
         if kind is tuple:
             return tuple([self.snapshot(item) for item in value])
+        if kind is Complex:
+            return Complex(self, self.snapshot(value.real), self.snapshot(value.imag))
         if (kind is list or kind is dict) and self.active and self.staging is not None:
             # In its place: the list itself is what is kept. Its own variables stay.
             cells = self.staging.cells.get(id(value), ())

@@ -5,6 +5,7 @@ The elementary functions are written with what this package offers, so they are 
 
 from __future__ import annotations
 
+import cmath
 import math
 import operator
 from collections.abc import Callable
@@ -52,6 +53,10 @@ _OF_NUMPY: Final[dict[str, Function | str]] = {
     "trunc": functions.trunc,
     "rint": functions.round,
     "absolute": functions.abs,
+    "real": functions.real,
+    "imag": functions.imag,
+    "conjugate": functions.conj,
+    "angle": functions.angle,
     "fabs": functions.abs,
     "minimum": minimum,
     "maximum": maximum,
@@ -92,12 +97,22 @@ _OF_MATH: Final[dict[str, Function | str]] = {
 }
 
 
+#: By ``cmath``'s name.
+_OF_COMPLEX_MATH: Final[dict[str, Function | str]] = {
+    "sqrt": functions.sqrt,
+    "phase": functions.angle,
+    **{name: name for name in ("cos", "cosh", "exp", "log", "sin", "sinh")},
+}
+
+
 def equivalent(function: Any, count: int) -> Function | None:
     """What a function of NumPy or ``math`` called with so many run-time values means in a kernel; None if nothing does."""
     name = getattr(function, "__name__", "")
     found: Function | str | None = None
     if getattr(math, name, None) is function:
         found = _OF_MATH.get(name)
+    elif getattr(cmath, name, None) is function:
+        found = _OF_COMPLEX_MATH.get(name)
     elif getattr(np, name, None) is function:
         found = _OF_NUMPY.get(name)
     if found is None or name == "where" and count != 3 or name == "log" and count != 1:

@@ -77,6 +77,10 @@ class ValueEmitter(InstructionEmitter):
         """The value converted to a scalar type, lane by lane for a vector."""
         raise NotImplementedError
 
+    def paired(self, type_: Type, real: Any, imaginary: Any) -> Any:
+        """A complex number of a type, of its parts."""
+        raise NotImplementedError
+
     def assignable(self, value: Any, type_: Type, what: str) -> Value:
         """A value stored to a place of a given element type."""
         raise NotImplementedError
@@ -107,6 +111,10 @@ class Value:
 
     def __converted__(self, type_: Type) -> Any:
         return self.emitter.convert(self, type_)
+
+    def __paired__(self, type_: Type, real: Any, imaginary: Any) -> Any:
+        """A complex number of a type, of its parts."""
+        return self.emitter.paired(type_, real, imaginary)
 
     def twin(self) -> Value:
         """Another object for the same value."""

@@ -12,6 +12,9 @@ import numpy as np
 from loopwright.errors import KernelTypeError
 from loopwright.frontend import constants
 from loopwright.frontend.annotations import BY_DTYPE
+from loopwright.frontend.complex_numbers import Complex, imaginary_part, is_complex, real_part
+from loopwright.frontend.complex_numbers import elementary as of_complex
+from loopwright.frontend.complex_numbers import select as select_complex
 from loopwright.frontend.expr import Value, ValueEmitter, describe, is_number
 from loopwright.ir import ops
 from loopwright.ir.ops import Op
@@ -20,18 +23,22 @@ from loopwright.types import BOOL, F64, KIND_BOOL, KIND_MASK, U8, U16, U32, U64,
 __all__ = [
     "abs",
     "all",
+    "angle",
     "any",
     "bit",
     "bitcast",
     "ceil",
+    "conj",
     "crc32c",
     "div_trunc",
     "floor",
     "fma",
     "fmod",
+    "imag",
     "max",
     "min",
     "popcount",
+    "real",
     "rem_trunc",
     "round",
     "select",
@@ -90,6 +97,11 @@ def max(*values: Any) -> Any:
 
 def select(condition: Any, a: Any, b: Any) -> Any:
     """``a`` where the condition holds, ``b`` elsewhere. Both are computed: use ``a if condition else b`` where only one may be."""
+    if is_complex(a) or is_complex(b):
+        for value in (condition, a, b):
+            if isinstance(value, (Value, Complex)):
+                return select_complex(value.emitter, condition, a, b)
+        return a if condition else b
     if isinstance(condition, Value):
         emitter = _emitter("select", condition, a, b)
     else:
@@ -119,7 +131,9 @@ def _whole(op: Op, value: Any) -> Any:
 
 
 def sqrt(value: Any) -> Any:
-    """The square root, correctly rounded; of an integer in f64."""
+    """The square root, correctly rounded; of an integer in f64; of a complex number the one whose real part is not negative."""
+    if is_complex(value):
+        return of_complex("applied")("sqrt", (value,))
     emitter = _emitter("sqrt", value)
     return constants.square_root(value) if emitter is None else emitter.unary(ops.SQRT, value)
 
@@ -145,9 +159,33 @@ def round(value: Any) -> Any:
 
 
 def abs(value: Any) -> Any:
-    """The absolute value."""
+    """The absolute value, of complex numbers as well."""
+    if is_complex(value):
+        return of_complex("applied")("abs", (value,))
     emitter = _emitter("abs", value)
     return constants.absolute(value) if emitter is None else emitter.absolute(value)
+
+
+def real(z: Any) -> Any:
+    """The real part of a complex number; a real number as it is."""
+    return real_part(z)
+
+
+def imag(z: Any) -> Any:
+    """The imaginary part of a complex number; of a real number 0."""
+    return imaginary_part(z)
+
+
+def conj(z: Any) -> Any:
+    """A complex number with the sign of its imaginary part changed; a real number as it is."""
+    return z.conjugate() if is_complex(z) else z
+
+
+def angle(z: Any) -> Any:
+    """The angle of a complex number with the positive real axis, from -pi to pi (``atan2`` of its parts)."""
+    if not is_complex(z):
+        raise KernelTypeError(f"lw.angle takes a complex number, not {describe(z)}")
+    return of_complex("applied")("angle", (z,))
 
 
 def popcount(value: Any) -> Any:

@@ -11,11 +11,12 @@ from typing import Any, Final
 import numpy as np
 
 from loopwright.frontend import functions
+from loopwright.frontend.complex_numbers import PARTS, Complex, as_pair, is_complex
 from loopwright.frontend.containers import put, summed_elements
 from loopwright.frontend.dependence import refuse_dependences
 from loopwright.frontend.expr import Unavailable, Value, Weak, is_number
 from loopwright.frontend.loops import Lanes
-from loopwright.frontend.merging import MISSING
+from loopwright.frontend.merging import MISSING, indices, item_of
 from loopwright.frontend.program import For, NameTarget, Reduction
 from loopwright.frontend.promotion import promote
 from loopwright.frontend.staging import Staging
@@ -54,7 +55,9 @@ def stage_lanes(s: Staging, stmt: For, spec: Lanes) -> int:
     loop.next = emitter.open(ops.FOR, VOID, [lo.operand, hi.operand, f.const(I64, 1)], index, described)
     sums = _reductions(s, stmt, loop.next)
     if s.notes:
-        sums += summed_elements(s, loop, loop.next)
+        for summed in summed_elements(s, loop, loop.next):
+            _take_apart(s, summed)
+            sums.append(summed)
     s.open.append(loop)
     emitter.in_lanes = True
     assign(s, stmt.target.name, Value(emitter, index, I64))
@@ -97,6 +100,7 @@ def _reductions(s: Staging, stmt: For, anchor: Instr) -> list[Summed]:
         ):
             continue
         summed = Summed(name, value, anchor, act.lines.get(name, stmt.line))
+        _take_apart(s, summed)
         summed.outer = act.sticky.get(name)
         act.sticky[name] = summed
         act.env[name] = Unavailable(
@@ -106,6 +110,13 @@ def _reductions(s: Staging, stmt: For, anchor: Instr) -> list[Summed]:
         )
         sums.append(summed)
     return sums
+
+
+def _take_apart(s: Staging, summed: Summed) -> None:
+    """A complex number is reduced part by part."""
+    if is_complex(summed.initial):
+        pair = as_pair(s.emitter, summed.initial)
+        summed.parts = [Summed(f"{summed.name}.{index}", item_of(pair, index), summed.anchor, summed.line) for index in indices(pair)]
 
 
 def reduce_into(s: Staging, summed: Summed, form: Reduction) -> None:
@@ -152,6 +163,11 @@ def _accumulate(s: Staging, summed: Summed, op: ops.Op, operands: list[Any], emi
     """``total = op(total, …)``; None among the operands stands for the total."""
     emitter = s.emitter
     name = summed.name
+    if summed.parts:
+        _accumulate_parts(s, summed, op, operands, emitted)
+        return
+    if any(is_complex(operand) for operand in operands):
+        emitter.fail(f"`{name}` is a real number (line {summed.line}) and is reduced with a complex one: start it as 0j, or as lw.complex64(0)")
     if summed.op is None:
         summed.op = op
     elif summed.op is not op:
@@ -163,6 +179,22 @@ def _accumulate(s: Staging, summed: Summed, op: ops.Op, operands: list[Any], emi
     assert total is not None
     args = [total.operand if operand is None else _typed(s, operand, type_) for operand in operands]
     emitter.copy_to(total.operand, type_, emitter.define(emitted or op, type_, args, type_))
+
+
+def _accumulate_parts(s: Staging, summed: Summed, op: ops.Op, operands: list[Any], emitted: ops.Op | None) -> None:
+    """As ``_accumulate``, of a complex number."""
+    if op is not ops.ADD or emitted is ops.FMA:
+        s.emitter.fail(
+            f"`{summed.name}` is a complex number from before the lw.lanes loop: it can be reduced with + and -, whose parts do not depend on each other; "
+            "write a loop over lw.range for a product"
+        )
+    pairs = [None if operand is None else as_pair(s.emitter, operand) for operand in operands]
+    for pair in pairs:
+        if pair is not None and type(pair) is not Complex:
+            s.emitter.fail(f"a reduction needs numbers, not {type(pair).__name__}")
+    summed.op = op
+    for part, index in zip(summed.parts, PARTS, strict=True):
+        _accumulate(s, part, op, [None if pair is None else item_of(pair, index) for pair in pairs], emitted)
 
 
 def _typed(s: Staging, value: Any, type_: Type) -> int:
@@ -259,15 +291,23 @@ def _reduce(s: Staging, sums: list[Summed], described: Loop) -> None:
             s.act.sticky[summed.name] = summed.outer
             s.act.env[summed.name] = summed.outer.value
             s.act.missing.pop(summed.name, None)
-        if summed.total is None or summed.op is None:
+        if summed.op is None:
             if summed.container is None:
                 s.act.env[summed.name] = summed.initial
             continue
-        result = summed.total
-        op = summed.op
-        identity = emitter.f.const(result.type, op.neutral) if op.neutral is not None else result.operand
-        described.accumulators.append((result.operand, op, identity))
+        if summed.parts:
+            result: Any = Complex(emitter, *[_total(s, part, described) for part in summed.parts])
+        else:
+            result = _total(s, summed, described)
         if summed.container is not None:
             put(s, summed.container, summed.index, result)
         else:
             assign(s, summed.name, result)
+
+
+def _total(s: Staging, summed: Summed, described: Loop) -> Value:
+    """The value of a reduction behind its loop, of which it is an accumulator."""
+    total, op = summed.total, summed.op
+    assert total is not None and op is not None
+    described.accumulators.append((total.operand, op, s.emitter.f.const(total.type, op.neutral) if op.neutral is not None else total.operand))
+    return total

@@ -6,6 +6,7 @@ from typing import Any, Final
 
 import numpy as np
 
+from loopwright.frontend.complex_numbers import PARTS, Complex, as_pair, is_complex
 from loopwright.frontend.emitter import Emitter
 from loopwright.frontend.expr import Unavailable, Value, Weak, describe, is_number
 from loopwright.frontend.flow import RESULT
@@ -14,7 +15,7 @@ from loopwright.frontend.state import ENDED, FALLS, Edge
 from loopwright.ir.function import Instr
 from loopwright.types import BOOL, Type
 
-__all__ = ["CONTAINERS", "MISSING", "indices", "join", "leaving", "merge", "rebuilt", "same"]
+__all__ = ["CONTAINERS", "JOINED", "MISSING", "indices", "item_of", "join", "leaving", "merge", "rebuilt", "same"]
 
 
 class _Missing:
@@ -28,6 +29,8 @@ MISSING: Final = _Missing()
 
 #: The types whose items are merged one by one.
 CONTAINERS: Final = (tuple, list, dict)
+#: The same, and complex numbers, whose parts are.
+JOINED: Final = (*CONTAINERS, Complex)
 
 
 class _Frozen:
@@ -45,8 +48,10 @@ def _freeze(value: Any) -> Any:
     kind = type(value)
     if kind is list or kind is dict:
         return _Frozen(value)
-    if kind is tuple and any(type(item) in CONTAINERS for item in value):
+    if kind is tuple and any(type(item) in JOINED for item in value):
         return tuple([_freeze(item) for item in value])
+    if kind is Complex:
+        return Complex(value.emitter, _freeze(value.real), _freeze(value.imag))
     if kind is Value or kind is Weak:
         # One of its own: what a list holds may be made to stand for what has been read of it.
         return value.twin()
@@ -70,14 +75,23 @@ def _thaw(s: Staging, value: Any) -> Any:
 
 
 def indices(value: Any) -> list[Any]:
-    """The indices of a tuple or list, the keys of a dictionary."""
+    """The indices of a tuple or list, the keys of a dictionary, the names of a complex number's parts."""
+    if type(value) is Complex:
+        return list(PARTS)
     return list(value) if type(value) is dict else list(range(len(value)))
+
+
+def item_of(value: Any, index: Any) -> Any:
+    """What one of the ``indices`` leads to."""
+    return value.part(index) if type(value) is Complex else value[index]
 
 
 def rebuilt(s: Staging, like: Any, items: list[Any]) -> Any:
     """A new tuple, list or dictionary with the indices of another."""
     if type(like) is tuple:
         return tuple(items)
+    if type(like) is Complex:
+        return Complex(s.emitter, *items)
     return s.new(items if type(like) is list else dict(zip(like, items, strict=True)))
 
 
@@ -93,14 +107,16 @@ def same(a: Any, b: Any) -> bool:
         return type(a) is type(b) and a.tobytes() == b.tobytes()
     if type(a) is tuple:
         return type(b) is tuple and len(a) == len(b) and all(same(x, y) for x, y in zip(a, b, strict=True))
-    return False
+    if type(a) is Complex:
+        return type(b) is Complex and same(a.real, b.real) and same(a.imag, b.imag)
+    return type(a) is complex and type(b) is complex and repr(a) == repr(b)
 
 
 def leaving(s: Staging, names: set[str], anchor: Instr) -> Edge:
     """A path that leaves the code before its end: what lists hold on it is remembered, for it may change behind it."""
     values = s.values_of(names)
     for name, value in values.items():
-        if type(value) in CONTAINERS:
+        if type(value) in JOINED:
             values[name] = _freeze(value)
             s.frozen = True
     return Edge(values, dict(s.act.lines), anchor)
@@ -179,7 +195,9 @@ def join(s: Staging, name: str, edges: list[Edge]) -> Any:
     """One value for a name whose values differ between run-time paths."""
     emitter = s.emitter
     values = [edge.values[name] for edge in edges]
-    if type(values[0]) in CONTAINERS:
+    if any(is_complex(value) for value in values):
+        values = [as_pair(emitter, value) for value in values]
+    if type(values[0]) in JOINED:
         return _join_items(s, name, edges, values)
     element, weak, problem = _kind(emitter, name, values, [edge.lines.get(name, 0) for edge in edges])
     if problem:
@@ -225,7 +243,7 @@ def _shape(name: str, values: list[Any]) -> str:
     for other in values:
         if type(other) is not type(first):
             return f"{_spoken(name)} is a {kind} on one path and {describe(other)} on another: only numbers, and the items of tuples and lists, can differ between paths taken at run time"
-        if indices(other) != indices(first):
+        if type(first) is not Complex and indices(other) != indices(first):
             return (
                 f"{_spoken(name)} is a {kind} of {len(first)} on one path and of {len(other)} on another: its items can differ between paths taken at run time, "
                 "but not how many there are"
@@ -236,7 +254,7 @@ def _shape(name: str, values: list[Any]) -> str:
 def _made(s: Staging, values: list[Any], items: list[Any]) -> Any:
     """The tuple, list or dictionary in which several have met."""
     made = rebuilt(s, values[0], items)
-    if type(made) is not tuple:
+    if type(made) in (list, dict):
         s.merged.append((made, values))
     return made
 
@@ -248,10 +266,10 @@ def _join_items(s: Staging, name: str, edges: list[Edge], values: list[Any]) -> 
         return Unavailable(s.emitter, problem)
     items: list[Any] = []
     for index in indices(values[0]):
-        parts = [value[index] for value in values]
+        parts = [item_of(value, index) for value in values]
         if all(same(parts[0], part) for part in parts):
             items.append(parts[0])
             continue
-        item = f"{name}[{index!r}]"
+        item = f"{name}.{index}" if type(values[0]) is Complex else f"{name}[{index!r}]"
         items.append(join(s, item, [Edge({item: part}, {item: edge.lines.get(name, 0)}, edge.anchor) for part, edge in zip(parts, edges, strict=True)]))
     return _made(s, values, items)

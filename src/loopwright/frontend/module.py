@@ -57,6 +57,10 @@ class ModuleFunction:
             if p.type is None:
                 said = "an array of any type: write lw.Array[lw.f64]" if p.kind == ARRAY else "of any type"
                 raise KernelTypeError(f"`{self.name}` cannot be called at run time from generated code: its parameter `{p.name}` is {said}")
+            if p.type.is_complex:
+                raise KernelTypeError(
+                    f"`{self.name}` cannot be called at run time from generated code: its parameter `{p.name}` is {p.type}; pass the parts, or inline a kernel"
+                )
             described.append((p.name, p.type, (p.rank or 1) if p.kind == ARRAY else 0))
         return described
 

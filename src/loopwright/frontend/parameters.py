@@ -10,7 +10,7 @@ import numpy as np
 
 from loopwright.errors import ArgumentError, KernelSyntaxError, LoopwrightError
 from loopwright.frontend.annotations import ArrayType, Const, type_of_dtype
-from loopwright.types import BF16, BOOL, F64, I64, U16, VOID, Type
+from loopwright.types import BF16, BOOL, COMPLEX128, F64, I64, U16, VOID, Type
 
 __all__ = ["ARRAY", "CONST", "REQUIRED", "SCALAR", "Parameter", "annotation", "read_parameters", "signature"]
 
@@ -21,7 +21,7 @@ CONST: Final = 2
 #: Stands for "no default" and "no annotation".
 REQUIRED: Final[Any] = type("REQUIRED", (), {})
 
-_PYTHON_TYPES: Final[dict[Any, Type]] = {int: I64, float: F64, bool: BOOL}
+_PYTHON_TYPES: Final[dict[Any, Type]] = {int: I64, float: F64, bool: BOOL, complex: COMPLEX128}
 
 
 #: Bits of a code object's flags.
@@ -68,6 +68,8 @@ def read_parameters(function: Any) -> tuple[list[Parameter], Type]:
     returned = _PYTHON_TYPES.get(returned, returned) if isinstance(returned, type) else returned
     if returned is REQUIRED or returned is None:
         return made, VOID
+    if isinstance(returned, Type) and returned.is_complex:
+        raise _wrong(function, f"the result is annotated lw.{returned}: a kernel returns one real number; store a complex one in an array of one element")
     if isinstance(returned, Type) and not returned.lanes:
         return made, returned
     raise _wrong(

@@ -9,8 +9,9 @@ import numpy as np
 
 from loopwright.errors import KernelSyntaxError, KernelTypeError, LoopwrightError
 from loopwright.frontend.annotations import ArrayType
-from loopwright.frontend.arrays import StagedArray
+from loopwright.frontend.arrays import parameter_array
 from loopwright.frontend.calls import outside_names
+from loopwright.frontend.complex_numbers import PARTS, Complex
 from loopwright.frontend.emitter import Emitter
 from loopwright.frontend.expr import Value
 from loopwright.frontend.hooks import BUILTINS, HOOKS
@@ -68,13 +69,16 @@ def _attempt(
     for p, item in zip(parameters, signature, strict=True):
         if p.kind == CONST:
             env[p.name] = item
+        elif p.kind == SCALAR and item.is_complex:
+            parts = [Value(emitter, f.param(item.part, f"{p.name}.{part}"), item.part) for part in PARTS]
+            env[p.name] = Complex(emitter, *parts)
         elif p.kind == SCALAR:
             given = passed_as(item)
             value = Value(emitter, f.param(given, p.name), given)
             env[p.name] = value if given is item else emitter.convert(value, item)
         else:
             assert isinstance(item, ArrayType) and item.element is not None
-            env[p.name] = StagedArray(emitter, f.array_param(p.name, item.element, item.rank or 1), len(f.arrays) - 1)
+            env[p.name] = parameter_array(emitter, p.name, item.element, item.rank or 1)
     if options.check:
         emitter.errors = f.param(PTR, "errors")
     try:

@@ -112,9 +112,10 @@ class Summed:
         anchor: the loop's first instruction.
         outer: the variable of an outer loop that the name stands for, or None.
         container, index: of an element of a list or dictionary: where it is.
+        parts: of a complex number: what its real and its imaginary part are reduced into.
     """
 
-    __slots__ = ("anchor", "container", "index", "initial", "line", "name", "op", "outer", "total")
+    __slots__ = ("anchor", "container", "index", "initial", "line", "name", "op", "outer", "parts", "total")
 
     def __init__(self, name: str, initial: Any, anchor: Instr, line: int) -> None:
         self.name = name
@@ -126,6 +127,7 @@ class Summed:
         self.outer: Any = None
         self.container: Any = None
         self.index: Any = None
+        self.parts: list[Summed] = []
 
 
 class Construct:

@@ -54,6 +54,10 @@ def _table(s: Staging, value: Any) -> StagedArray | None:
     except ValueError:
         return None
     name = label(s, value)
+    pairs = elements.dtype.kind == "c"
+    if pairs:
+        elements = np.ascontiguousarray(elements)
+        elements = elements.view(elements.real.dtype) if elements.ndim else elements
     element = BY_DTYPE.get(elements.dtype.name)
     if element is None:
         emitter.fail(f"{name} is indexed with a run-time value, and its elements are no numbers of one type: make it a NumPy array of the type that is meant")
@@ -69,7 +73,7 @@ def _table(s: Staging, value: Any) -> StagedArray | None:
         f = emitter.f
         known = emitter.tables[element, elements.shape, data] = len(f.arrays)
         f.constant_array(name, element, elements.shape, data)
-    return StagedArray(emitter, emitter.f.arrays[known], known)
+    return StagedArray(emitter, emitter.f.arrays[known], known, pairs)
 
 
 def _holds_values(value: Any) -> bool:

@@ -6,10 +6,11 @@ from typing import Any, NoReturn
 
 import numpy as np
 
+from loopwright.frontend.complex_numbers import Complex, as_pair, is_complex
 from loopwright.frontend.elements import activate, carries, drop_values, replaces
 from loopwright.frontend.expr import Unavailable, Value, Weak, is_number
 from loopwright.frontend.flow import RESULT
-from loopwright.frontend.merging import CONTAINERS, MISSING, indices, rebuilt, same
+from loopwright.frontend.merging import JOINED, MISSING, indices, item_of, rebuilt, same
 from loopwright.frontend.program import LoopStmt
 from loopwright.frontend.staging import Staging
 from loopwright.frontend.state import LoopState, Sticky, Summed, shown
@@ -34,7 +35,7 @@ def assign(s: Staging, name: str, value: Any, fresh: bool = False) -> None:
             value.plain()
     elif not is_number(value):
         act.regions[name] = emitter.region
-        if emitter.active and type(value) in CONTAINERS:
+        if emitter.active and type(value) in JOINED:
             value = emitter.snapshot(value)
     act.env[name] = value
     act.lines[name] = emitter.at_line
@@ -53,7 +54,9 @@ def write(s: Staging, sticky: Any, value: Any, fresh: bool) -> None:
     if not isinstance(variable, Value):
         if same(variable, value):
             return
-        if type(variable) in CONTAINERS and type(value) is type(variable):
+        if type(variable) is Complex:
+            value = as_pair(emitter, value)
+        if type(variable) in JOINED and type(value) is type(variable):
             _write_items(s, sticky, value)
             return
         emitter.fail(f"`{name}` is a Python value ({shown(variable)}) and cannot change in a loop that runs at run time: only numbers can")
@@ -101,14 +104,15 @@ def _write_items(s: Staging, sticky: Sticky, value: Any) -> None:
             f"`{name}` is a {kind} of {len(variable)} (line {sticky.line}) and becomes one of {len(value)} here: in run-time code its items can change, "
             "but not how many there are"
         )
-    if not sticky.items:
+    if not sticky.items and kind != Complex.__name__:
         s.note((*sticky.key, "items"), 1)
-    if type(variable) is not tuple:
+    if type(variable) in (list, dict):
         replaces(s, name, variable, value)
     # All are read before any is written: they may be the variables themselves.
-    values = s.emitter.snapshot(tuple([value[index] for index in indices(value)]))
+    values = s.emitter.snapshot(tuple([item_of(value, index) for index in indices(value)]))
     for index, item in zip(indices(variable), values, strict=True):
-        write(s, Sticky(f"{name}[{index!r}]", variable[index], sticky.key, sticky.line, True), item, False)
+        label = f"{name}.{index}" if type(variable) is Complex else f"{name}[{index!r}]"
+        write(s, Sticky(label, item_of(variable, index), sticky.key, sticky.line, True), item, False)
 
 
 def _copy(s: Staging, variable: Value, new: Value, fresh: bool) -> None:
@@ -146,14 +150,20 @@ def begin(s: Staging, name: str, value: Any, items: bool = False) -> Any:
         made = emitter.weak_variable(type(value) is float, name)
     elif isinstance(value, Weak) and value.open:
         made = Weak(emitter, emitter.f.register(value.type, name, True), value.cell)
-    elif isinstance(value, (Value, np.generic)) or type(value) is bool:
+    elif isinstance(value, (Value, np.generic)) and not is_complex(value) or type(value) is bool:
         start = emitter.staged(value)
         type_ = start.type
         variable = Value(emitter, emitter.f.register(type_, name, True), type_)
         emitter.copy_to(variable.operand, type_, start.operand)
         return variable
+    elif is_complex(value):
+        pair = as_pair(emitter, value)
+        parts = [begin(s, f"{name}.{part}", item_of(pair, part)) for part in indices(pair)]
+        if all(isinstance(part, Weak) and part.open for part in parts):
+            emitter.unite(*parts)
+        return Complex(emitter, *parts)
     else:
-        if not items or type(value) not in CONTAINERS:
+        if not items or type(value) not in JOINED:
             return value
         return rebuilt(s, value, [begin(s, f"{name}[{index!r}]", value[index], True) for index in indices(value)])
     emitter.weak_copy(made, value)
@@ -170,13 +180,16 @@ def carry(s: Staging, loop: LoopState, names: list[str] | None = None) -> list[t
             continue
         key = (id(stmt), act.path, name)
         line = act.lines.get(name, stmt.line)
-        items = bool(s.notes) and (*key, "items") in s.notes
+        items = is_complex(value) or bool(s.notes) and (*key, "items") in s.notes
         variable = begin(s, name, value, items)
         sticky = Sticky(name, variable, key, line, items)
         act.sticky[name] = sticky
         if isinstance(variable, Value):
             act.env[name] = variable
             emitter.active.add(variable.operand)
+        elif type(variable) is Complex:
+            act.env[name] = variable
+            activate(s, variable)
         elif items:
             act.env[name] = variable
             activate(s, variable)

@@ -177,9 +177,10 @@ class Array:
         size: bytes of a local array, or of a constant one; 0 of a parameter.
         data: the elements of a constant array, which lie behind the code; of others none.
         view: it is no array of the function's own, but memory that pointers lead to.
+        pairs: what callers pass is an array of complex numbers, whose parts are the elements: two neighbours each. Nothing in the function depends on it.
     """
 
-    __slots__ = ("base", "data", "element", "extents", "name", "size", "strides", "view", "written")
+    __slots__ = ("base", "data", "element", "extents", "name", "pairs", "size", "strides", "view", "written")
 
     def __init__(
         self,
@@ -192,8 +193,10 @@ class Array:
         size: int = 0,
         data: bytes = b"",
         view: bool = False,
+        pairs: bool = False,
     ) -> None:
         self.view = view
+        self.pairs = pairs
         self.size = size
         self.data = data
         self.name = name

@@ -126,6 +126,19 @@ class _Step:
         self.leaves = False
 
 
+def _as_pairs(value: np.ndarray[Any, Any]) -> np.ndarray[Any, Any]:
+    """Complex numbers as twice as many floats in the same memory, whose last dimension is contiguous."""
+    if value.shape[-1] > 1 and value.strides[-1] != value.itemsize:
+        return value
+    part = np.dtype(f"f{value.itemsize // 2}")
+    shape, strides = (*value.shape[:-1], 2 * value.shape[-1]), (*value.strides[:-1], part.itemsize)
+    return (
+        np.ndarray(shape, part, value, strides=strides)
+        if value.flags.c_contiguous
+        else np.lib.stride_tricks.as_strided(value[..., :1].view(part), shape, strides)
+    )
+
+
 def _dtype(type_: Type) -> Any:
     return np.dtype(type_.element.dtype)
 
@@ -443,7 +456,10 @@ class Interpreter:
         f = self.f
         given: dict[int, Any] = {}
         bases = {array.base: array for array in f.arrays}
-        rest = list(args)
+        rest: list[Any] = []
+        for arg in args:
+            # A complex number is two parameters.
+            rest += [arg.real, arg.imag] if isinstance(arg, (complex, np.complexfloating)) else [arg]
         taken = 0
         for r in f.params:
             if r in given:
@@ -475,6 +491,8 @@ class Interpreter:
 
     def _bind_array(self, array: Array, value: np.ndarray[Any, Any], given: dict[int, Any]) -> None:
         f = self.f
+        if array.pairs and value.dtype.kind == "c" and value.ndim:
+            value = _as_pairs(value)
         if value.dtype != _dtype(array.element) and not (array.element is U16 and value.dtype.name in _HALVES):
             raise InterpreterError(f"{f.name}: array {array.name} has elements of {array.element.name}, the argument of {value.dtype}", f.file)
         if value.ndim != array.rank:

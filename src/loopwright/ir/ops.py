@@ -417,6 +417,22 @@ def _chosen_by(compare: Meaning | None) -> Meaning:
     return lambda t, s, a, b, x, y: x if compare(s, s, a, b) else y
 
 
+def _merged(meaning: Meaning | None, accumulates: bool) -> Meaning:
+    """An operation in the lanes of a mask, its first operand, and the second elsewhere; of one that ``accumulates`` that is its last operand as well."""
+    assert meaning is not None
+    known = meaning
+    if accumulates:
+        return lambda t, s, mask, c, a, b: np.where(mask, known(t, s, a, b, c), c)
+    return lambda t, s, mask, kept, *given: np.where(mask, known(t, s, *given), kept)
+
+
+def _also(meaning: Meaning | None) -> Meaning:
+    """A comparison that holds in the lanes of a mask, its first operand, only."""
+    assert meaning is not None
+    known = meaning
+    return lambda t, s, mask, a, b: mask & known(t, s, a, b)
+
+
 def _both(inner: Op, outer: Op, first: bool) -> Meaning:
     """Of three operands, two in one operation and its result in another, as its first operand or its second."""
     begin, end = inner.meaning, outer.meaning
@@ -1194,6 +1210,34 @@ for _c in (*COMPARISONS, *TESTS):
 COUNT_WHERE: Final = row(
     "count_where", "M T -> T", "int vector", "one more where the mask holds", lambda t, s, m, a: a + m.astype(t.element.dtype), since="select"
 )
+
+
+def _where() -> dict[Op, Op]:
+    """Add the rows of operations under masks."""
+    made: dict[Op, Op] = {}
+    for op in (ADD, SUB, MUL, DIV, MIN, MAX, AND, OR, XOR, ANDNOT, SHL, SHR):
+        doc = f"{op.name} of the last two where the mask holds, else the second"
+        made[op] = row(
+            f"{op.name}_where", "M T T T -> T", " ".join(sorted({"int", "float"} & op.types)) + " vector", doc, _merged(op.meaning, False), since="select"
+        )
+    for op in (ABS, SQRT):
+        doc = f"{op.name} of the last where the mask holds, else the second"
+        made[op] = row(
+            f"{op.name}_where", "M T T -> T", " ".join(sorted({"int", "float"} & op.types)) + " vector", doc, _merged(op.meaning, False), since="select"
+        )
+    for op in FUSED:
+        doc = f"{op.name} of the last two and the second where the mask holds, else the second"
+        made[op] = row(f"{op.name}_where", "M T T T -> T", "float vector", doc, _merged(op.meaning, True), since="select")
+    for op in COMPARISONS.values():
+        doc = f"whether {op.name} of the last two holds, and the mask does"
+        made[op] = row(f"{op.name}_where", "M T T -> M", "int float vector", doc, _also(op.meaning), since="select")
+    return made
+
+
+#: Operations of lanes under a mask, as the select pass makes them for machines that have them: of a choice between what the operation gives and something else, of a
+#: multiply-add what is added to; of a comparison and a mask that is to hold as well.
+WHERE: Final[dict[Op, Op]] = _where()
+UNDER_MASKS: Final[frozenset[Op]] = frozenset(WHERE.values())
 
 #: The comparison inside each of these.
 CHOICES: Final[dict[Op, str]] = {op: condition for condition, op in SELECT_CMP.items()}

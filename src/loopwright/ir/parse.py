@@ -6,7 +6,7 @@ The grammar, one construct a line; ``;`` begins a comment, and a comment that be
       stage NAME | target NAME | file "…" | physical | labels N
       option contract | fastmath | check | nests | search | schedule "interchange(i, j); …"
       restrict %r, …          parameters whose memory only what is computed from them leads to
-      array NAME: TYPE[%extent, …] strides [%stride, …] local|view at %base written
+      array NAME: TYPE[%extent, …] strides [%stride, …] local|view at %base written pairs
       var %r: TYPE            a variable                    reg %r: TYPE    a register that no instruction defines
       callee NAME(TYPE, …) -> TYPE      with a variable number of arguments: callee NAME(TYPE, ..., TYPE) -> TYPE
       signature NAME(TYPE, …) -> TYPE   of calls by address: call_indirect.TYPE NAME(%address, …)
@@ -458,7 +458,7 @@ class _Parser(Tokens):
                 raise self.expected("bytes in hexadecimal") from None
         self.need("at")
         base = self.register()
-        made = Array(name, element, base, shape, strides, self.take("written"), view=view)
+        made = Array(name, element, base, shape, strides, self.take("written"), view=view, pairs=self.take("pairs"))
         if local or data:
             made.size = self._local_size(made, column)
             made.data = data

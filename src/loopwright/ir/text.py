@@ -359,7 +359,7 @@ class Printer:
             elif array.view:
                 text += " view"
             text += f" at {self.virtual(array.base)}"
-            out.append(text + " written" if array.written else text)
+            out.append(text + " written" * array.written + " pairs" * array.pairs)
         for r in self._declared:
             out.append(f"  {'var' if f.variable[r] else 'reg'} {self.virtual(r)}: {f.types[r].name}")
         for callee in f.callees:
@@ -529,7 +529,7 @@ class _Comparison:
         if len(f.arrays) != len(g.arrays) or not self.registers(f.params, g.params):
             return False
         for a, b in zip(f.arrays, g.arrays, strict=True):
-            if (a.name, a.element, a.written, a.size) != (b.name, b.element, b.written, b.size):
+            if (a.name, a.element, a.written, a.size, a.pairs) != (b.name, b.element, b.written, b.size, b.pairs):
                 return False
             for x, y in zip((a.base, *a.extents, *a.strides), (b.base, *b.extents, *b.strides), strict=True):
                 if not (self.virtual(x, y) if x >= 0 and y >= 0 else self.operand(x, y)):

@@ -492,6 +492,12 @@ def _andnot(v: Values, instr: Instr, args: list[int]) -> int:
             return _not(v, instr, args)
     elif a == b:
         return f.const(instr.type, 0)
+    elif instr.type.lanes:
+        inner = v.origin(a)
+        if inner is not None and inner.op is ops.NOT and v.available(v.made_from[a]):
+            instr.op = ops.AND
+            args[0] = v.made_from[a][0]
+            return _and_or(v, instr, args)
     return KEEP
 
 

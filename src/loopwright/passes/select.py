@@ -26,6 +26,9 @@ _GONE: Final = Instr(ops.END, VOID, NONE, [])
 #: By code: divisions; operations that may become part of what reads their results.
 _DIVIDES: Final[list[bool]] = [op in DIVISIONS for op in ops.OPS]
 _JOINS: Final[list[bool]] = [op in ops.IN_PLACE for op in ops.OPS]
+_WHERE: Final[list[ops.Op | None]] = [ops.WHERE.get(op) for op in ops.OPS]
+#: So many instructions may stand between an operation and the choice that it becomes part of: what it reads stays in registers so long.
+_NEAR: Final = 12
 #: What a branch may ask itself, and a choice may not.
 _QUESTIONS: Final = frozenset((ops.NOT, ops.ANY, ops.ALL))
 _BITWISE: Final = frozenset((ops.AND, ops.OR, ops.XOR, ops.ANDNOT))
@@ -86,6 +89,8 @@ class Selection:
         self.sums: dict[int, tuple[int, int]] = {}
         # Registers that are 0.
         self.zeros: set[int] = set()
+        # Operations of lanes that a choice may take under its mask: where in the code made, and where in that given; the state of control flow and of memory then.
+        self.worked_at: dict[int, tuple[int, int, int, int]] = {}
         # Quotients and remainders that have been made with their partners, by position.
         self.divided: set[int] = set()
         # Loads of which each takes one of several vectors: the registers of all, and when they were loaded.
@@ -180,6 +185,8 @@ class Selection:
                 instr = self.by_sign(instr)
             elif self.combines and op in _BITWISE and instr.type.lanes and instr.type.is_integer:
                 self.combine(instr)
+            elif op is ops.AND and instr.type.is_mask:
+                instr = self.compare_where(instr)
             if not self.target.expand(self.f, instr, make, True):
                 if op is ops.STORE_AT:
                     if self.made_at:
@@ -199,6 +206,13 @@ class Selection:
                         self.compare_memory[dst] = self.memory
                     elif _JOINS[op.code]:
                         self.note(instr)
+                    if (
+                        instr.type.lanes
+                        and _WHERE[instr.op.code] is not None
+                        and instr.op.result == "T"
+                        and self.target.works_under_masks(instr.op, instr.type)
+                    ):
+                        self.worked_at[dst] = (len(self.out) - 1, self.position, self.region, self.memory)
             if op.effect == ops.WRITES:
                 self.memory += 1
         if dst >= 0 and self.f.variable[dst]:
@@ -505,6 +519,44 @@ class Selection:
             self.out[place] = _GONE
         return Instr(ops.COUNT_WHERE, choice.type, choice.dst, [mask, value], 0, choice.line)
 
+    def work_where(self, choice: Instr) -> Instr:
+        """A choice between what an operation on lanes gives, which nobody else reads, and another value: the operation under the mask. Else the choice."""
+        mask, chosen, value = choice.args
+        at, position, region, memory = self.worked_at[chosen]
+        made = self.out[at]
+        if value < 0 or region != self.region or len(self.out) - at > _NEAR or (made.mem is not None and memory != self.memory):
+            return choice
+        if any(a >= 0 and self.f.variable[a] and self.written.get(a, -1) > position for a in made.args):
+            return choice
+        args = made.args
+        if made.op in ops.FUSED:
+            # (The instruction adds to what it leaves where the mask does not hold.)
+            if made.mem is not None or args[2] != value:
+                return choice
+            args = args[:2]
+        place = made.mem
+        if place is not None and place.role >= 0:
+            place = Mem(place.indexed, place.scale, place.disp, place.size, place.broadcast, place.role + 2, place.array)
+        self.out[at] = _GONE
+        del self.worked_at[chosen]
+        self.sums.pop(chosen, None)
+        return Instr(ops.WHERE[made.op], choice.type, choice.dst, [mask, value, *args], 0, choice.line, VOID, place)
+
+    def compare_where(self, both: Instr) -> Instr:
+        """A mask and a comparison of lanes, which nobody else reads: the comparison under the mask. Else the two."""
+        for position in range(2):
+            c, mask = both.args[position], both.args[1 - position]
+            at = self.compare_at.get(c, -1)
+            if at < 0 or mask < 0 or c in self.shared:
+                continue
+            found = self.out[at]
+            if _WHERE[found.op.code] is None or found.mem is not None or not self.holds(c, found) or not self.target.works_under_masks(found.op, found.type):
+                continue
+            self.out[at] = _GONE
+            del self.compare_at[c]
+            return Instr(ops.WHERE[found.op], found.type, both.dst, [mask, *found.args], 0, both.line)
+        return both
+
     def masked(self, question: Instr, negate: int) -> tuple[str, Instr | None, int]:
         """Of a question about all lanes of a mask, which a branch alone asks, the test that the branch makes itself."""
         mask = question.args[0]
@@ -537,6 +589,8 @@ class Selection:
     def choose(self, instr: Instr) -> Instr:
         """A choice with the comparison that decides it inside, or with the sum that it is about, where the target has that; else the choice."""
         if instr.type.lanes:
+            if instr.args[1] in self.worked_at:
+                return self.work_where(instr)
             return self.count_where(instr) if instr.args[1] in self.sums else instr
         c = instr.args[0]
         at = self.compare_at.get(c, -1)

@@ -37,6 +37,7 @@ from loopwright.vectors.bitmaps import bit_accesses
 from loopwright.vectors.carried import Carried, carried_by
 from loopwright.vectors.compaction import room
 from loopwright.vectors.divergence import LINEAR, Divergence
+from loopwright.vectors.inside import Inside
 from loopwright.vectors.interleaving import Interleaving
 from loopwright.vectors.predication import Predication
 from loopwright.vectors.regions import Bracket, Leaf, part, tree
@@ -399,6 +400,7 @@ def _vectorize(
     made = Predication(f, shapes, lanes, width, asking(target))
     made.dear = target.dear_masks
     made.begin([])
+    made.inside = Inside(f, head, span)
     made.out = out
     made.whole = whole
     if shapes.apart:
@@ -433,6 +435,7 @@ def _vectorize(
     if first != NONE:
         made.emit(ops.SUB, I64, [first, index], 0, head.dst)
     made.region(root.body)
+    body = made.out = made.without_unread(body)
     spare = whole and loop.whole and first == NONE
     if whole and leaving is None and any(instr.op in ops.STRIDED for instr in body):
         interleaving = Interleaving(made, Forms(f, *span), target, first == NONE, near or {})

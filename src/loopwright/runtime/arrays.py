@@ -30,7 +30,7 @@ import numpy as np
 from loopwright.errors import ArgumentError, OverlapError
 from loopwright.types import BF16, Type
 
-__all__ = ["UNUSED", "ArrayParameter", "address_of", "admit", "bind", "check_overlap", "layout_holds", "overlap"]
+__all__ = ["UNUSED", "ArrayParameter", "address_of", "admit", "bind", "check_overlap", "layout_holds", "overlap", "shape_passed"]
 
 # numpy/ndarraytypes.h, struct tagPyArrayObject_fields, after the object header of 16 bytes.
 DATA: Final = 16
@@ -53,19 +53,21 @@ class ArrayParameter:
 
     Attributes:
         name: the user's name for it.
-        element: type of its elements.
+        element: type of its elements, complex ones included.
         rank: number of dimensions.
         written: the function stores to it.
+        pairs: its elements are complex numbers, which the function takes for twice as many floats.
         dtype: the NumPy dtype its argument must have. (That of bf16 elements is ml_dtypes' where this package is loaded, else uint16: either is taken, as bits.)
     """
 
-    __slots__ = ("dtype", "element", "name", "rank", "written")
+    __slots__ = ("dtype", "element", "name", "pairs", "rank", "written")
 
     def __init__(self, name: str, element: Type, rank: int, written: bool) -> None:
         self.name = name
         self.element = element
         self.rank = rank
         self.written = written
+        self.pairs = element.is_complex
         self.dtype: np.dtype[Any] = _bf16_dtype() if element is BF16 else _dtypes.get(element) or _dtypes.setdefault(element, np.dtype(element.dtype))
 
 
@@ -145,7 +147,13 @@ def bind(parameter: ArrayParameter, value: object) -> list[int]:
         ArgumentError: the argument does not fit the parameter.
     """
     array = admit(parameter, value)
-    return [address_of()(array), *array.shape, *array.strides[:-1]]
+    return [address_of()(array), *shape_passed(parameter, array), *array.strides[:-1]]
+
+
+def shape_passed(parameter: ArrayParameter, array: np.ndarray[Any, Any]) -> tuple[int, ...]:
+    """The extents that are passed for an array: of complex numbers the last is that of their parts."""
+    shape = array.shape
+    return (*shape[:-1], 2 * shape[-1]) if parameter.pairs else shape
 
 
 def admit(parameter: ArrayParameter, value: object) -> np.ndarray[Any, Any]:

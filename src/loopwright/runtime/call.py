@@ -61,6 +61,8 @@ class Signature:
             if isinstance(p, ArrayParameter):
                 types.append(PTR)
                 types += [I64] * (2 * p.rank - 1 if p.rank else 0)
+            elif p.type.is_complex:
+                types += [p.type.part, p.type.part]
             else:
                 types.append(p.type)
         if self.checked:
@@ -162,7 +164,7 @@ def _make_template(signature: Signature) -> Callable[..., Any]:
             body += _array_source(k, p, name, passed)
         else:
             body += _scalar_source(k, p, name)
-            passed.append(name)
+            passed += [f"{name}.real", f"{name}.imag"] if p.type.is_complex else [name]
     if signature.checked:
         body.append(f"    _lw_errors = _lw_errors_type({'0, 0, 0, _lw_limit()' if signature.guarded else ''})")
         body += [
@@ -205,13 +207,15 @@ def _array_source(k: int, p: ArrayParameter, name: str, passed: list[str]) -> li
     elif p.written:
         lines.append(f"    if not {name}.flags.writeable: {admit_it}")
     passed.append(f"_lw_at(_lw_id({name}) + {DATA}).value" if layout_holds() else f"{name}.ctypes.data")
-    passed += extents
+    passed += [*extents[:-1], f"2 * {extents[-1]}"] if p.pairs else extents
     passed += strides[:-1]
     return lines
 
 
 def _scalar_source(k: int, p: ScalarParameter, name: str) -> list[str]:
     convert_it = f"{name} = _lw_convert(_lw_p{k}, {name})"
+    if p.type.is_complex:
+        return [f"    if {name}.__class__ is not complex: {convert_it}"]
     if p.type.is_float:
         return [f"    if {name}.__class__ is not float: {convert_it}"]
     if p.type is BOOL:

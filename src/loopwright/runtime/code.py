@@ -28,7 +28,7 @@ from loopwright.settings import Settings
 from loopwright.targets import registry
 from loopwright.targets.pipeline import names_of
 from loopwright.targets.target import Target
-from loopwright.types import PTR
+from loopwright.types import COMPLEX64, COMPLEX128, F32, F64, PTR
 
 __all__ = ["Code", "Loaded", "bounds_error", "index_groups", "listing", "load", "passes_scalars", "signature_of_function"]
 
@@ -266,6 +266,10 @@ def _kept(linked: Linked) -> list[Any]:
     return [keep for _, part in linked.parts for keep in _behind(part.source)]
 
 
+#: Complex types by that of their parts.
+_COMPLEX: Final = {F32: COMPLEX64, F64: COMPLEX128}
+
+
 def signature_of_function(function: Function) -> Signature:
     """How a function is called: an array takes one argument in place of its base, extents and strides; the error record takes none.
 
@@ -278,13 +282,19 @@ def signature_of_function(function: Function) -> Signature:
     while k < len(params):
         array = by_base.get(params[k])
         if array is None:
-            parameters.append(ScalarParameter(function.names[params[k]], function.types[params[k]]))
+            name, type_ = function.names[params[k]], function.types[params[k]]
+            if type_ in _COMPLEX and name.endswith(".real") and k + 1 < len(params) and function.names[params[k + 1]] == name[:-5] + ".imag":
+                # A parameter that is a complex number, which no name of Python's but the front end's has a dot for.
+                parameters.append(ScalarParameter(name[:-5], _COMPLEX[type_]))
+                k += 2
+                continue
+            parameters.append(ScalarParameter(name, type_))
             k += 1
             continue
         registers = [array.base, *array.extents, *array.strides]
         arrays += params[k : k + len(registers)] == registers
         k += len(registers)
-        parameters.append(ArrayParameter(array.name, array.element, len(array.extents), array.written))
+        parameters.append(ArrayParameter(array.name, _COMPLEX[array.element] if array.pairs else array.element, len(array.extents), array.written))
     if arrays < len(function.arrays) and arrays < sum(not array.size for array in function.arrays):
         raise AbiError(f"{function.name}: base, extents and strides of an array must be parameters of its own, in this order, for arrays to be passed")
     last = parameters[-1] if parameters else None

@@ -24,7 +24,7 @@ from loopwright.runtime.call import miscounted, missing
 from loopwright.runtime.code import Code
 from loopwright.runtime.entry import Hub
 from loopwright.runtime.scalars import FunctionPointer
-from loopwright.types import BF16, BOOL, F16, F32, F64, I8, I16, I32, I64, U8, U16, U32, U64, Type
+from loopwright.types import BF16, BOOL, COMPLEX64, COMPLEX128, F16, F32, F64, I8, I16, I32, I64, U8, U16, U32, U64, Type
 
 __all__ = ["ARRAY", "CONST", "SCALAR", "Dispatcher", "Formal", "Frozen", "Key", "Specializations", "freeze", "signature_of"]
 
@@ -217,8 +217,11 @@ _SCALAR_TYPES: Final[dict[type, Type]] = {
     np.float16: F16,
     np.float32: F32,
     np.float64: F64,
+    complex: COMPLEX128,
+    np.complex64: COMPLEX64,
+    np.complex128: COMPLEX128,
 }
-_ELEMENT_TYPES: Final[dict[str, Type]] = {t.dtype: t for t in (I8, U8, I16, U16, I32, U32, I64, U64, F16, F32, F64, BOOL)}
+_ELEMENT_TYPES: Final[dict[str, Type]] = {t.dtype: t for t in (I8, U8, I16, U16, I32, U32, I64, U64, F16, F32, F64, BOOL, COMPLEX64, COMPLEX128)}
 # (Of the package ml_dtypes.)
 _ELEMENT_TYPES["bfloat16"] = BF16
 

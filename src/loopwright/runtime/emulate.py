@@ -24,7 +24,7 @@ from loopwright.compiler import Compiled
 from loopwright.errors import AbiError, ArgumentError, BoundsError, InternalError, TargetError
 from loopwright.ir import ops
 from loopwright.runtime import elf
-from loopwright.runtime.arrays import ArrayParameter, admit, check_overlap
+from loopwright.runtime.arrays import ArrayParameter, admit, check_overlap, shape_passed
 from loopwright.runtime.call import Signature
 from loopwright.runtime.code import Code, index_groups, passes_scalars, signature_of_function
 from loopwright.runtime.link import Linked
@@ -109,7 +109,7 @@ class _Call:
             names = ", ".join(p.name for p in parameters) or "none"
             raise ArgumentError(f"{compiled.source.name} takes {len(parameters)} arguments ({names}), {len(args)} were given")
         self.arrays: list[np.ndarray[Any, Any]] = []
-        self.values: list[int | float | np.ndarray[Any, Any]] = []
+        self.values: list[int | float | complex | np.ndarray[Any, Any]] = []
         for parameter, value in zip(parameters, args, strict=True):
             if isinstance(parameter, ArrayParameter):
                 array = admit(parameter, value)
@@ -379,10 +379,14 @@ def _words(call: _Call, memories: list[_Memory], errors: int) -> list[int]:
     for parameter, value in zip(call.signature.parameters, call.values, strict=True):
         if isinstance(value, np.ndarray):
             words.append(_emulated_address(value, memories))
-            words.extend(n & _WORD for n in (*value.shape, *value.strides[:-1]))
+            assert isinstance(parameter, ArrayParameter)
+            words.extend(n & _WORD for n in (*shape_passed(parameter, value), *value.strides[:-1]))
         else:
             assert isinstance(parameter, ScalarParameter)
-            words.append(_word(parameter.type, value))
+            if isinstance(value, complex):
+                words += [_word(parameter.type.part, value.real), _word(parameter.type.part, value.imag)]
+            else:
+                words.append(_word(parameter.type, value))
     if call.signature.checked:
         words.append(errors)
     return words

@@ -309,13 +309,17 @@ def supported() -> bool:
 
 def _objects_hold() -> bool:
     number, items = 1234.5, ("a", "b")
+    pair = 3.25 - 7.5j
 
     def field(thing: object, offset: int) -> int:
         return ctypes.c_int64.from_address(id(thing) + offset).value
 
     return (
-        all(field(thing, _OB_TYPE) == id(type(thing)) for thing in (number, items, 12345, True))
+        all(field(thing, _OB_TYPE) == id(type(thing)) for thing in (number, pair, items, 12345, True))
         and ctypes.c_double.from_address(id(number) + _FLOAT_VALUE).value == number
+        # (Objects/complexobject.h: two doubles behind the header.)
+        and ctypes.c_double.from_address(id(pair) + _FLOAT_VALUE).value == pair.real
+        and ctypes.c_double.from_address(id(pair) + _FLOAT_VALUE + 8).value == pair.imag
         and field(items, _TUPLE_SIZE) == 2
         and field(items, _TUPLE_ITEMS) == id(items[0])
         and field(items, _TUPLE_ITEMS + 8) == id(items[1])
@@ -480,6 +484,9 @@ class _Maker:
             p = next(parameters)
             if isinstance(p, arrays.ArrayParameter):
                 value = self.array(p, value)
+            elif p.type.is_complex:
+                self.pair(p.type, self.values + 8 * value)
+                value += 2
             else:
                 self.scalar(p.type, self.values + 8 * value)
                 value += 1
@@ -562,6 +569,9 @@ class _Maker:
                     self.hex("4d85c9")  # test r9, r9
                     self.slow_if(_JE)
         if rank:
+            if p.pairs:
+                self.hex("4f8d0c00")  # lea r9, [r8+r8]
+                self.at_stack("4c898c24", slot + 8 * rank)  # mov [rsp+disp32], r9
             # r8 is still the last extent.
             self.hex("4983f801")  # cmp r8, 1
             short = self.jump_if(_JLE)
@@ -572,6 +582,19 @@ class _Maker:
         self.out += bytes((0x48, 0x8B, 0x40, arrays.DATA))  # mov rax, [rax+disp8]
         self.at_stack("48898424", slot)  # mov [rsp+disp32], rax
         return value + (2 * rank if rank else 1)
+
+    def pair(self, type_: Type, slot: int) -> None:
+        """Store the parts of the complex number in rax."""
+        self.expect_type(complex)
+        for part, at in enumerate((_FLOAT_VALUE, _FLOAT_VALUE + 8)):
+            if type_.part is F64:
+                self.hex("488b48")  # mov rcx, [rax+disp8]
+                self.out.append(at)
+                self.at_stack("48898c24", slot + 8 * part)  # mov [rsp+disp32], rcx
+            else:
+                self.hex("f20f5a40")  # cvtsd2ss xmm0, [rax+disp8]
+                self.out.append(at)
+                self.at_stack("f30f118424", slot + 8 * part)  # movss [rsp+disp32], xmm0
 
     def scalar(self, type_: Type, slot: int) -> None:
         if type_ is F64 or type_ is F32:

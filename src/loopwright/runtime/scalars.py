@@ -72,8 +72,8 @@ def result_type(type_: Type) -> Any:
     return _RESULTS[type_]
 
 
-def convert(parameter: ScalarParameter, value: object) -> int | float:
-    """The argument as an ``int`` or ``float`` of the parameter's type (f32 is rounded when it is passed).
+def convert(parameter: ScalarParameter, value: object) -> int | float | complex:
+    """The argument as an ``int``, ``float`` or ``complex`` of the parameter's type (f32 is rounded when it is passed).
 
     Raises:
         ArgumentError: names the parameter, what was given and what is expected.
@@ -81,7 +81,13 @@ def convert(parameter: ScalarParameter, value: object) -> int | float:
     type_ = parameter.type
     if isinstance(value, np.ndarray) and value.ndim == 0:
         value = value[()]
+    if type_.is_complex:
+        if isinstance(value, complex | float | int | np.number | np.bool_):
+            return complex(value)
+        _wrong_kind(parameter, value, "a number is expected")
     if type_.is_float:
+        if isinstance(value, complex | np.complexfloating):
+            _wrong_kind(parameter, value, f"a real number is expected; use {parameter.name}.real, or annotate the parameter lw.complex128")
         if isinstance(value, float | int | np.floating | np.integer | np.bool_):
             try:
                 return float(value)

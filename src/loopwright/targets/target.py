@@ -701,6 +701,10 @@ class Target:
         """Whether adding one to integer lanes where a mask holds is one instruction (``count_where``): where masks are -1 in lanes that hold, taking them away."""
         return False
 
+    def works_under_masks(self, op: Op, type_: Type) -> bool:
+        """Whether an operation on lanes of a type is one instruction in those where a mask holds, which leaves the others as another operand has them (``ops.WHERE``)."""
+        return False
+
     def combines_bits(self) -> bool:
         """Whether two bitwise operations of integer lanes are one instruction (``ops.BITWISE_TWICE``)."""
         return False

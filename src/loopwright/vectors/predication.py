@@ -57,6 +57,7 @@ class Predication(Values):
         opened: the brackets that are open in what is made; None for those without a counterpart.
         paths: bracket that lanes leave one by one -> those that have, and how many frames were around it.
         dead: no lane runs what comes next.
+        leavers: the mask variables of lanes that have left frames.
         stop: of a loop that lanes may leave, the variable that gets the first index that vectors have not done.
         exact: they are to end right in front of the first lane that leaves, not of its vector.
     """
@@ -81,6 +82,7 @@ class Predication(Values):
         self.opened: list[Bracket | None] = []
         self.paths: dict[Bracket, tuple[list[Path], int]] = {}
         self.dead = False
+        self.leavers: set[int] = set()
         self.stop = NONE
         self.exact = False
 
@@ -161,9 +163,30 @@ class Predication(Values):
         nobody = self.f.const(self.mask_type, False)
         for target in bracket.leaves:
             gone = frame.gone[target] = self.f.register(self.mask_type, "", True)
+            self.leavers.add(gone)
             self.copy(gone, nobody)
         self.frames.append(frame)
         return frame
+
+    def without_unread(self, code: list[Instr]) -> list[Instr]:
+        """The code of the loop without masks that nobody reads: that lanes have left matters where what they left with differs, or where they do not come back."""
+        types = self.f.types
+        leavers = self.leavers
+        while leavers:
+            read = {a for instr in code for a in instr.args if a >= 0 and a != instr.dst}
+            kept = [
+                instr
+                for instr in code
+                if instr.dst < 0
+                or instr.dst in read
+                or not types[instr.dst].is_mask
+                or instr.op.effect
+                or (self.f.variable[instr.dst] and instr.dst not in leavers)
+            ]
+            if len(kept) == len(code):
+                break
+            code = kept
+        return code
 
     def register_for(self, frame: Frame, variable: int) -> int:
         """The register that has a variable at a frame's end."""

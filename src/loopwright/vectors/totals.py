@@ -24,6 +24,8 @@ class Totals(Accesses):
         totals: accumulator -> its vector.
         terms: ``id`` of an addition to one that is kept in lanes of its own -> the total, and what is added.
         through: ``id`` of the instructions that only serve those.
+        within: mask -> one that holds wherever it does.
+        choices: register -> (a mask, what it is where that does not hold).
     """
 
     def __init__(self, f: Function, shapes: Divergence, lanes: int, width: int) -> None:
@@ -31,6 +33,8 @@ class Totals(Accesses):
         self.totals: dict[int, int] = {}
         self.terms: dict[int, tuple[Total, Term]] = {}
         self.through: set[int] = set()
+        self.within: dict[int, int] = {}
+        self.choices: dict[int, tuple[int, int]] = {}
 
     def both(self, op: ops.Op, a: int, b: int) -> int:
         """Two of the loop's masks combined."""
@@ -40,10 +44,23 @@ class Totals(Accesses):
         """``yes`` in the lanes of a mask, ``no`` in the others."""
         if yes == no:
             return yes
+        known = self.choices.get(yes)
+        if known is not None and known[1] == no and self.is_within(known[0], mask):
+            # In the other lanes it is that already.
+            return yes
         type_ = self.f.type_of(yes)
         if type_.is_mask and self.f.type_of(no) is not type_:
             no = self.fitted(no, type_.bits)
-        return self.define(ops.SELECT, type_, [self.fitted(mask, type_.bits), yes, no], type_)
+        made = self.define(ops.SELECT, type_, [self.fitted(mask, type_.bits), yes, no], type_)
+        if no < 0 or not self.f.variable[no]:
+            self.choices[made] = mask, no
+        return made
+
+    def is_within(self, mask: int, lanes: int) -> bool:
+        """Whether a mask is known to hold nowhere but in the lanes of another."""
+        while mask != lanes and mask in self.within:
+            mask = self.within[mask]
+        return mask == lanes
 
     def lanes_of(self, total: Total) -> Type:
         """The type of a total's vector."""

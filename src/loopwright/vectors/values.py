@@ -11,6 +11,7 @@ from loopwright.types import BOOL, I64, VOID, Type
 from loopwright.vectors.accesses import SAME
 from loopwright.vectors.bitmaps import READ, Bitmaps
 from loopwright.vectors.divergence import AFFINE, LINEAR, UNIFORM, VARYING, Divergence
+from loopwright.vectors.inside import Inside
 from loopwright.vectors.tables import Asked
 
 __all__ = ["ABSENT", "Env", "Values"]
@@ -34,9 +35,9 @@ class Values(Bitmaps):
         mask: the lanes that run what is made next; ``all`` those that the loop runs at all.
         vectors: register of the scalar loop that differs by lane -> the register with its values.
         env: the same of variables, as things stand.
-        within: mask -> one that holds wherever it does.
         loads: array and indices -> what has been loaded there, as (in which lanes, the register), and no store has come since.
         stores: how many there were.
+        inside: which loads are inside of their arrays for all lanes; None where that is not asked.
         offsets: index register -> (the register that it is computed from, what is added to that).
     """
 
@@ -44,10 +45,10 @@ class Values(Bitmaps):
         super().__init__(f, shapes, lanes, width, has)
         self.vectors: dict[int, int] = {}
         self.env: Env = {}
-        self.within: dict[int, int] = {}
         self.loads: dict[tuple[int, ...], list[tuple[int, int]]] = {}
         self.stores = 0
         self.offsets: dict[int, tuple[int, int]] = {}
+        self.inside: Inside | None = None
 
     # --- emitting --------------------------------------------------------------------------------------------
 
@@ -258,10 +259,7 @@ class Values(Bitmaps):
     def loaded(self, place: tuple[int, ...] | None) -> int:
         """The register with what all lanes that run would load; ABSENT if there is none."""
         for lanes, register in self.loads.get(place, ()) if place is not None else ():
-            mask = self.mask
-            while mask != lanes and mask in self.within:
-                mask = self.within[mask]
-            if mask == lanes or lanes == self.all:
+            if lanes == self.all or self.is_within(self.mask, lanes):
                 return register
         return ABSENT
 
@@ -289,8 +287,12 @@ class Values(Bitmaps):
         place = self.place(instr.imm, indices)
         known = self.loaded(place)
         if known == ABSENT:
+            mask = self.mask
+            if mask != self.all and self.inside is not None and self.inside.holds(instr):
+                self.mask = self.all
             known = self.load_lanes(instr, kind, indices)
             self.keep(place, known)
+            self.mask = mask
         self.result(instr.dst, known)
 
     def guarded(self, instr: Instr) -> None:

@@ -356,6 +356,26 @@ class Across:
         _lane(asm, self.type.element, CODES[instr.dst], result, 0)
 
 
+def jump_masked(asm: AArch64Assembler, f: Function, instr: Instr) -> None:
+    """Branch by whether masks have lanes in common, or one has all of another's; the third operand is a scratch vector."""
+    a, b, spare = (CODES[operand] for operand in instr.args[:3])
+    name = instr.op.compare
+    size = bytes_of(instr.type)
+    found = a
+    if name == "covers" or name == "misses":
+        found = spare
+        asm.emit(i.BIC_V[bytewise(instr.type)], spare, b, a)
+    elif a != b:
+        found = spare
+        asm.emit(i.AND_V[bytewise(instr.type)], spare, a, b)
+    if size == 16:
+        asm.emit(i.UMAXV["4s"], spare, found)
+        found = spare
+    asm.emit(i.UMOV[{16: "s", 8: "d", 4: "s", 2: "h"}[size]], SCRATCH, found, 0)
+    branch = i.CBNZ if name == "shares" or name == "misses" else i.CBZ
+    asm.branch(branch["x" if size == 8 else "w"], instr.imm, SCRATCH)
+
+
 def any_all(asm: AArch64Assembler, f: Function, instr: Instr) -> None:
     """Whether any, or all, lanes of a mask hold; the second operand is a scratch vector."""
     type_ = instr.type

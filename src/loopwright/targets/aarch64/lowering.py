@@ -273,6 +273,8 @@ def _everywhere(instr: Instr) -> Rule | None:
     if op.compare:
         if type_.is_float:
             return Rule(name, (VECTOR, VECTOR), None, floats.jump_compare)
+        if op.compare in ops.MASK_TESTS:
+            return Rule(name, (VECTOR, VECTOR), None, lanes.jump_masked, temps=(VECTORS,))
         return Rule(name, (INT, INT), None, integers.jump_compare)
     emit = _CONTROL.get(op.code)
     if emit is not None:

@@ -86,6 +86,10 @@ class AArch64(Target):
     def counts_where(self, type_: Type) -> bool:
         return True
 
+    def tests_masks(self, type_: Type) -> bool:
+        # UMAXV, or a move where the mask is shorter.
+        return type_.bits * type_.lanes in (16, 32, 64, 128)
+
     def tests_bits(self, type_: Type) -> bool:
         return type_.bits >= 32
 

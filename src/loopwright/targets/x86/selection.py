@@ -20,10 +20,10 @@ from loopwright.ir.function import Instr
 from loopwright.ir.ops import Op
 from loopwright.targets.rows import read_rows, words
 from loopwright.targets.target import Rule
-from loopwright.targets.x86.sequence import Sequence, folded, loads, read, rule
+from loopwright.targets.x86.sequence import SIZELESS, Sequence, folded, loads, read, rule
 from loopwright.types import VOID, Type
 
-__all__ = ["choose", "step_of"]
+__all__ = ["choose", "has_rows", "step_of"]
 
 _TABLE: Final = """
 # Arithmetic
@@ -752,9 +752,38 @@ def _table() -> dict[tuple[str, str, str], list[str]]:
         for of in words(source, _GROUPS) or [""]:
             for type_ in words(to, _GROUPS):
                 found.setdefault((op, type_, of), []).append(text)
+    _add_masked(found)
     return found
 
 
+#: The letters of an operation's operands, where the mask, and what lanes keep where it does not hold, are the first two; where the mask alone is.
+_BEHIND_TWO: Final = str.maketrans({"a": "c", "b": "e", "d": "b"})
+_BEHIND_ONE: Final = str.maketrans({"a": "b", "b": "c"})
+
+
+def _add_masked(found: dict[tuple[str, str, str], list[str]]) -> None:
+    """Rows for operations under masks (``ops.WHERE``): those of the operations that take one instruction, under a writemask."""
+    for op, masked in ops.WHERE.items():
+        for kind in words("intx floatx", _GROUPS):
+            for text in found.get((op.name, kind, ""), []):
+                mnemonic, _, operands = text.partition(" ")
+                if "\n" in text or "=" in text or not operands.startswith("d,"):
+                    continue
+                if op.result == "M":
+                    made = f"{mnemonic} d{{a}},{operands[2:].translate(_BEHIND_ONE)}"
+                elif mnemonic in SIZELESS:
+                    if kind[1:] not in ("32x", "64x"):
+                        continue
+                    made = f"{mnemonic}? b{{a}},{operands[2:].translate(_BEHIND_TWO)}"
+                else:
+                    made = f"{mnemonic} b{{a}},{operands[2:].translate(_BEHIND_TWO)}"
+                found.setdefault((masked.name, kind, ""), []).append(made)
+    for op in ops.FUSED:
+        for kind in words("floatx", _GROUPS):
+            found[ops.WHERE[op].name, kind, ""] = [f"{_ADDING[op]}231P$ b{{a}}, c, e"]
+
+
+_ADDING: Final[dict[Op, str]] = {ops.FMA: "VFMADD", ops.FMS: "VFMSUB", ops.FNMA: "VFNMADD", ops.FNMS: "VFNMSUB"}
 _ROWS: Final = _table()
 
 
@@ -772,6 +801,11 @@ def _texts(op: Op, type_: Type, source: Type) -> list[str]:
     if op is ops.CONVERT_UNCHECKED and not (type_.is_integer and source.is_float):
         name = "convert"
     return _ROWS.get((name, _kind(type_), _kind(source)), [])
+
+
+def has_rows(op: Op, type_: Type) -> bool:
+    """Whether the table has instructions for an operation on a type."""
+    return (op.name, _kind(type_), "") in _ROWS
 
 
 def commutes(op: Op, type_: Type, fastmath: bool) -> bool:

@@ -3,13 +3,13 @@
 ``VPADDD d, a, b`` is one instruction; where an operation takes several, one line follows the other. The operands are letters:
 
 ``d``              the result
-``a b c``          the operation's operands, in order
+``a b c e f``      the operation's operands, in order
 ``t u v w``        scratch registers, in the order in which they are mentioned first
 ``m``              the address of a load or store; ``[a]``: the operand a, where it is a load
 ``8``              an immediate; ``#b``: the operand b as one, which is a constant
 ``=0x80000000``    a constant of the operation's own in every lane, of the width of its type or as ``=0xff.16`` says; ``=iota``: 0, 1, 2, …,
                    ``=downwards``: these from the last lane to the first
-``d{t}``           under the writemask t; ``d{t}z``: zero elsewhere
+``d{t}``           under the writemask t, which leaves the other lanes as they are; ``d{t}z``: zero elsewhere
 
 Registers are as wide as the types they hold; ``a:xmm`` and ``a:r32`` say otherwise. In a mnemonic ``?`` stands for the letter of the type's elements, B, W, D or Q,
 ``%`` for that of the source's, ``$`` for S or D by the width of floats, ``~`` for U where the type is unsigned and nothing where it is signed.
@@ -25,7 +25,7 @@ from collections.abc import Callable
 from typing import Any, Final
 
 from loopwright.ir import ops
-from loopwright.ir.function import SLOT, Function, Instr
+from loopwright.ir.function import NONE, SLOT, Function, Instr
 from loopwright.ir.ops import Op
 from loopwright.ir.roles import role_type
 from loopwright.targets.sequences import shift_count
@@ -38,7 +38,7 @@ from loopwright.types import Type
 
 Emit = Callable[[X86Assembler, Function, Instr], None]
 
-__all__ = ["INT", "INT_LATE", "INT_MEMORY", "VECTOR", "VECTOR_MEMORY", "ByConstant", "Sequence", "addresses", "folded", "loads", "read", "rule"]
+__all__ = ["INT", "INT_LATE", "INT_MEMORY", "SIZELESS", "VECTOR", "VECTOR_MEMORY", "ByConstant", "Sequence", "addresses", "folded", "loads", "read", "rule"]
 
 INT: Final = Use(INTS)
 INT_LATE: Final = Use(INTS, late=True)
@@ -48,10 +48,10 @@ VECTOR_MEMORY: Final = Use(VECTORS, memory=True)
 #: By class, then by ``memory + 2 * late``.
 _USES: Final = tuple(tuple(Use(cls, memory=bool(n & 1), late=n > 1) for n in range(4)) for cls in (INTS, VECTORS, MASKS))
 
-_OPERANDS: Final = "abc"
+_OPERANDS: Final = "abcef"
 _SCRATCH: Final = "tuvw"
 #: VEX has no element size for these; with one behind the name they are EVEX instructions.
-_SIZELESS: Final = frozenset(["VPAND", "VPANDN", "VPOR", "VPXOR"])
+SIZELESS: Final = frozenset(["VPAND", "VPANDN", "VPOR", "VPXOR"])
 #: Moves, and what they are from memory, which need not be aligned.
 _MOVES: Final[dict[str, str]] = {"VMOVAPS": "VMOVUPS", "KMOVQ": "KMOVQ"}
 _MASK: Final = Operand("k", "k", "r")
@@ -292,7 +292,7 @@ class _Reader:
 
     def find(self, mnemonic: str, shapes: list[str]) -> Form | None:
         """The form, if the target has it; of instructions of which the VEX and the EVEX one are features of their own, that which it has."""
-        if mnemonic in _SIZELESS and "zmm" in shapes:
+        if mnemonic in SIZELESS and "zmm" in shapes:
             mnemonic += "Q" if self.type.bits == 64 and "m" not in shapes else "D"
         try:
             form = lookup(mnemonic, ",".join(shapes))
@@ -408,7 +408,7 @@ class _Reader:
         if found is None or found.operands[n].memory <= 0:
             return 0
         step.in_memory = found
-        if mnemonic in _SIZELESS and self.type.bits == 64 and self.target.mask_registers:
+        if mnemonic in SIZELESS and self.type.bits == 64 and self.target.mask_registers:
             step.repeated = lookup(mnemonic + "Q", "evex:" + ",".join(shapes))
         bits = found.operands[n].memory
         # Registers have more bits than the types of scalars; slots need not.
@@ -568,10 +568,12 @@ def rule(instr: Instr, sequence: Sequence, commutes: bool = False, emit: Emit | 
     role = folded(instr, sequence.count)
     tied = sequence.tied
     uses: list[Use] = []
+    # What the one instruction reads besides what it leaves where its mask does not hold may be just that.
+    kept = instr.args[tied] if tied >= 0 and instr.mem is None and instr.op in ops.UNDER_MASKS else NONE
     for n in range(sequence.count):
         if n != role:
             cls = classes[n + 1] if classes[n + 1] >= 0 else max(result, 0)
-            late = cls == result and sequence.late >> n & 1
+            late = cls == result and sequence.late >> n & 1 and (kept < 0 or instr.args[n] != kept)
             uses.append(_USES[cls][(1 if sequence.bits[n] else 0) + (2 if late else 0)])
     bits = sequence.bits
     if tied >= 0 and commutes:

@@ -26,7 +26,7 @@ from loopwright.targets.target import (
     vectors_and_masks,
     widens,
 )
-from loopwright.targets.x86 import assembler, expansions
+from loopwright.targets.x86 import assembler, expansions, selection
 from loopwright.targets.x86.abi import CONVENTIONS, SYSV, int_order, vector_order
 from loopwright.targets.x86.core import CORE
 from loopwright.targets.x86.lowering import missing, rule_for
@@ -185,8 +185,8 @@ class X86(Target):
         args = instr.args
         for n in range(len(args)):
             if args[n] < 0:
-                shape |= 1 << n
-            if n == 2:
+                shape |= 1 << n if n < 3 else 2048
+            if n == 3:
                 break
         mem = instr.mem
         if mem is not None:
@@ -195,7 +195,9 @@ class X86(Target):
             shape |= 256
         if mem is None and op in ops.CHOICES:
             shape |= (512 if args[0] == args[2] else 0) | (1024 if args[1] == args[2] else 0)
-        key = ((op.code << 16 | instr.type.number) << 16 | instr.source.number) << 11 | shape
+        elif mem is None and op in ops.UNDER_MASKS and op.result == "T":
+            shape |= (512 if args[1] == args[2] else 0) | (1024 if args[1] == args[-1] else 0)
+        key = ((op.code << 16 | instr.type.number) << 16 | instr.source.number) << 12 | shape
         found = self._rules.get(key)
         if found is None and key not in self._rules:
             found = self._rules[key] = rule_for(self, function, instr)
@@ -232,6 +234,9 @@ class X86(Target):
 
     def counts_where(self, type_: Type) -> bool:
         return not self.mask_registers
+
+    def works_under_masks(self, op: ops.Op, type_: Type) -> bool:
+        return self.mask_registers and type_.lanes > 1 and selection.has_rows(ops.WHERE[op], type_)
 
     def combines_bits(self) -> bool:
         # VPTERNLOG.

@@ -1,0 +1,84 @@
+"""Loads under conditions that are inside of their arrays whatever is decided are made for all lanes; others stay under their masks, in front of the end of memory."""
+
+from __future__ import annotations
+
+from typing import Any
+
+import numpy as np
+import pytest
+from tests.end_to_end.guarded import guarded
+from tests.machines import Runner, runners
+
+import loopwright as lw
+
+
+@lw.kernel
+def chosen(x: lw.Array[lw.f32], y: lw.Array[lw.f32], out: lw.Array[lw.f32]):
+    for i in lw.lanes(len(x)):
+        v = x[i]
+        if v > 0:
+            v = v * x[len(x) - 1 - i] + y[i]
+        out[i] = v
+
+
+@lw.kernel
+def pairs(x: lw.Array[lw.f32], out: lw.Array[lw.f32]):
+    for i in lw.lanes(len(x) // 2):
+        v = lw.f32(0)
+        if out[i] > 0:
+            v = x[2 * i] - x[2 * i + 1]
+        out[i] = v
+
+
+@lw.kernel
+def steps(x: lw.Array[lw.f32], n: lw.i64, out: lw.Array[lw.i32]):
+    for i in lw.lanes(n):
+        k = lw.i32(0)
+        v = lw.f32(i)
+        while v < 20:
+            v += x[i]
+            k += 1
+        out[i] = k
+
+
+def test_what_has_masks() -> None:
+    """AVX2's masked loads: of ``y``, whose length is not that of the loop."""
+    assert "vmaskmovps" in chosen.compile(target="x86-64-v3").asm()
+    assert "vmaskmovps" not in pairs.compile(target="x86-64-v3").asm()
+
+
+@pytest.mark.parametrize("runner", runners())
+def test_results_in_front_of_the_end_of_memory(runner: Runner) -> None:
+    chooser = np.random.default_rng(4)
+    for count in (0, 1, 7, 16, 33, 66):
+        x = guarded(chooser.standard_normal(count).astype(np.float32), True)
+        # Shorter than the loop: what lies behind is not read, as the condition does not hold there.
+        x[count // 2 :] = -1
+        y = guarded(np.ones(count // 2, np.float32), True)
+        out = np.zeros(count, np.float32)
+        wanted = np.where(x > 0, x * x[::-1] + 1, x).astype(np.float32)
+
+        def check(_: Any, out: Any = out, wanted: Any = wanted) -> None:
+            np.testing.assert_allclose(out, wanted, rtol=1e-6)
+
+        runner.run(runner.compiled(chosen, x, y, out), (x, y, out), check)
+        half = chooser.standard_normal(count // 2).astype(np.float32)
+        difference = np.where(half > 0, x[: count // 2 * 2 : 2] - x[1::2][: count // 2], 0).astype(np.float32)
+
+        def check_pairs(_: Any, out: Any = half, wanted: Any = difference) -> None:
+            np.testing.assert_array_equal(out, wanted)
+
+        runner.run(runner.compiled(pairs, x, half), (x, half), check_pairs)
+
+
+@pytest.mark.parametrize("runner", runners())
+def test_what_a_loop_loads_in_every_step(runner: Runner) -> None:
+    # Lanes from 20 on take no step, and x ends before them.
+    x = guarded(np.linspace(1, 3, 20).astype(np.float32), True)
+    out = np.full(40, -1, np.int32)
+    wanted = [int(np.ceil((20 - i) / x[i] - 1e-4)) if i < 20 else 0 for i in range(40)]
+
+    def check(_: Any) -> None:
+        np.testing.assert_array_equal(out, wanted)
+
+    runner.run(runner.compiled(steps, x, lw.i64, out), (x, 40, out), check)
