@@ -53,8 +53,8 @@ _OPERATORS: Final[dict[str, tuple[int, Callable[..., Any]]]] = {
     "// constant": (1, lambda a: a // 7),
     "% constant": (1, lambda a: a % 7),
 }
-#: Functions of ``lw`` that are no operation on the numbers of one lane.
-_OTHERS: Final = frozenset(("all", "any", "bitcast", "crc32c", "saturate", "select", "sum"))
+#: Functions of ``lw`` that are no operation on the numbers of one lane, or are of complex numbers, which are pairs of them.
+_OTHERS: Final = frozenset(("all", "angle", "any", "bitcast", "conj", "crc32c", "imag", "real", "saturate", "select", "sum"))
 
 
 def _operations() -> dict[str, tuple[int, Callable[..., Any]]]:

@@ -654,6 +654,15 @@ def test_lanes_are_looked_up() -> None:
     assert meant(ops.LOOKUP_LANES, lanes, table, np.array([3, 4, 0, 7], np.uint32), source=vector_of(U32, 4)) == [8, 5, 5, 8]
 
 
+def test_lanes_of_two_vectors_and_literals() -> None:
+    lanes = vector_of(F32, 4)
+    a, b = np.array([5, 6, 7, 8], np.float32), np.array([1, 2, 3, 4], np.float32)
+    assert meant(ops.LOOKUP_PAIR, lanes, a, b, np.array([3, 4, 15, 8], np.uint32), source=vector_of(U32, 4)) == [8, 1, 4, 5]
+    words = [np.int64(n) for n in (-1, 1 << 33, 0, 0, 0, 0, 0, 9)]
+    assert meant(ops.LITERAL, vector_of(U32, 4), *words) == [0xFFFFFFFF, 0xFFFFFFFF, 0, 2]
+    assert meant(ops.LITERAL, vector_of(U64, 8), *words)[-1] == 9
+
+
 def test_bytes_are_shuffled_in_each_part() -> None:
     t = vector_of(U8, 32)
     low, high = int.from_bytes([3, 2, 1, 0, 255, 128, 15, 14], "little", signed=True), int.from_bytes([8] * 8, "little")

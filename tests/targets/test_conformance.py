@@ -398,7 +398,20 @@ def test_every_row_is_covered() -> None:
     # Permutations by a pattern are made for elements in turn only, where tests/vectors/test_accesses.py and tests/ir/test_ops.py hold them.
     # Sums of several lanes each are made for totals only, where tests/vectors/test_sums.py and test_dot_products.py hold them; look-ups by number for constant tables,
     # where tests/vectors/test_tables.py does.
-    patterns = {"lookup_bytes", "lookup_lanes", "blend", "lane_pattern", "shuffle_bytes", "dot", "dot_add", "dot_mixed_add", "sum_groups", "sum_abs_diff"}
+    patterns = {
+        "lookup_bytes",
+        "lookup_lanes",
+        "lookup_pair",
+        "literal",
+        "blend",
+        "lane_pattern",
+        "shuffle_bytes",
+        "dot",
+        "dot_add",
+        "dot_mixed_add",
+        "sum_groups",
+        "sum_abs_diff",
+    }
     assert {op.name for op in others} <= patterns | {
         "crc32c",
         *(op.name for op in ESTIMATES),

@@ -9,7 +9,7 @@ from typing import Any
 import numpy as np
 import pytest
 from tests.end_to_end.guarded import guarded
-from tests.machines import Here, Runner, runners
+from tests.machines import Here, Runner, runners, with_features
 
 import loopwright as lw
 from loopwright.types import parse_type
@@ -207,7 +207,7 @@ def lengths(runner: Runner) -> tuple[int, ...]:
 
 
 @pytest.mark.parametrize("name", TYPES)
-@pytest.mark.parametrize("runner", runners(lambda runner: runner.bits))
+@pytest.mark.parametrize("runner", [*runners(lambda runner: runner.bits), *with_features("avx512vbmi")])
 def test_elements_apart_and_in_the_opposite_order(runner: Runner, name: str) -> None:
     rng = np.random.default_rng(1)
     for function, made in ALONG:
@@ -236,6 +236,16 @@ def test_groups_are_loaded_and_stored_together() -> None:
         assert "strided" not in text and ("load_part3" if function is to_planes else "store_parts3") in text
     # Three loads of 256 bits for all three parts.
     assert lw.kernel(to_planes).compile(A, A, A, A, target="x86-64-v3").ir("simplify").count("load_chunks_at.u8x32") % 3 == 0
+
+
+def test_lanes_are_chosen_from_two_vectors() -> None:
+    """On AVX-512 parts are made of whole vectors; bytes where the CPU has AVX-512 VBMI."""
+    for name, element, chooses in (("f32", lw.f32, True), ("u8", lw.u8, False), ("i64", lw.i64, True)):
+        for function in (to_planes, from_planes):
+            for more in ("", "+avx512vbmi"):
+                text = lw.kernel(function).compile(*[lw.Array[element]] * 4, target=f"x86-64-v4{more}").ir("expand")
+                assert ("lookup_pair" in text) == (chooses or bool(more)), f"{name} {function.__name__} {more}"
+                assert ("chunks_at" in text) == (not (chooses or more))
 
 
 def test_indices_of_32_bits_leave_vectors_their_lanes() -> None:

@@ -8,7 +8,7 @@ from typing import Any
 
 import numpy as np
 import pytest
-from tests.machines import Runner, runners
+from tests.machines import Runner, runners, with_features
 
 import loopwright as lw
 from loopwright.compiler import compile
@@ -18,7 +18,7 @@ from loopwright.ir.interpret import run
 from loopwright.ir.parse import parse
 from loopwright.ir.text import print_function
 from loopwright.ir.verify import verify
-from loopwright.types import F32, I16, I32, I64, U8, U32, Type, vector_of
+from loopwright.types import F32, F64, I16, I32, I64, U8, U16, U32, U64, Type, vector_of
 
 
 def has_tables(runner: Runner) -> bool:
@@ -211,6 +211,41 @@ function f(%x: ptr, %x.n0: i64, %y: ptr, %y.n0: i64, %out: ptr, %out.n0: i64)
   store.{result.name} %d, out[0]
 end
 """
+
+
+PAIRED = """
+function paired(%x: ptr, %x.n0: i64, %y: ptr, %y.n0: i64, %out: ptr, %out.n0: i64)
+  array x: {t.element.name}[%x.n0] at %x
+  array y: {numbers.element.name}[%y.n0] at %y
+  array out: {t.element.name}[%out.n0] at %out written
+  %a = load.{t.name} x[0]
+  %b = load.{t.name} x[{t.lanes}]
+  %n = load.{numbers.name} y[0]
+  %c = lookup_pair.{t.name}.{numbers.name} %a, %b, %n
+  %w = literal.{numbers.name} {words}
+  %d = lookup_pair.{t.name}.{numbers.name} %a, %b, %w
+  store.{t.name} %c, out[0]
+  store.{t.name} %d, out[{t.lanes}]
+end
+"""
+
+
+@pytest.mark.parametrize("runner", with_features("avx512vbmi"))
+def test_lanes_of_two_vectors_by_number(runner: Runner) -> None:
+    rng = np.random.default_rng(4)
+    for size in (16, 32, 64):
+        for element in (U8, I16, U32, F32, I64, F64):
+            t = vector_of(element, size // element.size)
+            numbers = vector_of({8: U8, 16: U16, 32: U32, 64: U64}[element.bits], t.lanes)
+            words = rng.integers(-(1 << 63), 1 << 63, 8)
+            code = compile(parse(PAIRED.format(t=t, numbers=numbers, words=", ".join(map(str, words)))), runner.target)
+            x = rng.integers(0, 100, 2 * t.lanes).astype(element.dtype)
+            y = rng.integers(0, 256, size).astype(np.uint8).view(numbers.element.dtype)
+            out = np.zeros(2 * t.lanes, element.dtype)
+            assert ops.LOOKUP_PAIR.meaning is not None and ops.LITERAL.meaning is not None
+            literal = ops.LITERAL.meaning(numbers, numbers, *words)
+            wanted = [ops.LOOKUP_PAIR.meaning(t, numbers, x[: t.lanes], x[t.lanes :], n) for n in (y, literal)]
+            runner.run(code, [x, y, out], agreeing(f"lookup_pair {t}", out, np.concatenate(wanted)))
 
 
 @pytest.mark.parametrize("runner", runners())

@@ -206,7 +206,11 @@ def real_part(z: Any) -> Any:
 
 def imaginary_part(z: Any) -> Any:
     """The imaginary part of a number: 0 of a real one, in its type."""
-    return z.imag if is_complex(z) else 0 * z
+    if is_complex(z):
+        return z.imag
+    if isinstance(z, Value):
+        return z.type.element(0)
+    return type(z)(0)
 
 
 # --- arithmetic -----------------------------------------------------------------------------------------------------

@@ -829,6 +829,20 @@ LOOKUP_LANES: Final = row(
     "in each lane the lane of a whose number the second operand has there, modulo the lanes",
     lambda t, s, a, b: a[b.astype(np.int64) & t.lanes - 1],
 )
+LOOKUP_PAIR: Final = row(
+    "lookup_pair",
+    "T T S -> T",
+    "int float vector",
+    "in each lane that of the lanes of a, and behind them those of b, whose number the third operand has there, modulo as many as they are together",
+    lambda t, s, a, b, numbers: np.concatenate([a, b])[numbers.astype(np.int64) & 2 * t.lanes - 1],
+)
+LITERAL: Final = row(
+    "literal",
+    "C C C C C C C C -> T",
+    "int vector",
+    "the lanes that are in eight words of 64 bits, the lowest first",
+    lambda t, s, *words: np.array([int(word) for word in words], np.int64).view(np.uint8)[: t.size].view(t.element.dtype).copy(),
+)
 #: Of lanes that are narrower than the result's, and as many more: what takes the place of one of its lanes becomes one number.
 SUM_GROUPS: Final = row(
     "sum_groups",

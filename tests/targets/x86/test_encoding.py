@@ -185,7 +185,7 @@ def test_every_row_has_the_bytes_another_assembler_gives_its_text(assemble: Call
 
 def test_every_row_has_all_its_columns() -> None:
     known = {
-        "", "3dnowprefetch", "abm", "avx", "avx2", "avx512_bf16", "avx512_bitalg", "avx512_fp16", "avx512_vbmi", "avx512_vnni", "avx512_vpopcntdq", "avx512bw", "avx512cd",
+        "", "3dnowprefetch", "abm", "avx", "avx2", "avx512_bf16", "avx512_bitalg", "avx512_fp16", "avx512vbmi", "avx512_vnni", "avx512_vpopcntdq", "avx512bw", "avx512cd",
         "avx512dq", "avx512f", "avx512vl", "avx_vnni", "bmi1", "bmi2", "f16c", "fma", "pclmulqdq", "popcnt", "rdtscp",
         "sse4_2", "vpclmulqdq",
     }  # fmt: skip

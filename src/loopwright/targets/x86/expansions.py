@@ -431,11 +431,11 @@ def _indexed(target: Any, f: Function, instr: Instr, emit: Emit, late: bool) -> 
 
 
 def _load_part(target: Any, f: Function, instr: Instr, emit: Emit, late: bool) -> bool:
-    return interleaved.load_part(f, instr, emit)
+    return interleaved.load_part(target, f, instr, emit)
 
 
 def _store_parts(target: Any, f: Function, instr: Instr, emit: Emit, late: bool) -> bool:
-    return interleaved.store_parts(f, instr, emit)
+    return interleaved.store_parts(target, f, instr, emit)
 
 
 def _strided(target: Any, f: Function, instr: Instr, emit: Emit, late: bool) -> bool:

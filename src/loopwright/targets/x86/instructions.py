@@ -1232,14 +1232,14 @@ VPERMD           | vmm1{k1}{z}, vmm2, vmm3/mV/m32bcst           | EVEX.256/512.6
 VPERMPS          | ymm1, ymm2, ymm3/m256                        | VEX.256.66.0F38.W0 16 /r         | RVM:wrr   |            | avx2
 VPERMPS          | vmm1{k1}{z}, vmm2, vmm3/mV/m32bcst           | EVEX.256/512.66.0F38.W0 16 /r    | RVM:wrr   | full       | avx512f
 VPERMW           | vmm1{k1}{z}, vmm2, vmm3/mV                   | EVEX.VL.66.0F38.W1 8D /r         | RVM:wrr   | fullmem    | avx512bw
-VPERMB           | vmm1{k1}{z}, vmm2, vmm3/mV                   | EVEX.VL.66.0F38.W0 8D /r         | RVM:wrr   | fullmem    | avx512_vbmi
-VPERMI2B         | vmm1{k1}{z}, vmm2, vmm3/mV                   | EVEX.VL.66.0F38.W0 75 /r         | RVM:xrr   | fullmem    | avx512_vbmi
+VPERMB           | vmm1{k1}{z}, vmm2, vmm3/mV                   | EVEX.VL.66.0F38.W0 8D /r         | RVM:wrr   | fullmem    | avx512vbmi
+VPERMI2B         | vmm1{k1}{z}, vmm2, vmm3/mV                   | EVEX.VL.66.0F38.W0 75 /r         | RVM:xrr   | fullmem    | avx512vbmi
 VPERMI2W         | vmm1{k1}{z}, vmm2, vmm3/mV                   | EVEX.VL.66.0F38.W1 75 /r         | RVM:xrr   | fullmem    | avx512bw
 VPERMI2D         | vmm1{k1}{z}, vmm2, vmm3/mV/m32bcst           | EVEX.VL.66.0F38.W0 76 /r         | RVM:xrr   | full       | avx512f
 VPERMI2Q         | vmm1{k1}{z}, vmm2, vmm3/mV/m64bcst           | EVEX.VL.66.0F38.W1 76 /r         | RVM:xrr   | full       | avx512f
 VPERMI2PS        | vmm1{k1}{z}, vmm2, vmm3/mV/m32bcst           | EVEX.VL.66.0F38.W0 77 /r         | RVM:xrr   | full       | avx512f
 VPERMI2PD        | vmm1{k1}{z}, vmm2, vmm3/mV/m64bcst           | EVEX.VL.66.0F38.W1 77 /r         | RVM:xrr   | full       | avx512f
-VPERMT2B         | vmm1{k1}{z}, vmm2, vmm3/mV                   | EVEX.VL.66.0F38.W0 7D /r         | RVM:xrr   | fullmem    | avx512_vbmi
+VPERMT2B         | vmm1{k1}{z}, vmm2, vmm3/mV                   | EVEX.VL.66.0F38.W0 7D /r         | RVM:xrr   | fullmem    | avx512vbmi
 VPERMT2W         | vmm1{k1}{z}, vmm2, vmm3/mV                   | EVEX.VL.66.0F38.W1 7D /r         | RVM:xrr   | fullmem    | avx512bw
 VPERMT2D         | vmm1{k1}{z}, vmm2, vmm3/mV/m32bcst           | EVEX.VL.66.0F38.W0 7E /r         | RVM:xrr   | full       | avx512f
 VPERMT2Q         | vmm1{k1}{z}, vmm2, vmm3/mV/m64bcst           | EVEX.VL.66.0F38.W1 7E /r         | RVM:xrr   | full       | avx512f

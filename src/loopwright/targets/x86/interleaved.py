@@ -3,6 +3,9 @@
 Memory is looked at as chunks of 128 bits. Of vectors with several chunks, chunk n of load number j is the one at ``n * count + j``: permutations then need
 not cross from one to another, which takes longer (Intel optimization manual, "Processing array of structures").
 
+Where a machine chooses lanes from two registers (AVX-512: VPERMT2), vectors of more than 128 bits are loaded and stored whole instead, and each part is put together from them by such
+choices, one less than there are vectors.
+
 Of three vectors the elements of one lie at different places of each chunk, as 3 divides no power of two: three chunks blended have all of them, which one
 permutation puts in order.
 """
@@ -22,7 +25,7 @@ from loopwright.targets.x86.operands import X86Assembler, width
 from loopwright.targets.x86.registers import CODES, INTS, MASKS, VECTORS
 from loopwright.types import I64, U8, U16, U32, U64, VOID, Type, mask_of, vector_of
 
-__all__ = ["blend_rule", "chunks_rule", "load_part", "pattern_rule", "shuffle_rule", "store_parts"]
+__all__ = ["blend_rule", "chunks_rule", "literal_rule", "load_part", "pattern_rule", "shuffle_rule", "store_parts"]
 
 _UNSIGNED: Final[dict[int, Type]] = {8: U8, 16: U16, 32: U32, 64: U64}
 _CHUNK: Final = 16
@@ -158,6 +161,63 @@ class _Parts:
                 for j in range(2):
                     self.store(2 * half + j, self.zipped(2 * bits, pairs[0], pairs[1], j == 1))
 
+    # --- whole vectors -----------------------------------------------------------------------------------------
+
+    def numbers(self, lanes: list[int]) -> int:
+        """A constant vector of lane numbers."""
+        type_ = self.of(self.type_.bits)
+        size = type_.bits // 8
+        data = b"".join(n.to_bytes(size, "little") for n in lanes).ljust(64, b"\0")
+        words = [int.from_bytes(data[at : at + 8], "little", signed=True) for at in range(0, 64, 8)]
+        return self.op(ops.LITERAL, type_, [self.f.const(I64, word) for word in words])
+
+    def chosen(self, a: int, b: int, lanes: list[int]) -> int:
+        """Lanes of two vectors by their numbers, those of the second behind those of the first."""
+        type_ = self.of(self.type_.bits)
+        return self.op(ops.LOOKUP_PAIR, type_, [self.cast(a, type_), self.cast(b, type_), self.numbers(lanes)], type_)
+
+    def gathered(self, vectors: list[int], places: list[tuple[int, int]]) -> int:
+        """A vector of lanes of others: in which vector each is, and which of it."""
+        lanes = self.type_.lanes
+        total = vectors[places[0][0]]
+        where = [n for _, n in places]
+        seen = {places[0][0]} if len(vectors) != 4 else set()
+        if len(vectors) == 4:
+            # Of each half the ones that are there, in their places: the two halves do not wait for each other.
+            halves = []
+            for half in (0, 2):
+                halves.append(self.chosen(vectors[half], vectors[half + 1], [n + lanes * (v - half) if half <= v < half + 2 else 0 for v, n in places]))
+            return self.chosen(halves[0], halves[1], [k + lanes * (v >= 2) for k, (v, _) in enumerate(places)])
+        done = [v in seen for v, _ in places]
+        for number, vector in enumerate(vectors):
+            if number in seen or all(v != number for v, _ in places):
+                continue
+            total = self.chosen(total, vector, [(where[k] if done[k] else 0) if v != number else lanes + n for k, (v, n) in enumerate(places)])
+            # From here on what has been chosen is in its place.
+            done = [done[k] or v == number for k, (v, _) in enumerate(places)]
+            where = list(range(lanes))
+        return total
+
+    def whole_part(self, part: int) -> int:
+        """One of the vectors."""
+        type_ = self.of(self.type_.bits)
+        vectors: list[int] = []
+        for number in range(self.count):
+            made = self.f.register(type_)
+            self.emit(Instr(ops.LOAD_AT, type_, made, list(self.where), 0, self.instr.line, VOID, self.mem(number * type_.size, type_.size)))
+            vectors.append(made)
+        lanes = type_.lanes
+        return self.gathered(vectors, [divmod(self.count * n + part, lanes) for n in range(lanes)])
+
+    def store_whole(self, values: list[int]) -> None:
+        """Store all vectors."""
+        type_ = self.of(self.type_.bits)
+        lanes = type_.lanes
+        for number in range(self.count):
+            places = [((number * lanes + n) % self.count, (number * lanes + n) // self.count) for n in range(lanes)]
+            args = [self.gathered(values, places), *self.where]
+            self.emit(Instr(ops.STORE_AT, type_, NONE, args, 0, self.instr.line, VOID, self.mem(number * type_.size, type_.size)))
+
     # --- less than a chunk a vector ---------------------------------------------------------------------------
 
     def pieces(self) -> tuple[int, list[int]]:
@@ -213,18 +273,28 @@ def _channels(lanes: int, vector: int, part: int) -> int:
     return _positions(lanes, vector, part)
 
 
-def load_part(f: Function, instr: Instr, emit: Emit) -> bool:
+def _chooses(target: Any, type_: Type) -> bool:
+    """Whether lanes of two vectors are chosen by one instruction, and vectors have several chunks."""
+    if type_.size <= _CHUNK or not target.mask_registers:
+        return False
+    return type_.bits > 8 or "avx512vbmi" in target.features
+
+
+def load_part(target: Any, f: Function, instr: Instr, emit: Emit) -> bool:
     """``load_part2`` to ``load_part4``; what several of them load is shared."""
     if instr.type.size < 2 or instr.type.lanes < 2:
         return False
     parts = _Parts(f, instr, emit)
-    made = parts.dealt_out(instr.imm) if instr.type.size >= _CHUNK else parts.small_part(instr.imm)
+    if _chooses(target, instr.type):
+        made = parts.whole_part(instr.imm)
+    else:
+        made = parts.dealt_out(instr.imm) if instr.type.size >= _CHUNK else parts.small_part(instr.imm)
     given = f.type_of(made)
     emit(Instr(ops.COPY if given is instr.type else ops.BITCAST, instr.type, instr.dst, [made], 0, instr.line, VOID if given is instr.type else given))
     return True
 
 
-def store_parts(f: Function, instr: Instr, emit: Emit) -> bool:
+def store_parts(target: Any, f: Function, instr: Instr, emit: Emit) -> bool:
     """``store_parts2`` to ``store_parts4``."""
     if instr.type.size < 2 or instr.type.lanes < 2:
         return False
@@ -234,7 +304,11 @@ def store_parts(f: Function, instr: Instr, emit: Emit) -> bool:
         parts.store_small(values)
     else:
         type_ = parts.of(instr.type.bits)
-        parts.put_together([parts.cast(value, type_) for value in values])
+        values = [parts.cast(value, type_) for value in values]
+        if _chooses(target, instr.type):
+            parts.store_whole(values)
+        else:
+            parts.put_together(values)
     return True
 
 
@@ -274,6 +348,19 @@ def pattern_rule(target: Any, instr: Instr) -> Rule | None:
     if target.mask_registers:
         return Rule("lane_pattern", (Use(INTS),), Use(MASKS), _pattern_mask, temps=(INTS,))
     return Rule("lane_pattern", (Use(INTS),), Use(VECTORS), _pattern)
+
+
+def literal_rule(target: Any, instr: Instr) -> Rule | None:
+    """A load of the constant."""
+    if instr.type.size < _CHUNK:
+        return None
+    return Rule("literal", (Use(INTS),) * 8, Use(VECTORS), _literal)
+
+
+def _literal(asm: X86Assembler, f: Function, instr: Instr) -> None:
+    size = instr.type.size
+    data = b"".join((int(f.const_values[~word]) & (1 << 64) - 1).to_bytes(8, "little") for word in instr.args)
+    asm.emit(lookup("VMOVUPS", f"{width(instr.type)},m{8 * size}"), (CODES[instr.dst],), asm.constant(data[:size]), line=instr.line)
 
 
 def _pattern_mask(asm: X86Assembler, f: Function, instr: Instr) -> None:

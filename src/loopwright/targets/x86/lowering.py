@@ -786,6 +786,7 @@ _SPECIAL: Final[dict[int, _Special]] = {
     ops.BLEND.code: interleaved.blend_rule,
     **{op.code: _within for op in _WITHIN},
     ops.LANE_PATTERN.code: interleaved.pattern_rule,
+    ops.LITERAL.code: interleaved.literal_rule,
     ops.LOAD_CHUNKS_AT.code: interleaved.chunks_rule,
     ops.STORE_CHUNKS_AT.code: interleaved.chunks_rule,
     ops.CONVERT.code: _convert,

@@ -591,11 +591,18 @@ mask_convert     | mask64 from mask64            | VMOVAPS d, a
 
 # Tables.
 lookup_bytes     | intx from intx                | VPSHUFB d, a, b
+lookup_lanes     | int8x from int8x              | VPERMB d, b, a
 lookup_lanes     | int16x from int16x            | VPERMW d, b, a
 lookup_lanes     | int32x from int32x            | VPERMD d, b, a
 lookup_lanes     | f32x from int32x              | VPERMPS d, b, a
 lookup_lanes     | int64x from int64x            | VPERMQ d, b, a
 lookup_lanes     | f64x from int64x              | VPERMPD d, b, a
+lookup_pair      | int8x from int8x              | VPERMT2B a, c, b
+lookup_pair      | int16x from int16x            | VPERMT2W a, c, b
+lookup_pair      | int32x from int32x            | VPERMT2D a, c, b
+lookup_pair      | f32x from int32x              | VPERMT2PS a, c, b
+lookup_pair      | int64x from int64x            | VPERMT2Q a, c, b
+lookup_pair      | f64x from int64x              | VPERMT2PD a, c, b
 # Sums of narrower lanes.
 sum_abs_diff     | int64x from u8x               | VPSADBW d, a, b
 dot              | int32x from i16x              | VPMADDWD d, a, b

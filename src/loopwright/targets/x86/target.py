@@ -140,6 +140,8 @@ class X86(Target):
             return position > 0
         if op in ops.INDEXED or op is ops.LANE_PATTERN:
             return position == 0
+        if op is ops.LITERAL:
+            return True
         if type_.lanes:
             # (Division of integers takes the elements one by one.)
             return not type_.is_float and (op in _SHIFTS or op in _DIVISIONS) and position == 1
