@@ -567,7 +567,7 @@ def test_nothing_to_do_and_wrong_usage_have_statuses_of_their_own(tmp_path, caps
             corpus_command(words)
         assert stopped.value.code == 1
         assert "usage: loopwright corpus" in capsys.readouterr().err
-    with pytest.raises(lw.LoopwrightError, match="loopwright brings kernels and programs"):
+    with pytest.raises(lw.LoopwrightError, match="loopwright brings kernels, programs, c"):
         corpus_command(["list", "kernel"])
     for words in (["merge", path], ["strip", path], ["record", "--", "true"], ["record", "--collection", "programs"]):
         with pytest.raises(CorpusError, match="cannot be made"):

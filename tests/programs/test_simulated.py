@@ -20,8 +20,6 @@ HERE = Path(__file__).parent
 NAMES = ("multiclet-r1", "multiclet-s1", "multiclet-s2")
 ARGUMENTS = ["abc", "The quick brown fox", "97"]
 STATUS = {"interpreter": 3, "variadic": 35}
-#: What had not ended after minutes.
-TOO_LONG = "compression"
 #: Those that take seconds; the others are left to the long runs.
 SHORT = ("cases", "loops", "variable_length", "variadic", "wide_integers", "hashes")
 #: Of those the ones that take less than a minute.
@@ -63,7 +61,7 @@ def test_output(program: Path, name: str, capfdbinary: pytest.CaptureFixture[byt
 @pytest.mark.slow
 @pytest.mark.timeout(1800)
 @pytest.mark.parametrize("name", NAMES)
-@pytest.mark.parametrize("program", [path for path in sorted(HERE.glob("*.c")) if path.stem not in (*SHORT, TOO_LONG)], ids=lambda path: path.stem)
+@pytest.mark.parametrize("program", [path for path in sorted(HERE.glob("*.c")) if path.stem not in SHORT], ids=lambda path: path.stem)
 def test_output_of_long_ones(program: Path, name: str, request: pytest.FixtureRequest, capfdbinary: pytest.CaptureFixture[bytes]) -> None:
     if (program.stem not in MIDDLING or name != "multiclet-s2") and not request.config.getoption("--exhaustive"):
         pytest.skip("it may take minutes: --exhaustive")

@@ -46,7 +46,7 @@ def run(f: Function, target: Multiclet) -> None:
         if paragraph.following < 0:
             _leave(paragraph, back)
         if paragraph.calls:
-            _call(f, paragraph)
+            _call(f, flow, paragraph)
 
 
 def _enter(entry: Paragraph, registers: dict[int, str], types: dict[int, Type]) -> None:
@@ -70,21 +70,25 @@ def _leave(paragraph: Paragraph, back: Arg | None) -> None:
     paragraph.nodes.remove(address)
 
 
-def _call(f: Function, paragraph: Paragraph) -> None:
+def _call(f: Function, flow: Flow, paragraph: Paragraph) -> None:
+    """What a call passes goes to registers. (Where an access has to wait for the end of a paragraph, arguments may have been written in the one before.)"""
     call = paragraph.called
     if call is None:
         raise InternalError(f"paragraph {paragraph.number} calls nothing")
-    registers = _by_offset(f.callees[call.imm].params)
-    for node in paragraph.nodes:
-        if node.name != "wr" or node.args[1].kind != OUTGOING:
-            continue
-        offset = node.args[1].number
-        register = RETURN if offset == 0 else registers.pop(offset, "")
-        if register:
-            node.name, node.suffix, node.memory = "setrg", "q", None
-            node.args = [Arg(REGISTER, name=register), node.args[0]]
-    if registers:
-        raise InternalError(f"paragraph {paragraph.number} calls without an argument")
+    registers = {0: RETURN, **_by_offset(f.callees[call.imm].params)}
+    here = paragraph
+    while True:
+        for node in here.nodes:
+            if node.name == "wr" and node.args[1].kind == OUTGOING:
+                register = registers.pop(node.args[1].number, "")
+                if register:
+                    node.name, node.suffix, node.memory = "setrg", "q", None
+                    node.args = [Arg(REGISTER, name=register), node.args[0]]
+        if not registers:
+            return
+        if len(here.before) != 1 or flow.made[here.before[0]].calls:
+            raise InternalError(f"paragraph {paragraph.number} calls without an argument")
+        here = flow.made[here.before[0]]
 
 
 def order_registers(nodes: list[Node]) -> None:

@@ -184,17 +184,19 @@ class Flow:
         made: the paragraphs.
         two_constants: commands may have two constants, and operands in memory.
         direct, several: what has been made may come through the switch to a paragraph with one before it, and further (``transfer.py``).
+        depth: how many commands back a result can be named, for the latter.
         numbered: nodes so far.
         ordered, placed, unit: the paragraphs with their commands in order (``blocks.Blocks``), what knows how far back values are (``order``), and the program, when they are made.
     """
 
-    __slots__ = ("direct", "made", "numbered", "ordered", "placed", "several", "two_constants", "unit")
+    __slots__ = ("depth", "direct", "made", "numbered", "ordered", "placed", "several", "two_constants", "unit")
 
     def __init__(self, made: list[Paragraph]) -> None:
         self.made = made
         self.two_constants = False
         self.direct = False
         self.several = False
+        self.depth = 0
         self.numbered = 0
         self.ordered: Any = None
         self.placed: Any = None

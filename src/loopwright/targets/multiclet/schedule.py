@@ -55,7 +55,7 @@ class Scheduler:
         # (The next paragraph is fetched, and its commands start, so much later than where it is has become known.)
         ahead = processor.fetch_to_issue + processor.change
         self.due: dict[Node, int] = {node: ahead + self.latency[node] if node.name in JUMPS else 0 for node in nodes}
-        # The last place from which all that read it can still name it.
+        # Of values that have not been placed: the last place from which all that read them can still name them, in this order.
         self.limit: dict[Node, int] = {}
         self.reading: dict[Node, list[Node]] = {}
         self.start = self.starts()
@@ -164,11 +164,13 @@ class Scheduler:
         self.order.append(node)
         place = len(self.order)
         self.position[node] = place
+        self.limit.pop(node, None)
         self.in_cycle += 1
         for a in node.args:
             if a.kind == VALUE and a.node is not None and a.node in self.readers:
                 made = a.node
-                self.limit[made] = min(self.limit.get(made, 1 << 30), place + self.processor.depth)
+                if made not in self.limit and made not in self.position:
+                    self.limit[made] = place + self.processor.depth
                 self.reading.setdefault(made, []).append(node)
                 self.release(made, self.cycle + self.latency[made])
         for other in node.behind:
@@ -209,21 +211,22 @@ class Scheduler:
 
     def overdue(self, place: int) -> Node | None:
         """A value that has to be placed now, for what reads it to reach it."""
-        open_: list[tuple[int, int, Node]] = []
+        # (They stand there in the order of their limits: the first that reads a value sets it.)
+        first: Node | None = None
+        earliest = 0
+        after = place
         for node, limit in self.limit.items():
-            if node not in self.position:
-                open_.append((limit, node.number, node))
-        open_.sort()
-        for k, (limit, _, _) in enumerate(open_):
-            if limit <= place + k + 1:
-                return open_[0][2]
+            after += 1
+            if first is None or (limit == earliest and node.number < first.number):
+                first, earliest = node, limit
+            if limit <= after:
+                return first
         return None
 
     def save(self, node: Node) -> int:
         """Place a value, or a copy of it for what has been placed already; how many of the given commands were placed."""
         if not self.readers[node] and not self.reserved.get(node, 0):
             self.put(node)
-            del self.limit[node]
             return 1
         copy = self.extra(Arg(VALUE, node))
         for reader in self.reading.pop(node, []):

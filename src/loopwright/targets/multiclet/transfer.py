@@ -58,6 +58,7 @@ def several(f: Function, target: Multiclet) -> None:
     """What comes to a paragraph through the switch goes on to those that can only come from it."""
     flow: Flow = f.analysis
     flow.several = target.processor.crosses
+    flow.depth = target.processor.depth
     give(flow)
 
 
@@ -71,7 +72,8 @@ def give(flow: Flow) -> None:
             continue
         before = flow.made[paragraph.before[0]]
         for value in live:
-            if (flow.direct and value.home == before.number) or (flow.several and value in before.carried):
+            # (What is older than a long paragraph cannot be named behind it.)
+            if (flow.direct and value.home == before.number) or (flow.several and value in before.carried and len(before.nodes) <= flow.depth):
                 paragraph.carried.add(value)
 
 
