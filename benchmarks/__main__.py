@@ -24,6 +24,7 @@ NAMES = (
     "plain_loops",
     "c_loops",
     "lanes",
+    "operations",
     "pipelining",
     "planning",
     "elementary",
