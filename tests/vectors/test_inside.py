@@ -82,3 +82,32 @@ def test_what_a_loop_loads_in_every_step(runner: Runner) -> None:
         np.testing.assert_array_equal(out, wanted)
 
     runner.run(runner.compiled(steps, x, lw.i64, out), (x, 40, out), check)
+
+
+@lw.kernel
+def beyond(x: lw.Array[lw.f32], shifted: lw.Array[lw.f32], divided: lw.Array[lw.f32]):
+    for i in lw.lanes(len(x) >> 1):
+        v = lw.f32(0)
+        if shifted[i] > 0:
+            v = x[3 * i + 2]
+        shifted[i] = v
+    for i in lw.lanes(len(x) // 2):
+        v = lw.f32(0)
+        if divided[i] > 0:
+            v = x[4 * i + 1]
+        divided[i] = v
+
+
+@pytest.mark.parametrize("runner", runners())
+def test_groups_that_are_larger_than_the_bound_says(runner: Runner) -> None:
+    """Of these the last are not in the array, and no condition holds there."""
+    x = guarded(np.arange(1, 4097).astype(np.float32), True)
+    i = np.arange(2048)
+    shifted, divided = (i < 4096 // 3).astype(np.float32), (i < 1024).astype(np.float32)
+    wanted = np.where(shifted > 0, 3 * i + 3, 0), np.where(divided > 0, 4 * i + 2, 0)
+
+    def check(_: Any) -> None:
+        np.testing.assert_array_equal(shifted, wanted[0])
+        np.testing.assert_array_equal(divided, wanted[1])
+
+    runner.run(runner.compiled(beyond, x, shifted, divided), (x, shifted, divided), check)
