@@ -430,6 +430,19 @@ def _indexed(target: Any, f: Function, instr: Instr, emit: Emit, late: bool) -> 
     return late
 
 
+def _reverse(target: Any, f: Function, instr: Instr, emit: Emit, late: bool) -> bool:
+    """Lanes by their numbers, which are a constant that loops keep in a register, where one instruction moves them between all parts of 128 bits."""
+    type_ = instr.type
+    if late or type_.size <= 16 or (type_.size == 32 and type_.bits == 64):
+        return False
+    numbers = interleaved.numbers_type(type_)
+    if target.known(f, Instr(ops.LOOKUP_LANES, type_, instr.dst, [0, 0], 0, instr.line, numbers)) is None:
+        return False
+    order = interleaved.literal(f, numbers, list(range(type_.lanes))[::-1], instr.line, emit)
+    emit(Instr(ops.LOOKUP_LANES, type_, instr.dst, [instr.args[0], order], 0, instr.line, numbers))
+    return True
+
+
 def _load_part(target: Any, f: Function, instr: Instr, emit: Emit, late: bool) -> bool:
     return interleaved.load_part(target, f, instr, emit)
 
@@ -466,6 +479,7 @@ _SEQUENCES: Final[dict[int, _Sequence]] = {
     ops.MASKED_STORE_STRIDED_AT.code: _masked_strided,
     ops.GATHER_AT.code: _indexed,
     ops.SCATTER_AT.code: _indexed,
+    ops.REVERSE.code: _reverse,
     **{op.code: _load_part for op in ops.LOAD_PART.values()},
     **{op.code: _store_parts for op in ops.STORE_PARTS.values()},
     ops.DIV_TRUNC.code: _divide,

@@ -25,7 +25,7 @@ from loopwright.targets.x86.operands import X86Assembler, width
 from loopwright.targets.x86.registers import CODES, INTS, MASKS, VECTORS
 from loopwright.types import I64, U8, U16, U32, U64, VOID, Type, mask_of, vector_of
 
-__all__ = ["blend_rule", "chunks_rule", "literal_rule", "load_part", "pattern_rule", "shuffle_rule", "store_parts"]
+__all__ = ["blend_rule", "chunks_rule", "literal", "literal_rule", "load_part", "numbers_type", "pattern_rule", "shuffle_rule", "store_parts"]
 
 _UNSIGNED: Final[dict[int, Type]] = {8: U8, 16: U16, 32: U32, 64: U64}
 _CHUNK: Final = 16
@@ -165,11 +165,7 @@ class _Parts:
 
     def numbers(self, lanes: list[int]) -> int:
         """A constant vector of lane numbers."""
-        type_ = self.of(self.type_.bits)
-        size = type_.bits // 8
-        data = b"".join(n.to_bytes(size, "little") for n in lanes).ljust(64, b"\0")
-        words = [int.from_bytes(data[at : at + 8], "little", signed=True) for at in range(0, 64, 8)]
-        return self.op(ops.LITERAL, type_, [self.f.const(I64, word) for word in words])
+        return literal(self.f, self.of(self.type_.bits), lanes, self.instr.line, self.emit)
 
     def chosen(self, a: int, b: int, lanes: list[int]) -> int:
         """Lanes of two vectors by their numbers, those of the second behind those of the first."""
@@ -261,6 +257,20 @@ class _Parts:
                 found = self.shuffled(piece, value, pattern)
                 total = found if total < 0 else self.op(ops.OR, piece, [total, found])
             self.emit(Instr(ops.STORE_AT, piece, NONE, [total, *self.where], 0, self.instr.line, VOID, self.mem(at, size)))
+
+
+def numbers_type(type_: Type) -> Type:
+    """The unsigned lanes that are as many and as wide."""
+    return vector_of(_UNSIGNED[type_.bits], type_.lanes)
+
+
+def literal(f: Function, type_: Type, lanes: list[int], line: int, emit: Emit) -> int:
+    """A constant vector of unsigned numbers."""
+    data = b"".join(n.to_bytes(type_.bits // 8, "little") for n in lanes).ljust(64, b"\0")
+    words = [f.const(I64, int.from_bytes(data[at : at + 8], "little", signed=True)) for at in range(0, 64, 8)]
+    made = f.register(type_)
+    emit(Instr(ops.LITERAL, type_, made, words, 0, line))
+    return made
 
 
 def _positions(lanes: int, vector: int, part: int) -> int:
