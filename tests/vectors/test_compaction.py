@@ -271,3 +271,28 @@ def test_plain_loops_take_lanes_where_arrays_do_not_overlap(name: str) -> None:
             room = np.zeros(400, np.int32)
             assert code(block[:120].reshape(2, 60), block[30:], room) == plain(slow[:120].reshape(2, 60), slow[30:], room)
             assert block.tolist() == slow.tolist()
+
+
+@lw.kernel
+def by_what_is_stored(x: lw.Array, y: lw.Array, z: lw.Array, count: lw.Array):
+    k = lw.i64(0)
+    for i in lw.lanes(len(x)):
+        z[i] = x[i] * 2
+        if z[i] > 80:
+            y[k] = x[i]
+            k += 1
+    count[0] = k
+
+
+@pytest.mark.parametrize("name", ["f32", "i32", "f64"])
+def test_buffers_that_are_filled_several_times(name: str) -> None:
+    """The elements to come are not counted ahead where the condition is of what the loop stores, so that all go by way of the buffer."""
+    element = getattr(lw, name)
+    for target in HERE:
+        for length in (400, 1500, 5003):
+            x = np.random.default_rng(length).integers(0, 100, length).astype(element.dtype)
+            y, z, count = np.zeros_like(x), np.zeros_like(x), np.zeros(1, np.int64)
+            lw.kernel(by_what_is_stored.function, target=target)(x, y, z, count)
+            kept = x[x * 2 > 80]
+            assert count[0] == len(kept)
+            np.testing.assert_array_equal(y, np.concatenate([kept, np.zeros(length - len(kept), x.dtype)]))

@@ -91,6 +91,28 @@ def scaled_bytes(a: lw.Array[lw.u8, 2], b: lw.Array[lw.i32], c: lw.Array[lw.u8, 
             c[i, k] = lw.u8(lw.i32(a[i, k]) * b[k] >> 3)
 
 
+@lw.kernel(contract=False, nests="off")
+def known(a: lw.Array, count: lw.Const, first: lw.Const):
+    for i in lw.range(a.shape[0]):
+        for k in lw.lanes(first, count):
+            a[i, k] = a[i, k] * 3 + 1
+
+
+@pytest.mark.parametrize("runner", runners(lambda runner: runner.target.dear_masks))
+@pytest.mark.parametrize("element", ELEMENTS, ids=str)
+def test_bounds_that_are_known_and_what_is_behind_them(runner: Runner, element: lw.Type) -> None:
+    """Several vectors at once, then whole ones, then pieces: each ends where it is to."""
+    for first, count in ((0, 5), (0, 6), (0, 9), (1, 22), (0, 29), (0, 45), (3, 60), (0, 77), (0, 109), (0, 157)):
+        a = arguments(element, (3, count + 70))[0]
+        wanted = a.copy()
+        wanted[:, first:count] = wanted[:, first:count] * 3 + 1
+
+        def same(_: object, a: np.ndarray = a, wanted: np.ndarray = wanted) -> None:
+            np.testing.assert_array_equal(a, wanted)
+
+        runner.run(runner.compiled(known, a, count=count, first=first), [a], same)
+
+
 @pytest.mark.parametrize("runner", runners(lambda runner: runner.target.dear_masks))
 def test_bytes_among_words_are_done_index_by_index(runner: Runner) -> None:
     for length in (1, 3, 7, 8, 9, 21):
