@@ -11,6 +11,7 @@ import pytest
 from tests.ir.random_functions import random_arguments, random_function
 from tests.passes.lanes import lanes_arguments, random_lanes
 
+import loopwright as lw
 from loopwright import compiler
 from loopwright.errors import UnsupportedOperationError
 from loopwright.ir.function import Function
@@ -131,6 +132,24 @@ def test_shifts_by_any_count_mean_the_same(target: str, op: str, t: str) -> None
         constant = native(by_constant, target)
         for value in (info.min, info.max, 1, 100):
             assert function(value, count) == run(by_register, value, count) == constant(value) == run(by_constant, value), (value, count)
+
+
+@pytest.mark.skipif("x86-64-v4" not in TARGETS, reason="this CPU lacks AVX-512")
+@pytest.mark.parametrize("element", ["f32", "f64", "i32", "i64", "u16"])
+def test_elements_in_turn_and_backwards_mean_the_same(element: str) -> None:
+    @lw.kernel
+    def moved(x: lw.Array, y: lw.Array, z: lw.Array):
+        for i in lw.lanes(len(z) // 2):
+            a, b = x[2 * i], x[2 * i + 1]
+            z[2 * i] = b
+            z[2 * i + 1] = a + b
+        for i in lw.lanes(len(y)):
+            y[i] = x[len(y) - 1 - i]
+
+    type_ = getattr(lw, element)
+    f = moved.stage(moved.signature([lw.Array[type_]] * 3, {}))
+    x = np.arange(150).astype(type_.dtype)
+    assert judged(f, "x86-64-v4", [x, np.zeros(77, type_.dtype), np.zeros(150, type_.dtype)])
 
 
 def test_calls_go_to_the_callee() -> None:

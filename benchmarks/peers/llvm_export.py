@@ -33,7 +33,6 @@ _SUFFIXES = {"bool": "i1", "f16": "f16", "bf16": "bf16", "f32": "f32", "f64": "f
 _FLOAT_BINARY = {ops.ADD: "fadd", ops.SUB: "fsub", ops.MUL: "fmul", ops.DIV: "fdiv"}
 _INT_BINARY = {ops.ADD: "add", ops.SUB: "sub", ops.MUL: "mul", ops.AND: "and", ops.OR: "or", ops.XOR: "xor"}
 #: LLVM's names for x86's permutations of lanes of integers by their numbers, by the bits of a lane and the bytes of the vector.
-_PERMUTATIONS = {(32, 32): "avx2.permd", (32, 64): "avx512.permvar.si.512", (64, 32): "avx512.permvar.di.256", (64, 64): "avx512.permvar.di.512"}
 _ROUNDING = {ops.SQRT: "sqrt", ops.FLOOR: "floor", ops.CEIL: "ceil", ops.TRUNC: "trunc", ops.ROUND: "roundeven"}
 _FLOAT_COMPARE = {ops.EQ: "oeq", ops.NE: "une", ops.LT: "olt", ops.LE: "ole", ops.GT: "ogt", ops.GE: "oge"}
 _INT_COMPARE = {ops.EQ: "eq", ops.NE: "ne", ops.LT: "lt", ops.LE: "le", ops.GT: "gt", ops.GE: "ge"}
@@ -573,9 +572,18 @@ class _Writer:
             return self.emit(f"shufflevector {name} {v[0]}, {name} {v[1]}, <{type_.lanes} x i32> <{lanes}>")
         if op is ops.EXTRACT:
             return self.emit(f"extractelement {name} {v[0]}, i64 0")
-        if op is ops.LOOKUP_LANES and (type_.bits, type_.size) in _PERMUTATIONS:
-            numbers = type_name(instr.source)
-            return self.intrinsic(f"llvm.x86.{_PERMUTATIONS[type_.bits, type_.size]}", name, [(name, v[0]), (numbers, v[1])])
+        if op is ops.LOOKUP_LANES and (type_.bits, type_.size) == (32, 32):
+            return self.intrinsic(f"llvm.x86.avx2.perm{'ps' if type_.is_float else 'd'}", name, [(name, v[0]), (type_name(instr.source), v[1])])
+        if op is ops.LOOKUP_PAIR or op is ops.LOOKUP_LANES:
+            # (Of one vector: that is both.)
+            second = v[1] if op is ops.LOOKUP_PAIR else v[0]
+            letter = {32: "ps", 64: "pd"}[type_.bits] if type_.is_float else {8: "qi", 16: "hi", 32: "d", 64: "q"}[type_.bits]
+            given = [(name, v[0]), (type_name(instr.source), v[-1]), (name, second)]
+            return self.intrinsic(f"llvm.x86.avx512.vpermi2var.{letter}.{8 * type_.size}", name, given)
+        if op is ops.LITERAL:
+            assert op.meaning is not None
+            numbers = op.meaning(type_, type_, *[self.f.const_values[~a] for a in instr.args])
+            return f"<{', '.join(f'{type_name(type_.element)} {int(k)}' for k in numbers)}>"
         if op in _REDUCTIONS:
             return self.reduce(_REDUCTIONS[op], type_, v[0])
         if op is ops.ANY or op is ops.ALL:
