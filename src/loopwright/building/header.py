@@ -57,6 +57,12 @@ _ASKED: Final = {
     "avx512cd": "avx512cd",
     "avx512dq": "avx512dq",
     "avx512vl": "avx512vl",
+    "avx512_bitalg": "avx512bitalg",
+    "avx512_vnni": "avx512vnni",
+    "avx512_vpopcntdq": "avx512vpopcntdq",
+    "avx512vbmi": "avx512vbmi",
+    "pclmulqdq": "pclmul",
+    "vpclmulqdq": "vpclmulqdq",
 }
 _SUPPORTED: Final = """\
 /* Whether this CPU has what the functions below need. They do not ask themselves. */
