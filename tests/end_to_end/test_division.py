@@ -100,7 +100,9 @@ def test_quotient_and_remainder_are_one_division(runner: Runner, t: Type) -> Non
         for swapped, variable in ((False, False), (True, False), (False, True)):
             compiled = compile(both(t, floor, swapped, variable), runner.target)
             listing = [text for _, _, text, _ in runner.target.listing(compiled.machine)]
-            assert sum(text.split()[0].lstrip("isu") in ("div", "divu", "divw", "divuw") for text in listing) == 1
+            # (x86-64 divides in 64 bits or, where that is enough, in 32.)
+            divisions = 2 if runner.folder == "x86" and t.bits == 64 else 1
+            assert sum(text.split()[0].lstrip("isu") in ("div", "divu", "divw", "divuw") for text in listing) == divisions
             assert not any(text.split()[0].startswith("rem") for text in listing)
             results = np.zeros(2 * len(a), t.dtype)
 

@@ -257,7 +257,7 @@ def test_plain_loops_take_lanes_where_arrays_do_not_overlap(name: str) -> None:
     array = lw.Array[getattr(lw, name)]
     for target in HERE:
         code = lw.kernel(kept_plainly).compile(lw.Array[array.element, 2], array, lw.Array[lw.i32], target=target, keep=True)
-        assert ("popcount" in code.ir("vectorize")) == (array.element.bits >= 32)
+        assert ("popcount" in code.ir("vectorize")) == (array.element.bits >= 32 or target == "x86-64-v4")
         for n in (0, 1, 7, 40, 333):
             x = np.random.default_rng(n).integers(0, 6, (3, n)).astype(np.dtype(getattr(lw, name).dtype))
             wanted = x[x > 3] - 3

@@ -420,10 +420,12 @@ def _chosen_by(compare: Meaning | None) -> Meaning:
 def _merged(meaning: Meaning | None, accumulates: bool) -> Meaning:
     """An operation in the lanes of a mask, its first operand, and the second elsewhere; of one that ``accumulates`` that is its last operand as well."""
     assert meaning is not None
-    known = meaning
-    if accumulates:
-        return lambda t, s, mask, c, a, b: np.where(mask, known(t, s, a, b, c), c)
-    return lambda t, s, mask, kept, *given: np.where(mask, known(t, s, *given), kept)
+    return functools.partial(_under_mask, meaning, accumulates)
+
+
+def _under_mask(meaning: Meaning, accumulates: bool, t: Type, s: Type, *operands: Any) -> Any:
+    mask, kept, given = operands[0], operands[1], operands[2:]
+    return np.where(mask, meaning(t, s, *given, kept) if accumulates else meaning(t, s, *given), kept)
 
 
 def _also(meaning: Meaning | None) -> Meaning:
