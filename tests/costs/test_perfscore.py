@@ -245,6 +245,32 @@ def test_counting_changes_neither_results_nor_flags() -> None:
     assert sum(counts) > 5
 
 
+@lw.kernel
+def best_stretch(x: lw.Array[lw.i64]) -> lw.i64:
+    best = lw.i64(0)
+    now = lw.i64(0)
+    for i in lw.range(len(x)):
+        now += x[i]
+        if now < 0:
+            now = lw.i64(0)
+        if now > best:
+            best = now
+    return best
+
+
+@needs_avx2
+def test_comparisons_that_are_left_out_at_the_end_are_neither_weighed_nor_in_the_way_of_counting() -> None:
+    code = best_stretch.compile(target="x86-64-v3")
+    assert "cmovs" in code.asm()
+    compiled = code.compiled
+    assert len(weights_of(compiled)) == len(compiled.machine.instructions.items)
+    x = np.array([3, -5, 4, 2, -1, 7, -20, 6] * 5)
+    counts = measure.count_blocks(compiled, _words(x))
+    assert counts[0] == 1
+    assert 10.0 in counts
+    assert best_stretch(x) == 16
+
+
 def nearest_tables() -> str:
     """The microarchitecture most like this CPU's of those that there are tables of."""
     with open("/proc/cpuinfo") as lines:

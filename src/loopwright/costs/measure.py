@@ -594,6 +594,7 @@ def count_blocks(compiled: Compiled, words: list[int]) -> list[float]:
     asm = compiled.target.assembler(f)
     for instr in f.code:
         instr.rule.emit(asm, f, instr)
+    asm.settle()
     items = asm.items
     blocks = blocks_of(items)
     counters = (ctypes.c_uint64 * len(blocks))()

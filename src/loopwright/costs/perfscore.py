@@ -308,6 +308,8 @@ def weights_of(compiled: Compiled) -> list[float]:
         weight = instr.weight
         while len(weights) < len(items):
             weights.append(weight)
+    for at in asm.settle():
+        del weights[at]
     return weights
 
 

@@ -215,6 +215,10 @@ class Assembler:
 
     # --- layout -------------------------------------------------------------------------------------------
 
+    def settle(self) -> list[int]:
+        """All has been emitted: leave out of ``items`` what turned out not to be needed; the places of that, the last first."""
+        return []
+
     def encode(self) -> MachineCode:
         """Lay the function out and encode it."""
         rows = self._rows

@@ -225,6 +225,10 @@ class Assembler:
             self._constants[number] = (data, align)
         return M(RIP, NO_REGISTER, 1, 0, bcst, number)
 
+    def settle(self) -> list[int]:
+        """All has been emitted: leave out of ``items`` what turned out not to be needed; the places of that, the last first."""
+        return []
+
     def encode(self) -> MachineCode:
         """The bytes. Raises ``InternalError`` for an instruction that cannot be encoded and a label placed twice or never."""
         # First everything of known size, with the places of what is not (labels, alignments, jumps: "events") beside it.

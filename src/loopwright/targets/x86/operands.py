@@ -148,10 +148,14 @@ class X86Assembler(Assembler):
 
     def encode(self) -> MachineCode:
         """The bytes, without the comparisons whose answer the flags of what is in front of them give. Raises as ``Assembler.encode``."""
-        for at in reversed(self._tests):
-            without_test(self.items, at)
-        self._tests.clear()
+        self.settle()
         return super().encode()
+
+    def settle(self) -> list[int]:
+        """Leave those comparisons out: all has been emitted, and ``items`` is what will be encoded. Returns their places, the last first."""
+        found = [at for at in reversed(self._tests) if without_test(self.items, at)]
+        self._tests.clear()
+        return found
 
     def new_label(self) -> int:
         """A label of this function's own code sequences."""
