@@ -253,8 +253,7 @@ def best_stretch(x: lw.Array[lw.i64]) -> lw.i64:
         now += x[i]
         if now < 0:
             now = lw.i64(0)
-        if now > best:
-            best = now
+        best = max(best, now)
     return best
 
 
