@@ -308,7 +308,7 @@ class _Walk:
             ranges.append(one)
         if op in _JOINED:
             return min([low for low, _ in ranges]), max([high for _, high in ranges])
-        return result(op, ranges, anything)
+        return result(op, ranges) or anything
 
     # --- what conditions say ------------------------------------------------------------------------------
 
@@ -358,8 +358,8 @@ class _Walk:
             known[r] = range_
 
 
-def result(op: ops.Op, ranges: list[Range], anything: Range) -> Range:
-    """The range of an operation on integers of some ranges, before it wraps; ``anything`` where that is all that can be said."""
+def result(op: ops.Op, ranges: list[Range]) -> Range | None:
+    """The range of an operation on integers of some ranges, before it wraps; None where nothing can be said."""
     a, b = ranges[0], ranges[-1]
     corners: list[int] | None = None
     if op is ops.ADD:
@@ -368,6 +368,8 @@ def result(op: ops.Op, ranges: list[Range], anything: Range) -> Range:
         return a[0] - b[1], a[1] - b[0]
     if op is ops.NEG:
         return -a[1], -a[0]
+    if op is ops.ABS:
+        return max(a[0], -a[1], 0), max(a[1], -a[0])
     if op is ops.MIN:
         return min(a[0], b[0]), min(a[1], b[1])
     if op is ops.MAX:
@@ -391,8 +393,8 @@ def result(op: ops.Op, ranges: list[Range], anything: Range) -> Range:
         if b[0] >= 0 and op is ops.REM_FLOOR:
             return 0, max(b[1] - 1, 0)
     if op in _QUOTIENTS and a[0] >= 0 and b[0] >= 0:
-        return 0, a[1] // max(b[0], 1)
-    return anything
+        return (a[0] // b[1] if b[0] else 0), a[1] // max(b[0], 1)
+    return None
 
 
 def fits(range_: Range, type_: Type) -> bool:

@@ -12,6 +12,7 @@ from typing import Final
 
 from loopwright.ir import ops
 from loopwright.ir.function import Function, Instr
+from loopwright.ir.ranges import Range, fits, result
 from loopwright.nests.operations import has
 from loopwright.targets.target import Target
 from loopwright.types import BOOL, I16, U16, VOID, Type, limits, vector_of
@@ -24,10 +25,9 @@ _LOW: Final = frozenset((ops.ADD, ops.SUB, ops.MUL, ops.NEG, ops.AND, ops.OR, op
 #: Whose operands count as a whole.
 _WHOLE: Final = frozenset((ops.ABS, ops.MIN, ops.MAX, ops.DIV_FLOOR, ops.DIV_TRUNC, ops.REM_FLOOR, ops.REM_TRUNC))
 _DIVISIONS: Final = frozenset((ops.DIV_FLOOR, ops.DIV_TRUNC, ops.REM_FLOOR, ops.REM_TRUNC))
-_QUOTIENTS: Final = frozenset((ops.DIV_FLOOR, ops.DIV_TRUNC))
+_BITWISE: Final = frozenset((ops.AND, ops.OR, ops.XOR))
+_BY_NUMBERS: Final = _DIVISIONS | {ops.SHL, ops.SHR}
 _COMPARISONS: Final = frozenset(ops.COMPARISONS.values())
-
-Range = tuple[int, int]
 
 
 def narrow(f: Function, target: Target, head: int, end: int) -> None:
@@ -95,13 +95,13 @@ class _Uses:
         """The type of 16 bits that will do for all of them, or ``VOID``."""
         for instr in self.wide:
             found = _range(self, instr)
-            if found is not None and _within(found, self.f.types[instr.dst]):
+            if found is not None and fits(found, self.f.types[instr.dst]):
                 self.ranges[instr.dst] = found
         if not self.follow():
             return VOID
         needed = [self.known(a) for a in self.whole]
         for type_ in (U16, I16):
-            if all(known is not None and _within(known, type_) for known in needed):
+            if all(known is not None and fits(known, type_) for known in needed):
                 return type_
         return VOID
 
@@ -173,55 +173,25 @@ class _Uses:
         return op in _DIVISIONS and second > 0 and first is not None and first[0] >= 0
 
 
-def _within(known: Range, type_: Type) -> bool:
-    least, greatest = limits(type_)
-    return least <= known[0] and known[1] <= greatest
-
-
 def _range(uses: _Uses, instr: Instr) -> Range | None:
     """The least and the greatest that a wide value may be; None where that is not told."""
     op = instr.op
-    operands = instr.args[1:] if op is ops.SELECT else instr.args
-    ranges = [uses.known(a) for a in operands]
-    first = ranges[0]
-    second = ranges[-1]
+    ranges = [uses.known(a) for a in (instr.args[1:] if op is ops.SELECT else instr.args)]
+    first, second = ranges[0], ranges[-1]
     if first is None or second is None:
         return None
     if op is ops.CONVERT:
         return first
-    if op is ops.NEG:
-        return -first[1], -first[0]
-    if op is ops.ABS:
-        return max(first[0], -first[1], 0), max(first[1], -first[0])
-    if op is ops.ADD:
-        return first[0] + second[0], first[1] + second[1]
-    if op is ops.SUB:
-        return first[0] - second[1], first[1] - second[0]
-    if op is ops.MUL:
-        products = [x * y for x in first for y in second]
-        return min(products), max(products)
     if op is ops.SELECT:
         return min(first[0], second[0]), max(first[1], second[1])
-    if op is ops.MIN:
-        return min(first[0], second[0]), min(first[1], second[1])
-    if op is ops.MAX:
-        return max(first[0], second[0]), max(first[1], second[1])
-    if first[0] < 0 or second[0] < 0:
-        return None
-    if op is ops.AND:
-        return 0, min(first[1], second[1])
-    if op is ops.OR or op is ops.XOR:
-        return 0, (1 << max(first[1], second[1]).bit_length()) - 1
-    if second[0] != second[1]:
-        return None
-    number = second[0]
-    if op is ops.SHL and number < _BITS:
-        return first[0] << number, first[1] << number
-    if op is ops.SHR:
-        return first[0] >> number, first[1] >> number
-    if number and op in _DIVISIONS:
-        return (first[0] // number, first[1] // number) if op in _QUOTIENTS else (0, min(first[1], number - 1))
-    return None
+    if op in _BITWISE or op in _BY_NUMBERS:
+        # Of what is at least 0, by numbers that are known.
+        number = second[0]
+        if first[0] < 0 or number < 0 or (op in _BY_NUMBERS and number != second[1]):
+            return None
+        if (op is ops.SHL and number >= _BITS) or (op in _DIVISIONS and not number):
+            return None
+    return result(op, [first, second])
 
 
 def _possible(f: Function, target: Target, wide: list[Instr], compared: list[Instr], type_: Type) -> bool:

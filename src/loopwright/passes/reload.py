@@ -47,26 +47,27 @@ def run(f: Function, target: Target) -> None:
             start, loads = k + 1, 0
     if loads >= _LEAST:
         stretches.append((start, len(f.code)))
-    crowded = [(start, end, cls) for start, end in stretches for cls in _crowded(f, target, start, end)]
-    if not crowded:
-        return
-    uses = [0] * len(f.types)
+    uses: list[int] = []
+    # (From behind, so that positions in front stay.)
+    for start, end in reversed(stretches):
+        classes = _crowded(f, target, start, end)
+        if not classes:
+            continue
+        uses = uses or _uses(f)
+        part = f.code[start:end]
+        for cls in classes:
+            part = _Stretch(f, target, part, cls, uses).loaded_late()
+        f.code[start:end] = part
+
+
+def _uses(f: Function) -> list[int]:
+    """How often each register is read."""
+    found = [0] * len(f.types)
     for instr in f.code:
         for a in instr.args:
             if a >= 0:
-                uses[a] += 1
-    # (From behind, so that positions in front stay; a stretch may be crowded in two classes.)
-    for start, end, cls in reversed(crowded):
-        stop = end if end == len(f.code) or f.code[end].op.effect == ops.CONTROL else _end(f, start)
-        f.code[start:stop] = _Stretch(f, target, f.code[start:stop], cls, uses).loaded_late()
-
-
-def _end(f: Function, start: int) -> int:
-    """Where a stretch ends that has become longer."""
-    k = start
-    while k < len(f.code) and f.code[k].op.effect != ops.CONTROL:
-        k += 1
-    return k
+                found[a] += 1
+    return found
 
 
 def _crowded(f: Function, target: Target, start: int, end: int) -> list[int]:
