@@ -318,7 +318,7 @@ def _compare(target: Any, instr: Instr) -> Rule | None:
 def _select(target: Any, instr: Instr) -> Rule | None:
     """A choice that leaves a variable as it is where the condition does not hold: CMOV takes the other value where it does."""
     type_ = instr.type
-    if type_.lanes or type_.is_float or type_.bits < 32 or instr.mem is not None or instr.dst != instr.args[2] or instr.dst == instr.args[1]:
+    if type_.lanes or type_.is_float or type_.bits < 32 or instr.mem is not None or not instr.dst == instr.args[2] != instr.args[1]:
         return None
     return _by_text(target, instr, "TEST a:r32, a:r32\nCMOVNE c, b")
 

@@ -197,6 +197,8 @@ class X86(Target):
             shape |= 256
         if mem is None and op in ops.CHOICES:
             shape |= (512 if args[0] == args[2] else 0) | (1024 if args[1] == args[2] else 0)
+        elif mem is None and op is ops.SELECT:
+            shape |= 512 if instr.dst == args[2] != args[1] else 0
         elif mem is None and op in ops.UNDER_MASKS and op.result == "T":
             shape |= (512 if args[1] == args[2] else 0) | (1024 if args[1] == args[-1] else 0)
         key = ((op.code << 16 | instr.type.number) << 16 | instr.source.number) << 12 | shape
