@@ -18,7 +18,7 @@ OWN: Final = ""
 HANDED: Final = "handed"
 
 
-_BITS: Final = {"b": 8, "s": 16, "l": 32, "q": 64, "f": 32, "d": 64}
+BITS: Final = {"b": 8, "s": 16, "l": 32, "q": 64, "f": 32, "d": 64}
 
 
 class Block:
@@ -285,11 +285,11 @@ def fold_registers(block: Block) -> None:
     if not copies:
         return
     for node in block.nodes:
-        wide = 64 if node.name.startswith("cvt") else _BITS.get(node.suffix, 64)
+        wide = 64 if node.name.startswith("cvt") else BITS.get(node.suffix, 64)
         for k, a in enumerate(node.args):
             if a.kind == VALUE and a.node in copies and a.node is not None:
                 whole = a.memory or a.number != 0 or (node.name == "wr" and k == 1)
-                if (64 if whole else wide) <= _BITS[a.node.suffix]:
+                if (64 if whole else wide) <= BITS[a.node.suffix]:
                     node.args[k] = Arg(REGISTER, None, a.number, copies[a.node].name, a.memory)
 
 
@@ -323,7 +323,7 @@ def _joins(load: Node, reader: Node) -> bool:
         return False
     if any(a.node is load and (a.number or a.memory) for a in reader.args):
         return False
-    bits, wanted = _BITS[load.suffix], _BITS[reader.suffix]
+    bits, wanted = BITS[load.suffix], BITS[reader.suffix]
     return wanted == bits or (wanted < bits and load.args[0].kind in (FRAME, INCOMING))
 
 

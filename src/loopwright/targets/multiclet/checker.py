@@ -10,7 +10,7 @@ from __future__ import annotations
 from typing import Final
 
 from loopwright.errors import InternalError
-from loopwright.targets.multiclet.blocks import Block, Blocks
+from loopwright.targets.multiclet.blocks import BITS, Block, Blocks
 from loopwright.targets.multiclet.flow import CONSTANT, INCOMING, REGISTER, SYMBOL, VALUE, Arg, Flow, Node
 from loopwright.targets.multiclet.parameters import Processor
 from loopwright.targets.multiclet.program import Command, Operand, Unit
@@ -162,7 +162,7 @@ class _Checker:
         for operand, a in zip(command.operands, origin.args, strict=True):
             if a.kind == VALUE:
                 assert a.node is not None
-                self.value(block, state, command, operand, a)
+                self.value(block, state, command, origin, operand, a)
             elif a.kind == SYMBOL:
                 self.symbol(block, command, operand, a)
             elif a.kind == REGISTER and command.row.effect == "load":
@@ -176,15 +176,10 @@ class _Checker:
         if operand.symbol != a.name or operand.offset != a.number or operand.memory != a.memory:
             self.fail(block, command, f"{operand} is not {a.name} + {a.number}{' in memory' if a.memory else ''}")
 
-    def value(self, block: Block, state: _State, command: Command, operand: Operand, a: Arg) -> None:
+    def value(self, block: Block, state: _State, command: Command, origin: Node, operand: Operand, a: Arg) -> None:
         value = a.node
         assert value is not None
         base = operand
-        if operand.register and operand.register != "SP":
-            held = self.read(block, state, Operand(register=operand.register))
-            if value not in held or operand.offset != a.number or operand.memory != a.memory:
-                self.fail(block, command, f"{operand} is not {value} on every path")
-            return
         if operand.memory and not a.memory:
             if value in self.read(block, state, operand):
                 return
@@ -201,6 +196,13 @@ class _Checker:
                 self.symbol(block, command, operand, load)
                 return
             a, value = load, load.node
+        if operand.register and operand.register != "SP":
+            held = self.read(block, state, Operand(register=operand.register))
+            if value not in held or operand.offset != a.number or operand.memory != a.memory:
+                self.fail(block, command, f"{operand} is not {a.node} on every path")
+            elif value.suffix in BITS and _bits_read(origin, a) > BITS[value.suffix]:
+                self.fail(block, command, f"{operand} has more bits than {value}")
+            return
         if operand.memory != a.memory or (a.kind == VALUE and operand.offset != a.number):
             self.fail(block, command, f"{operand} should be at {a.number}{' in memory' if a.memory else ''}")
         if a.kind == CONSTANT:
@@ -237,6 +239,13 @@ class _Checker:
             slots = {name: held for name, held in slots.items() if not name.startswith("#")}
             slots[f"#{_RESULT}"] = frozenset([_given(_RESULT)])
         return _State(places, slots)
+
+
+def _bits_read(reader: Node, a: Arg) -> int:
+    """As many bits of a value as a command looks at: of an address all."""
+    if a.number or a.memory or reader.name.startswith("cvt") or (reader.name == "wr" and a is reader.args[1]):
+        return 64
+    return BITS.get(reader.suffix, 64)
 
 
 def _copies_register(origin: Node) -> bool:
