@@ -147,6 +147,8 @@ int main(int argc, char **argv) {
 struct packed { char c; int i; double d; short s; int64_t q; float f; void *p; };
 #pragma pack(pop)
 struct pair { long a, b; };
+struct fields { unsigned char first; volatile signed across : 14; signed char last; };
+static struct fields given = {137, -58, -1};
 struct large { int values[9]; };
 static struct packed made[5];
 static int (*const functions[])(const char *) = {puts, (int (*)(const char *))strlen};
@@ -175,6 +177,8 @@ int main(int argc, char **argv) {
     struct large l; for (int i = 0; i < 9; i++) l.values[i] = i + argc;
     printf("%ld %ld %ld %d\n", p.a, p.b, sum(l), l.values[0]);
     printf("%d %d %d\n", by_name_and_by_address(argc - 1), by_name_and_by_address(argc), by_name_and_by_address(argc + 1));
+    given.across += 1000 + argc; given.last -= 2;
+    printf("%d %d %d\n", given.first, given.across, given.last);
     functions[0]("by address");
     return functions[argc]("seven..");
 }

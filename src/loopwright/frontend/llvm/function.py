@@ -209,16 +209,16 @@ class _FunctionWriter(IntrinsicWriter):
         known = COMPUTATIONS.get(opcode)
         if known is not None:
             return [known(self, i)]
+        if opcode == "load" or opcode == "store":
+            self.alignment = i.numbers[0] if i.numbers else 0
         if "volatile" in i.flags:
             return self._volatile(i)
         if opcode == "load":
-            self.alignment = i.numbers[0] if i.numbers else 0
             held = register_type(i.type)
             if i.name in self._extended and held in UNSIGNED and held.bits == i.type.bits:
                 return [self.load_whole(UNSIGNED[held], self.place(i.operands[0]))]
             return self.load(i.type, self.place(i.operands[0]))
         if opcode == "store":
-            self.alignment = i.numbers[0] if i.numbers else 0
             self.store(i.operands[0].type, self.parts(i.operands[0]), self.place(i.operands[1]))
             return []
         if opcode == "getelementptr":

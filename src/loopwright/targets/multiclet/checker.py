@@ -198,7 +198,7 @@ class _Checker:
             a, value = load, load.node
         if operand.register and operand.register != "SP":
             held = self.read(block, state, Operand(register=operand.register))
-            if value not in held or operand.offset != a.number or operand.memory != a.memory:
+            if value is None or value not in held or operand.offset != a.number or operand.memory != a.memory:
                 self.fail(block, command, f"{operand} is not {a.node} on every path")
             elif value.suffix in BITS and _bits_read(origin, a) > BITS[value.suffix]:
                 self.fail(block, command, f"{operand} has more bits than {value}")
