@@ -68,6 +68,9 @@ def rows() -> dict[str, Approximation]:
     )
     made["ASIN_F32"] = Approximation(S, 5, asin_tail, lambda z: z, 0, mp.mpf(1) / 4, "(asin(t) / t - 1) / t**2 by t**2, |t| <= 1/2")
     made["ASIN_F64"] = Approximation(D, 12, asin_tail, lambda z: z, 0, mp.mpf(1) / 4, "(asin(t) / t - 1) / t**2 by t**2, |t| <= 1/2")
+    made["CBRT_F32"] = Approximation(
+        S, 4, lambda m: 1 / mp.cbrt(m), mp.cbrt, mp.sqrt(mp.mpf(1) / 2), mp.sqrt(2), "1 over the cube root, from sqrt(1/2) to sqrt(2)"
+    )
     made["CBRT_F64"] = Approximation(D, 5, mp.cbrt, lambda m: 1 / mp.cbrt(m), mp.mpf("0.353"), mp.mpf("2.829"), "the cube root from sqrt(1/2)/2 to 2 sqrt(2)")
     erf_tail = _near_zero(
         lambda z: mp.erf(mp.sqrt(z)) / mp.sqrt(z) - mp.mpf(9) / 8,
