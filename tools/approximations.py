@@ -76,6 +76,14 @@ def rows() -> dict[str, Approximation]:
         lambda z: mp.erf(mp.sqrt(z)) / mp.sqrt(z) - mp.mpf(9) / 8,
         lambda z: _taylor(lambda k: 2 / mp.sqrt(mp.pi) * mp.mpf((-1) ** k) / (mp.factorial(k) * (2 * k + 1)))(z) - mp.mpf(9) / 8,
     )
+    erf_single = _near_zero(
+        lambda z: mp.erf(mp.sqrt(z)) / mp.sqrt(z) - 1,
+        lambda z: _taylor(lambda k: 2 / mp.sqrt(mp.pi) * mp.mpf((-1) ** k) / (mp.factorial(k) * (2 * k + 1)))(z) - 1,
+    )
+    made["ERF_F32"] = Approximation(S, 6, erf_single, lambda z: 1, 0, 1, "erf(t) / t - 1 by t**2, |t| <= 1")
+    made["ERFC_F32"] = Approximation(
+        S, 6, lambda x: -mp.log(mp.erfc(x)) / x - 1, lambda x: x * mp.erfc(x), 1, mp.mpf("3.95"), "-log(erfc(x)) / x - 1, x from 1 to 3.95"
+    )
     made["ERF_F64"] = Approximation(D, 11, erf_tail, lambda z: 1, 0, 1, "erf(t) / t - 9/8 by t**2, |t| <= 1")
     erfcx_of = lambda x: mp.exp(x * x) * mp.erfc(x) * (1 + 2 * x)
     from_q = lambda q: erfcx_of(4 * (1 + q) / (1 - q))

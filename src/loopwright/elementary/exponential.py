@@ -16,7 +16,7 @@ from loopwright.frontend.functions import abs as magnitude
 from loopwright.frontend.functions import fma, max, min, select
 from loopwright.types import F32, F64
 
-__all__ = ["bounded", "cosh", "exp", "exp2", "exp10", "exp_times", "expm1", "scaled_power", "sigmoid", "sinh", "softplus", "tanh", "whole"]
+__all__ = ["bounded", "cosh", "exp", "exp2", "exp10", "exp_of_words", "exp_times", "expm1", "scaled_power", "sigmoid", "sinh", "softplus", "tanh", "whole"]
 
 _LOG2_E = 1.4426950408889634
 _LOG2_10 = 3.321928094887362
@@ -85,6 +85,13 @@ def exp(x: Any, f: Format) -> Any:
     x = bounded(x, *((-104.0, 89.0) if f is SINGLE else (-746.0, 710.0)))
     left, little, shifted = _natural(x, f, 2.0 * f.bias)
     return _scaled(shifted, _less_one(left, little, f), f)
+
+
+def exp_of_words(x: Any, low: Any, f: Format) -> Any:
+    """e**(x + low), where low is small; of x whose power is a normal number."""
+    left, little, shifted = _natural(x, f, float(f.bias))
+    scale = f.number(f.bits(shifted) << f.digits)
+    return fma(scale, _less_one(left, little + low, f), scale)
 
 
 def exp_times(x: Any, low: Any, factor: Any, factor_low: Any, f: Format) -> Any:
