@@ -14,7 +14,7 @@ from typing import Final
 from loopwright.ir import ops
 from loopwright.ir.function import Function, Instr, round_f32
 from loopwright.ir.ops import Op
-from loopwright.types import BOOL, Type, limits
+from loopwright.types import BOOL, I64, Type, limits
 
 #: The answer of a rule that has found no value.
 KEEP: Final = 1 << 40
@@ -662,6 +662,8 @@ def _lane_mask(v: Values, instr: Instr, args: list[int]) -> int:
         left = int(f.const_values[~b]) - int(f.const_values[~a])
         if left >= instr.type.lanes or left <= 0:
             return f.const(instr.type, left > 0)
+        # (All of as many lanes are one.)
+        args[0], args[1] = f.const(I64, 0), f.const(I64, left)
     return KEEP
 
 
