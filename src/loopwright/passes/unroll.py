@@ -202,13 +202,13 @@ def _split(f: Function, target: Target, head: Instr, body: list[Instr], end: Ins
     else:
         out.append(Instr(ops.BLOCK, VOID, NONE, [], 0, line))
         i = stop
+        known: list[Instr] = []
+        clone(f, body, {head.dst: i}, known)
+        body = known
     out.append(Instr(ops.LANE_MASK, f.types[loop.mask], loop.mask, [i, hi], 0, line))
     if nested and target.dear_masks and left < step and (left >= 0 or unroll == 1) and f.local_bytes() + MOST_PIECES <= MOST_LOCAL:
         body = in_pieces(f, body, loop.mask, stop, hi)
-    if i == head.dst:
-        out.extend(body)
-    else:
-        clone(f, body, {head.dst: i}, out)
+    out.extend(body)
     out.append(end)
 
 

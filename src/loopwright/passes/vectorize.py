@@ -279,13 +279,13 @@ def _shorten(f: Function, target: Target, shapes: Divergence, root: Bracket, spa
     body = code[span[0] + 1 : span[1]]
     begin, end = int(f.const_values[~lo]), int(f.const_values[~hi])
     width = shapes.widest(set()) or _USUAL
-    pieces = _pieces(end - begin, target.vector_bits // width, max(1, _WORDS // width))
+    pieces = _pieces(end - begin, target.vector_bits // width, _least(width) // width)
     if len(pieces) < 2 or len(pieces) * len(body) > _MOST_SHORT or any(IS_LOOP[instr.op.code] for instr in body) or crossing_branches(body):
         return False
     at = begin + pieces[0]
     rest: list[Instr] = []
     for count in pieces[1:]:
-        if count * width < _WORDS and width >= _USUAL:
+        if count * width < _least(width):
             scalars: list[Instr] = []
             for k in range(count):
                 clone(f, body, {head.dst: f.const(I64, at + k)}, scalars)
@@ -301,6 +301,11 @@ def _shorten(f: Function, target: Target, shapes: Divergence, root: Bracket, spa
     f.code = [*code[: span[1] + 1], *rest, *code[span[1] + 1 :]]
     head.args = [lo, f.const(I64, begin + pieces[0]), step]
     return True
+
+
+def _least(width: int) -> int:
+    """The bits of the shortest vectors that are worth it."""
+    return _WORDS if width >= _USUAL else _USUAL
 
 
 def _pieces(count: int, lanes: int, least: int) -> list[int]:
@@ -450,7 +455,7 @@ def _vectorize(
     if lo < 0 and hi < 0 and plain:
         # No more lanes than a power of two that all fit in.
         count = int(f.const_values[~hi]) - int(f.const_values[~lo])
-        while bits > _WORDS and bits // 2 >= count * width:
+        while bits > _least(width) and bits // 2 >= count * width:
             bits //= 2
     lanes = max(1, bits // width)
     index, first, stop = head.dst, NONE, hi

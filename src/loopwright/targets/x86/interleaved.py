@@ -377,7 +377,7 @@ def _first_lanes_mask(asm: X86Assembler, f: Function, instr: Instr) -> None:
 
 
 def _first_lanes(asm: X86Assembler, f: Function, instr: Instr) -> None:
-    size = instr.type.lanes * instr.type.bits // 8
+    size = max(instr.type.lanes * instr.type.bits // 8, _CHUNK)
     ones = _known_lanes(f, instr) * instr.type.bits // 8
     asm.emit(lookup("VMOVUPS", f"{width(instr.type)},m{8 * size}"), (CODES[instr.dst],), asm.constant(b"\xff" * ones + b"\0" * (size - ones)), line=instr.line)
 
