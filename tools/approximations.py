@@ -68,10 +68,21 @@ def rows() -> dict[str, Approximation]:
     )
     made["ASIN_F32"] = Approximation(S, 5, asin_tail, lambda z: z, 0, mp.mpf(1) / 4, "(asin(t) / t - 1) / t**2 by t**2, |t| <= 1/2")
     made["ASIN_F64"] = Approximation(D, 12, asin_tail, lambda z: z, 0, mp.mpf(1) / 4, "(asin(t) / t - 1) / t**2 by t**2, |t| <= 1/2")
+    made["CBRT_F32"] = Approximation(
+        S, 4, lambda m: 1 / mp.cbrt(m), mp.cbrt, mp.sqrt(mp.mpf(1) / 2), mp.sqrt(2), "1 over the cube root, from sqrt(1/2) to sqrt(2)"
+    )
     made["CBRT_F64"] = Approximation(D, 5, mp.cbrt, lambda m: 1 / mp.cbrt(m), mp.mpf("0.353"), mp.mpf("2.829"), "the cube root from sqrt(1/2)/2 to 2 sqrt(2)")
     erf_tail = _near_zero(
         lambda z: mp.erf(mp.sqrt(z)) / mp.sqrt(z) - mp.mpf(9) / 8,
         lambda z: _taylor(lambda k: 2 / mp.sqrt(mp.pi) * mp.mpf((-1) ** k) / (mp.factorial(k) * (2 * k + 1)))(z) - mp.mpf(9) / 8,
+    )
+    erf_single = _near_zero(
+        lambda z: mp.erf(mp.sqrt(z)) / mp.sqrt(z) - 1,
+        lambda z: _taylor(lambda k: 2 / mp.sqrt(mp.pi) * mp.mpf((-1) ** k) / (mp.factorial(k) * (2 * k + 1)))(z) - 1,
+    )
+    made["ERF_F32"] = Approximation(S, 6, erf_single, lambda z: 1, 0, 1, "erf(t) / t - 1 by t**2, |t| <= 1")
+    made["ERFC_F32"] = Approximation(
+        S, 6, lambda x: -mp.log(mp.erfc(x)) / x - 1, lambda x: x * mp.erfc(x), 1, mp.mpf("3.95"), "-log(erfc(x)) / x - 1, x from 1 to 3.95"
     )
     made["ERF_F64"] = Approximation(D, 11, erf_tail, lambda z: 1, 0, 1, "erf(t) / t - 9/8 by t**2, |t| <= 1")
     erfcx_of = lambda x: mp.exp(x * x) * mp.erfc(x) * (1 + 2 * x)

@@ -50,7 +50,12 @@ def _constants() -> list[str]:
     lines = "".join(f'    "{part}"\n' for part in re.findall(".{1,80}", f"{digits:0{bits // 4}x}"))
     words = {"LN2": mp.log(2), "LN10": mp.log(10), "LOG10_2": mp.log10(2)}
     factors = {"TWO_LOG2_E": 2 / mp.log(2), "TWO_LOG10_E": 2 / mp.log(10)}
+    single = {"LOG2_E_F32": ("log2(e)", 1 / mp.log(2)), "LOG10_E_F32": ("log10(e)", 1 / mp.log(10))}
+    # (Of log10(2) the first word has 12 bits: its products with exponents are exact.)
+    short = mp.floor(mp.log10(2) * 2**13) / 2**13
     return [
+        *(f"#: {what} in words.\n{name}: Final = _hex({_parts(v, np.float32, 2)})\n" for name, (what, v) in single.items()),
+        f"#: log10(2), the first word of 12 bits.\nSHORT_LOG10_2_F32: Final = _hex({float(short).hex()!r}, {_parts(mp.log10(2) - short, np.float32, 1)})\n",
         *(f"#: 2 / log({name[7:-2].lstrip('G')}) in words.\n{name}: Final = _hex({_parts(v, np.float64, 2)})\n" for name, v in factors.items()),
         *(
             f"#: {name} in words.\n{name}_F32: Final = _hex({_parts(v, np.float32, 2)})\n{name}_F64: Final = _hex({_parts(v, np.float64, 2)})\n"

@@ -8,6 +8,7 @@ Results of f32 are judged by NumPy's f64, whose own error is below a millionth o
 from __future__ import annotations
 
 import argparse
+import math
 from collections.abc import Callable
 from typing import Any, Final
 
@@ -41,6 +42,7 @@ DOUBLE: Final[dict[str, Callable[[Any], Any]]] = {
     "acosh": np.arccosh,
     "atanh": np.arctanh,
     "cbrt": np.cbrt,
+    "erf": np.vectorize(math.erf, otypes=[np.float64]),
     "sigmoid": lambda x: np.where(x < 0, np.exp(-np.abs(x)), 1.0) / (1.0 + np.exp(-np.abs(x))),
     "softplus": lambda x: np.logaddexp(0.0, x),
 }

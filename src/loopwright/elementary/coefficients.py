@@ -157,9 +157,34 @@ ASIN_F64: Final = _hex(
     "0x1.0ab0af98de489p-5",
 )
 
+#: 1 over the cube root, from sqrt(1/2) to sqrt(2): 14.69 bits.
+CBRT_F32: Final = _hex("0x1.dfdef80000000p+0", "-0x1.dc9bae0000000p+0", "0x1.8fab040000000p+0", "-0x1.6797e60000000p-1", "0x1.06e0da0000000p-3")
+
 #: the cube root from sqrt(1/2)/2 to 2 sqrt(2): 10.18 bits.
 CBRT_F64: Final = _hex(
     "0x1.a90a8cebc2963p-2", "0x1.0d7a08f58da2cp+0", "-0x1.85e92174e5739p-1", "0x1.8c9954683ef1fp-2", "-0x1.ac5c890ad20a6p-4", "0x1.7227a5480fbe3p-7"
+)
+
+#: erf(t) / t - 1 by t**2, |t| <= 1: 29.49 bits.
+ERF_F32: Final = _hex(
+    "0x1.06eba80000000p-3",
+    "-0x1.8127400000000p-2",
+    "0x1.ce2d500000000p-4",
+    "-0x1.b7fe900000000p-6",
+    "0x1.542e0c0000000p-8",
+    "-0x1.a50abe0000000p-11",
+    "0x1.4c32e00000000p-14",
+)
+
+#: -log(erfc(x)) / x - 1, x from 1 to 3.95: 29.91 bits.
+ERFC_F32: Final = _hex(
+    "0x1.07b7040000000p-3",
+    "0x1.44f3ac0000000p-1",
+    "0x1.b664fc0000000p-4",
+    "-0x1.9089700000000p-6",
+    "0x1.040b480000000p-8",
+    "-0x1.a71a300000000p-12",
+    "0x1.451dcc0000000p-16",
 )
 
 #: erf(t) / t - 9/8 by t**2, |t| <= 1: 56.93 bits.
@@ -291,6 +316,15 @@ LOG2_16: Final = _hex(
 ATAN_16: Final = _hex(
     "-0x1.55498c0000000p-2", "0x1.979b860000000p-3", "-0x1.15d8fe0000000p-3", "0x1.5d55b20000000p-4", "-0x1.376ebe0000000p-5", "0x1.07adf80000000p-7"
 )
+
+#: log2(e) in words.
+LOG2_E_F32: Final = _hex("0x1.7154760000000p+0", "0x1.4ae0c00000000p-26")
+
+#: log10(e) in words.
+LOG10_E_F32: Final = _hex("0x1.bcb7b20000000p-2", "-0x1.5b235e0000000p-27")
+
+#: log10(2), the first word of 12 bits.
+SHORT_LOG10_2_F32: Final = _hex("0x1.3440000000000p-2", "0x1.3509f80000000p-18")
 
 #: 2 / log(2) in words.
 TWO_LOG2_E: Final = _hex("0x1.71547652b82fep+1", "0x1.777d0ffda0d24p-55")

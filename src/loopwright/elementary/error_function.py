@@ -1,4 +1,4 @@
-"""The error function and what is made of it; of f32 in f64.
+"""The error function and what is made of it; of f32 in f64, but for erf.
 
 Up to 1, erf(t) is t times a polynomial in t**2. Above (of erfc from 1/2 on), erfc(x) = exp(-x**2) c(q) / (1 + 2 x), q = (x - 4) / (x + 4) (M. M. Shepherd and J. G. Laframboise, *Chebyshev approximation of
 (1 + 2x) exp(x**2) erfc x*, 1981, with another place for q = 0), where x**2 is in two words.
@@ -9,7 +9,7 @@ from __future__ import annotations
 from typing import Any
 
 from loopwright.elementary import coefficients as table
-from loopwright.elementary.exponential import exp_times
+from loopwright.elementary.exponential import exp_of_words, exp_times
 from loopwright.elementary.formats import DOUBLE, SINGLE, Format, polynomial
 from loopwright.frontend.functions import abs as magnitude
 from loopwright.frontend.functions import fma, max, min, select
@@ -49,11 +49,27 @@ def _tail(x: Any, low: Any, times: Any) -> Any:
 def erf(x: Any, f: Format) -> Any:
     """The error function."""
     if f is SINGLE:
-        return F32(erf(F64(x), DOUBLE))
+        return _erf_f32(x)
     size = magnitude(x)
     first, second = _near(min(size, 1.0))
     near = select(size < 2.0**-500, fma(size, 0.1283791670955126, size), first + second)
     return f.with_sign(select(size <= 1.0, near, 1.0 - _tail(max(size, 1.0), f.type(0.0), f.type(1.0))), x)
+
+
+def _erf_f32(x: Any) -> Any:
+    """In single precision: t + t p(t**2), and above 1, 1 less e to the power of what is little beside it."""
+    f = SINGLE
+    size = magnitude(x)
+    t = min(size, 1.0)
+    z = t * t
+    # (One after the other: sums of what is greater lose more.)
+    near = fma(t, fma(z, polynomial(z, table.ERF_F32[1:]), table.ERF_F32[0]), t)
+    # From here on it is 1.
+    far = max(min(size, 3.95), 1.0)
+    rest = polynomial(far, table.ERFC_F32)
+    power = fma(far, rest, far)
+    tail = exp_of_words(-power, -fma(far, rest, far - power), f)
+    return f.with_sign(select(size > 1.0, 1.0 - tail, near), x)
 
 
 def erfc(x: Any, f: Format) -> Any:

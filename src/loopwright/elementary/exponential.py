@@ -16,7 +16,7 @@ from loopwright.frontend.functions import abs as magnitude
 from loopwright.frontend.functions import fma, max, min, select
 from loopwright.types import F32, F64
 
-__all__ = ["bounded", "cosh", "exp", "exp2", "exp10", "exp_times", "expm1", "scaled_power", "sigmoid", "sinh", "softplus", "tanh", "whole"]
+__all__ = ["bounded", "cosh", "exp", "exp2", "exp10", "exp_of_words", "exp_times", "expm1", "scaled_power", "sigmoid", "sinh", "softplus", "tanh", "whole"]
 
 _LOG2_E = 1.4426950408889634
 _LOG2_10 = 3.321928094887362
@@ -42,6 +42,15 @@ def _less_one(left: Any, little: Any, f: Format) -> Any:
     """exp(left + little) - 1, of which little is rounded in the polynomial's argument only."""
     r = left + little
     return left + fma(r * r, polynomial(r, _coefficients(f)), little)
+
+
+def _words_less_one(left: Any, little: Any) -> tuple[Any, Any]:
+    """exp(left + little) - 1 in two words, in single precision."""
+    r = left + little
+    q = polynomial(r, table.EXP_F32)
+    square = r * r
+    p = fma(square, q, r)
+    return p, fma(square, q, r - p) + (little - (r - left))
 
 
 def _scaled(shifted: Any, p: Any, f: Format) -> Any:
@@ -76,6 +85,13 @@ def exp(x: Any, f: Format) -> Any:
     x = bounded(x, *((-104.0, 89.0) if f is SINGLE else (-746.0, 710.0)))
     left, little, shifted = _natural(x, f, 2.0 * f.bias)
     return _scaled(shifted, _less_one(left, little, f), f)
+
+
+def exp_of_words(x: Any, low: Any, f: Format) -> Any:
+    """e**(x + low), where low is small; of x whose power is a normal number."""
+    left, little, shifted = _natural(x, f, float(f.bias))
+    scale = f.number(f.bits(shifted) << f.digits)
+    return fma(scale, _less_one(left, little + low, f), scale)
 
 
 def exp_times(x: Any, low: Any, factor: Any, factor_low: Any, f: Format) -> Any:
@@ -118,15 +134,18 @@ def exp10(x: Any, f: Format) -> Any:
 
 
 def expm1(x: Any, f: Format) -> Any:
-    """e**x - 1; of f32 in f64."""
-    if f is SINGLE:
-        return F32(expm1(F64(x), DOUBLE))
-    x = bounded(x, -40.0, 710.0)
+    """e**x - 1."""
+    x = bounded(x, *((-30.0, 89.0) if f is SINGLE else (-40.0, 710.0)))
     left, little, shifted = _natural(x, f, f.bias - 1.0)
-    p = _less_one(left, little, f)
     # Half of it, lest the greatest power of two be infinite.
     scale = f.number(f.bits(shifted) << f.digits)
-    made = fma(scale, p, scale - 0.5)
+    if f is SINGLE:
+        p, p_low = _words_less_one(left, little)
+        less = scale - 0.5
+        first = fma(scale, p, less)
+        made = first + (fma(scale, p_low, fma(scale, p, less - first)) + ((scale - less) - 0.5))
+    else:
+        made = fma(scale, _less_one(left, little, f), scale - 0.5)
     return select(magnitude(x) < 2.0 ** -(f.digits + 2), x, made + made)
 
 
@@ -161,11 +180,31 @@ def cosh(x: Any, f: Format) -> Any:
 
 
 def sigmoid(x: Any, f: Format) -> Any:
-    """1 / (1 + e**-x); of f32 in f64."""
+    """1 / (1 + e**-x): of negative x e**x / (1 + e**x)."""
     if f is SINGLE:
-        return F32(sigmoid(F64(x), DOUBLE))
+        return _sigmoid_f32(x)
     e = exp(-magnitude(x), f)
     return select(x < 0.0, e, f.type(1.0)) / (e + 1.0)
+
+
+def _sigmoid_f32(x: Any) -> Any:
+    """In single precision, with e**-|x| = a 2**n, what is divided and what it is divided by in two words each, and the quotient corrected by what it leaves."""
+    f = SINGLE
+    left, little, shifted = _natural(bounded(-magnitude(x), -104.0, 0.0), f, 2.0 * f.bias)
+    p, p_low = _words_less_one(left, little)
+    a = p + 1.0
+    a_low = (p - (a - 1.0)) + p_low
+    # (Of lesser powers nothing is left beside 1.)
+    scale = f.number(f.bits(max(shifted, f.magic + 2.0 * f.bias - 60.0) - f.bias) << f.digits)
+    e = a * scale
+    below = e + 1.0
+    below_low = fma(a_low, scale, e - (below - 1.0))
+    inverse = 1.0 / below
+    negative = x < 0.0
+    above, above_low = select(negative, a, f.type(1.0)), select(negative, a_low, f.type(0.0))
+    quotient = above * inverse
+    rest = fma(quotient, -below, above) + fma(quotient, -below_low, above_low)
+    return scaled_power(select(negative, shifted, f.magic + 2.0 * f.bias), fma(rest, inverse, quotient), f)
 
 
 def softplus(x: Any, f: Format) -> Any:

@@ -34,6 +34,11 @@ class Format:
         self.least = 2.0 ** (1 - bias)
 
     @property
+    def _root(self) -> int:
+        """The bits of sqrt(1/2)."""
+        return 0x3F3504F3 if self.type is F32 else 0x3FE6A09E667F3BCD
+
+    @property
     def sign(self) -> int:
         """The bit of the sign."""
         return 1 << (self.type.bits - 1)
@@ -64,13 +69,18 @@ class Format:
 
     def parts(self, x: Any, offset: float = 0.0) -> tuple[Any, Any]:
         """k - offset, as a number, and m with x = m * 2**k, m from sqrt(1/2) to sqrt(2); of positive normal x."""
-        one = self.bias << self.digits
-        root = 0x3F3504F3 if self is SINGLE else 0x3FE6A09E667F3BCD
-        moved = self.bits(x) + (one - root)
+        moved = self._moved(x)
         # A whole number in the low bits of 2**digits, less that.
         shifted = (moved >> self.digits) | ((self.digits + self.bias) << self.digits)
         k = self.number(shifted) - (2.0**self.digits + self.bias + offset)
-        return k, self.number((moved & ((1 << self.digits) - 1)) + root)
+        return k, self.number((moved & ((1 << self.digits) - 1)) + self._root)
+
+    def exponent(self, x: Any) -> Any:
+        """The bits of the power of two that ``parts`` takes out of positive normal x."""
+        return self._moved(x) & self.infinity
+
+    def _moved(self, x: Any) -> Any:
+        return self.bits(x) + ((self.bias << self.digits) - self._root)
 
 
 def is_nan(x: Any) -> Any:

@@ -11,11 +11,10 @@ from collections.abc import Callable
 from typing import Any
 
 from loopwright.elementary import coefficients as table
-from loopwright.elementary.formats import DOUBLE, SINGLE, Format, polynomial
+from loopwright.elementary.formats import SINGLE, Format, polynomial
 from loopwright.elementary.rare import rarely
 from loopwright.frontend.functions import abs as magnitude
 from loopwright.frontend.functions import fma, max, min, select
-from loopwright.types import F32, F64
 
 __all__ = ["log", "log1p", "log1p_words", "log2", "log10", "log_of_sum", "log_words", "patched", "words_of_log"]
 
@@ -33,12 +32,16 @@ def _rest(fraction: Any, f: Format, more: Any) -> Any:
 def _of_normal(x: Any, f: Format, offset: float) -> Any:
     """log(x) - offset log(2), for positive normal x."""
     k, m = f.parts(x, offset)
-    fraction = m - 1.0
+    return _of_parts(k, m - 1.0, None, f)
+
+
+def _of_parts(k: Any, fraction: Any, left: Any, f: Format) -> Any:
+    """k log(2) + log(1 + fraction) + left, the last little or None."""
     # The first has so few bits that its product with k is exact.
     first, second = (0.693145751953125, 1.428606765330187e-06) if f is SINGLE else (0.6931471803691238, 1.9082149292705877e-10)
     high = fma(k, first, fraction)
     low = fraction - fma(k, -first, high)
-    return high + _rest(fraction, f, fma(k, second, low))
+    return high + _rest(fraction, f, fma(k, second, low if left is None else low + left))
 
 
 def log(x: Any, f: Format) -> Any:
@@ -109,36 +112,67 @@ def _scaled(k: Any, m: Any, power: tuple[float, ...], factor: tuple[float, ...])
     return high + ((g - (high - first)) + (g_low + first_low))
 
 
+def _words_of_f32(fraction: Any) -> tuple[Any, Any]:
+    """log(1 + fraction) in two words, to 29 bits, in single precision: what is largest behind the fraction, half its square, has two words itself."""
+    square = fma(fraction, fraction, 0.0)
+    high = fma(square, -0.5, fraction)
+    low = fma(square, -0.5, fraction - high)
+    low = fma(fma(fraction, fraction, -square), -0.5, low)
+    return high, fma(fraction * square, polynomial(fraction, table.LOG_F32), low)
+
+
+def _scaled_f32(k: Any, m: Any, power: tuple[float, ...], factor: tuple[float, ...]) -> Any:
+    """k times a power's logarithm and log(m) times a factor, in single precision; both in words, the power's first one so short that its products with k are exact."""
+    high, low = _words_of_f32(m - 1.0)
+    g = fma(high, factor[0], 0.0)
+    g_low = fma(low, factor[0], fma(high, factor[1], fma(high, factor[0], -g)))
+    first = k * power[0]
+    made = first + g
+    return made + ((g - (made - first)) + fma(k, power[1], g_low))
+
+
 def log2(x: Any, f: Format) -> Any:
-    """The logarithm to base 2; of f32 in f64."""
+    """The logarithm to base 2."""
     if f is SINGLE:
-        return F32(_simple(F64(x), 1.0))
+        return patched(x, f, lambda y, step: _scaled_f32(*f.parts(y, step), (1.0, 0.0), table.LOG2_E_F32))
     return patched(x, f, lambda y, step: _scaled(*f.parts(y, step), (1.0, 0.0), table.TWO_LOG2_E))
 
 
 def log10(x: Any, f: Format) -> Any:
-    """The logarithm to base 10; of f32 in f64."""
+    """The logarithm to base 10."""
     if f is SINGLE:
-        return F32(_simple(F64(x), 0.30102999566398120))
+        return patched(x, f, lambda y, step: _scaled_f32(*f.parts(y, step), table.SHORT_LOG10_2_F32, table.LOG10_E_F32))
     return patched(x, f, lambda y, step: _scaled(*f.parts(y, step), table.LOG10_2_F64, table.TWO_LOG10_E))
 
 
-def _simple(x: Any, scale: float) -> Any:
-    """A logarithm of f64 that is good enough for f32, to 38 bits."""
-
-    def usual(y: Any, step: float) -> Any:
-        k, m = DOUBLE.parts(y, step)
-        fraction = m - 1.0
-        return fma(fraction, polynomial(fraction, table.LOG2_POW), k) * scale
-
-    return patched(x, DOUBLE, usual)
-
-
 def log1p(x: Any, f: Format) -> Any:
-    """log(1 + x); of f32 in f64."""
+    """log(1 + x)."""
     if f is SINGLE:
-        return F32(log1p(F64(x), DOUBLE))
+        return _log1p_f32(x)
     return log1p_words(x, f.type(0.0), f)
+
+
+def _log1p_f32(x: Any) -> Any:
+    """log(1 + x) in single precision: what the sum loses is divided by its power of two, and goes in with the fraction."""
+    f = SINGLE
+    u = x + 1.0
+    lost = min(x, 1.0) - (u - max(x, 1.0))
+    # (Beyond 2**127 it would be less than a subnormal number, and is nothing.)
+    scale = f.number(f.unsigned(max(f.signed(2 * f.bias << f.digits) - f.signed(f.exponent(u)), 0)))
+    k, m = f.parts(u)
+    c = lost * scale
+    whole = m - 1.0
+    fraction = whole + c
+    left = c - (fraction - whole)
+    made = _of_parts(k, fraction, fma(left, -fraction, left), f)
+    # That loses the sign of 0.
+    made = select(magnitude(x) < 2.0**-24, x, made)
+    return rarely(f.outside(u), (made,), lambda: (_beyond(x),))[0]
+
+
+def _beyond(x: Any) -> Any:
+    """log(1 + x) where 1 + x is not positive and finite."""
+    return select(x == -1.0, -math.inf, select(x == math.inf, math.inf, math.nan))
 
 
 def log1p_words(x: Any, low: Any, f: Format) -> Any:
@@ -149,9 +183,4 @@ def log1p_words(x: Any, low: Any, f: Format) -> Any:
     made = log_of_sum(u, lost, f)
     # That loses the sign of 0.
     made = select(magnitude(x) < 2.0**-54, x, made)
-
-    def special() -> tuple[Any, ...]:
-        outside = select(x == -1.0, -math.inf, select(x == math.inf, math.inf, math.nan))
-        return (outside,)
-
-    return rarely(f.outside(u), (made,), special)[0]
+    return rarely(f.outside(u), (made,), lambda: (_beyond(x),))[0]

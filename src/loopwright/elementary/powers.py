@@ -97,9 +97,7 @@ def _log2(k: Any, m: Any) -> tuple[Any, Any]:
 
 
 def cbrt(x: Any, f: Format) -> Any:
-    """The cube root: a polynomial in the significand times a power of two, then Halley's iteration, with the last residue of the cube in two words; of f32 in f64."""
-    if f is SINGLE:
-        return F32(cbrt(F64(x), DOUBLE))
+    """The cube root: a polynomial in the significand times a power of two, then an iteration, with the last residue of the cube in two words."""
     size = magnitude(x)
     # Subnormal numbers, and 0, which stays.
     small = size < f.least
@@ -109,18 +107,41 @@ def cbrt(x: Any, f: Format) -> Any:
     q = (third + f.magic) - f.magic
     # From -1 to 1: what is left of the exponent.
     rest = fma(q, -3.0, k)
-    m = m * select(rest > 0.5, f.type(2.0), select(rest < -0.5, f.type(0.5), f.type(1.0)))
-    y = polynomial(m, table.CBRT_F64)
-    cube = y * y * y
-    y = fma(y * (m - cube), 1.0 / fma(cube, 2.0, m), y)
-    square = fma(y, y, 0.0)
-    square_low = fma(y, y, -square)
-    third_power = fma(square, y, 0.0)
-    left = ((m - third_power) - fma(square, y, -third_power)) - square_low * y
-    y = fma(left, 0.3333333333333333 / square, y)
+    y = (_cbrt_f32 if f is SINGLE else _cbrt_f64)(m, rest, f)
     shifted = q + (f.magic + f.bias)
     made = y * f.number(f.bits(shifted) << f.digits) * select(small, f.type(2.0**-18), f.type(1.0))
     return f.with_sign(select((size == 0.0) | ~(size < math.inf), size, made), x)
+
+
+def _of_three(rest: Any, below: float, above: float, f: Format) -> Any:
+    """One of three numbers for what is left of an exponent: -1, 0 (for which it is 1) or 1."""
+    return select(rest > 0.5, f.type(above), select(rest < -0.5, f.type(below), f.type(1.0)))
+
+
+def _residue(m: Any, y: Any) -> Any:
+    """m - y**3, where that is little."""
+    square = fma(y, y, 0.0)
+    square_low = fma(y, y, -square)
+    return fma(square_low, -y, fma(square, -y, m))
+
+
+def _cbrt_f32(m: Any, rest: Any, f: Format) -> Any:
+    """The cube root of m 2**rest, by Newton's iteration for 1 over it, which divides by nothing (J.-M. Muller et al., *Handbook of Floating-Point Arithmetic*, second edition, 4.7)."""
+    r = polynomial(m, table.CBRT_F32) * _of_three(rest, 1.2599210498948732, 0.7937005259840998, f)
+    m = m * _of_three(rest, 0.5, 2.0, f)
+    r = fma(fma(m * r, -(r * r), 1.0), r * 0.3333333333333333, r)
+    square = r * r
+    y = m * square
+    return fma(_residue(m, y), square * 0.3333333333333333, y)
+
+
+def _cbrt_f64(m: Any, rest: Any, f: Format) -> Any:
+    """The cube root of m 2**rest, by Halley's iteration."""
+    m = m * _of_three(rest, 0.5, 2.0, f)
+    y = polynomial(m, table.CBRT_F64)
+    cube = y * y * y
+    y = fma(y * (m - cube), 1.0 / fma(cube, 2.0, m), y)
+    return fma(_residue(m, y), 0.3333333333333333 / (y * y), y)
 
 
 def hypot(x: Any, y: Any, f: Format) -> Any:

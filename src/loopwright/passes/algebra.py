@@ -14,7 +14,7 @@ from typing import Final
 from loopwright.ir import ops
 from loopwright.ir.function import Function, Instr, round_f32
 from loopwright.ir.ops import Op
-from loopwright.types import BOOL, Type, limits
+from loopwright.types import BOOL, I64, Type, limits
 
 #: The answer of a rule that has found no value.
 KEEP: Final = 1 << 40
@@ -384,6 +384,8 @@ def _multiply_add(v: Values, instr: Instr, args: list[int]) -> int:
         if b < 0:
             return _fold(v, instr, args) if c < 0 else KEEP
         args[0], args[1] = a, b = b, a
+    _take_in_signs(v, instr, args)
+    a, b, c = args
     op = instr.op
     if op is ops.FNMS:
         return KEEP
@@ -404,6 +406,20 @@ def _multiply_add(v: Values, instr: Instr, args: list[int]) -> int:
             del args[2]
             return _mul(v, instr, args)
     return KEEP
+
+
+#: What a multiply-add becomes where one of its factors, and where its addend is negated.
+_OTHER_PRODUCT: Final[dict[Op, Op]] = {ops.FMA: ops.FNMA, ops.FNMA: ops.FMA, ops.FMS: ops.FNMS, ops.FNMS: ops.FMS}
+_OTHER_ADDEND: Final[dict[Op, Op]] = {ops.FMA: ops.FMS, ops.FMS: ops.FMA, ops.FNMA: ops.FNMS, ops.FNMS: ops.FNMA}
+
+
+def _take_in_signs(v: Values, instr: Instr, args: list[int]) -> None:
+    """Operands of a multiply-add that are negations become what they negate."""
+    for n, other in enumerate((_OTHER_PRODUCT, _OTHER_PRODUCT, _OTHER_ADDEND)):
+        inner = v.origin(args[n])
+        if inner is not None and inner.op is ops.NEG and inner.type is instr.type and v.available(v.made_from[args[n]]):
+            instr.op = other[instr.op]
+            args[n] = v.made_from[args[n]][0]
 
 
 # --- bits and masks ------------------------------------------------------------------------------------------
@@ -646,6 +662,8 @@ def _lane_mask(v: Values, instr: Instr, args: list[int]) -> int:
         left = int(f.const_values[~b]) - int(f.const_values[~a])
         if left >= instr.type.lanes or left <= 0:
             return f.const(instr.type, left > 0)
+        # (All of as many lanes are one.)
+        args[0], args[1] = f.const(I64, 0), f.const(I64, left)
     return KEEP
 
 

@@ -175,33 +175,38 @@ def _split(f: Function, target: Target, head: Instr, body: list[Instr], end: Ins
     if left == 0:
         return
     i = head.dst
-    if not loop.whole and unroll > 1 and (left < 0 or left >= step) and _masked_dearly(target, loop, body, nested):
-        # Whole vectors of what is left without masks.
-        if left < 0:
-            last = last_multiple(f, stop, hi, step, line, out)
-        else:
-            last = f.const(I64, int(f.const_values[~stop]) + left - left % step)
-            left %= step
-        _main_loop(f, head, body, end, out, references, stop, last, step, 1)
+    if left >= step and unroll > 1:
+        # So many whole vectors are left, which need no loop.
+        last = f.const(I64, int(f.const_values[~stop]) + left - left % step)
+        _main_loop(f, head, body, end, out, references, stop, last, step, 1 if repeats(body) else left // step)
+        left %= step
         if left == 0:
             return
+        stop, unroll = last, 1
+    elif not loop.whole and unroll > 1 and left < 0 and _masked_dearly(target, loop, body, nested):
+        # Whole vectors of what is left without masks.
+        last = last_multiple(f, stop, hi, step, line, out)
+        _main_loop(f, head, body, end, out, references, stop, last, step, 1)
         stop, unroll = last, 1
     if loop.whole:
         if unroll > 1:
             _main_loop(f, head, body, end, out, references, stop, hi, step, 1)
         return
-    if unroll == 1 or 0 < left <= step:
-        if left < 0:
-            condition = f.register(BOOL, "")
-            out.append(Instr(ops.LT, I64, condition, [stop, hi], 0, line))
-            out.append(Instr(ops.IF, VOID, NONE, [condition], 0, line))
-        else:
-            out.append(Instr(ops.BLOCK, VOID, NONE, [], 0, line))
+    if unroll > 1 and not 0 < left <= step:
+        out.append(Instr(ops.FOR, head.type, i, [stop, hi, step_operand], 0, line))
+    elif left < 0:
+        condition = f.register(BOOL, "")
+        out.append(Instr(ops.LT, I64, condition, [stop, hi], 0, line))
+        out.append(Instr(ops.IF, VOID, NONE, [condition], 0, line))
         out.append(Instr(ops.COPY, I64, i, [stop], 0, line))
     else:
-        out.append(Instr(ops.FOR, head.type, i, [stop, hi, step_operand], 0, line))
+        out.append(Instr(ops.BLOCK, VOID, NONE, [], 0, line))
+        i = stop
+        known: list[Instr] = []
+        clone(f, body, {head.dst: i}, known)
+        body = known
     out.append(Instr(ops.LANE_MASK, f.types[loop.mask], loop.mask, [i, hi], 0, line))
-    if nested and target.dear_masks and out[-2].op is ops.COPY and left < step and f.local_bytes() + MOST_PIECES <= MOST_LOCAL:
+    if nested and target.dear_masks and left < step and (left >= 0 or unroll == 1) and f.local_bytes() + MOST_PIECES <= MOST_LOCAL:
         body = in_pieces(f, body, loop.mask, stop, hi)
     out.extend(body)
     out.append(end)

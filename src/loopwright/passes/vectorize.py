@@ -28,7 +28,7 @@ from loopwright.nests.ahead import divided
 from loopwright.nests.leaving import Leaving, exits
 from loopwright.nests.operations import asking, has
 from loopwright.nests.room import settle
-from loopwright.nests.unroll import clone, last_multiple, read_once, written_first
+from loopwright.nests.unroll import clone, crossing_branches, last_multiple, read_once, written_first
 from loopwright.targets.target import Target
 from loopwright.types import BOOL, I64, U8, VOID, vector_of
 from loopwright.vectors.accesses import ALONG, ANYWHERE, APART, SAME, lay
@@ -46,6 +46,8 @@ from loopwright.vectors.sums import Total, find
 
 #: Where no vector says how wide its elements are.
 _USUAL: Final = 32
+#: So many instructions at most are written for what a loop of known length leaves over.
+_MOST_SHORT: Final = 100
 #: Bits of a vector of words that masks can be laid over.
 _WORDS: Final = 128
 
@@ -112,6 +114,9 @@ def run(f: Function, target: Target) -> None:
         ):
             _split(f, target, root, shapes, leaves, (position, end), out, found)
         else:
+            if found is None and True in around and _shorten(f, target, shapes, root, (position, end)):
+                code = f.code
+                first, last = _mentions(f)
             _vectorize(f, target, root, shapes, leaves, (position, end), out, False, None, found)
         part(root)
         position = end + 1
@@ -260,6 +265,62 @@ def _carries(f: Function, target: Target, shapes: Divergence, found: Carried) ->
     return found.possible(f, lanes, asking(target))
 
 
+def _shorten(f: Function, target: Target, shapes: Divergence, root: Bracket, span: tuple[int, int]) -> bool:
+    """Take what a loop of known length leaves over out of it: to loops behind it whose vectors have half the lanes, a quarter, and so on; less than the shortest vector stays scalar.
+
+    A store under a mask touches no other bytes, but loads from these wait for it: those of the next row.
+    """
+    head = root.opener
+    lo, hi, step = head.args
+    assert head.loop is not None
+    if lo >= 0 or hi >= 0 or f.const_values[~step] != 1 or head.loop.accumulators or target.vector_bits <= _WORDS:
+        return False
+    code = f.code
+    body = code[span[0] + 1 : span[1]]
+    begin, end = int(f.const_values[~lo]), int(f.const_values[~hi])
+    width = shapes.widest(set()) or _USUAL
+    pieces = _pieces(end - begin, target.vector_bits // width, _least(width) // width)
+    if len(pieces) < 2 or len(pieces) * len(body) > _MOST_SHORT or any(IS_LOOP[instr.op.code] for instr in body) or crossing_branches(body):
+        return False
+    at = begin + pieces[0]
+    rest: list[Instr] = []
+    for count in pieces[1:]:
+        if count * width < _least(width):
+            scalars: list[Instr] = []
+            for k in range(count):
+                clone(f, body, {head.dst: f.const(I64, at + k)}, scalars)
+            _keep_scalar(scalars)
+            rest += scalars
+        else:
+            index = f.register(I64, f.names[head.dst])
+            args = [f.const(I64, at), f.const(I64, at + count), step]
+            rest.append(Instr(head.op, head.type, index, args, 0, head.line, loop=Loop(head.loop.mask, head.loop.unroll, [], True)))
+            clone(f, body, {head.dst: index}, rest)
+            rest.append(Instr(ops.END, VOID, NONE, [], 0, code[span[1]].line))
+        at += count
+    f.code = [*code[: span[1] + 1], *rest, *code[span[1] + 1 :]]
+    head.args = [lo, f.const(I64, begin + pieces[0]), step]
+    return True
+
+
+def _least(width: int) -> int:
+    """The bits of the shortest vectors that are worth it."""
+    return _WORDS if width >= _USUAL else _USUAL
+
+
+def _pieces(count: int, lanes: int, least: int) -> list[int]:
+    """A number of elements in parts: a multiple of the lanes of the widest vector, a power of two each for shorter ones, and less than the shortest one has."""
+    parts = [count - count % lanes]
+    count %= lanes
+    while lanes > least:
+        lanes //= 2
+        if count >= lanes:
+            parts.append(lanes)
+            count -= lanes
+    parts.append(count)
+    return [part for part in parts if part]
+
+
 def _split(
     f: Function,
     target: Target,
@@ -390,8 +451,13 @@ def _vectorize(
     plain = leaving is None and carried is None
     narrow = find(f, f.code, span[0], span[1], [variable for variable, op, _ in loop.accumulators if op is ops.ADD and plain])
     width = settle(narrow, shapes.widest, _USUAL, target, bits)
-    lanes = max(1, bits // width)
     lo, hi, _ = head.args
+    if lo < 0 and hi < 0 and plain:
+        # No more lanes than a power of two that all fit in.
+        count = int(f.const_values[~hi]) - int(f.const_values[~lo])
+        while bits > _least(width) and bits // 2 >= count * width:
+            bits //= 2
+    lanes = max(1, bits // width)
     index, first, stop = head.dst, NONE, hi
     if f.const_values[~head.args[2]] < 0:
         # Counted from 0; the first lane is at ``first`` less that.

@@ -360,6 +360,28 @@ def pattern_rule(target: Any, instr: Instr) -> Rule | None:
     return Rule("lane_pattern", (Use(INTS),), Use(VECTORS), _pattern)
 
 
+def first_lanes_rule(target: Any, instr: Instr) -> Rule | None:
+    """A constant: ``lane_mask`` of two that are known."""
+    if target.mask_registers:
+        return Rule("lane_mask", (Use(INTS), Use(INTS)), Use(MASKS), _first_lanes_mask, temps=(INTS,))
+    return Rule("lane_mask", (Use(INTS), Use(INTS)), Use(VECTORS), _first_lanes)
+
+
+def _known_lanes(f: Function, instr: Instr) -> int:
+    first, behind = (int(f.const_values[~a]) for a in instr.args[:2])
+    return min(max(behind - first, 0), instr.type.lanes)
+
+
+def _first_lanes_mask(asm: X86Assembler, f: Function, instr: Instr) -> None:
+    _mask_of(asm, instr, (1 << _known_lanes(f, instr)) - 1)
+
+
+def _first_lanes(asm: X86Assembler, f: Function, instr: Instr) -> None:
+    size = max(instr.type.lanes * instr.type.bits // 8, _CHUNK)
+    ones = _known_lanes(f, instr) * instr.type.bits // 8
+    asm.emit(lookup("VMOVUPS", f"{width(instr.type)},m{8 * size}"), (CODES[instr.dst],), asm.constant(b"\xff" * ones + b"\0" * (size - ones)), line=instr.line)
+
+
 def literal_rule(target: Any, instr: Instr) -> Rule | None:
     """A load of the constant."""
     if instr.type.size < _CHUNK:
@@ -377,8 +399,16 @@ def _pattern_mask(asm: X86Assembler, f: Function, instr: Instr) -> None:
     per_chunk = 8 * _CHUNK // instr.type.bits
     mask = int(f.const_values[~instr.args[0]]) & (1 << per_chunk) - 1
     bits = sum(mask << n for n in range(0, instr.type.lanes, per_chunk))
-    t = CODES[instr.args[1]]
-    asm.emit(lookup("MOVABS", "r64,imm64"), (t,), None, bits - (1 << 64) if bits >> 63 else bits, line=instr.line)
+    _mask_of(asm, instr, bits)
+
+
+def _mask_of(asm: X86Assembler, instr: Instr, bits: int) -> None:
+    """A constant in a mask register, by way of the last operand."""
+    t = CODES[instr.args[-1]]
+    if bits >> 31:
+        asm.emit(lookup("MOVABS", "r64,imm64"), (t,), None, bits - (1 << 64) if bits >> 63 else bits, line=instr.line)
+    else:
+        asm.emit(lookup("MOV", "r32,imm32"), (t,), None, bits, line=instr.line)
     asm.emit(lookup("KMOVQ", "k,r64"), (CODES[instr.dst], t), line=instr.line)
 
 

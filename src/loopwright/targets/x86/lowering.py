@@ -487,6 +487,8 @@ def _iota(target: Any, instr: Instr) -> Rule | None:
 def _lane_mask(target: Any, instr: Instr) -> Rule | None:
     """Lane k holds where a + k < b: min(max(b - a, 0), lanes) ones, by BZHI of all ones; without mask registers by comparing that with 0, 1, 2, …"""
     type_ = instr.type
+    if instr.args[0] < 0 and instr.args[1] < 0:
+        return interleaved.first_lanes_rule(target, instr)
     lines = ["XOR u:r32, u:r32", "SUB t:r64, a", "CMOVL t:r64, u:r64", f"MOV u:r32, {type_.lanes}", "CMP t:r64, u:r64", "CMOVG t:r64, u:r64"]
     if target.mask_registers:
         lines += ["MOV u:r64, -1", "BZHI u:r64, u:r64, t:r64", "KMOVQ d, u:r64"]

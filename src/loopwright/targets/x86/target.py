@@ -140,6 +140,8 @@ class X86(Target):
             return position > 0
         if op in ops.INDEXED or op is ops.LANE_PATTERN:
             return position == 0
+        if op is ops.LANE_MASK:
+            return position == 1 or instr.args[1] < 0
         if op is ops.LITERAL:
             return True
         if type_.lanes:
@@ -155,7 +157,7 @@ class X86(Target):
             return True
         if op in _ALU_IMMEDIATE or op in _COMPARING or op.compare:
             return fits32(int(value))
-        return op is ops.LANE_MASK
+        return False
 
     def constant_from_memory(self, instr: Instr, position: int) -> bool:
         if not instr.type.is_float or instr.mem is not None or not instr.op.pure:
