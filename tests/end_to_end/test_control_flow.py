@@ -241,3 +241,22 @@ def test_loops_that_count_down(everywhere: Callable[..., Any]) -> None:
     all_levels = everywhere(backwards)
     for n in LENGTHS:
         all_levels.check(ints(n, 0, 9), np.zeros(n // 3 + 1, np.int64))
+
+
+@lw.kernel(nests="off")
+def last_found(x: lw.Array[lw.i64], table: lw.Array[lw.i64], y: lw.Array[lw.i64]) -> lw.i64:
+    found = lw.i64(-1)
+    for i in lw.range(len(x)):
+        found = lw.select(x[i] >= 0, table[x[i] & 3], found)
+        y[i] = found
+    return found
+
+
+@pytest.mark.parametrize("check", [False, True])
+def test_a_choice_between_what_is_loaded_and_what_there_was(check: bool) -> None:
+    """The load becomes the memory operand of the instruction that leaves the variable as it is otherwise."""
+    x = np.array([-3, 5, -1, -1, 2, 3, -7, 0], np.int64)
+    table, y = np.array([10, 11, 12, 13], np.int64), np.zeros(8, np.int64)
+    code = last_found.compile(lw.Array[lw.i64], lw.Array[lw.i64], lw.Array[lw.i64], check=check)
+    assert code(x, table, y) == 10
+    assert y.tolist() == [-1, 11, 11, 11, 12, 13, 13, 10]

@@ -6,6 +6,7 @@ from typing import Any
 
 import numpy as np
 import pytest
+from tests.machines import RUNNERS, Runner
 
 import loopwright as lw
 from loopwright.compiler import run_passes
@@ -296,3 +297,29 @@ def test_buffers_that_are_filled_several_times(name: str) -> None:
             kept = x[x * 2 > 80]
             assert count[0] == len(kept)
             np.testing.assert_array_equal(y, np.concatenate([kept, np.zeros(length - len(kept), x.dtype)]))
+
+
+@lw.kernel
+def kept_beside(x: lw.Array, y: lw.Array, wide: lw.Array) -> lw.i64:
+    k = 0
+    for i in lw.lanes(len(x)):
+        if wide[i] > 3:
+            y[k] = x[i]
+            k += 1
+    return k
+
+
+@pytest.mark.parametrize("runner", RUNNERS, ids=repr)
+@pytest.mark.parametrize(("narrow", "wide"), [("i8", "i16"), ("u8", "f32"), ("i16", "i64"), ("f32", "f64"), ("u8", "u64")])
+def test_narrow_elements_beside_wide_conditions(runner: Runner, narrow: str, wide: str) -> None:
+    rng = np.random.default_rng(9)
+    for length in (0, 7, 40, 133):
+        x, other = rng.integers(0, 99, length).astype(getattr(lw, narrow).dtype), rng.integers(0, 8, length)
+        given = other.astype(getattr(lw, wide).dtype)
+        y = np.full(length, 77, x.dtype)
+        wanted = x[other > 3].tolist()
+
+        def same(found: Any, y: np.ndarray = y, wanted: list[Any] = wanted, length: int = length) -> None:
+            assert found == len(wanted) and y.tolist() == [*wanted, *[77] * (length - len(wanted))]
+
+        runner.run(runner.compiled(kept_beside, x, y, given), [x, y, given], same)

@@ -29,9 +29,9 @@ def _lanes_by_number(type_: Type, has: Asked) -> bool:
     return full is not VOID and has(ops.LOOKUP_LANES, full, full) and has(ops.CONVERT, full, vector_of(U8, words))
 
 
-def _bytes_by_number(type_: Type, has: Asked) -> bool:
-    """Whether bytes of up to 16 are; of shorter vectors, which are made as long first."""
-    if type_.size < 16 and not (type_.bits == 8 and type_.lanes == MOST_LANES) and not has(ops.SHUFFLE_BYTES, vector_of(U8, 16), type_):
+def _bytes_by_number(type_: Type, has: Asked, part: bool = False) -> bool:
+    """Whether bytes of up to 16 are; of shorter vectors, which are made as long first, but for parts of longer ones."""
+    if type_.size < 16 and not part and not has(ops.SHUFFLE_BYTES, vector_of(U8, 16), type_):
         return False
     return type_.size <= 16 and has(ops.LOOKUP_BYTES, vector_of(U8, type_.size), vector_of(U8, 16))
 
@@ -41,7 +41,9 @@ def can_pack(element: Type, lanes: int, has: Asked) -> bool:
     if element is BOOL or lanes < 2:
         return False
     part = vector_of(element, min(lanes, MOST_LANES))
-    return has(ops.COMPRESS, vector_of(element, lanes), VOID) or (lanes >= LEAST_LANES and (_lanes_by_number(part, has) or _bytes_by_number(part, has)))
+    return has(ops.COMPRESS, vector_of(element, lanes), VOID) or (
+        lanes >= LEAST_LANES and (_lanes_by_number(part, has) or _bytes_by_number(part, has, lanes > MOST_LANES))
+    )
 
 
 def can_deal(element: Type, lanes: int, has: Asked) -> bool:

@@ -316,11 +316,15 @@ def _compare(target: Any, instr: Instr) -> Rule | None:
 
 
 def _select(target: Any, instr: Instr) -> Rule | None:
-    """A choice that leaves a variable as it is where the condition does not hold: CMOV takes the other value where it does."""
+    """A choice that leaves a variable as it is where the condition does not hold: CMOV takes the other value where it does, also from memory."""
     type_ = instr.type
-    if type_.lanes or type_.is_float or type_.bits < 32 or instr.mem is not None or not instr.dst == instr.args[2] != instr.args[1]:
+    if type_.lanes or type_.is_float or type_.bits < 32:
         return None
-    return _by_text(target, instr, "TEST a:r32, a:r32\nCMOVNE c, b")
+    if instr.mem is None:
+        keeps = instr.dst == instr.args[2] != instr.args[1]
+    else:
+        keeps = instr.mem.role == 1
+    return _by_text(target, instr, "TEST a:r32, a:r32\nCMOVNE c, b") if keeps else None
 
 
 def _select_compared(target: Any, instr: Instr) -> Rule | None:

@@ -845,6 +845,8 @@ def choose(target: Any, instr: Instr, fastmath: bool) -> Rule | None:
         if found.loaded >= 0 and role != found.loaded:
             loadable |= loads(instr, found.types, found.bits)
             continue
+        if 0 <= role != found.loaded and not found.bits[role]:
+            continue
         if found.constants:
             args = instr.args if role < 0 else [*instr.args[:role], 0, *instr.args[role:]]
             if any(found.constants >> n & 1 and args[n] >= 0 for n in range(found.count)):
