@@ -320,10 +320,7 @@ def _select(target: Any, instr: Instr) -> Rule | None:
     type_ = instr.type
     if type_.lanes or type_.is_float or type_.bits < 32:
         return None
-    if instr.mem is None:
-        keeps = instr.dst == instr.args[2] != instr.args[1]
-    else:
-        keeps = instr.mem.role == 1
+    keeps = instr.mem.role == 1 if instr.mem is not None else instr.dst == instr.args[2] != instr.args[1]
     return _by_text(target, instr, "TEST a:r32, a:r32\nCMOVNE c, b") if keeps else None
 
 
