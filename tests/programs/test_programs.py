@@ -52,7 +52,9 @@ def on(target: str, program: Path, capfd: pytest.CaptureFixture[str], *options: 
     if status == 1 and " not supported" in said.err:
         pytest.skip(f"refused: {said.err.splitlines()[0]}")
     assert status == STATUS.get(program.stem, 0), said.err
-    assert said.out == program.with_suffix(".expected").read_text()
+    # Where one rounding instead of two is seen, what clang's code gives on these machines stands beside.
+    fused = program.with_suffix(".fused.expected")
+    assert said.out == (fused if fused.exists() else program.with_suffix(".expected")).read_text()
 
 
 @pytest.mark.parametrize("target", OTHERS)

@@ -446,3 +446,19 @@ def test_integers_of_many_words(bits: int) -> None:
             expected += [low - (low >> 39 << 40), low]
             made = [int.from_bytes(to.raw[32 * n : 32 * n + size], "little") & mask for n in range(count)]
             assert made == [each & mask for each in expected], (a, b)
+
+
+@pytest.mark.parametrize(("triple", "wanted"), [("x86_64-pc-linux-gnu", 0.0), ("aarch64-unknown-linux-gnu", 2.0**-60), ("riscv64-unknown-linux-gnu", 2.0**-60)])
+def test_one_rounding_where_the_machine_of_the_ir_has_it(triple: str, wanted: float) -> None:
+    """(1 + 2**-30)**2 - (1 + 2**-29) is what the rounding of the product would lose."""
+    module = lw.from_llvm(
+        f"""
+        target triple = "{triple}"
+        declare double @llvm.fmuladd.f64(double, double, double)
+        define double @f(double %a, double %b, double %c) {{
+          %r = call double @llvm.fmuladd.f64(double %a, double %b, double %c)
+          ret double %r
+        }}
+        """
+    )
+    assert module.compile().f(1 + 2.0**-30, 1 + 2.0**-30, -(1 + 2.0**-29)) == wanted

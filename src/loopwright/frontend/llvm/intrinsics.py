@@ -223,7 +223,9 @@ def _wide_overflow(w: IntrinsicWriter, name: str, type_: LlvmType, x: int, y: in
 
 
 def _multiply_add(w: IntrinsicWriter, i: Instruction, a: list[Constant]) -> list[int]:
-    # (Either is allowed; two roundings are what C without optimisation does on x86-64.)
+    # (LLVM leaves it to the machine, and clang writes it where C's FP_CONTRACT is on: one rounding where all processors of a kind have that, as clang's code has there.)
+    if w.abi.fused and w.module.triple.partition("-")[0] in _FUSING:
+        return _plain(ops.FMA)(w, i, a)
     held = w.type_of(i.type)
     product = w.emit(ops.MUL, held, [w.operand(a[0]), w.operand(a[1])])
     return [w.emit(ops.ADD, held, [product, w.operand(a[2])])]
@@ -356,6 +358,8 @@ _IGNORED: Final = [
     "invariant.end",
     "pseudoprobe",
 ]
+#: Machines of which all processors multiply and add with one rounding (of x86-64 those with FMA3 only).
+_FUSING: Final = ("aarch64", "riscv64")
 _LIBRARY: Final = ["sin", "cos", "tan", "exp", "exp2", "exp10", "log", "log2", "log10", "pow", "ldexp", "asin", "acos", "atan", "atan2", "sinh", "cosh", "tanh"]
 
 #: What each becomes, by its name without `llvm.` and without types.

@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import importlib
+import re
 from collections.abc import Callable, Mapping
 from typing import Any
 
@@ -24,6 +25,8 @@ __all__ = ["from_llvm", "functions_and_globals"]
 
 #: How bitcode begins, plain and in a wrapper (LLVM Bitcode File Format, "Magic Numbers").
 _BITCODE = (b"BC\xc0\xde", b"\xde\xc0\x17\x0b")
+#: What LLVM writes at the beginning of a line, and others may not.
+_INDENTED = re.compile(r"^[ \t]+(?:define|declare|target|source_filename|attributes #|@[^\s]+ =|%[^\s]+ = type|!\w+ =|\$)", re.MULTILINE)
 
 
 def from_llvm(source: str | bytes, file: str = "<llvm>", outside: Mapping[str, Any] | None = None) -> Module:
@@ -55,7 +58,7 @@ def functions_and_globals(source: str | bytes, file: str = "<llvm>", abi: Abi = 
         raise ArgumentError(f"from_llvm takes LLVM IR as a string, or bitcode as bytes, not {type(source).__name__}")
     text, written = _checked(source, file)
     try:
-        read = read_module(text, file)
+        read = read_module(written() if _INDENTED.search(text) else text, file)
     except ParseError:
         # It verifies, so that only its lines are not as LLVM writes them.
         read = read_module(written(), file)
