@@ -110,6 +110,38 @@ def test_uses_in_both_branches_share_one_register() -> None:
     """)
 
 
+def test_short_integers_outside_of_loops_are_made_where_they_are_used() -> None:
+    """One of the arms runs; behind them the constant is made again."""
+    text = """
+    function f(%a: i64, %b: i64) -> i64
+      var %r: i64
+      %less = lt.i64 %a, %b
+      if %less
+        %1 = mul.i64 %a, 3000000000
+        %r = add.i64 %1, 3000000000
+      else
+        %r = mul.i64 %b, 3000000000
+      end
+      %2 = mul.i64 %r, 3000000000
+      ret %2
+    end
+    """
+    assert rewritten(text, immediates) == block("""
+        %less = lt.i64 %a, %b
+        if %less
+        %c3000000000.6 = copy.i64 3000000000
+        %1 = mul.i64 %a, %c3000000000.6
+        %r = add.i64 %1, %c3000000000.6
+        else
+        %c3000000000.7 = copy.i64 3000000000
+        %r = mul.i64 %b, %c3000000000.7
+        end
+        %c3000000000.8 = copy.i64 3000000000
+        %2 = mul.i64 %r, %c3000000000.8
+        ret %2
+    """)
+
+
 def test_a_constant_is_made_in_front_of_the_bracket_its_first_use_is_in() -> None:
     text = """
     function f(%c: bool, %d: bool, %n: i64, %x: f64, %p: ptr)

@@ -1,8 +1,8 @@
 """The ``immediates`` pass: constants stay in an instruction where its encoding has room, and get a register elsewhere.
 
-A constant gets at most one register: one ``copy``, placed in front of the outermost loop around all its uses, or
-in front of the first use where there is no loop. The allocator recognises such a copy and repeats it
-instead of spilling its register.
+A constant gets one register: one ``copy``, placed in front of the outermost loop around all its uses, or in front of the first use where there is no loop. The allocator
+recognises such a copy and repeats it instead of spilling its register. A short integer that is used outside of loops only gets a register in each stretch of code without branches and calls
+that uses it: of the arms of a branch one runs, and what lives across calls has to be kept.
 """
 
 from __future__ import annotations
@@ -19,6 +19,9 @@ _EXCHANGED: Final[dict[int, ops.Op]] = {op.code: ops.COMPARISONS[ops.EXCHANGED[n
 
 _IN_NAMES: Final = str.maketrans("-.", "m_", "+")
 
+#: Integers of so many bits are made by an instruction or two on every machine.
+_SHORT: Final = 1 << 31
+
 _COPY: Final = ops.COPY.code
 _FOR: Final = ops.FOR.code
 _END: Final = ops.END.code
@@ -33,6 +36,7 @@ def run(f: Function, target: Target) -> None:
     walk = _Constants(f, target)
     walk.replace()
     if walk.made:
+        walk.part()
         walk.give_up()
         walk.insert_copies()
 
@@ -40,7 +44,25 @@ def run(f: Function, target: Target) -> None:
 class _Constants:
     """The constants that get registers."""
 
-    __slots__ = ("around", "f", "first", "first_region", "is_loop", "is_open", "made", "opened", "parent", "region", "register", "target", "users")
+    __slots__ = (
+        "around",
+        "f",
+        "first",
+        "first_region",
+        "is_loop",
+        "is_open",
+        "loops",
+        "made",
+        "opened",
+        "parent",
+        "parted",
+        "places",
+        "region",
+        "register",
+        "stretch",
+        "target",
+        "users",
+    )
 
     def __init__(self, f: Function, target: Target) -> None:
         self.f = f
@@ -58,6 +80,12 @@ class _Constants:
         self.first_region = [0] * count
         self.first = [0] * count
         self.users: list[list[Instr]] = [[] for _ in range(count)]
+        # Where the uses are: the position and the stretch of code without branches; and whether one is in a loop.
+        self.places: list[list[tuple[int, int]]] = [[] for _ in range(count)]
+        self.loops = [False] * count
+        self.stretch = 0
+        # Copies of constants that have a register for each stretch: positions, registers, constants.
+        self.parted: list[tuple[int, int, int]] = []
         #: Those that have registers.
         self.made: list[int] = []
 
@@ -71,6 +99,8 @@ class _Constants:
             c = op.code
             if op.closes:
                 self.close(c == _END)
+            if op.opens or op.closes:
+                self.stretch += 1
             args = instr.args
             for k in range(len(args)):
                 a = args[k]
@@ -88,6 +118,10 @@ class _Constants:
                     k = 1
                 args[k] = self.register_of(n, position)
                 self.users[n].append(instr)
+                self.places[n].append((position, self.stretch))
+                self.loops[n] = self.loops[n] or self.in_loop()
+            if op.effect == ops.CONTROL or op.effect == ops.CALLS:
+                self.stretch += 1
             if op.opens and not op.closes:
                 self.open(self.region, position, IS_LOOP[c])
 
@@ -125,6 +159,36 @@ class _Constants:
                 lowest = self.parent[lowest]
             self.around[n] = lowest
         return r
+
+    def in_loop(self) -> bool:
+        """Whether the region is in a loop."""
+        region = self.region
+        while region > 0:
+            if self.is_loop[region]:
+                return True
+            region = self.parent[region]
+        return False
+
+    def part(self) -> None:
+        """Give short integers that no loop uses a register in each stretch that uses them."""
+        f = self.f
+        whole: list[int] = []
+        for n in self.made:
+            value = f.const_values[n]
+            places = self.places[n]
+            if self.loops[n] or f.const_types[n].is_float or f.const_types[n].lanes or not -_SHORT <= value < 2 * _SHORT or places[0][1] == places[-1][1]:
+                whole.append(n)
+                continue
+            old = r = self.register[n]
+            known = -1
+            for (position, stretch), instr in zip(places, self.users[n], strict=True):
+                if stretch != known:
+                    if known >= 0:
+                        r = f.register(f.const_types[n], f.names[old])
+                    known = stretch
+                    self.parted.append((position, r, n))
+                instr.args[:] = [r if a == old else a for a in instr.args]
+        self.made = whole
 
     def give_up(self) -> None:
         """Of the constants beyond what the register file has room for, make those operands again that every user can take from memory.
@@ -185,9 +249,8 @@ class _Constants:
         f = self.f
         code = f.code
         before: dict[int, list[Instr]] = {}
-        for n in self.made:
-            position = self.place_of(n)
-            made_copy = Instr(ops.COPY, f.const_types[n], self.register[n], [~n], 0, code[position].line)
+        for position, register, n in [*self.parted, *((self.place_of(n), self.register[n], n) for n in self.made)]:
+            made_copy = Instr(ops.COPY, f.const_types[n], register, [~n], 0, code[position].line)
             before.setdefault(position, []).append(made_copy)
         out: list[Instr] = []
         start = 0
