@@ -108,7 +108,7 @@ CPU: Final[tuple[Pass, ...]] = (
     Pass(
         "immediates",
         immediates.run,
-        "a constant that its instruction cannot hold gets one register, made before the outermost loop around its uses",
+        "a constant that its instruction cannot hold gets one register, made before the outermost loop around its uses; a short integer that no loop uses one in each stretch without branches",
         "the remaining constant operands are encodable",
     ),
     Pass("elif", elif_.run, "`elif` to `else … if`", "no `elif`"),
