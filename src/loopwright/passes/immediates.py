@@ -49,6 +49,7 @@ class _Constants:
         "f",
         "first",
         "first_region",
+        "in_loop",
         "is_loop",
         "is_open",
         "loops",
@@ -71,6 +72,7 @@ class _Constants:
         self.parent: list[int] = [-1]
         self.opened: list[int] = [0]  # position of the bracket a region is in
         self.is_loop: list[bool] = [False]
+        self.in_loop: list[bool] = [False]  # it is one, or in one
         self.is_open: list[bool] = [True]
         self.region = 0
         # Per constant: its register (or -1), the region around all its uses, the region and position of the first use.
@@ -119,7 +121,7 @@ class _Constants:
                 args[k] = self.register_of(n, position)
                 self.users[n].append(instr)
                 self.places[n].append((position, self.stretch))
-                self.loops[n] = self.loops[n] or self.in_loop()
+                self.loops[n] = self.loops[n] or self.in_loop[self.region]
             if op.effect == ops.CONTROL or op.effect == ops.CALLS:
                 self.stretch += 1
             if op.opens and not op.closes:
@@ -131,6 +133,7 @@ class _Constants:
         self.parent.append(outer)
         self.opened.append(position)
         self.is_loop.append(loop)
+        self.in_loop.append(loop or self.in_loop[outer])
         self.is_open.append(True)
 
     def close(self, bracket: bool) -> None:
@@ -159,15 +162,6 @@ class _Constants:
                 lowest = self.parent[lowest]
             self.around[n] = lowest
         return r
-
-    def in_loop(self) -> bool:
-        """Whether the region is in a loop."""
-        region = self.region
-        while region > 0:
-            if self.is_loop[region]:
-                return True
-            region = self.parent[region]
-        return False
 
     def part(self) -> None:
         """Give short integers that no loop uses a register in each stretch that uses them."""
