@@ -21,8 +21,9 @@ from loopwright.ir.function import NONE, Callee, Function, Instr, Options, Site
 from loopwright.ir.text import parse
 from loopwright.runtime import cpu, memory
 from loopwright.runtime.arrays import UNUSED
-from loopwright.runtime.code import Code, index_groups, signature_of_function
+from loopwright.runtime.code import Code
 from loopwright.runtime.native import NativeFunction
+from loopwright.runtime.signature import index_groups, signature_of_function
 from loopwright.targets.target import Convention, MachineCode, Target
 from loopwright.types import F32, I64, PTR, VOID
 

@@ -10,7 +10,7 @@ from typing import Final
 from loopwright.building.entries import Entry, is_name
 from loopwright.errors import AbiError
 from loopwright.ir.function import Array, Function, Instr
-from loopwright.runtime.code import ERRORS, index_groups, signature_of_function
+from loopwright.runtime.signature import ERRORS, index_groups, signature_of_function
 from loopwright.targets.target import Target
 from loopwright.types import BF16, BOOL, F16, F32, F64, I8, I16, I32, I64, PTR, U8, U16, U32, U64, VOID, Type
 

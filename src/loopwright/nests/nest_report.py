@@ -211,6 +211,7 @@ class NestReport:
     """
 
     __slots__ = (
+        "_draw",
         "_found",
         "_target",
         "asked",
@@ -228,10 +229,12 @@ class NestReport:
         "scheduler",
     )
 
-    def __init__(self, nest: Nest, target: Target) -> None:
+    def __init__(self, nest: Nest, target: Target, draw: Callable[[NestReport], str], scheduler: Callable[[Graph, Core, int], Any] | None) -> None:
+        """``draw`` makes its picture; ``scheduler`` modulo schedules, or it is None."""
         self.line: int = nest.loops[0].line
         self._target = target
-        self.scheduler: Callable[[Graph, Core, int], Any] | None = None
+        self._draw = draw
+        self.scheduler = scheduler
         self.bounds: BoundsReport | None = None
         self.candidates: list[CandidateReport] = []
         self.lanes = ""
@@ -316,9 +319,7 @@ class NestReport:
 
     def picture(self) -> str:
         """Iterations of the innermost two loops as points, arrows for what depends on what, and what runs together shaded: an SVG."""
-        from loopwright.nests.page import picture
-
-        return picture(self)
+        return self._draw(self)
 
     def __str__(self) -> str:
         names = ", ".join([loop.name for loop in self.loops])

@@ -18,6 +18,12 @@ from loopwright.targets.target import Target
 __all__ = ["Report"]
 
 
+def _drawn(nest: NestReport) -> str:
+    from loopwright.nests.page import picture
+
+    return picture(nest)
+
+
 class Report:
     """The nests of a function.
 
@@ -49,8 +55,7 @@ class Report:
 
     def begins(self, nest: Nest, target: Target) -> NestReport:
         """A report on one more nest, which comes before those that there are."""
-        made = NestReport(nest, target)
-        made.scheduler = self._scheduler
+        made = NestReport(nest, target, _drawn, self._scheduler)
         self.nests.insert(0, made)
         return made
 

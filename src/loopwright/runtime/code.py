@@ -4,47 +4,33 @@ from __future__ import annotations
 
 import functools
 import gc
-import importlib
 import os
 import platform
 from collections.abc import Callable, Sequence
-from itertools import pairwise
 from typing import Any, Final, NoReturn, Self
 
 import numpy as np
 
 from loopwright.compiler import Compiled, run_passes, text_of
-from loopwright.errors import AbiError, BoundsError, CpuError, LoopwrightError, StackOverflowError, TargetError
-from loopwright.ir import ops
+from loopwright.errors import AbiError, CpuError, LoopwrightError, TargetError
 from loopwright.ir.function import Function
-from loopwright.ir.loops import loops
 from loopwright.runtime import cpu, entry, faults, memory
-from loopwright.runtime.arrays import UNUSED, ArrayParameter, check_overlap
-from loopwright.runtime.call import Parameter, Signature
+from loopwright.runtime.arrays import ArrayParameter, check_overlap
+from loopwright.runtime.call import Signature
 from loopwright.runtime.data import place
 from loopwright.runtime.link import Linked
-from loopwright.runtime.scalars import ScalarParameter
+from loopwright.runtime.signature import bounds_error, index_groups, passes_scalars, signature_of_function
 from loopwright.settings import Settings
 from loopwright.targets import registry
 from loopwright.targets.pipeline import names_of
 from loopwright.targets.target import Target
-from loopwright.types import COMPLEX64, COMPLEX128, F32, F64, PTR
 
-__all__ = ["Code", "Loaded", "bounds_error", "index_groups", "listing", "load", "passes_scalars", "signature_of_function"]
+__all__ = ["Code", "Loaded", "listing", "load"]
 
 Bytes = bytes
 
 #: Name of the pass that looks at loop nests.
 NESTS: Final = "nests"
-
-#: Name of the hidden last parameter of checked functions.
-ERRORS = "errors"
-
-
-#: Anything but 0 there: GDB is told of all code.
-ENVIRONMENT_DEBUGGER: Final = "LOOPWRIGHT_DEBUGGER"
-#: ``map`` or ``dump``: perf is.
-ENVIRONMENT_PERF: Final = "LOOPWRIGHT_PERF"
 
 
 class Loaded:
@@ -75,7 +61,7 @@ def _watch() -> None:
     global _watched
     _watched = True
     faults.install(_found)
-    if any(os.environ.get(name, "0") not in ("", "0") for name in (ENVIRONMENT_DEBUGGER, ENVIRONMENT_PERF)):
+    if any(os.environ.get(name, "0") not in ("", "0") for name in (memory.ENVIRONMENT_DEBUGGER, memory.ENVIRONMENT_PERF)):
         from loopwright.runtime import debug
 
         debug.from_environment()
@@ -242,10 +228,8 @@ class Code(functools.partial[Any]):
         Raises:
             TargetError: there is no emulator for this target here.
         """
-        try:
-            emulate: Any = importlib.import_module("loopwright.runtime.emulate")
-        except ModuleNotFoundError:
-            raise TargetError(f"there is no emulator for {self.target.name}") from None
+        from loopwright.runtime import emulate
+
         return emulate.run(self, *args)
 
     def __repr__(self) -> str:
@@ -266,44 +250,6 @@ def _kept(linked: Linked) -> list[Any]:
     return [keep for _, part in linked.parts for keep in _behind(part.source)]
 
 
-#: Complex types by that of their parts.
-_COMPLEX: Final = {F32: COMPLEX64, F64: COMPLEX128}
-
-
-def signature_of_function(function: Function) -> Signature:
-    """How a function is called: an array takes one argument in place of its base, extents and strides; the error record takes none.
-
-    Raises ``AbiError`` when those are not parameters of the array's own, in a row: text may say otherwise.
-    """
-    by_base = {array.base: array for array in function.arrays}
-    params = function.params
-    parameters: list[Parameter] = []
-    k = arrays = 0
-    while k < len(params):
-        array = by_base.get(params[k])
-        if array is None:
-            name, type_ = function.names[params[k]], function.types[params[k]]
-            if type_ in _COMPLEX and name.endswith(".real") and k + 1 < len(params) and function.names[params[k + 1]] == name[:-5] + ".imag":
-                # A parameter that is a complex number, which no name of Python's but the front end's has a dot for.
-                parameters.append(ScalarParameter(name[:-5], _COMPLEX[type_]))
-                k += 2
-                continue
-            parameters.append(ScalarParameter(name, type_))
-            k += 1
-            continue
-        registers = [array.base, *array.extents, *array.strides]
-        arrays += params[k : k + len(registers)] == registers
-        k += len(registers)
-        parameters.append(ArrayParameter(array.name, _COMPLEX[array.element] if array.pairs else array.element, len(array.extents), array.written))
-    if arrays < len(function.arrays) and arrays < sum(not array.size for array in function.arrays):
-        raise AbiError(f"{function.name}: base, extents and strides of an array must be parameters of its own, in this order, for arrays to be passed")
-    last = parameters[-1] if parameters else None
-    if function.options.check and isinstance(last, ScalarParameter) and last.name == ERRORS and last.type is PTR:
-        parameters.pop()
-    guarded = function.options.check and any(callee.function is not None for callee in function.callees)
-    return Signature(function.name, parameters, function.result, function.options.check, guarded)
-
-
 def _callable_at(signature: Signature, address: int, keep: object, source: Function) -> Callable[..., Any]:
     """What calls the code at an address, which lives as long as ``keep``."""
     return _checked_wrapper(signature, address, keep, source) if signature.checked else entry.callable_of(signature, address, keep)
@@ -322,75 +268,12 @@ def _checked_wrapper(signature: Signature, address: int, keep: object, source: F
     return signature.wrapper(address, keep, overlaps if any(p.written for p in parameters) else None, fail)
 
 
-def bounds_error(source: Function, number: int, index: int, extent: int) -> BoundsError | StackOverflowError:
-    """The error for what a checked function left in its error record: number of the site plus 1, the index, the extent."""
-    site = source.sites[number - 1]
-    if not site.array:
-        return StackOverflowError(
-            f"the stack has no room for one more call of {site.text}: the recursion does not end, or goes too deep", source.file, site.line
-        )
-    dimension = f" along dimension {site.dimension}" if any(array.name == site.array and array.rank > 1 for array in source.arrays) else ""
-    where = f" ({site.text})" if site.text else ""
-    return BoundsError(
-        f"{site.array}: index {index} is outside the array, which has {extent} element{'' if extent == 1 else 's'}{dimension}{where}", source.file, site.line
-    )
-
-
-def index_groups(function: Function) -> list[int]:
-    """Per array, a number shared by the arrays that may be one and the same; -1 for those that may not, -2 for those not accessed.
-
-    They may where all accesses of both are at one and the same index, or at the same index of each of several loops, none of which
-    is inside another. The index of a loop is the same register throughout its body; a variable is left out, since it may change between
-    two accesses.
-    """
-    loops = _spans(function)
-    indices: list[set[tuple[int, ...]]] = [set() for _ in function.arrays]
-    for number, instr in enumerate(function.code):
-        first = ops.ACCESSES.get(instr.op)
-        if first is not None:
-            index = tuple(instr.args[first:])
-            fixed = all(r < 0 or not function.variable[r] or r in loops for r in index)
-            # One that may change is made different from every other.
-            indices[instr.imm].add(index if fixed else (*index, number))
-    numbers: dict[frozenset[tuple[int, ...]], int] = {}
-    return [
-        UNUSED if not seen else numbers.setdefault(frozenset(seen), len(numbers)) if len(seen) == 1 or _one_after_the_other(seen, loops) else -1
-        for seen in indices
-    ]
-
-
-def _spans(function: Function) -> dict[int, tuple[int, int]]:
-    """Where each loop's body is, by the register of its index; everywhere, if several loops have the same."""
-    spans: dict[int, tuple[int, int]] = {}
-    for loop in loops(function.code):
-        index = function.code[loop.head].dst
-        if index >= 0:
-            spans[index] = (0, len(function.code)) if index in spans else (loop.head, loop.end)
-    return spans
-
-
-def _one_after_the_other(indices: set[tuple[int, ...]], loops: dict[int, tuple[int, int]]) -> bool:
-    """Whether each index is made of those of loops, and the innermost loops they are used in do not overlap."""
-    if any(r not in loops for index in indices for r in index):
-        return False
-    bodies = sorted(max(loops[r] for r in index) for index in indices)
-    return all(before[1] < after[0] for before, after in pairwise(bodies))
-
-
 # --- where it can run ------------------------------------------------------------------------------------------
 
 
 #: Targets whose code can run here, with the CPU's features for which that was found.
 _admitted: dict[Target, frozenset[str]] = {}
 _ADMITTED: Final = 64
-
-
-def passes_scalars(compiled: Compiled) -> bool:
-    """Whether a function's arguments and results are where scalars are passed: those that are parts of structs may not be."""
-    f = compiled.source
-    types = [f.types[p] for p in f.params]
-    convention = compiled.target.convention
-    return not f.results and (not f.places or convention.assign(types, -1, f.places) == convention.assign(types))
 
 
 def _struct_passing(name: str) -> Callable[[], NoReturn]:

@@ -24,7 +24,6 @@ from loopwright.errors import ArgumentError, TargetError
 from loopwright.objects import unwind
 from loopwright.objects.program import Placed, in_memory
 from loopwright.runtime import elf, memory
-from loopwright.runtime.code import ENVIRONMENT_DEBUGGER, ENVIRONMENT_PERF
 from loopwright.runtime.entry import Way
 from loopwright.targets import registry
 
@@ -233,8 +232,8 @@ def perf(kind: str = "map") -> None:
 
 def from_environment() -> None:
     """What the environment asks for."""
-    if os.environ.get(ENVIRONMENT_DEBUGGER, "0") not in ("", "0"):
+    if os.environ.get(memory.ENVIRONMENT_DEBUGGER, "0") not in ("", "0"):
         debugger()
-    kind = os.environ.get(ENVIRONMENT_PERF, "0")
+    kind = os.environ.get(memory.ENVIRONMENT_PERF, "0")
     if kind not in ("", "0"):
         perf(kind)

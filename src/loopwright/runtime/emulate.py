@@ -16,7 +16,7 @@ import shutil
 import struct
 import subprocess
 from collections.abc import Sequence
-from typing import Any, Final
+from typing import Any, Final, Protocol
 
 import numpy as np
 
@@ -26,9 +26,9 @@ from loopwright.ir import ops
 from loopwright.runtime import elf
 from loopwright.runtime.arrays import ArrayParameter, admit, check_overlap, shape_passed
 from loopwright.runtime.call import Signature
-from loopwright.runtime.code import Code, index_groups, passes_scalars, signature_of_function
 from loopwright.runtime.link import Linked
 from loopwright.runtime.scalars import ScalarParameter, convert
+from loopwright.runtime.signature import index_groups, passes_scalars, signature_of_function
 from loopwright.targets import registry
 from loopwright.targets import start as layout
 from loopwright.targets.machine import Emulator
@@ -80,6 +80,16 @@ def available(name: str) -> bool:
     return True
 
 
+class OfModule(Protocol):
+    """Compiled code, with the functions of its module (``code.Code``)."""
+
+    @property
+    def compiled(self) -> Compiled: ...
+
+    @property
+    def parts(self) -> Sequence[Compiled]: ...
+
+
 class _Memory:
     """A stretch of this process's memory that arguments lie in, and where it is in the emulated program."""
 
@@ -98,8 +108,8 @@ class _Call:
 
     __slots__ = ("arrays", "compiled", "linked", "signature", "values")
 
-    def __init__(self, code: Code | Compiled, args: Sequence[Any], linked: Linked) -> None:
-        compiled: Compiled = code.compiled if isinstance(code, Code) else code
+    def __init__(self, code: OfModule | Compiled, args: Sequence[Any], linked: Linked) -> None:
+        compiled: Compiled = code if isinstance(code, Compiled) else code.compiled
         self.compiled = compiled
         self.signature: Signature = signature_of_function(compiled.source)
         if not passes_scalars(compiled):
@@ -124,7 +134,7 @@ class _Call:
         self.linked = linked
 
 
-def _linked(calls: Sequence[tuple[Code | Compiled, Sequence[Any]]]) -> list[Linked]:
+def _linked(calls: Sequence[tuple[OfModule | Compiled, Sequence[Any]]]) -> list[Linked]:
     """The function of each call with all that it needs: functions of one module together, which share their globals.
 
     Raises ``TargetError`` when that includes something of this process.
@@ -133,8 +143,8 @@ def _linked(calls: Sequence[tuple[Code | Compiled, Sequence[Any]]]) -> list[Link
     keys: list[int] = []
     modules: dict[int, Sequence[Compiled]] = {}
     for code, _ in calls:
-        module = code.parts if isinstance(code, Code) else ()
-        compiled: Compiled = code.compiled if isinstance(code, Code) else code
+        module = () if isinstance(code, Compiled) else code.parts
+        compiled: Compiled = code if isinstance(code, Compiled) else code.compiled
         key = id(module[0]) if module else id(compiled)
         modules[key] = module
         keys.append(key)
@@ -166,7 +176,7 @@ def _refuse_outside(part: Compiled) -> None:
                 raise TargetError(f"{part.source.name} takes the address of {name}, which is in this process and not under an emulator")
 
 
-def run(code: Code | Compiled, *args: Any, timeout: float = TIMEOUT) -> Any:
+def run(code: OfModule | Compiled, *args: Any, timeout: float = TIMEOUT) -> Any:
     """Call compiled code under the emulator of its machine, with the arguments a call of ``code`` would take.
 
     Arrays are written in place; the result is a Python number, or None.
@@ -181,7 +191,7 @@ def run(code: Code | Compiled, *args: Any, timeout: float = TIMEOUT) -> Any:
     return run_many([(code, args)], timeout)[0]
 
 
-def run_many(calls: Sequence[tuple[Code | Compiled, Sequence[Any]]], timeout: float = TIMEOUT) -> list[Any]:
+def run_many(calls: Sequence[tuple[OfModule | Compiled, Sequence[Any]]], timeout: float = TIMEOUT) -> list[Any]:
     """Several calls one after the other in one emulated program: starting the emulator costs more than most calls.
 
     An array passed to several calls carries its contents from one to the next. Results and errors as in ``run``; a

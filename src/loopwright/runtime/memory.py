@@ -37,7 +37,21 @@ import threading
 from collections.abc import Callable, Sequence
 from typing import Any, Final
 
-__all__ = ["LINE", "LOADED", "MAPPED", "Block", "MemoryStatistics", "allocate", "leave_arenas", "map_pages", "statistics", "tell", "unmap"]
+__all__ = [
+    "ENVIRONMENT_DEBUGGER",
+    "ENVIRONMENT_PERF",
+    "LINE",
+    "LOADED",
+    "MAPPED",
+    "Block",
+    "MemoryStatistics",
+    "allocate",
+    "leave_arenas",
+    "map_pages",
+    "statistics",
+    "tell",
+    "unmap",
+]
 
 #: Functions start at, and occupy whole, lines of this many bytes.
 LINE: Final = 64
@@ -128,6 +142,10 @@ class Block:
         return f"<Block {self.size} bytes at {self.address:#x}{' (freed)' if self._owner is None else ''}>"
 
 
+#: Anything but 0 there: GDB is told of all code.
+ENVIRONMENT_DEBUGGER: Final = "LOOPWRIGHT_DEBUGGER"
+#: ``map`` or ``dump``: perf is.
+ENVIRONMENT_PERF: Final = "LOOPWRIGHT_PERF"
 #: Called with each block of code, and what begins where in it: functions that are compiled, and ways to them (``entry.Way``). See ``runtime/debug.py``.
 LOADED: Final[list[Callable[[Block, Sequence[tuple[int, Any]]], None]]] = []
 
