@@ -11,8 +11,9 @@ from typing import Final
 
 from loopwright.errors import InternalError
 from loopwright.ir.function import Function
+from loopwright.targets.multiclet.convention import offsets_of
+from loopwright.targets.multiclet.dataflow import Dataflow
 from loopwright.targets.multiclet.flow import INCOMING, OUTGOING, REGISTER, VALUE, Arg, Flow, Node, Paragraph
-from loopwright.targets.multiclet.target import Multiclet, offsets_of
 from loopwright.types import PTR, Type
 
 __all__ = ["ARGUMENTS", "RETURN", "order_registers", "run"]
@@ -27,7 +28,7 @@ def _by_offset(types: list[Type]) -> dict[int, str]:
     return dict(zip(offsets_of(types), ARGUMENTS, strict=False))
 
 
-def run(f: Function, target: Multiclet) -> None:
+def run(f: Function, target: Dataflow) -> None:
     """Change what the commands of calls, of returns and of the beginning access."""
     if not target.program:
         return

@@ -11,8 +11,8 @@ from typing import Final
 
 from loopwright.ir import ops
 from loopwright.ir.function import Function, Instr
+from loopwright.targets.multiclet.dataflow import Dataflow
 from loopwright.targets.multiclet.parameters import Processor
-from loopwright.targets.multiclet.target import Multiclet
 from loopwright.types import BOOL
 
 __all__ = ["run", "worth"]
@@ -29,7 +29,7 @@ ALWAYS: Final = -1
 NEVER: Final = -2
 
 
-def run(f: Function, target: Multiclet) -> None:
+def run(f: Function, target: Dataflow) -> None:
     """Rewrite ``f.code``; there is no ``elif`` in it."""
     if not any(instr.op is ops.IF or instr.op is ops.BR_IF for instr in f.code):
         return

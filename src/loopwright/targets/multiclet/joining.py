@@ -12,9 +12,9 @@ from typing import Final
 
 from loopwright.ir.function import NONE, Function
 from loopwright.targets.multiclet.choices import worth
+from loopwright.targets.multiclet.dataflow import Dataflow
 from loopwright.targets.multiclet.flow import CONSTANT, JUMPS, VALUE, Arg, Flow, Node, Paragraph, substituted
 from loopwright.targets.multiclet.memory_order import Accesses
-from loopwright.targets.multiclet.target import Multiclet
 from loopwright.targets.multiclet.values import forward_phis
 
 __all__ = ["run"]
@@ -35,7 +35,7 @@ class _Joining:
         most: commands of a paragraph that has been made longer: what the cells fetch while the next one is decided.
     """
 
-    def __init__(self, f: Function, target: Multiclet) -> None:
+    def __init__(self, f: Function, target: Dataflow) -> None:
         self.f = f
         self.flow: Flow = f.analysis
         self.made = self.flow.made
@@ -282,6 +282,6 @@ def _forget(paragraph: Paragraph, before: int) -> None:
         del phi.args[way]
 
 
-def run(f: Function, target: Multiclet) -> None:
+def run(f: Function, target: Dataflow) -> None:
     """Join the paragraphs of ``f.analysis``."""
     _Joining(f, target).run()

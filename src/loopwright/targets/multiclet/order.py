@@ -14,10 +14,10 @@ from typing import Final
 from loopwright.errors import InternalError
 from loopwright.ir.function import Function
 from loopwright.targets.multiclet.blocks import Block, Blocks
+from loopwright.targets.multiclet.dataflow import Dataflow
 from loopwright.targets.multiclet.flow import CONSTANT, VALUE, Arg, Flow, Node
 from loopwright.targets.multiclet.schedule import Scheduler
 from loopwright.targets.multiclet.split import halve
-from loopwright.targets.multiclet.target import Multiclet
 from loopwright.targets.multiclet.transfer import give
 
 __all__ = ["run"]
@@ -35,7 +35,7 @@ class _Try:
         unpassed: phis that have to go through memory next time; renewed, in_memory: values, by paragraph, that have to be copied, or read from memory, there.
     """
 
-    def __init__(self, flow: Flow, target: Multiclet, blocks: Blocks) -> None:
+    def __init__(self, flow: Flow, target: Dataflow, blocks: Blocks) -> None:
         self.flow = flow
         self.processor = target.processor
         self.blocks = blocks
@@ -162,7 +162,7 @@ def _seldom(block: Block) -> int:
     return -block.paragraph.depth
 
 
-def run(f: Function, target: Multiclet) -> None:
+def run(f: Function, target: Dataflow) -> None:
     """Order the commands; what is found is left in ``f.analysis.ordered``."""
     flow: Flow = f.analysis
     in_memory: set[tuple[Node, int]] = set()

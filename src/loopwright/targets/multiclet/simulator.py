@@ -9,9 +9,9 @@ from typing import Any, BinaryIO, Final
 from loopwright.errors import SimulationError
 from loopwright.targets.multiclet.bits import SINGLE, as_double, as_single, double_bits, single_bits
 from loopwright.targets.multiclet.commands import CALLED, WIDTHS
+from loopwright.targets.multiclet.convention import DYNAMIC_STACK
 from loopwright.targets.multiclet.linker import PAGE, Program
 from loopwright.targets.multiclet.specialise import VIEWS, Specialised
-from loopwright.targets.multiclet.target import DYNAMIC_STACK
 from loopwright.targets.multiclet.timing import Timing
 
 __all__ = ["ERRORS", "INPUT", "OUTPUT", "Simulator"]

@@ -3,8 +3,8 @@
 from __future__ import annotations
 
 from loopwright.ir.function import NONE, Function
+from loopwright.targets.multiclet.dataflow import Dataflow
 from loopwright.targets.multiclet.flow import Flow, Paragraph
-from loopwright.targets.multiclet.target import Multiclet
 
 __all__ = ["halve", "run"]
 
@@ -29,7 +29,7 @@ def _cut(flow: Flow, paragraph: Paragraph, at: int) -> None:
     flow.reorder([*flow.made[: place + 1], following, *flow.made[place + 1 :]])
 
 
-def run(f: Function, target: Multiclet) -> None:
+def run(f: Function, target: Dataflow) -> None:
     """Cut paragraphs of more than half of what the cells hold: what comes from others, and goes there, will take commands too."""
     flow: Flow = f.analysis
     most = max(target.processor.buffer * target.processor.all_cells // 2, 4)

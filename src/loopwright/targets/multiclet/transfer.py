@@ -8,9 +8,9 @@ from __future__ import annotations
 from typing import Final
 
 from loopwright.ir.function import Function
+from loopwright.targets.multiclet.dataflow import Dataflow
 from loopwright.targets.multiclet.flow import VALUE, Arg, Flow, Node, Paragraph
 from loopwright.targets.multiclet.live import live_values
-from loopwright.targets.multiclet.target import Multiclet
 
 __all__ = ["carried", "constants", "direct", "give", "phis", "producers", "several"]
 
@@ -23,12 +23,12 @@ def _passable(flow: Flow, paragraph: Paragraph) -> bool:
     return bool(paragraph.before) and not any(flow.made[each].calls for each in paragraph.before)
 
 
-def constants(f: Function, target: Multiclet) -> None:
+def constants(f: Function, target: Dataflow) -> None:
     """Commands have two constants, and operands in memory."""
     f.analysis.two_constants = target.processor.two_constants
 
 
-def phis(f: Function, target: Multiclet) -> None:
+def phis(f: Function, target: Dataflow) -> None:
     """Phis come through the switch: at the end of every paragraph before there is a copy for each, in one order."""
     if not target.processor.crosses:
         return
@@ -39,7 +39,7 @@ def phis(f: Function, target: Multiclet) -> None:
                 phi.passed = phi.copied = True
 
 
-def producers(f: Function, target: Multiclet) -> None:
+def producers(f: Function, target: Dataflow) -> None:
     """What makes a phi's value stands in the place of the copy, where it can."""
     flow: Flow = f.analysis
     for paragraph in flow.made:
@@ -47,14 +47,14 @@ def producers(f: Function, target: Multiclet) -> None:
             phi.copied = False
 
 
-def direct(f: Function, target: Multiclet) -> None:
+def direct(f: Function, target: Dataflow) -> None:
     """What a paragraph has made comes through the switch to those that can only come from it."""
     flow: Flow = f.analysis
     flow.direct = target.processor.crosses
     give(flow)
 
 
-def several(f: Function, target: Multiclet) -> None:
+def several(f: Function, target: Dataflow) -> None:
     """What comes to a paragraph through the switch goes on to those that can only come from it."""
     flow: Flow = f.analysis
     flow.several = target.processor.crosses
@@ -77,7 +77,7 @@ def give(flow: Flow) -> None:
                 paragraph.carried.add(value)
 
 
-def carried(f: Function, target: Multiclet) -> None:
+def carried(f: Function, target: Dataflow) -> None:
     """What a loop's step has made comes through the switch where paths meet in it: as a phi of the same value on all paths."""
     if not target.processor.crosses:
         return

@@ -10,9 +10,9 @@ from __future__ import annotations
 from typing import Final
 
 from loopwright.ir.function import Function
+from loopwright.targets.multiclet.dataflow import Dataflow
 from loopwright.targets.multiclet.flow import CONSTANT, JUMPS, TARGET, VALUE, Arg, Flow, Node, Paragraph, substituted
 from loopwright.targets.multiclet.memory_order import Accesses
-from loopwright.targets.multiclet.target import Multiclet
 
 __all__ = ["run"]
 
@@ -102,7 +102,7 @@ def _counted(paragraph: Paragraph) -> _Counted | None:
 class _Unrolling:
     """The unrolling of one loop."""
 
-    def __init__(self, f: Function, target: Multiclet, loop: _Counted, steps: int) -> None:
+    def __init__(self, f: Function, target: Dataflow, loop: _Counted, steps: int) -> None:
         self.f = f
         self.flow: Flow = f.analysis
         self.commits = target.processor.commits_at_end
@@ -275,7 +275,7 @@ class _Unrolling:
         return self.given[value]
 
 
-def run(f: Function, target: Multiclet) -> None:
+def run(f: Function, target: Dataflow) -> None:
     """Unroll the counted loops that are one short paragraph each."""
     flow: Flow = f.analysis
     for paragraph in list(flow.made):

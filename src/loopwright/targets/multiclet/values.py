@@ -13,10 +13,11 @@ from loopwright.ir import ops
 from loopwright.ir.function import NONE, Function, Instr
 from loopwright.ir.ops import Op
 from loopwright.ir.roles import address_at
+from loopwright.targets.multiclet.convention import DYNAMIC_STACK, offsets_of
+from loopwright.targets.multiclet.dataflow import Dataflow
 from loopwright.targets.multiclet.flow import CONSTANT, INCOMING, LOCAL, OUTGOING, REGISTER, SYMBOL, TARGET, VALUE, Arg, Flow, Node, Paragraph
 from loopwright.targets.multiclet.memory_order import Access, Accesses
 from loopwright.targets.multiclet.selection import command_of, compare_of, suffix_of
-from loopwright.targets.multiclet.target import DYNAMIC_STACK, Multiclet, offsets_of
 from loopwright.types import BOOL, PTR, VOID, Type
 
 __all__ = ["bits_of", "forward_phis", "held_constant", "run", "symbol_of"]
@@ -54,7 +55,7 @@ def symbol_of(f: Function, op: Op, number: int) -> str:
 class _Values:
     """The walk over the paragraphs."""
 
-    def __init__(self, f: Function, target: Multiclet) -> None:
+    def __init__(self, f: Function, target: Dataflow) -> None:
         self.f = f
         self.flow: Flow = f.analysis
         self.processor = target.processor
@@ -537,6 +538,6 @@ def forward_phis(flow: Flow) -> None:
             node.args = [final(a) for a in node.args]
 
 
-def run(f: Function, target: Multiclet) -> None:
+def run(f: Function, target: Dataflow) -> None:
     """Commands for the instructions of every paragraph, in ``f.analysis``."""
     _Values(f, target).run()

@@ -10,10 +10,11 @@ from loopwright.ir.function import Function
 from loopwright.settings import Settings
 from loopwright.targets.multiclet.blocks import Block, Blocks
 from loopwright.targets.multiclet.checker import Slots, check
+from loopwright.targets.multiclet.convention import offsets_of
+from loopwright.targets.multiclet.dataflow import Dataflow
 from loopwright.targets.multiclet.encoding import COMMAND_BYTES, encode
 from loopwright.targets.multiclet.flow import CONSTANT, FRAME, INCOMING, LOCAL, OUTGOING, REGISTER, SYMBOL, TARGET, VALUE, Arg, Flow, Node
 from loopwright.targets.multiclet.program import Command, Data, Operand, Paragraph, Unit
-from loopwright.targets.multiclet.target import Multiclet, offsets_of
 from loopwright.targets.multiclet.values import symbol_of
 from loopwright.targets.target import MachineCode
 from loopwright.types import PTR
@@ -68,7 +69,7 @@ class _Frame:
 
 
 class _Writer:
-    def __init__(self, f: Function, target: Multiclet) -> None:
+    def __init__(self, f: Function, target: Dataflow) -> None:
         flow: Flow = f.analysis
         self.f = f
         self.blocks: Blocks = flow.ordered
@@ -129,7 +130,7 @@ class _Writer:
         return Operand(register="SP", offset=self.frame.offset(self.blocks, block, a), memory=a.memory)
 
 
-def program(f: Function, target: Multiclet, settings: Settings) -> None:
+def program(f: Function, target: Dataflow, settings: Settings) -> None:
     """The unit of assembler, in ``f.analysis.unit``; with ``prove`` it is proved that its operands are what they are meant to be."""
     writer = _Writer(f, target)
     f.analysis.unit = writer.unit()
@@ -143,7 +144,7 @@ def notes(f: Function) -> dict[int, str]:
     return {block.paragraph.first: f"{len(block.nodes)} commands" for block in blocks.made if not block.paragraph.cut}
 
 
-def bytes_of(f: Function, target: Multiclet) -> None:
+def bytes_of(f: Function, target: Dataflow) -> None:
     """The bytes, and the listing, in ``f.machine``."""
     unit: Unit = f.analysis.unit
     data = encode(unit, target.processor)

@@ -1,0 +1,26 @@
+"""What the passes of Multiclet processors ask their target besides what all passes ask."""
+
+from __future__ import annotations
+
+from loopwright.targets.multiclet.convention import CONVENTION
+from loopwright.targets.multiclet.parameters import Processor
+from loopwright.targets.target import Target
+
+__all__ = ["Dataflow"]
+
+
+class Dataflow(Target):
+    """A machine without registers whose results go through a switch; the list of its passes is its target's (``target.Multiclet``).
+
+    Attributes:
+        processor: its parameters.
+        program: all functions that call each other are compiled for one program, and may call each other as suits them (``calling.py``).
+    """
+
+    def __init__(self, described: Processor, program: bool) -> None:
+        super().__init__(CONVENTION, [], [], frozenset())
+        # (An attribute of the class would hide the native build's.)
+        self.name = described.name
+        self.fused = False
+        self.processor = described
+        self.program = program
