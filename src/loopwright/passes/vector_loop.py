@@ -1,0 +1,300 @@
+"""A loop over lanes as one over vectors: what the pass ``vectorize`` writes in its place, once it is known how.
+
+The steps are those of the code that comes out: as many lanes as fit, and the bounds; a total in each lane of the accumulators; the body, under masks; the loop; totals
+combined.
+"""
+
+from __future__ import annotations
+
+import math
+from typing import Final
+
+from loopwright.ir import ops
+from loopwright.ir.affine import Forms
+from loopwright.ir.function import NONE, Function, Instr, Loop
+from loopwright.nests.leaving import Leaving
+from loopwright.nests.operations import asking
+from loopwright.nests.room import settle
+from loopwright.nests.unroll import last_multiple, read_once
+from loopwright.targets.target import Target
+from loopwright.types import I64, VOID, vector_of
+from loopwright.vectors.bitmaps import bit_accesses
+from loopwright.vectors.carried import Carried
+from loopwright.vectors.divergence import LINEAR, Divergence
+from loopwright.vectors.inside import Inside
+from loopwright.vectors.interleaving import Interleaving
+from loopwright.vectors.predication import Predication
+from loopwright.vectors.regions import Leaf
+from loopwright.vectors.sums import Total, find
+
+__all__ = ["USUAL", "WORDS", "VectorLoop", "buffers", "least"]
+
+#: Where no vector says how wide its elements are.
+USUAL: Final = 32
+#: Bits of a vector of words that masks can be laid over.
+WORDS: Final = 128
+
+
+def buffers(target: Target) -> bool:
+    """Whether what is put next to each other is collected first, where it is not known that whole vectors may be stored."""
+    return target.dear_masks or target.scalar_remainders
+
+
+def least(width: int) -> int:
+    """The bits of the shortest vectors that are worth it."""
+    return WORDS if width >= USUAL else USUAL
+
+
+class VectorLoop:
+    """The loop over vectors that takes the place of one over lanes.
+
+    Args:
+        shapes: what differs by lane.
+        leaves: the instructions of its body.
+        span: where the loop is in the code.
+        out: where the code goes.
+        whole: it is of whole steps only; what is left over is somebody else's.
+        leaving: how lanes leave it, if they may.
+        carried: what it carries, if anything.
+        near: distances between rows that are known, in bytes.
+        ample: whole vectors may be stored at counters.
+    """
+
+    def __init__(
+        self,
+        f: Function,
+        target: Target,
+        shapes: Divergence,
+        leaves: list[Leaf],
+        span: tuple[int, int],
+        out: list[Instr],
+        whole: bool,
+        *,
+        leaving: Leaving | None = None,
+        carried: Carried | None = None,
+        near: dict[int, int] | None = None,
+        ample: bool = False,
+    ) -> None:
+        self.f = f
+        self.target = target
+        self.root = shapes.root
+        self.head = self.root.opener
+        self.span = span
+        self.out = out
+        self.whole = whole
+        self.leaving = leaving
+        self.carried = carried
+        self.near = near or {}
+        loop = self.head.loop
+        assert loop is not None
+        self.loop = loop
+        # (What leaves, or moves, has as many lanes as it was looked at with.)
+        plain = leaving is None and carried is None
+        #: Totals in narrower lanes than they have.
+        self.narrow: list[Total] = find(f, f.code, span[0], span[1], [variable for variable, op, _ in loop.accumulators if op is ops.ADD and plain])
+        width, self.lanes = self.shape(shapes, leaves, plain)
+        # The first lane's index, where that is not the loop's own; where whole steps end; the bounds.
+        self.index = self.head.dst
+        self.first = NONE
+        self.lo, self.hi, _ = self.head.args
+        self.stop = self.hi
+        if f.const_values[~self.head.args[2]] < 0:
+            # Counted from 0; the first lane is at ``first`` less that.
+            self.index = f.register(I64, f.names[self.head.dst])
+            self.first, self.stop, self.lo, self.hi = _downwards(f, self.lo, self.hi, self.lanes, self.head.line, out)
+        self.made = self.predication(shapes, leaves, width, ample)
+        self.described = Loop(self.made.all, loop.unroll, whole=whole)
+        self.usual = [row for row in loop.accumulators if row[0] not in self.made.totals]
+
+    def shape(self, shapes: Divergence, leaves: list[Leaf], plain: bool) -> tuple[int, int]:
+        """The width of the elements that decide how many lanes there are, and how many there are."""
+        f = self.f
+        target = self.target
+        bits = target.vector_bits
+        if 0 < target.stream_bits < bits and _reads_one_stream(shapes, leaves, self.loop):
+            bits = target.stream_bits
+        width = settle(self.narrow, shapes.widest, USUAL, target, bits)
+        lo, hi, _ = self.head.args
+        if lo < 0 and hi < 0 and plain:
+            # No more lanes than a power of two that all fit in.
+            count = int(f.const_values[~hi]) - int(f.const_values[~lo])
+            while bits > least(width) and bits // 2 >= count * width:
+                bits //= 2
+        return width, max(1, bits // width)
+
+    def predication(self, shapes: Divergence, leaves: list[Leaf], width: int, ample: bool) -> Predication:
+        """What makes vectors and masks of the body."""
+        f = self.f
+        target = self.target
+        made = Predication(f, shapes, self.lanes, width, asking(target))
+        made.dear = target.dear_masks
+        made.begin([])
+        made.inside = Inside(f, self.head, self.span)
+        made.out = self.out
+        made.whole = self.whole
+        if shapes.apart:
+            made.bits_at = bit_accesses(f, shapes, leaves)
+            made.start = int(f.const_values[~self.lo]) if self.lo < 0 and self.first == NONE else 1
+        made.line = self.head.line
+        if self.carried is not None:
+            made.counters = self.carried.counters
+            made.sums = self.carried.sums
+            made.buffered = buffers(target)
+            made.ample = ample
+            made.begin_counting()
+            made.begin_running()
+        made.begin_totals(self.narrow)
+        return made
+
+    def write(self) -> int:
+        """Write the loop; where it stops comes back."""
+        out = self.out
+        head = self.head
+        made = self.made
+        absorbed = {variable for variable, op, _ in self.usual if _absorbed(self.f, out, variable, op)}
+        self.begin_accumulators()
+        body = self.body()
+        if self.leaving is not None:
+            out.append(Instr(ops.COPY, I64, made.stop, [self.stop], 0, head.line))
+            out.append(Instr(ops.BLOCK, VOID, NONE, [], 0, head.line))
+            self.stop = made.stop
+        made.out = out
+        made.line = head.line
+        out[:0] = made.made
+        blocks = self.enclose(body)
+        made.line = head.line
+        for item in self.narrow:
+            made.end_total(item)
+        if blocks:
+            out.append(Instr(ops.END, head.type, NONE, [], 0, head.line))
+        if self.leaving is not None:
+            out.append(Instr(ops.END, VOID, NONE, [], 0, self.root.end.line))
+        if self.carried is not None:
+            made.end_counting()
+            made.end_running()
+        self.combine(absorbed)
+        return self.stop
+
+    def begin_accumulators(self) -> None:
+        """Each lane has a total of its own."""
+        f = self.f
+        made = self.made
+        for variable, op, identity in self.usual:
+            full = vector_of(f.types[variable], self.lanes)
+            total = made.totals[variable] = f.register(full, f.names[variable], True)
+            start = f.const(full, f.const_values[~identity]) if op.neutral is not None else made.define(ops.SPLAT, full, [variable], full)
+            made.copy(total, start)
+            self.described.accumulators.append((total, op, start))
+
+    def body(self) -> list[Instr]:
+        """What is done in a step; it is known then how far whole steps go."""
+        f = self.f
+        made = self.made
+        head = self.head
+        body: list[Instr] = []
+        made.out = body
+        made.opened.append(self.root)
+        if self.leaving is not None:
+            made.stop = f.register(I64, "stop", True)
+            made.exact = self.leaving.looks()
+        made.paths[self.root] = [], 0
+        upwards = self.first == NONE
+        if not upwards:
+            made.emit(ops.SUB, I64, [self.first, self.index], 0, head.dst)
+        made.region(self.root.body)
+        body = made.out = made.without_unread(body)
+        spare = self.whole and self.loop.whole and upwards
+        if self.whole and self.leaving is None and any(instr.op in ops.STRIDED for instr in body):
+            interleaving = Interleaving(made, Forms(f, *self.span), self.target, upwards, self.near)
+            body = interleaving.run(body)
+            spare = spare or interleaving.spare
+        if self.whole and upwards:
+            if spare:
+                made.out = self.out
+                self.hi = made.scalar(ops.SUB, made.scalar(ops.MAX, self.hi, self.lo), f.const(I64, 1))
+            self.stop = self.hi = last_multiple(f, self.lo, self.hi, self.lanes, head.line, self.out)
+        return body
+
+    def enclose(self, body: list[Instr]) -> bool:
+        """The loop with its body. Whether it is inside of one over blocks, which is open still."""
+        f = self.f
+        head = self.head
+        begin, last = _begin_block(self.made, self.narrow, self.lo, self.hi)
+        for item in self.narrow:
+            total = self.made.totals[item.variable]
+            zero = f.const(f.types[total], 0)
+            self.made.copy(total, zero)
+            self.described.accumulators.append((total, ops.ADD, zero))
+        self.out.append(Instr(ops.FOR, head.type, self.index, [begin, last, f.const(I64, self.lanes)], 0, head.line, loop=self.described))
+        self.out.extend(body)
+        self.out.append(self.root.end)
+        return begin != self.lo
+
+    def combine(self, absorbed: set[int]) -> None:
+        """The totals of all lanes to one; those ``absorbed`` hold what there was before."""
+        f = self.f
+        made = self.made
+        for (variable, op, _), (total, _, _) in zip(self.usual, self.described.accumulators, strict=False):
+            element = f.types[variable]
+            assert op.reduction is not None
+            combined = made.define(op.reduction, f.types[total], [total], element)
+            if variable in absorbed:
+                made.copy(variable, combined)
+            else:
+                made.emit(op, element, [variable, combined], 0, variable)
+
+
+def _begin_block(made: Predication, totals: list[Total], lo: int, hi: int) -> tuple[int, int]:
+    """Where totals have room for so many steps: a loop around over blocks of as many. The bounds of the loop over lanes."""
+    f = made.f
+    most = min([total.steps for total in totals if total.steps], default=0)
+    if not most or (lo < 0 and hi < 0 and f.const_values[~hi] - f.const_values[~lo] <= most * made.lanes):
+        return lo, hi
+    size = f.const(I64, most * made.lanes)
+    lo, hi = read_once(f, lo, made.line, made.out), read_once(f, hi, made.line, made.out)
+    first = f.register(I64)
+    made.out.append(Instr(ops.FOR, VOID, first, [lo, hi, size], 0, made.line))
+    return first, made.scalar(ops.MIN, made.scalar(ops.ADD, first, size), hi)
+
+
+def _downwards(f: Function, lo: int, hi: int, lanes: int, line: int, out: list[Instr]) -> tuple[int, int, int, int]:
+    """Of a loop that counts down: the index of the first lane in the first step, where whole steps end, and the bounds of as long a loop that counts up."""
+
+    def emit(op: ops.Op, a: int, b: int) -> int:
+        made = f.register(I64, "")
+        out.append(Instr(op, I64, made, [a, b], 0, line))
+        return made
+
+    count = last_multiple(f, f.const(I64, 0), emit(ops.SUB, lo, hi), lanes, line, out)
+    return emit(ops.SUB, lo, f.const(I64, lanes - 1)), emit(ops.SUB, lo, count), f.const(I64, 0), count
+
+
+def _absorbed(f: Function, before: list[Instr], variable: int, op: ops.Op) -> bool:
+    """Whether what an accumulator holds before the loop changes nothing any more: every lane starts from it, or it is known to be neutral."""
+    if op.neutral is None:
+        return True
+    for instr in reversed(before):
+        if instr.dst == variable:
+            if instr.op is not ops.COPY or instr.args[0] >= 0:
+                return False
+            start = f.const_values[~instr.args[0]]
+            # (A sum that starts from 0.0 is never -0.0.)
+            return start == op.neutral and math.copysign(1.0, start) > 0
+        if instr.op.effect == ops.CONTROL:
+            break
+    return False
+
+
+def _reads_one_stream(shapes: Divergence, leaves: list[Leaf], loop: Loop) -> bool:
+    """Whether all that the loop does is to reduce one array."""
+    array = NONE
+    where: list[int] = []
+    for leaf in leaves:
+        instr = leaf.instr
+        if instr.op is ops.STORE:
+            return False
+        if instr.op is ops.LOAD and shapes.of(instr.args[-1]) == LINEAR:
+            if array != NONE and (array != instr.imm or where != instr.args):
+                return False
+            array, where = instr.imm, instr.args
+    return bool(loop.accumulators) and array != NONE
