@@ -383,6 +383,81 @@ def _loops_of(items: list[Item], blocks: list[BlockScore]) -> list[LoopScore]:
     return loops
 
 
+class _Work:
+    """What the instructions of a block take once.
+
+    Attributes:
+        ports: cycles by set of ports; slots: of the front end; vectors: operations on vectors; total: for PerfScore.
+        chain: the instructions that dependences go through, with their shapes; of one that only clears a register None.
+    """
+
+    def __init__(self, machine: timing.Microarchitecture, items: list[Item], block: BlockScore, jump: tuple[int, float]) -> None:
+        self.machine = machine
+        self.items = items
+        self.ports: dict[int, float] = {}
+        self.slots = 0.0
+        self.vectors = 0.0
+        self.total = 0.0
+        self.chain: list[tuple[_Shape | None, Item]] = []
+        ports = self.ports
+        n = block.first
+        last = block.last
+        while n < last:
+            item = items[n]
+            kind = item[0].kind
+            n += 1
+            if kind == JUMP:
+                block.instructions += 1
+                self.slots += 1.0
+                self.total += 1.0
+                ports[jump[0]] = ports.get(jump[0], 0.0) + jump[1]
+            elif kind == CALL:
+                block.instructions += 1
+                self.slots += 2.0
+                self.total += 2.0
+            elif kind <= EVEX:
+                block.instructions += 1
+                self.add(item, n < last and items[n][0].kind == JUMP and items[n][1][0] != ALWAYS)
+
+    def add(self, item: Item, jumps: bool) -> None:
+        """An instruction, behind which there is a conditional jump if it ``jumps``."""
+        machine = self.machine
+        ports = self.ports
+        form = item[0]
+        mem = item[2]
+        memory = 0 if mem is None else timing.kind_of_memory(form, mem)
+        k = item[4]
+        masked = 0 if not k else 2 if item[5] else 1
+        key = (machine.name, form, memory, masked)
+        shape = _shapes.get(key)
+        if shape is None:
+            shape = _Shape(machine, form, memory, masked)
+            _shapes[key] = shape
+        if shape.idiom and _same(item[1]):
+            self.slots += 1.0
+            self.total += 1.0 / machine.width
+            if shape.idiom == 2:
+                for mask, cycles in shape.timing.ports:
+                    ports[mask] = ports.get(mask, 0.0) + cycles
+            self.chain.append((None, item))
+            return
+        self.chain.append((shape, item))
+        self.total += shape.cost
+        if shape.fuses and jumps:
+            # One operation with the jump, on the jump's port.
+            if shape.timing.reads:
+                for mask, cycles in machine.load_ports:
+                    ports[mask] = ports.get(mask, 0.0) + cycles
+            return
+        self.slots += shape.timing.slots
+        self.vectors += shape.vector
+        for mask, cycles in shape.timing.ports:
+            ports[mask] = ports.get(mask, 0.0) + cycles
+        if mem is not None and shape.timing.reads and _crosses(form, mem):
+            extra = machine.vector_load_ports[-1]
+            ports[extra[0]] = ports.get(extra[0], 0.0) + machine.split_load * _crosses(form, mem)
+
+
 def perf_score(compiled: Compiled, microarchitecture: str | None = None, counts: list[float] | None = None) -> Score:
     """What compiled code costs.
 
@@ -410,9 +485,7 @@ def perf_score(compiled: Compiled, microarchitecture: str | None = None, counts:
     use: dict[int, dict[int, float]] = {loop.head: {} for loop in loops}
     chains: dict[int, list[tuple[_Shape | None, Item]]] = {loop.head: [] for loop in loops}
     heaviest: dict[int, float] = {}
-    name = machine.name
-    shapes = _shapes
-    jump_mask, jump_cycles = _jump_ports(machine)
+    jump = _jump_ports(machine)
     for b in range(len(blocks)):
         block = blocks[b]
         weight = float(counts[b]) if counts is not None else weights[min(block.last, len(weights)) - 1]
@@ -420,74 +493,19 @@ def perf_score(compiled: Compiled, microarchitecture: str | None = None, counts:
         loop = by_head[block.loop]
         if weight > heaviest.get(block.loop, 0.0):
             heaviest[block.loop] = weight
-        ports: dict[int, float] = {}
-        slots = 0.0
-        vectors = 0.0
-        total = 0.0
-        chain: list[tuple[_Shape | None, Item]] = []
-        n = block.first
-        last = block.last
-        while n < last:
-            item = items[n]
-            form = item[0]
-            kind = form.kind
-            n += 1
-            if kind > EVEX:
-                if kind == JUMP:
-                    block.instructions += 1
-                    slots += 1.0
-                    total += 1.0
-                    ports[jump_mask] = ports.get(jump_mask, 0.0) + jump_cycles
-                elif kind == CALL:
-                    block.instructions += 1
-                    slots += 2.0
-                    total += 2.0
-                continue
-            mem = item[2]
-            memory = 0 if mem is None else timing.kind_of_memory(form, mem)
-            k = item[4]
-            masked = 0 if not k else 2 if item[5] else 1
-            key = (name, form, memory, masked)
-            shape = shapes.get(key)
-            if shape is None:
-                shape = _Shape(machine, form, memory, masked)
-                shapes[key] = shape
-            block.instructions += 1
-            if shape.idiom and _same(item[1]):
-                slots += 1.0
-                total += 1.0 / machine.width
-                if shape.idiom == 2:
-                    for mask, cycles in shape.timing.ports:
-                        ports[mask] = ports.get(mask, 0.0) + cycles
-                chain.append((None, item))
-                continue
-            chain.append((shape, item))
-            total += shape.cost
-            if shape.fuses and n < last and items[n][0].kind == JUMP and items[n][1][0] != ALWAYS:
-                # One operation with the jump, on the jump's port.
-                if shape.timing.reads:
-                    for mask, cycles in machine.load_ports:
-                        ports[mask] = ports.get(mask, 0.0) + cycles
-                continue
-            slots += shape.timing.slots
-            vectors += shape.vector
-            for mask, cycles in shape.timing.ports:
-                ports[mask] = ports.get(mask, 0.0) + cycles
-            if mem is not None and shape.timing.reads and _crosses(form, mem):
-                extra = machine.vector_load_ports[-1]
-                ports[extra[0]] = ports.get(extra[0], 0.0) + machine.split_load * _crosses(form, mem)
-        block.use = ports
-        block.front_end = slots / machine.width
-        block.perf_score = total * weight
-        score.perf_score += total * weight
+        work = _Work(machine, items, block, jump)
+        block.use = work.ports
+        block.front_end = work.slots / machine.width
+        block.perf_score = work.total * weight
+        score.perf_score += work.total * weight
         score.instructions += block.instructions
         if weight > 0.0:
             whole = use[block.loop]
-            for mask, cycles in ports.items():
+            for mask, cycles in work.ports.items():
                 whole[mask] = whole.get(mask, 0.0) + cycles * weight
-            loop.slots += slots * weight
-            loop.vectors += vectors * weight
-        chains[block.loop].extend(chain)
+            loop.slots += work.slots * weight
+            loop.vectors += work.vectors * weight
+        chains[block.loop].extend(work.chain)
     _branches(machine, items, blocks, by_head, counts is not None)
     for loop in loops:
         loop.ports = timing.bound(use[loop.head])
