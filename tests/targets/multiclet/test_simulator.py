@@ -7,11 +7,13 @@ from tests.targets.multiclet.programs import Interpreter, Stopped, random_unit
 
 from loopwright.errors import SimulationError
 from loopwright.targets.multiclet import cycles as cycles_module
+from loopwright.targets.multiclet import timing as timing_module
 from loopwright.targets.multiclet.assembler import assemble
 from loopwright.targets.multiclet.bits import double_bits
 from loopwright.targets.multiclet.commands import VALUE, Row
 from loopwright.targets.multiclet.linker import link
 from loopwright.targets.multiclet.parameters import PROCESSORS, R1, S1, S2, Processor, replace
+from loopwright.targets.multiclet.profile import Profile
 from loopwright.targets.multiclet.simulator import OUTPUT, Simulator
 
 MEMORY = 1 << 16
@@ -191,3 +193,25 @@ def test_cycles_in_which_nothing_happens_are_passed_over_rightly(processor: Proc
     quick = all_of_them()
     monkeypatch.setattr(cycles_module._Run, "_event", lambda self, cycle, waiting: cycle + 1)
     assert all_of_them() == quick
+
+
+@pytest.mark.parametrize("processor", PROCESSORS.values(), ids=lambda each: each.name)
+def test_what_is_forgotten_is_counted_still(processor: Processor, monkeypatch: pytest.MonkeyPatch) -> None:
+    """Where few schedules are kept, cycles and profiles are the same."""
+
+    def profiles() -> tuple[list[str], int]:
+        found: list[str] = []
+        kept = 0
+        for seed in range(20):
+            run = Simulator(link([random_unit(seed, processor)], processor, memory=MEMORY), True)
+            run.run()
+            found.append(str(Profile(run)))
+            assert run.timing is not None
+            kept = max(kept, len(run.timing.schedules))
+        return found, kept
+
+    all_kept, most = profiles()
+    assert most > 4
+    monkeypatch.setattr(timing_module, "_KEPT", 4)
+    found, most = profiles()
+    assert found == all_kept and most <= 4

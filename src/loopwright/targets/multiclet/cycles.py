@@ -107,6 +107,46 @@ class Schedule:
         self.times = 0
 
 
+class Spent:
+    """Cycles that runs of a paragraph have taken, and where they went.
+
+    Attributes:
+        runs: how many.
+        cycles: from its first fetch to the next paragraph's. They are the sum of ``fetch`` of its commands, ``room``, when the fetch waits for buffers to become
+            empty, ``decide``, from the end of the fetch to knowing the next paragraph, and the change of paragraphs.
+        waits: cycles that commands waited after they could have started, by cause, added up over commands and runs.
+    """
+
+    def __init__(self) -> None:
+        self.runs = 0
+        self.cycles = 0
+        self.fetch = 0
+        self.room = 0
+        self.decide = 0
+        self.waits: dict[str, int] = {}
+
+    def add(self, schedule: Schedule) -> None:
+        """Count the runs of a schedule."""
+        times = schedule.times
+        self.runs += times
+        self.cycles += schedule.cycles * times
+        self.fetch += schedule.fetched * times
+        self.room += schedule.delay * times
+        self.decide += max(0, schedule.decided - schedule.fetched - schedule.delay) * times
+        for cause, cycles in schedule.waits.items():
+            self.waits[cause] = self.waits.get(cause, 0) + cycles * times
+
+    def join(self, other: Spent) -> None:
+        """Count what others have counted."""
+        self.runs += other.runs
+        self.cycles += other.cycles
+        self.fetch += other.fetch
+        self.room += other.room
+        self.decide += other.decide
+        for cause, cycles in other.waits.items():
+            self.waits[cause] = self.waits.get(cause, 0) + cycles
+
+
 def schedule(shape: Shape, state: State, case: Case, shared: Callable[[State], State], processor: Processor) -> Schedule:
     """The schedule of a paragraph that begins in a state. ``shared`` gives the one object for equal states."""
     run = _Run(shape, state, case, processor)

@@ -5,7 +5,7 @@ from __future__ import annotations
 from typing import Final
 
 from loopwright.errors import SimulationError
-from loopwright.targets.multiclet.cycles import Schedule
+from loopwright.targets.multiclet.cycles import Spent
 from loopwright.targets.multiclet.simulator import Simulator
 
 __all__ = ["Part", "Profile"]
@@ -13,45 +13,26 @@ __all__ = ["Part", "Profile"]
 _COLUMNS: Final = ("runs", "commands", "cycles", "share", "a run", "fetch", "room", "decide", "change")
 
 
-class Part:
+class Part(Spent):
     """A paragraph's part.
 
     Attributes:
         label: its name.
-        runs, commands: how often it was run, and how many commands that were.
-        cycles: from its first fetch to the next paragraph's, added up over the runs. They are the sum of these four: ``fetch`` of its commands, ``room``, when
-            the fetch waits for buffers to become empty, ``decide``, from the end of the fetch to knowing the next paragraph, and ``change``.
-        waits: cycles that commands waited after they could have started, by cause, added up over commands and runs. Commands wait side by side, so that they
-            may be more than the cycles.
+        commands: that were run.
+        change: cycles that the change to the next paragraph took, of ``cycles``.
         reads: how often results were read from the switch, ``before`` of them from before the paragraph; ``farthest`` back.
         unread: results, a run, that no command of the paragraph reads, and that are too old when it ends.
     """
 
     def __init__(self, label: str) -> None:
+        super().__init__()
         self.label = label
-        self.runs = 0
         self.commands = 0
-        self.cycles = 0
-        self.fetch = 0
-        self.room = 0
-        self.decide = 0
         self.change = 0
-        self.waits: dict[str, int] = {}
         self.reads = 0
         self.before = 0
         self.farthest = 0
         self.unread = 0
-
-    def add(self, schedule: Schedule, change: int) -> None:
-        """Count the runs of a schedule."""
-        times = schedule.times
-        self.cycles += schedule.cycles * times
-        self.fetch += schedule.fetched * times
-        self.room += schedule.delay * times
-        self.decide += max(0, schedule.decided - schedule.fetched - schedule.delay) * times
-        self.change += change * times
-        for cause, cycles in schedule.waits.items():
-            self.waits[cause] = self.waits.get(cause, 0) + cycles * times
 
 
 class Profile:
@@ -76,8 +57,12 @@ class Profile:
         for number, runs in enumerate(simulator.counts):
             if runs:
                 found[number] = self._part(simulator, number, runs)
-        for schedule in simulator.timing.schedules:
-            found[schedule.case.number].add(schedule, self.processor.change)
+        for number, spent in simulator.timing.spent().items():
+            part = found[number]
+            runs = part.runs
+            part.join(spent)
+            part.change = self.processor.change * spent.runs
+            part.runs = runs
         self.parts = sorted(found.values(), key=lambda part: -part.cycles)
 
     def _part(self, simulator: Simulator, number: int, runs: int) -> Part:

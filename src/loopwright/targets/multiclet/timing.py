@@ -9,13 +9,15 @@ from __future__ import annotations
 
 from typing import Final
 
-from loopwright.targets.multiclet.cycles import Case, Schedule, State, schedule
+from loopwright.targets.multiclet.cycles import Case, Schedule, Spent, State, schedule
 from loopwright.targets.multiclet.linker import Program
 from loopwright.targets.multiclet.shape import Shape
 from loopwright.targets.multiclet.specialise import Access
 
 __all__ = ["Timing"]
 
+#: How many schedules are kept to be looked up. (A processor whose stores fall behind comes to ever new states.)
+_KEPT: Final = 1 << 14
 #: How many eight bytes are kept in mind of which the last store is done.
 _REMEMBERED: Final = 1 << 16
 
@@ -26,7 +28,7 @@ class Timing:
     Attributes:
         accesses: of each paragraph that has been run.
         cycles: of all calls that have ended, up to the last result.
-        schedules: those that have been made, each with how often it was taken.
+        schedules: those that have been made and are kept, each with how often it was taken.
     """
 
     def __init__(self, program: Program) -> None:
@@ -34,6 +36,7 @@ class Timing:
         self.accesses: dict[int, list[Access]] = {}
         self.cycles = 0
         self.schedules: list[Schedule] = []
+        self._forgotten: dict[int, Spent] = {}  # by paragraph, what was taken of schedules that are not kept any more
         self._shapes: dict[int, Shape] = {}
         self._states: dict[tuple[object, ...], State] = {}
         self._state = State()
@@ -62,6 +65,8 @@ class Timing:
         key = (following, jump, overlaps)
         found = state.schedules.get(key)
         if found is None:
+            if len(self.schedules) >= _KEPT:
+                self._forget()
             found = state.schedules[key] = schedule(shape, state, Case(number, following, jump, overlaps), self._shared, self.program.processor)
             self.schedules.append(found)
         found.times += 1
@@ -108,6 +113,28 @@ class Timing:
     def _shared(self, state: State) -> State:
         """The one object for all states that are equal."""
         return self._states.setdefault(state.key(), state)
+
+    def _forget(self) -> None:
+        """Keep the schedules that were taken most often, for pictures, and of the others the sums. All are made again where they are needed."""
+        often = sorted(self.schedules, key=lambda each: -each.times)
+        self.schedules = often[: _KEPT // 16]
+        for each in often[_KEPT // 16 :]:
+            self._forgotten.setdefault(each.case.number, Spent()).add(each)
+        self._states = {}
+        self._state.schedules = {}
+        for each in self.schedules:
+            # (Through it all that comes after it would be kept.)
+            each.state = State()
+
+    def spent(self) -> dict[int, Spent]:
+        """What the runs of each paragraph have taken."""
+        found: dict[int, Spent] = {}
+        for number, before in self._forgotten.items():
+            made = found[number] = Spent()
+            made.join(before)
+        for each in self.schedules:
+            found.setdefault(each.case.number, Spent()).add(each)
+        return found
 
     def end(self) -> None:
         """The call has ended."""
