@@ -14,6 +14,7 @@ from loopwright.ir import ops
 from loopwright.ir.affine import Form
 from loopwright.ir.function import NONE, Function, Instr
 from loopwright.nests import apart, choices, conditions, distribute, fusion, reassociate, shortcuts
+from loopwright.nests.block_by_block import BLOCK, in_blocks
 from loopwright.nests.blocks import widen
 from loopwright.nests.branches import converted
 from loopwright.nests.candidates import LEAST_GAIN, Change, Jam, Wave, best_changes, innermost_loops, interval, live
@@ -226,6 +227,14 @@ def _rewrite_as(nest: Nest, target: Target, core: Core, written: Nest, original:
         if record is not None:
             record.does("a loop split where two subscripts cross")
         found = dependences(nest, inner)
+    else:
+        loop = in_blocks(nest, found, variables, beside)
+        if loop is not None:
+            inner = True
+            if record is not None:
+                record.does(f"statements of {nest.name(loop)} one behind the other, for {BLOCK} iterations at a time")
+            nest = _again(f, written)
+            found = dependences(nest, inner)
     if repeats(nest) and keep(nest, found, written if apart.pairs(written) else None):
         nest = _again(f, written)
         if record is not None:
