@@ -91,6 +91,27 @@ def test_as_python_has_it(element: lw.Type) -> None:
                 np.testing.assert_array_equal(a, b)
 
 
+@pytest.mark.parametrize("element", ELEMENTS, ids=str)
+def test_rows_of_every_length(element: lw.Type) -> None:
+    @lw.kernel(contract=False)
+    def rows(a: lw.Array, b: lw.Array, c: lw.Array):
+        for k in lw.range(a.shape[0]):
+            for i in lw.range(1, a.shape[1]):
+                b[k, i] = a[k, i] * 2
+                c[k, i] = b[k, i] - b[k, i - 1]
+
+    for length in (1, 2, 7, 24, 25, 26, 33, 100, 520):
+        given = [a.reshape(3, length) for a in arguments(element, 3 * length)]
+        a, b, c = [a.copy() for a in given]
+        b[:, 1:] = a[:, 1:] * 2
+        c[:, 1:] = b[:, 1:] - b[:, :-1]
+        rows(*given)
+        for x, y in zip(given, (a, b, c), strict=True):
+            np.testing.assert_array_equal(x, y)
+    matrix = lw.Array[element, 2]
+    assert "i.blocks" in rows.compile(matrix, matrix, matrix, target="x86-64-v4").ir("nests")
+
+
 def test_arrays_that_overlap() -> None:
     for kernel in KERNELS:
         for shift in (0, 1, 5):

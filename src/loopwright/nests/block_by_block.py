@@ -26,12 +26,15 @@ from loopwright.nests.distribute import Unit, alone, parts_of
 from loopwright.nests.lanes import free
 from loopwright.nests.nest import Nest, NestLoop
 from loopwright.nests.scalars import Scalar
-from loopwright.types import I64, VOID
+from loopwright.nests.unroll import clone
+from loopwright.types import BOOL, I64, VOID
 
 __all__ = ["BLOCK", "in_blocks"]
 
 #: So many iterations make a block.
 BLOCK: Final = 512
+#: A loop inside of another that runs less often stays as it is.
+LEAST: Final = 24
 #: What the name of a loop over blocks ends with.
 BLOCKS: Final = ".blocks"
 
@@ -82,12 +85,18 @@ def _in(part: list[Unit], position: int) -> bool:
 
 
 def _rewrite(nest: Nest, loop: NestLoop, parts: list[list[Unit]]) -> None:
-    """Put a loop over blocks, and in it a loop for each part, in the place of a loop."""
+    """Put a loop over blocks, and in it a loop for each part, in the place of a loop; inside of another loop only where it runs often enough."""
     f = nest.f
     head = f.code[loop.head]
     low, high, _ = head.args
     first = f.register(I64, nest.name(loop) + BLOCKS)
-    out = [Instr(ops.FOR, head.type, first, [low, high, f.const(I64, BLOCK)], 0, head.line)]
+    out: list[Instr] = []
+    if loop.parent is not None:
+        count, enough = f.register(I64), f.register(BOOL)
+        out.append(Instr(ops.SUB, I64, count, [high, low], 0, head.line))
+        out.append(Instr(ops.GE, I64, enough, [count, f.const(I64, LEAST)], 0, head.line))
+        out.append(Instr(ops.IF, VOID, NONE, [enough], 0, head.line))
+    out.append(Instr(ops.FOR, head.type, first, [low, high, f.const(I64, BLOCK)], 0, head.line))
     behind, last = f.register(I64), f.register(I64)
     out.append(Instr(ops.ADD, I64, behind, [first, f.const(I64, BLOCK)], 0, head.line))
     out.append(Instr(ops.MIN, I64, last, [behind, high], 0, head.line))
@@ -96,4 +105,8 @@ def _rewrite(nest: Nest, loop: NestLoop, parts: list[list[Unit]]) -> None:
         made[0].args = [first, last, made[0].args[2]]
         out += made
     out.append(Instr(ops.END, VOID, NONE, [], 0, f.code[loop.end].line))
+    if loop.parent is not None:
+        out.append(Instr(ops.ELSE, VOID, NONE, [], 0, head.line))
+        clone(f, f.code[loop.head : loop.end + 1], {}, out)
+        out.append(Instr(ops.END, VOID, NONE, [], 0, head.line))
     f.code = f.code[: loop.head] + out + f.code[loop.end + 1 :]
