@@ -14,6 +14,7 @@ from loopwright.ir import ops
 from loopwright.ir.affine import Form
 from loopwright.ir.function import NONE, Function, Instr
 from loopwright.nests import apart, choices, conditions, distribute, fusion, reassociate, shortcuts
+from loopwright.nests.block_by_block import BLOCK, in_blocks
 from loopwright.nests.blocks import widen
 from loopwright.nests.branches import converted
 from loopwright.nests.candidates import LEAST_GAIN, Change, Jam, Wave, best_changes, innermost_loops, interval, live
@@ -220,11 +221,9 @@ def _rewrite_as(nest: Nest, target: Target, core: Core, written: Nest, original:
         if record is not None:
             record.reorders([written.name(loop) for loop in written.loops], [nest.name(loop) for loop in nest.loops])
         found = dependences(nest)
-    elif _crossed(nest, found, beside):
+    elif _taken_apart(nest, found, variables, beside):
         inner = True
         nest = _again(f, written)
-        if record is not None:
-            record.does("a loop split where two subscripts cross")
         found = dependences(nest, inner)
     if repeats(nest) and keep(nest, found, written if apart.pairs(written) else None):
         nest = _again(f, written)
@@ -354,6 +353,20 @@ def _of_sweeps(nest: Nest, beside: list[NestLoop], variables: list[Scalar]) -> l
         return None
     found = dependences(nest, True)
     return found if all(free(loop, found) for loop in innermost) else None
+
+
+def _taken_apart(nest: Nest, found: list[Dependence], variables: list[Scalar], beside: list[NestLoop]) -> bool:
+    """Split a loop at an iteration, or put its statements behind each other, where lanes are possible then; False where there is no such loop."""
+    if _crossed(nest, found, beside):
+        done = "a loop split where two subscripts cross"
+    else:
+        loop = in_blocks(nest, found, variables, beside)
+        if loop is None:
+            return False
+        done = f"statements of {nest.name(loop)} one behind the other, for {BLOCK} iterations at a time"
+    if nest.record is not None:
+        nest.record.does(done)
+    return True
 
 
 def _crossed(nest: Nest, found: list[Dependence], beside: list[NestLoop]) -> bool:

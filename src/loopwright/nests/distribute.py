@@ -33,7 +33,7 @@ from loopwright.nests.unroll import clone
 from loopwright.targets.core import Core
 from loopwright.targets.target import Target
 
-__all__ = ["run"]
+__all__ = ["Unit", "alone", "parts_of", "run"]
 
 #: Nests whose dependences take more questions are not looked at.
 MOST_QUESTIONS: Final = 40
@@ -43,7 +43,7 @@ FEWEST: Final = 3
 MOST: Final = 4
 
 
-class _Unit:
+class Unit:
     """What stays together in a loop's body: a bracket, or an instruction that is more than arithmetic.
 
     Attributes:
@@ -100,11 +100,11 @@ def _distribute(nest: Nest, target: Target, core: Core, written: set[int]) -> bo
     return False
 
 
-def _units(nest: Nest, loop: NestLoop) -> list[_Unit]:
+def _units(nest: Nest, loop: NestLoop) -> list[Unit]:
     """The units of a loop's body; what is not in any is arithmetic, of which each part can have its own."""
     code = nest.f.code
     loops = {inner.head: inner for inner in nest.loops if inner.parent is loop}
-    found: list[_Unit] = []
+    found: list[Unit] = []
     depth = 0
     start = loop.head + 1
     for k in range(loop.head + 1, loop.end):
@@ -116,13 +116,13 @@ def _units(nest: Nest, loop: NestLoop) -> list[_Unit]:
         elif op is ops.END:
             depth -= 1
             if depth == 0:
-                found.append(_Unit(start, k + 1, loops.get(start)))
+                found.append(Unit(start, k + 1, loops.get(start)))
         elif not depth and (not op.pure or op.effect == ops.CONTROL or nest.f.variable[code[k].dst]):
-            found.append(_Unit(k, k + 1, None))
+            found.append(Unit(k, k + 1, None))
     return found
 
 
-def _several(nest: Nest, loop: NestLoop, units: list[_Unit]) -> bool:
+def _several(nest: Nest, loop: NestLoop, units: list[Unit]) -> bool:
     """Whether a loop may gain: it holds two others, or one that holds more, and something else besides; one of them is of rows, and could be better off alone."""
     inner = [unit.loop for unit in units if unit.loop is not None]
     if not loop.step or not inner or len(units) < 2 or not (len(inner) > 1 or any(other.parent is inner[0] for other in nest.loops)):
@@ -144,7 +144,12 @@ def _may_gain(nest: Nest, loop: NestLoop, inner: NestLoop) -> bool:
     return any(nest.mentions[variable][0] < inner.head for variable in written)
 
 
-def _parts(nest: Nest, loop: NestLoop, units: list[_Unit], found: list[Dependence], variables: list[Scalar]) -> list[list[_Unit]]:
+def parts_of(nest: Nest, loop: NestLoop, found: list[Dependence], variables: list[Scalar]) -> list[list[Unit]]:
+    """What a loop's body may be made parts of, each in a loop of its own, in their order."""
+    return _parts(nest, loop, _units(nest, loop), found, variables)
+
+
+def _parts(nest: Nest, loop: NestLoop, units: list[Unit], found: list[Dependence], variables: list[Scalar]) -> list[list[Unit]]:
     """The units in as many parts as there may be, in their order."""
     together = [False] * len(units)  # whether a unit has to be in one part with the next
 
@@ -173,7 +178,7 @@ def _parts(nest: Nest, loop: NestLoop, units: list[_Unit], found: list[Dependenc
             if k and units[number].end == units[number].start + 1 and register not in nest.f.code[units[number].start].args:
                 begun = number
             join(begun, number)
-    parts: list[list[_Unit]] = [[]]
+    parts: list[list[Unit]] = [[]]
     for number, unit in enumerate(units):
         parts[-1].append(unit)
         if not together[number] and number < len(units) - 1:
@@ -181,14 +186,14 @@ def _parts(nest: Nest, loop: NestLoop, units: list[_Unit], found: list[Dependenc
     return parts
 
 
-def _unit_at(units: list[_Unit], position: int) -> int:
+def _unit_at(units: list[Unit], position: int) -> int:
     for number, unit in enumerate(units):
         if unit.start <= position < unit.end:
             return number
     return -1
 
 
-def _shared(nest: Nest, loop: NestLoop, units: list[_Unit]) -> dict[int, list[int]]:
+def _shared(nest: Nest, loop: NestLoop, units: list[Unit]) -> dict[int, list[int]]:
     """Per register that units write: the units that mention it, in order, if there are several. What arithmetic between reads of it counts for all behind."""
     code = nest.f.code
     made: set[int] = set()
@@ -214,10 +219,10 @@ def _shared(nest: Nest, loop: NestLoop, units: list[_Unit]) -> dict[int, list[in
 
 
 def _merged(
-    nest: Nest, target: Target, core: Core, loop: NestLoop, parts: list[list[_Unit]], found: list[Dependence], variables: list[Scalar]
-) -> list[list[_Unit]]:
+    nest: Nest, target: Target, core: Core, loop: NestLoop, parts: list[list[Unit]], found: list[Dependence], variables: list[Scalar]
+) -> list[list[Unit]]:
     """The parts, neighbours that gain nothing by being alone made one."""
-    made: list[list[_Unit]] = []
+    made: list[list[Unit]] = []
     alone = False
     for part in parts:
         gains = _gains(nest, target, core, loop, part, found, variables)
@@ -229,7 +234,7 @@ def _merged(
     return made
 
 
-def _gains(nest: Nest, target: Target, core: Core, loop: NestLoop, part: list[_Unit], found: list[Dependence], variables: list[Scalar]) -> bool:
+def _gains(nest: Nest, target: Target, core: Core, loop: NestLoop, part: list[Unit], found: list[Dependence], variables: list[Scalar]) -> bool:
     """Whether a part is one loop, which can be done better without others beside it."""
     inner = part[-1].loop if part else None
     if inner is None or any(unit.loop is not None for unit in part[:-1]) or not _may_gain(nest, loop, inner):
@@ -242,7 +247,7 @@ def _gains(nest: Nest, target: Target, core: Core, loop: NestLoop, part: list[_U
         return False
     f = nest.f
     code = f.code
-    f.code = [*code[: loop.head], *_alone(nest, loop, part), *code[loop.end + 1 :]]
+    f.code = [*code[: loop.head], *alone(nest, loop, part), *code[loop.end + 1 :]]
     changes: list[object] = []
     again = _without_branches(f, nest.start)
     if again is not None:
@@ -272,7 +277,7 @@ def _moves(nest: Nest, loop: NestLoop, access: Access) -> bool:
     return any(form is None or nest.forms.depends(form, loop.head, loop.head + 1) for form in access.subscripts)
 
 
-def _alone(nest: Nest, loop: NestLoop, part: list[_Unit]) -> list[Instr]:
+def alone(nest: Nest, loop: NestLoop, part: list[Unit]) -> list[Instr]:
     """A loop with one part of the body of another, in registers of its own."""
     f = nest.f
     code = f.code
@@ -297,7 +302,7 @@ def _needed(code: list[Instr], k: int, loop: NestLoop, own: set[int]) -> bool:
     return False
 
 
-def _rewrite(nest: Nest, loop: NestLoop, parts: list[list[_Unit]], written: set[int]) -> None:
+def _rewrite(nest: Nest, loop: NestLoop, parts: list[list[Unit]], written: set[int]) -> None:
     """Put the parts, each in a loop, where the loop is, and the nest as written beside it where arrays might overlap."""
     f = nest.f
     code = f.code
@@ -308,6 +313,6 @@ def _rewrite(nest: Nest, loop: NestLoop, parts: list[list[_Unit]], written: set[
         written.add(plain[0].dst)
     fast = code[nest.start : loop.head]
     for part in parts:
-        fast += _alone(nest, loop, part)
+        fast += alone(nest, loop, part)
     fast += code[loop.end + 1 : nest.end + 1]
     f.code = code[: nest.start] + apart.versioned(f, asked, plain, fast, code[nest.start].line) + code[nest.end + 1 :]

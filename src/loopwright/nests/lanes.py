@@ -104,30 +104,31 @@ def in_lanes(nest: Nest, loop: NestLoop, target: Target) -> bool:
     return _along(nest, loop, False) and _Body(nest, loop, target).possible()
 
 
-def free(loop: NestLoop, found: list[Dependence]) -> bool:
+def free(loop: NestLoop, found: list[Dependence], near: int = NEAR) -> bool:
     """Whether no iteration of a loop depends on another, within one iteration of the loops around it, but by what comes earlier in the text.
 
     Args:
         loop: the loop.
         found: the dependences of its nest.
+        near: what has been stored at least so many iterations before may be loaded.
     """
-    return not any(obstructs(dependence, loop) for dependence in found)
+    return not any(obstructs(dependence, loop, near) for dependence in found)
 
 
-def obstructs(dependence: Dependence, loop: NestLoop) -> bool:
+def obstructs(dependence: Dependence, loop: NestLoop, near: int = NEAR) -> bool:
     """Whether a dependence keeps a loop from becoming one over lanes."""
     if loop.depth >= len(dependence.loops) or dependence.loops[loop.depth] is not loop:
         return False
     around = dependence.vector[: loop.depth]
     own = dependence.vector[loop.depth]
-    return all(c.low <= 0 <= c.high for c in around) and (own.low != 0 or own.high != 0) and not _forward(dependence, loop)
+    return all(c.low <= 0 <= c.high for c in around) and (own.low != 0 or own.high != 0) and not _forward(dependence, loop, near)
 
 
-def _forward(dependence: Dependence, loop: NestLoop) -> bool:
+def _forward(dependence: Dependence, loop: NestLoop, near: int) -> bool:
     """Whether what runs statement by statement keeps the order of a dependence: the source is before the sink in the text, and no inner loop holds both."""
     source, sink = dependence.source, dependence.sink
     own = dependence.vector[loop.depth]
-    if own.low < (NEAR if dependence.kind == FLOW else 0):
+    if own.low < (near if dependence.kind == FLOW else 0):
         return False
     return dependence.loops[-1] is loop and source.position < sink.position and source.loops[-1] is loop and sink.loops[-1] is loop
 

@@ -13,11 +13,12 @@
                                     end
 
 Where accesses under a mask are dear (``Target.masked_bits``), or a loop is come to again and again that stores or adds up (``Target.dear_masks``), whole vectors of
-what is left have a loop without masks in between.
+what is left have a loop without masks in between. So they have where the loop around loads from an array that is stored to, and what is then left goes to memory in pieces.
 """
 
 from __future__ import annotations
 
+from collections.abc import Collection
 from typing import Final
 
 from loopwright.ir import ops
@@ -117,11 +118,15 @@ def _rewrite(f: Function, target: Target, code: list[Instr], out: list[Instr], r
     partner = match(code)
     position = 0
     around = 0  # behind the last of the loops that are open
+    loaded: set[int] | None = None  # the arrays that the outermost of them loads from, once that is asked
+    start = 0
     while position < len(code):
         instr = code[position]
         loop = instr.loop
         if loop is None or loop.mask == NONE:
             if IS_LOOP[instr.op.code] and instr.op is not ops.WHILE:
+                if position >= around:
+                    start, loaded = position, None
                 around = max(around, partner[position])
             out.append(instr)
             position += 1
@@ -134,15 +139,22 @@ def _rewrite(f: Function, target: Target, code: list[Instr], out: list[Instr], r
                 _rewrite(f, target, body, rewritten, references)
                 body = rewritten
                 break
-        _split(f, target, instr, body, code[end], out, references, position < around)
+        nested = position < around
+        if nested and loaded is None:
+            loaded = {other.imm for other in code[start:around] if other.op.effect == ops.READS}
+        _split(f, target, instr, body, code[end], out, references, loaded if nested else None)
         position = end + 1
 
 
-def _split(f: Function, target: Target, head: Instr, body: list[Instr], end: Instr, out: list[Instr], references: dict[int, int], nested: bool) -> None:
-    """Append the main loop and the remainder of one loop over lanes; ``nested``: it is in another loop."""
+def _split(
+    f: Function, target: Target, head: Instr, body: list[Instr], end: Instr, out: list[Instr], references: dict[int, int], around: set[int] | None
+) -> None:
+    """Append the main loop and the remainder of one loop over lanes; ``around`` has the arrays that the loop around loads from, or is None where there is no such loop."""
     loop = head.loop
     assert loop is not None
     line = head.line
+    nested = around is not None
+    waited = around if around is not None and target.masks_hold_loads else ()
     lo, hi, step_operand = head.args
     step = int(f.const_values[~step_operand])
     unroll = loop.unroll if loop.unroll > 0 else steps_at_once(f, target, body, bool(loop.accumulators))
@@ -183,7 +195,7 @@ def _split(f: Function, target: Target, head: Instr, body: list[Instr], end: Ins
         if left == 0:
             return
         stop, unroll = last, 1
-    elif not loop.whole and unroll > 1 and left < 0 and _masked_dearly(target, loop, body, nested):
+    elif not loop.whole and unroll > 1 and left < 0 and _masked_dearly(target, loop, body, nested, waited):
         # Whole vectors of what is left without masks.
         last = last_multiple(f, stop, hi, step, line, out)
         _main_loop(f, head, body, end, out, references, stop, last, step, 1)
@@ -206,20 +218,23 @@ def _split(f: Function, target: Target, head: Instr, body: list[Instr], end: Ins
         clone(f, body, {head.dst: i}, known)
         body = known
     out.append(Instr(ops.LANE_MASK, f.types[loop.mask], loop.mask, [i, hi], 0, line))
-    if nested and target.dear_masks and left < step and (left >= 0 or unroll == 1) and f.local_bytes() + MOST_PIECES <= MOST_LOCAL:
-        body = in_pieces(f, body, loop.mask, stop, hi)
+    if nested and left < step and (left >= 0 or unroll == 1) and f.local_bytes() + MOST_PIECES <= MOST_LOCAL:
+        body = in_pieces(f, body, loop.mask, stop, hi, None if target.dear_masks else waited)
     out.extend(body)
     out.append(end)
 
 
-def _masked_dearly(target: Target, loop: Loop, body: list[Instr], nested: bool) -> bool:
-    """Whether what the mask of a loop is on is made of other accesses, one after the other for some lanes; or takes long where it is often done for a few vectors."""
+def _masked_dearly(target: Target, loop: Loop, body: list[Instr], nested: bool, waited: Collection[int]) -> bool:
+    """Whether what the mask of a loop is on is made of other accesses, one after the other for some lanes; or takes long where it is often done for a few vectors.
+
+    Loads from the arrays ``waited`` would wait for a store under a mask.
+    """
     short = nested and target.dear_masks and not has_loops(body)
     if short and loop.accumulators:
         return True
     for instr in body:
         op = instr.op
-        if short and op is ops.MASKED_STORE:
+        if op is ops.MASKED_STORE and (short or instr.imm in waited):
             return True
         if (op is ops.MASKED_LOAD or op is ops.MASKED_STORE) and instr.type.bits < target.masked_bits:
             return True

@@ -3,10 +3,14 @@
 The lanes that a remainder's own mask leaves on are the first ones, as many as are left. Machines whose stores under a mask take long (``Target.dear_masks``; Agner Fog,
 *Instruction tables*, has 42 micro-operations for VMASKMOVPS to memory on AMD Zen 3) do better with a store for each power of two in that number: 7 elements are 4, 2 and 1. The vector is
 written down once, and its pieces are copied from there: the core hands a store on to loads of parts of it.
+
+On other machines it does so for arrays that are loaded from as well: a load of bytes that a store might have written, had its mask been on, waits until that is in the cache, and the row behind begins
+right there.
 """
 
 from __future__ import annotations
 
+from collections.abc import Collection
 from typing import Final
 
 from loopwright.ir import ops
@@ -19,7 +23,7 @@ __all__ = ["in_pieces"]
 MOST_STORES: Final = 3
 
 
-def in_pieces(f: Function, body: list[Instr], mask: int, first: int, behind: int) -> list[Instr]:
+def in_pieces(f: Function, body: list[Instr], mask: int, first: int, behind: int, arrays: Collection[int] | None = None) -> list[Instr]:
     """A remainder's body, what it stores under its mask stored in pieces.
 
     Args:
@@ -28,11 +32,13 @@ def in_pieces(f: Function, body: list[Instr], mask: int, first: int, behind: int
         mask: the register that holds for the lanes that are left.
         first: the first index that is left.
         behind: the index behind the last; fewer are left than a vector has lanes, and at least one.
+        arrays: only stores to these are made so; None for all.
 
     Returns:
         The body, or what takes its place.
     """
-    if not 0 < sum([_whole(instr, mask) for instr in body]) <= MOST_STORES:
+    stores = {id(instr) for instr in body if _whole(instr, mask) and (arrays is None or instr.imm in arrays)}
+    if not 0 < len(stores) <= MOST_STORES:
         return body
     out: list[Instr] = []
     pieces = _Pieces(f, out, first, behind, body[0].line)
@@ -40,13 +46,13 @@ def in_pieces(f: Function, body: list[Instr], mask: int, first: int, behind: int
     for instr in body:
         # (In front of all: a store may be in a branch.)
         element = instr.type.element
-        if _whole(instr, mask) and element.number not in buffers:
+        if id(instr) in stores and element.number not in buffers:
             array = f.local_array("pieces", element, (instr.type.lanes,))
             array.written = True
             buffers[element.number] = len(f.arrays) - 1
             out.append(Instr(ops.LOCAL, PTR, array.base, [f.const(I64, len(f.arrays) - 1)], 0, instr.line))
     for instr in body:
-        if _whole(instr, mask):
+        if id(instr) in stores:
             pieces.store(instr, buffers[instr.type.element.number])
         else:
             out.append(instr)
