@@ -78,6 +78,35 @@ def counted(a: lw.Array) -> lw.i32:
     return count
 
 
+@lw.kernel
+def alike(a: lw.Array, b: lw.Array, y: lw.Array):
+    for i in lw.lanes(len(y)):
+        y[i] = (a[i] == b[i]) != (i % 3 == 0)
+
+
+@lw.kernel
+def alike_one_by_one(a: lw.Array[lw.bool_], n: lw.Array, y: lw.Array[lw.bool_]):
+    for i in lw.range(len(y)):
+        down = n[i] & 4 == 0
+        y[i] = False
+        if (n[i] > 100) == down and a[i] != True:
+            y[i] = True
+
+
+@lw.kernel
+def decided(a: lw.Array[lw.bool_], n: lw.Array, y: lw.Array[lw.bool_], start: lw.bool_) -> lw.bool_:
+    every, some, odd = True, False, False
+    both = start
+    for i in lw.lanes(len(a)):
+        every &= n[i] < 200
+        some |= n[i] == 190
+        odd ^= a[i]
+        if n[i] > 1:
+            both = both & (n[i] != 80)
+    y[0], y[1], y[2], y[3] = every, some, odd, both
+    return every
+
+
 E = (N > 100) & (N & 1 == 0)
 CASES: list[Any] = [
     (negated, (A,), ~A),
@@ -88,6 +117,8 @@ CASES: list[Any] = [
     (from_integers, (N,), N & 2 != 0),
     (same_for_all, (A, 3), np.where(N > 5, A[3], True)),
     (one_by_one, (A, B), A),
+    (alike, (A, B), (A == B) ^ (N % 3 == 0)),
+    (alike_one_by_one, (A, N), ((N > 100) == (N & 4 == 0)) & ~A),
 ]
 
 
@@ -116,3 +147,25 @@ def test_compiled_code_agrees_with_numpy(runner: Runner, length: int, kernel: An
 @pytest.mark.parametrize("runner", runners())
 def test_conditions_are_counted(runner: Runner) -> None:
     assert runner.call(runner.compiled(counted, A), A) == A.sum()
+
+
+@pytest.mark.parametrize("runner", runners())
+@pytest.mark.parametrize("length", [0, 1, 7, 64, 195, 203])
+@pytest.mark.parametrize("dtype", [np.uint8, np.int16, np.int32, np.float32, np.float64])
+def test_conditions_are_reduced(runner: Runner, length: int, dtype: type) -> None:
+    y = np.zeros(4, bool)
+    a, n = A[:length], N[:length].astype(dtype)
+    code = runner.compiled(decided, a, n, y, True)
+    for start in (True, False):
+        every = runner.call(code, a, n, y, start)
+        assert y.tolist() == [every, (n == 190).any(), a.sum() % 2 == 1, start and (n != 80).all()] and every == (n < 200).all()
+
+
+def test_arrays_of_bool_have_an_annotation() -> None:
+    assert lw.Array[lw.bool_, 2] == lw.Array[bool, 2] and repr(lw.Array[lw.bool_]) == "lw.Array[lw.bool_]"
+    code = negated.compile(lw.Array[lw.bool_], lw.Array[lw.bool_])
+    y = np.empty_like(A)
+    code(A, y)
+    assert (y == ~A).all()
+    with pytest.raises(lw.ArgumentError):
+        code(A, np.empty(203, np.uint8))

@@ -237,6 +237,33 @@ def test_inlined_kernels(everywhere: Callable[..., Any], dtype: Any) -> None:
         all_levels.check(ints(n, 0, 9).astype(dtype), np.zeros(n, dtype))
 
 
+@lw.kernel
+def visited(out: lw.Array[lw.i64], low: lw.i64, high: lw.i64):
+    k = lw.i64(0)
+    for i in reversed(lw.range(low, high)):
+        out[k] = i
+        k += 1
+    for i in reversed(lw.range(low, high, 3)):
+        out[k] = i
+        k += 1
+    for i in reversed(range(high, low, -2)):
+        out[k] = i
+        k += 1
+
+
+@pytest.mark.parametrize("low", [-3, 0, 2])
+@pytest.mark.parametrize("length", [-2, 0, 1, 2, 3, 6, 7, 8])
+def test_ranges_in_the_opposite_order(low: int, length: int) -> None:
+    high = low + length
+    out = np.full(40, -99)
+    visited(out, low, high)
+    want = [*reversed(range(low, high)), *reversed(range(low, high, 3)), *reversed(range(high, low, -2))]
+    assert out.tolist() == want + [-99] * (40 - len(want))
+    again = np.full(40, -99)
+    visited.function(again, low, high)
+    assert again.tolist() == out.tolist()
+
+
 def test_loops_that_count_down(everywhere: Callable[..., Any]) -> None:
     all_levels = everywhere(backwards)
     for n in LENGTHS:

@@ -210,6 +210,27 @@ def test_floats(runner: Runner, type_: Any) -> None:
 
 
 @lw.kernel
+def of_numpy_and_math(x: lw.Array, out: lw.Array):
+    for i in lw.lanes(len(x)):
+        v = x[i]
+        out[0, i] = np.clip(v, -1.5, 2.0)
+        out[1, i] = np.sign(v) + np.square(v)
+        out[2, i] = np.copysign(2.0, v) + math.copysign(0.5, v)
+        out[3, i] = 1.0 if np.isnan(v) else 2.0 if math.isinf(v) else 3.0
+        out[4, i] = 1.0 if np.isfinite(v) else -1.0 if np.isinf(v) or math.isnan(v) else 0.0
+
+
+@pytest.mark.parametrize("type_", [lw.f16, lw.f32, lw.f64], ids=str)
+def test_functions_of_numpy_mean_those_of_loopwright(type_: Any) -> None:
+    x = np.array([0.0, -0.0, 1.0, -1.0, 2.5, -2.5, np.inf, -np.inf, np.nan, 3.0, 6e-8, 0.1, 60000, -60000], type_.dtype)
+    out, want = np.empty((5, len(x)), type_.dtype), np.empty((5, len(x)), type_.dtype)
+    with np.errstate(all="ignore"):
+        of_numpy_and_math(x, out)
+        of_numpy_and_math.function(x, want)
+    agreeing("functions", out, want)(None)
+
+
+@lw.kernel
 def remainders(x: lw.Array, y: lw.Array, out: lw.Array):
     for i in lw.lanes(len(x)):
         out[0, i] = x[i] % y[i]

@@ -54,7 +54,7 @@ WHOLE = "a NumPy array, which is known while compiling: index it with a Python n
         ("acc = np.zeros(4)|acc[:] = [x[0]] * 4", NOT_HELD),
         ("acc = np.zeros(4, object)|acc[0] = x[0]", NOT_HELD),
         ("acc = np.zeros(4)|acc[0] = x", NOT_HELD),
-        ("acc = np.zeros(4)|acc[n] = 1", "it cannot be indexed with a run-time value; use an array argument"),
+        ("acc = np.zeros(4)|acc[n] = 1", "it cannot be stored to at a run-time index; use an array argument, or lw.local"),
         ("acc = np.zeros(4)|acc += x[0]", WHOLE),
         *(
             (f"y[0] = np.{made}", MAKES)
@@ -68,6 +68,31 @@ WHOLE = "a NumPy array, which is known while compiling: index it with a Python n
 )
 def test_numpy_arrays_in_kernels(body: str, message: str) -> None:
     refused(body, message)
+
+
+@pytest.mark.parametrize(
+    ("body", "message"),
+    [
+        ("for i in lw.lanes(0, n, 2): x[i] = 1", "the indices of lw.lanes are consecutive: count the steps, as in for k in lw.lanes("),
+        ("for i in reversed(lw.range(0, 9, n)): x[i] = 1", "reversed(lw.range(…)) takes a step that is known while compiling"),
+        ("y[0] = round(x[0], 2)", "write, for 2 of them, lw.round(v * 100) / 100"),
+        ("t = lw.local(lw.f32, n)", "pass it as lw.Const, or the array as an lw.Array"),
+    ],
+)
+def test_other_loops_and_numbers(body: str, message: str) -> None:
+    refused(body, message)
+
+
+def test_conditions_over_lanes() -> None:
+    for update, message in (
+        ("ok = ok and x[i] > 0", "it can only be updated, as in ok &= v"),
+        ("ok &= n", "`ok` is a condition (line 3) and is reduced with a number: compare it, as in v != 0"),
+        ("ok += 1", "`ok` is a Python value (bool)"),
+    ):
+        kernel = kernel_of(f"ok = True|for i in lw.lanes(len(x)): {update}|if ok: x[0] = 1")
+        with pytest.raises(lw.KernelTypeError) as caught:
+            kernel.stage(kernel.signature([], {}))
+        assert message in caught.value.message
 
 
 def test_a_numpy_array_is_no_condition() -> None:

@@ -7,7 +7,7 @@ from typing import Any, Final, NoReturn
 import numpy as np
 
 from loopwright.errors import KernelTypeError
-from loopwright.types import BF16, COMPLEX64, COMPLEX128, KIND_PTR, SCALARS, Type
+from loopwright.types import BF16, BOOL, COMPLEX64, COMPLEX128, KIND_PTR, SCALARS, Type
 
 __all__ = ["BY_DTYPE", "Array", "ArrayType", "Const", "type_of_dtype"]
 
@@ -66,7 +66,7 @@ class ArrayType:
             if found is None:
                 raise KernelTypeError(f"lw.Array[…] takes an element type such as lw.f32, not {element!r}")
             element = found
-        if element.lanes or not (element.is_integer or element.is_float or element.is_complex):
+        if element.lanes or not (element.is_integer or element.is_float or element.is_complex or element is BOOL):
             raise KernelTypeError(f"arrays of {element} are not available")
         rank = items[1] if len(items) > 1 else 1
         if len(items) > 2 or type(rank) is not int or not 1 <= rank <= 8:
@@ -85,7 +85,8 @@ class ArrayType:
     def __repr__(self) -> str:
         if self.element is None:
             return "lw.Array"
-        return f"lw.Array[lw.{self.element}]" if self.rank == 1 else f"lw.Array[lw.{self.element}, {self.rank}]"
+        element = "lw.bool_" if self.element is BOOL else f"lw.{self.element}"
+        return f"lw.Array[{element}]" if self.rank == 1 else f"lw.Array[{element}, {self.rank}]"
 
     def __call__(self, *_: Any) -> NoReturn:
         raise KernelTypeError("lw.Array is the annotation of a parameter; arrays are made with NumPy")

@@ -52,7 +52,7 @@ def local_array(emitter: Emitter, element: Any, extents: tuple[Any, ...], statem
     known: list[int] = []
     for extent in extents:
         if isinstance(extent, Value):
-            emitter.fail("an extent of lw.local must be known while compiling: pass it as lw.Const")
+            emitter.fail("an extent of lw.local must be known while compiling: pass it as lw.Const, or the array as an lw.Array, made by the caller")
         if isinstance(extent, bool) or not isinstance(extent, (int, np.integer)) or extent < 1:
             emitter.fail(f"an extent of lw.local is an integer from 1, not {extent!r}")
         known.append(int(extent))

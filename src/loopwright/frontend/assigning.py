@@ -115,7 +115,9 @@ def _store(s: Staging, target: Store, container: Any, index: Any, value: Any) ->
         _put(s, container, index, value)
         return
     if is_staged(index):
-        emitter.fail(f"`{target.name or 'this'}` is a Python {type(container).__name__}: it cannot be indexed with a run-time value; use an array argument")
+        emitter.fail(
+            f"`{target.name or 'this'}` is a Python {type(container).__name__}: it cannot be stored to at a run-time index; use an array argument, or lw.local(lw.f32, 64) for one of the kernel's own"
+        )
     if emitter.region and s.act.regions.get(target.name, 0) != emitter.region:
         emitter.fail(
             f"`{target.name or 'this'}` is a Python {type(container).__name__} and cannot change under run-time control flow: use a list, an array argument, or variables"

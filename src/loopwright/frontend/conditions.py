@@ -6,7 +6,7 @@ from collections.abc import Callable
 from typing import Any
 
 from loopwright.frontend.containers import close
-from loopwright.frontend.expr import Value
+from loopwright.frontend.expr import Unavailable, Value
 from loopwright.frontend.merging import merge
 from loopwright.frontend.program import AND, LEAF, NOT, OR, If, Stmt, Test
 from loopwright.frontend.staging import Staging
@@ -82,6 +82,8 @@ def short_circuit(s: Staging, kind: int, first: Any, thunks: list[Callable[[], A
 
 def _short_circuit(s: Staging, absorbing: bool, first: Value, thunks: list[Callable[[], Any]]) -> Any:
     emitter = s.emitter
+    if isinstance(first, Unavailable):
+        first.plain()
     if first.type is not BOOL:
         word = "or" if absorbing else "and"
         emitter.fail(f"`{word}` of numbers (here {first.type}) has no value in a kernel: compare them, as in x != 0 {word} …, or use lw.select")

@@ -259,6 +259,9 @@ class Emitter(ValueEmitter):
     def _defined(self, op: Op, type_: Type, args: list[int]) -> Value:
         """The result of an operation on operands of its type."""
         if not TAKES[op.code][type_.kind]:
+            if type_.kind in _CONDITIONS and (op is ops.EQ or op is ops.NE):
+                differ = self.value(ops.XOR, type_, args, type_)
+                return differ if op is ops.NE else self.logical_not(differ)
             self._refuse(op, type_)
         result = type_ if op.result == "T" else mask_for(type_)
         return Value(self, self.define(op, type_, args, result), result)

@@ -13,7 +13,7 @@ from typing import Any, Final
 
 import numpy as np
 
-from loopwright.frontend import functions
+from loopwright.frontend import arithmetic, functions
 from loopwright.frontend.emitter import elementary
 
 __all__ = ["equivalent"]
@@ -43,6 +43,25 @@ def _fmax(a: Any, b: Any) -> Any:
     return functions.select(_is_nan(a), b, functions.max(a, b))
 
 
+def _clip(value: Any, low: Any, high: Any) -> Any:
+    """NumPy's: NaN if one of them is."""
+    return minimum(maximum(value, low), high)
+
+
+def _is_finite(x: Any) -> Any:
+    return functions.abs(x) < math.inf
+
+
+def _is_infinite(x: Any) -> Any:
+    return functions.abs(x) == math.inf
+
+
+def _square(x: Any) -> Any:
+    return x * x
+
+
+#: What NumPy and ``math`` call by one name.
+_TESTS: Final[dict[str, Function | str]] = {"isnan": _is_nan, "isfinite": _is_finite, "isinf": _is_infinite, "copysign": arithmetic.copysign}
 #: Elementary functions that NumPy and ``math`` have by the same name as this package.
 _BOTH: Final = {name: name for name in ("cbrt", "cos", "cosh", "exp", "exp2", "expm1", "hypot", "log", "log10", "log1p", "log2", "sin", "sinh", "tan", "tanh")}
 #: By NumPy's name: functions of this package, and names of elementary ones.
@@ -65,6 +84,9 @@ _OF_NUMPY: Final[dict[str, Function | str]] = {
     "where": functions.select,
     "floor_divide": operator.floordiv,
     "fmod": functions.rem_trunc,
+    "sign": arithmetic.sign,
+    "clip": _clip,
+    "square": _square,
     "remainder": operator.mod,
     "power": "power",
     "arccos": "acos",
@@ -74,6 +96,7 @@ _OF_NUMPY: Final[dict[str, Function | str]] = {
     "arctan": "atan",
     "arctan2": "atan2",
     "arctanh": "atanh",
+    **_TESTS,
     **_BOTH,
 }
 #: By ``math``'s name. Its ``floor``, ``ceil`` and ``trunc`` give integers, which the functions of that name here do not.
@@ -93,6 +116,7 @@ _OF_MATH: Final[dict[str, Function | str]] = {
     "gamma": "tgamma",
     "lgamma": "lgamma",
     "pow": "pow",
+    **_TESTS,
     **_BOTH,
 }
 
@@ -115,6 +139,6 @@ def equivalent(function: Any, count: int) -> Function | None:
         found = _OF_COMPLEX_MATH.get(name)
     elif getattr(np, name, None) is function:
         found = _OF_NUMPY.get(name)
-    if found is None or name == "where" and count != 3 or name == "log" and count != 1:
+    if found is None or name in ("where", "clip") and count != 3 or name == "log" and count != 1:
         return None
     return elementary(found) if isinstance(found, str) else found

@@ -266,7 +266,7 @@ class Value:
 
     def __round__(self, digits: int | None = None) -> Any:
         if digits:
-            self.emitter.fail("round() of a run-time value takes no number of digits")
+            self.emitter.fail("round() of a run-time value takes no number of digits: write, for 2 of them, lw.round(v * 100) / 100")
         return self.emitter.unary(ops.ROUND, self)
 
     def __iter__(self) -> NoReturn:

@@ -27,6 +27,9 @@ from loopwright.ir import ops
 from loopwright.ir.function import NONE, Instr, Loop
 from loopwright.types import BOOL, F64, I64, VOID, Type
 
+#: What conditions are reduced with.
+_OF_CONDITIONS: Final = (ops.AND, ops.OR, ops.XOR)
+
 __all__ = ["reduce_into", "stage_lanes", "update_reduction"]
 
 _STEPS: Final[dict[str, ops.Op]] = {"add": ops.ADD, "sub": ops.ADD, "mul": ops.MUL, "and": ops.AND, "or": ops.OR, "xor": ops.XOR}
@@ -103,9 +106,10 @@ def _reductions(s: Staging, stmt: For, anchor: Instr) -> list[Summed]:
         _take_apart(s, summed)
         summed.outer = act.sticky.get(name)
         act.sticky[name] = summed
+        sign = "&" if _is_condition(value) else "+"
         act.env[name] = Unavailable(
             emitter,
-            f"`{name}` is reduced over the lanes in this loop and has no value inside it, only after it; in the loop it can only be updated, as in {name} += v "
+            f"`{name}` is reduced over the lanes in this loop and has no value inside it, only after it; in the loop it can only be updated, as in {name} {sign}= v "
             "(what looks for the greatest element and its index, or reads what it adds up in a loop inside, is a loop over lw.range)",
         )
         sums.append(summed)
@@ -172,6 +176,9 @@ def _accumulate(s: Staging, summed: Summed, op: ops.Op, operands: list[Any], emi
         summed.op = op
     elif summed.op is not op:
         emitter.fail(f"`{name}` is reduced with both `{summed.op.name}` and `{op.name}` in one lw.lanes loop, whose lanes run in no order: use two variables")
+    if op in _OF_CONDITIONS and _is_condition(summed.initial):
+        _count(s, summed, operands)
+        return
     type_ = _element(s, summed, [operand for operand in operands if operand is not None])
     if summed.total is None:
         _start(s, summed, type_)
@@ -195,6 +202,41 @@ def _accumulate_parts(s: Staging, summed: Summed, op: ops.Op, operands: list[Any
     summed.op = op
     for part, index in zip(summed.parts, PARTS, strict=True):
         _accumulate(s, part, op, [None if pair is None else item_of(pair, index) for pair in pairs], emitted)
+
+
+def _is_condition(value: Any) -> bool:
+    return isinstance(value, (bool, np.bool_)) or isinstance(value, Value) and value.type is BOOL
+
+
+def _count(s: Staging, summed: Summed, operands: list[Any]) -> None:
+    """As ``_accumulate``, of a condition: the values that decide are counted, of `&` those that do not hold."""
+    emitter = s.emitter
+    if summed.count is None:
+        summed.count = Summed(summed.name, 0, summed.anchor, summed.line)
+    for operand in operands:
+        if operand is None:
+            continue
+        value = emitter.wrap(operand)
+        if value is None or value.type is not BOOL:
+            emitter.fail(
+                f"`{summed.name}` is a condition (line {summed.line}) and is reduced with a number: compare it, as in v != 0, or start `{summed.name}` as an integer"
+            )
+        decides = emitter.logical_not(value) if summed.op is ops.AND else value
+        _accumulate(s, summed.count, ops.ADD, [None, decides])
+
+
+def _decided(s: Staging, summed: Summed, described: Loop) -> Any:
+    """The condition behind its loop, of how many values decided it and what it was before."""
+    emitter = s.emitter
+    assert summed.count is not None
+    count = _total(s, summed.count, described)
+    zero = emitter.f.const(count.type, 0)
+    if summed.op is ops.AND:
+        return emitter.binary(ops.AND, emitter.value(ops.EQ, count.type, [count.operand, zero], BOOL), summed.initial)
+    if summed.op is ops.XOR:
+        count = emitter.binary(ops.AND, count, 1)
+    assert summed.op is not None
+    return emitter.binary(summed.op, emitter.value(ops.NE, count.type, [count.operand, zero], BOOL), summed.initial)
 
 
 def _typed(s: Staging, value: Any, type_: Type) -> int:
@@ -225,7 +267,10 @@ def _element(s: Staging, summed: Summed, values: list[Any]) -> Type:
             # It counts.
             continue
         if element is BOOL:
-            emitter.fail(f"`{summed.name}` is reduced with a condition: convert it, as in lw.i32(condition), or write if condition: {summed.name} += 1")
+            emitter.fail(
+                f"`{summed.name}` is a number and is reduced with a condition: convert it, as in lw.i32(condition), write if condition: {summed.name} += 1, "
+                "or start it as True or False"
+            )
         found = element if found is None else promote(found, element)
     initial = summed.initial
     if summed.total is not None:
@@ -244,7 +289,7 @@ def _element(s: Staging, summed: Summed, values: list[Any]) -> Type:
         assert wrapped is not None
         want = wrapped.type
         if want is BOOL:
-            emitter.fail(f"`{summed.name}` is a condition: reduce an integer, or use lw.range for this loop")
+            emitter.fail(f"`{summed.name}` is a condition, which is reduced with &=, |= and ^= and conditions: use an integer, or lw.range for this loop")
     else:
         emitter.fail(
             f"`{summed.name}` is a Python value ({type(initial).__name__}) from before the lw.lanes loop and cannot change inside it: only numbers can be reduced"
@@ -295,8 +340,10 @@ def _reduce(s: Staging, sums: list[Summed], described: Loop) -> None:
             if summed.container is None:
                 s.act.env[summed.name] = summed.initial
             continue
-        if summed.parts:
-            result: Any = Complex(emitter, *[_total(s, part, described) for part in summed.parts])
+        if summed.count is not None:
+            result: Any = _decided(s, summed, described)
+        elif summed.parts:
+            result = Complex(emitter, *[_total(s, part, described) for part in summed.parts])
         else:
             result = _total(s, summed, described)
         if summed.container is not None:

@@ -25,6 +25,15 @@ class Range:
     def __iter__(self) -> Iterator[int]:
         return iter(builtins.range(self.lo, self.hi, self.step))
 
+    def __reversed__(self) -> Any:
+        lo, step = self.lo, self.step
+        if type(step) is not int or step == 0:
+            raise TypeError("reversed(lw.range(…)) takes a step that is known while compiling and is not 0: write a while loop for another")
+        if step == 1:
+            return Range(self.hi - 1, lo - 1, -1)
+        last = lo + ((self.hi - lo + step - (1 if step > 0 else -1)) // step - 1) * step
+        return Range(last, lo - step, -step)
+
     def __repr__(self) -> str:
         return "lw.range(…), which is what a for loop goes over"
 
@@ -57,17 +66,23 @@ def range(start: Any, stop: Any = None, step: Any = 1) -> Range:
     return Range(start, stop, step)
 
 
-def lanes(start: Any, stop: Any = None, *, unroll: int = 0) -> Lanes:
+def lanes(start: Any, stop: Any = None, step: Any = 1, *, unroll: int = 0) -> Lanes:
     """A loop at run time that runs as many consecutive indices at once as a vector has lanes: ``for i in lw.lanes(n)``.
 
     The body means what it says for each index alone; indices past the end of the range do nothing.
 
     Args:
         start, stop: the range, as in ``lw.range``.
+        step: 1; indices further apart are computed from one that counts by 1.
         unroll: how many vectors are worked on in one step, at most 64; 0 leaves the choice to the compiler.
     """
     if stop is None:
         start, stop = 0, start
+    if type(step) is not int or step != 1:
+        raise ValueError(
+            "the indices of lw.lanes are consecutive: count the steps, as in for k in lw.lanes((stop - start + step - 1) // step), "
+            "and write i = start + step * k, or use lw.range, which takes a step"
+        )
     if type(unroll) is not int or not 0 <= unroll <= MOST_UNROLLED:
         raise ValueError(f"unroll must be an integer from 0 to {MOST_UNROLLED}, not {unroll!r}")
     return Lanes(start, stop, unroll)

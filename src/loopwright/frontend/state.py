@@ -113,9 +113,10 @@ class Summed:
         outer: the variable of an outer loop that the name stands for, or None.
         container, index: of an element of a list or dictionary: where it is.
         parts: of a complex number: what its real and its imaginary part are reduced into.
+        count: of a condition: how many of the values that it is reduced with decide.
     """
 
-    __slots__ = ("anchor", "container", "index", "initial", "line", "name", "op", "outer", "parts", "total")
+    __slots__ = ("anchor", "container", "count", "index", "initial", "line", "name", "op", "outer", "parts", "total")
 
     def __init__(self, name: str, initial: Any, anchor: Instr, line: int) -> None:
         self.name = name
@@ -128,6 +129,7 @@ class Summed:
         self.container: Any = None
         self.index: Any = None
         self.parts: list[Summed] = []
+        self.count: Summed | None = None
 
 
 class Construct:

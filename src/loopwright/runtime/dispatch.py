@@ -262,7 +262,8 @@ def _item(value: object, formal: Formal) -> Item:
         element = _ELEMENT_TYPES.get(value.dtype.name) if value.dtype.isnative else None
         if element is None:
             what = value.dtype.name if value.dtype.isnative else value.dtype.str + " (the other byte order)"
-            raise ArgumentError(f"{name}: arrays of {what} are not available; convert it, for example with {name}.astype(np.float32)")
+            to = "np.float32" if value.dtype.isnative else f'{name}.dtype.newbyteorder("=")'
+            raise ArgumentError(f"{name}: arrays of {what} are not available; convert it, for example with {name}.astype({to})")
     rank = formal.rank or value.ndim
     if rank == 0:
         raise ArgumentError(f"{name}: an array of at least 1 dimension is expected, got one of 0; use np.atleast_1d({name}), or a scalar parameter")
