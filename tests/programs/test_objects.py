@@ -10,6 +10,7 @@ from pathlib import Path
 import pytest
 
 from loopwright import cli
+from loopwright.cc import clang
 
 HERE = Path(__file__).parent
 
@@ -58,6 +59,99 @@ def test_object_linked_with_c(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -
     subprocess.run(["clang", "-no-pie", "main.c", "library.o", "-o", "program"], check=True, capture_output=True)
     done = subprocess.run(["./program"], capture_output=True, text=True, check=True, timeout=60)
     assert done.stdout == "290 41 one 9\nthe end two\n"
+
+
+VARIABLE = """
+#include <stdarg.h>
+#include <stdio.h>
+#include <string.h>
+typedef struct { long a, b; } pair;
+double total(const char *kinds, ...) {
+    va_list list; double sum = 0; va_start(list, kinds);
+    for (; *kinds; kinds++) sum = sum * 2 + (*kinds == 'i' ? va_arg(list, int) : *kinds == 's' ? (double)strlen(va_arg(list, char *)) : va_arg(list, double));
+    va_end(list); return sum;
+}
+int many(long a, double b, int c, float d, char *text, short e, pair f, pair g, char h, ...) {
+    va_list list, again; va_start(list, h); va_copy(again, list);
+    int n = vprintf(text, list); double sum = a + b * 2 + c * 3 + d * 4 + e * 5 + f.b * 6 + g.b * 7 + h * 8 + va_arg(again, int);
+    va_end(again); va_end(list); return n * 1000 + (int)sum;
+}
+pair both(int n, ...) { va_list list; va_start(list, n); pair r = {0, 0}; while (n--) { r.a += va_arg(list, int); r.b += (long)va_arg(list, double); } va_end(list); return r; }
+static void hidden(char *to, ...) { va_list list; va_start(list, to); vsprintf(to, va_arg(list, char *), list); va_end(list); }
+void (*chosen(int k))(char *, ...) { return k ? hidden : 0; }
+"""
+CALLING = """
+#include <stdio.h>
+typedef struct { long a, b; } pair;
+double total(const char *kinds, ...); int many(long a, double b, int c, float d, char *text, short e, pair f, pair g, char h, ...);
+pair both(int n, ...); void (*chosen(int k))(char *, ...);
+int main(void) {
+    double (*by_address)(const char *, ...) = total; char text[100];
+    printf("%g %g\\n", total("idisddsiiiidddddddi", 1, 2.5, 3, "four", 5.5, 6.5, "7", 8, 9, 10, 11, 12., 13., 14., 15., 16., 17., 18., 19), by_address("di", 0.5, 1));
+    printf("%d\\n", many(1, 2, 3, 4, "<%d %g %s %d %g>\\n", 5, (pair){6, 7}, (pair){8, 9}, 10, 12, 13.5, "text", 14, 15.5));
+    pair r = both(6, 1, 1., 2, 2., 3, 3., 4, 4., 5, 5., 6, 7.);
+    chosen(1)(text, "%d-%s-%g-%c-%d-%d-%g", 1, "two", 3.5, '4', 5, 6, 7.5);
+    printf("%ld %ld %s\\n", r.a, r.b, text);
+    return 0;
+}
+"""
+
+
+@pytest.mark.parametrize("target", ["", "aarch64-neon"])
+def test_a_variable_number_of_arguments(target: str, tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:
+    """Functions of both sides, called by name and by their address from the other, from their own, and within one program."""
+    emulator = ["qemu-aarch64"] if target else []
+    compiler = ["clang", *(["--target=aarch64-linux-gnu", "-static"] if target else ["-no-pie"])]
+    if target and (shutil.which(emulator[0]) is None or not clang.has_headers("aarch64-linux-gnu")):
+        pytest.skip("qemu-aarch64 or the C library of aarch64-linux-gnu is not installed")
+    monkeypatch.chdir(tmp_path)
+    options = ["--target", target] if target else []
+    for name, text in (("library", VARIABLE), ("main", CALLING)):
+        Path(f"{name}.c").write_text(text)
+        assert cli.main(["cc", *options, "-c", f"{name}.c", "-o", f"{name}_ours.o"]) == 0
+        subprocess.run([*compiler[:-1], "-O1", "-c", f"{name}.c", "-o", f"{name}_theirs.o"], check=True)
+    assert cli.main(["cc", *options, "main.c", "library.c", "-o", "whole"]) == 0
+    printed = [subprocess.run([*emulator, "./whole"], capture_output=True, text=True, check=True, timeout=60).stdout]
+    for main, library in (("theirs", "theirs"), ("ours", "theirs"), ("theirs", "ours"), ("ours", "ours")):
+        subprocess.run([*compiler, f"main_{main}.o", f"library_{library}.o", "-o", "program"], check=True)
+        printed.append(subprocess.run([*emulator, "./program"], capture_output=True, text=True, check=True, timeout=60).stdout)
+    assert printed == [printed[1]] * 5
+    assert printed[0].endswith("21 22 1-two-3.5-4-5-6-7.5\n")
+
+
+def test_a_variable_number_of_arguments_where_there_is_no_way_in(tmp_path: Path, capfd: pytest.CaptureFixture[str]) -> None:
+    (tmp_path / "library.c").write_text("int f(int n, ...) { return n; }\n")
+    assert cli.main(["cc", str(tmp_path / "library.c"), "-c", "--target", "rv64gc", "-o", str(tmp_path / "library.o")]) == 1
+    assert "f, which takes a variable number of arguments, called by its address or from another object, is not supported" in capfd.readouterr().err
+
+
+WIDE = """
+typedef __int128 wide; typedef struct { long a, b; } pair;
+long f(int a, int b, int c, int d, int e, wide w, int g, wide x, int h, wide y, pair z) {
+    long half = a + b * 2 + c * 3 + d * 4 + e * 5 + (long)w * 6 + (long)(w >> 64) * 7 + g * 8;
+    return half + (long)x * 9 + (long)(x >> 64) * 10 + h * 11 + (long)y * 12 + (long)(y >> 64) * 13 + z.a * 14 + z.b * 15;
+}
+"""
+CALLING_WIDE = """
+#include <stdio.h>
+typedef __int128 wide; typedef struct { long a, b; } pair;
+long f(int a, int b, int c, int d, int e, wide w, int g, wide x, int h, wide y, pair z);
+int main(void) { printf("%ld", f(1, 2, 3, 4, 5, ((wide)6 << 64) + 7, 8, ((wide)9 << 64) + 10, 11, ((wide)12 << 64) + 13, (pair){14, 15})); return 0; }
+"""
+
+
+@pytest.mark.skipif(shutil.which("gcc") is None, reason="gcc is not installed")
+def test_wide_integers_that_find_one_register(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:
+    """They lie on the stack at a multiple of 16, and what follows has the register; as gcc has it (clang does from 18 on)."""
+    monkeypatch.chdir(tmp_path)
+    Path("library.c").write_text(WIDE)
+    Path("main.c").write_text(CALLING_WIDE)
+    for name in ("library", "main"):
+        assert cli.main(["cc", "-c", f"{name}.c", "-o", f"{name}_ours.o"]) == 0
+        subprocess.run(["gcc", "-O1", "-c", f"{name}.c", "-o", f"{name}_theirs.o"], check=True)
+    for objects in (["main_ours.o", "library_theirs.o"], ["main_theirs.o", "library_ours.o"], ["main_ours.o", "library_ours.o"]):
+        subprocess.run(["gcc", "-no-pie", *objects, "-o", "program"], check=True)
+        assert subprocess.run(["./program"], capture_output=True, text=True, check=True, timeout=60).stdout == "1237"
 
 
 FREESTANDING = """

@@ -87,6 +87,49 @@ def test_a_status_on_other_machines(target: str, tmp_path: Path, capfd: pytest.C
     capfd.readouterr()
 
 
+VARIABLE = """
+#include <stdarg.h>
+#include <stdio.h>
+typedef struct { float x, y; } two;
+typedef struct { long a, b, c; } three;
+typedef __int128 wide;
+static double total(int n, ...) {
+    va_list list; double sum = 0; va_start(list, n);
+    while (n--) { two t = va_arg(list, two); sum = sum * 2 + t.x - t.y; three u = va_arg(list, three); sum += u.a + u.b + u.c; }
+    va_end(list); return sum;
+}
+static long halves(int n, ...) {
+    va_list list; long sum = 0; va_start(list, n);
+    while (n--) { sum = sum * 3 + va_arg(list, int); wide w = va_arg(list, wide); sum += (long)w + (long)(w >> 64) * 5; }
+    va_end(list); return sum;
+}
+#ifndef __riscv
+static double (*const table[])(int, ...) = {total};
+#endif
+int main(void) {
+    two t = {9, 4}; three u = {1, 2, 3}; wide w = ((wide)5 << 64) + 7;
+    printf("%g\\n", total(3, t, u, t, u, t, u));
+#ifndef __riscv
+    printf("%g\\n", table[0](2, t, u, t, u));
+#endif
+    printf("%ld\\n", halves(4, 1, w, 2, -w, 3, w, 4, w));
+    return 0;
+}
+"""
+
+
+@pytest.mark.parametrize("target", [None, *OTHERS])
+def test_structs_and_wide_integers_in_lists(target: str | None, tmp_path: Path, capfd: pytest.CaptureFixture[str]) -> None:
+    """Floats of one struct lie together on AArch64; clang passes wide integers in halves on x86-64, which may lie at a multiple of 16."""
+    source = tmp_path / "variable.c"
+    source.write_text(VARIABLE)
+    if target is not None and (not clang.has_headers(OTHERS[target][0]) or shutil.which(OTHERS[target][1]) is None):
+        pytest.skip(f"{OTHERS[target][1]} or the C library of {OTHERS[target][0]} is not installed")
+    assert cli.main(["cc", *(["--target", target] if target else []), str(source), "--run"]) == 0
+    totals = "77\n" if target == "rv64gc" else "77\n33\n"
+    assert capfd.readouterr().out == f"{totals}717\n"
+
+
 def test_several_files_and_a_status(tmp_path: Path, capfd: pytest.CaptureFixture[str]) -> None:
     """Two files that share a table and a function; a call of exit, whose output is not lost; a signal."""
     (tmp_path / "main.c").write_text(

@@ -17,6 +17,7 @@ from loopwright.cc import clang, link
 from loopwright.cc.run import run
 from loopwright.errors import ArgumentError, LoopwrightError, TargetError
 from loopwright.frontend.llvm.module import functions_and_globals
+from loopwright.frontend.llvm.routines import PREFIX
 from loopwright.ir.module import Module
 from loopwright.jit import target_for
 from loopwright.objects.elf import ObjectFile
@@ -176,11 +177,12 @@ def _options(args: argparse.Namespace, triple: str) -> clang.Options:
 
 
 def _object(read: bytes, args: argparse.Namespace, target: Target) -> ObjectFile:
-    functions, globals_ = functions_and_globals(read, os.fspath(args.files[0]))
+    functions, globals_ = functions_and_globals(read, os.fspath(args.files[0]), exported=args.object)
     module = Module(functions, globals=globals_, find=link.elsewhere)
     module.verify()
     compiled = [compiler.compile(f, target) for f in module.functions.values()]
-    return object_file(compiled, module.globals.values(), target, set(clang.local_names(read)), os.fspath(args.files[0]) if args.debug else "")
+    local = {*clang.local_names(read), *(name for name in module.functions if name.startswith(PREFIX))}
+    return object_file(compiled, module.globals.values(), target, local, os.fspath(args.files[0]) if args.debug else "")
 
 
 def _write(read: bytes, args: argparse.Namespace, target: Target, triple: str) -> None:

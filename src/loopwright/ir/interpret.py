@@ -356,6 +356,8 @@ class Interpreter:
             step.kind = _ALLOCA
         elif op is ops.STACK_POINTER:
             step.kind = _STACK_POINTER
+        elif op is ops.INCOMING:
+            raise self._error(instr, "the arguments on the stack have no address here: the interpreter passes them otherwise")
         elif op is ops.UNREACHABLE:
             step.kind = _UNREACHABLE
         elif op in ops.CALLING:

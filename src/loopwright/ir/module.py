@@ -127,7 +127,13 @@ class Module:
             return
         called = self.functions.get(callee.name)
         if called is not None:
-            self._agree(f, number, [called.types[p] for p in called.params], called.result, called.places, called.results)
+            params = [called.types[p] for p in called.params]
+            if callee.named >= 0:
+                # (Behind those with names it takes what registers for arguments are left.)
+                given, places = callee.params[callee.named :], called.places and called.places[: callee.named]
+                self._agree(f, number, params[: callee.named] + given, called.result, (*places, *callee.places[len(places) :]), called.results)
+            else:
+                self._agree(f, number, params, called.result, called.places, called.results)
             callee.function = called
             return
         known = self.outside.get(callee.name)

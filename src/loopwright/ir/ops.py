@@ -1035,8 +1035,9 @@ LOCAL: Final = row(
 GLOBAL: Final = row("global", "C -> P", "ptr", "the address of a global, given by its number among those the function names", None)
 FUNCTION: Final = row("function", "C -> P", "ptr", "the address of a function, given by its number among the callees", None)
 TABLE: Final = row("table", "L -> P", "ptr", "the address of a constant array, given by its number, a constant", None)
+INCOMING: Final = row("incoming", "C -> P", "ptr", "the address of the arguments on the stack, from so many bytes, a constant, behind the first on", None)
 #: Addresses by number: a constant that no register holds.
-NUMBERED: Final = frozenset((LOCAL, TABLE, GLOBAL, FUNCTION))
+NUMBERED: Final = frozenset((LOCAL, TABLE, GLOBAL, FUNCTION, INCOMING))
 
 #: Memory that holds the elements of several vectors in turn, by how many those are. A load names the one it takes by its ``imm``; the select pass makes
 #: the loads from one address one instruction with several results: its own is the first, and each ``part`` right behind it is one more.

@@ -649,6 +649,9 @@ class _Verifier:
                 raise self.error(f"there is no callee number {number}")
             if f.callees[number].signature:
                 raise self.error(f"{f.callees[number].name} is a signature, which has no address: declare the function with `callee`")
+        elif op is ops.INCOMING:
+            if not 0 <= number < 1 << 16:
+                raise self.error(f"the operand of `incoming` is {number}, no number of bytes from 0 to {(1 << 16) - 1}")
         elif op is ops.TABLE:
             if not 0 <= number < len(f.arrays) or not f.arrays[number].data:
                 raise self.error("the operand of `table` is the number of a constant array")

@@ -126,6 +126,7 @@ class Convention:
         unnamed_in_ints: floats among the arguments of a variable number go to integer registers (LP64D).
         int_results, float_results: where several results are returned, each in the next register of its class; by default one of each.
         result_address: where the address of memory for a struct that is returned there goes, or -1 for the first argument's place.
+        whole: an integer of 128 bits is in registers or on the stack, not in both (System V).
         grouped: parts of structs stay together, in registers or on the stack (AAPCS64).
         unextended: types of arguments and results above whose bits a register may hold anything that this machine's registers must not hold.
     """
@@ -149,6 +150,7 @@ class Convention:
         "stack_align",
         "unextended",
         "unnamed_in_ints",
+        "whole",
     )
 
     def __init__(
@@ -171,7 +173,9 @@ class Convention:
         float_results: tuple[int, ...] = (),
         result_address: int = -1,
         grouped: bool = False,
+        whole: bool = False,
     ) -> None:
+        self.whole = whole
         self.int_results = int_results or (int_result,)
         self.float_results = float_results or (float_result,)
         self.result_address = result_address
@@ -273,13 +277,20 @@ class _Assignment:
         """The places of the first arguments, some of which say where they are to go."""
         convention = self.convention
         made: list[int] = []
-        together = 0
+        together = halves = 0
         for position, place in enumerate(places[:count] if count >= 0 else places):
             if place in (STACK, STACK_16):
                 made.append(~self.on_stack(place))
                 continue
             if place == RESULT_ADDRESS and convention.result_address >= 0:
                 made.append(convention.result_address)
+                continue
+            if place == EVEN and convention.whole and self.ints + 2 > len(convention.int_args):
+                # (An integer of 128 bits; one register that is left is for what follows: System V ABI, AMD64 supplement, 3.2.3.)
+                halves = 2
+            if halves:
+                made.append(~self.on_stack(16 if halves == 2 else 8))
+                halves -= 1
                 continue
             if convention.grouped and (place == EVEN or place > TOGETHER):
                 together = 2 if place == EVEN else place - TOGETHER

@@ -105,13 +105,22 @@ class CallWriter(AccessWriter):
         if self.listed(function):
             arguments.append((LlvmType(POINTER), {}))
         made = self._passing(arguments, function.result, function.attributes)
-        made.name = function.name
+        made.name = function.hidden or function.name
         if function.variadic and not self.listed(function):
             made.named = len(made.params)
         return made
 
+    def shared(self, function: LlvmFunction) -> Callee:
+        """How a function is called by the convention of C, also one that takes its last arguments in memory from functions of its module."""
+        made = self._passing([(parameter.type, parameter.attributes) for parameter in function.parameters], function.result, function.attributes)
+        made.name = function.name
+        if function.variadic:
+            made.named = len(made.params) - bool(made.results)
+        return made
+
     def function_number(self, name: str) -> int:
-        return self.callee((name,), self.signature(self.module.functions[name]))
+        function = self.module.functions[name]
+        return self.callee((name,), self.shared(function) if function.hidden else self.signature(function))
 
     def listed(self, function: LlvmFunction) -> bool:
         """Whether the arguments whose number varies are passed to a function in memory."""
@@ -119,7 +128,7 @@ class CallWriter(AccessWriter):
 
     def symbol(self, name: str) -> int:
         function = self.module.functions.get(name)
-        if function is not None and self.listed(function):
+        if function is not None and self.listed(function) and not function.hidden:
             self.unsupported(f"the address of {name}, a function of the module with a variable number of arguments, is not supported")
         return super().symbol(name)
 
@@ -133,7 +142,7 @@ class CallWriter(AccessWriter):
         if site.callee.name in _RETURNS_TWICE:
             self.unsupported(f"{site.callee.name}, which returns twice, is not supported")
         known = self.module.functions.get(site.callee.name) if site.callee.kind == GLOBAL else None
-        variable = known is not None and self.listed(known)
+        variable = known is not None and self.listed(known) and not known.hidden
         given = len(site.arguments)
         first: list[int] = []
         if (
@@ -268,9 +277,12 @@ class CallWriter(AccessWriter):
             if "align 16" in argument.attributes if copied else self.layout.align(type_) >= 16 or is_wide(type_):
                 at = at + 15 & -16
             made = self._words(Place(self.operand(argument.value), None, 1, 0, -1), type_) if copied else self.packed_parts(argument.value)
+            # (Elements of an array lie as in it: the floats of a struct, on AArch64.)
+            step = self.layout.size(type_.elements[0]) if type_.kind == ARRAY and not copied else 8
             for operand in made:
                 words.append((operand, at))
-                at += 8
+                at += step
+            at = at + 7 & -8
         memory = self._aligned_memory(at, 16)
         for operand, at in words:
             held = self.f.type_of(operand)

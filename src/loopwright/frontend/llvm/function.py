@@ -42,7 +42,7 @@ def translate(function: LlvmFunction, module: LlvmModule, layout: Layout, lines:
 
     Raises ``UnsupportedOperationError`` with the line of what is not supported.
     """
-    f = Function(function.name, VOID, _options(function))
+    f = Function(function.hidden or function.name, VOID, _options(function))
     f.file, f.lines = lines.source(function)
     return _FunctionWriter(f, function, module, layout, lines, routines, abi).run()
 
@@ -62,6 +62,7 @@ class _FunctionWriter(IntrinsicWriter):
         self.lines = lines
         self.routines = routines
         self.node_number = 0
+        self.has_list = bool(function.hidden)
         self.memory = self.arguments = self.results_at = self.result_address = NONE
         self.way = NONE
         self.in_place: dict[str, str] = {}

@@ -81,7 +81,7 @@ class _Initial:
             if value.name in self.module.aliases:
                 return self.address(self.module.aliases[value.name])
             function = self.module.functions.get(value.name)
-            if function is not None and function.variadic and function.blocks:
+            if function is not None and function.variadic and function.blocks and not function.hidden:
                 raise self.refuse("the address of a function of the module with a variable number of arguments")
             return value.name, 0
         if value.kind in (syntax.NULL, syntax.UNDEFINED):

@@ -27,10 +27,12 @@ class IntrinsicWriter(CallWriter):
     Attributes:
         routines: what the module needs of ``routines.py``, by LLVM's name.
         arguments: the register with the address of arguments whose number varies, or NONE.
+        has_list: what is there is a list of C's, which an entry has made (``entries``).
     """
 
     routines: set[str]
     arguments: int
+    has_list: bool
 
     def move_memory(self, name: str, to: int, from_: int, size: int) -> None:
         if not self.copy_memory(Place(to, None, 1, 0, -1), Place(from_, None, 1, 0, -1), size):
@@ -306,14 +308,21 @@ def _alignment(i: Instruction, argument: int) -> int:
 def _begin_arguments(w: IntrinsicWriter, i: Instruction, a: list[Constant]) -> list[int]:
     if w.module.triple.partition("-")[0] not in ("x86_64", "aarch64", "riscv64"):
         w.unsupported(f"va_start is not supported for {w.module.triple}")
+    if w.has_list:
+        w.copy_memory(w.place(a[0]), Place(w.arguments, None, 1, 0, -1), _list_size(w))
+        return []
     w.begin_arguments(w.place(a[0]), w.arguments)
     return []
 
 
 def _copy_arguments(w: IntrinsicWriter, i: Instruction, a: list[Constant]) -> list[int]:
-    # (32 bytes is the largest of the machines' lists, that of AArch64.)
-    w.copy_memory(w.place(a[0]), w.place(a[1]), {"x86_64": 24, "aarch64": 32}.get(w.module.triple.partition("-")[0], 8))
+    w.copy_memory(w.place(a[0]), w.place(a[1]), _list_size(w))
     return []
+
+
+def _list_size(w: IntrinsicWriter) -> int:
+    # (32 bytes is the largest of the machines' lists, that of AArch64.)
+    return {"x86_64": 24, "aarch64": 32}.get(w.module.triple.partition("-")[0], 8)
 
 
 def _trap(w: IntrinsicWriter, i: Instruction, a: list[Constant]) -> list[int]:

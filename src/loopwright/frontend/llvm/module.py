@@ -10,6 +10,7 @@ from typing import Any
 from loopwright.errors import ArgumentError, ParseError, UnsupportedOperationError
 from loopwright.frontend.llvm.abi import USUAL, Abi
 from loopwright.frontend.llvm.debug import Lines
+from loopwright.frontend.llvm.entries import entered, entry, hidden
 from loopwright.frontend.llvm.function import translate
 from loopwright.frontend.llvm.initial import initial
 from loopwright.frontend.llvm.reader import read_module
@@ -52,8 +53,8 @@ def from_llvm(source: str | bytes, file: str = "<llvm>", outside: Mapping[str, A
     return Module.of(*functions_and_globals(source, file), outside)
 
 
-def functions_and_globals(source: str | bytes, file: str = "<llvm>", abi: Abi = USUAL) -> tuple[list[Function], list[Global]]:
-    """The functions and the globals that ``from_llvm`` makes a module of; by another machine's rules, if there are any."""
+def functions_and_globals(source: str | bytes, file: str = "<llvm>", abi: Abi = USUAL, exported: bool = False) -> tuple[list[Function], list[Global]]:
+    """The functions and the globals that ``from_llvm`` makes a module of; by another machine's rules, if there are any. ``exported``: other objects call its functions."""
     if not isinstance(source, (str, bytes, bytearray)):
         raise ArgumentError(f"from_llvm takes LLVM IR as a string, or bitcode as bytes, not {type(source).__name__}")
     text, written = _checked(source, file)
@@ -65,6 +66,9 @@ def functions_and_globals(source: str | bytes, file: str = "<llvm>", abi: Abi = 
     if read.layout[:1] == "E" or "-p:32" in read.layout:
         raise UnsupportedOperationError(f"code for big-endian machines, or with pointers of 32 bits, is not supported: `{read.layout}`", file)
     layout = Layout(read.layout)
+    if not abi.lists:
+        for name in entered(read, exported):
+            read.functions[name].hidden = hidden(name)
     return _functions(read, layout, file, abi), [initial(each, read, layout) for each in read.globals.values() if each.initial is not None]
 
 
@@ -72,6 +76,7 @@ def _functions(read: LlvmModule, layout: Layout, file: str, abi: Abi) -> list[Fu
     lines = Lines(read, file)
     routines: set[str] = set()
     made = [translate(function, read, layout, lines, routines, abi) for function in read.functions.values() if function.blocks]
+    made += [entry(function, read, layout, abi) for function in read.functions.values() if function.hidden]
     for name in sorted(routines):
         made += parse_all(ROUTINES[name], file)
     return made

@@ -118,6 +118,7 @@ class _ModuleReader:
         result = self.constants.type(tokens)
         name = unquoted(tokens.take())
         made = LlvmFunction(name, result, attributes, self.at + 1)
+        made.local = line.startswith(("define internal ", "define private "))
         tokens.expect("(")
         while not tokens.accept(")"):
             if tokens.accept("..."):

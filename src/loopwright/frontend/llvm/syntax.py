@@ -165,9 +165,11 @@ class LlvmFunction:
         blocks: in the order of the text, the entry first; none of a declaration.
         line: where it begins.
         debug: number of its `!dbg`, or -1.
+        local: other objects do not see it.
+        hidden: what the function itself is called, where what has its name is the way in for others (``entries``); otherwise "".
     """
 
-    __slots__ = ("attributes", "blocks", "debug", "line", "name", "parameters", "result", "variadic")
+    __slots__ = ("attributes", "blocks", "debug", "hidden", "line", "local", "name", "parameters", "result", "variadic")
 
     def __init__(self, name: str, result: LlvmType, attributes: dict[str, LlvmType | None], line: int) -> None:
         self.name = name
@@ -178,6 +180,8 @@ class LlvmFunction:
         self.variadic = False
         self.blocks: list[Block] = []
         self.debug = -1
+        self.local = False
+        self.hidden = ""
 
 
 class Global:

@@ -239,6 +239,8 @@ def _everywhere(instr: Instr) -> Rule | None:
         return Rule(name, (), None, control.nothing)
     if op is ops.ALLOCA:
         return Rule(name, (INT, INT), INT, moves.alloca)
+    if op is ops.INCOMING:
+        return Rule(name, (INT,), INT, moves.incoming_address)
     if op is ops.STACK_POINTER:
         return Rule(name, (), INT, moves.stack_pointer)
     if op is ops.GLOBAL or op is ops.FUNCTION:

@@ -317,6 +317,11 @@ def alloca(asm: AArch64Assembler, f: Function, instr: Instr) -> None:
         asm.emit(i.AND_IMM["x"], rd, rd, (1 << 64) - align)
 
 
+def incoming_address(asm: AArch64Assembler, f: Function, instr: Instr) -> None:
+    """The address of the arguments on the stack, from one on."""
+    asm.add_immediate(CODES[instr.dst], asm.base, asm.frame_size + int(f.const_values[~instr.args[0]]))
+
+
 def stack_pointer(asm: AArch64Assembler, f: Function, instr: Instr) -> None:
     """Where the stack ends."""
     asm.add_immediate(CODES[instr.dst], SP, 0)

@@ -61,6 +61,7 @@ _RULES: Final[dict[tuple[int, str], Rule]] = {
     (ops.STORE_ARG.code, "f"): _rule("store_arg", (_FLOAT,), None, control.store_arg),
     (ops.LOCAL.code, "i"): _rule("local", (_INT,), _INT, moves.local_address),
     (ops.TABLE.code, "i"): _rule("table", (_INT,), _INT, moves.table_address),
+    (ops.INCOMING.code, "i"): _rule("incoming", (_INT,), _INT, moves.incoming_address),
     (ops.STACK_POINTER.code, "i"): _rule("stack_pointer", (), _INT, moves.stack_pointer),
     (ops.GLOBAL.code, "i"): _rule("global", (_INT,), _INT, moves.symbol_address),
     (ops.FUNCTION.code, "i"): _rule("function", (_INT,), _INT, moves.symbol_address),

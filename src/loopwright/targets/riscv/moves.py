@@ -126,8 +126,15 @@ def table_address(asm: RiscVAssembler, f: Function, instr: Instr) -> None:
 
 def local_address(asm: RiscVAssembler, f: Function, instr: Instr) -> None:
     """The address of a local array."""
-    rd = CODES[instr.dst]
-    offset = asm.local_offset(int(f.const_values[~instr.args[0]]))
+    _frame_address(asm, CODES[instr.dst], asm.local_offset(int(f.const_values[~instr.args[0]])))
+
+
+def incoming_address(asm: RiscVAssembler, f: Function, instr: Instr) -> None:
+    """The address of the arguments on the stack, from one on."""
+    _frame_address(asm, CODES[instr.dst], asm.frame_size + int(f.const_values[~instr.args[0]]))
+
+
+def _frame_address(asm: RiscVAssembler, rd: int, offset: int) -> None:
     if offset <= 2047:
         asm.emit(i.ADDI, rd, asm.base, offset)
     else:

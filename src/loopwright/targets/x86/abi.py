@@ -35,6 +35,7 @@ SYSV: Final = Convention(
     unextended=_UNEXTENDED,
     int_results=(RAX, RDX),
     float_results=tuple(ZMM0 + n for n in range(4)),
+    whole=True,
 )
 
 #: Four argument positions shared by both classes, 32 bytes of shadow space; rbx, rbp, rdi, rsi, r12 to r15 and the low

@@ -211,6 +211,10 @@ def _stack_pointer(target: Any, instr: Instr) -> Rule | None:
     return Rule("stack_pointer", (), INT, moves.stack_pointer)
 
 
+def _incoming(target: Any, instr: Instr) -> Rule | None:
+    return Rule("incoming", (INT,), INT, moves.incoming_address)
+
+
 def _symbol(target: Any, instr: Instr) -> Rule | None:
     return Rule(instr.op.name, (INT,), INT, moves.symbol_address)
 
@@ -756,6 +760,7 @@ _SPECIAL: Final[dict[int, _Special]] = {
     ops.LOCAL.code: _local,
     ops.TABLE.code: _table,
     ops.STACK_POINTER.code: _stack_pointer,
+    ops.INCOMING.code: _incoming,
     ops.GLOBAL.code: _symbol,
     ops.FUNCTION.code: _symbol,
     ops.ADDRESS.code: _address,

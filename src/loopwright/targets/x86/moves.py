@@ -173,6 +173,12 @@ def alloca(asm: X86Assembler, f: Function, instr: Instr) -> None:
         asm.emit(lookup("AND", "r64,imm"), (d,), None, -align, line=line)
 
 
+def incoming_address(asm: X86Assembler, f: Function, instr: Instr) -> None:
+    """The address of the arguments on the stack, from one on."""
+    place = asm.incoming(int(f.const_values[~instr.args[0]]))
+    asm.emit(lookup("LEA", "r64,m"), (CODES[instr.dst],), place, line=instr.line)
+
+
 def stack_pointer(asm: X86Assembler, f: Function, instr: Instr) -> None:
     """Where the stack ends."""
     asm.emit(lookup("MOV", "r64,r64"), (CODES[instr.dst], _RSP), line=instr.line)

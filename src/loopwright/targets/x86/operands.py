@@ -183,6 +183,10 @@ class X86Assembler(Assembler):
         base = self.incoming_base if slot.kind == INCOMING else self.slot_base
         return M(self.frame_base, NO_REGISTER, 1, base + slot.offset)
 
+    def incoming(self, offset: int) -> M:
+        """The memory of the arguments on the stack."""
+        return M(self.frame_base, NO_REGISTER, 1, self.incoming_base + offset)
+
     def local(self, offset: int) -> M:
         """The memory of the local arrays, which lie behind the spill slots."""
         frame = self.f.frame
