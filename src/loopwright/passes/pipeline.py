@@ -24,6 +24,7 @@ from loopwright.passes import (
     reload,
     select,
     simplify,
+    sinking,
     strength,
     switches,
     unroll,
@@ -117,6 +118,11 @@ CPU: Final[tuple[Pass, ...]] = (
         loops.run,
         "`for` and `while` to rotated loops, with one branch a step at the bottom",
         "only `block loop if else` brackets",
+    ),
+    Pass(
+        "sink",
+        sinking.run,
+        "what is computed in front of calls and brackets to where it is used, if what it reads is in registers there anyway; addresses into accesses",
     ),
     Pass(
         "reload",

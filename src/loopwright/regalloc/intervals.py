@@ -29,6 +29,7 @@ class Interval:
         crosses_call: is live across a call; ``killed``: the registers (bit mask) that are destroyed while it lives.
         constant: for a value that can be made again anywhere, its operand, otherwise 0: a copied constant's own, or, from ``MADE_AGAIN`` down, ``MADE_AGAIN - n`` for
             that of the n-th instruction of ``Liveness.again``.
+        again: what making it again costs against loading it, where ``constant`` says that it can be.
         register_now: where it is: a physical register, or -1 for memory (or nowhere, when not live).
         previous: the last physical register it had, or -1.
         floor: what its references cost when the innermost loop around is repeated.
@@ -43,6 +44,7 @@ class Interval:
     """
 
     __slots__ = (
+        "again",
         "cls",
         "constant",
         "crosses_call",
@@ -70,8 +72,9 @@ class Interval:
         "weights",
     )
 
-    def __init__(self, register: int, cls: int, weights: list[float]) -> None:
+    def __init__(self, register: int, cls: int, weights: list[float], again: float = 0.5) -> None:
         self.register = register
+        self.again = again
         self.weights = weights
         self.cls = cls
         self.starts: list[int] = []
@@ -147,12 +150,12 @@ class Interval:
         return self.weights[self.refs[-1] >> 1] if self.refs else 0.0
 
     def cost(self) -> float:
-        """What it costs to have it in memory now: the next reference, and the store. A constant needs none and is remade, not loaded: half."""
+        """What it costs to have it in memory now: the next reference, and the store. A constant needs none and is made again, not loaded."""
         cost = self.next_cost()
         if self.floor > cost:  # noqa: PLR1730 (no calls: for every register that is looked at)
             cost = self.floor
         if self.constant != 0:
-            return cost * 0.5
+            return cost * self.again
         return cost if self.homed or self.defs == 0 else cost + self.def_weight / self.defs
 
     def defined_until(self, location: int) -> bool:

@@ -207,7 +207,7 @@ class Joins:
             if crowded[cls] or interval.register_now < 0:
                 weight = interval.weight_until(end)
                 if interval.constant != 0:
-                    weight *= 0.5
+                    weight *= interval.again
                 by_class[cls].append((weight, interval.register_now >= 0, interval.cost(), v))
         for cls in range(len(by_class)):
             ranked = by_class[cls]

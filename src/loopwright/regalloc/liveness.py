@@ -385,7 +385,8 @@ class _Walk:
         """The interval of a register, made when it is first asked for."""
         known = self.liveness.intervals[v]
         if known is None:
-            known = Interval(v, self.target.class_of(self.f.types[v]), self.liveness.weights)
+            cls = self.target.class_of(self.f.types[v])
+            known = Interval(v, cls, self.liveness.weights, self.target.classes[cls].again)
             self.liveness.intervals[v] = known
         return known
 

@@ -35,16 +35,20 @@ class RegisterClass:
         holds: says of a type whether its values live here; each type has one class of a target at most.
         slot: the fewest bytes of a spill slot.
         bit_per_lane: masks take a bit a lane here, and their slots ``slot`` bytes; elsewhere a mask takes what its lanes do.
+        again: what making a constant, or the address of a global, again costs against loading a value from the stack.
     """
 
-    __slots__ = ("bit_per_lane", "holds", "name", "order", "slot")
+    __slots__ = ("again", "bit_per_lane", "holds", "name", "order", "slot")
 
-    def __init__(self, name: str, order: Sequence[int], holds: Callable[[Type], bool], slot: int = 8, bit_per_lane: bool = False) -> None:
+    def __init__(
+        self, name: str, order: Sequence[int], holds: Callable[[Type], bool], slot: int = 8, bit_per_lane: bool = False, again: float = 0.5
+    ) -> None:
         self.name = name
         self.order = tuple(order)
         self.holds = holds
         self.slot = slot
         self.bit_per_lane = bit_per_lane
+        self.again = again
 
 
 def scalar_integers(type_: Type) -> bool:

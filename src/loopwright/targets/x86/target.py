@@ -84,7 +84,7 @@ class X86(Target):
         rules = CONVENTIONS[convention]
         ints = int_order(rules)
         classes = [
-            RegisterClass("integers", tuple(r for r in ints if r != RBP) if framed else ints, scalar_integers),
+            RegisterClass("integers", tuple(r for r in ints if r != RBP) if framed else ints, scalar_integers, again=0.25),
             RegisterClass("vectors", vector_order(rules, 32 if evex else 16), vectors if evex else vectors_and_masks),
         ]
         if evex:
