@@ -53,8 +53,15 @@ def test_what_would_keep_two_registers_for_one_stays() -> None:
 
 
 def test_a_value_moves_into_the_branch_that_uses_it() -> None:
-    found = made(f"%1 = add.i64 %i, 3\nif.bool %q\nstore_at.i64 %1, [%p]\nend\n{KEPT}")
-    assert found == block(f"if.bool %q\n%1 = add.i64 %i, 3\nstore_at.i64 %1, [%p]\nend\n{KEPT}")
+    found = made(f"{CALL}\n%1 = add.i64 %i, 3\nif.bool %q\nstore_at.i64 %1, [%p]\nend\n{KEPT}")
+    assert found == block(f"{CALL}\nif.bool %q\n%1 = add.i64 %i, 3\nstore_at.i64 %1, [%p]\nend\n{KEPT}")
+
+
+def test_functions_that_need_few_registers_stay() -> None:
+    few = f"%1 = add.i64 %i, 3\nif.bool %q\nstore_at.i64 %1, [%p]\nend\n{KEPT}"
+    assert same(few)
+    many = "".join(f"%{n} = load_at.i64 [%p + {8 * n}]\n" for n in range(2, 40)) + "".join(f"store_at.i64 %{n}, [%p]\n" for n in range(2, 40))
+    assert not same(few + "\n" + many)
 
 
 @pytest.mark.parametrize("last", ["", "store_at.i64 %1, [%p]\n"])

@@ -22,7 +22,7 @@ from loopwright.ir.function import Function, Instr, Mem
 from loopwright.ir.loops import IS_LOOP
 from loopwright.ir.roles import address_at
 from loopwright.targets.target import Target
-from loopwright.types import BOOL, PTR
+from loopwright.types import BOOL, I64, PTR
 
 __all__ = ["run"]
 
@@ -35,8 +35,26 @@ _STAYS: Final = frozenset((ops.COPY,))
 
 def run(f: Function, target: Target) -> None:
     """Move what ``f`` computes to where it is used."""
-    if any(instr.op.effect == ops.CALLS or (instr.op.opens and not instr.op.closes) for instr in f.code):
+    if _may_be_short(f, target):
         _Sinking(f, target).run()
+
+
+def _may_be_short(f: Function, target: Target) -> bool:
+    """Whether registers for integers may be short: there is a call, or a border that more values may cross than there are registers, as far as that is known of their number."""
+    if not target.registers:
+        return False
+    bordered = False
+    for instr in f.code:
+        if instr.op.effect == ops.CALLS:
+            return True
+        bordered = bordered or instr.op.opens
+    if not bordered:
+        return False
+    integers = target.class_of(I64)
+    most = 2 * len(target.orders[integers])
+    if len(f.types) <= most:
+        return False
+    return sum([target.class_of(type_) == integers for type_ in f.types]) > most
 
 
 class _Sinking:
