@@ -40,9 +40,7 @@ class RegisterClass:
 
     __slots__ = ("again", "bit_per_lane", "holds", "name", "order", "slot")
 
-    def __init__(
-        self, name: str, order: Sequence[int], holds: Callable[[Type], bool], slot: int = 8, bit_per_lane: bool = False, again: float = 0.5
-    ) -> None:
+    def __init__(self, name: str, order: Sequence[int], holds: Callable[[Type], bool], slot: int = 8, bit_per_lane: bool = False, again: float = 0.5) -> None:
         self.name = name
         self.order = tuple(order)
         self.holds = holds
