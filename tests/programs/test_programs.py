@@ -130,6 +130,46 @@ def test_structs_and_wide_integers_in_lists(target: str | None, tmp_path: Path, 
     assert capfd.readouterr().out == f"{totals}717\n"
 
 
+FLOATS = """
+#include <complex.h>
+#include <stdio.h>
+typedef __int128 wide; typedef unsigned __int128 size;
+static void show(size x) { printf("%016lx%016lx ", (unsigned long)(x >> 64), (unsigned long)x); }
+int main(void) {
+    size s = 88172645463325252;
+    for (int i = 0; i < 600; i++) {
+        s = s * ((size)0x2360ED051FC65DA4 << 64 | 0x4385DF649FCCF645) + 12345;
+        size x = s >> (i % 128);
+        if (i % 5 == 0) x |= (size)1 << (i * 7 % 128);
+        if (i % 7 == 0) x = (x >> 60 << 60) + (i % 3 - 1);
+        wide v = i % 2 ? -(wide)x : (wide)x;
+        double d = (double)(x >> 1);
+        printf("%a %a %a %a ", (double)v, (double)x, (double)(float)v, (double)(float)x);
+        show((size)(wide)(i % 2 ? -d : d)); show((size)d); show((size)(wide)(float)(v >> 2));
+    }
+    show((size)(wide)-0.9); show((size)0.5f);
+    printf("%a %a\\n", (double)(wide)0, (float)~(size)0);
+    volatile complex float a = 3 - 2 * I, b = 0.5f + I; volatile complex double c = 1 + 2 * I, d = 4 - I;
+    printf("%a %a %a %a\\n", crealf(a / b * b), cimagf(a / b), creal(c / d), cimag(c * d / a));
+    return 0;
+}
+"""
+
+
+@pytest.mark.parametrize("level", ["0", "2"])
+@pytest.mark.parametrize("target", [None, *OTHERS])
+def test_wide_integers_and_floats(target: str | None, level: str, tmp_path: Path, capfd: pytest.CaptureFixture[str]) -> None:
+    """Conversions, each rounded once; quotients of complex numbers, which the compiler's own library has."""
+    source, reference = tmp_path / "floats.c", tmp_path / "reference"
+    source.write_text(FLOATS)
+    if target is not None and (not clang.has_headers(OTHERS[target][0]) or shutil.which(OTHERS[target][1]) is None):
+        pytest.skip(f"{OTHERS[target][1]} or the C library of {OTHERS[target][0]} is not installed")
+    subprocess.run(["clang", "-O0", "-w", "-ffp-contract=off", str(source), "-o", str(reference), "-lm"], check=True)
+    expected = subprocess.run([str(reference)], check=True, capture_output=True, text=True).stdout
+    assert cli.main(["cc", "-w", "-O", level, *(["--target", target] if target else []), str(source), "--run"]) == 0
+    assert capfd.readouterr().out == expected
+
+
 def test_several_files_and_a_status(tmp_path: Path, capfd: pytest.CaptureFixture[str]) -> None:
     """Two files that share a table and a function; a call of exit, whose output is not lost; a signal."""
     (tmp_path / "main.c").write_text(

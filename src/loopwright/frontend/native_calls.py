@@ -46,7 +46,7 @@ _C_TYPES: Final[dict[Any, Type]] = {
 
 
 #: Besides what is linked into the process: where the functions of the C library are that it may lack.
-_LIBRARIES: Final = (None, "libm.so.6")
+_LIBRARIES: Final = (None, "libm.so.6", "libgcc_s.so.1")
 
 
 def in_process(wanted: Callee | Global) -> Callee | Global | None:

@@ -8,11 +8,11 @@ from typing import Final
 
 from loopwright.frontend.llvm.aggregates import AggregateWriter
 from loopwright.frontend.llvm.syntax import Instruction
-from loopwright.frontend.llvm.types import LlvmType, is_wide, words
+from loopwright.frontend.llvm.types import LlvmType, is_wide, named, words
 from loopwright.ir import ops
 from loopwright.ir.function import Mem
 from loopwright.ir.ops import Op
-from loopwright.types import BOOL, I64, U64
+from loopwright.types import BOOL, F32, F64, I32, I64, U64
 
 __all__ = ["DIVISIONS", "DIVISION_BYTES", "WIDE", "concerns"]
 
@@ -222,6 +222,48 @@ def _sext(w: AggregateWriter, i: Instruction) -> list[int]:
     return [*parts, *[_shifted(w, parts[-1], w.const(I64, 63), False, True)] * more] if more else parts
 
 
+def _of_float(w: AggregateWriter, i: Instruction) -> list[int]:
+    """A float's size, in its two parts: what is left of it behind 64 bits is exact, as the float has no more than 53."""
+    if i.type.bits > 128:
+        w.unsupported(f"{i.opcode} to integers of {i.type.bits} bits is not supported, of up to 128 it is")
+    given = w.convert(w.parts(i.operands[0])[0], F64)
+    size = w.emit(ops.ABS, F64, [given])
+    whole = w.emit(ops.TRUNC, F64, [w.emit(ops.MUL, F64, [size, w.const(F64, 2.0**-64)])])
+    rest = w.emit(ops.SUB, F64, [size, w.emit(ops.MUL, F64, [whole, w.const(F64, 2.0**64)])])
+    low, high = (w.convert(w.emit(ops.CONVERT_UNCHECKED, U64, [part], F64), I64) for part in (rest, whole))
+    if i.opcode == "fptosi":
+        negative = w.convert(w.compare(ops.LT, F64, given, w.const(F64, 0.0)), I64)
+        low, high = _signed_by(w, low, high, w.emit(ops.NEG, I64, [negative]))
+    return _wrapped(w, [low, high], i.type.bits)
+
+
+def _to_float(w: AggregateWriter, i: Instruction) -> list[int]:
+    """The upper 64 bits of the size, with a last one for all that is below, are rounded as the size itself; then the exponent is put right."""
+    type_ = w.type_of(i.type)
+    if i.operands[0].type.bits > 128 or type_ not in (F32, F64):
+        w.unsupported(f"{i.opcode} from {named(i.operands[0].type)} to {named(i.type)} is not supported")
+    signed = i.opcode == "sitofp"
+    given = w.parts(i.operands[0])
+    low, high = given if signed else _unsigned(w, given, i.operands[0].type)
+    if signed:
+        sign = _shifted(w, high, w.const(I64, 63), False, True)
+        low, high = _signed_by(w, low, high, sign)
+    zero, one = w.const(I64, 0), w.const(I64, 1)
+    small = w.compare(ops.EQ, I64, high, zero)
+    places = w.convert(w.emit(ops.LEADING_ZEROS, U64, [w.convert(high, U64)]), I64)
+    crossing = _shifted(w, _shifted(w, low, one, False), w.emit(ops.SUB, I64, [w.const(I64, 63), places]), False)
+    top = w.emit(ops.OR, I64, [_shifted(w, high, places, True), crossing])
+    more = w.convert(w.compare(ops.NE, I64, _shifted(w, low, places, True), zero), I64)
+    top = w.emit(ops.SELECT, I64, [small, low, w.emit(ops.OR, I64, [top, more])])
+    exponent = w.emit(ops.SELECT, I64, [small, zero, w.emit(ops.SUB, I64, [w.const(I64, 64), places])])
+    bits, bias, at = (I64, 1023, 52) if type_ is F64 else (I32, 127, 23)
+    scale = w.emit(ops.SHL_MODULO, bits, [w.convert(w.emit(ops.ADD, I64, [exponent, w.const(I64, bias)]), bits), w.const(bits, at)])
+    made = w.emit(ops.MUL, type_, [w.convert(w.convert(top, U64), type_), w.emit(ops.BITCAST, type_, [scale], bits)])
+    if signed:
+        made = w.emit(ops.SELECT, type_, [w.compare(ops.NE, I64, sign, zero), w.emit(ops.NEG, type_, [made]), made])
+    return [made]
+
+
 #: How each instruction on such integers is written.
 WIDE: Final[dict[str, Callable[[AggregateWriter, Instruction], list[int]]]] = {
     "add": _add,
@@ -234,4 +276,6 @@ WIDE: Final[dict[str, Callable[[AggregateWriter, Instruction], list[int]]]] = {
     "sext": _sext,
     **dict.fromkeys(("and", "or", "xor"), _bitwise),
     **dict.fromkeys(("shl", "lshr", "ashr"), _shift),
+    **dict.fromkeys(("fptosi", "fptoui"), _of_float),
+    **dict.fromkeys(("sitofp", "uitofp"), _to_float),
 }
