@@ -7,6 +7,7 @@ from collections.abc import Callable
 from time import perf_counter
 from typing import Any, Final
 
+from loopwright.environment import variable
 from loopwright.errors import InternalError, LoopwrightError, TargetError, UnsupportedOperationError, VerifyError
 from loopwright.ir import ops
 from loopwright.ir.function import Function, Instr
@@ -79,11 +80,11 @@ def order_in_force(ordering: str | None) -> str:
     Raises ``TargetError`` when it is no permutation of the letters A to Q.
     """
     if ordering is None:
-        told = os.environ.get(ENVIRONMENT_ORDER)
-        if not told:
+        named = variable(ENVIRONMENT_ORDER)
+        if not named:
             return DEFAULT_ORDER
         try:
-            return check_order(told)
+            return check_order(named)
         except TargetError as error:
             raise TargetError(f"{error.message} (it is the environment's {ENVIRONMENT_ORDER})") from None
     return check_order(ordering)
@@ -97,7 +98,7 @@ def resolve(settings: Settings | None = None) -> Settings:
     asked = settings if settings is not None else Settings()
     prove = asked.prove
     if prove is None:
-        prove = os.environ.get(ENVIRONMENT_PROVE, "0") not in ("", "0")
+        prove = variable(ENVIRONMENT_PROVE) not in ("", "0")
     return Settings(asked.target, asked.vector_bits, order_in_force(asked.ordering), bool(prove), bool(asked.keep), asked.passes)
 
 

@@ -4,7 +4,7 @@ from __future__ import annotations
 
 import contextlib
 import gc
-from collections.abc import Callable, Iterator
+from collections.abc import Callable
 from typing import Any, Final
 
 from loopwright import compiler
@@ -32,13 +32,20 @@ def target_for(name: str | None, vector_bits: int | None) -> Target:
         TargetError: no target of that name, or none with that vector width.
         CpuError: no name was given and there is no target for this CPU.
     """
-    if name is None:
-        features = cpu.host_features()
+    if name is not None:
+        return registry.get(name, vector_bits)
+    features = cpu.host_features()
+    known = _best.get((features, vector_bits))
+    if known is None:
         name = registry.best_with_features(features)
         if name is None:
             raise CpuError("there is no target for this CPU: it lacks AVX2; name a target to compile for another machine, as in target='x86-64-v3'")
-        return registry.get(name, vector_bits, data_path=cpu.data_path(features))
-    return registry.get(name, vector_bits)
+        known = _best[features, vector_bits] = registry.get(name, vector_bits, data_path=cpu.data_path(features))
+    return known
+
+
+#: The best target by the features of the CPU, as it appears, and the width of vectors.
+_best: Final[dict[tuple[frozenset[str], int | None], Target]] = {}
 
 
 class Native(Backend):
@@ -67,29 +74,31 @@ class Native(Backend):
 
     def compile(self, stage: Callable[[], Function], settings: Settings) -> Code:
         _check_settings(settings)
-        with _without_collection():
+        with _WithoutCollection():
             return Code(compiler.compile(stage(), target_for(settings.target, settings.vector_bits), settings))
 
     def compile_module(self, functions: list[Function], settings: Settings) -> dict[str, Any]:
         _check_settings(settings)
         target = target_for(settings.target, settings.vector_bits)
-        with _without_collection():
+        with _WithoutCollection():
             return load([compiler.compile(f, target, settings) for f in functions])
 
 
-@contextlib.contextmanager
-def _without_collection() -> Iterator[None]:
+class _WithoutCollection:
     """Does not look for garbage meanwhile.
 
     Compiling makes tens of thousands of objects that all live until its end: to look for garbage among them again and again takes up to a tenth of the
     time (measured at degree 255), the more the longer the function.
     """
-    collecting = gc.isenabled()
-    gc.disable()
-    try:
-        yield
-    finally:
-        if collecting:
+
+    __slots__ = ("_collecting",)
+
+    def __enter__(self) -> None:
+        self._collecting = gc.isenabled()
+        gc.disable()
+
+    def __exit__(self, *_: object) -> None:
+        if self._collecting:
             gc.enable()
 
 

@@ -17,18 +17,32 @@ from loopwright.ir import ops
 from loopwright.ir.affine import Offsets
 from loopwright.ir.function import NONE, Function, Instr
 from loopwright.targets.target import Target
-from loopwright.types import I64, Type
+from loopwright.types import I64
 
 
-class _Place:
-    """A vector load: array, indices but the last, the last as root + offset."""
+class _Group:
+    """The vector loads of one straight stretch that differ in the constant added to their last index only.
 
-    __slots__ = ("group", "offset", "position")
+    Attributes:
+        offsets: those constants.
+        grid: the least of them.
+        near: two of the loads are not whole vectors apart.
+        loaded: the registers with what has been loaded, by the constant.
+    """
 
-    def __init__(self, position: int, group: tuple[int, ...], offset: int) -> None:
-        self.position = position
-        self.group = group
-        self.offset = offset
+    __slots__ = ("grid", "loaded", "near", "offsets")
+
+    def __init__(self, offset: int) -> None:
+        self.offsets = {offset}
+        self.grid = offset
+        self.near = False
+        self.loaded: dict[int, int] = {}
+
+    def add(self, offset: int, lanes: int) -> None:
+        """Another load. All of them are as far from the next vector as any one."""
+        self.near = self.near or (offset - self.grid) % lanes != 0
+        self.offsets.add(offset)
+        self.grid = min(self.grid, offset)
 
 
 def neighbours(f: Function, target: Target) -> bool:
@@ -81,76 +95,77 @@ class _Rewriting:
         self.f.code = self.out
 
     def rewrite(self, stretch: list[Instr]) -> None:
-        f = self.f
-        places: dict[int, _Place] = {}
-        offsets: dict[tuple[int, ...], set[int]] = {}
-        neighbours: set[tuple[int, ...]] = set()  # of the groups, those with loads that are not whole vectors apart
+        f, target, indices = self.f, self.target, self.indices
+        groups: dict[tuple[int, ...], _Group] = {}
+        places: list[tuple[int, _Group, int]] = []
+        near = False
         for position in range(len(stretch)):
             instr = stretch[position]
-            if instr.op is ops.LOAD and instr.type.lanes and instr.args[-1] >= 0 and not f.arrays[instr.imm].written and self.target.slides(instr.type):
-                place = self.place(position, instr)
-                places[position] = place
-                known = offsets.setdefault(place.group, set())
-                for other in known:
-                    # All of them are as far from the next vector as any one.
-                    if (place.offset - other) % instr.type.lanes:
-                        neighbours.add(place.group)
-                    break
-                known.add(place.offset)
-            self.indices.follow(instr)
-        loaded: dict[tuple[int, ...], int] = {}
-        for position in range(len(stretch)):
-            found = places.get(position)
-            if found is None or found.group not in neighbours:
-                self.out.append(stretch[position])
-            else:
-                _place(f, stretch[position], found, offsets[found.group], loaded, self.out)
+            if instr.op is ops.LOAD and instr.type.lanes and instr.args[-1] >= 0 and not f.arrays[instr.imm].written and target.slides(instr.type):
+                key, offset = self.place(instr)
+                group = groups.get(key)
+                if group is None:
+                    group = groups[key] = _Group(offset)
+                else:
+                    group.add(offset, instr.type.lanes)
+                    near = near or group.near
+                places.append((position, group, offset))
+            indices.follow(instr)
+        out = self.out
+        done = 0
+        if near:
+            for position, group, offset in places:
+                if group.near:
+                    out.extend(stretch[done:position])
+                    _place(f, stretch[position], group, offset, out)
+                    done = position + 1
+        out.extend(stretch[done:] if done else stretch)
 
-    def place(self, position: int, instr: Instr) -> _Place:
-        """Where a load reads. Loads of a group differ in the constant added to their last index only."""
+    def place(self, instr: Instr) -> tuple[tuple[int, ...], int]:
+        """What a load reads: array, indices but the last, the root of the last; and what is added to that root."""
         indices = self.indices
-        group = [instr.type.number, instr.imm]
+        key = [instr.type.number, instr.imm]
         offset = 0
         for a in instr.args:
             offset = 0
             if a < 0:
-                group.append(a)
+                key.append(a)
                 continue
             root = indices.root_of(a)
             offset = indices.offset_of(a, root)
-            group.extend(indices.version(root))
-            group.append(offset)
-        group[-1] = 0
-        return _Place(position, tuple(group), offset)
+            key.extend(indices.version(root))
+            key.append(offset)
+        key[-1] = 0
+        return tuple(key), offset
 
 
-def _place(f: Function, instr: Instr, place: _Place, offsets: set[int], loaded: dict[tuple[int, ...], int], out: list[Instr]) -> None:
+def _place(f: Function, instr: Instr, group: _Group, offset: int, out: list[Instr]) -> None:
     """A load as it is, or a slide of the two whole vectors around it."""
     type_ = instr.type
     lanes = type_.lanes
-    grid = min(offsets)
-    shift = (place.offset - grid) % lanes
-    low = place.offset - shift
-    if shift == 0 or low not in offsets or low + lanes not in offsets:
-        known = loaded.get((*place.group, place.offset), NONE)
+    shift = (offset - group.grid) % lanes
+    low = offset - shift
+    if shift == 0 or low not in group.offsets or low + lanes not in group.offsets:
+        known = group.loaded.get(offset, NONE)
         if known != NONE:
             out.append(Instr(ops.COPY, type_, instr.dst, [known], 0, instr.line))
             return
-        loaded[(*place.group, place.offset)] = instr.dst
+        group.loaded[offset] = instr.dst
         out.append(instr)
         return
-    halves = [_whole(f, instr, place, offset, type_, loaded, out) for offset in (low, low + lanes)]
-    out.append(Instr(ops.SLIDE, type_, instr.dst, [halves[0], halves[1], f.const(I64, shift)], 0, instr.line))
+    first = _whole(f, instr, group, offset, low, out)
+    second = _whole(f, instr, group, offset, low + lanes, out)
+    out.append(Instr(ops.SLIDE, type_, instr.dst, [first, second, f.const(I64, shift)], 0, instr.line))
 
 
-def _whole(f: Function, like: Instr, place: _Place, offset: int, type_: Type, loaded: dict[tuple[int, ...], int], out: list[Instr]) -> int:
-    """The register with the whole vector at ``offset``, loaded here if it was not before."""
-    known = loaded.get((*place.group, offset), NONE)
+def _whole(f: Function, like: Instr, group: _Group, at: int, offset: int, out: list[Instr]) -> int:
+    """The register with the whole vector at ``offset``, loaded here if it was not before. ``like`` is a load ``at`` another."""
+    known = group.loaded.get(offset, NONE)
     if known != NONE:
         return known
     index = f.register(I64)
-    out.append(Instr(ops.ADD, I64, index, [like.args[-1], f.const(I64, offset - place.offset)], 0, like.line))
-    made = f.register(type_)
-    out.append(Instr(ops.LOAD, type_, made, [*like.args[:-1], index], like.imm, like.line))
-    loaded[(*place.group, offset)] = made
+    out.append(Instr(ops.ADD, I64, index, [like.args[-1], f.const(I64, offset - at)], 0, like.line))
+    made = f.register(like.type)
+    out.append(Instr(ops.LOAD, like.type, made, [*like.args[:-1], index], like.imm, like.line))
+    group.loaded[offset] = made
     return made

@@ -73,7 +73,7 @@ class _Indices:
         #: What the open loops count with, from the outermost.
         self.counters: list[int] = []
         #: What made each register, in loops.
-        self.made: dict[int, Instr] = {}
+        self.made: list[Instr | None] = [None] * len(f.types)
 
     def own(self, index: int, followed: int = 0) -> int:
         """The innermost loop (from the outermost, 0) in which an index is another in each step, or -1 where none is known."""
@@ -82,7 +82,7 @@ class _Indices:
         for n in range(len(self.counters) - 1, -1, -1):
             if self.counters[n] == index:
                 return n
-        made = self.made.get(index)
+        made = self.made[index]
         if made is None:
             return -1
         if made.op is ops.SHL or made.op is ops.MUL:
@@ -106,7 +106,7 @@ class _Indices:
             return _ANYWHERE
         if value in self.counters:
             return self.counters.index(value)
-        made = self.made.get(value)
+        made = self.made[value]
         if made is None:
             return -1
         if made.op.effect != ops.PURE:

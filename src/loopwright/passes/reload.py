@@ -47,10 +47,15 @@ def run(f: Function, target: Target) -> None:
             start, loads = k + 1, 0
     if loads >= _LEAST:
         stretches.append((start, len(f.code)))
+    if not stretches:
+        return
     uses: list[int] = []
+    #: For each register the stretch (from the end of the code) that it is live in, while that is looked at.
+    live = [-1] * len(f.types)
     # (From behind, so that positions in front stay.)
-    for start, end in reversed(stretches):
-        classes = _crowded(f, target, start, end)
+    for number in range(len(stretches)):
+        start, end = stretches[-1 - number]
+        classes = _crowded(f, target, start, end, live, number)
         if not classes:
             continue
         uses = uses or _uses(f)
@@ -70,26 +75,24 @@ def _uses(f: Function) -> list[int]:
     return found
 
 
-def _crowded(f: Function, target: Target, start: int, end: int) -> list[int]:
+def _crowded(f: Function, target: Target, start: int, end: int, live: list[int], number: int) -> list[int]:
     """The classes of which a stretch needs more registers at once than there are, where it loads some of the values."""
     code, types = f.code, f.types
-    class_of = target.class_of
     room = [len(order) for order in target.orders]
-    live: set[int] = set()
     most = [0] * len(room)
     for k in range(end - 1, start - 1, -1):
         instr = code[k]
         dst = instr.dst
-        if dst in live:
-            live.discard(dst)
-            room[class_of(types[dst])] += 1
+        if dst >= 0 and live[dst] == number:
+            live[dst] = -1
+            room[target.class_of(types[dst])] += 1
         for a in instr.args:
-            if a >= 0 and a not in live:
-                live.add(a)
-                cls = class_of(types[a])
+            if a >= 0 and live[a] != number:
+                live[a] = number
+                cls = target.class_of(types[a])
                 room[cls] -= 1
                 most[cls] = min(most[cls], room[cls])
-    return [cls for cls in range(len(most)) if most[cls] < 0 and any(code[k].op in _LOADS and class_of(code[k].type) == cls for k in range(start, end))]
+    return [cls for cls in range(len(most)) if most[cls] < 0 and any(code[k].op in _LOADS and target.class_of(code[k].type) == cls for k in range(start, end))]
 
 
 class _Value:

@@ -20,6 +20,7 @@ import threading
 from collections.abc import Iterable
 from typing import Final
 
+from loopwright.environment import variable
 from loopwright.errors import CpuError
 from loopwright.runtime import memory
 
@@ -147,7 +148,7 @@ _by_setting: dict[str, frozenset[str]] = {}
 
 def host_features() -> frozenset[str]:
     """The features generated code may use on this CPU, under this operating system; empty on other than x86-64."""
-    setting = os.environ.get(VARIABLE, "")
+    setting = variable(VARIABLE)
     known = _by_setting.get(setting)
     if known is None:
         known = _by_setting[setting] = _restrict(_detect(), setting)

@@ -115,6 +115,8 @@ def _one_after_the_other(indices: set[tuple[int, ...]], loops: dict[int, tuple[i
 def passes_scalars(compiled: Compiled) -> bool:
     """Whether a function's arguments and results are where scalars are passed: those that are parts of structs may not be."""
     f = compiled.source
+    if f.results or not f.places:
+        return not f.results
     types = [f.types[p] for p in f.params]
     convention = compiled.target.convention
-    return not f.results and (not f.places or convention.assign(types, -1, f.places) == convention.assign(types))
+    return convention.assign(types, -1, f.places) == convention.assign(types)

@@ -57,6 +57,27 @@ _COMPARING: Final = _COMPARES | frozenset(ops.CHOICES)
 #: Whose options are the usual ones.
 _NO_FUNCTION: Final = Function("", VOID)
 
+#: What the rule of an operation depends on besides its types, and which of its operands are constants: nothing, all there is to know, or which registers are the same.
+_SHAPE_ALONE: Final = 0
+_EVERYTHING: Final = 1
+_LIKE_CHOICE: Final = 2
+_LIKE_SELECT: Final = 3
+_LIKE_MASKED: Final = 4
+
+
+def _dependence(op: ops.Op) -> int:
+    if op.effect == ops.CALLS or op is ops.RET or op in ops.CALLING:
+        return _EVERYTHING
+    if op in ops.CHOICES:
+        return _LIKE_CHOICE
+    if op is ops.SELECT:
+        return _LIKE_SELECT
+    return _LIKE_MASKED if op in ops.UNDER_MASKS and op.result == "T" else _SHAPE_ALONE
+
+
+#: By the operation's code.
+_DEPENDENCE: Final[list[int]] = [_dependence(op) for op in ops.OPS]
+
 
 class X86(Target):
     """One level of x86-64.
@@ -185,7 +206,8 @@ class X86(Target):
     def known(self, function: Function, instr: Instr) -> Rule | None:
         """The rule that will emit ``instr``, or None."""
         op = instr.op
-        if op.effect == ops.CALLS or op is ops.RET or op in ops.CALLING:
+        depends = _DEPENDENCE[op.code]
+        if depends == _EVERYTHING:
             return rule_for(self, function, instr)
         shape = 0
         args = instr.args
@@ -197,14 +219,14 @@ class X86(Target):
         mem = instr.mem
         if mem is not None:
             shape |= 8 | (16 if mem.indexed else 0) | (mem.role + 1 << 5)
+        elif depends == _LIKE_CHOICE:
+            shape |= (512 if args[0] == args[2] else 0) | (1024 if args[1] == args[2] else 0)
+        elif depends == _LIKE_SELECT:
+            shape |= 512 if instr.dst == args[2] != args[1] else 0
+        elif depends == _LIKE_MASKED:
+            shape |= (512 if args[1] == args[2] else 0) | (1024 if args[1] == args[-1] else 0)
         if function.options.fastmath:
             shape |= 256
-        if mem is None and op in ops.CHOICES:
-            shape |= (512 if args[0] == args[2] else 0) | (1024 if args[1] == args[2] else 0)
-        elif mem is None and op is ops.SELECT:
-            shape |= 512 if instr.dst == args[2] != args[1] else 0
-        elif mem is None and op in ops.UNDER_MASKS and op.result == "T":
-            shape |= (512 if args[1] == args[2] else 0) | (1024 if args[1] == args[-1] else 0)
         key = ((op.code << 16 | instr.type.number) << 16 | instr.source.number) << 12 | shape
         found = self._rules.get(key)
         if found is None and key not in self._rules:
