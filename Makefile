@@ -77,7 +77,7 @@ wheels: $(NATIVE)
 test-wheels: wheels
 	$(BIN)/python -m pytest -n $(JOBS) --wheels=dist tests/test_wheels.py $(ARGS)
 
-$(NATIVE): $(SOURCES) $(wildcard corpora/*.lwc) setup.py $(VENV)/.test
+$(NATIVE): $(SOURCES) $(wildcard corpora/*.lwc native/*.h) setup.py $(VENV)/.test
 	@.ci/packages
 	@command -v $${CC:-gcc} >/dev/null || { echo 'make native needs a C compiler (gcc)' >&2; exit 1; }
 	rm -rf build
