@@ -170,6 +170,65 @@ def test_wide_integers_and_floats(target: str | None, level: str, tmp_path: Path
     assert capfd.readouterr().out == expected
 
 
+COMPUTED = """
+#include <stdio.h>
+#include <stdlib.h>
+enum { PUSH, ADD, DUP, JUMP, DOWN, PRINT, STOP };
+static int run(const int *code) {
+    static const void *const ways[] = {&&push, &&add, &&dup, &&jump, &&down, &&print, &&stop};
+    long stack[32]; int top = 0, at = 0, steps = 0;
+#define NEXT do { steps++; goto *ways[code[at++]]; } while (0)
+    NEXT;
+push: stack[top++] = code[at++]; NEXT;
+add: stack[top - 2] += stack[top - 1]; top--; NEXT;
+dup: stack[top] = stack[top - 1]; top++; NEXT;
+jump: if (stack[--top]) at = code[at]; else at++; NEXT;
+down: stack[top - 1]--; NEXT;
+print: printf("%ld ", stack[--top]); NEXT;
+stop: return steps;
+}
+static int apart(const unsigned char *s) {
+    static const int distances[] = {&&a - &&a, &&b - &&a, &&c - &&a};
+    int r = 0;
+again: goto *(&&a + distances[*s]);
+a: r = r * 2 + 1; s++; goto again;
+b: r *= 3; s++; goto again;
+c: return r;
+}
+static int words(const char *p) {
+    void *state = &&out; int n = 0;
+    for (;; p++) {
+        goto *state;
+    out: if (*p > ' ') { n++; state = &&in; } else if (!*p) break;
+        continue;
+    in: if (*p <= ' ') state = &&out;
+        if (!*p) break;
+    }
+    return n;
+}
+static void last(void) { puts("the end"); }
+int main(void) {
+    static const int loop[] = {PUSH, 7, PUSH, 1000, DOWN, DUP, JUMP, 4, ADD, PRINT, STOP};
+    atexit(last);
+    printf("%d\\n", run(loop));
+    printf("%d %d\\n", apart((const unsigned char *)"\\0\\1\\0\\0\\1\\2"), words("the quick  brown fox "));
+    return 0;
+}
+"""
+
+
+@pytest.mark.parametrize("level", ["0", "2"])
+@pytest.mark.parametrize("target", [None, *OTHERS])
+def test_computed_goto(target: str | None, level: str, tmp_path: Path, capfd: pytest.CaptureFixture[str]) -> None:
+    """Tables of addresses of blocks, and of how far apart they are; and what is called at the end."""
+    source = tmp_path / "computed.c"
+    source.write_text(COMPUTED)
+    if target is not None and (not clang.has_headers(OTHERS[target][0]) or shutil.which(OTHERS[target][1]) is None):
+        pytest.skip(f"{OTHERS[target][1]} or the C library of {OTHERS[target][0]} is not installed")
+    assert cli.main(["cc", "-w", "-O", level, *(["--target", target] if target else []), str(source), "--run"]) == 0
+    assert capfd.readouterr().out == "7 3005\n45 4\nthe end\n"
+
+
 def test_several_files_and_a_status(tmp_path: Path, capfd: pytest.CaptureFixture[str]) -> None:
     """Two files that share a table and a function; a call of exit, whose output is not lost; a signal."""
     (tmp_path / "main.c").write_text(

@@ -47,6 +47,8 @@ _C_TYPES: Final[dict[Any, Type]] = {
 
 #: Besides what is linked into the process: where the functions of the C library are that it may lack.
 _LIBRARIES: Final = (None, "libm.so.6", "libgcc_s.so.1")
+#: What the C library links statically into every program, and what does the same here: a function that is called at the end ignores what it is passed.
+_STATIC: Final = {"atexit": "on_exit"}
 
 
 def in_process(wanted: Callee | Global) -> Callee | Global | None:
@@ -57,7 +59,7 @@ def in_process(wanted: Callee | Global) -> Callee | Global | None:
     for name in _LIBRARIES:
         try:
             library = ctypes.CDLL(name)
-            symbol = library[wanted.name]
+            symbol = library[_STATIC.get(wanted.name, wanted.name)]
         except (OSError, TypeError, ValueError, AttributeError):
             continue
         address = address_of(symbol)

@@ -220,7 +220,6 @@ REFUSED = [
     ("declare i32 @setjmp(ptr)\ndefine i32 @f(ptr %p) {\n  %r = call i32 @setjmp(ptr %p)\n  ret i32 %r\n}", "setjmp", 3),
     ("@llvm.global_ctors = appending global [0 x { i32, ptr, ptr }] zeroinitializer\n", "constructor", 1),
     ("@t = thread_local global i32 0\n", "thread_local", 1),
-    ("define void @f(ptr %p) {\n  indirectbr ptr %p, [label %a]\na:\n  ret void\n}", "indirectbr", 2),
 ]
 
 

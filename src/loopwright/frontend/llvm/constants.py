@@ -12,6 +12,7 @@ from loopwright.frontend.llvm.types import (
     ARRAY,
     FLOAT,
     FUNCTION,
+    INTEGER,
     LABEL,
     METADATA,
     OPAQUE,
@@ -66,6 +67,8 @@ class ConstantReader:
 
     def __init__(self) -> None:
         self.named: dict[str, LlvmType] = {}
+        #: By function and label.
+        self._blocks: dict[str, dict[str, int]] = {}
 
     # --- types ----------------------------------------------------------------------------------------------
 
@@ -205,6 +208,8 @@ class ConstantReader:
         if first.isdigit() or first == "-":
             tokens.at += 1
             return Constant(NUMBER, type_, number=self._number(tokens, word, type_))
+        if word == "blockaddress":
+            return self._block(tokens, type_)
         if word in _VALUES:
             return self._word(tokens, type_)
         if word in _EXPRESSIONS:
@@ -223,6 +228,22 @@ class ConstantReader:
                     tokens.at += 1
             return Constant(OTHER, type_, "metadata")
         tokens.fail(f"`{word}` is no value")
+
+    def _block(self, tokens: Tokens, type_: LlvmType) -> Constant:
+        """The address of a block, which is a number: nothing can be done with it but to go there."""
+        tokens.at += 1
+        tokens.expect("(")
+        function = unquoted(tokens.take())
+        tokens.expect(",")
+        number = self.block(function, unquoted(tokens.take()), type_)
+        tokens.expect(")")
+        return number
+
+    def block(self, function: str, label: str, type_: LlvmType) -> Constant:
+        """The number that stands for the address of a block: from 1 on in each function."""
+        known = self._blocks.setdefault(function, {})
+        number = Constant(NUMBER, integer(64), number=known.setdefault(label, len(known) + 1))
+        return number if type_.kind == INTEGER else Constant(EXPRESSION, type_, "inttoptr", parts=(number,))
 
     def _word(self, tokens: Tokens, type_: LlvmType) -> Constant:
         word = tokens.take()

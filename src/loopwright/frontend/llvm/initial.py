@@ -66,6 +66,9 @@ class _Initial:
             size = self.layout.size(type_.elements[0])
             for number, part in enumerate(value.parts):
                 self.put(part, offset + number * size)
+        elif kind == syntax.EXPRESSION and value.name == "trunc" and type_.kind == INTEGER and not (known := self.address(value.parts[0]))[0]:
+            # (How far apart two blocks are.)
+            self.write(offset, (known[1] & (1 << type_.bits) - 1).to_bytes(self.layout.stored(type_), "little"))
         elif self.layout.size(type_) == 8 and type_.kind in (POINTER, INTEGER):
             symbol, addend = self.address(value)
             if symbol:

@@ -66,6 +66,7 @@ class InstructionReader:
             "getelementptr": self._element,
             "br": self._branch,
             "switch": self._switch,
+            "indirectbr": self._indirect,
             "ret": self._return,
             "unreachable": self._nothing,
             "phi": self._phi,
@@ -212,6 +213,14 @@ class InstructionReader:
             made.operands.append(self.constants.typed(tokens))
             tokens.expect(",")
             made.labels.append(self._label(tokens))
+
+    def _indirect(self, tokens: Tokens, made: Instruction) -> None:
+        made.operands = [self.constants.typed(tokens)]
+        tokens.expect(",")
+        tokens.expect("[")
+        while not tokens.accept("]"):
+            made.labels.append(self._label(tokens))
+            tokens.accept(",")
 
     def _return(self, tokens: Tokens, made: Instruction) -> None:
         type_ = self.constants.type(tokens)

@@ -11,9 +11,9 @@ from typing import Final
 from loopwright.errors import ParseError
 from loopwright.frontend.llvm.constants import ConstantReader
 from loopwright.frontend.llvm.instructions import InstructionReader
-from loopwright.frontend.llvm.syntax import Block, Global, LlvmFunction, LlvmModule, Parameter
+from loopwright.frontend.llvm.syntax import LOCAL, Block, Constant, Global, Instruction, LlvmFunction, LlvmModule, Parameter
 from loopwright.frontend.llvm.tokens import Tokens, unquoted
-from loopwright.frontend.llvm.types import METADATA
+from loopwright.frontend.llvm.types import METADATA, VOID_TYPE, integer
 
 __all__ = ["read_module"]
 
@@ -138,6 +138,18 @@ class _ModuleReader:
         if defined:
             self._body(made)
 
+    def _jump(self, i: Instruction, function: str) -> list[Instruction]:
+        """A jump to one of several addresses of blocks, as a `switch` over the numbers that these are."""
+        labels = list(dict.fromkeys(i.labels))
+        number = Instruction("ptrtoint", f"block at {i.line}", i.line, integer(64))
+        number.operands = i.operands
+        chosen = Instruction("switch" if labels else "unreachable", "", i.line, VOID_TYPE)
+        number.debug = chosen.debug = i.debug
+        cases = [self.constants.block(function, label, number.type) for label in labels[1:]]
+        chosen.operands = [Constant(LOCAL, number.type, number.name), *cases]
+        chosen.labels = labels
+        return [number, chosen]
+
     def _body(self, made: LlvmFunction) -> None:
         lines = self.lines
         # The entry may have no label: it has the next number behind those of the parameters then.
@@ -165,5 +177,6 @@ class _ModuleReader:
                     self.at += 1
                 line += lines[self.at]
                 self.at += 1
-            block.code.append(self.instructions.read(line, number, self.file))
+            i = self.instructions.read(line, number, self.file)
+            block.code += self._jump(i, made.name) if i.opcode == "indirectbr" else [i]
         made.blocks.append(block)
