@@ -15,6 +15,7 @@ from pathlib import Path
 from typing import Any
 
 import pytest
+from benchmarks.__main__ import NAMES
 from tests.golden import hold
 
 import loopwright as lw
@@ -113,6 +114,11 @@ def test_links_lead_somewhere(page: Path) -> None:
         if anchor:
             titles = re.findall(r"^#+ (.*)$", other.read_text(encoding="utf-8"), re.MULTILINE)
             assert anchor in {re.sub(r"[^\w\- ]", "", title.lower()).replace(" ", "-") for title in titles}, target
+
+
+def test_the_benchmarks_in_the_page_of_figures_are_those_there_are() -> None:
+    listed = re.search(r"# one of (.*)$", (CHECKOUT / "docs" / "figures.md").read_text(encoding="utf-8"), re.MULTILINE)
+    assert listed is not None and tuple(listed[1].split(", ")) == NAMES
 
 
 def test_what_is_shown_of_the_code_is_in_the_code() -> None:

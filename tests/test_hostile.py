@@ -361,6 +361,53 @@ def test_a_stage_that_is_no_name() -> None:
 # --- the builder -----------------------------------------------------------------------------------------------
 
 
+@pytest.mark.parametrize("what", [(), (lw.f32, 1, 2)], ids=repr)
+def test_an_array_of_no_things_or_of_three(what: tuple[Any, ...]) -> None:
+    with pytest.raises(lw.KernelTypeError, match=f"an element type and perhaps a rank, as in .*, not {len(what)} things"):
+        lw.Array[what]
+
+
+@pytest.mark.parametrize("what", [3, "f", None.__class__, len, plus_one], ids=repr)
+def test_what_is_no_function_is_no_function_of_a_module(what: Any) -> None:
+    with pytest.raises(lw.KernelSyntaxError, match="@module.function goes on a Python function, not on"):
+        lw.Module().function(what)
+
+
+def _append_nothing(f: Any) -> None:
+    f.code.append(None)
+
+
+def _no_list(f: Any) -> None:
+    f.code = 7
+
+
+def _names_for_operands(f: Any) -> None:
+    f.code[len(f.code) // 2].args[:] = ["a", "b"]
+
+
+def _no_operation(f: Any) -> None:
+    f.code[len(f.code) // 2].op = None
+
+
+def _no_type(f: Any) -> None:
+    f.code[len(f.code) // 2].type = None
+
+
+def _no_constants(f: Any) -> None:
+    f.const_values.clear()
+
+
+@pytest.mark.parametrize("change", [_append_nothing, _no_list, _names_for_operands, _no_operation, _no_type, _no_constants])
+@pytest.mark.parametrize("place", ["collect", "vectorize", "simplify", "select", "liveness", "allocate", "lower-late", "encode"])
+def test_a_pass_that_leaves_no_function(place: str, change: Callable[[Any], None]) -> None:
+    def mine(f: Any, target: Any) -> None:
+        change(f)
+
+    # (Compiled code sees a wrong type where it is written.)
+    with pytest.raises((lw.VerifyError, TypeError), match="after the pass mine|object expected|got"):
+        plus_one.compile(passes=[lw.after(place, mine)])
+
+
 @pytest.mark.parametrize("name", [None, 1, b"f", lw.f32], ids=repr)
 def test_a_name_that_is_no_string(name: Any) -> None:
     with pytest.raises(lw.KernelTypeError, match="a function's name is a string"):

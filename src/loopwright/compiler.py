@@ -210,9 +210,12 @@ def _run_own(each: Pass, f: Function, target: Target) -> None:
     each.run(f, target)
     try:
         verify(f, target)
+        _fit(f, target)
     except VerifyError as error:
         raise VerifyError(f"after the pass {each.name}: {error.message}", error.file, error.line) from error
-    _fit(f, target)
+    except (AttributeError, IndexError, TypeError) as error:
+        # Tables and instructions that are none: the verifier takes it that each part is of its type.
+        raise VerifyError(f"after the pass {each.name}: what it leaves is no function any more ({type(error).__name__}: {error})", f.file) from error
 
 
 def run_passes(

@@ -194,6 +194,13 @@ def test_objects_for_other_machines(target: str, tmp_path: Path, monkeypatch: py
     assert subprocess.run([emulator, "./program"], check=False, timeout=60).returncode == 559 & 127
 
 
+@pytest.mark.parametrize("name", ["program.py", "program"])
+def test_what_clang_takes_for_no_file_of_c(name: str, tmp_path: Path, capfd: pytest.CaptureFixture[str]) -> None:
+    (tmp_path / name).write_text("int main(void) { return 0; }")
+    assert cli.main(["cc", str(tmp_path / name), "--run"]) == 1
+    assert f"clang does not take {tmp_path / name} for a file of C: its name should end in .c" in capfd.readouterr().err
+
+
 def test_what_cannot_be_linked(tmp_path: Path, capfd: pytest.CaptureFixture[str]) -> None:
     (tmp_path / "lone.c").write_text("int g(void); int main(void) { return g(); }")
     assert cli.main(["cc", str(tmp_path / "lone.c"), "-o", str(tmp_path / "lone")]) == 1

@@ -11,6 +11,7 @@ from pathlib import Path
 from typing import Any, Final
 
 from loopwright.errors import ArgumentError, LoopwrightError
+from loopwright.frontend.llvm.bitcode import try_bitcode
 
 __all__ = ["FIXED", "Options", "bitcode", "find", "has_headers", "local_names", "package"]
 
@@ -80,8 +81,15 @@ def bitcode(files: Sequence[Path], options: Options) -> bytes:
     for file in files:
         if not file.is_file():
             raise ArgumentError(f"there is no file {file}")
-        parts.append(file.read_bytes() if file.suffix in (".ll", ".bc") else _compiled(clang, file, options))
+        parts.append(_read(file) if file.suffix in (".ll", ".bc") else _compiled(clang, file, options))
     return _linked(parts, files)
+
+
+def _read(file: Path) -> bytes:
+    part = file.read_bytes()
+    if file.suffix == ".bc":
+        try_bitcode(part, str(file))
+    return part
 
 
 def _compiled(clang: str, file: Path, options: Options) -> bytes:
@@ -100,6 +108,9 @@ def _compiled(clang: str, file: Path, options: Options) -> bytes:
                 else ""
             )
             raise LoopwrightError(f"clang refuses {file}:\n{done.stderr.strip()}{hint}")
+        if not made.is_file():
+            # clang leaves to the linker what it does not know by the end of its name.
+            raise ArgumentError(f"clang does not take {file} for a file of C: its name should end in .c (or in .ll or .bc, if it is LLVM IR)")
         return made.read_bytes()
 
 

@@ -110,7 +110,7 @@ def main(words: Sequence[str]) -> int:
         return 0
     if isinstance(target, Multiclet):
         return _simulated(read, args, target)
-    program = lw.from_llvm(read, os.fspath(args.files[0])).compile(target=args.target)
+    program = lw.Module.of(*functions_and_globals(read, os.fspath(args.files[0]))).compile(target=args.target)
     if args.show is not None:
         if args.show not in program:
             raise LoopwrightError(f"the program has no function {args.show}; it has {', '.join(program)}")

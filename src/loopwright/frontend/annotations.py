@@ -60,6 +60,8 @@ class ArrayType:
 
     def __getitem__(self, what: Any) -> ArrayType:
         items = what if isinstance(what, tuple) else (what,)
+        if not 1 <= len(items) <= 2:
+            raise KernelTypeError(f"lw.Array[element, rank] takes an element type and perhaps a rank, as in lw.Array[lw.f32, 2], not {len(items)} things")
         element = items[0]
         if not isinstance(element, Type):
             found = type_of_dtype(element)
@@ -69,7 +71,7 @@ class ArrayType:
         if element.lanes or not (element.is_integer or element.is_float or element.is_complex or element is BOOL):
             raise KernelTypeError(f"arrays of {element} are not available")
         rank = items[1] if len(items) > 1 else 1
-        if len(items) > 2 or type(rank) is not int or not 1 <= rank <= 8:
+        if type(rank) is not int or not 1 <= rank <= 8:
             raise KernelTypeError(f"lw.Array[element, rank] takes a rank from 1 to 8, not {rank!r}")
         return ArrayType(element, rank)
 

@@ -3,9 +3,10 @@
 from __future__ import annotations
 
 from collections.abc import Callable, Iterator, Mapping, Sequence
+from types import FunctionType
 from typing import Any, Self
 
-from loopwright.errors import ArgumentError, KernelTypeError, TargetError
+from loopwright.errors import ArgumentError, KernelSyntaxError, KernelTypeError, TargetError
 from loopwright.frontend import builder
 from loopwright.frontend.kernel import Kernel, backend
 from loopwright.frontend.native_calls import C_FUNCTION, Described, c_callee, in_process, native_call
@@ -184,9 +185,12 @@ class Module:
 
         Raises:
             KernelTypeError: a parameter is a constant, or the module has a function of that name.
+            KernelSyntaxError: it is no Python function.
         """
 
         def decorate(function: Callable[..., Any]) -> ModuleFunction:
+            if not isinstance(function, FunctionType):
+                raise KernelSyntaxError(f"@module.function goes on a Python function, not on {type(function).__name__}")
             made = ModuleFunction(self, Kernel(function, check, contract, fastmath, None, None, nests))
             if made.name in self._module.functions or any(each.name == made.name for each in self._waiting):
                 raise KernelTypeError(f"the module has a function {made.name} already: give this one another name")

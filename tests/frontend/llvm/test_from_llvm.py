@@ -4,6 +4,7 @@ from __future__ import annotations
 
 import ctypes
 import math
+import random
 import shutil
 import subprocess
 import tempfile
@@ -12,8 +13,10 @@ from pathlib import Path
 from typing import Any
 
 import pytest
+from llvmlite import binding
 
 import loopwright as lw
+from loopwright.frontend.llvm import bitcode
 
 HERE = Path(__file__).parent
 CLANG = shutil.which("clang")
@@ -302,6 +305,48 @@ def test_what_is_no_llvm_ir() -> None:
         lw.from_llvm(3)  # type: ignore[arg-type]
     with pytest.raises(lw.VerifyError, match="nowhere_at_all"):
         lw.from_llvm("declare i32 @nowhere_at_all()\ndefine i32 @f() {\n  %r = call i32 @nowhere_at_all()\n  ret i32 %r\n}")
+
+
+def test_blocks_without_labels() -> None:
+    module = lw.from_llvm("define i32 @f(i1 %c) {\n  br i1 %c, label %1, label %2\n  ret i32 3\n  ret i32 4\n}\ndefine i32 @g() {\n  ret i32 1\n  ret i32 2\n}")
+    program = module.compile()
+    assert (program.f(True), program.f(False), program.g()) == (3, 4, 1)
+    assert (module.interpret("f", True), module.interpret("g")) == (3, 1)
+
+
+#: Two calls, a comparison and a branch.
+BRANCHES = """
+define i32 @f(i32 %x, i32 %y) {
+entry:
+  %c = icmp slt i32 %x, %y
+  br i1 %c, label %a, label %b
+a:
+  %s = add i32 %x, 7
+  ret i32 %s
+b:
+  %t = call i32 @f(i32 %y, i32 %x)
+  ret i32 %t
+}
+"""
+
+
+@pytest.mark.parametrize("seed", [*range(10), 21, 37])
+def test_damaged_bitcode_does_not_end_the_process(seed: int) -> None:
+    """LLVM's reader takes much of it for what it cannot be, and ends its process."""
+    chooser = random.Random(seed)
+    damaged = bytearray(binding.parse_assembly(BRANCHES).as_bitcode())
+    for _ in range(3):
+        damaged[chooser.randrange(len(damaged))] = chooser.randrange(256)
+    try:
+        assert "function" in lw.from_llvm(bytes(damaged)).ir
+    except lw.LoopwrightError as error:
+        assert not isinstance(error, lw.InternalError)
+
+
+def test_bitcode_that_ends_its_reader_is_refused(monkeypatch: pytest.MonkeyPatch) -> None:
+    monkeypatch.setattr(bitcode, "_PROGRAM", "import os; os.abort()")
+    with pytest.raises(lw.ParseError, match="LLVM's reader of bitcode ends in SIGABRT: the bitcode is damaged"):
+        lw.from_llvm(binding.parse_assembly(BRANCHES).as_bitcode())
 
 
 def test_integers_of_widths_between_in_memory() -> None:

@@ -77,6 +77,9 @@ def test_the_command_line(tmp_path: Path, capsys: pytest.CaptureFixture[str], mo
     ("options", "message"),
     [
         (["--argument", "5"], "--argument 5: a type (b s l q f d), a colon and a value are expected, as in l:5"),
+        (["--argument", "l:4294967296"], "--argument l:4294967296: the value has no room in l, which has 32 bits"),
+        (["--argument", "b:-129"], "the value has no room in b, which has 8 bits"),
+        (["--argument", "f:1e39"], "the value has no room in f, which has 32 bits"),
         (["--set", "load"], "--set load: a parameter and a whole number are expected, as in --set load=3"),
         (["--set", "luck=3"], "multiclet-s2 has no parameter 'luck' that is a number; there are cells, "),
         (["--set", "cells=0"], "cells is 0; it has to be at least 1"),
@@ -90,6 +93,18 @@ def test_the_command_line(tmp_path: Path, capsys: pytest.CaptureFixture[str], mo
 def test_what_cannot_be_simulated_is_explained(options: list[str], message: str, capsys: pytest.CaptureFixture[str]) -> None:
     assert cli.main(["simulate", str(EXAMPLES / "sum_of_squares.s"), *options]) == 1
     assert message in capsys.readouterr().err
+
+
+@pytest.mark.parametrize("value", ["q:-9223372036854775808", "q:0xffffffffffffffff", "b:255", "d:nan", "f:-inf", "f:3.4028235e38"])
+def test_arguments_at_the_edge_are_taken(value: str, capsys: pytest.CaptureFixture[str]) -> None:
+    assert cli.main(["simulate", str(EXAMPLES / "sum_of_squares.s"), "--argument", "l:0", "--argument", value]) == 0, capsys.readouterr().err
+
+
+def test_an_argument_without_room_is_refused_by_the_simulator() -> None:
+    unit = assemble("f:\n    jmp [#SP]\ncomplete\n", S2)
+    for suffix, value in (("l", 1 << 32), ("l", 0.5), ("f", 1e300)):
+        with pytest.raises(SimulationError, match=f"no room in {suffix}"):
+            Simulator(link([unit], S2)).call("f", (suffix, value))
 
 
 def test_multicells_work_as_one() -> None:

@@ -9,6 +9,7 @@ from typing import Any
 
 from loopwright.errors import ArgumentError, ParseError, UnsupportedOperationError
 from loopwright.frontend.llvm.abi import USUAL, Abi
+from loopwright.frontend.llvm.bitcode import BITCODE, try_bitcode
 from loopwright.frontend.llvm.debug import Lines
 from loopwright.frontend.llvm.entries import entered, entry, hidden
 from loopwright.frontend.llvm.function import translate
@@ -24,8 +25,6 @@ from loopwright.ir.parse import parse_all
 
 __all__ = ["from_llvm", "functions_and_globals"]
 
-#: How bitcode begins, plain and in a wrapper (LLVM Bitcode File Format, "Magic Numbers").
-_BITCODE = (b"BC\xc0\xde", b"\xde\xc0\x17\x0b")
 #: What LLVM writes at the beginning of a line, and others may not.
 _INDENTED = re.compile(r"^[ \t]+(?:define|declare|target|source_filename|attributes #|@[^\s]+ =|%[^\s]+ = type|!\w+ =|\$)", re.MULTILINE)
 
@@ -50,11 +49,16 @@ def from_llvm(source: str | bytes, file: str = "<llvm>", outside: Mapping[str, A
         UnsupportedOperationError: it has something in it that is not supported (vectors, i128, long double, inline assembly, …), with its line of the IR.
         VerifyError: it calls what neither it nor this process has.
     """
+    if isinstance(source, (bytes, bytearray)) and bytes(source[:4]) in BITCODE:
+        try_bitcode(bytes(source), file)
     return Module.of(*functions_and_globals(source, file), outside)
 
 
 def functions_and_globals(source: str | bytes, file: str = "<llvm>", abi: Abi = USUAL, exported: bool = False) -> tuple[list[Function], list[Global]]:
-    """The functions and the globals that ``from_llvm`` makes a module of; by another machine's rules, if there are any. ``exported``: other objects call its functions."""
+    """The functions and the globals that ``from_llvm`` makes a module of; by another machine's rules, if there are any. ``exported``: other objects call its functions.
+
+    Bitcode must be such as LLVM writes.
+    """
     if not isinstance(source, (str, bytes, bytearray)):
         raise ArgumentError(f"from_llvm takes LLVM IR as a string, or bitcode as bytes, not {type(source).__name__}")
     text, written = _checked(source, file)
@@ -89,7 +93,7 @@ def _checked(source: str | bytes | bytearray, file: str) -> tuple[str, Callable[
     except ImportError:
         raise ArgumentError("from_llvm reads LLVM IR by way of the package llvmlite, which is not installed: pip install loopwright[llvm]") from None
     try:
-        if isinstance(source, str) or not bytes(source[:4]) in _BITCODE:
+        if isinstance(source, str) or not bytes(source[:4]) in BITCODE:
             text = source if isinstance(source, str) else bytes(source).decode()
             read = binding.parse_assembly(text)
             read.verify()

@@ -18,6 +18,7 @@ from loopwright.frontend.llvm.types import METADATA, VOID_TYPE, integer
 __all__ = ["read_module"]
 
 _LABEL: Final = re.compile(r'^("[^"]*"|[-\w$.]+):')
+_TERMINATORS: Final = frozenset(("ret", "br", "switch", "unreachable"))
 _METADATA: Final = re.compile(r"^!(\d+) = (?:distinct )?(.*)")
 _LAYOUT: Final = re.compile(r'^target datalayout = "([^"]*)"')
 _NAMED_TYPE: Final = re.compile(r'^%("[^"]*"|[-\w$.]+) = type ')
@@ -171,6 +172,9 @@ class _ModuleReader:
             stripped = line.strip()
             if not stripped or stripped[0] in ";#":
                 continue
+            if block.code and block.code[-1].opcode in _TERMINATORS:
+                # (LLVM gives such a block the next number, and writes it.)
+                raise ParseError("a block behind another begins with its label", number, 1, self.file)
             if "[" in line and stripped.startswith("switch ") and "]" not in line:
                 while "]" not in lines[self.at]:
                     line += lines[self.at]

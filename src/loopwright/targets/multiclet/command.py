@@ -14,7 +14,7 @@ from loopwright.targets.multiclet.linker import MEMORY, Program, link
 from loopwright.targets.multiclet.parameters import PROCESSORS, Processor, processor
 from loopwright.targets.multiclet.picture import picture
 from loopwright.targets.multiclet.profile import Profile
-from loopwright.targets.multiclet.simulator import Simulator
+from loopwright.targets.multiclet.simulator import Simulator, holds
 
 __all__ = ["simulate_command"]
 
@@ -103,9 +103,12 @@ def _argument(text: str) -> tuple[str, int | float]:
     try:
         if suffix not in WIDTHS:
             raise ValueError
-        return suffix, float(value) if suffix in FLOATS else int(value, 0)
+        number = float(value) if suffix in FLOATS else int(value, 0)
     except ValueError:
         raise LoopwrightError(f"--argument {text}: a type ({' '.join(WIDTHS)}), a colon and a value are expected, as in l:5") from None
+    if not holds(suffix, number):
+        raise LoopwrightError(f"--argument {text}: the value has no room in {suffix}, which has {WIDTHS[suffix]} bits")
+    return suffix, number
 
 
 def _draw(run: Simulator, text: str) -> None:

@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import io
+import math
 import struct
 from typing import Any, BinaryIO, Final
 
@@ -14,7 +15,7 @@ from loopwright.targets.multiclet.linker import PAGE, Program
 from loopwright.targets.multiclet.specialise import VIEWS, Specialised
 from loopwright.targets.multiclet.timing import Timing
 
-__all__ = ["ERRORS", "INPUT", "OUTPUT", "Simulator"]
+__all__ = ["ERRORS", "INPUT", "OUTPUT", "Simulator", "holds"]
 
 #: What the simulator does for programs, by the address that is accessed: a byte written there goes to ``Simulator.output``, or to ``Simulator.errors``; a load of
 #: 32 bits is the next byte of ``Simulator.input``, -1 behind its end. (Assumed, as these processors' devices are not published.)
@@ -23,6 +24,8 @@ ERRORS: Final = 0x11
 INPUT: Final = 0x14
 #: Paragraphs between two looks at how many commands have been run and how long the history is.
 _STRETCH: Final = 1000
+#: The least number that is rounded to no finite one of 32 bits.
+_BEYOND_SINGLE: Final = float(2**128 - 2**103)
 
 
 class _Ended(Exception):
@@ -118,11 +121,13 @@ class Simulator:
             registers: where the return address and the first arguments, all of them integers, are besides.
 
         Raises:
-            SimulationError: a rule that the program breaks, or the limit.
+            SimulationError: a rule that the program breaks, the limit, or an argument that its type cannot hold.
             AssemblyError: there is no such label.
         """
         at, places = 4, []
         for suffix, value in arguments:
+            if not holds(suffix, value):
+                raise SimulationError(f"the argument {value!r} has no room in {suffix}, which has {WIDTHS[suffix]} bits")
             size = WIDTHS[suffix] // 8
             at = -(-at // size) * size
             places.append((at, size, suffix, value))
@@ -133,8 +138,9 @@ class Simulator:
         for place, size, suffix, value in places:
             self.memory[base + place : base + place + size] = _packed(suffix, value)
         self.registers[self._sp] = base
-        for register, number in zip(registers, (0, *[int(value) for _, value in arguments]), strict=False):
-            self.registers[self.program.processor.registers.index(register)] = number
+        if registers:
+            for register, number in zip(registers, (0, *[int(value) for _, value in arguments]), strict=False):
+                self.registers[self.program.processor.registers.index(register)] = number
         self._history[:] = [None] * self.program.processor.depth
         self.run(self.program.address(label), limit)
         self.registers[self._sp] = sp
@@ -229,6 +235,13 @@ class Simulator:
         linked = self.program.paragraphs[number]
         last = linked.paragraph.commands[-1]
         raise SimulationError(f"the last paragraph, {linked.paragraph.label}, ends and has set no next one", linked.unit.file, last.line)
+
+
+def holds(suffix: str, value: int | float) -> bool:
+    """Whether an argument's value has room in a type: integers with their sign or without."""
+    if suffix == "f":
+        return not math.isfinite(value) or abs(value) < _BEYOND_SINGLE
+    return suffix == "d" or (isinstance(value, int) and -(1 << WIDTHS[suffix] - 1) <= value < 1 << WIDTHS[suffix])
 
 
 def _packed(suffix: str, value: int | float) -> bytes:
