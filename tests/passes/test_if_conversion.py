@@ -4,6 +4,7 @@ from __future__ import annotations
 
 import numpy as np
 import pytest
+from tests.machines import Runner, runners
 from tests.passes.generator import AnyTarget
 from tests.passes.texts import block, rewritten
 
@@ -69,6 +70,57 @@ def test_arms_that_exchange_two_variables() -> None:
 def test_one_store_of_what_is_chosen() -> None:
     text = made("%2 = lt.i64 %1, %c\nif %2\nstore_at.i64 %1, [%a + %k*8]{of a}\n%s = add.i64 %s, 1\nelse\nstore_at.i64 %c, [%a + %k*8]{of a}\nend")
     assert text.count("store_at") == 1 and text.count("select") == 2
+
+
+def test_what_both_arms_load_is_loaded_in_front() -> None:
+    here, there = "[%a + %k*8 + 8]{of a}", "[%a + %k*8 + 16]{of a}"
+    text = made(f"%2 = lt.i64 %s, 0\nif %2\n%s = load_at.i64 {here}\n%t = copy.i64 %k\nelse\n%3 = load_at.i64 {here}\n%s = add.i64 %s, %3\nend")
+    assert text.count("load_at") == 2 and text.count("select") == 2 and "if" not in text
+    # Not what one arm alone loads, nor behind its store, nor at an address that it makes.
+    assert kept(f"%2 = lt.i64 %s, 0\nif %2\n%3 = load_at.i64 {here}\n%s = copy.i64 %3\nelse\n%4 = load_at.i64 {there}\n%s = copy.i64 %4\nend")
+    assert kept(
+        f"%2 = lt.i64 %s, 0\nif %2\nstore_at.i64 %s, {here}\n%3 = load_at.i64 {there}\n%s = copy.i64 %3\nelse\n"
+        f"%4 = load_at.i64 {there}\nstore_at.i64 %4, {here}\n%s = copy.i64 %4\nend"
+    )
+    assert kept(
+        "%2 = lt.i64 %s, 0\nif %2\n%t = add.i64 %t, 1\n%3 = load_at.i64 [%a + %t*8]{of a}\n%s = copy.i64 %3\nelse\n"
+        "%4 = load_at.i64 [%a + %t*8]{of a}\n%s = copy.i64 %4\nend"
+    )
+
+
+@lw.kernel(nests="off")
+def runs(x: lw.Array, out: lw.Array, least: lw.Array):
+    total = x[0] - x[0]
+    for i in lw.range(len(x)):
+        if total <= 3:
+            total = x[i]
+        else:
+            total += x[i]
+        least[i] = total if total < x[i] else x[i] - 1
+        v = x[i] ^ total if x[i] > 7 else x[i] - total
+        out[i] = v
+
+
+@pytest.mark.parametrize("runner", runners())
+@pytest.mark.parametrize("dtype", [np.uint8, np.int8, np.uint16, np.int16, np.uint32, np.int32, np.uint64, np.int64])
+def test_choices_of_every_width(runner: Runner, dtype: type) -> None:
+    bounds = np.iinfo(dtype)
+    x = np.random.default_rng(3).integers(bounds.min, bounds.max, 200, dtype)
+    x[100:] = x[100:] % 9
+    out, least, want, smaller = (np.zeros_like(x) for _ in range(4))
+    with np.errstate(over="ignore"):
+        runs.function(x, want, smaller)
+    code = runner.compiled(runs, x, out, least)
+    runner.call(code, x, out, least)
+    assert (out == want).all() and (least == smaller).all()
+
+
+@pytest.mark.parametrize("element", [lw.u8, lw.i16, lw.i64])
+def test_choices_of_narrow_integers_hold_their_comparison(element: object) -> None:
+    array = lw.Array[element]
+    text = runs.compile(array, array, array, target="x86-64-v3").ir("select")
+    # (The one branch is the loop's.)
+    assert text.count("select_") >= 3 and text.count(" if_") == 1
 
 
 @pytest.mark.parametrize(

@@ -51,11 +51,12 @@ class _Open:
 
 
 class _Arm:
-    """What an arm does: operations, the variables' values at its end, at most one store."""
+    """What an arm does: operations, the variables' values at its end, at most one store. ``loaded`` has, by ``id``, the registers for loads that both arms begin with."""
 
-    __slots__ = ("cost", "made", "store", "values")
+    __slots__ = ("cost", "loaded", "made", "store", "values")
 
     def __init__(self) -> None:
+        self.loaded: dict[int, int] = {}
         self.made: list[Instr] = []
         self.values: dict[int, int] = {}
         self.store: Instr | None = None
@@ -243,7 +244,14 @@ class _Conversion:
         arms = [_Arm(), _Arm()]
         if condition < 0:
             return False
-        if not self.follow(out[closed.start + 1 : middle], arms[0]) or not self.follow(out[middle + 1 : -1], arms[1]):
+        codes = out[closed.start + 1 : middle], out[middle + 1 : -1]
+        shared = self.shared(*codes)
+        loads: list[Instr] = []
+        for first, second in shared:
+            into = self.register(first.type)
+            loads.append(Instr(first.op, first.type, into, first.args, first.imm, first.line, first.source, first.mem))
+            arms[0].loaded[id(first)] = arms[1].loaded[id(second)] = into
+        if not self.follow(codes[0], arms[0]) or not self.follow(codes[1], arms[1]):
             return False
         variables = list(dict.fromkeys([*arms[0].values, *arms[1].values]))
         if arms[0].cost + arms[1].cost > _MOST or len(variables) > _VARIABLES or not self.unforeseen(condition):
@@ -281,6 +289,7 @@ class _Conversion:
         del out[closed.start :]
         if compare is not None and self.uses[condition] == 1:
             out.pop()
+        out.extend(loads)
         out.extend(arms[0].made)
         out.extend(arms[1].made)
         self.store(arms, condition, compare, line)
@@ -336,12 +345,38 @@ class _Conversion:
             written.add(instr.dst)
         return None
 
+    def shared(self, first: list[Instr], second: list[Instr]) -> list[tuple[Instr, Instr]]:
+        """The loads that both arms make of the same place, whichever is taken, and that may be in front of both."""
+        if not first or not second:
+            return []
+        there = self.early(second)
+        return [(load, there[key]) for key, load in self.early(first).items() if key in there]
+
+    def early(self, code: list[Instr]) -> dict[tuple[int, ...], Instr]:
+        """By what they load: the loads of an arm in front of its stores, at addresses that it does not make."""
+        found: dict[tuple[int, ...], Instr] = {}
+        written: set[int] = set()
+        for instr in code:
+            mem = instr.mem
+            if instr.op.effect not in (ops.PURE, ops.READS):
+                break
+            if instr.op is ops.LOAD_AT and mem is not None and not instr.type.lanes and written.isdisjoint(instr.args):
+                key = (instr.type.number, mem.indexed, mem.scale, mem.disp, mem.size, mem.array, *instr.args)
+                found.setdefault(key, instr)
+            written.add(instr.dst)
+        return found
+
     def follow(self, code: list[Instr], arm: _Arm) -> bool:
         """Take an arm apart. False where it does what both cannot do."""
         f = self.f
+        inner: dict[int, int] = {}  # what is no variable of the code around
         for instr in code:
             op, type_ = instr.op, instr.type
-            args = [arm.values.get(a, a) for a in instr.args]
+            known = arm.loaded.get(id(instr))
+            if known is not None:
+                (arm.values if f.variable[instr.dst] else inner)[instr.dst] = known
+                continue
+            args = [arm.values.get(a, inner.get(a, a)) for a in instr.args]
             if op is ops.STORE_AT and arm.store is None and not type_.lanes:
                 arm.store = Instr(op, type_, NONE, args, instr.imm, instr.line, instr.source, instr.mem)
                 continue

@@ -32,7 +32,7 @@ from loopwright.targets.x86.core import CORE
 from loopwright.targets.x86.lowering import missing, rule_for
 from loopwright.targets.x86.operands import X86Assembler, bits_as_immediate, fits32
 from loopwright.targets.x86.registers import K0, RBP, REGISTERS
-from loopwright.types import F32, U32, VOID, Type
+from loopwright.types import F32, PTR, U32, VOID, Type
 
 __all__ = ["V3_FEATURES", "V4_FEATURES", "X86"]
 
@@ -252,7 +252,7 @@ class X86(Target):
         return type_.is_integer and type_.bits >= 32 and not type_.lanes
 
     def chooses_by(self, source: Type, type_: Type) -> bool:
-        return not source.lanes and not source.is_float and not type_.lanes and not type_.is_float and type_.bits >= 32
+        return not source.lanes and not source.is_float and not type_.lanes and (type_.is_integer or type_ is PTR)
 
     def interleaves(self, type_: Type) -> bool:
         return type_.size >= 2 and type_.lanes >= 2
