@@ -119,8 +119,8 @@ def test_dependences_that_point_forwards() -> None:
     assert " lanes" not in rewritten(loop.format("a[i] = b[i] * 2.0", "b[i] = a[i + 1]"), *arrays)
     # Far enough for what is stored to have reached the cache.
     far = "def nest(a, b):\n    for i in range(100, a.shape[0]):\n        a[i] = b[i]\n        b[i] = a[i - {}]\n"
-    assert " lanes" in rewritten(far.format(100), whole(500), whole(500))
-    assert " lanes" not in rewritten(far.format(2), whole(500), whole(500))
+    assert ".blocks" not in rewritten(far.format(100), whole(500), whole(500)) and " lanes" in rewritten(far.format(100), whole(500), whole(500))
+    assert ".blocks" in rewritten(far.format(2), whole(500), whole(500))
 
 
 def test_several_loops_of_a_nest() -> None:
