@@ -18,6 +18,7 @@ from loopwright.ir.interpret import Interpreter
 from loopwright.ir.module import Module
 from loopwright.ir.parse import parse
 from loopwright.passes.counted import COUNTED
+from loopwright.runtime.code import Code
 from loopwright.settings import Settings
 from loopwright.targets import registry
 from loopwright.targets.multiclet import calling, checker, writing
@@ -123,6 +124,30 @@ def counted(x: ARRAY, y: ARRAY, limit: lw.i32) -> lw.i64:
     return weighed + last
 
 
+@lw.kernel
+def rotated(x: ARRAY, y: ARRAY, limit: lw.i32) -> lw.i64:
+    # A loop that carries more values than the switch has places, and each of which is handed on to another.
+    held = [limit + k for k in range(64)]
+    for i in lw.range(len(x)):
+        for k in range(64):
+            held[k] = held[(k + 1) % 64] + x[i]
+    total = lw.i64(0)
+    for k in range(64):
+        total = total * 3 + held[k]
+    return total
+
+
+@lw.kernel
+def held_across_a_store(x: ARRAY, y: ARRAY, limit: lw.i32) -> lw.i64:
+    # More values at once than 15 places.
+    held = [x[k % len(x)] for k in range(24)]
+    y[0] = limit
+    total = lw.i64(0)
+    for k in range(24):
+        total = total * 3 + held[k]
+    return total
+
+
 KERNELS = [collatz, clipped, fibonacci, pairs, wide, overlapping, counted]
 
 
@@ -148,6 +173,26 @@ def test_code_does_what_the_interpreter_says(kernel: Any, name: str) -> None:
     code = compiled(kernel, name)
     for n in (1, 2, 9, 100):
         same(code, kernel, n)
+
+
+@pytest.mark.parametrize("name", ["multiclet-r1", "multiclet-s2"])
+def test_a_loop_carries_more_than_the_switch_holds(name: str) -> None:
+    same(compiled(rotated, name), rotated, 9)
+
+
+#: Processors with less room than the published ones.
+SMALL = [
+    PROCESSORS["multiclet-s1"].with_parameters(cells=2, fetch=2, memory_ports=1, buffer=16),
+    PROCESSORS["multiclet-s2"].with_parameters(depth=15),
+    PROCESSORS["multiclet-r1"].with_parameters(depth=15),
+]
+
+
+@pytest.mark.parametrize("processor", SMALL, ids=lambda each: each.name.replace(" ", "_"))
+@pytest.mark.parametrize("kernel", [clipped, pairs, held_across_a_store], ids=lambda kernel: kernel.function.__name__)
+def test_code_for_processors_with_little_room(kernel: Any, processor: Any) -> None:
+    source = compiled(kernel, "multiclet-s2").compiled.source
+    same(Code(compiler.compile(source, Multiclet(processor), Settings(prove=True))), kernel, 9)
 
 
 @pytest.mark.parametrize("name", NAMES)
@@ -226,6 +271,18 @@ def fails(flow: Flow, unit: Unit, blocks: Blocks, slots: Any, processor: Any) ->
     except InternalError:
         return True
     return False
+
+
+def test_a_jump_to_another_paragraph_is_found(monkeypatch: pytest.MonkeyPatch) -> None:
+    flow, unit, blocks, slots, processor = proofs(monkeypatch, pairs, "multiclet-s2")
+    jumps = [(n, c) for n, p in enumerate(unit.paragraphs) for c in p.commands if c.mnemonic.startswith(("setjf", "setjt")) and c.operands[1].symbol]
+    assert jumps
+    for number, command in jumps:
+        kept = command.operands[1]
+        meant = flow.made[number].after()
+        command.operands[1] = Operand(symbol=next(p.label for n, p in enumerate(unit.paragraphs) if n not in meant))
+        assert fails(flow, unit, blocks, slots, processor), command
+        command.operands[1] = kept
 
 
 def test_a_copy_in_another_order_is_found_in_the_paragraph_that_reads_it(monkeypatch: pytest.MonkeyPatch) -> None:

@@ -52,10 +52,12 @@ class Blocks:
         stands: the command that makes a value of the flow, by the value; origins: the command of the flow that a command is.
         slots: the slots in the frame, by value and kind, in the order they are numbered.
         calls: the function calls others: it lowers the stack pointer.
+        most: from how many commands on a paragraph is spared what another can do as well.
     """
 
-    def __init__(self, flow: Flow, in_memory: set[tuple[Node, int]], unpassed: set[Node], renewed: set[tuple[Node, int]]) -> None:
+    def __init__(self, flow: Flow, in_memory: set[tuple[Node, int]], unpassed: set[Node], renewed: set[tuple[Node, int]], most: int) -> None:
         self.flow = flow
+        self.most = most
         self.renewed = renewed
         self.in_memory = in_memory
         self.unpassed = unpassed
@@ -184,20 +186,40 @@ class Blocks:
     def hand_on(self, block: Block) -> None:
         """What the phis of the paragraphs that follow are given: in the switch, or in their slots."""
         paragraph = block.paragraph
-        given: list[tuple[Node, Arg]] = []
+        parts = self.parts(block)
+        given: list[tuple[Node, Block, Arg]] = []
         for each in paragraph.after():
             following = self.flow.made[each]
             position = following.before.index(paragraph.number)
             for phi in following.phis:
                 if phi in self.live_phis:
-                    given.append((phi, self.here(block, phi.args[position])))
-        for phi, a in given:
-            held = self.small(block, a)
+                    a = phi.args[position]
+                    writer = block if self.passes(phi) or len(block.nodes) < self.most else self.writer(parts, a)
+                    given.append((phi, writer, self.here(writer, a)))
+        for phi, writer, a in given:
+            held = self.small(writer, a)
             if self.passes(phi):
                 block.wanted[phi] = held
             else:
-                self.node(block, "wr", "q", [held, Arg(FRAME, phi, 0, HANDED)], 0).effect = True
+                self.node(writer, "wr", "q", [held, Arg(FRAME, phi, 0, HANDED)], 0).effect = True
                 self.slots.setdefault((phi, HANDED), len(self.slots))
+
+    def parts(self, block: Block) -> list[Block]:
+        """The paragraph and those before it that it has been cut from, which run one after the other: only the first may have phis. The last one first."""
+        found = [block]
+        while True:
+            paragraph = found[-1].paragraph
+            before = self.flow.made[paragraph.before[0]] if paragraph.cut and len(paragraph.before) == 1 and not paragraph.phis else None
+            if before is None or before.calls or before.after() != [paragraph.number]:
+                return found
+            found.append(self.made[before.number])
+
+    def writer(self, parts: list[Block], a: Arg) -> Block:
+        """Which of the parts of a paragraph writes what a phi is given to its slot: the one that makes it, or the shortest of those that have it."""
+        for count, part in enumerate(parts, 1):
+            if a.node is not None and a.node.home == part.paragraph.number:
+                return part if len(part.nodes) < self.most else min(parts[:count], key=_length)
+        return min(parts, key=_length)
 
     def settle(self, block: Block) -> None:
         """A phi's slot is read before what comes next is written to it, and stands before it in the list."""
@@ -273,6 +295,10 @@ class Blocks:
         made = self.node(block, "setrg", "l", [Arg(REGISTER, name="SP"), Arg(REGISTER, number=sign, name="frame")], 0)
         made.effect = True
         made.behind = readers
+
+
+def _length(block: Block) -> int:
+    return len(block.nodes)
 
 
 def fold_registers(block: Block) -> None:

@@ -11,7 +11,7 @@ from typing import Final
 
 from loopwright.errors import InternalError
 from loopwright.targets.multiclet.blocks import BITS, Block, Blocks
-from loopwright.targets.multiclet.flow import CONSTANT, INCOMING, REGISTER, SYMBOL, VALUE, Arg, Flow, Node
+from loopwright.targets.multiclet.flow import CONSTANT, INCOMING, JUMPS, REGISTER, SYMBOL, TARGET, VALUE, Arg, Flow, Node
 from loopwright.targets.multiclet.parameters import Processor
 from loopwright.targets.multiclet.program import Command, Operand, Unit
 from loopwright.targets.multiclet.values import held_constant
@@ -53,6 +53,7 @@ class _Checker:
         self.blocks = blocks
         self.slots = slots
         self.processor = processor
+        self.numbers = {paragraph.label: number for number, paragraph in enumerate(unit.paragraphs)}
         self.states: list[_State | None] = [None] * len(flow.made)
         # By register, the values of the flow that are copies of it.
         self.copied: dict[str, list[Node]] = {}
@@ -96,6 +97,8 @@ class _Checker:
         commands = self.unit.paragraphs[number].commands
         if len(commands) != len(block.nodes):
             raise InternalError(f"{self.unit.paragraphs[number].label} has {len(commands)} commands, not {len(block.nodes)}")
+        if report:
+            self.ways(block, commands)
         for command, node in zip(commands, block.nodes, strict=True):
             origin = self.blocks.origins.get(node)
             if report and origin is not None:
@@ -120,6 +123,20 @@ class _Checker:
             del state.places[: -self.processor.depth]
         state.slots.update(later)
         return state
+
+    def ways(self, block: Block, commands: list[Command]) -> None:
+        """Whether a paragraph goes on where it is meant to, and nowhere else."""
+        paragraph = block.paragraph
+        meant = paragraph.after()
+        found = [paragraph.number + 1]
+        for command, node in zip(commands, block.nodes, strict=True):
+            if node.name in JUMPS and node.args[-1].kind == TARGET:
+                to = self.numbers.get(command.operands[-1].symbol, -1)
+                found.append(to)
+                if to not in meant:
+                    self.fail(block, command, "the paragraph does not go on there")
+        if not paragraph.calls and any(each not in found for each in meant):
+            raise InternalError(f"{self.unit.paragraphs[paragraph.number].label} does not go on with all paragraphs that it is meant to go on with")
 
     def result(self, block: Block, state: _State, command: Command, node: Node, origin: Node | None) -> Held:
         """What a command leaves of what was there before: a copy, or what is in a slot."""

@@ -11,11 +11,11 @@ from __future__ import annotations
 
 from typing import Final
 
-from loopwright.errors import InternalError
+from loopwright.errors import TargetError
 from loopwright.ir.function import Function
 from loopwright.targets.multiclet.blocks import Block, Blocks
 from loopwright.targets.multiclet.dataflow import Dataflow
-from loopwright.targets.multiclet.flow import CONSTANT, VALUE, Arg, Flow, Node
+from loopwright.targets.multiclet.flow import CONSTANT, VALUE, Arg, Flow, Node, Paragraph
 from loopwright.targets.multiclet.schedule import Scheduler
 from loopwright.targets.multiclet.split import halve
 from loopwright.targets.multiclet.transfer import give
@@ -25,14 +25,17 @@ __all__ = ["run"]
 #: Commands that ordering may add to a paragraph: copies, and what fills places in between.
 MARGIN: Final = 100
 #: More tries than values can be out of reach one after the other in what anybody writes.
-MOST_TRIES: Final = 200
+MOST_TRIES: Final = 80
 
 
 class _Try:
     """One try.
 
     Attributes:
-        unpassed: phis that have to go through memory next time; renewed, in_memory: values, by paragraph, that have to be copied, or read from memory, there.
+        places: of phis, how many commands before their paragraphs' beginnings they are made.
+        unpassed: phis that have to go through memory next time.
+        late: values, by paragraph, that have to be copied, or read from memory, there.
+        wide: paragraphs that need more values at once than the switch has places.
     """
 
     def __init__(self, flow: Flow, target: Dataflow, blocks: Blocks) -> None:
@@ -42,6 +45,7 @@ class _Try:
         self.places: dict[Node, int] = {}
         self.unpassed: set[Node] = set()
         self.late: set[tuple[Node, int]] = set()
+        self.wide: set[int] = set()
         # (Those in loops before those around: what runs most often is free to choose.)
         for block in sorted(blocks.made, key=_seldom):
             self.order(block)
@@ -96,9 +100,12 @@ class _Try:
             made[phi] = node
             return
         place = 1
-        while not (place not in fixed or fixed[place].same(a)) or not self.allowed(block, phi, place):
+        while place <= self.processor.depth and (not (place not in fixed or fixed[place].same(a)) or not self.allowed(block, phi, place)):
             place += 1
-        fixed[place] = a
+        if place > self.processor.depth:
+            self.unpassed.add(phi)
+        else:
+            fixed[place] = a
         self.places[phi] = place
 
     def far(self, block: Block, made: dict[Node, Node], scheduler: Scheduler) -> bool:
@@ -148,7 +155,7 @@ class _Try:
                     continue
                 if a.node in block.position:
                     if block.position[a.node] - block.position[node] > depth:
-                        raise InternalError(f"paragraph {number}: {a.node} is out of the reach of {node}")
+                        self.wide.add(number)
                 elif self.place(block, a.node) + length - block.position[node] > depth:
                     self.late.add((a.node, number))
 
@@ -162,8 +169,17 @@ def _seldom(block: Block) -> int:
     return -block.paragraph.depth
 
 
+def _shortens(flow: Flow, paragraph: Paragraph) -> bool:
+    """Whether a paragraph has less to do when it has been cut: it has commands, or hands values on that its parts may share."""
+    return bool(paragraph.nodes) or not (paragraph.following >= 0 and flow.made[paragraph.following].cut)
+
+
 def run(f: Function, target: Dataflow) -> None:
-    """Order the commands; what is found is left in ``f.analysis.ordered``."""
+    """Order the commands; what is found is left in ``f.analysis.ordered``.
+
+    Raises:
+        TargetError: the processor holds too few values, or commands, at once.
+    """
     flow: Flow = f.analysis
     in_memory: set[tuple[Node, int]] = set()
     unpassed: set[Node] = set()
@@ -172,29 +188,25 @@ def run(f: Function, target: Dataflow) -> None:
     room = processor.buffer * processor.all_cells
     most = max(room - MARGIN, room // 2)
     for _ in range(MOST_TRIES):
-        blocks = Blocks(flow, in_memory, unpassed, renewed)
-        long = [block.paragraph for block in blocks.made if len(block.nodes) > most]
-        if long:
+        blocks = Blocks(flow, in_memory, unpassed, renewed, most // 2)
+        cut = [block.paragraph for block in blocks.made if len(block.nodes) > most and _shortens(flow, block.paragraph)]
+        if not cut:
+            tried = _Try(flow, target, blocks)
+            # (Copies, and what fills places, may have made some too long.)
+            cut = [block.paragraph for block in blocks.made if len(block.nodes) > room or block.paragraph.number in tried.wide]
+            if not cut and not tried.late and not tried.unpassed:
+                flow.ordered = blocks
+                flow.placed = tried
+                return
+        if cut:
+            cut = [paragraph for paragraph in cut if _shortens(flow, paragraph)]
+            if not cut:
+                break
             in_memory, unpassed, renewed = set(), set(), set()
-            for paragraph in long:
+            for paragraph in cut:
                 halve(flow, paragraph)
             give(flow)
             continue
-        tried = _Try(flow, target, blocks)
-        long = [block.paragraph for block in blocks.made if len(block.nodes) > room]
-        if long:
-            # Copies, and what fills places, have made it too long.
-            in_memory, unpassed, renewed = set(), set(), set()
-            for paragraph in long:
-                if len(paragraph.nodes) < 2:
-                    raise InternalError(f"paragraph {paragraph.number} takes more commands than the {room} that the cells hold")
-                halve(flow, paragraph)
-            give(flow)
-            continue
-        if not tried.late and not tried.unpassed:
-            flow.ordered = blocks
-            flow.placed = tried
-            return
         unpassed |= tried.unpassed
         for value, number in tried.late:
             if (value, number) not in renewed:
@@ -203,4 +215,6 @@ def run(f: Function, target: Dataflow) -> None:
                 unpassed.add(value)
             else:
                 in_memory.add((value, number))
-    raise InternalError("what the commands of this function read does not come into reach")
+    raise TargetError(
+        f"{processor.name}: {f.name} has more values at once than its switch of {processor.depth} places, and paragraphs of at most {room} commands, can hand on"
+    )

@@ -4,7 +4,7 @@ from __future__ import annotations
 
 from loopwright.ir.function import NONE, Function
 from loopwright.targets.multiclet.dataflow import Dataflow
-from loopwright.targets.multiclet.flow import Flow, Paragraph
+from loopwright.targets.multiclet.flow import JUMPS, Flow, Paragraph
 
 __all__ = ["halve", "run"]
 
@@ -17,8 +17,10 @@ def halve(flow: Flow, paragraph: Paragraph) -> None:
 def _cut(flow: Flow, paragraph: Paragraph, at: int) -> None:
     following = Paragraph(len(flow.made), paragraph.first, paragraph.depth)
     following.cut = True
-    following.nodes = paragraph.nodes[at:]
-    paragraph.nodes = paragraph.nodes[:at]
+    # (Jumps say where the second goes on: the first goes on with the second.)
+    kept, moved = [node for node in paragraph.nodes[:at] if node.name not in JUMPS], [node for node in paragraph.nodes[:at] if node.name in JUMPS]
+    following.nodes = moved + paragraph.nodes[at:]
+    paragraph.nodes = kept
     following.tested, following.following, following.calls = paragraph.tested, paragraph.following, paragraph.calls
     paragraph.tested, paragraph.following, paragraph.calls = NONE, following.number, False
     following.before = [paragraph.number]

@@ -14,8 +14,13 @@ from loopwright.targets.multiclet.live import live_values
 
 __all__ = ["carried", "constants", "direct", "give", "phis", "producers", "several"]
 
-#: Most phis of a paragraph that come through the switch: each takes a command in every paragraph before.
+#: Most phis of a paragraph that come through the switch: each takes a command in every paragraph before. No more than a share of its places.
 MOST_PHIS: Final = 24
+_SHARE: Final = 2
+
+
+def _most_phis(target: Dataflow) -> int:
+    return min(MOST_PHIS, target.processor.depth // _SHARE)
 
 
 def _passable(flow: Flow, paragraph: Paragraph) -> bool:
@@ -33,9 +38,10 @@ def phis(f: Function, target: Dataflow) -> None:
     if not target.processor.crosses:
         return
     flow: Flow = f.analysis
+    most = _most_phis(target)
     for paragraph in flow.made:
         if _passable(flow, paragraph):
-            for phi in paragraph.phis[:MOST_PHIS]:
+            for phi in paragraph.phis[:most]:
                 phi.passed = phi.copied = True
 
 
@@ -82,13 +88,14 @@ def carried(f: Function, target: Dataflow) -> None:
     if not target.processor.crosses:
         return
     flow: Flow = f.analysis
+    most = _most_phis(target)
     joined: dict[Node, dict[int, Node]] = {}
     for paragraph, live in zip(flow.made, live_values(flow), strict=True):
         if len(paragraph.before) < 2 or not paragraph.depth or _head(paragraph) or not _passable(flow, paragraph):
             continue
         wanted = [value for value in live if all(_comes(flow, joined, value, each) for each in paragraph.before)]
         wanted.sort(key=_number)
-        for value in wanted[: max(MOST_PHIS - len(paragraph.phis), 0)]:
+        for value in wanted[: max(most - len(paragraph.phis), 0)]:
             phi = flow.node("phi", "q", [Arg(VALUE, value) for _ in paragraph.before], paragraph.number, 0)
             phi.passed = True
             phi.copied = bool(paragraph.phis) and paragraph.phis[0].copied
