@@ -39,7 +39,10 @@ def work(run: Callable[[Any], object], given: Any) -> Counter[str]:
 
 
 def growth(run: Callable[[Any], object], small: Any, large: Any) -> dict[str, float]:
-    """How many times as many lines run for ``large`` as for ``small``, by function, of those that have a share worth naming."""
+    """How many times as many lines run for ``large`` as for ``small``, by function, of those that have a share worth naming.
+
+    Of a function that the smaller one does not need (as a pass that is for many values only) nothing is said: other inputs have to tell.
+    """
     run(small)  # what is made once and kept
     less, more = work(run, small), work(run, large)
-    return {name: count / max(less[name], 1) for name, count in more.most_common() if count > sum(more.values()) / 100}
+    return {name: count / less[name] for name, count in more.most_common() if count > sum(more.values()) / 100 and less[name]}

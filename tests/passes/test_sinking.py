@@ -3,12 +3,16 @@
 from __future__ import annotations
 
 import pytest
+from tests.growth import growth
 from tests.passes.texts import block, rewritten
 
+from loopwright.ir.parse import parse
 from loopwright.passes import sinking
 from loopwright.targets import registry
 
 HEAD = "function f(%p: ptr, %i: i64, %n: i32, %q: bool)\n  stage loops\n  var %v: i64\n  callee g()\n"
+#: Lines are counted of Python code alone.
+countable = pytest.mark.skipif(not str(sinking.__file__).endswith(".py"), reason="the native build has no lines to count")
 TARGET = registry.get("x86-64-v3")
 CALL = "call_void g()"
 #: Reads of the parameters at the end, so that they are in registers until then.
@@ -97,3 +101,19 @@ def test_a_variable_that_the_loop_around_the_access_writes_holds_an_address_back
     assert same(text)
     found = made(f"%v = copy.i64 %i\n%1 = address.ptr [%p + %v*8]\nloop\nstore_at.i64 %i, [%1]\n{CALL}\nend\n%v = add.i64 %v, 1\nstore_at.i64 %v, [%p]\n{KEPT}")
     assert "address" not in found
+
+
+def chained(count: int) -> str:
+    """Values that each move behind a call, into the branch that uses them."""
+    made = "".join(f"%{n} = add.i64 %i, {n}\n" for n in range(9, count))
+    used = "".join(f"if.bool %q\n{CALL}\nstore_at.i64 %{n}, [%p]\nend\n" for n in range(9, count))
+    return f"{HEAD}{made}{CALL}\n{used}{KEPT}\nend"
+
+
+@countable
+def test_work_grows_with_the_number_of_values() -> None:
+    def run(text: str) -> None:
+        sinking.run(parse(text), TARGET)
+
+    found = growth(run, chained(60), chained(240))
+    assert any(name.startswith("sinking.") for name in found) and max(found.values()) < 7, found

@@ -7,6 +7,7 @@ from typing import Any, Final
 
 from loopwright.errors import SimulationError
 from loopwright.ir.globals import Global
+from loopwright.targets.multiclet.commands import WIDTHS
 from loopwright.targets.multiclet.linker import link
 from loopwright.targets.multiclet.modules import data_of
 from loopwright.targets.multiclet.program import Unit
@@ -68,7 +69,9 @@ class Runner:
         for address, data in self.memories:
             simulator.memory[address : address + len(data)] = data
         limit = int(self.timeout * _A_SECOND)
-        given = [(_letter(type_), word) for type_, word in zip(types, words, strict=True)]
+        # (A narrow argument's word has its sign in the bits above.)
+        letters = [_letter(type_) for type_ in types]
+        given = [(letter, word & (1 << WIDTHS[letter]) - 1) for letter, word in zip(letters, words, strict=True)]
         before = simulator.commands
         try:
             made = simulator.call(parts[0].unit.paragraphs[0].label, *given, returns="q" if result is not VOID else "", limit=limit)
