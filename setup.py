@@ -48,9 +48,10 @@ LEFT_OUT = (
 )
 
 
-#: For the C compiler, on Linux. Names of the core's own are bound when it is linked, not through tables as it runs: 6 % of the time of a compilation. And ways out
-#: for exceptions, a third of mypyc's code, stand apart from what runs.
-FLAGS = ("-fvisibility=hidden", "-fno-plt", "-include", str(Path(__file__).resolve().parent / "native" / "error_paths.h"))
+#: For the C compiler, on Linux. Names of the core's own are bound when it is linked, not through tables as it runs: 6 % of the time of a compilation.
+FLAGS = ("-fvisibility=hidden", "-fno-plt")
+#: And ways out for exceptions, a third of mypyc's code, stand apart from what runs.
+ERROR_PATHS = ("-include", str(Path(__file__).resolve().parent / "native" / "error_paths.h"))
 
 
 def core_files() -> list[str]:
@@ -106,7 +107,8 @@ def extensions() -> list[Any]:
     made = mypycify(core_files(), opt_level="2", debug_level="0", multi_file=True, group_name="loopwright")
     if sys.platform == "linux":
         for extension in made:
-            extension.extra_compile_args = [*extension.extra_compile_args, *FLAGS]
+            # (Modules that only lead to the one with the code know nothing of mypyc's headers.)
+            extension.extra_compile_args = [*extension.extra_compile_args, *FLAGS, *(ERROR_PATHS if extension.include_dirs else ())]
     return made
 
 
