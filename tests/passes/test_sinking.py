@@ -2,6 +2,8 @@
 
 from __future__ import annotations
 
+from collections.abc import Callable
+
 import pytest
 from tests.growth import growth
 from tests.passes.texts import block, rewritten
@@ -110,10 +112,23 @@ def chained(count: int) -> str:
     return f"{HEAD}{made}{CALL}\n{used}{KEPT}\nend"
 
 
+def addressed(count: int) -> str:
+    """Addresses from one pointer, and sums of one variable that is written again and again, that each move behind a call."""
+    return (
+        f"{HEAD}"
+        + "".join(
+            f"%{n} = address.ptr [%p + {n}]\n%v = copy.i64 {n}\n%s{n}.{n + 5000} = add.i64 %v, 3\n{CALL}\nstore_at.i64 %s{n}.{n + 5000}, [%{n}]\n"
+            for n in range(9, count)
+        )
+        + f"{KEPT}\nend"
+    )
+
+
 @countable
-def test_work_grows_with_the_number_of_values() -> None:
+@pytest.mark.parametrize("made", [chained, addressed])
+def test_work_grows_with_the_number_of_values(made: Callable[[int], str]) -> None:
     def run(text: str) -> None:
         sinking.run(parse(text), TARGET)
 
-    found = growth(run, chained(60), chained(240))
+    found = growth(run, made(60), made(240))
     assert any(name.startswith("sinking.") for name in found) and max(found.values()) < 7, found

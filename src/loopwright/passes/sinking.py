@@ -15,6 +15,7 @@ that branches have in several places is made at each of them.
 
 from __future__ import annotations
 
+from bisect import bisect_right
 from typing import Final
 
 from loopwright.ir import ops
@@ -169,7 +170,13 @@ class _Sinking:
         if not any(a >= 0 and self.f.variable[a] for a in args):
             return True
         end = self.reach(to, self.region[k])
-        return not any(a >= 0 and self.f.variable[a] and any(k < w < to or to < w <= end for w in self.written[a]) for a in args)
+        return not any(a >= 0 and self.f.variable[a] and (self.is_written(a, k, to - 1) or self.is_written(a, to, end)) for a in args)
+
+    def is_written(self, variable: int, behind: int, last: int) -> bool:
+        """Whether a variable is written behind a position, and no further than another."""
+        written = self.written[variable]
+        n = bisect_right(written, behind)
+        return n < len(written) and written[n] <= last
 
     def within(self, region: int, outer: int) -> bool:
         """Whether a region is another, or lies in it."""
@@ -229,7 +236,8 @@ class _Sinking:
             user.mem = Mem(mem.indexed, mem.scale, old.disp + mem.disp, old.size, old.broadcast, old.role, old.array)
             self.read(instr.args, self.place[u])
         for a in instr.args:
-            if a >= 0:
+            # (With too many uses to be moved it stays: there will not be fewer.)
+            if a >= 0 and len(self.uses[a]) <= _MOST:
                 self.uses[a] = [u for u in self.uses[a] if u != k] + uses
         self.gone.add(k)
         return True
