@@ -98,6 +98,9 @@ def record(checkout: Path, folder: Path, jobs: int) -> None:
         "-n",
         str(jobs),
         "--timeout=900",
+        # Long runs are never among the quickest tests.
+        "-m",
+        "not slow",
         *[f"--ignore={name}" for name in _NOT_RECORDED],
     ]
     if subprocess.run(command, cwd=checkout, env=environment, check=False).returncode:
