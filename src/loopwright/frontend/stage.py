@@ -97,4 +97,14 @@ def _attempt(
         raise error
     if emitter.tables:
         place_tables(emitter)
+    if not options.check and not any(instr.loop is not None and instr.loop.lanes for instr in f.code):
+        _share(f)
     return f
+
+
+def _share(f: Function) -> None:
+    """Arrays of a function whose loops are all plain may overlap in any way, as they may in Python: results are those of the order that is written."""
+    passed = [array for array in f.arrays if not array.size]
+    if len(passed) > 1 and any(array.written for array in passed):
+        for array in passed:
+            array.shared = True

@@ -178,9 +178,11 @@ class Array:
         data: the elements of a constant array, which lie behind the code; of others none.
         view: it is no array of the function's own, but memory that pointers lead to.
         pairs: what callers pass is an array of complex numbers, whose parts are the elements: two neighbours each. Nothing in the function depends on it.
+        shared: its memory may be that of other arrays, too, by any shift: what is stored to one of them may change it. Of arrays that are not shared, one may be
+            passed in two places where both are accessed at the same index only.
     """
 
-    __slots__ = ("base", "data", "element", "extents", "name", "pairs", "size", "strides", "view", "written")
+    __slots__ = ("base", "data", "element", "extents", "name", "pairs", "shared", "size", "strides", "view", "written")
 
     def __init__(
         self,
@@ -194,8 +196,10 @@ class Array:
         data: bytes = b"",
         view: bool = False,
         pairs: bool = False,
+        shared: bool = False,
     ) -> None:
         self.view = view
+        self.shared = shared
         self.pairs = pairs
         self.size = size
         self.data = data
@@ -211,7 +215,7 @@ class Array:
         return len(self.extents)
 
     def __reduce__(self) -> tuple[object, ...]:
-        return Array, (self.name, self.element, self.base, self.extents, self.strides, self.written, self.size, self.data, self.view)
+        return Array, (self.name, self.element, self.base, self.extents, self.strides, self.written, self.size, self.data, self.view, self.pairs, self.shared)
 
 
 #: Where an argument goes: as the convention has it for its type; on the stack, at a multiple of 8 or 16 bytes; where the address of memory for the result goes; the
@@ -487,6 +491,12 @@ class Function:
         made = Array(name, element, self.register(PTR, name), extents, [self.const(I64, n) for n in reversed(strides[1:])], False, size)
         self.arrays.append(made)
         return made
+
+    def told_apart(self, number: int) -> int:
+        """The number of an array under which it is known not to be shared, for accesses where that has been found out."""
+        array = self.arrays[number]
+        self.arrays.append(Array(array.name, array.element, array.base, array.extents, array.strides, array.written, view=array.view, pairs=array.pairs))
+        return len(self.arrays) - 1
 
     def constant_array(self, name: str, element: Type, shape: tuple[int, ...], data: bytes) -> Array:
         """A new constant array, of these elements. An operation ``table`` is to put its address into its base, before it is accessed."""

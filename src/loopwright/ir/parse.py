@@ -458,7 +458,7 @@ class _Parser(Tokens):
                 raise self.expected("bytes in hexadecimal") from None
         self.need("at")
         base = self.register()
-        made = Array(name, element, base, shape, strides, self.take("written"), view=view, pairs=self.take("pairs"))
+        made = Array(name, element, base, shape, strides, self.take("written"), view=view, pairs=self.take("pairs"), shared=self.take("shared"))
         if local or data:
             made.size = self._local_size(made, column)
             made.data = data
@@ -484,7 +484,7 @@ class _Parser(Tokens):
         return size
 
     def _reference(self, table: dict[str, int], name: str, number: int) -> None:
-        table[f"#{number}"] = number
+        table[f"#{number}"] = table[f"{name}#{number}"] = number
         table[name] = -1 if name in table else number
 
     def h_var(self) -> None:
@@ -718,9 +718,11 @@ class _Parser(Tokens):
                 return out[:at] + address + out[at:] if address else out
 
     def _named(self, table: dict[str, int], what: str) -> int:
-        """The number of an array, callee or global from its name, or from ``#number``."""
+        """The number of an array, callee or global from its name, from ``#number``, or from both."""
         column = self.columns[self.at]
-        text = f"#{self.count(f'the number of the {what}')}" if self.take("#") else self.name(f"the name of the {what}")
+        text = "" if self.texts[self.at] == "#" else self.name(f"the name of the {what}")
+        if self.take("#"):
+            text += f"#{self.count(f'the number of the {what}')}"
         number = table.get(text)
         if number is None:
             raise self.error(f"expected a declared {what}, found `{text}`", column)

@@ -359,7 +359,7 @@ class Printer:
             elif array.view:
                 text += " view"
             text += f" at {self.virtual(array.base)}"
-            out.append(text + " written" * array.written + " pairs" * array.pairs)
+            out.append(text + " written" * array.written + " pairs" * array.pairs + " shared" * array.shared)
         for r in self._declared:
             out.append(f"  {'var' if f.variable[r] else 'reg'} {self.virtual(r)}: {f.types[r].name}")
         for callee in f.callees:
@@ -425,11 +425,11 @@ class Printer:
 
 
 def _unique(names: list[str]) -> list[str]:
-    """Names as references: themselves where they are words and unique, ``#number`` otherwise."""
+    """Names as references: themselves where they are words, with ``#number`` behind where several have one name; ``#number`` alone where they are none."""
     counts: dict[str, int] = {}
     for name in names:
         counts[name] = counts.get(name, 0) + 1
-    return [name if counts[name] == 1 and _WORD.fullmatch(name) else f"#{number}" for number, name in enumerate(names)]
+    return [name * bool(_WORD.fullmatch(name)) + f"#{number}" * (counts[name] > 1 or not _WORD.fullmatch(name)) for number, name in enumerate(names)]
 
 
 # --- comparing ---------------------------------------------------------------------------------------------------
@@ -529,7 +529,7 @@ class _Comparison:
         if len(f.arrays) != len(g.arrays) or not self.registers(f.params, g.params):
             return False
         for a, b in zip(f.arrays, g.arrays, strict=True):
-            if (a.name, a.element, a.written, a.size, a.pairs) != (b.name, b.element, b.written, b.size, b.pairs):
+            if (a.name, a.element, a.written, a.size, a.pairs, a.shared) != (b.name, b.element, b.written, b.size, b.pairs, b.shared):
                 return False
             for x, y in zip((a.base, *a.extents, *a.strides), (b.base, *b.extents, *b.strides), strict=True):
                 if not (self.virtual(x, y) if x >= 0 and y >= 0 else self.operand(x, y)):

@@ -52,9 +52,11 @@ def versioned(
 ) -> list[Instr]:
     """Code that runs ``fast`` where none of the pairs of arrays overlaps (or, if that will do, both are one) and all of ``runs`` hold, and ``plain`` otherwise.
 
-    Neither defines a register of the other.
+    Neither defines a register of the other. What ``fast`` accesses is told apart from then on; ``asked`` has all pairs in it of which one is written.
     """
-    if not asked and not runs:
+    if asked:
+        _tell_apart(f, fast)
+    elif not runs:
         return fast
     out: list[Instr] = []
     condition = question(f, asked, line, out)
@@ -67,6 +69,16 @@ def versioned(
     out += plain
     out.append(Instr(ops.END, VOID, NONE, [], 0, line))
     return out
+
+
+def _tell_apart(f: Function, code: list[Instr]) -> None:
+    """Let the accesses of a stretch of code be to arrays that are not shared."""
+    numbers: dict[int, int] = {}
+    for instr in code:
+        if instr.op in ops.ACCESSES and f.arrays[instr.imm].shared:
+            if instr.imm not in numbers:
+                numbers[instr.imm] = f.told_apart(instr.imm)
+            instr.imm = numbers[instr.imm]
 
 
 def question(f: Function, asked: list[tuple[int, int, bool]], line: int, out: list[Instr]) -> int:

@@ -73,7 +73,7 @@ class _Backward:
         #: Registers with users behind a place to which a write of the variable that holds the same may move.
         self.overtaken: set[int] = set()
         #: What is written again before it is read.
-        self.stores = Overwritten()
+        self.stores = Overwritten(f.arrays)
         #: What stays, last first; None for what went after all.
         self.out: list[Instr | None] = []
 

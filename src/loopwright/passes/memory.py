@@ -1,8 +1,9 @@
 """What is known of memory along a walk through a function: which loads still give what they gave.
 
 A store to an array changes what that array gives. Another array it changes only at the same index: one array may be passed in two places where both are accessed
-at one index only, and nowhere else (docs/kernels.md, "Checked mode and overlap"). A local array has nothing to do with any other. A store to memory of no known
-array, and a call, change everything.
+at one index only, and nowhere else (docs/kernels.md, "Checked mode and overlap"). Arrays that are shared may overlap in any way, so that a store to one of them
+changes all that are not local, and a store to any changes them. A local array has nothing to do with any other. A store to memory of no known array, and a call,
+change everything.
 """
 
 from __future__ import annotations
@@ -30,37 +31,58 @@ def array_of(instr: Instr) -> int:
     return instr.imm if mem is None else mem.array
 
 
+class _Places:
+    """Where the arrays of a function lie: of each, whether it is local, whether others may overlap it, and the first with the same memory."""
+
+    __slots__ = ("first", "local", "shared")
+
+    def __init__(self, f: Function) -> None:
+        firsts: dict[int, int] = {}
+        self.first = [firsts.setdefault(array.base, number) for number, array in enumerate(f.arrays)]
+        self.local = [array.size > 0 for array in f.arrays]
+        self.shared = [array.shared for array in f.arrays]
+
+
 class LoopStores:
     """What a loop stores, for what was known before it: of a store further down the next step must know.
 
     Attributes:
         anything: to memory of no known array, or it calls.
-        arrays: the arrays.
-        elsewhere: at an index that may be one used outside of the loop.
+        arrays: the arrays, by the first with the same memory.
+        elsewhere: at an index that may be one used outside of the loop, or to an array that others may overlap.
+        outside: to an array that is not local.
     """
 
-    __slots__ = ("anything", "arrays", "elsewhere")
+    __slots__ = ("anything", "arrays", "elsewhere", "outside", "places")
 
-    def __init__(self) -> None:
+    def __init__(self, places: _Places) -> None:
+        self.places = places
         self.anything = False
         self.arrays: set[int] = set()
         self.elsewhere = False
+        self.outside = False
 
-    def note(self, f: Function, instr: Instr, own: bool) -> None:
+    def note(self, instr: Instr, own: bool) -> None:
         """A store in the loop; ``own``: its index counts in this loop or in one inside of it."""
         array = array_of(instr)
         if array < 0:
             self.anything = True
         else:
-            self.arrays.add(array)
-            self.elsewhere = self.elsewhere or not (own or f.arrays[array].size)
+            places = self.places
+            self.arrays.add(places.first[array])
+            if not places.local[array]:
+                self.outside = True
+                self.elsewhere = self.elsewhere or not own or places.shared[array]
 
-    def keeps(self, f: Function, load: Instr) -> bool:
+    def keeps(self, load: Instr) -> bool:
         """Whether what a load at an index from outside of the loop gives stays the same in it."""
         array = array_of(load)
         if array < 0:
             return not self.anything and not self.arrays
-        return not self.anything and array not in self.arrays and (not self.elsewhere or f.arrays[array].size > 0)
+        places = self.places
+        if self.anything or places.first[array] in self.arrays:
+            return False
+        return places.local[array] or not (self.outside if places.shared[array] else self.elsewhere)
 
 
 class _Indices:
@@ -118,6 +140,7 @@ def stores_of_loops(f: Function) -> list[LoopStores]:
     """What each loop stores, in the order of their beginnings; what is inside counts for all the loops around."""
     found: list[LoopStores] = []
     indices = _Indices(f)
+    places = _Places(f)
     brackets: list[bool] = []
     open_loops: list[LoopStores] = []
     for instr in f.code:
@@ -129,7 +152,7 @@ def stores_of_loops(f: Function) -> list[LoopStores]:
             if effect == ops.WRITES:
                 own = -1 if instr.op in ops.SCATTERED else indices.own(_along(instr))
                 for n in range(len(open_loops)):
-                    open_loops[n].note(f, instr, n <= own)
+                    open_loops[n].note(instr, n <= own)
             elif effect == ops.CALLS:
                 for loop in open_loops:
                     loop.anything = True
@@ -138,7 +161,7 @@ def stores_of_loops(f: Function) -> list[LoopStores]:
                 loops = op in LOOPS
                 brackets.append(loops)
                 if loops:
-                    found.append(LoopStores())
+                    found.append(LoopStores(places))
                     open_loops.append(found[-1])
                     indices.counters.append(instr.dst)
             elif op is ops.END and brackets.pop():
@@ -159,15 +182,16 @@ def _along(instr: Instr) -> int:
 class Memory:
     """Versions of what there is in memory: a load is known again where its versions are what they were."""
 
-    __slots__ = ("arrays", "bases", "everything", "indices", "local", "others", "stores")
+    __slots__ = ("arrays", "bases", "everything", "indices", "others", "outside", "places", "stores")
 
     def __init__(self, f: Function) -> None:
         self.bases = [array.base for array in f.arrays]
-        self.local = [array.size > 0 for array in f.arrays]
+        self.places = _Places(f)
         self.arrays = [0] * len(f.arrays)
         self.indices: dict[tuple[int, ...], int] = {}
         self.everything = 0
         self.others = 0
+        self.outside = 0
         self.stores = 0
 
     def place(self, instr: Instr, values: list[int]) -> tuple[int, ...] | None:
@@ -187,12 +211,15 @@ class Memory:
         array = array_of(instr)
         if array < 0 or array >= len(self.arrays):
             return (self.everything, self.stores)
-        if self.local[array]:
+        places = self.places
+        if places.local[array]:
             return (self.everything, self.arrays[array], array)
+        if places.shared[array]:
+            return (self.everything, self.outside, array)
         place = self.place(instr, values)
         if place is None:
             return (self.everything, self.stores, array)
-        return (self.everything, self.arrays[array], self.others, self.indices.get(place, 0), array)
+        return (self.everything, self.arrays[places.first[array]], self.others, self.indices.get(place, 0), array)
 
     def key(self, op: ops.Op, instr: Instr, values: list[int], address: int) -> tuple[int, ...]:
         """What identifies what ``op`` gives, of the address that stands in ``instr`` behind ``address`` operands."""
@@ -212,10 +239,12 @@ class Memory:
         if array < 0 or array >= len(self.arrays):
             self.everything += 1
             return
-        self.arrays[array] += 1
-        if self.local[array]:
+        places = self.places
+        self.arrays[places.first[array]] += 1
+        if places.local[array]:
             return
-        place = self.place(instr, values)
+        self.outside += 1
+        place = None if places.shared[array] else self.place(instr, values)
         if place is None:
             self.others += 1
         else:
@@ -234,5 +263,7 @@ class Memory:
             self.arrays[array] += 1
         if loop.arrays or loop.anything:
             self.stores += 1
+        if loop.outside:
+            self.outside += 1
         if loop.elsewhere:
             self.others += 1

@@ -3,7 +3,7 @@
 from __future__ import annotations
 
 from loopwright.ir import ops
-from loopwright.ir.function import Instr, Mem
+from loopwright.ir.function import Array, Instr, Mem
 
 __all__ = ["Overwritten"]
 
@@ -20,21 +20,25 @@ class _Place:
         self.low = low
         self.high = high
 
-    def beside(self, operands: list[int], mem: Mem) -> bool:
+    def beside(self, operands: list[int], mem: Mem, arrays: list[Array]) -> bool:
         """Whether an access by ``operands`` is to other bytes, for certain."""
-        if mem.scale != self.scale or mem.indexed != (len(self.operands) == 2):
+        if mem.scale != self.scale or mem.indexed != (len(self.operands) == 2) or (mem.disp + mem.size > self.low and mem.disp < self.high):
+            return False
+        if operands == self.operands:
+            return True
+        if mem.array == self.array or mem.array < 0 or self.array < 0 or arrays[mem.array].shared or arrays[self.array].shared:
             return False
         # Of two arrays that may be one, which are accessed at one index only (docs/kernels.md), what differs by constants differs in any case.
-        same = operands == self.operands if mem.array == self.array or mem.array < 0 or self.array < 0 else operands[-1] == self.operands[-1]
-        return same and (mem.disp + mem.size <= self.low or mem.disp >= self.high)
+        return operands[-1] == self.operands[-1]
 
 
 class Overwritten:
     """What the code behind a place in a stretch without branches and calls will have written before it is read."""
 
-    __slots__ = ("places",)
+    __slots__ = ("arrays", "places")
 
-    def __init__(self) -> None:
+    def __init__(self, arrays: list[Array]) -> None:
+        self.arrays = arrays
         self.places: list[_Place] = []
 
     def store(self, instr: Instr) -> bool:
@@ -57,7 +61,7 @@ class Overwritten:
             self.places = []
             return
         operands = instr.args[-2:] if mem.indexed else instr.args[-1:]
-        self.places = [place for place in self.places if place.beside(operands, mem)]
+        self.places = [place for place in self.places if place.beside(operands, mem, self.arrays)]
 
     def written(self, register: int) -> None:
         """A variable is written: further up an address made of it is another."""

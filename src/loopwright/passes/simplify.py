@@ -466,7 +466,7 @@ class _Forward(Values):
         if loop.doubts:
             return False
         cls = self.target.class_of(instr.type)
-        return loop.moved[cls] < len(self.target.orders[cls]) // 2 and self.loop_stores[loop.loop].keeps(self.f, instr)
+        return loop.moved[cls] < len(self.target.orders[cls]) // 2 and self.loop_stores[loop.loop].keeps(instr)
 
     # --- brackets -----------------------------------------------------------------------------------------
 

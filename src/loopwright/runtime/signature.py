@@ -48,7 +48,7 @@ def signature_of_function(function: Function) -> Signature:
         arrays += params[k : k + len(registers)] == registers
         k += len(registers)
         parameters.append(ArrayParameter(array.name, _COMPLEX[array.element] if array.pairs else array.element, len(array.extents), array.written))
-    if arrays < len(function.arrays) and arrays < sum(not array.size for array in function.arrays):
+    if arrays < len(function.arrays) and arrays < len({(array.base, array.name) for array in function.arrays if not array.size}):
         raise AbiError(f"{function.name}: base, extents and strides of an array must be parameters of its own, in this order, for arrays to be passed")
     last = parameters[-1] if parameters else None
     if function.options.check and isinstance(last, ScalarParameter) and last.name == ERRORS and last.type is PTR:
