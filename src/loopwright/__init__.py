@@ -153,7 +153,7 @@ if TYPE_CHECKING:
         sub_saturated,
         trailing_zeros,
     )
-    from loopwright.frontend.arrays import local
+    from loopwright.frontend.arrays import local, nontemporal
     from loopwright.frontend.builder import Function, parse
     from loopwright.frontend.estimates import rcp_estimate, rsqrt_estimate
     from loopwright.frontend.functions import (
@@ -301,6 +301,7 @@ _LAZY: dict[str, tuple[str, str]] = {
     "kernel": ("loopwright.frontend.kernel", "kernel"),
     "lanes": ("loopwright.frontend.loops", "lanes"),
     "local": ("loopwright.frontend.arrays", "local"),
+    "nontemporal": ("loopwright.frontend.arrays", "nontemporal"),
     "debug_print": ("loopwright.frontend.printing", "debug_print"),
     "debugger": ("loopwright.runtime.debug", "debugger"),
     "perf": ("loopwright.runtime.debug", "perf"),
@@ -416,6 +417,7 @@ __all__ = [
     "min",
     "mul_high",
     "mul_wide",
+    "nontemporal",
     "parse",
     "perf",
     "philox",

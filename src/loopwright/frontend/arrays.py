@@ -7,6 +7,7 @@ from typing import Any, Final, NoReturn
 
 import numpy as np
 
+from loopwright.errors import KernelTypeError
 from loopwright.frontend.complex_numbers import Complex, as_pair
 from loopwright.frontend.emitter import Emitter
 from loopwright.frontend.expr import Value, describe
@@ -15,7 +16,7 @@ from loopwright.ir import ops
 from loopwright.ir.ops import mask_for
 from loopwright.types import BOOL, COMPLEX64, COMPLEX128, F32, I64, PTR, U8, U64, VOID, Type, vector_of
 
-__all__ = ["StagedArray", "local", "local_array", "parameter_array"]
+__all__ = ["StagedArray", "local", "local_array", "nontemporal", "parameter_array"]
 
 
 #: A statement that gives something a name.
@@ -35,6 +36,27 @@ def local(element: Type, *extents: int) -> np.ndarray[Any, Any]:
         KernelTypeError: no element type, extents that are not known, or too many elements.
     """
     return np.empty(extents, element.dtype)
+
+
+def nontemporal(array: Any) -> None:
+    """What a kernel stores to an array is not to be kept in the caches: ``lw.nontemporal(y)``, anywhere in the kernel.
+
+    For results that are larger than the caches and not soon read again: the stores of loops over lanes, by index of the loop, go past the caches, and lines are not
+    read from memory before they are overwritten. What is stored, and what is read back, stay the same. On x86-64 these are MOVNTPS and its kin, with an SFENCE
+    before the kernel returns; other machines store as always. (OpenMP's clause ``nontemporal``; Intel SDM volume 1, 10.4.6.2.)
+
+    Args:
+        array: a parameter of the kernel, of any element type and number of dimensions.
+
+    Raises:
+        KernelTypeError: it is no array, or one of the kernel's own.
+    """
+    if isinstance(array, StagedArray):
+        if array.array.size:
+            array.emitter.fail(f"lw.nontemporal is for arrays that the kernel is given, and {array.array.name} is its own")
+        array.array.nontemporal = True
+    elif not isinstance(array, np.ndarray):
+        raise KernelTypeError(f"lw.nontemporal takes an array, not {describe(array)}")
 
 
 def local_array(emitter: Emitter, element: Any, extents: tuple[Any, ...], statement: str) -> StagedArray:

@@ -180,9 +180,11 @@ class Array:
         pairs: what callers pass is an array of complex numbers, whose parts are the elements: two neighbours each. Nothing in the function depends on it.
         shared: its memory may be that of other arrays, too, by any shift: what is stored to one of them may change it. Of arrays that are not shared, one may be
             passed in two places where both are accessed at the same index only.
+        nontemporal: what is stored to it is not to be kept in the caches, if the machine can do that.
+        aligned: whole vectors of it that are stored lie at multiples of their size, if that is no more than so many bytes; 0 where nothing is known.
     """
 
-    __slots__ = ("base", "data", "element", "extents", "name", "pairs", "shared", "size", "strides", "view", "written")
+    __slots__ = ("aligned", "base", "data", "element", "extents", "name", "nontemporal", "pairs", "shared", "size", "strides", "view", "written")
 
     def __init__(
         self,
@@ -197,9 +199,13 @@ class Array:
         view: bool = False,
         pairs: bool = False,
         shared: bool = False,
+        nontemporal: bool = False,
+        aligned: int = 0,
     ) -> None:
         self.view = view
         self.shared = shared
+        self.nontemporal = nontemporal
+        self.aligned = aligned
         self.pairs = pairs
         self.size = size
         self.data = data
@@ -215,7 +221,15 @@ class Array:
         return len(self.extents)
 
     def __reduce__(self) -> tuple[object, ...]:
-        return Array, (self.name, self.element, self.base, self.extents, self.strides, self.written, self.size, self.data, self.view, self.pairs, self.shared)
+        return Array, tuple(getattr(self, name) for name in _ARRAY)
+
+    def replaced(self, **changes: Any) -> Array:
+        """The same array, but for some of its attributes."""
+        return Array(**{name: getattr(self, name) for name in _ARRAY} | changes)
+
+
+#: What an array is made of, in the order in which it is given.
+_ARRAY: Final = ("name", "element", "base", "extents", "strides", "written", "size", "data", "view", "pairs", "shared", "nontemporal", "aligned")
 
 
 #: Where an argument goes: as the convention has it for its type; on the stack, at a multiple of 8 or 16 bytes; where the address of memory for the result goes; the
@@ -494,8 +508,7 @@ class Function:
 
     def told_apart(self, number: int) -> int:
         """The number of an array under which it is known not to be shared, for accesses where that has been found out."""
-        array = self.arrays[number]
-        self.arrays.append(Array(array.name, array.element, array.base, array.extents, array.strides, array.written, view=array.view, pairs=array.pairs))
+        self.arrays.append(self.arrays[number].replaced(shared=False))
         return len(self.arrays) - 1
 
     def constant_array(self, name: str, element: Type, shape: tuple[int, ...], data: bytes) -> Array:

@@ -329,7 +329,7 @@ class Interpreter:
             step.kind = _CHUNKS
         elif op is ops.LOAD_AT or op is ops.MASKED_LOAD_AT:
             step.kind = _LOAD_AT
-        elif op is ops.STORE_AT or op is ops.MASKED_STORE_AT:
+        elif op is ops.STORE_AT or op is ops.MASKED_STORE_AT or op is ops.STORE_PAST_AT:
             step.kind = _STORE_AT
         elif op in _ADVANCES:
             step.kind = _ADVANCE
@@ -350,7 +350,7 @@ class Interpreter:
             step.kind = _GLOBAL
         elif op is ops.FUNCTION:
             step.kind = _FUNCTION
-        elif op is ops.BARRIER:
+        elif op in ops.BARRIERS:
             step.kind = _NEXT
         elif op is ops.ALLOCA:
             step.kind = _ALLOCA

@@ -956,6 +956,15 @@ MASKED_STORE_STRIDED: Final = row(
 )
 LOAD_AT: Final = row("load_at", "A -> T", "int float ptr", "load from an address", None, READS)
 STORE_AT: Final = row("store_at", "T A ->", "int float ptr", "store to an address", None, WRITES)
+STORE_PAST_AT: Final = row(
+    "store_past_at",
+    "T A ->",
+    "int float vector",
+    "store past the caches to an address that is a multiple of the vector's size",
+    None,
+    WRITES,
+    since="addresses",
+)
 MASKED_LOAD_AT: Final = row("masked_load_at", "M A -> T", "int float vector", "load from an address where the mask holds, zero elsewhere", None, READS)
 MASKED_STORE_AT: Final = row("masked_store_at", "M T A ->", "int float vector", "store to an address where the mask holds", None, WRITES)
 LOAD_STRIDED_AT: Final = row("load_strided_at", "L A -> T", "int float vector", "load_strided from an address", None, READS)
@@ -1126,6 +1135,9 @@ ALLOCA: Final = row(
     CALLS,
 )
 BARRIER: Final = row("barrier", "->", "", "memory may be read and written by others here: accesses stay in front of it or behind it", None, CALLS)
+STORE_FENCE: Final = row("store_fence", "->", "", "what was stored past the caches is seen by others before what is stored behind", None, CALLS)
+#: Those that are about the order of accesses alone.
+BARRIERS: Final = frozenset((BARRIER, STORE_FENCE))
 STACK_POINTER: Final = row("stack_pointer", "-> P", "ptr", "how far down the stack is in use", None)
 UNREACHABLE: Final = row("unreachable", "->", "", "no way through the program leads here", None, CONTROL, until="promote")
 RET: Final = row("ret", "* ->", "", "return, with the function's result if it has one", None, CONTROL)

@@ -459,6 +459,8 @@ class _Parser(Tokens):
         self.need("at")
         base = self.register()
         made = Array(name, element, base, shape, strides, self.take("written"), view=view, pairs=self.take("pairs"), shared=self.take("shared"))
+        made.nontemporal = self.take("nontemporal")
+        made.aligned = self.count("how many bytes vectors are aligned to") if self.take("aligned") else 0
         if local or data:
             made.size = self._local_size(made, column)
             made.data = data

@@ -27,7 +27,7 @@ from collections.abc import Callable, Mapping, Sequence
 from typing import Any, Final
 
 from loopwright.ir import ops
-from loopwright.ir.function import INCOMING, NONE, PLACES, SLOT, TOGETHER, USUAL, Callee, Function, Instr, Op, round_f32
+from loopwright.ir.function import INCOMING, NONE, PLACES, SLOT, TOGETHER, USUAL, Array, Callee, Function, Instr, Op, round_f32
 from loopwright.ir.parse import NAME, parse, parse_all
 from loopwright.ir.roles import address_at, natural_size, operand_types
 from loopwright.types import BOOL, I64, PTR, VOID, Type
@@ -359,7 +359,14 @@ class Printer:
             elif array.view:
                 text += " view"
             text += f" at {self.virtual(array.base)}"
-            out.append(text + " written" * array.written + " pairs" * array.pairs + " shared" * array.shared)
+            out.append(
+                text
+                + " written" * array.written
+                + " pairs" * array.pairs
+                + " shared" * array.shared
+                + " nontemporal" * array.nontemporal
+                + f" aligned {array.aligned}" * (array.aligned > 0)
+            )
         for r in self._declared:
             out.append(f"  {'var' if f.variable[r] else 'reg'} {self.virtual(r)}: {f.types[r].name}")
         for callee in f.callees:
@@ -433,6 +440,11 @@ def _unique(names: list[str]) -> list[str]:
 
 
 # --- comparing ---------------------------------------------------------------------------------------------------
+
+
+def _kinds(array: Array) -> tuple[object, ...]:
+    """What an array is, but for the registers it is made of."""
+    return array.name, array.element, array.written, array.size, array.pairs, array.shared, array.nontemporal, array.aligned
 
 
 def _shown_name(f: Function, r: int) -> str:
@@ -529,7 +541,7 @@ class _Comparison:
         if len(f.arrays) != len(g.arrays) or not self.registers(f.params, g.params):
             return False
         for a, b in zip(f.arrays, g.arrays, strict=True):
-            if (a.name, a.element, a.written, a.size, a.pairs, a.shared) != (b.name, b.element, b.written, b.size, b.pairs, b.shared):
+            if _kinds(a) != _kinds(b):
                 return False
             for x, y in zip((a.base, *a.extents, *a.strides), (b.base, *b.extents, *b.strides), strict=True):
                 if not (self.virtual(x, y) if x >= 0 and y >= 0 else self.operand(x, y)):

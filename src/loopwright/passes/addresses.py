@@ -32,6 +32,8 @@ _WRAP: Final = (1 << 64) - 1
 
 
 _NONE: Final[set[int]] = set()
+#: Bytes of the least vector that is stored past the caches: XMM registers.
+_LEAST_PAST: Final = 16
 
 
 def _distances(f: Function) -> dict[tuple[int, ...], set[int]]:
@@ -124,7 +126,8 @@ class _Addresses:
             indexed = False
         # (What other pointers lead to as well is memory of no array, outside of the loop that it is a view of.)
         number = -1 if array.view else instr.imm
-        instr.op = ops.AT_ADDRESS[instr.op]
+        past = array.nontemporal and instr.op is ops.STORE and instr.type.lanes and _LEAST_PAST <= instr.type.size <= array.aligned
+        instr.op = ops.STORE_PAST_AT if past else ops.AT_ADDRESS[instr.op]
         instr.imm = 0
         instr.args = [*args[:leading], pointer, index] if indexed else [*args[:leading], pointer]
         instr.mem = Mem(indexed, size if indexed else 1, displacement, instr.type.size, False, -1, number)

@@ -377,4 +377,4 @@ def _kept(array: Array) -> Array:
     """The array with its elements as bits."""
     if not is_half(array.element):
         return array
-    return Array(array.name, U16, array.base, array.extents, array.strides, array.written, array.size, array.data, array.view, array.pairs, array.shared)
+    return array.replaced(element=U16)

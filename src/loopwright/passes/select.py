@@ -404,7 +404,7 @@ class Selection:
         return Instr(ops.IN_PLACE[made.op], store.type, NONE, [other, *where], 0, store.line, VOID, store.mem)
 
     def call(self, instr: Instr) -> None:
-        if instr.op is ops.ALLOCA or instr.op is ops.BARRIER:
+        if instr.op is ops.ALLOCA or instr.op in ops.BARRIERS:
             self.emit(instr)
             self.memory += 1
             self.stretch += 1

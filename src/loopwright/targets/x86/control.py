@@ -303,6 +303,11 @@ def barrier(asm: X86Assembler, f: Function, instr: Instr) -> None:
     """No instruction: it is the compiler that keeps accesses in their order."""
 
 
+def store_fence(asm: X86Assembler, f: Function, instr: Instr) -> None:
+    """SFENCE: non-temporal stores in front of it are seen before stores behind it."""
+    asm.emit(lookup("SFENCE", ""), (), line=instr.line)
+
+
 def nothing(asm: X86Assembler, f: Function, instr: Instr) -> None:
     """Brackets before the jumps pass; nothing to emit."""
     raise InternalError(f"{instr.op.name} reached the assembler")

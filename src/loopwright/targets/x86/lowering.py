@@ -58,7 +58,7 @@ def _widest(target: Any) -> int:
     return 64 if target.mask_registers else 32
 
 
-_BARRIER: Final = Rule("barrier", (), None, control.barrier)
+_BARRIERS: Final = {ops.BARRIER: Rule("barrier", (), None, control.barrier), ops.STORE_FENCE: Rule("store_fence", (), None, control.store_fence)}
 
 
 def rule_for(target: Any, f: Function, instr: Instr) -> Rule | None:
@@ -71,8 +71,8 @@ def rule_for(target: Any, f: Function, instr: Instr) -> Rule | None:
         return _control(target, f, instr)
     if op is ops.ALLOCA:
         return Rule("alloca", (INT, INT), INT, moves.alloca)
-    if op is ops.BARRIER:
-        return _BARRIER
+    if op in ops.BARRIERS:
+        return _BARRIERS[op]
     if op.effect == ops.CALLS:
         return _call(target, f, instr)
     special = _SPECIAL.get(op.code)
@@ -244,6 +244,10 @@ def _store(target: Any, instr: Instr) -> Rule | None:
     if type_.lanes or type_.is_float:
         return _by_text(target, instr, _move(vector_store(type_)) + " m, a")
     return _by_text(target, instr, f"MOV m{type_.bits}, a:r{type_.bits}")
+
+
+def _store_past(target: Any, instr: Instr) -> Rule | None:
+    return _by_text(target, instr, "VMOVNTPS m, a")
 
 
 def _update(target: Any, instr: Instr) -> Rule | None:
@@ -766,6 +770,7 @@ _SPECIAL: Final[dict[int, _Special]] = {
     ops.ADDRESS.code: _address,
     ops.LOAD_AT.code: _load,
     ops.STORE_AT.code: _store,
+    ops.STORE_PAST_AT.code: _store_past,
     ops.SWITCH.code: _switch,
     **{op.code: _update for op in ops.DONE_IN_PLACE},
     ops.LOAD_STRIDED_AT.code: strided.rule,
