@@ -1,24 +1,23 @@
 """A pytest plugin: which functions of the library each test runs, and how long it takes.
 
 ``python -m pytest -p tests.mutation.recording`` writes one file for each process to the folder that ``LOOPWRIGHT_RECORDING`` names. Functions
-are noticed when they are entered, which costs little; what tests run in other processes is not seen.
+are noticed when they are entered, by the profiler, which costs little; what tests run in other processes and other threads is not seen.
 """
 
 from __future__ import annotations
 
 import ast
+import cProfile
 import json
 import os
 import re
 import subprocess
 import sys
-import threading
 import time
 from collections import defaultdict
 from collections.abc import Generator
 from pathlib import Path
-from types import CodeType, FrameType
-from typing import Any
+from types import CodeType
 
 import pytest
 
@@ -29,26 +28,26 @@ _SOURCES = f"{os.sep}src{os.sep}loopwright{os.sep}"
 _NOT_RECORDED = ("tests/random_kernels", "tests/test_benchmarks.py", "tests/test_docs.py")
 _INNER = re.compile(r"(\.<locals>)?\.?<(listcomp|genexpr|dictcomp|setcomp|lambda)>.*")
 
-_entered: set[CodeType] = set()
 _tests: list[tuple[str, float]] = []
 _functions: dict[str, list[int]] = defaultdict(list)
 _outside: set[str] = set()
-
-
-def _trace(frame: FrameType, event: str, argument: Any) -> None:
-    _entered.add(frame.f_code)
+#: What notices entries.
+_profile: cProfile.Profile | None = None
 
 
 def _resume() -> None:
-    threading.settrace(_trace)
-    sys.settrace(_trace)
+    global _profile
+    _profile = cProfile.Profile(builtins=False)
+    _profile.enable()
 
 
 def _names() -> set[str]:
-    # This runs functions, too.
-    entered = _entered.copy()
-    _entered.clear()
-    return {function_name(code.co_filename, code.co_qualname) for code in entered if _SOURCES in code.co_filename}
+    """The library's functions that were entered since the last ``_resume``."""
+    if _profile is None:
+        return set()
+    _profile.disable()
+    entered = [entry.code for entry in _profile.getstats()]
+    return {function_name(code.co_filename, code.co_qualname) for code in entered if isinstance(code, CodeType) and _SOURCES in code.co_filename}
 
 
 def function_name(file: str, qualified: str) -> str:
@@ -76,7 +75,6 @@ def pytest_runtest_protocol(item: pytest.Item) -> Generator[None, object, object
 
 
 def pytest_unconfigure() -> None:
-    sys.settrace(None)
     if _tests:
         _outside.update(_names())
         worker = os.environ.get("PYTEST_XDIST_WORKER", "alone")
