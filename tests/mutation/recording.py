@@ -16,6 +16,7 @@ import sys
 import time
 from collections import defaultdict
 from collections.abc import Generator
+from functools import cache
 from pathlib import Path
 from types import CodeType
 
@@ -37,7 +38,7 @@ _profile: cProfile.Profile | None = None
 
 def _resume() -> None:
     global _profile
-    _profile = cProfile.Profile(builtins=False)
+    _profile = cProfile.Profile(subcalls=False, builtins=False)
     _profile.enable()
 
 
@@ -46,8 +47,13 @@ def _names() -> set[str]:
     if _profile is None:
         return set()
     _profile.disable()
-    entered = [entry.code for entry in _profile.getstats()]
-    return {function_name(code.co_filename, code.co_qualname) for code in entered if isinstance(code, CodeType) and _SOURCES in code.co_filename}
+    return {name for entry in _profile.getstats() if isinstance(entry.code, CodeType) and (name := _name(entry.code))}
+
+
+@cache
+def _name(code: CodeType) -> str:
+    """The name of a function of the library; "" of others."""
+    return function_name(code.co_filename, code.co_qualname) if _SOURCES in code.co_filename else ""
 
 
 def function_name(file: str, qualified: str) -> str:
