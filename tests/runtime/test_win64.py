@@ -12,6 +12,7 @@ import pytest
 from loopwright.compiler import compile
 from loopwright.ir import ops
 from loopwright.ir.function import NONE, Function, Instr
+from loopwright.ir.parse import parse
 from loopwright.runtime import cpu, memory
 from loopwright.runtime.native import NativeFunction
 from loopwright.targets import registry
@@ -69,4 +70,31 @@ def test_code_compiled_for_windows_runs(win64_bridge: Callable[..., Any], types:
     assert NativeFunction(bridge.block, types, types[0])(*passed) == sum(
         (k + 1) * v for k, (v, t) in enumerate(zip(passed, types, strict=True)) if t is types[0]
     )
+    assert bridge.changed == 0
+
+
+@pytest.mark.skipif(not cpu.LEVELS["x86-64-v3"] <= cpu.host_features(), reason="needs AVX2")
+def test_floats_of_a_variable_number_are_in_both_registers(win64_bridge: Callable[..., Any]) -> None:
+    """Microsoft, x64 calling convention, "Varargs"; the named ones are in vector registers only."""
+    values = (ctypes.c_uint64 * 6)()
+    code = bytearray(b"\x48\xb8" + struct.pack("<Q", ctypes.addressof(values)))  # movabs rax, imm64
+    code += bytes.fromhex("488908488950084c8940104c894818")  # mov [rax], rcx; [rax+8], rdx; [rax+16], r8; [rax+24], r9
+    code += bytes.fromhex("f20f114820f20f115828")  # movsd [rax+32], xmm1; [rax+40], xmm3
+    callee = memory.allocate(bytes(code) + b"\xc3")
+    f = parse(
+        """
+function calls(%a: i64, %x: f64, %b: i64, %y: f64)
+  callee seen(i64, f64, ..., i64, f64)
+  call_void #0(%a, %x, %b, %y)
+  ret
+end
+"""
+    )
+    f.callees[0].address = callee.address
+    compiled = compile(f, registry.get("x86-64-v3", convention="win64"))
+    block = memory.allocate(compiled.machine.data)
+    bridge = win64_bridge([I64, F64, I64, F64], block.address)
+    NativeFunction(bridge.block, [I64, F64, I64, F64], VOID)(7, 1.5, 9, 2.25)
+    assert (values[0], values[2]) == (7, 9)
+    assert [struct.unpack("<d", values[n].to_bytes(8, "little"))[0] for n in (3, 4, 5)] == [2.25, 1.5, 2.25]
     assert bridge.changed == 0

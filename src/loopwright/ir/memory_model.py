@@ -24,7 +24,7 @@ from loopwright.types import VOID
 __all__ = ["Memory", "byte_range"]
 
 #: Bytes on both sides of an object that belong to nobody: as many as it has, within these bounds.
-_LEAST_AROUND: Final = 128
+_LEAST_AROUND: Final = 2048
 _MOST_AROUND: Final = 1 << 16
 #: Bytes of objects that are no more, whose addresses are not given out again.
 _REMEMBERED: Final = 1 << 26

@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+from collections.abc import Sequence
 from typing import Final
 
 from loopwright.errors import InternalError
@@ -181,12 +182,14 @@ class Call:
     """Call an address through r11, which no convention uses for arguments and every call destroys; or a symbol.
 
     A callee that is not ours, and not known to have none, may have a variable number of arguments: by System V (3.2.3) al tells it how many vector registers hold some. ``floats``
-    is that number, -1 where the convention has no such rule; ``extend`` extends the result. ``leaves``: jump there instead, behind the epilogue.
+    is that number, -1 where the convention has no such rule; ``extend`` extends the result. ``leaves``: jump there instead, behind the epilogue. ``twice``: vector registers with
+    arguments of a variable number, and the integer registers that are to hold them as well.
     """
 
-    __slots__ = ("convention", "extend", "floats", "leaves")
+    __slots__ = ("convention", "extend", "floats", "leaves", "twice")
 
-    def __init__(self, convention: Convention, floats: int, extend: Form | None, leaves: bool = False) -> None:
+    def __init__(self, convention: Convention, floats: int, extend: Form | None, leaves: bool = False, twice: Sequence[tuple[int, int]] = ()) -> None:
+        self.twice = twice
         self.convention = convention
         self.floats = floats
         self.extend = extend
@@ -200,6 +203,8 @@ class Call:
         to = lookup("JMP" if self.leaves else "CALL", "r64")
         if callee.named >= 0 if callee.signature else callee.function is None:
             self.count_floats(asm, line)
+        for held, r in self.twice:
+            asm.emit(lookup("VMOVQ", "r64,xmm"), (CODES[r], CODES[held]), line=line)
         if callee.signature:
             asm.emit(to, (11,), line=line)
         elif callee.address:

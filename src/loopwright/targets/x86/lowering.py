@@ -163,13 +163,17 @@ def _call(target: Any, f: Function, instr: Instr) -> Rule:
     # The address in r11, which no argument is in.
     uses: list[Use] = [Use(INTS, R11)] if instr.op in ops.INDIRECT else []
     floats = 0
-    for type_, place in zip(callee.params, convention.assign_for(callee), strict=True):
+    twice: list[tuple[int, int]] = []
+    for n, (type_, place) in enumerate(zip(callee.params, convention.assign_for(callee), strict=True)):
         if place >= 0:
             uses.append(Use(target.class_of(type_), place))
             floats += type_.is_float
+            if convention.shared_positions and type_.is_float and 0 <= callee.named <= n:
+                # Win64 (x64 calling convention, "Varargs"): the callee looks for it in the integer register of its position.
+                twice.append((place, convention.int_args[n]))
     counted = floats if convention.shadow == 0 else -1
     if instr.op.effect == ops.CONTROL:
-        return Rule("tail_call", tuple(uses), None, control.Call(convention, counted, None, True).emit)
+        return Rule("tail_call", tuple(uses), None, control.Call(convention, counted, None, True, twice).emit)
     result: Use | None = None
     if callee.result is not VOID:
         cls = target.class_of(callee.result)
@@ -179,7 +183,7 @@ def _call(target: Any, f: Function, instr: Instr) -> Rule:
         extend = lookup("MOV", "r32,r32") if callee.result.bits == 32 else lookup("MOVSX" if callee.result.signed else "MOVZX", f"r32,r{callee.result.bits}")
     # Of callee-saved vector registers (Win64) only the low part survives: they are taken to be destroyed.
     kills = target.caller_saved | target.class_masks[VECTORS] | (1 << R11)
-    return Rule("call", tuple(uses), result, control.Call(convention, counted, extend).emit, kills=kills)
+    return Rule("call", tuple(uses), result, control.Call(convention, counted, extend, False, twice).emit, kills=kills)
 
 
 # --- moves and memory ----------------------------------------------------------------------------------------------
