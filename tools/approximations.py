@@ -90,6 +90,17 @@ def rows() -> dict[str, Approximation]:
     made["ERFC_F64"] = Approximation(
         D, 22, from_q, lambda q: 1 / from_q(q), mp.mpf("-0.7779"), mp.mpf("0.7501"), "(1 + 2 x) exp(x**2) erfc(x) by q = (x - 4) / (x + 4), x from 1/2 to 28"
     )
+    near = mp.mpf("2.5")
+    scaled = lambda q: mp.exp((near * (1 + q) / (1 - q)) ** 2) * mp.erfc(near * (1 + q) / (1 - q))
+    made["ERF_TAIL_F64"] = Approximation(
+        D,
+        10,
+        scaled,
+        lambda q: mp.erfc(near * (1 + q) / (1 - q)) / scaled(q),
+        (1 - near) / (1 + near),
+        (6 - near) / (6 + near),
+        "exp(x**2) erfc(x) by q = (x - 5/2) / (x + 5/2), x from 1 to 6, for 1 - erfc(x)",
+    )
     made |= _of_gamma()
     made |= _of_levels(log2_of, sin_tail, atan_tail, eighth)
     return made
