@@ -71,7 +71,6 @@ def rows() -> dict[str, Approximation]:
     made["CBRT_F32"] = Approximation(
         S, 4, lambda m: 1 / mp.cbrt(m), mp.cbrt, mp.sqrt(mp.mpf(1) / 2), mp.sqrt(2), "1 over the cube root, from sqrt(1/2) to sqrt(2)"
     )
-    made["CBRT_F64"] = Approximation(D, 5, mp.cbrt, lambda m: 1 / mp.cbrt(m), mp.mpf("0.353"), mp.mpf("2.829"), "the cube root from sqrt(1/2)/2 to 2 sqrt(2)")
     erf_tail = _near_zero(
         lambda z: mp.erf(mp.sqrt(z)) / mp.sqrt(z) - mp.mpf(9) / 8,
         lambda z: _taylor(lambda k: 2 / mp.sqrt(mp.pi) * mp.mpf((-1) ** k) / (mp.factorial(k) * (2 * k + 1)))(z) - mp.mpf(9) / 8,

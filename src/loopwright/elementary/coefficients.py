@@ -160,11 +160,6 @@ ASIN_F64: Final = _hex(
 #: 1 over the cube root, from sqrt(1/2) to sqrt(2): 14.69 bits.
 CBRT_F32: Final = _hex("0x1.dfdef80000000p+0", "-0x1.dc9bae0000000p+0", "0x1.8fab040000000p+0", "-0x1.6797e60000000p-1", "0x1.06e0da0000000p-3")
 
-#: the cube root from sqrt(1/2)/2 to 2 sqrt(2): 10.18 bits.
-CBRT_F64: Final = _hex(
-    "0x1.a90a8cebc2963p-2", "0x1.0d7a08f58da2cp+0", "-0x1.85e92174e5739p-1", "0x1.8c9954683ef1fp-2", "-0x1.ac5c890ad20a6p-4", "0x1.7227a5480fbe3p-7"
-)
-
 #: erf(t) / t - 1 by t**2, |t| <= 1: 29.49 bits.
 ERF_F32: Final = _hex(
     "0x1.06eba80000000p-3",

@@ -1,7 +1,7 @@
 """The error function and what is made of it; of f32 in f64, but for erf.
 
 Up to 1, erf(t) is t times a polynomial in t**2. Above (of erfc from 1/2 on), erfc(x) = exp(-x**2) c(q) / (1 + 2 x), q = (x - 4) / (x + 4) (M. M. Shepherd and J. G. Laframboise, *Chebyshev approximation of
-(1 + 2x) exp(x**2) erfc x*, 1981, with another place for q = 0), where x**2 is in two words.
+(1 + 2x) exp(x**2) erfc x*, 1981, with another place for q = 0), where x**2 is in two words; erf itself takes exp(-x**2) times a polynomial in (x - 5/2) / (x + 5/2).
 """
 
 from __future__ import annotations
