@@ -71,7 +71,6 @@ def rows() -> dict[str, Approximation]:
     made["CBRT_F32"] = Approximation(
         S, 4, lambda m: 1 / mp.cbrt(m), mp.cbrt, mp.sqrt(mp.mpf(1) / 2), mp.sqrt(2), "1 over the cube root, from sqrt(1/2) to sqrt(2)"
     )
-    made["CBRT_F64"] = Approximation(D, 5, mp.cbrt, lambda m: 1 / mp.cbrt(m), mp.mpf("0.353"), mp.mpf("2.829"), "the cube root from sqrt(1/2)/2 to 2 sqrt(2)")
     erf_tail = _near_zero(
         lambda z: mp.erf(mp.sqrt(z)) / mp.sqrt(z) - mp.mpf(9) / 8,
         lambda z: _taylor(lambda k: 2 / mp.sqrt(mp.pi) * mp.mpf((-1) ** k) / (mp.factorial(k) * (2 * k + 1)))(z) - mp.mpf(9) / 8,
@@ -89,6 +88,17 @@ def rows() -> dict[str, Approximation]:
     from_q = lambda q: erfcx_of(4 * (1 + q) / (1 - q))
     made["ERFC_F64"] = Approximation(
         D, 22, from_q, lambda q: 1 / from_q(q), mp.mpf("-0.7779"), mp.mpf("0.7501"), "(1 + 2 x) exp(x**2) erfc(x) by q = (x - 4) / (x + 4), x from 1/2 to 28"
+    )
+    near = mp.mpf("2.5")
+    scaled = lambda q: mp.exp((near * (1 + q) / (1 - q)) ** 2) * mp.erfc(near * (1 + q) / (1 - q))
+    made["ERF_TAIL_F64"] = Approximation(
+        D,
+        10,
+        scaled,
+        lambda q: mp.erfc(near * (1 + q) / (1 - q)) / scaled(q),
+        (1 - near) / (1 + near),
+        (6 - near) / (6 + near),
+        "exp(x**2) erfc(x) by q = (x - 5/2) / (x + 5/2), x from 1 to 6, for 1 - erfc(x)",
     )
     made |= _of_gamma()
     made |= _of_levels(log2_of, sin_tail, atan_tail, eighth)

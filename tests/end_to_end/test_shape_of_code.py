@@ -230,3 +230,16 @@ def on_the_stack(n: lw.i64) -> lw.i64:
 def test_each_local_array_is_aligned_once() -> None:
     lines = texts(listing(on_the_stack, level=LEVELS[0]))
     assert sum(line.startswith("and r") for line in lines) == 2
+
+
+@lw.kernel
+def looked_up(k: lw.Array, t: lw.Array[lw.f64], y: lw.Array[lw.f64]):
+    for i in lw.range(len(k)):
+        y[i] = t[k[i]]
+
+
+@pytest.mark.parametrize(("type_", "load"), [("u8", "movzx"), ("u16", "movzx"), ("i8", "movsx"), ("i16", "movsx")])
+def test_narrow_indices_are_extended_as_they_are_loaded(type_: str, load: str) -> None:
+    text = looked_up.compile(lw.Array[getattr(lw, type_)], lw.Array[lw.f64], lw.Array[lw.f64], target="x86-64-v3").asm()
+    assert len(re.findall(rf" {load} ", text)) == 1
+    assert not re.search(r"mov (e\w\w|r\d+d), (e\w\w|r\d+d)$|movsxd", text, re.MULTILINE)

@@ -272,6 +272,24 @@ def test_what_leaves_a_loop_weighs_as_what_is_outside() -> None:
     assert max(instr.weight for instr in f.code) == 64.0
 
 
+def test_what_returns_from_a_loop_stands_behind_the_end() -> None:
+    f = jumped("""
+    function f(%a: i64, %p: ptr) -> i64
+      loop
+        %1 = load_at.i64 [%p]
+        if_eq.i64 %1, %a
+          %2 = add.i64 %a, 2
+          ret %2
+        end
+        br_lt.i64 0, %1, 9
+      end
+      ret %a
+    end
+    """)
+    names = [instr.op.name for instr in f.code if instr.op is not ops.PROLOGUE and instr.op is not ops.EPILOGUE]
+    assert names == ["label", "load_at", "jump_eq", "jump_lt", "ret", "label", "add", "ret"]
+
+
 @pytest.mark.parametrize("name", ["x86-64-v3", "rv64gc"])
 @pytest.mark.parametrize("type_", ["i8", "u8", "i16", "u16"])
 def test_narrow_integers_are_held_extended(name: str, type_: str) -> None:

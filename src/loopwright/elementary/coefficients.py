@@ -160,11 +160,6 @@ ASIN_F64: Final = _hex(
 #: 1 over the cube root, from sqrt(1/2) to sqrt(2): 14.69 bits.
 CBRT_F32: Final = _hex("0x1.dfdef80000000p+0", "-0x1.dc9bae0000000p+0", "0x1.8fab040000000p+0", "-0x1.6797e60000000p-1", "0x1.06e0da0000000p-3")
 
-#: the cube root from sqrt(1/2)/2 to 2 sqrt(2): 10.18 bits.
-CBRT_F64: Final = _hex(
-    "0x1.a90a8cebc2963p-2", "0x1.0d7a08f58da2cp+0", "-0x1.85e92174e5739p-1", "0x1.8c9954683ef1fp-2", "-0x1.ac5c890ad20a6p-4", "0x1.7227a5480fbe3p-7"
-)
-
 #: erf(t) / t - 1 by t**2, |t| <= 1: 29.49 bits.
 ERF_F32: Final = _hex(
     "0x1.06eba80000000p-3",
@@ -228,6 +223,21 @@ ERFC_F64: Final = _hex(
     "-0x1.38c1e0cb03e83p-26",
     "-0x1.4c821fe32eec5p-27",
     "0x1.061c410387ecep-29",
+)
+
+#: exp(x**2) erfc(x) by q = (x - 5/2) / (x + 5/2), x from 1 to 6, for 1 - erfc(x): 55.5 bits.
+ERF_TAIL_F64: Final = _hex(
+    "0x1.afbb3f3b734aap-3",
+    "-0x1.7ca88dec22b40p-2",
+    "0x1.01c11a732e636p-2",
+    "-0x1.00115439722c2p-3",
+    "0x1.470ba27cfd532p-5",
+    "-0x1.05baeadfa4473p-8",
+    "-0x1.5a5482ee3d506p-9",
+    "0x1.cb38fad1d615cp-11",
+    "0x1.db659176d6dc0p-13",
+    "-0x1.1e7eb4d8965f2p-13",
+    "-0x1.ac342cab74de1p-15",
 )
 
 #: (1 - gamma(1 + t)) / (t (1 - t)) - 1/2 by t - 1/2, t from 0 to 1: 56.85 bits.

@@ -1,7 +1,7 @@
 """The error function and what is made of it; of f32 in f64, but for erf.
 
 Up to 1, erf(t) is t times a polynomial in t**2. Above (of erfc from 1/2 on), erfc(x) = exp(-x**2) c(q) / (1 + 2 x), q = (x - 4) / (x + 4) (M. M. Shepherd and J. G. Laframboise, *Chebyshev approximation of
-(1 + 2x) exp(x**2) erfc x*, 1981, with another place for q = 0), where x**2 is in two words.
+(1 + 2x) exp(x**2) erfc x*, 1981, with another place for q = 0), where x**2 is in two words; erf itself takes exp(-x**2) times a polynomial in (x - 5/2) / (x + 5/2).
 """
 
 from __future__ import annotations
@@ -46,14 +46,23 @@ def _tail(x: Any, low: Any, times: Any) -> Any:
     return exp_times(-square, -square_low, factor, fma(ratio_low, times, fma(ratio, times, -factor)), DOUBLE)
 
 
+def _little_tail(x: Any) -> Any:
+    """erfc(x), x from 1 on, for what it is taken from: it has a sixth of that at most, so that one word will do."""
+    # From here on nothing is left of 1 less that.
+    x = min(x, 6.0)
+    q = (x - 2.5) / (x + 2.5)
+    square = fma(x, x, 0.0)
+    return exp_of_words(-square, -fma(x, x, -square), DOUBLE) * polynomial(q, table.ERF_TAIL_F64)
+
+
 def erf(x: Any, f: Format) -> Any:
     """The error function."""
     if f is SINGLE:
         return _erf_f32(x)
     size = magnitude(x)
-    first, second = _near(min(size, 1.0))
-    near = select(size < 2.0**-500, fma(size, 0.1283791670955126, size), first + second)
-    return f.with_sign(select(size <= 1.0, near, 1.0 - _tail(max(size, 1.0), f.type(0.0), f.type(1.0))), x)
+    t = min(size, 1.0)
+    near = select(size < 2.0**-500, fma(size, 0.1283791670955126, size), fma(t, 1.125, _near(t)[1]))
+    return f.with_sign(select(size <= 1.0, near, 1.0 - _little_tail(max(size, 1.0))), x)
 
 
 def _erf_f32(x: Any) -> Any:

@@ -8,7 +8,7 @@ from __future__ import annotations
 
 import math
 from collections.abc import Callable
-from typing import Any
+from typing import Any, Final
 
 from loopwright.elementary import coefficients as table
 from loopwright.elementary.formats import SINGLE, Format, polynomial
@@ -17,6 +17,10 @@ from loopwright.frontend.functions import abs as magnitude
 from loopwright.frontend.functions import fma, max, min, select
 
 __all__ = ["log", "log1p", "log1p_words", "log2", "log10", "log_of_sum", "log_words", "patched", "words_of_log"]
+
+#: 1 / log(2) and 1 / log(10), in words of double precision.
+_LOG2_E: Final = tuple([0.5 * word for word in table.TWO_LOG2_E])
+_LOG10_E: Final = tuple([0.5 * word for word in table.TWO_LOG10_E])
 
 
 def _rest(fraction: Any, f: Format, more: Any) -> Any:
@@ -102,14 +106,21 @@ def log_of_sum(x: Any, low: Any, f: Format) -> Any:
 
 
 def _scaled(k: Any, m: Any, power: tuple[float, ...], factor: tuple[float, ...]) -> Any:
-    """k times the logarithm of 2 and log(m) / 2 times a factor, both in words."""
-    half, half_low = words_of_log(m)
-    g = fma(half, factor[0], 0.0)
-    g_low = fma(half_low, factor[0], fma(half, factor[1], fma(half, factor[0], -g)))
+    """k times a power's logarithm and log(m) times a factor, both in words; log(m) as f - f**2/2, in two words, and what is little beside it."""
+    fraction = m - 1.0
+    s = fraction / (fraction + 2.0)
+    z = s * s
+    scaled = fraction * 0.5
+    half = fma(scaled, fraction, 0.0)
+    high = fraction - half
+    low = ((fraction - high) - half) - fma(scaled, fraction, -half)
+    low = fma(s, fma(z, polynomial(z, table.LOG_F64), half), low)
+    g = fma(high, factor[0], 0.0)
+    g_low = fma(low, factor[0], fma(high, factor[1], fma(high, factor[0], -g)))
     first = fma(k, power[0], 0.0)
     first_low = fma(k, power[1], fma(k, power[0], -first))
-    high = first + g
-    return high + ((g - (high - first)) + (g_low + first_low))
+    made = first + g
+    return made + ((g - (made - first)) + (g_low + first_low))
 
 
 def _words_of_f32(fraction: Any) -> tuple[Any, Any]:
@@ -135,14 +146,14 @@ def log2(x: Any, f: Format) -> Any:
     """The logarithm to base 2."""
     if f is SINGLE:
         return patched(x, f, lambda y, step: _scaled_f32(*f.parts(y, step), (1.0, 0.0), table.LOG2_E_F32))
-    return patched(x, f, lambda y, step: _scaled(*f.parts(y, step), (1.0, 0.0), table.TWO_LOG2_E))
+    return patched(x, f, lambda y, step: _scaled(*f.parts(y, step), (1.0, 0.0), _LOG2_E))
 
 
 def log10(x: Any, f: Format) -> Any:
     """The logarithm to base 10."""
     if f is SINGLE:
         return patched(x, f, lambda y, step: _scaled_f32(*f.parts(y, step), table.SHORT_LOG10_2_F32, table.LOG10_E_F32))
-    return patched(x, f, lambda y, step: _scaled(*f.parts(y, step), table.LOG10_2_F64, table.TWO_LOG10_E))
+    return patched(x, f, lambda y, step: _scaled(*f.parts(y, step), table.LOG10_2_F64, _LOG10_E))
 
 
 def log1p(x: Any, f: Format) -> Any:

@@ -136,12 +136,14 @@ def _cbrt_f32(m: Any, rest: Any, f: Format) -> Any:
 
 
 def _cbrt_f64(m: Any, rest: Any, f: Format) -> Any:
-    """The cube root of m 2**rest, by Halley's iteration."""
+    """As in single precision; the iteration takes one more power of what is left."""
+    r = polynomial(m, table.CBRT_F32) * _of_three(rest, 1.2599210498948732, 0.7937005259840998, f)
     m = m * _of_three(rest, 0.5, 2.0, f)
-    y = polynomial(m, table.CBRT_F64)
-    cube = y * y * y
-    y = fma(y * (m - cube), 1.0 / fma(cube, 2.0, m), y)
-    return fma(_residue(m, y), 0.3333333333333333 / (y * y), y)
+    left = fma(m * r, -(r * r), 1.0)
+    r = fma(r * left, fma(left, 0.2222222222222222, 0.3333333333333333), r)
+    square = r * r
+    y = m * square
+    return fma(_residue(m, y), square * 0.3333333333333333, y)
 
 
 def hypot(x: Any, y: Any, f: Format) -> Any:

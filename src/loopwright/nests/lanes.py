@@ -99,9 +99,9 @@ def _added_up(loop: NestLoop, variables: list[Scalar]) -> list[int]:
     return [scalar.variable for scalar in variables if scalar.loop is loop and scalar.kind == REDUCTION and scalar.op is ops.ADD]
 
 
-def in_lanes(nest: Nest, loop: NestLoop, target: Target) -> bool:
-    """Whether lanes have all accesses and operations of a loop that is to be one over them."""
-    return _along(nest, loop, False) and _Body(nest, loop, target).possible()
+def in_lanes(nest: Nest, loop: NestLoop, target: Target, strided: bool = False) -> bool:
+    """Whether lanes have all accesses and operations of a loop that is to be one over them; with ``strided`` accesses may be to every second to fourth element."""
+    return (strided or _along(nest, loop, False)) and _Body(nest, loop, target, False, None, strided).possible()
 
 
 def free(loop: NestLoop, found: list[Dependence], near: int = NEAR) -> bool:

@@ -1,7 +1,7 @@
 """``jumps``: brackets become labels and jumps; heads of innermost loops are marked for alignment.
 
-What a loop does seldom goes behind the function's end, so that nothing has to jump over it: the body of an ``if`` that compares a value with the greatest or least so
-far and makes it that. Of values in any order the n-th is such a record with a probability of 1/n (A. Rényi, *Théorie des éléments saillants d'une suite
+What a loop does seldom goes behind the function's end, so that nothing has to jump over it: the body of an ``if`` that returns, as tests of checked mode do, and of one that compares a value
+with the greatest or least so far and makes it that. Of values in any order the n-th is such a record with a probability of 1/n (A. Rényi, *Théorie des éléments saillants d'une suite
 d'observations*, 1962).
 """
 
@@ -200,9 +200,9 @@ class _Jumps:
             elif instr.op is ops.ELSE:
                 self.otherwise(instr)
             elif instr.op.opens:
-                end = _record(code, k) if ends and not self.dead and weight[k] > 1.0 and instr.op.compare else -1
+                end = _seldom(code, k) if ends and not self.dead and weight[k] > 1.0 else -1
                 if end >= 0:
-                    self.put_aside(code, k, end, weight[k] / LOOP_WEIGHT)
+                    self.put_aside(code, k, end, weight[k + 1] if code[end - 1].op is ops.RET else weight[k] / LOOP_WEIGHT)
                     past = end
                 else:
                     self.begin(instr)
@@ -269,14 +269,17 @@ class _Jumps:
         return label
 
     def put_aside(self, code: list[Instr], k: int, end: int, weight: float) -> None:
-        """The body of the ``if`` at ``k`` behind the function's end, and a jump back from there."""
-        there, back = self.label(), self.label()
+        """The body of the ``if`` at ``k`` behind the function's end, and a jump back from there, if it gets there."""
+        there = self.label()
         self.used.add(there)
-        self.used.add(back)
         self.out.append(jump_when(code[k], there))
-        self.place(back, code[end].line)
         line = code[k].line
-        aside = [Instr(ops.LABEL, VOID, NONE, [], there, line), *code[k + 1 : end], Instr(ops.JUMP, VOID, NONE, [], back, line)]
+        aside = [Instr(ops.LABEL, VOID, NONE, [], there, line), *code[k + 1 : end]]
+        if aside[-1].op is not ops.RET:
+            back = self.label()
+            self.used.add(back)
+            self.place(back, code[end].line)
+            aside.append(Instr(ops.JUMP, VOID, NONE, [], back, line))
         for instr in aside:
             instr.weight = weight
         self.aside += aside
@@ -359,6 +362,19 @@ class _Jumps:
             out.append(Instr(ops.JUMP_IF, BOOL, NONE, instr.args, label, instr.line))
         else:
             out.append(Instr(ops.JUMP_CMP[op.compare], instr.type, NONE, instr.args, label, instr.line, instr.source, instr.mem))
+
+
+def _seldom(code: list[Instr], k: int) -> int:
+    """Where the ``if`` at ``k`` ends, if its body returns, or makes a record; else -1."""
+    op = code[k].op
+    if op is not ops.IF and not op.compare:
+        return -1
+    at = k + 1
+    while code[at].op.effect != ops.CONTROL or code[at].op is ops.EPILOGUE:
+        at += 1
+    if code[at].op is ops.RET and code[at + 1].op is ops.END:
+        return at + 1
+    return _record(code, k) if op.compare else -1
 
 
 def _record(code: list[Instr], k: int) -> int:

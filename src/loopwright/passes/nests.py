@@ -12,6 +12,7 @@ from loopwright.nests.choose import improve, keep_values
 from loopwright.nests.counting import mark_counting
 from loopwright.nests.extremes import split_extremes
 from loopwright.nests.graph import Graph
+from loopwright.nests.keyed_sums import split_keyed_sums
 from loopwright.nests.leaving import mark_leaving
 from loopwright.nests.nest import nests
 from loopwright.targets.core import Core
@@ -37,6 +38,7 @@ def run(f: Function, target: Target) -> None:
             overlap(f, target.core)
     if f.options.nests and not f.options.schedule:
         split_extremes(f, target)
+        split_keyed_sums(f, target)
         mark_leaving(f, target)
         mark_counting(f, target)
 

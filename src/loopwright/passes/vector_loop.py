@@ -13,14 +13,15 @@ from loopwright.ir import ops
 from loopwright.ir.affine import Forms
 from loopwright.ir.function import NONE, Function, Instr, Loop
 from loopwright.nests.leaving import Leaving
-from loopwright.nests.operations import asking
+from loopwright.nests.operations import asking, steps
 from loopwright.nests.room import settle
 from loopwright.nests.unroll import last_multiple, read_once
 from loopwright.targets.target import Target
 from loopwright.types import I64, VOID, vector_of
+from loopwright.vectors.accesses import ALONG, lay
 from loopwright.vectors.bitmaps import bit_accesses
 from loopwright.vectors.carried import Carried
-from loopwright.vectors.divergence import LINEAR, Divergence
+from loopwright.vectors.divergence import LINEAR, VARYING, Divergence
 from loopwright.vectors.inside import Inside
 from loopwright.vectors.interleaving import Interleaving
 from loopwright.vectors.predication import Predication
@@ -31,6 +32,10 @@ __all__ = ["USUAL", "WORDS", "VectorLoop", "buffers", "least"]
 
 #: Where no vector says how wide its elements are.
 USUAL: Final = 32
+#: What takes many cycles in one instruction.
+_SLOW: Final = frozenset((ops.DIV, ops.SQRT))
+#: What takes several instructions on bytes.
+_SLOW_ON_BYTES: Final = frozenset((ops.MUL, ops.SHL, ops.SHR))
 #: Bits of a vector of words that masks can be laid over.
 WORDS: Final = 128
 
@@ -111,7 +116,7 @@ class VectorLoop:
         f = self.f
         target = self.target
         bits = target.vector_bits
-        if 0 < target.stream_bits < bits and _reads_one_stream(shapes, leaves, self.loop):
+        if 0 < target.stream_bits < bits and (_reads_one_stream(shapes, leaves, self.loop) or (plain and _moves(self.f, target, shapes, leaves))):
             bits = target.stream_bits
         width = settle(self.narrow, shapes.widest, USUAL, target, bits)
         lo, hi, _ = self.head.args
@@ -298,3 +303,35 @@ def _reads_one_stream(shapes: Divergence, leaves: list[Leaf], loop: Loop) -> boo
                 return False
             array, where = instr.imm, instr.args
     return bool(loop.accumulators) and array != NONE
+
+
+def _moves(f: Function, target: Target, shapes: Divergence, leaves: list[Leaf]) -> bool:
+    """Whether a loop loads and stores more than it computes: elements of one width that are next to each other, of each array those of one index."""
+    where: dict[int, list[int]] = {}
+    accesses: set[tuple[int, int]] = set()
+    widths: set[int] = set()
+    work = 0
+    for leaf in leaves:
+        instr = leaf.instr
+        op = instr.op
+        if leaf.region.bracket is not shapes.root:
+            return False
+        if op is ops.LOAD or op is ops.STORE:
+            places = instr.args[-len(f.arrays[instr.imm].extents) :]
+            if where.setdefault(instr.imm, places) != places or lay(shapes, places) != ALONG:
+                return False
+            accesses.add((op.code, instr.imm))
+        elif not op.pure or op in _SLOW:
+            return False
+        elif shapes.of(instr.dst) != VARYING:
+            continue
+        else:
+            bits = instr.type.bits
+            if instr.source is not VOID or (bits == 8 and op in _SLOW_ON_BYTES):
+                return False
+            count = steps(target, op, vector_of(instr.type, target.stream_bits // bits))
+            if count < 0:
+                return False
+            work += count
+        widths.add(instr.type.bits)
+    return work <= len(accesses) and len(widths) == 1

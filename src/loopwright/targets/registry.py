@@ -88,7 +88,10 @@ def get(name: str, vector_bits: int | None = None, convention: str | None = None
         has = f"{name} has the calling convention" if len(machine.conventions) == 1 else f"{machine.family} has the calling conventions"
         raise TargetError(f"{has} {', '.join(machine.conventions)}, not {convention!r}")
     widest = level.widths[-1] if level.widths else 0
-    return _known.setdefault(key, machine.make(name, vector_bits or widest, convention or machine.conventions[0], data_path))
+    made = machine.make(name, vector_bits or widest, convention or machine.conventions[0], data_path)
+    if vector_bits:
+        made.stream_bits = 0
+    return _known.setdefault(key, made)
 
 
 def with_features(name: str, features: Iterable[str]) -> str:

@@ -43,3 +43,39 @@ def test_one_array_is_reduced_by_half_vectors_where_they_are_taken_so(features: 
     monkeypatch.setattr(cpu, "host_features", lambda: had)
     code = jit.BACKEND.compile(lambda: total.stage(total.signature((lw.Array[lw.f32],), {})), Settings())
     assert re.search(rf"vaddps {width}\d+, {width}\d+, {width}word ptr", code.asm())
+
+
+@lw.kernel
+def scaled_sum(x: lw.Array[lw.f32], y: lw.Array[lw.f32], z: lw.Array[lw.f32]):
+    for i in lw.lanes(len(x)):
+        z[i] = x[i] + 3 * y[i]
+
+
+@lw.kernel
+def neighbours(x: lw.Array[lw.f32], y: lw.Array[lw.f32]):
+    for i in lw.lanes(1, len(y) - 1):
+        y[i] = x[i - 1] + x[i + 1]
+
+
+@lw.kernel
+def quotients(x: lw.Array[lw.f32], y: lw.Array[lw.f32]):
+    for i in lw.lanes(len(y)):
+        y[i] = 1 / x[i]
+
+
+@pytest.mark.parametrize(("kernel", "asked", "width"), [
+    (scaled_sum, None, "ymm"),
+    (scaled_sum, 512, "zmm"),
+    (total, 512, "zmm"),
+    (cubic, None, "zmm"),
+    (neighbours, None, "zmm"),
+    (quotients, None, "zmm"),
+])  # fmt: skip
+def test_what_is_moved_more_than_computed_takes_half_vectors_unless_a_width_is_asked_for(
+    kernel: lw.Kernel, asked: int | None, width: str, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    had = cpu.LEVELS["x86-64-v4"] | {"clzero"}
+    monkeypatch.setattr(cpu, "host_features", lambda: had)
+    arrays = tuple([lw.Array[lw.f32]] * len(kernel.parameters))
+    text = jit.BACKEND.compile(lambda: kernel.stage(kernel.signature(arrays, {})), Settings(vector_bits=asked)).asm()
+    assert ("zmm" in text) == (width == "zmm")

@@ -726,6 +726,9 @@ convert          | i8 from integer               | MOVSX d, a:r8
 convert          | u8 from integer               | MOVZX d, a:r8
 convert          | i16 from integer              | MOVSX d, a:r16
 convert          | u16 from integer              | MOVZX d, a:r16
+# (What is loaded for nothing else is extended as it is loaded.)
+convert          | i64 u64 ptr from u8 u16       | MOVZX d:r32, [a]
+convert          | i64 u64 ptr from i8 i16       | MOVSX d, [a]
 convert          | i64 u64 ptr from i8 i16 i32   | MOVSXD d, a
 convert          | i64 u64 ptr from i64 u64 ptr  | MOV d, a
 convert          | integer from integer          | MOV d:r32, a:r32
