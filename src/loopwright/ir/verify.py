@@ -31,8 +31,10 @@ _SHAPES: Final = frozenset(("scalar", "vector"))
 
 
 def _same_register(held: Type, want: Type, selected: bool) -> bool:
-    """Whether a register that holds one type may be read as another: whole words, and, once instructions are selected, narrow integers, which are held extended to 32 bits."""
-    return (held.is_word and want.is_word) or (selected and want is I32 and held.is_narrow)
+    """Whether a register that holds one type may be read as another: whole words, and, once instructions are selected, what is held extended: narrow integers to 32 bits, of 32 bits to words."""
+    if want.is_word:
+        return held.is_word or (selected and (held.is_half_word or held.is_narrow))
+    return selected and want.is_half_word and (held.is_half_word or held.is_narrow)
 
 
 #: Behind every instruction.

@@ -675,12 +675,12 @@ class Target:
         """Whether the operand at ``position`` of ``instr``, a load used once, could be its memory operand (it becomes the last)."""
         return False
 
-    def same_register(self, type_: Type, source: Type, made: ops.Op | None) -> bool:
+    def same_register(self, type_: Type, source: Type, zeros: bool) -> bool:
         """Whether a conversion leaves its operand's register as it is.
 
         Args:
             type_, source: the types, of which one may be no integer.
-            made: the operation that has made the operand, where it is an i32; None where that is not known.
+            zeros: the operand, of 32 bits, has been made by instructions on as many; so machines that put zeros above what such an instruction makes have them there.
         """
         return type_.is_word and source.is_word
 

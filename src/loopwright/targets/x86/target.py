@@ -191,11 +191,15 @@ class X86(Target):
     def addressing(self, type_: Type) -> Addressing:
         return _ADDRESSING
 
-    def same_register(self, type_: Type, source: Type, made: ops.Op | None) -> bool:
-        if type_.is_half_word and source.is_half_word:
-            # A u32 is extended with zeros; so is what an instruction on 32 bits leaves, which are all but copies of what may have come from elsewhere.
-            return type_ is source or source is U32 or (made is not None and made.effect <= ops.READS and made is not ops.COPY and made is not ops.PART)
-        return (type_.is_word and source.is_word) or widens(type_, source)
+    def same_register(self, type_: Type, source: Type, zeros: bool) -> bool:
+        # (A u32 is extended with zeros, as is a narrow integer without a sign.)
+        if source.is_half_word:
+            zeros = zeros or source is U32
+            if type_.is_half_word:
+                return type_ is source or zeros
+            if type_.is_word and not source.signed:
+                return zeros
+        return (type_.is_word and (source.is_word or (source.is_narrow and not source.signed))) or widens(type_, source)
 
     def rule(self, function: Function, instr: Instr) -> Rule:
         found = self.known(function, instr)
