@@ -852,6 +852,9 @@ class Interpreter:
         if mem is None:
             raise self._error(step.instr, "no address")
         address = int(values[step.address]) + mem.disp
+        if mem.origin is not None:
+            number = int(values[step.address])
+            address = (self._global(step, number) if mem.origin is ops.GLOBAL else int(self._local(number))) + mem.disp
         if mem.indexed:
             address += int(values[step.address + 1]) * mem.scale
         # Sums of addresses wrap, as in the machine.

@@ -12,7 +12,7 @@ from loopwright.errors import InternalError
 from loopwright.ir import ops
 from loopwright.ir.function import NONE, Function, Instr, Mem
 from loopwright.ir.stages import STAGES
-from loopwright.passes import advances, results
+from loopwright.passes import advances, origins, results
 from loopwright.passes.divisions import DIVISIONS, QUOTIENTS, partner
 from loopwright.passes.shared_registers import Sharing
 from loopwright.targets.steps import Emit
@@ -736,6 +736,7 @@ def run(f: Function, target: Target) -> None:
     """Select the instructions of ``target`` for ``f``. Raises ``UnsupportedOperationError`` for an operation the target lacks for a type."""
     results.make(f, target)
     Selection(f, target).run()
+    origins.run(f, target)
     if target.addressing(I64).moves:
         advances.run(f, target)
     f.target_name = target.name
