@@ -11,8 +11,9 @@ from loopwright.environment import variable
 from loopwright.errors import InternalError, LoopwrightError, TargetError, UnsupportedOperationError, VerifyError
 from loopwright.ir import ops
 from loopwright.ir.function import Function, Instr
+from loopwright.ir.roles import address_at
 from loopwright.ir.stages import STAGES
-from loopwright.passes import addresses, immediates
+from loopwright.passes import addresses, immediates, origins
 from loopwright.regalloc.heuristics import DEFAULT_ORDER, check_order
 from loopwright.settings import Settings
 from loopwright.targets.pipeline import COLLECT, Pass, names_of, with_insertions
@@ -159,17 +160,20 @@ def _check_encodable(f: Function, instr: Instr, target: Target) -> None:
     from loopwright.ir.text import instruction_text
 
     problem = ""
+    mem = instr.mem
+    begins = address_at(instr) if mem is not None and mem.origin is not None else -1
     for k, a in enumerate(instr.args):
-        held = a >= 0 or instr.op is ops.COPY or target.immediate(instr, k, f.const_types[~a], f.const_values[~a])
+        held = a >= 0 or k == begins or instr.op is ops.COPY or target.immediate(instr, k, f.const_types[~a], f.const_values[~a])
         # The guard of a loop is made when constants have been seen to: targets take any whole number there.
         held = held or (instr.op.compare != "" and k == 1 and f.const_types[~a].is_integer)
         if not held and not target.constant_from_memory(instr, k):
             problem = f"the constant operand {k} needs a register"
-    mem = instr.mem
     if mem is not None:
         addressing = target.addressing(instr.type)
         if not addressing.displaces(mem.disp) or (mem.indexed and not addressing.indexes(mem.scale, mem.disp)):
             problem = "the address has to be computed"
+        if mem.origin is not None and not origins.holds(f, target, instr):
+            problem = f"no address begins with what `{mem.origin.name}` makes here"
         if instr.op in _ADVANCES and not (addressing.advances_several(instr.imm, mem.size) if instr.op.parts > 1 else addressing.advances(instr.imm)):
             problem = f"no access moves its pointer on by {instr.imm} bytes"
     if problem:

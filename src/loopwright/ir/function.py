@@ -52,12 +52,16 @@ class Mem:
         broadcast: one element is loaded and repeated in every lane.
         role: for an operation with an operand folded into memory, which operand (by role, from 0) that is; -1 for the last.
         array: the number of the array that is accessed, or -1 for any memory.
+        origin: the operation that would make the base, ``local`` or ``global``, whose operand, a constant, stands in its place; None: the base is a register.
     """
 
-    __slots__ = ("array", "broadcast", "disp", "indexed", "role", "scale", "size")
+    __slots__ = ("array", "broadcast", "disp", "indexed", "origin", "role", "scale", "size")
 
-    def __init__(self, indexed: bool, scale: int, disp: int, size: int = 0, broadcast: bool = False, role: int = -1, array: int = -1) -> None:
+    def __init__(
+        self, indexed: bool, scale: int, disp: int, size: int = 0, broadcast: bool = False, role: int = -1, array: int = -1, origin: Op | None = None
+    ) -> None:
         self.array = array
+        self.origin = origin
         self.indexed = indexed
         self.scale = scale
         self.disp = disp
@@ -66,7 +70,7 @@ class Mem:
         self.role = role
 
     def __reduce__(self) -> tuple[object, ...]:
-        return Mem, (self.indexed, self.scale, self.disp, self.size, self.broadcast, self.role, self.array)
+        return Mem, (self.indexed, self.scale, self.disp, self.size, self.broadcast, self.role, self.array, self.origin)
 
 
 class Loop:
@@ -182,9 +186,10 @@ class Array:
             passed in two places where both are accessed at the same index only.
         nontemporal: what is stored to it is not to be kept in the caches, if the machine can do that.
         aligned: whole vectors of it that are stored lie at multiples of their size, if that is no more than so many bytes; 0 where nothing is known.
+        align: what the address of a local array is a multiple of.
     """
 
-    __slots__ = ("aligned", "base", "data", "element", "extents", "name", "nontemporal", "pairs", "shared", "size", "strides", "view", "written")
+    __slots__ = ("align", "aligned", "base", "data", "element", "extents", "name", "nontemporal", "pairs", "shared", "size", "strides", "view", "written")
 
     def __init__(
         self,
@@ -201,11 +206,13 @@ class Array:
         shared: bool = False,
         nontemporal: bool = False,
         aligned: int = 0,
+        align: int = LOCAL_ALIGN,
     ) -> None:
         self.view = view
         self.shared = shared
         self.nontemporal = nontemporal
         self.aligned = aligned
+        self.align = align
         self.pairs = pairs
         self.size = size
         self.data = data
@@ -229,7 +236,7 @@ class Array:
 
 
 #: What an array is made of, in the order in which it is given.
-_ARRAY: Final = ("name", "element", "base", "extents", "strides", "written", "size", "data", "view", "pairs", "shared", "nontemporal", "aligned")
+_ARRAY: Final = ("name", "element", "base", "extents", "strides", "written", "size", "data", "view", "pairs", "shared", "nontemporal", "aligned", "align")
 
 
 #: Where an argument goes: as the convention has it for its type; on the stack, at a multiple of 8 or 16 bytes; where the address of memory for the result goes; the
@@ -494,7 +501,7 @@ class Function:
         self.arrays.append(made)
         return made
 
-    def local_array(self, name: str, element: Type, shape: tuple[int, ...]) -> Array:
+    def local_array(self, name: str, element: Type, shape: tuple[int, ...], align: int = LOCAL_ALIGN) -> Array:
         """A new local array, of known extents. An operation ``local`` is to put its address into its base, before it is accessed."""
         strides: list[int] = []
         size = element.size
@@ -502,7 +509,7 @@ class Function:
             strides.append(size)
             size *= extent
         extents = [self.const(I64, extent) for extent in shape]
-        made = Array(name, element, self.register(PTR, name), extents, [self.const(I64, n) for n in reversed(strides[1:])], False, size)
+        made = Array(name, element, self.register(PTR, name), extents, [self.const(I64, n) for n in reversed(strides[1:])], False, size, align=align)
         self.arrays.append(made)
         return made
 
@@ -517,18 +524,38 @@ class Function:
         made.data = data
         return made
 
+    def local_places(self) -> list[int]:
+        """Where each local array begins behind the first of them, in bytes; at the end, what they take together.
+
+        Those come first whose addresses are multiples of no more than every frame's is, so that they are known distances away from it.
+        """
+        offset = 0
+        places = [0] * len(self.arrays)
+        for framed in (True, False):
+            for n, array in enumerate(self.arrays):
+                if array.size and not array.data and self.in_frame(n) == framed:
+                    align = array.align if framed else LOCAL_ALIGN
+                    places[n] = offset = -(-offset // align) * align
+                    offset += array.size if framed else -(-array.size // LOCAL_ALIGN) * LOCAL_ALIGN
+        places.append(-(-offset // LOCAL_LEAST) * LOCAL_LEAST)
+        return places
+
     def local_offset(self, number: int) -> int:
         """Where a local array begins behind the first of them, in bytes; of the number of all arrays: what they take together."""
-        offset = 0
-        for array in self.arrays[:number]:
-            if array.size and not array.data:
-                offset += (array.size + LOCAL_ALIGN - 1) // LOCAL_ALIGN * LOCAL_ALIGN
-        return offset
+        return self.local_places()[number]
 
     def local_bytes(self) -> int:
-        """What the local arrays take of the frame, with what is left free to begin at a multiple of ``LOCAL_ALIGN``."""
+        """What the local arrays take of the frame, with what is left free to begin at a multiple of ``LOCAL_LEAST``, and from there of ``LOCAL_ALIGN`` where one asks for it."""
         size = self.local_offset(len(self.arrays))
-        return size + LOCAL_ALIGN if size else 0
+        if not size:
+            return 0
+        raised = any(array.size and not array.data and not self.in_frame(n) for n, array in enumerate(self.arrays))
+        # (Frames are multiples of 8, so that the two together take no more than the greater.)
+        return size + (LOCAL_ALIGN if raised else LOCAL_LEAST)
+
+    def in_frame(self, number: int) -> bool:
+        """Whether a local array is a known distance away from the frame's beginning."""
+        return self.arrays[number].align <= LOCAL_LEAST
 
     def const(self, type_: Type, value: int | float | bool) -> int:
         """The operand for a constant (of a vector type: the scalar in every lane); equal ones share a number.

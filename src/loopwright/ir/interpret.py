@@ -20,13 +20,14 @@ from loopwright.ir.brackets import BLOCK, DO, ELIF, ELSE, END, FOR, IF, KIND, PL
 from loopwright.ir.function import INCOMING, LOCAL_ALIGN, NONE, SLOT, SPILL, Array, Callee, Function, Instr
 from loopwright.ir.memory_model import Memory, Object
 from loopwright.ir.roles import address_at, operand_types, role_type
-from loopwright.types import BOOL, I32, I64, PTR, U16, VOID, Type
+from loopwright.types import BOOL, I32, I64, PTR, U16, U32, VOID, Type
 
 __all__ = ["Interpreter", "InterpreterBoundsError", "InterpreterError", "run"]
 
 #: Target's vector class (targets/target.py); named here because ``ir`` stands below the targets.
 
 # What a step does. Brackets are resolved beforehand, so most of them only fall through.
+_HALF: Final = 0xFFFF_FFFF
 _PURE: Final = 0
 _NEXT: Final = 1
 _GOTO: Final = 2
@@ -184,11 +185,18 @@ def _interchangeable(held: Type, want: Type) -> bool:
 
 
 def _extends(held: Type, want: Type, value: Any) -> bool:
-    """Whether one is a narrow integer and the other the 32 bits that registers hold it extended to."""
-    if want is I32:
+    """Whether one is a narrow integer and the other the 32 bits that registers hold it extended to, or one is of 32 bits, above which there are zeros, and the other a word."""
+    if want.is_half_word:
         return held.is_narrow
+    if want.is_word:
+        return held.is_half_word or held.is_narrow
     limits = np.iinfo(_dtype(want)) if held is I32 and want.is_narrow else None
     return limits is not None and limits.min <= int(value) <= limits.max
+
+
+def _extended(want: Type, value: Any) -> Any:
+    """What a register that is as ``_extends`` says has in it, as a type."""
+    return _dtype(want).type(int(value) & _HALF if want.is_word or want is U32 else int(value))
 
 
 class Interpreter:
@@ -597,14 +605,14 @@ class Interpreter:
                     if not want.lanes:
                         value = value[0]
                 elif _extends(held, want, value):
-                    value = _dtype(want).type(int(value))
+                    value = _extended(want, value)
                 else:
                     raise self._error(step.instr, f"{self._shown(place)} holds {held.name}, {want.name} is read")
             values.append(value)
         return values
 
     def _as_read(self, step: _Step, values: list[Any]) -> None:
-        """Integers as the type the instruction reads, where a conversion has been left out: of the same size, or between a narrow one and the 32 bits it is extended to."""
+        """Integers as the type the instruction reads, where a conversion has been left out: of the same size, between a narrow one and the 32 bits it is extended to, or of 32 bits as a word."""
         wants = step.wants
         for position in range(len(values)):
             want = wants[position]
@@ -613,10 +621,10 @@ class Interpreter:
             dtype = _dtype(want)
             value = values[position]
             if value.dtype != dtype:
-                if want.is_word:
+                if value.dtype.itemsize == dtype.itemsize and not want.is_narrow:
                     values[position] = value.view(dtype)
-                elif want is I32 or (want.is_narrow and np.iinfo(dtype).min <= int(value) <= np.iinfo(dtype).max):
-                    values[position] = dtype.type(int(value))
+                elif value.dtype.itemsize < dtype.itemsize or (want.is_narrow and np.iinfo(dtype).min <= int(value) <= np.iinfo(dtype).max):
+                    values[position] = _extended(want, value)
                 else:
                     raise self._error(step.instr, f"{self._shown(step.reads[position])} holds {int(value)}, {want.name} is read")
 
@@ -821,7 +829,7 @@ class Interpreter:
                 if not _extends(held, step.type, value):
                     raise self._error(step.instr, f"{self._shown(source)} holds {held.name}, which {step.type.name} would cut")
                 held = step.type
-                value = _dtype(held).type(int(value))
+                value = _extended(held, value)
             store[step.dst] = value
             self._written(step, store, tags, held)
         self._scratch(step, store)
@@ -844,6 +852,9 @@ class Interpreter:
         if mem is None:
             raise self._error(step.instr, "no address")
         address = int(values[step.address]) + mem.disp
+        if mem.origin is not None:
+            number = int(values[step.address])
+            address = (self._global(step, number) if mem.origin is ops.GLOBAL else int(self._local(number))) + mem.disp
         if mem.indexed:
             address += int(values[step.address + 1]) * mem.scale
         # Sums of addresses wrap, as in the machine.

@@ -6,7 +6,7 @@ The grammar, one construct a line; ``;`` begins a comment, and a comment that be
       stage NAME | target NAME | file "…" | physical | labels N
       option contract | fastmath | check | nests | search | schedule "interchange(i, j); …"
       restrict %r, …          parameters whose memory only what is computed from them leads to
-      array NAME: TYPE[%extent, …] strides [%stride, …] local|view at %base written pairs
+      array NAME: TYPE[%extent, …] strides [%stride, …] local align N|view at %base written pairs
       var %r: TYPE            a variable                    reg %r: TYPE    a register that no instruction defines
       callee NAME(TYPE, …) -> TYPE      with a variable number of arguments: callee NAME(TYPE, ..., TYPE) -> TYPE
       signature NAME(TYPE, …) -> TYPE   of calls by address: call_indirect.TYPE NAME(%address, …)
@@ -19,7 +19,7 @@ The grammar, one construct a line; ``;`` begins a comment, and a comment that be
     end
 
 Operands: ``%r $r @s0``, literals (``1 -2.5 inf nan true 5:u8``), array elements ``x[%i, 2]``, addresses
-``[%base + %index*4 + 16]`` with ``{bcast}`` and ``{size 64}``, calls ``name(…)``, labels ``L3``.
+``[%base + %index*4 + 16]``, behind the pass select also ``[local 0 + 16]`` and ``[global NAME]``, with ``{bcast}`` and ``{size 64}``, calls ``name(…)``, labels ``L3``.
 """
 
 from __future__ import annotations
@@ -31,6 +31,7 @@ from loopwright.errors import ParseError, ScheduleError
 from loopwright.ir import ops
 from loopwright.ir.function import (
     INCOMING,
+    LOCAL_ALIGN,
     MOST_LOCAL,
     NONE,
     PLACES,
@@ -252,8 +253,15 @@ class _Parser(Tokens):
 
     def address(self, out: list[int | _Literal]) -> Mem:
         """What stands behind ``[`` of an address."""
-        out.append(self.value())
         mem = Mem(False, 1, 0)
+        if self.take("global"):
+            mem.origin = ops.GLOBAL
+            out.append(self.f.const(I64, self._named(self.globals, "global")))
+        elif self.take("local"):
+            mem.origin = ops.LOCAL
+            out.append(self.f.const(I64, self.count("the number of a local array")))
+        else:
+            out.append(self.value())
         while not self.take("]"):
             sign = 1
             if self.take("-"):
@@ -448,6 +456,7 @@ class _Parser(Tokens):
         shape = self.extents()
         strides = self.extents() if self.take("strides") else []
         local = self.take("local")
+        align = self.alignment() if local and self.take("align") else LOCAL_ALIGN
         view = not local and self.take("view")
         data = b""
         if not local and not view and self.take("constant"):
@@ -458,7 +467,7 @@ class _Parser(Tokens):
                 raise self.expected("bytes in hexadecimal") from None
         self.need("at")
         base = self.register()
-        made = Array(name, element, base, shape, strides, self.take("written"), view=view, pairs=self.take("pairs"), shared=self.take("shared"))
+        made = Array(name, element, base, shape, strides, self.take("written"), view=view, pairs=self.take("pairs"), shared=self.take("shared"), align=align)
         made.nontemporal = self.take("nontemporal")
         made.aligned = self.count("how many bytes vectors are aligned to") if self.take("aligned") else 0
         if local or data:
@@ -470,6 +479,14 @@ class _Parser(Tokens):
             raise self.error(f"expected one stride fewer than extents, found {len(shape)} extents and {len(strides)} strides", column)
         self._reference(self.arrays, name, len(self.f.arrays))
         self.f.arrays.append(made)
+
+    def alignment(self) -> int:
+        """What the address of a local array is a multiple of."""
+        column = self.columns[self.at]
+        align = self.count("an alignment in bytes")
+        if not 0 < align <= LOCAL_ALIGN or align & align - 1:
+            raise self.error(f"the alignment of a local array is a power of two up to {LOCAL_ALIGN}", column)
+        return align
 
     def _local_size(self, array: Array, column: int) -> int:
         """Bytes of a local array, whose extents and strides are what they must be."""

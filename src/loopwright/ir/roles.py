@@ -6,7 +6,7 @@ from loopwright.ir import ops
 from loopwright.ir.function import Function, Instr
 from loopwright.types import BOOL, I64, PTR, VOID, Type
 
-__all__ = ["address_at", "natural_size", "operand_types", "role_type"]
+__all__ = ["address_at", "is_known_address", "natural_size", "operand_types", "role_type", "same_known_address"]
 
 
 def role_type(letter: str, type_: Type, source: Type) -> Type:
@@ -42,6 +42,18 @@ def address_at(instr: Instr) -> int:
     return len(roles) - 1
 
 
+def is_known_address(instr: Instr) -> bool:
+    """Whether an instruction makes an address without reading a register: the same anywhere in the function."""
+    return instr.op in ops.NUMBERED or (instr.op is ops.ADDRESS and instr.mem is not None and instr.mem.origin is not None and not instr.mem.indexed)
+
+
+def same_known_address(a: Instr, b: Instr) -> bool:
+    """Whether two such instructions make the same address."""
+    if a.op is not b.op or a.args[0] != b.args[0]:
+        return False
+    return a.mem is None or b.mem is None or (a.mem.origin is b.mem.origin and a.mem.disp == b.mem.disp)
+
+
 def natural_size(instr: Instr) -> int:
     """Bytes that the address of ``instr`` accesses when its ``Mem`` does not say otherwise."""
     mem = instr.mem
@@ -69,7 +81,7 @@ def operand_types(f: Function, instr: Instr) -> list[Type]:
         letters.append(letters.pop(instr.mem.role))
     for position, letter in enumerate(letters):
         if position == at:
-            out.append(PTR)
+            out.append(PTR if instr.mem is None or instr.mem.origin is None else I64)
             if instr.mem is not None and instr.mem.indexed:
                 out.append(I64)
         elif letter == "T":

@@ -27,7 +27,7 @@ from collections.abc import Callable, Mapping, Sequence
 from typing import Any, Final
 
 from loopwright.ir import ops
-from loopwright.ir.function import INCOMING, NONE, PLACES, SLOT, TOGETHER, USUAL, Array, Callee, Function, Instr, Op, round_f32
+from loopwright.ir.function import INCOMING, LOCAL_ALIGN, NONE, PLACES, SLOT, TOGETHER, USUAL, Array, Callee, Function, Instr, Op, round_f32
 from loopwright.ir.parse import NAME, parse, parse_all
 from loopwright.ir.roles import address_at, natural_size, operand_types
 from loopwright.types import BOOL, I64, PTR, VOID, Type
@@ -242,7 +242,12 @@ class Printer:
         args = instr.args
         if mem is None or len(args) < at + 1 + mem.indexed:
             return "[?]", 0
-        text = "[" + self.operand(args[at], PTR)
+        if mem.origin is None:
+            text = "[" + self.operand(args[at], PTR)
+        elif mem.origin is ops.GLOBAL:
+            text = f"[global {self._numbered(args[at], self._globals)}"
+        else:
+            text = f"[{mem.origin.name} {self.operand(args[at], I64)}"
         if mem.indexed:
             text += f" + {self.operand(args[at + 1], I64)}*{mem.scale}"
         if mem.disp:
@@ -355,7 +360,7 @@ class Printer:
             if array.data:
                 text += f' constant "{array.data.hex()}"'
             elif array.size:
-                text += " local"
+                text += " local" if array.align == LOCAL_ALIGN else f" local align {array.align}"
             elif array.view:
                 text += " view"
             text += f" at {self.virtual(array.base)}"
@@ -444,7 +449,7 @@ def _unique(names: list[str]) -> list[str]:
 
 def _kinds(array: Array) -> tuple[object, ...]:
     """What an array is, but for the registers it is made of."""
-    return array.name, array.element, array.written, array.size, array.pairs, array.shared, array.nontemporal, array.aligned
+    return array.name, array.element, array.written, array.size, array.pairs, array.shared, array.nontemporal, array.aligned, array.align
 
 
 def _shown_name(f: Function, r: int) -> str:
@@ -505,13 +510,14 @@ class _Comparison:
         if m is None or n is None:
             if m is not n:
                 return False
-        elif (m.indexed, m.scale if m.indexed else 1, m.disp, m.broadcast, m.role, m.array, m.size or natural_size(i)) != (
+        elif (m.indexed, m.scale if m.indexed else 1, m.disp, m.broadcast, m.role, m.array, m.origin, m.size or natural_size(i)) != (
             n.indexed,
             n.scale if n.indexed else 1,
             n.disp,
             n.broadcast,
             n.role,
             n.array,
+            n.origin,
             n.size or natural_size(j),
         ):
             return False

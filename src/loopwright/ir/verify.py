@@ -16,8 +16,8 @@ from typing import Any, Final
 from loopwright.errors import VerifyError
 from loopwright.ir import ops
 from loopwright.ir.brackets import BLOCK, DEEPEST, DEEPEST_LOOPS, DO, ELIF, ELSE, FOR, IF, KIND, LOOP, PLAIN, THEN, WHILE, BracketError, match
-from loopwright.ir.function import LOCAL_ALIGN, MOST_ALIGNED, MOST_LOCAL, MOST_UNROLLED, NONE, SLOT, Array, Callee, Function, Instr, Loop
-from loopwright.ir.roles import operand_types
+from loopwright.ir.function import MOST_ALIGNED, MOST_LOCAL, MOST_UNROLLED, NONE, SLOT, Array, Callee, Function, Instr, Loop
+from loopwright.ir.roles import address_at, operand_types
 from loopwright.ir.stages import STAGES
 from loopwright.types import BOOL, I32, I64, KIND_BOOL, KIND_MASK, KIND_PTR, PTR, U8, VOID, Type
 
@@ -31,8 +31,10 @@ _SHAPES: Final = frozenset(("scalar", "vector"))
 
 
 def _same_register(held: Type, want: Type, selected: bool) -> bool:
-    """Whether a register that holds one type may be read as another: whole words, and, once instructions are selected, narrow integers, which are held extended to 32 bits."""
-    return (held.is_word and want.is_word) or (selected and want is I32 and held.is_narrow)
+    """Whether a register that holds one type may be read as another: whole words, and, once instructions are selected, what is held extended: narrow integers to 32 bits, of 32 bits to words."""
+    if want.is_word:
+        return held.is_word or (selected and (held.is_half_word or held.is_narrow))
+    return selected and want.is_half_word and (held.is_half_word or held.is_narrow)
 
 
 #: Behind every instruction.
@@ -300,6 +302,10 @@ class _Verifier:
                 raise self.error(f"scale {mem.scale}")
             if mem.broadcast and not instr.type.lanes:
                 raise self.error("a broadcast needs a vector")
+            if mem.origin is not None:
+                if self.stage < _SELECT:
+                    raise self.error(f"addresses that begin with `{mem.origin.name}` come with the pass select")
+                self.check_numbered(mem.origin, args[address_at(instr)])
         elif "A" in op.operands:
             raise self.error("no address")
         physical = self.physical
@@ -618,7 +624,7 @@ class _Verifier:
             self.once[r] = 1
             self.defined[r] = 1
         # (The pass select adds some of its own.)
-        if self.stage < _SELECT and f.local_bytes() > MOST_LOCAL + LOCAL_ALIGN:
+        if self.stage < _SELECT and f.local_offset(len(f.arrays)) > MOST_LOCAL:
             raise self.error(f"the local arrays take {f.local_offset(len(f.arrays))} bytes together, more than {MOST_LOCAL}")
         for array in f.arrays:
             if len(array.extents) < 1 or len(array.strides) != len(array.extents) - 1:

@@ -38,13 +38,13 @@ class ObjectMachine:
         number: ``e_machine``; ``flags``: ``e_flags``.
         fixups: by the assembler's kind of relocation.
         calls: of those kinds that calls share with other uses: by the byte in front of the place, the number where it is a call's.
-        addend: what is added.
+        addend: what is added; field: to what a field of so many bytes at the place says, or 0.
         absolute: the number of an address of 64 bits; ``relative``: of a distance of 32 bits; ``short``: of 32 bits of one.
         padding: a byte between functions, which ends the program where it is run.
         mapping: names of the marks where instructions and data begin, where tools ask for them (*ELF for the Arm 64-bit Architecture*, "Mapping symbols").
     """
 
-    __slots__ = ("absolute", "addend", "calls", "fixups", "flags", "mapping", "number", "padding", "relative", "short", "triple")
+    __slots__ = ("absolute", "addend", "calls", "field", "fixups", "flags", "mapping", "number", "padding", "relative", "short", "triple")
 
     def __init__(
         self,
@@ -56,6 +56,7 @@ class ObjectMachine:
         relative: int,
         short: int,
         addend: int = 0,
+        field: int = 0,
         calls: dict[int, int] | None = None,
         mapping: tuple[str, str] | None = None,
         padding: bytes = b"\0",
@@ -68,6 +69,7 @@ class ObjectMachine:
         self.relative = relative
         self.short = short
         self.addend = addend
+        self.field = field
         self.calls: dict[int, int] = calls if calls is not None else {}
         self.mapping = mapping
         self.padding = padding
@@ -77,7 +79,7 @@ class ObjectMachine:
 _MACHINES: Final[dict[str, ObjectMachine]] = {
     # R_X86_64_PC32; of call and jmp R_X86_64_PLT32, so that what another library has is found in position-independent programs too; R_X86_64_64, R_X86_64_32.
     "x86-64": ObjectMachine(
-        "x86_64-linux-gnu", 62, 0, {"pc32": (Fixup(2),)}, absolute=1, relative=2, short=10, addend=-4, calls={0xE8: 4, 0xE9: 4}, padding=b"\xcc"
+        "x86_64-linux-gnu", 62, 0, {"pc32": (Fixup(2),)}, absolute=1, relative=2, short=10, addend=-4, field=4, calls={0xE8: 4, 0xE9: 4}, padding=b"\xcc"
     ),
     # R_AARCH64_CALL26, JUMP26; ADR_PREL_PG_HI21 and ADD_ABS_LO12_NC; ABS64, PREL32, ABS32.
     "aarch64": ObjectMachine(

@@ -64,6 +64,8 @@ def _function(made: ObjectFile, text: Section, compiled: Compiled, machine: Obje
     meant = _meant(compiled)
     for at, kind, symbol in sorted(code.relocations):
         called = machine.calls.get(code.data[at - 1]) if at else None
+        addend = machine.addend + int.from_bytes(code.data[at : at + machine.field], "little", signed=True)
+        text.data[start + at : start + at + machine.field] = bytes(machine.field)
         for fixup in machine.fixups[kind]:
             what = meant.get(symbol, symbol)
             place = start + at
@@ -73,7 +75,7 @@ def _function(made: ObjectFile, text: Section, compiled: Compiled, machine: Obje
                     made.define(own, text, place, 0, 0, True)
                 else:
                     what = own
-            text.relocations.append(Relocation(place + fixup.further, called if called is not None else fixup.number, what, machine.addend))
+            text.relocations.append(Relocation(place + fixup.further, called if called is not None else fixup.number, what, addend))
     return start
 
 

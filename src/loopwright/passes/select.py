@@ -12,8 +12,9 @@ from loopwright.errors import InternalError
 from loopwright.ir import ops
 from loopwright.ir.function import NONE, Function, Instr, Mem
 from loopwright.ir.stages import STAGES
-from loopwright.passes import advances, results
+from loopwright.passes import advances, origins, results
 from loopwright.passes.divisions import DIVISIONS, QUOTIENTS, partner
+from loopwright.passes.shared_registers import Sharing
 from loopwright.targets.steps import Emit
 from loopwright.targets.target import Target
 from loopwright.types import BOOL, I32, I64, U8, VOID
@@ -42,8 +43,6 @@ class Selection:
         self.target = target
         self.code = f.code
         self.out: list[Instr] = []
-        # Where what a loop counts with keeps its value: from the loop's beginning to the addition at its end.
-        self.counters: dict[int, tuple[int, int]] = _counters(f)
         self.position = 0
         self.known = len(f.types)
         uses = [0] * self.known
@@ -76,8 +75,7 @@ class Selection:
         self.shared: set[int] = set()
         # Registers that are others under another type: what a conversion between integers of one size makes.
         self.alias: dict[int, int] = {}
-        # By register that has an i32: what has made it.
-        self.made: dict[int, ops.Op] = {}
+        self.shares: Sharing | None = None
         self.load_at: dict[int, int] = {}
         self.load_stretch: dict[int, int] = {}
         # Bitwise operations of lanes that may become part of another.
@@ -132,8 +130,6 @@ class Selection:
         """Append an instruction the target has a rule for."""
         instr.rule = self.target.rule(self.f, instr)
         self.out.append(instr)
-        if instr.type is I32 and instr.dst >= 0:
-            self.made[instr.dst] = instr.op
 
     def make(self, instr: Instr) -> None:
         """Append an operation of a sequence, or what the target puts in its place, constants where it has room for them."""
@@ -276,10 +272,11 @@ class Selection:
         type_ = instr.type
         if type_.lanes or not type_.is_integer or type_.bits < 32 or instr.args[1] < 0:
             return False
-        at = partner(self.code, self.position)
+        at = partner(self.code, self.position, self.alias)
         if at < 0:
             return False
         other = self.code[at]
+        other.args = list(instr.args)
         quotient, remainder = (instr, other) if instr.op in QUOTIENTS else (other, instr)
         if not self.target.divide_both(self.f, quotient, remainder, self.make):
             return False
@@ -291,9 +288,12 @@ class Selection:
     def same(self, instr: Instr) -> bool:
         """Whether a conversion changes nothing but the type, and its result needs no register of its own."""
         a = instr.args[0]
-        if a < 0 or self.f.variable[instr.dst] or not self.target.same_register(instr.type, instr.source, self.made.get(a)):
+        if a < 0 or self.f.variable[instr.dst] or instr.type.lanes or instr.type.is_float or instr.source.is_float:
             return False
-        if self.f.variable[a] and not self.counts(a):
+        sharing = self.sharing()
+        if not self.target.same_register(instr.type, instr.source, a < self.known and sharing.zeros[a]):
+            return False
+        if self.f.variable[a] and not sharing.unchanged(a, instr.dst, self.position):
             return False
         if instr.dst < len(self.uses) and a < len(self.uses):
             self.uses[a] += self.uses[instr.dst] - 1
@@ -326,10 +326,12 @@ class Selection:
         else:
             self.alias[instr.dst] = made[instr.imm]
 
-    def counts(self, variable: int) -> bool:
-        """Whether it is what a loop around counts with, which keeps its value until the end of the body."""
-        begin, end = self.counters.get(variable, (0, 0))
-        return begin < self.position < end
+    def sharing(self) -> Sharing:
+        """What is known of registers that conversions may share, found out with the first that is asked about."""
+        known = self.shares
+        if known is None:
+            known = self.shares = Sharing(self.f)
+        return known
 
     def may_repeat(self, instr: Instr) -> bool:
         """Whether an instruction is a load that only multiply-adds read, few enough to read memory each for itself."""
@@ -730,48 +732,11 @@ def _same_place(a: Mem | None, b: Mem | None) -> bool:
     return a is not None and b is not None and (a.indexed, a.scale, a.disp, a.size, a.broadcast) == (b.indexed, b.scale, b.disp, b.size, b.broadcast)
 
 
-def _counters(f: Function) -> dict[int, tuple[int, int]]:
-    """What loops count with, by register: where the loop begins, and where it is advanced, right before the test at the loop's end.
-
-    A variable that is written there and in front of the loop, and nowhere else.
-    """
-    found: dict[int, tuple[int, int]] = {}
-    code = f.code
-    writes = [0] * len(f.types)
-    made_at = [-1] * len(f.types)
-    begun: list[int] = []
-    for k in range(len(code)):
-        instr = code[k]
-        if instr.dst >= 0:
-            writes[instr.dst] = writes[instr.dst] + 1
-            made_at[instr.dst] = k
-        op = instr.op
-        if op.effect != ops.CONTROL:
-            continue
-        if op is ops.END:
-            begin = begun.pop()
-            if code[begin].op is ops.LOOP and k >= 3 and code[k - 1].op is ops.BR_IF and code[k - 2].op.result == "M":
-                advance = code[k - 3]
-                test = code[k - 2]
-                i = advance.dst
-                bound = test.args[-1]
-                if (
-                    advance.op is ops.ADD
-                    and f.variable[i]
-                    and advance.args[0] == i
-                    and test.args[0] == i
-                    and (bound < 0 or (not f.variable[bound] and made_at[bound] < begin))
-                ):
-                    found[i] = (begin, k - 3)
-        elif op.opens and not op.closes:
-            begun.append(k)
-    return {i: span for i, span in found.items() if writes[i] == 2}
-
-
 def run(f: Function, target: Target) -> None:
     """Select the instructions of ``target`` for ``f``. Raises ``UnsupportedOperationError`` for an operation the target lacks for a type."""
     results.make(f, target)
     Selection(f, target).run()
+    origins.run(f, target)
     if target.addressing(I64).moves:
         advances.run(f, target)
     f.target_name = target.name

@@ -20,6 +20,7 @@ from typing import Final
 from loopwright.errors import InternalError
 from loopwright.ir import ops
 from loopwright.ir.function import INCOMING, SLOT, SPILL, Function, Instr
+from loopwright.ir.roles import is_known_address, same_known_address
 from loopwright.ir.text import instruction_text, print_function
 from loopwright.targets.target import ANY_REGISTER, Rule, Run, Target, Use
 from loopwright.types import VOID, Type
@@ -204,10 +205,10 @@ class _Checker:
 
     def plain(self, instr: Instr) -> Instr:
         """The instruction, or the copy that stands for it."""
-        if instr.op not in ops.NUMBERED:
+        if not is_known_address(instr):
             return instr
         known = 0
-        while known < len(self.again) and (self.again[known].op is not instr.op or self.again[known].args[0] != instr.args[0]):
+        while known < len(self.again) and not same_known_address(self.again[known], instr):
             known += 1
         if known == len(self.again):
             self.again.append(instr)
@@ -728,7 +729,15 @@ def _same_mem(b: Instr, a: Instr) -> bool:
         return True
     if x is None or y is None:
         return False
-    return x.indexed == y.indexed and x.scale == y.scale and x.disp == y.disp and x.size == y.size and x.broadcast == y.broadcast and x.role == y.role
+    return (
+        x.indexed == y.indexed
+        and x.scale == y.scale
+        and x.disp == y.disp
+        and x.size == y.size
+        and x.broadcast == y.broadcast
+        and x.role == y.role
+        and x.origin is y.origin
+    )
 
 
 def _meet(x: list[int], y: list[int]) -> list[int]:

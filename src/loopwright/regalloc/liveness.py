@@ -12,6 +12,7 @@ from loopwright.errors import TargetError
 from loopwright.ir import ops
 from loopwright.ir.function import Function, Instr
 from loopwright.ir.loops import weights as weights_of
+from loopwright.ir.roles import is_known_address, same_known_address
 from loopwright.regalloc.intervals import MADE_AGAIN, Interval, Liveness, LoopInfo
 from loopwright.targets.target import ANY_REGISTER, ANY_TIED, Rule, Target, moves_stack
 
@@ -146,7 +147,7 @@ class _Walk:
                     liveness.demand(result.fixed, here + 1, dst)
                 if op is ops.COPY and instr.args[0] < 0 and not variable[dst]:
                     interval.constant = instr.args[0]
-                elif op in ops.NUMBERED and not variable[dst]:
+                elif is_known_address(instr) and not variable[dst]:
                     interval.constant = self.made_again(instr)
             if rule.kills or rule.clobbers:
                 self.destroy(k, rule, dst)
@@ -191,7 +192,7 @@ class _Walk:
         """What stands for the value of an instruction that makes the same anywhere."""
         again = self.liveness.again
         for n in range(len(again)):
-            if again[n].op is instr.op and again[n].args[0] == instr.args[0]:
+            if same_known_address(again[n], instr):
                 return MADE_AGAIN - n
         again.append(instr.copy())
         return MADE_AGAIN - len(again) + 1

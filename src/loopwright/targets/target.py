@@ -6,7 +6,7 @@ as a bit mask (small, and so fast, up to 62 of them). Only registers that may be
 
 from __future__ import annotations
 
-from collections.abc import Callable, Sequence
+from collections.abc import Callable, Mapping, Sequence
 from typing import Any, Final
 
 from loopwright.errors import AbiError, UnsupportedOperationError
@@ -445,9 +445,10 @@ class Addressing:
         both: index and displacement may stand in one address.
         moves: an access may move its pointer on by from ``-moves`` to ``moves - 1`` bytes, before or after (pre- and post-increment); 0 for never.
         moves_several: of several vectors, whose elements lie in turn, one may do so by as many bytes as it accesses, after.
+        origins: what an address may begin with instead of a base, by the operation that makes it: how far from there it may be, and whether it may have an index.
     """
 
-    __slots__ = ("both", "high", "low", "moves", "moves_several", "near", "scales", "step")
+    __slots__ = ("both", "high", "low", "moves", "moves_several", "near", "origins", "scales", "step")
 
     def __init__(
         self,
@@ -459,7 +460,9 @@ class Addressing:
         both: bool = True,
         moves: int = 0,
         moves_several: bool = False,
+        origins: Mapping[Op, tuple[int, bool]] | None = None,
     ) -> None:
+        self.origins: dict[Op, tuple[int, bool]] = dict(origins) if origins is not None else {}
         self.scales = tuple(scales)
         self.low = low
         self.high = high
@@ -476,6 +479,11 @@ class Addressing:
     def indexes(self, scale: int, disp: int) -> bool:
         """Whether an address with such a displacement has room for an index times ``scale``."""
         return scale in self.scales and (disp == 0 or self.both)
+
+    def begins(self, origin: Op, disp: int, indexed: bool) -> bool:
+        """Whether an address may begin with what an operation makes, that far from there, instead of with a base."""
+        known = self.origins.get(origin)
+        return known is not None and -known[0] <= disp < known[0] and (known[1] or not indexed)
 
     def advances(self, by: int) -> bool:
         """Whether an access may move its pointer on by a number of bytes."""
@@ -510,7 +518,8 @@ class MachineCode:
         data: the bytes, constants included.
         code_size: bytes of instructions; the constant pool follows.
         lines: (offset, size, text, user's line) of each instruction, in order; made on request.
-        relocations: (offset, kind, symbol) left for the linker: calls between functions, addresses of functions and globals.
+        relocations: (offset, kind, symbol) left for the linker: calls between functions, addresses of functions and globals. Where the machine has whole fields for
+            them, what is in the field is added.
         align: alignment the start needs, in bytes.
     """
 
@@ -675,12 +684,12 @@ class Target:
         """Whether the operand at ``position`` of ``instr``, a load used once, could be its memory operand (it becomes the last)."""
         return False
 
-    def same_register(self, type_: Type, source: Type, made: ops.Op | None) -> bool:
+    def same_register(self, type_: Type, source: Type, zeros: bool) -> bool:
         """Whether a conversion leaves its operand's register as it is.
 
         Args:
             type_, source: the types, of which one may be no integer.
-            made: the operation that has made the operand, where it is an i32; None where that is not known.
+            zeros: the operand, of 32 bits, has been made by instructions on as many; so machines that put zeros above what such an instruction makes have them there.
         """
         return type_.is_word and source.is_word
 

@@ -81,7 +81,21 @@ def machine_code(text: str) -> bytes:
         return _section_of(name, text, Path(directory))
 
 
+@pytest.fixture(params=["llvm", "binutils"])
+def assemble_object(request: pytest.FixtureRequest, tmp_path: Path) -> Callable[[str], bytes]:
+    """A function from an assembly source to an object file; once with each assembler."""
+    name: str = request.param
+    why = _missing(name)
+    if why:
+        pytest.skip(why)
+    return lambda text: _object_of(name, text, tmp_path)
+
+
 def _section_of(name: str, text: str, directory: Path) -> bytes:
+    return text_section(_object_of(name, text, directory))
+
+
+def _object_of(name: str, text: str, directory: Path) -> bytes:
     source = directory / f"{name}.s"
     target = directory / f"{name}.o"
     source.write_text(text)
@@ -89,7 +103,7 @@ def _section_of(name: str, text: str, directory: Path) -> bytes:
     done = subprocess.run(command, capture_output=True, text=True, check=False)
     if done.returncode or "rror" in done.stderr:
         pytest.fail(f"{name} refuses our text:\n" + "\n".join(done.stderr.splitlines()[:60]))
-    return text_section(target.read_bytes())
+    return target.read_bytes()
 
 
 def text_section(elf: bytes) -> bytes:

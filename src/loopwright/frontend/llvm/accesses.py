@@ -294,7 +294,8 @@ class AccessWriter(AggregateWriter):
         """The address of memory that is there until the function returns."""
         f = self.f
         if f.local_bytes() + size + 128 <= MOST_LOCAL and align <= LOCAL_LEAST:
-            array = f.local_array(name, U8, (max(size, 1),))
+            # (What has room for vectors may be filled and copied by them.)
+            array = f.local_array(name, U8, (max(size, 1),), LOCAL_LEAST if size >= LOCAL_LEAST else max(align, 8))
             array.written = True
             number = len(f.arrays) - 1
             self.code.append(Instr(ops.LOCAL, PTR, array.base, [f.const(I64, number)], 0, self.line))

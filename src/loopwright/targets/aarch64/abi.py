@@ -128,10 +128,10 @@ class AArch64Assembler(Assembler):
         return slot.offset + (self.slots_at if slot.kind == SPILL else self.frame_size)
 
     def local_offset(self, number: int) -> int:
-        """Offset of a local array from the stack pointer, before it is raised to a multiple of ``LOCAL_ALIGN``: they lie behind the spill slots."""
+        """Offset of a local array from the stack pointer, before it is raised to a multiple of ``LOCAL_ALIGN`` where it is to be at one: they lie behind the spill slots."""
         frame = self.function.frame
         assert frame is not None
-        return self.slots_at + frame.size - self.function.local_bytes() + self.function.local_offset(number)
+        return (self.slots_at + frame.size - self.function.local_bytes() + 15 & -16) + self.function.local_offset(number)
 
 
 def _transfer(asm: AArch64Assembler, save: _Save, ints: tuple[Row, Row], vectors: tuple[Row, Row], offset: int) -> None:

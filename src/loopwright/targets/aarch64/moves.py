@@ -293,10 +293,13 @@ def table_address(asm: AArch64Assembler, f: Function, instr: Instr) -> None:
 
 
 def local_address(asm: AArch64Assembler, f: Function, instr: Instr) -> None:
-    """The address of a local array, at a multiple of ``LOCAL_ALIGN``: room for that is behind the last."""
+    """The address of a local array. Where that is to be at a multiple of ``LOCAL_ALIGN``, it is raised to one: room for that is behind the last."""
     rd = CODES[instr.dst]
-    asm.add_immediate(rd, asm.base, asm.local_offset(int(f.const_values[~instr.args[0]])) + LOCAL_ALIGN - 1)
-    asm.emit(i.AND_IMM["x"], rd, rd, (1 << 64) - LOCAL_ALIGN)
+    number = int(f.const_values[~instr.args[0]])
+    framed = f.in_frame(number)
+    asm.add_immediate(rd, asm.base, asm.local_offset(number) + (0 if framed else LOCAL_ALIGN - 1))
+    if not framed:
+        asm.emit(i.AND_IMM["x"], rd, rd, (1 << 64) - LOCAL_ALIGN)
 
 
 def alloca(asm: AArch64Assembler, f: Function, instr: Instr) -> None:

@@ -6,7 +6,6 @@ from collections.abc import Callable
 from typing import Final
 
 from loopwright.errors import TargetError
-from loopwright.ir import ops
 from loopwright.ir.function import Frame, Function, Instr
 from loopwright.targets.aarch64 import assembler, expansions, lowering
 from loopwright.targets.aarch64.abi import AAPCS64, FRAME_POINTER, AArch64Assembler, enter, leave
@@ -96,7 +95,7 @@ class AArch64(Target):
     def chooses_by(self, source: Type, type_: Type) -> bool:
         return not source.lanes and not source.is_float and not type_.lanes and not type_.is_float
 
-    def same_register(self, type_: Type, source: Type, made: ops.Op | None) -> bool:
+    def same_register(self, type_: Type, source: Type, zeros: bool) -> bool:
         return (type_.is_half_word and source.is_half_word) or (type_.is_word and source.is_word) or widens(type_, source)
 
     def rule(self, function: Function, instr: Instr) -> Rule:

@@ -6,7 +6,6 @@ from collections.abc import Callable
 from typing import Any, Final
 
 from loopwright.errors import TargetError
-from loopwright.ir import ops
 from loopwright.ir.function import Frame, Function, Instr
 from loopwright.targets import division
 from loopwright.targets.pipeline import Pass
@@ -76,7 +75,7 @@ class RiscV(Target):
         division.divide_both(function, quotient, remainder, emit, traps=False)
         return True
 
-    def same_register(self, type_: Type, source: Type, made: ops.Op | None) -> bool:
+    def same_register(self, type_: Type, source: Type, zeros: bool) -> bool:
         # (Integers of 32 bits are extended with their sign, whatever they are.)
         return (type_.is_half_word and source.is_half_word) or (type_.is_word and source.is_word) or widens(type_, source)
 

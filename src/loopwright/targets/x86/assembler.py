@@ -6,6 +6,7 @@ of every jump, fills alignments, and lays the constants down behind the code. ``
 
 from __future__ import annotations
 
+import re
 from typing import Final
 
 from loopwright.errors import InternalError
@@ -191,11 +192,11 @@ class Assembler:
             self._symbols.append(name)
         self.items.append((_CALL, (int(leave),), None, self._symbols.index(name), 0, False, line or self.line))
 
-    def symbol(self, name: str) -> M:
-        """What the linker finds, as a memory operand: leaves a relocation of kind ``pc32``. Of instructions without an immediate."""
+    def symbol(self, name: str, disp: int = 0, bcst: bool = False) -> M:
+        """What the linker finds, or what is some bytes behind it, as a memory operand: leaves a relocation of kind ``pc32``."""
         if name not in self._symbols:
             self._symbols.append(name)
-        return M(RIP, NO_REGISTER, 1, 0, False, SYMBOLS + self._symbols.index(name))
+        return M(RIP, NO_REGISTER, 1, disp, bcst, SYMBOLS + self._symbols.index(name))
 
     def table(self) -> M:
         """A table behind the code, as a memory operand: 32 bits for each label that is added to it, how far that is from the table's beginning."""
@@ -349,6 +350,8 @@ class Assembler:
         for position, tail, event, mem in patches:
             place = position + shifts[event]
             if mem.pool >= SYMBOLS:
+                # (Distances count from the instruction's end.)
+                out[place : place + 4] = (mem.disp - tail).to_bytes(4, "little", signed=True)
                 relocations.append((place, "pc32", self._symbols[mem.pool - SYMBOLS]))
                 continue
             start = tables[mem.pool - TABLES] if mem.pool >= TABLES else offsets[mem.pool]
@@ -366,6 +369,7 @@ def _fill(out: bytearray, size: int) -> None:
 
 # --- listings ---------------------------------------------------------------------------------------------
 
+_RELATIVE: Final = re.compile(r"\[rip[+-]0x[0-9a-f]+\]")
 _SIZES: Final[dict[int, str]] = {
     8: "byte ptr ",
     16: "word ptr ",
@@ -381,6 +385,11 @@ def _number(value: int) -> str:
     if -10 < value < 10:
         return str(value)
     return f"-{-value:#x}" if value < 0 else f"{value:#x}"
+
+
+def _distance(disp: int) -> str:
+    """How far from a symbol."""
+    return "" if not disp else f"-{-disp:#x}" if disp < 0 else f"+{disp:#x}"
 
 
 def _address(mem: M, operand: Operand) -> str:
@@ -450,7 +459,7 @@ def listing(code: MachineCode) -> list[tuple[int, bytes, str, int]]:
                 used = form.evex() or form
             words = text(used, ops, shown, imm, k, z, offset)
             if mem is not None and mem.pool >= SYMBOLS:
-                words = words.replace("[rip+0x0]", f"[rip+{program.symbols[mem.pool - SYMBOLS]}]")
+                words = _RELATIVE.sub(f"[rip+{program.symbols[mem.pool - SYMBOLS]}{_distance(mem.disp)}]", words)
         elif kind == CALL:
             offset += 5
             words = f"{'jmp' if ops[0] else 'call'} {program.symbols[imm]}"

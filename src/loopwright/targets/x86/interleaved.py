@@ -20,7 +20,6 @@ from loopwright.ir.roles import address_at
 from loopwright.targets.steps import Emit
 from loopwright.targets.target import Rule, Use
 from loopwright.targets.x86.assembler import M, lookup
-from loopwright.targets.x86.encoder import NO_REGISTER
 from loopwright.targets.x86.operands import X86Assembler, width
 from loopwright.targets.x86.registers import CODES, INTS, MASKS, VECTORS
 from loopwright.types import I64, U8, U16, U32, U64, VOID, Type, mask_of, vector_of
@@ -462,24 +461,21 @@ def chunks_rule(target: Any, instr: Instr) -> Rule | None:
     return Rule("store_chunks", (Use(VECTORS), *where), None, _store_chunks)
 
 
-def _place(instr: Instr, first: int, number: int) -> M:
-    mem = instr.mem
-    assert mem is not None
-    index = CODES[instr.args[first + 1]] if mem.indexed else NO_REGISTER
-    return M(CODES[instr.args[first]], index, mem.scale if mem.indexed else 1, mem.disp + number * instr.imm)
+def _place(asm: X86Assembler, instr: Instr, first: int, number: int) -> M:
+    return asm.place(instr, first, number * instr.imm)
 
 
 def _load_chunks(asm: X86Assembler, f: Function, instr: Instr) -> None:
     d, line, shape = CODES[instr.dst], instr.line, width(instr.type)
-    asm.emit(lookup("VMOVUPS", "xmm,m128"), (d,), _place(instr, 0, 0), line=line)
+    asm.emit(lookup("VMOVUPS", "xmm,m128"), (d,), _place(asm, instr, 0, 0), line=line)
     for n in range(1, instr.type.size // _CHUNK):
         name = "VINSERTI128" if shape == "ymm" else "VINSERTI32X4"
-        asm.emit(lookup(name, f"{shape},{shape},m128,imm8"), (d, d), _place(instr, 0, n), n, line=line)
+        asm.emit(lookup(name, f"{shape},{shape},m128,imm8"), (d, d), _place(asm, instr, 0, n), n, line=line)
 
 
 def _store_chunks(asm: X86Assembler, f: Function, instr: Instr) -> None:
     value, line, shape = CODES[instr.args[0]], instr.line, width(instr.type)
-    asm.emit(lookup("VMOVUPS", "m128,xmm"), (value,), _place(instr, 1, 0), line=line)
+    asm.emit(lookup("VMOVUPS", "m128,xmm"), (value,), _place(asm, instr, 1, 0), line=line)
     for n in range(1, instr.type.size // _CHUNK):
         name = "VEXTRACTI128" if shape == "ymm" else "VEXTRACTI32X4"
-        asm.emit(lookup(name, f"m128,{shape},imm8"), (value,), _place(instr, 1, n), n, line=line)
+        asm.emit(lookup(name, f"m128,{shape},imm8"), (value,), _place(asm, instr, 1, n), n, line=line)

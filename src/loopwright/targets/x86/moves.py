@@ -143,11 +143,13 @@ def table_address(asm: X86Assembler, f: Function, instr: Instr) -> None:
 
 
 def local_address(asm: X86Assembler, f: Function, instr: Instr) -> None:
-    """The address of a local array, at a multiple of ``LOCAL_ALIGN``: room for that is behind the last."""
+    """The address of a local array. Where that is to be at a multiple of ``LOCAL_ALIGN``, it is raised to one: room for that is behind the last."""
     d = CODES[instr.dst]
-    place = asm.local(f.local_offset(int(f.const_values[~instr.args[0]])) + LOCAL_ALIGN - 1)
-    asm.emit(lookup("LEA", "r64,m"), (d,), place, line=instr.line)
-    asm.emit(lookup("AND", "r64,imm"), (d,), None, -LOCAL_ALIGN, line=instr.line)
+    number = int(f.const_values[~instr.args[0]])
+    framed = f.in_frame(number)
+    asm.emit(lookup("LEA", "r64,m"), (d,), asm.local(number, 0 if framed else LOCAL_ALIGN - 1), line=instr.line)
+    if not framed:
+        asm.emit(lookup("AND", "r64,imm"), (d,), None, -LOCAL_ALIGN, line=instr.line)
 
 
 def alloca(asm: X86Assembler, f: Function, instr: Instr) -> None:

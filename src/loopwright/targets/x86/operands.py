@@ -46,7 +46,10 @@ class X86Assembler(Assembler):
     """
 
     __slots__ = (
+        "_above",
         "_flags",
+        "_local_base",
+        "_locals",
         "_tests",
         "adjust",
         "evex",
@@ -67,6 +70,10 @@ class X86Assembler(Assembler):
         #: Where comparisons are that may turn out not to be needed.
         self._tests: list[int] = []
         self.f = f
+        self._locals: list[int] | None = None
+        self._local_base = 0
+        #: The stack pointer is at so many bytes above a multiple of 16.
+        self._above = 0
         self.evex = evex
         self.probes = not sysv
         self.wide = False
@@ -90,6 +97,7 @@ class X86Assembler(Assembler):
             # A leaf keeps its few slots in the red zone.
             self.adjust = 0
             self.slot_base = -body
+            self._above = 8 + 8 * pushes & 15
         else:
             # The return address and the pushes leave the stack pointer at 8 mod 16 or 0; calls need 0 (section 3.2.2).
             total = 8 + 8 * pushes + body
@@ -187,11 +195,31 @@ class X86Assembler(Assembler):
         """The memory of the arguments on the stack."""
         return M(self.frame_base, NO_REGISTER, 1, self.incoming_base + offset)
 
-    def local(self, offset: int) -> M:
-        """The memory of the local arrays, which lie behind the spill slots."""
+    def local(self, number: int, further: int = 0, index: int = NO_REGISTER, scale: int = 1, bcst: bool = False) -> M:
+        """The memory of a local array, from so many bytes on; they lie behind the spill slots."""
         frame = self.f.frame
         assert frame is not None
-        return M(self.frame_base, NO_REGISTER, 1, self.slot_base + frame.size - self.f.local_bytes() + offset)
+        if self._locals is None:
+            self._locals = self.f.local_places()
+            # At a multiple of 16, as which the stack pointer is known but for ``above``.
+            begin = self.slot_base + frame.size - self.f.local_bytes() + self._above
+            self._local_base = (begin + 15 & -16) - self._above
+        return M(self.frame_base, index, scale, self._local_base + self._locals[number] + further, bcst)
+
+    def place(self, instr: Instr, at: int, further: int = 0) -> M:
+        """The address that begins with operand ``at`` of an instruction, or so many bytes behind it."""
+        mem = instr.mem
+        if mem is None:
+            raise InternalError(f"{instr.op.name} without an address")
+        args = instr.args
+        index, scale = (CODES[args[at + 1]], mem.scale) if mem.indexed else (NO_REGISTER, 1)
+        disp = mem.disp + further
+        if mem.origin is None:
+            return M(CODES[args[at]], index, scale, disp, mem.broadcast)
+        number = int(self.f.const_values[~args[at]])
+        if mem.origin is ops.LOCAL:
+            return self.local(number, disp, index, scale, mem.broadcast)
+        return self.symbol(self.f.globals[number].name, disp, mem.broadcast)
 
     def pool(self, operand: int, type_: Type, broadcast: bool) -> M:
         """A constant operand in memory: one element where ``broadcast``, all lanes otherwise."""
@@ -290,21 +318,11 @@ def roles(instr: Instr) -> list[int]:
     return args[:role] + [MEMORY] + args[role:count]
 
 
-def address(instr: Instr) -> M:
-    """The instruction's address."""
-    mem = instr.mem
-    if mem is None:
-        raise InternalError(f"{instr.op.name} without an address")
-    args = instr.args
-    if mem.indexed:
-        return M(CODES[args[-2]], CODES[args[-1]], mem.scale, mem.disp, mem.broadcast)
-    return M(CODES[args[-1]], NO_REGISTER, 1, mem.disp, mem.broadcast)
-
-
 def in_memory(asm: X86Assembler, instr: Instr, operand: int, type_: Type) -> M | None:
     """The memory an operand is in: the folded load, a slot, or the constant pool; None for a register."""
     if operand == MEMORY:
-        return address(instr)
+        mem = instr.mem
+        return asm.place(instr, len(instr.args) - (2 if mem is not None and mem.indexed else 1))
     if operand >= SLOT:
         return asm.slot(operand)
     if operand < 0:

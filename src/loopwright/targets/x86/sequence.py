@@ -31,7 +31,7 @@ from loopwright.ir.roles import role_type
 from loopwright.targets.sequences import shift_count
 from loopwright.targets.target import ANY_TIED, Rule, Use
 from loopwright.targets.x86.assembler import Form, M, lookup
-from loopwright.targets.x86.encoder import EVEX, LEGACY, NO_REGISTER, VEX, Operand
+from loopwright.targets.x86.encoder import EVEX, LEGACY, VEX, Operand
 from loopwright.targets.x86.operands import LETTER, MEMORY, X86Assembler, bits_as_immediate, fits32, iota_bytes, register_name, width
 from loopwright.targets.x86.registers import CODES, INTS, MASKS, VECTORS
 from loopwright.types import Type
@@ -170,10 +170,7 @@ class Sequence:
         assert mem is not None
         behind = len(args) - self.scratch
         given = behind - (2 if mem.indexed else 1)
-        if mem.indexed:
-            place = M(CODES[args[behind - 2]], CODES[args[behind - 1]], mem.scale, mem.disp, mem.broadcast)
-        else:
-            place = M(CODES[args[behind - 1]], NO_REGISTER, 1, mem.disp, mem.broadcast)
+        place = asm.place(instr, given)
         operands = args[:given]
         if given < self.count:
             operands.insert(mem.role if mem.role >= 0 else given, MEMORY)

@@ -48,7 +48,9 @@ _REDUCTION: Final = ((4, 8), (8, 4), (24, 2))
 #: Vectors of 512 bits: half as many a cycle on cores that split them, and half as many steps to a kilobyte.
 _REDUCTION_512: Final = ((8, 4), (24, 2))
 #: SDM volume 2, section 2.1.5: base, index times 1 to 8, a signed displacement of 32 bits.
-_ADDRESSING: Final = Addressing((1, 2, 4, 8), -(1 << 31), (1 << 31) - 1)
+#: Instead of the base, the stack pointer; or what is at a distance from the instruction, without an index, as far from there as compilers go that do not
+#: know where it is (LLVM, ``isOffsetSuitableForCodeModel``).
+_ADDRESSING: Final = Addressing((1, 2, 4, 8), -(1 << 31), (1 << 31) - 1, origins={ops.LOCAL: (1 << 24, True), ops.GLOBAL: (1 << 24, False)})
 _SHIFTS: Final = frozenset({ops.SHL, ops.SHR, ops.ROTATE_LEFT, ops.ROTATE_RIGHT})
 _ALU_IMMEDIATE: Final = frozenset({ops.ADD, ops.SUB, ops.MUL, ops.AND, ops.OR, ops.XOR, ops.SHL_MODULO, ops.SHR_MODULO}) | _SHIFTS
 _DIVISIONS: Final = frozenset({ops.DIV_TRUNC, ops.REM_TRUNC, ops.DIV_FLOOR, ops.REM_FLOOR})
@@ -192,11 +194,15 @@ class X86(Target):
     def addressing(self, type_: Type) -> Addressing:
         return _ADDRESSING
 
-    def same_register(self, type_: Type, source: Type, made: ops.Op | None) -> bool:
-        if type_.is_half_word and source.is_half_word:
-            # A u32 is extended with zeros; so is what an instruction on 32 bits leaves, which are all but copies of what may have come from elsewhere.
-            return type_ is source or source is U32 or (made is not None and made.effect <= ops.READS and made is not ops.COPY and made is not ops.PART)
-        return (type_.is_word and source.is_word) or widens(type_, source)
+    def same_register(self, type_: Type, source: Type, zeros: bool) -> bool:
+        # (A u32 is extended with zeros, as is a narrow integer without a sign.)
+        if source.is_half_word:
+            zeros = zeros or source is U32
+            if type_.is_half_word:
+                return type_ is source or zeros
+            if type_.is_word and not source.signed:
+                return zeros
+        return (type_.is_word and (source.is_word or (source.is_narrow and not source.signed))) or widens(type_, source)
 
     def rule(self, function: Function, instr: Instr) -> Rule:
         found = self.known(function, instr)
@@ -219,7 +225,7 @@ class X86(Target):
                 break
         mem = instr.mem
         if mem is not None:
-            shape |= 8 | (16 if mem.indexed else 0) | (mem.role + 1 << 5)
+            shape |= 8 | (16 if mem.indexed else 0) | (mem.role + 1 << 5) | (512 if mem.origin is not None else 0)
         elif depends == _LIKE_CHOICE:
             shape |= (512 if args[0] == args[2] else 0) | (1024 if args[1] == args[2] else 0)
         elif depends == _LIKE_SELECT:
@@ -293,7 +299,8 @@ class X86(Target):
         return assembler.listing(machine)
 
     def relocate(self, data: bytearray, offset: int, kind: str, distance: int, place: int = 0) -> None:
-        """Fill in the displacement of a call or an address: ``distance`` from the field to what is meant; it counts from the field's end."""
-        if not -(1 << 31) <= distance - 4 < 1 << 31:
+        """Fill in the displacement of a call or an address: ``distance`` from the field to what is meant; it counts from the field's end, or from further on, as the field says."""
+        distance += int.from_bytes(data[offset : offset + 4], "little", signed=True) - 4
+        if not -(1 << 31) <= distance < 1 << 31:
             raise TargetError("calls and addresses reach no further than 2 GiB")
-        data[offset : offset + 4] = (distance - 4).to_bytes(4, "little", signed=True)
+        data[offset : offset + 4] = distance.to_bytes(4, "little", signed=True)
