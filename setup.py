@@ -50,8 +50,8 @@ LEFT_OUT = (
 
 #: For the C compiler, on Linux. Names of the core's own are bound when it is linked, not through tables as it runs: 6 % of the time of a compilation.
 FLAGS = ("-fvisibility=hidden", "-fno-plt")
-#: And ways out for exceptions, a third of mypyc's code, stand apart from what runs.
-ERROR_PATHS = ("-include", str(Path(__file__).resolve().parent / "native" / "error_paths.h"))
+#: And headers: ways out for exceptions, a third of mypyc's code, stand apart from what runs; objects of integers are kept.
+HEADERS = tuple(word for name in ("error_paths.h", "integers.h") for word in ("-include", str(Path(__file__).resolve().parent / "native" / name)))
 
 
 def core_files() -> list[str]:
@@ -108,7 +108,7 @@ def extensions() -> list[Any]:
     if sys.platform == "linux":
         for extension in made:
             # (Modules that only lead to the one with the code know nothing of mypyc's headers.)
-            extension.extra_compile_args = [*extension.extra_compile_args, *FLAGS, *(ERROR_PATHS if extension.include_dirs else ())]
+            extension.extra_compile_args = [*extension.extra_compile_args, *FLAGS, *(HEADERS if extension.include_dirs else ())]
     return made
 
 

@@ -25,7 +25,7 @@ NO_REGISTER: Final = -1
 RIP: Final = -2
 
 #: The SIB byte's code of each scale; -1 makes a wrong one an error.
-_SCALE_BITS: Final = (-1, 0, 1, -1, 2, -1, -1, -1, 3)
+_SCALE_BITS: Final[tuple[int, ...]] = (-1, 0, 1, -1, 2, -1, -1, -1, 3)
 
 
 class M:
@@ -627,7 +627,7 @@ def _address(out: bytearray, form: Form, ops: tuple[int, ...], mem: M, r: int, b
     b &= 7
     if disp == 0 and b != 5:
         size = 0
-    elif -128 * scale <= disp <= 127 * scale and disp % scale == 0:
+    elif -(scale << 7) <= disp <= 127 * scale and disp % scale == 0:
         disp = disp // scale & 255
         size = 1
         word |= 0x40
