@@ -1,4 +1,4 @@
-/* Put in front of every C file of the native build (setup.py).
+/* Put in front of every C file that mypyc makes of a module (setup.py).
  *
  * In lists, dictionaries and sets integers are objects, which mypyc has CPython make each time; CPython keeps only those from -5 to 256. The numbers of values and of
  * places in the code, which are what a compilation handles, are a little larger and come again and again: their objects are kept here once they have been made.
@@ -14,10 +14,10 @@
 #define LOWEST (-32)
 #define KEPT 2048
 
-/* One table and one function for all files. */
+/* One table and one copy of the functions for all files. */
 __attribute__((common, visibility("hidden"))) PyObject *loopwright_integers[KEPT];
 
-__attribute__((weak, visibility("hidden"))) PyObject *loopwright_integer_made(CPyTagged x)
+__attribute__((weak, visibility("hidden"), noinline, cold)) PyObject *loopwright_integer_made(CPyTagged x)
 {
     if (CPyTagged_CheckLong(x))
         return CPyTagged_LongAsObject(x);
@@ -30,8 +30,8 @@ __attribute__((weak, visibility("hidden"))) PyObject *loopwright_integer_made(CP
     return made;
 }
 
-/* In place of the function of mypyc's library. A tagged integer is twice the integer; one that is an object, the object's address and 1, is above all that are kept. */
-extern inline __attribute__((gnu_inline, always_inline)) PyObject *CPyTagged_StealAsObject(CPyTagged x)
+/* A tagged integer is twice the integer; one that is an object, the object's address and 1, is above all that are kept. */
+__attribute__((weak, visibility("hidden"), noinline)) PyObject *loopwright_integer(CPyTagged x)
 {
     const size_t twice = x - 2 * (CPyTagged)LOWEST;
     if (likely(twice < 2 * KEPT)) {
@@ -43,6 +43,9 @@ extern inline __attribute__((gnu_inline, always_inline)) PyObject *CPyTagged_Ste
     }
     return loopwright_integer_made(x);
 }
+
+/* In place of the function of mypyc's library. */
+#define CPyTagged_StealAsObject loopwright_integer
 
 #undef LOWEST
 #undef KEPT
