@@ -207,10 +207,7 @@ class Memory:
         array = array_of(instr)
         first = op.code << 12 | instr.type.number
         version = self.version(instr, values, array)
-        if mem is None:
-            key = [first, version, array]
-        else:
-            key = [first, version, array, instr.imm, mem.disp, mem.scale << 2 | mem.indexed << 1 | mem.broadcast]
+        key = [first, version, array] if mem is None else [first, version, array, instr.imm, mem.disp, mem.scale << 2 | mem.indexed << 1 | mem.broadcast]
         key += values[address:] if address else values
         return tuple(key)
 

@@ -737,14 +737,17 @@ def _counters(f: Function) -> dict[int, tuple[int, int]]:
     """
     found: dict[int, tuple[int, int]] = {}
     code = f.code
+    variable = f.variable
     writes = [0] * len(f.types)
     made_at = [-1] * len(f.types)
     begun: list[int] = []
     for k in range(len(code)):
         instr = code[k]
-        if instr.dst >= 0:
-            writes[instr.dst] = writes[instr.dst] + 1
-            made_at[instr.dst] = k
+        dst = instr.dst
+        if dst >= 0:
+            made_at[dst] = k
+            if variable[dst]:
+                writes[dst] = writes[dst] + 1
         op = instr.op
         if op.effect != ops.CONTROL:
             continue
@@ -757,10 +760,10 @@ def _counters(f: Function) -> dict[int, tuple[int, int]]:
                 bound = test.args[-1]
                 if (
                     advance.op is ops.ADD
-                    and f.variable[i]
+                    and variable[i]
                     and advance.args[0] == i
                     and test.args[0] == i
-                    and (bound < 0 or (not f.variable[bound] and made_at[bound] < begin))
+                    and (bound < 0 or (not variable[bound] and made_at[bound] < begin))
                 ):
                     found[i] = (begin, k - 3)
         elif op.opens and not op.closes:

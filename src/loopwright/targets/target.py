@@ -447,7 +447,7 @@ class Addressing:
         moves_several: of several vectors, whose elements lie in turn, one may do so by as many bytes as it accesses, after.
     """
 
-    __slots__ = ("both", "high", "low", "moves", "moves_several", "near", "scales", "step")
+    __slots__ = ("_scales", "both", "high", "low", "moves", "moves_several", "near", "scales", "step")
 
     def __init__(
         self,
@@ -461,6 +461,8 @@ class Addressing:
         moves_several: bool = False,
     ) -> None:
         self.scales = tuple(scales)
+        #: The same as bits.
+        self._scales = sum(1 << scale for scale in set(scales))
         self.low = low
         self.high = high
         self.step = step
@@ -475,7 +477,7 @@ class Addressing:
 
     def indexes(self, scale: int, disp: int) -> bool:
         """Whether an address with such a displacement has room for an index times ``scale``."""
-        return scale in self.scales and (disp == 0 or self.both)
+        return 0 < scale < 64 and self._scales >> scale & 1 == 1 and (disp == 0 or self.both)
 
     def advances(self, by: int) -> bool:
         """Whether an access may move its pointer on by a number of bytes."""

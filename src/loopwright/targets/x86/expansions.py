@@ -32,10 +32,10 @@ def expand(target: Any, f: Function, instr: Instr, emit: Emit, late: bool) -> bo
             32-bit registers.
     """
     code = instr.op.code
-    sequence = _SEQUENCES.get(code)
+    sequence = _BY_CODE[code]
     if sequence is not None and sequence(target, f, instr, emit, late):
         return True
-    if code in integer_sequences.EXPANDED and target.known(f, instr) is None and integer_sequences.expand(f, instr, emit, late):
+    if _OF_INTEGERS[code] and target.known(f, instr) is None and integer_sequences.expand(f, instr, emit, late):
         return True
     type_ = instr.type
     if late and type_.bits < 32 and type_.is_integer and not type_.lanes and instr.op.pure and instr.op not in _NARROW_AS_IT_IS:
@@ -502,6 +502,10 @@ _SEQUENCES: Final[dict[int, _Sequence]] = {
     ops.GT.code: _compare,
     ops.GE.code: _compare,
 }
+
+#: The same by code, and whether integers have a sequence.
+_BY_CODE: Final[list[_Sequence | None]] = [_SEQUENCES.get(code) for code in range(len(ops.OPS))]
+_OF_INTEGERS: Final[list[bool]] = [code in integer_sequences.EXPANDED for code in range(len(ops.OPS))]
 
 #: The operations, by code, that the pass ``expand`` asks about.
 EXPANDED: Final = frozenset(_SEQUENCES) | integer_sequences.EXPANDED
