@@ -461,6 +461,18 @@ class Function:
         self.variable.append(variable)
         return number
 
+    def emit(self, op: Op, type_: Type, dst: int, args: list[int], imm: int, line: int) -> Instr:
+        """Append an instruction."""
+        instr = Instr(op, type_, dst, args, imm, line)
+        self.code.append(instr)
+        return instr
+
+    def define(self, op: Op, type_: Type, args: list[int], result: Type, source: Type, imm: int, line: int) -> int:
+        """Append an instruction that defines a new register, of the type ``result``; the register."""
+        dst = self.register(result)
+        self.code.append(Instr(op, type_, dst, args, imm, line, source))
+        return dst
+
     def param(self, type_: Type, name: str) -> int:
         """A new scalar parameter."""
         number = self.register(type_, name)

@@ -461,8 +461,6 @@ class Addressing:
         moves_several: bool = False,
     ) -> None:
         self.scales = tuple(scales)
-        #: The same as bits.
-        self._scales = sum(1 << scale for scale in set(scales))
         self.low = low
         self.high = high
         self.step = step
@@ -470,6 +468,8 @@ class Addressing:
         self.both = both
         self.moves = moves
         self.moves_several = moves_several
+        #: ``scales`` as bits.
+        self._scales = sum(1 << scale for scale in set(scales))
 
     def displaces(self, disp: int) -> bool:
         """Whether an address without an index has room for a displacement."""
