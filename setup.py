@@ -53,7 +53,7 @@ FLAGS = ("-fvisibility=hidden", "-fno-plt")
 NATIVE = Path(__file__).resolve().parent / "native"
 #: And ways out for exceptions, a third of mypyc's code, stand apart from what runs.
 ERROR_PATHS = ("-include", str(NATIVE / "error_paths.h"))
-#: Shorter ways for what the core does most with lists and integers, in the files that are of modules.
+#: Shorter ways for what the core does most with integers, lists and bytes, in the files that are of modules.
 SHORTCUTS = ("-include", str(NATIVE / "shortcuts.h"))
 
 

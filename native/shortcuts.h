@@ -1,4 +1,4 @@
-/* Put in front of every C file that mypyc makes of a module (setup.py): shorter ways for what the compiler's core does most with lists and integers. */
+/* Put in front of every C file that mypyc makes of a module (setup.py): shorter ways for what the compiler's core does most with integers, lists and bytes. */
 #ifndef LOOPWRIGHT_SHORTCUTS_H
 #define LOOPWRIGHT_SHORTCUTS_H
 
@@ -82,11 +82,43 @@ SHARED PyObject *loopwright_list(PyObject *of)
     return PyList_CheckExact(of) ? PyList_GetSlice(of, 0, PyList_GET_SIZE(of)) : PySequence_List(of);
 }
 
+/* Bytes are added to a bytearray without the protocol for buffers; small integers become bytes without an object between. */
+SHARED PyObject *loopwright_add_to(PyObject *left, PyObject *right)
+{
+    if (PyByteArray_CheckExact(left) && PyBytes_CheckExact(right)) {
+        const Py_ssize_t size = PyByteArray_GET_SIZE(left), more = PyBytes_GET_SIZE(right);
+        if (likely(more <= PY_SSIZE_T_MAX - size)) {
+            if (PyByteArray_Resize(left, size + more) < 0)
+                return NULL;
+            memcpy(PyByteArray_AS_STRING(left) + size, PyBytes_AS_STRING(right), more);
+            Py_INCREF(left);
+            return left;
+        }
+    }
+    return PyNumber_InPlaceAdd(left, right);
+}
+
+SHARED PyObject *loopwright_little_endian(CPyTagged x, Py_ssize_t length, int with_sign)
+{
+    if (likely(CPyTagged_CheckShort(x) && length > 0 && length <= 8)) {
+        const int64_t value = CPyTagged_ShortAsSsize_t(x);
+        if (likely(value >= 0 && value >> (8 * length - 1) >> !with_sign == 0)) {
+            char bytes[8];
+            for (int k = 0; k < 8; k++)
+                bytes[k] = (char)(value >> 8 * k);
+            return PyBytes_FromStringAndSize(bytes, length);
+        }
+    }
+    return CPyTagged_ToLittleEndianBytes(x, length, with_sign);
+}
+
 /* In place of the functions of CPython and of mypyc's library. */
 #define CPyTagged_StealAsObject loopwright_integer
 #define PyList_Append loopwright_append
 #define CPyList_PopLast loopwright_pop
 #define PySequence_List loopwright_list
+#define PyNumber_InPlaceAdd loopwright_add_to
+#define CPyTagged_ToLittleEndianBytes loopwright_little_endian
 
 #undef SHARED
 #undef LOWEST
