@@ -50,8 +50,11 @@ LEFT_OUT = (
 
 #: For the C compiler, on Linux. Names of the core's own are bound when it is linked, not through tables as it runs: 6 % of the time of a compilation.
 FLAGS = ("-fvisibility=hidden", "-fno-plt")
+NATIVE = Path(__file__).resolve().parent / "native"
 #: And ways out for exceptions, a third of mypyc's code, stand apart from what runs.
-ERROR_PATHS = ("-include", str(Path(__file__).resolve().parent / "native" / "error_paths.h"))
+ERROR_PATHS = ("-include", str(NATIVE / "error_paths.h"))
+#: Shorter ways for what the core does most with integers, lists and bytes, in the files that are of modules.
+SHORTCUTS = ("-include", str(NATIVE / "shortcuts.h"))
 
 
 def core_files() -> list[str]:
@@ -78,6 +81,12 @@ class WithCorpora(build_py):
                 self.copy_file(str(corpus), str(folder / corpus.name))
 
 
+def with_shortcuts(made: str, source: str, extension: str, first: list[str], last: list[str], macros: list[str]) -> tuple[Any, ...]:
+    """What setuptools compiles a file with; of a file that mypyc has made of a module, with the shortcuts."""
+    told = sys.platform == "linux" and ERROR_PATHS[1] in last and Path(source).name.startswith("__native")
+    return made, source, extension, first, [*last, *SHORTCUTS] if told else last, macros
+
+
 class ParallelBuild(build_ext):
     """Compiles the C files of one extension side by side; setuptools would take one after the other."""
 
@@ -88,7 +97,7 @@ class ParallelBuild(build_ext):
         def compile(*args: Any, **options: Any) -> Any:
             running: list[Future[None]] = []
             with ThreadPoolExecutor(os.cpu_count()) as pool:
-                compiler._compile = lambda *each: running.append(pool.submit(one, *each))
+                compiler._compile = lambda *each: running.append(pool.submit(one, *with_shortcuts(*each)))
                 objects = all_of_them(*args, **options)
             for each in running:
                 each.result()

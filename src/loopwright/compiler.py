@@ -276,11 +276,13 @@ def _through(
     start = perf_counter()
     for each in passes[first:count]:
         _run(each, f, target, told)
-        if not each.own:
-            again = [*again, each] if each.again else []
-        else:
+        if each.own:
             for before in again:
                 _run(before, f, target, told)
+        elif each.again:
+            again.append(each)
+        elif again:
+            again = []
         if times is not None:
             end = perf_counter()
             times[each.name] = end - start

@@ -103,20 +103,14 @@ class InstructionEmitter:
 
     def define(self, op: Op, type_: Type, args: list[int], result: Type, source: Type = VOID, imm: int = 0) -> int:
         """Emit an instruction that defines a new register."""
-        dst = self.f.register(result)
-        self.code.append(Instr(op, type_, dst, args, imm, self.line, source))
-        return dst
+        return self.f.define(op, type_, args, result, source, imm, self.line)
 
     def emit(self, op: Op, type_: Type, args: list[int], imm: int = 0) -> Instr:
         """Emit an instruction without a result."""
-        instr = Instr(op, type_, NONE, args, imm, self.line)
-        self.code.append(instr)
-        return instr
+        return self.f.emit(op, type_, NONE, args, imm, self.line)
 
     def copy_to(self, register: int, type_: Type, operand: int) -> Instr:
-        instr = Instr(ops.COPY, type_, register, [operand], 0, self.line)
-        self.code.append(instr)
-        return instr
+        return self.f.emit(ops.COPY, type_, register, [operand], 0, self.line)
 
     def number(self, type_: Type, value: float | bool) -> int:
         """The constant operand for a Python number that adapts to ``type_``; refused where it does not fit."""
@@ -130,8 +124,9 @@ class InstructionEmitter:
     def open(self, op: Op, type_: Type, args: list[int], dst: int = NONE, loop: Loop | None = None) -> Instr:
         if len(self.brackets) >= DEEPEST:
             self.fail(f"loops, ifs and blocks nest at most {DEEPEST} deep")
-        instr = Instr(op, type_, dst, args, 0, self.line, VOID, None, loop)
-        self.code.append(instr)
+        instr = self.f.emit(op, type_, dst, args, 0, self.line)
+        if loop is not None:
+            instr.loop = loop
         self.brackets.append(instr)
         return instr
 

@@ -486,6 +486,18 @@ class Function:
         self.variable.append(variable)
         return number
 
+    def emit(self, op: Op, type_: Type, dst: int, args: list[int], imm: int, line: int) -> Instr:
+        """Append an instruction."""
+        instr = Instr(op, type_, dst, args, imm, line)
+        self.code.append(instr)
+        return instr
+
+    def define(self, op: Op, type_: Type, args: list[int], result: Type, source: Type, imm: int, line: int) -> int:
+        """Append an instruction that defines a new register, of the type ``result``; the register."""
+        dst = self.register(result)
+        self.code.append(Instr(op, type_, dst, args, imm, line, source))
+        return dst
+
     def param(self, type_: Type, name: str) -> int:
         """A new scalar parameter."""
         number = self.register(type_, name)
@@ -570,8 +582,13 @@ class Function:
                 kept = round_f32(kept)
             elif type_.bits == 16 and not math.isnan(kept):
                 kept = round_half(type_, kept)
-            # As bits where equal numbers are not the same, or the same not equal: 0.0 and -0.0 differ, NaN equals itself.
-            key = kept if kept < 0.0 or kept > 0.0 else struct.pack("<d", kept)
+            # By another name where equal numbers are not the same, or the same not equal: 0.0 and -0.0 differ, NaN equals itself.
+            if kept < 0.0 or kept > 0.0:
+                key = kept
+            elif kept == 0.0:
+                key = "0" if math.copysign(1.0, kept) > 0.0 else "-0"
+            else:
+                key = struct.pack("<d", kept)
         elif type_.element is BOOL:
             kept = bool(value)
             key = kept
@@ -680,6 +697,9 @@ def wrap(type_: Type, value: int) -> int:
     if 0 <= value <= 127:
         return value
     bits = type_.bits
+    if bits == 64 and -(1 << 61) <= value < 1 << 61 and (value >= 0 or type_.signed):
+        # (What follows takes integers of more than a word.)
+        return value
     value &= (1 << bits) - 1
     if type_.signed and value >> (bits - 1):
         value -= 1 << bits

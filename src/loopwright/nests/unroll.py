@@ -59,7 +59,7 @@ def clone(f: Function, body: list[Instr], rename: dict[int, int], out: list[Inst
             if true:
                 if kind in (_LOAD, _STORE):
                     op = ops.UNMASKED[op]
-                    del args[0]
+                    args = args[1:]
                 else:
                     if kind in (_SELECT, _AND):
                         same = args[1]

@@ -42,13 +42,12 @@ def run(f: Function, target: Target) -> None:
         return
     expansion = _Expansion(f, target)
     out = expansion.out
+    emit = expansion.emit
     for instr in f.code:
         code = instr.op.code
         if fastmath and code == _CONVERT and instr.source.is_float and instr.type.is_integer:
             instr.op = ops.CONVERT_UNCHECKED
             code = instr.op.code
-        if code not in expanded:
+        if code not in expanded or not target.expand(f, instr, emit, False):
             out.append(instr)
-        else:
-            expansion.emit(instr)
     f.code = out

@@ -180,7 +180,14 @@ def _along(instr: Instr) -> int:
 
 
 class Memory:
-    """Versions of what there is in memory: a load is known again where its versions are what they were."""
+    """What has been stored in memory: a load is known again where nothing that it may see has been stored since.
+
+    Attributes:
+        stores: what has been stored so far is counted; this is the number of the last.
+        everything: the last to memory of no known array, or call; others: the last to an array at an index that is not known; outside: the last to an array
+            that is not local.
+        arrays, indices: the last to each array, and at each index.
+    """
 
     __slots__ = ("arrays", "bases", "everything", "indices", "others", "outside", "places", "stores")
 
@@ -206,64 +213,64 @@ class Memory:
             return (values[at + 1], mem.disp, mem.scale)
         return (_NO_INDEX, mem.disp) if values[at] == self.bases[mem.array] else None
 
-    def versions(self, instr: Instr, values: list[int]) -> tuple[int, ...]:
-        """What a load depends on, besides its operands (or of a store: what a load of the same does, from here on)."""
-        array = array_of(instr)
+    def version(self, instr: Instr, values: list[int], array: int) -> int:
+        """The number of the last store that a load may see (or of a store: that a load of the same may, from here on)."""
         if array < 0 or array >= len(self.arrays):
-            return (self.everything, self.stores)
+            return self.stores
         places = self.places
         if places.local[array]:
-            return (self.everything, self.arrays[array], array)
+            return max(self.everything, self.arrays[array])
         if places.shared[array]:
-            return (self.everything, self.outside, array)
+            return max(self.everything, self.outside)
         place = self.place(instr, values)
         if place is None:
-            return (self.everything, self.stores, array)
-        return (self.everything, self.arrays[places.first[array]], self.others, self.indices.get(place, 0), array)
+            return self.stores
+        last = max(self.everything, self.arrays[places.first[array]], self.others)
+        return max(last, self.indices.get(place, 0)) if self.indices else last
 
     def key(self, op: ops.Op, instr: Instr, values: list[int], address: int) -> tuple[int, ...]:
         """What identifies what ``op`` gives, of the address that stands in ``instr`` behind ``address`` operands."""
-        first = op.code << 12 | instr.type.number
         mem = instr.mem
-        versions = self.versions(instr, values)
-        if address:
-            values = values[address:]
-        if mem is None:
-            return (first, instr.imm, *versions, *values)
-        return (first, instr.imm, mem.disp, mem.scale, mem.indexed, mem.broadcast, *versions, *values)
+        array = array_of(instr)
+        first = op.code << 12 | instr.type.number
+        version = self.version(instr, values, array)
+        key = [first, version, array] if mem is None else [first, version, array, instr.imm, mem.disp, mem.scale << 2 | mem.indexed << 1 | mem.broadcast]
+        key += values[address:] if address else values
+        return tuple(key)
 
     def store(self, instr: Instr, values: list[int]) -> None:
         """A store is made."""
         self.stores += 1
         array = array_of(instr)
         if array < 0 or array >= len(self.arrays):
-            self.everything += 1
+            self.everything = self.stores
             return
         places = self.places
-        self.arrays[places.first[array]] += 1
+        self.arrays[places.first[array]] = self.stores
         if places.local[array]:
             return
-        self.outside += 1
+        self.outside = self.stores
         place = None if places.shared[array] else self.place(instr, values)
         if place is None:
-            self.others += 1
+            self.others = self.stores
         else:
-            self.indices[place] = self.indices.get(place, 0) + 1
+            self.indices[place] = self.stores
 
     def call(self) -> None:
         """Anything may be stored."""
         self.stores += 1
-        self.everything += 1
+        self.everything = self.stores
 
     def enter(self, loop: LoopStores) -> None:
         """A loop begins, whose later stores its next step will have behind it."""
+        if not loop.anything and not loop.arrays:
+            return
+        self.stores += 1
         if loop.anything:
-            self.everything += 1
+            self.everything = self.stores
         for array in loop.arrays:
-            self.arrays[array] += 1
-        if loop.arrays or loop.anything:
-            self.stores += 1
+            self.arrays[array] = self.stores
         if loop.outside:
-            self.outside += 1
+            self.outside = self.stores
         if loop.elsewhere:
-            self.others += 1
+            self.others = self.stores

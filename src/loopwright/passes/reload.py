@@ -85,13 +85,16 @@ def _crowded(f: Function, target: Target, start: int, end: int, live: list[int],
         dst = instr.dst
         if dst >= 0 and live[dst] == number:
             live[dst] = -1
-            room[target.class_of(types[dst])] += 1
+            cls = target.class_of(types[dst])
+            room[cls] = room[cls] + 1
         for a in instr.args:
             if a >= 0 and live[a] != number:
                 live[a] = number
                 cls = target.class_of(types[a])
-                room[cls] -= 1
-                most[cls] = min(most[cls], room[cls])
+                left = room[cls] - 1
+                room[cls] = left
+                if left < most[cls]:  # noqa: PLR1730 (no calls: for every operand)
+                    most[cls] = left
     return [cls for cls in range(len(most)) if most[cls] < 0 and any(code[k].op in _LOADS and target.class_of(code[k].type) == cls for k in range(start, end))]
 
 

@@ -26,7 +26,7 @@ from loopwright.types import BOOL, I64, VOID
 #: In ``Values.level``: the value is (or was) held by a variable, so operands need a closer look.
 _SPECIAL: Final = 1 << 20
 _LEVEL: Final = _SPECIAL - 1
-#: In the table, of what a bracket that has ended knew; no operand.
+#: The value of an entry that a bracket that has ended made; no operand.
 _CLOSED: Final = -(1 << 40)
 #: Stores after which it is known what a load gives.
 _STORED: Final[dict[ops.Op, ops.Op]] = {ops.STORE: ops.LOAD, ops.STORE_AT: ops.LOAD_AT}
@@ -42,6 +42,17 @@ def run(f: Function, target: Target) -> None:
         _remove_brackets(f, walk)
 
 
+def _key(op: ops.Op, instr: Instr, values: list[int]) -> tuple[int, ...]:
+    """What identifies what ``op`` on such values gives."""
+    first = op.code << 12 | instr.type.number
+    if len(values) == 2:
+        a, b = values
+        return (first, b, a) if a > b and op.commutes else (first, a, b)
+    if op.commutes and values[0] > values[1]:
+        return (first, values[1], values[0], *values[2:])
+    return (first, *values)
+
+
 class _Forward(Values):
     """The forward walk."""
 
@@ -54,6 +65,7 @@ class _Forward(Values):
         "elifs",
         "ends",
         "guarded",
+        "held",
         "held_by",
         "held_uses",
         "log",
@@ -88,10 +100,12 @@ class _Forward(Values):
         #: The code so far: of the function, and for each open loop of what its guard lets in with it, and of its body. What is
         #: moved out of loops goes to the end of one further out.
         self.buffers: list[list[Instr]] = [[]]
-        #: Keys entered in the table since each open bracket (or branch of one) began; per buffer inside, how many scopes are outside.
-        self.scopes: list[list[tuple[int, ...]]] = [[]]
-        self.loop_scope: list[int] = []
+        #: Per expression the number of its entry, and per entry the value that it has, or ``_CLOSED``.
         self.table: dict[tuple[int, ...], int] = {}
+        self.held: list[int] = []
+        #: Entries made since each open bracket (or branch of one) began; per buffer inside, how many scopes are outside.
+        self.scopes: list[list[int]] = [[]]
+        self.loop_scope: list[int] = []
         #: (variable, value before, number) of every change, so that the other branch of an if can begin from before the first.
         self.log: list[tuple[int, int, int]] = []
         self.logged = 0
@@ -203,7 +217,7 @@ class _Forward(Values):
         opaque = self.opaque
         buffers = self.buffers
         table = self.table
-        lookup = table.get
+        held = self.held
         kinds = KIND
         hoist = HOIST
         rules = RULES
@@ -230,19 +244,16 @@ class _Forward(Values):
                     self.assign(instr, dst, value, out)
                     continue
             op = instr.op
-            c = op.code
             # The same operation on the same values, made before?
-            key: tuple[int, ...]
-            if kind == LOAD or instr.mem is not None:
-                key = self.memory.key(op, instr, values, 0)
-            elif op.commutes and values[0] > values[1]:
-                key = (c << 12 | instr.type.number, values[1], values[0], *values[2:])
+            key = self.memory.key(op, instr, values, 0) if kind == LOAD or instr.mem is not None else _key(op, instr, values)
+            entry = table.setdefault(key, len(held))
+            if entry == len(held):
+                held.append(_CLOSED)
             else:
-                key = (c << 12 | instr.type.number, *values)
-            found = lookup(key)
-            if found is not None and found != _CLOSED and (found < opaque or current[self.homes[found - opaque]] == found):
-                self.assign(instr, dst, current[found] if 0 <= found < opaque else found, out)
-                continue
+                found = held[entry]
+                if found != _CLOSED and (found < opaque or current[self.homes[found - opaque]] == found):
+                    self.assign(instr, dst, current[found] if 0 <= found < opaque else found, out)
+                    continue
             place = 0
             for a in values:
                 if a >= 0:
@@ -250,7 +261,7 @@ class _Forward(Values):
                     if deep > place:  # noqa: PLR1730 (the hottest loop of the compiler: no calls)
                         place = deep
             written = variable[dst]
-            how = hoist[c]
+            how = hoist[op.code]
             moves = kind == LOAD and depth > 0 and not written and self.moves(instr)
             fixed = (how == NEVER and not moves) or written or (how == LANES and types[dst] is BOOL)
             if place >= _SPECIAL:
@@ -264,17 +275,17 @@ class _Forward(Values):
                 place = depth - 1
                 self.loops[-1].moved[self.target.class_of(instr.type)] += 1
             if written:
-                table[key] = self.unknown(dst)
+                held[entry] = self.unknown(dst)
             else:
                 level[dst] = place
                 self.made_by[dst] = instr
                 self.made_from[dst] = values
-                table[key] = dst
+                held[entry] = dst
             if place == depth:
-                scope.append(key)
+                scope.append(entry)
                 out.append(instr)
             else:
-                self.scopes[self.loop_scope[place]].append(key)
+                self.scopes[self.loop_scope[place]].append(entry)
                 buffers[place].append(instr)
 
     def skip(self, instr: Instr, kind: int) -> bool:
@@ -333,9 +344,14 @@ class _Forward(Values):
         self.memory.store(instr, values)
         load = _STORED.get(instr.op)
         if load is not None:
-            key = self.memory.key(load, instr, values, 1)
-            value = self.table[key] = values[0]
-            self.scopes[-1].append(key)
+            held = self.held
+            value = values[0]
+            entry = self.table.setdefault(self.memory.key(load, instr, values, 1), len(held))
+            if entry == len(held):
+                held.append(value)
+            else:
+                held[entry] = value
+            self.scopes[-1].append(entry)
             if 0 <= value < self.opaque:
                 # The store stays where the load goes.
                 self.count[value] += 1
@@ -602,11 +618,10 @@ class _Forward(Values):
 
     def _close_scopes(self, base: int) -> None:
         scopes = self.scopes
-        table = self.table
+        held = self.held
         while len(scopes) > base:
-            for key in scopes.pop():
-                # (Cheaper than to take it out.)
-                table[key] = _CLOSED
+            for entry in scopes.pop():
+                held[entry] = _CLOSED
 
     def middle(self, instr: Instr) -> None:
         """``else``, ``elif``, ``then`` or ``do``."""

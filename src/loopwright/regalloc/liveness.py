@@ -406,10 +406,14 @@ def _dying_operand(instr: Instr, dies: int, dst: int) -> int:
     rule: Rule = instr.rule
     args = instr.args
     result = rule.result
-    if result is None or dst in args:
+    if result is None:
         return -1
-    for j in range(len(rule.uses)):
-        if dies >> j & 1 and rule.uses[j].cls == result.cls:
+    for a in args:
+        if a == dst:
+            return -1
+    uses = rule.uses
+    for j in range(len(uses)):
+        if dies >> j & 1 and uses[j].cls == result.cls:
             return j
     return -1
 

@@ -448,7 +448,7 @@ class Addressing:
         origins: what an address may begin with instead of a base, by the operation that makes it: how far from there it may be, and whether it may have an index.
     """
 
-    __slots__ = ("both", "high", "low", "moves", "moves_several", "near", "origins", "scales", "step")
+    __slots__ = ("_scales", "both", "high", "low", "moves", "moves_several", "near", "origins", "scales", "step")
 
     def __init__(
         self,
@@ -471,6 +471,8 @@ class Addressing:
         self.both = both
         self.moves = moves
         self.moves_several = moves_several
+        #: ``scales`` as bits.
+        self._scales = sum(1 << scale for scale in set(scales))
 
     def displaces(self, disp: int) -> bool:
         """Whether an address without an index has room for a displacement."""
@@ -478,7 +480,7 @@ class Addressing:
 
     def indexes(self, scale: int, disp: int) -> bool:
         """Whether an address with such a displacement has room for an index times ``scale``."""
-        return scale in self.scales and (disp == 0 or self.both)
+        return 0 < scale < 64 and self._scales >> scale & 1 == 1 and (disp == 0 or self.both)
 
     def begins(self, origin: Op, disp: int, indexed: bool) -> bool:
         """Whether an address may begin with what an operation makes, that far from there, instead of with a base."""

@@ -60,7 +60,7 @@ ALWAYS: Final = 16
 CONDITIONS: Final = ("o", "no", "b", "ae", "e", "ne", "be", "a", "s", "ns", "p", "np", "l", "ge", "le", "g")
 
 #: The recommended multi-byte NOPs (SDM volume 2, NOP, table 4-12), by length.
-NOPS: Final = (
+NOPS: Final[tuple[bytes, ...]] = (
     b"",
     b"\x90",
     b"\x66\x90",

@@ -25,7 +25,7 @@ NO_REGISTER: Final = -1
 RIP: Final = -2
 
 #: The SIB byte's code of each scale; -1 makes a wrong one an error.
-_SCALE_BITS: Final = (-1, 0, 1, -1, 2, -1, -1, -1, 3)
+_SCALE_BITS: Final[tuple[int, ...]] = (-1, 0, 1, -1, 2, -1, -1, -1, 3)
 
 
 class M:
@@ -532,8 +532,7 @@ def _legacy(out: bytearray, form: Form, ops: tuple[int, ...], mem: M | None, imm
     word |= form.opcode_word << 8 * size
     size += len(form.opcode)
     if mem is not None:
-        out += word.to_bytes(size, "little")
-        _address(out, form, ops, mem, r, b, 1)
+        _append(out, word, size, _address(form, ops, mem, r, b, 1))
         size = word = 0
     elif form.modrm:
         word |= (0xC0 | (r & 7) << 3 | b & 7) << 8 * size
@@ -571,9 +570,11 @@ def _memory(out: bytearray, form: Form, ops: tuple[int, ...], mem: M, imm: int, 
         if (r | v | x) & ~15 or k or z or mem.bcst:
             return _memory(out, _wider(form, ops, k, z), ops, mem, imm, k, z)
         if form.vex2 and (b | x) < 8:
-            out += (form.vex2 & 0xFFFFFF ^ ((r & 8) << 12 | v << 11)).to_bytes(3, "little")
+            size = 3
+            word = form.vex2 & 0xFFFFFF ^ ((r & 8) << 12 | v << 11)
         else:
-            out += (form.base & 0xFFFFFFFF ^ ((r & 8) << 12 | (b & 8) << 10 | (x & 8) << 11 | v << 19)).to_bytes(4, "little")
+            size = 4
+            word = form.base & 0xFFFFFFFF ^ ((r & 8) << 12 | (b & 8) << 10 | (x & 8) << 11 | v << 19)
     else:
         if (r | v | x) & ~31 or k & ~7:
             raise _invalid(form, ops, "no such register")
@@ -590,10 +591,9 @@ def _memory(out: bytearray, form: Form, ops: tuple[int, ...], mem: M, imm: int, 
             v |= x & 16  # EVEX.V' is the index's fifth bit (SDM volume 2, table 2-32).
         elif x & 16:
             raise _invalid(form, ops, "no such index register")
-        out += (word ^ ((r & 8) << 12 | (r & 16) << 8 | (b & 8) << 10 | (x & 8) << 11 | (v & 15) << 19 | (v & 16) << 23 | k << 24 | z << 31)).to_bytes(
-            5, "little"
-        )
-    _address(out, form, ops, mem, r, b, scale)
+        size = 5
+        word ^= (r & 8) << 12 | (r & 16) << 8 | (b & 8) << 10 | (x & 8) << 11 | (v & 15) << 19 | (v & 16) << 23 | k << 24 | z << 31
+    _append(out, word, size, _address(form, ops, mem, r, b, scale))
     tail = form.imm_size
     if tail:
         if form.is4:
@@ -604,8 +604,22 @@ def _memory(out: bytearray, form: Form, ops: tuple[int, ...], mem: M, imm: int, 
     return tail
 
 
-def _address(out: bytearray, form: Form, ops: tuple[int, ...], mem: M, r: int, b: int, scale: int) -> None:
-    """Append ModRM, SIB and displacement (SDM volume 2, tables 2-2 and 2-3); ``scale`` is what a short displacement counts in."""
+def _append(out: bytearray, word: int, size: int, address: int) -> None:
+    """Append what an instruction begins with, ``size`` bytes, and its address (see ``_address``): at once where both fit into a word."""
+    count = address & 15
+    address >>= 4
+    if size + count < 8:
+        out += (word | address << 8 * size).to_bytes(size + count, "little")
+    else:
+        out += word.to_bytes(size, "little")
+        out += address.to_bytes(count, "little")
+
+
+def _address(form: Form, ops: tuple[int, ...], mem: M, r: int, b: int, scale: int) -> int:
+    """ModRM, SIB and displacement (SDM volume 2, tables 2-2 and 2-3) above the lowest four bits, which say how many bytes these are.
+
+    ``scale`` is what a short displacement counts in.
+    """
     base = mem.base
     index = mem.index
     disp = mem.disp
@@ -619,15 +633,13 @@ def _address(out: bytearray, form: Form, ops: tuple[int, ...], mem: M, r: int, b
     word = (r & 7) << 3
     if base < 0:
         if base == RIP:
-            out += (word | 5 | (disp & 0xFFFFFFFF) << 8).to_bytes(5, "little")
-        else:
-            sib = (sib if index >= 0 else 0x20) | 5
-            out += (word | 4 | sib << 8 | (disp & 0xFFFFFFFF) << 16).to_bytes(6, "little")
-        return
+            return (word | 5 | (disp & 0xFFFFFFFF) << 8) << 4 | 5
+        sib = (sib if index >= 0 else 0x20) | 5
+        return (word | 4 | sib << 8 | (disp & 0xFFFFFFFF) << 16) << 4 | 6
     b &= 7
     if disp == 0 and b != 5:
         size = 0
-    elif -128 * scale <= disp <= 127 * scale and disp % scale == 0:
+    elif -(scale << 7) <= disp <= 127 * scale and disp % scale == 0:
         disp = disp // scale & 255
         size = 1
         word |= 0x40
@@ -636,11 +648,10 @@ def _address(out: bytearray, form: Form, ops: tuple[int, ...], mem: M, r: int, b
         size = 4
         word |= 0x80
     if index >= 0:
-        out += (word | 4 | (sib | b) << 8 | disp << 16).to_bytes(2 + size, "little")
-    elif b == 4:
-        out += (word | 4 | 0x24 << 8 | disp << 16).to_bytes(2 + size, "little")
-    else:
-        out += (word | b | disp << 8).to_bytes(1 + size, "little")
+        return (word | 4 | (sib | b) << 8 | disp << 16) << 4 | 2 + size
+    if b == 4:
+        return (word | 4 | 0x24 << 8 | disp << 16) << 4 | 2 + size
+    return (word | b | disp << 8) << 4 | 1 + size
 
 
 def _wider(form: Form, ops: tuple[int, ...], k: int, z: bool) -> Form:

@@ -32,10 +32,10 @@ def expand(target: Any, f: Function, instr: Instr, emit: Emit, late: bool) -> bo
             32-bit registers.
     """
     code = instr.op.code
-    sequence = _SEQUENCES.get(code)
+    sequence = _BY_CODE[code]
     if sequence is not None and sequence(target, f, instr, emit, late):
         return True
-    if code in integer_sequences.EXPANDED and target.known(f, instr) is None and integer_sequences.expand(f, instr, emit, late):
+    if _OF_INTEGERS[code] and target.known(f, instr) is None and integer_sequences.expand(f, instr, emit, late):
         return True
     type_ = instr.type
     if late and type_.bits < 32 and type_.is_integer and not type_.lanes and instr.op.pure and instr.op not in _NARROW_AS_IT_IS:
@@ -218,7 +218,7 @@ def _multiply_high(target: Any, f: Function, instr: Instr, emit: Emit, late: boo
 def _multiply(target: Any, f: Function, instr: Instr, emit: Emit, late: bool) -> bool:
     """AVX2: 64-bit lanes."""
     type_ = instr.type
-    if target.mask_registers or type_.bits != 64 or not type_.lanes or type_.is_float:
+    if type_.bits != 64 or not type_.lanes or type_.is_float or target.mask_registers:
         return False
     a, b = instr.args
     if a < 0:
@@ -261,7 +261,7 @@ def _absolute(target: Any, f: Function, instr: Instr, emit: Emit, late: bool) ->
 def _shift(target: Any, f: Function, instr: Instr, emit: Emit, late: bool) -> bool:
     """AVX2: bytes by counts of their own, and signed 64-bit lanes to the right by a constant."""
     type_ = instr.type
-    if target.mask_registers or not type_.lanes:
+    if not type_.lanes or target.mask_registers:
         return False
     if type_.bits == 8 and instr.args[1] >= 0:
         _shift_bytes(f, instr, emit)
@@ -353,7 +353,7 @@ def _select(target: Any, f: Function, instr: Instr, emit: Emit, late: bool) -> b
 def _min_max(target: Any, f: Function, instr: Instr, emit: Emit, late: bool) -> bool:
     """AVX2: 64-bit lanes, by a comparison."""
     type_ = instr.type
-    if target.mask_registers or not type_.lanes or type_.is_float or type_.bits != 64:
+    if not type_.lanes or type_.is_float or type_.bits != 64 or target.mask_registers:
         return False
     s = Steps(f, emit, instr.line, type_.lanes)
     a, b = instr.args
@@ -365,7 +365,7 @@ def _min_max(target: Any, f: Function, instr: Instr, emit: Emit, late: bool) -> 
 def _compare(target: Any, f: Function, instr: Instr, emit: Emit, late: bool) -> bool:
     """AVX2: comparisons of integer lanes other than equal and signed greater."""
     op, type_, line = instr.op, instr.type, instr.line
-    if target.mask_registers or not type_.lanes or type_.is_float or type_.is_mask or (op is ops.GT and type_.signed):
+    if not type_.lanes or type_.is_float or type_.is_mask or target.mask_registers or (op is ops.GT and type_.signed):
         return False
     a, b = instr.args[:2]
     if op is ops.LT and type_.signed:
@@ -406,7 +406,7 @@ def _compare_flipped(f: Function, instr: Instr, emit: Emit) -> None:
 
 def _masked(target: Any, f: Function, instr: Instr, emit: Emit, late: bool) -> bool:
     """AVX2 has no accesses under a mask to lanes of 8 and 16 bits."""
-    if target.mask_registers or instr.type.bits >= 32 or not late:
+    if not late or instr.type.bits >= 32 or target.mask_registers:
         return False
     if instr.type.size >= 16 and instr.type.element.is_integer:
         masked.access(f, instr, emit)
@@ -502,6 +502,10 @@ _SEQUENCES: Final[dict[int, _Sequence]] = {
     ops.GT.code: _compare,
     ops.GE.code: _compare,
 }
+
+#: The same by code, and whether integers have a sequence.
+_BY_CODE: Final[list[_Sequence | None]] = [_SEQUENCES.get(code) for code in range(len(ops.OPS))]
+_OF_INTEGERS: Final[list[bool]] = [code in integer_sequences.EXPANDED for code in range(len(ops.OPS))]
 
 #: The operations, by code, that the pass ``expand`` asks about.
 EXPANDED: Final = frozenset(_SEQUENCES) | integer_sequences.EXPANDED

@@ -174,7 +174,9 @@ class Sequence:
         operands = args[:given]
         if given < self.count:
             operands.insert(mem.role if mem.role >= 0 else given, MEMORY)
-        self.emit_outside(asm, f, instr, operands + args[behind:], place)
+        if self.scratch:
+            operands += args[behind:]
+        self.emit_outside(asm, f, instr, operands, place)
 
     def emit_outside(self, asm: X86Assembler, f: Function, instr: Instr, operands: list[int], place: M | None = None) -> None:
         """Emit the instructions where not all operands are in registers."""
@@ -191,14 +193,16 @@ class Sequence:
             mem = place if step.addressed else None
             if step.constant:
                 mem = asm.constant(step.constant, 0, step.broadcast)
-            for at, r in enumerate(step.registers):
+            registers = step.registers
+            for at in range(len(registers)):
+                r = registers[at]
                 if values[r] >= 0:
                     codes.append(values[r])
                     continue
                 operand = operands[r - 1]
                 if operand < 0 and step.by_immediate is not None and fits32(int(f.const_values[~operand])):
                     form, immediate = step.by_immediate, int(f.const_values[~operand])
-                elif at < step.rm and r == step.registers[step.rm]:
+                elif at < step.rm and r == registers[step.rm]:
                     # What is read here only fills what lies above the result; zeros do not wait for anything.
                     asm.emit(lookup("VXORPS", "xmm,xmm,xmm"), (values[0],) * 3, line=line)
                     codes.append(values[0])

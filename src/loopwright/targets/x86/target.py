@@ -234,7 +234,8 @@ class X86(Target):
             shape |= (512 if args[1] == args[2] else 0) | (1024 if args[1] == args[-1] else 0)
         if function.options.fastmath:
             shape |= 256
-        key = ((op.code << 16 | instr.type.number) << 16 | instr.source.number) << 12 | shape
+        # (The table finds a place by the low bits, of which operations have the most.)
+        key = ((shape << 16 | instr.source.number) << 16 | instr.type.number) << 12 | op.code
         found = self._rules.get(key)
         if found is None and key not in self._rules:
             found = self._rules[key] = rule_for(self, function, instr)
