@@ -26,6 +26,7 @@ from loopwright.nests.ahead import divided
 from loopwright.nests.leaving import Leaving, exits
 from loopwright.nests.operations import asking, has
 from loopwright.nests.unroll import clone, crossing_branches, read_once, written_first
+from loopwright.passes.short_rows import Places, Rows, in_powers, rereads
 from loopwright.passes.vector_loop import USUAL, WORDS, VectorLoop, buffers, least
 from loopwright.targets.target import Target
 from loopwright.types import BOOL, I64, U8, VOID, vector_of
@@ -59,16 +60,18 @@ def run(f: Function, target: Target) -> None:
     out: list[Instr] = []
     divisions = _Divisions()
     position = 0
-    around: list[bool] = []  # per open bracket: it is a loop
+    places = Places()
+    around: list[Instr | None] = []  # per open bracket: the innermost loop that is open
     while position < len(code):
         instr = code[position]
         if instr.loop is None or not instr.loop.lanes:
-            loop = around.pop() if instr.op.closes else False
+            loop = around.pop() if instr.op.closes else around[-1] if around else None
             if instr.op.opens:
-                around.append(loop or IS_LOOP[instr.op.code])
+                around.append(instr if IS_LOOP[instr.op.code] else loop)
             out.append(instr)
             position += 1
             continue
+        within = around[-1] if around else None
         root, leaves, end = tree(code, position)
         if exits(code, position, end):
             _leave(f, target, (position, end), first, last, out)
@@ -100,14 +103,20 @@ def run(f: Function, target: Target) -> None:
             or not regular
             or instr.loop.whole
             or f.const_values[~instr.args[2]] < 0
-            or (True in around and _scraps(f, target, shapes, leaves))
+            or (within is not None and _scraps(f, target, shapes, leaves))
         ):
             _split(f, target, root, shapes, leaves, (position, end), out, found)
         else:
-            if found is None and True in around and _shorten(f, target, shapes, root, (position, end)):
+            rows = None
+            if found is None and within is not None and _shorten(f, target, shapes, root, (position, end)):
                 code = f.code
                 first, last = _mentions(f)
-            VectorLoop(f, target, shapes, leaves, (position, end), out, False, carried=found).write()
+            elif found is None and within is not None:
+                rows = rereads(f, target, shapes, leaves, (position, end), within.dst, places)
+            if rows is not None:
+                _split(f, target, root, shapes, leaves, (position, end), out, None, rows)
+            else:
+                VectorLoop(f, target, shapes, leaves, (position, end), out, False, carried=found).write()
         part(root)
         position = end + 1
     f.code = out
@@ -310,8 +319,9 @@ def _split(
     span: tuple[int, int],
     out: list[Instr],
     carried: Carried | None,
+    rows: Rows | None = None,
 ) -> None:
-    """Vectors for whole steps, and the scalar loop as it stands for what is left."""
+    """Vectors for whole steps, shorter ones behind them for ``rows``, and the scalar loop as it stands for what is left."""
     code = f.code[span[0] : span[1] + 1]
     head = root.opener
     line = head.line
@@ -343,7 +353,11 @@ def _split(
         clone(f, other, {}, out)
         out.append(Instr(ops.END, VOID, NONE, [], 0, line))
     else:
-        stop = VectorLoop(f, target, shapes, leaves, span, out, True, carried=carried).write()
+        if rows is not None:
+            head.args[1] = rows.end(f, lo, hi, line, out)
+        stop = VectorLoop(f, target, shapes, leaves, span, out, True, carried=carried, bits=rows.bits if rows is not None else 0).write()
+    if rows is not None:
+        stop = in_powers(f, target, shapes, leaves, span, stop, rows.bits, out)
     out.append(Instr(ops.FOR, head.type, index, [stop, hi, head.args[2]], 0, line))
     _keep_scalar(rest)
     out.extend(rest)
