@@ -74,7 +74,7 @@ def run(f: Function, target: Target) -> None:
         within = around[-1] if around else None
         root, leaves, end = tree(code, position)
         if exits(code, position, end):
-            _leave(f, target, (position, end), first, last, out)
+            _leave(f, target, (position, end), first, last, within is not None, out)
             part(root)
             position = end + 1
             continue
@@ -390,17 +390,35 @@ def _near(f: Function, shapes: Divergence, leaves: list[Leaf]) -> dict[int, int]
     return {distance: (last + 1) * f.arrays[number[distance]].element.size for distance, last in most.items()}
 
 
-def _leave(f: Function, target: Target, span: tuple[int, int], first: dict[int, int], last: dict[int, int], out: list[Instr]) -> None:
-    """Vectors as long as no lane leaves, and the scalar loop as it stands from there on."""
+def _if_long(f: Function, loop: VectorLoop, bounds: tuple[int, int], out: list[Instr]) -> int:
+    """Append a loop of whole steps, and what has been computed for it in ``loop.out``, to be run where there is a whole step at least; where it stops comes back."""
+    lo, hi = bounds
+    line = loop.head.line
+    stop = f.register(I64, "stop", True)
+    count, long = f.register(I64, ""), f.register(BOOL, "")
+    end = loop.write()
+    out.append(Instr(ops.COPY, I64, stop, [lo], 0, line))
+    out.append(Instr(ops.SUB, I64, count, [hi, lo], 0, line))
+    out.append(Instr(ops.GE, I64, long, [count, f.const(I64, loop.lanes)], 0, line))
+    out.append(Instr(ops.IF, VOID, NONE, [long], 0, line))
+    out.extend(loop.out)
+    out.append(Instr(ops.COPY, I64, stop, [end], 0, line))
+    out.append(Instr(ops.END, VOID, NONE, [], 0, line))
+    return stop
+
+
+def _leave(f: Function, target: Target, span: tuple[int, int], first: dict[int, int], last: dict[int, int], again: bool, out: list[Instr]) -> None:
+    """Vectors as long as no lane leaves, and the scalar loop as it stands from there on; of a loop that is come to ``again`` and again, nothing else where it is shorter than a vector."""
     code = f.code
     body = code[span[0] : span[1] + 1]
     head = body[0]
     leaving = Leaving(f, *span)
     possible = leaving.possible()
     if possible:
+        bounds: list[Instr] = []
         front: list[Instr] = []
-        lo = read_once(f, head.args[0], head.line, front)
-        hi = read_once(f, head.args[1], head.line, front)
+        lo = read_once(f, head.args[0], head.line, bounds)
+        hi = read_once(f, head.args[1], head.line, bounds)
         limit = leaving.reach(lo, hi, front)
         opener = Instr(head.op, head.type, head.dst, [lo, limit, head.args[2]], 0, head.line, loop=head.loop)
         root, leaves, _ = tree([opener, *leaving.body(True), Instr(ops.END, VOID, NONE, [], 0, body[-1].line)], 0)
@@ -410,8 +428,12 @@ def _leave(f: Function, target: Target, span: tuple[int, int], first: dict[int, 
             index = f.register(I64, f.names[head.dst])
             rest: list[Instr] = []
             clone(f, body[1:], {head.dst: index}, rest)
-            out.extend(front)
-            stop = VectorLoop(f, target, shapes, leaves, span, out, True, leaving=leaving).write()
+            out.extend(bounds)
+            if again and (lo >= 0 or hi >= 0):
+                stop = _if_long(f, VectorLoop(f, target, shapes, leaves, span, front, True, leaving=leaving), (lo, hi), out)
+            else:
+                out.extend(front)
+                stop = VectorLoop(f, target, shapes, leaves, span, out, True, leaving=leaving).write()
             out.append(Instr(ops.FOR, head.type, index, [stop, hi, head.args[2]], 0, head.line))
             body = rest
         part(root)

@@ -255,6 +255,10 @@ class X86(Target):
     def chooses_by(self, source: Type, type_: Type) -> bool:
         return not source.lanes and not source.is_float and not type_.lanes and (type_.is_integer or type_ is PTR)
 
+    def chooses_by_floats(self, type_: Type) -> bool:
+        # UCOMISS and CMOVA, CMOVAE.
+        return not type_.lanes and (type_.is_integer or type_ is PTR) and type_.bits >= 32
+
     def interleaves(self, type_: Type) -> bool:
         return type_.size >= 2 and type_.lanes >= 2
 
