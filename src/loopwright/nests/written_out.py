@@ -70,25 +70,48 @@ class _Writer:
         """Whether a loop is known to have so many iterations at most."""
         return head.op is ops.FOR and head.loop is None and all(a < 0 for a in head.args) and len(self.turns(head)) <= most
 
-    def computes(self, code: list[Instr], span: tuple[int, int], around: Instr) -> bool:
-        """Whether a loop is known to have not many iterations, and does nothing with memory along which the loop around it could not run in lanes: what it loads hangs on the index of one of both, and is
-        the same or adjacent in the loop around."""
-        f = self.f
+    def wanted(self, code: list[Instr], span: tuple[int, int], around: Instr) -> bool:
+        """Whether a loop is to be written out: it is known to have few iterations, and not to be part of what blocks are made of; or not many, and it does little with memory."""
         head = code[span[0]]
-        if code is not f.code or not self.known(head, MOST_TURNS):
+        if not self.known(head, MOST_TURNS):
             return False
-        if self.forms is None:
-            self.forms = Forms(f, 0, len(code))
+        few = self.known(head, FEW - 1)
+        if code is not self.f.code:
+            return few
+        return not self.blocks(span, around) if few else self.computes(span, around)
+
+    def computes(self, span: tuple[int, int], around: Instr) -> bool:
+        """Whether what a loop does with memory would not be in the way of lanes along the loop around it: what it loads hangs on the index of one of both, and is the same or adjacent in the loop around."""
+        code = self.f.code
         for instr in code[span[0] + 1 : span[1]]:
             if instr.op.effect == ops.WRITES or (instr.op.effect == ops.READS and instr.op is not ops.LOAD):
                 return False
             if instr.op is ops.LOAD:
-                forms = [self.forms.of(a) for a in instr.args]
-                outer = [_times(self.forms, form, around.dst) for form in forms]
-                inner = [_times(self.forms, form, head.dst) for form in forms]
+                outer, inner = self.times(instr.args, around.dst), self.times(instr.args, code[span[0]].dst)
                 if None in outer or None in inner or any(outer[:-1]) or outer[-1] not in (0, 1) or (any(outer) and any(inner)):
                     return False
         return True
+
+    def blocks(self, span: tuple[int, int], around: Instr) -> bool:
+        """Whether the loop around can run in lanes as it is, with rows that the loop goes through one by one: as in products of matrices, vectors and rows are done several at once then."""
+        code = self.f.code
+        if self.known(around, FEW - 1):
+            return False
+        found = False
+        for instr in code[span[0] + 1 : span[1]]:
+            if instr.op is ops.LOAD or instr.op is ops.STORE:
+                indices = instr.args[int(instr.op is ops.STORE) :]
+                outer, inner = self.times(indices, around.dst), self.times(indices, code[span[0]].dst)
+                if None in outer or None in inner or any(outer[:-1]) or outer[-1] not in (0, 1) or (outer[-1] and inner[-1]):
+                    return False
+                found = found or bool(outer[-1] and any(inner))
+        return found
+
+    def times(self, indices: list[int], index: int) -> list[int | None]:
+        """By how much each subscript grows with the index of a loop; None where that is not known."""
+        if self.forms is None:
+            self.forms = Forms(self.f, 0, len(self.f.code))
+        return [_times(self.forms, self.forms.of(a), index) for a in indices]
 
     def turns(self, head: Instr) -> range:
         """The indices of a loop whose bounds are known."""
@@ -107,7 +130,7 @@ class _Writer:
             last = partner[position]
             body: list[Instr] = []
             self.copy(code, partner, (position + 1, last), [*around, head], body)
-            if not around or not (self.known(head, FEW - 1) or self.computes(code, (position, last), around[-1])) or not self.write(head, body, around, out):
+            if not around or not self.wanted(code, (position, last), around[-1]) or not self.write(head, body, around, out):
                 out.append(head)
                 out += body
                 out.append(code[last])
