@@ -88,7 +88,31 @@ def carried(a: lw.Array, b: lw.Array):
         b[i] = a[3 * i]
 
 
-KERNELS = [means, pooled, sorted_rows, first_of, exchanged, bits, carried]
+@lw.kernel(contract=False)
+def totals(a: lw.Array, b: lw.Array):
+    total = a[0] - a[0]
+    most = a[0]
+    less = a[0]
+    for i in lw.range(b.shape[0]):
+        x = a[i]
+        for k in lw.range(3):
+            total += a[3 * i + k] + x
+            most = lw.max(most, a[3 * i + k])
+            less -= x
+            x = a[3 * i + k]
+    b[0] = total + most + less
+
+
+@lw.kernel(contract=False)
+def filtered(a: lw.Array, b: lw.Array):
+    for i in lw.range(3, b.shape[0]):
+        s = a[i]
+        for k in lw.range(3):
+            s += b[i - k - 1]
+        b[i] = s
+
+
+KERNELS = [means, pooled, sorted_rows, first_of, exchanged, bits, carried, totals, filtered]
 
 
 @pytest.mark.parametrize("runner", runners(lambda runner: runner.target.core is not None))
@@ -127,6 +151,19 @@ def test_what_is_too_long_stays() -> None:
             b[i] = total
 
     assert not any("written out" in step for nest in long.compile(target="x86-64-v4").nests() for step in nest.done)
+
+
+def test_totals_stay_totals() -> None:
+    @lw.kernel
+    def greatest(a: lw.Array[lw.i32, 2], b: lw.Array[lw.i32]):
+        most = a[0, 0]
+        for i in lw.range(a.shape[0]):
+            for k in lw.range(3):
+                most = lw.max(most, a[i, k])
+        b[0] = most
+
+    (nest,) = greatest.compile(target="x86-64-v4").nests()
+    assert nest.done == ["k written out", "lanes(i)"]
 
 
 def test_rows_of_few_elements_are_carried_in_registers() -> None:

@@ -58,13 +58,14 @@ class _Writer:
         left: how many instructions more may be written.
     """
 
-    __slots__ = ("done", "f", "forms", "left")
+    __slots__ = ("done", "f", "forms", "left", "mentions")
 
     def __init__(self, f: Function) -> None:
         self.f = f
         self.done: dict[int, list[str]] = {}
         self.left = MOST_OF_ALL
         self.forms: Forms | None = None
+        self.mentions: dict[int, tuple[int, int]] = {}
 
     def known(self, head: Instr, most: int) -> bool:
         """Whether a loop is known to have so many iterations at most."""
@@ -129,8 +130,11 @@ class _Writer:
                 continue
             last = partner[position]
             body: list[Instr] = []
+            left = self.left
             self.copy(code, partner, (position + 1, last), [*around, head], body)
             if not around or not self.wanted(code, (position, last), around[-1]) or not self.write(head, body, around, out):
+                if self.left < left and code is self.f.code:
+                    body = self.settled(body, (position, last))
                 out.append(head)
                 out += body
                 out.append(code[last])
@@ -159,15 +163,12 @@ class _Writer:
                 if has_loops(made):
                     return False
             each.append(self.inwards(made))
-        current: dict[int, int] = {}
         written = [instr for made in each for instr in made]
-        if not any(instr.op.effect == ops.CONTROL for instr in written):
-            written = self.by_value(written, current)
+        written = self.by_value(written, set())
         if inner and len(written) > min(MOST, self.left):
             return False
         self.left -= len(written)
         out += written
-        out += [Instr(ops.COPY, f.types[variable], variable, [value], 0, head.line) for variable, value in current.items()]
         self.done.setdefault(around[0].dst, []).append(f"{f.names[head.dst] or 'a loop'} written out")
         return True
 
@@ -182,20 +183,38 @@ class _Writer:
                 known.add(instr.dst)
         return True
 
-    def by_value(self, code: list[Instr], current: dict[int, int]) -> list[Instr]:
-        """Straight code whose variables are in registers that are written once: ``current`` receives those that hold them in the end."""
+    def settled(self, body: list[Instr], span: tuple[int, int]) -> list[Instr]:
+        """The body of a loop in which others have been written out: variables that are not named outside of it and are written anew in each iteration are none any more."""
         f = self.f
+        if not self.mentions:
+            for position, instr in enumerate(f.code):
+                for a in (instr.dst, *instr.args):
+                    if a >= 0 and f.variable[a]:
+                        self.mentions[a] = (self.mentions.get(a, (position, 0))[0], position)
+        return self.by_value(body, {variable for variable, (first, last) in self.mentions.items() if span[0] < first and last < span[1]})
+
+    def by_value(self, code: list[Instr], own: set[int]) -> list[Instr]:
+        """Straight code whose variables are in registers that are written once, and in themselves at its end, but for those of its ``own`` that it writes before it reads them. Totals stay, and other code."""
+        f = self.f
+        if any(instr.op.effect == ops.CONTROL for instr in code):
+            return code
+        totals = _totals(f, code)
+        current: dict[int, int] = {}
+        exposed: set[int] = set()
         out: list[Instr] = []
         for instr in code:
+            exposed.update([a for a in instr.args if a >= 0 and f.variable[a] and a not in current])
             instr.args = [current.get(a, a) for a in instr.args]
-            if instr.dst >= 0 and f.variable[instr.dst]:
-                variable = instr.dst
+            variable = instr.dst
+            if variable >= 0 and f.variable[variable] and variable not in totals:
                 if instr.op is ops.COPY and (instr.args[0] < 0 or not f.variable[instr.args[0]]):
                     current[variable] = instr.args[0]
                     continue
                 instr.dst = current[variable] = f.register(f.types[variable], f.names[variable])
             out.append(instr)
-        return out
+        line = code[-1].line if code else 0
+        kept = [(variable, value) for variable, value in current.items() if variable not in own or variable in exposed]
+        return out + [Instr(ops.COPY, f.types[variable], variable, [value], 0, line) for variable, value in kept]
 
     def inwards(self, made: list[Instr]) -> list[Instr]:
         """A body with branches, which is not in its loop any more: they leave one bracket less. Arms that do not run are left out."""
@@ -243,3 +262,29 @@ def _times(forms: Forms, form: Form | None, index: int) -> int | None:
         elif index in forms.leaves[value]:
             return None
     return times
+
+
+def _totals(f: Function, code: list[Instr]) -> set[int]:
+    """The variables that code does nothing with but to combine them with more, by one operation each."""
+    uses: dict[int, int] = {}
+    made: dict[int, Instr] = {}
+    for instr in code:
+        for a in instr.args:
+            uses[a] = uses.get(a, 0) + 1
+        made[instr.dst] = instr
+    found: dict[int, ops.Op] = {}
+    combined: dict[int, int] = {}  # how often a variable is read by what combines it
+    others: set[int] = set()
+    for instr in code:
+        variable = instr.dst
+        if variable < 0 or not f.variable[variable]:
+            continue
+        given = instr.args[0] if instr.op is ops.COPY else NONE
+        # (It may come by way of a register that nothing else reads.)
+        source = made.get(given, instr) if given >= 0 and not f.variable[given] and uses[given] == 1 else instr
+        # (What is taken away is added, with another sign.)
+        op = ops.ADD if source.op is ops.SUB and source.args[0] == variable else source.op
+        if op.reduction is None or variable not in source.args or found.setdefault(variable, op) is not op:
+            others.add(variable)
+        combined[variable] = combined.get(variable, 0) + 1
+    return {variable for variable in found if variable not in others and uses.get(variable, 0) == combined[variable]}
