@@ -3,12 +3,14 @@
 from __future__ import annotations
 
 import re
+from typing import Any
 
 import numpy as np
 import pytest
 from tests.passes.generator import Generator, random_arguments, results
 from tests.passes.texts import block, body
 
+import loopwright as lw
 from loopwright import compiler
 from loopwright.ir import ops
 from loopwright.ir.function import Function
@@ -945,3 +947,32 @@ def test_a_comparison_and_a_mask_are_a_comparison_under_it(of: str, name: str) -
     for both in ("%n, %m", "%m, %n"):
         found = worked(of, f"%n = {name}.{of}x4 %b, %c\n%o = and.mask{bits}x4 {both}\n%v = select.{of}x4 %o, %b, %c")
         assert len(found) == 1 and found[0] in (ops.WHERE[ops.BY_NAME[name]], ops.WHERE[ops.LT])
+
+
+ASKED = ["x < y", "x <= y", "x > y", "x >= y", "not x < y", "not x <= y", "not x > y", "not x >= y"]
+
+
+@pytest.mark.parametrize("element", [np.float32, np.float64])
+@pytest.mark.parametrize("asked", ASKED)
+@pytest.mark.parametrize("form", ["k = {i} if {asked} else {kept}", "if {asked}: k = {i}", "k = {kept} if {asked} else {i}"])
+def test_a_choice_between_integers_by_a_comparison_of_floats(element: type, asked: str, form: str) -> None:
+    values = np.array([0.0, -0.0, 1.0, -1.0, np.inf, -np.inf, np.nan], element)
+    a, b = (np.ascontiguousarray(x.ravel()) for x in np.meshgrid(values, values))
+    lines = form.format(asked=asked, i="i", kept="k")
+    source = f"def chosen(a, b, c):\n  for i in range(a.shape[0]):\n      x = a[i]\n      y = b[i]\n      k = c[i]\n      {lines}\n      c[i] = k\n"
+    space: dict[str, object] = {}
+    exec(source, space)  # noqa: S102 (the lines above)
+    function: Any = space["chosen"]
+    function.__annotations__.update(a=lw.Array, b=lw.Array, c=lw.Array)
+    kernel = lw.kernel(source=source, nests="off")(function)
+    wanted = np.full(len(a), -5)
+    with np.errstate(invalid="ignore"):
+        function(a, b, wanted)
+    array = lw.Array[lw.f32 if element is np.float32 else lw.f64]
+    for target in ("x86-64-v3", "x86-64-v4"):
+        code = kernel.compile(array, array, lw.Array[lw.i64], target=target)
+        assert "cmov" in code.asm() and "vcmps" not in code.asm()
+        if target == "x86-64-v3":
+            c = np.full(len(a), -5)
+            code(a, b, c)
+            np.testing.assert_array_equal(c, wanted)

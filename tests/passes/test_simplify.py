@@ -359,6 +359,42 @@ def test_a_value_is_not_read_from_a_variable_whose_next_write_moves_up() -> None
     """)
 
 
+EXCHANGED = """
+function f(%a: ptr, %a.n0: i64, %u: i32, %v: i32)
+  array a: i32[%a.n0] at %a written
+  var %s: i32
+  var %t: i32
+  var %x: i32
+  %s = copy.i32 %u
+  %t = copy.i32 %v
+  %i = for 0, %a.n0, 1
+    %c = copy.i32 %t
+    %d = copy.i32 %s
+    %s = copy.i32 %c
+    %t = copy.i32 %d
+    %y = load.i32 a[%i]
+    %x = copy.i32 %y
+    %l = for 0, 3, 1
+      %x = copy.i32 %s
+      %q = add.i32 %x, %t
+      %x = copy.i32 %q
+    end
+    store.i32 %x, a[%i]
+  end
+end
+"""
+
+
+def test_what_reads_a_variable_that_holds_a_value_in_a_loop_alone_stays_in_it() -> None:
+    f = parse(EXCHANGED)
+    before, after = np.arange(5, dtype=np.int32), np.arange(5, dtype=np.int32)
+    run(f, before, 3, 40)
+    simplify.run(f, AnyTarget())
+    verify(f)
+    run(f, after, 3, 40)
+    assert (after == before).all() and (after == 43).all()
+
+
 def test_an_old_value_still_wanted_keeps_its_register() -> None:
     text = """
     function f(%n: i64) -> i64

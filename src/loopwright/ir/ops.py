@@ -412,9 +412,10 @@ def _shift(left: bool, modulo: bool) -> Meaning:
     return run
 
 
-def _chosen_by(compare: Meaning | None) -> Meaning:
+def _chosen_by(compare: Meaning | None, holds: bool) -> Meaning:
+    """The third where a comparison of the first two ``holds``, or does not, else the fourth."""
     assert compare is not None
-    return lambda t, s, a, b, x, y: x if compare(s, s, a, b) else y
+    return lambda t, s, a, b, x, y: x if bool(compare(s, s, a, b)) == holds else y
 
 
 def _merged(meaning: Meaning | None, accumulates: bool) -> Meaning:
@@ -1224,15 +1225,15 @@ SWITCH: Final = row(
     until="jumps",
 )
 
-#: A choice between integers with the comparison of other integers inside, as the select pass makes it.
+#: A choice between integers with the comparison of other integers inside, or of floats, as the select pass makes it.
 SELECT_CMP: Final[dict[str, Op]] = {}
-for _c in (*COMPARISONS, *TESTS):
+for _c in (*CONDITIONS, *TESTS):
     SELECT_CMP[_c] = row(
         f"select_{_c}",
         "S S T T -> T",
         "int scalar ptr",
         f"the third where the comparison {_c} of the first two holds, else the fourth",
-        _chosen_by(COMPARISONS[_c].meaning if _c in COMPARISONS else TESTS[_c]),
+        _chosen_by(TESTS[_c] if _c in TESTS else COMPARISONS[_c.removeprefix("n") if _c != "ne" else _c].meaning, _c in COMPARISONS or _c in TESTS),
         since="select",
     )
 

@@ -20,6 +20,8 @@ __all__ = ["LONG", "LONGEST", "Inside", "converted"]
 
 #: Both arms run: they may compute so many values together.
 LONGEST: Final = 12
+#: So many instructions at most stand between a condition and the choices that hang on it.
+_NEAR: Final = 2 * LONGEST
 #: So many indices are replaced by bounds of their loops to tell whether an access is inside of its array.
 MOST_BOUNDS: Final = 3
 #: What takes so long that it is worth a branch.
@@ -225,7 +227,9 @@ class _Conversion:
         """Choose what the variables are behind an ``if``, and what is stored."""
         f = self.nest.f
         arms = self.opened.pop()
-        for variable in sorted({*arms.values[0], *arms.values[1]}):
+        # (What the condition compares is chosen last: so each choice can have the comparison in it.)
+        compared = next((instr.args for instr in self.out[: -_NEAR - 1 : -1] if instr.dst == arms.condition), ())
+        for variable in sorted({*arms.values[0], *arms.values[1]}, key=lambda variable: (variable in compared, variable)):
             type_ = f.types[variable]
             before = self.current(variable)
             chosen = [values.get(variable, before) for values in arms.values]

@@ -13,7 +13,7 @@ from typing import Any, Final
 from loopwright.ir import ops
 from loopwright.ir.affine import Form
 from loopwright.ir.function import NONE, Function, Instr
-from loopwright.nests import apart, choices, conditions, distribute, fusion, reassociate, shortcuts
+from loopwright.nests import apart, choices, conditions, distribute, fusion, reassociate, shortcuts, written_out
 from loopwright.nests.block_by_block import BLOCK, in_blocks
 from loopwright.nests.blocks import widen
 from loopwright.nests.branches import converted
@@ -68,6 +68,7 @@ def improve(f: Function, target: Target, core: Core, report: Any = None) -> None
         report: the ``Report`` that is told what is known of the nests, tried and done; None where nobody asks.
     """
     forget()
+    out = written_out.run(f)
     shortcuts.run(f)
     conditions.run(f)
     choices.run(f)
@@ -90,7 +91,7 @@ def improve(f: Function, target: Target, core: Core, report: Any = None) -> None
             continue
         if report is not None:
             nest.record = report.begins(nest, target)
-            for step in fused.done.get(nest.loops[0].index, []):
+            for step in [*out.get(nest.loops[0].index, []), *fused.done.get(nest.loops[0].index, [])]:
                 nest.record.does(step)
             if nest.loops[0].index in distinct:
                 nest.record.asks(f, apart.pairs(nest))

@@ -244,7 +244,7 @@ class _Split:
         """The body as written, with the bracket behind it. Between floats choices take the place of the branch: a comparison and a blend wait for less than a wrong guess."""
         f, search = self.f, self.search
         loaded = [(instr.imm, instr.args) for instr in search.computed if instr.op is ops.LOAD]
-        if not self.type.is_float or any(instr.op is ops.LOAD and (instr.imm, instr.args) not in loaded for instr in search.arm):
+        if any(instr.op is ops.LOAD and (instr.imm, instr.args) not in loaded for instr in search.arm):
             clone(f, body, rename, self.out)
             return
         branch = next(k for k, instr in enumerate(body) if instr.op is ops.IF)
@@ -259,7 +259,8 @@ class _Split:
             value = f.register(f.types[variable])
             clone(f, [instr], {**rename, variable: value}, self.out)
             chosen.append((variable, value))
-        for variable, value in chosen:
+        # (What is compared is chosen last: so each choice can have the comparison in it.)
+        for variable, value in sorted(chosen, key=lambda made: made[0] == search.best):
             self.out.append(Instr(ops.SELECT, f.types[variable], variable, [condition, value, variable], 0, self.line))
         self.bracket(ops.END, [])
 

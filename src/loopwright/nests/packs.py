@@ -20,6 +20,7 @@ from typing import Final
 from loopwright.ir import ops
 from loopwright.ir.function import NONE, Instr
 from loopwright.nests.candidates import Change, innermost_loops
+from loopwright.nests.carry import FARTHEST
 from loopwright.nests.nest import Access, Nest, NestLoop
 from loopwright.nests.operations import has
 from loopwright.nests.scalars import Scalar
@@ -32,6 +33,8 @@ __all__ = ["Packs", "packs"]
 LEAST_BITS: Final = 128
 #: Bodies with more instructions are not looked at.
 LONGEST: Final = 1200
+#: So many elements are rather carried in registers, one by one.
+MOST_CARRIED: Final = 12
 
 
 class Packs(Change):
@@ -72,12 +75,40 @@ def packs(nest: Nest, target: Target, done: list[NestLoop]) -> list[Change]:
         body = code[loop.head + 1 : loop.end]
         if len(body) > LONGEST or any(instr.op.effect == ops.CONTROL or instr.op.effect == ops.CALLS for instr in body):
             continue
-        if not loop.step or any(other.head <= loop.head < other.end for other in done):
+        if not loop.step or any(other.head <= loop.head < other.end for other in done) or _carried(nest, loop):
             continue
         groups = [group for run in _runs(nest, loop) for group in _vectors(nest, target, loop, run)]
         if groups:
             found.append(Packs(loop, groups))
     return found
+
+
+def _carried(nest: Nest, loop: NestLoop) -> bool:
+    """Whether a loop loads what an iteration before has stored, of so few elements that registers can hold them: then nothing waits for memory (``nests/carry.py``), as vectors would."""
+    stores = [access for access in nest.accesses if access.store and access.loops[-1] is loop]
+    if len(stores) > MOST_CARRIED:
+        return False
+    return any(
+        _behind(nest, loop, store, load) for load in nest.accesses if not load.store and load.loops[-1] is loop for store in stores if store.array == load.array
+    )
+
+
+def _behind(nest: Nest, loop: NestLoop, store: Access, load: Access) -> bool:
+    """Whether a load is of what a store has written a few iterations before."""
+    distance = 0
+    for x, y in zip(store.subscripts, load.subscripts, strict=True):
+        if x is None or y is None or x.terms != y.terms:
+            return False
+        step = sum([coefficient for value, coefficient in x.terms.items() if nest.indices.get(value) is loop]) * loop.step
+        apart = x.constant - y.constant
+        if not step:
+            if apart:
+                return False
+            continue
+        if apart % step or (distance and apart // step != distance) or not 0 < apart // step <= FARTHEST:
+            return False
+        distance = apart // step
+    return distance > 0
 
 
 def _runs(nest: Nest, loop: NestLoop) -> list[list[Access]]:

@@ -17,7 +17,7 @@ from loopwright.passes.divisions import DIVISIONS, QUOTIENTS, partner
 from loopwright.passes.shared_registers import Sharing
 from loopwright.targets.steps import Emit
 from loopwright.targets.target import Target
-from loopwright.types import BOOL, I32, I64, U8, VOID
+from loopwright.types import BOOL, I32, I64, U8, VOID, Type
 
 _SELECT: Final = STAGES.index("select")
 #: So many branches and choices may have a comparison each for itself.
@@ -598,7 +598,7 @@ class Selection:
         at = self.compare_at.get(c, -1)
         while at >= 0 and self.out[at].op is ops.NOT:
             at = self.compare_at.get(self.out[at].args[0], -1)
-        if at < 0 or self.out[at].op in _QUESTIONS or not self.target.chooses_by(self.out[at].type, instr.type):
+        if at < 0 or self.out[at].op in _QUESTIONS or not self.chooses(self.out[at], instr.type):
             return instr
         name, found, negate = self.condition(c, instr.line)
         assert found is not None
@@ -611,13 +611,20 @@ class Selection:
             # What stays as it is comes first: there the result already is, or will be wanted.
             chosen.reverse()
             name = ops.OPPOSITE[name]
-            name = ops.ORDERED_EQUAL.get(name, name)
+            if not found.type.is_float:
+                name = ops.ORDERED_EQUAL.get(name, name)
         memory = found.mem
         compared = len(found.args) - (0 if memory is None else 2 if memory.indexed else 1)
         if memory is not None:
             memory = Mem(memory.indexed, memory.scale, memory.disp, memory.size, False, memory.role if memory.role >= 0 else compared, memory.array)
         args = [*found.args[:compared], *chosen, *found.args[compared:]]
         return Instr(ops.SELECT_CMP[name], instr.type, instr.dst, args, 0, instr.line, found.type, memory)
+
+    def chooses(self, compare: Instr, type_: Type) -> bool:
+        """Whether the target has a choice between two of a type by a comparison as one operation."""
+        if compare.type.is_float and not compare.type.lanes:
+            return compare.op is not ops.EQ and compare.op is not ops.NE and self.target.chooses_by_floats(type_)
+        return self.target.chooses_by(compare.type, type_)
 
     def combine(self, instr: Instr) -> None:
         """Make two bitwise operations one, where the first is used by the second alone; else note that one more may be a first."""

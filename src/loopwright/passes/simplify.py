@@ -456,7 +456,10 @@ class _Forward(Values):
                     if current[register] != value:
                         # The variable has been written since; an operand was a copy of it.
                         register = self._register_of(instr, value)
-                        if level[register] > deep & _LEVEL:
+                        if bit[register]:
+                            # (Another variable, which holds it here, but not in front of the loop.)
+                            deep = len(self.buffers) - 1
+                        elif level[register] > deep & _LEVEL:
                             deep = level[register]
                     if bit[register]:
                         self.reads |= bit[register]

@@ -63,6 +63,7 @@ class VectorLoop:
         carried: what it carries, if anything.
         near: distances between rows that are known, in bytes.
         ample: whole vectors may be stored at counters.
+        bits: of its vectors, at most; 0 for the target's.
     """
 
     def __init__(
@@ -79,6 +80,7 @@ class VectorLoop:
         carried: Carried | None = None,
         near: dict[int, int] | None = None,
         ample: bool = False,
+        bits: int = 0,
     ) -> None:
         self.f = f
         self.target = target
@@ -97,7 +99,7 @@ class VectorLoop:
         plain = leaving is None and carried is None
         #: Totals in narrower lanes than they have.
         self.narrow: list[Total] = find(f, f.code, span[0], span[1], [variable for variable, op, _ in loop.accumulators if op is ops.ADD and plain])
-        width, self.lanes = self.shape(shapes, leaves, plain)
+        width, self.lanes = self.shape(shapes, leaves, plain, bits or target.vector_bits)
         # The first lane's index, where that is not the loop's own; where whole steps end; the bounds.
         self.index = self.head.dst
         self.first = NONE
@@ -111,11 +113,10 @@ class VectorLoop:
         self.described = Loop(self.made.all, loop.unroll, whole=whole)
         self.usual = [row for row in loop.accumulators if row[0] not in self.made.totals]
 
-    def shape(self, shapes: Divergence, leaves: list[Leaf], plain: bool) -> tuple[int, int]:
+    def shape(self, shapes: Divergence, leaves: list[Leaf], plain: bool, bits: int) -> tuple[int, int]:
         """The width of the elements that decide how many lanes there are, and how many there are."""
         f = self.f
         target = self.target
-        bits = target.vector_bits
         if 0 < target.stream_bits < bits and (_reads_one_stream(shapes, leaves, self.loop) or (plain and _moves(self.f, target, shapes, leaves))):
             bits = target.stream_bits
         width = settle(self.narrow, shapes.widest, USUAL, target, bits)

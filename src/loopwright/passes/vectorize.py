@@ -26,6 +26,7 @@ from loopwright.nests.ahead import divided
 from loopwright.nests.leaving import Leaving, exits
 from loopwright.nests.operations import asking, has
 from loopwright.nests.unroll import clone, crossing_branches, read_once, written_first
+from loopwright.passes.short_rows import Places, Rows, in_powers, rereads
 from loopwright.passes.vector_loop import USUAL, WORDS, VectorLoop, buffers, least
 from loopwright.targets.target import Target
 from loopwright.types import BOOL, I64, U8, VOID, vector_of
@@ -59,19 +60,21 @@ def run(f: Function, target: Target) -> None:
     out: list[Instr] = []
     divisions = _Divisions()
     position = 0
-    around: list[bool] = []  # per open bracket: it is a loop
+    places = Places()
+    around: list[Instr | None] = []  # per open bracket: the innermost loop that is open
     while position < len(code):
         instr = code[position]
         if instr.loop is None or not instr.loop.lanes:
-            loop = around.pop() if instr.op.closes else False
+            loop = around.pop() if instr.op.closes else around[-1] if around else None
             if instr.op.opens:
-                around.append(loop or IS_LOOP[instr.op.code])
+                around.append(instr if IS_LOOP[instr.op.code] else loop)
             out.append(instr)
             position += 1
             continue
+        within = around[-1] if around else None
         root, leaves, end = tree(code, position)
         if exits(code, position, end):
-            _leave(f, target, (position, end), first, last, out)
+            _leave(f, target, (position, end), first, last, within is not None, out)
             part(root)
             position = end + 1
             continue
@@ -100,14 +103,20 @@ def run(f: Function, target: Target) -> None:
             or not regular
             or instr.loop.whole
             or f.const_values[~instr.args[2]] < 0
-            or (True in around and _scraps(f, target, shapes, leaves))
+            or (within is not None and _scraps(f, target, shapes, leaves))
         ):
             _split(f, target, root, shapes, leaves, (position, end), out, found)
         else:
-            if found is None and True in around and _shorten(f, target, shapes, root, (position, end)):
+            rows = None
+            if found is None and within is not None and _shorten(f, target, shapes, root, (position, end)):
                 code = f.code
                 first, last = _mentions(f)
-            VectorLoop(f, target, shapes, leaves, (position, end), out, False, carried=found).write()
+            elif found is None and within is not None:
+                rows = rereads(f, target, shapes, leaves, (position, end), within.dst, places)
+            if rows is not None:
+                _split(f, target, root, shapes, leaves, (position, end), out, None, rows)
+            else:
+                VectorLoop(f, target, shapes, leaves, (position, end), out, False, carried=found).write()
         part(root)
         position = end + 1
     f.code = out
@@ -310,8 +319,9 @@ def _split(
     span: tuple[int, int],
     out: list[Instr],
     carried: Carried | None,
+    rows: Rows | None = None,
 ) -> None:
-    """Vectors for whole steps, and the scalar loop as it stands for what is left."""
+    """Vectors for whole steps, shorter ones behind them for ``rows``, and the scalar loop as it stands for what is left."""
     code = f.code[span[0] : span[1] + 1]
     head = root.opener
     line = head.line
@@ -343,7 +353,11 @@ def _split(
         clone(f, other, {}, out)
         out.append(Instr(ops.END, VOID, NONE, [], 0, line))
     else:
-        stop = VectorLoop(f, target, shapes, leaves, span, out, True, carried=carried).write()
+        if rows is not None:
+            head.args[1] = rows.end(f, lo, hi, line, out)
+        stop = VectorLoop(f, target, shapes, leaves, span, out, True, carried=carried, bits=rows.bits if rows is not None else 0).write()
+    if rows is not None:
+        stop = in_powers(f, target, shapes, leaves, span, stop, rows.bits, out)
     out.append(Instr(ops.FOR, head.type, index, [stop, hi, head.args[2]], 0, line))
     _keep_scalar(rest)
     out.extend(rest)
@@ -376,17 +390,35 @@ def _near(f: Function, shapes: Divergence, leaves: list[Leaf]) -> dict[int, int]
     return {distance: (last + 1) * f.arrays[number[distance]].element.size for distance, last in most.items()}
 
 
-def _leave(f: Function, target: Target, span: tuple[int, int], first: dict[int, int], last: dict[int, int], out: list[Instr]) -> None:
-    """Vectors as long as no lane leaves, and the scalar loop as it stands from there on."""
+def _if_long(f: Function, loop: VectorLoop, bounds: tuple[int, int], out: list[Instr]) -> int:
+    """Append a loop of whole steps, and what has been computed for it in ``loop.out``, to be run where there is a whole step at least; where it stops comes back."""
+    lo, hi = bounds
+    line = loop.head.line
+    stop = f.register(I64, "stop", True)
+    count, long = f.register(I64, ""), f.register(BOOL, "")
+    end = loop.write()
+    out.append(Instr(ops.COPY, I64, stop, [lo], 0, line))
+    out.append(Instr(ops.SUB, I64, count, [hi, lo], 0, line))
+    out.append(Instr(ops.GE, I64, long, [count, f.const(I64, loop.lanes)], 0, line))
+    out.append(Instr(ops.IF, VOID, NONE, [long], 0, line))
+    out.extend(loop.out)
+    out.append(Instr(ops.COPY, I64, stop, [end], 0, line))
+    out.append(Instr(ops.END, VOID, NONE, [], 0, line))
+    return stop
+
+
+def _leave(f: Function, target: Target, span: tuple[int, int], first: dict[int, int], last: dict[int, int], again: bool, out: list[Instr]) -> None:
+    """Vectors as long as no lane leaves, and the scalar loop as it stands from there on; of a loop that is come to ``again`` and again, nothing else where it is shorter than a vector."""
     code = f.code
     body = code[span[0] : span[1] + 1]
     head = body[0]
     leaving = Leaving(f, *span)
     possible = leaving.possible()
     if possible:
+        bounds: list[Instr] = []
         front: list[Instr] = []
-        lo = read_once(f, head.args[0], head.line, front)
-        hi = read_once(f, head.args[1], head.line, front)
+        lo = read_once(f, head.args[0], head.line, bounds)
+        hi = read_once(f, head.args[1], head.line, bounds)
         limit = leaving.reach(lo, hi, front)
         opener = Instr(head.op, head.type, head.dst, [lo, limit, head.args[2]], 0, head.line, loop=head.loop)
         root, leaves, _ = tree([opener, *leaving.body(True), Instr(ops.END, VOID, NONE, [], 0, body[-1].line)], 0)
@@ -396,8 +428,12 @@ def _leave(f: Function, target: Target, span: tuple[int, int], first: dict[int, 
             index = f.register(I64, f.names[head.dst])
             rest: list[Instr] = []
             clone(f, body[1:], {head.dst: index}, rest)
-            out.extend(front)
-            stop = VectorLoop(f, target, shapes, leaves, span, out, True, leaving=leaving).write()
+            out.extend(bounds)
+            if again and (lo >= 0 or hi >= 0):
+                stop = _if_long(f, VectorLoop(f, target, shapes, leaves, span, front, True, leaving=leaving), (lo, hi), out)
+            else:
+                out.extend(front)
+                stop = VectorLoop(f, target, shapes, leaves, span, out, True, leaving=leaving).write()
             out.append(Instr(ops.FOR, head.type, index, [stop, hi, head.args[2]], 0, head.line))
             body = rest
         part(root)

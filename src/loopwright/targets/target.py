@@ -556,7 +556,8 @@ class Target:
         orders: their allocation orders, as numbers; order_masks: as bit masks. class_masks: all of a class's registers as one bit mask.
         class_of_register: by a register's number, that of its class.
         caller_saved: bit mask of what a call destroys.
-        stream_bits: width for reductions over one array, and for loops that load and store more than they compute, where memory is all that counts; 0 for ``vector_bits``.
+        stream_bits: width for reductions over one array, and for loops that load and store more than they compute, where memory is all that counts, and for rows that load
+            what the row before has stored; 0 for ``vector_bits``.
         unrolling: how many steps of loops over lanes to do at once.
         masked_bits: narrower lanes have no accesses under a mask of their own: as little as can be is done under one.
         dear_masks: stores under a mask take many times as long as others, so that what is put next to each other is collected first, and totals under one a choice more in each step.
@@ -709,6 +710,10 @@ class Target:
 
     def chooses_by(self, source: Type, type_: Type) -> bool:
         """Whether a comparison of ``source`` and a choice between two of ``type_`` by it are one operation (``select_lt`` and so on)."""
+        return False
+
+    def chooses_by_floats(self, type_: Type) -> bool:
+        """The same of a comparison of scalar floats that says which is greater: ``select_lt``, ``select_nlt`` and so on, but not ``select_eq`` and ``select_ne``."""
         return False
 
     def jump_tables(self) -> bool:

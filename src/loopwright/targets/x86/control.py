@@ -10,10 +10,11 @@ from loopwright.ir.function import SLOT, Callee, Frame, Function, Instr
 from loopwright.targets.target import Convention
 from loopwright.targets.x86.abi import SYSV
 from loopwright.targets.x86.arithmetic import compare, test
-from loopwright.targets.x86.assembler import ABOVE_EQUAL, ALWAYS, EQUAL, LINE, NOT_EQUAL, Form, M, lookup
+from loopwright.targets.x86.assembler import ABOVE_EQUAL, ALWAYS, CONDITIONS, EQUAL, LINE, NOT_EQUAL, Form, M, lookup
 from loopwright.targets.x86.encoder import NO_REGISTER
-from loopwright.targets.x86.operands import X86Assembler, in_memory, roles
+from loopwright.targets.x86.operands import X86Assembler, in_memory, register_name, roles
 from loopwright.targets.x86.registers import CODES, INTS, RAX, REGISTERS, VECTORS
+from loopwright.types import Type
 
 _RSP: Final = 4
 _PAGE: Final = 4096
@@ -142,6 +143,27 @@ class JumpFloat:
             asm.jump(10, past, line)
             asm.jump(EQUAL, instr.imm, line)
             asm.label(past)
+
+
+class ChooseFloat:
+    """``dst = c`` where a comparison of float scalars holds, else d, with dst already c: CMOV takes d where it does not hold."""
+
+    __slots__ = ("exchanged", "form", "move")
+
+    def __init__(self, condition: str, source: Type, type_: Type) -> None:
+        self.exchanged, code = _FLOAT_JUMPS[condition]
+        r = register_name(type_)
+        self.form = lookup("VUCOMISS" if source.bits == 32 else "VUCOMISD", "xmm,xmm")
+        # The opposite condition has the other lowest bit (SDM volume 1, appendix B.1).
+        self.move = lookup("CMOV" + CONDITIONS[code ^ 1].upper(), f"{r},{r}")
+
+    def emit(self, asm: X86Assembler, f: Function, instr: Instr) -> None:
+        a, b, _, other = roles(instr)
+        if self.exchanged:
+            a, b = b, a
+        mem = in_memory(asm, instr, b, instr.source)
+        asm.emit(self.form, (CODES[a],) if mem is not None else (CODES[a], CODES[b]), mem, line=instr.line)
+        asm.emit(self.move, (CODES[instr.dst], CODES[other]), line=instr.line)
 
 
 def jump_table(asm: X86Assembler, f: Function, instr: Instr) -> None:

@@ -342,6 +342,10 @@ def _select_compared(target: Any, instr: Instr) -> Rule | None:
     tied = 2 if instr.mem is None else 1
     # (Where what is compared is what the result begins as, the result may take its register.)
     first, second = (Use(INTS, memory=use.memory, late=instr.mem is not None or instr.args[n] != instr.args[tied]) for n, use in enumerate(_compared(instr)))
+    if instr.source.is_float:
+        chosen = control.ChooseFloat(ops.CHOICES[instr.op], instr.source, instr.type)
+        uses = (VECTOR_MEMORY, VECTOR) if chosen.exchanged else (VECTOR, VECTOR_MEMORY)
+        return Rule(instr.op.name, _without(instr, (*uses, INT, INT_LATE), True), INT, chosen.emit, tied=tied)
     condition = arithmetic.conditions(instr.source)[ops.CHOICES[instr.op]]
     return Rule(
         instr.op.name,
