@@ -14,7 +14,7 @@ from loopwright.frontend.parameters import ARRAY, CONST
 from loopwright.ir import module as ir
 from loopwright.ir.function import Callee, Function, Global, Site
 from loopwright.ir.guards import guard, share_sites
-from loopwright.settings import Settings
+from loopwright.settings import Description, Settings
 from loopwright.types import I64, PTR, Type
 
 __all__ = ["Module", "ModuleFunction", "Program"]
@@ -257,7 +257,7 @@ class Module:
 
     def compile(
         self,
-        target: str | None = None,
+        target: str | Description | None = None,
         *,
         vector_bits: int | None = None,
         ordering: str | None = None,

@@ -11,6 +11,7 @@ from __future__ import annotations
 from heapq import heappop, heappush
 from typing import Final
 
+from loopwright.errors import UnsupportedOperationError
 from loopwright.targets.multiclet.flow import CONSTANT, JUMPS, VALUE, Arg, Flow, Node
 from loopwright.targets.multiclet.parameters import Processor
 
@@ -23,7 +24,9 @@ COPY: Final = "integer"
 def latency_of(processor: Processor, node: Node) -> int:
     """Cycles from a command's start to the start of what reads it."""
     mnemonic = f"{node.name}_{node.suffix}" if node.suffix else node.name
-    row = processor.commands[mnemonic]
+    row = processor.row(mnemonic)
+    if row is None:
+        raise UnsupportedOperationError(f"{processor.name} has no command {mnemonic}", line=node.line)
     cycles = processor.latencies[row.latency].cycles
     if row.effect == "load" and not node.args[0].memory:
         cycles = processor.latencies[COPY].cycles
