@@ -18,6 +18,7 @@ from loopwright.ir.interpret import Interpreter
 from loopwright.ir.module import Module
 from loopwright.ir.parse import parse
 from loopwright.passes.counted import COUNTED
+from loopwright.runtime import emulate
 from loopwright.runtime.code import Code
 from loopwright.settings import Settings
 from loopwright.targets import registry
@@ -178,6 +179,68 @@ def test_code_does_what_the_interpreter_says(kernel: Any, name: str) -> None:
 @pytest.mark.parametrize("name", ["multiclet-r1", "multiclet-s2"])
 def test_a_loop_carries_more_than_the_switch_holds(name: str) -> None:
     same(compiled(rotated, name), rotated, 9)
+
+
+def carrying(count: int) -> Any:
+    """A loop that hands so many values on, each to another variable."""
+    names = [f"v{n}" for n in range(count)]
+    lines = [
+        "def carried(x: lw.Array[lw.i64], n: lw.i64) -> lw.i64:",
+        *[f"    {name} = x[{n}]" for n, name in enumerate(names)],
+        "    for i in range(n):",
+        f"        {', '.join(names)} = {', '.join([*names[1:], f'{names[0]} + {names[1]} - i'])}",
+        f"    return {' + '.join([f'{name} * {n + 1}' for n, name in enumerate(names)])}",
+    ]
+    text = "\n".join(lines) + "\n"
+    known: dict[str, Any] = {"lw": lw}
+    exec(compile(text, "<carried>", "exec"), known)  # noqa: S102 (written above)
+    return lw.kernel(known["carried"], source=text, nests="off")
+
+
+def one_cell(processor: Any, buffer: int) -> Any:
+    return processor.with_parameters(cells=1, fetch=1, float_units=1, memory_ports=1, buffer=buffer)
+
+
+@pytest.mark.parametrize(
+    ("processor", "count", "most"),
+    [
+        (PROCESSORS["multiclet-r1"], 60, 4),
+        (PROCESSORS["multiclet-r1"], 100, 8),
+        (S2, 60, 20),
+        (S2, 90, 40),
+        (one_cell(PROCESSORS["multiclet-r1"], 32), 30, 10),
+        (one_cell(PROCESSORS["multiclet-r1"], 8), 14, 20),
+        (one_cell(S2, 32), 40, 60),
+        (S2.with_parameters(cells=2, fetch=2, memory_ports=2, buffer=16, depth=15), 30, 60),
+    ],
+    ids=lambda each: str(getattr(each, "name", each)).replace(" ", "_"),
+)
+def test_a_loop_that_carries_many_values_is_cut_in_few_tries(processor: Any, count: int, most: int, monkeypatch: pytest.MonkeyPatch) -> None:
+    """What its first paragraph would read from slots, and write to others, its parts share."""
+    tries: list[int] = []
+
+    def counted(flow: Flow, *rest: Any) -> Blocks:
+        tries.append(1)
+        return Blocks(flow, *rest)
+
+    monkeypatch.setattr("loopwright.targets.multiclet.order.Blocks", counted)
+    code = carrying(count).compile(target=processor, prove=count < 50)
+    assert len(tries) <= most
+    x = np.arange(count, dtype=np.int64) ** 3 + 1
+    rounds = (0, 1, 2, 7)
+    assert emulate.run_many([(code, (x, n)) for n in rounds]) == [Interpreter(code.compiled.source).call(x, n) for n in rounds]
+
+
+def test_what_no_cutting_makes_fit_is_refused() -> None:
+    with pytest.raises(TargetError, match="has more values at once than its switch of 1 places, and paragraphs of at most 64 commands, can hand on"):
+        carrying(3).compile(target=one_cell(S2, 64).with_parameters(depth=1))
+
+
+@pytest.mark.parametrize("depth", [2, 3, 63])
+def test_the_least_room(depth: int) -> None:
+    code = carrying(5).compile(target=one_cell(S2, 8).with_parameters(depth=depth), prove=True)
+    x = np.arange(5, dtype=np.int64) * 3 + 1
+    assert code.emulate(x, 4) == Interpreter(code.compiled.source).call(x, 4)
 
 
 #: Processors with less room than the published ones.

@@ -114,13 +114,15 @@ class Scheduler:
         left = len(self.nodes)
         # (What is demanded, and what fills places up to there, adds to the commands.)
         limited = left + last > self.processor.depth
+        room = self.processor.buffer * self.processor.all_cells
         while left or len(self.order) < last:
             place = len(self.order) + 1
             demanded = fixed.get(place)
             if demanded is not None:
                 left -= self.fill(place, demanded, copied)
                 continue
-            overdue = self.overdue(place) if limited else None
+            # (With more commands than there is room for it will be cut, and values are not kept in reach by ever more copies.)
+            overdue = self.overdue(place) if limited and place <= room else None
             if overdue is not None:
                 left -= self.save(overdue)
                 continue

@@ -54,6 +54,8 @@ class Multiclet(Dataflow):
 #: Commands and registers that code of any function may have.
 _ALWAYS: Final = ("load_q", "loadu_q", "load_l", "wr_q", "wr_l", "setrg_q", "setrg_l", "setjf_b", "setjt_b", "jmp")
 _USED: Final = S2.registers
+#: Commands that the cells have to hold: an operation on values from memory whose result goes there, and jumps.
+_LEAST_ROOM: Final = 8
 
 
 def make(described: Processor) -> Multiclet:
@@ -65,4 +67,7 @@ def make(described: Processor) -> Multiclet:
     missing = [name for name in _ALWAYS if not described.has(name)] + [f"#{name}" for name in _USED if name not in described.registers]
     if missing:
         raise TargetError(f"{described.name} has no {', '.join(missing)}, without which no code can be made")
+    room = described.buffer * described.all_cells
+    if room < _LEAST_ROOM:
+        raise TargetError(f"the cells of {described.name} hold {room} commands of a paragraph, and code needs room for {_LEAST_ROOM}: raise buffer or cells")
     return Multiclet(described)

@@ -17,10 +17,13 @@ __all__ = ["carried", "constants", "direct", "give", "phis", "producers", "sever
 #: Most phis of a paragraph that come through the switch: each takes a command in every paragraph before. No more than a share of its places.
 MOST_PHIS: Final = 24
 _SHARE: Final = 2
+#: Nor of the commands that the cells hold.
+_ROOM: Final = 8
 
 
 def _most_phis(target: Dataflow) -> int:
-    return min(MOST_PHIS, target.processor.depth // _SHARE)
+    processor = target.processor
+    return min(MOST_PHIS, processor.depth // _SHARE, processor.buffer * processor.all_cells // _ROOM)
 
 
 def _passable(flow: Flow, paragraph: Paragraph) -> bool:
