@@ -10,6 +10,7 @@ from typing import Final
 
 from loopwright.targets.multiclet.calling import order_registers
 from loopwright.targets.multiclet.flow import CONSTANT, FRAME, INCOMING, JUMPS, LOCAL, OUTGOING, REGISTER, SYMBOL, TARGET, VALUE, Arg, Flow, Node, Paragraph
+from loopwright.targets.multiclet.held import hold
 
 __all__ = ["Block", "Blocks"]
 
@@ -84,6 +85,10 @@ class Blocks:
         for block in self.made:
             self.settle(block)
             self.frame(block)
+        if flow.registers:
+            for slot in hold(flow.made, [block.nodes for block in self.made], flow.registers):
+                del self.slots[slot]
+            self.slots = {slot: number for number, slot in enumerate(self.slots)}
         for block in self.made:
             order_registers(block.nodes)
         self.drop()

@@ -185,11 +185,12 @@ class Flow:
         two_constants: commands may have two constants, and operands in memory.
         direct, several: what has been made may come through the switch to a paragraph with one before it, and further (``transfer.py``).
         depth: how many commands back a result can be named, for the latter.
+        registers: those that may hold what else goes through memory (``held.py``); none where that is left out.
         numbered: nodes so far.
         ordered, placed, unit: the paragraphs with their commands in order (``blocks.Blocks``), what knows how far back values are (``order``), and the program, when they are made.
     """
 
-    __slots__ = ("depth", "direct", "made", "numbered", "ordered", "placed", "several", "two_constants", "unit")
+    __slots__ = ("depth", "direct", "made", "numbered", "ordered", "placed", "registers", "several", "two_constants", "unit")
 
     def __init__(self, made: list[Paragraph]) -> None:
         self.made = made
@@ -197,6 +198,7 @@ class Flow:
         self.direct = False
         self.several = False
         self.depth = 0
+        self.registers: tuple[str, ...] = ()
         self.numbered = 0
         self.ordered: Any = None
         self.placed: Any = None

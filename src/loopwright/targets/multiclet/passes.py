@@ -29,6 +29,7 @@ _OWN: Final = (
     _optional("producers", transfer.producers, "what makes a phi's value stands in the place of the copy, where it can"),
     _optional("direct", transfer.direct, "what a paragraph has made comes through the switch to those that can only come from it"),
     _optional("several", transfer.several, "what has come through the switch goes on to further paragraphs"),
+    _optional("registers", transfer.registers, "what goes through memory all the same is in registers that nothing else uses, between calls"),
     Pass("order", order.run, "the order of commands in each paragraph; what is out of reach is copied, or goes through memory", again=True),
     Pass("program", writing.program, "operands to the number of commands since; the frame", settings=True, again=True, notes=writing.notes),
     Pass("bytes", writing.bytes_of, "bytes", "`Function.machine`"),

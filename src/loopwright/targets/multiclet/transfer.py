@@ -12,7 +12,7 @@ from loopwright.targets.multiclet.dataflow import Dataflow
 from loopwright.targets.multiclet.flow import VALUE, Arg, Flow, Node, Paragraph
 from loopwright.targets.multiclet.live import live_values
 
-__all__ = ["carried", "constants", "direct", "give", "phis", "producers", "several"]
+__all__ = ["carried", "constants", "direct", "give", "phis", "producers", "registers", "several"]
 
 #: Most phis of a paragraph that come through the switch: each takes a command in every paragraph before. No more than a share of its places.
 MOST_PHIS: Final = 24
@@ -69,6 +69,11 @@ def several(f: Function, target: Dataflow) -> None:
     flow.several = target.processor.crosses
     flow.depth = target.processor.depth
     give(flow)
+
+
+def registers(f: Function, target: Dataflow) -> None:
+    """What goes through memory all the same, and is not live across a call, is in registers as far as there are any."""
+    f.analysis.registers = target.processor.registers
 
 
 def give(flow: Flow) -> None:
