@@ -26,7 +26,8 @@ def _cut(flow: Flow, paragraph: Paragraph, at: int) -> None:
     following.nodes = moved + paragraph.nodes[at:]
     paragraph.nodes = kept
     following.tested, following.following, following.calls = paragraph.tested, paragraph.following, paragraph.calls
-    paragraph.tested, paragraph.following, paragraph.calls = NONE, following.number, False
+    following.further = paragraph.further
+    paragraph.tested, paragraph.following, paragraph.further, paragraph.calls = NONE, following.number, [], False
     following.before = [paragraph.number]
     for each in following.after():
         before = flow.made[each].before if each != following.number else following.before
