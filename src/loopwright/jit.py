@@ -12,13 +12,14 @@ from loopwright.errors import CpuError, ScheduleError, TargetError
 from loopwright.frontend.annotations import ArrayType
 from loopwright.frontend.kernel import Backend, Kernel
 from loopwright.frontend.parameters import REQUIRED as NO_DEFAULT
+from loopwright.ir.description import Description
 from loopwright.ir.function import Function
 from loopwright.ir.schedule import Step, parse_steps
 from loopwright.regalloc.heuristics import DEFAULT_ORDER
 from loopwright.runtime import cpu
 from loopwright.runtime.code import NESTS, Code, load
 from loopwright.runtime.dispatch import REQUIRED, Dispatcher, Formal, Frozen, Key
-from loopwright.settings import Description, Settings
+from loopwright.settings import Settings
 from loopwright.targets import registry
 from loopwright.targets.target import Target
 

@@ -5,15 +5,9 @@ from __future__ import annotations
 from collections.abc import Sequence
 from typing import Any
 
-__all__ = ["Description", "Settings"]
+from loopwright.ir.description import Description
 
-
-class Description:
-    """A processor of the user's own, where a machine's folder has a way to describe one: it stands in place of a target's name."""
-
-    def family(self) -> str:
-        """What the names of the machine's targets begin with."""
-        raise NotImplementedError
+__all__ = ["Settings"]
 
 
 class Settings:

@@ -25,8 +25,9 @@ from loopwright.frontend.kernel import backend
 from loopwright.frontend.native_calls import Described, call_native, callee_of
 from loopwright.ir import function as ir
 from loopwright.ir import ops
+from loopwright.ir.description import Description
 from loopwright.ir.function import NONE, Callee, Instr, Options
-from loopwright.settings import Description, Settings
+from loopwright.settings import Settings
 from loopwright.types import BOOL, I64, PTR, VOID, Type, mask_of, vector_of
 
 __all__ = ["Bracket", "Function", "Variable"]

@@ -26,9 +26,10 @@ from loopwright.errors import KernelTypeError, ScheduleError
 from loopwright.frontend import parameters
 from loopwright.frontend.parameters import Parameter
 from loopwright.frontend.source import GIVEN
+from loopwright.ir.description import Description
 from loopwright.ir.function import Callee, Function, Options
 from loopwright.ir.schedule import Step, steps_text
-from loopwright.settings import Description, Settings
+from loopwright.settings import Settings
 from loopwright.types import VOID, Type
 
 __all__ = ["Backend", "Kernel", "backend", "kernel", "provide"]

@@ -12,9 +12,10 @@ from loopwright.frontend.kernel import Kernel, backend
 from loopwright.frontend.native_calls import C_FUNCTION, Described, c_callee, in_process, native_call
 from loopwright.frontend.parameters import ARRAY, CONST
 from loopwright.ir import module as ir
+from loopwright.ir.description import Description
 from loopwright.ir.function import Callee, Function, Global, Site
 from loopwright.ir.guards import guard, share_sites
-from loopwright.settings import Description, Settings
+from loopwright.settings import Settings
 from loopwright.types import I64, PTR, Type
 
 __all__ = ["Module", "ModuleFunction", "Program"]

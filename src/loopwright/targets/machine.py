@@ -11,7 +11,7 @@ from collections.abc import Callable, Iterable
 from typing import Final
 
 from loopwright.errors import TargetError
-from loopwright.settings import Description
+from loopwright.ir.description import Description
 from loopwright.targets.target import Target
 
 __all__ = ["Emulator", "Level", "Machine", "numbers_of"]

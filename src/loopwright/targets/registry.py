@@ -11,7 +11,7 @@ from typing import Final
 
 from loopwright import targets
 from loopwright.errors import TargetError
-from loopwright.settings import Description
+from loopwright.ir.description import Description
 from loopwright.targets.machine import Machine, numbers_of
 from loopwright.targets.target import Target
 

@@ -11,10 +11,10 @@ from typing import Any, Final
 
 from loopwright.errors import AbiError, UnsupportedOperationError
 from loopwright.ir import ops
+from loopwright.ir.description import Description
 from loopwright.ir.function import EVEN, RESULT_ADDRESS, STACK, STACK_16, TOGETHER, USUAL, Callee, Frame, Function, Instr
 from loopwright.ir.ops import Op
 from loopwright.native_build import mypyc_attr
-from loopwright.settings import Description
 from loopwright.targets.core import Core
 from loopwright.targets.pipeline import Pass
 from loopwright.types import Type

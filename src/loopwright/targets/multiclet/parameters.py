@@ -6,11 +6,11 @@ to whatever compiles in place of a target's name: ``kernel.compile(target=mine)`
 
 from __future__ import annotations
 
-from dataclasses import dataclass, field, replace
+from dataclasses import dataclass, field, fields, replace
 from typing import Any, Final
 
 from loopwright.errors import TargetError
-from loopwright.settings import Description
+from loopwright.ir.description import Description
 from loopwright.targets.multiclet.commands import COMMANDS, Row, forms
 
 __all__ = ["FACTS", "PROCESSORS", "R1", "S1", "S2", "Fact", "Latency", "Processor", "processor", "replace"]
@@ -25,6 +25,9 @@ class Latency:
 
     cycles: int
     interval: int = 1
+
+    def __reduce__(self) -> tuple[object, ...]:
+        return Latency, (self.cycles, self.interval)
 
 
 _REGISTERS: Final = ("R0", "R1", "R2", "R3", "R4", "R5", "R6", "R7", "SP", "RETV")
@@ -91,9 +94,6 @@ class Processor(Description):
             raise TargetError(f"a processor has a name, not {self.name!r}")
         for name, least in _LEAST.items():
             self._whole(name, getattr(self, name), least)
-        for name in _YES_OR_NO:
-            if getattr(self, name) not in (False, True):
-                raise TargetError(f"{self.name}: {name} is {getattr(self, name)!r}; it has to be 0 or 1")
         for name in ("float_units", "memory_ports"):
             if getattr(self, name) > self.cells:
                 raise TargetError(f"{self.name}: {name} is {getattr(self, name)}; it has to be from 1 to the {self.cells} cells of a multicell")
@@ -114,6 +114,9 @@ class Processor(Description):
             raise TargetError(f"{self.name}: {what} is {value!r}; it has to be a whole number")
         if value < least:
             raise TargetError(f"{self.name}: {what} is {value}; it has to be at least {least}")
+
+    def __reduce__(self) -> tuple[object, ...]:
+        return Processor, tuple([getattr(self, each.name) for each in fields(self)])
 
     def family(self) -> str:
         return "multiclet-"
@@ -150,7 +153,10 @@ class Processor(Description):
             raise TargetError(f"{self.name} has no parameter {unknown[0]!r} that is a number; there are {', '.join([*_NUMBERS, *self.latencies])}")
         changed = {name: Latency(each, each if self.latencies[name].interval > 1 else 1) for name, each in latencies.items()}
         called = f"{self.name} with {', '.join([f'{name}={value}' for name, value in values.items()])}" if values else self.name
-        given: dict[str, Any] = {name: bool(value) if name in _YES_OR_NO and value in (0, 1) else value for name, value in numbers.items()}
+        for name in _YES_OR_NO:
+            if numbers.get(name, 0) not in (0, 1):
+                raise TargetError(f"{self.name}: {name} is {numbers[name]!r}; it has to be 0 or 1")
+        given: dict[str, Any] = {name: bool(value) if name in _YES_OR_NO else value for name, value in numbers.items()}
         return replace(self, name=called, latencies={**self.latencies, **changed}, **given)
 
 

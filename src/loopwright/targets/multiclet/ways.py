@@ -11,7 +11,7 @@ from typing import Final
 from loopwright.ir.function import Function
 from loopwright.targets.multiclet.choices import worth
 from loopwright.targets.multiclet.dataflow import Dataflow
-from loopwright.targets.multiclet.flow import JUMPS, VALUE, Arg, Flow, Node, Paragraph
+from loopwright.targets.multiclet.flow import JUMPS, TARGET, VALUE, Arg, Flow, Node, Paragraph
 from loopwright.targets.multiclet.schedule import latency_of
 
 __all__ = ["run"]
@@ -46,10 +46,12 @@ class _Ways:
 
     def lengthen(self, paragraph: Paragraph) -> bool:
         """Take in one of the paragraphs that a paragraph goes on with; whether there was one."""
+        # (Two of them may lead to one place.)
+        leading = [node.args[-1].number for node in paragraph.nodes if node.name in JUMPS and node.args[-1].kind == TARGET]
         for jump in paragraph.nodes:
             if jump.name in ("setjf", "setjt") and jump.args[0].kind == VALUE:
                 second = self.made[jump.args[1].number]
-                if self.fits(paragraph, second):
+                if leading.count(second.number) == 1 and self.fits(paragraph, second):
                     self.take(paragraph, jump, second)
                     return True
         return False
