@@ -1,11 +1,15 @@
-"""What argparse makes of a word that should be a number, for all the commands."""
+"""What the options of several commands have in common."""
 
 from __future__ import annotations
 
 import argparse
 import re
+from typing import Final
 
-__all__ = ["number"]
+__all__ = ["SET", "number"]
+
+#: Of the option ``--set``.
+SET: Final = "another number for one of the processor's parameters, where the target has any (docs/multiclet.md): cells=8, load=3"
 
 
 def number(text: str) -> int:

@@ -99,8 +99,15 @@ def _stages(args: argparse.Namespace) -> list[str]:
 
     kernel = None if _is_recorded(args.kernel) else find(args.kernel)
     settings = getattr(kernel, "settings", Settings())
-    target = target_for(args.target or settings.target, None)
+    target = target_for(_target(args) or settings.target, None)
     return names_of(with_insertions(target.passes(), settings.passes or (), target.name))
+
+
+def _target(args: argparse.Namespace) -> Any:
+    """What ``--target`` and ``--set`` name."""
+    from loopwright.targets import registry
+
+    return registry.described(args.target, args.numbers)
 
 
 def _kernel(args: argparse.Namespace) -> Any:
@@ -120,7 +127,7 @@ def _kernel(args: argparse.Namespace) -> Any:
         from loopwright.ir.schedule import parse_steps
 
         kernel = kernel.schedule(*parse_steps(args.schedule))
-    settings = {"target": args.target, "vector_bits": args.vector_bits, "ordering": args.ordering, "check": args.check or None}
+    settings = {"target": _target(args), "vector_bits": args.vector_bits, "ordering": args.ordering, "check": args.check or None}
     return kernel.compile(*positional, **named, **{key: value for key, value in settings.items() if value is not None})
 
 
@@ -139,8 +146,8 @@ def _recorded(args: argparse.Namespace) -> Any:
     from loopwright.runtime.code import Code
     from loopwright.targets import registry
 
-    if args.signature or args.check or args.schedule:
-        raise LoopwrightError("a recorded compilation has its signature, its checks and its schedule in it: leave them out")
+    if args.signature or args.check or args.schedule or args.numbers:
+        raise LoopwrightError("a recorded compilation has its signature, its checks, its schedule and its processor in it: leave them out")
     file, packed, name = args.kernel.partition(".lwc:")
     if packed:
         path: str | Path = file + ".lwc"
@@ -174,7 +181,7 @@ def passes(args: argparse.Namespace) -> int:
     """``loopwright passes``."""
     from loopwright.jit import target_for
 
-    rows = [("collect", "the front end's output"), *[(each.name, each.does) for each in target_for(args.target, None).passes()]]
+    rows = [("collect", "the front end's output"), *[(each.name, each.does) for each in target_for(_target(args), None).passes()]]
     width = max(len(name) for name, _ in rows)
     for name, line in rows:
         print(f"{name:{width}}  {line}")
@@ -214,7 +221,7 @@ def demo(args: argparse.Namespace) -> int:
         from loopwright.demo import run
     except ImportError as reason:
         raise LoopwrightError(f"the demo needs SciPy, Pillow and scikit-learn ({reason}): pip install 'loopwright[demo]'") from reason
-    return run.main(args.picture, args.output, target=args.target, vector_bits=args.vector_bits, listings=not args.no_listings)
+    return run.main(args.picture, args.output, target=_target(args), vector_bits=args.vector_bits, listings=not args.no_listings)
 
 
 def _explain(code: Any, words: bool, picture: Path | None) -> None:
@@ -276,7 +283,7 @@ def operations(args: argparse.Namespace) -> int:
     if args.page:
         print(capabilities.page(), end="")
         return 0
-    target = target_for(args.target, args.vector_bits)
+    target = target_for(_target(args), args.vector_bits)
     if target.vector_bits:
         print(f"{target.name}, lanes ({target.vector_bits} bits): instructions of each operation, + with branches, - refused")
         print(capabilities.text(target, True))
@@ -315,7 +322,7 @@ def bench(args: argparse.Namespace) -> int:
 
 def _parser() -> argparse.ArgumentParser:
     from loopwright import __version__
-    from loopwright.arguments import number
+    from loopwright.arguments import SET, number
     from loopwright.native_build import is_native
 
     parser = argparse.ArgumentParser(prog="loopwright", description=DESCRIPTION, formatter_class=argparse.RawDescriptionHelpFormatter)
@@ -327,8 +334,12 @@ def _parser() -> argparse.ArgumentParser:
         added.set_defaults(run=run)
         return added
 
+    def numbers(to: argparse.ArgumentParser) -> None:
+        to.add_argument("--set", dest="numbers", action="append", default=[], metavar="NAME=N", help=SET)
+
     def machine(to: argparse.ArgumentParser) -> None:
         to.add_argument("--target", metavar="NAME", help="the machine to compile for: a name that 'loopwright targets' lists (default: this one)")
+        numbers(to)
         to.add_argument("--vector-bits", type=int, metavar="N", help="width of vectors, where the target has several (256 or 512 on x86-64-v4)")
 
     added = command("demo", demo, "three picture kernels on a photograph: compiled, checked, timed, listed")
@@ -366,6 +377,7 @@ def _parser() -> argparse.ArgumentParser:
     added.add_argument("arguments", nargs=argparse.REMAINDER, metavar="...", help="files of C, and options")
     added = command("passes", passes, "list the passes, in the order they run")
     added.add_argument("--target", metavar="NAME", help="whose: a name that 'loopwright targets' lists (default: this machine's)")
+    numbers(added)
     added = command("ops", operations, "list the operations, and what a machine makes of each for each type")
     machine(added)
     added.add_argument("--page", action="store_true", help="print the tables of all machines, as docs/operations.md has them")

@@ -12,6 +12,7 @@ from loopwright.errors import CpuError, ScheduleError, TargetError
 from loopwright.frontend.annotations import ArrayType
 from loopwright.frontend.kernel import Backend, Kernel
 from loopwright.frontend.parameters import REQUIRED as NO_DEFAULT
+from loopwright.ir.description import Description
 from loopwright.ir.function import Function
 from loopwright.ir.schedule import Step, parse_steps
 from loopwright.regalloc.heuristics import DEFAULT_ORDER
@@ -25,13 +26,15 @@ from loopwright.targets.target import Target
 __all__ = ["BACKEND", "Native", "target_for"]
 
 
-def target_for(name: str | None, vector_bits: int | None) -> Target:
-    """The target of a name, or the best one this CPU runs.
+def target_for(name: str | Description | None, vector_bits: int | None) -> Target:
+    """The target of a name, or that is described, or the best one this CPU runs.
 
     Raises:
         TargetError: no target of that name, or none with that vector width.
         CpuError: no name was given and there is no target for this CPU.
     """
+    if isinstance(name, Description):
+        return registry.target_of(name, vector_bits)
     if name is not None:
         return registry.get(name, vector_bits)
     features = cpu.host_features()
@@ -154,8 +157,8 @@ def _as(kernel: Kernel, native: Native, signature: list[Any], nests: str, steps:
 def _check_settings(settings: Settings) -> None:
     """What is passed on has the types it is declared with: natively built, the compiler would refuse it in words of its own."""
     target, bits, ordering = settings.target, settings.vector_bits, settings.ordering
-    if target is not None and not isinstance(target, str):
-        raise TargetError(f"a target is given by its name, as in target='x86-64-v3', not by {target!r}")
+    if target is not None and not isinstance(target, (str, Description)):
+        raise TargetError(f"a target is given by its name, as in target='x86-64-v3', or described (docs/multiclet.md), not by {target!r}")
     if bits is not None and (not isinstance(bits, int) or isinstance(bits, bool)):
         raise TargetError(f"the width of vectors is a number of bits, as in vector_bits=256, not {bits!r}")
     if ordering is not None and not isinstance(ordering, str):

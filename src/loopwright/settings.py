@@ -5,6 +5,8 @@ from __future__ import annotations
 from collections.abc import Sequence
 from typing import Any
 
+from loopwright.ir.description import Description
+
 __all__ = ["Settings"]
 
 
@@ -14,7 +16,7 @@ class Settings:
     The keywords of ``lw.kernel`` and ``compile`` become one of these at once; ``compiler.resolve`` puts the environment's and the defaults in, once.
 
     Attributes:
-        target: the name of the target; None for this CPU.
+        target: the name of the target, or a ``Description`` of one; None for this CPU.
         vector_bits: width of the vectors; None for the target's widest.
         ordering: the order of the register selection filters, a permutation of A to Q; of a target without registers it decides nothing.
         prove: prove the register allocation, where the target's passes make one.
@@ -26,7 +28,7 @@ class Settings:
 
     def __init__(
         self,
-        target: str | None = None,
+        target: str | Description | None = None,
         vector_bits: int | None = None,
         ordering: str | None = None,
         prove: bool | None = None,

@@ -58,6 +58,16 @@ def test_output(program: Path, name: str, capfdbinary: pytest.CaptureFixture[byt
     assert capfdbinary.readouterr().out == program.with_suffix(".expected").read_bytes()
 
 
+@pytest.mark.parametrize("numbers", [["cells=8", "fetch=8"], ["cells=1", "float_units=1", "memory_ports=1", "depth=20"]], ids=" ".join)
+def test_output_on_a_processor_with_other_numbers(numbers: list[str], capfdbinary: pytest.CaptureFixture[bytes]) -> None:
+    sets = [word for each in numbers for word in ("--set", each)]
+    program = HERE / "loops.c"
+    assert cli.main(["cc", str(program), "--target", "multiclet-s2", *sets, "--cycles", "--run", *ARGUMENTS]) == 0
+    made = capfdbinary.readouterr()
+    assert made.out == program.with_suffix(".expected").read_bytes()
+    assert made.err.decode().startswith(f"multiclet-s2 with {', '.join(numbers)}: ")
+
+
 @pytest.mark.slow
 @pytest.mark.timeout(1800)
 @pytest.mark.parametrize("name", NAMES)

@@ -13,6 +13,7 @@ from pathlib import Path
 
 import loopwright as lw
 from loopwright import compiler
+from loopwright.arguments import SET
 from loopwright.cc import clang, link
 from loopwright.cc.run import run
 from loopwright.errors import ArgumentError, LoopwrightError, TargetError
@@ -54,6 +55,8 @@ examples:
       which loops run in lanes, and why others do not
   loopwright cc primes.c --target multiclet-s2 --cycles --run 1000
       on a simulated processor, with the run-time library; its commands and cycles are printed to the standard error
+  loopwright cc primes.c --target multiclet-s2 --set cells=8 --set fetch=8 --cycles --run 1000
+      on one with other parameters
 """
 
 
@@ -69,6 +72,7 @@ def _parser() -> argparse.ArgumentParser:
     parser.add_argument("-c", dest="object", action="store_true", help="write an object file instead (default: the first file's name, with .o)")
     parser.add_argument("-l", dest="libraries", action="append", default=[], metavar="NAME", help="a library to link with")
     parser.add_argument("--target", metavar="NAME", help="the machine to compile for: a name that 'loopwright targets' lists (default: this one)")
+    parser.add_argument("--set", dest="numbers", action="append", default=[], metavar="NAME=N", help=SET)
     parser.add_argument("--show", metavar="FUNCTION", help="print the code of a function")
     parser.add_argument("--after", default="asm", metavar="PASS", help="with --show: the stage, a name that 'loopwright passes' lists, or asm (the default)")
     parser.add_argument("--nests", action="store_true", help="print of each innermost loop whether it runs in lanes, and if not, why; with -g by lines of C")
@@ -83,7 +87,7 @@ def main(words: Sequence[str]) -> int:
     Raises ``LoopwrightError`` for what cannot be done, and clang's own errors.
     """
     args = _parser().parse_args(words)
-    target = target_for(args.target, None)
+    target = target_for(registry.described(args.target, args.numbers), None)
     names = names_of(target.passes())
     if args.after not in (*names, "asm"):
         raise TargetError(f"there is no pass '{args.after}'; there are {', '.join(names)}, and asm for the listing")
@@ -121,7 +125,7 @@ def main(words: Sequence[str]) -> int:
 
 def _triple(target: Target) -> str:
     """What clang calls the machine, or "" where that is this one, or none that C is compiled for."""
-    machine = registry.machine_of(target.name)
+    machine = registry.machine_that_has(target)
     return machine_of(target).triple if machine is not None and not machine.runs_here() and not machine.family.startswith("multiclet") else ""
 
 
@@ -201,7 +205,7 @@ def _libraries(args: argparse.Namespace) -> list[str]:
 
 def _emulated(read: bytes, args: argparse.Namespace, target: Target) -> int:
     """Run a program for another machine under its emulator; its exit status, or 128 and the signal that ended it."""
-    machine = registry.machine_of(target.name)
+    machine = registry.machine_that_has(target)
     assert machine is not None and machine.emulator is not None
     emulator = next((found for found in map(shutil.which, machine.emulator.programs) if found), None)
     if emulator is None:

@@ -37,7 +37,7 @@ def context_of(function: Function, target: Target, ordering: str, collection: st
 
 
 class Recorder:
-    """Appends each context that it has not seen yet to a file, before the compilation it belongs to begins.
+    """Appends each context that it has not seen yet to a file, before the compilation it belongs to begins. Compilations for processors of the user's own are left out.
 
     Args:
         path: the corpus; made if it is not there, otherwise appended to.
@@ -51,6 +51,9 @@ class Recorder:
         self._lock = threading.Lock()
 
     def __call__(self, function: Function, target: Target, ordering: str) -> None:
+        if target.description is not None:
+            # (Who replays the file has names of targets alone.)
+            return
         context = context_of(function, target, ordering, self.collection)
         with self._lock:
             if context.identity in self._seen:

@@ -25,6 +25,7 @@ from loopwright.frontend.kernel import backend
 from loopwright.frontend.native_calls import Described, call_native, callee_of
 from loopwright.ir import function as ir
 from loopwright.ir import ops
+from loopwright.ir.description import Description
 from loopwright.ir.function import NONE, Callee, Instr, Options
 from loopwright.settings import Settings
 from loopwright.types import BOOL, I64, PTR, VOID, Type, mask_of, vector_of
@@ -194,7 +195,7 @@ class Function:
 
     def compile(
         self,
-        target: str | None = None,
+        target: str | Description | None = None,
         *,
         vector_bits: int | None = None,
         ordering: str | None = None,

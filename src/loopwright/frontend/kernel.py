@@ -26,6 +26,7 @@ from loopwright.errors import KernelTypeError, ScheduleError
 from loopwright.frontend import parameters
 from loopwright.frontend.parameters import Parameter
 from loopwright.frontend.source import GIVEN
+from loopwright.ir.description import Description
 from loopwright.ir.function import Callee, Function, Options
 from loopwright.ir.schedule import Step, steps_text
 from loopwright.settings import Settings
@@ -281,7 +282,7 @@ class Kernel(functools.partial[Any]):
     def compile(
         self,
         *args: Any,
-        target: str | None = None,
+        target: str | Description | None = None,
         vector_bits: int | None = None,
         ordering: str | None = None,
         check: bool | None = None,
@@ -294,7 +295,7 @@ class Kernel(functools.partial[Any]):
 
         Args:
             args, named: as in a call; arrays and numbers stand for their types.
-            target: name of the target; None for this CPU (or the kernel's own setting).
+            target: name of the target, or a processor of your own (docs/multiclet.md); None for this CPU (or the kernel's own setting).
             vector_bits: width of the vectors; None for the target's widest.
             ordering: order of the register selection filters, a permutation of A to Q.
             check: check every access; None as the kernel says.
@@ -347,7 +348,7 @@ def kernel(
     check: bool = False,
     contract: bool = True,
     fastmath: bool = False,
-    target: str | None = None,
+    target: str | Description | None = None,
     vector_bits: int | None = None,
     ordering: str | None = None,
     prove: bool | None = None,
@@ -368,7 +369,7 @@ def kernel(
         check: check every access (and compile lw.lanes loops as scalar loops); a bad one raises ``BoundsError``.
         contract: let ``a * b + c`` become one operation with one rounding.
         fastmath: treat floats as real numbers without NaN: reassociate sums, drop signs of zero.
-        target: name of the target; None for this CPU.
+        target: name of the target, or a processor of your own (docs/multiclet.md); None for this CPU.
         vector_bits: width of the vectors; None for the target's widest.
         ordering: order of the register selection filters, a permutation of A to Q.
         prove: prove each register allocation: a checker follows every value along every path; None for as the environment says.

@@ -12,6 +12,7 @@ from loopwright.frontend.kernel import Kernel, backend
 from loopwright.frontend.native_calls import C_FUNCTION, Described, c_callee, in_process, native_call
 from loopwright.frontend.parameters import ARRAY, CONST
 from loopwright.ir import module as ir
+from loopwright.ir.description import Description
 from loopwright.ir.function import Callee, Function, Global, Site
 from loopwright.ir.guards import guard, share_sites
 from loopwright.settings import Settings
@@ -257,7 +258,7 @@ class Module:
 
     def compile(
         self,
-        target: str | None = None,
+        target: str | Description | None = None,
         *,
         vector_bits: int | None = None,
         ordering: str | None = None,

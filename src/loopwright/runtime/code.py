@@ -289,7 +289,7 @@ def _refusal(target: Target) -> Callable[[], NoReturn] | None:
     if _admitted.get(target) is features:
         return None
     name = target.name
-    machine = registry.machine_of(name)
+    machine = registry.machine_that_has(target)
     if machine is None or not machine.runs_here():
         emulated = "use code.emulate(…), or " if machine is not None and machine.emulator is not None else ""
 

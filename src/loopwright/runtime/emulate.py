@@ -50,7 +50,7 @@ _NOWHERE: Final = 0x1000
 
 
 def _emulator(name: str) -> Emulator:
-    """What emulates the machine of a target."""
+    """What emulates the machine of a target, or of a family of them."""
     machine = registry.machine_of(name)
     if machine is None or machine.emulator is None:
         emulated = [each.family for each in registry.machines().values() if each.emulator is not None]
@@ -202,9 +202,10 @@ def run_many(calls: Sequence[tuple[OfModule | Compiled, Sequence[Any]]], timeout
     checked = [_Call(code, args, linked) for (code, args), linked in zip(calls, _linked(calls), strict=True)]
     target = checked[0].compiled.target
     for call in checked:
-        if call.compiled.target.name != target.name:
+        other = call.compiled.target
+        if other.name != target.name or other.description != target.description:
             raise TargetError(f"calls for {target.name} and {call.compiled.target.name} cannot run in one program")
-    emulator = _emulator(target.name)
+    emulator = _emulator(target.family or target.name)
     if not emulator.programs:
         return _simulated(checked, emulator, timeout)
     program = _program(target.name)

@@ -7,12 +7,33 @@ from __future__ import annotations
 
 import platform
 import sys
-from collections.abc import Callable
+from collections.abc import Callable, Iterable
 from typing import Final
 
+from loopwright.errors import TargetError
+from loopwright.ir.description import Description
 from loopwright.targets.target import Target
 
-__all__ = ["Emulator", "Level", "Machine"]
+__all__ = ["Emulator", "Level", "Machine", "numbers_of"]
+
+
+def numbers_of(texts: Iterable[str]) -> dict[str, int]:
+    """Parameters of a processor as command lines have them behind ``--set``: ``cells=8``.
+
+    Raises:
+        TargetError: a text that is none, or a parameter that is given twice.
+    """
+    found: dict[str, int] = {}
+    for text in texts:
+        name, _, number = text.partition("=")
+        try:
+            value = int(number)
+        except ValueError:
+            raise TargetError(f"--set {text}: a parameter and a whole number are expected, as in --set load=3") from None
+        if name in found:
+            raise TargetError(f"--set {text}: {name} is set twice")
+        found[name] = value
+    return found
 
 
 class Level:
@@ -81,9 +102,11 @@ class Machine:
         architectures: what ``platform.machine()`` says, in lower case, where its code is called in this process; none if it is nowhere.
         windows: the convention of calls on Windows, where that is not the usual one.
         emulator: how its code is run elsewhere; None if it is not.
+        described: called as ``described(name, {parameter: number})``: a processor of the machine with other numbers; None where its targets have none.
+        target_of: the target for a processor of the user's own; None where none can be described.
     """
 
-    __slots__ = ("architectures", "best", "conventions", "emulator", "family", "levels", "make", "windows")
+    __slots__ = ("architectures", "best", "conventions", "described", "emulator", "family", "levels", "make", "target_of", "windows")
 
     def __init__(
         self,
@@ -95,6 +118,8 @@ class Machine:
         architectures: tuple[str, ...] = (),
         windows: str = "",
         emulator: Emulator | None = None,
+        described: Callable[[str, dict[str, int]], Description] | None = None,
+        target_of: Callable[[Description], Target] | None = None,
     ) -> None:
         self.family: Final = family
         self.levels: Final = levels
@@ -104,6 +129,8 @@ class Machine:
         self.architectures: Final = architectures
         self.windows: Final = windows
         self.emulator: Final = emulator
+        self.described: Final = described
+        self.target_of: Final = target_of
 
     def runs_here(self) -> bool:
         """Whether this process is of the machine: whether its CPU has a target's features is another question."""

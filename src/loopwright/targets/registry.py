@@ -6,15 +6,16 @@ from __future__ import annotations
 import importlib
 import importlib.util
 import pkgutil
-from collections.abc import Iterable
+from collections.abc import Iterable, Sequence
 from typing import Final
 
 from loopwright import targets
 from loopwright.errors import TargetError
-from loopwright.targets.machine import Machine
+from loopwright.ir.description import Description
+from loopwright.targets.machine import Machine, numbers_of
 from loopwright.targets.target import Target
 
-__all__ = ["best", "best_with_features", "get", "lines", "machine_of", "machines", "names"]
+__all__ = ["best", "best_with_features", "described", "get", "lines", "machine_of", "machine_that_has", "machines", "names", "target_of"]
 
 _machines: dict[str, Machine] = {}
 _known: Final[dict[tuple[str, int, str, int], Target]] = {}
@@ -41,6 +42,49 @@ def machine_of(name: str) -> Machine | None:
         if name.startswith(machine.family):
             return machine
     return None
+
+
+def machine_that_has(target: Target) -> Machine | None:
+    """The machine of a target, whatever it is called."""
+    return machine_of(target.family or target.name)
+
+
+def target_of(description: Description, vector_bits: int | None = None) -> Target:
+    """The target for a processor of the user's own.
+
+    Raises:
+        TargetError: no code can be made for it, or it has no vectors of that width.
+    """
+    machine = machine_of(description.family())
+    if machine is None or machine.target_of is None:
+        raise TargetError(f"{description!r} describes a processor of no machine")
+    target = machine.target_of(description)
+    if vector_bits and not target.vector_bits:
+        raise TargetError(f"{target.name} has no vectors")
+    return target
+
+
+def described(name: str | None, numbers: Sequence[str]) -> str | Description | None:
+    """A target with other numbers for some of its parameters, as command lines have them: ``cells=8``.
+
+    Args:
+        name: of the target.
+        numbers: a parameter, ``=`` and a number each. Without any, the name is returned.
+
+    Raises:
+        TargetError: a text that is none, no such target or parameter, or a number that cannot be.
+    """
+    if not numbers:
+        return name
+    values = numbers_of(numbers)
+    machine = machine_of(name) if name is not None else None
+    if name is None or machine is None or machine.described is None:
+        having = [each.family for each in machines().values() if each.described is not None]
+        raise TargetError(
+            f"--set {numbers[0]}: {name or 'this CPU'} has no parameters to set; targets that have are {', '.join(having)}…: name one by --target"
+        )
+    get(name)
+    return machine.described(name, values)
 
 
 def lines() -> dict[str, str]:

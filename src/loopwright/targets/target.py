@@ -11,6 +11,7 @@ from typing import Any, Final
 
 from loopwright.errors import AbiError, UnsupportedOperationError
 from loopwright.ir import ops
+from loopwright.ir.description import Description
 from loopwright.ir.function import EVEN, RESULT_ADDRESS, STACK, STACK_16, TOGETHER, USUAL, Callee, Frame, Function, Instr
 from loopwright.ir.ops import Op
 from loopwright.native_build import mypyc_attr
@@ -548,6 +549,8 @@ class Target:
 
     Attributes:
         name: e.g. ``x86-64-v3``.
+        family: of the machine, where the name, which is the user's own, does not begin with it.
+        description: what the user has described it by, where that is no name.
         vector_bits: width of a vector register; 0 means that loops over lanes become scalar loops.
         features: CPU features the generated code may use (names as in Linux's /proc/cpuinfo for x86).
         convention: the calling convention.
@@ -572,6 +575,8 @@ class Target:
     """
 
     name: str = ""
+    family: str = ""
+    description: Description | None = None
     vector_bits: int = 0
     stream_bits: int = 0
     masked_bits: int = 0

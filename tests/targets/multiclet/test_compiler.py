@@ -18,6 +18,7 @@ from loopwright.ir.interpret import Interpreter
 from loopwright.ir.module import Module
 from loopwright.ir.parse import parse
 from loopwright.passes.counted import COUNTED
+from loopwright.runtime import emulate
 from loopwright.runtime.code import Code
 from loopwright.settings import Settings
 from loopwright.targets import registry
@@ -180,6 +181,68 @@ def test_a_loop_carries_more_than_the_switch_holds(name: str) -> None:
     same(compiled(rotated, name), rotated, 9)
 
 
+def carrying(count: int) -> Any:
+    """A loop that hands so many values on, each to another variable."""
+    names = [f"v{n}" for n in range(count)]
+    lines = [
+        "def carried(x: lw.Array[lw.i64], n: lw.i64) -> lw.i64:",
+        *[f"    {name} = x[{n}]" for n, name in enumerate(names)],
+        "    for i in range(n):",
+        f"        {', '.join(names)} = {', '.join([*names[1:], f'{names[0]} + {names[1]} - i'])}",
+        f"    return {' + '.join([f'{name} * {n + 1}' for n, name in enumerate(names)])}",
+    ]
+    text = "\n".join(lines) + "\n"
+    known: dict[str, Any] = {"lw": lw}
+    exec(compile(text, "<carried>", "exec"), known)  # noqa: S102 (written above)
+    return lw.kernel(known["carried"], source=text, nests="off")
+
+
+def one_cell(processor: Any, buffer: int) -> Any:
+    return processor.with_parameters(cells=1, fetch=1, float_units=1, memory_ports=1, buffer=buffer)
+
+
+@pytest.mark.parametrize(
+    ("processor", "count", "most"),
+    [
+        (PROCESSORS["multiclet-r1"], 60, 4),
+        (PROCESSORS["multiclet-r1"], 100, 8),
+        (S2, 60, 20),
+        (S2, 90, 40),
+        (one_cell(PROCESSORS["multiclet-r1"], 32), 30, 10),
+        (one_cell(PROCESSORS["multiclet-r1"], 8), 14, 20),
+        (one_cell(S2, 32), 40, 60),
+        (S2.with_parameters(cells=2, fetch=2, memory_ports=2, buffer=16, depth=15), 30, 60),
+    ],
+    ids=lambda each: str(getattr(each, "name", each)).replace(" ", "_"),
+)
+def test_a_loop_that_carries_many_values_is_cut_in_few_tries(processor: Any, count: int, most: int, monkeypatch: pytest.MonkeyPatch) -> None:
+    """What its first paragraph would read from slots, and write to others, its parts share."""
+    tries: list[int] = []
+
+    def counted(flow: Flow, *rest: Any) -> Blocks:
+        tries.append(1)
+        return Blocks(flow, *rest)
+
+    monkeypatch.setattr("loopwright.targets.multiclet.order.Blocks", counted)
+    code = carrying(count).compile(target=processor, prove=count < 50)
+    assert len(tries) <= most
+    x = np.arange(count, dtype=np.int64) ** 3 + 1
+    rounds = (0, 1, 2, 7)
+    assert emulate.run_many([(code, (x, n)) for n in rounds]) == [Interpreter(code.compiled.source).call(x, n) for n in rounds]
+
+
+def test_what_no_cutting_makes_fit_is_refused() -> None:
+    with pytest.raises(TargetError, match="has more values at once than its switch of 1 places, and paragraphs of at most 64 commands, can hand on"):
+        carrying(3).compile(target=one_cell(S2, 64).with_parameters(depth=1))
+
+
+@pytest.mark.parametrize("depth", [3, 63])
+def test_the_least_room(depth: int) -> None:
+    code = carrying(5).compile(target=one_cell(S2, 8).with_parameters(depth=depth), prove=True)
+    x = np.arange(5, dtype=np.int64) * 3 + 1
+    assert code.emulate(x, 4) == Interpreter(code.compiled.source).call(x, 4)
+
+
 #: Processors with less room than the published ones.
 SMALL = [
     PROCESSORS["multiclet-s1"].with_parameters(cells=2, fetch=2, memory_ports=1, buffer=16),
@@ -203,12 +266,14 @@ def test_loops_of_several_steps_make_any_number_of_steps(name: str) -> None:
     assert (code.bytes == compiled(counted, name, ["unrolled"]).bytes) is False
 
 
-def test_every_subset_of_the_passes_gives_right_code() -> None:
+def test_any_subset_of_the_passes_gives_right_code(request: pytest.FixtureRequest) -> None:
+    """A thousand of them, with all that leave out, or leave in, up to two; with ``--exhaustive`` all."""
     pick = random.Random(1)
-    for count in range(len(OPTIONAL) + 1):
-        for without in itertools.combinations(OPTIONAL, count):
-            kernel = pick.choice([fibonacci, clipped, overlapping, counted])
-            same(compiled(kernel, "multiclet-s2", without), kernel, 13)
+    every = [without for count in range(len(OPTIONAL) + 1) for without in itertools.combinations(OPTIONAL, count)]
+    few = [without for without in every if min(len(without), len(OPTIONAL) - len(without)) <= 2]
+    for without in every if request.config.getoption("--exhaustive") else [*few, *pick.sample(every, 1000 - len(few))]:
+        kernel = pick.choice([fibonacci, clipped, overlapping, counted])
+        same(compiled(kernel, "multiclet-s2", without), kernel, 13)
 
 
 @pytest.mark.parametrize("start", range(0, 18, 6))
@@ -231,11 +296,11 @@ def test_random_kernels_mean_what_plain_python_means_without_some_of_the_passes(
 # --- the proof ------------------------------------------------------------------------------------------------------
 
 
-def proofs(monkeypatch: pytest.MonkeyPatch, kernel: Any, name: str) -> tuple[Any, ...]:
+def proofs(monkeypatch: pytest.MonkeyPatch, kernel: Any, name: str, *without: str) -> tuple[Any, ...]:
     """What the checker is called with for a kernel."""
     seen: list[tuple[Any, ...]] = []
     monkeypatch.setattr(writing, "check", lambda *args: seen.append(args))
-    compiled(kernel, name)
+    compiled(kernel, name, without)
     if not seen:
         pytest.skip("the calls of the native build cannot be looked into")
     return seen[0]
@@ -304,7 +369,7 @@ def test_a_copy_in_another_order_is_found_in_the_paragraph_that_reads_it(monkeyp
 
 
 def test_a_store_to_another_slot_is_found(monkeypatch: pytest.MonkeyPatch) -> None:
-    flow, unit, blocks, slots, processor = proofs(monkeypatch, clipped, "multiclet-r1")
+    flow, unit, blocks, slots, processor = proofs(monkeypatch, clipped, "multiclet-r1", "registers")
     stores = [c for p in unit.paragraphs for c in p.commands if c.mnemonic == "wr_q" and c.operands[1].register == "SP"]
     assert len(stores) > 3
     for command in stores:
@@ -312,6 +377,17 @@ def test_a_store_to_another_slot_is_found(monkeypatch: pytest.MonkeyPatch) -> No
         command.operands[1] = Operand(register="SP", offset=kept.offset - 1024)
         assert fails(flow, unit, blocks, slots, processor), command
         command.operands[1] = kept
+
+
+def test_a_write_to_another_register_is_found(monkeypatch: pytest.MonkeyPatch) -> None:
+    flow, unit, blocks, slots, processor = proofs(monkeypatch, clipped, "multiclet-r1")
+    writes = [c for p in unit.paragraphs for c in p.commands if c.mnemonic == "setrg_q" and c.operands[0].register != "RETV"]
+    assert len(writes) > 3
+    for command in writes:
+        kept = command.operands[0]
+        command.operands[0] = Operand(register=next(name for name in ("R0", "R1") if name != kept.register))
+        assert fails(flow, unit, blocks, slots, processor), command
+        command.operands[0] = kept
 
 
 # --- what the passes are for ------------------------------------------------------------------------------------------
@@ -327,6 +403,41 @@ def test_what_a_loop_carries_does_not_touch_memory() -> None:
     # The argument, and the return address.
     assert memory_accesses(code) == 2
     assert memory_accesses(plain) > 10
+
+
+def test_on_the_r1_what_a_loop_carries_is_in_registers() -> None:
+    code, plain = compiled(collatz, "multiclet-r1"), compiled(collatz, "multiclet-r1", ["registers"])
+    assert memory_accesses(code) == 2
+    assert memory_accesses(plain) > 10
+
+
+def test_no_register_is_live_across_a_call() -> None:
+    module = lw.Module()
+
+    @module.function
+    def step(x: lw.i64, y: lw.i64) -> lw.i64:
+        total = lw.i64(0)
+        for i in range(x & 7):
+            total += i * y if i & 1 else y
+        return total
+
+    @module.function
+    def walk(n: lw.i64, a: lw.i64, b: lw.i64) -> lw.i64:
+        total, other = lw.i64(0), lw.i64(1)
+        for i in range(n):
+            if i & 1:
+                total += a * i
+            else:
+                total += step(i, b)
+            for j in range(i & 3):
+                other = other * 3 + a - j
+            total ^= other
+        return total + other
+
+    for name in NAMES:
+        made = module.compile(target=name, prove=True)
+        for n in (0, 1, 6, 13):
+            assert made["walk"].emulate(n, 5, -9) == module.interpret("walk", n, 5, -9), (name, n)
 
 
 def test_a_branch_where_a_comparison_does_not_hold_chooses_the_right_side() -> None:
@@ -489,7 +600,7 @@ end
             for each in module.functions.values()
         ]
         simulator = Simulator(link(units, target.processor))
-        assert ("#R1" in str(units[1])) is (program and "calls" not in left_out)
+        assert ("jmp #R0" in str(units[0])) is (program and "calls" not in left_out)
         found = [simulator.call("outer", ("l", a), returns="l", registers=(calling.RETURN, *calling.ARGUMENTS)) for a in (5, -70000, 0)]
         assert found == wanted, (program, left_out)
 

@@ -10,6 +10,7 @@ from typing import Final
 
 from loopwright.targets.multiclet.calling import order_registers
 from loopwright.targets.multiclet.flow import CONSTANT, FRAME, INCOMING, JUMPS, LOCAL, OUTGOING, REGISTER, SYMBOL, TARGET, VALUE, Arg, Flow, Node, Paragraph
+from loopwright.targets.multiclet.held import hold
 
 __all__ = ["Block", "Blocks"]
 
@@ -52,6 +53,8 @@ class Blocks:
         stands: the command that makes a value of the flow, by the value; origins: the command of the flow that a command is.
         slots: the slots in the frame, by value and kind, in the order they are numbered.
         calls: the function calls others: it lowers the stack pointer.
+        readers: of phis in memory that are too many for one paragraph, the part of their paragraph that reads them from where they were handed over, and writes them to
+            slots of their own. The parts before it may read them there as well: nothing is handed over before.
         most: from how many commands on a paragraph is spared what another can do as well.
     """
 
@@ -70,6 +73,9 @@ class Blocks:
         self.spilled: dict[Node, None] = {}
         self.read: list[dict[Node, Node]] = [{} for _ in flow.made]
         self.live_phis = _live_phis(flow)
+        self.readers = self.shared_phis()
+        # Stores to come, by the paragraph that is to have them.
+        self.pending: list[int] = [0 for _ in flow.made]
         for block in self.made:
             self.fill(block)
         for block in self.made:
@@ -79,6 +85,10 @@ class Blocks:
         for block in self.made:
             self.settle(block)
             self.frame(block)
+        if flow.registers:
+            for slot in hold(flow.made, [block.nodes for block in self.made], flow.registers):
+                del self.slots[slot]
+            self.slots = {slot: number for number, slot in enumerate(self.slots)}
         for block in self.made:
             order_registers(block.nodes)
         self.drop()
@@ -89,6 +99,45 @@ class Blocks:
             outside = self.wanted_outside()
             for block in self.made:
                 fold_loads(block.nodes, outside)
+
+    def shared_phis(self) -> dict[Node, int]:
+        """Phis in memory dealt out to the parts of their paragraphs, where one has too many."""
+        found: dict[Node, int] = {}
+        for paragraph in self.flow.made:
+            phis = [phi for phi in paragraph.phis if phi in self.live_phis and not self.passes(phi)]
+            # (Each is read and written.)
+            if len(paragraph.nodes) + 2 * len(phis) <= self.most:
+                continue
+            parts = self.following_parts(paragraph)
+            if len(parts) == 1:
+                continue
+            room = [max((self.most - len(part.nodes)) // 2, 0) for part in parts]
+            part = 0
+            for phi in phis:
+                while part < len(parts) - 1 and not room[part]:
+                    part += 1
+                room[part] -= 1
+                found[phi] = parts[part].number
+        return found
+
+    def following_parts(self, paragraph: Paragraph) -> list[Paragraph]:
+        """A paragraph and what has been cut from it, which runs behind it, in order."""
+        found = [paragraph]
+        while True:
+            after = found[-1].after()
+            following = self.flow.made[after[0]] if len(after) == 1 and not found[-1].calls else None
+            if following is None or not following.cut or len(following.before) != 1 or following.phis:
+                return found
+            found.append(following)
+
+    def handed(self, number: int, value: Node) -> bool:
+        """Whether a paragraph reads a phi from where it was handed over: the one that has it, or, where its parts share them, those up to the one that reads it."""
+        if value.name != "phi":
+            return False
+        reader = self.readers.get(value)
+        if reader is None:
+            return value.home == number
+        return value.home <= number <= reader
 
     # --- operands ---------------------------------------------------------------------------------------------------
 
@@ -137,7 +186,7 @@ class Blocks:
         if value.home == number and value.name != "phi":
             return Arg(VALUE, self.stands[value], a.number, "", a.memory)
         comes = value.home == number and self.passes(value)
-        if value.home != number and value in block.paragraph.carried and (value, number) not in self.in_memory:
+        if value.home != number and value in block.paragraph.carried and (value, number) not in self.in_memory and value not in self.readers:
             comes = True
             if value.name == "phi" and not self.passes(value):
                 # What it is given in memory is read where it is made.
@@ -163,7 +212,7 @@ class Blocks:
 
     def reload(self, block: Block, value: Node) -> Node:
         """A value that comes from memory, or is made again where that is as cheap."""
-        if value.name == "phi" and value.home == block.paragraph.number:
+        if self.handed(block.paragraph.number, value):
             made = self.node(block, "load", "q", [Arg(FRAME, value, 0, HANDED, True)], 0)
             self.slots.setdefault((value, HANDED), len(self.slots))
         elif self.cheap(value):
@@ -187,15 +236,24 @@ class Blocks:
         """What the phis of the paragraphs that follow are given: in the switch, or in their slots."""
         paragraph = block.paragraph
         parts = self.parts(block)
-        given: list[tuple[Node, Block, Arg]] = []
+        wanted: list[tuple[Node, Arg]] = []
         for each in paragraph.after():
             following = self.flow.made[each]
             position = following.before.index(paragraph.number)
-            for phi in following.phis:
-                if phi in self.live_phis:
-                    a = phi.args[position]
-                    writer = block if self.passes(phi) or len(block.nodes) < self.most else self.writer(parts, a)
-                    given.append((phi, writer, self.here(writer, a)))
+            wanted += [(phi, phi.args[position]) for phi in following.phis if phi in self.live_phis]
+        if len(parts) > 1:
+            # What has to be here, before what another part can do.
+            wanted.sort(key=lambda row: not self.passes(row[0]))
+        given: list[tuple[Node, Block, Arg]] = []
+        for phi, a in wanted:
+            writer = block
+            if not self.passes(phi):
+                if self.filled(block) >= self.most:
+                    writer = self.writer(self.behind(parts, phi), a)
+                self.pending[writer.paragraph.number] += 1
+            elif len(parts) > 1 and a.kind == CONSTANT:
+                self.pending[paragraph.number] += 1
+            given.append((phi, writer, self.here(writer, a)))
         for phi, writer, a in given:
             held = self.small(writer, a)
             if self.passes(phi):
@@ -214,12 +272,23 @@ class Blocks:
                 return found
             found.append(self.made[before.number])
 
+    def behind(self, parts: list[Block], phi: Node) -> list[Block]:
+        """Those parts of a paragraph that may hand a phi over: where it is one of its own, not those before the one that reads it."""
+        reader = self.readers.get(phi)
+        if reader is None or phi.home != parts[-1].paragraph.number:
+            return parts
+        return [part for part in parts if part.paragraph.number >= reader]
+
     def writer(self, parts: list[Block], a: Arg) -> Block:
         """Which of the parts of a paragraph writes what a phi is given to its slot: the one that makes it, or the shortest of those that have it."""
         for count, part in enumerate(parts, 1):
             if a.node is not None and a.node.home == part.paragraph.number:
-                return part if len(part.nodes) < self.most else min(parts[:count], key=_length)
-        return min(parts, key=_length)
+                return part if self.filled(part) < self.most else min(parts[:count], key=self.filled)
+        return min(parts, key=self.filled)
+
+    def filled(self, block: Block) -> int:
+        """How many commands a paragraph has, and will have for what it hands over."""
+        return len(block.nodes) + self.pending[block.paragraph.number]
 
     def settle(self, block: Block) -> None:
         """A phi's slot is read before what comes next is written to it, and stands before it in the list."""
@@ -241,7 +310,7 @@ class Blocks:
 
     def spill(self, value: Node) -> None:
         """Write a value to its slot where it is made."""
-        block = self.made[value.home]
+        block = self.made[self.readers.get(value, value.home)]
         a = self.here(block, Arg(VALUE, value))
         self.node(block, "wr", "q", [a, Arg(FRAME, value, 0, OWN)], value.line).effect = True
         self.slots.setdefault((value, OWN), len(self.slots))
@@ -295,10 +364,6 @@ class Blocks:
         made = self.node(block, "setrg", "l", [Arg(REGISTER, name="SP"), Arg(REGISTER, number=sign, name="frame")], 0)
         made.effect = True
         made.behind = readers
-
-
-def _length(block: Block) -> int:
-    return len(block.nodes)
 
 
 def fold_registers(block: Block) -> None:

@@ -217,7 +217,7 @@ class _Checker:
             held = self.read(block, state, Operand(register=operand.register))
             if value is None or value not in held or operand.offset != a.number or operand.memory != a.memory:
                 self.fail(block, command, f"{operand} is not {a.node} on every path")
-            elif value.suffix in BITS and _bits_read(origin, a) > BITS[value.suffix]:
+            elif _given(operand.register) in held and value.suffix in BITS and _bits_read(origin, a) > BITS[value.suffix]:
                 self.fail(block, command, f"{operand} has more bits than {value}")
             return
         if operand.memory != a.memory or (a.kind == VALUE and operand.offset != a.number):

@@ -7,11 +7,13 @@ import sys
 import time
 from pathlib import Path
 
+from loopwright.arguments import SET
 from loopwright.errors import AssemblyError, LoopwrightError
+from loopwright.targets.machine import numbers_of
 from loopwright.targets.multiclet.assembler import assemble
 from loopwright.targets.multiclet.commands import FLOATS, WIDTHS
 from loopwright.targets.multiclet.linker import MEMORY, Program, link
-from loopwright.targets.multiclet.parameters import PROCESSORS, Processor, processor
+from loopwright.targets.multiclet.parameters import PROCESSORS, processor
 from loopwright.targets.multiclet.picture import picture
 from loopwright.targets.multiclet.profile import Profile
 from loopwright.targets.multiclet.simulator import Simulator, holds
@@ -22,8 +24,10 @@ __all__ = ["simulate_command"]
 def _parser() -> argparse.ArgumentParser:
     added = argparse.ArgumentParser(prog="loopwright simulate", description="Assemble, link and run programs of Multiclet processors (docs/multiclet.md).")
     added.add_argument("files", nargs="+", type=Path, metavar="FILE.s", help="assembler text; several files are linked")
-    added.add_argument("--machine", default="multiclet-s2", metavar="NAME", help=f"the processor: {', '.join(PROCESSORS)} (the default is multiclet-s2)")
-    added.add_argument("--set", action="append", default=[], metavar="NAME=N", help="another number for one of the processor's parameters: cells=8, load=3")
+    added.add_argument(
+        "--target", "--machine", default="multiclet-s2", metavar="NAME", help=f"the processor: {', '.join(PROCESSORS)} (the default is multiclet-s2)"
+    )
+    added.add_argument("--set", action="append", default=[], metavar="NAME=N", help=SET)
     added.add_argument("--call", metavar="LABEL", help="the function to call (default: the first paragraph of the first file)")
     added.add_argument(
         "--argument", action="append", default=[], metavar="T:VALUE", help="an argument: its type, one of b s l q f d, and its value: l:5, d:0.5"
@@ -67,19 +71,8 @@ def simulate_command(arguments: list[str]) -> int:
     return 0
 
 
-def _machine(args: argparse.Namespace) -> Processor:
-    values: dict[str, int] = {}
-    for text in args.set:
-        name, _, number = text.partition("=")
-        try:
-            values[name] = int(number)
-        except ValueError:
-            raise LoopwrightError(f"--set {text}: a parameter and a whole number are expected, as in --set load=3") from None
-    return processor(args.machine).with_parameters(**values)
-
-
 def _program(args: argparse.Namespace) -> Program:
-    machine = _machine(args)
+    machine = processor(args.target).with_parameters(**numbers_of(args.set))
     units = []
     for path in args.files:
         try:

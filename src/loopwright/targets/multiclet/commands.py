@@ -10,8 +10,11 @@ The suffix says how wide the operands are: a command reads so many low bits of e
 from __future__ import annotations
 
 import math
+import re
 from collections.abc import Callable
 from typing import Any, Final
+
+from loopwright.errors import TargetError
 
 __all__ = ["ADDRESS", "CALLED", "COMMANDS", "DESTINATION", "FLOATS", "INTEGERS", "SUM", "TARGET", "VALUE", "WIDTHS", "Row", "form", "forms"]
 
@@ -106,9 +109,11 @@ class Row:
             is taken. It may give any integer: what is above the width is cut.
         line: what it does, in a line.
         status: ``C`` confirmed, ``A`` assumed.
+        serves: the operation of the IR (docs/operations.md) that code has it for, and the types, as in the rows of ``selection.py``: ``popcount int``, ``min i32 i64``;
+            "" for none.
     """
 
-    __slots__ = ("effect", "function", "gives", "latency", "line", "meaning", "mnemonic", "places", "status", "suffixes", "takes", "unit")
+    __slots__ = ("effect", "function", "gives", "latency", "line", "meaning", "mnemonic", "places", "serves", "status", "suffixes", "takes", "unit")
 
     def __init__(
         self,
@@ -124,6 +129,7 @@ class Row:
         gives: str = "signed",
         effect: str = "",
         status: str = "C",
+        serves: str = "",
     ) -> None:
         self.mnemonic: Final = mnemonic
         self.suffixes: Final = suffixes
@@ -136,17 +142,69 @@ class Row:
         self.meaning: Final = meaning
         self.line: Final = line
         self.status: Final = status
+        self.serves: Final = serves
+        _check(self)
         self.function: Final = _function(meaning, len(places))
 
     def __repr__(self) -> str:
         return f"Row({self.mnemonic})"
+
+    def __reduce__(self) -> tuple[object, ...]:
+        words = self.unit, self.latency, self.takes, self.gives, self.effect, self.status, self.serves
+        return _row, (self.mnemonic, self.suffixes, self.places, self.meaning, self.line, *words)
+
+
+def _row(mnemonic: str, suffixes: str, places: tuple[str, ...], meaning: str | Callable[..., Any], line: str, *words: str) -> Row:
+    """A row that was pickled: one of the processors' own is the one that there is."""
+    unit, latency, takes, gives, effect, status, serves = words
+    known = COMMANDS.get(f"{mnemonic}_{suffixes[0]}" if suffixes else mnemonic)
+    if known is not None and (known.meaning, known.latency, known.takes, known.gives, known.serves) == (meaning, latency, takes, gives, serves):
+        return known
+    return Row(mnemonic, suffixes, places, meaning, line, unit=unit, latency=latency, takes=takes, gives=gives, effect=effect, status=status, serves=serves)
+
+
+#: What may stand in a row's columns that are words.
+_WORDS: Final[dict[str, tuple[str, ...]]] = {
+    "unit": ("integer", "memory", "float"),
+    "takes": ("signed", "unsigned", "float", "wide", "single", "double"),
+    "gives": ("signed", "unsigned", "flag", "float", ""),
+    "effect": ("", "load", "store", "register", "jump"),
+    "status": ("C", "F", "A"),
+}
+#: Names as assembler text has them.
+_MNEMONIC: Final = re.compile("[A-Za-z][A-Za-z0-9]*")
+
+
+def _check(row: Row) -> None:
+    """Whether a row can be one.
+
+    Raises:
+        TargetError: it cannot.
+    """
+    name = row.mnemonic
+    if not isinstance(name, str) or not _MNEMONIC.fullmatch(name):
+        raise TargetError(f"a command's name consists of letters and digits, not {name!r}")
+    if not isinstance(row.suffixes, str) or not set(row.suffixes) <= WIDTHS.keys() or (not row.suffixes and row.effect != "jump"):
+        raise TargetError(f"the suffixes of {name} are letters out of {' '.join(WIDTHS)}, not {row.suffixes!r}")
+    if not 1 <= len(row.places) <= 2 or not set(row.places) <= {VALUE, SUM, ADDRESS, TARGET, DESTINATION}:
+        raise TargetError(f"{name} takes one operand or two, as in (VALUE, VALUE), not {row.places!r}")
+    for column, words in _WORDS.items():
+        if getattr(row, column) not in words:
+            raise TargetError(f"{name}: {column} is {getattr(row, column)!r}; it has to be {', '.join([repr(word) for word in words])}")
+    if not isinstance(row.meaning, str) and not callable(row.meaning):
+        raise TargetError(f"the meaning of {name} is an expression in a, b and bits, or a function called as meaning(bits, a, b), not {row.meaning!r}")
+    if row.serves and (row.effect or set(row.places) != {VALUE}):
+        raise TargetError(f"{name} has effects, or operands that are no values: it serves no operation")
 
 
 def _function(meaning: str | Callable[..., Any], operands: int) -> Callable[..., Any]:
     """The meaning as a function of the width and the operands."""
     if not isinstance(meaning, str):
         return meaning
-    made: Callable[..., Any] = eval(f"lambda bits, {', '.join(('a', 'b')[:operands])}: {meaning}", dict(CALLED))
+    try:
+        made: Callable[..., Any] = eval(f"lambda bits, {', '.join(('a', 'b')[:operands])}: {meaning}", dict(CALLED))
+    except SyntaxError as error:
+        raise TargetError(f"the meaning {meaning!r} is no Python expression: {error.msg}") from None
     return made
 
 

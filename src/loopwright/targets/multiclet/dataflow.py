@@ -2,8 +2,10 @@
 
 from __future__ import annotations
 
+from loopwright.targets.multiclet.commands import COMMANDS
 from loopwright.targets.multiclet.convention import CONVENTION
-from loopwright.targets.multiclet.parameters import Processor
+from loopwright.targets.multiclet.parameters import PROCESSORS, Processor
+from loopwright.targets.multiclet.selection import serving
 from loopwright.targets.target import Target
 
 __all__ = ["Dataflow"]
@@ -14,6 +16,7 @@ class Dataflow(Target):
 
     Attributes:
         processor: its parameters.
+        serving: which of its commands serve operations of their own accord (``selection.serving``).
         program: all functions that call each other are compiled for one program, and may call each other as suits them (``calling.py``).
     """
 
@@ -22,5 +25,8 @@ class Dataflow(Target):
         # (An attribute of the class would hide the native build's.)
         self.name = described.name
         self.fused = False
+        self.family = "multiclet-"
+        self.description = described if PROCESSORS.get(described.name) != described else None
         self.processor = described
+        self.serving = serving(described.commands) if described.commands is not COMMANDS else {}
         self.program = program

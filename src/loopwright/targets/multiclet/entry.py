@@ -4,6 +4,7 @@ from __future__ import annotations
 
 from typing import Final
 
+from loopwright.ir.description import Description
 from loopwright.targets.machine import Emulator, Level, Machine
 from loopwright.targets.target import Target
 
@@ -11,9 +12,24 @@ __all__ = ["MACHINE"]
 
 
 def _make(name: str, vector_bits: int, convention: str, data_path: int) -> Target:
+    from loopwright.targets.multiclet.parameters import processor
     from loopwright.targets.multiclet.target import make
 
-    return make(name)
+    return make(processor(name))
+
+
+def _target_of(described: Description) -> Target:
+    from loopwright.targets.multiclet.parameters import Processor
+    from loopwright.targets.multiclet.target import make
+
+    assert isinstance(described, Processor)
+    return make(described)
+
+
+def _described(name: str, numbers: dict[str, int]) -> Description:
+    from loopwright.targets.multiclet.parameters import processor
+
+    return processor(name).with_parameters(**numbers)
 
 
 MACHINE: Final = Machine(
@@ -26,4 +42,6 @@ MACHINE: Final = Machine(
     ("stack",),
     _make,
     emulator=Emulator((), packages="", runtime="loopwright.targets.multiclet.runner"),
+    described=_described,
+    target_of=_target_of,
 )

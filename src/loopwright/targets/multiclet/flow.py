@@ -130,6 +130,7 @@ class Paragraph:
         code: the instructions, the test among them if there is one.
         tested: where it goes on if the test holds; NONE without a test.
         following: where it goes on otherwise, or RETURNED.
+        further: where it goes on besides, if it asks more than once.
         depth: loops around it.
         before: the paragraphs that go on with it.
         nodes: its commands, in an order in which they could run.
@@ -141,7 +142,23 @@ class Paragraph:
         carried: values made in other paragraphs that come through the switch by the one paragraph before.
     """
 
-    __slots__ = ("before", "called", "calls", "carried", "code", "cut", "depth", "first", "following", "nodes", "number", "phis", "returned", "tested")
+    __slots__ = (
+        "before",
+        "called",
+        "calls",
+        "carried",
+        "code",
+        "cut",
+        "depth",
+        "first",
+        "following",
+        "further",
+        "nodes",
+        "number",
+        "phis",
+        "returned",
+        "tested",
+    )
 
     def __init__(self, number: int, first: int, depth: int) -> None:
         self.number = number
@@ -150,6 +167,7 @@ class Paragraph:
         self.code: list[Instr] = []
         self.tested = NONE
         self.following = NONE
+        self.further: list[int] = []
         self.before: list[int] = []
         self.nodes: list[Node] = []
         self.phis: list[Node] = []
@@ -165,6 +183,7 @@ class Paragraph:
             self.tested = new
         if self.following == old:
             self.following = new
+        self.further = [new if each == old else each for each in self.further]
         for node in self.nodes:
             if node.name in JUMPS:
                 node.args = [Arg(TARGET, number=new) if a.kind == TARGET and a.number == old else a for a in node.args]
@@ -174,7 +193,7 @@ class Paragraph:
         found = [self.following] if self.following >= 0 else []
         if self.tested >= 0 and self.tested not in found:
             found.append(self.tested)
-        return found
+        return [*found, *[each for each in self.further if each not in found]] if self.further else found
 
 
 class Flow:
@@ -185,11 +204,12 @@ class Flow:
         two_constants: commands may have two constants, and operands in memory.
         direct, several: what has been made may come through the switch to a paragraph with one before it, and further (``transfer.py``).
         depth: how many commands back a result can be named, for the latter.
+        registers: those that may hold what else goes through memory (``held.py``); none where that is left out.
         numbered: nodes so far.
         ordered, placed, unit: the paragraphs with their commands in order (``blocks.Blocks``), what knows how far back values are (``order``), and the program, when they are made.
     """
 
-    __slots__ = ("depth", "direct", "made", "numbered", "ordered", "placed", "several", "two_constants", "unit")
+    __slots__ = ("depth", "direct", "made", "numbered", "ordered", "placed", "registers", "several", "two_constants", "unit")
 
     def __init__(self, made: list[Paragraph]) -> None:
         self.made = made
@@ -197,6 +217,7 @@ class Flow:
         self.direct = False
         self.several = False
         self.depth = 0
+        self.registers: tuple[str, ...] = ()
         self.numbered = 0
         self.ordered: Any = None
         self.placed: Any = None
@@ -214,6 +235,7 @@ class Flow:
             paragraph.number = numbers[paragraph.number]
             paragraph.tested = numbers.get(paragraph.tested, paragraph.tested)
             paragraph.following = numbers.get(paragraph.following, paragraph.following)
+            paragraph.further = [numbers[each] for each in paragraph.further]
             paragraph.before = [numbers[each] for each in paragraph.before]
             for node in (*paragraph.phis, *paragraph.nodes):
                 node.home = paragraph.number

@@ -17,7 +17,7 @@ from loopwright.targets.multiclet.blocks import Block, Blocks
 from loopwright.targets.multiclet.dataflow import Dataflow
 from loopwright.targets.multiclet.flow import CONSTANT, VALUE, Arg, Flow, Node, Paragraph
 from loopwright.targets.multiclet.schedule import Scheduler
-from loopwright.targets.multiclet.split import halve
+from loopwright.targets.multiclet.split import divide
 from loopwright.targets.multiclet.transfer import give
 
 __all__ = ["run"]
@@ -26,6 +26,8 @@ __all__ = ["run"]
 MARGIN: Final = 100
 #: More tries than values can be out of reach one after the other in what anybody writes.
 MOST_TRIES: Final = 80
+#: For so many what has been found is forgotten when paragraphs are cut.
+_PATIENCE: Final = 12
 
 
 class _Try:
@@ -38,9 +40,11 @@ class _Try:
         wide: paragraphs that need more values at once than the switch has places.
     """
 
-    def __init__(self, flow: Flow, target: Dataflow, blocks: Blocks) -> None:
+    def __init__(self, flow: Flow, target: Dataflow, blocks: Blocks, most: int) -> None:
         self.flow = flow
         self.processor = target.processor
+        # (Up to a phi's place there have to be commands.)
+        self.reach = min(self.processor.depth, most)
         self.blocks = blocks
         self.places: dict[Node, int] = {}
         self.unpassed: set[Node] = set()
@@ -96,13 +100,13 @@ class _Try:
         a = block.wanted[phi]
         node = a.node if a.kind == VALUE and not a.number else None
         shared = node is not None and all(self.compatible(phi, other) for other, by in made.items() if by is node)
-        if not copied and node is not None and node in scheduler.readers and shared and len(scheduler.nodes) <= self.processor.depth:
+        if not copied and node is not None and node in scheduler.readers and shared and len(scheduler.nodes) <= self.reach:
             made[phi] = node
             return
         place = 1
-        while place <= self.processor.depth and (not (place not in fixed or fixed[place].same(a)) or not self.allowed(block, phi, place)):
+        while place <= self.reach and (not (place not in fixed or fixed[place].same(a)) or not self.allowed(block, phi, place)):
             place += 1
-        if place > self.processor.depth:
+        if place > self.reach:
             self.unpassed.add(phi)
         else:
             fixed[place] = a
@@ -119,7 +123,7 @@ class _Try:
 
     def allowed(self, block: Block, phi: Node, place: int) -> bool:
         """Whether no other phi has the place that is given another value by some paragraph."""
-        return place <= self.processor.depth and all(other is phi or self.compatible(phi, other) for other, at in self.places.items() if at == place)
+        return place <= self.reach and all(other is phi or self.compatible(phi, other) for other, at in self.places.items() if at == place)
 
     def compatible(self, phi: Node, other: Node) -> bool:
         """Whether the paragraphs that give values to both phis give them the same."""
@@ -169,9 +173,52 @@ def _seldom(block: Block) -> int:
     return -block.paragraph.depth
 
 
-def _shortens(flow: Flow, paragraph: Paragraph) -> bool:
-    """Whether a paragraph has less to do when it has been cut: it has commands, or hands values on that its parts may share."""
-    return bool(paragraph.nodes) or not (paragraph.following >= 0 and flow.made[paragraph.following].cut)
+def _pieces(blocks: Blocks, block: Block, most: int) -> int:
+    """Into how many parts a paragraph is to be cut that has too many commands; 1 if that would be of no use.
+
+    Its parts share its own commands, and what it reads and writes for phis: where it has none of its own, there may be parts enough already.
+    """
+    wanted = max(-(-len(block.nodes) // most), 2)
+    if block.paragraph.nodes:
+        return wanted
+    parts = blocks.parts(block)[:0:-1] + [blocks.made[part.number] for part in blocks.following_parts(block.paragraph)]
+    enough = 2 * -(-sum([len(part.nodes) for part in parts]) // most)
+    return min(wanted, max(enough - len(parts), 0) + 1)
+
+
+class _Known:
+    """What tries have found.
+
+    Attributes:
+        in_memory: values, by paragraph, that are read from memory there.
+        renewed: those that are copied where it begins.
+        unpassed: phis that go through memory.
+    """
+
+    def __init__(self) -> None:
+        self.in_memory: set[tuple[Node, int]] = set()
+        self.renewed: set[tuple[Node, int]] = set()
+        self.unpassed: set[Node] = set()
+
+    def learn(self, tried: _Try) -> None:
+        """What is out of reach is copied; what has been copied goes through memory."""
+        self.unpassed |= tried.unpassed
+        for value, number in tried.late:
+            if (value, number) not in self.renewed:
+                self.renewed.add((value, number))
+            elif value.home == number:
+                self.unpassed.add(value)
+            else:
+                self.in_memory.add((value, number))
+
+    def renumbered(self, before: list[Paragraph], parts: dict[Paragraph, list[Paragraph]]) -> _Known:
+        """The same when paragraphs have been cut, for all their parts."""
+        made = _Known()
+        made.unpassed = self.unpassed
+        numbers = [[part.number for part in parts.get(paragraph, [paragraph])] for paragraph in before]
+        made.in_memory = {(value, each) for value, number in self.in_memory for each in numbers[number]}
+        made.renewed = {(value, each) for value, number in self.renewed for each in numbers[number]}
+        return made
 
 
 def run(f: Function, target: Dataflow) -> None:
@@ -181,40 +228,31 @@ def run(f: Function, target: Dataflow) -> None:
         TargetError: the processor holds too few values, or commands, at once.
     """
     flow: Flow = f.analysis
-    in_memory: set[tuple[Node, int]] = set()
-    unpassed: set[Node] = set()
-    renewed: set[tuple[Node, int]] = set()
+    known = _Known()
     processor = target.processor
     room = processor.buffer * processor.all_cells
     most = max(room - MARGIN, room // 2)
-    for _ in range(MOST_TRIES):
-        blocks = Blocks(flow, in_memory, unpassed, renewed, most // 2)
-        cut = [block.paragraph for block in blocks.made if len(block.nodes) > most and _shortens(flow, block.paragraph)]
-        if not cut:
-            tried = _Try(flow, target, blocks)
+    for count in range(MOST_TRIES):
+        blocks = Blocks(flow, known.in_memory, known.unpassed, known.renewed, most // 2)
+        cut = [(block, _pieces(blocks, block, most)) for block in blocks.made if len(block.nodes) > most]
+        if not any(pieces > 1 for _, pieces in cut):
+            tried = _Try(flow, target, blocks, most)
             # (Copies, and what fills places, may have made some too long.)
-            cut = [block.paragraph for block in blocks.made if len(block.nodes) > room or block.paragraph.number in tried.wide]
+            cut = [(block, _pieces(blocks, block, most)) for block in blocks.made if len(block.nodes) > room or block.paragraph.number in tried.wide]
             if not cut and not tried.late and not tried.unpassed:
                 flow.ordered = blocks
                 flow.placed = tried
                 return
-        if cut:
-            cut = [paragraph for paragraph in cut if _shortens(flow, paragraph)]
-            if not cut:
-                break
-            in_memory, unpassed, renewed = set(), set(), set()
-            for paragraph in cut:
-                halve(flow, paragraph)
+        if not cut:
+            known.learn(tried)
+        elif any(pieces > 1 for _, pieces in cut):
+            before = list(flow.made)
+            parts = {block.paragraph: divide(flow, block.paragraph, pieces) for block, pieces in cut}
+            # (What is too far depends on the cuts: for a few of them it is found anew.)
+            known = known.renumbered(before, parts) if count >= _PATIENCE else _Known()
             give(flow)
-            continue
-        unpassed |= tried.unpassed
-        for value, number in tried.late:
-            if (value, number) not in renewed:
-                renewed.add((value, number))
-            elif value.home == number:
-                unpassed.add(value)
-            else:
-                in_memory.add((value, number))
+        else:
+            break
     raise TargetError(
         f"{processor.name}: {f.name} has more values at once than its switch of {processor.depth} places, and paragraphs of at most {room} commands, can hand on"
     )

@@ -1,14 +1,16 @@
 """The processors as data: every parameter of the model in one place, with what is known about it.
 
-``C`` is confirmed by a published source, ``F`` fitted to published totals, ``A`` assumed. A processor of one's own is ``replace(S2, name="mine", cells=8)``.
+``C`` is confirmed by a published source, ``F`` fitted to published totals, ``A`` assumed. A processor of one's own is ``replace(S2, name="mine", cells=8)``, and is given
+to whatever compiles in place of a target's name: ``kernel.compile(target=mine)``.
 """
 
 from __future__ import annotations
 
-from dataclasses import dataclass, field, replace
+from dataclasses import dataclass, field, fields, replace
 from typing import Any, Final
 
 from loopwright.errors import TargetError
+from loopwright.ir.description import Description
 from loopwright.targets.multiclet.commands import COMMANDS, Row, forms
 
 __all__ = ["FACTS", "PROCESSORS", "R1", "S1", "S2", "Fact", "Latency", "Processor", "processor", "replace"]
@@ -23,6 +25,9 @@ class Latency:
 
     cycles: int
     interval: int = 1
+
+    def __reduce__(self) -> tuple[object, ...]:
+        return Latency, (self.cycles, self.interval)
 
 
 _REGISTERS: Final = ("R0", "R1", "R2", "R3", "R4", "R5", "R6", "R7", "SP", "RETV")
@@ -47,11 +52,23 @@ def _latencies(integer: int, multiply: int, load: int, store: int, floats: int, 
 
 #: Fields that are numbers; those of 0 and 1 at the end.
 _YES_OR_NO: Final = ("crosses", "two_constants", "commits_at_end")
-_NUMBERS: Final = ("cells", "multicells", "fetch", "fetch_to_issue", "buffer", "depth", "change", "float_units", "memory_ports", *_YES_OR_NO)
+#: The least that the others can be.
+_LEAST: Final[dict[str, int]] = {
+    "cells": 1,
+    "multicells": 1,
+    "fetch": 1,
+    "fetch_to_issue": 1,
+    "buffer": 1,
+    "depth": 1,
+    "change": 0,
+    "float_units": 1,
+    "memory_ports": 1,
+}
+_NUMBERS: Final = (*_LEAST, *_YES_OR_NO)
 
 
 @dataclass(frozen=True)
-class Processor:
+class Processor(Description):
     """A processor. What each field is, and how it is known, is in ``FACTS``."""
 
     name: str
@@ -73,17 +90,36 @@ class Processor:
     commands: dict[str, Row] = field(default_factory=lambda: COMMANDS, repr=False)
 
     def __post_init__(self) -> None:
-        for name, least in (("cells", 1), ("multicells", 1), ("fetch", 1), ("fetch_to_issue", 1), ("buffer", 1), ("depth", 1), ("change", 0)):
-            if getattr(self, name) < least:
-                raise TargetError(f"{self.name}: {name} is {getattr(self, name)}; it has to be at least {least}")
+        if not isinstance(self.name, str) or not self.name:
+            raise TargetError(f"a processor has a name, not {self.name!r}")
+        for name, least in _LEAST.items():
+            self._whole(name, getattr(self, name), least)
         for name in ("float_units", "memory_ports"):
-            if not 1 <= getattr(self, name) <= self.cells:
+            if getattr(self, name) > self.cells:
                 raise TargetError(f"{self.name}: {name} is {getattr(self, name)}; it has to be from 1 to the {self.cells} cells of a multicell")
         if self.depth > 255:
             raise TargetError(f"{self.name}: depth is {self.depth}; places of the switch are numbered with 8 bits")
+        for name, latency in self.latencies.items():
+            self._whole(f"the latency {name}", latency.cycles, 1)
+            self._whole(f"the interval of {name}", latency.interval, 1)
         missing = sorted({row.latency for row in self.commands.values()} - self.latencies.keys())
         if missing:
             raise TargetError(f"{self.name}: no latency for {', '.join(missing)}")
+        unknown = sorted(self.lacks - {row.mnemonic for row in self.commands.values()} - _INVENTED)
+        if unknown:
+            raise TargetError(f"{self.name} lacks {', '.join(unknown)}, which no command is called")
+
+    def _whole(self, what: str, value: object, least: int) -> None:
+        if not isinstance(value, int) or isinstance(value, bool):
+            raise TargetError(f"{self.name}: {what} is {value!r}; it has to be a whole number")
+        if value < least:
+            raise TargetError(f"{self.name}: {what} is {value}; it has to be at least {least}")
+
+    def __reduce__(self) -> tuple[object, ...]:
+        return Processor, tuple([getattr(self, each.name) for each in fields(self)])
+
+    def family(self) -> str:
+        return "multiclet-"
 
     @property
     def all_cells(self) -> int:
@@ -115,11 +151,11 @@ class Processor:
         unknown = [name for name in values if name not in numbers and name not in latencies]
         if unknown:
             raise TargetError(f"{self.name} has no parameter {unknown[0]!r} that is a number; there are {', '.join([*_NUMBERS, *self.latencies])}")
-        least = min(latencies.values(), default=1)
-        if least < 1:
-            raise TargetError(f"{self.name}: a latency is {least}; it has to be at least 1")
         changed = {name: Latency(each, each if self.latencies[name].interval > 1 else 1) for name, each in latencies.items()}
         called = f"{self.name} with {', '.join([f'{name}={value}' for name, value in values.items()])}" if values else self.name
+        for name in _YES_OR_NO:
+            if numbers.get(name, 0) not in (0, 1):
+                raise TargetError(f"{self.name}: {name} is {numbers[name]!r}; it has to be 0 or 1")
         given: dict[str, Any] = {name: bool(value) if name in _YES_OR_NO else value for name, value in numbers.items()}
         return replace(self, name=called, latencies={**self.latencies, **changed}, **given)
 

@@ -11,6 +11,7 @@ from __future__ import annotations
 from heapq import heappop, heappush
 from typing import Final
 
+from loopwright.errors import UnsupportedOperationError
 from loopwright.targets.multiclet.flow import CONSTANT, JUMPS, VALUE, Arg, Flow, Node
 from loopwright.targets.multiclet.parameters import Processor
 
@@ -23,7 +24,9 @@ COPY: Final = "integer"
 def latency_of(processor: Processor, node: Node) -> int:
     """Cycles from a command's start to the start of what reads it."""
     mnemonic = f"{node.name}_{node.suffix}" if node.suffix else node.name
-    row = processor.commands[mnemonic]
+    row = processor.row(mnemonic)
+    if row is None:
+        raise UnsupportedOperationError(f"{processor.name} has no command {mnemonic}", line=node.line)
     cycles = processor.latencies[row.latency].cycles
     if row.effect == "load" and not node.args[0].memory:
         cycles = processor.latencies[COPY].cycles
@@ -111,13 +114,15 @@ class Scheduler:
         left = len(self.nodes)
         # (What is demanded, and what fills places up to there, adds to the commands.)
         limited = left + last > self.processor.depth
+        room = self.processor.buffer * self.processor.all_cells
         while left or len(self.order) < last:
             place = len(self.order) + 1
             demanded = fixed.get(place)
             if demanded is not None:
                 left -= self.fill(place, demanded, copied)
                 continue
-            overdue = self.overdue(place) if limited else None
+            # (With more commands than there is room for it will be cut, and values are not kept in reach by ever more copies.)
+            overdue = self.overdue(place) if limited and place <= room else None
             if overdue is not None:
                 left -= self.save(overdue)
                 continue

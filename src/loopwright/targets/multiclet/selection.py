@@ -12,15 +12,16 @@ from __future__ import annotations
 from collections.abc import Callable
 from typing import Any, Final
 
-from loopwright.errors import AbiError, UnsupportedOperationError
+from loopwright.errors import AbiError, TargetError, UnsupportedOperationError
 from loopwright.ir import ops
 from loopwright.ir.function import Function, Instr
 from loopwright.ir.ops import Op
+from loopwright.targets.multiclet.commands import Row
 from loopwright.targets.rows import read_rows, words
 from loopwright.targets.target import Rule
-from loopwright.types import BOOL, PTR, VOID, Type
+from loopwright.types import BOOL, PTR, VOID, Type, parse_type
 
-__all__ = ["COMPARE", "command_of", "compare_of", "rule_for", "suffix_of"]
+__all__ = ["COMPARE", "command_of", "compare_of", "rule_for", "serving", "suffix_of"]
 
 _TABLE: Final = """
 add         | int float ptr | add
@@ -114,15 +115,45 @@ def suffix_of(type_: Type) -> str:
     return {8: "b", 16: "s", 32: "l", 64: "q"}[type_.bits]
 
 
-def command_of(op: Op, type_: Type) -> str:
-    """The mnemonic of an operation on a type, "-" where there is more to it, "" where there is none."""
-    return _ROWS.get((op.code, type_.name), "")
+def command_of(op: Op, type_: Type, own: dict[tuple[int, str], str]) -> str:
+    """The mnemonic of an operation on a type, "-" where there is more to it, "" where there is none; ``own`` are the processor's (``serving``), which go before."""
+    key = op.code, type_.name
+    return own.get(key) or _ROWS.get(key, "")
 
 
 def compare_of(condition: str, type_: Type) -> tuple[str, bool]:
     """The mnemonic of a comparison, and whether the condition holds where that does not."""
     signed, unsigned, turned = COMPARE[condition]
     return signed if type_.signed or type_.is_float else unsigned, turned
+
+
+def serving(rows: dict[str, Row]) -> dict[tuple[int, str], str]:
+    """The commands among some (by mnemonic with suffix) that serve operations of their own accord: by the operation and its type, as ``_ROWS`` has them.
+
+    Raises:
+        TargetError: a row that serves what is no operation, or one of other operands, or types that it has no suffix for.
+    """
+    found: dict[tuple[int, str], str] = {}
+    for row in dict.fromkeys(rows.values()):
+        if not row.serves:
+            continue
+        name, _, types = row.serves.partition(" ")
+        op = ops.BY_NAME.get(name)
+        if op is None:
+            raise TargetError(f"{row.mnemonic} serves {name!r}, which is no operation: docs/operations.md lists them")
+        if op.result != "T" or op.operands != ("T",) * len(row.places) or op.further or not op.pure or op is ops.COPY:
+            raise TargetError(
+                f"{row.mnemonic} has {len(row.places)} operand{'s' * (len(row.places) != 1)} of one type and gives one of it, which {name} does not"
+            )
+        for each in words(types, _GROUPS) if types else [each for each in words("int float", _GROUPS) if _suffix(each) in row.suffixes]:
+            if each not in _SCALARS or _suffix(each) not in row.suffixes:
+                raise TargetError(f"{row.mnemonic} serves {name} of {each}, which none of its suffixes {' '.join(row.suffixes)} stands for")
+            found[op.code, each] = row.mnemonic
+    return found
+
+
+def _suffix(type_name: str) -> str:
+    return suffix_of(parse_type(type_name))
 
 
 def _nothing(assembler: Any, f: Function, instr: Instr) -> None:
@@ -140,7 +171,7 @@ def _named(name: str) -> Rule:
     return known
 
 
-def rule_for(target_name: str, has: Callable[[str], bool], f: Function, instr: Instr) -> Rule:
+def rule_for(target_name: str, has: Callable[[str], bool], own: dict[tuple[int, str], str], f: Function, instr: Instr) -> Rule:
     """The rule of an instruction: a name for it.
 
     Raises:
@@ -166,7 +197,7 @@ def rule_for(target_name: str, has: Callable[[str], bool], f: Function, instr: I
         if op.compare in ("disjoint", "meets") or (type_ is not VOID and type_.name not in _SCALARS):
             raise _unsupported(target_name, instr)
         return _named(op.name)
-    command = command_of(op, type_)
+    command = command_of(op, type_, own)
     source_missing = instr.source is not VOID and instr.source.name not in _SCALARS
     if not command or source_missing or (command != "-" and not has(f"{command}_{suffix_of(type_)}")):
         raise _unsupported(target_name, instr)

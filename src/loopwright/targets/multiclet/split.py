@@ -6,12 +6,16 @@ from loopwright.ir.function import NONE, Function
 from loopwright.targets.multiclet.dataflow import Dataflow
 from loopwright.targets.multiclet.flow import JUMPS, Flow, Paragraph
 
-__all__ = ["halve", "run"]
+__all__ = ["divide", "run"]
 
 
-def halve(flow: Flow, paragraph: Paragraph) -> None:
-    """Cut a paragraph in two; the second is where it went."""
-    _cut(flow, paragraph, len(paragraph.nodes) // 2)
+def divide(flow: Flow, paragraph: Paragraph, pieces: int) -> list[Paragraph]:
+    """Cut a paragraph into so many parts that run one after the other, the last of which goes where it went; them."""
+    parts = [paragraph]
+    for left in range(pieces, 1, -1):
+        _cut(flow, parts[-1], len(parts[-1].nodes) // left)
+        parts.append(flow.made[parts[-1].number + 1])
+    return parts
 
 
 def _cut(flow: Flow, paragraph: Paragraph, at: int) -> None:
@@ -22,7 +26,8 @@ def _cut(flow: Flow, paragraph: Paragraph, at: int) -> None:
     following.nodes = moved + paragraph.nodes[at:]
     paragraph.nodes = kept
     following.tested, following.following, following.calls = paragraph.tested, paragraph.following, paragraph.calls
-    paragraph.tested, paragraph.following, paragraph.calls = NONE, following.number, False
+    following.further = paragraph.further
+    paragraph.tested, paragraph.following, paragraph.further, paragraph.calls = NONE, following.number, [], False
     following.before = [paragraph.number]
     for each in following.after():
         before = flow.made[each].before if each != following.number else following.before

@@ -12,15 +12,18 @@ from loopwright.targets.multiclet.dataflow import Dataflow
 from loopwright.targets.multiclet.flow import VALUE, Arg, Flow, Node, Paragraph
 from loopwright.targets.multiclet.live import live_values
 
-__all__ = ["carried", "constants", "direct", "give", "phis", "producers", "several"]
+__all__ = ["carried", "constants", "direct", "give", "phis", "producers", "registers", "several"]
 
 #: Most phis of a paragraph that come through the switch: each takes a command in every paragraph before. No more than a share of its places.
 MOST_PHIS: Final = 24
 _SHARE: Final = 2
+#: Nor of the commands that the cells hold.
+_ROOM: Final = 8
 
 
 def _most_phis(target: Dataflow) -> int:
-    return min(MOST_PHIS, target.processor.depth // _SHARE)
+    processor = target.processor
+    return min(MOST_PHIS, processor.depth // _SHARE, processor.buffer * processor.all_cells // _ROOM)
 
 
 def _passable(flow: Flow, paragraph: Paragraph) -> bool:
@@ -66,6 +69,11 @@ def several(f: Function, target: Dataflow) -> None:
     flow.several = target.processor.crosses
     flow.depth = target.processor.depth
     give(flow)
+
+
+def registers(f: Function, target: Dataflow) -> None:
+    """What goes through memory all the same, and is not live across a call, is in registers as far as there are any."""
+    f.analysis.registers = target.processor.registers
 
 
 def give(flow: Flow) -> None:

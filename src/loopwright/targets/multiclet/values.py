@@ -59,6 +59,7 @@ class _Values:
         self.f = f
         self.flow: Flow = f.analysis
         self.processor = target.processor
+        self.serving = target.serving
         # Of registers that are written once; of variables, at the end of each paragraph.
         self.values: dict[int, Arg] = {}
         self.ends: list[dict[int, Arg]] = [{} for _ in self.flow.made]
@@ -228,7 +229,7 @@ class _Values:
             a, b = [self.as_wide(each, instr.type) for each in instr.args]
             self.write(instr.dst, self.compare(op.name, instr.type, a, b))
         else:
-            command = command_of(op, instr.type)
+            command = command_of(op, instr.type, self.serving)
             if command != "-":
                 self.write(instr.dst, self.value(command, suffix_of(instr.type), [self.as_wide(a, instr.type) for a in instr.args]))
             elif op is ops.CONVERT or op is ops.CONVERT_UNCHECKED:
