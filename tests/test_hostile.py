@@ -315,7 +315,7 @@ def test_an_order_that_is_no_string() -> None:
 @pytest.mark.parametrize(
     ("settings", "message"),
     [
-        ({"target": 3}, "by its name, as in target='x86-64-v3', not by 3"),
+        ({"target": 3}, "by its name, as in target='x86-64-v3', or described (docs/multiclet.md), not by 3"),
         ({"target": b"x86-64-v3"}, "by its name"),
         ({"vector_bits": "256"}, "a number of bits, as in vector_bits=256, not '256'"),
         ({"vector_bits": 256.0}, "a number of bits"),

@@ -287,7 +287,7 @@ def test_half_precision_in_calls_and_signatures() -> None:
 @pytest.mark.parametrize(
     ("named", "message"),
     [
-        ({"target": 5}, "a target is given by its name, as in target='x86-64-v3', not by 5"),
+        ({"target": 5}, "a target is given by its name, as in target='x86-64-v3', or described (docs/multiclet.md), not by 5"),
         ({"target": ["x86-64-v3"]}, "a target is given by its name"),
         ({"vector_bits": 256.0}, "the width of vectors is a number of bits, as in vector_bits=256, not 256.0"),
         ({"vector_bits": "a"}, "the width of vectors is a number of bits"),

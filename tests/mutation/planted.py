@@ -71,9 +71,7 @@ PLANTED: tuple[Planted, ...] = (
         _ENCODING,
     ),
     Planted("zeroing under a mask", _ENCODER, "k << 24 | z << 31 | ((r & 7) << 3", "k << 24 | ((r & 7) << 3", _ENCODING),
-    Planted(
-        "the writemask of what reads memory", _ENCODER, "(v & 16) << 23 | k << 24 | z << 31)).to_bytes(", "(v & 16) << 23 | z << 31)).to_bytes(", _ENCODING
-    ),
+    Planted("the writemask of what reads memory", _ENCODER, "(v & 16) << 23 | k << 24 | z << 31\n", "(v & 16) << 23 | z << 31\n", _ENCODING),
     Planted("short displacements that are no multiple", _ENCODER, "and disp % scale == 0:", "and True:", _ENCODING),
     Planted("rbp as a base without displacement", _ENCODER, "if disp == 0 and b != 5:", "if disp == 0:", _ENCODING),
     Planted("rsp as a base", _ENCODER, "elif b == 4:", "elif b == 6:", _ENCODING),

@@ -107,3 +107,25 @@ def test_rows_that_are_not_read_again_keep_their_masks() -> None:
                 a[i, j] = b[i - 1, j] * 2
 
     assert "masked_store" in doubled.compile(lw.Array[lw.f32, 2], lw.Array[lw.f32, 2], target="x86-64-v4").ir("unroll")
+
+
+@lw.kernel(contract=False)
+def looked_up(a: lw.Array[lw.i32, 2], table: lw.Const):
+    for i in lw.range(1, a.shape[0]):
+        for j in lw.lanes(a.shape[1]):
+            a[i, j] = a[i - 1, j] + table[a[i - 1, j] & 15]
+
+
+@pytest.mark.parametrize("runner", runners(lambda runner: bool(runner.target.vector_bits)))
+def test_constant_tables_in_what_is_left_over(runner: Runner) -> None:
+    table = np.arange(16, dtype=np.int32)[::-1].copy()
+    for length in (3, 7, 13, 30, 57):
+        a = np.random.default_rng(length).integers(0, 99, (5, length)).astype(np.int32)
+        wanted = a.copy()
+        for i in range(1, 5):
+            wanted[i] = wanted[i - 1] + table[wanted[i - 1] & 15]
+
+        def same(_: object, a: np.ndarray = a, wanted: np.ndarray = wanted) -> None:
+            np.testing.assert_array_equal(a, wanted)
+
+        runner.run(runner.compiled(looked_up, a, table), [a], same)

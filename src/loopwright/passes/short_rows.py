@@ -169,7 +169,9 @@ def in_powers(f: Function, target: Target, shapes: Divergence, leaves: list[Leaf
         out.append(Instr(ops.IF, VOID, NONE, [emit(ops.NE, bit, f.const(I64, 0), f.register(BOOL, ""))], 0, line))
         opener = next(k for k, instr in enumerate(made) if instr.loop is vectors.described)
         rename = {head.dst: first, vectors.described.mask: f.const(f.types[vectors.described.mask], True)}
-        clone(f, made[:opener] + made[opener + 1 : -1], rename, out)
+        # (What stands in front of the loop stays as it is: arrays of its own have their addresses from there.)
+        out += made[:opener]
+        clone(f, made[opener + 1 : -1], rename, out)
         out.append(Instr(ops.END, VOID, NONE, [], 0, line))
         first = emit(ops.ADD, first, bit, f.register(I64, f.names[head.dst]))
         bits //= 2
