@@ -74,7 +74,7 @@ PLANTED: tuple[Planted, ...] = (
     Planted("the writemask of what reads memory", _ENCODER, "(v & 16) << 23 | k << 24 | z << 31\n", "(v & 16) << 23 | z << 31\n", _ENCODING),
     Planted("short displacements that are no multiple", _ENCODER, "and disp % scale == 0:", "and True:", _ENCODING),
     Planted("rbp as a base without displacement", _ENCODER, "if disp == 0 and b != 5:", "if disp == 0:", _ENCODING),
-    Planted("rsp as a base", _ENCODER, "elif b == 4:", "elif b == 6:", _ENCODING),
+    Planted("rsp as a base", _ENCODER, "if b == 4:", "if b == 6:", _ENCODING),
     Planted("the two-byte VEX prefix for upper indices", _ENCODER, "if form.vex2 and (b | x) < 8:", "if form.vex2 and b < 8:", _ENCODING),
     Planted("REX for the bytes of rsi and rdi", _ENCODER, "form.byte_registers & 1 and r >= 4", "form.byte_registers & 1 and r >= 8", _ENCODING),
     Planted("how much half a vector's displacement counts", _ENCODER, "return length // 2", "return length", _ENCODING),
