@@ -509,7 +509,7 @@ class _Writer:
         op, type_ = instr.op, instr.type
         if op.effect == ops.CONTROL:
             self.control(instr)
-        elif op is ops.BARRIER:
+        elif op in ops.BARRIERS:
             self.line('call void asm sideeffect "", "~{memory}"()')
         elif op.effect == ops.CALLS:
             self.call(instr)
