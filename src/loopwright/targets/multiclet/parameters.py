@@ -153,10 +153,12 @@ class Processor(Description):
             raise TargetError(f"{self.name} has no parameter {unknown[0]!r} that is a number; there are {', '.join([*_NUMBERS, *self.latencies])}")
         changed = {name: Latency(each, each if self.latencies[name].interval > 1 else 1) for name, each in latencies.items()}
         called = f"{self.name} with {', '.join([f'{name}={value}' for name, value in values.items()])}" if values else self.name
+        given: dict[str, Any] = dict(numbers)
         for name in _YES_OR_NO:
             if numbers.get(name, 0) not in (0, 1):
                 raise TargetError(f"{self.name}: {name} is {numbers[name]!r}; it has to be 0 or 1")
-        given: dict[str, Any] = {name: bool(value) if name in _YES_OR_NO else value for name, value in numbers.items()}
+            if name in given:
+                given[name] = bool(numbers[name])
         return replace(self, name=called, latencies={**self.latencies, **changed}, **given)
 
 

@@ -95,7 +95,7 @@ VP?MASKMOV(PS|D)                       | sx  | 0        | 18 | 5 store
 VP?MASKMOV(PS|D)                       | sy  | 0        | 42 | 11 store
 VP?MASKMOV(PD|Q)                       | sx  | 0        | 10 | 3 store
 VP?MASKMOV(PD|Q)                       | sy  | 0        | 18 | 5 store
-VMOV(APS|APD|UPS|UPD|DQA\\d*|DQU\\d*|SS|SD|D|Q) | s | 0  | 1 | -
+VMOV(APS|APD|UPS|UPD|NTPS|DQA\\d*|DQU\\d*|SS|SD|D|Q) | s | 0 | 1 | -
 VMOV(SS|SD)                            | r   | 1        | 1 | fp
 VMOV(APS|APD|UPS|UPD|DQA\\d*|DQU\\d*)  | r   | 0        | 1 | -
 VMOV[DQ]|VPINSR\\w                     | g>v | 3        | 1 | to_vector
@@ -213,7 +213,7 @@ VPBROADCAST[BW]                        | m   | 1        | 2 | p5
 VMOV(APS|APD|UPS|UPD|DQA\\d*|DQU\\d*|SS|SD|D|Q|DDUP)|VBROADCAST\\w+|VPBROADCAST\\w|VLDDQU | m | 0 | 1 | -
 VP?MASKMOV\\w+                         | m   | 1        | 2 | p015
 VP?MASKMOV\\w+                         | s   | 0        | 3 | p0
-VMOV(APS|APD|UPS|UPD|DQA\\d*|DQU\\d*|SS|SD|D|Q) | s | 0  | 1 | -
+VMOV(APS|APD|UPS|UPD|NTPS|DQA\\d*|DQU\\d*|SS|SD|D|Q) | s | 0 | 1 | -
 VMOV(SS|SD)                            | r   | 1        | 1 | p5
 VMOV(APS|APD|UPS|UPD|DQA\\d*|DQU\\d*)  | r   | 0        | 1 | -
 VMOV[DQ]                               | g>v | 2        | 1 | p5
