@@ -9,7 +9,8 @@ from typing import Final
 
 from loopwright.building.entries import Entry, is_name
 from loopwright.errors import AbiError
-from loopwright.ir.function import Array, Function, Instr
+from loopwright.ir.function import Array, Function
+from loopwright.ir.loops import has_lanes
 from loopwright.runtime.signature import ERRORS, index_groups, signature_of_function
 from loopwright.targets.target import Target
 from loopwright.types import BF16, BOOL, F16, F32, F64, I8, I16, I32, I64, PTR, U8, U16, U32, U64, VOID, Type
@@ -200,8 +201,7 @@ def _apart(f: Function) -> set[int]:
     """The arrays, by their bases, that must share nothing with any other: loops over lanes are done in no order, so that what they write must not be what they read through another
     array at another index."""
     parameters = [array for array in f.arrays if not array.size]
-    lanes = any(_over_lanes(instr) for instr in f.code)
-    if not lanes or len(parameters) < 2 or not any(array.written for array in parameters):
+    if not has_lanes(f.code) or len(parameters) < 2 or not any(array.written for array in parameters):
         return set()
     groups = index_groups(f)
     by_base = {array.base: groups[k] for k, array in enumerate(f.arrays)}
@@ -212,7 +212,3 @@ def _apart(f: Function) -> set[int]:
         if array.written and group != -2 and not shared:
             found.add(array.base)
     return found
-
-
-def _over_lanes(instr: Instr) -> bool:
-    return instr.loop is not None and instr.loop.lanes

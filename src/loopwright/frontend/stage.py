@@ -23,6 +23,7 @@ from loopwright.frontend.statements import Statements
 from loopwright.frontend.tables import place_tables
 from loopwright.ir.function import Function, Options
 from loopwright.ir.half_floats import is_half
+from loopwright.ir.loops import has_lanes
 from loopwright.types import F64, PTR, VOID, Type
 
 __all__ = ["stage"]
@@ -97,7 +98,7 @@ def _attempt(
         raise error
     if emitter.tables:
         place_tables(emitter)
-    if not options.check and not any(instr.loop is not None and instr.loop.lanes for instr in f.code):
+    if not options.check and not has_lanes(f.code):
         _share(f)
     return f
 

@@ -8,7 +8,7 @@ from loopwright.ir import ops
 from loopwright.ir.function import Instr
 from loopwright.ir.ops import Op
 
-__all__ = ["DEEPEST", "IS_LOOP", "LOOPS", "LOOP_WEIGHT", "Loop", "depth_weight", "loops", "weights"]
+__all__ = ["DEEPEST", "IS_LOOP", "LOOPS", "LOOP_WEIGHT", "Loop", "depth_weight", "has_lanes", "loops", "weights"]
 
 #: The operations that open loops, and the same by ``Op.code``.
 LOOPS: Final = frozenset((ops.FOR, ops.WHILE, ops.LOOP))
@@ -61,6 +61,11 @@ def loops(code: list[Instr]) -> list[Loop]:
                 innermost = Loop(k, innermost)
                 found.append(innermost)
     return found
+
+
+def has_lanes(code: list[Instr]) -> bool:
+    """Whether there is a loop over lanes in ``code``, scalar as the front end leaves it."""
+    return any(instr.loop is not None and instr.loop.lanes for instr in code)
 
 
 def depth_weight(depth: int) -> float:

@@ -6,7 +6,8 @@ The grammar, one construct a line; ``;`` begins a comment, and a comment that be
       stage NAME | target NAME | file "…" | physical | labels N
       option contract | fastmath | check | nests | search | schedule "interchange(i, j); …"
       restrict %r, …          parameters whose memory only what is computed from them leads to
-      array NAME: TYPE[%extent, …] strides [%stride, …] local align N|view at %base written pairs
+      array NAME: TYPE[%extent, …] strides [%stride, …] local align N|view at %base written pairs shared
+                              nontemporal aligned N
       var %r: TYPE            a variable                    reg %r: TYPE    a register that no instruction defines
       callee NAME(TYPE, …) -> TYPE      with a variable number of arguments: callee NAME(TYPE, ..., TYPE) -> TYPE
       signature NAME(TYPE, …) -> TYPE   of calls by address: call_indirect.TYPE NAME(%address, …)
@@ -18,7 +19,7 @@ The grammar, one construct a line; ``;`` begins a comment, and a comment that be
       L3: align
     end
 
-Operands: ``%r $r @s0``, literals (``1 -2.5 inf nan true 5:u8``), array elements ``x[%i, 2]``, addresses
+Operands: ``%r $r @s0``, literals (``1 -2.5 inf nan true 5:u8``), array elements ``x[%i, 2]``, ``x#3[%i]`` of several arrays with one name, addresses
 ``[%base + %index*4 + 16]``, behind the pass select also ``[local 0 + 16]`` and ``[global NAME]``, with ``{bcast}`` and ``{size 64}``, calls ``name(…)``, labels ``L3``.
 """
 

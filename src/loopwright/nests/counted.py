@@ -14,9 +14,10 @@ from loopwright.ir.brackets import match
 from loopwright.ir.function import NONE, Function, Instr
 from loopwright.ir.ops import Op
 from loopwright.nests.lines import Bound, Line, Lines, Writer
+from loopwright.nests.unroll import shifted
 from loopwright.types import I64, PTR, U8, U16, U32, Type
 
-__all__ = ["Counted", "Kept", "shifted"]
+__all__ = ["Counted", "Kept"]
 
 #: Beyond these bounds sums of two numbers might wrap.
 _FAR: Final = 1 << 62
@@ -37,23 +38,6 @@ class Kept(Exception):
         super().__init__(reason)
         self.reason = reason
         self.at = at
-
-
-def shifted(code: list[Instr], by: int) -> list[Instr]:
-    """Code as it is where ``by`` more brackets are around it; what branches out of it goes where it went."""
-    made: list[Instr] = []
-    depth = 0
-    for instr in code:
-        op = instr.op
-        copy = instr.copy()
-        if op in _BRANCHES and instr.imm >= depth:
-            copy.imm += by
-        if op.opens:
-            depth += not op.closes
-        elif op is ops.END:
-            depth -= 1
-        made.append(copy)
-    return made
 
 
 class Counted:

@@ -135,6 +135,23 @@ def _ways_out(body: list[Instr]) -> list[int]:
     return found
 
 
+def shifted(code: list[Instr], by: int) -> list[Instr]:
+    """Code as it is where ``by`` more brackets are around it; what branches out of it goes where it went."""
+    made: list[Instr] = []
+    depth = 0
+    for instr in code:
+        op = instr.op
+        copy = instr.copy()
+        if (op is ops.BR or op is ops.BR_IF) and instr.imm >= depth:
+            copy.imm += by
+        if op.opens:
+            depth += not op.closes
+        elif op is ops.END:
+            depth -= 1
+        made.append(copy)
+    return made
+
+
 def local_variables(f: Function, body: list[Instr], references: dict[int, int]) -> list[int]:
     """The variables whose values do not outlive one run of ``body``: written before they are read on every path, and not used elsewhere.
 

@@ -29,13 +29,14 @@ from loopwright.ir.function import NONE, Array, Function, Instr
 from loopwright.ir.loops import IS_LOOP
 from loopwright.ir.ops import Op
 from loopwright.nests.apart import pairs, question
-from loopwright.nests.counted import Counted, Kept, shifted
+from loopwright.nests.counted import Counted, Kept
 from loopwright.nests.dependence import dependences
 from loopwright.nests.lanes import adjacent, free, mark, strided
 from loopwright.nests.lines import Line, Writer
 from loopwright.nests.nest import nest_of
 from loopwright.nests.pointers import Pointers
 from loopwright.nests.scalars import PRIVATE, scalars
+from loopwright.nests.unroll import shifted
 from loopwright.nests.why import lanes_refusal
 from loopwright.targets.target import Target
 from loopwright.types import BOOL, I64, PTR, VOID, Type

@@ -23,7 +23,7 @@ from loopwright.ir.function import NONE, Function, Instr
 from loopwright.ir.loops import IS_LOOP
 from loopwright.nests.folding import Folded
 from loopwright.nests.nest import FEW
-from loopwright.nests.unroll import clone, crossing_branches, has_loops, repeats
+from loopwright.nests.unroll import clone, crossing_branches, has_loops, repeats, shifted
 from loopwright.types import I64, VOID
 
 __all__ = ["run"]
@@ -218,15 +218,8 @@ class _Writer:
 
     def inwards(self, made: list[Instr]) -> list[Instr]:
         """A body with branches, which is not in its loop any more: they leave one bracket less. Arms that do not run are left out."""
-        depth = 0
-        for instr in made:
-            op = instr.op
-            if op.opens:
-                depth += not op.closes
-            elif op.closes:
-                depth -= 1
-            elif (op is ops.BR or op is ops.BR_IF) and instr.imm > depth:
-                instr.imm -= 1
+        # (None goes to the loop itself.)
+        made = shifted(made, -1)
         if crossing_branches(made) or not any(instr.op is ops.IF and instr.args[0] < 0 for instr in made):
             return made
         folded = Folded(self.f, [Instr(ops.BLOCK, VOID, NONE, [], 0, 0), *made, Instr(ops.END, VOID, NONE, [], 0, 0)], 0)

@@ -15,7 +15,7 @@ from loopwright.ir.function import Function, Instr
 from loopwright.ir.loops import LOOPS
 from loopwright.ir.roles import address_at
 
-__all__ = ["LoopStores", "Memory", "stores_of_loops"]
+__all__ = ["LoopStores", "Memory", "Places", "stores_of_loops"]
 
 #: An index that is a constant in the displacement.
 _NO_INDEX: Final = -(1 << 40)
@@ -31,7 +31,7 @@ def array_of(instr: Instr) -> int:
     return instr.imm if mem is None else mem.array
 
 
-class _Places:
+class Places:
     """Where the arrays of a function lie: of each, whether it is local, whether others may overlap it, and the first with the same memory."""
 
     __slots__ = ("first", "local", "shared")
@@ -55,7 +55,7 @@ class LoopStores:
 
     __slots__ = ("anything", "arrays", "elsewhere", "outside", "places")
 
-    def __init__(self, places: _Places) -> None:
+    def __init__(self, places: Places) -> None:
         self.places = places
         self.anything = False
         self.arrays: set[int] = set()
@@ -136,11 +136,10 @@ class _Indices:
         return max([self.deepest(a, followed + 1) for a in made.args], default=-1)
 
 
-def stores_of_loops(f: Function) -> list[LoopStores]:
-    """What each loop stores, in the order of their beginnings; what is inside counts for all the loops around."""
+def stores_of_loops(f: Function, places: Places) -> list[LoopStores]:
+    """What each loop stores, in the order of their beginnings; what is inside counts for all the loops around. ``places``: of the function's arrays."""
     found: list[LoopStores] = []
     indices = _Indices(f)
-    places = _Places(f)
     brackets: list[bool] = []
     open_loops: list[LoopStores] = []
     for instr in f.code:
@@ -193,7 +192,7 @@ class Memory:
 
     def __init__(self, f: Function) -> None:
         self.bases = [array.base for array in f.arrays]
-        self.places = _Places(f)
+        self.places = Places(f)
         self.arrays = [0] * len(f.arrays)
         self.indices: dict[tuple[int, ...], int] = {}
         self.everything = 0

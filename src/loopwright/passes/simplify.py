@@ -159,7 +159,7 @@ class _Forward(Values):
                 if loops:
                     writes[loops[-1]] |= writes[inner]
         if writes:
-            self.loop_stores = stores_of_loops(f)
+            self.loop_stores = stores_of_loops(f, self.memory.places)
         bit = [0] * len(variable)
         if self.variables:
             self.variables = any(variable)

@@ -21,7 +21,7 @@ from typing import Final
 
 from loopwright.ir import ops
 from loopwright.ir.function import NONE, Function, Instr, Loop
-from loopwright.ir.loops import IS_LOOP
+from loopwright.ir.loops import IS_LOOP, has_lanes
 from loopwright.nests.ahead import divided
 from loopwright.nests.leaving import Leaving, exits
 from loopwright.nests.operations import asking, has
@@ -46,10 +46,7 @@ _MOST_SHORT: Final = 100
 def run(f: Function, target: Target) -> None:
     """Rewrite every ``for`` that is marked ``lanes``."""
     code = f.code
-    for instr in code:
-        if instr.loop is not None and instr.loop.lanes:
-            break
-    else:
+    if not has_lanes(code):
         return
     if not target.vector_bits:
         _keep_scalar(code)
