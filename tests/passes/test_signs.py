@@ -12,6 +12,7 @@ from tests.machines import Runner, runners
 import loopwright as lw
 from loopwright.errors import KernelTypeError
 from loopwright.ir import ops
+from loopwright.ir import ranges as ranges_module
 from loopwright.ir.function import Function
 from loopwright.ir.interpret import run as interpret
 from loopwright.ir.parse import parse
@@ -45,6 +46,25 @@ def test_loops_by_rounds_and_widened() -> None:
     # What only grows wraps in the end.
     grows = "%a = copy.i64 0\n%i = for 0, %n, 1\n%a = add.i64 %a, 1\n%1 = div_floor.i64 %a, 3\nend\nret %a"
     assert ranges(grows)[0] == (-(1 << 63), (1 << 63) - 1)
+
+
+def test_only_what_the_answer_hangs_on_is_followed(monkeypatch: pytest.MonkeyPatch) -> None:
+    joined = 0
+    join = ranges_module._join
+
+    def counted(a: Any, b: Any) -> Any:
+        nonlocal joined
+        joined += len(a or ()) + len(b or ())
+        return join(a, b)
+
+    monkeypatch.setattr(ranges_module, "_join", counted)
+    for count in (20, 40, 80):
+        joined = 0
+        branches = "".join(f"%t{n} = add.i64 %n, {n}\n%c{n} = lt.i64 %t{n}, 9\nif %c{n}\n%b = copy.i64 %t{n}\nend\n" for n in range(count))
+        body = f"%i = for 0, %x.n0, 1\n{branches}%1 = div_floor.i64 %i, 3\nend\nret %b"
+        assert ranges(body)[0] == (0, (1 << 47) - 1)
+        # The counter and the extent, a few times a branch; before, all registers.
+        assert joined <= 40 * count
 
 
 def test_conditions_narrow_what_they_ask() -> None:

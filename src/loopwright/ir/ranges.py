@@ -2,6 +2,7 @@
 
 By abstract interpretation over intervals (P. Cousot and R. Cousot, "Abstract interpretation", POPL 1977): along the structured code, with what a register holds at each place; joined where ways meet; loops by
 rounds until what comes round tells nothing new, where bounds that still move after some rounds become the type's. What a condition says of its operands holds where it leads. What wraps may be anything.
+Only registers that the answer hangs on are followed (a backward slice: M. Weiser, "Program slicing", ICSE 1981).
 """
 
 from __future__ import annotations
@@ -52,7 +53,7 @@ def ranges_at(f: Function, places: set[int]) -> dict[int, list[Range | None]]:
     walk = _Walk(f, places)
     known: _Known = {}
     for p in f.params:
-        if walk.counts(p):
+        if p in walk.wanted and walk.counts(p):
             known[p] = limits(f.types[p])
     for array in f.arrays:
         for extent in array.extents:
@@ -96,8 +97,47 @@ class _Walk:
         self.made: dict[int, tuple[Instr, int]] = {}
         self.place: dict[int, int] = {}
         self.time = 0
+        #: The registers that the answer hangs on; per place the next one, from there on, that is control flow or has to do with them.
+        self.wanted = self.slice()
+        self.stops = self.ahead()
         #: How many more instructions may be looked at: each loop takes some rounds for each of the loops around.
         self.left = _AT_ONCE * len(f.code) + _MOST
+
+    def slice(self) -> set[int]:
+        """The registers that operands at the places asked for are computed from, and those that they are compared with."""
+        writers: dict[int, list[Instr]] = {}
+        beside: dict[int, list[int]] = {}
+        for instr in self.code:
+            if instr.dst < 0:
+                continue
+            if instr.op.code in _NAMES:
+                a, b = instr.args[:2]
+                beside.setdefault(a, []).append(b)
+                beside.setdefault(b, []).append(a)
+            else:
+                writers.setdefault(instr.dst, []).append(instr)
+        waiting = [a for k in self.places for a in self.code[k].args]
+        wanted: set[int] = set()
+        while waiting:
+            r = waiting.pop()
+            if r < 0 or r in wanted or not self.counts(r):
+                continue
+            wanted.add(r)
+            waiting += beside.get(r, ())
+            for instr in writers.get(r, ()):
+                if instr.op.effect == ops.PURE or instr.op is ops.FOR:
+                    waiting += instr.args
+        return wanted
+
+    def ahead(self) -> list[int]:
+        stops = [len(self.code)] * (len(self.code) + 1)
+        for k in range(len(self.code) - 1, -1, -1):
+            instr = self.code[k]
+            stop = instr.op.effect == ops.CONTROL or k in self.places or instr.dst in self.wanted
+            if not stop and instr.dst >= 0 and self.f.types[instr.dst] is BOOL:
+                stop = instr.op.code not in _NAMES or any(a in self.wanted for a in instr.args)
+            stops[k] = k if stop else stops[k + 1]
+        return stops
 
     def counts(self, r: int) -> bool:
         """Whether a register holds a scalar integer or a bool."""
@@ -116,8 +156,12 @@ class _Walk:
     def through(self, start: int, end: int, known: _Known | None) -> _Known | None:
         """Walk from one place to another; None once nothing comes there."""
         code = self.code
+        stops = self.stops
         k = start
-        while k < end:
+        while True:
+            k = stops[k]
+            if k >= end:
+                break
             instr = code[k]
             op = instr.op
             self.left -= 1
