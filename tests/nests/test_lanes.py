@@ -14,7 +14,7 @@ from loopwright.nests.operations import has
 from loopwright.targets import registry
 from loopwright.types import F32, F64, I32, I64, U8, mask_of, vector_of
 
-SPACE = {"least": lw.min, "most": lw.max, "sqrt": lw.sqrt, **{name: getattr(lw, name) for name in ("u8", "i16", "i32", "i64", "f32", "f64")}}
+SPACE = {"lw": lw, "least": lw.min, "most": lw.max, "sqrt": lw.sqrt, **{name: getattr(lw, name) for name in ("u8", "i16", "i32", "i64", "f32", "f64")}}
 
 
 def kernel(source: str, **options: Any) -> Any:

@@ -89,6 +89,13 @@ ALIKE = {
     "read behind": ("for j in range(4):\n    c[m, 0, j] = a[m, 0, j]\n    b[m, 1, j] = c[m, 0, j] * 2.0", 4, 4),
     "not alike": ("for j in range(4):\n    c[m, 0, j] = a[m, 0, j] + b[m, 0, j] if j < 3 else a[m, 0, j] - b[m, 0, j]", 0, 2),
     "turned round": ("for j in range(4):\n    c[m, 0, j] = a[m, 0, 3 - j]", 0, 0),
+    "a fixed matrix": (
+        "for i in range(4):\n    s = b[0, i, 0] * a[m, 2, 0]\n    for k in range(1, 4):\n        s += b[0, i, k] * a[m, 2, k]\n    c[m, 1, i] = s",
+        4,
+        4,
+    ),
+    "numbers of their own": ("for j in range(4):\n    c[m, 3, j] = a[m, 3, j] * (j + 0.5) - b[0, 3 - j, 3 - j]", 4, 4),
+    "a matrix that is stored to": ("for i in range(4):\n    c[m, i, 1] = a[m, 1, i]\nfor i in range(4):\n    c[m, 2, i] = c[0, i, 1] + a[m, 2, 0]", 0, 0),
 }
 
 
@@ -122,11 +129,73 @@ def test_elements_computed_alike(name: str, dtype: type) -> None:
 
 
 @pytest.mark.parametrize("runner", runners(lambda runner: runner.target.core is not None))
-def test_on_every_machine(runner: Runner) -> None:
+@pytest.mark.parametrize("name", ["products", "a fixed matrix", "numbers of their own"])
+def test_on_every_machine(runner: Runner, name: str) -> None:
     given = matrices(np.float32, 3)
     wanted = [x.copy() for x in given]
-    kernel(alike("products"), nests="off")(*wanted)
-    runner.run(runner.compiled(kernel(alike("products")), *given), given, lambda _: np.testing.assert_array_equal(given, wanted))
+    kernel(alike(name), nests="off")(*wanted)
+    runner.run(runner.compiled(kernel(alike(name)), *given), given, lambda _: np.testing.assert_array_equal(given, wanted))
+
+
+@pytest.mark.parametrize("runner", runners(lambda runner: runner.target.core is not None))
+@pytest.mark.parametrize("size", [5, 6, 8])
+def test_vectors_by_a_fixed_matrix(runner: Runner, size: int) -> None:
+    source = (
+        f"def nest(a, b, c):\n    for i in lw.range(b.shape[0]):\n        for r in lw.range({size}):\n            s = b[i, r] - b[i, r]\n"
+        f"            for k in lw.range({size}):\n                s += a[r, k] * b[i, k]\n            c[i, r] = s"
+    )
+    for dtype in (np.float32, np.float64, np.int32):
+        given = [np.random.default_rng(rows).integers(-9, 9, (rows, size)).astype(dtype) for rows in (size, 7, 7)]
+        wanted = [*given[:2], given[1] @ given[0].T]
+        code = runner.compiled(kernel(source), *given)
+        runner.run(code, given, lambda _, given=given, wanted=wanted: [np.testing.assert_array_equal(*pair) for pair in zip(given, wanted, strict=True)])
+        if runner.target.name.startswith("x86-64"):
+            (nest,) = code.nests()
+            assert nest.done[:2] == ["k written out", "r written out"] and "vectors" in nest.done[-1], nest.done
+    # The matrix is not read where there is nothing to multiply, and may be in what is written.
+    fast, plain = kernel(source), kernel(source, nests="off")
+    fast(np.zeros((0, size)), np.zeros((0, size)), np.zeros((0, size)))
+    results = []
+    for made in (plain, fast):
+        memory = np.random.default_rng(0).integers(-9, 9, 300).astype(np.float64)
+        made(memory[: size * size].reshape(size, size), memory[100 : 100 + 7 * size].reshape(7, size), memory[size : 8 * size].reshape(7, size))
+        results.append(memory)
+    np.testing.assert_array_equal(*results)
+
+
+#: Elements of rows of two or four stored in another order, and whether vectors are shuffled for it, or taken apart and put together.
+ORDERS = {
+    "reversed": (4, "c[4 * i + k] = a[4 * i + 3 - k]", True),
+    "pairs exchanged": (2, "c[2 * i + k] = a[2 * i + 1 - k]", True),
+    "in place": (2, "x = a[2 * i]; a[2 * i] = a[2 * i + 1]; a[2 * i + 1] = x", True),
+    "one in all": (4, "c[4 * i + k] = a[4 * i + 2]", True),
+    "from beside": (2, "a[2 * i] = a[2 * i + 3]; a[2 * i + 1] = a[2 * i + 2]", False),
+    "changed": (4, "c[4 * i + k] = a[4 * i + 3 - k] + b[i]", False),
+    "complex products": (
+        2,
+        "c[2 * i] = a[2 * i] * b[2 * i] - a[2 * i + 1] * b[2 * i + 1]; c[2 * i + 1] = a[2 * i] * b[2 * i + 1] + a[2 * i + 1] * b[2 * i]",
+        False,
+    ),
+}
+
+
+@pytest.mark.parametrize("name", ORDERS)
+def test_elements_stored_in_another_order(name: str) -> None:
+    width, statements, shuffled = ORDERS[name]
+    body = "".join(f"            {statement}\n" for statement in statements.split("; "))
+    source = f"def nest(a, b, c):\n    for i in lw.range((a.shape[0] - 8) // {width}):\n        for k in lw.range({width if ' k' in body else 1}):\n{body}"
+    fast, plain = kernel(source), kernel(source, nests="off")
+    for dtype in (np.uint8, np.int16, np.float32, np.float64):
+        for n in (0, 1, 5, 64, 131):
+            given = [np.random.default_rng(k).integers(0, 9, width * n + 8).astype(dtype) for k in range(3)]
+            wanted, found = [x.copy() for x in given], [x.copy() for x in given]
+            plain(*wanted)
+            fast(*found)
+            np.testing.assert_array_equal(found, wanted)
+        for level in ("x86-64-v3", "x86-64-v4"):
+            text = str(fast.compile(*given, keep=True, target=level).ir("vectorize"))
+            assert name == "from beside" or f"store_parts{width}" in text or "shuffle_bytes" in text, (dtype, level)
+            assert ("shuffle_bytes" in text) == (shuffled and width * dtype().itemsize <= 16), (dtype, level)
 
 
 @pytest.mark.parametrize("runner", runners(lambda runner: runner.target.core is not None))

@@ -143,6 +143,8 @@ def test_what_is_asked_is_told_apart_behind_it() -> None:
     code = weights.compile(i32, i32, i32, target="x86-64-v3")
     assert declared(code, "collect") == [True] * 3
     assert declared(code, "nests") == [True] * 3 + [False] * 3
+    (number,) = {line.split(" apart ")[1] for line in code.ir("nests").splitlines() if " apart " in line}
+    assert int(number) > 0
     fast, plain = code.ir("nests").split("\n  else")
     assert "load.i32 b#3[0]" in fast and "load.i32 b#1[0]" in plain
 

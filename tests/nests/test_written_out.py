@@ -112,7 +112,16 @@ def filtered(a: lw.Array, b: lw.Array):
         b[i] = s
 
 
-KERNELS = [means, pooled, sorted_rows, first_of, exchanged, bits, carried, totals, filtered]
+@lw.kernel(contract=False)
+def packed(a: lw.Array, b: lw.Array):
+    for i in lw.range(a.shape[0] // 8):
+        x = a[0] - a[0]
+        for k in lw.range(8):
+            x = x + x + a[8 * i + k]
+        b[i] = x
+
+
+KERNELS = [packed, means, pooled, sorted_rows, first_of, exchanged, bits, carried, totals, filtered]
 
 
 @pytest.mark.parametrize("runner", runners(lambda runner: runner.target.core is not None))
@@ -151,6 +160,12 @@ def test_what_is_too_long_stays() -> None:
             b[i] = total
 
     assert not any("written out" in step for nest in long.compile(target="x86-64-v4").nests() for step in nest.done)
+
+
+def test_what_waits_for_itself_is_written_out() -> None:
+    array = lw.Array[lw.u8]
+    (nest,) = packed.compile(array, array, target="x86-64-v4").nests()
+    assert nest.done[0] == "k written out"
 
 
 def test_totals_stay_totals() -> None:

@@ -23,16 +23,20 @@ def halved(a: lw.Array[lw.f64], n: lw.i64) -> None:
         t = t * 2.0
 
 
-def divisions(kernel: object) -> list[tuple[int, str]]:
-    """Per division behind ``promote`` how many loops are around it, and the text."""
+def divisions(kernel: object, stage: str = "promote") -> list[tuple[int, str]]:
+    """Per division behind a pass how many loops are around it, and the text; only of what runs where arrays do not overlap."""
     depth = 0
     found = []
-    for line in kernel.compile(target=V3).ir("promote").splitlines():  # type: ignore[attr-defined]
+    opened: list[bool] = []
+    for line in kernel.compile(target=V3).ir(stage).split("\n  else")[0].splitlines():  # type: ignore[attr-defined]
         text = line.strip()
         if " = for " in text:
             depth += 1
-        elif text.startswith("end"):
-            depth -= 1
+            opened.append(True)
+        elif text.startswith("if"):
+            opened.append(False)
+        elif text.startswith("end") and opened:
+            depth -= opened.pop()
         elif "div.f64" in text:
             found.append((depth, text))
     return found
@@ -55,3 +59,43 @@ def test_results() -> None:
     want = a / (s + 1)[:, None] + (s + 1)[:, None] / a
     lw.kernel(over, fastmath=True)(a, s)
     assert np.allclose(a, want, rtol=1e-15)
+
+
+def solved(a: lw.Array[lw.f64, 2], b: lw.Array[lw.f64, 2], x: lw.Array[lw.f64, 2]) -> None:
+    for i in lw.range(b.shape[0]):
+        for r in lw.range(3):
+            s = b[i, r]
+            for c in lw.range(r):
+                s -= a[r, c] * x[i, c]
+            x[i, r] = s / a[r, r]
+
+
+def scaled(a: lw.Array[lw.f64], b: lw.Array[lw.f64]) -> None:
+    for i in lw.range(b.shape[0]):
+        a[i] = b[i] / a[0]
+
+
+def test_elements_that_the_loop_does_not_store_to() -> None:
+    a = np.tril(np.random.default_rng(1).random((3, 3))) + np.eye(3)
+    b = np.random.default_rng(2).random((37, 3))
+    x = np.zeros_like(b)
+    made = lw.kernel(solved, fastmath=True)
+    made(a, b, x)
+    assert np.allclose(x @ a.T, b, rtol=1e-12)
+    found = divisions(made, "simplify")
+    assert found and all(depth == 0 and "1.0" in text for depth, text in found), found
+    # What is divided by may be part of what is stored.
+    results = []
+    for kernel in (made, lw.kernel(solved, nests="off")):
+        memory = np.arange(1.0, 50.0)
+        kernel(memory[3:12].reshape(3, 3), memory[20:41].reshape(7, 3), memory[4:25].reshape(7, 3))
+        results.append(memory)
+    assert np.allclose(*results, rtol=1e-12)
+
+
+def test_an_element_that_the_loop_stores_to_is_divided_by() -> None:
+    assert "1.0" not in lw.kernel(scaled, fastmath=True).compile(target=V3).ir("nests")
+    a, b = np.full(9, 2.0), np.arange(9.0)
+    lw.kernel(scaled, fastmath=True)(a, b)
+    # (The first is 0 / 2, and all others are divided by it.)
+    assert a[0] == 0 and np.isinf(a[1:]).all()

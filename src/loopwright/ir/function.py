@@ -184,12 +184,29 @@ class Array:
         pairs: what callers pass is an array of complex numbers, whose parts are the elements: two neighbours each. Nothing in the function depends on it.
         shared: its memory may be that of other arrays, too, by any shift: what is stored to one of them may change it. Of arrays that are not shared, one may be
             passed in two places where both are accessed at the same index only.
+        apart: of all arrays that have the same number here, none has memory that is stored to in common with another; 0: nothing is known.
         nontemporal: what is stored to it is not to be kept in the caches, if the machine can do that.
         aligned: whole vectors of it that are stored lie at multiples of their size, if that is no more than so many bytes; 0 where nothing is known.
         align: what the address of a local array is a multiple of.
     """
 
-    __slots__ = ("align", "aligned", "base", "data", "element", "extents", "name", "nontemporal", "pairs", "shared", "size", "strides", "view", "written")
+    __slots__ = (
+        "align",
+        "aligned",
+        "apart",
+        "base",
+        "data",
+        "element",
+        "extents",
+        "name",
+        "nontemporal",
+        "pairs",
+        "shared",
+        "size",
+        "strides",
+        "view",
+        "written",
+    )
 
     def __init__(
         self,
@@ -207,9 +224,11 @@ class Array:
         nontemporal: bool = False,
         aligned: int = 0,
         align: int = LOCAL_ALIGN,
+        apart: int = 0,
     ) -> None:
         self.view = view
         self.shared = shared
+        self.apart = apart
         self.nontemporal = nontemporal
         self.aligned = aligned
         self.align = align
@@ -236,7 +255,23 @@ class Array:
 
 
 #: What an array is made of, in the order in which it is given.
-_ARRAY: Final = ("name", "element", "base", "extents", "strides", "written", "size", "data", "view", "pairs", "shared", "nontemporal", "aligned", "align")
+_ARRAY: Final = (
+    "name",
+    "element",
+    "base",
+    "extents",
+    "strides",
+    "written",
+    "size",
+    "data",
+    "view",
+    "pairs",
+    "shared",
+    "nontemporal",
+    "aligned",
+    "align",
+    "apart",
+)
 
 
 #: Where an argument goes: as the convention has it for its type; on the stack, at a multiple of 8 or 16 bytes; where the address of memory for the result goes; the
@@ -525,10 +560,15 @@ class Function:
         self.arrays.append(made)
         return made
 
-    def told_apart(self, number: int) -> int:
-        """The number of an array under which it is known not to be shared, for accesses where that has been found out."""
-        self.arrays.append(self.arrays[number].replaced(shared=False))
+    def told_apart(self, number: int, apart: int) -> int:
+        """The number of an array under which it is known not to be shared, and, if ``apart`` is not 0, to be apart, for accesses where that has been found out."""
+        self.arrays.append(self.arrays[number].replaced(shared=False, apart=apart))
         return len(self.arrays) - 1
+
+    def never_meet(self, a: int, b: int) -> bool:
+        """Whether two arrays, by their numbers, are known to have no memory in common, or none that is stored to."""
+        first, second = self.arrays[a], self.arrays[b]
+        return first.base != second.base and (first.size > 0 or second.size > 0 or (first.apart > 0 and first.apart == second.apart))
 
     def constant_array(self, name: str, element: Type, shape: tuple[int, ...], data: bytes) -> Array:
         """A new constant array, of these elements. An operation ``table`` is to put its address into its base, before it is accessed."""

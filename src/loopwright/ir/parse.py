@@ -7,7 +7,7 @@ The grammar, one construct a line; ``;`` begins a comment, and a comment that be
       option contract | fastmath | check | nests | search | schedule "interchange(i, j); …"
       restrict %r, …          parameters whose memory only what is computed from them leads to
       array NAME: TYPE[%extent, …] strides [%stride, …] local align N|view at %base written pairs shared
-                              nontemporal aligned N
+                              apart N nontemporal aligned N
       var %r: TYPE            a variable                    reg %r: TYPE    a register that no instruction defines
       callee NAME(TYPE, …) -> TYPE      with a variable number of arguments: callee NAME(TYPE, ..., TYPE) -> TYPE
       signature NAME(TYPE, …) -> TYPE   of calls by address: call_indirect.TYPE NAME(%address, …)
@@ -469,6 +469,7 @@ class _Parser(Tokens):
         self.need("at")
         base = self.register()
         made = Array(name, element, base, shape, strides, self.take("written"), view=view, pairs=self.take("pairs"), shared=self.take("shared"), align=align)
+        made.apart = self.count("a number that several arrays have") if self.take("apart") else 0
         made.nontemporal = self.take("nontemporal")
         made.aligned = self.count("how many bytes vectors are aligned to") if self.take("aligned") else 0
         if local or data:

@@ -369,6 +369,7 @@ class Printer:
                 + " written" * array.written
                 + " pairs" * array.pairs
                 + " shared" * array.shared
+                + f" apart {array.apart}" * (array.apart > 0)
                 + " nontemporal" * array.nontemporal
                 + f" aligned {array.aligned}" * (array.aligned > 0)
             )
@@ -449,7 +450,7 @@ def _unique(names: list[str]) -> list[str]:
 
 def _kinds(array: Array) -> tuple[object, ...]:
     """What an array is, but for the registers it is made of."""
-    return array.name, array.element, array.written, array.size, array.pairs, array.shared, array.nontemporal, array.aligned, array.align
+    return array.name, array.element, array.written, array.size, array.pairs, array.shared, array.nontemporal, array.aligned, array.align, array.apart
 
 
 def _shown_name(f: Function, r: int) -> str:

@@ -55,7 +55,7 @@ def versioned(
     Neither defines a register of the other. What ``fast`` accesses is told apart from then on; ``asked`` has all pairs in it of which one is written.
     """
     if asked:
-        _tell_apart(f, fast)
+        _tell_apart(f, asked, fast)
     elif not runs:
         return fast
     out: list[Instr] = []
@@ -71,13 +71,15 @@ def versioned(
     return out
 
 
-def _tell_apart(f: Function, code: list[Instr]) -> None:
-    """Let the accesses of a stretch of code be to arrays that are not shared."""
+def _tell_apart(f: Function, asked: list[tuple[int, int, bool]], code: list[Instr]) -> None:
+    """Let the accesses of a stretch of code be to arrays that are not shared, and, but for those that may be one with another, apart."""
+    number = len(f.arrays)
+    one = {array for a, b, may in asked if may for array in (a, b)}
     numbers: dict[int, int] = {}
     for instr in code:
         if instr.op in ops.ACCESSES and f.arrays[instr.imm].shared:
             if instr.imm not in numbers:
-                numbers[instr.imm] = f.told_apart(instr.imm)
+                numbers[instr.imm] = f.told_apart(instr.imm, 0 if instr.imm in one else number)
             instr.imm = numbers[instr.imm]
 
 

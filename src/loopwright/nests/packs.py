@@ -9,7 +9,8 @@
 
 Products of many small matrices, whose loops are unrolled as the kernel is staged, are of this kind (superword-level parallelism: S. Larsen and S. Amarasinghe,
 "Exploiting superword level parallelism with multimedia instruction sets", PLDI 2000; from stores, as I. Rosen, D. Nuzman and A. Zaks, "Loop-aware SLP in GCC",
-GCC Summit 2007, have it). What is computed alike is one operation on vectors; what is the same for all is spread; what is loaded has to be next to each other.
+GCC Summit 2007, have it). What is computed alike is one operation on vectors; what is the same for all is spread; what is loaded is next to each other, or does not
+change in the loop, as the columns of a fixed matrix or different numbers: such a *column* is put into memory of the function's own in front of the loop, as a vector.
 """
 
 from __future__ import annotations
@@ -18,14 +19,15 @@ from itertools import pairwise
 from typing import Final
 
 from loopwright.ir import ops
-from loopwright.ir.function import NONE, Instr
+from loopwright.ir.function import NONE, Function, Instr
 from loopwright.nests.candidates import Change, innermost_loops
-from loopwright.nests.carry import FARTHEST
+from loopwright.nests.carry import FARTHEST, needed
 from loopwright.nests.nest import Access, Nest, NestLoop
 from loopwright.nests.operations import has
 from loopwright.nests.scalars import Scalar
+from loopwright.nests.unroll import clone
 from loopwright.targets.target import Target
-from loopwright.types import BOOL, VOID, Type, vector_of
+from loopwright.types import BOOL, I64, PTR, VOID, Type, vector_of
 
 __all__ = ["Packs", "packs"]
 
@@ -33,6 +35,8 @@ __all__ = ["Packs", "packs"]
 LEAST_BITS: Final = 128
 #: Bodies with more instructions are not looked at.
 LONGEST: Final = 1200
+#: A loop has so many columns at most.
+MOST_COLUMNS: Final = 64
 #: So many elements are rather carried in registers, one by one.
 MOST_CARRIED: Final = 12
 
@@ -42,11 +46,13 @@ class Packs(Change):
 
     Attributes:
         groups: the stores of each vector, by their places in memory.
+        columns: the vectors that are made in front of the loop, by what is in their lanes.
     """
 
-    def __init__(self, loop: NestLoop, groups: list[list[Access]]) -> None:
+    def __init__(self, loop: NestLoop, groups: list[list[Access]], columns: list[tuple[int, ...]]) -> None:
         super().__init__(loop)
         self.groups = groups
+        self.columns = columns
 
     def text(self, nest: Nest) -> str:
         count = sum([len(group) for group in self.groups])
@@ -57,11 +63,13 @@ class Packs(Change):
         code = f.code
         last = {max([access.position for access in group]): group for group in self.groups}
         dropped = {access.position for group in self.groups for access in group}
-        out: list[Instr] = code[: self.loop.head + 1]
+        out: list[Instr] = code[: self.loop.head]
+        columns = _Columns(nest, self.loop, self.columns, out)
+        out.append(code[self.loop.head])
         loaded: dict[tuple[int, ...], int] = {}
         for k in range(self.loop.head + 1, self.loop.end):
             if k in last:
-                _Pack(nest, self.loop, last[k], None).emit(out, loaded)
+                _Pack(nest, self.loop, last[k], None, columns).emit(out, loaded)
             elif k not in dropped:
                 out.append(code[k])
         f.code = out + code[self.loop.end :]
@@ -77,9 +85,10 @@ def packs(nest: Nest, target: Target, done: list[NestLoop]) -> list[Change]:
             continue
         if not loop.step or any(other.head <= loop.head < other.end for other in done) or _carried(nest, loop):
             continue
-        groups = [group for run in _runs(nest, loop) for group in _vectors(nest, target, loop, run)]
+        columns: dict[tuple[int, ...], None] = {}
+        groups = [group for run in _runs(nest, loop) for group in _vectors(nest, target, loop, run, columns)]
         if groups:
-            found.append(Packs(loop, groups))
+            found.append(Packs(loop, groups, list(columns)))
     return found
 
 
@@ -149,8 +158,8 @@ def _row(access: Access) -> tuple[int, ...]:
     return tuple(key)
 
 
-def _vectors(nest: Nest, target: Target, loop: NestLoop, run: list[Access]) -> list[list[Access]]:
-    """A run of stores as vectors, as long as may be; what is left out stays as it is."""
+def _vectors(nest: Nest, target: Target, loop: NestLoop, run: list[Access], columns: dict[tuple[int, ...], None]) -> list[list[Access]]:
+    """A run of stores as vectors, as long as may be; what is left out stays as it is. ``columns`` receives what is to be made in front of the loop."""
     element = nest.f.code[run[0].position].type
     if element is BOOL:
         return []
@@ -160,8 +169,10 @@ def _vectors(nest: Nest, target: Target, loop: NestLoop, run: list[Access]) -> l
         lanes = target.vector_bits // element.bits
         while lanes * element.bits >= LEAST_BITS and lanes > 1:
             group = run[at : at + lanes]
-            if len(group) == lanes and _Pack(nest, loop, group, target).possible():
+            pack = _Pack(nest, loop, group, target) if len(group) == lanes else None
+            if pack is not None and pack.possible() and len(columns.keys() | pack.columns.keys()) <= MOST_COLUMNS:
                 found.append(group)
+                columns.update(pack.columns)
                 at += lanes
                 break
             lanes //= 2
@@ -170,12 +181,79 @@ def _vectors(nest: Nest, target: Target, loop: NestLoop, run: list[Access]) -> l
     return found
 
 
+class _Columns:
+    """Columns in memory of the function's own, and the code in front of a loop that puts them there.
+
+    Attributes:
+        places: per column: the array, and which of its elements is the first.
+    """
+
+    __slots__ = ("places",)
+
+    def __init__(self, nest: Nest, loop: NestLoop, columns: list[tuple[int, ...]], out: list[Instr]) -> None:
+        self.places: dict[tuple[int, ...], tuple[int, int]] = {}
+        if not columns:
+            return
+        f = nest.f
+        head = f.code[loop.head]
+        counts: dict[Type, int] = {}
+        for column in columns:
+            element = _type_of(f, column[0])
+            at = counts.get(element, 0)
+            counts[element] = at + len(column)
+        arrays = {element: _array(f, element, count, head.line, out) for element, count in counts.items()}
+        runs = f.register(BOOL, "")
+        out.append(Instr(ops.LT if loop.step > 0 else ops.GT, I64, runs, head.args[:2], 0, head.line))
+        out.append(Instr(ops.IF, VOID, NONE, [runs], 0, head.line))
+        copies: dict[int, int] = {}
+        filled = dict.fromkeys(counts, 0)
+        # (Behind longer ones the shorter ones begin at multiples of their length, too.)
+        for column in sorted(columns, key=len, reverse=True):
+            element = _type_of(f, column[0])
+            at = filled[element]
+            filled[element] = at + len(column)
+            self.places[column] = (arrays[element], at)
+            for lane, value in enumerate(column):
+                place = nest.forms.places.get(value, -1) if value >= 0 else -1
+                if loop.head < place < loop.end and value not in copies:
+                    clone(f, [f.code[k] for k in [*(_address(nest, loop, place) or []), place]], copies, out)
+                out.append(Instr(ops.STORE, element, NONE, [copies.get(value, value), f.const(I64, at + lane)], arrays[element], head.line))
+        out.append(Instr(ops.END, VOID, NONE, [], 0, head.line))
+
+
+def _type_of(f: Function, value: int) -> Type:
+    return f.types[value] if value >= 0 else f.const_types[~value]
+
+
+def _array(f: Function, element: Type, count: int, line: int, out: list[Instr]) -> int:
+    """The number of a new array of the function's own."""
+    number = len(f.arrays)
+    array = f.local_array("columns", element, (count,))
+    array.written = True
+    out.append(Instr(ops.LOCAL, PTR, array.base, [f.const(I64, number)], 0, line))
+    return number
+
+
+def _address(nest: Nest, loop: NestLoop, place: int) -> list[int] | None:
+    """What the subscripts of a load are computed by, in the loop; None where that changes in it."""
+    code = nest.f.code
+    written = {instr.dst for instr in code[loop.head + 1 : loop.end] if instr.dst >= 0 and nest.f.variable[instr.dst]}
+    positions = needed(nest.f, loop, place, written)
+    if positions is None or any(loop.index in code[k].args for k in [*positions, place]):
+        return None
+    return positions
+
+
 class _Pack:
-    """The stores of one vector, and what they store."""
+    """The stores of one vector, and what they store.
 
-    __slots__ = ("accesses", "code", "group", "lanes", "loads", "loop", "nest", "place", "seen", "target")
+    Attributes:
+        columns: vectors to be made in front of the loop, by what is in their lanes.
+    """
 
-    def __init__(self, nest: Nest, loop: NestLoop, group: list[Access], target: Target | None) -> None:
+    __slots__ = ("accesses", "code", "columns", "group", "lanes", "loads", "loop", "made", "nest", "place", "seen", "target")
+
+    def __init__(self, nest: Nest, loop: NestLoop, group: list[Access], target: Target | None, made: _Columns | None = None) -> None:
         self.nest = nest
         self.loop = loop
         self.group = group
@@ -187,6 +265,8 @@ class _Pack:
         self.accesses = {access.position: access for access in nest.accesses if access.loops[-1] is loop}
         self.loads: set[int] = set()
         self.seen: set[tuple[int, ...]] = set()
+        self.columns: dict[tuple[int, ...], None] = {}
+        self.made = made
 
     def possible(self) -> bool:
         """Whether they can be one vector, which accesses memory where the last of them is."""
@@ -215,15 +295,16 @@ class _Pack:
                 self.loads.add(places[0])
             return values[0] < 0 or self.has(ops.SPLAT, self.nest.f.types[values[0]])
         if min(places) < 0:
-            return False
+            return self.column(values, places)
         first = self.code[places[0]]
         instrs = [self.code[place] for place in places]
+        if first.op is ops.LOAD and all(i.op is ops.LOAD for i in instrs) and self.apart(places) < 0:
+            return self.column(values, places)
         if any(i.op is not first.op or i.type is not first.type or i.source is not first.source or self.nest.f.variable[i.dst] for i in instrs):
             return False
         if first.op is ops.LOAD:
             self.loads.update(places)
-            apart = self.apart(places)
-            return self.has(ops.SPLAT, first.type) if apart == 0 else apart == 1 and self.has(ops.LOAD_AT, first.type)
+            return self.has(ops.LOAD_AT if self.apart(places) else ops.SPLAT, first.type)
         if not first.op.pure or first.type is BOOL or first.source is BOOL or any(i.imm != first.imm for i in instrs):
             return False
         if first.op.operands.count("T") != len(first.args) and first.op is not ops.CONVERT:
@@ -233,6 +314,26 @@ class _Pack:
         if not self.has(first.op, first.type, first.source):
             return False
         return all(self.alike(tuple([i.args[n] for i in instrs])) for n in range(len(first.args)))
+
+    def column(self, values: tuple[int, ...], places: list[int]) -> bool:
+        """Whether values are known in front of the loop: they are constants, come from there, or are elements of arrays that the loop does not store to."""
+        f = self.nest.f
+        element = _type_of(f, values[0])
+        if element is BOOL or not self.loop.long() or not self.has(ops.LOAD_AT, element):
+            return False
+        stored = {access.array for access in self.accesses.values() if access.store}
+        for value, place in zip(values, places, strict=True):
+            if place < 0:
+                if value >= 0 and f.variable[value] and self.varies(value):
+                    return False
+            elif place not in self.accesses or self.accesses[place].array in stored or _address(self.nest, self.loop, place) is None:
+                return False
+        self.columns[values] = None
+        return True
+
+    def varies(self, variable: int) -> bool:
+        """Whether a variable is written in the loop."""
+        return any(instr.dst == variable for instr in self.code[self.loop.head : self.loop.end])
 
     def apart(self, places: list[int]) -> int:
         """By how much each load is further than the one before: 0 or 1 element; -1 for anything else."""
@@ -293,6 +394,9 @@ class _Pack:
         if known != NONE:
             return known
         places = [self.made_by(value) for value in values]
+        if self.made is not None and values in self.made.places:
+            own[values] = self.column_of(values, places, out)
+            return own[values]
         elements = self.elements(places)
         if elements and elements in loaded:
             own[values] = loaded[elements]
@@ -318,6 +422,16 @@ class _Pack:
         own[values] = result
         if elements:
             loaded[elements] = result
+        return result
+
+    def column_of(self, values: tuple[int, ...], places: list[int], out: list[Instr]) -> int:
+        """Load a column."""
+        assert self.made is not None
+        f = self.nest.f
+        type_ = vector_of(_type_of(f, values[0]), self.lanes)
+        array, at = self.made.places[values]
+        result = f.register(type_, "column")
+        out.append(Instr(ops.LOAD, type_, result, [f.const(I64, at)], array, self.code[max(places)].line if max(places) >= 0 else self.loop.line))
         return result
 
 

@@ -31,8 +31,12 @@ __all__ = ["run"]
 #: So many instructions are written at most for a loop, and for all of a function.
 MOST: Final = 200
 MOST_OF_ALL: Final = 600
+#: The same for products of a fixed matrix and a row, which become vectors (``nests/packs.py``).
+MOST_OF_MATRIX: Final = 400
 #: Loops with more iterations stay, whatever they do.
 MOST_TURNS: Final = 16
+#: A fixed matrix has so many elements at most.
+MOST_ELEMENTS: Final = 64
 
 
 def run(f: Function) -> dict[int, list[str]]:
@@ -56,9 +60,10 @@ class _Writer:
     Attributes:
         done: what was done, by the index of the outermost loop.
         left: how many instructions more may be written.
+        rows: the indices of loops over the rows of fixed matrices.
     """
 
-    __slots__ = ("done", "f", "forms", "left", "mentions")
+    __slots__ = ("done", "f", "forms", "left", "mentions", "rows", "spans")
 
     def __init__(self, f: Function) -> None:
         self.f = f
@@ -66,12 +71,14 @@ class _Writer:
         self.left = MOST_OF_ALL
         self.forms: Forms | None = None
         self.mentions: dict[int, tuple[int, int]] = {}
+        self.rows: set[int] = set()
+        self.spans: dict[int, tuple[int, int]] = {}
 
     def known(self, head: Instr, most: int) -> bool:
         """Whether a loop is known to have so many iterations at most."""
         return head.op is ops.FOR and head.loop is None and all(a < 0 for a in head.args) and len(self.turns(head)) <= most
 
-    def wanted(self, code: list[Instr], span: tuple[int, int], around: Instr) -> bool:
+    def wanted(self, code: list[Instr], span: tuple[int, int], around: list[Instr]) -> bool:
         """Whether a loop is to be written out: it is known to have few iterations, and not to be part of what blocks are made of; or not many, and it does little with memory."""
         head = code[span[0]]
         if not self.known(head, MOST_TURNS):
@@ -79,7 +86,46 @@ class _Writer:
         few = self.known(head, FEW - 1)
         if code is not self.f.code:
             return few
-        return not self.blocks(span, around) if few else self.computes(span, around)
+        if not few and (head.dst in self.rows or (len(around) > 1 and self.matrix(span, around[-2], around[-1]))):
+            self.rows.add(around[-1].dst)
+            return True
+        return not self.blocks(span, around[-1]) if few else self.computes(span, around[-1]) or self.waits(span)
+
+    def waits(self, span: tuple[int, int]) -> bool:
+        """Whether a loop does nothing but to compute from what it loads and from what the iteration before has left, otherwise than by adding up: then it has no lanes, and those of the loop around have nothing to wait for."""
+        body = self.f.code[span[0] + 1 : span[1]]
+        if any(instr.op.effect == ops.CONTROL or instr.op.effect == ops.CALLS or instr.op.effect == ops.WRITES for instr in body):
+            return False
+        changed = {instr.dst for instr in body if instr.dst >= 0 and self.f.variable[instr.dst]}
+        return bool(changed - _totals(self.f, body)) and any(a in changed for instr in body for a in instr.args)
+
+    def matrix(self, span: tuple[int, int], each: Instr, rows: Instr) -> bool:
+        """Whether a loop multiplies, for each iteration of a loop two further out, a row of one fixed matrix by what is the same for all rows; what comes out of a row is stored next to the other ones."""
+        code = self.f.code
+        head = code[span[0]]
+        if not self.known(rows, MOST_TURNS) or len(self.turns(rows)) * len(self.turns(head)) > MOST_ELEMENTS:
+            return False
+        fixed = False
+        for instr in code[span[0] + 1 : span[1]]:
+            if instr.op.effect == ops.CONTROL or instr.op.effect == ops.WRITES:
+                return False
+            if instr.op is ops.LOAD:
+                outer, row, column = [self.times(instr.args, index) for index in (each.dst, rows.dst, head.dst)]
+                if None in outer or None in row or None in column or (any(outer) and any(row)):
+                    return False
+                fixed = fixed or bool(any(row) and any(column))
+        stores = [instr for instr in self.body(rows) if instr.op is ops.STORE]
+        steps = [(self.times(instr.args[1:], each.dst), self.times(instr.args[1:], rows.dst)) for instr in stores]
+        return fixed and bool(steps) and all(None not in outer and any(outer) and not any(row[:-1]) and row[-1] == 1 for outer, row in steps)
+
+    def body(self, head: Instr) -> list[Instr]:
+        """What is in a loop of the function as it is."""
+        code = self.f.code
+        if not self.spans:
+            partner = match(code)
+            self.spans = {instr.dst: (k + 1, partner[k]) for k, instr in enumerate(code) if instr.op is ops.FOR}
+        first, end = self.spans[head.dst]
+        return code[first:end]
 
     def computes(self, span: tuple[int, int], around: Instr) -> bool:
         """Whether what a loop does with memory would not be in the way of lanes along the loop around it: what it loads hangs on the index of one of both, and is the same or adjacent in the loop around."""
@@ -132,7 +178,7 @@ class _Writer:
             body: list[Instr] = []
             left = self.left
             self.copy(code, partner, (position + 1, last), [*around, head], body)
-            if not around or not self.wanted(code, (position, last), around[-1]) or not self.write(head, body, around, out):
+            if not around or not self.wanted(code, (position, last), around) or not self.write(head, body, around, out):
                 if self.left < left and code is self.f.code:
                     body = self.settled(body, (position, last))
                 out.append(head)
@@ -145,7 +191,8 @@ class _Writer:
         f = self.f
         turns = self.turns(head)
         size = len(turns) * len(body)
-        if size > min(MOST, self.left) or any(instr.op.effect == ops.CALLS for instr in body) or repeats(body):
+        most = MOST_OF_MATRIX if head.dst in self.rows or around[-1].dst in self.rows else MOST
+        if size > min(most, self.left) or any(instr.op.effect == ops.CALLS for instr in body) or repeats(body):
             return False
         inner = has_loops(body)
         if inner and not self.triangular(head, body):
@@ -165,7 +212,7 @@ class _Writer:
             each.append(self.inwards(made))
         written = [instr for made in each for instr in made]
         written = self.by_value(written, set())
-        if inner and len(written) > min(MOST, self.left):
+        if inner and len(written) > min(most, self.left):
             return False
         self.left -= len(written)
         out += written

@@ -32,15 +32,16 @@ def array_of(instr: Instr) -> int:
 
 
 class Places:
-    """Where the arrays of a function lie: of each, whether it is local, whether others may overlap it, and the first with the same memory."""
+    """Where the arrays of a function lie: of each, whether it is local, whether others may overlap it, from which others it is apart, and the first with the same memory."""
 
-    __slots__ = ("first", "local", "shared")
+    __slots__ = ("apart", "first", "local", "shared")
 
     def __init__(self, f: Function) -> None:
         firsts: dict[int, int] = {}
         self.first = [firsts.setdefault(array.base, number) for number, array in enumerate(f.arrays)]
         self.local = [array.size > 0 for array in f.arrays]
         self.shared = [array.shared for array in f.arrays]
+        self.apart = [array.apart for array in f.arrays]
 
 
 class LoopStores:
@@ -51,9 +52,10 @@ class LoopStores:
         arrays: the arrays, by the first with the same memory.
         elsewhere: at an index that may be one used outside of the loop, or to an array that others may overlap.
         outside: to an array that is not local.
+        apart: the numbers of those that are known to be apart from others, 0 for the rest.
     """
 
-    __slots__ = ("anything", "arrays", "elsewhere", "outside", "places")
+    __slots__ = ("anything", "apart", "arrays", "elsewhere", "outside", "places")
 
     def __init__(self, places: Places) -> None:
         self.places = places
@@ -61,6 +63,7 @@ class LoopStores:
         self.arrays: set[int] = set()
         self.elsewhere = False
         self.outside = False
+        self.apart: set[int] = set()
 
     def note(self, instr: Instr, own: bool) -> None:
         """A store in the loop; ``own``: its index counts in this loop or in one inside of it."""
@@ -72,6 +75,7 @@ class LoopStores:
             self.arrays.add(places.first[array])
             if not places.local[array]:
                 self.outside = True
+                self.apart.add(places.apart[array])
                 self.elsewhere = self.elsewhere or not own or places.shared[array]
 
     def keeps(self, load: Instr) -> bool:
@@ -82,7 +86,9 @@ class LoopStores:
         places = self.places
         if self.anything or places.first[array] in self.arrays:
             return False
-        return places.local[array] or not (self.outside if places.shared[array] else self.elsewhere)
+        if places.local[array] or (places.apart[array] and self.apart <= {places.apart[array]}):
+            return True
+        return not (self.outside if places.shared[array] else self.elsewhere)
 
 
 class _Indices:
@@ -186,15 +192,17 @@ class Memory:
         everything: the last to memory of no known array, or call; others: the last to an array at an index that is not known; outside: the last to an array
             that is not local.
         arrays, indices: the last to each array, and at each index.
+        groups: the last to arrays that are known to be apart from each other, by their number (``Array.apart``), and to the rest, by 0.
     """
 
-    __slots__ = ("arrays", "bases", "everything", "indices", "others", "outside", "places", "stores")
+    __slots__ = ("arrays", "bases", "everything", "groups", "indices", "others", "outside", "places", "stores")
 
     def __init__(self, f: Function) -> None:
         self.bases = [array.base for array in f.arrays]
         self.places = Places(f)
         self.arrays = [0] * len(f.arrays)
         self.indices: dict[tuple[int, ...], int] = {}
+        self.groups: dict[int, int] = {}
         self.everything = 0
         self.others = 0
         self.outside = 0
@@ -221,6 +229,9 @@ class Memory:
             return max(self.everything, self.arrays[array])
         if places.shared[array]:
             return max(self.everything, self.outside)
+        group = places.apart[array]
+        if group:
+            return max([self.everything, self.arrays[places.first[array]], *[last for other, last in self.groups.items() if other != group]])
         place = self.place(instr, values)
         if place is None:
             return self.stores
@@ -249,6 +260,7 @@ class Memory:
         if places.local[array]:
             return
         self.outside = self.stores
+        self.groups[places.apart[array]] = self.stores
         place = None if places.shared[array] else self.place(instr, values)
         if place is None:
             self.others = self.stores
@@ -269,6 +281,8 @@ class Memory:
             self.everything = self.stores
         for array in loop.arrays:
             self.arrays[array] = self.stores
+        for group in loop.apart:
+            self.groups[group] = self.stores
         if loop.outside:
             self.outside = self.stores
         if loop.elsewhere:

@@ -8,6 +8,7 @@ from typing import Any, Final
 from loopwright.ir import ops
 from loopwright.ir.function import NONE, Function
 from loopwright.ir.loops import IS_LOOP
+from loopwright.nests import forwarding
 from loopwright.nests.choose import improve, keep_values
 from loopwright.nests.counting import mark_counting
 from loopwright.nests.extremes import split_extremes
@@ -15,6 +16,7 @@ from loopwright.nests.graph import Graph
 from loopwright.nests.keyed_sums import split_keyed_sums
 from loopwright.nests.leaving import mark_leaving
 from loopwright.nests.nest import nests
+from loopwright.passes import reciprocals
 from loopwright.targets.core import Core
 from loopwright.targets.target import Target
 from loopwright.types import I64
@@ -31,6 +33,9 @@ def run(f: Function, target: Target) -> None:
     elif not _kept(f, target) and _candidate(f):
         assert target.core is not None
         improve(f, target, target.core)
+        forwarding.run(f)
+        if f.options.fastmath:
+            reciprocals.of_elements(f)
         if target.core.window == 0:
             # It is imported for the targets that need it.
             from loopwright.pipelining.pipeline import overlap

@@ -7,7 +7,8 @@
       %3 = div.f32 %2, %s          →        %2 = load.f32 a[i]
                                             %3 = mul.f32 %2, %4
 
-A product is rounded twice so, and is off by 1.5 ulp at most where the reciprocal is a normal number.
+A product is rounded twice so, and is off by 1.5 ulp at most where the reciprocal is a normal number. An element of an array that the loop does not store to (``a[r, r]`` in a loop over ``i``)
+stays the same as well: its reciprocal is computed where it is loaded, and leaves the loop with it (``simplify``).
 """
 
 from __future__ import annotations
@@ -16,7 +17,7 @@ from loopwright.ir import ops
 from loopwright.ir.function import NONE, Function, Instr
 from loopwright.ir.loops import IS_LOOP
 
-__all__ = ["run"]
+__all__ = ["of_elements", "run"]
 
 
 class _Loop:
@@ -30,15 +31,15 @@ class _Loop:
         self.written: set[int] = set()
 
 
-def run(f: Function) -> None:
-    """Rewrite the divisions of floats in the loops of a function."""
-    code = f.code
-    if not any(instr.op is ops.DIV and instr.type.is_float for instr in code):
-        return
+def _divides(f: Function) -> bool:
+    return any(instr.op is ops.DIV and instr.type.is_float for instr in f.code)
+
+
+def _divisions(f: Function, places: dict[int, int]) -> dict[int, _Loop]:
+    """The divisions of floats in loops, by their positions, and the innermost loop around each; ``places`` receives where each register is written."""
     around: list[_Loop] = []
-    inside: dict[int, _Loop] = {}  # per position of a division: the innermost loop around it
-    places: dict[int, int] = {}
-    for k, instr in enumerate(code):
+    inside: dict[int, _Loop] = {}
+    for k, instr in enumerate(f.code):
         op = instr.op
         if op.closes and not op.opens:
             around.pop()
@@ -54,6 +55,16 @@ def run(f: Function) -> None:
             loops = [bracket for bracket in around if bracket.is_loop]
             if loops:
                 inside[k] = loops[-1]
+    return inside
+
+
+def run(f: Function) -> None:
+    """Rewrite the divisions of floats in the loops of a function."""
+    if not _divides(f):
+        return
+    code = f.code
+    places: dict[int, int] = {}
+    inside = _divisions(f, places)
     ahead: dict[int, list[Instr]] = {}
     made: dict[tuple[int, int], int] = {}
     for k, loop in inside.items():
@@ -86,3 +97,59 @@ def _same(f: Function, places: dict[int, int], operand: int, loop: _Loop) -> int
             return NONE
         operand = f.code[place].args[0]
     return NONE
+
+
+def of_elements(f: Function) -> None:
+    """Rewrite divisions by elements that a loop does not store to, and which are the same in all its iterations."""
+    if not _divides(f):
+        return
+    code = f.code
+    places: dict[int, int] = {}
+    inside = _divisions(f, places)
+    behind: dict[int, list[Instr]] = {}
+    stored: dict[int, set[int]] = {}
+    made: dict[int, int] = {}
+    for k, loop in inside.items():
+        instr = code[k]
+        place = places.get(instr.args[1], NONE)
+        if place <= loop.head or code[place].op is not ops.LOAD or f.variable[instr.args[1]] or instr.args[0] < 0:
+            continue
+        if loop.head not in stored:
+            stored[loop.head] = _stored(f, loop.head)
+        array = code[place].imm
+        if any(other < 0 or other == array or not f.never_meet(array, other) for other in stored[loop.head]):
+            continue
+        if not all(_fixed(f, places, a, loop) for a in code[place].args):
+            continue
+        if place not in made:
+            made[place] = f.register(instr.type, "")
+            behind[place] = [Instr(ops.DIV, instr.type, made[place], [f.const(instr.type, 1.0), instr.args[1]], 0, instr.line)]
+        instr.op, instr.args = ops.MUL, [instr.args[0], made[place]]
+    if behind:
+        f.code = [one for k, instr in enumerate(code) for one in (instr, *behind.get(k, []))]
+
+
+def _stored(f: Function, head: int) -> set[int]:
+    """The arrays that a loop stores to; NONE among them where it may store anywhere."""
+    found: set[int] = set()
+    depth = 0
+    for k in range(head, len(f.code)):
+        op = f.code[k].op
+        if op.effect == ops.WRITES or op.effect == ops.CALLS:
+            found.add(f.code[k].imm if op in ops.ACCESSES else NONE)
+        depth += int(op.opens) - int(op.closes)
+        if depth == 0:
+            break
+    return found
+
+
+def _fixed(f: Function, places: dict[int, int], operand: int, loop: _Loop) -> bool:
+    """Whether an operand is computed from what comes from in front of a loop alone."""
+    if operand < 0:
+        return True
+    if f.variable[operand]:
+        return operand not in loop.written
+    place = places.get(operand, NONE)
+    if place < loop.head:
+        return True
+    return place > loop.head and f.code[place].op.pure and all(_fixed(f, places, a, loop) for a in f.code[place].args)

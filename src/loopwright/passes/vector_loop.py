@@ -211,7 +211,7 @@ class VectorLoop:
         body = made.out = made.without_unread(body)
         spare = self.whole and self.loop.whole and upwards
         if self.whole and self.leaving is None and any(instr.op in ops.STRIDED for instr in body):
-            interleaving = Interleaving(made, Forms(f, *self.span), self.target, upwards, self.near)
+            interleaving = Interleaving(made, Forms(f, *self.span), self.target, upwards, self.near, asking(self.target))
             body = interleaving.run(body)
             spare = spare or interleaving.spare
         if self.whole and upwards:

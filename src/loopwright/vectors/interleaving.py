@@ -2,7 +2,8 @@
 
 ``x[3 * i]``, ``x[3 * i + 1]`` and ``x[3 * i + 2]`` have between them all elements of a stretch of memory (Nuzman, Rosen and Zaks, *Auto-Vectorization of
 Interleaved Data for SIMD*, PLDI 2006). Loads may leave some of a group out: what is between is read with the others, but never past the last index that the
-loop accesses, for which the loop over vectors leaves one index to the loop over elements behind it.
+loop accesses, for which the loop over vectors leaves one index to the loop over elements behind it. Where elements are stored as they were loaded, in another order
+(bytes reversed, red and blue exchanged), each vector is shuffled as it is.
 """
 
 from __future__ import annotations
@@ -13,12 +14,15 @@ from loopwright.ir import ops
 from loopwright.ir.affine import Form, Forms
 from loopwright.ir.function import NONE, Instr, Mem
 from loopwright.targets.target import Target
-from loopwright.types import I64, VOID
+from loopwright.types import I64, U8, VOID, vector_of
 from loopwright.vectors.accesses import Accesses
+from loopwright.vectors.tables import Asked
 
 __all__ = ["Interleaving"]
 
 _MOST: Final = 4
+#: Bytes within which a shuffle puts them into another order.
+BLOCK: Final = 16
 _Key = tuple[tuple[int, ...], ...]
 
 
@@ -52,10 +56,12 @@ class Interleaving:
         gaps: groups may lack elements, at the end of which memory is read up to the next index's.
         spare: some group does.
         assumed: distances, as registers, that are known to be so many bytes.
+        has: whether the machine does an operation in a few instructions.
     """
 
-    def __init__(self, made: Accesses, forms: Forms, target: Target, gaps: bool, assumed: dict[int, int]) -> None:
+    def __init__(self, made: Accesses, forms: Forms, target: Target, gaps: bool, assumed: dict[int, int], has: Asked) -> None:
         self.made = made
+        self.has = has
         self.assumed = assumed
         self.forms = forms
         self.target = target
@@ -67,6 +73,8 @@ class Interleaving:
         self.groups: dict[int, list[_Member] | None] = {}
         #: By position of a load: the least constant of its group.
         self.bases: dict[int, int] = {}
+        #: By register: the group that it was loaded with, and as which element.
+        self.loaded: dict[int, tuple[list[_Member], int]] = {}
 
     def run(self, body: list[Instr]) -> list[Instr]:
         """The body with groups made one access."""
@@ -167,6 +175,8 @@ class Interleaving:
         base = min(m.constant for m in group)
         for m in group:
             self.bases[m.position] = base
+            if len(together) == len(group):
+                self.loaded[m.instr.dst] = (together, m.constant - base)
 
     def _meets(self, since: int, load: _Member, known: dict[int, _Member]) -> bool:
         """Whether a store between a place and a load may change what that gives."""
@@ -175,12 +185,19 @@ class Interleaving:
             if instr.op.effect != ops.WRITES:
                 continue
             other = known.get(position)
+            if self._apart(instr, load):
+                continue
             if other is not None and other.key == load.key:
                 if (other.constant - load.constant) % load.apart == 0:
                     return True
             elif (instr.imm if instr.mem is None else instr.mem.array) in (load.array, NONE):
                 return True
         return False
+
+    def _apart(self, instr: Instr, member: _Member) -> bool:
+        """Whether an access, of any kind, is known to be to other memory than one of these."""
+        array = instr.imm if instr.mem is None else instr.mem.array
+        return array != NONE and array != member.array and self.made.f.never_meet(array, member.array)
 
     def _movable(self, group: list[_Member], members: list[_Member]) -> bool:
         """Whether stores may be made where the last of them is: what accesses memory between does not meet them."""
@@ -193,6 +210,8 @@ class Interleaving:
             if position in own or (effect != ops.READS and effect != ops.WRITES):
                 continue
             other = known.get(position)
+            if self._apart(instr, first):
+                continue
             if other is not None and other.key == first.key:
                 # Elements of one array, or of another that is the same one.
                 if any(m.position < position and (m.constant - other.constant) % first.apart == 0 for m in group):
@@ -222,6 +241,54 @@ class Interleaving:
     def _store(self, instr: Instr, group: list[_Member]) -> None:
         """All parts."""
         parts = sorted(group, key=lambda m: m.constant)
+        if self._reordered(parts):
+            return
         where, mem = self._where(min(group, key=lambda m: m.position), parts[0].constant)
         values = [m.instr.args[1] for m in parts]
         self.made.out.append(Instr(ops.STORE_PARTS[parts[0].apart], instr.type, NONE, [*values, *where], 0, instr.line, VOID, mem))
+
+    def _reordered(self, parts: list[_Member]) -> bool:
+        """Store what has been loaded as one group, in another order, by vectors as they lie in memory; False where something else is stored."""
+        first = parts[0]
+        found = [self.loaded.get(m.instr.args[1]) for m in parts]
+        source = found[0][0] if found[0] is not None else []
+        order = [one[1] for one in found if one is not None and one[0] is source]
+        type_ = first.instr.type
+        size = type_.element.size
+        whole = vector_of(U8, type_.size)
+        if len(order) < len(parts) or source[0].apart != first.apart or BLOCK % (first.apart * size) or type_.size < BLOCK:
+            return False
+        if not self.has(ops.SHUFFLE_BYTES, whole, whole) or not self._kept(source, max(m.position for m in parts), parts):
+            return False
+        f = self.made.f
+        bytes_ = [(k // size // first.apart * first.apart + order[k // size % first.apart]) * size + k % size for k in range(BLOCK)]
+        low, high = [f.const(I64, int.from_bytes(bytes(half), "little")) for half in (bytes_[: BLOCK // 2], bytes_[BLOCK // 2 :])]
+        loaded, stored = min(source, key=_position), min(parts, key=_position)
+        line = first.instr.line
+        for n in range(first.apart):
+            value, made = f.register(whole, ""), f.register(whole, "")
+            where, mem = self._vector(loaded, self.bases[source[0].position], n)
+            self.made.out.append(Instr(ops.LOAD_AT, whole, value, where, 0, line, VOID, mem))
+            self.made.out.append(Instr(ops.SHUFFLE_BYTES, whole, made, [value, low, high], 0, line, whole))
+            where, mem = self._vector(stored, first.constant, n)
+            self.made.out.append(Instr(ops.STORE_AT, whole, NONE, [made, *where], 0, line, VOID, mem))
+        return True
+
+    def _kept(self, source: list[_Member], place: int, parts: list[_Member]) -> bool:
+        """Whether what has been loaded is still the same at a place, but for what is to be stored there."""
+        own = {m.position for m in parts}
+        for position in range(min(m.position for m in source), place):
+            instr = self.body[position]
+            if instr.op.effect == ops.WRITES and position not in own and not self._apart(instr, source[0]):
+                return False
+        return source[0].array != parts[0].array or (source[0].key == parts[0].key and self.bases[source[0].position] == parts[0].constant)
+
+    def _vector(self, first: _Member, base: int, number: int) -> tuple[list[int], Mem]:
+        """The address of a vector of a group, as it lies in memory."""
+        where, mem = self._where(first, base)
+        size = first.instr.type.size
+        return where, Mem(mem.indexed, mem.scale, mem.disp + number * size, size, False, -1, mem.array)
+
+
+def _position(member: _Member) -> int:
+    return member.position
