@@ -506,3 +506,55 @@ def test_one_rounding_where_the_machine_of_the_ir_has_it(triple: str, wanted: fl
         """
     )
     assert module.compile().f(1 + 2.0**-30, 1 + 2.0**-30, -(1 + 2.0**-29)) == wanted
+
+
+#: A table of 32-bit distances, as clang has it in position-independent code, with typed pointers; what reads it otherwise.
+RELATIVE = """
+@.str = private unnamed_addr constant [4 x i8] c"one\\00"
+@.str.1 = private unnamed_addr constant [6 x i8] c"three\\00"
+@names = private unnamed_addr constant [3 x i32] [
+ i32 trunc (i64 sub (i64 ptrtoint ([4 x i8]* @.str to i64), i64 ptrtoint ([3 x i32]* @names to i64)) to i32),
+ i32 trunc (i64 sub (i64 ptrtoint (i8* getelementptr ([6 x i8], [6 x i8]* @.str.1, i64 0, i64 2) to i64), i64 ptrtoint ([3 x i32]* @names to i64)) to i32),
+ i32 trunc (i64 sub (i64 ptrtoint ([6 x i8]* @.str.1 to i64), i64 ptrtoint ([3 x i32]* @names to i64)) to i32)], align 4
+
+declare i8* @llvm.load.relative.i64(i8*, i64)
+
+define i32 @letter(i32 %k, i64 %n) {
+  %wide = sext i32 %k to i64
+  %shift = shl i64 %wide, 2
+  %name = call i8* @llvm.load.relative.i64(i8* bitcast ([3 x i32]* @names to i8*), i64 %shift)
+  %at = getelementptr i8, i8* %name, i64 %n
+  %byte = load i8, i8* %at
+  %made = zext i8 %byte to i32
+  ret i32 %made
+}
+"""
+READ = """
+define i32 @distance() {
+  %made = load i32, i32* getelementptr ([3 x i32], [3 x i32]* @names, i64 0, i64 1)
+  ret i32 %made
+}
+"""
+
+
+@pytest.mark.parametrize("compiled", [False, True])
+def test_tables_of_distances(compiled: bool) -> None:
+    module = lw.from_llvm(RELATIVE)
+    program = module.compile() if compiled else None
+    call = program["letter"] if program is not None else lambda *args: module.interpret("letter", *args)
+    assert bytes(call(k, n) for k, n in [(0, 0), (0, 2), (0, 3), (1, 0), (2, 0), (2, 4)]) == b"oe\0rte"
+    with pytest.raises(lw.UnsupportedOperationError, match="names, a table of distances, is read by llvm.load.relative only"):
+        lw.from_llvm(RELATIVE + READ)
+
+
+@needs_clang
+@pytest.mark.parametrize("option", ["-fPIC", "-fPIE"])
+def test_strings_of_a_switch_in_position_independent_code(option: str, tmp_path: Path) -> None:
+    source = tmp_path / "names.c"
+    cases = "".join(f'case {k}: return "name {k}";' for k in range(9))
+    source.write_text(
+        f'const char *name(int k) {{ switch (k) {{ {cases} }} return "many"; }}\nint sum(int k) {{ int s = 0; for (const char *c = name(k); *c; c++) s += *c; return s; }}'
+    )
+    subprocess.run([str(CLANG), "-O2", option, "-S", "-emit-llvm", str(source), "-o", str(tmp_path / "made.ll")], check=True)
+    program = lw.from_llvm((tmp_path / "made.ll").read_text()).compile()
+    assert [program["sum"](k) for k in range(-1, 10)] == [sum(b"many"), *[sum(b"name %d" % k) for k in range(9)], sum(b"many")]

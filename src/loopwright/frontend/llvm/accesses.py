@@ -77,6 +77,12 @@ class AccessWriter(AggregateWriter):
             return self.operand(module.aliases[name])
         if name in module.functions:
             return self.emit(ops.FUNCTION, PTR, [self.f.const(I64, self.function_number(name))])
+        if name in module.relative:
+            self.unsupported(f"{name}, a table of distances, is read by llvm.load.relative only")
+        return self.global_address(name)
+
+    def global_address(self, name: str) -> int:
+        """The address of a global variable."""
         number = self._globals.get(name)
         if number is None:
             number = self._globals[name] = len(self.f.globals)

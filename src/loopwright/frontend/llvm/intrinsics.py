@@ -8,13 +8,14 @@ from typing import Final
 from loopwright.frontend.llvm.accesses import Place
 from loopwright.frontend.llvm.arithmetic import integer_comparison
 from loopwright.frontend.llvm.calls import CallWriter
+from loopwright.frontend.llvm.relative import WIDER, table
 from loopwright.frontend.llvm.routines import PARAMETERS, PREFIX
 from loopwright.frontend.llvm.syntax import Constant, Instruction
 from loopwright.frontend.llvm.types import LlvmType
 from loopwright.frontend.llvm.values import UNSIGNED
 from loopwright.frontend.llvm.vectors import reduce
 from loopwright.ir import ops
-from loopwright.ir.function import Callee
+from loopwright.ir.function import Callee, Mem
 from loopwright.ir.ops import Op
 from loopwright.types import BOOL, F32, I32, I64, PTR, U8, U64, VOID, Type
 
@@ -346,6 +347,14 @@ def _test_class(w: IntrinsicWriter, i: Instruction, a: list[Constant]) -> list[i
     return [w.emit(ops.NOT, BOOL, [made])] if wanted == 519 else w.unsupported("a test for normal floats is not supported")
 
 
+def _load_relative(w: IntrinsicWriter, i: Instruction, a: list[Constant]) -> list[int]:
+    name = table(a[0])
+    if name not in w.module.relative:
+        w.unsupported("llvm.load.relative of what is no constant table of distances is not supported")
+    offset = w.emit(ops.MUL, I64, [w.convert(w.operand(a[1]), I64), w.f.const(I64, WIDER)])
+    return [w.emit(ops.LOAD_AT, PTR, [w.global_address(name), offset], mem=Mem(True, 1, 0, PTR.size))]
+
+
 def _reduction(name: str) -> Handler:
     return lambda w, i, a: reduce(w, name, i, a)
 
@@ -423,6 +432,7 @@ _HANDLERS: Final[dict[str, Handler]] = {
     "va_start": _begin_arguments,
     "va_copy": _copy_arguments,
     **dict.fromkeys(("trap", "debugtrap", "ubsantrap"), _trap),
+    "load.relative": _load_relative,
     **{f"vector.reduce.{name}": _reduction(name) for name in ("add", "mul", "and", "or", "xor", "fadd", "fmul")},
 }
 

@@ -15,6 +15,7 @@ from loopwright.frontend.llvm.entries import entered, entry, hidden
 from loopwright.frontend.llvm.function import translate
 from loopwright.frontend.llvm.initial import initial
 from loopwright.frontend.llvm.reader import read_module
+from loopwright.frontend.llvm.relative import make_absolute
 from loopwright.frontend.llvm.routines import ROUTINES
 from loopwright.frontend.llvm.syntax import LlvmModule
 from loopwright.frontend.llvm.types import Layout
@@ -69,6 +70,7 @@ def functions_and_globals(source: str | bytes, file: str = "<llvm>", abi: Abi = 
         read = read_module(written(), file)
     if read.layout[:1] == "E" or "-p:32" in read.layout:
         raise UnsupportedOperationError(f"code for big-endian machines, or with pointers of 32 bits, is not supported: `{read.layout}`", file)
+    make_absolute(read)
     layout = Layout(read.layout)
     if not abi.lists:
         for name in entered(read, exported):

@@ -207,9 +207,10 @@ class LlvmModule:
         functions, globals: by name.
         aliases: what other names of globals and functions stand for.
         metadata: the text of its numbered metadata.
+        relative: globals that were tables of distances, and are of addresses now (``relative.py``).
     """
 
-    __slots__ = ("aliases", "file", "functions", "globals", "layout", "metadata", "text", "triple")
+    __slots__ = ("aliases", "file", "functions", "globals", "layout", "metadata", "relative", "text", "triple")
 
     def __init__(self, text: list[str], file: str) -> None:
         self.text = text
@@ -220,6 +221,7 @@ class LlvmModule:
         self.globals: dict[str, Global] = {}
         self.aliases: dict[str, Constant] = {}
         self.metadata: dict[int, str] = {}
+        self.relative: set[str] = set()
 
     def unsupported(self, what: str, line: int) -> UnsupportedOperationError:
         """The error for something that is not supported, with its line."""
