@@ -66,13 +66,27 @@ class Packs(Change):
         out: list[Instr] = code[: self.loop.head]
         columns = _Columns(nest, self.loop, self.columns, out)
         out.append(code[self.loop.head])
+        body: list[Instr] = []
         loaded: dict[tuple[int, ...], int] = {}
         for k in range(self.loop.head + 1, self.loop.end):
             if k in last:
-                _Pack(nest, self.loop, last[k], None, columns).emit(out, loaded)
+                _Pack(nest, self.loop, last[k], None, columns).emit(body, loaded)
             elif k not in dropped:
-                out.append(code[k])
-        f.code = out + code[self.loop.end :]
+                body.append(code[k])
+        rest = code[self.loop.end :]
+        f.code = out + _read(f, body, rest) + rest
+
+
+def _read(f: Function, body: list[Instr], behind: list[Instr]) -> list[Instr]:
+    """What of a loop's body is read in it, or behind it: the elements were computed one by one."""
+    used = {a for instr in behind for a in instr.args}
+    kept: list[Instr] = []
+    for instr in reversed(body):
+        if instr.op.effect > ops.READS or instr.dst < 0 or f.variable[instr.dst] or instr.dst in used:
+            kept.append(instr)
+            used.update(instr.args)
+    kept.reverse()
+    return kept
 
 
 def packs(nest: Nest, target: Target, done: list[NestLoop]) -> list[Change]:
