@@ -213,3 +213,55 @@ def test_tables_whose_branches_go() -> None:
 def test_what_may_store_nothing_is_asked_where_stores_under_masks_are_dear() -> None:
     assert "any.mask" in paths.compile(target="x86-64-v3").ir("vectorize")
     assert "any.mask" not in paths.compile(target="x86-64-v4").ir("vectorize")
+
+
+@lw.kernel
+def life(a: lw.Array[lw.u8, 2], b: lw.Array[lw.u8, 2]):
+    for i in range(1, a.shape[0] - 1):
+        for j in range(1, a.shape[1] - 1):
+            s = a[i - 1, j - 1] + a[i - 1, j] + a[i - 1, j + 1] + a[i, j - 1] + a[i, j + 1] + a[i + 1, j - 1] + a[i + 1, j] + a[i + 1, j + 1]
+            b[i, j] = lw.u8(1) if s == 3 or (s == 2 and a[i, j] == 1) else lw.u8(0)
+
+
+@lw.kernel
+def limited(a: lw.Array[lw.f64], b: lw.Array[lw.f64]):
+    for i in lw.range(1, a.shape[0] - 1):
+        p = a[i] - a[i - 1]
+        q = a[i + 1] - a[i]
+        r = lw.f64(0)
+        if p * q > 0:
+            if lw.abs(p) < lw.abs(q):  # noqa: SIM108 (as some write it)
+                r = p
+            else:
+                r = q
+        b[i] = r
+
+
+@lw.kernel
+def counted(a: lw.Array[lw.f64], b: lw.Array[lw.f64]):
+    """What is written under a condition alone, and read before it is, is carried."""
+    k = lw.f64(0)
+    for i in lw.range(a.shape[0]):
+        if a[i] > 0:
+            k = k + 1
+            b[i] = k
+        else:
+            b[i] = a[i]
+
+
+@pytest.mark.parametrize("kernel", [life, limited, counted], ids=lambda kernel: kernel.function.__name__)
+def test_variables_of_an_arm_carry_nothing(kernel: lw.Kernel) -> None:
+    written = lw.kernel(kernel.function, nests="off")
+    rng = np.random.default_rng(1)
+    for n in (3, 7, 20, 75):
+        given = (
+            [rng.integers(0, 2, (n, n)).astype(np.uint8) for _ in range(2)] if kernel is life else [rng.integers(-4, 5, n).astype(np.float64) for _ in range(2)]
+        )
+        wanted = [x.copy() for x in given]
+        written(*wanted)
+        kernel(*given)
+        for found, right in zip(given, wanted, strict=True):
+            np.testing.assert_array_equal(found, right)
+    if kernel is not counted:
+        (nest,) = kernel.compile(target="x86-64-v3").nests()
+        assert any(step.startswith("lanes(") for step in nest.done), nest.done

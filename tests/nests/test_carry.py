@@ -8,6 +8,7 @@ import numpy as np
 import pytest
 from tests.nests.random_nests import Random
 
+import loopwright as lw
 from loopwright.ir import ops
 from loopwright.ir.function import Function
 from loopwright.ir.interpret import run
@@ -90,3 +91,48 @@ def test_another_store_in_between() -> None:
 def test_store_under_a_condition() -> None:
     f = loop("    %j = sub.i64 %i, 1\n    %v = load.f64 x[%j]\n    %c = lt.f64 %v, 2.0\n    if %c\n      store.f64 3.0, x[%i]\n    end")
     assert carried(f) == 0
+
+
+@lw.kernel
+def eliminated(a: lw.Array[lw.f64], b: lw.Array[lw.f64], d: lw.Array[lw.f64]):
+    for i in lw.range(1, a.shape[0]):
+        w = a[i] / b[i - 1]
+        b[i] = b[i] - w
+        d[i] = d[i] - w * d[i - 1]
+
+
+@lw.kernel
+def best(a: lw.Array[lw.i32, 2], b: lw.Array[lw.i32]):
+    for i in lw.range(a.shape[0] - 2, -1, -1):
+        for j in lw.range(i + 1, a.shape[0]):
+            m = lw.max(a[i, j - 1], a[i + 1, j])
+            m = lw.max(m, a[i + 1, j - 1] + (1 if b[i] == b[j] else 0))
+            a[i, j] = m
+            m = m + 1
+
+
+@pytest.mark.parametrize("kernel", [eliminated, best], ids=lambda kernel: kernel.function.__name__)
+def test_several_arrays_and_variables(kernel: lw.Kernel) -> None:
+    """Where several arrays are written, that they do not overlap is asked first; what is stored may be a variable that is written again."""
+    written = lw.kernel(kernel.function, nests="off")
+    for n in (1, 2, 3, 9, 40):
+        if kernel is best:
+            given = [np.random.default_rng(n).integers(0, 9, shape).astype(np.int32) for shape in ((n, n), (n,))]
+        else:
+            given = [np.random.default_rng(k).random(n) + 1 for k in range(3)]
+        wanted = [x.copy() for x in given]
+        written(*wanted)
+        kernel(*given)
+        for found, right in zip(given, wanted, strict=True):
+            np.testing.assert_array_equal(found, right)
+    (nest,) = kernel.compile(target="x86-64-v3").nests()
+    assert nest.carried == (2 if kernel is eliminated else 1)
+    if kernel is eliminated:
+        assert ("b", "d") in nest.asked
+        for first, second, third in ((5, 4, 4), (0, 1, 0), (3, 2, 1)):
+            results = []
+            for run_ in (kernel, written):
+                memory = np.arange(1.0, 40.0)
+                run_(memory[first : first + 20], memory[second : second + 20], memory[third : third + 20])
+                results.append(memory)
+            np.testing.assert_array_equal(*results)

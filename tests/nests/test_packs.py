@@ -75,6 +75,23 @@ def test_rows_of_a_few_elements(name: str, dtype: type) -> None:
         assert "load_part" in str(fast.compile(*given, keep=True, target="x86-64-v3").ir("vectorize"))
 
 
+@pytest.mark.parametrize("columns", [3, 4, 5])
+def test_pixels_of_which_not_all_is_read(columns: int) -> None:
+    """Rows of four of which three are read are as usual as rows of three."""
+    source = "def nest(a, b, c):\n    for i in range(b.shape[0]):\n        b[i] = a[i, 0] + a[i, 1] * 2 + a[i, 2] * 3 + c[i, 1] - c[i, 0]"
+    fast, plain = kernel(source), kernel(source, nests="off")
+    for dtype in (np.float32, np.uint8):
+        for n in (0, 1, 2, 9, 33, 130):
+            shapes = ((n, columns), (n,), (n, 2 if columns < 5 else 4))
+            given = [np.random.default_rng(k).integers(0, 99, shape).astype(dtype) for k, shape in enumerate(shapes)]
+            wanted, found = [x.copy() for x in given], [x.copy() for x in given]
+            plain(*wanted)
+            fast(*found)
+            np.testing.assert_array_equal(found[1], wanted[1])
+        text = str(fast.compile(*given, keep=True, target="x86-64-v4").ir("vectorize"))
+        assert "load_part3" in text and "load_part4" in text
+
+
 #: Bodies of a loop over ``m``, and how many elements of an iteration are stored by vectors of f32, and of f64.
 ALIKE = {
     "products": (

@@ -61,6 +61,22 @@ def test_results() -> None:
     assert np.allclose(a, want, rtol=1e-15)
 
 
+def by_constants(a: lw.Array[lw.f32], b: lw.Array[lw.f32]) -> None:
+    for i in lw.range(b.shape[0]):
+        b[i] = a[i] / 5.0 + a[i] / 2e38 + 3.0 / a[i]
+
+
+def test_constants() -> None:
+    text = lw.kernel(by_constants, fastmath=True).compile(target=V3).ir("promote")
+    # (The reciprocal of the second is no normal number.)
+    assert text.count("div.f32") == 2 and "div.f32 3.0" in text and "mul.f32" in text
+    assert lw.kernel(by_constants).compile(target=V3).ir("promote").count("div.f32") == 3
+    a = np.random.default_rng(3).random(50, np.float32) + 1
+    b = np.zeros_like(a)
+    lw.kernel(by_constants, fastmath=True)(a, b)
+    assert np.allclose(b, a / 5 + 3 / a, rtol=1e-6)
+
+
 def solved(a: lw.Array[lw.f64, 2], b: lw.Array[lw.f64, 2], x: lw.Array[lw.f64, 2]) -> None:
     for i in lw.range(b.shape[0]):
         for r in lw.range(3):

@@ -40,12 +40,13 @@ class _Stored:
 
 
 class _Arms:
-    """An ``if`` that is open: its condition, what its arms give variables, what they store."""
+    """An ``if`` that is open: its condition, where it begins, what its arms give variables, what they store."""
 
-    __slots__ = ("chained", "condition", "line", "otherwise", "stores", "values")
+    __slots__ = ("chained", "condition", "line", "otherwise", "start", "stores", "values")
 
-    def __init__(self, condition: int, line: int, chained: bool) -> None:
+    def __init__(self, condition: int, start: int, line: int, chained: bool) -> None:
         self.condition = condition
+        self.start = start
         self.line = line
         #: It is an ``elif`` of the one around it.
         self.chained = chained
@@ -151,9 +152,13 @@ class Inside:
 
 
 class _Conversion:
-    """One run over a body."""
+    """One run over a body.
 
-    __slots__ = ("conditional", "judge", "loop", "nest", "opened", "out")
+    Attributes:
+        exposed: variables that have been read where none of the arms that are open had written them.
+    """
+
+    __slots__ = ("conditional", "exposed", "judge", "loop", "nest", "opened", "out")
 
     def __init__(self, nest: Nest, loop: NestLoop) -> None:
         self.nest = nest
@@ -161,6 +166,7 @@ class _Conversion:
         self.out: list[Instr] = []
         self.opened: list[_Arms] = []
         self.conditional = 0
+        self.exposed: set[int] = set()
         self.judge = Inside(nest, loop)
 
     def body(self) -> list[Instr] | None:
@@ -175,16 +181,16 @@ class _Conversion:
         op = instr.op
         opened = self.opened
         if op is ops.IF or op is ops.THEN:
-            opened.append(_Arms(self.current(instr.args[0]), instr.line, op is ops.THEN))
+            opened.append(_Arms(self.current(instr.args[0]), position, instr.line, op is ops.THEN))
             return True
         if op is ops.ELSE or op is ops.ELIF:
             opened[-1].otherwise = True
             return True
         if op is ops.END:
             while opened[-1].chained:
-                if not self.close():
+                if not self.close(position):
                     return False
-            return self.close()
+            return self.close(position)
         if op.effect == ops.CONTROL or op.effect == ops.CALLS:
             return False
         if not opened:
@@ -217,22 +223,25 @@ class _Conversion:
             known = arms.values[arms.otherwise].get(operand)
             if known is not None:
                 return known
+        self.exposed.add(operand)
         return operand
 
     def put_off(self, array: int) -> bool:
         """Whether a store to an array is put off in an arm that is open."""
         return any(stored.instr.imm == array for arms in self.opened for stored in arms.stores[arms.otherwise])
 
-    def close(self) -> bool:
-        """Choose what the variables are behind an ``if``, and what is stored."""
+    def close(self, end: int) -> bool:
+        """Choose what the variables are behind an ``if``, but for those of its own, and what is stored."""
         f = self.nest.f
         arms = self.opened.pop()
         # (What the condition compares is chosen last: so each choice can have the comparison in it.)
         compared = next((instr.args for instr in self.out[: -_NEAR - 1 : -1] if instr.dst == arms.condition), ())
         for variable in sorted({*arms.values[0], *arms.values[1]}, key=lambda variable: (variable in compared, variable)):
+            named = self.nest.mentions[variable]
+            if arms.start < named[0] and named[1] < end and variable not in self.exposed:
+                continue
             type_ = f.types[variable]
-            before = self.current(variable)
-            chosen = [values.get(variable, before) for values in arms.values]
+            chosen = [values[variable] if variable in values else self.current(variable) for values in arms.values]
             dst = variable
             if self.opened:
                 dst = f.register(type_, f.names[variable])

@@ -102,14 +102,12 @@ def _choose(nest: Nest, loop: NestLoop, found: list[Dependence]) -> list[_Carrie
         source = max([d.source.position for d in near])
         (last,) = [d for d in near if d.source.position == source]
         unconditional = len(last.source.arms) == 0 or last.source.arms == [arm for arm in last.source.arms if arm[0] < loop.head]
-        value = code[source].args[0]
         if (
             last.told
             and last.vector[-1].exact
             and unconditional
             and code[source].type is code[access.position].type
             and _always(nest, loop, last.source, access, nearest)
-            and not (value >= 0 and value in written)
             and _addressable(nest, loop, access.position, written)
         ):
             chosen.append(_Carried(access.position, source, nearest))
@@ -172,17 +170,22 @@ def _rewrite(f: Function, code: list[Instr], loop: NestLoop, chosen: list[_Carri
         one.registers = registers[key]
     out.append(head)
     taken = {one.load: one.registers[-1] for one in chosen}
+    stored = {store: NONE for store, _ in registers if code[store].args[0] >= 0 and f.variable[code[store].args[0]]}
     for k in range(loop.head + 1, loop.end):
         instr = code[k]
         if k in taken:
             out.append(Instr(ops.COPY, instr.type, instr.dst, [taken[k]], 0, instr.line))
         else:
             out.append(instr)
+        if k in stored:
+            # (A variable may be written again behind the store.)
+            stored[k] = f.register(instr.type, f.names[instr.args[0]])
+            out.append(Instr(ops.COPY, instr.type, stored[k], [instr.args[0]], 0, instr.line))
     for (store, _), chain in registers.items():
         type_ = code[store].type
         for n in range(len(chain) - 1, 0, -1):
             out.append(Instr(ops.COPY, type_, chain[n], [chain[n - 1]], 0, line))
-        out.append(Instr(ops.COPY, type_, chain[0], [code[store].args[0]], 0, line))
+        out.append(Instr(ops.COPY, type_, chain[0], [stored.get(store, code[store].args[0])], 0, line))
     out.append(code[loop.end])
 
 

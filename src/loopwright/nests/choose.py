@@ -116,13 +116,33 @@ def keep_values(f: Function, found: list[Nest], report: Any = None, distinct: Ab
         distinct: the indices of the outermost loops of nests whose arrays are known not to overlap.
     """
     for nest in reversed(found):
-        if nest.obstacles or not rereads(nest) or (_several(nest) and nest.loops[0].index not in distinct):
+        if nest.obstacles or not rereads(nest):
             continue
         inner = questions(nest) > MOST_QUESTIONS // FEWER
         if not inner or questions(nest, True) <= MOST_QUESTIONS // FEWER:
-            count = carry(nest, dependences(nest, inner))
+            asked = _several(nest) and nest.loops[0].index not in distinct
+            count = _carried_apart(nest, inner, report) if asked else carry(nest, dependences(nest, inner))
             if report is not None:
                 report.carried(nest.loops[0].line, count)
+
+
+def _carried_apart(nest: Nest, inner: bool, report: Any) -> int:
+    """Keep values of a nest in registers where its arrays do not overlap, which is asked in front of it. Returns for how many loads."""
+    f = nest.f
+    original = f.code
+    # (What is in a register must not be in two arrays.)
+    asked = [(a, b, False) for a, b, _ in apart.pairs(nest)]
+    plain: list[Instr] = []
+    clone(f, original[nest.start : nest.end + 1], {}, plain)
+    count = carry(nest, dependences(nest, inner))
+    if count:
+        behind = len(original) - nest.end - 1
+        end = len(f.code) - behind
+        fast = f.code[nest.start : end]
+        f.code = f.code[: nest.start] + apart.versioned(f, asked, plain, fast, original[nest.start].line) + f.code[end:]
+        if report is not None:
+            report.asked(nest.loops[0].line, f, asked)
+    return count
 
 
 def _several(nest: Nest) -> bool:
@@ -188,6 +208,11 @@ def _rewrite_as(nest: Nest, target: Target, core: Core, written: Nest, original:
     """Rewrite a nest that may have been made of another, ``written``, of which ``original`` is the code; False where it stays as it is."""
     variables = scalars(nest)
     beside = adjacent(nest, variables, target) if target.vector_bits else []
+    counting_down, down = nest, nest.f.code
+    if nest is written and target.vector_bits and _unbranched(nest, target, beside, variables):
+        nest = _again(nest.f, written)
+        variables = scalars(nest)
+        beside = adjacent(nest, variables, target)
     around = _around(nest)
     record = written.record
     if not beside and not around and not _worth(nest, target, variables):
@@ -201,6 +226,7 @@ def _rewrite_as(nest: Nest, target: Target, core: Core, written: Nest, original:
             record.keeps(
                 f"its accesses are too many to tell apart: {questions(nest)} pairs take equations, and {MOST_QUESTIONS} are looked at", nest.loops[0].line
             )
+        nest.f.code = down
         return False
     f = nest.f
     before = f.code
@@ -209,7 +235,6 @@ def _rewrite_as(nest: Nest, target: Target, core: Core, written: Nest, original:
         inner = True
     else:
         found = dependences(nest, inner)
-    counting_down, down = nest, f.code
     again = upwards(nest, found, variables) if not inner else None
     if again is not None:
         nest = again
@@ -267,6 +292,21 @@ def _chosen(nest: Nest, beside: list[NestLoop], found: list[Dependence], variabl
             # (Each lane has a total of its own then, and the inner loop may be as short as it likes.)
             lanes = [other for other in lanes if other not in inside] + [loop]
     return lanes
+
+
+def _unbranched(nest: Nest, target: Target, beside: list[NestLoop], variables: list[Scalar]) -> bool:
+    """Make choices of the branches of an innermost loop that can have lanes only so: there is no load of some bytes of a vector, but all may be loaded. False where there is none."""
+    f = nest.f
+    original = f.code
+    for loop in innermost_loops(nest):
+        if loop in beside or not loop.step or not any(instr.op is ops.IF for instr in original[loop.head + 1 : loop.end]):
+            continue
+        if _choices(nest, [loop], variables):
+            made = _again(f, nest)
+            if any(other.index == loop.index for other in adjacent(made, scalars(made), target)):
+                return True
+            f.code = original
+    return False
 
 
 def _choices(nest: Nest, lanes: list[NestLoop], variables: list[Scalar]) -> bool:

@@ -25,7 +25,7 @@ from loopwright.types import BOOL, I64, VOID, Type, mask_of, vector_of
 from loopwright.vectors.sums import find
 from loopwright.vectors.tables import parts
 
-__all__ = ["adjacent", "free", "in_lanes", "mark", "obstructs", "strided"]
+__all__ = ["MOST_APART", "adjacent", "free", "in_lanes", "mark", "obstructs", "strided"]
 
 #: Of an ``if`` whose condition differs by lane both arms run: they may have so many instructions together, or so many times as many as there are lanes.
 MOST_BRANCHED: Final = 24

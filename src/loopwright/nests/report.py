@@ -66,6 +66,12 @@ class Report:
             if line in [loop.line for loop in nest.loops]:
                 nest.carried += count
 
+    def asked(self, line: int, f: Function, pairs: list[tuple[int, int, bool]]) -> None:
+        """It is asked in front of the nest of that line whether arrays overlap."""
+        for nest in self.nests:
+            if line in [loop.line for loop in nest.loops]:
+                nest.asks(f, pairs)
+
     def page(self) -> str:
         """An HTML page with pictures: iterations with their dependences and what runs together, the bounds, what the units do, the candidates."""
         from loopwright.nests.page import page

@@ -1,4 +1,4 @@
-"""Divisions under ``fastmath`` by what stays the same in a loop: products with the reciprocal, which is computed in front of the loop.
+"""Divisions under ``fastmath`` by what stays the same in a loop, or always: products with the reciprocal, which is computed in front of the loop.
 
 ::
 
@@ -7,17 +7,22 @@
       %3 = div.f32 %2, %s          →        %2 = load.f32 a[i]
                                             %3 = mul.f32 %2, %4
 
-A product is rounded twice so, and is off by 1.5 ulp at most where the reciprocal is a normal number. An element of an array that the loop does not store to (``a[r, r]`` in a loop over ``i``)
+So are divisions by constants. A product is rounded twice so, and is off by 1.5 ulp at most where the reciprocal is a normal number. An element of an array that the loop does not store to (``a[r, r]`` in a loop over ``i``)
 stays the same as well: its reciprocal is computed where it is loaded, and leaves the loop with it (``simplify``).
 """
 
 from __future__ import annotations
+
+from typing import Final
 
 from loopwright.ir import ops
 from loopwright.ir.function import NONE, Function, Instr
 from loopwright.ir.loops import IS_LOOP
 
 __all__ = ["of_elements", "run"]
+
+#: Per width of a float the least normal number, and the greatest that is not too close to infinity.
+_NORMAL: Final[dict[int, tuple[float, float]]] = {16: (2.0**-14, 2.0**14), 32: (2.0**-126, 2.0**126), 64: (2.0**-1022, 2.0**1022)}
 
 
 class _Loop:
@@ -59,10 +64,13 @@ def _divisions(f: Function, places: dict[int, int]) -> dict[int, _Loop]:
 
 
 def run(f: Function) -> None:
-    """Rewrite the divisions of floats in the loops of a function."""
+    """Rewrite the divisions of floats by constants, and those in the loops of a function."""
     if not _divides(f):
         return
     code = f.code
+    for instr in code:
+        if instr.op is ops.DIV and instr.type.is_float and instr.args[1] < 0 <= instr.args[0]:
+            _by_constant(f, instr)
     places: dict[int, int] = {}
     inside = _divisions(f, places)
     ahead: dict[int, list[Instr]] = {}
@@ -83,6 +91,14 @@ def run(f: Function) -> None:
             out += ahead.get(k, [])
             out.append(instr)
         f.code = out
+
+
+def _by_constant(f: Function, instr: Instr) -> None:
+    """Make a division by a constant a product, where the reciprocal is a normal number."""
+    divisor = float(f.const_values[~instr.args[1]])
+    least, most = _NORMAL[instr.type.bits]
+    if divisor and least <= abs(1.0 / divisor) <= most:
+        instr.op, instr.args = ops.MUL, [instr.args[0], f.const(instr.type, 1.0 / divisor)]
 
 
 def _same(f: Function, places: dict[int, int], operand: int, loop: _Loop) -> int:

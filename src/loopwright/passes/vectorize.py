@@ -23,6 +23,7 @@ from loopwright.ir import ops
 from loopwright.ir.function import NONE, Function, Instr, Loop
 from loopwright.ir.loops import IS_LOOP, has_lanes
 from loopwright.nests.ahead import divided
+from loopwright.nests.lanes import MOST_APART
 from loopwright.nests.leaving import Leaving, exits
 from loopwright.nests.operations import asking, has
 from loopwright.nests.unroll import clone, crossing_branches, read_once, written_first
@@ -328,27 +329,10 @@ def _split(
     index = f.register(I64, f.names[head.dst])
     rest: list[Instr] = []
     clone(f, code[1:], {head.dst: index}, rest)
-    near = _near(f, shapes, leaves) if carried is None else {}
-    if near:
+    alternatives = _near(f, shapes, leaves) if carried is None else []
+    if alternatives:
         stop = f.register(I64, "stop", True)
-        holds = NONE
-        for distance, size in near.items():
-            same = f.register(BOOL, "")
-            out.append(Instr(ops.EQ, I64, same, [distance, f.const(I64, size)], 0, line))
-            both = same if holds == NONE else f.register(BOOL, "")
-            if holds != NONE:
-                out.append(Instr(ops.AND, BOOL, both, [holds, same], 0, line))
-            holds = both
-        out.append(Instr(ops.IF, VOID, NONE, [holds], 0, line))
-        other: list[Instr] = []
-        end = VectorLoop(f, target, shapes, leaves, span, out, True, near=near).write()
-        out.append(Instr(ops.COPY, I64, stop, [end], 0, line))
-        out.append(Instr(ops.ELSE, VOID, NONE, [], 0, line))
-        end = VectorLoop(f, target, shapes, leaves, span, other, True).write()
-        other.append(Instr(ops.COPY, I64, stop, [end], 0, line))
-        # (With registers of its own.)
-        clone(f, other, {}, out)
-        out.append(Instr(ops.END, VOID, NONE, [], 0, line))
+        _versions(f, target, shapes, leaves, span, alternatives, stop, out)
     else:
         if rows is not None:
             head.args[1] = rows.end(f, lo, hi, line, out)
@@ -360,13 +344,49 @@ def _split(
     out.extend(rest)
 
 
-def _near(f: Function, shapes: Divergence, leaves: list[Leaf]) -> dict[int, int]:
+def _versions(
+    f: Function,
+    target: Target,
+    shapes: Divergence,
+    leaves: list[Leaf],
+    span: tuple[int, int],
+    alternatives: list[dict[int, int]],
+    stop: int,
+    out: list[Instr],
+) -> None:
+    """Vectors for each of several alternatives of what distances are, and for all others; where they stop is in ``stop``."""
+    line = f.code[span[0]].line
+    if not alternatives:
+        end = VectorLoop(f, target, shapes, leaves, span, out, True).write()
+        out.append(Instr(ops.COPY, I64, stop, [end], 0, line))
+        return
+    holds = NONE
+    for distance, size in alternatives[0].items():
+        same = f.register(BOOL, "")
+        out.append(Instr(ops.EQ, I64, same, [distance, f.const(I64, size)], 0, line))
+        both = same if holds == NONE else f.register(BOOL, "")
+        if holds != NONE:
+            out.append(Instr(ops.AND, BOOL, both, [holds, same], 0, line))
+        holds = both
+    out.append(Instr(ops.IF, VOID, NONE, [holds], 0, line))
+    end = VectorLoop(f, target, shapes, leaves, span, out, True, near=alternatives[0]).write()
+    out.append(Instr(ops.COPY, I64, stop, [end], 0, line))
+    out.append(Instr(ops.ELSE, VOID, NONE, [], 0, line))
+    other: list[Instr] = []
+    _versions(f, target, shapes, leaves, span, alternatives[1:], stop, other)
+    # (With registers of its own.)
+    clone(f, other, {}, out)
+    out.append(Instr(ops.END, VOID, NONE, [], 0, line))
+
+
+def _near(f: Function, shapes: Divergence, leaves: list[Leaf]) -> list[dict[int, int]]:
     """What distances would have to be, in bytes, for rows of a few elements, one for each lane, to be next to each other: those of pairs, or of pixels.
 
-    (Their distance is known at run time only, but usual.)
+    (Their distance is known at run time only, but usual: rows end behind the last element that is accessed, or, where they are only read, have four.)
     """
     most: dict[int, int] = {}
     number: dict[int, int] = {}
+    stored: set[int] = set()
     for leaf in leaves:
         instr = leaf.instr
         if instr.op is not ops.LOAD and instr.op is not ops.STORE:
@@ -378,13 +398,19 @@ def _near(f: Function, shapes: Divergence, leaves: list[Leaf]) -> dict[int, int]
         step = shapes.step(indices[-2])
         lone = indices[-1] < 0 and step is not None and step.times == 1 and step.of == NONE and all(shapes.step(i) is None for i in indices[:-2])
         if not lone or array.strides[-1] < 0:
-            return {}
+            return []
         distance = array.strides[-1]
         most[distance] = max(most.get(distance, 0), int(f.const_values[~indices[-1]]))
         number[distance] = instr.imm
-    if not all(1 <= last < 4 for last in most.values()):
-        return {}
-    return {distance: (last + 1) * f.arrays[number[distance]].element.size for distance, last in most.items()}
+        if instr.op is ops.STORE:
+            stored.add(distance)
+    if not most or not all(1 <= last < MOST_APART for last in most.values()):
+        return []
+    counts = [{distance: last + 1 for distance, last in most.items()}]
+    wide = {distance: last + 1 if distance in stored else MOST_APART for distance, last in most.items()}
+    if wide != counts[0]:
+        counts.append(wide)
+    return [{distance: count * f.arrays[number[distance]].element.size for distance, count in each.items()} for each in counts]
 
 
 def _if_long(f: Function, loop: VectorLoop, bounds: tuple[int, int], out: list[Instr]) -> int:
