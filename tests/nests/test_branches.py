@@ -265,3 +265,24 @@ def test_variables_of_an_arm_carry_nothing(kernel: lw.Kernel) -> None:
     if kernel is not counted:
         (nest,) = kernel.compile(target="x86-64-v3").nests()
         assert any(step.startswith("lanes(") for step in nest.done), nest.done
+
+
+@lw.kernel
+def runs(a: lw.Array[lw.u8], b: lw.Array[lw.i32]):
+    b[0] = 1
+    for i in lw.range(1, a.shape[0]):
+        if a[i] == a[i - 1]:
+            b[i] = b[i - 1] + 1
+        else:
+            b[i] = 1
+
+
+def test_what_both_arms_store_is_chosen_and_carried() -> None:
+    a = np.random.default_rng(2).integers(0, 2, 200).astype(np.uint8)
+    found, wanted = np.zeros(200, np.int32), np.zeros(200, np.int32)
+    runs(a, found)
+    lw.kernel(runs.function, nests="off")(a, wanted)
+    np.testing.assert_array_equal(found, wanted)
+    code = runs.compile(target="x86-64-v3")
+    assert code.nests()[0].carried == 1
+    assert "select" in code.ir("nests")

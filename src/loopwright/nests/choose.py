@@ -439,8 +439,11 @@ def _without_branches(nest: Nest, target: Target, core: Core, distinct: set[int]
     f = nest.f
     original = f.code
     loops = innermost_loops(nest)
-    innermost = loops[0] if len(loops) == 1 and loops[0].parent is not None else None
+    innermost = loops[0] if len(loops) == 1 else None
     if innermost is None or not any(instr.op.opens for instr in original[innermost.head + 1 : innermost.end]):
+        return False
+    if innermost.parent is None and not _stores_either_way(nest, innermost):
+        # (An arm that seldom runs is best left out.)
         return False
     if target.vector_bits and searches(f, innermost.head):
         return False
@@ -463,6 +466,13 @@ def _without_branches(nest: Nest, target: Target, core: Core, distinct: set[int]
         if recurrence_bound(graph) < resource_bound(graph, core):
             f.code = original
     return f.code is not original
+
+
+def _stores_either_way(nest: Nest, loop: NestLoop) -> bool:
+    """Whether a loop stores under conditions alone, to an array of which it loads: what the next iteration waits for comes either way."""
+    stores = [access for access in nest.accesses if access.store]
+    loaded = {access.array for access in nest.accesses if not access.store}
+    return len(stores) > 1 and all(access.arms and access.arms[-1][0] > loop.head and access.array in loaded for access in stores)
 
 
 class Parts(Change):
