@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import itertools
+from typing import Any
 
 import numpy as np
 import pytest
@@ -228,3 +229,30 @@ def test_rows_and_turns_on_every_machine(runner: Runner) -> None:
             np.testing.assert_array_equal(x, y)
 
     runner.run(runner.compiled(kernel(source), *given), given, same)
+
+
+#: Rows of so many elements, and whether those of bytes and of f32, and those of f64, are dealt out to vectors.
+WIDE = {5: (False, False), 6: (True, False), 7: (False, False), 8: (True, False)}
+
+
+@pytest.mark.parametrize("runner", runners(lambda runner: runner.target.core is not None))
+@pytest.mark.parametrize("width", WIDE)
+def test_rows_of_more_elements_in_pairs(runner: Runner, width: int) -> None:
+    statements = [
+        "b[i] = " + " + ".join(f"a[i, {k}] * {k + 1} - d[{width} * i + {k}]" for k in range(width)),
+        f"f[i] = d[{width} * i + 1]",
+        *[f"c[i, {k}] = a[i, {width - 1 - k}] + 1" for k in range(width)],
+        *[f"e[{width} * i + {k}] = e[{width} * i + {k}] + a[i, {k}]" for k in range(width)],
+    ]
+    source = "def nest(a, b, c, d, e, f):\n    for i in range(b.shape[0]):\n" + "".join(f"        {line}\n" for line in statements)
+    for dtype in (np.uint8, np.int16, np.float32, np.float64):
+        for n in (0, 1, 5, 33, 70):
+            shapes: list[Any] = [(n, width), n, (n, width), width * n, width * n, n]
+            given = [np.random.default_rng(k).integers(0, 99, shape).astype(dtype) for k, shape in enumerate(shapes)]
+            wanted = [x.copy() for x in given]
+            kernel(source, nests="off")(*wanted)
+            code = runner.compiled(kernel(source), *given)
+            runner.run(code, given, lambda _, given=given, wanted=wanted: [np.testing.assert_array_equal(*pair) for pair in zip(given, wanted, strict=True)])
+        if runner.target.vector_bits:
+            text = str(kernel(source).compile(*given, keep=True, target=runner.target.name).ir("vectorize"))
+            assert ("load_part" in text) == WIDE[width][dtype is np.float64], (dtype, width)

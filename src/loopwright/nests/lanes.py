@@ -22,10 +22,12 @@ from loopwright.nests.room import settle
 from loopwright.nests.scalars import CARRIED, REDUCTION, Scalar, any_order
 from loopwright.targets.target import Target
 from loopwright.types import BOOL, I64, VOID, Type, mask_of, vector_of
+from loopwright.vectors.divergence import WIDTHS, room_for
+from loopwright.vectors.interleaving import dealt
 from loopwright.vectors.sums import find
 from loopwright.vectors.tables import parts
 
-__all__ = ["MOST_APART", "adjacent", "free", "in_lanes", "mark", "obstructs", "strided"]
+__all__ = ["adjacent", "free", "in_lanes", "mark", "obstructs", "strided"]
 
 #: Of an ``if`` whose condition differs by lane both arms run: they may have so many instructions together, or so many times as many as there are lanes.
 MOST_BRANCHED: Final = 24
@@ -41,8 +43,8 @@ _LINEAR: Final = 1
 _AFFINE: Final = 2
 _VARYING: Final = 3
 
-#: Elements that are so far apart at most are dealt out of whole vectors (``vectors/interleaving.py``).
-MOST_APART: Final = 4
+#: What stands for a step from row to row, where others are numbers of elements.
+_ROWS: Final = 100
 
 _COMPARISONS: Final = frozenset(ops.COMPARISONS.values())
 _COUNTING: Final = frozenset((ops.ADD, ops.SUB, ops.MUL, ops.NEG, ops.COPY))
@@ -74,7 +76,7 @@ def adjacent(nest: Nest, variables: list[Scalar], target: Target, apart: bool = 
 
 
 def strided(nest: Nest, variables: list[Scalar], target: Target, beside: list[NestLoop]) -> list[NestLoop]:
-    """The innermost loops that could be over lanes if accesses may be backwards, or to every second to fourth element, too; ``adjacent`` does not ask for these.
+    """The innermost loops that could be over lanes if accesses may be backwards, or to elements a few apart, too; ``adjacent`` does not ask for these.
 
     Args:
         nest: the nest, without obstacles.
@@ -100,7 +102,7 @@ def _added_up(loop: NestLoop, variables: list[Scalar]) -> list[int]:
 
 
 def in_lanes(nest: Nest, loop: NestLoop, target: Target, strided: bool = False) -> bool:
-    """Whether lanes have all accesses and operations of a loop that is to be one over them; with ``strided`` accesses may be to every second to fourth element."""
+    """Whether lanes have all accesses and operations of a loop that is to be one over them; with ``strided`` accesses may be to elements a few apart."""
     return (strided or _along(nest, loop, False)) and _Body(nest, loop, target, False, None, strided).possible()
 
 
@@ -400,7 +402,7 @@ class _Body:
         """Whether an access is to one of the first elements of a row, and to the next row in the next iteration."""
         if len(places) < 2 or places[-1] >= 0 or self._of(places[-2]) != _LINEAR:
             return False
-        return 0 <= self.nest.f.const_values[~places[-1]] < MOST_APART
+        return 0 <= self.nest.f.const_values[~places[-1]] < WIDTHS[-1]
 
     def _in_order(self) -> bool:
         """Whether no array that is stored to is gone along in two ways, and of elements that are apart all between are stored as well."""
@@ -417,7 +419,7 @@ class _Body:
             step = self.steps.get(args[-1], 0)
             if self._row(args):
                 rows[access.array] = max(rows.get(access.array, 0), int(f.const_values[~args[-1]]))
-                step = MOST_APART + 1
+                step = _ROWS
             if step:
                 ways.setdefault(access.array, set()).add(step)
             if access.store:
@@ -433,10 +435,10 @@ class _Body:
                 members.append(_Apart(access.position, access.array, access.store, step, constant))
                 if access.store:
                     groups.setdefault(tuple(key), []).append(constant)
-        if not all(1 <= last < MOST_APART for last in rows.values()):
+        if not all(last + 1 in WIDTHS for last in rows.values()):
             return False
         for group, constants in groups.items():
-            count = rows[group[0]] + 1 if group[1] > MOST_APART else group[1]
+            count = rows[group[0]] + 1 if group[1] == _ROWS else group[1]
             if sorted(constants) != list(range(min(constants), min(constants) + count)):
                 return False
         return not any(len(ways.get(array, ())) > 1 for array in stored) and _together(self.nest.f, members)
@@ -449,6 +451,8 @@ class _Body:
             instr = f.code[k]
             if id(instr) in apart or id(instr) in self.wide:
                 continue
+            if instr.op is ops.LOAD or instr.op is ops.STORE:
+                found = max(found, room_for(self._apart(instr), f.arrays[instr.imm].element.bits))
             if instr.op is ops.LOAD and f.arrays[instr.imm].data:
                 found = max(found, instr.type.bits)
                 continue
@@ -465,6 +469,13 @@ class _Body:
                         found = max(found, f.types[a].bits)
         return found
 
+    def _apart(self, access: Instr) -> int:
+        """How far the elements are apart that lanes access, in an array or in rows of so many; 0 where that is not known."""
+        places = access.args[int(access.op is ops.STORE) :]
+        if self._row(places):
+            return next(width for width in WIDTHS if width > self.nest.f.const_values[~places[-1]])
+        return self.steps.get(places[-1], 0)
+
     def _accesses(self, instr: Instr, some: bool) -> bool:
         """Whether an access is one that lanes have; ``some``: not all of them may make it."""
         if instr.type is BOOL:
@@ -479,12 +490,12 @@ class _Body:
             return instr.type.bits == self.width
         if self.strided and self._row(places) and not any(shapes[:-2]):
             # (Whether rows are next to each other is asked by the pass ``vectorize``.)
-            return not some and self.target.interleaves(type_) and not (store and self._of(instr.args[0]) == _AFFINE)
+            return not some and dealt(type_, self._apart(instr), self.target, asking(self.target)) and not (store and self._of(instr.args[0]) == _AFFINE)
         if self.strided and shapes[-1] == _AFFINE and not any(shapes[:-1]):
             step = self.steps[places[-1]]
             if some or (store and self._of(instr.args[0]) == _AFFINE):
                 return False
-            return has(self.target, ops.REVERSE, type_) if step == -1 else 2 <= step <= MOST_APART and self.target.interleaves(type_)
+            return has(self.target, ops.REVERSE, type_) if step == -1 else dealt(type_, step, self.target, asking(self.target))
         if any(shapes[:-1]) or shapes[-1] >= _AFFINE or (store and not shapes[-1]):
             return False
         if shapes[-1] and not has(self.target, ops.STORE_AT if store else ops.LOAD_AT, type_):

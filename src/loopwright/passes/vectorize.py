@@ -23,7 +23,6 @@ from loopwright.ir import ops
 from loopwright.ir.function import NONE, Function, Instr, Loop
 from loopwright.ir.loops import IS_LOOP, has_lanes
 from loopwright.nests.ahead import divided
-from loopwright.nests.lanes import MOST_APART
 from loopwright.nests.leaving import Leaving, exits
 from loopwright.nests.operations import asking, has
 from loopwright.nests.unroll import clone, crossing_branches, read_once, written_first
@@ -36,10 +35,12 @@ from loopwright.vectors.arms import merge
 from loopwright.vectors.bitmaps import bit_accesses
 from loopwright.vectors.carried import Carried, carried_by
 from loopwright.vectors.compaction import room
-from loopwright.vectors.divergence import Divergence
+from loopwright.vectors.divergence import WIDTHS, Divergence
 from loopwright.vectors.regions import Bracket, Leaf, part, tree
 from loopwright.vectors.running import straight
 
+#: Rows of which less is read may have so many elements: pixels, and points in homogeneous coordinates.
+_PIXEL: Final = 4
 #: So many instructions at most are written for what a loop of known length leaves over.
 _MOST_SHORT: Final = 100
 
@@ -332,7 +333,8 @@ def _split(
     alternatives = _near(f, shapes, leaves) if carried is None else []
     if alternatives:
         stop = f.register(I64, "stop", True)
-        _versions(f, target, shapes, leaves, span, alternatives, stop, out)
+        narrow = any(array.element.bits <= 16 for array in f.arrays if array.strides and array.strides[-1] in alternatives[0])
+        _versions(f, target, shapes, leaves, span, alternatives, stop, out, lo, narrow)
     else:
         if rows is not None:
             head.args[1] = rows.end(f, lo, hi, line, out)
@@ -353,11 +355,14 @@ def _versions(
     alternatives: list[dict[int, int]],
     stop: int,
     out: list[Instr],
+    lo: int,
+    narrow: bool,
 ) -> None:
-    """Vectors for each of several alternatives of what distances are, and for all others; where they stop is in ``stop``."""
+    """Vectors for each of several alternatives of what distances are, and, if the elements are not ``narrow``, for all others; where they stop is in ``stop``, ``lo`` where they begin."""
     line = f.code[span[0]].line
     if not alternatives:
-        end = VectorLoop(f, target, shapes, leaves, span, out, True).write()
+        # (Bytes that are further apart are better taken one by one as they are than out of vectors.)
+        end = lo if narrow else VectorLoop(f, target, shapes, leaves, span, out, True).write()
         out.append(Instr(ops.COPY, I64, stop, [end], 0, line))
         return
     holds = NONE
@@ -373,7 +378,7 @@ def _versions(
     out.append(Instr(ops.COPY, I64, stop, [end], 0, line))
     out.append(Instr(ops.ELSE, VOID, NONE, [], 0, line))
     other: list[Instr] = []
-    _versions(f, target, shapes, leaves, span, alternatives[1:], stop, other)
+    _versions(f, target, shapes, leaves, span, alternatives[1:], stop, other, lo, narrow)
     # (With registers of its own.)
     clone(f, other, {}, out)
     out.append(Instr(ops.END, VOID, NONE, [], 0, line))
@@ -404,10 +409,10 @@ def _near(f: Function, shapes: Divergence, leaves: list[Leaf]) -> list[dict[int,
         number[distance] = instr.imm
         if instr.op is ops.STORE:
             stored.add(distance)
-    if not most or not all(1 <= last < MOST_APART for last in most.values()):
+    if not most or not all(1 <= last < WIDTHS[-1] and (last + 1 in WIDTHS or distance not in stored) for distance, last in most.items()):
         return []
-    counts = [{distance: last + 1 for distance, last in most.items()}]
-    wide = {distance: last + 1 if distance in stored else MOST_APART for distance, last in most.items()}
+    wide = {distance: last + 1 if distance in stored else _PIXEL if last < _PIXEL else WIDTHS[-1] for distance, last in most.items()}
+    counts = [{distance: last + 1 if last + 1 in WIDTHS else wide[distance] for distance, last in most.items()}]
     if wide != counts[0]:
         counts.append(wide)
     return [{distance: count * f.arrays[number[distance]].element.size for distance, count in each.items()} for each in counts]

@@ -15,7 +15,7 @@ from loopwright.ir.function import NONE, Function, Instr
 from loopwright.types import BOOL, I64, U32
 from loopwright.vectors.regions import Bracket, Leaf, Region
 
-__all__ = ["AFFINE", "LINEAR", "UNIFORM", "VARYING", "Divergence", "Step"]
+__all__ = ["AFFINE", "IN_PAIRS", "LINEAR", "UNIFORM", "VARYING", "WIDTHS", "Divergence", "Step", "room_for"]
 
 #: The same in all lanes.
 UNIFORM: Final = 0
@@ -31,6 +31,17 @@ _COUNTED: Final = (LINEAR, AFFINE)
 
 _MOVES: Final = (ops.ADD, ops.SUB)
 _COMPARISONS: Final = frozenset(ops.COMPARISONS.values())
+
+
+#: How far elements may be apart that are dealt out in pairs (``interleaving.py``).
+IN_PAIRS: Final = (6, 8)
+#: So many elements may a row have, of which each lane takes one.
+WIDTHS: Final = (2, 3, 4, *IN_PAIRS)
+
+
+def room_for(apart: int, bits: int) -> int:
+    """How many bits of a vector an element takes, where elements so far apart are dealt out."""
+    return 2 * bits if apart in IN_PAIRS else bits
 
 
 class Step:
@@ -375,6 +386,8 @@ class Divergence:
             instr = leaf.instr
             if (apart and id(instr) in apart) or (self.apart and id(instr) in self.apart):
                 continue
+            if instr.op is ops.LOAD or instr.op is ops.STORE:
+                found = max(found, room_for(self._apart(instr), self.f.arrays[instr.imm].element.bits))
             if instr.op is ops.STORE:
                 element = self.f.arrays[instr.imm].element
                 found = max(found, element.bits)
@@ -398,6 +411,16 @@ class Divergence:
             if bracket.op is ops.FOR and bracket.splits and self.of(bracket.opener.dst) == VARYING:
                 found = 64
         return found
+
+    def _apart(self, access: Instr) -> int:
+        """How far the elements are apart that lanes access, in an array or in rows of so many; 0 where that is not known."""
+        last = access.args[-1]
+        step = self.step(last)
+        if step is not None:
+            return step.times if step.of == NONE else 0
+        indices = access.args[int(access.op is ops.STORE) :]
+        in_row = len(indices) > 1 and last < 0 and self.of(indices[-2]) == LINEAR
+        return next((width for width in WIDTHS if width > int(self.f.const_values[~last])), 0) if in_row else 0
 
     def _looked_up(self, instr: Instr) -> bool:
         """Whether the index that differs by lane is a narrow one; of the narrower integer the vectors are counted where it is made."""

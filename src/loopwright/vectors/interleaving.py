@@ -1,9 +1,9 @@
-"""Elements in turn: accesses of a loop over lanes to elements 2 to 4 apart, of which those of one group are loaded, or stored, together.
+"""Elements in turn: accesses of a loop over lanes to elements 2 to 4, 6 or 8 apart, of which those of one group are loaded, or stored, together.
 
 ``x[3 * i]``, ``x[3 * i + 1]`` and ``x[3 * i + 2]`` have between them all elements of a stretch of memory (Nuzman, Rosen and Zaks, *Auto-Vectorization of
 Interleaved Data for SIMD*, PLDI 2006). Loads may leave some of a group out: what is between is read with the others, but never past the last index that the
 loop accesses, for which the loop over vectors leaves one index to the loop over elements behind it. Where elements are stored as they were loaded, in another order
-(bytes reversed, red and blue exchanged), each vector is shuffled as it is.
+(bytes reversed, red and blue exchanged), each vector is shuffled as it is. Elements 6 and 8 apart are pairs that are 3 and 4 apart: as wider integers, of which each is taken apart.
 """
 
 from __future__ import annotations
@@ -14,16 +14,35 @@ from loopwright.ir import ops
 from loopwright.ir.affine import Form, Forms
 from loopwright.ir.function import NONE, Instr, Mem
 from loopwright.targets.target import Target
-from loopwright.types import I64, U8, VOID, vector_of
+from loopwright.types import I64, U8, U16, U32, U64, VOID, Type, vector_of
 from loopwright.vectors.accesses import Accesses
+from loopwright.vectors.divergence import IN_PAIRS
 from loopwright.vectors.tables import Asked
 
-__all__ = ["Interleaving"]
+__all__ = ["Interleaving", "dealt"]
 
 _MOST: Final = 4
+_UNSIGNED: Final = {type_.bits: type_ for type_ in (U8, U16, U32, U64)}
 #: Bytes within which a shuffle puts them into another order.
 BLOCK: Final = 16
 _Key = tuple[tuple[int, ...], ...]
+
+
+def dealt(type_: Type, apart: int, target: Target, has: Asked) -> bool:
+    """Whether elements so far apart can be dealt out to vectors of a type, and stored from them."""
+    if apart not in IN_PAIRS:
+        return 2 <= apart <= _MOST and target.interleaves(type_)
+    if type_.bits > 32 or 2 * type_.size * 8 > target.vector_bits:
+        return False
+    narrow, wide = _unsigned(type_, 1), _unsigned(type_, 2)
+    if not target.interleaves(wide) or not has(ops.CONVERT, narrow, wide) or not has(ops.CONVERT, wide, narrow):
+        return False
+    return all(has(op, wide, VOID) for op in (ops.SHR, ops.SHL, ops.OR))
+
+
+def _unsigned(type_: Type, times: int) -> Type:
+    """As many unsigned integers, so many times as wide."""
+    return vector_of(_UNSIGNED[times * type_.bits], type_.lanes)
 
 
 class _Member:
@@ -120,7 +139,7 @@ class Interleaving:
             return None
         size = instr.type.element.size
         apart, rest = divmod(self.assumed[stride] if stride >= 0 else int(f.const_values[~stride]), size)
-        if rest or not 2 <= apart <= _MOST or not self.target.interleaves(instr.type):
+        if rest or not dealt(instr.type, apart, self.target, self.has):
             return None
         key: list[tuple[int, ...]] = [(apart,)]
         indices = instr.args[len(instr.op.operands) - 1 :]
@@ -236,7 +255,19 @@ class Interleaving:
         base = self.bases[first.position]
         where, mem = self._where(first, base)
         part = next(m.constant for m in group if m.instr is instr) - base
-        self.made.out.append(Instr(ops.LOAD_PART[first.apart], instr.type, instr.dst, where, part, instr.line, VOID, mem))
+        if first.apart not in IN_PAIRS:
+            self.made.out.append(Instr(ops.LOAD_PART[first.apart], instr.type, instr.dst, where, part, instr.line, VOID, mem))
+            return
+        f = self.made.f
+        narrow, wide = _unsigned(instr.type, 1), _unsigned(instr.type, 2)
+        pair = f.register(wide, "")
+        self.made.out.append(Instr(ops.LOAD_PART[first.apart // 2], wide, pair, where, part // 2, instr.line, VOID, mem))
+        if part % 2:
+            pair = self.made.define(ops.SHR, wide, [pair, f.const(wide, instr.type.bits)], wide)
+        element = instr.dst if narrow is instr.type else f.register(narrow, "")
+        self.made.out.append(Instr(ops.CONVERT, narrow, element, [pair], 0, instr.line, wide))
+        if element != instr.dst:
+            self.made.out.append(Instr(ops.BITCAST, instr.type, instr.dst, [element], 0, instr.line, narrow))
 
     def _store(self, instr: Instr, group: list[_Member]) -> None:
         """All parts."""
@@ -245,7 +276,22 @@ class Interleaving:
             return
         where, mem = self._where(min(group, key=lambda m: m.position), parts[0].constant)
         values = [m.instr.args[1] for m in parts]
-        self.made.out.append(Instr(ops.STORE_PARTS[parts[0].apart], instr.type, NONE, [*values, *where], 0, instr.line, VOID, mem))
+        apart, type_ = parts[0].apart, instr.type
+        if apart in IN_PAIRS:
+            wide = _unsigned(type_, 2)
+            halves = [self._widened(value, type_) for value in values]
+            upper = [self.made.define(ops.SHL, wide, [half, self.made.f.const(wide, type_.bits)], wide) for half in halves[1::2]]
+            values = [self.made.define(ops.OR, wide, list(pair), wide) for pair in zip(halves[::2], upper, strict=True)]
+            apart, type_ = apart // 2, wide
+        self.made.out.append(Instr(ops.STORE_PARTS[apart], type_, NONE, [*values, *where], 0, instr.line, VOID, mem))
+
+    def _widened(self, value: int, type_: Type) -> int:
+        """A vector's elements as unsigned integers twice as wide."""
+        narrow = _unsigned(type_, 1)
+        if narrow is not type_:
+            value = self.made.define(ops.BITCAST, narrow, [value], narrow, type_)
+        wide = _unsigned(type_, 2)
+        return self.made.define(ops.CONVERT, wide, [value], wide, narrow)
 
     def _reordered(self, parts: list[_Member]) -> bool:
         """Store what has been loaded as one group, in another order, by vectors as they lie in memory; False where something else is stored."""
