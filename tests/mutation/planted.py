@@ -278,6 +278,48 @@ PLANTED: tuple[Planted, ...] = (
     Planted(
         "which lane a running sum goes on from", "vectors/running.py", "number = f.const(words, count - 1)", "number = f.const(words, count - 2)", _SEQUENCES
     ),
+    Planted(
+        "a fixed matrix may be stored to by the loop",
+        "nests/packs.py",
+        "            elif place not in self.accesses or self.accesses[place].array in stored or _address(",
+        "            elif place not in self.accesses or _address(",
+        ("tests/nests/test_packs.py::test_elements_computed_alike",),
+    ),
+    Planted(
+        "elements in another order are stored though they have changed since",
+        "vectors/interleaving.py",
+        "            if instr.op.effect == ops.WRITES and position not in own and not self._apart(instr, source[0]):",
+        "            if instr.op.effect == ops.WRITES and position in own and not self._apart(instr, source[0]):",
+        ("tests/nests/test_packs.py::test_elements_stored_in_another_order",),
+    ),
+    Planted(
+        "variables of an arm carry nothing, though they are read before they are written",
+        "nests/branches.py",
+        " and variable not in self.exposed:",
+        ":",
+        ("tests/nests/test_branches.py",),
+    ),
+    Planted(
+        "the last value of a variable is carried, not the stored one",
+        "nests/carry.py",
+        "stored[k] = f.register(instr.type, f.names[instr.args[0]])",
+        "stored[k] = instr.args[0]",
+        ("tests/nests/test_carry.py",),
+    ),
+    Planted(
+        "what two questions have told apart is apart from each other",
+        "ir/function.py",
+        "(first.apart > 0 and first.apart == second.apart)",
+        "(first.apart > 0 and second.apart > 0)",
+        ("tests/nests/test_shifted_arrays.py",),
+    ),
+    Planted(
+        "the upper of two elements is stored twice",
+        "vectors/interleaving.py",
+        "            values = [self.made.define(ops.OR, wide, list(pair), wide) for pair in zip(halves[::2], upper, strict=True)]",
+        "            values = [self.made.define(ops.OR, wide, list(pair), wide) for pair in zip(halves[1::2], upper, strict=True)]",
+        ("tests/nests/test_packs.py::test_rows_of_more_elements_in_pairs",),
+    ),
 )
 
 

@@ -286,3 +286,16 @@ def test_what_both_arms_store_is_chosen_and_carried() -> None:
     code = runs.compile(target="x86-64-v3")
     assert code.nests()[0].carried == 1
     assert "select" in code.ir("nests")
+
+
+def test_a_variable_of_an_arm_that_is_read_before_it_is_written() -> None:
+    body = (
+        "%1 = load.f64 x[%i]\n%2 = gt.f64 %1, 0.0\nif %2\n%3 = gt.f64 %1, 5.0\nif %3\n%v = copy.f64 %1\nelse\n%4 = add.f64 %t, %v\n%t = copy.f64 %4\nend\nend"
+    )
+    text = f"function k(%x: ptr, %x.n0: i64) -> f64\n  array x: f64[%x.n0] at %x\n  var %t: f64\n  var %v: f64\n%t = copy.f64 0.0\n%i = for 0, %x.n0, 1\n{body}\nend\nret.f64 %t\nend\n"
+    f = parse(text)
+    (nest,) = nests(f)
+    made = converted(nest, nest.loops[0])
+    assert made is not None
+    # (What an earlier iteration has left there is still there.)
+    assert {f.names[instr.dst] for instr in made if instr.op is ops.SELECT and f.variable[instr.dst]} == {"t", "v"}

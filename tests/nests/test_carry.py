@@ -102,13 +102,17 @@ def eliminated(a: lw.Array[lw.f64], b: lw.Array[lw.f64], d: lw.Array[lw.f64]):
 
 
 @lw.kernel
-def best(a: lw.Array[lw.i32, 2], b: lw.Array[lw.i32]):
+def best(a: lw.Array[lw.i32, 2], b: lw.Array[lw.i32], c: lw.Array[lw.i32]):
     for i in lw.range(a.shape[0] - 2, -1, -1):
+        m = b[i]
         for j in lw.range(i + 1, a.shape[0]):
             m = lw.max(a[i, j - 1], a[i + 1, j])
             m = lw.max(m, a[i + 1, j - 1] + (1 if b[i] == b[j] else 0))
+            if b[j] > 6:
+                m = m - 1
             a[i, j] = m
-            m = m + 1
+            m = m + 5
+        c[i] = m
 
 
 @pytest.mark.parametrize("kernel", [eliminated, best], ids=lambda kernel: kernel.function.__name__)
@@ -117,7 +121,7 @@ def test_several_arrays_and_variables(kernel: lw.Kernel) -> None:
     written = lw.kernel(kernel.function, nests="off")
     for n in (1, 2, 3, 9, 40):
         if kernel is best:
-            given = [np.random.default_rng(n).integers(0, 9, shape).astype(np.int32) for shape in ((n, n), (n,))]
+            given = [np.random.default_rng(n).integers(0, 9, shape).astype(np.int32) for shape in ((n, n), (n,), (n,))]
         else:
             given = [np.random.default_rng(k).random(n) + 1 for k in range(3)]
         wanted = [x.copy() for x in given]

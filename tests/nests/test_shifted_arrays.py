@@ -8,6 +8,8 @@ import numpy as np
 import pytest
 
 import loopwright as lw
+from loopwright.ir.parse import parse
+from loopwright.ir.text import print_function
 
 i32 = lw.Array[lw.i32]
 SHIFTS = (-5, -1, 0, 1, 2, 16)
@@ -170,3 +172,12 @@ def test_where_nothing_is_shared() -> None:
     for kernel, count in ((lanes, 2), (one, 1), (read_only, 2)):
         assert not any(declared(kernel.compile(*[i32] * count), "collect"))
     assert not any(declared(weights.compile(i32, i32, i32, check=True), "collect")), "checked mode refuses what overlaps"
+
+
+def test_only_what_one_question_has_told_apart_never_meets() -> None:
+    arrays = "".join(
+        f"  array {name}: f64[%n] at %{name}{rest}\n" for name, rest in (("a", " apart 3"), ("b", " apart 3"), ("c", " apart 5"), ("d", ""), ("e", ""))
+    )
+    f = parse(f"function f(%a: ptr, %b: ptr, %c: ptr, %d: ptr, %e: ptr, %n: i64)\n  stage collect\n{arrays}end\n")
+    assert [(x, y) for x in range(5) for y in range(5) if f.never_meet(x, y)] == [(0, 1), (1, 0)]
+    assert parse(print_function(f)).arrays[0].apart == 3
