@@ -14,6 +14,7 @@ from __future__ import annotations
 
 from loopwright.ir import ops
 from loopwright.ir.function import NONE, Function, Instr
+from loopwright.ir.half_floats import is_half
 from loopwright.ir.loops import IS_LOOP
 
 __all__ = ["run"]
@@ -50,7 +51,8 @@ def run(f: Function) -> None:
                     bracket.written.add(instr.dst)
             else:
                 places[instr.dst] = k
-        if op is ops.DIV and instr.type.is_float:
+        if op is ops.DIV and instr.type.is_float and not is_half(instr.type):
+            # (The reciprocals of many an f16 are none, or have few digits.)
             loops = [bracket for bracket in around if bracket.is_loop]
             if loops:
                 inside[k] = loops[-1]
