@@ -221,7 +221,7 @@ PLANTED: tuple[Planted, ...] = (
         "mask = self.mask_for(term.condition, self.width)",
         _SUMS,
     ),
-    Planted("sums of lanes that do not run", _TOTALS, "numbers[0] = self.chosen(mask, numbers[0], self.f.const(source, 0))\n        summed", "summed", _SUMS),
+    Planted("sums of lanes that do not run", _TOTALS, "numbers[0] = self.chosen(mask, numbers[0], nothing(self.f, source))\n        summed", "summed", _SUMS),
     Planted(
         "how many lanes are kept",
         "vectors/packing.py",

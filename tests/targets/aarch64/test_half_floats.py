@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import re
 from typing import Any
 
 import numpy as np
@@ -14,6 +15,7 @@ import loopwright as lw
 from loopwright.compiler import compile
 from loopwright.errors import UnsupportedOperationError
 from loopwright.ir import ops
+from loopwright.ir.interpret import run as interpret
 from loopwright.ir.parse import parse
 from loopwright.targets import registry
 from loopwright.types import F16, VOID
@@ -173,6 +175,54 @@ def totals(x: lw.Array, start: lw.f16, out: lw.Array):
     out[2] = least
     out[3] = most
     out[4] = some
+
+
+@lw.kernel
+def two_totals(x: lw.Array, out: lw.Array, start: lw.f16):
+    total, some = start, start
+    for i in lw.lanes(len(x)):
+        total += x[i]
+        if x[i] < 1:
+            some -= x[i] * 3
+    out[0] = total
+    out[1] = some
+
+
+def test_numbers_of_totals_fill_vectors() -> None:
+    made = text(two_totals, lw.Array[F16], lw.Array[F16], F16)
+    assert "faddp v" in made and "fcvtl2 v" in made and re.search(r"fmul v\d+\.8h", made)
+
+
+@each_machine
+def test_totals_of_whole_numbers_are_exact(runner: Runner) -> None:
+    for n in (0, 1, 8, 70, 333):
+        x = np.random.default_rng(n).integers(-2, 5, n).astype(np.float16)
+        for start in (0.5, -0.0):
+            out = np.zeros(2, np.float16)
+
+            def compare(_: Any, x: Any = x, start: float = start, out: Any = out) -> None:
+                assert out[0] == start + x.sum() and out[1] == start - 3 * x[x < 1].sum()
+
+            runner.run(runner.compiled(two_totals, lw.Array[F16], lw.Array[F16], F16), [x, out, start], compare)
+
+
+@pytest.mark.parametrize("stage", ["halves", "vectorize", "unroll", "simplify", "select"])
+def test_what_passes_leave_means_what_was_written(stage: str) -> None:
+    x = np.random.default_rng(7).integers(-2, 5, 100).astype(np.float16)
+    out = np.zeros(2, np.float16)
+    f = parse(two_totals.compile(lw.Array[F16], lw.Array[F16], F16, target=NAME).ir(stage))
+    interpret(f, x, out, 0.5)
+    assert out[0] == 0.5 + x.sum() and out[1] == 0.5 - 3 * x[x < 1].sum()
+
+
+@each_machine
+def test_a_total_of_negative_zeros_is_one(runner: Runner) -> None:
+    x, out = np.full(100, -0.0, np.float16), np.ones(2, np.float16)
+
+    def compare(_: Any) -> None:
+        assert out[0] == 0 and np.signbit(out[0])
+
+    runner.run(runner.compiled(two_totals, lw.Array[F16], lw.Array[F16], F16), [x, out, -0.0], compare)
 
 
 @each_machine
