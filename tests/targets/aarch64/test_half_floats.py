@@ -8,8 +8,8 @@ from typing import Any
 import numpy as np
 import pytest
 from tests.machines import Runner, with_features
-from tests.targets.conformance import special_values
-from tests.targets.test_conformance import branching
+from tests.targets.conformance import admitted, limited, special_values
+from tests.targets.test_conformance import CONVERSIONS, INTEGERS, PLAIN, branching, check, sources
 
 import loopwright as lw
 from loopwright.compiler import compile
@@ -18,7 +18,7 @@ from loopwright.ir import ops
 from loopwright.ir.interpret import run as interpret
 from loopwright.ir.parse import parse
 from loopwright.targets import registry
-from loopwright.types import F16, VOID
+from loopwright.types import F16, F32, F64, VOID, Type, vector_of
 
 NAME = "aarch64-neon+asimdhp"
 each_machine = pytest.mark.parametrize("runner", with_features("asimdhp"))
@@ -157,6 +157,18 @@ def test_branches_go_where_their_comparison_says(runner: Runner, name: str) -> N
                 assert (out == want).all()
 
             runner.run(compile(f, runner.target), [len(a), a.copy(), b.copy(), out], compare)
+
+
+@each_machine
+@pytest.mark.parametrize("t", [F16, vector_of(F16, 4), vector_of(F16, 8)], ids=str)
+def test_with_few_registers_nearly_everything_is_spilled(runner: Runner, t: Type) -> None:
+    target = limited(runner.target, tuple(range(8)), tuple(range(8, 14)))
+    rows = [op for op in PLAIN if admitted(op, t) and op not in (ops.COMPRESS, ops.EXPAND, *ops.UNDER_MASKS)]
+    check(runner, rows, t, VOID, ("spilled", "constants"), target=target)
+    for element in (F32, F64, *INTEGERS):
+        s = vector_of(element, t.lanes)
+        for to, source in ((t, s), (s, t)):
+            check(runner, [op for op in CONVERSIONS if source in sources(op, to, [source])], to, source, ("memory", "spilled"), target=target)
 
 
 @lw.kernel
