@@ -236,7 +236,7 @@ What a machine makes of each operation on each type: how many instructions stand
 says that there is nothing to do, or that it is part of what uses it, as a comparison is of a branch; more are a sequence; `+` says that there are branches among
 them, so that how long they take depends on the numbers (lanes may be done one after the other there); `-` that it is refused, by name, type and target. Constants are made in front of the
 loop, and do not count. `lw.supports("add_saturated", lw.u8, target="x86-64-v3", lanes=True)` asks for one, and says why one is refused; `loopwright ops` prints
-these tables.
+these tables, and those of targets with optional features (`loopwright ops --target aarch64-neon+asimdhp`), which are not here.
 
 This page is written by `loopwright ops --page`.
 """

@@ -294,17 +294,18 @@ def _through(
 
 
 def _name_half_precision(error: UnsupportedOperationError, f: Function, target: Target) -> None:
-    """Say of a missing operation that the type is the reason, where one of 16 bits takes part."""
+    """Say of a missing operation that the type is the reason, where one of 16 bits takes part that the machine does not compute with."""
+    native = bool(target.half_operations)
     for array in f.arrays:
-        if array.element is F16 or array.element is BF16:
+        if array.element is BF16 or (array.element is F16 and not native):
             error.message = (
                 f"the array {array.name} holds {array.element.dtype or array.element.name}, which {target.name} does not compute with: "
                 f"pass it as f32, as in {array.name}.astype(np.float32)"
             )
             return
     for type_ in f.types:
-        if type_.element is F16 or type_.element is BF16:
-            error.message += f"; {target.name} does not compute with f16 and bf16: use lw.f32"
+        if type_.element is BF16 or (type_.element is F16 and not native):
+            error.message += f"; {target.name} does not compute with {'bf16' if native else 'f16 and bf16'}: use lw.f32"
             return
 
 

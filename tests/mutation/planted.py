@@ -51,6 +51,8 @@ _TABLES = ("tests/vectors/test_tables.py", "-k", "x86")
 _LENGTHS = ("tests/end_to_end/test_lengths.py", "tests/passes/test_unroll.py", "tests/vectors/test_vectorize.py")
 _PIECES = ("tests/vectors/test_pieces.py",)
 _SEQUENCES = ("tests/vectors/test_running.py", "tests/vectors/test_bitmaps.py")
+_F16 = ("tests/targets/aarch64/test_half_floats.py",)
+_HALVES = ("tests/end_to_end/test_half_floats.py", "-k", "asimdhp")
 
 _ENCODER = "targets/x86/encoder.py"
 _TABLE = "targets/x86/selection.py"
@@ -221,7 +223,7 @@ PLANTED: tuple[Planted, ...] = (
         "mask = self.mask_for(term.condition, self.width)",
         _SUMS,
     ),
-    Planted("sums of lanes that do not run", _TOTALS, "numbers[0] = self.chosen(mask, numbers[0], self.f.const(source, 0))\n        summed", "summed", _SUMS),
+    Planted("sums of lanes that do not run", _TOTALS, "numbers[0] = self.chosen(mask, numbers[0], nothing(self.f, source))\n        summed", "summed", _SUMS),
     Planted(
         "how many lanes are kept",
         "vectors/packing.py",
@@ -319,6 +321,18 @@ PLANTED: tuple[Planted, ...] = (
         "            values = [self.made.define(ops.OR, wide, list(pair), wide) for pair in zip(halves[::2], upper, strict=True)]",
         "            values = [self.made.define(ops.OR, wide, list(pair), wide) for pair in zip(halves[1::2], upper, strict=True)]",
         ("tests/nests/test_packs.py::test_rows_of_more_elements_in_pairs",),
+    Planted("products and sums of f16 that are rounded once", "passes/algebra.py", "inner.type.bits == 16 and not v.fastmath", "inner.type is None", _F16),
+    Planted("f64 that become f16 by two roundings", "targets/aarch64/lowering.py", 'return [(i.FCVTXN["2s"], ())', 'return [(i.FCVTN["2s"], ())', _HALVES),
+    Planted("sums of f16 in another order", "nests/scalars.py", "is_half(type_) and scalar.op is not ops.MIN", "False", _F16),
+    Planted("running sums of f16 in another order", "vectors/running.py", "is_half(type_) or not (", "not (", _F16),
+    Planted("lanes of f16 totals that begin from 0.0", _TOTALS, "-0.0 if type_.is_float else 0)", "0)", _F16),
+    Planted("reciprocals of f16", "passes/reciprocals.py", " and not is_half(instr.type):", ":", _F16),
+    Planted(
+        "totals of f16 in f16",
+        "passes/halves.py",
+        "op.code in _EXACT and op.code in self.native and type_ is F16",
+        "op.code in self.native and type_ is F16",
+        _F16,
     ),
 )
 

@@ -15,7 +15,7 @@ import numpy as np
 import pytest
 from tests.end_to_end.guarded import guarded
 from tests.golden import hold
-from tests.machines import RUNNERS, Here, Runner, runners, with_each
+from tests.machines import RUNNERS, Here, Runner, runners, with_each, with_features
 from tests.targets.conformance import INTEGER, MODES, Bench, Case, admitted, available, constant_cases, elements_of, limited, same, special_values
 
 from loopwright.compiler import compile
@@ -205,13 +205,19 @@ def test_every_target_has_its_table_and_no_other() -> None:
     assert tables - {repr(runner) for runner in RUNNERS if not runner.widest} == set(registry.names())
 
 
-@pytest.mark.parametrize("runner", runners(lambda runner: runner.widest))
+@pytest.mark.parametrize("runner", [*runners(lambda runner: runner.widest), *with_features("asimdhp")])
 def test_half_floats_do_what_their_rows_say(runner: Runner) -> None:
     if not runner.ties_of_halves:
         pytest.skip(f"what runs {runner} rounds ties of f16 the wrong way")
-    for t in [F16] + ([vector_of(F16, runner.bits // 32), vector_of(F16, 2)] if runner.bits else []):
-        check(runner, [op for op in PLAIN if admitted(op, t) and op not in (ops.COMPRESS, ops.EXPAND, *ops.UNDER_MASKS)], t, VOID, ("registers", "constants"))
-        for element in (F16, F32, F64, I8, U16, I32, U32, I64, U64):
+    native = bool(runner.target.half_operations)
+    widest = runner.bits // (16 if native else 32)
+    modes = MODES if native else ("registers", "constants")
+    several = {2, widest, 4} if native else {2, widest} if runner.bits else set()
+    for t in [F16, *(vector_of(F16, lanes) for lanes in sorted(several))]:
+        check(runner, [op for op in PLAIN if admitted(op, t) and op not in (ops.COMPRESS, ops.EXPAND, *ops.UNDER_MASKS)], t, VOID, modes)
+        for element in (BOOL, F16, F32, F64, *INTEGERS) if native else (F16, F32, F64, I8, U16, I32, U32, I64, U64):
+            if element is BOOL and t.lanes:
+                continue
             s = vector_of(element, t.lanes)
             for to, source in ((t, s), (s, t)):
                 check(runner, [op for op in CONVERSIONS if source in sources(op, to, [source])], to, source, ("registers",))

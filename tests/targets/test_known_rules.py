@@ -21,7 +21,7 @@ from loopwright.targets.x86 import lowering as x86
 ANEW: dict[str, Callable[[Target, Function, Instr], Rule | None]] = {
     "x86-64-v3": x86.rule_for,
     "x86-64-v4": x86.rule_for,
-    "aarch64-neon": lambda target, f, instr: aarch64._rule(f, instr),
+    "aarch64-neon": lambda target, f, instr: aarch64._rule(f, instr, False),
 }
 
 

@@ -192,6 +192,24 @@ def test_as_the_interpreter_has_it(kernel: Any) -> None:
                 assert run(made, x, bits) == result and bits.tolist() == after
 
 
+UNORDERED = np.nan
+
+
+@lw.kernel
+def finite(x: lw.Array, bits: lw.Array[lw.u8], y: lw.Array[lw.u8]):
+    for i in lw.lanes(len(x)):
+        if lw.bit(bits, i) and x[i] != np.inf and x[i] != UNORDERED:
+            y[i] = 1
+
+
+def test_comparisons_with_infinity_and_nan_read_no_bits() -> None:
+    x = np.array([1, np.inf, -np.inf, np.nan, 0] * 20, np.float32)
+    bits = np.arange(13, dtype=np.uint8) * 37
+    y = np.zeros(100, np.uint8)
+    finite(x, bits, y)
+    assert (y == ((x != np.inf) & (np.unpackbits(bits, count=100, bitorder="little") == 1))).all()
+
+
 def test_they_are_numpys_packed_bits() -> None:
     holds = np.random.default_rng(1).integers(0, 2, 77).astype(bool)
     bits = np.packbits(holds, bitorder="little")

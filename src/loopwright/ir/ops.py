@@ -850,9 +850,9 @@ LITERAL: Final = row(
 SUM_GROUPS: Final = row(
     "sum_groups",
     "S -> T",
-    "int vector",
+    "int float vector",
     "in each lane the sum of the narrower lanes that take its place in a",
-    lambda t, s, a: _of_groups(t, a.astype(np.int64)),
+    _quiet(lambda t, s, a: _of_groups(t, a.astype(t.element.dtype if t.is_float else np.int64))),
 )
 SUM_ABS_DIFF: Final = row(
     "sum_abs_diff",

@@ -276,7 +276,7 @@ class _Verifier:
                 if source.size != max(type_.size, 16) or not source.is_integer:
                     raise self.error(f"{source.name} has no 16 bytes for each 128 bits of {type_.name}")
             elif op in ops.GROUPED:
-                if source.size != type_.size or not source.is_integer or source.bits >= type_.bits:
+                if source.size != type_.size or source.is_integer != type_.is_integer or source.bits >= type_.bits:
                     raise self.error(f"{source.name} has no lanes that take the places of those of {type_.name}")
             elif source.lanes != type_.lanes or source.is_mask != type_.is_mask or source is VOID:
                 raise self.error(f"{source.name} and {type_.name} differ in their lanes")

@@ -5,6 +5,8 @@ on the iteration before is computed while that is under way (tree-height reducti
 
 Long sums that are written down term by term, or come of loops that were unrolled as the kernel was staged, are added up in several parts side by side for the same reason: a core has not the
 room to begin so many iterations at once that their chains would keep its units busy.
+
+Sums of f16 stay as they are: in another order they may leave its short range where they do not as written.
 """
 
 from __future__ import annotations
@@ -13,6 +15,7 @@ from typing import Final
 
 from loopwright.ir import ops
 from loopwright.ir.function import Function, Instr
+from loopwright.ir.half_floats import is_half
 from loopwright.ir.ops import Op
 from loopwright.nests.nest import Nest, NestLoop, nests
 from loopwright.nests.scalars import CARRIED, scalars
@@ -30,7 +33,7 @@ def run(f: Function) -> None:
     for nest in reversed(nests(f)):
         if nest.obstacles:
             continue
-        carried = [scalar for scalar in scalars(nest) if scalar.kind == CARRIED and f.types[scalar.variable].is_float]
+        carried = [scalar for scalar in scalars(nest) if scalar.kind == CARRIED and f.types[scalar.variable].is_float and not is_half(f.types[scalar.variable])]
         for loop in reversed(nest.loops):
             variables = {scalar.variable for scalar in carried if scalar.loop is loop}
             if any(instr.op.effect == ops.CONTROL for instr in f.code[loop.head + 1 : loop.end]):
@@ -69,7 +72,7 @@ def _rotate(f: Function, body: list[Instr], variables: set[int]) -> bool:
                     return True
         if any(a in waits for a in instr.args):
             waits.add(instr.dst)
-        if instr.op in _SUMS and instr.type.is_float and not f.variable[instr.dst]:
+        if instr.op in _SUMS and instr.type.is_float and not is_half(instr.type) and not f.variable[instr.dst]:
             made[instr.dst] = k
     return False
 
@@ -124,7 +127,7 @@ def _chains(f: Function, body: list[Instr]) -> list[list[int]]:
             uses[a] = uses.get(a, 0) + 1
     chains: dict[int, list[int]] = {}  # by its last sum's register
     for k, instr in enumerate(body):
-        if instr.op not in _SUMS or not instr.type.is_float or instr.dst < 0 or f.variable[instr.dst]:
+        if instr.op not in _SUMS or not instr.type.is_float or is_half(instr.type) or instr.dst < 0 or f.variable[instr.dst]:
             continue
         chain: list[int] = []
         for a in instr.args if instr.op is ops.ADD else instr.args[:1]:

@@ -8,7 +8,7 @@ from typing import Final
 from loopwright.ir import ops
 from loopwright.nests.operations import steps
 from loopwright.targets.target import Target
-from loopwright.types import I8, I16, I32, I64, U8, U16, U32, U64, VOID, Type, vector_of
+from loopwright.types import F32, I8, I16, I32, I64, U8, U16, U32, U64, VOID, Type, vector_of
 from loopwright.vectors.sums import COUNT, DISTANCE, PRODUCT, Total
 
 __all__ = ["settle"]
@@ -76,6 +76,9 @@ def _settled(total: Total, width: int, lanes: int, target: Target) -> bool:
     if lanes * of.bits < 128:
         return False
     kinds = {term.kind for term in total.updates.values()}
+    if of.is_float:
+        total.element = F32
+        return _cost(target, kinds, vector_of(F32, lanes * of.bits // 32), vector_of(of, lanes)) >= 0
     least = -1
     for bits in (32, 64):
         if bits <= of.bits:

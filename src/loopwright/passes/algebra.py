@@ -127,6 +127,9 @@ def _contract(v: Values, instr: Instr, args: list[int], product: int, addend: in
     inner = v.origin(product)
     if inner is None or inner.op is not ops.MUL or inner.type is not instr.type or v.count[product] > 1:
         return False
+    if inner.type.bits == 16 and not v.fastmath:
+        # (What is computed with f32 instead is rounded to f16 between the two.)
+        return False
     level = v.level
     if addend >= 0 and level[addend] & _LEVEL > level[product] & _LEVEL:
         return False
@@ -208,8 +211,8 @@ def _div(v: Values, instr: Instr, args: list[int]) -> int:
         return a
     if y != 0 and math.isfinite(y) and abs(math.frexp(y)[0]) == 0.5:
         # By a power of two: multiplying by the reciprocal rounds the same value, as long as that is a normal number.
-        least = -126 if type_.bits == 32 else -1022
-        if type_.bits in (32, 64) and least <= 1 - math.frexp(y)[1] <= -least:
+        least = {16: -14, 32: -126, 64: -1022}[type_.bits]
+        if least <= 1 - math.frexp(y)[1] <= -least:
             instr.op = ops.MUL
             args[1] = f.const(type_, 1.0 / y)
     return KEEP

@@ -1,4 +1,4 @@
-"""The ``halves`` pass: floats of 16 bits are kept as their bits, unsigned integers, and computed with as f32.
+"""The ``halves`` pass: floats of 16 bits that the machine does not compute with are kept as their bits, unsigned integers, and computed with as f32.
 
 ::
 
@@ -11,6 +11,9 @@ Each operation rounds to its type once. Of +, -, *, / and the square root that i
 least 2p + 2 digits (Figueroa, *When is double rounding innocuous?*, 1995); multiply-adds go by way of f64, and what comes from f64 or wide integers is
 rounded to odd before (Boldo and Melquiond, *Emulation of FMA and Correctly Rounded Sums*, 2008). What moves values, and what changes signs, is done with the
 bits. An accumulator of a loop over lanes is an f32 there, and rounded behind the loop; with ``fastmath`` intermediate results are not rounded.
+
+Where the machine has arithmetic of f16 (``Target.half_operations``), an f16 stays one. What it has an operation for is left as it is, but for totals of loops over lanes,
+which are f32 as elsewhere; the rest is computed with f32.
 """
 
 from __future__ import annotations
@@ -20,7 +23,7 @@ from typing import Final
 from loopwright.errors import UnsupportedOperationError
 from loopwright.ir import ops
 from loopwright.ir.brackets import match
-from loopwright.ir.function import Array, Function, Instr, Loop
+from loopwright.ir.function import Function, Instr, Loop
 from loopwright.ir.half_floats import STICKY_BITS, half_bits, is_half
 from loopwright.ir.roles import role_type
 from loopwright.targets.steps import Steps
@@ -40,7 +43,7 @@ _EXACT: Final = frozenset(op.code for op in (ops.MIN, ops.MAX, ops.FLOOR, ops.CE
 def run(f: Function, target: Target) -> None:
     """Rewrite what is f16 or bf16."""
     if _mentioned(f.types) or _mentioned(f.const_types):
-        _Halves(f).run()
+        _Halves(f, target.half_operations).run()
 
 
 def _mentioned(types: list[Type]) -> bool:
@@ -48,10 +51,6 @@ def _mentioned(types: list[Type]) -> bool:
         if type_.bits == 16 and type_.is_float:
             return True
     return False
-
-
-def _bits_of(type_: Type) -> Type:
-    return vector_of(U16, type_.lanes)
 
 
 def _others(f: Function) -> str:
@@ -67,16 +66,18 @@ class _Halves:
 
     Attributes:
         f: the function.
+        native: the operations that the machine has for f16, by code.
         out: the code made so far.
         was: the types of the registers that had such a one.
         wide: by register that is written once, a register with its value as f32.
         sums: by accumulator of an open loop over lanes, the f32 in its place.
     """
 
-    __slots__ = ("f", "out", "sums", "was", "wide")
+    __slots__ = ("f", "native", "out", "sums", "was", "wide")
 
-    def __init__(self, f: Function) -> None:
+    def __init__(self, f: Function, native: frozenset[int]) -> None:
         self.f = f
+        self.native = native
         self.out: list[Instr] = []
         self.was: dict[int, Type] = {}
         self.wide: dict[int, int] = {}
@@ -87,11 +88,11 @@ class _Halves:
         refused = _others(f)
         if refused:
             raise UnsupportedOperationError(f"{refused} is not available: pass f32, and convert inside the function")
-        f.arrays = [_kept(array) for array in f.arrays]
+        f.arrays = [array.replaced(element=U16) if self.as_bits(array.element) else array for array in f.arrays]
         for r, type_ in enumerate(f.types):
-            if is_half(type_):
+            if self.as_bits(type_):
                 self.was[r] = type_
-                f.types[r] = _bits_of(type_)
+                f.types[r] = self.kept(type_)
         code = f.code
         partner = match(code)
         ends: dict[int, list[tuple[int, Type, int, int]]] = {}
@@ -119,6 +120,14 @@ class _Halves:
 
     # --- operands -------------------------------------------------------------------------------------------
 
+    def as_bits(self, type_: Type) -> bool:
+        """Whether values of a type are kept as their bits."""
+        return is_half(type_) and (not self.native or type_.element is BF16)
+
+    def kept(self, type_: Type) -> Type:
+        """The type of what values of one of those types are kept as."""
+        return vector_of(U16, type_.lanes) if self.as_bits(type_) else type_
+
     def type_of(self, a: int) -> Type:
         if a < 0:
             return self.f.const_types[~a]
@@ -126,19 +135,20 @@ class _Halves:
 
     def register(self, type_: Type) -> int:
         """A new register for one of those types."""
-        made = self.f.register(_bits_of(type_))
-        self.was[made] = type_
+        made = self.f.register(self.kept(type_))
+        if self.as_bits(type_):
+            self.was[made] = type_
         return made
 
     def steps(self, instr: Instr, lanes: int) -> Steps:
         return Steps(self.f, self.out.append, instr.line, lanes)
 
     def bits(self, a: int) -> int:
-        """An operand, of those types as bits."""
+        """An operand, of those types as it is kept."""
         if a < 0:
             type_ = self.f.const_types[~a]
-            if is_half(type_):
-                return self.f.const(_bits_of(type_), half_bits(type_, float(self.f.const_values[~a])))
+            if self.as_bits(type_):
+                return self.f.const(self.kept(type_), half_bits(type_, float(self.f.const_values[~a])))
         return a
 
     def widened(self, a: int, line: int) -> int:
@@ -151,15 +161,18 @@ class _Halves:
             return known
         s = Steps(self.f, self.out.append, line, type_.lanes)
         if type_.element is F16:
-            return s.op(ops.FROM_F16, F32, a, source=U16)
+            return s.op(ops.FROM_F16, F32, a, source=U16) if self.as_bits(type_) else s.convert(F32, a, F16)
         whole = s.op(ops.SHL, U32, s.convert(U32, a, U16), s.const(U32, 16))
         return s.cast(F32, whole, U32)
 
     def narrow(self, type_: Type, value: int, into: int, line: int, exact: bool = False) -> None:
-        """An f32 rounded to one of those types, as bits; ``exact``: it is one of the type's numbers."""
+        """An f32 rounded to one of those types, as it is kept; ``exact``: it is one of the type's numbers."""
         s = Steps(self.f, self.out.append, line, type_.lanes)
         if type_.element is F16:
-            s.op(ops.TO_F16, U16, value, into=into, source=F32)
+            if self.as_bits(type_):
+                s.op(ops.TO_F16, U16, value, into=into, source=F32)
+            else:
+                s.convert(F16, value, F32, into)
             return
         # Half of what is dropped is added, less one where the last bit that stays is 0: ties go to the even one.
         bits = s.cast(U32, value, F32)
@@ -190,8 +203,10 @@ class _Halves:
         type_ = instr.type
         if self.sums and self.update(instr):
             return
-        if code in _MOVES or op.effect == ops.READS or op.effect == ops.WRITES:
-            instr.type = _bits_of(type_)
+        if code in self.native and type_.element is not BF16 and instr.source.element is not BF16:
+            self.out.append(instr)
+        elif code in _MOVES or op.effect == ops.READS or op.effect == ops.WRITES:
+            instr.type = self.kept(type_)
             instr.args = [self.bits(a) for a in instr.args]
             self.out.append(instr)
         elif op is ops.BITCAST:
@@ -235,8 +250,7 @@ class _Halves:
 
     def bitcast(self, instr: Instr) -> None:
         type_, source = instr.type, instr.source
-        to = _bits_of(type_) if is_half(type_) else type_
-        given = _bits_of(source) if is_half(source) else source
+        to, given = self.kept(type_), self.kept(source)
         args = [self.bits(instr.args[0])]
         self.out.append(Instr(ops.COPY, to, instr.dst, args, 0, instr.line) if to is given else Instr(ops.BITCAST, to, instr.dst, args, 0, instr.line, given))
 
@@ -258,7 +272,7 @@ class _Halves:
         a = instr.args[0]
         if is_half(source):
             if type_ is source:
-                self.out.append(Instr(ops.COPY, _bits_of(type_), instr.dst, [self.bits(a)], 0, line))
+                self.out.append(Instr(ops.COPY, self.kept(type_), instr.dst, [self.bits(a)], 0, line))
                 return
             value = self.widened(a, line)
             single = vector_of(F32, source.lanes)
@@ -326,7 +340,7 @@ class _Halves:
         """The lanes of a vector, halved step by step; each step rounds."""
         type_ = instr.type
         op = _REDUCTIONS[instr.op.code]
-        whole = _bits_of(type_)
+        whole = self.kept(type_)
         value = instr.args[0]
         half = type_.lanes // 2
         while half:
@@ -346,7 +360,7 @@ class _Halves:
         rounded: list[tuple[int, Type, int, int]] = []
         for variable, op, identity in loop.accumulators:
             type_ = self.type_of(variable)
-            if not is_half(type_):
+            if not is_half(type_) or (op.code in _EXACT and op.code in self.native and type_ is F16):
                 kept.append((variable, op, identity))
                 continue
             total = self.f.register(F32, self.f.names[variable], True)
@@ -371,10 +385,3 @@ class _Halves:
         args = [self.sums[a] if a in self.sums else self.widened(a, instr.line) for a in instr.args]
         self.out.append(Instr(instr.op, F32, total, args, 0, instr.line))
         return True
-
-
-def _kept(array: Array) -> Array:
-    """The array with its elements as bits."""
-    if not is_half(array.element):
-        return array
-    return array.replaced(element=U16)

@@ -43,8 +43,8 @@ CPU: Final[tuple[Pass, ...]] = (
     Pass(
         "halves",
         halves.run,
-        "floats of 16 bits to their bits, and what is computed with them to f32",
-        "no f16 or bf16",
+        "floats of 16 bits to their bits, and what is computed with them to f32; on machines with arithmetic of f16 what that lacks",
+        "no bf16; no f16 either, where the machine has no arithmetic of it",
     ),
     Pass(
         "promote",

@@ -17,6 +17,7 @@ from typing import Final
 
 from loopwright.ir import ops
 from loopwright.ir.function import NONE, Function, Instr
+from loopwright.ir.half_floats import is_half
 from loopwright.ir.loops import IS_LOOP
 
 __all__ = ["of_elements", "run"]
@@ -56,7 +57,8 @@ def _divisions(f: Function, places: dict[int, int]) -> dict[int, _Loop]:
                     bracket.written.add(instr.dst)
             else:
                 places[instr.dst] = k
-        if op is ops.DIV and instr.type.is_float:
+        if op is ops.DIV and instr.type.is_float and not is_half(instr.type):
+            # (The reciprocals of many an f16 are none, or have few digits.)
             loops = [bracket for bracket in around if bracket.is_loop]
             if loops:
                 inside[k] = loops[-1]

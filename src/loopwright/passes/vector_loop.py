@@ -27,6 +27,7 @@ from loopwright.vectors.interleaving import Interleaving
 from loopwright.vectors.predication import Predication
 from loopwright.vectors.regions import Leaf
 from loopwright.vectors.sums import Total, find
+from loopwright.vectors.totals import nothing
 
 __all__ = ["USUAL", "WORDS", "VectorLoop", "buffers", "least"]
 
@@ -228,7 +229,7 @@ class VectorLoop:
         begin, last = _begin_block(self.made, self.narrow, self.lo, self.hi)
         for item in self.narrow:
             total = self.made.totals[item.variable]
-            zero = f.const(f.types[total], 0)
+            zero = nothing(f, f.types[total])
             self.made.copy(total, zero)
             self.described.accumulators.append((total, ops.ADD, zero))
         self.out.append(Instr(ops.FOR, head.type, self.index, [begin, last, f.const(I64, self.lanes)], 0, head.line, loop=self.described))

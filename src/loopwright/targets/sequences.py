@@ -168,7 +168,7 @@ def copy_sign(f: Function, instr: Instr, emit: Emit) -> None:
     """``copy_sign`` by the bits."""
     type_ = instr.type.element
     steps = Steps(f, emit, instr.line, instr.type.lanes)
-    bits = U32 if type_.bits == 32 else U64
+    bits = {16: U16, 32: U32, 64: U64}[type_.bits]
     top = 1 << type_.bits - 1
     size = steps.op(ops.AND, bits, steps.cast(bits, instr.args[0], type_), steps.const(bits, top - 1))
     sign = steps.op(ops.AND, bits, steps.cast(bits, instr.args[1], type_), steps.const(bits, top))

@@ -19,9 +19,9 @@ _INTEGERS: Final[dict[int, tuple[Type, Type]]] = {8: (U8, I8), 16: (U16, I16), 3
 
 
 def expand(f: Function, instr: Instr, emit: Emit) -> bool:
-    """Emit the sequence for ``sum_groups`` or ``sum_abs_diff``; False for a ``dot``, which has none."""
+    """Emit the sequence for ``sum_groups`` or ``sum_abs_diff``; False for a ``dot``, and for floats, which have none."""
     type_, source, line = instr.type, instr.source, instr.line
-    if instr.op is ops.DOT or instr.op in _ACCUMULATING:
+    if type_.is_float or instr.op is ops.DOT or instr.op in _ACCUMULATING:
         return False
     if instr.op is ops.SUM_ABS_DIFF:
         # (The bits of a distance are an unsigned number, also of signed lanes.)

@@ -567,6 +567,8 @@ class Target:
         masks_hold_loads: loads from where a store under a mask might have written wait until what it has written is in the cache.
         scalar_remainders: what is left of a loop over lanes is done index by index, where masked accesses cost as much as that; otherwise under a mask.
         fused: a product and a sum of floats are one operation, where a function allows one rounding for both.
+        half_operations: the operations, by code, that it does on f16 itself, scalars and lanes, with all conversions from and to f16 among them; none where f16 is kept as its
+            bits, and computed with as f32.
         core: what the core it compiles for can do at once, for the rewriting of loop nests; None: they stay as they are.
         jumps_to_calls: it has rules for calls that leave the function.
         frame_pointer: the register that points to such frames, or -1.
@@ -593,6 +595,7 @@ class Target:
         self.orders = [each.order for each in self.classes]
         self.features = features
         self.expanded: frozenset[int] = frozenset()
+        self.half_operations: frozenset[int] = frozenset()
         self.unrolling = Unrolling((), (), ())
         self.scalar_remainders = False
         self.order_masks: list[list[int]] = [[1 << r for r in order] for order in self.orders]

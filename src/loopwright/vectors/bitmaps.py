@@ -113,7 +113,7 @@ class _Reader:
         return operand < 0 or not any(min(read, default=-1) < write < end for write in self.writes.get(operand, ()))
 
     def constant(self, operand: int, value: int) -> bool:
-        return operand < 0 and int(self.f.const_values[~operand]) == value
+        return operand < 0 and self.f.const_values[~operand] == value
 
     def place(self, operand: int) -> tuple[int, int]:
         """A register and what is added to it."""

@@ -8,6 +8,7 @@ from __future__ import annotations
 
 from loopwright.ir import ops
 from loopwright.ir.function import NONE, Function, Instr
+from loopwright.ir.half_floats import is_half
 from loopwright.types import I64, U32, U64, VOID, Type, vector_of
 from loopwright.vectors.compaction import Compaction
 from loopwright.vectors.divergence import Divergence
@@ -39,9 +40,10 @@ class Running:
 
 
 def running_sum(f: Function, root: Bracket, leaves: list[Leaf], variable: int) -> Running | None:
-    """A variable that a loop carries, if all that it is is added to in one place, and read behind that; floats only where they may be added up in another order."""
+    """A variable that a loop carries, if all that it is is added to in one place, and read behind that; floats only where they may be added up in another order,
+    which those of f16, of a short range, may not."""
     type_ = f.types[variable]
-    if not (type_.is_integer or (type_.is_float and f.options.fastmath)):
+    if is_half(type_) or not (type_.is_integer or (type_.is_float and f.options.fastmath)):
         return None
     found: Running | None = None
     for leaf in leaves:

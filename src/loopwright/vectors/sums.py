@@ -11,6 +11,8 @@ count the lanes that come there, or for which a condition holds. A total of the 
 one of the last as wide lanes as the loop's masks. Where a lane of the total has not room for all that a loop may add to it, the loop is made in blocks of so many
 steps, behind each of which the lanes are added to the variable.
 
+A total of f32 that numbers of f16 are added to is one, too, where a machine has those in vectors: two of them to a lane.
+
 Products of bytes are added up as bytes, four to a 32-bit lane, where the machine does that in fewer instructions than with bytes made 16 bits wide (``nests/room.py``). Nothing
 saturates on the way: VPMADDUBSW, whose sums of two do, is not what they are made of.
 
@@ -24,7 +26,7 @@ from typing import Final
 from loopwright.ir import ops
 from loopwright.ir.function import Function, Instr
 from loopwright.ir.loops import IS_LOOP
-from loopwright.types import BOOL, I8, I16, U8, U16, VOID, Type, limits
+from loopwright.types import BOOL, F16, F32, I8, I16, U8, U16, VOID, Type, limits
 
 __all__ = ["COUNT", "DISTANCE", "NO_CONDITION", "PRODUCT", "SUM", "Term", "Total", "find"]
 
@@ -139,6 +141,10 @@ def find(f: Function, code: list[Instr], start: int, end: int, variables: list[i
         variables: those of its accumulators that are added up.
     """
     found = {v: Total(v, f.types[v]) for v in variables if f.types[v].is_integer and f.types[v].bits > 8}
+    floats = [v for v in variables if f.types[v] is F32]
+    if floats and F16 in f.types:
+        for v in floats:
+            found[v] = Total(v, F32)
     if not found:
         return []
     survey = _Survey(f, code, start, end)
@@ -208,6 +214,8 @@ class _Survey:
 
     def term(self, operand: int, whole: Type) -> Term | None:
         """What an operand comes to as a term of a total of a type; None where it is none."""
+        if whole.is_float:
+            return self.half(operand)
         value = self.constant(operand)
         if value is not None:
             return self.count(value, NO_CONDITION, []) if 0 < value <= _MOST else None
@@ -237,6 +245,13 @@ class _Survey:
             return None
         found.through.append(made)
         return found
+
+    def half(self, operand: int) -> Term | None:
+        """A number of f16, made an f32."""
+        made = self.made_by(operand)
+        if made is None or made.op is not ops.CONVERT or made.source is not F16 or made.args[0] < 0 or self.changes(made.args[0]):
+            return None
+        return Term(SUM, [made.args[0]], F16, F16, 0, 0, [made])
 
     def changes(self, operand: int) -> bool:
         """Whether an operand may be another by the time it is added."""

@@ -11,10 +11,15 @@ from loopwright.vectors.accesses import Accesses
 from loopwright.vectors.divergence import Divergence
 from loopwright.vectors.sums import COUNT, DISTANCE, NO_CONDITION, PRODUCT, Term, Total
 
-__all__ = ["Totals"]
+__all__ = ["Totals", "nothing"]
 
 #: Of counts in lanes of so many bits: the lanes in which all of them have room.
 _COUNTED: Final[dict[int, Type]] = {8: U64, 16: U32, 32: U64}
+
+
+def nothing(f: Function, type_: Type) -> int:
+    """What may be added to any number of a type: -0.0 of floats, since 0.0 and that are 0.0."""
+    return f.const(type_, -0.0 if type_.is_float else 0)
 
 
 class Totals(Accesses):
@@ -106,7 +111,7 @@ class Totals(Accesses):
             zero = self.f.const(source, 0)
             numbers = [self.chosen(mask, number, zero) for number in numbers]
         else:
-            numbers[0] = self.chosen(mask, numbers[0], self.f.const(source, 0))
+            numbers[0] = self.chosen(mask, numbers[0], nothing(self.f, source))
         summed = self.define(op, type_, numbers, type_, source)
         self.define_into(into, ops.ADD, type_, [into, summed])
 

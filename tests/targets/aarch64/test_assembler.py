@@ -284,6 +284,8 @@ def test_floats_and_vectors_take_an_instruction_or_a_constant() -> None:
     asm.load_vector(8, b"\x07" * 8)
     asm.load_vector(9, b"\x01\x02\x03\x04\x05\x06\x07\x08")
     asm.load_vector(10, struct.pack("<2d", 1.0, -1.0))
+    asm.load_float(11, 1.5, 16)
+    asm.load_float(12, 0.1, 16)
     machine = asm.encode()
     found = [(row, values) for _, row, values in decoded(machine)]
     assert [row for row, _ in found] == [
@@ -297,9 +299,17 @@ def test_floats_and_vectors_take_an_instruction_or_a_constant() -> None:
         i.MOVI_B["8b"],
         i.LDR_V_LIT["d"],
         i.LDR_V_LIT["q"],
+        i.FMOV_IMM["h"],
+        i.LDR_V_LIT["s"],
     ]
-    assert [values[0] for _, values in found] == list(range(1, 11))
-    for at, data in ((2, struct.pack("<d", -0.0)), (3, struct.pack("<f", 0.1)), (5, struct.pack("<4i", 1, 2, 3, 4)), (9, struct.pack("<2d", 1.0, -1.0))):
+    assert [values[0] for _, values in found] == list(range(1, 13))
+    for at, data in (
+        (11, struct.pack("<e2x", 0.1)),
+        (2, struct.pack("<d", -0.0)),
+        (3, struct.pack("<f", 0.1)),
+        (5, struct.pack("<4i", 1, 2, 3, 4)),
+        (9, struct.pack("<2d", 1.0, -1.0)),
+    ):
         place = 4 * at + found[at][1][1]
         assert machine.data[place : place + len(data)] == data
 

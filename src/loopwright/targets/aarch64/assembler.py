@@ -231,15 +231,15 @@ class Assembler:
             self.emit(row, rd, rn, size & 0xFFF, 0)
 
     def load_float(self, rd: int, value: float, bits: int) -> None:
-        """A floating-point constant of 32 or 64 bits into a vector register."""
-        data = struct.pack("<f" if bits == 32 else "<d", value)
+        """A floating-point constant of 16, 32 or 64 bits into a vector register."""
+        data = struct.pack({16: "<e2x", 32: "<f", 64: "<d"}[bits], value)
         coded = float_immediate(value)
         if coded is not None:
-            self.emit(i.FMOV_IMM["s" if bits == 32 else "d"], rd, coded)
+            self.emit(i.FMOV_IMM[{16: "h", 32: "s", 64: "d"}[bits]], rd, coded)
         elif not any(data):
             self.emit(i.MOVI_D, rd, 0)
         else:
-            self.load_pool(i.LDR_V_LIT["s" if bits == 32 else "d"], rd, data)
+            self.load_pool(i.LDR_V_LIT["d" if bits == 64 else "s"], rd, data)
 
     def load_vector(self, rd: int, data: bytes) -> None:
         """A vector of 8 or 16 bytes into a vector register."""

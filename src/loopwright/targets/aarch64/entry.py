@@ -18,7 +18,7 @@ def _make(name: str, vector_bits: int, convention: str, data_path: int) -> Targe
 
 MACHINE: Final = Machine(
     "aarch64",
-    {"aarch64-neon": Level("AArch64 with Advanced SIMD (128-bit vectors; cross-compiled; runs under QEMU's user mode)", (128,), ("asimddp",))},
+    {"aarch64-neon": Level("AArch64 with Advanced SIMD (128-bit vectors; cross-compiled; runs under QEMU's user mode)", (128,), ("asimddp", "asimdhp"))},
     ("aapcs64",),
     _make,
     # EM_AARCH64 (ELF for the Arm 64-bit Architecture, "ELF Header").

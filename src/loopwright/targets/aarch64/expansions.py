@@ -70,7 +70,7 @@ def _convert(f: Function, instr: Instr, emit: Emit, late: bool) -> bool:
     if type_ is BOOL:
         emit(Instr(ops.NE, source, instr.dst, [instr.args[0], f.const(source, 0.0)], 0, instr.line))
         return True
-    if not type_.is_integer or type_.bits >= 32:
+    if not type_.is_integer or type_.bits >= 32 or type_.bits == source.bits:
         return False
     sequences.convert_and_clamp(f, instr, emit)
     return True

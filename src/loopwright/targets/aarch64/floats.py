@@ -67,6 +67,17 @@ def to_int(asm: AArch64Assembler, f: Function, instr: Instr) -> None:
     asm.emit(row, CODES[instr.dst], CODES[instr.args[0]])
 
 
+def to_short(asm: AArch64Assembler, f: Function, instr: Instr) -> None:
+    """f16 to 16 bits in a vector register, saturating there as above, and from there extended."""
+    signed = instr.type.signed
+    spare = CODES[instr.args[1]]
+    asm.emit((i.FCVTZS_S if signed else i.FCVTZU_S)["h"], spare, CODES[instr.args[0]])
+    if signed:
+        asm.emit(i.SMOV["w.h"], CODES[instr.dst], spare, 0)
+    else:
+        asm.emit(i.UMOV["h"], CODES[instr.dst], spare, 0)
+
+
 def convert_floats(asm: AArch64Assembler, f: Function, instr: Instr) -> None:
     rd, rn = CODES[instr.dst], CODES[instr.args[0]]
     if instr.type is not instr.source:

@@ -12,7 +12,7 @@ from loopwright.targets.aarch64.abi import AArch64Assembler
 from loopwright.targets.aarch64.assembler import EQ, GT, LO, LSL, NE
 from loopwright.targets.aarch64.integers import divide
 from loopwright.targets.aarch64.notation import Row
-from loopwright.targets.aarch64.operands import arrangement, bytes_of, bytewise, constant_of, letter, register
+from loopwright.targets.aarch64.operands import FORMATS, arrangement, bytes_of, bytewise, constant_of, letter, register
 from loopwright.targets.aarch64.registers import CODES, SCRATCH, SCRATCH2, ZR
 from loopwright.targets.sequences import shift_count
 from loopwright.types import Type
@@ -39,7 +39,7 @@ def mask_splat(asm: AArch64Assembler, f: Function, instr: Instr) -> None:
 def _numbers(type_: Type) -> bytes:
     """0, 1, 2, … by lane, padded to 8 or 16 bytes."""
     if type_.is_float:
-        return struct.pack(f"<{type_.lanes}{'f' if type_.bits == 32 else 'd'}", *range(type_.lanes)).ljust(8, b"\0")
+        return struct.pack(f"<{type_.lanes}{FORMATS[type_.bits]}", *range(type_.lanes)).ljust(8, b"\0")
     return b"".join(n.to_bytes(type_.bits // 8, "little") for n in range(type_.lanes)).ljust(8, b"\0")
 
 
@@ -260,6 +260,15 @@ def dot(asm: AArch64Assembler, f: Function, instr: Instr) -> None:
     asm.emit(long[f"{64 // source.bits}{letter(source)}"], lower, a, b)
     asm.emit(long[f"{128 // source.bits}{letter(source)}"], rd, a, b)
     asm.emit(i.ADDP[f"{128 // instr.type.bits}{letter(instr.type)}"], rd, lower, rd)
+
+
+def sum_halves(asm: AArch64Assembler, f: Function, instr: Instr) -> None:
+    """Eight f16 as f32, and sums of two neighbours; the second operand is a scratch vector."""
+    a, lower = (CODES[x] for x in instr.args)
+    rd = CODES[instr.dst]
+    asm.emit(i.FCVTL["4h"], lower, a)
+    asm.emit(i.FCVTL["8h"], rd, a)
+    asm.emit(i.FADDP["4s"], rd, lower, rd)
 
 
 def dot_add(asm: AArch64Assembler, f: Function, instr: Instr) -> None:

@@ -18,9 +18,9 @@ from loopwright.targets.aarch64.notation import Family, Row
 from loopwright.targets.aarch64.operands import INT, INT_LATE, VECTOR, VECTOR_LATE, arrangement, bytes_of, bytewise, chain, one, width
 from loopwright.targets.aarch64.registers import INTS, REGISTERS, VECTORS
 from loopwright.targets.target import ANY_TIED, LEFT, Rule, Run, Use
-from loopwright.types import BOOL, F32, U16, VOID, Type
+from loopwright.types import BOOL, F16, F32, U16, VOID, Type
 
-__all__ = ["dot_product", "has_rule", "immediate", "rule_for"]
+__all__ = ["HALF_OPERATIONS", "dot_product", "has_rule", "immediate", "rule_for"]
 
 Emit = Callable[[AArch64Assembler, Function, Instr], None]
 _Steps = list[tuple[Row, tuple[int, ...]]]
@@ -135,6 +135,13 @@ _ACROSS: Final[dict[int, tuple[Family, Family]]] = {
     ops.REDUCE_MIN.code: (i.SMINV, i.UMINV),
     ops.REDUCE_MAX.code: (i.SMAXV, i.UMAXV),
 }
+#: What there is for f16 with FEAT_FP16 (Arm ARM, A2.2.3): no remainders and floors of quotients, which are computed with f32.
+HALF_OPERATIONS: Final = (
+    frozenset(_FLOAT)
+    | _COMPARES
+    | frozenset(op.code for op in (ops.MIN, ops.MAX, ops.COPY_SIGN, ops.IOTA, ops.CONVERT, *ops.UNCHECKED))
+    | frozenset(op.code for op in (ops.REDUCE_ADD, ops.REDUCE_MUL, ops.REDUCE_MIN, ops.REDUCE_MAX))
+)
 
 
 # --- rules ----------------------------------------------------------------------------------------------------------
@@ -142,8 +149,8 @@ _ACROSS: Final[dict[int, tuple[Family, Family]]] = {
 _known: Final[dict[int, Rule]] = {}
 
 
-def rule_for(f: Function, instr: Instr) -> Rule:
-    """The rule that emits ``instr``. Raises ``UnsupportedOperationError`` when there is none."""
+def rule_for(f: Function, instr: Instr, halves: bool = False) -> Rule:
+    """The rule that emits ``instr``, on f16 where there are ``halves``. Raises ``UnsupportedOperationError`` when there is none."""
     op = instr.op
     if op in ops.CALLING:
         return _call(f, instr)
@@ -158,10 +165,12 @@ def rule_for(f: Function, instr: Instr) -> Rule:
         shape |= 8 | (16 if mem.indexed else 0)
     if f.options.fastmath:
         shape |= 32
-    key = ((op.code << 16 | instr.type.number) << 16 | instr.source.number) << 6 | shape
+    if halves:
+        shape |= 64
+    key = ((op.code << 16 | instr.type.number) << 16 | instr.source.number) << 7 | shape
     known = _known.get(key)
     if known is None:
-        known = _known[key] = _rule(f, instr)
+        known = _known[key] = _rule(f, instr, halves)
     return known
 
 
@@ -179,21 +188,21 @@ def _missing(instr: Instr) -> UnsupportedOperationError:
     return UnsupportedOperationError(f"{what} is not available on aarch64-neon", "", instr.line)
 
 
-def _refuse(instr: Instr, type_: Type) -> None:
-    """Raise for what no register holds: vectors of more than 128 bits, and half precision."""
+def _refuse(instr: Instr, type_: Type, halves: bool) -> None:
+    """Raise for what no register holds: vectors of more than 128 bits, and half precision, but f16 where there are ``halves``."""
     if type_ is VOID:
         return
     if type_.lanes and (bytes_of(type_) > 16 or bytes_of(type_) < 2):
         raise UnsupportedOperationError(f"{instr.op.name} on {type_.name} is not available on aarch64-neon; its vectors have at most 128 bits", "", instr.line)
-    if (type_.is_float or type_.element.is_float) and type_.bits == 16:
+    if type_.is_float and type_.bits == 16 and not (halves and type_.element is F16):
         raise _missing(instr)
 
 
-def _rule(f: Function, instr: Instr) -> Rule:
+def _rule(f: Function, instr: Instr, halves: bool) -> Rule:
     op = instr.op
     type_ = instr.type
-    _refuse(instr, type_)
-    _refuse(instr, instr.source)
+    _refuse(instr, type_, halves)
+    _refuse(instr, instr.source, halves)
     found = _everywhere(instr)
     if found is None:
         if type_.is_mask:
@@ -394,6 +403,12 @@ def _of_lanes(f: Function, instr: Instr) -> Rule | None:
         return _reduction(f, instr)
     shape = arrangement(type_)
     if type_.is_float:
+        if op is ops.SUM_GROUPS:
+            return (
+                Rule(name, (VECTOR,), VECTOR, lanes.sum_halves, temps=(VECTORS,))
+                if instr.source.bits == 16 and bytes_of(type_) == 16 and type_.bits == 32
+                else None
+            )
         if op is ops.MIN or op is ops.MAX:
             return one(name, (i.FMINNM_V if op is ops.MIN else i.FMAXNM_V)[shape]) if f.options.fastmath else None
         known = _FLOAT.get(code)
@@ -563,8 +578,23 @@ def _resized(source: int, to: int, signed: bool, saturate: str = "") -> _Steps:
     return steps
 
 
+def _floats_resized(source: int, to: int) -> _Steps:
+    """Lanes of floats wider, or narrower and rounded once: an f64 to odd first where it becomes an f16 (FCVTXN)."""
+    steps: _Steps = []
+    if source == 64 and to == 16:
+        return [(i.FCVTXN["2s"], ()), (i.FCVTN["4h"], ())]
+    while source < to:
+        steps.append((i.FCVTL["4h" if source == 16 else "2s"], ()))
+        source *= 2
+    if source > to:
+        steps.append((i.FCVTN["4h" if to == 16 else "2s"], ()))
+    return steps
+
+
 def _whole(bits: int, lanes_: int) -> str:
-    """The arrangement of so many lanes of 32 or 64 bits."""
+    """The arrangement of so many lanes of 16, 32 or 64 bits."""
+    if bits == 16:
+        return "8h" if lanes_ > 4 else "4h"
     return "2d" if bits == 64 else "4s" if lanes_ > 2 else "2s"
 
 
@@ -577,6 +607,8 @@ def _conversion(instr: Instr) -> Rule | None:
         if source.is_float:
             return Rule(name, (VECTOR,), VECTOR, floats.convert_floats)
         return Rule(name, (INT,), VECTOR, floats.from_int)
+    if source is F16 and type_.bits == 16:
+        return Rule(name, (VECTOR,), INT, floats.to_short, temps=(VECTORS,))
     if source.is_float:
         return Rule(name, (VECTOR,), INT, floats.to_int) if type_.bits >= 32 and type_ is not BOOL else None
     return Rule(name, (INT,), INT, integers.convert_ints)
@@ -601,20 +633,21 @@ def _lanes_converted(instr: Instr) -> Rule | None:
     if type_.is_integer and source.is_integer:
         return chain(name, _resized(source.bits, type_.bits, source.signed))
     if type_.is_float and source.is_float:
-        if type_.bits == source.bits:
-            return chain(name, [])
-        return chain(name, [(i.FCVTL["2s"] if type_.bits == 64 else i.FCVTN["2s"], ())])
+        return chain(name, _floats_resized(source.bits, type_.bits))
     if type_.is_float:
         if source.bits == 64 and type_.bits == 32:
             return Rule(name, (VECTOR_LATE,), VECTOR, lanes.round_quads, temps=(VECTORS,))
-        # Integers no wider than the floats: widened, exactly, then rounded once.
+        # Integers no wider than the floats: widened, exactly, then rounded once. Wider ones are f16: of those that it does not make infinities wider floats hold all digits.
         wide = max(type_.bits, source.bits)
         steps = _resized(source.bits, wide, source.signed)
         steps.append(((i.SCVTF_V if source.signed else i.UCVTF_V)[_whole(wide, count)], ()))
+        while wide > type_.bits:
+            wide //= 2
+            steps.append((i.FCVTN["4h" if wide == 16 else "2s"], ()))
         return chain(name, steps)
     # Towards zero and saturating at each step.
     wide = max(source.bits, type_.bits)
-    steps = [(i.FCVTL["2s"], ())] if source.bits < wide else []
+    steps = _floats_resized(source.bits, wide)
     steps.append(((i.FCVTZS_V if type_.signed else i.FCVTZU_V)[_whole(wide, count)], ()))
     return chain(name, steps + _resized(wide, type_.bits, type_.signed, "s" if type_.signed else "u"))
 

@@ -19,7 +19,7 @@ from loopwright.targets.aarch64.assembler import LSL
 from loopwright.targets.aarch64.constants import vector_immediate
 from loopwright.targets.aarch64.immediates import float_immediate
 from loopwright.targets.aarch64.notation import Row
-from loopwright.targets.aarch64.operands import arrangement
+from loopwright.targets.aarch64.operands import FORMATS, arrangement
 from loopwright.targets.aarch64.registers import CODES, INTS, REGISTERS, SCRATCH, SCRATCH2, SP, VECTORS, ZR
 from loopwright.targets.target import scalar_integers, symbol_of
 from loopwright.types import BOOL, Type
@@ -352,7 +352,7 @@ def constant_bytes(f: Function, operand: int, type_: Type) -> bytes:
     value = f.const_values[~operand]
     element = type_.bits // 8
     if type_.is_float:
-        data = struct.pack("<f" if type_.bits == 32 else "<d", float(value))
+        data = struct.pack(f"<{FORMATS[type_.bits]}", float(value))
     elif type_.is_mask:
         data = bytes((0xFF if value else 0,)) * element
     else:

@@ -15,7 +15,7 @@ from loopwright.targets.aarch64.registers import CODES, INTS, SCRATCH, VECTORS, 
 from loopwright.targets.target import Rule, Use
 from loopwright.types import Type
 
-__all__ = ["INT", "VECTOR", "arrangement", "bytes_of", "bytewise", "chain", "constant_of", "one", "register", "width"]
+__all__ = ["FORMATS", "INT", "VECTOR", "arrangement", "bytes_of", "bytewise", "chain", "constant_of", "one", "register", "width"]
 
 INT: Final = Use(INTS)
 INT_LATE: Final = Use(INTS, late=True)
@@ -23,12 +23,14 @@ VECTOR: Final = Use(VECTORS)
 VECTOR_LATE: Final = Use(VECTORS, late=True)
 
 _LETTERS: Final = {8: "b", 16: "h", 32: "s", 64: "d"}
+#: Floats in memory, by their bits, as the module ``struct`` has them.
+FORMATS: Final = {16: "e", 32: "f", 64: "d"}
 
 
 def width(type_: Type) -> str:
-    """The shape of instructions on a scalar: ``w`` or ``x`` of integers, ``s`` or ``d`` of floats."""
+    """The shape of instructions on a scalar: ``w`` or ``x`` of integers, ``h``, ``s`` or ``d`` of floats."""
     if type_.is_float:
-        return "s" if type_.bits == 32 else "d"
+        return _LETTERS[type_.bits]
     return "x" if type_.bits == 64 else "w"
 
 

@@ -32,7 +32,8 @@ class AArch64(Target):
     """Armv8.0-A with Advanced SIMD.
 
     Args:
-        name: ``aarch64-neon``, and optional features, each after a ``+``: ``asimddp``, the dot products of Armv8.4-A.
+        name: ``aarch64-neon``, and optional features, each after a ``+``: ``asimddp``, the dot products of Armv8.4-A,
+            and ``asimdhp``, the arithmetic of f16 of Armv8.2-A (FEAT_FP16), which scalars have where lanes do.
         framed: the frame pointer is left to point to frames.
     """
 
@@ -50,6 +51,9 @@ class AArch64(Target):
         self.core = CORE
         self.scalar_remainders = True
         self._dot_products = "asimddp" in self.features
+        self._halves = "asimdhp" in self.features
+        if self._halves:
+            self.half_operations = lowering.HALF_OPERATIONS
         self._framed: AArch64 | None = None
 
     def framed(self) -> Target:
@@ -100,7 +104,7 @@ class AArch64(Target):
 
     def rule(self, function: Function, instr: Instr) -> Rule:
         found = lowering.dot_product(instr) if self._dot_products else None
-        return found or lowering.rule_for(function, instr)
+        return found or lowering.rule_for(function, instr, self._halves)
 
     def assembler(self, function: Function) -> AArch64Assembler:
         return AArch64Assembler(function)
