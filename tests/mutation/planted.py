@@ -321,6 +321,7 @@ PLANTED: tuple[Planted, ...] = (
         "            values = [self.made.define(ops.OR, wide, list(pair), wide) for pair in zip(halves[::2], upper, strict=True)]",
         "            values = [self.made.define(ops.OR, wide, list(pair), wide) for pair in zip(halves[1::2], upper, strict=True)]",
         ("tests/nests/test_packs.py::test_rows_of_more_elements_in_pairs",),
+    ),
     Planted("products and sums of f16 that are rounded once", "passes/algebra.py", "inner.type.bits == 16 and not v.fastmath", "inner.type is None", _F16),
     Planted("f64 that become f16 by two roundings", "targets/aarch64/lowering.py", 'return [(i.FCVTXN["2s"], ())', 'return [(i.FCVTN["2s"], ())', _HALVES),
     Planted("sums of f16 in another order", "nests/scalars.py", "is_half(type_) and scalar.op is not ops.MIN", "False", _F16),

@@ -23,7 +23,7 @@ from loopwright.ir.loops import IS_LOOP
 __all__ = ["of_elements", "run"]
 
 #: Per width of a float the least normal number, and the greatest that is not too close to infinity.
-_NORMAL: Final[dict[int, tuple[float, float]]] = {16: (2.0**-14, 2.0**14), 32: (2.0**-126, 2.0**126), 64: (2.0**-1022, 2.0**1022)}
+_NORMAL: Final[dict[int, tuple[float, float]]] = {32: (2.0**-126, 2.0**126), 64: (2.0**-1022, 2.0**1022)}
 
 
 class _Loop:
@@ -71,7 +71,7 @@ def run(f: Function) -> None:
         return
     code = f.code
     for instr in code:
-        if instr.op is ops.DIV and instr.type.is_float and instr.args[1] < 0 <= instr.args[0]:
+        if instr.op is ops.DIV and instr.type.is_float and not is_half(instr.type) and instr.args[1] < 0 <= instr.args[0]:
             _by_constant(f, instr)
     places: dict[int, int] = {}
     inside = _divisions(f, places)
