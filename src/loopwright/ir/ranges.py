@@ -105,17 +105,30 @@ class _Walk:
 
     def slice(self) -> set[int]:
         """The registers that operands at the places asked for are computed from, and those that they are compared with."""
-        writers: dict[int, list[Instr]] = {}
+        variable = self.f.variable
+        made: list[Instr | None] = [None] * len(variable)
+        writers: dict[int, list[Instr]] = {}  # of variables
         beside: dict[int, list[int]] = {}
         for instr in self.code:
-            if instr.dst < 0:
+            dst = instr.dst
+            if dst < 0:
                 continue
             if instr.op.code in _NAMES:
-                a, b = instr.args[:2]
-                beside.setdefault(a, []).append(b)
-                beside.setdefault(b, []).append(a)
+                a, b = instr.args[0], instr.args[1]
+                for one, other in ((a, b), (b, a)):
+                    known = beside.get(one)
+                    if known is None:
+                        beside[one] = [other]
+                    else:
+                        known.append(other)
+            elif variable[dst]:
+                several = writers.get(dst)
+                if several is None:
+                    writers[dst] = [instr]
+                else:
+                    several.append(instr)
             else:
-                writers.setdefault(instr.dst, []).append(instr)
+                made[dst] = instr
         waiting = [a for k in self.places for a in self.code[k].args]
         wanted: set[int] = set()
         while waiting:
@@ -124,7 +137,8 @@ class _Walk:
                 continue
             wanted.add(r)
             waiting += beside.get(r, ())
-            for instr in writers.get(r, ()):
+            by = made[r]
+            for instr in writers.get(r, ()) if by is None else (by,):
                 if instr.op.effect == ops.PURE or instr.op is ops.FOR:
                     waiting += instr.args
         return wanted
