@@ -10,7 +10,6 @@ from __future__ import annotations
 from typing import Final
 
 from loopwright.ir import ops
-from loopwright.ir.brackets import match
 from loopwright.ir.function import NONE, Function, Instr
 from loopwright.ir.ops import Op
 from loopwright.nests.lines import Bound, Line, Lines, Writer
@@ -120,12 +119,14 @@ class Counted:
         code = self.f.code
         opened = p
         depth = 0
+        other = False  # there is another arm in front
         while depth >= 0 and opened > self.head:
             opened -= 1
             op = code[opened].op
+            other = other or (depth == 0 and op.opens and op.closes)
             depth += int(op.closes) - int(op.opens)
-        closed = match(code)[opened] if opened > self.head else -1
-        if code[opened].op is not ops.IF or closed != p + 1 or code[closed].op is not ops.END or code[p].op is not ops.BR or self._level(opened) != 0:
+        closed = p + 1 if opened > self.head and not other else -1
+        if closed < 0 or code[opened].op is not ops.IF or code[closed].op is not ops.END or code[p].op is not ops.BR or self._level(opened) != 0:
             raise Kept("it is left, or goes on, at several places", code[p].line)
         self.condition = code[opened].args[0]
         self.first = code[self.head + 1 : opened]

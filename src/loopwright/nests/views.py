@@ -488,11 +488,13 @@ def _needed(f: Function, body: list[Instr], lasting: set[int]) -> list[Instr]:
     while True:
         count = len(read)
         kept: list[Instr] = []
-        for instr in body:
+        # (From its end: what is read has been written before, mostly.)
+        for instr in reversed(body):
             if instr.dst < 0 or instr.dst in read or (not instr.op.pure and instr.op is not ops.LOAD_AT and instr.op is not ops.ADDRESS):
                 kept.append(instr)
                 read.update([a for a in instr.args if a >= 0])
         if len(read) == count:
+            kept.reverse()
             return kept
 
 
