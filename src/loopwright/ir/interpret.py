@@ -8,6 +8,7 @@ use of an instruction) or that holds another type is an error, so that an alloca
 from __future__ import annotations
 
 import copy
+import ctypes
 import functools
 import sys
 from collections.abc import Callable, Mapping, Sequence
@@ -25,7 +26,7 @@ from loopwright.ir.roles import address_at, operand_types, role_type
 from loopwright.ir.stages import STAGES
 from loopwright.types import BOOL, I32, I64, PTR, U16, U32, U64, VOID, Type
 
-__all__ = ["Interpreter", "InterpreterBoundsError", "InterpreterError", "run"]
+__all__ = ["Interpreter", "InterpreterBoundsError", "InterpreterError", "InterpreterExit", "run"]
 
 #: Target's vector class (targets/target.py); named here because ``ir`` stands below the targets.
 
@@ -74,6 +75,8 @@ _MOST_STACK: Final = 1 << 23
 
 #: Whose bits are elements of u16, behind the pass ``halves``.
 _HALVES: Final = ("float16", "bfloat16")
+#: What ends a C program, and with what status, if that is no argument: this process goes on.
+_ENDS: Final = {"exit": -1, "_exit": -1, "_Exit": -1, "quick_exit": -1, "abort": 128 + 6, "__assert_fail": 128 + 6}
 _ADVANCES: Final = frozenset(ops.ADVANCES.values())
 #: What a word of an address can hold.
 _WORD: Final = 0xFFFF_FFFF_FFFF_FFFF
@@ -87,6 +90,12 @@ class InterpreterBoundsError(InterpreterError, BoundsError):
     """An access outside an array, or a check that failed (``site`` then numbers it)."""
 
     site: int = -1
+
+
+class InterpreterExit(InterpreterError):
+    """The program has ended itself, with a ``status`` as C's ``exit`` takes it."""
+
+    status: int = 0
 
 
 class _Step:
@@ -1250,6 +1259,8 @@ class Interpreter:
             managed = self._heap.find(callee)
             if managed is not None:
                 return self._allocated(step, callee, managed, values)
+            if callee.address and callee.name in _ENDS:
+                raise self._ended(step, callee.name, values)
             function = callee.keep if not callee.results and not callee.places else None
         if not callable(function):
             raise self._error(step.instr, f"nothing is known of {callee.name} to interpret it by")
@@ -1272,6 +1283,16 @@ class Interpreter:
             raise self._error(step.instr, f"{callee.name} returned {result!r}, expected {callee.result.name}") from None
         self._heap.returned(callee, address)
         return self.memory.pointer_to(address) if self._traced else np.uint64(address)
+
+    def _ended(self, step: _Step, name: str, values: list[Any]) -> InterpreterExit:
+        """The program ends: what is raised for it."""
+        status = _ENDS[name]
+        if status < 0:
+            status = int(values[0]) & 0xFF if values else 0
+        said = f": {ctypes.string_at(int(values[0])).decode(errors='replace')}" if name == "__assert_fail" and values else ""
+        error = InterpreterExit(self._message(step.instr, f"the program ends, with status {status}{said}"), self.f.file, step.instr.line)
+        error.status = status
+        return error
 
     def _allocated(self, step: _Step, callee: Callee, managed: Managed, values: list[Any]) -> Any:
         """A call of a function that allocates memory, or frees it."""

@@ -1,4 +1,5 @@
 /* Pointers on their ways: stored, copied, made integers, given to C and back. What is right is right under the interpreter at every level; what is not is found, with its line. */
+#include <assert.h>
 #include <ctype.h>
 #include <errno.h>
 #include <limits.h>
@@ -149,6 +150,13 @@ int classes(int n) {
     errno = 0;
     long far = strtol("99999999999999999999", 0, 10);
     return sum + (far == LONG_MAX) + (errno == ERANGE) * 5;
+}
+
+int ending(int n) {
+    if (n == 1)
+        exit(300 + n);
+    assert(n < 2);
+    return n;
 }
 
 /* --- what is wrong: 0 is right ---------------------------------------------------------------------------------- */

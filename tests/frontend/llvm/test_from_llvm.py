@@ -17,6 +17,7 @@ from llvmlite import binding
 
 import loopwright as lw
 from loopwright.frontend.llvm import bitcode
+from loopwright.ir.interpret import InterpreterExit
 
 HERE = Path(__file__).parent
 CLANG = shutil.which("clang")
@@ -301,7 +302,7 @@ RIGHT = [("sorted", 9), ("grown", 7), ("grown", 1), ("tagged", 6), ("words", 12)
 #: Those that are wrong where they are told to be, and what the interpreter says.
 WRONG = {
     "other_global": "outside what its pointer leads to, .* near_one, in near_two",
-    "after_free": "is in the 24 bytes that node allocated in line 26, which after_free freed in line ",
+    "after_free": "is in the 24 bytes that node allocated in line 27, which after_free freed in line ",
     "after_return": "is in a local of hung, whose function has returned",
     "freed_twice": "is in the 8 bytes that freed_twice allocated in line .*, which freed_twice freed in line .* already",
     "freed_inside": "4 bytes from its beginning, by which it is to be freed",
@@ -334,6 +335,18 @@ def test_wild_accesses_of_c_are_found_with_their_line(tmp_path: Path) -> None:
         with pytest.raises(lw.BoundsError, match=said) as caught:
             module.interpret(name, 1)
         assert lines[caught.value.line - 1].endswith(f"/* {name} */"), name
+
+
+@needs_clang
+def test_a_program_that_ends_itself_under_the_interpreter(tmp_path: Path) -> None:
+    """It is an error with the status, and this process goes on."""
+    module = lw.from_llvm(ir_of(HERE / "pointers.c", tmp_path, "-O1", "-g"))
+    assert module.interpret("ending", 0) == 0
+    for n, status, said in ((1, 45, "the program ends, with status 45"), (2, 134, "the program ends, with status 134: n < 2")):
+        with pytest.raises(InterpreterExit, match=said) as caught:
+            module.interpret("ending", n)
+        assert caught.value.status == status
+        assert caught.value.line
 
 
 def test_what_is_no_llvm_ir() -> None:
