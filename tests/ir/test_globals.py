@@ -176,7 +176,7 @@ def test_memory_of_the_stack() -> None:
         ("read", (84,), "0 bytes past the end of table"),
         ("read", (81,), "in table"),
         ("read", (-4,), "4 bytes before table"),
-        ("read", (1 << 62,), "is outside every array"),
+        ("read", (1 << 62,), "bytes past the end of table"),
         ("write", (-1, 5), "1 bytes before words"),
         ("after", (), "is in a of hanging, whose function has returned"),
         ("own", (5, 5), "0 bytes past the end of memory of own's stack"),

@@ -11,6 +11,8 @@ import pytest
 
 from loopwright import cli
 from loopwright.cc import clang
+from loopwright.errors import UnsupportedOperationError
+from loopwright.frontend.llvm.module import from_llvm
 
 HERE = Path(__file__).parent
 
@@ -97,32 +99,122 @@ int main(void) {
 """
 
 
-@pytest.mark.parametrize("target", ["", "aarch64-neon"])
-def test_a_variable_number_of_arguments(target: str, tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:
-    """Functions of both sides, called by name and by their address from the other, from their own, and within one program."""
-    emulator = ["qemu-aarch64"] if target else []
-    compiler = ["clang", *(["--target=aarch64-linux-gnu", "-static"] if target else ["-no-pie"])]
-    if target and (shutil.which(emulator[0]) is None or not clang.has_headers("aarch64-linux-gnu")):
-        pytest.skip("qemu-aarch64 or the C library of aarch64-linux-gnu is not installed")
-    monkeypatch.chdir(tmp_path)
+#: What executables of a machine run under, and what clang calls the machine.
+MACHINES = {"": ("", ""), "aarch64-neon": ("qemu-aarch64", "aarch64-linux-gnu"), "rv64gc": ("qemu-riscv64", "riscv64-linux-gnu")}
+
+
+def _from_both_sides(target: str, library: str, main: str) -> str:
+    """What two files print, each compiled here and by clang, and both as one program; which is the same. In the current directory."""
+    runs, triple = MACHINES[target]
+    if target and (shutil.which(runs) is None or not clang.has_headers(triple)):
+        pytest.skip(f"{runs} or the C library of {triple} is not installed")
+    emulator = [runs] if target else []
     options = ["--target", target] if target else []
-    for name, text in (("library", VARIABLE), ("main", CALLING)):
+    compiler = ["clang", *([f"--target={triple}"] if target else []), *(["-march=rv64gc", "-mabi=lp64d", "-mno-relax"] if target == "rv64gc" else [])]
+    for name, text in (("library", library), ("main", main)):
         Path(f"{name}.c").write_text(text)
         assert cli.main(["cc", *options, "-c", f"{name}.c", "-o", f"{name}_ours.o"]) == 0
-        subprocess.run([*compiler[:-1], "-O1", "-c", f"{name}.c", "-o", f"{name}_theirs.o"], check=True)
+        subprocess.run([*compiler, "-O1", "-c", f"{name}.c", "-o", f"{name}_theirs.o"], check=True)
     assert cli.main(["cc", *options, "main.c", "library.c", "-o", "whole"]) == 0
     printed = [subprocess.run([*emulator, "./whole"], capture_output=True, text=True, check=True, timeout=60).stdout]
-    for main, library in (("theirs", "theirs"), ("ours", "theirs"), ("theirs", "ours"), ("ours", "ours")):
-        subprocess.run([*compiler, f"main_{main}.o", f"library_{library}.o", "-o", "program"], check=True)
+    for of_main, of_library in (("theirs", "theirs"), ("ours", "theirs"), ("theirs", "ours"), ("ours", "ours")):
+        objects = [f"main_{of_main}.o", f"library_{of_library}.o"]
+        subprocess.run([*compiler, "-static" if target else "-no-pie", *objects, "-o", "program"], check=True)
         printed.append(subprocess.run([*emulator, "./program"], capture_output=True, text=True, check=True, timeout=60).stdout)
     assert printed == [printed[1]] * 5
-    assert printed[0].endswith("21 22 1-two-3.5-4-5-6-7.5\n")
+    return printed[0]
 
 
-def test_a_variable_number_of_arguments_where_there_is_no_way_in(tmp_path: Path, capfd: pytest.CaptureFixture[str]) -> None:
-    (tmp_path / "library.c").write_text("int f(int n, ...) { return n; }\n")
-    assert cli.main(["cc", str(tmp_path / "library.c"), "-c", "--target", "rv64gc", "-o", str(tmp_path / "library.o")]) == 1
-    assert "f, which takes a variable number of arguments, called by its address or from another object, is not supported" in capfd.readouterr().err
+@pytest.mark.parametrize("target", MACHINES)
+def test_a_variable_number_of_arguments(target: str, tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:
+    """Functions of both sides, called by name and by their address from the other, from their own, and within one program."""
+    monkeypatch.chdir(tmp_path)
+    assert _from_both_sides(target, VARIABLE, CALLING).endswith("21 22 1-two-3.5-4-5-6-7.5\n")
+
+
+#: Every number of arguments with names in front, of both kinds, so that what has none begins in each register and on the stack; what is kept in between; and 128 bits at a time.
+NAMED = {f"{kind}{n}": ", ".join(f"{kind} a{k}" for k in range(n)) for kind in ("long", "double") for n in (1, 2, 5, 7, 8, 9, 10, 17)}
+NAMED |= {
+    "mixed": "double a0, long a1, float a2, int a3, double a4, long a5, long a6, char a7",
+    "full": ", ".join(f"{'long' if k < 8 else 'double'} a{k}" for k in range(18)),
+}
+MANY = """
+#include <stdarg.h>
+#include <stdio.h>
+#include <string.h>
+static double taken(int n, va_list list) {
+    double sum = 0;
+    while (n--) { sum = sum * 1.5 + va_arg(list, int); sum -= va_arg(list, double); sum += strlen(va_arg(list, char *)); sum += va_arg(list, long) >> 33; }
+    return sum;
+}
+"""
+
+
+@pytest.mark.parametrize("target", MACHINES)
+def test_arguments_without_names_begin_anywhere(target: str, tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:
+    monkeypatch.chdir(tmp_path)
+    library, main = [MANY], ["#include <stdio.h>"]
+    for name, parameters in NAMED.items():
+        kinds = [words.split()[0] for words in parameters.split(", ")]
+        head = f"double f_{name}({parameters}, ...)"
+        weighed = " + ".join(f"a{k} * {k + 2}" for k in range(len(kinds)))
+        library.append(
+            f"{head} {{ va_list list, again; char text[200]; double kept = {weighed}; va_start(list, a{len(kinds) - 1}); va_copy(again, list); double sum = taken(3, list);"
+            f' vsprintf(text, "%d %g %s %lx", again); va_end(again); va_end(list); puts(text); return sum * 3 + kept + ({weighed}); }}'
+        )
+        given = ", ".join(f"{k + 1}" if kinds[k] in ("int", "long", "char") else f"{k}.25" for k in range(len(kinds)))
+        main.append(f"{head};\nstatic void g_{name}(void) {{ double (*volatile f)({parameters}, ...) = f_{name};")
+        for call in (f"f_{name}", "f"):
+            main.append(f'printf("%.17g\\n", {call}({given}, 7, 8.5, "nine", 10L << 33, 11, 12.5, "thirteen", -14L << 35, -15, 16.5, "", 17L << 40));')
+        main.append("}")
+    main.append("int main(void) {" + " ".join(f"g_{name}();" for name in NAMED) + " return 0; }")
+    assert _from_both_sides(target, "\n".join(library), "\n".join(main)).count("7 8.5 nine 1400000000") == 2 * len(NAMED)
+
+
+WIDE_LISTS = """
+#include <stdarg.h>
+typedef __int128 wide; typedef struct { _Alignas(16) long a; int b; } apart; typedef struct { char *text; double x; } mixed;
+static long of(wide w) { return (long)w * 3 + (long)(w >> 64) * 7; }
+long one(int n, ...) { va_list list; long sum = 0; va_start(list, n); while (n--) { sum = sum * 5 + of(va_arg(list, wide)); sum += va_arg(list, int); } va_end(list); return sum; }
+long two(int n, int m, ...) { va_list list; long sum = m; va_start(list, m); while (n--) { sum = sum * 5 + va_arg(list, int); sum += of(va_arg(list, wide)); } va_end(list); return sum; }
+long three(int n, wide w, double x, ...) {
+    va_list list; long sum = of(w) + (long)x; va_start(list, x);
+    while (n--) { apart p = va_arg(list, apart); sum = sum * 5 + p.a + p.b; mixed q = va_arg(list, mixed); sum += q.text[0] + (long)q.x; }
+    va_end(list); return sum;
+}
+long late(long a, long b, long c, long d, long e, long f, long g, wide w, ...) {
+    va_list list; long sum = a + b * 2 + c * 3 + d * 4 + e * 5 + f * 6 + g * 7 + of(w); va_start(list, w); sum += va_arg(list, int) * 11; sum += of(va_arg(list, wide)); va_end(list); return sum;
+}
+long later(long a, long b, long c, long d, long e, long f, long g, long h, long i, wide w, int j) { return a + b * 2 + c * 3 + d * 4 + e * 5 + f * 6 + g * 7 + h * 8 + i * 9 + of(w) + j; }
+"""
+CALLING_WIDE_LISTS = """
+#include <stdio.h>
+typedef __int128 wide; typedef struct { _Alignas(16) long a; int b; } apart; typedef struct { char *text; double x; } mixed;
+long one(int n, ...); long two(int n, int m, ...); long three(int n, wide w, double x, ...); long late(long a, long b, long c, long d, long e, long f, long g, wide w, ...);
+long later(long a, long b, long c, long d, long e, long f, long g, long h, long i, wide w, int j);
+#define W(k) (((wide)(k) << 64) + (k) * 3)
+int main(void) {
+    printf("%ld %ld\\n", one(4, W(1), 2, W(3), 4, W(5), 6, W(7), 8), two(4, 9, 2, W(3), 4, W(5), 6, W(7), 8, W(9)));
+    printf("%ld\\n", three(2, W(11), 12.5, (apart){13, 14}, (mixed){"15", 16.5}, (apart){17, 18}, (mixed){"x", 19.5}));
+    printf("%ld %ld\\n", late(1, 2, 3, 4, 5, 6, 7, W(8), 9, W(10)), later(1, 2, 3, 4, 5, 6, 7, 8, 9, W(10), 11));
+    return 0;
+}
+"""
+
+
+@pytest.mark.parametrize("target", ["aarch64-neon", "rv64gc"])
+def test_wide_integers_among_arguments_without_names(target: str, tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:
+    """They are in an even register and the next, or at a multiple of 16 on the stack."""
+    monkeypatch.chdir(tmp_path)
+    assert _from_both_sides(target, WIDE_LISTS, CALLING_WIDE_LISTS).count("\n") == 3
+
+
+def test_a_variable_number_of_arguments_where_there_is_no_way_in() -> None:
+    text = 'target triple = "powerpc64le-unknown-linux-gnu"\ndefine i32 @f(i32 %n, ...) {\n  ret i32 %n\n}\ndefine ptr @g() {\n  ret ptr @f\n}\n'
+    with pytest.raises(
+        UnsupportedOperationError, match="f, which takes a variable number of arguments, called by its address or from another object, is not supported"
+    ):
+        from_llvm(text)
 
 
 WIDE = """

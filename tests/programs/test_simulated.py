@@ -264,7 +264,7 @@ def test_structs_by_value(level: str, tmp_path: Path) -> None:
     """Structs of all sizes go by memory, also by address and in arguments whose number varies."""
     files = [tmp_path / "ours.c", tmp_path / "theirs.c"]
     for file, (side, other) in zip(files, (("ours", "theirs"), ("theirs", "ours")), strict=True):
-        file.write_text(test_structs.source(side, other, True))
+        file.write_text(test_structs.source(side, other))
     subprocess.run(["clang", "-w", "-O0", *map(str, files), "-o", str(tmp_path / "native")], check=True)
     wanted = subprocess.run([str(tmp_path / "native")], capture_output=True, check=True).stdout
     read = clang.bitcode(files, clang.Options(level, preprocessor=["-w", "-fno-inline"]))

@@ -58,7 +58,8 @@ def in_process(wanted: Callee | Global) -> Callee | Global | None:
     """
     for name in _LIBRARIES:
         try:
-            library = ctypes.CDLL(name)
+            # (The interpreter keeps errno between the calls of a program.)
+            library = ctypes.CDLL(name, use_errno=True)
             symbol = library[_STATIC.get(wanted.name, wanted.name)]
         except (OSError, TypeError, ValueError, AttributeError):
             continue

@@ -8,6 +8,8 @@ use of an instruction) or that holds another type is an error, so that an alloca
 from __future__ import annotations
 
 import copy
+import ctypes
+import functools
 import sys
 from collections.abc import Callable, Mapping, Sequence
 from typing import Any, Final
@@ -18,11 +20,13 @@ from loopwright.errors import BoundsError, LoopwrightError
 from loopwright.ir import ops
 from loopwright.ir.brackets import BLOCK, DO, ELIF, ELSE, END, FOR, IF, KIND, PLAIN, THEN, WHILE, match
 from loopwright.ir.function import INCOMING, LOCAL_ALIGN, NONE, SLOT, SPILL, Array, Callee, Function, Instr
-from loopwright.ir.memory_model import Memory, Object
+from loopwright.ir.heap import Heap, HeapError, Managed
+from loopwright.ir.memory_model import Memory, Object, Pointer, pointer
 from loopwright.ir.roles import address_at, operand_types, role_type
-from loopwright.types import BOOL, I32, I64, PTR, U16, U32, VOID, Type
+from loopwright.ir.stages import STAGES
+from loopwright.types import BOOL, I32, I64, PTR, U16, U32, U64, VOID, Type
 
-__all__ = ["Interpreter", "InterpreterBoundsError", "InterpreterError", "run"]
+__all__ = ["Interpreter", "InterpreterBoundsError", "InterpreterError", "InterpreterExit", "run"]
 
 #: Target's vector class (targets/target.py); named here because ``ir`` stands below the targets.
 
@@ -71,7 +75,11 @@ _MOST_STACK: Final = 1 << 23
 
 #: Whose bits are elements of u16, behind the pass ``halves``.
 _HALVES: Final = ("float16", "bfloat16")
+#: What ends a C program, and with what status, if that is no argument: this process goes on.
+_ENDS: Final = {"exit": -1, "_exit": -1, "_Exit": -1, "quick_exit": -1, "abort": 128 + 6, "__assert_fail": 128 + 6}
 _ADVANCES: Final = frozenset(ops.ADVANCES.values())
+#: What a word of an address can hold.
+_WORD: Final = 0xFFFF_FFFF_FFFF_FFFF
 
 
 class InterpreterError(LoopwrightError):
@@ -82,6 +90,12 @@ class InterpreterBoundsError(InterpreterError, BoundsError):
     """An access outside an array, or a check that failed (``site`` then numbers it)."""
 
     site: int = -1
+
+
+class InterpreterExit(InterpreterError):
+    """The program has ended itself, with a ``status`` as C's ``exit`` takes it."""
+
+    status: int = 0
 
 
 class _Step:
@@ -140,6 +154,7 @@ def _as_pairs(value: np.ndarray[Any, Any]) -> np.ndarray[Any, Any]:
     )
 
 
+@functools.cache
 def _dtype(type_: Type) -> Any:
     return np.dtype(type_.element.dtype)
 
@@ -172,6 +187,18 @@ def _constant(type_: Type, value: float) -> Any:
     if type_.lanes:
         return np.full(type_.lanes, value, bool if type_.element is BOOL else _dtype(type_))
     return _to(type_, value)
+
+
+def _further(t: Type, s: Type, a: Any, b: Any) -> Any:
+    """So many bytes behind a pointer, in what it leads to."""
+    address = int(a) + int(b) & _WORD
+    return pointer(address, a.origin) if type(a) is Pointer else np.uint64(address)
+
+
+def _back(t: Type, s: Type, a: Any, b: Any) -> Any:
+    """So many bytes in front of a pointer."""
+    address = int(a) - int(b) & _WORD
+    return pointer(address, a.origin) if type(a) is Pointer else np.uint64(address)
 
 
 def _width(type_: Type) -> int:
@@ -224,6 +251,9 @@ class Interpreter:
         self.memory = memory if memory is not None else Memory()
         if self.memory.run is None:
             self.memory.run = self._called_by_c
+        self._heap = Heap(self.memory)
+        # Pointers have objects in a program as it is written; passes compute addresses in other ways.
+        self._traced = f.stage == STAGES[0]
         self._record: np.ndarray[Any, Any] | None = None
         self._locals: dict[int, Object] = {}
         self._stack: list[Object] = []
@@ -325,6 +355,8 @@ class Interpreter:
         op = instr.op
         if op.meaning is not None:
             step.kind = _PURE
+            if self._traced:
+                step.meaning = self._of_pointers(instr) or step.meaning
         elif op is ops.LOAD or op is ops.MASKED_LOAD or op is ops.STORE or op is ops.MASKED_STORE:
             step.kind = _LOAD if op.result else _STORE
             if not 0 <= instr.imm < len(self.f.arrays):
@@ -406,6 +438,23 @@ class Interpreter:
         else:
             raise self._error(instr, f"`{op.name}` cannot be interpreted")
 
+    def _of_pointers(self, instr: Instr) -> Callable[..., Any] | None:
+        """The meaning of an operation that makes pointers of pointers or integers, or integers of pointers; None of others."""
+        op = instr.op
+        if op is ops.CONVERT:
+            if instr.type is PTR:
+                return lambda t, s, a: a if s is PTR else self.memory.pointer_to(int(a) & _WORD)
+            return self._as_integer if instr.source is PTR else None
+        if instr.type is PTR:
+            return _further if op is ops.ADD else _back if op is ops.SUB else None
+        return None
+
+    def _as_integer(self, t: Type, s: Type, a: Any) -> Any:
+        if type(a) is Pointer:
+            self.memory.expose(a.origin)
+        assert ops.CONVERT.meaning is not None
+        return ops.CONVERT.meaning(t, s, a)
+
     def _bracket(self, step: _Step, kind: int, index: int, open_: list[int], partner: list[int], ends: dict[int, int], code: list[Instr]) -> None:
         if kind == END:
             opener = open_.pop()
@@ -477,24 +526,34 @@ class Interpreter:
             if taken == len(rest):
                 if f.options.check and r == f.params[-1] and f.types[r] is PTR:
                     self._record = np.zeros(4, np.int64)
-                    given[r] = np.uint64(self.memory.add(self._record))
+                    given[r] = self._address_of(self._record)
                     continue
                 raise InterpreterError(f"{f.name}: no argument for {self._parameter(r)}", f.file)
             value = rest[taken]
             taken += 1
+            if type(value) is Pointer and f.types[r] is PTR:
+                given[r] = value if self._traced else np.uint64(value.address)
+                continue
             array = bases.get(r)
             if isinstance(value, np.ndarray) and array is not None:
                 self._bind_array(array, value, given)
             elif isinstance(value, np.ndarray) and value.ndim and f.types[r] is PTR:
-                given[r] = np.uint64(self.memory.add(value))
+                given[r] = self._address_of(value)
             else:
                 try:
                     given[r] = _to(f.types[r], value)
+                    if f.types[r] is PTR and self._traced:
+                        given[r] = self.memory.pointer_to(int(value))
                 except (TypeError, ValueError, OverflowError) as problem:
                     raise InterpreterError(f"{f.name}: argument for {self._parameter(r)}: {problem}", f.file) from None
         if taken < len(rest):
             raise InterpreterError(f"{f.name}: {len(rest)} arguments, takes {taken}", f.file)
         return [given[r] for r in f.params]
+
+    def _address_of(self, array: np.ndarray[Any, Any], name: str = "") -> np.uint64:
+        """The address of the caller's array, whose bytes may be accessed from now on."""
+        made = self.memory.add(array, name)
+        return made if self._traced else np.uint64(int(made))
 
     def _parameter(self, r: int) -> str:
         return f"{self.f.names[r] or f'%{r}'}: {self.f.types[r].name}"
@@ -511,7 +570,7 @@ class Interpreter:
             raise InterpreterError(f"{f.name}: array {array.name} needs unit stride in its last dimension, the argument has {value.strides[-1]} bytes", f.file)
         if array.written and not value.flags.writeable:
             raise InterpreterError(f"{f.name}: array {array.name} is written, the argument is read-only", f.file)
-        given[array.base] = np.uint64(self.memory.add(value, array.name))
+        given[array.base] = self._address_of(value, array.name)
         for r, number in (*zip(array.extents, value.shape, strict=True), *zip(array.strides, value.strides, strict=False)):
             if r in given and int(given[r]) != number:
                 raise InterpreterError(f"{f.name}: array {array.name} needs {int(given[r])} for {self._parameter(r)}, the argument has {number}", f.file)
@@ -551,7 +610,8 @@ class Interpreter:
 
         Raises ``InterpreterError``, or ``InterpreterBoundsError``, which is a kind of it.
         """
-        return self._call(args)
+        result = self._call(args)
+        return np.uint64(result) if type(result) is Pointer else result
 
     def _call(self, args: Sequence[Any]) -> Any:
         # (Without `*args` on the way of a nested call: Python 3.11 uses the C stack for such.)
@@ -572,7 +632,7 @@ class Interpreter:
             if not self._depth:
                 sys.setrecursionlimit(limit)
             for made in (*self._locals.values(), *self._stack):
-                self.memory.end(made)
+                self.memory.end(made, "whose function has returned")
         record = self._record
         if record is not None and record[0]:
             raise self._failed(int(record[0]) - 1, list(record[1:3]))
@@ -734,10 +794,12 @@ class Interpreter:
                 self._store(step, values, store)
             elif kind == _LOAD_AT:
                 mask = values[0] if step.address else None
-                result = self._read(step, self._address(step, values), step.type, mask)
+                address, origin = self._address(step, values)
+                result = self._read(step, address, origin, step.type, mask)
             elif kind == _STORE_AT:
                 mask = values[0] if step.address == 2 else None
-                self._write(step, self._address(step, values), values[step.address - 1], step.type, mask)
+                address, origin = self._address(step, values)
+                self._write(step, address, origin, values[step.address - 1], step.type, mask)
             elif kind == _LOAD_PARTS:
                 result = self._load_parts(step, values)
             elif kind == _STRIDED:
@@ -754,19 +816,21 @@ class Interpreter:
                 result = self._advance(step, values)
             elif kind == _UPDATE:
                 assert step.meaning is not None
-                address = self._address(step, values)
-                self._write(step, address, step.meaning(step.type, step.type, self._read(step, address, step.type, None), values[0]), step.type, None)
+                address, origin = self._address(step, values)
+                known = self._read(step, address, origin, step.type, None)
+                self._write(step, address, origin, step.meaning(step.type, step.type, known, values[0]), step.type, None)
             elif kind == _DIV_REM:
                 if step.mem is not None:
                     self._memory_operand(step, values)
                 self._parts = [op.meaning(step.type, step.type, *values) for op in (ops.DIV_TRUNC, ops.REM_TRUNC) if op.meaning is not None]
                 result = self._parts[0]
             elif kind == _ADDRESS:
-                result = np.uint64(self._address(step, values) & 0xFFFFFFFFFFFFFFFF)
+                address, origin = self._address(step, values)
+                result = pointer(address, origin) if origin is not None else np.uint64(address)
             elif kind == _LOCAL:
                 result = self._local(int(values[0]))
             elif kind == _GLOBAL:
-                result = np.uint64(self._global(step, int(values[0])))
+                result = self._global(step, int(values[0]))
             elif kind == _FUNCTION:
                 result = np.uint64(self.memory.function_address(self.f.callees[int(values[0])]))
             elif kind == _ALLOCA:
@@ -847,68 +911,85 @@ class Interpreter:
 
     # --- memory -------------------------------------------------------------------------------------------
 
-    def _address(self, step: _Step, values: list[Any]) -> int:
+    def _address(self, step: _Step, values: list[Any]) -> tuple[int, Object | None]:
+        """The address that an instruction accesses, and the object that its pointer came from."""
         mem = step.mem
         if mem is None:
             raise self._error(step.instr, "no address")
-        address = int(values[step.address]) + mem.disp
+        base = values[step.address]
         if mem.origin is not None:
-            number = int(values[step.address])
-            address = (self._global(step, number) if mem.origin is ops.GLOBAL else int(self._local(number))) + mem.disp
+            base = self._global(step, int(base)) if mem.origin is ops.GLOBAL else self._local(int(base))
+        origin: Object | None = None
+        if type(base) is Pointer:
+            address = base.address + mem.disp
+            origin = base.origin if self._traced else None
+        else:
+            address = int(base) + mem.disp
         if mem.indexed:
             address += int(values[step.address + 1]) * mem.scale
         # Sums of addresses wrap, as in the machine.
-        return address & 0xFFFF_FFFF_FFFF_FFFF
+        return address & _WORD, origin
 
     def _memory_operand(self, step: _Step, values: list[Any]) -> None:
         """Put what is at the address at the end of ``values`` into its place among them."""
         assert step.mem is not None
-        address = self._address(step, values)
+        address, origin = self._address(step, values)
         del values[step.address :]
         role = step.mem.role
         type_ = role_type(step.instr.op.operands[role], step.type, step.source)
-        values.insert(role if role >= 0 else len(values), self._read(step, address, type_, None))
+        values.insert(role if role >= 0 else len(values), self._read(step, address, origin, type_, None))
 
-    def _read(self, step: _Step, address: int, type_: Type, mask: Any) -> Any:
+    def _read(self, step: _Step, address: int, origin: Object | None, type_: Type, mask: Any) -> Any:
         dtype = _dtype(type_)
         mem = step.mem
         if mem is not None and mem.broadcast:
-            return np.full(type_.lanes, self._bytes(step, address, dtype.itemsize, False).view(dtype)[0], dtype)
+            return np.full(type_.lanes, self._bytes(step, address, origin, dtype.itemsize, False).view(dtype)[0], dtype)
         if not type_.lanes:
-            return self._bytes(step, address, dtype.itemsize, False).view(dtype)[0]
+            size: int = dtype.itemsize
+            held = self._object(step, address, origin, size, False)
+            at = address - held.low
+            value = np.frombuffer(held.view, dtype, 1, at)[0]
+            if self._traced:
+                if type_ is PTR:
+                    return self.memory.loaded(held, at, int(value))
+                if held.pointers:
+                    whole = self.memory.read_as_numbers(held, at, size)
+                    # (What copies memory word by word copies pointers.)
+                    return whole if type_ is U64 and whole is not None and whole.address == int(value) else value
+            return value
         if mask is None or mask.all():
-            return self._bytes(step, address, type_.size, False).view(dtype).copy()
+            return self._bytes(step, address, origin, type_.size, False).view(dtype).copy()
         out = np.zeros(type_.lanes, dtype)
         for lane in np.flatnonzero(mask):
-            out[lane] = self._bytes(step, address + int(lane) * dtype.itemsize, dtype.itemsize, False).view(dtype)[0]
+            out[lane] = self._bytes(step, address + int(lane) * dtype.itemsize, origin, dtype.itemsize, False).view(dtype)[0]
         return out
 
     def _load_parts(self, step: _Step, values: list[Any]) -> Any:
         """The first of several vectors whose elements lie in turn, or the one that the instruction names; the others are kept for its parts."""
         count = step.instr.op.parts
-        every = self._bytes(step, self._address(step, values), step.type.size * count, False).view(_dtype(step.type))
+        every = self._bytes(step, *self._address(step, values), step.type.size * count, False).view(_dtype(step.type))
         self._parts = [every[n::count].copy() for n in range(count)]
         return self._parts[step.instr.imm if step.kind == _LOAD_PARTS else 0]
 
     def _store_parts(self, step: _Step, values: list[Any]) -> None:
         stored = np.column_stack(values[: step.address]).ravel().view(np.uint8)
-        self._bytes(step, self._address(step, values), stored.size, True)[:] = stored
+        self._bytes(step, *self._address(step, values), stored.size, True)[:] = stored
 
     def _advance(self, step: _Step, values: list[Any]) -> Any:
         """An access that moves its pointer on; of a load, what is behind its result is kept for its parts."""
         op = step.instr.op
-        pointer = np.uint64(int(values[step.address]) + step.instr.imm & 0xFFFF_FFFF_FFFF_FFFF)
+        moved = np.uint64(int(values[step.address]) + step.instr.imm & _WORD)
         if op.effect == ops.WRITES:
             if op.parts > 1:
                 self._store_parts(step, values)
             else:
-                self._write(step, self._address(step, values), values[0], step.type, None)
-            return pointer
+                self._write(step, *self._address(step, values), values[0], step.type, None)
+            return moved
         if op.parts > 1:
             self._load_parts(step, values)
         else:
-            self._parts = [self._read(step, self._address(step, values), step.type, None)]
-        self._parts.append(pointer)
+            self._parts = [self._read(step, *self._address(step, values), step.type, None)]
+        self._parts.append(moved)
         return self._parts[0]
 
     def _strided(self, step: _Step, values: list[Any], store: list[Any]) -> Any:
@@ -922,10 +1003,10 @@ class Interpreter:
             return found if instr.op.result else None
         # (Of lanes that are off the first one's index may be outside.)
         checked = instr.op not in ops.UNMASKED
-        address = self._address(step, values) if step.mem is not None else self._element(step, [int(v) for v in values[first:]], store, None, checked)
+        address, origin = self._address(step, values) if step.mem is not None else self._element(step, [int(v) for v in values[first:]], store, None, checked)
         element = step.type.element
         for lane in lanes:
-            at = self._bytes(step, address + int(lane) * stride, element.size, not instr.op.result)
+            at = self._bytes(step, address + int(lane) * stride, origin, element.size, not instr.op.result)
             if instr.op.result:
                 found[lane] = at.view(found.dtype)[0]
             else:
@@ -935,11 +1016,11 @@ class Interpreter:
     def _indexed(self, step: _Step, values: list[Any]) -> Any:
         """Elements each at an offset of its own, loaded or stored in the order of the lanes."""
         instr = step.instr
-        address = self._address(step, values)
+        address, origin = self._address(step, values)
         offsets = values[step.address - 1]
         found = np.zeros(step.type.lanes, _dtype(step.type))
         for lane in np.flatnonzero(values[0]):
-            at = self._bytes(step, address + int(offsets[lane]) * instr.imm, step.type.element.size, not instr.op.result)
+            at = self._bytes(step, address + int(offsets[lane]) * instr.imm, origin, step.type.element.size, not instr.op.result)
             if instr.op.result:
                 found[lane] = at.view(found.dtype)[0]
             else:
@@ -949,34 +1030,51 @@ class Interpreter:
     def _chunks(self, step: _Step, values: list[Any]) -> Any:
         """Parts of 128 bits, so many bytes apart."""
         instr = step.instr
-        address = self._address(step, values)
+        address, origin = self._address(step, values)
         stored = values[0].view(np.uint8).reshape(-1, 16) if not instr.op.result else None
         found: list[Any] = []
         for n in range(step.type.size // 16):
-            at = self._bytes(step, address + n * instr.imm, 16, stored is not None)
+            at = self._bytes(step, address + n * instr.imm, origin, 16, stored is not None)
             if stored is None:
                 found.append(at.copy())
             else:
                 at[:] = stored[n]
         return np.concatenate(found).view(_dtype(step.type)) if stored is None else None
 
-    def _write(self, step: _Step, address: int, value: Any, type_: Type, mask: Any) -> None:
-        dtype = _dtype(type_)
+    def _write(self, step: _Step, address: int, origin: Object | None, value: Any, type_: Type, mask: Any) -> None:
         if not type_.lanes or mask is None or mask.all():
-            size = type_.size
-            self._bytes(step, address, size, True)[:] = np.atleast_1d(value).view(np.uint8)
+            held = self._object(step, address, origin, type_.size, True)
+            at = address - held.low
+            held.view.data[at : at + type_.size] = value.tobytes()
+            if type(value) is Pointer and self._traced:
+                self.memory.stored(held, at, value)
             return
+        size: int = _dtype(type_).itemsize
         for lane in np.flatnonzero(mask):
-            self._bytes(step, address + int(lane) * dtype.itemsize, dtype.itemsize, True)[:] = value[lane : lane + 1].view(np.uint8)
+            self._bytes(step, address + int(lane) * size, origin, size, True)[:] = value[lane : lane + 1].view(np.uint8)
 
-    def _bytes(self, step: _Step, address: int, size: int, write: bool) -> Any:
-        found = self.memory.at(address, size, write)
+    def _object(self, step: _Step, address: int, origin: Object | None, size: int, write: bool) -> Object:
+        """What is accessed: the pointer's own object, or, of a pointer without one, what is at the address."""
+        if origin is not None:
+            if origin.low <= address and address - origin.low + size <= (origin.writable if write else origin.readable):
+                return origin
+            found = None
+        else:
+            found = self.memory.at(address, size, write, self._traced)
         if found is None:
-            raise self._bounds(step.instr, f"address {address:#x} ({size} bytes) {self.memory.problem(address, size, write)}")
+            raise self._bounds(step.instr, f"address {address:#x} ({size} bytes) {self.memory.problem(address, size, write, origin)}")
         return found
 
-    def _element(self, step: _Step, indices: list[int], store: list[Any], mask: Any, checked: bool = True) -> int:
-        """The address of an array element; checks, unless it is not to be ``checked``, that the lanes that are on are inside the array."""
+    def _bytes(self, step: _Step, address: int, origin: Object | None, size: int, write: bool) -> Any:
+        """Bytes of an object. (Vectors of pointers have no objects: what they are read of is exposed.)"""
+        held = self._object(step, address, origin, size, write)
+        at = address - held.low
+        if held.pointers and self._traced:
+            self.memory.read_as_numbers(held, at, size)
+        return held.view[at : at + size]
+
+    def _element(self, step: _Step, indices: list[int], store: list[Any], mask: Any, checked: bool = True) -> tuple[int, Object | None]:
+        """The address of an array element, and the object that the array's pointer came from; checks, unless it is not to be ``checked``, that the lanes that are on are inside the array."""
         instr = step.instr
         array = self.f.arrays[instr.imm]
         last = len(indices) - 1
@@ -994,28 +1092,33 @@ class Interpreter:
                 wrong = low if low < 0 else high
                 where = f"index {wrong}" if last == 0 else f"index {wrong} in dimension {dimension}"
                 raise self._bounds(instr, f"{where} is outside array {array.name}, whose extent is {extent}")
-        address = int(store[array.base]) + indices[last] * array.element.size
+        base = store[array.base]
+        address = int(base) + indices[last] * array.element.size
         for dimension in range(last):
             address += indices[dimension] * int(store[self._place(array.strides[dimension])])
-        return address
+        return address, base.origin if type(base) is Pointer and self._traced else None
 
     def _local(self, number: int) -> Any:
         """The address of a local array, which is there from the first time on."""
         known = self._locals.get(number)
         if known is None:
             array = self.f.arrays[number]
-            known = self._locals[number] = self.memory.make(array.size, LOCAL_ALIGN, f"{array.name} of {self.f.name}")
+            known = self._locals[number] = self.memory.make(array.size, LOCAL_ALIGN, f"{array.name or 'a local'} of {self.f.name}")
             if array.data:
                 known.view[:] = np.frombuffer(array.data, np.uint8)
-                known.writable = False
-        return np.uint64(known.low)
+                known.writable = -1
+        return self._pointer(known)
 
-    def _global(self, step: _Step, number: int) -> int:
+    def _pointer(self, to: Object) -> np.uint64:
+        """The address of an object: with the object, where that is to be known."""
+        return pointer(to.low, to) if self._traced else np.uint64(to.low)
+
+    def _global(self, step: _Step, number: int) -> np.uint64:
         named = self.f.globals[number]
-        address = self.memory.global_address(named)
-        if not address:
+        known = self.memory.global_object(named)
+        if known is None:
             raise self._error(step.instr, f"nothing is known of {named.name}: its module is to be linked")
-        return address
+        return self._pointer(known)
 
     def _alloca(self, step: _Step, size: int, align: int) -> Any:
         """Memory that goes when the function returns."""
@@ -1023,7 +1126,7 @@ class Interpreter:
             raise self._error(step.instr, f"{size} bytes of the stack: it has room for {_MOST_STACK}")
         made = self.memory.make(size, align, f"memory of {self.f.name}'s stack")
         self._stack.append(made)
-        return np.uint64(made.low)
+        return self._pointer(made)
 
     def _load(self, step: _Step, values: list[Any], store: list[Any]) -> Any:
         mask = None
@@ -1032,7 +1135,7 @@ class Interpreter:
             del values[0]
             if not mask.any():
                 return np.zeros(step.type.lanes, _dtype(step.type))
-        return self._read(step, self._element(step, [int(v) for v in values], store, mask), step.type, mask)
+        return self._read(step, *self._element(step, [int(v) for v in values], store, mask), step.type, mask)
 
     def _store(self, step: _Step, values: list[Any], store: list[Any]) -> None:
         mask = None
@@ -1041,7 +1144,7 @@ class Interpreter:
             del values[0]
             if not mask.any():
                 return
-        self._write(step, self._element(step, [int(v) for v in values[1:]], store, mask), values[0], step.type, mask)
+        self._write(step, *self._element(step, [int(v) for v in values[1:]], store, mask), values[0], step.type, mask)
 
     # --- calls --------------------------------------------------------------------------------------------
 
@@ -1053,7 +1156,7 @@ class Interpreter:
             value = store[step.reads[0]]
             if value is None:
                 raise self._undefined(step, step.reads[0])
-            address = int(value) & 0xFFFF_FFFF_FFFF_FFFF
+            address = int(value) & _WORD
             del values[:1]
         if self.physical:
             values = self._convention_arguments(step, callee, store, tags, outgoing)
@@ -1133,6 +1236,7 @@ class Interpreter:
         if known is None:
             known = self._prepared[id(f)] = Interpreter(f, self.target, self.callees, self.limit, self.memory)
             known._prepared = self._prepared
+            known._heap = self._heap
         nested = copy.copy(known)
         nested.limit = self.limit - self.steps
         nested.steps = 0
@@ -1152,10 +1256,18 @@ class Interpreter:
             self.steps += nested.steps
             return result
         if function is None:
+            managed = self._heap.find(callee)
+            if managed is not None:
+                return self._allocated(step, callee, managed, values)
+            if callee.address and callee.name in _ENDS:
+                raise self._ended(step, callee.name, values)
             function = callee.keep if not callee.results and not callee.places else None
         if not callable(function):
             raise self._error(step.instr, f"nothing is known of {callee.name} to interpret it by")
-        result = function(*[v.item() if isinstance(v, np.generic) else v for v in values])
+        for value in values:
+            if type(value) is Pointer:
+                self.memory.expose(value.origin)
+        result = self._heap.call(function, [v.item() if isinstance(v, np.generic) else v for v in values])
         pending = self.memory.pending
         if pending is not None:
             self.memory.pending = None
@@ -1163,9 +1275,34 @@ class Interpreter:
         if callee.result is VOID:
             return None
         try:
-            return _wrapped(callee.result, result)
+            if callee.result is not PTR:
+                return _wrapped(callee.result, result)
+            # (ctypes has None for a null pointer.)
+            address = 0 if result is None else int(result) & _WORD
         except (TypeError, ValueError, OverflowError):
             raise self._error(step.instr, f"{callee.name} returned {result!r}, expected {callee.result.name}") from None
+        self._heap.returned(callee, address)
+        return self.memory.pointer_to(address) if self._traced else np.uint64(address)
+
+    def _ended(self, step: _Step, name: str, values: list[Any]) -> InterpreterExit:
+        """The program ends: what is raised for it."""
+        status = _ENDS[name]
+        if status < 0:
+            status = int(values[0]) & 0xFF if values else 0
+        said = f": {ctypes.string_at(int(values[0])).decode(errors='replace')}" if name == "__assert_fail" and values else ""
+        error = InterpreterExit(self._message(step.instr, f"the program ends, with status {status}{said}"), self.f.file, step.instr.line)
+        error.status = status
+        return error
+
+    def _allocated(self, step: _Step, callee: Callee, managed: Managed, values: list[Any]) -> Any:
+        """A call of a function that allocates memory, or frees it."""
+        try:
+            made = managed(values, (self.f.name, step.instr.line))
+        except HeapError as problem:
+            raise self._bounds(step.instr, str(problem)) from None
+        if callee.result is not PTR:
+            return None
+        return np.uint64(0) if made is None else self._pointer(made)
 
     def _failed(self, number: int, values: list[Any]) -> InterpreterBoundsError:
         sites = self.f.sites

@@ -1045,7 +1045,13 @@ LOCAL: Final = row(
 GLOBAL: Final = row("global", "C -> P", "ptr", "the address of a global, given by its number among those the function names", None)
 FUNCTION: Final = row("function", "C -> P", "ptr", "the address of a function, given by its number among the callees", None)
 TABLE: Final = row("table", "L -> P", "ptr", "the address of a constant array, given by its number, a constant", None)
-INCOMING: Final = row("incoming", "C -> P", "ptr", "the address of the arguments on the stack, from so many bytes, a constant, behind the first on", None)
+INCOMING: Final = row(
+    "incoming",
+    "C -> P",
+    "ptr",
+    "the address of the arguments on the stack, from so many bytes, a constant, behind the first on; below 0 of memory of the frame in front of them",
+    None,
+)
 #: Addresses by number: a constant that no register holds.
 NUMBERED: Final = frozenset((LOCAL, TABLE, GLOBAL, FUNCTION, INCOMING))
 

@@ -27,6 +27,8 @@ _ADVANCES: Final = frozenset(ops.ADVANCES.values())
 _DEPTH_OPS: Final = frozenset((ops.BR, ops.BR_IF, *ops.BR_CMP.values()))
 _JUMP_OPS: Final = frozenset((ops.JUMP, ops.JUMP_TABLE, ops.JUMP_IF, ops.JUMP_UNLESS, *ops.JUMP_CMP.values()))
 _TAIL_CALLS: Final = frozenset(ops.TAIL_CALLS.values())
+#: Bytes in front of the arguments on the stack that a frame may have room for: eight registers'.
+_BELOW: Final = 64
 _SHAPES: Final = frozenset(("scalar", "vector"))
 
 
@@ -656,8 +658,8 @@ class _Verifier:
             if f.callees[number].signature:
                 raise self.error(f"{f.callees[number].name} is a signature, which has no address: declare the function with `callee`")
         elif op is ops.INCOMING:
-            if not 0 <= number < 1 << 16:
-                raise self.error(f"the operand of `incoming` is {number}, no number of bytes from 0 to {(1 << 16) - 1}")
+            if operand >= 0 or not -_BELOW <= number < 1 << 16:
+                raise self.error(f"the operand of `incoming` is {number}, no number of bytes from {-_BELOW} to {(1 << 16) - 1}")
         elif op is ops.TABLE:
             if not 0 <= number < len(f.arrays) or not f.arrays[number].data:
                 raise self.error("the operand of `table` is the number of a constant array")

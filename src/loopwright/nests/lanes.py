@@ -21,7 +21,7 @@ from loopwright.nests.operations import asking, has
 from loopwright.nests.room import settle
 from loopwright.nests.scalars import CARRIED, REDUCTION, Scalar, any_order
 from loopwright.targets.target import Target
-from loopwright.types import BOOL, I64, VOID, Type, mask_of, vector_of
+from loopwright.types import BOOL, I64, PTR, VOID, Type, mask_of, vector_of
 from loopwright.vectors.divergence import WIDTHS, room_for
 from loopwright.vectors.interleaving import dealt
 from loopwright.vectors.sums import find
@@ -510,6 +510,8 @@ class _Body:
         """Whether an operation whose result differs by lane is one that lanes have."""
         op, type_, source = instr.op, instr.type, instr.source
         masks = mask_of(self.width, self.lanes)
+        if type_ is PTR or source is PTR:
+            return False
         if op is ops.CONVERT and (source is BOOL or type_ is BOOL):
             other = type_ if source is BOOL else source
             return other is not BOOL and self._masks(other) and has(self.target, ops.SELECT, vector_of(other, self.lanes))

@@ -18,7 +18,7 @@ from loopwright.nests.skew import Diagonals, Rows, Strip
 from loopwright.nests.streams import FIXED, MOST_ROWS, MOVED, ONE, Streams, Taken
 from loopwright.nests.unroll import clone
 from loopwright.targets.target import Target
-from loopwright.types import BOOL, I64, VOID, Type, mask_of, vector_of
+from loopwright.types import BOOL, I64, PTR, VOID, Type, mask_of, vector_of
 from loopwright.vectors.operations import Operations
 
 __all__ = ["InLanes", "widest"]
@@ -414,6 +414,8 @@ def _has(target: Target, instr: Instr, lanes: int, width: int) -> bool:
     """Whether a machine has an operation of a body for lanes; conditions are masks of ``width`` bits."""
     op, type_, source = instr.op, instr.type, instr.source
     masks = mask_of(width, lanes)
+    if type_ is PTR or source is PTR:
+        return False
     if op is ops.COPY:
         return True
     if op is ops.LOAD or op is ops.STORE:

@@ -1,7 +1,7 @@
 """Calls behind which a function only returns become jumps, once registers are allocated: recursions that end in them take no stack.
 
 The frame is undone first, so that the function called finds the stack as its caller's caller left it, and returns there. That is so where nothing of the
-frame can be of use any more: no argument on the stack, no local array and no other memory of the stack, whose addresses may be anywhere.
+frame can be of use any more: no argument on the stack, no local array and no other memory of the stack (registers that are stored below the arguments), whose addresses may be anywhere.
 """
 
 from __future__ import annotations
@@ -21,6 +21,8 @@ def make(f: Function, target: Target) -> None:
         return
     out: list[Instr] = []
     for instr in f.code:
+        if instr.op is ops.INCOMING and f.const_values[~instr.args[0]] < 0:
+            return
         if instr.op is ops.RET and _leave(f, target, out, instr):
             continue
         out.append(instr)

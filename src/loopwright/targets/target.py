@@ -107,6 +107,19 @@ def symbol_of(f: Function, instr: Instr) -> tuple[str, int]:
     return callee.name, callee.address
 
 
+def incoming_at(f: Function, instr: Instr) -> int:
+    """How far behind the first argument on the stack ``incoming`` is, of a machine whose frames have no room in front of it.
+
+    Raises ``UnsupportedOperationError`` for a place there.
+    """
+    at = int(f.const_values[~instr.args[0]])
+    if at < 0:
+        raise UnsupportedOperationError(
+            f"{f.name}: memory in front of the arguments on the stack (`incoming {at}`) is not available on this machine", f.file, instr.line
+        )
+    return at
+
+
 def moves_stack(f: Function) -> bool:
     """Whether a function takes more of the stack as it runs."""
     return any(instr.op is ops.ALLOCA for instr in f.code)
@@ -276,6 +289,13 @@ class _Assignment:
             self.ints += 1
         return registers[taken] if taken < len(registers) else ~self.on_stack(step, step)
 
+    def even(self, unnamed: bool) -> None:
+        """An integer of 128 bits comes: of those without a name in an even register and the next; on the stack at a multiple of 16 (*RISC-V ELF psABI*, "Integer Calling Convention")."""
+        if unnamed:
+            self.ints += self.ints & 1
+        if self.ints >= len(self.convention.int_args):
+            self.stack = self.stack + 15 & -16
+
     def placed(self, places: tuple[int, ...], count: int = -1) -> list[int]:
         """The places of the first arguments, some of which say where they are to go."""
         convention = self.convention
@@ -291,6 +311,8 @@ class _Assignment:
             if place == EVEN and convention.whole and self.ints + 2 > len(convention.int_args):
                 # (An integer of 128 bits; one register that is left is for what follows: System V ABI, AMD64 supplement, 3.2.3.)
                 halves = 2
+            if place == EVEN and convention.unnamed_in_ints:
+                self.even(0 <= self.named <= position)
             if halves:
                 made.append(~self.on_stack(16 if halves == 2 else 8))
                 halves -= 1

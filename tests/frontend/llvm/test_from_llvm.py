@@ -17,6 +17,7 @@ from llvmlite import binding
 
 import loopwright as lw
 from loopwright.frontend.llvm import bitcode
+from loopwright.ir.interpret import InterpreterExit
 
 HERE = Path(__file__).parent
 CLANG = shutil.which("clang")
@@ -294,6 +295,58 @@ def test_what_the_interpreter_finds(name: str, args: list[int], line: int, messa
     with pytest.raises(lw.LoopwrightError, match=message) as caught:
         module.interpret(name, *args)
     assert (caught.value.file, caught.value.line) == ("wild.ll", line)
+
+
+#: Functions of pointers.c that are right, and what they are called with.
+RIGHT = [("sorted", 9), ("grown", 7), ("grown", 1), ("tagged", 6), ("words", 12), ("classes", 2)]
+#: Those that are wrong where they are told to be, and what the interpreter says.
+WRONG = {
+    "other_global": "outside what its pointer leads to, .* near_one, in near_two",
+    "after_free": "is in the 24 bytes that node allocated in line 27, which after_free freed in line ",
+    "after_return": "is in a local of hung, whose function has returned",
+    "freed_twice": "is in the 8 bytes that freed_twice allocated in line .*, which freed_twice freed in line .* already",
+    "freed_inside": "4 bytes from its beginning, by which it is to be freed",
+    "freed_local": "is in a local of freed_local, which is not freed: it has not been allocated",
+    "one_too_many": "0 bytes past the end of the 40 bytes that one_too_many allocated",
+    "made_up": "address 0x12345678 .* is outside every array",
+    "moved_away": "is in the 4 bytes that moved_away allocated in line .*, which moved_away freed in line ",
+}
+
+
+@needs_clang
+@pytest.mark.parametrize("level", ["-O0", "-O1", "-O2"])
+def test_pointers_are_what_c_has_them_for(level: str, tmp_path: Path) -> None:
+    made = tmp_path / "pointers.so"
+    source = HERE / "pointers.c"
+    subprocess.run([str(CLANG), "-w", "-O1", "-shared", "-fPIC", str(source), "-o", str(made)], check=True, capture_output=True)
+    library = C.CDLL(str(made))
+    module = lw.from_llvm(ir_of(source, tmp_path, level))
+    program = module.compile()
+    for name, n in (*RIGHT, *((name, 0) for name in WRONG)):
+        assert module.interpret(name, n) == program[name](n) == library[name](n), name
+
+
+@needs_clang
+def test_wild_accesses_of_c_are_found_with_their_line(tmp_path: Path) -> None:
+    source = HERE / "pointers.c"
+    lines = source.read_text().splitlines()
+    module = lw.from_llvm(ir_of(source, tmp_path, "-O0", "-g"))
+    for name, said in WRONG.items():
+        with pytest.raises(lw.BoundsError, match=said) as caught:
+            module.interpret(name, 1)
+        assert lines[caught.value.line - 1].endswith(f"/* {name} */"), name
+
+
+@needs_clang
+def test_a_program_that_ends_itself_under_the_interpreter(tmp_path: Path) -> None:
+    """It is an error with the status, and this process goes on."""
+    module = lw.from_llvm(ir_of(HERE / "pointers.c", tmp_path, "-O1", "-g"))
+    assert module.interpret("ending", 0) == 0
+    for n, status, said in ((1, 45, "the program ends, with status 45"), (2, 134, "the program ends, with status 134: n < 2")):
+        with pytest.raises(InterpreterExit, match=said) as caught:
+            module.interpret("ending", n)
+        assert caught.value.status == status
+        assert caught.value.line
 
 
 def test_what_is_no_llvm_ir() -> None:

@@ -246,6 +246,19 @@ def test_ends_of_the_types(type_: str, test: str, first: int, last: int, tmp_pat
     assert (ours == theirs).all()
 
 
+@pytest.mark.parametrize("level", ["-O0", "-O1", "-O2"])
+def test_differences_of_pointers(level: str, tmp_path: Path) -> None:
+    """What a pointer that goes along a loop is computed with is no vector of pointers."""
+    source = HEAD + "void down(int32_t *a, int64_t n) { int32_t *end = a + n, *p = end; while (p > a) *--p = (int32_t)(end - p); }\n"
+    reference = _reference(source, "down", tmp_path)
+    program = lw.from_llvm(_ir(source, level)).compile()
+    for n in LENGTHS:
+        ours, theirs = np.zeros(n + 1, np.int32), np.zeros(n + 1, np.int32)
+        program["down"](ours.ctypes.data, n)
+        reference(ctypes.c_void_p(theirs.ctypes.data), ctypes.c_int64(n))
+        assert (ours == theirs).all()
+
+
 def test_report(tmp_path: Path, capfd: pytest.CaptureFixture[str]) -> None:
     """Which loops run in lanes, by lines of C, and why others do not."""
     file = tmp_path / "loops.c"

@@ -12,6 +12,7 @@ from tests.ir.random_functions import random_arguments, random_function
 from tests.targets.alive import Alive
 from tests.targets.riscv import trampoline
 
+import loopwright as lw
 from loopwright.compiler import Compiled, compile
 from loopwright.errors import AbiError
 from loopwright.ir import ops
@@ -422,3 +423,69 @@ def test_a_function_called_destroys_whatever_it_may() -> None:
     assert not call.wrong and call.result == 1
     for name, changed in call.changed.items():
         assert changed == (name not in trampoline.PRESERVED and name not in trampoline.PRESERVED_FLOATS), name
+
+
+ROOM = """
+function one(%x: i64) -> i64
+  callee one(i64) -> i64
+  %c = eq.i64 %x, 0
+  if %c
+    ret.i64 0
+  end
+  %m = sub.i64 %x, 1
+  %r = call.i64 one(%m)
+  %s = add.i64 %r, 1
+  ret.i64 %s
+end
+
+function filled(%p: ptr) -> i64
+  callee one(i64) -> i64
+  %x = call.i64 one(3)
+  %y = call.i64 one(%x)
+  %n = sub.i64 %x, %y
+  %a = load_at.i64 [%p]
+  %b = load_at.i64 [%p + 56]
+  %d = mul.i64 %a, 1000
+  %e = add.i64 %d, %b
+  %f = sub.i64 %e, 1
+  %g = add.i64 %f, %n
+  ret.i64 %g
+end
+
+function jumps(%x: i64, %y: i64) -> i64
+  callee filled(ptr) -> i64
+  %p = incoming.ptr -64
+  store_at.i64 %x, [%p]
+  store_at.i64 %y, [%p + 56]
+  %r = call.i64 filled(%p)
+  ret.i64 %r
+end
+
+function keeps(%x: i64, %y: i64) -> i64
+  callee jumps(i64, i64) -> i64
+  %p = incoming.ptr -8
+  store_at.i64 %y, [%p]
+  %r = call.i64 jumps(%x, %y)
+  %s = call.i64 jumps(%y, %x)
+  %v = load_at.i64 [%p]
+  %t = add.i64 %r, %s
+  %u = add.i64 %t, %v
+  %w = add.i64 %u, %x
+  ret.i64 %w
+end
+"""
+
+
+def test_room_in_front_of_the_arguments_on_the_stack() -> None:
+    """It is above what the frame keeps, and is there until the function returns: a call behind which nothing is done is no jump then. Other machines have none."""
+    module = lw.Module.parse(ROOM)
+    with pytest.raises(lw.UnsupportedOperationError, match="memory in front of the arguments on the stack"):
+        module.compile(target="x86-64-v3")
+    with pytest.raises(lw.UnsupportedOperationError, match="memory in front of the arguments on the stack"):
+        module.compile(target="aarch64-neon")
+    program = module.compile(target="rv64gc", prove=True)
+    if emulate.available("rv64gc"):
+        assert program.jumps.emulate(5, 7) == 5006
+        assert program.keeps.emulate(5, 7) == 5006 + 7004 + 7 + 5
+    with pytest.raises(lw.VerifyError, match="the operand of `incoming` is -72, no number of bytes from -64"):
+        lw.Module.parse("function f() -> ptr\n  %p = incoming.ptr -72\n  ret.ptr %p\nend\n")

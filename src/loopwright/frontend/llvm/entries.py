@@ -22,7 +22,7 @@ from loopwright.types import F64, I32, I64, PTR, VOID, Type
 __all__ = ["entered", "entry", "hidden"]
 
 #: Registers for arguments that are no floats, and for floats.
-_REGISTERS: Final[dict[str, tuple[int, int]]] = {"x86_64": (6, 8), "aarch64": (8, 8)}
+_REGISTERS: Final[dict[str, tuple[int, int]]] = {"x86_64": (6, 8), "aarch64": (8, 8), "riscv64": (8, 8)}
 #: The bytes that a register for floats takes where registers are stored.
 _FLOAT: Final = 16
 
@@ -74,16 +74,18 @@ class _EntryWriter(CallWriter):
         several = len(named.results) > 0
         params = named.params[:-1] if several else named.params
         given = [f.param(type_, f"a{n}") for n, type_ in enumerate(params)]
-        taken = _Taken(_REGISTERS[machine], machine == "aarch64")
+        taken = _Taken(_REGISTERS[machine], machine)
         for type_, place in zip(params, named.places or (USUAL,) * len(params), strict=False):
             taken.take(type_, place)
         rest_ints = [f.param(I64, f"i{n}") for n in range(taken.ints, taken.registers[0])]
-        rest_floats = [f.param(F64, f"f{n}") for n in range(taken.floats, taken.registers[1])]
+        # (On RISC-V floats without a name are in the registers of integers.)
+        rest_floats = [f.param(F64, f"f{n}") for n in range(taken.floats, taken.registers[1] if machine != "riscv64" else 0)]
         memory = f.param(PTR, "result") if several else NONE
         if named.places:
             places = list(named.places[: len(params)])
             f.places = (*places, *(USUAL,) * (len(f.params) - len(places)))
-        list_ = self._list(machine, rest_ints, rest_floats, taken.stack + 7 & -8)
+        stack = taken.stack + 7 & -8
+        list_ = self._pointer(rest_ints, stack) if machine == "riscv64" else self._list(machine, rest_ints, rest_floats, stack)
         self._call(function, [*given, list_, *([memory] if several else [])])
         return f
 
@@ -97,8 +99,7 @@ class _EntryWriter(CallWriter):
         for n, register in enumerate(floats):
             self.store_whole(register, _at(saved, end - _FLOAT * (len(floats) - n)))
         list_ = self.frame_memory(32, 16, "")
-        on_stack = self.f.register(PTR, "")
-        self.code.append(Instr(ops.INCOMING, PTR, on_stack, [self.f.const(I64, stack)], 0, self.line))
+        on_stack = self._incoming(stack)
         if machine == "x86_64":
             numbers, addresses = [(0, 8 * (whole - len(ints))), (4, end - _FLOAT * len(floats))], [(8, on_stack), (16, saved)]
         else:
@@ -110,6 +111,21 @@ class _EntryWriter(CallWriter):
         for at, address in addresses:
             self.store_whole(address, _at(list_, at))
         return list_
+
+    def _pointer(self, ints: list[int], stack: int) -> int:
+        """A list that is one pointer: the registers are stored right below the arguments on the stack (RISC-V ELF psABI, "Variadic arguments")."""
+        memory = self._incoming(-8 * len(ints) if ints else stack)
+        for n, register in enumerate(ints):
+            self.store_whole(register, _at(memory, 8 * n))
+        list_ = self.frame_memory(8, 16, "")
+        self.store_whole(memory, _at(list_, 0))
+        return list_
+
+    def _incoming(self, at: int) -> int:
+        """The address of the arguments on the stack, from so many bytes on."""
+        made = self.f.register(PTR, "")
+        self.code.append(Instr(ops.INCOMING, PTR, made, [self.f.const(I64, at)], 0, self.line))
+        return made
 
     def _call(self, function: LlvmFunction, arguments: list[int]) -> None:
         callee = self.signature(function)
@@ -129,19 +145,24 @@ def _at(memory: int, offset: int) -> Place:
 class _Taken:
     """How many registers of both kinds, and bytes of the stack, parameters take, one after the other.
 
-    ``grouped``: parts of one argument stay together, and the address of a result has a register of its own, as on AArch64.
+    Attributes:
+        grouped: parts of one argument stay together, and the address of a result has a register of its own, as on AArch64.
+        divided: one argument may be in a register and on the stack, and floats are in registers of integers where those of floats are used up, as on RISC-V.
     """
 
-    __slots__ = ("floats", "grouped", "halves", "ints", "registers", "stack", "together")
+    __slots__ = ("divided", "floats", "grouped", "halves", "ints", "registers", "stack", "together")
 
-    def __init__(self, registers: tuple[int, int], grouped: bool) -> None:
+    def __init__(self, registers: tuple[int, int], machine: str) -> None:
         self.registers = registers
-        self.grouped = grouped
+        self.grouped = machine == "aarch64"
+        self.divided = machine == "riscv64"
         self.ints = self.floats = self.stack = self.together = self.halves = 0
 
     def take(self, type_: Type, place: int) -> None:
-        if place == EVEN and not self.grouped and self.ints + 2 > self.registers[0]:
+        if place == EVEN and not self.grouped and not self.divided and self.ints + 2 > self.registers[0]:
             self.halves = 2
+        elif self.divided and place == EVEN and self.ints >= self.registers[0]:
+            self.stack = self.stack + 15 & -16
         if place in (STACK, STACK_16):
             self.on_stack(place, 8)
         elif self.halves:
@@ -152,7 +173,7 @@ class _Taken:
                 self.begin(type_, place)
             if type_.is_float and self.floats < self.registers[1]:
                 self.floats += 1
-            elif not type_.is_float and self.ints < self.registers[0]:
+            elif (not type_.is_float or self.divided) and self.ints < self.registers[0]:
                 self.ints += 1
             else:
                 size = type_.size if self.together and type_.is_float else 8

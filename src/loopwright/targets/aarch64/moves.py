@@ -21,7 +21,7 @@ from loopwright.targets.aarch64.immediates import float_immediate
 from loopwright.targets.aarch64.notation import Row
 from loopwright.targets.aarch64.operands import FORMATS, arrangement
 from loopwright.targets.aarch64.registers import CODES, INTS, REGISTERS, SCRATCH, SCRATCH2, SP, VECTORS, ZR
-from loopwright.targets.target import scalar_integers, symbol_of
+from loopwright.targets.target import incoming_at, scalar_integers, symbol_of
 from loopwright.types import BOOL, Type
 
 __all__ = [
@@ -322,7 +322,7 @@ def alloca(asm: AArch64Assembler, f: Function, instr: Instr) -> None:
 
 def incoming_address(asm: AArch64Assembler, f: Function, instr: Instr) -> None:
     """The address of the arguments on the stack, from one on."""
-    asm.add_immediate(CODES[instr.dst], asm.base, asm.frame_size + int(f.const_values[~instr.args[0]]))
+    asm.add_immediate(CODES[instr.dst], asm.base, asm.frame_size + incoming_at(f, instr))
 
 
 def stack_pointer(asm: AArch64Assembler, f: Function, instr: Instr) -> None:

@@ -2,7 +2,7 @@
 
 A frame, from the stack pointer up::
 
-    stack arguments of calls | spill slots | callee-saved registers, then ra | the caller's stack arguments
+    stack arguments of calls | spill slots | callee-saved registers, then ra | registers with arguments whose number varies | the caller's stack arguments
 
 The stack pointer is a multiple of 16 throughout.
 """
@@ -62,9 +62,10 @@ class RiscVAssembler(Assembler):
         slots_at: offset of the spill slots from the stack pointer.
         base: the register that slots are found from: the stack pointer, or s0 where that moves.
         saves_ra: the frame keeps ``ra``, so that it is free for use as a scratch register.
+        above: bytes between what the frame keeps and the caller's stack arguments, which a list of arguments goes on to.
     """
 
-    __slots__ = ("base", "frame_size", "function", "saves_ra", "slots_at")
+    __slots__ = ("above", "base", "frame_size", "function", "saves_ra", "slots_at")
 
     def __init__(self, function: Function, compressed: bool) -> None:
         super().__init__(compressed)
@@ -72,17 +73,19 @@ class RiscVAssembler(Assembler):
         self.frame_size = 0
         self.slots_at = 0
         self.saves_ra = False
+        self.above = 0
         self.base = SP
 
     def lay_out(self, frame: Frame) -> None:
         """Decide the frame: once, before anything refers to a slot."""
         self.slots_at = (frame.outgoing + 7) & ~7
-        size = (self.slots_at + frame.size + 8 * len(frame.saved) + 8 + 15) & ~15
+        self.above = _room_above(self.function)
+        size = (self.slots_at + frame.size + 8 * len(frame.saved) + 8 + self.above + 15) & ~15
         # Stack arguments lie above the frame, and so may be out of a load's reach however small it is.
         reach = max([0] + [size + slot.offset for slot in self.function.slots if slot.kind == INCOMING])
         self.saves_ra = frame.calls or size > _SMALL or reach > 2047 or needs_scratch(self.function)
         if not self.saves_ra:
-            size = (self.slots_at + frame.size + 8 * len(frame.saved) + 15) & ~15
+            size = (self.slots_at + frame.size + 8 * len(frame.saved) + self.above + 15) & ~15
         self.frame_size = size
         self.base = CODES[FRAME_POINTER] if frame.moves else SP
 
@@ -96,6 +99,15 @@ class RiscVAssembler(Assembler):
         frame = self.function.frame
         assert frame is not None
         return (self.slots_at + frame.size - self.function.local_bytes() + 15 & -16) + self.function.local_offset(number)
+
+
+def _room_above(f: Function) -> int:
+    """Bytes right below the stack arguments that a function takes for the registers that its arguments are in."""
+    least = 0
+    for instr in f.code:
+        if instr.op is ops.INCOMING:
+            least = min(least, int(f.const_values[~instr.args[0]]))
+    return -least + 15 & -16
 
 
 def needs_scratch(f: Function) -> bool:
@@ -143,7 +155,7 @@ def _enter(asm: RiscVAssembler, frame: Frame) -> None:
         return
     first = min(size, _SMALL)
     asm.emit(i.ADDI, SP, SP, -first)
-    at = first - 8
+    at = first - 8 - asm.above
     for is_float, code in _saves(frame, asm):
         asm.emit(i.FSD if is_float else i.SD, code, at, SP)
         at -= 8
@@ -164,7 +176,7 @@ def leave(asm: RiscVAssembler, frame: Frame) -> None:
     if size > first:
         asm.load_immediate(RA, size - first)
         asm.emit(i.ADD, SP, SP, RA)
-    at = first - 8
+    at = first - 8 - asm.above
     for is_float, code in _saves(frame, asm):
         asm.emit(i.FLD if is_float else i.LD, code, at, SP)
         at -= 8

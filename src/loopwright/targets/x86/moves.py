@@ -5,7 +5,7 @@ from __future__ import annotations
 from typing import Final
 
 from loopwright.ir.function import LOCAL_ALIGN, SLOT, Function, Instr
-from loopwright.targets.target import symbol_of
+from loopwright.targets.target import incoming_at, symbol_of
 from loopwright.targets.x86.assembler import M, lookup
 from loopwright.targets.x86.encoder import NO_REGISTER
 from loopwright.targets.x86.operands import LETTER, X86Assembler, bits_as_immediate, element_bytes, fits32, register_name, vector_load, vector_store, width
@@ -177,7 +177,7 @@ def alloca(asm: X86Assembler, f: Function, instr: Instr) -> None:
 
 def incoming_address(asm: X86Assembler, f: Function, instr: Instr) -> None:
     """The address of the arguments on the stack, from one on."""
-    place = asm.incoming(int(f.const_values[~instr.args[0]]))
+    place = asm.incoming(incoming_at(f, instr))
     asm.emit(lookup("LEA", "r64,m"), (CODES[instr.dst],), place, line=instr.line)
 
 
