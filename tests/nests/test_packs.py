@@ -169,7 +169,9 @@ def test_vectors_by_a_fixed_matrix(runner: Runner, size: int) -> None:
         runner.run(code, given, lambda _, given=given, wanted=wanted: [np.testing.assert_array_equal(*pair) for pair in zip(given, wanted, strict=True)])
         if runner.target.name.startswith("x86-64"):
             (nest,) = code.nests()
-            assert nest.done[:2] == ["k written out", "r written out"] and "vectors" in nest.done[-1], nest.done
+            assert nest.done[:2] == ["k written out", "r written out"]
+            # (Six elements of 32 bits are no whole vectors.)
+            assert ("lanes(i)" if size == 6 and dtype is not np.float64 else "vectors") in nest.done[-1], nest.done
     # The matrix is not read where there is nothing to multiply, and may be in what is written.
     fast, plain = kernel(source), kernel(source, nests="off")
     fast(np.zeros((0, size)), np.zeros((0, size)), np.zeros((0, size)))

@@ -26,7 +26,7 @@ from loopwright.nests.extremes import searches
 from loopwright.nests.graph import graph_of, recurrence_bound, resource_bound
 from loopwright.nests.hoisted import hoist
 from loopwright.nests.jam import invariant
-from loopwright.nests.lanes import adjacent, free, mark, strided
+from loopwright.nests.lanes import adjacent, free, in_pairs, mark, strided
 from loopwright.nests.narrow import narrow
 from loopwright.nests.nest import Nest, NestLoop, nests
 from loopwright.nests.order import reorder
@@ -360,6 +360,9 @@ def _completed(
     further: list[NestLoop] = []
     if target.vector_bits:
         further = [loop for loop in strided(nest, variables, target, beside) if free(loop, found)]
+        # (Rows of six and eight elements had better be vectors themselves than be dealt out.)
+        beside_each_other = packs(nest, target, [loop for loop in nest.loops if not (loop in further and in_pairs(nest, loop))])
+        further = [loop for loop in further if not any(change.loop is loop and change.whole(nest) for change in beside_each_other)]
         changes[:] = [
             change for change in changes if not (isinstance(change, Wave) and change.rows.inner in further and _along(nest, target, core, found, change))
         ]

@@ -22,12 +22,12 @@ from loopwright.nests.room import settle
 from loopwright.nests.scalars import CARRIED, REDUCTION, Scalar, any_order
 from loopwright.targets.target import Target
 from loopwright.types import BOOL, I64, PTR, VOID, Type, mask_of, vector_of
-from loopwright.vectors.divergence import WIDTHS, room_for
+from loopwright.vectors.divergence import IN_PAIRS, WIDTHS, room_for
 from loopwright.vectors.interleaving import dealt
 from loopwright.vectors.sums import find
 from loopwright.vectors.tables import parts
 
-__all__ = ["adjacent", "free", "in_lanes", "mark", "obstructs", "strided"]
+__all__ = ["adjacent", "free", "in_lanes", "in_pairs", "mark", "obstructs", "strided"]
 
 #: Of an ``if`` whose condition differs by lane both arms run: they may have so many instructions together, or so many times as many as there are lanes.
 MOST_BRANCHED: Final = 24
@@ -99,6 +99,18 @@ def strided(nest: Nest, variables: list[Scalar], target: Target, beside: list[Ne
 def _added_up(loop: NestLoop, variables: list[Scalar]) -> list[int]:
     """The variables that are sums over a loop."""
     return [scalar.variable for scalar in variables if scalar.loop is loop and scalar.kind == REDUCTION and scalar.op is ops.ADD]
+
+
+def in_pairs(nest: Nest, loop: NestLoop) -> bool:
+    """Whether elements of a loop over lanes would have to be dealt out in pairs, as those of rows of 6 or 8 are."""
+    for access in nest.accesses:
+        last = access.subscripts[-1]
+        if not loop.head < access.position < loop.end or last is None:
+            continue
+        moves = sum([coefficient for value, coefficient in last.terms.items() if nest.indices.get(value) is loop])
+        if moves in IN_PAIRS or (len(access.subscripts) > 1 and not last.terms and last.constant >= IN_PAIRS[0] // 2 + 1):
+            return True
+    return False
 
 
 def in_lanes(nest: Nest, loop: NestLoop, target: Target, strided: bool = False) -> bool:

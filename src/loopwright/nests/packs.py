@@ -54,6 +54,11 @@ class Packs(Change):
         self.groups = groups
         self.columns = columns
 
+    def whole(self, nest: Nest) -> bool:
+        """Whether that is all that the loop stores."""
+        stores = [access for access in nest.accesses if access.store and self.loop.head < access.position < self.loop.end]
+        return len(stores) == sum([len(group) for group in self.groups])
+
     def text(self, nest: Nest) -> str:
         count = sum([len(group) for group in self.groups])
         return f"{count} elements of each iteration of {nest.name(self.loop)} in {len(self.groups)} vectors"
@@ -89,9 +94,9 @@ def _read(f: Function, body: list[Instr], behind: list[Instr]) -> list[Instr]:
     return kept
 
 
-def packs(nest: Nest, target: Target, done: list[NestLoop]) -> list[Change]:
+def packs(nest: Nest, target: Target, done: list[NestLoop]) -> list[Packs]:
     """What of the innermost loops of a nest can be done so, but for those that are ``done`` otherwise."""
-    found: list[Change] = []
+    found: list[Packs] = []
     code = nest.f.code
     for loop in innermost_loops(nest):
         body = code[loop.head + 1 : loop.end]
