@@ -10,6 +10,9 @@ import pytest
 from tests.machines import Runner, runners
 from tests.nests.test_lanes import kernel
 
+from loopwright.ir.parse import parse
+from loopwright.ir.verify import verify
+
 #: Statements of a loop over ``i``, and whether it becomes one over lanes.
 APART = {
     "backwards": ("b[i] = a[n - 1 - i]", True),
@@ -112,6 +115,11 @@ ALIKE = {
         4,
         4,
     ),
+    "a matrix somewhere": (
+        "p = b.shape[0] - 1\nfor i in range(4):\n    s = b[p, i, 0] * a[m, 2, 0]\n    for k in range(1, 4):\n        s += b[p, i, k] * a[m, 2, k]\n    c[m, 1, i] = s",
+        4,
+        4,
+    ),
     "numbers of their own": ("for j in range(4):\n    c[m, 3, j] = a[m, 3, j] * (j + 0.5) - b[0, 3 - j, 3 - j]", 4, 4),
     "a matrix that is stored to": ("for i in range(4):\n    c[m, i, 1] = a[m, 1, i]\nfor i in range(4):\n    c[m, 2, i] = c[0, i, 1] + a[m, 2, 0]", 0, 0),
 }
@@ -136,6 +144,7 @@ def test_elements_computed_alike(name: str, dtype: type) -> None:
         np.testing.assert_array_equal(found, wanted)
     done = [words.split()[0] for nest in fast.compile(*found, target="x86-64-v3").nests() for words in nest.done if "elements of each" in words]
     assert sum(map(int, done)) == ALIKE[name][1 + (dtype is np.float64)]
+    verify(parse(fast.compile(*found, keep=True, target="x86-64-v3").ir("nests")))
     # Where what is stored is what is read, or lies a little beside it.
     for start in (0, 1):
         memory = np.random.default_rng(0).random(200).astype(dtype)

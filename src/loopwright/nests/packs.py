@@ -235,7 +235,8 @@ class _Columns:
             for lane, value in enumerate(column):
                 place = nest.forms.places.get(value, -1) if value >= 0 else -1
                 if loop.head < place < loop.end and value not in copies:
-                    clone(f, [f.code[k] for k in [*(_address(nest, loop, place) or []), place]], copies, out)
+                    positions = [*(_address(nest, loop, place) or []), place]
+                    clone(f, [f.code[k] for k in positions if f.code[k].dst not in copies], copies, out)
                 out.append(Instr(ops.STORE, element, NONE, [copies.get(value, value), f.const(I64, at + lane)], arrays[element], head.line))
         out.append(Instr(ops.END, VOID, NONE, [], 0, head.line))
 
