@@ -179,10 +179,18 @@ int vfscanf(FILE *file, const char *format, va_list list) {
     va_end(list); \
     return count
 
+int vscanf(const char *format, va_list list) { return vfscanf(stdin, format, list); }
+/* (What glibc's headers call them.) */
+int __isoc99_vsscanf(const char *text, const char *format, va_list list) { return vsscanf(text, format, list); }
+int __isoc99_vfscanf(FILE *file, const char *format, va_list list) { return vfscanf(file, format, list); }
+int __isoc99_vscanf(const char *format, va_list list) { return vfscanf(stdin, format, list); }
+int __isoc23_vsscanf(const char *text, const char *format, va_list list) { return vsscanf(text, format, list); }
+int __isoc23_vfscanf(FILE *file, const char *format, va_list list) { return vfscanf(file, format, list); }
+int __isoc23_vscanf(const char *format, va_list list) { return vfscanf(stdin, format, list); }
+
 int sscanf(const char *text, const char *format, ...) { SCANNED(vsscanf(text, format, list)); }
 int fscanf(FILE *file, const char *format, ...) { SCANNED(vfscanf(file, format, list)); }
 int scanf(const char *format, ...) { SCANNED(vfscanf(stdin, format, list)); }
-/* (What glibc's headers call them.) */
 int __isoc99_sscanf(const char *text, const char *format, ...) { SCANNED(vsscanf(text, format, list)); }
 int __isoc99_fscanf(FILE *file, const char *format, ...) { SCANNED(vfscanf(file, format, list)); }
 int __isoc99_scanf(const char *format, ...) { SCANNED(vfscanf(stdin, format, list)); }

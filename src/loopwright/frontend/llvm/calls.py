@@ -17,7 +17,7 @@ from loopwright.ir import ops
 from loopwright.ir.function import EVEN, NONE, RESULT_ADDRESS, STACK, STACK_16, TOGETHER, USUAL, Callee
 from loopwright.types import F64, I32, I64, PTR, U64, VOID, Type
 
-__all__ = ["CallWriter"]
+__all__ = ["JUMPED_TO", "CallWriter"]
 
 
 #: By architecture: where a list of arguments has the pointer to those in memory, and what else is in it then, 32 bits each.
@@ -30,8 +30,10 @@ _LISTS: Final[dict[str, tuple[int, list[tuple[int, int]]]]] = {
 
 #: The most bytes of a struct that is passed on the stack.
 _MOST_PASSED: Final = 4096
-#: What code cannot be compiled around like a call.
-_RETURNS_TWICE: Final = frozenset(("setjmp", "_setjmp", "sigsetjmp", "__sigsetjmp", "vfork", "getcontext"))
+#: Where a program may come back to by ``longjmp``.
+JUMPED_TO: Final = frozenset(("setjmp", "_setjmp", "sigsetjmp", "__sigsetjmp"))
+#: What code cannot be compiled around like a call, but for machines that say so (``Abi.twice``).
+RETURNS_TWICE: Final = JUMPED_TO | {"vfork", "getcontext"}
 
 
 class CallWriter(AccessWriter):
@@ -139,7 +141,7 @@ class CallWriter(AccessWriter):
         assert site is not None
         if site.assembly:
             self.unsupported("inline assembly is not supported: write it in C")
-        if site.callee.name in _RETURNS_TWICE:
+        if site.callee.name in RETURNS_TWICE and not (self.abi.twice and site.callee.name in JUMPED_TO):
             self.unsupported(f"{site.callee.name}, which returns twice, is not supported")
         known = self.module.functions.get(site.callee.name) if site.callee.kind == GLOBAL else None
         variable = known is not None and self.listed(known) and not known.hidden
@@ -167,7 +169,7 @@ class CallWriter(AccessWriter):
         parts = units(self.layout, i.type) if i.type.kind != VOID_KIND else []
         memory = NONE
         if len(parts) > 1:
-            if not callee.results and known is not None and not known.blocks:
+            if not callee.results and known is not None and not known.blocks and not self.abi.by_address:
                 self.unsupported(f"{known.name} is not in the module and returns {i.type!r} by value, which is not supported")
             memory = self.results_at
             arguments.append(memory)
