@@ -43,10 +43,12 @@ static int taken(struct source *from, char *text, int most, int base, int real) 
     if (most > LONGEST - 1) most = LONGEST - 1;
     while (size < most) {
         int c = next(from), low = tolower(c);
+        if (!base && isdigit(c)) base = digits ? 8 : c != '0' ? 10 : 0;
+        if (!base && low == 'x' && digits) base = 16;
         int digit = isdigit(c) ? c - '0' : low >= 'a' && low <= 'f' && base == 16 ? low - 'a' + 10 : 99;
         int after = size ? text[size - 1] : 0;
         if ((c == '+' || c == '-') && (!size || (real && tolower(after) == 'e'))) {
-        } else if (digit < (real ? 10 : base)) {
+        } else if (digit < (real ? 10 : base) || (!base && c == '0')) {
             digits = 1;
         } else if (c == '.' && !point) {
             point = 1;
@@ -146,7 +148,8 @@ static int scan(struct source *from, const char *at, va_list given) {
             at = end;
         } else {
             int real = *at == 'f' || *at == 'e' || *at == 'g' || *at == 'E' || *at == 'G' || *at == 'a';
-            int base = *at == 'x' || *at == 'X' || *at == 'p' ? 16 : *at == 'o' ? 8 : 10;
+            /* (Of %i the number says itself what its base is.) */
+            int base = *at == 'x' || *at == 'X' || *at == 'p' ? 16 : *at == 'o' ? 8 : *at == 'i' ? 0 : 10;
             if (!taken(from, text, width ? width : LONGEST, base, real)) break;
             if (real) {
                 double x = strtod(text, 0);

@@ -130,7 +130,7 @@ class CallWriter(AccessWriter):
 
     def symbol(self, name: str) -> int:
         function = self.module.functions.get(name)
-        if function is not None and self.listed(function) and not function.hidden:
+        if function is not None and self.listed(function) and not function.hidden and not self.abi.lists:
             self.unsupported(f"the address of {name}, a function of the module with a variable number of arguments, is not supported")
         return super().symbol(name)
 
@@ -156,9 +156,14 @@ class CallWriter(AccessWriter):
         else:
             if known is None or not known.variadic:
                 first = [self.operand(site.callee)]
+            variable = variable or (bool(first) and self.abi.lists and site.type.kind == FUNCTION and site.type.variadic)
             number = self._declared(site, i, known if not first else None)
         callee = self.f.callees[number]
-        count = len(known.parameters) if known is not None and variable else given
+        count = given
+        if variable:
+            count = len(site.type.elements) - 1 if first else len(known.parameters) if known is not None else given
+            if first and count == given and len(units(self.layout, i.type) if i.type.kind != VOID_KIND else []) > 1:
+                self.unsupported("a call by an address whose type does not say whether there are further arguments, and which returns a struct, is not supported")
         arguments = [*first, *self._arguments(site.arguments[:count], callee.params)]
         if variable:
             arguments.append(self._in_memory(site.arguments[count:]))
@@ -185,14 +190,18 @@ class CallWriter(AccessWriter):
 
     def _declared(self, site: CallSite, i: Instruction, known: LlvmFunction | None) -> int:
         """The signature that a call itself shows: of a function by name with a variable number of arguments, or of one by its address."""
-        made = self._passing([(argument.value.type, argument.attributes) for argument in site.arguments], i.type, site.attributes)
+        passed = [(argument.value.type, argument.attributes) for argument in site.arguments]
+        if known is None and self.abi.lists and site.type.kind == FUNCTION and site.type.variadic:
+            # (A function without such arguments, called by an address whose type does not say what it takes, does not see one more.)
+            passed = [*passed[: len(site.type.elements) - 1], (LlvmType(POINTER), {})]
+        made = self._passing(passed, i.type, site.attributes)
         shown = (*(type_.name for type_ in made.params), *map(str, made.places), "->", made.result.name, *(type_.name for type_ in made.results))
         if known is not None:
             made.name = known.name
             made.named = len(self._passing([(each.type, each.attributes) for each in known.parameters], VOID_TYPE, {}).params)
             return self.callee((known.name, *shown), made)
         type_ = site.type
-        if type_.kind == FUNCTION and type_.variadic:
+        if type_.kind == FUNCTION and type_.variadic and not self.abi.lists:
             made.named = len(type_.elements) - 1
         made.name = f"signature{len(self.f.callees)}"
         made.signature = True

@@ -247,7 +247,7 @@ def run(f: Function, target: Dataflow) -> None:
             known.learn(tried)
         elif any(pieces > 1 for _, pieces in cut):
             before = list(flow.made)
-            parts = {block.paragraph: divide(flow, block.paragraph, pieces) for block, pieces in cut}
+            parts = divide(flow, [(block.paragraph, pieces) for block, pieces in cut])
             # (What is too far depends on the cuts: for a few of them it is found anew.)
             known = known.renumbered(before, parts) if count >= _PATIENCE else _Known()
             give(flow)
