@@ -163,7 +163,9 @@ class CallWriter(AccessWriter):
         if variable:
             count = len(site.type.elements) - 1 if first else len(known.parameters) if known is not None else given
             if first and count == given and len(units(self.layout, i.type) if i.type.kind != VOID_KIND else []) > 1:
-                self.unsupported("a call by an address whose type does not say whether there are further arguments, and which returns a struct, is not supported")
+                self.unsupported(
+                    "a call by an address whose type does not say whether there are further arguments, and which returns a struct, is not supported"
+                )
         arguments = [*first, *self._arguments(site.arguments[:count], callee.params)]
         if variable:
             arguments.append(self._in_memory(site.arguments[count:]))

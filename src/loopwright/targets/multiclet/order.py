@@ -74,10 +74,14 @@ class _Try:
         for phi in free:
             self.choose(block, phi, fixed, made, scheduler, copied)
         before = dict(fixed)
+        # (Where a value is about to fall out of reach, what reads it reads a copy from then on.)
+        operands = [node.args for node in block.nodes]
         scheduler.run(fixed, copied)
         if made and self.far(block, made, scheduler):
             # At the end, by copies where other commands stand in the way.
             position = scheduler.position
+            for node, args in zip(block.nodes, operands, strict=True):
+                node.args = args
             scheduler = Scheduler(self.flow, self.processor, list(block.nodes), block.paragraph.number)
             fixed = before
             for _, _, phi in sorted([(position[node], phi.number, phi) for phi, node in made.items()]):
