@@ -154,6 +154,38 @@ int main(void) {
     return 0;
 }
 """,
+    "by address": r"""
+#include <complex.h>
+#include <math.h>
+#include <stdarg.h>
+#include <stdio.h>
+static int total(int n, ...) { va_list l; va_start(l, n); int s = 0; while (n--) s = s * 3 + va_arg(l, int); va_end(l); return s; }
+static int old(a, b) int a; int b; { return a * 10 + b; }
+static double sum(const char *f, ...) { va_list l; va_start(l, f); double s = 0; for (; *f; f++) s += *f == 'd' ? va_arg(l, double) : va_arg(l, int); va_end(l); return s; }
+static int (*const table[])(int, ...) = {total, total};
+struct streams { int (*out)(const char *, ...); double (*sum)(const char *, ...); };
+static double complex poly(double complex z, int n) { double complex r = 1; for (int i = 0; i < n; i++) r = r * z + (i - 2.5 * I); return r; }
+int main(int argc, char **argv) {
+    struct streams s = {printf, sum};
+    int (*volatile p)(int, ...) = table[argc & 1], (*volatile q)() = old;
+    s.out("%d %g %s\n", p(3, 1, 2, 3), s.sum("did", 1.5, 2, 0.25), "x");
+    s.out("none\n");
+    s.out("%d %d\n", q(4, 2), p(0));
+    const char *texts[] = {"0x1f 010 99", "0 00 08", "-0X10,+7 012z", "x", "0xg 1", "12abc", "-", "09"};
+    for (int i = 0; i < 8; i++) {
+        int a = -1, b = -1, c = -1, n = -1, k = sscanf(texts[i], "%i%*[ ,]%i%i%n", &a, &b, &c, &n);
+        printf("%d %d %d %d %d\n", k, a, b, c, n);
+    }
+    double complex z = 1.5 - 0.5 * I, w = poly(z, 5) / (z * z + 3), r = csqrt(-4 + 3 * I), e = cexp(0.5 + 2 * I), l = clog(-1 + 1e-3 * I);
+    float complex f = 0.25f + 2 * I;
+    f = f * f * conjf(f) / (1.0f - I);
+    printf("%.11g %.11g %.11g %.11g %.6g %.6g\n", creal(w), cimag(w), cabs(w), carg(w), crealf(f), cimagf(f));
+    printf("%.11g %.11g %.11g %.11g %.11g %.11g\n", creal(r), cimag(r), creal(e), cimag(e), creal(l), cimag(l));
+    volatile double endless = INFINITY;
+    double complex one = (endless + I * NAN) * (1 + 2 * I), two = (2 + 3 * I) / (endless + 0 * I);
+    return printf("%d %g %g\n", isinf(creal(one)) || isinf(cimag(one)), creal(two), cimag(two));
+}
+""",
     "dates": r"""
 #define _GNU_SOURCE
 #include <stdio.h>

@@ -7,20 +7,34 @@ there, to those that take what has been found, so that no way leads back to itse
 from __future__ import annotations
 
 from collections.abc import Callable, Iterator
-from typing import TYPE_CHECKING, Final
+from typing import Final
 
 from loopwright.targets.multiclet.commands import COMMANDS, FLOATS, INTEGERS, WIDTHS
 from loopwright.targets.multiclet.flow import CONSTANT, Arg
+from loopwright.targets.multiclet.parameters import Processor
 from loopwright.types import I8, I16, I32, U8, U16, U32, Type
 
-if TYPE_CHECKING:
-    from loopwright.targets.multiclet.parameters import Processor
-    from loopwright.targets.multiclet.values import Values
+__all__ = ["Maker", "Substitute", "substitutes"]
 
-__all__ = ["Substitute", "substitutes"]
+
+class Maker:
+    """What makes commands (``values.Values``)."""
+
+    def value(self, name: str, suffix: str, args: list[Arg]) -> Arg:
+        """What a command makes, or those that stand for it."""
+        raise NotImplementedError
+
+    def truth(self, a: Arg) -> Arg:
+        """A value that is known to be 0 or 1."""
+        raise NotImplementedError
+
+    def extended(self, a: Arg, type_: Type) -> Arg:
+        """An integer of a type as one of 64 bits."""
+        raise NotImplementedError
+
 
 #: Makes the commands, of a suffix, on operands.
-Substitute = Callable[["Values", str, list[Arg]], Arg]
+Substitute = Callable[[Maker, str, list[Arg]], Arg]
 #: What a way takes, and the way.
 _Way = tuple[tuple[str, ...], Substitute]
 
@@ -69,12 +83,12 @@ def _joined(first: str, second: str, last: str) -> Substitute:
     return lambda v, s, args: v.value(last, s, [v.value(first, s, args), v.value(second, s, args)])
 
 
-def _shifted_with_sign(v: Values, s: str, args: list[Arg]) -> Arg:
+def _shifted_with_sign(v: Maker, s: str, args: list[Arg]) -> Arg:
     top = v.value("shr", s, [_constant(_least(s)), args[1]])
     return v.value("sub", s, [v.value("xor", s, [v.value("shr", s, args), top]), top])
 
 
-def _shifted_with_zeros(v: Values, s: str, args: list[Arg]) -> Arg:
+def _shifted_with_zeros(v: Maker, s: str, args: list[Arg]) -> Arg:
     above = v.value("shl", s, [v.value("sar", s, [_constant(_least(s)), args[1]]), _constant(1)])
     return v.value("and", s, [v.value("sar", s, args), v.value("not", s, [above])])
 
@@ -131,7 +145,7 @@ def _wider(name: str, s: str, wide: str) -> _Way:
     if name in _SHIFTS:
         takes.append(f"and_{wide}")
 
-    def made(v: Values, s: str, args: list[Arg]) -> Arg:
+    def made(v: Maker, s: str, args: list[Arg]) -> Arg:
         given = args if name in _OF_ANY else [v.extended(a, type_) for a in args]
         if name in _SHIFTS:
             given = [given[0], v.value("and", wide, [args[1], _constant(WIDTHS[s] - 1)])]
@@ -146,7 +160,7 @@ def _wider(name: str, s: str, wide: str) -> _Way:
 def _of_bits(name: str) -> Substitute:
     """A comparison of floats by their bits, as integers that have the same order: the lower bits negated under a sign, so that both zeros are 0. Of NaN nothing holds."""
 
-    def made(v: Values, s: str, args: list[Arg]) -> Arg:
+    def made(v: Maker, s: str, args: list[Arg]) -> Arg:
         bits = _BITS[s]
         infinity = _constant(0x7F800000 if s == "f" else 0x7FF0000000000000)
         keys: list[Arg] = []

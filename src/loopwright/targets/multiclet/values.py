@@ -18,6 +18,7 @@ from loopwright.targets.multiclet.dataflow import Dataflow
 from loopwright.targets.multiclet.flow import CONSTANT, INCOMING, LOCAL, OUTGOING, REGISTER, SYMBOL, TARGET, VALUE, Arg, Flow, Node, Paragraph
 from loopwright.targets.multiclet.memory_order import Access, Accesses
 from loopwright.targets.multiclet.selection import command_of, compare_of, suffix_of
+from loopwright.targets.multiclet.substitutes import Maker
 from loopwright.types import BOOL, PTR, VOID, Type
 
 __all__ = ["Values", "bits_of", "forward_phis", "held_constant", "run", "symbol_of"]
@@ -52,10 +53,11 @@ def symbol_of(f: Function, op: Op, number: int) -> str:
     return name
 
 
-class Values:
+class Values(Maker):
     """The walk over the paragraphs."""
 
     def __init__(self, f: Function, target: Dataflow) -> None:
+        super().__init__()
         self.f = f
         self.flow: Flow = f.analysis
         self.processor = target.processor
