@@ -38,6 +38,7 @@ LEFT_OUT = (
             "directives",
             "picture",
             "profile",
+            "services",
             "shape",
             "simulator",
             "specialise",
