@@ -44,6 +44,7 @@ _UNSIGNED: Final[dict[str, Type]] = {"b": U8, "s": U16, "l": U32}
 _OF_ANY: Final = ("add", "sub", "mul", "and", "or", "xor", "not", "neg", "shl")
 _OF_SIGNED: Final = ("div", "mod", "sar", "eq", "ne", "lt", "le", "gt", "ge")
 _OF_UNSIGNED: Final = ("divu", "modu", "shr", "ltu", "leu", "gtu", "geu")
+_NARROW: Final = (*_OF_ANY, *_OF_SIGNED, *_OF_UNSIGNED)
 _SHIFTS: Final = ("shl", "shr", "sar")
 #: Of an order: the one of the operands exchanged, and the opposite.
 _EXCHANGED: Final = {"lt": "gt", "gt": "lt", "le": "ge", "ge": "le"}
@@ -184,7 +185,7 @@ def _of_floats(name: str, s: str) -> Iterator[_Way]:
         yield (f"and_{bits}",), lambda v, s, args: v.value("and", bits, [args[0], _constant(~_least(bits))])
     elif name == "ne":
         yield (f"eq_{s}", "xor_q"), _turned("eq")
-    elif name in ("eq", *_EXCHANGED):
+    elif name == "eq" or name in _EXCHANGED:
         if name == "eq":
             yield (f"ne_{s}", "xor_q"), _turned("ne")
         else:
@@ -202,7 +203,7 @@ def _ways(form: str) -> Iterator[_Way]:
         return
     for takes, made in _of_integers(name, s):
         yield tuple(f"{each}_{s}" for each in takes), made
-    if name in (*_OF_ANY, *_OF_SIGNED, *_OF_UNSIGNED):
+    if name in _NARROW:
         for wide in INTEGERS[INTEGERS.index(s) + 1 :]:
             yield _wider(name, s, wide)
 
