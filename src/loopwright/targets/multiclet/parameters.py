@@ -105,7 +105,8 @@ class Processor(Description):
         missing = sorted({row.latency for row in self.commands.values()} - self.latencies.keys())
         if missing:
             raise TargetError(f"{self.name}: no latency for {', '.join(missing)}")
-        unknown = sorted(self.lacks - {row.mnemonic for row in self.commands.values()} - self.commands.keys() - _INVENTED)
+        known = {*self.commands, *_INVENTED, *[row.mnemonic for row in self.commands.values()]}
+        unknown = sorted([each for each in self.lacks if each not in known])
         if unknown:
             raise TargetError(f"{self.name} lacks {', '.join(unknown)}, which no command is called")
 
@@ -142,7 +143,8 @@ class Processor(Description):
     def with_commands(self, *rows: Row) -> Processor:
         """The processor with commands added, or rows of the same names replaced."""
         added = forms(list(rows))
-        return replace(self, commands={**self.commands, **added}, lacks=self.lacks - {row.mnemonic for row in rows} - added.keys())
+        there = {*added, *[row.mnemonic for row in rows]}
+        return replace(self, commands={**self.commands, **added}, lacks=frozenset([each for each in self.lacks if each not in there]))
 
     def with_parameters(self, /, **values: int) -> Processor:
         """The processor with other numbers, latencies among them, and with commands or without them: ``S2.with_parameters(cells=8, load=3, div=0, selt=1)``. Its name says so.
@@ -164,7 +166,7 @@ class Processor(Description):
         changed = {name: Latency(each, each if self.latencies[name].interval > 1 else 1) for name, each in latencies.items()}
         called = f"{self.name} with {', '.join([f'{name}={value}' for name, value in values.items()])}" if values else self.name
         given: dict[str, Any] = {name: bool(value) if name in _YES_OR_NO else value for name, value in numbers.items()}
-        lacks = self.lacks - {name for name, value in commands.items() if value} | {name for name, value in commands.items() if not value}
+        lacks = frozenset([*[each for each in self.lacks if not commands.get(each)], *[name for name, value in commands.items() if not value]])
         return replace(self, name=called, latencies={**self.latencies, **changed}, lacks=lacks, **given)
 
 
