@@ -39,6 +39,7 @@ LEFT_OUT = (
             "directives",
             "picture",
             "profile",
+            "services",
             "shape",
             "simulator",
             "specialise",

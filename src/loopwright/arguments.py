@@ -9,7 +9,7 @@ from typing import Final
 __all__ = ["SET", "number"]
 
 #: Of the option ``--set``.
-SET: Final = "another number for one of the processor's parameters, where the target has any (docs/multiclet.md): cells=8, load=3"
+SET: Final = "another number for one of the processor's parameters, where the target has any, or 0 for a command that it lacks (docs/multiclet.md): cells=8, load=3, div=0"
 
 
 def number(text: str) -> int:

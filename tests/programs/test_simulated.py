@@ -13,7 +13,9 @@ from tests.programs import test_structs
 from loopwright import cli
 from loopwright.cc import clang, simulated
 from loopwright.errors import LoopwrightError, SimulationError
+from loopwright.settings import Settings
 from loopwright.targets import registry
+from loopwright.targets.multiclet.parameters import S2
 from loopwright.targets.multiclet.target import Multiclet
 
 HERE = Path(__file__).parent
@@ -66,6 +68,45 @@ def test_output_on_a_processor_with_other_numbers(numbers: list[str], capfdbinar
     made = capfdbinary.readouterr()
     assert made.out == program.with_suffix(".expected").read_bytes()
     assert made.err.decode().startswith(f"multiclet-s2 with {', '.join(numbers)}: ")
+
+
+DETERMINANTS = r"""
+#include <math.h>
+#include <stdio.h>
+#include <string.h>
+static double determinant(int n, double m[n][n]) {
+    double d = 1, a[n][n];
+    memcpy(a, m, sizeof a);
+    for (int k = 0; k < n; k++) {
+        int p = k;
+        for (int i = k + 1; i < n; i++) if (fabs(a[i][k]) > fabs(a[p][k])) p = i;
+        if (a[p][k] == 0) return 0;
+        if (p != k) { double row[n]; memcpy(row, a[k], sizeof row); memcpy(a[k], a[p], sizeof row); memcpy(a[p], row, sizeof row); d = -d; }
+        d *= a[k][k];
+        for (int i = k + 1; i < n; i++) { double f = a[i][k] / a[k][k]; for (int j = k; j < n; j++) a[i][j] -= f * a[k][j]; }
+    }
+    return d;
+}
+int main(void) {
+    for (int n = 1; n < 7; n++) {
+        double m[n][n];
+        for (int i = 0; i < n; i++) for (int j = 0; j < n; j++) m[i][j] = 1.0 / (i + j + 1) + (i == j ? 0.5 : 0);
+        printf("%.12e\n", determinant(n, m));
+    }
+    return 0;
+}
+"""
+
+
+@pytest.mark.parametrize("cells", [1, 2])
+def test_output_where_the_switch_is_short(cells: int, tmp_path: Path) -> None:
+    """A paragraph is ordered again, with all its operands as they were, where places that others follow would lie far back."""
+    (tmp_path / "program.c").write_text(DETERMINANTS)
+    processor = S2.with_parameters(cells=cells, fetch=cells, depth=15, buffer=40 // cells, float_units=1, memory_ports=1)
+    read = clang.bitcode([tmp_path / "program.c"], clang.Options(preprocessor=["-w", "-ffp-contract=off"]))
+    program = simulated.build(read, "program.c", Multiclet(processor, program=True), Settings(prove=True))
+    status, simulator = simulated.run(program, ["program"])
+    assert (status, bytes(simulator.output), b"") == native(tmp_path, [])
 
 
 @pytest.mark.slow

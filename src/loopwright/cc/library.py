@@ -27,7 +27,7 @@ __all__ = ["ABI", "Library", "library", "named_by", "translated"]
 
 #: How programs for these processors are read: they access aligned memory only, and have no registers for a variable number of arguments, nor for structs, and no
 #: multiply-add.
-ABI: Final = Abi(aligned=True, lists=True, fused=False, by_address=True, frame=8)
+ABI: Final = Abi(aligned=True, lists=True, fused=False, by_address=True, frame=8, twice=True)
 _FOLDER: Final = Path(__file__).with_name("c_library")
 #: For so many processors, with their passes, compiled functions are kept.
 _KEPT: Final = 8

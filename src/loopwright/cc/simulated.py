@@ -8,6 +8,7 @@ from typing import BinaryIO, Final
 
 from loopwright import compiler
 from loopwright.cc import clang
+from loopwright.cc.jumps import JUMPS, assembled
 from loopwright.cc.library import library, named_by, translated
 from loopwright.errors import LoopwrightError
 from loopwright.ir.function import Function
@@ -18,6 +19,7 @@ from loopwright.targets.multiclet.linker import Program, link
 from loopwright.targets.multiclet.modules import one_unit
 from loopwright.targets.multiclet.parameters import Processor
 from loopwright.targets.multiclet.program import Unit
+from loopwright.targets.multiclet.services import Services
 from loopwright.targets.multiclet.simulator import Simulator
 from loopwright.targets.multiclet.target import Multiclet
 from loopwright.targets.multiclet.writing import Written
@@ -55,13 +57,16 @@ def build(read: bytes, file: str, target: Multiclet, settings: Settings | None =
     known = library()
     given = (set(module.functions) | set(module.globals)) - local
     needed = known.needed([*outside, *_ROOTS], given)
-    found = {each.name for each in needed if each.name not in known.local}
+    asked_for = outside.union(*map(named_by, needed))
+    jumps = sorted(JUMPS & asked_for - given)
+    found = {each.name for each in needed if each.name not in known.local}.union(jumps)
     missing = [name for name in sorted(outside) if name not in found]
     if missing:
         raise LoopwrightError(f"the program asks for {', '.join(missing)}, which neither it nor the run-time library for {target.name} has")
+    compiled = [compiler.compile(each, target, asked) for each in own if isinstance(each, Function)]
     units = [
         one_unit(
-            [_unit(compiler.compile(each, target, asked)) for each in own if isinstance(each, Function)],
+            [_unit(each) for each in compiled],
             [each for each in own if isinstance(each, Global)],
             local,
             file,
@@ -72,6 +77,8 @@ def build(read: bytes, file: str, target: Multiclet, settings: Settings | None =
             known.local,
         ),
     ]
+    if jumps:
+        units.append(assembled(jumps, target.processor, any(each.name == "calls" for each in compiled[0].passes)))
     return link(units, processor if processor is not None else target.processor, "__start", MEMORY)
 
 
@@ -121,7 +128,7 @@ def run(program: Program, words: Sequence[str], timing: bool = False, streams: S
         program: as ``build`` has made it.
         words: its name and its arguments.
         timing: count cycles.
-        streams: what it reads and writes; without them it reads nothing, and what it writes is in the simulator alone.
+        streams: what it reads and writes; without them it reads nothing, what it writes is in the simulator alone, and there are no files and no time.
         limit: commands after which to give up; 0 for no limit.
 
     Returns:
@@ -132,8 +139,10 @@ def run(program: Program, words: Sequence[str], timing: bool = False, streams: S
     """
     simulator = Simulator(program, timing=timing)
     simulator.stack_from(program.memory - _STACK)
+    services = Services()
     if streams is not None:
         simulator.input = streams.given
+        simulator.service = services
     at = -(-program.end // 16) * 16
     pointers: list[int] = []
     memory = simulator.memory
@@ -153,6 +162,7 @@ def run(program: Program, words: Sequence[str], timing: bool = False, streams: S
     try:
         simulator.call("__start", ("l", len(words)), ("l", table), limit=limit, registers=(RETURN, *ARGUMENTS))
     finally:
+        services.close()
         if streams is not None:
             streams.write(simulator)
     status = program.address("__status")

@@ -16,10 +16,12 @@ _COPY: Final = ops.COPY.code
 class _Exit:
     """A bracket of the backward walk: which variables are wanted where branches to it go, after it, and where its last condition fails."""
 
-    __slots__ = ("after", "otherwise", "target")
+    __slots__ = ("after", "counts", "otherwise", "target")
 
-    def __init__(self, target: int, after: int) -> None:
+    def __init__(self, target: int, after: int, counts: bool) -> None:
         self.target = target
+        #: Whether branches count it: one that has been put around a loop they do not know yet.
+        self.counts = counts
         self.after = after
         self.otherwise = -1
 
@@ -54,7 +56,7 @@ def remove(f: Function, code: list[Instr], bit: list[int], ends: list[Bracket], 
 class _Backward:
     """The backward walk."""
 
-    __slots__ = ("bit", "ends", "exits", "f", "held_by", "held_uses", "out", "overtaken", "pending", "stores", "used", "waiting", "wanted")
+    __slots__ = ("bit", "ends", "exits", "f", "held_by", "held_uses", "levels", "out", "overtaken", "pending", "stores", "used", "waiting", "wanted")
 
     def __init__(self, f: Function, bit: list[int], ends: list[Bracket], held_by: dict[int, int], held_uses: dict[int, list[Instr]]) -> None:
         self.f = f
@@ -67,6 +69,8 @@ class _Backward:
         #: Variables that will be read, as bits.
         self.wanted = 0
         self.exits: list[_Exit] = []
+        #: Those of them that branches count.
+        self.levels: list[_Exit] = []
         #: By the register copied from; and for each variable that is to be written directly, that register.
         self.pending: dict[int, _Pending] = {}
         self.waiting: dict[int, int] = {}
@@ -188,7 +192,7 @@ class _Backward:
         self.waiting.clear()
         self.stores.places = []
         if kind == BRANCH:
-            target = self.exits[-1 - instr.imm].target
+            target = self.levels[-1 - instr.imm].target
             self.wanted = target if instr.op is ops.BR else self.wanted | target
         elif kind == LEAVE:
             self.wanted = 0
@@ -196,13 +200,25 @@ class _Backward:
             bracket = self.ends.pop()
             after = self.wanted
             if bracket.loop >= 0:
-                self.wanted |= bracket.reads
-            self.exits.append(_Exit(self.wanted, after))
+                self.wanted |= bracket.reads | self.led_to(bracket.leads)
+            made = _Exit(self.wanted, after, bracket.depth >= 0)
+            self.exits.append(made)
+            if made.counts:
+                self.levels.append(made)
         elif kind == MIDDLE:
             return self.middle(instr)
         elif kind == OPEN:
             return self.open(instr)
         return True
+
+    def led_to(self, leads: int) -> int:
+        """What is wanted where branches out of a loop lead: its later steps may take them, too."""
+        wanted = 0
+        while leads:
+            lowest = leads & -leads
+            wanted |= self.levels[lowest.bit_length() - 1].target
+            leads ^= lowest
+        return wanted
 
     def middle(self, instr: Instr) -> bool:
         """``else``, ``elif``, ``then`` or ``do``; whether it stays."""
@@ -222,6 +238,8 @@ class _Backward:
         """What opens a bracket; whether it stays: it goes with its end when nothing is left inside."""
         op = instr.op
         exit_ = self.exits.pop()
+        if exit_.counts:
+            self.levels.pop()
         if self.at_end():
             # (A loop without a counter that is left only by its end does nothing either.)
             if op is not ops.WHILE:

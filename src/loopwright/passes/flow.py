@@ -75,16 +75,20 @@ class Bracket:
         doubts: of a loop, how much there is that what comes next runs in its first step: conditions around, and ways out before.
         moved: of a loop, how many loads have been moved in front of it, by register class.
         facts: bools whose value is known until the bracket, or the current branch of it, ends.
+        depth: how many brackets are around it; -1 of one that is put around a loop.
+        leads: the brackets around it that branches inside lead to the end of, as bits by their depth.
     """
 
     __slots__ = (
         "base",
         "branch_mark",
         "condition",
+        "depth",
         "doubts",
         "facts",
         "falls",
         "instr",
+        "leads",
         "loop",
         "mark",
         "moved",
@@ -96,7 +100,7 @@ class Bracket:
         "written",
     )
 
-    def __init__(self, instr: Instr, loop: int, mark: int, base: int) -> None:
+    def __init__(self, instr: Instr, loop: int, mark: int, base: int, depth: int = -1) -> None:
         self.instr = instr
         self.loop = loop
         self.mark = mark
@@ -113,3 +117,5 @@ class Bracket:
         self.doubts = 0
         self.moved: list[int] = []
         self.facts: list[int] = []
+        self.depth = depth
+        self.leads = 0

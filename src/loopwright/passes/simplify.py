@@ -532,7 +532,7 @@ class _Forward(Values):
         if instr.op in LOOPS:
             number = self.loop_number
             self.loop_number += 1
-        bracket = Bracket(instr, number, len(self.log), len(self.scopes))
+        bracket = Bracket(instr, number, len(self.log), len(self.scopes), len(self.brackets))
         self.brackets.append(bracket)
         if number < 0:
             self.buffers[-1].append(instr)
@@ -572,6 +572,8 @@ class _Forward(Values):
             instr.args = []
         bracket = self.brackets[-1 - instr.imm]
         bracket.targeted = True
+        if instr.imm:
+            self.brackets[-1].leads |= 1 << bracket.depth
         self.doubt()
         self.branches.append((instr, bracket))
         if bracket.loop < 0:
@@ -656,6 +658,9 @@ class _Forward(Values):
     def end(self, instr: Instr, reached: bool) -> bool:
         """Close a bracket; whether what follows is reached."""
         bracket = self.brackets.pop()
+        if bracket.leads and self.brackets:
+            around = self.brackets[-1]
+            around.leads |= bracket.leads & ~(1 << around.depth)
         self.unlearn(bracket)
         op = bracket.instr.op
         self._close_scopes(bracket.base)

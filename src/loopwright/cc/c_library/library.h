@@ -11,8 +11,24 @@
 #define OUTPUT (*(volatile char *)0x10)
 #define ERRORS (*(volatile char *)0x11)
 #define INPUT (*(volatile int *)0x14)
+/* Three words and what to do with them (`__serve`); its result. */
+#define SERVICE (*(volatile int *)0x18)
+enum { OPEN_FILE = 1, CLOSE_FILE, READ_FILE, WRITE_FILE, SEEK_FILE, REMOVE_FILE, RENAME_FILE, MICROSECONDS };
+int __serve(int what, int first, int second, int third);
 
+/* A stream. Standard ones are the simulator's own, 0 to 2 by number; for others there are functions (`files.c`). */
 typedef struct file FILE;
+struct file {
+    int number;
+    int put_back; /* the character that was put back, or -1 */
+    int at_end, failed;
+    int (*put)(int c, FILE *file);
+    int (*get)(FILE *file);
+    int (*end)(FILE *file, int last); /* writes what waits, and closes the file */
+    char *buffer; /* what has been read (`filled` bytes, of which those before `at` are used up), or what waits to be written (`at` bytes) */
+    int at, filled, writes, mode;
+    FILE *next;
+};
 extern FILE *stdin, *stdout, *stderr;
 
 int fprintf(FILE *file, const char *format, ...);
@@ -21,11 +37,14 @@ int *__errno_location(void);
 #define ERANGE 34
 #define ENOMEM 12
 #define EDOM 33
+#define EINVAL 22
 
 void exit(int status);
 void abort(void);
 void *malloc(size_t size);
 void free(void *memory);
+void *realloc(void *memory, size_t size);
+char *strerror(int number);
 void *memcpy(void *to, const void *from, size_t size);
 void *memmove(void *to, const void *from, size_t size);
 void *memset(void *to, int byte, size_t size);

@@ -64,6 +64,33 @@ void *memchr(const void *memory, int byte, size_t size) {
     return 0;
 }
 
+void *memrchr(const void *memory, int byte, size_t size) {
+    const unsigned char *p = memory;
+    while (size--)
+        if (p[size] == (unsigned char)byte) return (void *)(p + size);
+    return 0;
+}
+
+void *mempcpy(void *to, const void *from, size_t size) { return (char *)memcpy(to, from, size) + size; }
+
+void *memccpy(void *to, const void *from, int byte, size_t size) {
+    const char *end = memchr(from, byte, size);
+    if (!end) {
+        memcpy(to, from, size);
+        return 0;
+    }
+    return mempcpy(to, from, (size_t)(end - (const char *)from) + 1);
+}
+
+void *memmem(const void *memory, size_t size, const void *wanted, size_t length) {
+    for (const char *p = memory; size >= length; p++, size--)
+        if (!memcmp(p, wanted, length)) return (void *)p;
+    return 0;
+}
+
+void bzero(void *to, size_t size) { memset(to, 0, size); }
+void bcopy(const void *from, void *to, size_t size) { memmove(to, from, size); }
+
 /* Blocks lie one behind the other, each behind its size; those that are free are in a list by address, and neighbours become one. */
 
 struct block {
@@ -138,4 +165,34 @@ void *realloc(void *memory, size_t size) {
     memcpy(made, memory, had < size ? had : size);
     free(memory);
     return made;
+}
+
+void *reallocarray(void *memory, size_t count, size_t size) {
+    if (size && count > ((size_t)1 << 40) / size) {
+        errno = ENOMEM;
+        return 0;
+    }
+    return realloc(memory, count * size);
+}
+
+/* Of a larger block the part that is at the multiple; what is in front of it becomes free, and so does what is behind when that is freed. */
+void *memalign(size_t align, size_t size) {
+    if (align <= 16) return malloc(size);
+    char *whole = malloc(size + align + HEADER);
+    if (!whole) return 0;
+    char *made = (char *)(((uintptr_t)whole + HEADER + align - 1) & ~(uintptr_t)(align - 1));
+    struct block *first = (struct block *)whole - 1, *second = (struct block *)made - 1;
+    second->size = first->size - (size_t)(made - whole);
+    first->size = (size_t)((char *)second - whole);
+    free(whole);
+    return made;
+}
+
+void *aligned_alloc(size_t align, size_t size) { return memalign(align, size); }
+
+int posix_memalign(void **to, size_t align, size_t size) {
+    void *made = memalign(align, size);
+    if (!made) return ENOMEM;
+    *to = made;
+    return 0;
 }

@@ -291,24 +291,82 @@ unsigned long long __isoc23_strtoull(const char *from, char **end, int base) { r
 int atoi(const char *from) { return (int)strtol(from, 0, 10); }
 long atol(const char *from) { return strtol(from, 0, 10); }
 long long atoll(const char *from) { return strtol(from, 0, 10); }
+long strtoimax(const char *from, char **end, int base) { return strtol(from, end, base); }
+unsigned long strtoumax(const char *from, char **end, int base) { return strtoul(from, end, base); }
 int abs(int x) { return x < 0 ? -x : x; }
 long labs(long x) { return x < 0 ? -x : x; }
 long long llabs(long long x) { return x < 0 ? -x : x; }
 
-/* --- random numbers: a linear congruential generator (Knuth, The Art of Computer Programming, volume 2, 3.3.4, line 26) -------------------------------------- */
+typedef struct { int quot, rem; } div_t;
+typedef struct { long quot, rem; } ldiv_t;
+div_t div(int a, int b) { return (div_t){a / b, a % b}; }
+ldiv_t ldiv(long a, long b) { return (ldiv_t){a / b, a % b}; }
+ldiv_t lldiv(long a, long b) { return ldiv(a, b); }
+ldiv_t imaxdiv(long a, long b) { return ldiv(a, b); }
+long imaxabs(long x) { return labs(x); }
+int ffsll(long long x) { return x ? __builtin_ctzll((unsigned long long)x) + 1 : 0; }
+int ffsl(long x) { return ffsll(x); }
+int ffs(int x) { return ffsll(x); }
 
-static uint64_t state = 1;
+/* --- random numbers: the additive generator of the C library that programs know, so that they find the same numbers here (Knuth, The Art of Computer Programming, volume 2, 3.2.2, algorithm A) --- */
 
-void srand(unsigned seed) { state = seed; }
+#define TERMS 31
+#define SHIFT 3
+#define FIRST_LEFT_OUT 310
+static uint32_t terms[TERMS];
+static int newest, seeded;
 
-int rand(void) {
-    state = state * 6364136223846793005u + 1442695040888963407u;
-    return (int)(state >> 33);
+void srandom(unsigned seed) {
+    int32_t word = seed ? (int32_t)seed : 1;
+    terms[0] = (uint32_t)word;
+    for (int at = 1; at < TERMS; at++) {
+        /* (16807 times the word before, modulo 2^31 - 1.) */
+        int64_t next = (int64_t)16807 * word % 2147483647;
+        word = (int32_t)(next < 0 ? next + 2147483647 : next);
+        terms[at] = (uint32_t)word;
+    }
+    newest = SHIFT;
+    seeded = 1;
+    for (int count = 0; count < FIRST_LEFT_OUT; count++) {
+        terms[newest] += terms[(newest + TERMS - SHIFT) % TERMS];
+        newest = newest + 1 == TERMS ? 0 : newest + 1;
+    }
 }
 
-/* --- sorting and searching: heapsort, which needs no memory (Knuth, volume 3, 5.2.3) ------------------------------------------------------------------------- */
+long random(void) {
+    if (!seeded) srandom(1);
+    int other = newest - SHIFT;
+    uint32_t made = terms[newest] += terms[other < 0 ? other + TERMS : other];
+    newest = newest + 1 == TERMS ? 0 : newest + 1;
+    return made >> 1;
+}
 
-typedef int compare(const void *, const void *);
+void srand(unsigned seed) { srandom(seed); }
+int rand(void) { return (int)random(); }
+
+int rand_r(unsigned *seed) {
+    uint32_t next = *seed, made;
+    next = next * 1103515245 + 12345;
+    made = next / 65536 % 2048;
+    next = next * 1103515245 + 12345;
+    made = made << 10 ^ next / 65536 % 1024;
+    next = next * 1103515245 + 12345;
+    made = made << 10 ^ next / 65536 % 1024;
+    *seed = next;
+    return (int)made;
+}
+
+/* Those of POSIX, of 48 bits. */
+static uint64_t state = 0x1234ABCD330E;
+static uint64_t stepped(void) { return state = (state * 0x5DEECE66D + 11) & 0xFFFFFFFFFFFF; }
+void srand48(long seed) { state = (uint64_t)(uint32_t)seed << 16 | 0x330E; }
+double drand48(void) { return (double)stepped() * 0x1p-48; }
+long lrand48(void) { return (long)(stepped() >> 17); }
+long mrand48(void) { return (int32_t)(stepped() >> 16); }
+
+/* --- sorting and searching: by merging (Knuth, volume 3, 5.2.4), which leaves equal elements in their order; without memory for it heapsort (5.2.3) -------------- */
+
+typedef int compare(const void *, const void *, void *);
 
 static void swap(char *a, char *b, size_t size) {
     for (; size; size--, a++, b++) {
@@ -318,27 +376,54 @@ static void swap(char *a, char *b, size_t size) {
     }
 }
 
-static void sift(char *base, size_t at, size_t count, size_t size, compare *order) {
+static void sift(char *base, size_t at, size_t count, size_t size, compare *order, void *more) {
     for (;;) {
         size_t child = 2 * at + 1;
         if (child >= count) return;
-        if (child + 1 < count && order(base + child * size, base + (child + 1) * size) < 0) child++;
-        if (order(base + at * size, base + child * size) >= 0) return;
+        if (child + 1 < count && order(base + child * size, base + (child + 1) * size, more) < 0) child++;
+        if (order(base + at * size, base + child * size, more) >= 0) return;
         swap(base + at * size, base + child * size, size);
         at = child;
     }
 }
 
-void qsort(void *array, size_t count, size_t size, compare *order) {
-    char *base = array;
-    for (size_t at = count / 2; at-- > 0;) sift(base, at, count, size, order);
+static void heapsort(char *base, size_t count, size_t size, compare *order, void *more) {
+    for (size_t at = count / 2; at-- > 0;) sift(base, at, count, size, order, more);
     for (size_t left = count; left > 1; left--) {
         swap(base, base + (left - 1) * size, size);
-        sift(base, 0, left - 1, size, order);
+        sift(base, 0, left - 1, size, order, more);
     }
 }
 
-void *bsearch(const void *key, const void *array, size_t count, size_t size, compare *order) {
+/* Both halves, and then the lower one, from a copy, and the upper one where it is, to their places. */
+static void merge(char *base, size_t count, size_t size, compare *order, void *more, char *copy) {
+    size_t half = count / 2;
+    if (!half) return;
+    char *upper = base + half * size, *end = base + count * size, *to = base, *lower = copy;
+    merge(base, half, size, order, more, copy);
+    merge(upper, count - half, size, order, more, copy);
+    memcpy(copy, base, half * size);
+    while (lower < copy + half * size && upper < end) {
+        char **taken = order(lower, upper, more) <= 0 ? &lower : &upper;
+        memcpy(to, *taken, size);
+        *taken += size;
+        to += size;
+    }
+    memcpy(to, lower, (size_t)(copy + half * size - lower));
+}
+
+void qsort_r(void *array, size_t count, size_t size, compare *order, void *more) {
+    if (count < 2 || !size) return;
+    char *copy = malloc(count / 2 * size);
+    if (copy) merge(array, count, size, order, more, copy);
+    else heapsort(array, count, size, order, more);
+    free(copy);
+}
+
+/* (A function that is given more arguments than it takes does not see them.) */
+void qsort(void *array, size_t count, size_t size, int (*order)(const void *, const void *)) { qsort_r(array, count, size, (compare *)order, 0); }
+
+void *bsearch(const void *key, const void *array, size_t count, size_t size, int (*order)(const void *, const void *)) {
     const char *base = array;
     size_t low = 0;
     while (low < count) {

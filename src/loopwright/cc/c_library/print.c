@@ -1,57 +1,58 @@
-/* Output: characters, strings, and printf. */
+/* Output: characters, strings, and printf; input of characters and lines. */
 
 #include "library.h"
 
-struct file {
-    int number;
-};
-
-static struct file standard[3] = {{0}, {1}, {2}};
+static struct file standard[3] = {{0, -1}, {1, -1}, {2, -1}};
 FILE *stdin = &standard[0], *stdout = &standard[1], *stderr = &standard[2];
 
 int fputc(int c, FILE *file) {
-    if (file == stderr)
+    if (file->number == 1)
+        OUTPUT = (char)c;
+    else if (file->number == 2)
         ERRORS = (char)c;
     else
-        OUTPUT = (char)c;
+        return file->put ? file->put(c, file) : -1;
     return (unsigned char)c;
 }
 
 int putc(int c, FILE *file) { return fputc(c, file); }
+int putc_unlocked(int c, FILE *file) { return fputc(c, file); }
+int fputc_unlocked(int c, FILE *file) { return fputc(c, file); }
 int _IO_putc(int c, FILE *file) { return fputc(c, file); }
-
-int putchar(int c) {
-    OUTPUT = (char)c;
-    return (unsigned char)c;
-}
+int putchar(int c) { return fputc(c, stdout); }
+int putchar_unlocked(int c) { return fputc(c, stdout); }
 
 int fputs(const char *text, FILE *file) {
-    while (*text) fputc(*text++, file);
+    while (*text)
+        if (fputc((unsigned char)*text++, file) < 0) return -1;
     return 0;
 }
 
-int puts(const char *text) {
-    while (*text) OUTPUT = *text++;
-    OUTPUT = '\n';
-    return 0;
-}
+int fputs_unlocked(const char *text, FILE *file) { return fputs(text, file); }
+int puts(const char *text) { return fputs(text, stdout) < 0 || fputc('\n', stdout) < 0 ? -1 : 0; }
 
 size_t fwrite(const void *from, size_t size, size_t count, FILE *file) {
     const char *bytes = from;
-    for (size_t at = 0; at < size * count; at++) fputc(bytes[at], file);
-    return count;
+    for (size_t at = 0; at < size * count; at++)
+        if (fputc((unsigned char)bytes[at], file) < 0) return at / size;
+    return size ? count : 0;
 }
 
-int fflush(FILE *file) { return 0; }
-int fclose(FILE *file) { return 0; }
-int ferror(FILE *file) { return 0; }
+size_t fwrite_unlocked(const void *from, size_t size, size_t count, FILE *file) { return fwrite(from, size, count, file); }
+int ferror(FILE *file) { return file->failed; }
+void clearerr(FILE *file) { file->at_end = file->failed = 0; }
 void setbuf(FILE *file, char *buffer) {}
+void setlinebuf(FILE *file) {}
 int setvbuf(FILE *file, char *buffer, int mode, size_t size) { return 0; }
-FILE *fopen(const char *name, const char *mode) { return 0; }
+int fileno(FILE *file) { return file->number; }
 
 void perror(const char *text) {
-    fputs(text, stderr);
-    fputs(": Error\n", stderr);
+    if (text && *text) {
+        fputs(text, stderr);
+        fputs(": ", stderr);
+    }
+    fputs(strerror(errno), stderr);
+    fputc('\n', stderr);
 }
 
 /* --- printf ------------------------------------------------------------------------------------------------- */
@@ -309,40 +310,71 @@ int printf(const char *format, ...) { PRINTED(vfprintf(stdout, format, list)); }
 int fprintf(FILE *file, const char *format, ...) { PRINTED(vfprintf(file, format, list)); }
 int sprintf(char *to, const char *format, ...) { PRINTED(vsnprintf(to, (size_t)1 << 40, format, list)); }
 int snprintf(char *to, size_t room, const char *format, ...) { PRINTED(vsnprintf(to, room, format, list)); }
+int vasprintf(char **to, const char *format, va_list list) {
+    int size = vsnprintf(0, 0, format, list);
+    *to = malloc((size_t)size + 1);
+    return *to ? vsnprintf(*to, (size_t)size + 1, format, list) : -1;
+}
+
+int asprintf(char **to, const char *format, ...) { PRINTED(vasprintf(to, format, list)); }
 int __printf_chk(int flag, const char *format, ...) { PRINTED(vfprintf(stdout, format, list)); }
 
 /* --- input --------------------------------------------------------------------------------------------------- */
 
-static int put_back = -1, at_end;
-
 int fgetc(FILE *file) {
-    int c = put_back;
+    int c = file->put_back;
     if (c >= 0) {
-        put_back = -1;
+        file->put_back = -1;
         return c;
     }
-    c = INPUT;
-    if (c < 0) at_end = 1;
+    c = !file->number ? INPUT : file->get ? file->get(file) : -1;
+    if (c < 0) file->at_end = !file->failed;
     return c;
 }
 
 int getc(FILE *file) { return fgetc(file); }
+int getc_unlocked(FILE *file) { return fgetc(file); }
 int _IO_getc(FILE *file) { return fgetc(file); }
 int getchar(void) { return fgetc(stdin); }
-int feof(FILE *file) { return at_end; }
+int getchar_unlocked(void) { return fgetc(stdin); }
+int feof(FILE *file) { return file->at_end; }
 
 int ungetc(int c, FILE *file) {
-    put_back = c;
-    return c;
+    if (c < 0) return -1;
+    file->put_back = (unsigned char)c;
+    file->at_end = 0;
+    return file->put_back;
 }
 
 char *fgets(char *to, int room, FILE *file) {
     int at = 0, c = 0;
     while (at < room - 1 && c != '\n' && (c = fgetc(file)) >= 0) to[at++] = (char)c;
-    if (!at) return 0;
+    if (!at && room > 1) return 0;
     to[at] = 0;
     return to;
 }
+
+/* Characters up to one that ends them, in memory that grows. */
+long getdelim(char **line, size_t *room, int last, FILE *file) {
+    size_t at = 0;
+    int c = 0;
+    while (c != last && (c = fgetc(file)) >= 0) {
+        if (!*line || at + 2 > *room) {
+            size_t larger = *line && *room >= 60 ? 2 * *room : 120;
+            char *made = realloc(*line, larger);
+            if (!made) return -1;
+            *line = made;
+            *room = larger;
+        }
+        (*line)[at++] = (char)c;
+    }
+    if (!at) return -1;
+    (*line)[at] = 0;
+    return (long)at;
+}
+
+long getline(char **line, size_t *room, FILE *file) { return getdelim(line, room, '\n', file); }
+long __getdelim(char **line, size_t *room, int last, FILE *file) { return getdelim(line, room, last, file); }
 
 size_t fread(void *to, size_t size, size_t count, FILE *file) {
     char *bytes = to;

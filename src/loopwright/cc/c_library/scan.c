@@ -43,10 +43,12 @@ static int taken(struct source *from, char *text, int most, int base, int real) 
     if (most > LONGEST - 1) most = LONGEST - 1;
     while (size < most) {
         int c = next(from), low = tolower(c);
+        if (!base && isdigit(c)) base = digits ? 8 : c != '0' ? 10 : 0;
+        if (!base && low == 'x' && digits) base = 16;
         int digit = isdigit(c) ? c - '0' : low >= 'a' && low <= 'f' && base == 16 ? low - 'a' + 10 : 99;
         int after = size ? text[size - 1] : 0;
         if ((c == '+' || c == '-') && (!size || (real && tolower(after) == 'e'))) {
-        } else if (digit < (real ? 10 : base)) {
+        } else if (digit < (real ? 10 : base) || (!base && c == '0')) {
             digits = 1;
         } else if (c == '.' && !point) {
             point = 1;
@@ -146,7 +148,8 @@ static int scan(struct source *from, const char *at, va_list given) {
             at = end;
         } else {
             int real = *at == 'f' || *at == 'e' || *at == 'g' || *at == 'E' || *at == 'G' || *at == 'a';
-            int base = *at == 'x' || *at == 'X' || *at == 'p' ? 16 : *at == 'o' ? 8 : 10;
+            /* (Of %i the number says itself what its base is.) */
+            int base = *at == 'x' || *at == 'X' || *at == 'p' ? 16 : *at == 'o' ? 8 : *at == 'i' ? 0 : 10;
             if (!taken(from, text, width ? width : LONGEST, base, real)) break;
             if (real) {
                 double x = strtod(text, 0);
@@ -179,10 +182,18 @@ int vfscanf(FILE *file, const char *format, va_list list) {
     va_end(list); \
     return count
 
+int vscanf(const char *format, va_list list) { return vfscanf(stdin, format, list); }
+/* (What glibc's headers call them.) */
+int __isoc99_vsscanf(const char *text, const char *format, va_list list) { return vsscanf(text, format, list); }
+int __isoc99_vfscanf(FILE *file, const char *format, va_list list) { return vfscanf(file, format, list); }
+int __isoc99_vscanf(const char *format, va_list list) { return vfscanf(stdin, format, list); }
+int __isoc23_vsscanf(const char *text, const char *format, va_list list) { return vsscanf(text, format, list); }
+int __isoc23_vfscanf(FILE *file, const char *format, va_list list) { return vfscanf(file, format, list); }
+int __isoc23_vscanf(const char *format, va_list list) { return vfscanf(stdin, format, list); }
+
 int sscanf(const char *text, const char *format, ...) { SCANNED(vsscanf(text, format, list)); }
 int fscanf(FILE *file, const char *format, ...) { SCANNED(vfscanf(file, format, list)); }
 int scanf(const char *format, ...) { SCANNED(vfscanf(stdin, format, list)); }
-/* (What glibc's headers call them.) */
 int __isoc99_sscanf(const char *text, const char *format, ...) { SCANNED(vsscanf(text, format, list)); }
 int __isoc99_fscanf(FILE *file, const char *format, ...) { SCANNED(vfscanf(file, format, list)); }
 int __isoc99_scanf(const char *format, ...) { SCANNED(vfscanf(stdin, format, list)); }

@@ -121,7 +121,83 @@ char *strdup(const char *text) {
     return made ? memcpy(made, text, size) : 0;
 }
 
-char *strerror(int number) { return number == ERANGE ? "Numerical result out of range" : number == ENOMEM ? "Cannot allocate memory" : "Error"; }
+char *strndup(const char *text, size_t most) {
+    size_t size = strnlen(text, most);
+    char *made = malloc(size + 1);
+    if (!made) return 0;
+    made[size] = 0;
+    return memcpy(made, text, size);
+}
+
+char *__strdup(const char *text) { return strdup(text); }
+char *__strndup(const char *text, size_t most) { return strndup(text, most); }
+char *__strtok_r(char *text, const char *set, char **kept) { return strtok_r(text, set, kept); }
+char *__stpcpy(char *to, const char *from) { return stpcpy(to, from); }
+
+char *stpncpy(char *to, const char *from, size_t most) {
+    size_t size = strnlen(from, most);
+    strncpy(to, from, most);
+    return to + size;
+}
+
+size_t strxfrm(char *to, const char *from, size_t room) {
+    size_t size = strlen(from);
+    if (room) strncpy(to, from, room);
+    return size;
+}
+
+int strncasecmp(const char *a, const char *b, size_t most) {
+    for (; most; most--, a++, b++) {
+        int x = tolower((unsigned char)*a), y = tolower((unsigned char)*b);
+        if (x != y || !x) return x - y;
+    }
+    return 0;
+}
+
+char *strcasestr(const char *text, const char *wanted) {
+    size_t size = strlen(wanted);
+    for (;; text++) {
+        if (!strncasecmp(text, wanted, size)) return (char *)text;
+        if (!*text) return 0;
+    }
+}
+
+char *strchrnul(const char *text, int c) {
+    while (*text && *text != (char)c) text++;
+    return (char *)text;
+}
+
+char *strsep(char **rest, const char *set) {
+    char *text = *rest;
+    if (!text) return 0;
+    char *end = text + strcspn(text, set);
+    *rest = *end ? end + 1 : 0;
+    *end = 0;
+    return text;
+}
+
+char *index(const char *text, int c) { return strchr(text, c); }
+char *rindex(const char *text, int c) { return strrchr(text, c); }
+
+static const struct { int number; char *text; } reasons[] = {
+    {0, "Success"}, {1, "Operation not permitted"}, {2, "No such file or directory"}, {5, "Input/output error"}, {9, "Bad file descriptor"}, {11, "Resource temporarily unavailable"},
+    {ENOMEM, "Cannot allocate memory"}, {13, "Permission denied"}, {17, "File exists"}, {20, "Not a directory"}, {21, "Is a directory"}, {EINVAL, "Invalid argument"},
+    {28, "No space left on device"}, {29, "Illegal seek"}, {EDOM, "Numerical argument out of domain"}, {ERANGE, "Numerical result out of range"}, {38, "Function not implemented"},
+};
+
+char *strerror(int number) {
+    static char other[32] = "Unknown error ";
+    for (size_t at = 0; at < sizeof reasons / sizeof *reasons; at++)
+        if (reasons[at].number == number) return reasons[at].text;
+    char digits[12];
+    int size = 0, place = 14;
+    unsigned left = number < 0 ? 0 - (unsigned)number : (unsigned)number;
+    do digits[size++] = (char)('0' + left % 10); while (left /= 10);
+    if (number < 0) other[place++] = '-';
+    while (size) other[place++] = digits[--size];
+    other[place] = 0;
+    return other;
+}
 
 int isdigit(int c) { return c >= '0' && c <= '9'; }
 int isupper(int c) { return c >= 'A' && c <= 'Z'; }
@@ -135,6 +211,8 @@ int isgraph(int c) { return c > ' ' && c <= '~'; }
 int iscntrl(int c) { return (c >= 0 && c < ' ') || c == 127; }
 int ispunct(int c) { return isgraph(c) && !isalnum(c); }
 int isxdigit(int c) { return isdigit(c) || (c >= 'a' && c <= 'f') || (c >= 'A' && c <= 'F'); }
+int isascii(int c) { return c >= 0 && c < 128; }
+int toascii(int c) { return c & 127; }
 int tolower(int c) { return isupper(c) ? c + 32 : c; }
 int toupper(int c) { return islower(c) ? c - 32 : c; }
 

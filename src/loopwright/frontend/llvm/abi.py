@@ -17,17 +17,19 @@ class Abi:
         by_address: a struct by value is passed by the address of a copy that the caller makes, and several results by memory of the caller's, whose address is the last
             argument, as the processor has no convention for them; the code has no places (``Callee.places``) and one result at most.
         fused: the machine multiplies and adds with one rounding; for others C's ``fma`` does.
+        twice: calls may return twice: a call leaves all that its caller goes on with in the caller's frame.
         frame: of what the addresses of memory in the frame are multiples.
     """
 
-    __slots__ = ("aligned", "by_address", "frame", "fused", "lists")
+    __slots__ = ("aligned", "by_address", "frame", "fused", "lists", "twice")
 
-    def __init__(self, aligned: bool = False, lists: bool = False, fused: bool = True, by_address: bool = False, frame: int = 16) -> None:
+    def __init__(self, aligned: bool = False, lists: bool = False, fused: bool = True, by_address: bool = False, frame: int = 16, twice: bool = False) -> None:
         self.aligned = aligned
         self.fused = fused
         self.lists = lists
         self.by_address = by_address
         self.frame = frame
+        self.twice = twice
 
 
 #: Machines that access any address; functions of other modules are those of C's library.

@@ -51,11 +51,13 @@ class AccessWriter(AggregateWriter):
         abi: what the machine asks for.
         alignment: of what the address of the access that is being made is a multiple; 0 for the size of what is accessed.
         places: addresses in their parts, by the name of the instruction that computes them.
+        twice: a call in the function may return twice: what the program has in the frame is not to become variables, whose values would be those of the first time.
     """
 
     def __init__(self, f: Function, module: LlvmModule, layout: Layout, abi: Abi) -> None:
         super().__init__(f, module, layout)
         self.abi = abi
+        self.twice = False
         self.alignment = 0
         self.places: dict[str, Place] = {}
         self._globals: dict[str, int] = {}
@@ -315,7 +317,7 @@ class AccessWriter(AggregateWriter):
         if align > MOST_ALIGNED:
             self.unsupported(f"memory of the frame at a multiple of {align} bytes: {MOST_ALIGNED} are supported")
         count = self.index(i.operands[0]) if i.operands else self.f.const(I64, 1)
-        if count < 0 and entry:
+        if count < 0 and entry and not self.twice:
             return self.frame_memory(size * int(self.f.const_values[~count]), align, i.name if not i.name.isdigit() else "")
         whole = self.emit(ops.MUL, I64, [count, self.f.const(I64, size)])
         return self.emit(ops.ALLOCA, PTR, [whole, self.f.const(I64, max(align, 16))])

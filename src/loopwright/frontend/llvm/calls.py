@@ -17,7 +17,7 @@ from loopwright.ir import ops
 from loopwright.ir.function import EVEN, NONE, RESULT_ADDRESS, STACK, STACK_16, TOGETHER, USUAL, Callee
 from loopwright.types import F64, I32, I64, PTR, U64, VOID, Type
 
-__all__ = ["CallWriter"]
+__all__ = ["JUMPED_TO", "CallWriter"]
 
 
 #: By architecture: where a list of arguments has the pointer to those in memory, and what else is in it then, 32 bits each.
@@ -30,8 +30,10 @@ _LISTS: Final[dict[str, tuple[int, list[tuple[int, int]]]]] = {
 
 #: The most bytes of a struct that is passed on the stack.
 _MOST_PASSED: Final = 4096
-#: What code cannot be compiled around like a call.
-_RETURNS_TWICE: Final = frozenset(("setjmp", "_setjmp", "sigsetjmp", "__sigsetjmp", "vfork", "getcontext"))
+#: Where a program may come back to by ``longjmp``.
+JUMPED_TO: Final = frozenset(("setjmp", "_setjmp", "sigsetjmp", "__sigsetjmp"))
+#: What code cannot be compiled around like a call, but for machines that say so (``Abi.twice``).
+RETURNS_TWICE: Final = JUMPED_TO | {"vfork", "getcontext"}
 
 
 class CallWriter(AccessWriter):
@@ -128,7 +130,7 @@ class CallWriter(AccessWriter):
 
     def symbol(self, name: str) -> int:
         function = self.module.functions.get(name)
-        if function is not None and self.listed(function) and not function.hidden:
+        if function is not None and self.listed(function) and not function.hidden and not self.abi.lists:
             self.unsupported(f"the address of {name}, a function of the module with a variable number of arguments, is not supported")
         return super().symbol(name)
 
@@ -139,7 +141,7 @@ class CallWriter(AccessWriter):
         assert site is not None
         if site.assembly:
             self.unsupported("inline assembly is not supported: write it in C")
-        if site.callee.name in _RETURNS_TWICE:
+        if site.callee.name in RETURNS_TWICE and not (self.abi.twice and site.callee.name in JUMPED_TO):
             self.unsupported(f"{site.callee.name}, which returns twice, is not supported")
         known = self.module.functions.get(site.callee.name) if site.callee.kind == GLOBAL else None
         variable = known is not None and self.listed(known) and not known.hidden
@@ -154,9 +156,16 @@ class CallWriter(AccessWriter):
         else:
             if known is None or not known.variadic:
                 first = [self.operand(site.callee)]
+            variable = variable or (bool(first) and self.abi.lists and site.type.kind == FUNCTION and site.type.variadic)
             number = self._declared(site, i, known if not first else None)
         callee = self.f.callees[number]
-        count = len(known.parameters) if known is not None and variable else given
+        count = given
+        if variable:
+            count = len(site.type.elements) - 1 if first else len(known.parameters) if known is not None else given
+            if first and count == given and len(units(self.layout, i.type) if i.type.kind != VOID_KIND else []) > 1:
+                self.unsupported(
+                    "a call by an address whose type does not say whether there are further arguments, and which returns a struct, is not supported"
+                )
         arguments = [*first, *self._arguments(site.arguments[:count], callee.params)]
         if variable:
             arguments.append(self._in_memory(site.arguments[count:]))
@@ -167,7 +176,7 @@ class CallWriter(AccessWriter):
         parts = units(self.layout, i.type) if i.type.kind != VOID_KIND else []
         memory = NONE
         if len(parts) > 1:
-            if not callee.results and known is not None and not known.blocks:
+            if not callee.results and known is not None and not known.blocks and not self.abi.by_address:
                 self.unsupported(f"{known.name} is not in the module and returns {i.type!r} by value, which is not supported")
             memory = self.results_at
             arguments.append(memory)
@@ -183,14 +192,18 @@ class CallWriter(AccessWriter):
 
     def _declared(self, site: CallSite, i: Instruction, known: LlvmFunction | None) -> int:
         """The signature that a call itself shows: of a function by name with a variable number of arguments, or of one by its address."""
-        made = self._passing([(argument.value.type, argument.attributes) for argument in site.arguments], i.type, site.attributes)
+        passed = [(argument.value.type, argument.attributes) for argument in site.arguments]
+        if known is None and self.abi.lists and site.type.kind == FUNCTION and site.type.variadic:
+            # (A function without such arguments, called by an address whose type does not say what it takes, does not see one more.)
+            passed = [*passed[: len(site.type.elements) - 1], (LlvmType(POINTER), {})]
+        made = self._passing(passed, i.type, site.attributes)
         shown = (*(type_.name for type_ in made.params), *map(str, made.places), "->", made.result.name, *(type_.name for type_ in made.results))
         if known is not None:
             made.name = known.name
             made.named = len(self._passing([(each.type, each.attributes) for each in known.parameters], VOID_TYPE, {}).params)
             return self.callee((known.name, *shown), made)
         type_ = site.type
-        if type_.kind == FUNCTION and type_.variadic:
+        if type_.kind == FUNCTION and type_.variadic and not self.abi.lists:
             made.named = len(type_.elements) - 1
         made.name = f"signature{len(self.f.callees)}"
         made.signature = True

@@ -9,6 +9,7 @@ from loopwright.frontend.llvm.abi import Abi
 from loopwright.frontend.llvm.accesses import Place
 from loopwright.frontend.llvm.aggregates import in_parts
 from loopwright.frontend.llvm.arithmetic import COMPUTATIONS
+from loopwright.frontend.llvm.calls import JUMPED_TO
 from loopwright.frontend.llvm.debug import Lines
 from loopwright.frontend.llvm.flow import write
 from loopwright.frontend.llvm.graph import RETURN, Edge, Graph, Node, Test
@@ -78,6 +79,7 @@ class _FunctionWriter(IntrinsicWriter):
     def run(self) -> Function:
         function = self.function
         self.start = function.line
+        self.twice = any(i.call is not None and i.call.callee.name in JUMPED_TO for block in function.blocks for i in block.code)
         self._parameters()
         graph = Graph(function, self.module)
         self.shape = Shape(graph.nodes)

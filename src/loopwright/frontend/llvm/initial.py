@@ -6,6 +6,7 @@ import struct
 
 from loopwright.errors import UnsupportedOperationError
 from loopwright.frontend.llvm import syntax
+from loopwright.frontend.llvm.abi import Abi
 from loopwright.frontend.llvm.syntax import Constant, LlvmModule
 from loopwright.frontend.llvm.types import ARRAY, FLOAT, INTEGER, POINTER, STRUCT, Layout
 from loopwright.ir.globals import Global, Reference
@@ -15,10 +16,10 @@ __all__ = ["initial"]
 _FORMATS = {"float": "<f", "double": "<d", "half": "<e"}
 
 
-def initial(each: syntax.Global, module: LlvmModule, layout: Layout) -> Global:
-    """A global as the IR has it. Raises ``UnsupportedOperationError`` for constants that are no bytes and no addresses."""
+def initial(each: syntax.Global, module: LlvmModule, layout: Layout, abi: Abi) -> Global:
+    """A global as the IR has it, for a machine that asks for so much. Raises ``UnsupportedOperationError`` for constants that are no bytes and no addresses."""
     assert each.initial is not None
-    made = _Initial(each, module, layout)
+    made = _Initial(each, module, layout, abi)
     made.put(each.initial, 0)
     # (A global of no size has an address of its own all the same.)
     size = max(layout.size(each.type), 1)
@@ -29,8 +30,9 @@ def initial(each: syntax.Global, module: LlvmModule, layout: Layout) -> Global:
 class _Initial:
     """Fills in the bytes of one global."""
 
-    def __init__(self, each: syntax.Global, module: LlvmModule, layout: Layout) -> None:
+    def __init__(self, each: syntax.Global, module: LlvmModule, layout: Layout, abi: Abi) -> None:
         self.each = each
+        self.abi = abi
         self.module = module
         self.layout = layout
         self.data = bytearray()
@@ -84,7 +86,7 @@ class _Initial:
             if value.name in self.module.aliases:
                 return self.address(self.module.aliases[value.name])
             function = self.module.functions.get(value.name)
-            if function is not None and function.variadic and function.blocks and not function.hidden:
+            if function is not None and function.variadic and function.blocks and not function.hidden and not self.abi.lists:
                 raise self.refuse("the address of a function of the module with a variable number of arguments")
             return value.name, 0
         if value.kind in (syntax.NULL, syntax.UNDEFINED):

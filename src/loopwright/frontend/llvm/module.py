@@ -75,7 +75,7 @@ def functions_and_globals(source: str | bytes, file: str = "<llvm>", abi: Abi = 
     if not abi.lists:
         for name in entered(read, exported):
             read.functions[name].hidden = hidden(name)
-    return _functions(read, layout, file, abi), [initial(each, read, layout) for each in read.globals.values() if each.initial is not None]
+    return _functions(read, layout, file, abi), [initial(each, read, layout, abi) for each in read.globals.values() if each.initial is not None]
 
 
 def _functions(read: LlvmModule, layout: Layout, file: str, abi: Abi) -> list[Function]:

@@ -6,6 +6,7 @@ from loopwright.targets.multiclet.commands import COMMANDS
 from loopwright.targets.multiclet.convention import CONVENTION
 from loopwright.targets.multiclet.parameters import PROCESSORS, Processor
 from loopwright.targets.multiclet.selection import serving
+from loopwright.targets.multiclet.substitutes import Substitute, substitutes
 from loopwright.targets.target import Target
 
 __all__ = ["Dataflow"]
@@ -16,6 +17,8 @@ class Dataflow(Target):
 
     Attributes:
         processor: its parameters.
+        lacking: it lacks commands of the table that published processors have.
+        substitutes: of commands that it lacks, what can be made of others (``substitutes.py``).
         serving: which of its commands serve operations of their own accord (``selection.serving``).
         program: all functions that call each other are compiled for one program, and may call each other as suits them (``calling.py``).
     """
@@ -28,5 +31,7 @@ class Dataflow(Target):
         self.family = "multiclet-"
         self.description = described if PROCESSORS.get(described.name) != described else None
         self.processor = described
+        self.lacking = described.lacking()
+        self.substitutes: dict[str, Substitute] = substitutes(described) if self.lacking else {}
         self.serving = serving(described.commands) if described.commands is not COMMANDS else {}
         self.program = program

@@ -74,10 +74,14 @@ class _Try:
         for phi in free:
             self.choose(block, phi, fixed, made, scheduler, copied)
         before = dict(fixed)
+        # (Where a value is about to fall out of reach, what reads it reads a copy from then on.)
+        operands = [node.args for node in block.nodes]
         scheduler.run(fixed, copied)
         if made and self.far(block, made, scheduler):
             # At the end, by copies where other commands stand in the way.
             position = scheduler.position
+            for node, args in zip(block.nodes, operands, strict=True):
+                node.args = args
             scheduler = Scheduler(self.flow, self.processor, list(block.nodes), block.paragraph.number)
             fixed = before
             for _, _, phi in sorted([(position[node], phi.number, phi) for phi, node in made.items()]):
@@ -247,7 +251,7 @@ def run(f: Function, target: Dataflow) -> None:
             known.learn(tried)
         elif any(pieces > 1 for _, pieces in cut):
             before = list(flow.made)
-            parts = {block.paragraph: divide(flow, block.paragraph, pieces) for block, pieces in cut}
+            parts = divide(flow, [(block.paragraph, pieces) for block, pieces in cut])
             # (What is too far depends on the cuts: for a few of them it is found anew.)
             known = known.renumbered(before, parts) if count >= _PATIENCE else _Known()
             give(flow)

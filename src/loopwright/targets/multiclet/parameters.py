@@ -105,7 +105,8 @@ class Processor(Description):
         missing = sorted({row.latency for row in self.commands.values()} - self.latencies.keys())
         if missing:
             raise TargetError(f"{self.name}: no latency for {', '.join(missing)}")
-        unknown = sorted(self.lacks - {row.mnemonic for row in self.commands.values()} - _INVENTED)
+        known = {*self.commands, *_INVENTED, *[row.mnemonic for row in self.commands.values()]}
+        unknown = sorted([each for each in self.lacks if each not in known])
         if unknown:
             raise TargetError(f"{self.name} lacks {', '.join(unknown)}, which no command is called")
 
@@ -128,38 +129,45 @@ class Processor(Description):
 
     def has(self, mnemonic: str) -> bool:
         """Whether it has the command of this mnemonic with suffix."""
-        row = self.commands.get(mnemonic)
-        return row is not None and row.mnemonic not in self.lacks
+        return self.row(mnemonic) is not None
 
     def row(self, mnemonic: str) -> Row | None:
         """The row of a mnemonic with suffix, or None if the processor has no such command."""
         row = self.commands.get(mnemonic)
-        return None if row is None or row.mnemonic in self.lacks else row
+        return None if row is None or row.mnemonic in self.lacks or mnemonic in self.lacks else row
+
+    def lacking(self) -> bool:
+        """Whether it lacks a command that the published ones have."""
+        return any(row.mnemonic not in _INVENTED and not self.has(form) for form, row in COMMANDS.items())
 
     def with_commands(self, *rows: Row) -> Processor:
         """The processor with commands added, or rows of the same names replaced."""
-        return replace(self, commands={**self.commands, **forms(list(rows))}, lacks=self.lacks - {row.mnemonic for row in rows})
+        added = forms(list(rows))
+        there = {*added, *[row.mnemonic for row in rows]}
+        return replace(self, commands={**self.commands, **added}, lacks=frozenset([each for each in self.lacks if each not in there]))
 
-    def with_parameters(self, **values: int) -> Processor:
-        """The processor with other numbers, latencies among them: ``S2.with_parameters(cells=8, load=3)``. Its name says so.
+    def with_parameters(self, /, **values: int) -> Processor:
+        """The processor with other numbers, latencies among them, and with commands or without them: ``S2.with_parameters(cells=8, load=3, div=0, selt=1)``. Its name says so.
 
         Raises:
             TargetError: a name that is none, or a number that cannot be.
         """
         numbers = {name: value for name, value in values.items() if name in _NUMBERS}
         latencies = {name: value for name, value in values.items() if name in self.latencies}
-        unknown = [name for name in values if name not in numbers and name not in latencies]
+        mnemonics = self.commands.keys() | {row.mnemonic for row in self.commands.values()}
+        commands = {name: value for name, value in values.items() if name in mnemonics and name not in latencies}
+        unknown = [name for name in values if name not in numbers and name not in latencies and name not in commands]
         if unknown:
-            raise TargetError(f"{self.name} has no parameter {unknown[0]!r} that is a number; there are {', '.join([*_NUMBERS, *self.latencies])}")
+            known = ", ".join([*_NUMBERS, *self.latencies])
+            raise TargetError(f"{self.name} has no parameter {unknown[0]!r} that is a number; there are {known}, and commands, 0 for what it lacks")
+        for name in [*[each for each in _YES_OR_NO if each in numbers], *commands]:
+            if values[name] not in (0, 1):
+                raise TargetError(f"{self.name}: {name} is {values[name]!r}; it has to be 0 or 1")
         changed = {name: Latency(each, each if self.latencies[name].interval > 1 else 1) for name, each in latencies.items()}
         called = f"{self.name} with {', '.join([f'{name}={value}' for name, value in values.items()])}" if values else self.name
-        given: dict[str, Any] = dict(numbers)
-        for name in _YES_OR_NO:
-            if numbers.get(name, 0) not in (0, 1):
-                raise TargetError(f"{self.name}: {name} is {numbers[name]!r}; it has to be 0 or 1")
-            if name in given:
-                given[name] = bool(numbers[name])
-        return replace(self, name=called, latencies={**self.latencies, **changed}, **given)
+        given: dict[str, Any] = {name: bool(value) if name in _YES_OR_NO else value for name, value in numbers.items()}
+        lacks = frozenset([*[each for each in self.lacks if not commands.get(each)], *[name for name, value in commands.items() if not value]])
+        return replace(self, name=called, latencies={**self.latencies, **changed}, lacks=lacks, **given)
 
 
 R1: Final = Processor("multiclet-r1", crosses=False, change=3, two_constants=False, commits_at_end=True, float_units=4, latencies=_latencies(2, 3, 4, 2, 6, 52))
@@ -206,7 +214,7 @@ FACTS: Final[dict[str, Fact]] = {
     "float_units": Fact("CCA", "floating-point units of a multicell, each shared by neighbouring cells"),
     "memory_ports": Fact("AAA", "accesses to memory a multicell starts in a cycle, one a cell"),
     "registers": Fact("AAA", "names and number of the registers; #SP and #RETV are published"),
-    "lacks": Fact("AAA", "commands of the table that the processor does not have"),
+    "lacks": Fact("AAA", "commands of the table that the processor does not have, with all their suffixes (div) or with one (div_d)"),
     "integer": Fact("FFF", "latency of integer operations"),
     "multiply": Fact("AAA", "latency of integer products"),
     "divide": Fact("AAA", "latency of integer divisions, which are not pipelined"),

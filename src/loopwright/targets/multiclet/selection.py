@@ -199,14 +199,17 @@ def rule_for(target_name: str, has: Callable[[str], bool], own: dict[tuple[int, 
         return _named(op.name)
     command = command_of(op, type_, own)
     source_missing = instr.source is not VOID and instr.source.name not in _SCALARS
-    if not command or source_missing or (command != "-" and not has(f"{command}_{suffix_of(type_)}")):
+    if not command or source_missing:
         raise _unsupported(target_name, instr)
+    mnemonic = f"{command}_{suffix_of(type_)}"
+    if command != "-" and not has(mnemonic):
+        raise _unsupported(target_name, instr, f": it has no command {mnemonic}, and none that it could be made of")
     if op is ops.CONVERT and instr.source.is_float and type_ is PTR:
         raise _unsupported(target_name, instr)
     return _named(op.name)
 
 
-def _unsupported(target_name: str, instr: Instr) -> UnsupportedOperationError:
+def _unsupported(target_name: str, instr: Instr, why: str = "") -> UnsupportedOperationError:
     of = f".{instr.type.name}" if instr.type is not VOID else ""
     source = f".{instr.source.name}" if instr.source is not VOID else ""
-    return UnsupportedOperationError(f"{target_name} has no {instr.op.name}{of}{source}", line=instr.line)
+    return UnsupportedOperationError(f"{target_name} has no {instr.op.name}{of}{source}{why}", line=instr.line)

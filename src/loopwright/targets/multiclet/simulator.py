@@ -5,6 +5,7 @@ from __future__ import annotations
 import io
 import math
 import struct
+from collections.abc import Callable
 from typing import Any, BinaryIO, Final
 
 from loopwright.errors import SimulationError
@@ -15,13 +16,17 @@ from loopwright.targets.multiclet.linker import PAGE, Program
 from loopwright.targets.multiclet.specialise import VIEWS, Specialised
 from loopwright.targets.multiclet.timing import Timing
 
-__all__ = ["ERRORS", "INPUT", "OUTPUT", "Simulator", "holds"]
+__all__ = ["ERRORS", "INPUT", "OUTPUT", "SERVICE", "Service", "Simulator", "holds"]
 
 #: What the simulator does for programs, by the address that is accessed: a byte written there goes to ``Simulator.output``, or to ``Simulator.errors``; a load of
-#: 32 bits is the next byte of ``Simulator.input``, -1 behind its end. (Assumed, as these processors' devices are not published.)
+#: 32 bits is the next byte of ``Simulator.input``, -1 behind its end. Of each four words of 32 bits stored to ``SERVICE`` the last says what to do with the others
+#: (``services.py``), and a load from there gives the result. (Assumed, as these processors' devices are not published.)
 OUTPUT: Final = 0x10
 ERRORS: Final = 0x11
 INPUT: Final = 0x14
+SERVICE: Final = 0x18
+#: What ``Simulator.service`` is: called with the simulator, what to do, and three words, all signed; it gives the result.
+Service = Callable[["Simulator", int, tuple[int, int, int]], int]
 #: Paragraphs between two looks at how many commands have been run and how long the history is.
 _STRETCH: Final = 1000
 #: The least number that is rounded to no finite one of 32 bits.
@@ -42,6 +47,7 @@ class Simulator:
         output: bytes written to ``OUTPUT``.
         errors: bytes written to ``ERRORS``.
         input: a stream of the bytes that loads from ``INPUT`` give.
+        service: what serves ``SERVICE``, or None: then every result is -1.
         counts: how often each paragraph has been run.
         timing: what has been timed, or None.
     """
@@ -55,6 +61,9 @@ class Simulator:
         self.output = bytearray()
         self.errors = bytearray()
         self.input: BinaryIO = io.BytesIO()
+        self.service: Service | None = None
+        self._asked: list[int] = []
+        self._served = -1
         self.counts = [0] * len(program.paragraphs)
         self.timing = Timing(program) if timing else None
         self._sp = program.processor.registers.index("SP")
@@ -191,6 +200,11 @@ class Simulator:
         return number
 
     @property
+    def elapsed(self) -> int:
+        """Cycles so far; commands where those are not counted."""
+        return self.timing.now if self.timing is not None else self.commands
+
+    @property
     def commands(self) -> int:
         """Commands that have been run."""
         return sum([count * len(each.paragraph.commands) for count, each in zip(self.counts, self.program.paragraphs, strict=True) if count])
@@ -215,6 +229,9 @@ class Simulator:
             # (What has called this reads memory.)
             self.memory[INPUT : INPUT + 4] = byte + bytes(3) if byte else b"\xff" * 4
             return
+        if size == 4 and address == SERVICE:
+            self._serve(int(value), store)
+            return
         if address & (size - 1):
             self._fault(number, at, f"{what}, which is no multiple of {size}")
         if 0 <= address < PAGE:
@@ -225,9 +242,20 @@ class Simulator:
             self._fault(number, at, f"{what}, which is read only")
         self._fault(number, at, f"{what}; memory ends at {program.memory:#x}")
 
+    def _serve(self, word: int, store: bool) -> None:
+        """A word for the simulator, or the result of the last four."""
+        if not store:
+            self.memory[SERVICE : SERVICE + 4] = (self._served & 0xFFFFFFFF).to_bytes(4, "little")
+            return
+        self._asked.append((word + (1 << 31) & 0xFFFFFFFF) - (1 << 31))
+        if len(self._asked) == 4:
+            first, second, third, what = self._asked
+            self._asked = []
+            self._served = self.service(self, what, (first, second, third)) if self.service is not None else -1
+
     def _write(self, address: int, value: int | float, view: str) -> None:
         """A store that is done at the end of its paragraph; its address has been checked."""
-        if address not in (OUTPUT, ERRORS):
+        if address not in (OUTPUT, ERRORS, SERVICE):
             item = self._environment[view]
             item[address // item.itemsize] = value
 

@@ -9,16 +9,19 @@ from loopwright.targets.multiclet.flow import JUMPS, Flow, Paragraph
 __all__ = ["divide", "run"]
 
 
-def divide(flow: Flow, paragraph: Paragraph, pieces: int) -> list[Paragraph]:
-    """Cut a paragraph into so many parts that run one after the other, the last of which goes where it went; them."""
-    parts = [paragraph]
-    for left in range(pieces, 1, -1):
-        _cut(flow, parts[-1], len(parts[-1].nodes) // left)
-        parts.append(flow.made[parts[-1].number + 1])
-    return parts
+def divide(flow: Flow, wanted: list[tuple[Paragraph, int]]) -> dict[Paragraph, list[Paragraph]]:
+    """Cut paragraphs into so many parts each that run one after the other, the last of which goes where it went; the parts of each."""
+    found: dict[Paragraph, list[Paragraph]] = {}
+    for paragraph, pieces in wanted:
+        parts = found[paragraph] = [paragraph]
+        for left in range(pieces, 1, -1):
+            parts.append(_cut(flow, parts[-1], len(parts[-1].nodes) // left))
+    _put(flow, found)
+    return found
 
 
-def _cut(flow: Flow, paragraph: Paragraph, at: int) -> None:
+def _cut(flow: Flow, paragraph: Paragraph, at: int) -> Paragraph:
+    """The second part of a paragraph, behind all others; ``_put`` gives it its place."""
     following = Paragraph(len(flow.made), paragraph.first, paragraph.depth)
     following.cut = True
     # (Jumps say where the second goes on: the first goes on with the second.)
@@ -32,16 +35,27 @@ def _cut(flow: Flow, paragraph: Paragraph, at: int) -> None:
     for each in following.after():
         before = flow.made[each].before if each != following.number else following.before
         before[before.index(paragraph.number)] = following.number
-    place = flow.made.index(paragraph)
-    flow.reorder([*flow.made[: place + 1], following, *flow.made[place + 1 :]])
+    flow.made.append(following)
+    return following
+
+
+def _put(flow: Flow, parts: dict[Paragraph, list[Paragraph]]) -> None:
+    """Parts that have been cut off stand behind those that they have been cut off from."""
+    if not parts:
+        return
+    new = {part for each in parts.values() for part in each[1:]}
+    flow.reorder([part for paragraph in flow.made if paragraph not in new for part in parts.get(paragraph, (paragraph,))])
 
 
 def run(f: Function, target: Dataflow) -> None:
     """Cut paragraphs of more than half of what the cells hold: what comes from others, and goes there, will take commands too."""
     flow: Flow = f.analysis
     most = max(target.processor.buffer * target.processor.all_cells // 2, 4)
+    found: dict[Paragraph, list[Paragraph]] = {}
     for paragraph in list(flow.made):
-        part = paragraph
-        while len(part.nodes) > most:
-            _cut(flow, part, most)
-            part = flow.made[part.number + 1]
+        parts = [paragraph]
+        while len(parts[-1].nodes) > most:
+            parts.append(_cut(flow, parts[-1], most))
+        if len(parts) > 1:
+            found[paragraph] = parts
+    _put(flow, found)

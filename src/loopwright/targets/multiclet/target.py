@@ -7,7 +7,7 @@ from typing import Final
 
 from loopwright.errors import TargetError
 from loopwright.ir.function import Function, Instr
-from loopwright.targets.multiclet import expansions, selection
+from loopwright.targets.multiclet import expansions, lacking, selection
 from loopwright.targets.multiclet.dataflow import Dataflow
 from loopwright.targets.multiclet.parameters import S2, Processor
 from loopwright.targets.pipeline import Pass
@@ -25,7 +25,8 @@ class Multiclet(Dataflow):
 
     def __init__(self, described: Processor, program: bool = False) -> None:
         super().__init__(described, program)
-        self.expanded = expansions.EXPANDED
+        self.expanded = expansions.EXPANDED | lacking.EXPANDED if self.lacking else expansions.EXPANDED
+        self.sequences = lacking.Lacking(described, self.substitutes, self.serving) if self.lacking else None
 
     def passes(self) -> tuple[Pass, ...]:
         # They are imported with the first compilation.
@@ -42,10 +43,14 @@ class Multiclet(Dataflow):
     def expand(self, function: Function, instr: Instr, emit: Callable[[Instr], None], late: bool) -> bool:
         if self.serving and (instr.op.code, instr.type.name) in self.serving:
             return False
+        if self.sequences is not None:
+            made = self.sequences.expand(function, instr, emit, late)
+            if made is not None:
+                return made
         return expansions.expand(function, instr, emit, late)
 
     def rule(self, function: Function, instr: Instr) -> Rule:
-        return selection.rule_for(self.name, self.processor.has, self.serving, function, instr)
+        return selection.rule_for(self.name, self.processor.has if self.sequences is None else self.sequences.has, self.serving, function, instr)
 
     def listing(self, machine: MachineCode) -> list[tuple[int, bytes, str, int]]:
         return list(machine.instructions)

@@ -136,6 +136,11 @@ class Timing:
             found.setdefault(each.case.number, Spent()).add(each)
         return found
 
+    @property
+    def now(self) -> int:
+        """Cycles of all calls, up to the paragraph that runs."""
+        return self.cycles + self._now
+
     def end(self) -> None:
         """The call has ended."""
         self.cycles += max(self._end, self._now)

@@ -99,6 +99,10 @@ def _counted(paragraph: Paragraph) -> _Counted | None:
     return None
 
 
+#: Commands that ask whether enough steps are left.
+_ASKS: Final = ("sub", "gt", "gtu", "and", "lt", "ltu", "ne", "eq")
+
+
 class _Unrolling:
     """The unrolling of one loop."""
 
@@ -281,5 +285,5 @@ def run(f: Function, target: Dataflow) -> None:
     for paragraph in list(flow.made):
         loop = _counted(paragraph)
         steps = min(STEPS, MOST // max(len(paragraph.nodes), 1))
-        if loop is not None and steps > 1:
+        if loop is not None and steps > 1 and all(target.processor.has(f"{name}_{loop.test.suffix}") for name in _ASKS):
             _Unrolling(f, target, loop, steps).run()

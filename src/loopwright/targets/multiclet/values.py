@@ -18,9 +18,10 @@ from loopwright.targets.multiclet.dataflow import Dataflow
 from loopwright.targets.multiclet.flow import CONSTANT, INCOMING, LOCAL, OUTGOING, REGISTER, SYMBOL, TARGET, VALUE, Arg, Flow, Node, Paragraph
 from loopwright.targets.multiclet.memory_order import Access, Accesses
 from loopwright.targets.multiclet.selection import command_of, compare_of, suffix_of
+from loopwright.targets.multiclet.substitutes import Maker
 from loopwright.types import BOOL, PTR, VOID, Type
 
-__all__ = ["bits_of", "forward_phis", "held_constant", "run", "symbol_of"]
+__all__ = ["Values", "bits_of", "forward_phis", "held_constant", "run", "symbol_of"]
 
 
 def bits_of(type_: Type, value: int | float | bool) -> int:
@@ -52,14 +53,16 @@ def symbol_of(f: Function, op: Op, number: int) -> str:
     return name
 
 
-class _Values:
+class Values(Maker):
     """The walk over the paragraphs."""
 
     def __init__(self, f: Function, target: Dataflow) -> None:
+        super().__init__()
         self.f = f
         self.flow: Flow = f.analysis
         self.processor = target.processor
         self.serving = target.serving
+        self.substitutes = target.substitutes
         # Of registers that are written once; of variables, at the end of each paragraph.
         self.values: dict[int, Arg] = {}
         self.ends: list[dict[int, Arg]] = [{} for _ in self.flow.made]
@@ -138,7 +141,11 @@ class _Values:
         return made
 
     def value(self, name: str, suffix: str, args: list[Arg]) -> Arg:
-        """What such a command makes."""
+        """What such a command makes, or those that stand for it."""
+        if self.substitutes:
+            substitute = self.substitutes.get(f"{name}_{suffix}")
+            if substitute is not None:
+                return substitute(self, suffix, args)
         made = self.node(name, suffix, args)
         made.signed = {"b": 8, "s": 16, "l": 32, "f": 32}.get(suffix, 64)
         return Arg(VALUE, made)
@@ -541,4 +548,4 @@ def forward_phis(flow: Flow) -> None:
 
 def run(f: Function, target: Dataflow) -> None:
     """Commands for the instructions of every paragraph, in ``f.analysis``."""
-    _Values(f, target).run()
+    Values(f, target).run()

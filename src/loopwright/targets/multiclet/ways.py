@@ -124,4 +124,5 @@ class _Ways:
 
 def run(f: Function, target: Dataflow) -> None:
     """Take in what asks again."""
-    _Ways(f, target).run()
+    if all(target.processor.has(name) for name in ("and_b", "or_b", "gtu_b")):
+        _Ways(f, target).run()
