@@ -9,16 +9,21 @@ python -m benchmarks.multiclet_c [--quick]
 from __future__ import annotations
 
 import functools
+import math
 import subprocess
 import sys
 import tempfile
+import time
 from pathlib import Path
 
 import loopwright as lw
 from benchmarks import report
 from benchmarks.multiclet import PASSES, PUBLISHED, gain, passes_table
+from loopwright import compiler
 from loopwright.cc import clang, simulated
+from loopwright.frontend.llvm.module import functions_and_globals
 from loopwright.settings import Settings
+from loopwright.targets import registry
 from loopwright.targets.multiclet.parameters import FACTS, R1, S1, S2, Processor
 from loopwright.targets.multiclet.target import Multiclet
 
@@ -97,6 +102,23 @@ def settings_table(quick: bool) -> tuple[report.Table, dict[str, list[float]]]:
     return table, further
 
 
+def compile_time(quick: bool) -> float:
+    """The time that a command takes to compile for the S2, to what an instruction takes for x86-64: of both programs, the geometric mean."""
+    ratios = []
+    for program in PROGRAMS:
+        each = []
+        for target in (Multiclet(S2), registry.get("x86-64-v3")):
+            least = math.inf
+            for _ in range(1 if quick else 5):
+                functions, _globals = functions_and_globals(read(program), program)
+                start = time.process_time()
+                made = [compiler.compile(f, target) for f in functions]
+                least = min(least, (time.process_time() - start) / sum(len(one.function.code) for one in made))
+            each.append(least)
+        ratios.append(each[0] / each[1])
+    return math.prod(ratios) ** (1 / len(ratios))
+
+
 def run(quick: bool) -> report.Result:
     """All tables."""
     result = report.Result("multiclet_c")
@@ -119,6 +141,7 @@ def run(quick: bool) -> report.Result:
                 True,
             )
         )
+    result.verdicts.append(report.Verdict("compile time a command of the S2, to x86-64's an instruction", compile_time(quick), 2.0, "x", True))
     return result
 
 
