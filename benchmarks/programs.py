@@ -24,6 +24,7 @@ from benchmarks import report
 FOLDER: Final = Path(__file__).parent.parent / "tests" / "programs"
 #: What waits for a signal is not measured.
 LEFT_OUT: Final = ("volatile",)
+_LEVELS: Final = ("O0", "O2")
 WORDS: Final = ["abc", "The quick brown fox", "97"]
 _PLAIN: Final = ["-w", "-fno-vectorize", "-fno-slp-vectorize", "-fno-math-errno", "-fno-stack-protector", "-fno-pic"]
 #: Calls a program's main so many times, and prints the seconds that took.
@@ -50,15 +51,12 @@ def _run(words: Sequence[str | Path]) -> None:
     subprocess.run([str(word) for word in words], check=True, capture_output=True)
 
 
-def _cpu_seconds(words: Sequence[str | Path], count: int) -> float:
-    """The least CPU time of a few runs of a command."""
-    least = math.inf
-    for _ in range(count):
-        before = resource.getrusage(resource.RUSAGE_CHILDREN)
-        _run(words)
-        after = resource.getrusage(resource.RUSAGE_CHILDREN)
-        least = min(least, after.ru_utime + after.ru_stime - before.ru_utime - before.ru_stime)
-    return least
+def _cpu_seconds(words: Sequence[str | Path]) -> float:
+    """The CPU time of a command."""
+    before = resource.getrusage(resource.RUSAGE_CHILDREN)
+    _run(words)
+    after = resource.getrusage(resource.RUSAGE_CHILDREN)
+    return after.ru_utime + after.ru_stime - before.ru_utime - before.ru_stime
 
 
 def _executables(program: Path, folder: Path) -> dict[str, Path]:
@@ -115,24 +113,26 @@ def _run_times(made: dict[str, Path], quick: bool) -> dict[str, float]:
     return least
 
 
-def _compile_times(program: Path, folder: Path, empty: dict[str, float], quick: bool) -> dict[str, float]:
-    """From the parsed IR to code, here; with llc, what it takes beyond an empty module."""
+def _compile_times(program: Path, folder: Path, empty: Path, quick: bool) -> dict[str, float]:
+    """From the parsed IR to code, here; with llc, what it takes beyond an empty module: the least of some rounds, each of all of them."""
     import loopwright as lw
 
     module = lw.from_llvm((folder / "O2.bc").read_bytes(), str(program))
-    least = math.inf
-    for _ in range(1 if quick else 3):
+    commands = {
+        (level, file): ["llc", f"-{level}", "-filetype=obj", file, "-o", folder / "made.llc.o"] for level in _LEVELS for file in (folder / "O2.bc", empty)
+    }
+    ours = math.inf
+    least = dict.fromkeys(commands, math.inf)
+    for _ in range(1 if quick else 8):
         start = time.process_time()
         module.compile()
-        least = min(least, time.process_time() - start)
-    made = {"loopwright": least}
-    for level, nothing in empty.items():
-        made[f"llc -{level}"] = max(_llc(level, folder / "O2.bc", 2 if quick else 5) - nothing, 1e-4)
+        ours = min(ours, time.process_time() - start)
+        for key, command in commands.items():
+            least[key] = min(least[key], _cpu_seconds(command))
+    made = {"loopwright": ours}
+    for level in _LEVELS:
+        made[f"llc -{level}"] = max(least[level, folder / "O2.bc"] - least[level, empty], 1e-4)
     return made
-
-
-def _llc(level: str, file: Path, count: int) -> float:
-    return _cpu_seconds(["llc", f"-{level}", "-filetype=obj", file, "-o", file.with_suffix(".llc.o")], count)
 
 
 def _mean(ratios: Sequence[float]) -> float:
@@ -150,7 +150,7 @@ def run(quick: bool = False) -> report.Result:
     with tempfile.TemporaryDirectory() as name:
         folder = Path(name)
         (folder / "empty.ll").write_text("define void @f() {\n  ret void\n}\n")
-        empty = {level: _llc(level, folder / "empty.ll", 5) for level in ("O0", "O2")}
+        empty = folder / "empty.ll"
         programs = [each for each in sorted(FOLDER.glob("*.c")) if each.stem not in LEFT_OUT]
         for program in programs[:3] if quick else programs:
             made = _executables(program, folder)
