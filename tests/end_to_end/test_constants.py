@@ -73,6 +73,7 @@ def test_a_c_function_whose_declaration_changes() -> None:
     assert x[0] == 64
 
 
+@pytest.mark.slow
 def test_callbacks_come_and_go() -> None:
     k = applier()
     gone: list[Any] = []
@@ -191,6 +192,7 @@ def test_objects_whose_place_in_memory_is_taken_by_others(nest: Callable[[Any], 
         del c
 
 
+@pytest.mark.slow
 def test_functions_whose_place_in_memory_is_taken_by_others() -> None:
     k = applier()
     for n in range(40):
@@ -204,6 +206,7 @@ def test_functions_whose_place_in_memory_is_taken_by_others() -> None:
         gc.collect()
 
 
+@pytest.mark.slow
 def test_functions_that_come_and_go_in_a_list_that_stays() -> None:
     @lw.kernel
     def k(x: lw.Array[lw.f64], f: lw.Const):

@@ -121,6 +121,12 @@ ALIKE = {
         4,
     ),
     "numbers of their own": ("for j in range(4):\n    c[m, 3, j] = a[m, 3, j] * (j + 0.5) - b[0, 3 - j, 3 - j]", 4, 4),
+    "numbers that are stored to": (
+        "w = c[0, 0, 1]\nx = c[0, 1, 1]\ny = c[0, 2, 1]\nz = c[0, 3, 1]\n"
+        + "\n".join(f"c[m, 2, {k}] = {name} + a[m, 0, {k}]" for k, name in enumerate("wxyz")),
+        0,
+        2,
+    ),
     "a matrix that is stored to": ("for i in range(4):\n    c[m, i, 1] = a[m, 1, i]\nfor i in range(4):\n    c[m, 2, i] = c[0, i, 1] + a[m, 2, 0]", 0, 0),
 }
 
