@@ -22,7 +22,7 @@ QUIET := -W 'ignore:setup.py install is deprecated'
 # Commands that show or measure speed use the native build once there is one.
 RUN_FAST := PYTHONPATH=build/native
 
-.PHONY: help demo test test-native test-wheels random-kernels mutants bench native wheels lint types contract format lock clean
+.PHONY: help demo test test-native test-wheels random-kernels generated-programs mutants bench native wheels lint types contract format lock clean
 .DEFAULT_GOAL := help
 
 help:
@@ -33,6 +33,7 @@ help:
 	@echo 'make test-native  all tests, the long runs too, on the native build'
 	@echo 'make wheels       a pure-Python and a native wheel, in dist/; make test-wheels installs and tries both'
 	@echo 'make random-kernels   10,000 random kernels beside plain Python, on every target (ARGS="--count 500" for fewer)'
+	@echo 'make generated-programs   20,000 C programs of Csmith'"'"'s beside clang -O0 (hours; ARGS="--count 500" for fewer)'
 	@echo 'make mutants      300 faults put into the core, one at a time: do the tests notice? (hours)'
 	@echo 'make lint types contract   style, types, import rules'
 	@echo 'make format       put the style right'
@@ -54,6 +55,10 @@ test-native: $(VENV)/.test $(NATIVE)
 random-kernels: $(VENV)/.test
 	@.ci/packages
 	$(BIN)/python -m tests.random_kernels $(ARGS)
+
+generated-programs: $(VENV)/.test
+	@.ci/packages
+	$(BIN)/python -m tests.programs.generated --count 20000 $(ARGS)
 
 mutants: $(VENV)/.test
 	@.ci/packages
