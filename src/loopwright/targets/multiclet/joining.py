@@ -213,14 +213,24 @@ class _Repair:
             if paragraph is not self.original:
                 # (What the copies read of each other are copies: values of the original are those that came to the paragraph.)
                 for node in paragraph.nodes:
-                    node.args = [self.at_beginning(a, paragraph.number) for a in node.args]
+                    if self.reads(node):
+                        node.args = [self.at_beginning(a, paragraph.number) for a in node.args]
             for phi in phis:
-                phi.args = [self.at_end(a, before) for a, before in zip(phi.args, paragraph.before, strict=True)]
+                if self.reads(phi):
+                    phi.args = [self.at_end(a, before) for a, before in zip(phi.args, paragraph.before, strict=True)]
         while self.waiting:
             value, phi, paragraph = self.waiting.pop()
             phi.args = [self.at_end(Arg(VALUE, value), before) for before in paragraph.before]
             phis_made.append(phi)
         return phis_made
+
+    def reads(self, node: Node) -> bool:
+        """Whether a node reads something of the paragraph that is repeated. (Of all there are few do.)"""
+        made = self.made
+        for a in node.args:  # noqa: SIM110 (it is asked of every node, for every paragraph that is repeated)
+            if a.node is not None and a.node in made:
+                return True
+        return False
 
     def at_beginning(self, a: Arg, number: int) -> Arg:
         if a.kind != VALUE or a.node not in self.made or a.node is None:
