@@ -1,4 +1,4 @@
-"""Programs of Csmith's (X. Yang et al., "Finding and Understanding Bugs in C Compilers", PLDI 2011) beside clang -O0: what they print is compared.
+"""Programs of Csmith's (X. Yang et al., "Finding and Understanding Bugs in C Compilers", PLDI 2011) beside clang -O0 and gcc -O0: what they print is compared.
 
 ``python -m tests.programs.generated --count 20000 --jobs 2``
 """
@@ -19,6 +19,8 @@ CSMITH = shutil.which("csmith")
 HEADERS = ["-w", "-I", "/usr/include/csmith"]
 #: Seconds that a program may take as clang has compiled it, and by our code, which is compiled in them too.
 SHORT, LONG = 1, 300
+#: Whose code the programs are compared with.
+COMPILERS = [compiler for compiler in ("clang", "gcc") if shutil.which(compiler)]
 LEVELS = ("-O0", "-O1", "-O2", "-O3")
 
 
@@ -32,8 +34,13 @@ def compared(seed: int, folder: Path) -> str | None:
     source, reference = folder / f"seed{seed}.c", folder / f"seed{seed}"
     subprocess.run([str(CSMITH), "--seed", str(seed), "--max-funcs", "6", "--no-packed-struct", "-o", str(source)], check=True, cwd=folder)
     try:
-        subprocess.run(["clang", "-O0", *HEADERS, str(source), "-o", str(reference)], check=True, capture_output=True)
-        expected = subprocess.run([str(reference)], check=True, capture_output=True, text=True, timeout=SHORT).stdout
+        printed = {}
+        for compiler in COMPILERS:
+            subprocess.run([compiler, "-O0", *HEADERS, str(source), "-o", str(reference)], check=True, capture_output=True)
+            printed[compiler] = subprocess.run([str(reference)], check=True, capture_output=True, text=True, timeout=SHORT).stdout
+        expected = printed["clang"]
+        if set(printed.values()) != {expected}:
+            return f"seed {seed}: the compilers do not agree, {printed}"
         command = [sys.executable, "-m", "loopwright", "cc", LEVELS[seed % len(LEVELS)], *HEADERS, str(source), "--run"]
         found = subprocess.run(command, check=False, capture_output=True, text=True, timeout=LONG)
     except subprocess.TimeoutExpired as late:
