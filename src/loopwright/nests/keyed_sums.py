@@ -22,9 +22,9 @@ from loopwright.ir.function import MOST_LOCAL, NONE, Array, Function, Instr, Loo
 from loopwright.nests.apart import question
 from loopwright.nests.lanes import in_lanes
 from loopwright.nests.nest import nests
-from loopwright.nests.unroll import clone, read_once
+from loopwright.nests.unroll import clone, own_array, read_once
 from loopwright.targets.target import Target
-from loopwright.types import BOOL, F64, I64, PTR, U8, VOID, Type, vector_of
+from loopwright.types import BOOL, F64, I64, U8, VOID, Type, vector_of
 
 __all__ = ["split_keyed_sums"]
 
@@ -271,11 +271,7 @@ class _Pairs:
 
     def local(self, name: str, element: Type, count: int) -> int:
         """An array of the function's own: its number."""
-        number = len(self.f.arrays)
-        array = self.f.local_array(f"{self.array.name}.{name}", element, (count,))
-        array.written = True
-        self.out.append(Instr(ops.LOCAL, PTR, array.base, [self.f.const(I64, number)], 0, self.line))
-        return number
+        return own_array(self.f, f"{self.array.name}.{name}", element, count, self.line, self.out)
 
     def make(self) -> None:
         """Write all of it."""

@@ -22,7 +22,7 @@ from loopwright.nests.room import settle
 from loopwright.nests.scalars import CARRIED, REDUCTION, Scalar, any_order
 from loopwright.targets.target import Target
 from loopwright.types import BOOL, I64, PTR, VOID, Type, mask_of, vector_of
-from loopwright.vectors.divergence import IN_PAIRS, WIDTHS, room_for
+from loopwright.vectors.divergence import IN_PAIRS, WIDTHS, room_for, width_of
 from loopwright.vectors.interleaving import dealt
 from loopwright.vectors.sums import find
 from loopwright.vectors.tables import parts
@@ -108,7 +108,7 @@ def in_pairs(nest: Nest, loop: NestLoop) -> bool:
         if not loop.head < access.position < loop.end or last is None:
             continue
         moves = sum([coefficient for value, coefficient in last.terms.items() if nest.indices.get(value) is loop])
-        if moves in IN_PAIRS or (len(access.subscripts) > 1 and not last.terms and last.constant >= IN_PAIRS[0] // 2 + 1):
+        if moves in IN_PAIRS or (len(access.subscripts) > 1 and not last.terms and width_of(last.constant) in IN_PAIRS):
             return True
     return False
 
@@ -485,7 +485,7 @@ class _Body:
         """How far the elements are apart that lanes access, in an array or in rows of so many; 0 where that is not known."""
         places = access.args[int(access.op is ops.STORE) :]
         if self._row(places):
-            return next(width for width in WIDTHS if width > self.nest.f.const_values[~places[-1]])
+            return width_of(int(self.nest.f.const_values[~places[-1]]))
         return self.steps.get(places[-1], 0)
 
     def _accesses(self, instr: Instr, some: bool) -> bool:

@@ -25,9 +25,9 @@ from loopwright.nests.carry import FARTHEST, needed
 from loopwright.nests.nest import Access, Nest, NestLoop
 from loopwright.nests.operations import has
 from loopwright.nests.scalars import Scalar
-from loopwright.nests.unroll import clone
+from loopwright.nests.unroll import clone, own_array
 from loopwright.targets.target import Target
-from loopwright.types import BOOL, I64, PTR, VOID, Type, vector_of
+from loopwright.types import BOOL, I64, VOID, Type, vector_of
 
 __all__ = ["Packs", "packs"]
 
@@ -217,10 +217,9 @@ class _Columns:
         head = f.code[loop.head]
         counts: dict[Type, int] = {}
         for column in columns:
-            element = _type_of(f, column[0])
-            at = counts.get(element, 0)
-            counts[element] = at + len(column)
-        arrays = {element: _array(f, element, count, head.line, out) for element, count in counts.items()}
+            element = f.type_of(column[0])
+            counts[element] = counts.get(element, 0) + len(column)
+        arrays = {element: own_array(f, "columns", element, count, head.line, out) for element, count in counts.items()}
         runs = f.register(BOOL, "")
         out.append(Instr(ops.LT if loop.step > 0 else ops.GT, I64, runs, head.args[:2], 0, head.line))
         out.append(Instr(ops.IF, VOID, NONE, [runs], 0, head.line))
@@ -228,7 +227,7 @@ class _Columns:
         filled = dict.fromkeys(counts, 0)
         # (Behind longer ones the shorter ones begin at multiples of their length, too.)
         for column in sorted(columns, key=len, reverse=True):
-            element = _type_of(f, column[0])
+            element = f.type_of(column[0])
             at = filled[element]
             filled[element] = at + len(column)
             self.places[column] = (arrays[element], at)
@@ -239,19 +238,6 @@ class _Columns:
                     clone(f, [f.code[k] for k in positions if f.code[k].dst not in copies], copies, out)
                 out.append(Instr(ops.STORE, element, NONE, [copies.get(value, value), f.const(I64, at + lane)], arrays[element], head.line))
         out.append(Instr(ops.END, VOID, NONE, [], 0, head.line))
-
-
-def _type_of(f: Function, value: int) -> Type:
-    return f.types[value] if value >= 0 else f.const_types[~value]
-
-
-def _array(f: Function, element: Type, count: int, line: int, out: list[Instr]) -> int:
-    """The number of a new array of the function's own."""
-    number = len(f.arrays)
-    array = f.local_array("columns", element, (count,))
-    array.written = True
-    out.append(Instr(ops.LOCAL, PTR, array.base, [f.const(I64, number)], 0, line))
-    return number
 
 
 def _address(nest: Nest, loop: NestLoop, place: int) -> list[int] | None:
@@ -338,7 +324,7 @@ class _Pack:
     def column(self, values: tuple[int, ...], places: list[int]) -> bool:
         """Whether values are known in front of the loop: they are constants, come from there, or are elements of arrays that the loop does not store to."""
         f = self.nest.f
-        element = _type_of(f, values[0])
+        element = f.type_of(values[0])
         if element is BOOL or not self.loop.long() or not self.has(ops.LOAD_AT, element):
             return False
         stored = {access.array for access in self.accesses.values() if access.store}
@@ -448,7 +434,7 @@ class _Pack:
         """Load a column."""
         assert self.made is not None
         f = self.nest.f
-        type_ = vector_of(_type_of(f, values[0]), self.lanes)
+        type_ = vector_of(f.type_of(values[0]), self.lanes)
         array, at = self.made.places[values]
         result = f.register(type_, "column")
         out.append(Instr(ops.LOAD, type_, result, [f.const(I64, at)], array, self.code[max(places)].line if max(places) >= 0 else self.loop.line))

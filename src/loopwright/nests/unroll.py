@@ -7,9 +7,9 @@ from typing import Final
 from loopwright.ir import ops
 from loopwright.ir.function import NONE, Function, Instr, Loop
 from loopwright.ir.loops import IS_LOOP
-from loopwright.types import I64
+from loopwright.types import I64, PTR, Type
 
-__all__ = ["clone", "crossing_branches", "has_loops", "local_variables", "repeats", "written_first"]
+__all__ = ["clone", "crossing_branches", "has_loops", "local_variables", "own_array", "repeats", "shifted", "written_first"]
 
 # What becomes of an operation whose mask is known to be all true.
 _OTHER: Final = 0
@@ -133,6 +133,15 @@ def _ways_out(body: list[Instr]) -> list[int]:
         elif op is ops.BR or op is ops.BR_IF:
             found.append(instr.imm - depth)
     return found
+
+
+def own_array(f: Function, name: str, element: Type, count: int, line: int, out: list[Instr]) -> int:
+    """The number of a new array of the function's own, which is written; what makes its address is appended to ``out``."""
+    number = len(f.arrays)
+    array = f.local_array(name, element, (count,))
+    array.written = True
+    out.append(Instr(ops.LOCAL, PTR, array.base, [f.const(I64, number)], 0, line))
+    return number
 
 
 def shifted(code: list[Instr], by: int) -> list[Instr]:

@@ -15,7 +15,7 @@ from loopwright.ir.function import NONE, Function, Instr
 from loopwright.types import BOOL, I64, U32
 from loopwright.vectors.regions import Bracket, Leaf, Region
 
-__all__ = ["AFFINE", "IN_PAIRS", "LINEAR", "UNIFORM", "VARYING", "WIDTHS", "Divergence", "Step", "room_for"]
+__all__ = ["AFFINE", "IN_PAIRS", "LINEAR", "UNIFORM", "VARYING", "WIDTHS", "Divergence", "Step", "room_for", "width_of"]
 
 #: The same in all lanes.
 UNIFORM: Final = 0
@@ -42,6 +42,11 @@ WIDTHS: Final = (2, 3, 4, *IN_PAIRS)
 def room_for(apart: int, bits: int) -> int:
     """How many bits of a vector an element takes, where elements so far apart are dealt out."""
     return 2 * bits if apart in IN_PAIRS else bits
+
+
+def width_of(last: int) -> int:
+    """How many elements a row has at least of which the element of a number is accessed, of those that are dealt out; 0 where it has more."""
+    return next((width for width in WIDTHS if width > last), 0)
 
 
 class Step:
@@ -420,7 +425,7 @@ class Divergence:
             return step.times if step.of == NONE else 0
         indices = access.args[int(access.op is ops.STORE) :]
         in_row = len(indices) > 1 and last < 0 and self.of(indices[-2]) == LINEAR
-        return next((width for width in WIDTHS if width > int(self.f.const_values[~last])), 0) if in_row else 0
+        return width_of(int(self.f.const_values[~last])) if in_row else 0
 
     def _looked_up(self, instr: Instr) -> bool:
         """Whether the index that differs by lane is a narrow one; of the narrower integer the vectors are counted where it is made."""

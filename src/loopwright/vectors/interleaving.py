@@ -274,7 +274,7 @@ class Interleaving:
         parts = sorted(group, key=lambda m: m.constant)
         if self._reordered(parts):
             return
-        where, mem = self._where(min(group, key=lambda m: m.position), parts[0].constant)
+        where, mem = self._where(min(group, key=_position), parts[0].constant)
         values = [m.instr.args[1] for m in parts]
         apart, type_ = parts[0].apart, instr.type
         if apart in IN_PAIRS:
