@@ -165,7 +165,7 @@ class Processor(Description):
                 raise TargetError(f"{self.name}: {name} is {values[name]!r}; it has to be 0 or 1")
         changed = {name: Latency(each, each if self.latencies[name].interval > 1 else 1) for name, each in latencies.items()}
         called = f"{self.name} with {', '.join([f'{name}={value}' for name, value in values.items()])}" if values else self.name
-        given: dict[str, Any] = {name: bool(value) if name in _YES_OR_NO else value for name, value in numbers.items()}
+        given: dict[str, Any] = {**numbers, **{name: value == 1 for name, value in numbers.items() if name in _YES_OR_NO}}
         lacks = frozenset([*[each for each in self.lacks if not commands.get(each)], *[name for name, value in commands.items() if not value]])
         return replace(self, name=called, latencies={**self.latencies, **changed}, lacks=lacks, **given)
 
