@@ -215,7 +215,7 @@ def _parameter(runner: Runner, *more: Any, name: str = "") -> Any:
 
 
 #: Features that no emulator has.
-_NOWHERE = ("avx_vnni",)
+_NOWHERE = ("avx_vnni", "avx512_fp16")
 
 
 def with_features(*features: str) -> list[Any]:
@@ -229,6 +229,10 @@ def with_features(*features: str) -> list[Any]:
                     runner.lacks = f"this CPU lacks {', '.join(features)}, and so does the emulator"
                 found.append(_parameter(runner))
     return found
+
+
+#: Those that compute with f16 by instructions of their own.
+HALF_ARITHMETIC = [*with_features("asimdhp"), *with_features("avx512_fp16")]
 
 
 def with_each(values: Callable[[Runner], Sequence[Any]], wanted: Callable[[Runner], bool] = lambda runner: True) -> list[Any]:

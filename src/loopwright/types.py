@@ -249,11 +249,14 @@ def saturated(type_: Type, value: Any) -> Any:
     import numpy as np
 
     low, high = limits(type_)
+    dtype = np.dtype(type_.element.dtype)
+    # (NumPy 2.5 takes integers beyond 64 signed bits as numbers of their own type alone.)
+    least, greatest = dtype.type(low), dtype.type(high)
     number = np.asarray(value, np.float64)
     # The bounds one beyond are exact in every float type; high itself may not be.
     inside = (number > low - 1.0) & (number < high + 1.0)
-    whole = np.where(inside, np.where(inside, number, 0.0).astype(type_.element.dtype), np.where(number > 0, high, low).astype(type_.element.dtype))
-    made = np.where(np.isnan(number), 0, whole).astype(type_.element.dtype)
+    whole = np.where(inside, np.where(inside, number, 0.0).astype(dtype), np.where(number > 0, greatest, least))
+    made = np.where(np.isnan(number), 0, whole).astype(dtype)
     return made if type_.lanes else made[()]
 
 

@@ -271,9 +271,13 @@ def test_comparisons_that_are_left_out_at_the_end_are_neither_weighed_nor_in_the
 
 
 def nearest_tables() -> str:
-    """The microarchitecture most like this CPU's of those that there are tables of."""
+    """The microarchitecture most like this CPU's of those that there are tables of; "" where none is near."""
     with open("/proc/cpuinfo") as lines:
-        return "znver4" if any("AuthenticAMD" in line for line in lines) else "skylake-avx512"
+        said = lines.read()
+    if "AuthenticAMD" in said:
+        return "znver4"
+    # Golden Cove and its heirs (which have SERIALIZE) look twice as far ahead as Skylake.
+    return "" if " serialize" in said else "skylake-avx512"
 
 
 @needs_avx2
@@ -281,11 +285,14 @@ def nearest_tables() -> str:
 @pytest.mark.parametrize("degree", [3, 7, 15, 31])
 def test_measured_cycles_are_near_the_model(degree: int) -> None:
     """Within a factor of 1.75 either way: the tables are those of a relative of this CPU. Twice is what a mistake in either would make."""
+    tables = nearest_tables()
+    if not tables:
+        pytest.skip("there are no tables of CPUs like this one")
     compiled = compiled_poly(degree)
     x, y = np.ones(1024, np.float32), np.zeros(1024, np.float32)
     words = _words(x, y)
     counts = [float(count) for count in measure.count_blocks(compiled, words)]
-    modelled = perf_score(compiled, nearest_tables(), counts).cycles
+    modelled = perf_score(compiled, tables, counts).cycles
     # What else runs on the core can only add: the least of several measurements, as many as it takes for some seconds.
     least = math.inf
     until = time.monotonic() + 20

@@ -7,14 +7,14 @@ from typing import Any
 
 import numpy as np
 import pytest
-from tests.machines import Runner, Simulated, runners, with_features
+from tests.machines import HALF_ARITHMETIC, Runner, Simulated, runners
 
 import loopwright as lw
 from loopwright.types import parse_type
 
 HALVES = ["f16", "bf16"]
 #: The widest vectors of each machine: what is computed in f32 has half of them. And those that compute with f16 themselves.
-each_machine = pytest.mark.parametrize("runner", [*runners(lambda runner: runner.widest), *with_features("asimdhp")])
+each_machine = pytest.mark.parametrize("runner", [*runners(lambda runner: runner.widest), *HALF_ARITHMETIC])
 each_half = pytest.mark.parametrize("half", HALVES)
 
 

@@ -15,7 +15,7 @@ import numpy as np
 import pytest
 from tests.end_to_end.guarded import guarded
 from tests.golden import hold
-from tests.machines import RUNNERS, Here, Runner, runners, with_each, with_features
+from tests.machines import HALF_ARITHMETIC, RUNNERS, Here, Runner, runners, with_each
 from tests.targets.conformance import INTEGER, MODES, Bench, Case, admitted, available, constant_cases, elements_of, limited, same, special_values
 
 from loopwright.compiler import compile
@@ -205,7 +205,7 @@ def test_every_target_has_its_table_and_no_other() -> None:
     assert tables - {repr(runner) for runner in RUNNERS if not runner.widest} == set(registry.names())
 
 
-@pytest.mark.parametrize("runner", [*runners(lambda runner: runner.widest), *with_features("asimdhp")])
+@pytest.mark.parametrize("runner", [*runners(lambda runner: runner.widest), *HALF_ARITHMETIC])
 def test_half_floats_do_what_their_rows_say(runner: Runner) -> None:
     if not runner.ties_of_halves:
         pytest.skip(f"what runs {runner} rounds ties of f16 the wrong way")

@@ -12,7 +12,7 @@ from loopwright.targets.x86.abi import SYSV
 from loopwright.targets.x86.arithmetic import compare, test
 from loopwright.targets.x86.assembler import ABOVE_EQUAL, ALWAYS, CONDITIONS, EQUAL, LINE, NOT_EQUAL, Form, M, lookup
 from loopwright.targets.x86.encoder import NO_REGISTER
-from loopwright.targets.x86.operands import X86Assembler, in_memory, register_name, roles
+from loopwright.targets.x86.operands import FLOAT_LETTER, X86Assembler, in_memory, register_name, roles
 from loopwright.targets.x86.registers import CODES, INTS, RAX, REGISTERS, VECTORS
 from loopwright.types import Type
 
@@ -153,7 +153,7 @@ class ChooseFloat:
     def __init__(self, condition: str, source: Type, type_: Type) -> None:
         self.exchanged, code = _FLOAT_JUMPS[condition]
         r = register_name(type_)
-        self.form = lookup("VUCOMISS" if source.bits == 32 else "VUCOMISD", "xmm,xmm")
+        self.form = lookup("VUCOMIS" + FLOAT_LETTER[source.bits], "xmm,xmm")
         # The opposite condition has the other lowest bit (SDM volume 1, appendix B.1).
         self.move = lookup("CMOV" + CONDITIONS[code ^ 1].upper(), f"{r},{r}")
 

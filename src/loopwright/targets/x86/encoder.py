@@ -367,7 +367,7 @@ def _tuple_bytes(tuple_type: str, length: int, element: int) -> int:
         return length
     if tuple_type in ("half", "halfmem"):
         return length // 2
-    if tuple_type == "quartermem":
+    if tuple_type in ("quarter", "quartermem"):
         return length // 4
     if tuple_type == "eighthmem":
         return length // 8

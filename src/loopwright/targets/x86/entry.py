@@ -31,7 +31,7 @@ MACHINE: Final = Machine(
         "x86-64-v4": Level(
             "x86-64 with AVX-512 F, BW, CD, DQ and VL (512-bit vectors, mask registers)",
             (128, 256, 512),
-            ("avx512_bitalg", "avx512_vnni", "avx512_vpopcntdq", "avx512vbmi", "pclmulqdq", "vpclmulqdq"),
+            ("avx512_bitalg", "avx512_fp16", "avx512_vnni", "avx512_vpopcntdq", "avx512vbmi", "pclmulqdq", "vpclmulqdq"),
         ),
     },
     ("sysv", "win64"),

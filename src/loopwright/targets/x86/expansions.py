@@ -11,11 +11,12 @@ from loopwright.targets import division, integer_sequences, lane_by_lane, multip
 from loopwright.targets.floor_division import divide_floats
 from loopwright.targets.steps import Emit, Steps
 from loopwright.targets.x86 import gathers, interleaved, masked, strided, unsigned, wider_lanes
-from loopwright.types import BOOL, F32, F64, I32, I64, U8, U16, U32, U64, Type, mask_of, vector_of
+from loopwright.types import BOOL, F16, F32, F64, I16, I32, I64, U8, U16, U32, U64, Type, mask_of, vector_of
 
 __all__ = ["EXPANDED", "convert_in_steps", "expand", "middle"]
 
 _COMPARES: Final = frozenset(ops.COMPARISONS.values())
+_AS_INTEGERS: Final[dict[int, Type]] = {16: I16, 32: I32, 64: I64}
 #: What an integer kept in 32 bits needs no sequence for, however narrow it is.
 _NARROW_AS_IT_IS: Final = _COMPARES | frozenset(ops.CHOICES) | {ops.COPY, ops.BITCAST, ops.CONVERT, ops.CONVERT_UNCHECKED, ops.TO_F16}
 
@@ -76,7 +77,9 @@ def _estimate(target: Any, f: Function, instr: Instr, emit: Emit, late: bool) ->
 
 
 def convert_in_steps(target: Any, type_: Type, source: Type) -> bool:
-    """Whether a conversion of lanes goes by way of i32, bytes to and from floats, or of f64, f32 to i64 on AVX2."""
+    """Whether a conversion of lanes goes by way of i32, bytes to and from floats, of i16, bytes to and from f16, or of f64, f32 to i64 on AVX2."""
+    if type_.element is F16 or source.element is F16:
+        return min(type_.bits, source.bits) == 8
     if source.bits == 32 and source.is_float and type_.bits == 64 and type_.signed:
         return not target.mask_registers
     return (source.bits < 32 and type_.is_float) or (type_.bits < 32 and source.is_float)
@@ -84,12 +87,14 @@ def convert_in_steps(target: Any, type_: Type, source: Type) -> bool:
 
 def middle(type_: Type, source: Type) -> Type:
     """The type between, of a conversion in steps."""
+    if type_.element is F16 or source.element is F16:
+        return vector_of(I16, type_.lanes)
     return vector_of(F64 if source.is_float and type_.bits == 64 else I32, type_.lanes)
 
 
 def _convert(target: Any, f: Function, instr: Instr, emit: Emit, late: bool) -> bool:
     type_, source, line = instr.type, instr.source, instr.line
-    if instr.op is ops.CONVERT and _clamped(target, f, instr, emit):
+    if instr.op is ops.CONVERT and (_clamped(target, f, instr, emit) or _of_half(f, instr, emit)):
         return True
     if type_.lanes:
         if not convert_in_steps(target, type_, source):
@@ -109,7 +114,7 @@ def _convert(target: Any, f: Function, instr: Instr, emit: Emit, late: bool) -> 
         emit(Instr(ops.CONVERT_UNCHECKED, whole_type, whole, instr.args, 0, line, source))
         emit(Instr(ops.CONVERT, type_, instr.dst, [whole], 0, line, whole_type))
         return True
-    if late and source is U64 and type_.is_float:
+    if late and source is U64 and type_.is_float and type_ is not F16:
         sequences.unsigned_to_float(f, instr, emit)
         return True
     if late and type_ is U64 and source.is_float:
@@ -119,6 +124,18 @@ def _convert(target: Any, f: Function, instr: Instr, emit: Emit, late: bool) -> 
         _saturated(f, instr, emit)
         return True
     return False
+
+
+def _of_half(f: Function, instr: Instr, emit: Emit) -> bool:
+    """Saturating conversions of f16 that no instructions serve: of lanes to bytes by way of i16, of scalars by way of f32, which holds all of its numbers."""
+    type_, source = instr.type, instr.source
+    if source.element is not F16 or not type_.is_integer or (type_.lanes and type_.bits > 8):
+        return False
+    between = vector_of(I16 if type_.lanes else F32, type_.lanes)
+    value = f.register(between)
+    emit(Instr(ops.CONVERT, between, value, instr.args, 0, instr.line, source))
+    emit(Instr(ops.CONVERT_SATURATED if type_.lanes else ops.CONVERT, type_, instr.dst, [value], 0, instr.line, between))
+    return True
 
 
 def _clamped(target: Any, f: Function, instr: Instr, emit: Emit) -> bool:
@@ -246,7 +263,7 @@ def _absolute(target: Any, f: Function, instr: Instr, emit: Emit, late: bool) ->
         if not type_.lanes:
             return False
         # All but the sign, so that the constant is made once.
-        whole = I64 if type_.bits == 64 else I32
+        whole = _AS_INTEGERS[type_.bits]
         rest = s.op(ops.AND, whole, s.cast(whole, given, element), s.const(whole, (1 << type_.bits - 1) - 1))
         s.cast(element, rest, whole, into=result)
     elif not type_.signed:

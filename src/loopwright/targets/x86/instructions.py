@@ -1478,6 +1478,36 @@ VFNMSUB231SH     | xmm1{k1}{z}, xmm2, xmm3/m16                  | EVEX.LLIG.66.M
 VCMPPH           | k1{k2}, vmm2, vmm3/mV/m16bcst, imm8          | EVEX.VL.0F3A.W0 C2 /r ib         | RVMI:wrrr | full       | avx512_fp16
 VCVTPH2PSX       | vmm1{k1}{z}, hmm2/mH/m16bcst                 | EVEX.VL.66.MAP6.W0 13 /r         | RM:wr     | half       | avx512_fp16
 VCVTPS2PHX       | hmm1{k1}{z}, vmm2/mV/m32bcst                 | EVEX.VL.66.MAP5.W0 1D /r         | RM:wr     | full       | avx512_fp16
+VCMPSH           | k1{k2}, xmm2, xmm3/m16, imm8                 | EVEX.LLIG.F3.0F3A.W0 C2 /r ib    | RVMI:wrrr | t1s16      | avx512_fp16
+VUCOMISH         | xmm1, xmm2/m16                               | EVEX.LLIG.MAP5.W0 2E /r          | RM:rr     | t1s16      | avx512_fp16
+VRNDSCALEPH      | vmm1{k1}{z}, vmm2/mV/m16bcst, imm8           | EVEX.VL.0F3A.W0 08 /r ib         | RMI:wrr   | full       | avx512_fp16
+VRNDSCALESH      | xmm1{k1}{z}, xmm2, xmm3/m16, imm8            | EVEX.LLIG.0F3A.W0 0A /r ib       | RVMI:wrrr | t1s16      | avx512_fp16
+VCVTW2PH         | vmm1{k1}{z}, vmm2/mV/m16bcst                 | EVEX.VL.F3.MAP5.W0 7D /r         | RM:wr     | full       | avx512_fp16
+VCVTUW2PH        | vmm1{k1}{z}, vmm2/mV/m16bcst                 | EVEX.VL.F2.MAP5.W0 7D /r         | RM:wr     | full       | avx512_fp16
+VCVTTPH2W        | vmm1{k1}{z}, vmm2/mV/m16bcst                 | EVEX.VL.66.MAP5.W0 7C /r         | RM:wr     | full       | avx512_fp16
+VCVTTPH2UW       | vmm1{k1}{z}, vmm2/mV/m16bcst                 | EVEX.VL.MAP5.W0 7C /r            | RM:wr     | full       | avx512_fp16
+VCVTDQ2PH        | hmm1{k1}{z}, vmm2/mV/m32bcst                 | EVEX.VL.MAP5.W0 5B /r            | RM:wr     | full       | avx512_fp16
+VCVTUDQ2PH       | hmm1{k1}{z}, vmm2/mV/m32bcst                 | EVEX.VL.F2.MAP5.W0 7A /r         | RM:wr     | full       | avx512_fp16
+VCVTTPH2DQ       | vmm1{k1}{z}, hmm2/mH/m16bcst                 | EVEX.VL.F3.MAP5.W0 5B /r         | RM:wr     | half       | avx512_fp16
+VCVTTPH2UDQ      | vmm1{k1}{z}, hmm2/mH/m16bcst                 | EVEX.VL.MAP5.W0 78 /r            | RM:wr     | half       | avx512_fp16
+VCVTQQ2PH        | qmm1{k1}{z}, vmm2/mV/m64bcst                 | EVEX.VL.MAP5.W1 5B /r            | RM:wr     | full       | avx512_fp16
+VCVTUQQ2PH       | qmm1{k1}{z}, vmm2/mV/m64bcst                 | EVEX.VL.F2.MAP5.W1 7A /r         | RM:wr     | full       | avx512_fp16
+VCVTTPH2QQ       | vmm1{k1}{z}, qmm2/mQ/m16bcst                 | EVEX.VL.66.MAP5.W0 7A /r         | RM:wr     | quarter    | avx512_fp16
+VCVTTPH2UQQ      | vmm1{k1}{z}, qmm2/mQ/m16bcst                 | EVEX.VL.66.MAP5.W0 78 /r         | RM:wr     | quarter    | avx512_fp16
+VCVTPH2PD        | vmm1{k1}{z}, qmm2/mQ/m16bcst                 | EVEX.VL.MAP5.W0 5A /r            | RM:wr     | quarter    | avx512_fp16
+VCVTPD2PH        | qmm1{k1}{z}, vmm2/mV/m64bcst                 | EVEX.VL.66.MAP5.W1 5A /r         | RM:wr     | full       | avx512_fp16
+VCVTSH2SS        | xmm1{k1}{z}, xmm2, xmm3/m16                  | EVEX.LLIG.MAP6.W0 13 /r          | RVM:wrr   | t1s16      | avx512_fp16
+VCVTSS2SH        | xmm1{k1}{z}, xmm2, xmm3/m32                  | EVEX.LLIG.MAP5.W0 1D /r          | RVM:wrr   | t1s        | avx512_fp16
+VCVTSH2SD        | xmm1{k1}{z}, xmm2, xmm3/m16                  | EVEX.LLIG.F3.MAP5.W0 5A /r       | RVM:wrr   | t1s16      | avx512_fp16
+VCVTSD2SH        | xmm1{k1}{z}, xmm2, xmm3/m64                  | EVEX.LLIG.F2.MAP5.W1 5A /r       | RVM:wrr   | t1s        | avx512_fp16
+VCVTSI2SH        | xmm1, xmm2, r/m32                            | EVEX.LLIG.F3.MAP5.W0 2A /r       | RVM:wrr   | t1s        | avx512_fp16
+VCVTSI2SH        | xmm1, xmm2, r/m64                            | EVEX.LLIG.F3.MAP5.W1 2A /r       | RVM:wrr   | t1s        | avx512_fp16
+VCVTUSI2SH       | xmm1, xmm2, r/m32                            | EVEX.LLIG.F3.MAP5.W0 7B /r       | RVM:wrr   | t1s        | avx512_fp16
+VCVTUSI2SH       | xmm1, xmm2, r/m64                            | EVEX.LLIG.F3.MAP5.W1 7B /r       | RVM:wrr   | t1s        | avx512_fp16
+VCVTTSH2SI       | r32, xmm2/m16                                | EVEX.LLIG.F3.MAP5.W0 2C /r       | RM:wr     | t1s16      | avx512_fp16
+VCVTTSH2SI       | r64, xmm2/m16                                | EVEX.LLIG.F3.MAP5.W1 2C /r       | RM:wr     | t1s16      | avx512_fp16
+VCVTTSH2USI      | r32, xmm2/m16                                | EVEX.LLIG.F3.MAP5.W0 78 /r       | RM:wr     | t1s16      | avx512_fp16
+VCVTTSH2USI      | r64, xmm2/m16                                | EVEX.LLIG.F3.MAP5.W1 78 /r       | RM:wr     | t1s16      | avx512_fp16
 VMOVSH           | xmm1{k1}{z}, m16                             | EVEX.LLIG.F3.MAP5.W0 10 /r       | RM:wr     | t1s16      | avx512_fp16
 VMOVSH           | m16{k1}, xmm1                                | EVEX.LLIG.F3.MAP5.W0 11 /r       | MR:wr     | t1s16      | avx512_fp16
 VMOVSH           | xmm1{k1}{z}, xmm2, xmm3                      | EVEX.LLIG.F3.MAP5.W0 10 /r       | RVM:wrr   |            | avx512_fp16

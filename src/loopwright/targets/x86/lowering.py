@@ -17,11 +17,11 @@ from loopwright.targets.sequences import shift_count
 from loopwright.targets.target import ANY_TIED, LEFT, Rule, Target, Use
 from loopwright.targets.x86 import arithmetic, control, gathers, interleaved, moves, strided
 from loopwright.targets.x86.assembler import Form, lookup
-from loopwright.targets.x86.operands import LETTER, register_name, vector_load, vector_store, width
+from loopwright.targets.x86.operands import FLOAT_LETTER, LETTER, register_name, vector_load, vector_store, width
 from loopwright.targets.x86.registers import INTS, R11, RAX, RCX, RDX, VECTORS
 from loopwright.targets.x86.selection import choose, step_of
 from loopwright.targets.x86.sequence import INT, INT_LATE, INT_MEMORY, VECTOR, VECTOR_MEMORY, ByConstant, Sequence, addresses, folded, loads, read, rule
-from loopwright.types import PTR, VOID, Type, vector_of
+from loopwright.types import F16, PTR, VOID, Type, vector_of
 
 __all__ = ["missing", "rule_for"]
 
@@ -53,6 +53,11 @@ def missing(target: Target, instr: Instr, hint: str = "") -> UnsupportedOperatio
     return UnsupportedOperationError(f"{what} is not available on {target.name}" + (f"; {hint}" if hint else ""), "", instr.line)
 
 
+def _is_missing(target: Any, type_: Type) -> bool:
+    """Whether it is a float of 16 bits that the target keeps as its bits."""
+    return type_.is_float and type_.bits == 16 and (type_.element is not F16 or not target.half_operations)
+
+
 def _widest(target: Any) -> int:
     """Bytes of the widest vectors."""
     return 64 if target.mask_registers else 32
@@ -65,7 +70,7 @@ def rule_for(target: Any, f: Function, instr: Instr) -> Rule | None:
     """The rule for an instruction; None when this target has none."""
     op = instr.op
     type_, source = instr.type, instr.source
-    if max(type_.size, source.size) > _widest(target) or (type_.is_float and type_.bits == 16) or (source.is_float and source.bits == 16):
+    if max(type_.size, source.size) > _widest(target) or _is_missing(target, type_) or _is_missing(target, source):
         return None
     if op.effect == ops.CONTROL:
         return _control(target, f, instr)
@@ -140,7 +145,7 @@ def _control(target: Any, f: Function, instr: Instr) -> Rule:
         return Rule(op.name, (), None, control.jump_case if op is ops.JUMP_CASE else control.nothing)
     if op.compare:
         if type_.is_float:
-            form = lookup("VUCOMISS" if type_.bits == 32 else "VUCOMISD", "xmm,xmm")
+            form = lookup("VUCOMIS" + FLOAT_LETTER[type_.bits], "xmm,xmm")
             exchanged = op.compare in ("lt", "le", "nlt", "nle")
             uses = (VECTOR_MEMORY, VECTOR) if exchanged else (VECTOR, VECTOR_MEMORY)
             return Rule(op.name, _without(instr, uses), None, control.JumpFloat(form, op.compare).emit)
@@ -266,7 +271,7 @@ def _move(form: Form) -> str:
 
 def _masked_move(type_: Type, evex: bool) -> str:
     if evex:
-        if type_.is_float:
+        if type_.is_float and type_.bits > 16:
             return "VMOVUPS" if type_.bits == 32 else "VMOVUPD"
         return f"VMOVDQU{type_.bits}"
     if type_.is_float:
@@ -474,7 +479,7 @@ def _rotate_lanes(bits: int, places: int) -> str:
 
 def _fused(target: Any, instr: Instr) -> Rule | None:
     type_ = instr.type
-    suffix = ("P" if type_.lanes else "S") + ("S" if type_.bits == 32 else "D")
+    suffix = ("P" if type_.lanes else "S") + FLOAT_LETTER[type_.bits]
     emitter = arithmetic.FusedMultiplyAdd(_FUSED[instr.op], suffix, type_)
     found = loads(instr, [type_] * 3, [emitter.form132.operands[2].memory] * 3)
     return Rule(instr.op.name, _without(instr, (VECTOR_MEMORY,) * 3), VECTOR, emitter.emit, tied=ANY_TIED, overwrites=True, loads=found)
@@ -756,6 +761,8 @@ def _bitcast(target: Any, instr: Instr) -> Rule | None:
     type_, source = instr.type, instr.source
     to, given = target.class_of(type_), target.class_of(source)
     if to != given:
+        if type_.size == 2:
+            return None
         return _by_text(target, instr, "VMOVQ d, a" if type_.bits == 64 else "VMOVD d, a")
     if to == INTS and type_.bits < 32 and type_.signed != source.signed:
         return None

@@ -94,7 +94,9 @@ def move_constant(asm: X86Assembler, f: Function, type_: Type, dst: int, source:
     name = width(type_)
     mem = asm.pool(source, type_.element, False)
     if type_.is_float:
-        if type_.bits == 32:
+        if type_.bits == 16:
+            asm.emit(lookup("VPBROADCASTW", f"{name},m16"), (d,), mem, line=line)
+        elif type_.bits == 32:
             asm.emit(lookup("VBROADCASTSS", f"{name},m32"), (d,), mem, line=line)
         elif name == "xmm":
             asm.emit(lookup("VMOVDDUP", "xmm,m64"), (d,), mem, line=line)

@@ -17,10 +17,13 @@ from loopwright.types import BOOL, Type
 
 #: The letter of an element's width in mnemonics.
 LETTER: Final[dict[int, str]] = {8: "B", 16: "W", 32: "D", 64: "Q"}
+#: That of a float's.
+FLOAT_LETTER: Final[dict[int, str]] = {16: "H", 32: "S", 64: "D"}
 
 #: In a list of operands by role: this one is the instruction's memory operand.
 MEMORY: Final = SLOT << 1
 
+_FLOAT_FORMAT: Final[dict[int, str]] = {16: "<e", 32: "<f", 64: "<d"}
 _RSP_CODE: Final = 4
 _RBP_CODE: Final = 5
 #: Bytes below the stack pointer that a leaf function may use (System V ABI 1.0, section 3.2.2).
@@ -78,9 +81,8 @@ class X86Assembler(Assembler):
         self.probes = not sysv
         self.wide = False
         for instr in f.code:
-            type_ = instr.type
-            # Masks take up vector registers only without EVEX.
-            if type_.lanes and type_.bits * type_.lanes > 128 and not (evex and type_.is_mask):
+            # (What is converted to no more than 128 bits may come from memory. Intel's CPUs take the upper halves to be in use behind that too.)
+            if _uses_upper_halves(instr.type, evex) or _uses_upper_halves(instr.source, evex):
                 self.wide = True
                 break
         frame = f.frame if f.frame is not None else Frame()
@@ -231,10 +233,15 @@ class X86Assembler(Assembler):
         return self.constant(element * max(type_.lanes, 16 // len(element)) if type_.lanes else element)
 
 
+def _uses_upper_halves(type_: Type, evex: bool) -> bool:
+    """Whether a value of the type takes up more than 128 bits of a vector register. (Masks are in vector registers only without EVEX.)"""
+    return type_.lanes > 0 and type_.bits * type_.lanes > 128 and not (evex and type_.is_mask)
+
+
 def element_bytes(type_: Type, value: int | float | bool) -> bytes:
     """The bytes of one constant element."""
     if type_.is_float:
-        return struct.pack("<f" if type_.bits == 32 else "<d", value)
+        return struct.pack(_FLOAT_FORMAT[type_.bits], value)
     if type_ is BOOL:
         return bytes((1 if value else 0,))
     return (int(value) & ((1 << type_.bits) - 1)).to_bytes(type_.bits // 8, "little")
@@ -300,6 +307,8 @@ def vector_store(type_: Type) -> Form:
 
 def _vector_move(type_: Type) -> tuple[str, str]:
     bits = type_.bits * max(type_.lanes, 1)
+    if bits == 16 and type_.is_float:
+        return "VMOVSH", "m16"
     if bits <= 32:
         return "VMOVSS" if type_.is_float else "VMOVD", "m32"
     if bits == 64:

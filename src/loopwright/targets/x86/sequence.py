@@ -12,7 +12,7 @@
 ``d{t}``           under the writemask t, which leaves the other lanes as they are; ``d{t}z``: zero elsewhere
 
 Registers are as wide as the types they hold; ``a:xmm`` and ``a:r32`` say otherwise. In a mnemonic ``?`` stands for the letter of the type's elements, B, W, D or Q,
-``%`` for that of the source's, ``$`` for S or D by the width of floats, ``~`` for U where the type is unsigned and nothing where it is signed.
+``%`` for that of the source's, ``$`` for H, S or D by the width of floats, ``~`` for U where the type is unsigned and nothing where it is signed.
 
 What the allocator must know follows from the roles of the instructions' operands. An operand that an instruction writes is tied to the result. Others are read
 late where that is after the result has been written. An operand may come from memory where all that read it have it in ModRM.r/m; of a single instruction that
@@ -32,7 +32,7 @@ from loopwright.targets.sequences import shift_count
 from loopwright.targets.target import ANY_TIED, Rule, Use
 from loopwright.targets.x86.assembler import Form, M, lookup
 from loopwright.targets.x86.encoder import EVEX, LEGACY, VEX, Operand
-from loopwright.targets.x86.operands import LETTER, MEMORY, X86Assembler, bits_as_immediate, fits32, iota_bytes, register_name, width
+from loopwright.targets.x86.operands import FLOAT_LETTER, LETTER, MEMORY, X86Assembler, bits_as_immediate, fits32, iota_bytes, register_name, width
 from loopwright.targets.x86.registers import CODES, INTS, MASKS, VECTORS
 from loopwright.types import Type
 
@@ -311,7 +311,7 @@ class _Reader:
             mnemonic = (
                 mnemonic.replace("~", "" if self.type.signed else "U")
                 .replace("?", LETTER[bits])
-                .replace("$", "S" if bits == 32 else "D")
+                .replace("$", FLOAT_LETTER.get(bits, ""))
                 .replace("%", LETTER.get(self.source.bits, ""))
             )
         words = [word.strip() for word in rest.split(",")] if rest else []

@@ -56,6 +56,14 @@ _ALU_IMMEDIATE: Final = frozenset({ops.ADD, ops.SUB, ops.MUL, ops.AND, ops.OR, o
 _DIVISIONS: Final = frozenset({ops.DIV_TRUNC, ops.REM_TRUNC, ops.DIV_FLOOR, ops.REM_FLOOR})
 _COMPARES: Final = frozenset(ops.COMPARISONS.values())
 _COMPARING: Final = _COMPARES | frozenset(ops.CHOICES)
+#: What AVX512-FP16 has for f16 (SDM volume 1, chapter 5.19), or what is made of the bits: no remainders and floors of quotients, which are computed with f32.
+_HALF_OPERATIONS: Final = frozenset(
+    op.code
+    for op in (
+        *(ops.ADD, ops.SUB, ops.MUL, ops.DIV, ops.SQRT, ops.NEG, ops.ABS, ops.FLOOR, ops.CEIL, ops.TRUNC, ops.ROUND, ops.MIN, ops.MAX, ops.COPY_SIGN, ops.IOTA),
+        *(*ops.FUSED, *_COMPARES, ops.CONVERT, *ops.UNCHECKED, ops.REDUCE_ADD, ops.REDUCE_MUL, ops.REDUCE_MIN, ops.REDUCE_MAX),
+    )
+)
 #: Whose options are the usual ones.
 _NO_FUNCTION: Final = Function("", VOID)
 
@@ -130,6 +138,8 @@ class X86(Target):
         self.expanded = expansions.EXPANDED
         self.core = CORE
         self.unrolling = Unrolling(_ELEMENTWISE, _STENCIL, _REDUCTION_512 if bits == 512 else _REDUCTION)
+        if "avx512_fp16" in self.features:
+            self.half_operations = _HALF_OPERATIONS
         self._rules: dict[int, Rule | None] = {}
         self._framed: X86 | None = None
 

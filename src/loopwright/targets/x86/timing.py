@@ -64,6 +64,7 @@ INDEXED_AND_DISPLACED: Final = 3
 #    one): the group "third" stands for it, whatever it is;
 #  - scalar FMA: two a cycle, where the model has one (and LLVM's model of znver3 has one for every width);
 #  - 512-bit FMA, ADD and MUL: one a cycle (they take both 256-bit pipes), as in the model.
+# None of these cores has arithmetic of f16 (AVX512-FP16); it is taken to cost what f32 does, here and in the tables below.
 ZNVER4: Final = """
 # Integer
 MOV(ZX|SX|SXD)?                        | m   | 0        | 1 | -
@@ -89,17 +90,17 @@ CALL                                   | *   | 1        | 2 | agu + 0.5 store + 
 JMP|J\\w+                              | *   | 1        | 1 | jump
 # Moves of vectors and masks
 V(BROADCASTS[SD])                      | mz  | 0        | 1 | vload
-VMOV(APS|APD|UPS|UPD|DQA\\d*|DQU\\d*|SS|SD|D|Q|DDUP)|VBROADCAST\\w+|VPBROADCAST\\w|VLDDQU | m | 0 | 1 | -
+VMOV(APS|APD|UPS|UPD|DQA\\d*|DQU\\d*|S[HSD]|[DQW]|DDUP)|VBROADCAST\\w+|VPBROADCAST\\w|VLDDQU | m | 0 | 1 | -
 VP?MASKMOV\\w+                         | m   | 1        | 1 | -
 VP?MASKMOV(PS|D)                       | sx  | 0        | 18 | 5 store
 VP?MASKMOV(PS|D)                       | sy  | 0        | 42 | 11 store
 VP?MASKMOV(PD|Q)                       | sx  | 0        | 10 | 3 store
 VP?MASKMOV(PD|Q)                       | sy  | 0        | 18 | 5 store
-VMOV(APS|APD|UPS|UPD|NTPS|DQA\\d*|DQU\\d*|SS|SD|D|Q) | s | 0 | 1 | -
-VMOV(SS|SD)                            | r   | 1        | 1 | fp
+VMOV(APS|APD|UPS|UPD|NTPS|DQA\\d*|DQU\\d*|S[HSD]|[DQW]) | s | 0 | 1 | -
+VMOVS[HSD]                             | r   | 1        | 1 | fp
 VMOV(APS|APD|UPS|UPD|DQA\\d*|DQU\\d*)  | r   | 0        | 1 | -
-VMOV[DQ]|VPINSR\\w                     | g>v | 3        | 1 | to_vector
-VMOV[DQ]|VPEXTR\\w                     | v>g | 3/3/3    | 1 | to_int
+VMOV[DQW]|VPINSR\\w                    | g>v | 3        | 1 | to_vector
+VMOV[DQW]|VPEXTR\\w                    | v>g | 3/3/3    | 1 | to_int
 VMOVQ                                  | r   | 1        | 1 | fp
 VP?MOVMSK\\w+                          | *   | 3/5/5    | 1 | to_int
 VPBROADCAST\\w                         | g>v | 4        | 2 | to_vector + shuffle
@@ -120,14 +121,14 @@ VZEROUPPER                             | *   | 0        | 1 | 4 fp
 VFN?M(ADD|SUB)\\d+\\w\\w               | *   | 4        | 1 | fma + third
 VMUL\\w\\w                             | *   | 3        | 1 | fma
 V(ADD|SUB)\\w\\w                       | *   | 3        | 1 | fadd
-V(MIN|MAX)(PS|PD|SS|SD)                | *   | 2        | 1 | fadd
+V(MIN|MAX)[PS][HSD]                    | *   | 2        | 1 | fadd
 VCMP\\w\\w                             | >k  | 3/4/5    | 1 | fma
 VCMP\\w\\w                             | *   | 2        | 1 | fadd
-VU?COMIS[SD]                           | *   | 4        | 2 | fadd + to_int
-VDIV[PS]S                              | *   | 11       | 1 | 3 fdiv
+VU?COMIS[HSD]                          | *   | 4        | 2 | fadd + to_int
+VDIV[PS][HS]                           | *   | 11       | 1 | 3 fdiv
 VDIV[PS]D                              | z   | 13       | 1 | 4.5 fdiv
 VDIV[PS]D                              | *   | 13       | 1 | 5 fdiv
-VSQRT[PS]S                             | *   | 15       | 1 | 5 fdiv
+VSQRT[PS][HS]                          | *   | 15       | 1 | 5 fdiv
 # (A. Fog, Instruction tables, 2022, Zen 3.)
 VR(CP|SQRT)(14)?[PS][SD]               | *   | 3        | 1 | fma
 VSQRT[PS]D                             | *   | 21       | 1 | 8.3 fdiv
@@ -137,12 +138,12 @@ VBLENDMP[SD]|VPBLENDM\\w|VPBLENDD|VBLENDP[SD] | * | 1     | 1 | fp
 VPBLENDW                               | *   | 1        | 1 | shuffle
 VBLENDVP[SD]|VPBLENDVB                 | *   | 1        | 1 | fma
 # Conversions
-VCVT(U?DQ2PD|PS2PD|T?PS2U?QQ|PH2PSX?)  | m   | 4/4/6    | 2 | fadd + 0.33 shuffle
-VCVT(U?DQ2PD|PS2PD|T?PS2U?QQ|PH2PSX?)  | *   | 4/4/6    | 2 | fadd + shuffle
-VCVT(T?PD2PS|T?PD2U?DQ|U?QQ2PS|PS2PHX?) | *  | 6/6/7    | 2 | fadd + shuffle
-VCVT(SS2SD|SD2SS|U?DQ2PS|T?PS2U?DQ|U?QQ2PD|T?PD2U?QQ) | * | 3 | 1 | fadd
-VCVTU?SI2S[SD]                         | *   | 6        | 2 | 1.25 to_vector + fadd
-VCVTT?S[SD]2U?SI                       | *   | 6        | 2 | fadd + to_int
+VCVT(U?DQ2PD|PS2PD|T?PS2U?QQ|PH2PSX?|T?PH2U?(DQ|QQ)|PH2PD)  | m   | 4/4/6    | 2 | fadd + 0.33 shuffle
+VCVT(U?DQ2PD|PS2PD|T?PS2U?QQ|PH2PSX?|T?PH2U?(DQ|QQ)|PH2PD)  | *   | 4/4/6    | 2 | fadd + shuffle
+VCVT(U?(DQ|QQ)2PH|PD2PH|T?PD2PS|T?PD2U?DQ|U?QQ2PS|PS2PHX?) | *  | 6/6/7    | 2 | fadd + shuffle
+VCVT(S[HSD]2S[HSD]|U?DQ2PS|U?W2PH|T?PH2U?W|T?PS2U?DQ|U?QQ2PD|T?PD2U?QQ) | * | 3 | 1 | fadd
+VCVTU?SI2S[HSD]                        | *   | 6        | 2 | 1.25 to_vector + fadd
+VCVTT?S[HSD]2U?SI                      | *   | 6        | 2 | fadd + to_int
 # Integer vectors
 VP(ADD|SUB)[BWDQ]|VP(MIN|MAX)[SU][BWD]|VPAVG[BW] | *   | 1 | 1 | fp
 VP(ADD|SUB)U?S[BW]                     | *   | 1        | 1 | fp
@@ -210,14 +211,14 @@ CALL                                   | *   | 1        | 3 | p237 + p4 + p6
 JMP                                    | *   | 1        | 1 | p6
 J\\w+                                  | *   | 1        | 1 | p06
 VPBROADCAST[BW]                        | m   | 1        | 2 | p5
-VMOV(APS|APD|UPS|UPD|DQA\\d*|DQU\\d*|SS|SD|D|Q|DDUP)|VBROADCAST\\w+|VPBROADCAST\\w|VLDDQU | m | 0 | 1 | -
+VMOV(APS|APD|UPS|UPD|DQA\\d*|DQU\\d*|S[HSD]|[DQW]|DDUP)|VBROADCAST\\w+|VPBROADCAST\\w|VLDDQU | m | 0 | 1 | -
 VP?MASKMOV\\w+                         | m   | 1        | 2 | p015
 VP?MASKMOV\\w+                         | s   | 0        | 3 | p0
-VMOV(APS|APD|UPS|UPD|NTPS|DQA\\d*|DQU\\d*|SS|SD|D|Q) | s | 0 | 1 | -
-VMOV(SS|SD)                            | r   | 1        | 1 | p5
+VMOV(APS|APD|UPS|UPD|NTPS|DQA\\d*|DQU\\d*|S[HSD]|[DQW]) | s | 0 | 1 | -
+VMOVS[HSD]                             | r   | 1        | 1 | p5
 VMOV(APS|APD|UPS|UPD|DQA\\d*|DQU\\d*)  | r   | 0        | 1 | -
-VMOV[DQ]                               | g>v | 2        | 1 | p5
-VMOV[DQ]                               | v>g | 2        | 1 | p0
+VMOV[DQW]                              | g>v | 2        | 1 | p5
+VMOV[DQW]                              | v>g | 2        | 1 | p0
 VMOVQ                                  | r   | 1        | 1 | p015
 VPINSR\\w                              | *   | 3        | 2 | 2 p5
 VPEXTR\\w                              | *   | 3        | 2 | p0 + p5
@@ -235,22 +236,22 @@ K(OR)?TEST\\w                          | *   | 1        | 1 | p0
 VPMOVM2\\w                             | *   | 3        | 1 | p05
 VPMOV\\w2M                             | *   | 1        | 1 | p0
 VZEROUPPER                             | *   | 0        | 4 | -
-VFN?M(ADD|SUB)\\d+\\w\\w|VMUL\\w\\w|V(ADD|SUB)(PS|PD|SS|SD)|V(MIN|MAX)(PS|PD|SS|SD) | z | 4 | 1 | p05
-VFN?M(ADD|SUB)\\d+\\w\\w|VMUL\\w\\w|V(ADD|SUB)(PS|PD|SS|SD)|V(MIN|MAX)(PS|PD|SS|SD) | * | 4 | 1 | p01
+VFN?M(ADD|SUB)\\d+\\w\\w|VMUL\\w\\w|V(ADD|SUB|MIN|MAX)[PS][HSD] | z | 4 | 1 | p05
+VFN?M(ADD|SUB)\\d+\\w\\w|VMUL\\w\\w|V(ADD|SUB|MIN|MAX)[PS][HSD] | * | 4 | 1 | p01
 VCMP\\w\\w                             | >k  | 3        | 1 | p5
 VCMP\\w\\w                             | *   | 4        | 1 | p01
-VU?COMIS[SD]                           | *   | 3        | 1 | p0
-VDIV[PS]S                              | x   | 11       | 1 | 3 div + p0
-VDIV[PS]S                              | y   | 11       | 1 | 5 div + p0
-VDIV[PS]S                              | z   | 17       | 3 | 10 div + 2 p0 + p5
+VU?COMIS[HSD]                          | *   | 3        | 1 | p0
+VDIV[PS][HS]                           | x   | 11       | 1 | 3 div + p0
+VDIV[PS][HS]                           | y   | 11       | 1 | 5 div + p0
+VDIV[PS][HS]                           | z   | 17       | 3 | 10 div + 2 p0 + p5
 VDIV[PS]D                              | x   | 14       | 1 | 4 div + p0
 VDIV[PS]D                              | y   | 14       | 1 | 8 div + p0
 VDIV[PS]D                              | z   | 23       | 3 | 16 div + 2 p0 + p5
 VR(CP|SQRT)(14)?[PS][SD]               | z   | 7        | 3 | 2 p0 + p5
 VR(CP|SQRT)(14)?[PS][SD]               | *   | 4        | 1 | p0
-VSQRT[PS]S                             | x   | 12       | 1 | 3 div + p0
-VSQRT[PS]S                             | y   | 12       | 1 | 6 div + p0
-VSQRT[PS]S                             | z   | 19       | 3 | 12 div + 2 p0 + p5
+VSQRT[PS][HS]                          | x   | 12       | 1 | 3 div + p0
+VSQRT[PS][HS]                          | y   | 12       | 1 | 6 div + p0
+VSQRT[PS][HS]                          | z   | 19       | 3 | 12 div + 2 p0 + p5
 VSQRT[PS]D                             | x   | 16       | 1 | 6 div + p0
 VSQRT[PS]D                             | y   | 16       | 1 | 12 div + p0
 VSQRT[PS]D                             | z   | 31       | 3 | 24 div + 2 p0 + p5
@@ -260,13 +261,13 @@ VPBLENDW                               | *   | 1        | 1 | p5
 VBLENDVP[SD]|VPBLENDVB                 | *   | 2        | 2 | 2 p015
 VP?(AND|ANDN|OR|XOR)(P[SD]|[DQ])?|VPTERNLOG[DQ]|VBLENDMP[SD]|VPBLENDM\\w|VPBLENDD|VBLENDP[SD] | z | 1 | 1 | p05
 VP?(AND|ANDN|OR|XOR)(P[SD]|[DQ])?|VPTERNLOG[DQ]|VBLENDMP[SD]|VPBLENDM\\w|VPBLENDD|VBLENDP[SD] | * | 1 | 1 | p015
-VCVT(U?DQ2PS|T?PS2U?DQ|U?QQ2PD|T?PD2U?QQ) | z   | 4        | 1 | p05
-VCVT(U?DQ2PS|T?PS2U?DQ|U?QQ2PD|T?PD2U?QQ) | *   | 4        | 1 | p01
-VCVT(U?DQ2PD|PS2PD|T?PS2U?QQ|PH2PSX?|T?PD2PS|T?PD2U?DQ|U?QQ2PS|PS2PHX?) | z | 7 | 2 | p05 + p5
-VCVT(U?DQ2PD|PS2PD|T?PS2U?QQ|PH2PSX?|T?PD2PS|T?PD2U?DQ|U?QQ2PS|PS2PHX?) | * | 7 | 2 | p01 + p5
-VCVT(SS2SD|SD2SS)                      | *   | 5        | 2 | p01 + p5
-VCVTU?SI2S[SD]                         | *   | 6        | 2 | p01 + p5
-VCVTT?S[SD]2U?SI                       | *   | 6        | 2 | p0 + p01
+VCVT(U?DQ2PS|U?W2PH|T?PH2U?W|T?PS2U?DQ|U?QQ2PD|T?PD2U?QQ) | z   | 4        | 1 | p05
+VCVT(U?DQ2PS|U?W2PH|T?PH2U?W|T?PS2U?DQ|U?QQ2PD|T?PD2U?QQ) | *   | 4        | 1 | p01
+VCVT(U?DQ2PD|PS2PD|T?PS2U?QQ|PH2PSX?|T?PH2U?(DQ|QQ)|PH2PD|U?(DQ|QQ)2PH|PD2PH|T?PD2PS|T?PD2U?DQ|U?QQ2PS|PS2PHX?) | z | 7 | 2 | p05 + p5
+VCVT(U?DQ2PD|PS2PD|T?PS2U?QQ|PH2PSX?|T?PH2U?(DQ|QQ)|PH2PD|U?(DQ|QQ)2PH|PD2PH|T?PD2PS|T?PD2U?DQ|U?QQ2PS|PS2PHX?) | * | 7 | 2 | p01 + p5
+VCVT(S[HSD]2S[HSD])                    | *   | 5        | 2 | p01 + p5
+VCVTU?SI2S[HSD]                        | *   | 6        | 2 | p01 + p5
+VCVTT?S[HSD]2U?SI                      | *   | 6        | 2 | p0 + p01
 VP(ADD|SUB)[BWDQ]                      | z   | 1        | 1 | p05
 VP(ADD|SUB)[BWDQ]                      | *   | 1        | 1 | p015
 VPCMP(EQ|GT)[BWDQ]                     | >k  | 3        | 1 | p5
@@ -305,14 +306,14 @@ VPEXPAND[DQ]                           | *   | 4        | 2 | 2 p5
 # third for vector integers, one of them for shuffles, two loads and one store a cycle. Latencies are the middle of those three in Agner Fog's tables.
 GENERIC_V3: Final = (
     """
-V(ADD|SUB)(PS|PD|SS|SD)                | *   | 4        | 1 | p01
-V(MIN|MAX)(PS|PD|SS|SD)|VCMP\\w\\w     | *   | 3        | 1 | p01
+V(ADD|SUB)[PS][HSD]                    | *   | 4        | 1 | p01
+V(MIN|MAX)[PS][HSD]|VCMP\\w\\w         | *   | 3        | 1 | p01
 VFN?M(ADD|SUB)\\d+\\w\\w               | *   | 5        | 1 | p01
 V(ROUND)\\w\\w                         | *   | 6        | 2 | 2 p01
 VPMULLD                                | *   | 6        | 1 | 1.5 p01
-VDIV[PS]S                              | *   | 11       | 1 | 5 div + p0
+VDIV[PS][HS]                           | *   | 11       | 1 | 5 div + p0
 VDIV[PS]D                              | *   | 14       | 1 | 8 div + p0
-VSQRT[PS]S                             | *   | 13       | 1 | 6 div + p0
+VSQRT[PS][HS]                          | *   | 13       | 1 | 6 div + p0
 VSQRT[PS]D                             | *   | 18       | 1 | 10 div + p0
 I?DIV                                  | *   | 22       | 6 | 9 div + 2 p0156
 """
@@ -766,7 +767,7 @@ def _by_kind(machine: Microarchitecture, form: Form, width: int) -> tuple[float,
 
 #: Mnemonics that leave the arithmetic flags as they found them are not here.
 WRITES_FLAGS: Final = re.compile(
-    r"ADD|SUB|AND|OR|XOR|NEG|INC|DEC|CMP|TEST|ADC|SBB|I?MUL|SHL|SHR|SAR|ROL|ROR|ANDN|BLS\w+|BZHI|BEXTR|TZCNT|LZCNT|POPCNT|BTC?|VU?COMIS[SD]|K(OR)?TEST\w|I?DIV|VPTEST"
+    r"ADD|SUB|AND|OR|XOR|NEG|INC|DEC|CMP|TEST|ADC|SBB|I?MUL|SHL|SHR|SAR|ROL|ROR|ANDN|BLS\w+|BZHI|BEXTR|TZCNT|LZCNT|POPCNT|BTC?|VU?COMIS[HSD]|K(OR)?TEST\w|I?DIV|VPTEST"
 )
 READS_FLAGS: Final = re.compile(r"ADC|SBB|CMOV\w+|SET\w+")
 #: Of equal sources the result does not depend on them; the first kind needs no execution at all.
