@@ -745,7 +745,7 @@ ONES_WHERE: Final = row(
     "M -> T",
     "int vector",
     "all bits 1 where the mask holds, 0 elsewhere",
-    lambda t, s, m: _as(t, np.where(m, -1 if t.signed else (1 << t.bits) - 1, 0)),
+    lambda t, s, m: _as(t, -np.where(m, 1, 0)),
 )
 MASK_BITS: Final = row(
     "mask_bits",
