@@ -81,7 +81,7 @@ def everything(source: str) -> None:
 @pytest.mark.parametrize("shape", SHAPES)
 def test_work_grows_with_the_length_of_the_text(shape: str) -> None:
     # Four times the length: the square would be 16 times the work.
-    found = growth(everything, SHAPES[shape](DEEPEST // 16), SHAPES[shape](DEEPEST // 4))
+    found = growth(everything, SHAPES[shape](DEEPEST // 32), SHAPES[shape](DEEPEST // 8))
     assert max(found.values()) < 7, found
 
 
@@ -91,7 +91,7 @@ def chain(length: int) -> str:
 
 @countable
 def test_work_grows_with_the_length_of_a_chain_of_conditions() -> None:
-    found = growth(everything, chain(80), chain(320))
+    found = growth(everything, chain(40), chain(160))
     assert max(found.values()) < 7, found
 
 

@@ -57,6 +57,7 @@ def check(seed: int, source: Path, expected: bytes, processor: Processor, left_o
     return True
 
 
+@pytest.mark.slow
 def test_generated_programs(tmp_path: Path) -> None:
     """20 programs: with all passes, with none, without each, with each alone, and with some."""
     rng = random.Random(12)

@@ -19,8 +19,8 @@ from loopwright.settings import Settings
 #: (function, order) pairs: 40,000 in every run, 160,000 in the slow part.
 ORDERS = 4
 FUNCTIONS = 1000
-QUICK = 10
-SLOW = 40
+QUICK = 7
+SLOW = 43
 
 
 def prove(seed: int, orders: int) -> int:

@@ -56,7 +56,7 @@ def places_of(type_: Type) -> list[int]:
 
 
 @needs_qemu
-@pytest.mark.parametrize("size", [1024, 4 * 4096, 1 << 15, 1 << 18])
+@pytest.mark.parametrize("size", [1024, pytest.param(4 * 4096, marks=pytest.mark.slow), 1 << 15, 1 << 18])
 @pytest.mark.parametrize("type_", TYPES, ids=str)
 def test_copies_between_all_places(type_: Type, size: int) -> None:
     pieces, told = [], []

@@ -56,7 +56,12 @@ PROCESSORS: Final[list[tuple[Processor, list[Type]]]] = [
     (lacking(R1, "without floats of 32 bits", [form for form in FLOATS if form.endswith("_f") or form.startswith("cvtf")]), [F32]),
     (lacking(S1, "without floats", FLOATS), [F32, F64]),
 ]
-EACH: Final = [pytest.param(processor, t, id=f"{processor.name}-{t.name}") for processor, types in PROCESSORS for t in types]
+EACH: Final = [
+    # (Of each processor the first and the last type; the others run with the long ones.)
+    pytest.param(processor, t, id=f"{processor.name}-{t.name}", marks=[] if t in (types[0], types[-1]) else [pytest.mark.slow])
+    for processor, types in PROCESSORS
+    for t in types
+]
 RUNNER: Final = next(runner for runner in RUNNERS if runner.name == "multiclet-s2")
 
 

@@ -89,9 +89,11 @@ class _Checker:
         known = self.states[number]
         assert known is not None
         state = _State(list(known.places), dict(known.slots))
+        # Whatever is known of anything: most values are made for the first time, and need not be looked for.
+        anywhere: set[object] = set().union(*state.places, *state.slots.values())
         # (Copies of registers are made anew here: other commands may read the registers before them.)
         for copy in block.paragraph.nodes:
-            if _copies_register(copy):
+            if copy in anywhere and _copies_register(copy):
                 _forget(state, copy)
         later: dict[str, Held] = {}
         commands = self.unit.paragraphs[number].commands
@@ -106,8 +108,9 @@ class _Checker:
             held = self.result(block, state, command, node, origin)
             if origin is not None and command.row.gives:
                 held |= {origin}
-                if not _copies_register(origin):
+                if origin in anywhere and not _copies_register(origin):
                     _forget(state, origin)
+                anywhere.add(origin)
             slot, from_ = "", 0
             if command.row.effect == "store":
                 slot = self.slot(number, command.operands[1])
@@ -278,7 +281,9 @@ def _forget(state: _State, value: Node) -> None:
     """A value is made anew: what was it before is it no longer."""
     gone = frozenset([value])
     state.places = [held - gone if value in held else held for held in state.places]
-    state.slots = {name: held - gone if value in held else held for name, held in state.slots.items()}
+    for name, held in state.slots.items():
+        if value in held:
+            state.slots[name] = held - gone
 
 
 def check(flow: Flow, unit: Unit, blocks: Blocks, slots: Slots, processor: Processor) -> None:
