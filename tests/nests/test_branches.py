@@ -299,3 +299,38 @@ def test_a_variable_of_an_arm_that_is_read_before_it_is_written() -> None:
     assert made is not None
     # (What an earlier iteration has left there is still there.)
     assert {f.names[instr.dst] for instr in made if instr.op is ops.SELECT and f.variable[instr.dst]} == {"t", "v"}
+
+
+@lw.kernel
+def stored_again(x: lw.Array[lw.f64], y: lw.Array[lw.f64]):
+    for i in lw.range(len(x)):
+        y[2 * i + 3] = x[i]
+        if x[i] > 3:
+            y[2 * i + 3] = 0
+
+
+@lw.kernel
+def stored_behind(x: lw.Array[lw.f64], y: lw.Array[lw.f64]):
+    k = 0
+    for i in lw.range(len(x)):
+        y[2 * k] = x[i]
+        k += 1
+        if x[i] > 3:
+            y[2 * k] = 0
+
+
+def test_an_element_stored_to_before_is_chosen_for_though_its_subscript_is_computed_anew() -> None:
+    text = stored_again.compile(target="x86-64-v3").ir("nests")
+    assert "select" in text and "if " not in text
+    # The variable that the subscript is made of has changed in between.
+    assert "if " in stored_behind.compile(target="x86-64-v3").ir("nests")
+
+
+@pytest.mark.parametrize("kernel", [stored_again, stored_behind], ids=lambda kernel: kernel.function.__name__)
+def test_results_of_what_is_stored_again(kernel: lw.Kernel) -> None:
+    for n in (0, 1, 8, 37):
+        x = np.random.default_rng(n).integers(0, 7, n).astype(np.float64)
+        y, want = np.full(2 * n + 8, -1.0), np.full(2 * n + 8, -1.0)
+        kernel(x, y)
+        kernel.function(x, want)
+        np.testing.assert_array_equal(y, want)

@@ -191,6 +191,8 @@ def test_uniform_distances(kernel: lw.Kernel, rank: int, vectors: set[Vector]) -
     found = dependences(nest)
     assert all(d.exact and d.kind == "flow" for d in found)
     assert {tuple(c.low for c in d.vector) for d in found} == vectors
+    # The loop that carries it is the first whose distance is not 0.
+    assert all(d.level == next(k for k, c in enumerate(d.vector) if c.low) for d in found)
     assert not nest.obstacles
 
 

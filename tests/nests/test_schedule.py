@@ -44,6 +44,13 @@ def triangle(a: lw.Array[lw.f64, 2]):
 
 
 @lw.kernel
+def by_twos(a: lw.Array[lw.f64, 2]):
+    for i in lw.range(a.shape[0]):
+        for j in lw.range(i, a.shape[1], 2):
+            a[i, j] = a[i, j] + 1.0
+
+
+@lw.kernel
 def below(a: lw.Array[lw.f64, 2]):
     for i in lw.range(1, a.shape[0]):
         for j in lw.range(1, lw.min(2 * i, a.shape[1])):
@@ -270,6 +277,7 @@ def test_steps_by_hand_are_not_for_checked_mode_and_inlining() -> None:
         (both, interchange("i", "i"), "i is not inside of i"),
         (triangle, interchange("i", "j"), "the bounds of j change with i"),
         (triangle, unroll_and_jam(i=4), "the bounds of j change with i"),
+        (by_twos, tile(i=4, j=3), "the bounds of j change with i"),
         (slanted, skew(i=4, lanes=3), "has no such lanes"),
         (slanted, skew(i=4, slant=1, lanes=4), r"has to run 2 of j behind the one before it: flow of a, from a\[i, j\] .* \(1, -1\)"),
         (any_row, skew(i=4), r"would have to run all of j behind the one before it: flow of a, from a\[i, j\] .* \(1, \*\)"),

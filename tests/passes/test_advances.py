@@ -89,8 +89,8 @@ def test_the_last_access_that_can_takes_the_addition_along(body: str, want: list
         assert text in line.replace(".0", "") or text in line, (lines, want)
 
 
-TYPES = ["i8", "u16", "i32", "i64", "f32", "f64", "f32x4", "u8x16", "f32x2", "f64x2"]
-SIZE = {"i8": 1, "u16": 2, "i32": 4, "i64": 8, "f32": 4, "f64": 8, "f32x4": 16, "u8x16": 16, "f32x2": 8, "f64x2": 16}
+TYPES = ["i8", "u8", "i16", "u16", "i32", "u32", "i64", "u64", "f32", "f64", "f32x4", "u8x16", "f32x2", "f64x2"]
+SIZE = {"i8": 1, "u8": 1, "i16": 2, "u16": 2, "i32": 4, "u32": 4, "i64": 8, "u64": 8, "f32": 4, "f64": 8, "f32x4": 16, "u8x16": 16, "f32x2": 8, "f64x2": 16}
 
 
 def random_body(chooser: random.Random) -> str:

@@ -152,10 +152,10 @@ def _stored_again(f: Function, code: list[Instr], k: int) -> tuple[int, int] | N
 
 
 def _alike(f: Function, code: list[Instr], n: int, a: int, b: int, made: dict[int, Instr]) -> bool:
-    """Whether a subscript of a store at ``n`` is that of a later one, which may be computed in between, or as one of ``made``."""
+    """Whether a subscript of a store at ``n``, or a part of it, is that of a later one, which may be computed in between, or by ``made``."""
     if a == b:
         return a < 0 or not f.variable[a]
-    if a < 0 or b < 0:
+    if a < 0 or b < 0 or f.variable[a] or f.variable[b]:
         return False
     later = made.get(b)
     for k in range(n + 1, len(code)):
@@ -164,9 +164,9 @@ def _alike(f: Function, code: list[Instr], n: int, a: int, b: int, made: dict[in
         if code[k].dst == b:
             later = code[k]
     earlier = next((code[k] for k in range(n - 1, -1, -1) if code[k].dst == a), None)
-    if earlier is None or later is None or earlier.op is not later.op or not earlier.op.pure or earlier.args != later.args:
+    if earlier is None or later is None or earlier.op is not later.op or not earlier.op.pure or earlier.imm != later.imm or earlier.type is not later.type:
         return False
-    return earlier.imm == later.imm and earlier.type is later.type and not any(x >= 0 and f.variable[x] for x in [a, b, *earlier.args])
+    return all(_alike(f, code, n, x, y, made) for x, y in zip(earlier.args, later.args, strict=True))
 
 
 def _choose(f: Function, code: list[Instr], k: int, end: int, out: list[Instr]) -> None:

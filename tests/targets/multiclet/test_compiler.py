@@ -703,3 +703,32 @@ def test_one_cell_has_little_room(buffer: int) -> None:
     simulator = Simulator(link([unit], processor))
     for rounds in (0, 1, 6, 9):
         assert simulator.call(unit.paragraphs[0].label, ("l", rounds), ("d", 0.499975), returns="d") == four_floats(rounds, 0.499975)
+
+
+LOOP_FIRST = """function f(%x: ptr, %x.n0: i64)
+  array x: i64[%x.n0] at %x written
+  loop
+    %v = load.i64 x[0]
+    %odd = and.i64 %v, 1
+    %is = gt.i64 %odd, 0
+    if %is
+      %s = load.i64 x[1]
+      %t = add.i64 %s, %v
+      store.i64 %t, x[1]
+    end
+    %w = sub.i64 %v, 1
+    store.i64 %w, x[0]
+    %more = gt.i64 %w, 0
+    br_if 0, %more
+  end
+  ret
+end
+"""
+
+
+@pytest.mark.parametrize("name", ["multiclet-r1", "multiclet-s2"])
+def test_a_function_may_begin_with_a_loop(name: str) -> None:
+    # What is done on entry goes into a paragraph of its own, and all others are counted on.
+    x = np.array([9, 0], np.int64)
+    lw.parse(LOOP_FIRST).compile(target=name, prove=True).emulate(x)
+    assert x.tolist() == [0, 9 + 7 + 5 + 3 + 1]
