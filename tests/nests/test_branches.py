@@ -314,7 +314,7 @@ def stored_behind(x: lw.Array[lw.f64], y: lw.Array[lw.f64]):
     k = 0
     for i in lw.range(len(x)):
         y[2 * k] = x[i]
-        k += 1
+        k += 1  # noqa: SIM113
         if x[i] > 3:
             y[2 * k] = 0
 
