@@ -31,6 +31,7 @@ __all__ = [
     "limits",
     "mask_of",
     "parse_type",
+    "same_lanes",
     "saturated",
     "vector_of",
 ]
@@ -237,6 +238,11 @@ def _bfloat16() -> Any:
     except ImportError:
         raise TypeError("bf16 has no constants without the package ml_dtypes (the extra loopwright[bf16]): convert an expression of a kernel") from None
     return package.bfloat16
+
+
+def same_lanes(a: Type, b: Type) -> bool:
+    """Whether two types are vectors of as many lanes of as many bits, so that a register that holds one holds the other as it is."""
+    return a.is_vector and b.is_vector and a.bits == b.bits and a.lanes == b.lanes
 
 
 def limits(type_: Type) -> tuple[int, int]:

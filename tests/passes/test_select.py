@@ -976,3 +976,32 @@ def test_a_choice_between_integers_by_a_comparison_of_floats(element: type, aske
             c = np.full(len(a), -5)
             code(a, b, c)
             np.testing.assert_array_equal(c, wanted)
+
+
+RETYPED = """function f(%x: ptr, %x.n0: i64, %y: ptr, %y.n0: i64)
+  stage addresses
+  array x: f32[%x.n0] at %x
+  array y: f32[%y.n0] at %y written
+  %given = load_at.f32x8 [%x]
+  %bits = bitcast.i32x8.f32x8 %given
+  %kept = and.i32x8 %bits, 2147418112
+  %short = bitcast.f32x8.i32x8 %kept
+  %rest = sub.f32x8 %given, %short
+  %set = or.i32x8 %kept, 1
+  %other = bitcast.f32x8.i32x8 %set
+  %most = max.f32x8 %other, %short
+  store_at.f32x8 %rest, [%y]
+  store_at.f32x8 %most, [%y + 32]
+  ret
+end
+"""
+
+
+@pytest.mark.parametrize("name", TARGETS[:2])
+def test_lanes_under_another_type_need_no_register_of_their_own(name: str) -> None:
+    x = np.random.default_rng(1).normal(size=8).astype(np.float32)
+    f = same_meaning(RETYPED, (x, np.zeros(16, np.float32)), name=name)
+    # What is read under several types is no operand in memory, and no part of another operation.
+    assert opcodes(f).count("bitcast") == 0 and opcodes(f).count("load_at") == 1 and "and_or" not in opcodes(f)
+    code = lw.parse(RETYPED).compile(name, prove=True)
+    assert "vmovaps" not in str(code.asm())

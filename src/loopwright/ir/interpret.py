@@ -24,7 +24,7 @@ from loopwright.ir.heap import Heap, HeapError, Managed
 from loopwright.ir.memory_model import Memory, Object, Pointer, pointer
 from loopwright.ir.roles import address_at, operand_types, role_type
 from loopwright.ir.stages import STAGES
-from loopwright.types import BOOL, I32, I64, PTR, U16, U32, U64, VOID, Type
+from loopwright.types import BOOL, I32, I64, PTR, U16, U32, U64, VOID, Type, same_lanes
 
 __all__ = ["Interpreter", "InterpreterBoundsError", "InterpreterError", "InterpreterExit", "run"]
 
@@ -207,8 +207,10 @@ def _width(type_: Type) -> int:
 
 
 def _interchangeable(held: Type, want: Type) -> bool:
-    """Whether a register holding one may be read as the other: integers and pointers of one width."""
-    return held.bits == want.bits and held.lanes == want.lanes and not (held.is_float or want.is_float or held.is_mask or want.is_mask)
+    """Whether a register holding one may be read as the other: integers and pointers of one width, and lanes of one width."""
+    return same_lanes(held, want) or (
+        held.bits == want.bits and held.lanes == want.lanes and not (held.is_float or want.is_float or held.is_mask or want.is_mask)
+    )
 
 
 def _extends(held: Type, want: Type, value: Any) -> bool:
@@ -672,14 +674,18 @@ class Interpreter:
         return values
 
     def _as_read(self, step: _Step, values: list[Any]) -> None:
-        """Integers as the type the instruction reads, where a conversion has been left out: of the same size, between a narrow one and the 32 bits it is extended to, or of 32 bits as a word."""
+        """Integers and lanes as the type the instruction reads, where a conversion has been left out: of the same size, between a narrow one and the 32 bits it is extended to, or of 32 bits as a word."""
         wants = step.wants
         for position in range(len(values)):
             want = wants[position]
-            if want.lanes or not (want.is_integer or want.is_word):
+            if not (want.is_vector or want.is_integer or want.is_word):
                 continue
             dtype = _dtype(want)
             value = values[position]
+            if want.is_vector:
+                if value.dtype != dtype:
+                    values[position] = value.view(dtype)
+                continue
             if value.dtype != dtype:
                 if value.dtype.itemsize == dtype.itemsize and not want.is_narrow:
                     values[position] = value.view(dtype)

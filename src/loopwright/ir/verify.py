@@ -19,7 +19,7 @@ from loopwright.ir.brackets import BLOCK, DEEPEST, DEEPEST_LOOPS, DO, ELIF, ELSE
 from loopwright.ir.function import MOST_ALIGNED, MOST_LOCAL, MOST_UNROLLED, NONE, SLOT, Array, Callee, Function, Instr, Loop
 from loopwright.ir.roles import address_at, operand_types
 from loopwright.ir.stages import STAGES
-from loopwright.types import BOOL, I32, I64, KIND_BOOL, KIND_MASK, KIND_PTR, PTR, U8, VOID, Type
+from loopwright.types import BOOL, I32, I64, KIND_BOOL, KIND_MASK, KIND_PTR, PTR, U8, VOID, Type, same_lanes
 
 __all__ = ["verify"]
 
@@ -33,7 +33,9 @@ _SHAPES: Final = frozenset(("scalar", "vector"))
 
 
 def _same_register(held: Type, want: Type, selected: bool) -> bool:
-    """Whether a register that holds one type may be read as another: whole words, and, once instructions are selected, what is held extended: narrow integers to 32 bits, of 32 bits to words."""
+    """Whether a register that holds one type may be read as another: whole words, and, once instructions are selected, what is held extended (narrow integers to 32 bits, of 32 bits to words), and lanes as lanes of the same width."""
+    if want.lanes:
+        return selected and same_lanes(held, want)
     if want.is_word:
         return held.is_word or (selected and (held.is_half_word or held.is_narrow))
     return selected and want.is_half_word and (held.is_half_word or held.is_narrow)

@@ -17,7 +17,7 @@ from loopwright.passes.divisions import DIVISIONS, QUOTIENTS, partner
 from loopwright.passes.shared_registers import Sharing
 from loopwright.targets.steps import Emit
 from loopwright.targets.target import Target
-from loopwright.types import BOOL, I32, I64, U8, VOID, Type
+from loopwright.types import BOOL, I32, I64, U8, VOID, Type, same_lanes
 
 _SELECT: Final = STAGES.index("select")
 #: So many branches and choices may have a comparison each for itself.
@@ -163,7 +163,7 @@ class Selection:
             self.control(instr)
             return
         dst = instr.dst
-        if op is ops.CONVERT and self.same(instr):
+        if (op is ops.CONVERT or op is ops.BITCAST) and self.same(instr):
             return
         if op is ops.COPY and instr.args[0] < 0 and instr.type.is_integer and not self.f.variable[dst] and self.f.const_values[~instr.args[0]] == 0:
             self.zeros.add(dst)
@@ -288,17 +288,32 @@ class Selection:
     def same(self, instr: Instr) -> bool:
         """Whether a conversion changes nothing but the type, and its result needs no register of its own."""
         a = instr.args[0]
-        if a < 0 or self.f.variable[instr.dst] or instr.type.lanes or instr.type.is_float or instr.source.is_float:
+        if a < 0 or self.f.variable[instr.dst]:
             return False
         sharing = self.sharing()
-        if not self.target.same_register(instr.type, instr.source, a < self.known and sharing.zeros[a]):
+        if instr.type.lanes:
+            if instr.op is not ops.BITCAST or not same_lanes(instr.type, instr.source):
+                return False
+        elif (
+            instr.op is ops.BITCAST
+            or instr.type.is_float
+            or instr.source.is_float
+            or not self.target.same_register(instr.type, instr.source, a < self.known and sharing.zeros[a])
+        ):
             return False
         if self.f.variable[a] and not sharing.unchanged(a, instr.dst, self.position):
             return False
-        if instr.dst < len(self.uses) and a < len(self.uses):
+        counted = instr.dst < self.known and a < self.known
+        if counted:
             self.uses[a] += self.uses[instr.dst] - 1
             self.fused_uses[a] += self.fused_uses[instr.dst]
         self.alias[instr.dst] = a
+        if instr.type.lanes:
+            # What would become part of its one reader may have several now.
+            self.worked_at.pop(a, None)
+            if not counted or self.uses[a] > 1:
+                for joined in (self.load_at, self.bits_at, self.sums):
+                    joined.pop(a, None)
         if instr.type.bits != instr.source.bits:
             # In memory it is narrower.
             self.load_at.pop(a, None)
