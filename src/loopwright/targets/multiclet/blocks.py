@@ -31,10 +31,9 @@ class Block:
         wanted: what is to be in the switch for each phi of the paragraphs that follow.
         entered: the values that come to it through the switch: its phis and what it is given.
         places: of those, how many commands before its beginning they were made.
-        position: of its commands, their place from the end, 1 for the last.
     """
 
-    __slots__ = ("entered", "nodes", "paragraph", "places", "position", "wanted")
+    __slots__ = ("entered", "nodes", "paragraph", "places", "wanted")
 
     def __init__(self, paragraph: Paragraph) -> None:
         self.paragraph = paragraph
@@ -42,7 +41,6 @@ class Block:
         self.wanted: dict[Node, Arg] = {}
         self.entered: set[Node] = set()
         self.places: dict[Node, int] = {}
-        self.position: dict[Node, int] = {}
 
 
 class Blocks:
@@ -171,7 +169,8 @@ class Blocks:
             made.effect = node.effect
             made.memory = node.memory
             made.signed, made.unsigned = node.signed, node.unsigned
-            made.behind = [renewed[each] for each in node.behind if each in renewed]
+            if node.behind:
+                made.behind = tuple([renewed[each] for each in node.behind if each in renewed])
             renewed[node] = made
             self.stands[node] = made
             self.origins[made] = node
@@ -295,7 +294,7 @@ class Blocks:
         last: list[Node] = []
         for node in block.nodes:
             if node.name == "wr" and node.args[1].kind == FRAME and node.args[1].name == HANDED:
-                node.behind = [other for other in block.nodes if _reads(other, node.args[1].node)]
+                node.behind = tuple([other for other in block.nodes if _reads(other, node.args[1].node)])
                 last.append(node)
         if last:
             handed = set(last)
@@ -336,7 +335,8 @@ class Blocks:
             block.nodes = [node for node in block.nodes if node in live]
             block.wanted = {phi: a for phi, a in block.wanted.items() if phi in live}
             for node in block.nodes:
-                node.behind = [each for each in node.behind if each in live]
+                if node.behind:
+                    node.behind = tuple([each for each in node.behind if each in live])
 
     def wanted_outside(self) -> set[Node]:
         """The commands whose results are read in other paragraphs, or by phis."""
@@ -363,7 +363,7 @@ class Blocks:
         sign = -1 if paragraph.number == 0 else 1
         made = self.node(block, "setrg", "l", [Arg(REGISTER, name="SP"), Arg(REGISTER, number=sign, name="frame")], 0)
         made.effect = True
-        made.behind = readers
+        made.behind = tuple(readers)
 
 
 def fold_registers(block: Block) -> None:
@@ -403,7 +403,7 @@ def fold_loads(nodes: list[Node], outside: set[Node]) -> None:
         reader = reading[0]
         reader.args = [load.args[0] if a.node is load else a for a in reader.args]
         reader.memory = reader.memory if reader.memory is not None else load.memory
-        reader.behind = [*reader.behind, *load.behind]
+        reader.behind += load.behind
         gone.add(load)
     nodes[:] = [node for node in nodes if node not in gone]
 

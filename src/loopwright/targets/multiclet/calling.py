@@ -101,4 +101,4 @@ def order_registers(nodes: list[Node]) -> None:
                 readers.setdefault(a.name, []).append(node)
     for node in nodes:
         if node.name == "setrg" and node.args[0].name in readers:
-            node.behind = [*node.behind, *[each for each in readers[node.args[0].name] if each is not node]]
+            node.behind += tuple([each for each in readers[node.args[0].name] if each is not node])

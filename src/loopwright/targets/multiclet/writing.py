@@ -112,8 +112,8 @@ class _Writer:
         """An operand as it is written."""
         if a.kind == VALUE:
             assert a.node is not None
-            made = block.position.get(a.node)
-            distance = made - block.position[node] if made is not None else self.order.place(block, a.node) + len(block.nodes) - block.position[node]
+            made = a.node.place
+            distance = (made if made else self.order.place(block, a.node) + len(block.nodes)) - node.place
             if distance <= 0:
                 raise InternalError(f"{node} reads {a.node}, which is made behind it")
             return Operand(distance, offset=a.number, memory=a.memory)
