@@ -314,7 +314,7 @@ def test_planted_faults_are_found(kernel: Any, name: str, monkeypatch: pytest.Mo
     tried = found = 0
     for at, paragraph in enumerate(unit.paragraphs):
         for number, command in enumerate(paragraph.commands):
-            origin = blocks.origins.get(blocks.made[at].nodes[number])
+            origin = blocks.made[at].nodes[number].origin
             for k, operand in enumerate(command.operands):
                 if operand.back <= 0 or operand.memory:
                     continue

@@ -61,13 +61,19 @@ class _Joining:
 
     def count(self) -> None:
         """Note how many of each paragraph's values are read elsewhere, each of which will be a phi if the paragraph is repeated."""
-        read: list[set[Node]] = [set() for _ in self.made]
+        read: set[Node] = set()
         for paragraph in self.made:
-            for node in (*paragraph.nodes, *paragraph.phis):
+            for node in paragraph.nodes:
                 for a in node.args:
-                    if a.kind == VALUE and a.node is not None and (a.node.home != paragraph.number or node.name == "phi"):
-                        read[a.node.home].add(a.node)
-        self.outside = [len(each) for each in read]
+                    if a.node is not None and a.node.home != paragraph.number and a.kind == VALUE:
+                        read.add(a.node)
+            for phi in paragraph.phis:
+                for a in phi.args:
+                    if a.node is not None and a.kind == VALUE:
+                        read.add(a.node)
+        self.outside = [0] * len(self.made)
+        for value in read:
+            self.outside[value.home] += 1
 
     def remove(self, paragraph: Paragraph) -> None:
         """Take away a paragraph that nothing goes on with."""
