@@ -84,7 +84,7 @@ class Blocks:
         for block in self.made:
             self.settle(block)
             self.frame(block)
-        if flow.registers:
+        if flow.registers and self.slots:
             for slot in hold(flow.made, [block.nodes for block in self.made], flow.registers):
                 del self.slots[slot]
             self.slots = {slot: number for number, slot in enumerate(self.slots)}
@@ -382,13 +382,16 @@ class Blocks:
 
 def fold_registers(block: Block) -> None:
     """What copies of registers are for reads the registers themselves, where nothing writes them: as wide as the copy, or of fewer bits."""
-    written = {node.args[0].name for node in block.nodes if node.name == "setrg"}
     copies: dict[Node, Arg] = {}
     for node in block.nodes:
-        if node.name == "load" and node.args[0].kind == REGISTER and not node.args[0].memory and node.args[0].name not in written:
-            copies[node] = node.args[0]
+        a = node.args[0]
+        if a.kind == REGISTER and not a.memory and node.name == "load":
+            copies[node] = a
     if not copies:
         return
+    written = {node.args[0].name for node in block.nodes if node.name == "setrg"}
+    if written:
+        copies = {node: a for node, a in copies.items() if a.name not in written}
     for node in block.nodes:
         wide = 64 if node.name.startswith("cvt") else BITS.get(node.suffix, 64)
         for k, a in enumerate(node.args):

@@ -68,7 +68,10 @@ class Forms:
 
     def latency(self, node: Node) -> int:
         """Cycles from a command's start to the start of what reads it."""
-        form = self.of(node)
+        return self.cycles(self.of(node), node)
+
+    def cycles(self, form: Form, node: Node) -> int:
+        """The latency of a command whose form is known."""
         if form.loads:
             return form.cycles if node.args[0].memory else self.copying
         cycles = form.cycles

@@ -60,9 +60,9 @@ class Scheduler:
         ahead = self.processor.fetch_to_issue + self.processor.change
         forms = self.forms
         for node in self.nodes:
-            latency = forms.latency(node)
-            node.latency = latency
-            node.due = ahead + latency if forms.of(node).jumps else 0
+            form = forms.of(node)
+            latency = node.latency = forms.cycles(form, node)
+            node.due = ahead + latency if form.jumps else 0
             node.readers = node.place = node.reserved = 0
             at = 0
             for a in node.args:
