@@ -465,16 +465,16 @@ def _live_phis(flow: Flow) -> set[Node]:
     """The phis that something reads, not counting phis that nothing reads."""
     live: set[Node] = set()
     waiting: list[Node] = []
-
-    def note(args: list[Arg]) -> None:
-        for a in args:
-            if a.kind == VALUE and a.node is not None and a.node.name == "phi" and a.node not in live:
-                live.add(a.node)
-                waiting.append(a.node)
-
     for paragraph in flow.made:
         for node in paragraph.nodes:
-            note(node.args)
+            _note_phis(node.args, live, waiting)
     while waiting:
-        note(waiting.pop().args)
+        _note_phis(waiting.pop().args, live, waiting)
     return live
+
+
+def _note_phis(args: list[Arg], live: set[Node], waiting: list[Node]) -> None:
+    for a in args:
+        if a.node is not None and a.kind == VALUE and a.node.name == "phi" and a.node not in live:
+            live.add(a.node)
+            waiting.append(a.node)

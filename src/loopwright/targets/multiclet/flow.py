@@ -28,6 +28,7 @@ __all__ = [
     "Node",
     "Paragraph",
     "substituted",
+    "substituted_to_end",
 ]
 
 #: Where a paragraph goes on that returns.
@@ -81,6 +82,13 @@ def substituted(a: Arg, now: dict[Node, Arg]) -> Arg:
         return a
     to = now[a.node]
     return to if not a.number and not a.memory else Arg(to.kind, to.node, to.number + a.number, to.name, a.memory)
+
+
+def substituted_to_end(a: Arg, now: dict[Node, Arg]) -> Arg:
+    """The same, as long as what they have become has become others in its turn."""
+    while a.kind == VALUE and a.node is not None and a.node in now:
+        a = substituted(a, now)
+    return a
 
 
 class Node:
@@ -268,6 +276,13 @@ class Flow:
         """A new command, in no paragraph's list yet."""
         self.numbered += 1
         return Node(self.numbered, name, suffix, args, home, line)
+
+    def clear(self) -> None:
+        """When all is made: take apart what refers to each other in circles, so that it is freed at once, and the garbage collector has nothing to look for."""
+        self.ordered = self.placed = None
+        for paragraph in self.made:
+            for phi in paragraph.phis:
+                phi.args = []
 
     def reorder(self, order: list[Paragraph]) -> None:
         """Put the paragraphs into another order, and number them by it."""

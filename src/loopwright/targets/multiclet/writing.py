@@ -145,9 +145,10 @@ def notes(f: Function) -> dict[int, str]:
 
 def bytes_of(f: Function, target: Dataflow) -> None:
     """The bytes, in ``f.machine``."""
-    unit: Unit = f.analysis.unit
-    f.machine = Written(encode(unit, target.processor), unit)
+    flow: Flow = f.analysis
+    f.machine = Written(encode(flow.unit, target.processor), flow.unit)
     f.analysis = None
+    flow.clear()
 
 
 #: Bytes in front of a unit's commands.
