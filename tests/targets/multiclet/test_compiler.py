@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import contextlib
+import gc
 import itertools
 import random
 from typing import Any
@@ -25,7 +26,7 @@ from loopwright.settings import Settings
 from loopwright.targets import registry
 from loopwright.targets.multiclet import calling, checker, writing
 from loopwright.targets.multiclet.blocks import Blocks
-from loopwright.targets.multiclet.flow import Flow
+from loopwright.targets.multiclet.flow import Flow, Node
 from loopwright.targets.multiclet.linker import link
 from loopwright.targets.multiclet.parameters import PROCESSORS, S2
 from loopwright.targets.multiclet.program import Operand, Unit
@@ -292,6 +293,23 @@ def test_random_kernels_mean_what_plain_python_means_without_some_of_the_passes(
             assert "fm" in str(error)
             continue
         assert not compare.check_emulated([compare.Emulated(name, loaded, code)]), (seed, name, passes)
+
+
+def nodes() -> int:
+    return sum(isinstance(each, Node) for each in gc.get_objects())
+
+
+@pytest.mark.parametrize("kernel", [fibonacci, counted], ids=lambda kernel: kernel.function.__name__)
+def test_what_a_compilation_works_on_is_freed_with_it(kernel: Any) -> None:
+    """Without the garbage collector, which would look through all of it again and again."""
+    gc.collect()
+    before = nodes()
+    gc.disable()
+    try:
+        code = compiled(kernel, "multiclet-s2")
+        assert code.asm() and nodes() == before
+    finally:
+        gc.enable()
 
 
 # --- the proof ------------------------------------------------------------------------------------------------------

@@ -9,10 +9,10 @@ from loopwright.targets.multiclet.commands import Row
 from loopwright.targets.multiclet.flow import JUMPS, Node
 from loopwright.targets.multiclet.parameters import Processor
 
-__all__ = ["COPY", "Form", "Forms"]
+__all__ = ["Form", "Forms"]
 
 #: The class of latency of a load that copies.
-COPY: Final = "integer"
+_COPY: Final = "integer"
 
 
 class Form:
@@ -44,7 +44,7 @@ class Forms:
 
     def __init__(self, processor: Processor) -> None:
         self.processor = processor
-        self.copying: int = processor.latencies[COPY].cycles
+        self.copying: int = processor.latencies[_COPY].cycles
         self.loading: int = processor.latencies["load"].cycles
         self.known: dict[str, dict[str, Form]] = {}
 

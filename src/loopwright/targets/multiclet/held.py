@@ -51,11 +51,8 @@ def hold(paragraphs: list[Paragraph], commands: list[list[Node]], registers: Ite
 
 def _slot(node: Node) -> Arg | None:
     """The operand that is the slot that a command loads, or, if it has an effect, writes."""
-    if node.effect:
-        a = node.args[1] if node.name == "wr" else None
-    else:
-        a = node.args[0] if node.name == "load" and node.args[0].memory else None
-    return a if a is not None and a.kind == FRAME else None
+    a = node.args[-1]
+    return a if a.kind == FRAME and (node.name == "wr" if node.effect else node.name == "load" and a.memory) else None
 
 
 class _Slots:

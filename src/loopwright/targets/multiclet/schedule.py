@@ -182,10 +182,10 @@ class Scheduler:
     def fill(self, place: int, a: Arg, copied: bool) -> int:
         """Make what is demanded in a place; how many of the given commands were placed for it."""
         node = a.node
-        if node is not None and a.kind == VALUE and node.readers >= 0 and not a.number and not a.memory and not copied:
-            if not node.place and not node.readers and node.reserved == place:
-                self.put(node)
-                return 1
+        itself = a.kind == VALUE and not a.number and not a.memory and not copied
+        if itself and node is not None and not node.readers and not node.place and node.reserved == place:
+            self.put(node)
+            return 1
         self.put(self.extra(a))
         if node is not None and node.reserved == place:
             node.reserved = 0
