@@ -219,7 +219,9 @@ class Scheduler:
             self.put(node)
             return 1
         copy = self.extra(Arg(VALUE, node))
-        for reader in self.order:
+        # (The first that reads it has set its limit.)
+        first = self.limit[node] - self.processor.depth
+        for reader in self.order[first - 1 :]:
             if any(a.node is node and a.kind == VALUE for a in reader.args):
                 reader.args = [Arg(VALUE, copy, a.number, "", a.memory) if a.kind == VALUE and a.node is node else a for a in reader.args]
         del self.limit[node]
