@@ -2,6 +2,8 @@
 
 from __future__ import annotations
 
+import contextlib
+import gc
 import itertools
 import random
 from typing import Any
@@ -24,7 +26,7 @@ from loopwright.settings import Settings
 from loopwright.targets import registry
 from loopwright.targets.multiclet import calling, checker, writing
 from loopwright.targets.multiclet.blocks import Blocks
-from loopwright.targets.multiclet.flow import Flow
+from loopwright.targets.multiclet.flow import Flow, Node
 from loopwright.targets.multiclet.linker import link
 from loopwright.targets.multiclet.parameters import PROCESSORS, S2
 from loopwright.targets.multiclet.program import Operand, Unit
@@ -293,14 +295,38 @@ def test_random_kernels_mean_what_plain_python_means_without_some_of_the_passes(
         assert not compare.check_emulated([compare.Emulated(name, loaded, code)]), (seed, name, passes)
 
 
+def nodes() -> int:
+    return sum(isinstance(each, Node) for each in gc.get_objects())
+
+
+@pytest.mark.parametrize("kernel", [fibonacci, counted], ids=lambda kernel: kernel.function.__name__)
+def test_what_a_compilation_works_on_is_freed_with_it(kernel: Any) -> None:
+    """Without the garbage collector, which would look through all of it again and again."""
+    gc.collect()
+    before = nodes()
+    gc.disable()
+    try:
+        code = compiled(kernel, "multiclet-s2")
+        assert code.asm() and nodes() == before
+    finally:
+        gc.enable()
+
+
 # --- the proof ------------------------------------------------------------------------------------------------------
 
 
 def proofs(monkeypatch: pytest.MonkeyPatch, kernel: Any, name: str, *without: str) -> tuple[Any, ...]:
     """What the checker is called with for a kernel."""
     seen: list[tuple[Any, ...]] = []
-    monkeypatch.setattr(writing, "check", lambda *args: seen.append(args))
-    compiled(kernel, name, without)
+
+    def stop(*args: Any) -> None:
+        """What comes behind takes apart what the checker is given."""
+        seen.append(args)
+        raise TargetError("seen")
+
+    monkeypatch.setattr(writing, "check", stop)
+    with contextlib.suppress(TargetError):
+        compiled(kernel, name, without)
     if not seen:
         pytest.skip("the calls of the native build cannot be looked into")
     return seen[0]
@@ -314,7 +340,7 @@ def test_planted_faults_are_found(kernel: Any, name: str, monkeypatch: pytest.Mo
     tried = found = 0
     for at, paragraph in enumerate(unit.paragraphs):
         for number, command in enumerate(paragraph.commands):
-            origin = blocks.origins.get(blocks.made[at].nodes[number])
+            origin = blocks.made[at].nodes[number].origin
             for k, operand in enumerate(command.operands):
                 if operand.back <= 0 or operand.memory:
                     continue

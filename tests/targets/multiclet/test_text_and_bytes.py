@@ -2,6 +2,8 @@
 
 from __future__ import annotations
 
+import re
+
 import pytest
 from tests.targets.multiclet.programs import random_unit
 
@@ -11,7 +13,7 @@ from loopwright.targets.multiclet.commands import COMMANDS
 from loopwright.targets.multiclet.encoding import decode, disassemble, encode
 from loopwright.targets.multiclet.linker import link
 from loopwright.targets.multiclet.parameters import FACTS, PROCESSORS, R1, S1, S2, Processor, replace
-from loopwright.targets.multiclet.program import Unit
+from loopwright.targets.multiclet.program import Command, Operand, Paragraph, Unit, back, constant
 
 TEXT = """\
     .globl main
@@ -127,6 +129,13 @@ def test_units_are_linked() -> None:
         link([one], S2)
     with pytest.raises(AssemblyError, match="a program begins at a paragraph, and y is data"):
         link([assemble("m:\n jmp m\ncomplete\n.data\ny: .byte 1")], S2, "y")
+
+
+@pytest.mark.parametrize("operand", [constant(1 << 33), constant(-(1 << 31) - 1), back(256)], ids=str)
+def test_operands_that_do_not_fit_are_refused(operand: Operand) -> None:
+    command = Command(COMMANDS["load_q"], "q", [operand], line=7)
+    with pytest.raises(AssemblyError, match=f":7: load_q {re.escape(str(operand))} does not fit into 16 bytes"):
+        encode(Unit([Paragraph("f", [command])]), S2)
 
 
 def test_damaged_bytes_are_refused() -> None:

@@ -31,10 +31,9 @@ class Block:
         wanted: what is to be in the switch for each phi of the paragraphs that follow.
         entered: the values that come to it through the switch: its phis and what it is given.
         places: of those, how many commands before its beginning they were made.
-        position: of its commands, their place from the end, 1 for the last.
     """
 
-    __slots__ = ("entered", "nodes", "paragraph", "places", "position", "wanted")
+    __slots__ = ("entered", "nodes", "paragraph", "places", "wanted")
 
     def __init__(self, paragraph: Paragraph) -> None:
         self.paragraph = paragraph
@@ -42,7 +41,6 @@ class Block:
         self.wanted: dict[Node, Arg] = {}
         self.entered: set[Node] = set()
         self.places: dict[Node, int] = {}
-        self.position: dict[Node, int] = {}
 
 
 class Blocks:
@@ -50,7 +48,8 @@ class Blocks:
 
     Attributes:
         made: them.
-        stands: the command that makes a value of the flow, by the value; origins: the command of the flow that a command is.
+        first: from the next number on nodes are commands of these paragraphs; those up to it are of the flow.
+        stands: the command that makes a value of the flow, by the value.
         slots: the slots in the frame, by value and kind, in the order they are numbered.
         calls: the function calls others: it lowers the stack pointer.
         readers: of phis in memory that are too many for one paragraph, the part of their paragraph that reads them from where they were handed over, and writes them to
@@ -65,8 +64,8 @@ class Blocks:
         self.in_memory = in_memory
         self.unpassed = unpassed
         self.made = [Block(paragraph) for paragraph in flow.made]
+        self.first = flow.numbered
         self.stands: dict[Node, Node] = {}
-        self.origins: dict[Node, Node] = {}
         self.slots: dict[tuple[Node, str], int] = {}
         self.calls = any(paragraph.calls for paragraph in flow.made)
         # Values that have to be written to their slots.
@@ -85,14 +84,12 @@ class Blocks:
         for block in self.made:
             self.settle(block)
             self.frame(block)
-        if flow.registers:
+        if flow.registers and self.slots:
             for slot in hold(flow.made, [block.nodes for block in self.made], flow.registers):
                 del self.slots[slot]
             self.slots = {slot: number for number, slot in enumerate(self.slots)}
         for block in self.made:
             order_registers(block.nodes)
-        self.drop()
-        for block in self.made:
             fold_registers(block)
         self.drop()
         if flow.two_constants:
@@ -146,9 +143,11 @@ class Blocks:
         return phi.passed and phi not in self.unpassed
 
     def node(self, block: Block, name: str, suffix: str, args: list[Arg], line: int) -> Node:
-        """A command. Constants of more than 32 bits are made by commands of their own; so is the first of two where there is room for one."""
+        """A command with operands of its own. Constants of more than 32 bits are made by commands of their own; so is the first of two where there is room for one."""
         if name != "patch":
-            args = [self.small(block, a) for a in args]
+            for k, a in enumerate(args):
+                if a.kind == CONSTANT:
+                    args[k] = self.small(block, a)
         if not self.flow.two_constants and sum([_is_constant(a) for a in args]) > 1:
             args = [Arg(VALUE, self.node(block, "load", "q", [args[0]], line)), *args[1:]]
         made = self.flow.node(name, suffix, args, block.paragraph.number, line)
@@ -162,19 +161,19 @@ class Blocks:
             if phi in self.live_phis and self.passes(phi):
                 block.entered.add(phi)
         following = paragraph.number + 1
-        renewed: dict[Node, Node] = {}
+        stands = self.stands
         for node in paragraph.nodes:
-            if _not_needed(node, paragraph, following):
+            if node.effect and _not_needed(node, following):
                 continue
             args = [self.here(block, a) for a in node.args]
             made = self.node(block, node.name, node.suffix, args, node.line)
             made.effect = node.effect
             made.memory = node.memory
             made.signed, made.unsigned = node.signed, node.unsigned
-            made.behind = [renewed[each] for each in node.behind if each in renewed]
-            renewed[node] = made
-            self.stands[node] = made
-            self.origins[made] = node
+            if node.behind:
+                made.behind = tuple([stands[each] for each in node.behind if each.home == paragraph.number and each in stands])
+            made.origin = node
+            stands[node] = made
 
     def here(self, block: Block, a: Arg) -> Arg:
         """An operand as the commands of a paragraph name it."""
@@ -216,9 +215,9 @@ class Blocks:
             made = self.node(block, "load", "q", [Arg(FRAME, value, 0, HANDED, True)], 0)
             self.slots.setdefault((value, HANDED), len(self.slots))
         elif self.cheap(value):
-            made = self.node(block, value.name, value.suffix, value.args, value.line)
+            made = self.node(block, value.name, value.suffix, list(value.args), value.line)
             made.memory = value.memory
-            self.origins[made] = value
+            made.origin = value
         else:
             made = self.node(block, "load", "q", [Arg(FRAME, value, 0, OWN, True)], 0)
             self.spilled[value] = None
@@ -295,7 +294,7 @@ class Blocks:
         last: list[Node] = []
         for node in block.nodes:
             if node.name == "wr" and node.args[1].kind == FRAME and node.args[1].name == HANDED:
-                node.behind = [other for other in block.nodes if _reads(other, node.args[1].node)]
+                node.behind = tuple([other for other in block.nodes if _reads(other, node.args[1].node)])
                 last.append(node)
         if last:
             handed = set(last)
@@ -317,37 +316,52 @@ class Blocks:
 
     def drop(self) -> None:
         """Take away what makes values that nobody wants."""
-        live: set[Node] = set()
-        waiting = [node for block in self.made for node in block.nodes if node.effect]
-        live.update(waiting)
+        phis: set[Node] = set()
+        waiting: list[Node] = []
+        for block in self.made:
+            for node in block.nodes:
+                if node.effect:
+                    node.live = True
+                    waiting.append(node)
         while waiting:
             node = waiting.pop()
             args = node.args
             if node.name == "phi":
                 args = [self.made[each].wanted[node] for each in self.flow.made[node.home].before]
             for a in args:
-                if a.kind != VALUE or a.node is None:
+                made = a.node
+                if made is None or a.kind != VALUE:
                     continue
-                made = self.stands.get(a.node, a.node)
-                if made not in live:
-                    live.add(made)
+                if made.number <= self.first:
+                    made = self.stands.get(made, made)
+                    if made.number <= self.first:
+                        if made not in phis:
+                            phis.add(made)
+                            waiting.append(made)
+                        continue
+                if not made.live:
+                    made.live = True
                     waiting.append(made)
         for block in self.made:
-            block.nodes = [node for node in block.nodes if node in live]
-            block.wanted = {phi: a for phi, a in block.wanted.items() if phi in live}
+            block.nodes = [node for node in block.nodes if node.live]
+            if block.wanted:
+                block.wanted = {phi: a for phi, a in block.wanted.items() if phi in phis}
             for node in block.nodes:
-                node.behind = [each for each in node.behind if each in live]
+                if node.behind:
+                    node.behind = tuple([each for each in node.behind if each.live])
 
     def wanted_outside(self) -> set[Node]:
         """The commands whose results are read in other paragraphs, or by phis."""
         found: set[Node] = set()
         for block in self.made:
-            own = set(block.nodes)
-            args = [a for node in block.nodes for a in node.args] + list(block.wanted.values())
-            for a in args:
-                if a.kind == VALUE and a.node is not None and a.node not in own:
+            for node in block.nodes:
+                for a in node.args:
+                    value = a.node
+                    if value is not None and value.number <= self.first and a.kind == VALUE:
+                        found.add(self.stands.get(value, value))
+            for a in block.wanted.values():
+                if a.node is not None:
                     found.add(self.stands.get(a.node, a.node))
-            found.update([a.node for a in block.wanted.values() if a.node is not None])
         return found
 
     # --- the frame --------------------------------------------------------------------------------------------------
@@ -363,18 +377,21 @@ class Blocks:
         sign = -1 if paragraph.number == 0 else 1
         made = self.node(block, "setrg", "l", [Arg(REGISTER, name="SP"), Arg(REGISTER, number=sign, name="frame")], 0)
         made.effect = True
-        made.behind = readers
+        made.behind = tuple(readers)
 
 
 def fold_registers(block: Block) -> None:
     """What copies of registers are for reads the registers themselves, where nothing writes them: as wide as the copy, or of fewer bits."""
-    written = {node.args[0].name for node in block.nodes if node.name == "setrg"}
     copies: dict[Node, Arg] = {}
     for node in block.nodes:
-        if node.name == "load" and node.args[0].kind == REGISTER and not node.args[0].memory and node.args[0].name not in written:
-            copies[node] = node.args[0]
+        a = node.args[0]
+        if a.kind == REGISTER and not a.memory and node.name == "load":
+            copies[node] = a
     if not copies:
         return
+    written = {node.args[0].name for node in block.nodes if node.name == "setrg"}
+    if written:
+        copies = {node: a for node, a in copies.items() if a.name not in written}
     for node in block.nodes:
         wide = 64 if node.name.startswith("cvt") else BITS.get(node.suffix, 64)
         for k, a in enumerate(node.args):
@@ -386,26 +403,30 @@ def fold_registers(block: Block) -> None:
 
 def fold_loads(nodes: list[Node], outside: set[Node]) -> None:
     """Loads that one command reads become its operands in brackets, where no store has to stay behind them."""
+    # What may become one, with the commands that read it.
     readers: dict[Node, list[Node]] = {}
-    held: set[Node] = set()
     for node in nodes:
-        held.update(node.behind)
+        if node.args and node.args[0].memory and (node.name == "load" or node.name == "loadu") and node not in outside:
+            readers[node] = []
+    if not readers:
+        return
+    for node in nodes:
+        for other in node.behind:
+            readers.pop(other, None)
         for a in node.args:
-            if a.kind == VALUE and a.node is not None:
-                readers.setdefault(a.node, []).append(node)
+            if a.node is not None and a.kind == VALUE and a.node in readers:
+                readers[a.node].append(node)
     gone: set[Node] = set()
-    for load in nodes:
-        reading = readers.get(load, [])
-        if load.name not in ("load", "loadu") or not load.args[0].memory or load in held or load in outside or len(reading) != 1:
-            continue
-        if not _joins(load, reading[0]):
+    for load, reading in readers.items():
+        if len(reading) != 1 or not _joins(load, reading[0]):
             continue
         reader = reading[0]
         reader.args = [load.args[0] if a.node is load else a for a in reader.args]
         reader.memory = reader.memory if reader.memory is not None else load.memory
-        reader.behind = [*reader.behind, *load.behind]
+        reader.behind += load.behind
         gone.add(load)
-    nodes[:] = [node for node in nodes if node not in gone]
+    if gone:
+        nodes[:] = [node for node in nodes if node not in gone]
 
 
 def _joins(load: Node, reader: Node) -> bool:
@@ -432,7 +453,7 @@ def _reads(node: Node, phi: Node | None) -> bool:
     return any(a.kind == FRAME and a.node is phi and a.name == HANDED and a.memory for a in node.args)
 
 
-def _not_needed(node: Node, paragraph: Paragraph, following: int) -> bool:
+def _not_needed(node: Node, following: int) -> bool:
     """Jumps to the paragraph that stands behind this one."""
     if node.name not in JUMPS:
         return False
@@ -444,16 +465,16 @@ def _live_phis(flow: Flow) -> set[Node]:
     """The phis that something reads, not counting phis that nothing reads."""
     live: set[Node] = set()
     waiting: list[Node] = []
-
-    def note(args: list[Arg]) -> None:
-        for a in args:
-            if a.kind == VALUE and a.node is not None and a.node.name == "phi" and a.node not in live:
-                live.add(a.node)
-                waiting.append(a.node)
-
     for paragraph in flow.made:
         for node in paragraph.nodes:
-            note(node.args)
+            _note_phis(node.args, live, waiting)
     while waiting:
-        note(waiting.pop().args)
+        _note_phis(waiting.pop().args, live, waiting)
     return live
+
+
+def _note_phis(args: list[Arg], live: set[Node], waiting: list[Node]) -> None:
+    for a in args:
+        if a.node is not None and a.kind == VALUE and a.node.name == "phi" and a.node not in live:
+            live.add(a.node)
+            waiting.append(a.node)

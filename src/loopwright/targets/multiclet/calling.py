@@ -94,6 +94,8 @@ def _call(f: Function, flow: Flow, paragraph: Paragraph) -> None:
 
 def order_registers(nodes: list[Node]) -> None:
     """Let commands of a paragraph that read a register stay in front of the one that writes it."""
+    if not any(node.effect and node.name == "setrg" for node in nodes):
+        return
     readers: dict[str, list[Node]] = {}
     for node in nodes:
         for a in node.args[1:] if node.name == "setrg" else node.args:
@@ -101,4 +103,4 @@ def order_registers(nodes: list[Node]) -> None:
                 readers.setdefault(a.name, []).append(node)
     for node in nodes:
         if node.name == "setrg" and node.args[0].name in readers:
-            node.behind = [*node.behind, *[each for each in readers[node.args[0].name] if each is not node]]
+            node.behind += tuple([each for each in readers[node.args[0].name] if each is not node])

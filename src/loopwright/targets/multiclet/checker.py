@@ -102,7 +102,7 @@ class _Checker:
         if report:
             self.ways(block, commands)
         for command, node in zip(commands, block.nodes, strict=True):
-            origin = self.blocks.origins.get(node)
+            origin = node.origin
             if report and origin is not None:
                 self.operands(block, state, command, origin)
             held = self.result(block, state, command, node, origin)

@@ -4,6 +4,7 @@ from __future__ import annotations
 
 from loopwright.targets.multiclet.commands import COMMANDS
 from loopwright.targets.multiclet.convention import CONVENTION
+from loopwright.targets.multiclet.forms import Forms
 from loopwright.targets.multiclet.parameters import PROCESSORS, Processor
 from loopwright.targets.multiclet.selection import serving
 from loopwright.targets.multiclet.substitutes import Substitute, substitutes
@@ -17,6 +18,7 @@ class Dataflow(Target):
 
     Attributes:
         processor: its parameters.
+        forms: its commands, by name and suffix.
         lacking: it lacks commands of the table that published processors have.
         substitutes: of commands that it lacks, what can be made of others (``substitutes.py``).
         serving: which of its commands serve operations of their own accord (``selection.serving``).
@@ -31,6 +33,7 @@ class Dataflow(Target):
         self.family = "multiclet-"
         self.description = described if PROCESSORS.get(described.name) != described else None
         self.processor = described
+        self.forms = Forms(described)
         self.lacking = described.lacking()
         self.substitutes: dict[str, Substitute] = substitutes(described) if self.lacking else {}
         self.serving = serving(described.commands) if described.commands is not COMMANDS else {}

@@ -18,6 +18,9 @@ COMMAND_BYTES: Final = 16
 #: Number of the command and whether the paragraph ends with it; kinds of both operands; their bases; two bytes of 0; their constants.
 _COMMAND: Final = struct.Struct("<HBBBBHii")
 _COMPLETE: Final = 0x8000
+_NO_CONSTANT: Final = bytes(4)
+#: Furthest place that there is room for.
+_MOST: Final = 255
 #: Kinds of operands; in brackets one more bit is set.
 _CONSTANT, _PLACE, _REGISTER = 0, 1, 2
 _MEMORY: Final = 8
@@ -26,8 +29,12 @@ _VERSION: Final = 1
 
 
 def encode(unit: Unit, processor: Processor) -> bytes:
-    """A unit as bytes: its commands, what the linker is to fill in, data, and labels. Names of results, lines and comments are left out."""
-    numbers = {name: number for number, name in enumerate(processor.commands)}
+    """A unit as bytes: its commands, what the linker is to fill in, data, and labels. Names of results, lines and comments are left out.
+
+    Raises:
+        AssemblyError: an operand has a constant of more than 32 bits, or is further back than there is room for.
+    """
+    forms = _Forms(processor)
     out = _Writer()
     out.content += _MAGIC + struct.pack("<HH", _VERSION, COMMAND_BYTES)
     commands = bytearray()
@@ -37,8 +44,10 @@ def encode(unit: Unit, processor: Processor) -> bytes:
     for paragraph in unit.paragraphs:
         starts.append((paragraph.label, number))
         for at, command in enumerate(paragraph.commands):
-            commands += _packed(command, numbers, processor, at == len(paragraph.commands) - 1)
-            references += [(number, n, operand.symbol) for n, operand in enumerate(command.operands) if operand.symbol]
+            _pack(commands, command, forms, at == len(paragraph.commands) - 1)
+            for n, operand in enumerate(command.operands):
+                if operand.symbol:
+                    references.append((number, n, operand.symbol))
             number += 1
     out.number(number)
     out.content += commands
@@ -60,19 +69,47 @@ def encode(unit: Unit, processor: Processor) -> bytes:
     return bytes(out.content)
 
 
-def _packed(command: Command, numbers: dict[str, int], processor: Processor, last: bool) -> bytes:
-    kinds, bases, constants = [0, 0], [0, 0], [0, 0]
-    for n, operand in enumerate(command.operands):
-        kinds[n] = _MEMORY if operand.memory else 0
-        constants[n] = operand.offset - (1 << 32) if operand.offset >= 1 << 31 else operand.offset
+class _Forms:
+    """Numbers of a processor's commands, by name and suffix, as far as they have been asked for; and of its registers."""
+
+    def __init__(self, processor: Processor) -> None:
+        self.numbers = {name: number for number, name in enumerate(processor.commands)}
+        self.known: dict[str, dict[str, int]] = {}
+        self.registers = {name: number for number, name in enumerate(processor.registers)}
+
+    def number(self, command: Command) -> int:
+        """Of a command."""
+        named = self.known.setdefault(command.row.mnemonic, {})
+        found = named.get(command.suffix)
+        if found is None:
+            found = named[command.suffix] = self.numbers[command.mnemonic]
+        return found
+
+
+def _pack(out: bytearray, command: Command, forms: _Forms, last: bool) -> None:
+    """Add a command to those before."""
+    # The fields of ``_COMMAND``, the constants apart from the others.
+    head = forms.number(command) | (_COMPLETE if last else 0)
+    kind_at, base_at = 16, 32
+    constants = b""
+    for operand in command.operands:
+        if not -(1 << 31) <= operand.offset < 1 << 32 or operand.back > _MOST:
+            raise AssemblyError(f"{command} does not fit into {COMMAND_BYTES} bytes", line=command.line)
+        kind = _MEMORY if operand.memory else 0
         if operand.is_place():
-            kinds[n] |= _PLACE
-            bases[n] = operand.back
+            kind |= _PLACE
+            head |= operand.back << base_at
         elif operand.register:
-            kinds[n] |= _REGISTER
-            bases[n] = processor.registers.index(operand.register)
-    what = numbers[command.mnemonic] | (_COMPLETE if last else 0)
-    return _COMMAND.pack(what, kinds[0], kinds[1], bases[0], bases[1], 0, constants[0], constants[1])
+            kind |= _REGISTER
+            head |= forms.registers[operand.register] << base_at
+        head |= kind << kind_at
+        kind_at += 8
+        base_at += 8
+        constants += (operand.offset & 0xFFFFFFFF).to_bytes(4, "little")
+    out += head.to_bytes(8, "little")
+    out += constants
+    if len(constants) < 8:
+        out += _NO_CONSTANT
 
 
 def _pack_data(out: _Writer, data: Data) -> None:

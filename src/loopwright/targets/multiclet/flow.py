@@ -28,6 +28,7 @@ __all__ = [
     "Node",
     "Paragraph",
     "substituted",
+    "substituted_to_end",
 ]
 
 #: Where a paragraph goes on that returns.
@@ -83,6 +84,13 @@ def substituted(a: Arg, now: dict[Node, Arg]) -> Arg:
     return to if not a.number and not a.memory else Arg(to.kind, to.node, to.number + a.number, to.name, a.memory)
 
 
+def substituted_to_end(a: Arg, now: dict[Node, Arg]) -> Arg:
+    """The same, as long as what they have become has become others in its turn."""
+    while a.kind == VALUE and a.node is not None and a.node in now:
+        a = substituted(a, now)
+    return a
+
+
 class Node:
     """A command, or a phi.
 
@@ -98,9 +106,41 @@ class Node:
         memory: the kind and the array of its access: see ``memory_order.py``; None of other commands.
         passed: of a phi, that it comes through the switch.
         copied: of a phi, that what comes is copied for it at the ends of the paragraphs before.
+        origin: of a command of a ``Block`` the command of the flow that it is; None of what is added, and of those of the flow.
+        live: of a command of a ``Block``, that something wants it.
+        place: when its paragraph has been ordered, its place from the end, 1 for the last; 0 of commands of the flow, and before.
+        readers: while its paragraph is being ordered, how many that have not been placed yet read it, or must stay behind it; -1 of what is in no such paragraph.
+        latency: cycles from its start to the start of what reads it.
+        start: the earliest cycle in which it could start, by its operands alone.
+        due: the cycle, from the end, in which it should start.
+        rank: its number among those of its paragraph, the one to be placed first of those that are due before all others.
+        reserved: the furthest of the places in which it is demanded, or 0.
     """
 
-    __slots__ = ("args", "behind", "copied", "effect", "home", "line", "memory", "name", "number", "passed", "signed", "suffix", "unsigned")
+    __slots__ = (
+        "args",
+        "behind",
+        "copied",
+        "due",
+        "effect",
+        "home",
+        "latency",
+        "line",
+        "live",
+        "memory",
+        "name",
+        "number",
+        "origin",
+        "passed",
+        "place",
+        "rank",
+        "readers",
+        "reserved",
+        "signed",
+        "start",
+        "suffix",
+        "unsigned",
+    )
 
     def __init__(self, number: int, name: str, suffix: str, args: list[Arg], home: int, line: int) -> None:
         self.number = number
@@ -109,13 +149,22 @@ class Node:
         self.args = args
         self.home = home
         self.line = line
-        self.behind: list[Node] = []
+        self.behind: tuple[Node, ...] = ()
         self.effect = False
         self.signed = 64
         self.unsigned = 64
         self.memory: Any = None
         self.passed = False
         self.copied = False
+        self.origin: Node | None = None
+        self.live = False
+        self.place = 0
+        self.readers = -1
+        self.latency = 0
+        self.start = 0
+        self.due = 0
+        self.rank = 0
+        self.reserved = 0
 
     def __repr__(self) -> str:
         return f"n{self.number} {self.name}_{self.suffix}"
@@ -227,6 +276,13 @@ class Flow:
         """A new command, in no paragraph's list yet."""
         self.numbered += 1
         return Node(self.numbered, name, suffix, args, home, line)
+
+    def clear(self) -> None:
+        """When all is made: take apart what refers to each other in circles, so that it is freed at once, and the garbage collector has nothing to look for."""
+        self.ordered = self.placed = None
+        for paragraph in self.made:
+            for phi in paragraph.phis:
+                phi.args = []
 
     def reorder(self, order: list[Paragraph]) -> None:
         """Put the paragraphs into another order, and number them by it."""

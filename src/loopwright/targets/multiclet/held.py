@@ -38,44 +38,32 @@ def hold(paragraphs: list[Paragraph], commands: list[list[Node]], registers: Ite
     found = _Slots(paragraphs, commands)
     chosen = found.choose(free)
     if chosen:
-        for nodes in commands:
-            for node in nodes:
-                _change(node, chosen)
+        for node, a in found.accesses:
+            if a.node is not None and (a.node, a.name) in chosen:
+                register = Arg(REGISTER, name=chosen[a.node, a.name])
+                if node.effect:
+                    node.name = "setrg"
+                    node.args = [register, node.args[0]]
+                else:
+                    node.args = [register]
     return chosen
 
 
-def _change(node: Node, chosen: dict[Slot, str]) -> None:
-    slot = _read(node)
-    if slot is not None:
-        if slot in chosen:
-            node.args = [Arg(REGISTER, name=chosen[slot])]
-        return
-    slot = _written(node)
-    if slot is not None and slot in chosen:
-        node.name = "setrg"
-        node.args = [Arg(REGISTER, name=chosen[slot]), node.args[0]]
-
-
-def _read(node: Node) -> Slot | None:
-    """The slot that a command loads."""
-    if node.name == "load" and node.args[0].kind == FRAME and node.args[0].memory:
-        a = node.args[0]
-        return (a.node, a.name) if a.node is not None else None
-    return None
-
-
-def _written(node: Node) -> Slot | None:
-    """The slot that a command writes."""
-    if node.name == "wr" and node.args[1].kind == FRAME:
-        a = node.args[1]
-        return (a.node, a.name) if a.node is not None else None
-    return None
+def _slot(node: Node) -> Arg | None:
+    """The operand that is the slot that a command loads, or, if it has an effect, writes."""
+    a = node.args[-1]
+    return a if a.kind == FRAME and (node.name == "wr" if node.effect else node.name == "load" and a.memory) else None
 
 
 class _Slots:
-    """What is known of the slots: each is a bit, in the order in which they are found."""
+    """What is known of the slots: each is a bit, in the order in which they are found.
+
+    Attributes:
+        accesses: the commands that load or write them, each with the operand that is the slot.
+    """
 
     def __init__(self, paragraphs: list[Paragraph], commands: list[list[Node]]) -> None:
+        self.accesses: list[tuple[Node, Arg]] = []
         self.bits: dict[Slot, int] = {}
         self.weights: list[float] = []
         self.reads = [0] * len(paragraphs)
@@ -83,15 +71,16 @@ class _Slots:
         for paragraph, nodes in zip(paragraphs, commands, strict=True):
             number = paragraph.number
             for node in nodes:
-                slot = _read(node)
-                if slot is not None:
-                    bit = self.bit(slot)
+                a = _slot(node)
+                if a is None or a.node is None:
+                    continue
+                self.accesses.append((node, a))
+                bit = self.bit((a.node, a.name))
+                if node.effect:
+                    self.writes[number] |= 1 << bit
+                else:
                     self.reads[number] |= 1 << bit
                     self.weights[bit] += 10.0**paragraph.depth
-                    continue
-                slot = _written(node)
-                if slot is not None:
-                    self.writes[number] |= 1 << self.bit(slot)
         self.before, self.behind = self.live(paragraphs)
         self.across = 0
         for paragraph in paragraphs:

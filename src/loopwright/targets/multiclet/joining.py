@@ -32,6 +32,7 @@ class _Joining:
         gone: numbers of paragraphs that nothing goes on with any more.
         room: commands that may still be added.
         outside: of each paragraph how many values are read elsewhere, as it was when all were last looked at.
+        readers: of each paragraph the numbers of those that may read its values, but for its own commands.
         most: commands of a paragraph that has been made longer: what the cells fetch while the next one is decided.
     """
 
@@ -44,6 +45,7 @@ class _Joining:
         self.room = GROWTH + sum([len(paragraph.nodes) for paragraph in self.made])
         self.gone: set[int] = set()
         self.outside: list[int] = []
+        self.readers: list[set[int]] = []
 
     def run(self) -> None:
         for paragraph in self.made:
@@ -60,14 +62,24 @@ class _Joining:
         forward_phis(self.flow)
 
     def count(self) -> None:
-        """Note how many of each paragraph's values are read elsewhere, each of which will be a phi if the paragraph is repeated."""
-        read: list[set[Node]] = [set() for _ in self.made]
+        """Note how many of each paragraph's values are read elsewhere, each of which will be a phi if the paragraph is repeated, and where."""
+        read: set[Node] = set()
+        self.readers = [set() for _ in self.made]
         for paragraph in self.made:
-            for node in (*paragraph.nodes, *paragraph.phis):
+            number = paragraph.number
+            for node in paragraph.nodes:
                 for a in node.args:
-                    if a.kind == VALUE and a.node is not None and (a.node.home != paragraph.number or node.name == "phi"):
-                        read[a.node.home].add(a.node)
-        self.outside = [len(each) for each in read]
+                    if a.node is not None and a.node.home != number and a.kind == VALUE:
+                        read.add(a.node)
+                        self.readers[a.node.home].add(number)
+            for phi in paragraph.phis:
+                for a in phi.args:
+                    if a.node is not None and a.kind == VALUE:
+                        read.add(a.node)
+                        self.readers[a.node.home].add(number)
+        self.outside = [0] * len(self.made)
+        for value in read:
+            self.outside[value.home] += 1
 
     def remove(self, paragraph: Paragraph) -> None:
         """Take away a paragraph that nothing goes on with."""
@@ -142,6 +154,7 @@ class _Joining:
         self.room -= len(following.nodes)
         nodes, copies = made
         paragraph.nodes = nodes
+        _note(self.readers, nodes, paragraph.number)
         paragraph.tested, paragraph.following, paragraph.calls = following.tested, following.following, following.calls
         _forget(following, paragraph.number)
         for each in following.after():
@@ -151,11 +164,12 @@ class _Joining:
             for phi in self.made[each].phis:
                 phi.args.append(phi.args[position])
         if following.before:
-            for phi in _Repair(self.flow, self.gone, paragraph, following, copies).run():
+            readers = [self.made[each] for each in sorted(self.readers[number]) if each not in self.gone]
+            for phi in _Repair(self.flow, paragraph, following, copies).run(readers, self.readers):
                 self.outside[phi.home] += 1
         else:
             self.remove(following)
-            self.rename(copies)
+            self.rename(copies, number)
         return True
 
     def appended(self, paragraph: Paragraph, following: Paragraph) -> tuple[list[Node], dict[Node, Arg]] | None:
@@ -180,12 +194,23 @@ class _Joining:
             copies[node] = Arg(VALUE, made)
         return nodes, copies
 
-    def rename(self, copies: dict[Node, Arg]) -> None:
-        """Let everything read the copies of what is no longer made."""
-        for paragraph in self.made:
-            if paragraph.number not in self.gone:
-                for node in (*paragraph.phis, *paragraph.nodes):
-                    node.args = [substituted(a, copies) for a in node.args]
+    def rename(self, copies: dict[Node, Arg], gone: int) -> None:
+        """Let everything read the copies of what is no longer made by a paragraph that is gone."""
+        for number in sorted(self.readers[gone]):
+            if number not in self.gone:
+                paragraph = self.made[number]
+                for nodes in (paragraph.phis, paragraph.nodes):
+                    for node in nodes:
+                        node.args = [substituted(a, copies) for a in node.args]
+                    _note(self.readers, nodes, number)
+
+
+def _note(readers: list[set[int]], nodes: list[Node], number: int) -> None:
+    """Note what nodes of a paragraph read."""
+    for node in nodes:
+        for a in node.args:
+            if a.node is not None and a.kind == VALUE:
+                readers[a.node.home].add(number)
 
 
 class _Repair:
@@ -195,9 +220,8 @@ class _Repair:
         first: of each value that is made in two places, what it is at the beginning of paragraphs, as far as that has been asked.
     """
 
-    def __init__(self, flow: Flow, gone: set[int], copy: Paragraph, original: Paragraph, copies: dict[Node, Arg]) -> None:
+    def __init__(self, flow: Flow, copy: Paragraph, original: Paragraph, copies: dict[Node, Arg]) -> None:
         self.flow = flow
-        self.gone = gone
         self.copy = copy
         self.original = original
         self.copies = copies
@@ -205,22 +229,29 @@ class _Repair:
         self.first: dict[Node, dict[int, Arg]] = {}
         self.waiting: list[tuple[Node, Node, Paragraph]] = []
 
-    def run(self) -> list[Node]:
-        """Change what is read; the phis that were made for it."""
+    def run(self, where: list[Paragraph], readers: list[set[int]]) -> list[Node]:
+        """Change what is read; the phis that were made for it.
+
+        Args:
+            where: the paragraphs in which something may be read of the one that is repeated, in order.
+            readers: of each paragraph those that may read its values; what is changed is added.
+        """
         phis_made: list[Node] = []
-        present = [(each, list(each.phis)) for each in self.flow.made if each.number not in self.gone]
-        for paragraph, phis in present:
+        for paragraph, phis in [(each, list(each.phis)) for each in where]:
             if paragraph is not self.original:
                 # (What the copies read of each other are copies: values of the original are those that came to the paragraph.)
                 for node in paragraph.nodes:
                     if self.reads(node):
                         node.args = [self.at_beginning(a, paragraph.number) for a in node.args]
+                        _note(readers, [node], paragraph.number)
             for phi in phis:
                 if self.reads(phi):
                     phi.args = [self.at_end(a, before) for a, before in zip(phi.args, paragraph.before, strict=True)]
+                    _note(readers, [phi], paragraph.number)
         while self.waiting:
             value, phi, paragraph = self.waiting.pop()
             phi.args = [self.at_end(Arg(VALUE, value), before) for before in paragraph.before]
+            _note(readers, [phi], paragraph.number)
             phis_made.append(phi)
         return phis_made
 

@@ -70,8 +70,8 @@ class Accesses:
         """Whether an access may meet a store of this paragraph that is not done before the paragraph ends."""
         return commits_at_end and any(other.writes and self.meet(other, access) for other, _ in self.seen)
 
-    def add(self, access: Access, node: Node) -> list[Node]:
+    def add(self, access: Access, node: Node) -> tuple[Node, ...]:
         """The accesses that this one has to stay behind."""
-        found = [made for other, made in self.seen if (other.writes or access.writes) and self.meet(other, access)]
+        found = tuple([made for other, made in self.seen if (other.writes or access.writes) and self.meet(other, access)])
         self.seen.append((access, node))
         return found

@@ -42,6 +42,7 @@ class _Try:
 
     def __init__(self, flow: Flow, target: Dataflow, blocks: Blocks, most: int) -> None:
         self.flow = flow
+        self.forms = target.forms
         self.processor = target.processor
         # (Up to a phi's place there have to be commands.)
         self.reach = min(self.processor.depth, most)
@@ -58,7 +59,7 @@ class _Try:
 
     def order(self, block: Block) -> None:
         """Order one paragraph's commands."""
-        scheduler = Scheduler(self.flow, self.processor, list(block.nodes), block.paragraph.number)
+        scheduler = Scheduler(self.flow, self.forms, block.nodes, block.paragraph.number)
         fixed: dict[int, Arg] = {}
         free: list[Node] = []
         for phi, a in block.wanted.items():
@@ -77,14 +78,14 @@ class _Try:
         # (Where a value is about to fall out of reach, what reads it reads a copy from then on.)
         operands = [node.args for node in block.nodes]
         scheduler.run(fixed, copied)
-        if made and self.far(block, made, scheduler):
+        if made and self.far(block, made):
             # At the end, by copies where other commands stand in the way.
-            position = scheduler.position
+            moved = sorted([(node.place, phi.number, phi) for phi, node in made.items()])
             for node, args in zip(block.nodes, operands, strict=True):
                 node.args = args
-            scheduler = Scheduler(self.flow, self.processor, list(block.nodes), block.paragraph.number)
+            scheduler = Scheduler(self.flow, self.forms, block.nodes, block.paragraph.number)
             fixed = before
-            for _, _, phi in sorted([(position[node], phi.number, phi) for phi, node in made.items()]):
+            for _, _, phi in moved:
                 self.choose(block, phi, fixed, {}, scheduler, True)
             made = {}
             scheduler.run(fixed, copied)
@@ -92,19 +93,17 @@ class _Try:
             # A paragraph has a command.
             scheduler.put(scheduler.extra(Arg(CONSTANT)))
         for phi, node in made.items():
-            place = scheduler.position[node]
-            self.places[phi] = place
-            if not self.allowed(block, phi, place):
+            self.places[phi] = node.place
+            if not self.allowed(block, phi, node.place):
                 self.unpassed.add(phi)
         block.nodes = scheduler.order[::-1]
-        block.position = scheduler.position
 
     def choose(self, block: Block, phi: Node, fixed: dict[int, Arg], made: dict[Node, Node], scheduler: Scheduler, copied: bool) -> None:
         """Where a phi's value will be: where its command falls, or at the end."""
         a = block.wanted[phi]
         node = a.node if a.kind == VALUE and not a.number else None
         shared = node is not None and all(self.compatible(phi, other) for other, by in made.items() if by is node)
-        if not copied and node is not None and node in scheduler.readers and shared and len(scheduler.nodes) <= self.reach:
+        if not copied and node is not None and node.readers >= 0 and shared and len(scheduler.nodes) <= self.reach:
             made[phi] = node
             return
         place = 1
@@ -116,11 +115,11 @@ class _Try:
             fixed[place] = a
         self.places[phi] = place
 
-    def far(self, block: Block, made: dict[Node, Node], scheduler: Scheduler) -> bool:
+    def far(self, block: Block, made: dict[Node, Node]) -> bool:
         """Whether having values where their commands fall makes other paragraphs fill more places than copies would take here."""
         filled = 0.0
         for other in {each for phi in made for each in self.flow.made[phi.home].before}:
-            last = max([scheduler.position[node] for phi, node in made.items() if other in self.flow.made[phi.home].before], default=0)
+            last = max([node.place for phi, node in made.items() if other in self.flow.made[phi.home].before], default=0)
             if other != block.paragraph.number:
                 filled += max(0, last - len(self.blocks.made[other].nodes)) * _often(self.blocks.made[other])
         return filled > len(made) * _often(block)
@@ -149,8 +148,8 @@ class _Try:
         else:
             before = self.blocks.made[block.paragraph.before[0]]
             stands = self.blocks.stands.get(value)
-            made_there = stands is not None and stands in before.position
-            found = before.position[stands] if made_there and stands is not None else self.place(before, value) + len(before.nodes)
+            made_there = stands is not None and stands.home == before.paragraph.number and stands.place > 0
+            found = stands.place if made_there and stands is not None else self.place(before, value) + len(before.nodes)
         block.places[value] = found
         return found
 
@@ -161,10 +160,10 @@ class _Try:
             for a in node.args:
                 if a.kind != VALUE or a.node is None:
                     continue
-                if a.node in block.position:
-                    if block.position[a.node] - block.position[node] > depth:
+                if a.node.place:
+                    if a.node.place - node.place > depth:
                         self.wide.add(number)
-                elif self.place(block, a.node) + length - block.position[node] > depth:
+                elif self.place(block, a.node) + length - node.place > depth:
                     self.late.add((a.node, number))
 
 

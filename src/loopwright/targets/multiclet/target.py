@@ -53,7 +53,10 @@ class Multiclet(Dataflow):
         return selection.rule_for(self.name, self.processor.has if self.sequences is None else self.sequences.has, self.serving, function, instr)
 
     def listing(self, machine: MachineCode) -> list[tuple[int, bytes, str, int]]:
-        return list(machine.instructions)
+        # (As are the passes.)
+        from loopwright.targets.multiclet import writing
+
+        return writing.listing(machine)
 
 
 #: Commands and registers that code of any function may have.

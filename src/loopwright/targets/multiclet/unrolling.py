@@ -165,7 +165,7 @@ class _Unrolling:
                     continue
                 made = flow.node(node.name, node.suffix, self.sum([self.here(a) for a in node.args], node), main.number, node.line)
                 made.effect, made.signed, made.unsigned = node.effect, node.signed, node.unsigned
-                made.behind = [renewed[each] for each in node.behind if each in renewed]
+                made.behind = tuple([renewed[each] for each in node.behind if each in renewed])
                 if node.memory is not None:
                     made.memory = node.memory.at(made.args[-1])
                     if accesses.needs_paragraph(made.memory, self.commits):

@@ -15,7 +15,21 @@ from loopwright.ir.ops import Op
 from loopwright.ir.roles import address_at
 from loopwright.targets.multiclet.convention import DYNAMIC_STACK, offsets_of
 from loopwright.targets.multiclet.dataflow import Dataflow
-from loopwright.targets.multiclet.flow import CONSTANT, INCOMING, LOCAL, OUTGOING, REGISTER, SYMBOL, TARGET, VALUE, Arg, Flow, Node, Paragraph
+from loopwright.targets.multiclet.flow import (
+    CONSTANT,
+    INCOMING,
+    LOCAL,
+    OUTGOING,
+    REGISTER,
+    SYMBOL,
+    TARGET,
+    VALUE,
+    Arg,
+    Flow,
+    Node,
+    Paragraph,
+    substituted_to_end,
+)
 from loopwright.targets.multiclet.memory_order import Access, Accesses
 from loopwright.targets.multiclet.selection import command_of, compare_of, suffix_of
 from loopwright.targets.multiclet.substitutes import Maker
@@ -522,28 +536,49 @@ def _ones(bits: int) -> list[int]:
 def forward_phis(flow: Flow) -> None:
     """Take away the phis that join one value with itself."""
     forward: dict[Node, Arg] = {}
-
-    def final(a: Arg) -> Arg:
-        while a.kind == VALUE and a.node is not None and a.node in forward:
-            to = forward[a.node]
-            a = to if not a.number and not a.memory else Arg(to.kind, to.node, to.number + a.number, to.name, a.memory)
-        return a
-
     changed = True
     while changed:
         changed = False
         for paragraph in flow.made:
             for phi in paragraph.phis:
-                if phi in forward:
-                    continue
-                others = [b for b in [final(a) for a in phi.args] if b.node is not phi]
-                if others and all(b.same(others[0]) for b in others):
-                    forward[phi] = others[0]
-                    changed = True
+                if phi not in forward:
+                    to = _joined(phi, forward)
+                    if to is not None:
+                        forward[phi] = to
+                        changed = True
+    if not forward:
+        return
     for paragraph in flow.made:
-        paragraph.phis = [phi for phi in paragraph.phis if phi not in forward]
-        for node in (*paragraph.phis, *paragraph.nodes):
-            node.args = [final(a) for a in node.args]
+        if paragraph.phis:
+            paragraph.phis = [phi for phi in paragraph.phis if phi not in forward]
+        for phi in paragraph.phis:
+            _forward(phi, forward)
+        for node in paragraph.nodes:
+            _forward(node, forward)
+    for phi in forward:
+        # (They may be their own.)
+        phi.args = []
+
+
+def _joined(phi: Node, forward: dict[Node, Arg]) -> Arg | None:
+    """What a phi joins with itself; None if it joins several values."""
+    found: Arg | None = None
+    for a in phi.args:
+        to = substituted_to_end(a, forward)
+        if to.node is phi:
+            continue
+        if found is None:
+            found = to
+        elif not to.same(found):
+            return None
+    return found
+
+
+def _forward(node: Node, forward: dict[Node, Arg]) -> None:
+    """Let a node read what its operands have become."""
+    for k, a in enumerate(node.args):
+        if a.node is not None and a.kind == VALUE and a.node in forward:
+            node.args[k] = substituted_to_end(a, forward)
 
 
 def run(f: Function, target: Dataflow) -> None:

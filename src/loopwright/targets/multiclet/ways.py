@@ -12,7 +12,6 @@ from loopwright.ir.function import Function
 from loopwright.targets.multiclet.choices import worth
 from loopwright.targets.multiclet.dataflow import Dataflow
 from loopwright.targets.multiclet.flow import JUMPS, TARGET, VALUE, Arg, Flow, Node, Paragraph
-from loopwright.targets.multiclet.schedule import latency_of
 
 __all__ = ["run"]
 
@@ -28,7 +27,7 @@ class _Ways:
     def __init__(self, f: Function, target: Dataflow) -> None:
         self.flow: Flow = f.analysis
         self.made = self.flow.made
-        self.processor = target.processor
+        self.forms = target.forms
         self.room = target.processor.buffer * target.processor.all_cells // 2
         self.short = worth(target.processor) // _SHARE
         self.cycles = target.processor.fetch_to_issue + target.processor.latencies["jump"].cycles + target.processor.change
@@ -75,7 +74,7 @@ class _Ways:
         for node in second.nodes:
             if node.name not in JUMPS:
                 start = max([ready.get(a.node, 0) for a in node.args if a.kind == VALUE and a.node is not None], default=0)
-                ready[node] = start + latency_of(self.processor, node)
+                ready[node] = start + self.forms.latency(node)
         return max(ready.values(), default=0)
 
     def agree(self, paragraph: Paragraph, second: Paragraph, following: Paragraph) -> bool:

@@ -19,7 +19,7 @@ from loopwright.targets.multiclet.values import symbol_of
 from loopwright.targets.target import MachineCode
 from loopwright.types import PTR
 
-__all__ = ["Written", "bytes_of", "program"]
+__all__ = ["Written", "bytes_of", "listing", "program"]
 
 _SLOT: Final = 8
 
@@ -31,8 +31,8 @@ class Written(MachineCode):
         unit: the program, for the linker.
     """
 
-    def __init__(self, data: bytes, code_size: int, instructions: list[tuple[int, bytes, str, int]], unit: Unit) -> None:
-        super().__init__(data, code_size, instructions, [], COMMAND_BYTES)
+    def __init__(self, data: bytes, unit: Unit) -> None:
+        super().__init__(data, len(data), None, [], COMMAND_BYTES)
         self.unit = unit
 
 
@@ -74,7 +74,7 @@ class _Writer:
         self.f = f
         self.blocks: Blocks = flow.ordered
         self.order = flow.placed
-        self.commands = target.processor.commands
+        self.forms = target.forms
         self.frame = _Frame(f, self.blocks)
 
     def label(self, number: int) -> str:
@@ -105,15 +105,14 @@ class _Writer:
         return found
 
     def command(self, block: Block, node: Node) -> Command:
-        row = self.commands[f"{node.name}_{node.suffix}" if node.suffix else node.name]
-        return Command(row, node.suffix, [self.operand(block, node, a) for a in node.args], line=node.line)
+        return Command(self.forms.of(node).row, node.suffix, [self.operand(block, node, a) for a in node.args], line=node.line)
 
     def operand(self, block: Block, node: Node, a: Arg) -> Operand:
         """An operand as it is written."""
         if a.kind == VALUE:
             assert a.node is not None
-            made = block.position.get(a.node)
-            distance = made - block.position[node] if made is not None else self.order.place(block, a.node) + len(block.nodes) - block.position[node]
+            made = a.node.place
+            distance = (made if made else self.order.place(block, a.node) + len(block.nodes)) - node.place
             if distance <= 0:
                 raise InternalError(f"{node} reads {a.node}, which is made behind it")
             return Operand(distance, offset=a.number, memory=a.memory)
@@ -145,22 +144,24 @@ def notes(f: Function) -> dict[int, str]:
 
 
 def bytes_of(f: Function, target: Dataflow) -> None:
-    """The bytes, and the listing, in ``f.machine``."""
-    unit: Unit = f.analysis.unit
-    data = encode(unit, target.processor)
-    f.machine = Written(data, len(data), _listing(unit, data), unit)
+    """The bytes, in ``f.machine``."""
+    flow: Flow = f.analysis
+    f.machine = Written(encode(flow.unit, target.processor), flow.unit)
     f.analysis = None
+    flow.clear()
 
 
 #: Bytes in front of a unit's commands.
 _HEADER: Final = 12
 
 
-def _listing(unit: Unit, data: bytes) -> list[tuple[int, bytes, str, int]]:
+def listing(machine: MachineCode) -> list[tuple[int, bytes, str, int]]:
     """(offset, bytes, text, user's line) of each command, and of the lines between paragraphs."""
+    assert isinstance(machine, Written)
     rows: list[tuple[int, bytes, str, int]] = []
+    data = machine.data
     at = _HEADER
-    for paragraph in unit.paragraphs:
+    for paragraph in machine.unit.paragraphs:
         rows.append((at, b"", f"{paragraph.label}:", 0))
         for command in paragraph.commands:
             rows.append((at, data[at : at + COMMAND_BYTES], f"    {command}", command.line))
