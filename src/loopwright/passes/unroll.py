@@ -30,6 +30,7 @@ from loopwright.nests.jam import jam
 from loopwright.nests.unroll import clone, crossing_branches, has_loops, last_multiple, local_variables, read_once, repeats
 from loopwright.targets.target import Target
 from loopwright.types import BOOL, I64, VOID
+from loopwright.vectors.partial_totals import in_parts
 from loopwright.vectors.pieces import in_pieces
 
 #: So many loads make a stencil.
@@ -186,6 +187,7 @@ def _split(
         _main_loop(f, head, body, end, out, references, lo, stop, step, unroll)
     if left == 0:
         return
+    body = in_parts(f, body)
     i = head.dst
     if left >= step and unroll > 1:
         # So many whole vectors are left, which need no loop.
