@@ -25,33 +25,53 @@ from loopwright.ir import ops
 from loopwright.ir.affine import Forms
 from loopwright.ir.function import NONE, Function, Instr
 from loopwright.ir.half_floats import is_half
+from loopwright.nests.lanes import adjacent, strided
+from loopwright.nests.nest import nests
+from loopwright.nests.scalars import scalars
 from loopwright.nests.unroll import crossing_branches
+from loopwright.targets.target import Target
 from loopwright.types import I64, VOID
 
 __all__ = ["run"]
 
-#: Fewer iterations stay; and so do fewer than the other, unless more of the same kind stand next to them.
+#: Fewer iterations stay; and so do those of which fewer than the other stand next to each other, that may differ in their numbers.
 FEWEST: Final = 8
 FEW: Final = 16
 #: So many times the same operation is looked for, to find where the next iteration begins.
 MOST_SEEN: Final = 48
+#: So many distances to it are tried.
+MOST_TRIES: Final = 4
 #: Loops are at most so deep inside each other.
 MOST_LEVELS: Final = 4
 
 
-def run(f: Function) -> int:
-    """Roll up what stands there many times.
-
-    Returns:
-        How many loops were made.
-    """
-    done = 0
+def run(f: Function, target: Target) -> bool:
+    """Roll up what stands there many times; False where the function stays as it is, as it does where nothing that comes of it could have lanes."""
+    original = f.code
+    made: set[int] = set()
     for _ in range(MOST_LEVELS):
-        rolled = _Rolling(f).run() if _many(f.code) else 0
-        if not rolled:
+        if not target.vector_bits or not _many(f.code) or not _Rolling(f, made).run():
             break
-        done += rolled
-    return done
+    if made and not _gains(f, target, made):
+        f.code = original
+        made.clear()
+    return bool(made)
+
+
+def _gains(f: Function, target: Target, made: set[int]) -> bool:
+    """Whether one of the loops with such indices could have lanes; of those with branches that is not known yet."""
+    for nest in nests(f):
+        own = [loop for loop in nest.loops if loop.index in made and not any(other.parent is loop for other in nest.loops)]
+        if nest.obstacles or not own:
+            continue
+        if any(instr.op is ops.IF for loop in own for instr in f.code[loop.head + 1 : loop.end]):
+            return True
+        variables = scalars(nest)
+        beside = adjacent(nest, variables, target)
+        beside += strided(nest, variables, target, beside)
+        if any(loop in own for loop in beside):
+            return True
+    return False
 
 
 def _many(code: list[Instr]) -> bool:
@@ -63,14 +83,16 @@ class _Rolling:
     """One walk over a function's code.
 
     Attributes:
+        made: receives the indices of the loops.
         kinds: per instruction a number that those have in common that differ in their operands only.
         first, last: per register, where it is mentioned first and last.
     """
 
-    __slots__ = ("f", "first", "forms", "kinds", "last")
+    __slots__ = ("f", "first", "forms", "kinds", "last", "made")
 
-    def __init__(self, f: Function) -> None:
+    def __init__(self, f: Function, made: set[int]) -> None:
         self.f = f
+        self.made = made
         self.forms: Forms | None = None
         self.first: dict[int, int] = {}
         self.last: dict[int, int] = {}
@@ -92,6 +114,7 @@ class _Rolling:
         for position, kind in enumerate(kinds):
             places.setdefault(kind, []).append(position)
         seen: dict[int, int] = {}  # of each kind, how many have been passed
+        failed: dict[int, tuple[int, int]] = {}  # by distance, from how many instructions on in a row nothing came of it, and the last of these
         out: list[Instr] = []
         around: list[int] = []  # the indices of open loops, NONE for other brackets
         position = done = 0
@@ -103,15 +126,28 @@ class _Rolling:
             if len(same) - seen.get(kind, 0) >= FEWEST:
                 index = next((a for a in reversed(around) if a != NONE), NONE)
                 first = seen.get(kind, 0) + 1
+                tries = 0
                 for other in same[first : first + MOST_SEEN]:
                     period = other - position
-                    stretch = period * (FEWEST - 1)
-                    if kinds[position : position + stretch] == kinds[other : other + stretch]:
+                    stretch = period * (FEW - 1)
+                    if other + stretch > len(code):
+                        break
+                    if kinds[position + stretch] != kind or kinds[position + 1] != kinds[other + 1] or kinds[other - 1] != kinds[other + stretch - 1]:
+                        continue
+                    count, last = failed.get(period, (0, NONE))
+                    if count > period and position == last + 1:
+                        # (It has been tried from each instruction of an iteration.)
+                        failed[period] = count, position
+                        continue
+                    if tries < MOST_TRIES and kinds[position : position + stretch] == kinds[other : other + stretch]:
+                        tries += 1
                         found = _Run(self, position, period, index)
                         made = found.rolled()
                         if made is not None:
                             end = position + found.turns * period
+                            failed.clear()
                             break
+                        failed[period] = (count + 1 if position == last + 1 else 1), position
             if made is not None:
                 out += made
                 done += 1
@@ -188,18 +224,16 @@ class _Run:
         if not any(instr.op is ops.LOAD or instr.op is ops.STORE for instr in body) or not _straight(body):
             return None
         kinds = self.rolling.kinds
-        alike = 1
-        while kinds[self.start : self.start + self.period] == kinds[self.start + alike * self.period : self.start + (alike + 1) * self.period]:
-            alike += 1
-        if alike < FEW:
-            return None
+        one = kinds[self.start : self.start + self.period]
         self.define(0)
         self.turns = 1
-        while self.turns < alike:
+        at = self.start + self.period
+        while kinds[at : at + self.period] == one:
             self.define(self.turns)
-            if not self.follows(self.turns):
+            if not self.follows(self.turns) or (self.turns == 1 and not self.totals()):
                 break
             self.turns += 1
+            at += self.period
         if self.turns < FEWEST or not self.grows or not self.alone() or self.rolling.in_lanes(body, self.around):
             return None
         return self.written()
@@ -254,6 +288,14 @@ class _Run:
             self.begun = begun
         return True
 
+    def totals(self) -> bool:
+        """Whether nothing but totals goes from the first iteration to the second."""
+        for number in self.begun:
+            body = [instr.copy() for instr in self.iteration(1)]
+            if self.carried(body, self.defined[1][number], self.defined[0][number]) is None:
+                return False
+        return True
+
     def between(self, a: int, b: int) -> int | None:
         """By how much an i64 constant is more than another; None where they are none."""
         f = self.f
@@ -295,6 +337,7 @@ class _Run:
             front.append(Instr(ops.COPY, f.types[variable], variable, [begun], 0, line))
             if variable != last[number] and self.rolling.last[last[number]] >= self.start + turns * self.period:
                 behind.append(Instr(ops.COPY, f.types[variable], last[number], [variable], 0, line))
+        self.rolling.made.add(index)
         bounds = [f.const(I64, start), f.const(I64, start + turns * step), f.const(I64, step)]
         return [*front, Instr(ops.FOR, VOID, index, bounds, 0, line), *counted, *body, Instr(ops.END, VOID, NONE, [], 0, line), *behind]
 

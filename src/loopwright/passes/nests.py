@@ -30,7 +30,7 @@ def run(f: Function, target: Target) -> None:
     """Rewrite the nests of scalar loops that a function stores from."""
     if f.options.schedule and not f.options.check:
         _by_hand(f, target, None)
-    elif not _kept(f, target) and not _over_lanes(f) and (rolling.run(f) or _candidate(f)):
+    elif not _kept(f, target) and not _over_lanes(f) and (rolling.run(f, target) or _candidate(f)):
         assert target.core is not None
         improve(f, target, target.core)
         forwarding.run(f)
@@ -78,7 +78,7 @@ def report(f: Function, target: Target) -> Any:
     made.because = _kept(f, target)
     if not made.because and _over_lanes(f):
         made.because = "the function has a loop over lanes, whose order is its own"
-    if not made.because and not rolling.run(f) and not _candidate(f):
+    if not made.because and not rolling.run(f, target) and not _candidate(f):
         made.because = "no innermost loop stores to an array, or adds up what it loads"
     if made.because:
         for nest in reversed(nests(f)):
