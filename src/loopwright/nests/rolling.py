@@ -25,7 +25,8 @@ from loopwright.ir import ops
 from loopwright.ir.affine import Forms
 from loopwright.ir.function import NONE, Function, Instr
 from loopwright.ir.half_floats import is_half
-from loopwright.nests.lanes import adjacent, strided
+from loopwright.nests.dependence import dependences
+from loopwright.nests.lanes import adjacent, free, strided
 from loopwright.nests.nest import nests
 from loopwright.nests.scalars import scalars
 from loopwright.nests.unroll import crossing_branches
@@ -36,7 +37,7 @@ __all__ = ["run"]
 
 #: Fewer iterations stay; and so do those of which fewer than the other stand next to each other, that may differ in their numbers.
 FEWEST: Final = 8
-FEW: Final = 16
+FEW: Final = 9
 #: So many times the same operation is looked for, to find where the next iteration begins.
 MOST_SEEN: Final = 48
 #: So many distances to it are tried.
@@ -69,7 +70,9 @@ def _gains(f: Function, target: Target, made: set[int]) -> bool:
         variables = scalars(nest)
         beside = adjacent(nest, variables, target)
         beside += strided(nest, variables, target, beside)
-        if any(loop in own for loop in beside):
+        beside = [loop for loop in beside if loop in own]
+        found = dependences(nest, True) if beside else []
+        if any(free(loop, found) for loop in beside):
             return True
     return False
 

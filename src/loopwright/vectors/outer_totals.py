@@ -11,7 +11,7 @@
       s = s + r                           r = sum of t
     end                                   s = s + r
 
-Where rows are short, combining the lanes takes longer than the rows. Lanes add up modulo a power of two, as the total does; floats must be free to be added up in another order.
+Where rows are short, combining the lanes takes longer than the rows. (A single total of floats would wait for itself from row to row, which takes longer still; rows that are jammed have one each.) Lanes add up modulo a power of two, as the total does; floats must be free to be added up in another order.
 """
 
 from __future__ import annotations
@@ -26,6 +26,8 @@ from loopwright.types import Type
 
 __all__ = ["move_out"]
 
+#: So many totals of floats do not wait for each other's rows: fewer had better begin anew in each.
+SEVERAL: Final = 4
 _WIDEST: Final = 64
 
 
@@ -55,7 +57,11 @@ def move_out(f: Function) -> None:
 def _once(f: Function) -> bool:
     """Move them out of one loop each; False where there is none."""
     code = f.code
-    totals = [(variable, op) for instr in code if instr.loop is not None and instr.loop.mask != NONE for variable, op, _ in instr.loop.accumulators]
+    totals: list[tuple[int, ops.Op]] = []
+    for instr in code:
+        if instr.loop is not None and instr.loop.mask != NONE:
+            several = len(instr.loop.accumulators) >= SEVERAL
+            totals += [(variable, op) for variable, op, _ in instr.loop.accumulators if several or not f.types[variable].is_float]
     if not totals:
         return False
     around = _around(code)
@@ -164,10 +170,19 @@ def _only_total(f: Function, mentions: dict[int, list[int]], total: _Total, head
         return False
     own = [*total.front, *total.behind]
     whole = len(total.front) > 1
+    made: set[int] = set()  # what has been made of it, and is to be copied there
     for position in mentions[variable]:
         if not head <= position <= end or position in own:
             continue
         instr = code[position]
-        if whole or instr.dst != variable or instr.args.count(variable) != 1 or instr.op is not total.op:
+        if instr.op is ops.COPY and instr.args[0] in made:
+            continue
+        op = ops.ADD if instr.op is ops.SUB and instr.args[0] == variable else instr.op
+        if whole or op is not total.op or instr.args.count(variable) != 1:
             return False
+        if instr.dst != variable:
+            uses = mentions[instr.dst]
+            if f.variable[instr.dst] or len(uses) != 2 or code[uses[1]].op is not ops.COPY or code[uses[1]].dst != variable:
+                return False
+            made.add(instr.dst)
     return True

@@ -21,6 +21,7 @@ from loopwright.ir import ops
 from loopwright.ir.brackets import match
 from loopwright.ir.function import NONE, Function, Instr
 from loopwright.ir.half_floats import is_half
+from loopwright.nests.jam import combine
 from loopwright.nests.unroll import clone, last_multiple, read_once
 from loopwright.types import I64, VOID
 
@@ -79,7 +80,8 @@ def _totals(f: Function, body: list[Instr]) -> list[tuple[int, ops.Op]]:
         type_ = f.types[variable]
         update = made.get(last.args[0], last) if last.op is ops.COPY else last
         before = [a for a in update.args if a == variable or (a in made and made[a].op is ops.COPY and made[a].args[0] == variable and made[a] is not last)]
-        op = update.op
+        # (What is taken away is added, with another sign.)
+        op = ops.ADD if update.op is ops.SUB and before[:1] == update.args[:1] else update.op
         if len(before) != 1 or not type_.element.is_float or is_half(type_.element) or op.reduction is None or op.neutral is None or uses.get(variable, 0) != 1:
             return []
         if (
@@ -118,12 +120,8 @@ def _divide(f: Function, head: Instr, body: list[Instr], end: Instr, totals: lis
             rename[own[0]] = own[part]
         clone(f, body, rename, out)
     out.append(Instr(ops.END, VOID, NONE, [], 0, end.line))
-    for (variable, op), own in zip(totals, copies, strict=True):
-        while len(own) > 1:
-            half = (len(own) + 1) // 2
-            for k in range(len(own) - half):
-                out.append(Instr(op, f.types[variable], own[k], [own[k], own[k + half]], 0, line))
-            del own[half:]
+    for (_, op), own in zip(totals, copies, strict=True):
+        combine(f, op, own, line, out)
     out.append(Instr(ops.FOR, VOID, head.dst, [stop, hi, head.args[2]], 0, line))
     out += body
     out.append(end)
