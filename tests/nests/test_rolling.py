@@ -104,7 +104,26 @@ def uneven(a: lw.Array, b: lw.Array):
         b[i] = total
 
 
-KERNELS = [blocks, by_branches, squares, backwards, several_totals, named_later, recurrence, in_place, uneven]
+@lw.kernel(fastmath=True, contract=False)
+def total_read_twice(a: lw.Array, b: lw.Array):
+    """Each partial sum is stored as well."""
+    for i in lw.range(b.shape[0] // 16):
+        total = a[16 * i]
+        for k in range(16):
+            total += a[16 * i + k]
+            b[16 * i + k] = total + total
+
+
+@lw.kernel(fastmath=True, contract=False)
+def read_before(a: lw.Array, b: lw.Array):
+    for i in lw.range(b.shape[0] // 16):
+        total = a[16 * i]
+        for k in range(16):
+            b[16 * i + k] = total
+            total += a[16 * i + k]
+
+
+KERNELS = [total_read_twice, read_before, blocks, by_branches, squares, backwards, several_totals, named_later, recurrence, in_place, uneven]
 
 
 @pytest.mark.parametrize("runner", runners(lambda runner: runner.target.core is not None))
@@ -141,7 +160,7 @@ def test_they_have_lanes(kernel: lw.Kernel) -> None:
     assert any(step.startswith("lanes(") for step in done(kernel))
 
 
-@pytest.mark.parametrize("kernel", [named_later, recurrence, in_place], ids=lambda kernel: kernel.function.__name__)
+@pytest.mark.parametrize("kernel", [total_read_twice, read_before, named_later, recurrence, in_place], ids=lambda kernel: kernel.function.__name__)
 def test_what_could_have_no_lanes_stays(kernel: lw.Kernel) -> None:
     array = lw.Array[lw.f32, 1]
     assert constant_loops(kernel.compile(array, array, target="x86-64-v4").ir("nests")) == 0

@@ -169,3 +169,23 @@ def test_floats_in_their_order_are_combined_in_each_row() -> None:
     # (One total alone would wait for itself from row to row.)
     assert set(depth_of_combination(rows)) == {1}
     assert set(depth_of_combination(lw.kernel(rows.function, fastmath=True))) == {1}
+
+
+def test_a_loop_around_that_is_left_early_combines_in_each_row() -> None:
+    @lw.kernel
+    def until(a: lw.Array[lw.i32, 2], b: lw.Array[lw.i32]):
+        total = lw.i32(0)
+        for i in lw.range(a.shape[0]):
+            for j in lw.lanes(a.shape[1]):
+                total += a[i, j]
+            if a[i, 0] == 7:
+                break
+        b[0] = total
+
+    for stop in (0, 2, 4, 9):
+        a = np.arange(5 * 33, dtype=np.int32).reshape(5, 33) + 8
+        if stop < 5:
+            a[stop, 0] = 7
+        b = np.zeros(1, np.int32)
+        until(a, b)
+        assert b[0] == a[: stop + 1].sum()

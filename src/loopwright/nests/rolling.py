@@ -25,7 +25,7 @@ from loopwright.ir import ops
 from loopwright.ir.affine import Forms
 from loopwright.ir.function import NONE, Function, Instr
 from loopwright.ir.half_floats import is_half
-from loopwright.nests.dependence import dependences
+from loopwright.nests.dependence import dependences, questions
 from loopwright.nests.lanes import adjacent, free, strided
 from loopwright.nests.nest import nests
 from loopwright.nests.scalars import scalars
@@ -42,6 +42,8 @@ FEW: Final = 9
 MOST_SEEN: Final = 48
 #: So many distances to it are tried.
 MOST_TRIES: Final = 4
+#: Nests whose dependences take more questions than that are not looked at.
+MOST_QUESTIONS: Final = 40
 #: Loops are at most so deep inside each other.
 MOST_LEVELS: Final = 4
 
@@ -71,7 +73,9 @@ def _gains(f: Function, target: Target, made: set[int]) -> bool:
         beside = adjacent(nest, variables, target)
         beside += strided(nest, variables, target, beside)
         beside = [loop for loop in beside if loop in own]
-        found = dependences(nest, True) if beside else []
+        if not beside or questions(nest, True) > MOST_QUESTIONS:
+            continue
+        found = dependences(nest, True)
         if any(free(loop, found) for loop in beside):
             return True
     return False
@@ -380,6 +384,7 @@ class _Run:
         if op.reduction is None or ordered:
             return None
         total = f.register(type_, f.names[given], True)
+        read = [a for instr in body for a in instr.args]
         left: list[Instr] = []
         current = before
         depth = 0
@@ -389,6 +394,7 @@ class _Run:
                 one = ops.ADD if instr.op is ops.SUB else instr.op
                 if (
                     depth
+                    or read.count(current) > 1
                     or current == given
                     or one is not op
                     or instr.args.count(current) > 1
@@ -440,7 +446,7 @@ def _straight(body: list[Instr]) -> bool:
     """Whether a body begins and ends outside of the same brackets, and is left at its end only."""
     depth = 0
     for instr in body:
-        if instr.op.effect == ops.CALLS or (depth == 0 and instr.op.closes):
+        if instr.op.effect == ops.CALLS or instr.loop is not None or instr.mem is not None or (depth == 0 and instr.op.closes):
             return False
         depth += _deeper(instr)
     return depth == 0 and not crossing_branches(body)

@@ -14,7 +14,7 @@ from typing import Final
 
 from loopwright.ir import ops
 from loopwright.ir.function import Function, Instr
-from loopwright.nests.dependence import dependences
+from loopwright.nests.dependence import dependences, questions
 from loopwright.nests.lanes import free, strided
 from loopwright.nests.nest import Nest, NestLoop, nests
 from loopwright.nests.scalars import scalars
@@ -26,6 +26,8 @@ __all__ = ["by_ones"]
 
 #: Elements that are further apart are not dealt out.
 MOST: Final = 8
+#: Nests whose dependences take more questions than that are not looked at.
+MOST_QUESTIONS: Final = 40
 _BITS: Final = 8
 
 
@@ -49,9 +51,10 @@ def by_ones(nest: Nest, target: Target) -> bool:
     counted = [made.loops[loop.number] for loop in wanted]
     if not made.obstacles:
         beside = strided(made, scalars(made), target, [])
-        found = dependences(made) if any(loop in beside for loop in counted) else []
-        if counted and all(loop in beside and free(loop, found) for loop in counted):
-            return True
+        if all(loop in beside for loop in counted) and questions(made, True) <= MOST_QUESTIONS:
+            found = dependences(made, True)
+            if all(free(loop, found) for loop in counted):
+                return True
     f.code = original
     return False
 

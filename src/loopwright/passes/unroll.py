@@ -28,9 +28,9 @@ from loopwright.ir.loops import IS_LOOP
 from loopwright.nests import reuse
 from loopwright.nests.jam import jam
 from loopwright.nests.unroll import clone, crossing_branches, has_loops, last_multiple, local_variables, read_once, repeats
+from loopwright.passes.partial_totals import in_parts
 from loopwright.targets.target import Target
 from loopwright.types import BOOL, I64, VOID
-from loopwright.vectors.partial_totals import in_parts
 from loopwright.vectors.pieces import in_pieces
 
 #: So many loads make a stencil.

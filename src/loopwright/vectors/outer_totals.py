@@ -29,6 +29,7 @@ __all__ = ["move_out"]
 #: So many totals of floats do not wait for each other's rows: fewer had better begin anew in each.
 SEVERAL: Final = 4
 _WIDEST: Final = 64
+_LEAVING: Final = frozenset((ops.BR, ops.BR_IF, ops.RET))
 
 
 class _Total:
@@ -57,11 +58,11 @@ def move_out(f: Function) -> None:
 def _once(f: Function) -> bool:
     """Move them out of one loop each; False where there is none."""
     code = f.code
-    totals: list[tuple[int, ops.Op]] = []
-    for instr in code:
+    totals: list[tuple[int, ops.Op, int]] = []
+    for position, instr in enumerate(code):
         if instr.loop is not None and instr.loop.mask != NONE:
             several = len(instr.loop.accumulators) >= SEVERAL
-            totals += [(variable, op) for variable, op, _ in instr.loop.accumulators if several or not f.types[variable].is_float]
+            totals += [(variable, op, position) for variable, op, _ in instr.loop.accumulators if several or not f.types[variable].is_float]
     if not totals:
         return False
     around = _around(code)
@@ -76,9 +77,9 @@ def _once(f: Function) -> bool:
     before: dict[int, list[Instr]] = {}
     after: dict[int, list[Instr]] = {}
     moved: set[int] = set()
-    for variable, op in totals:
+    for variable, op, loop in totals:
         total = _total(f, mentions, variable, op)
-        if total is None:
+        if total is None or any(not loop < position < partner[loop] for position in mentions[variable][1:-1]):
             continue
         places = [*total.front, *total.behind]
         head = around[places[0]]
@@ -167,6 +168,8 @@ def _only_total(f: Function, mentions: dict[int, list[int]], total: _Total, head
     variable = total.variable
     type_ = f.types[variable]
     if type_.is_float and (not f.options.fastmath or is_half(type_)):
+        return False
+    if any(instr.op in _LEAVING for instr in code[head:end]):
         return False
     own = [*total.front, *total.behind]
     whole = len(total.front) > 1
