@@ -38,6 +38,8 @@ __all__ = ["run"]
 #: Fewer iterations stay; and so do those of which fewer than the other stand next to each other, that may differ in their numbers.
 FEWEST: Final = 8
 FEW: Final = 9
+#: So many iterations of what products of rows are made of stay.
+MOST_SIDE_BY_SIDE: Final = 64
 #: So many times the same operation is looked for, to find where the next iteration begins.
 MOST_SEEN: Final = 48
 #: So many distances to it are tried.
@@ -131,7 +133,7 @@ class _Rolling:
             made: list[Instr] | None = None
             end = position
             if len(same) - seen.get(kind, 0) >= FEWEST:
-                index = next((a for a in reversed(around) if a != NONE), NONE)
+                indices = [a for a in reversed(around) if a != NONE][:2]
                 first = seen.get(kind, 0) + 1
                 tries = 0
                 for other in same[first : first + MOST_SEEN]:
@@ -148,7 +150,7 @@ class _Rolling:
                         continue
                     if tries < MOST_TRIES and kinds[position : position + stretch] == kinds[other : other + stretch]:
                         tries += 1
-                        found = _Run(self, position, period, index)
+                        found = _Run(self, position, period, indices)
                         made = found.rolled()
                         if made is not None:
                             end = position + found.turns * period
@@ -174,13 +176,37 @@ class _Rolling:
             f.code = out
         return done
 
-    def in_lanes(self, body: list[Instr], index: int) -> bool:
-        """Whether accesses of a body are adjacent in the loop around it, or the same in all of its iterations: then that may have lanes."""
-        if index == NONE:
+    def product(self, body: list[Instr], indices: list[int]) -> bool:
+        """Whether what a body loads is the same in all iterations of one of the two loops around, each of them for some: rows of both side by side do more for that than lanes along rows."""
+        if len(indices) < 2:
             return False
+        hangs: set[int] = set()
+        for instr in body:
+            if instr.op is ops.LOAD:
+                own = [index for index in indices if any(self.hangs(place, index) for place in instr.args)]
+                if len(own) > 1:
+                    return False
+                hangs.update(own)
+        return len(hangs) == len(indices)
+
+    def hangs(self, place: int, index: int) -> bool:
+        """Whether a subscript hangs on an index."""
+        forms = self.all_forms()
+        form = forms.of(place)
+        return form is None or any(forms.registers[value] == index or index in forms.leaves[value] for value in form.terms)
+
+    def all_forms(self) -> Forms:
+        """The function's linear forms."""
         if self.forms is None:
             self.forms = Forms(self.f, 0, len(self.f.code))
-        forms = self.forms
+        return self.forms
+
+    def in_lanes(self, body: list[Instr], indices: list[int]) -> bool:
+        """Whether accesses of a body are adjacent in the loop around it, or the same in all of its iterations: then that may have lanes."""
+        if not indices:
+            return False
+        index = indices[0]
+        forms = self.all_forms()
         for instr in body:
             if instr.op is not ops.LOAD and instr.op is not ops.STORE:
                 continue
@@ -204,6 +230,7 @@ class _Run:
     """Iterations that stand one behind the other.
 
     Attributes:
+        around: the indices of the two innermost loops around.
         turns: how many there are.
         defined: per iteration, the registers that it defines, in the order of the text; of those, ``place`` has the numbers.
         grows: by instruction and operand, by how much an i64 constant grows from one iteration to the next.
@@ -212,7 +239,7 @@ class _Run:
 
     __slots__ = ("around", "begun", "code", "defined", "f", "grows", "period", "place", "rolling", "start", "turns")
 
-    def __init__(self, rolling: _Rolling, start: int, period: int, around: int) -> None:
+    def __init__(self, rolling: _Rolling, start: int, period: int, around: list[int]) -> None:
         self.rolling = rolling
         self.f = rolling.f
         self.code = rolling.f.code
@@ -232,6 +259,11 @@ class _Run:
             return None
         kinds = self.rolling.kinds
         one = kinds[self.start : self.start + self.period]
+        many = MOST_SIDE_BY_SIDE * self.period
+        if kinds[self.start : self.start + many] != kinds[self.start + self.period : self.start + self.period + many] and self.rolling.product(
+            body, self.around
+        ):
+            return None
         self.define(0)
         self.turns = 1
         at = self.start + self.period
