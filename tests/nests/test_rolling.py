@@ -208,6 +208,26 @@ def test_a_loop_around_that_could_have_lanes_keeps_them() -> None:
     assert nest.done[0] == "lanes(i)" and len(nest.loops) == 1
 
 
+def test_products_of_rows_stay_side_by_side() -> None:
+    def kernel(count: int) -> lw.Kernel:
+        @lw.kernel(fastmath=True)
+        def distances(a: lw.Array[lw.f32, 2], b: lw.Array[lw.f32, 2], c: lw.Array[lw.f32, 2]):
+            for i in lw.range(c.shape[0]):
+                for j in lw.range(c.shape[1]):
+                    s = lw.f32(0)
+                    for k in range(count):
+                        d = a[i, k] - b[j, k]
+                        s += d * d
+                    c[i, j] = s
+
+        return distances
+
+    (few,) = kernel(12).compile(target="x86-64-v4").nests()
+    assert few.done[0] == "skew(i=16, slant=0, lanes=16)" and len(few.loops) == 2
+    (many,) = kernel(80).compile(target="x86-64-v4").nests()
+    assert len(many.loops) == 3 and any(step.startswith("lanes(") for step in many.done)
+
+
 def test_large_constant_nests_are_loops() -> None:
     @lw.kernel(fastmath=True)
     def product(a: lw.Array[lw.f32, 2], b: lw.Array[lw.f32], c: lw.Array[lw.f32]):
