@@ -84,8 +84,13 @@ def _gains(f: Function, target: Target, made: set[int]) -> bool:
 
 
 def _many(code: list[Instr]) -> bool:
-    """Whether there are loads or stores enough for anything to be there many times."""
-    return len([instr for instr in code if instr.op is ops.LOAD or instr.op is ops.STORE]) >= FEWEST
+    """Whether one array is loaded from, or stored to, often enough for anything to be there many times. (It is asked of every function.)"""
+    counts: dict[tuple[int, int], int] = {}
+    for instr in code:
+        if instr.op is ops.LOAD or instr.op is ops.STORE:
+            key = (instr.op.code, instr.imm)
+            counts[key] = counts.get(key, 0) + 1
+    return max(counts.values(), default=0) >= FEWEST
 
 
 class _Rolling:
