@@ -329,3 +329,37 @@ def test_digits_of_bytes_side_by_side() -> None:
     assert " lanes" in rewritten(source, values, np.zeros(200, np.uint8))
     (nest,) = kernel(source).compile(values, values, target="x86-64-v3").nests()
     assert nest.lanes == "i" and not nest.not_lanes
+
+
+@lw.kernel
+def increasing(a: lw.Array[lw.i32], b: lw.Array[lw.i32]):
+    for i in lw.range(b.shape[0]):
+        b[i] = 1
+        for j in lw.range(i):
+            if a[j] < a[i]:
+                b[i] = lw.max(b[i], b[j] + 1)
+
+
+def test_an_element_that_is_changed_under_a_condition_alone_is_kept_where_the_loop_around_accesses_it() -> None:
+    (nest,) = increasing.compile(target="x86-64-v4").nests()
+    assert nest.done[:2] == ["elements that stay the same kept in registers", "lanes(j)"]
+    for size in (1, 2, 40, 133):
+        a, b = np.random.default_rng(size).integers(0, 99, size).astype(np.int32), np.zeros(size, np.int32)
+        wanted = b.copy()
+        lw.kernel(increasing.function, nests="off")(a, wanted)
+        increasing(a, b)
+        np.testing.assert_array_equal(b, wanted)
+
+
+def test_an_element_that_only_conditions_access_is_not_touched_without_them() -> None:
+    """It need not be inside of the array."""
+
+    @lw.kernel
+    def sometimes(a: lw.Array[lw.i32], b: lw.Array[lw.i32]):
+        for i in lw.range(a.shape[0]):
+            for j in lw.range(a.shape[0]):
+                if a[j] < 0:
+                    b[i] = lw.max(b[i], a[j] + 1)
+
+    (nest,) = sometimes.compile(target="x86-64-v4").nests()
+    assert "elements that stay the same kept in registers" not in nest.done

@@ -39,6 +39,7 @@ from loopwright.nests.reverse import upwards
 from loopwright.nests.scalars import REDUCTION, Scalar, scalars
 from loopwright.nests.sharing import shared
 from loopwright.nests.split import crossing, split
+from loopwright.nests.stepped import by_ones
 from loopwright.nests.sweeps import sweeps
 from loopwright.nests.time_tiles import best_tiles
 from loopwright.nests.unroll import clone, has_loops
@@ -184,6 +185,9 @@ def _rewrite(nest: Nest, target: Target, core: Core, distinct: set[int]) -> bool
         nest = _again(f, written)
     while hoist(nest, written):
         done = "what is looked up outside of the loop loaded in front of it"
+        nest = _again(f, written)
+    if not done and by_ones(nest, target):
+        done = "steps counted one by one"
         nest = _again(f, written)
     while done and conditions.split_conditions(nest, nest.loops[1:]):
         nest = _again(f, written)

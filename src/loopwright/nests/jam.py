@@ -31,7 +31,7 @@ from loopwright.nests.scalars import PRIVATE, Scalar, any_order
 from loopwright.nests.unroll import clone, last_multiple, read_once
 from loopwright.types import I64, VOID
 
-__all__ = ["Refusal", "invariant", "jam", "refusal", "stop_of", "unroll_and_jam"]
+__all__ = ["Refusal", "combine", "invariant", "jam", "refusal", "stop_of", "unroll_and_jam"]
 
 
 class Refusal:
@@ -225,6 +225,14 @@ def unroll_and_jam(nest: Nest, loop: NestLoop, factor: int, variables: list[Scal
     lo = read_once(f, head.args[0], line, out)
     hi = read_once(f, head.args[1], line, out)
     stop = stop_of(f, lo, hi, factor, loop.step, line, out)
+    totals = [scalar for scalar in variables if scalar.loop is loop and any_order(f, scalar)]
+    parts: list[list[int]] = []  # per total, one of each copy's own
+    for scalar in totals:
+        assert scalar.op is not None
+        type_ = f.types[scalar.variable]
+        start = scalar.variable if scalar.op.neutral is None else f.const(type_, scalar.op.neutral)
+        parts.append([scalar.variable, *[f.register(type_, f.names[scalar.variable], True) for _ in range(factor - 1)]])
+        out += [Instr(ops.COPY, type_, part, [start], 0, line) for part in parts[-1][1:]]
     index = f.register(I64, f.names[head.dst])
     out.append(Instr(ops.FOR, head.type, index, [lo, stop, f.const(I64, factor * loop.step)], 0, line))
     renames: list[dict[int, int]] = []
@@ -238,9 +246,14 @@ def unroll_and_jam(nest: Nest, loop: NestLoop, factor: int, variables: list[Scal
             for scalar in variables:
                 if scalar.loop is loop and scalar.kind == PRIVATE:
                     rename[scalar.variable] = f.register(f.types[scalar.variable], f.names[scalar.variable], True)
+            for own_parts in parts:
+                rename[own_parts[0]] = own_parts[copy]
         renames.append(rename)
     _jam(f, code, _parts(nest, loop), renames, out)
     out.append(Instr(ops.END, VOID, NONE, [], 0, code[loop.end].line))
+    for scalar, own_parts in zip(totals, parts, strict=True):
+        assert scalar.op is not None
+        combine(f, scalar.op, own_parts, line, out)
     out.append(Instr(ops.FOR, head.type, head.dst, [stop, hi, head.args[2]], 0, line))
     out.extend(code[loop.head + 1 :])
     f.code = out
@@ -315,6 +328,15 @@ def _copy(f: Function, body: list[Instr], rename: dict[int, int], first: dict[in
                 rename[instr.dst] = first[instr.dst]
                 begun = k + 1
     clone(f, body[begun:], rename, out)
+
+
+def combine(f: Function, op: ops.Op, parts: list[int], line: int, out: list[Instr]) -> None:
+    """Append code that combines variables into the first of them, in pairs."""
+    while len(parts) > 1:
+        half = (len(parts) + 1) // 2
+        for k in range(len(parts) - half):
+            out.append(Instr(op, f.types[parts[k]], parts[k], [parts[k], parts[k + half]], 0, line))
+        del parts[half:]
 
 
 def stop_of(f: Function, lo: int, hi: int, factor: int, step: int, line: int, out: list[Instr]) -> int:

@@ -64,7 +64,9 @@ def narrow(f: Function, target: Target, head: int, end: int) -> None:
 
 def _counts(f: Function, code: list[Instr], head: int, instr: Instr) -> bool:
     """Whether it is arithmetic on indices, which is none on lanes."""
-    return f.types[instr.dst].bits == 64 and instr.op in (ops.ADD, ops.SUB, ops.COPY) and instr.type.bits == 64
+    if f.types[instr.dst].bits != 64 or instr.type.bits != 64:
+        return False
+    return instr.op in (ops.ADD, ops.SUB, ops.COPY) or (instr.op is ops.MUL and instr.args[0] == code[head].dst and instr.args[1] < 0)
 
 
 class _Uses:

@@ -16,7 +16,7 @@ from __future__ import annotations
 
 from loopwright.ir import ops
 from loopwright.ir.function import NONE, Instr
-from loopwright.nests.jam import stop_of
+from loopwright.nests.jam import combine, stop_of
 from loopwright.nests.nest import Nest, NestLoop
 from loopwright.nests.scalars import CARRIED, REDUCTION, Scalar, any_order
 from loopwright.nests.unroll import clone, read_once
@@ -78,11 +78,7 @@ def divide(nest: Nest, loop: NestLoop, factor: int, found: list[Scalar]) -> None
     out.append(Instr(ops.END, VOID, NONE, [], 0, code[loop.end].line))
     for scalar, own in zip(found, parts, strict=True):
         assert scalar.op is not None
-        while len(own) > 1:
-            half = (len(own) + 1) // 2
-            for k in range(len(own) - half):
-                out.append(Instr(scalar.op, f.types[own[k]], own[k], [own[k], own[k + half]], 0, line))
-            del own[half:]
+        combine(f, scalar.op, own, line, out)
     out.append(Instr(ops.FOR, head.type, head.dst, [stop, hi, head.args[2]], 0, line))
     out.extend(code[loop.head + 1 :])
     f.code = out

@@ -79,7 +79,7 @@ def _candidates(nest: Nest) -> list[_Kept]:
                     kept.append(_Kept(loop, access))
                 else:
                     same.accesses.append(access)
-        found += [one for one in kept if any(_unconditional(access, loop) for access in one.accesses)]
+        found += [one for one in kept if any(_unconditional(access, loop) for access in one.accesses) or _around(nest, one)]
     return found
 
 
@@ -117,8 +117,13 @@ def _safe(nest: Nest, kept: _Kept) -> bool:
     head = nest.f.code[loop.head].args
     if head[0] < 0 and head[1] < 0:
         return len(range(int(nest.f.const_values[~head[0]]), int(nest.f.const_values[~head[1]]), loop.step)) > 0
+    return _around(nest, kept)
+
+
+def _around(nest: Nest, kept: _Kept) -> bool:
+    """Whether the loop around accesses the element by itself, as often as the loop is come to; then it may be accessed where all that the loop does with it is under conditions."""
     first = kept.accesses[0]
-    around = [arm for arm in first.arms if arm[0] < loop.head]
+    around = [arm for arm in first.arms if arm[0] < kept.loop.head]
     return any(access.loops == first.loops[:-1] and access.arms == around and _same(access, first) for access in nest.accesses)
 
 

@@ -8,7 +8,7 @@ from typing import Any, Final
 from loopwright.ir import ops
 from loopwright.ir.function import NONE, Function
 from loopwright.ir.loops import IS_LOOP
-from loopwright.nests import forwarding
+from loopwright.nests import forwarding, rolling
 from loopwright.nests.choose import improve, keep_values
 from loopwright.nests.counting import mark_counting
 from loopwright.nests.extremes import split_extremes
@@ -30,7 +30,7 @@ def run(f: Function, target: Target) -> None:
     """Rewrite the nests of scalar loops that a function stores from."""
     if f.options.schedule and not f.options.check:
         _by_hand(f, target, None)
-    elif not _kept(f, target) and _candidate(f):
+    elif not _kept(f, target) and not _over_lanes(f) and (rolling.run(f, target) or _candidate(f)):
         assert target.core is not None
         improve(f, target, target.core)
         forwarding.run(f)
@@ -78,7 +78,7 @@ def report(f: Function, target: Target) -> Any:
     made.because = _kept(f, target)
     if not made.because and _over_lanes(f):
         made.because = "the function has a loop over lanes, whose order is its own"
-    if not made.because and not _candidate(f):
+    if not made.because and not rolling.run(f, target) and not _candidate(f):
         made.because = "no innermost loop stores to an array, or adds up what it loads"
     if made.because:
         for nest in reversed(nests(f)):

@@ -12,8 +12,8 @@
                                       body
                                     end
 
-Where accesses under a mask are dear (``Target.masked_bits``), or a loop is come to again and again that stores or adds up (``Target.dear_masks``), whole vectors of
-what is left have a loop without masks in between. So they have where the loop around loads from an array that is stored to, and what is then left goes to memory in pieces.
+Where accesses under a mask are dear (``Target.masked_bits``), or a loop is come to again and again that adds up, or stores (``Target.dear_masks``), whole vectors of
+what is left have a loop without masks in between: making the masks takes longer than what they are for. So they have where the loop around loads from an array that is stored to, and what is then left goes to memory in pieces.
 """
 
 from __future__ import annotations
@@ -28,6 +28,7 @@ from loopwright.ir.loops import IS_LOOP
 from loopwright.nests import reuse
 from loopwright.nests.jam import jam
 from loopwright.nests.unroll import clone, crossing_branches, has_loops, last_multiple, local_variables, read_once, repeats
+from loopwright.passes.partial_totals import in_parts
 from loopwright.targets.target import Target
 from loopwright.types import BOOL, I64, VOID
 from loopwright.vectors.pieces import in_pieces
@@ -186,6 +187,7 @@ def _split(
         _main_loop(f, head, body, end, out, references, lo, stop, step, unroll)
     if left == 0:
         return
+    body = in_parts(f, body)
     i = head.dst
     if left >= step and unroll > 1:
         # So many whole vectors are left, which need no loop.
@@ -229,9 +231,9 @@ def _masked_dearly(target: Target, loop: Loop, body: list[Instr], nested: bool, 
 
     Loads from the arrays ``waited`` would wait for a store under a mask.
     """
-    short = nested and target.dear_masks and not has_loops(body)
-    if short and loop.accumulators:
+    if nested and loop.accumulators and not has_loops(body):
         return True
+    short = nested and target.dear_masks and not has_loops(body)
     for instr in body:
         op = instr.op
         if op is ops.MASKED_STORE and (short or instr.imm in waited):

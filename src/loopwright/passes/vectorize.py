@@ -36,6 +36,7 @@ from loopwright.vectors.bitmaps import bit_accesses
 from loopwright.vectors.carried import Carried, carried_by
 from loopwright.vectors.compaction import room
 from loopwright.vectors.divergence import WIDTHS, Divergence
+from loopwright.vectors.outer_totals import move_out
 from loopwright.vectors.regions import Bracket, Leaf, part, tree
 from loopwright.vectors.running import straight
 
@@ -119,6 +120,7 @@ def run(f: Function, target: Target) -> None:
         part(root)
         position = end + 1
     f.code = out
+    move_out(f)
 
 
 def _keep_scalar(code: list[Instr]) -> None:
