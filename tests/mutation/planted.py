@@ -51,7 +51,7 @@ _TABLES = ("tests/vectors/test_tables.py", "-k", "x86")
 _LENGTHS = ("tests/end_to_end/test_lengths.py", "tests/passes/test_unroll.py", "tests/vectors/test_vectorize.py")
 _PIECES = ("tests/vectors/test_pieces.py",)
 _SEQUENCES = ("tests/vectors/test_running.py", "tests/vectors/test_bitmaps.py")
-_F16 = ("tests/targets/aarch64/test_half_floats.py",)
+_F16 = ("tests/targets/aarch64/test_half_floats.py", "tests/end_to_end/test_half_arithmetic.py")
 _HALVES = ("tests/end_to_end/test_half_floats.py", "-k", "asimdhp")
 
 _ENCODER = "targets/x86/encoder.py"
