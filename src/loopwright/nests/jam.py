@@ -31,7 +31,7 @@ from loopwright.nests.scalars import PRIVATE, Scalar, any_order
 from loopwright.nests.unroll import clone, last_multiple, read_once
 from loopwright.types import I64, VOID
 
-__all__ = ["Refusal", "combine", "invariant", "jam", "refusal", "stop_of", "unroll_and_jam"]
+__all__ = ["Refusal", "begin_parts", "combine", "invariant", "jam", "refusal", "stop_of", "unroll_and_jam"]
 
 
 class Refusal:
@@ -229,10 +229,7 @@ def unroll_and_jam(nest: Nest, loop: NestLoop, factor: int, variables: list[Scal
     parts: list[list[int]] = []  # per total, one of each copy's own
     for scalar in totals:
         assert scalar.op is not None
-        type_ = f.types[scalar.variable]
-        start = scalar.variable if scalar.op.neutral is None else f.const(type_, scalar.op.neutral)
-        parts.append([scalar.variable, *[f.register(type_, f.names[scalar.variable], True) for _ in range(factor - 1)]])
-        out += [Instr(ops.COPY, type_, part, [start], 0, line) for part in parts[-1][1:]]
+        parts.append(begin_parts(f, scalar.op, scalar.variable, factor, line, out))
     index = f.register(I64, f.names[head.dst])
     out.append(Instr(ops.FOR, head.type, index, [lo, stop, f.const(I64, factor * loop.step)], 0, line))
     renames: list[dict[int, int]] = []
@@ -328,6 +325,15 @@ def _copy(f: Function, body: list[Instr], rename: dict[int, int], first: dict[in
                 rename[instr.dst] = first[instr.dst]
                 begun = k + 1
     clone(f, body[begun:], rename, out)
+
+
+def begin_parts(f: Function, op: ops.Op, variable: int, count: int, line: int, out: list[Instr]) -> list[int]:
+    """Append code that begins a total's parts, of which the variable itself is the first: the others from what changes nothing, or as the variable where nothing does so."""
+    type_ = f.types[variable]
+    start = variable if op.neutral is None else f.const(type_, op.neutral)
+    parts = [variable, *[f.register(type_, f.names[variable], True) for _ in range(count - 1)]]
+    out += [Instr(ops.COPY, type_, part, [start], 0, line) for part in parts[1:]]
+    return parts
 
 
 def combine(f: Function, op: ops.Op, parts: list[int], line: int, out: list[Instr]) -> None:

@@ -16,7 +16,7 @@ from __future__ import annotations
 
 from loopwright.ir import ops
 from loopwright.ir.function import NONE, Instr
-from loopwright.nests.jam import combine, stop_of
+from loopwright.nests.jam import begin_parts, combine, stop_of
 from loopwright.nests.nest import Nest, NestLoop
 from loopwright.nests.scalars import CARRIED, REDUCTION, Scalar, any_order
 from loopwright.nests.unroll import clone, read_once
@@ -57,13 +57,7 @@ def divide(nest: Nest, loop: NestLoop, factor: int, found: list[Scalar]) -> None
     parts: list[list[int]] = []
     for scalar in found:
         assert scalar.op is not None
-        type_ = f.types[scalar.variable]
-        start = scalar.variable if scalar.op.neutral is None else f.const(type_, scalar.op.neutral)
-        own = [scalar.variable]
-        for _ in range(factor - 1):
-            own.append(f.register(type_, f.names[scalar.variable], True))
-            out.append(Instr(ops.COPY, type_, own[-1], [start], 0, line))
-        parts.append(own)
+        parts.append(begin_parts(f, scalar.op, scalar.variable, factor, line, out))
     index = f.register(I64, f.names[head.dst])
     out.append(Instr(ops.FOR, head.type, index, [lo, stop, f.const(I64, factor * loop.step)], 0, line))
     for copy in range(factor):

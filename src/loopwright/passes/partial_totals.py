@@ -21,7 +21,7 @@ from loopwright.ir import ops
 from loopwright.ir.brackets import match
 from loopwright.ir.function import NONE, Function, Instr
 from loopwright.ir.half_floats import is_half
-from loopwright.nests.jam import combine
+from loopwright.nests.jam import begin_parts, combine
 from loopwright.nests.unroll import clone, last_multiple, read_once
 from loopwright.types import I64, VOID
 
@@ -100,14 +100,7 @@ def _divide(f: Function, head: Instr, body: list[Instr], end: Instr, totals: lis
     lo = read_once(f, head.args[0], line, out)
     hi = read_once(f, head.args[1], line, out)
     stop = last_multiple(f, lo, hi, parts, line, out)
-    copies: list[list[int]] = []
-    for variable, op in totals:
-        own = [variable]
-        for _ in range(parts - 1):
-            assert op.neutral is not None
-            own.append(f.register(f.types[variable], f.names[variable], True))
-            out.append(Instr(ops.COPY, f.types[variable], own[-1], [f.const(f.types[variable], op.neutral)], 0, line))
-        copies.append(own)
+    copies = [begin_parts(f, op, variable, parts, line, out) for variable, op in totals]
     index = f.register(I64, f.names[head.dst])
     out.append(Instr(ops.FOR, VOID, index, [lo, stop, f.const(I64, parts)], 0, line))
     for part in range(parts):

@@ -290,7 +290,6 @@ class Selection:
         a = instr.args[0]
         if a < 0 or self.f.variable[instr.dst]:
             return False
-        sharing = self.sharing()
         if instr.type.lanes:
             if instr.op is not ops.BITCAST or not same_lanes(instr.type, instr.source):
                 return False
@@ -298,10 +297,10 @@ class Selection:
             instr.op is ops.BITCAST
             or instr.type.is_float
             or instr.source.is_float
-            or not self.target.same_register(instr.type, instr.source, a < self.known and sharing.zeros[a])
+            or not self.target.same_register(instr.type, instr.source, a < self.known and self.sharing().zeros[a])
         ):
             return False
-        if self.f.variable[a] and not sharing.unchanged(a, instr.dst, self.position):
+        if self.f.variable[a] and not self.sharing().unchanged(a, instr.dst, self.position):
             return False
         counted = instr.dst < self.known and a < self.known
         if counted:
