@@ -122,7 +122,14 @@ class UnderBochs(Emulated):
     roots_of_powers = False
 
     misjudged = frozenset(
-        [("shr", "i64", "void"), ("convert", "f32", "u32"), ("div_floor", "f64", "void"), ("rem_floor", "f64", "void"), ("rem_trunc", "f64", "void")]
+        [
+            ("shr", "i64", "void"),
+            ("shr_where", "i64", "void"),
+            ("convert", "f32", "u32"),
+            ("div_floor", "f64", "void"),
+            ("rem_floor", "f64", "void"),
+            ("rem_trunc", "f64", "void"),
+        ]
         + [(name, "u64", "f64") for name in ("convert", "convert_unchecked", "convert_down", "convert_up", "convert_nearest")]
     )
 

@@ -225,7 +225,7 @@ def test_as_the_interpreter_says_on_every_machine(target: str) -> None:
     calls = [*CALLS, ("write", (40, 99)), ("read", (40,))]
     results = run_many([(program[name], args) for name, args in calls])
     assert results == [MODULE.interpret(name, *args) for name, args in CALLS] + [99, 99]
-    assert program.counted.asm().count("counter") == {"x86-64-v3": 1, "aarch64-neon": 2, "rv64gc": 2}[target]
+    assert program.counted.asm().count("counter") == {"x86-64-v3": 2, "aarch64-neon": 2, "rv64gc": 2}[target]
 
 
 PRINTED = r"""

@@ -433,3 +433,20 @@ def test_kernels_pass_arrays():
 
         with pytest.raises(lw.KernelTypeError, match=said):
             wrong(x, y)
+
+
+def test_functions_added_after_a_compilation_are_linked():
+    def built(name: str, callee: lw.Function | None) -> lw.Function:
+        made = lw.Function(name, n=lw.i64, returns=lw.i64)
+        with made:
+            made.ret(made.n + 1 if callee is None else made.call(callee, made.n) * 10)
+        return made
+
+    m = lw.Module()
+    first = built("first", None)
+    m.add(first)
+    assert m.compile().first(3) == 4
+    # (Twice: what has been verified is not verified again.)
+    assert m.compile().first(4) == 5
+    m.add(built("second", built("between", first)))
+    assert m.compile().second(3) == 400

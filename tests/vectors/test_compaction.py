@@ -6,7 +6,7 @@ from typing import Any
 
 import numpy as np
 import pytest
-from tests.machines import RUNNERS, Runner
+from tests.machines import Runner, runners
 
 import loopwright as lw
 from loopwright.compiler import run_passes
@@ -309,7 +309,7 @@ def kept_beside(x: lw.Array, y: lw.Array, wide: lw.Array) -> lw.i64:
     return k
 
 
-@pytest.mark.parametrize("runner", RUNNERS, ids=repr)
+@pytest.mark.parametrize("runner", runners())
 @pytest.mark.parametrize(("narrow", "wide"), [("i8", "i16"), ("u8", "f32"), ("i16", "i64"), ("f32", "f64"), ("u8", "u64")])
 def test_narrow_elements_beside_wide_conditions(runner: Runner, narrow: str, wide: str) -> None:
     rng = np.random.default_rng(9)

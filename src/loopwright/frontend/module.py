@@ -138,6 +138,8 @@ class Module:
         self._module = ir.Module()
         self._waiting: list[ModuleFunction] = []
         self._program: Program | None = None
+        #: How many functions it had when they were last verified; what has been verified cannot change any more.
+        self._verified = 0
         #: Where its checked functions fail.
         self._sites: list[Site] = []
         #: Whether functions are being staged, which may then call each other before all of them are there.
@@ -164,6 +166,7 @@ class Module:
         known = _c_functions(outside)
         made = cls()
         made._module = ir.parse_module(text, file, known, in_process)
+        made._verified = len(made._module.functions)
         return made
 
     @classmethod
@@ -172,6 +175,7 @@ class Module:
         made = cls()
         made._module = ir.Module(functions, _c_functions(outside), globals, in_process)
         made._module.verify()
+        made._verified = len(made._module.functions)
         return made
 
     def function(
@@ -231,7 +235,9 @@ class Module:
                 guard(f, each.kernel.function.__code__.co_firstlineno)
             self._waiting.clear()
         self._gather()
-        self._module.verify()
+        if self._verified != len(self._module.functions):
+            self._module.verify()
+            self._verified = len(self._module.functions)
         return self._module
 
     def _gather(self) -> None:
