@@ -163,19 +163,20 @@ class Module:
         for what, given in (("text", text), ("file", file)):
             if not isinstance(given, str):
                 raise ArgumentError(f"Module.parse takes the {what} as a string, not {type(given).__name__}")
-        known = _c_functions(outside)
-        made = cls()
-        made._module = ir.parse_module(text, file, known, in_process)
-        made._verified = len(made._module.functions)
-        return made
+        return cls._of_verified(ir.parse_module(text, file, _c_functions(outside), in_process))
 
     @classmethod
     def of(cls, functions: Sequence[Function], globals: Sequence[Global], outside: Mapping[str, Any] | None = None) -> Self:
         """A module of functions of the IR, and globals. Arguments and errors are those of ``parse``."""
+        module = ir.Module(functions, _c_functions(outside), globals, in_process)
+        module.verify()
+        return cls._of_verified(module)
+
+    @classmethod
+    def _of_verified(cls, module: ir.Module) -> Self:
         made = cls()
-        made._module = ir.Module(functions, _c_functions(outside), globals, in_process)
-        made._module.verify()
-        made._verified = len(made._module.functions)
+        made._module = module
+        made._verified = len(module.functions)
         return made
 
     def function(
