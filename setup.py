@@ -17,8 +17,36 @@ from setuptools.command.build_ext import build_ext
 from setuptools.command.build_py import build_py
 
 #: What is compiled: the way from a function of the IR to machine code. Relative to src/loopwright; folders with all below them.
-#: The front end spends its time in Python's own machinery (evaluating the user's expressions), of which little is gained.
 CORE = ("types.py", "ir", "passes", "nests", "pipelining", "vectors", "regalloc", "targets", "compiler.py")
+
+#: And, of the front end, what stages a kernel: each statement and operator of every compilation. The rest reads source, or stands outside of compilations.
+STAGING = (
+    "arrays",
+    "assigning",
+    "calls",
+    "conditions",
+    "constants",
+    "containers",
+    "elements",
+    "emitter",
+    "expr",
+    "flow",
+    "instructions",
+    "lanes",
+    "looping",
+    "matching",
+    "merging",
+    "mixed_signs",
+    "program",
+    "promotion",
+    "stage",
+    "staging",
+    "state",
+    "statements",
+    "steps",
+    "tables",
+    "variables",
+)
 
 #: Left to the interpreter: what no compilation runs.
 LEFT_OUT = (
@@ -64,7 +92,7 @@ def core_files() -> list[str]:
     here = Path(__file__).resolve().parent
     root = here / "src" / "loopwright"
     found: list[Path] = []
-    for entry in CORE:
+    for entry in (*CORE, *(f"frontend/{name}.py" for name in STAGING)):
         path = root / entry
         found += sorted(path.rglob("*.py")) if path.is_dir() else [path]
     left_out = {root / entry for entry in LEFT_OUT}

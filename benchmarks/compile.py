@@ -139,7 +139,7 @@ def _compare(result: report.Result, rounds: int, pure: builds.Worker | None) -> 
 
 def instruction_count(code: Any) -> int:
     """Instructions in the machine code."""
-    return len(code.target.listing(code.compiled.machine))
+    return len(code.compiled.listing())
 
 
 def _per_instruction(result: report.Result, rounds: int, pure: builds.Worker | None) -> None:

@@ -123,7 +123,7 @@ def _compile_times(program: Path, folder: Path, empty: Path, quick: bool) -> dic
     }
     ours = math.inf
     least = dict.fromkeys(commands, math.inf)
-    for _ in range(1 if quick else 8):
+    for _ in range(1 if quick else 20):
         start = time.process_time()
         module.compile()
         ours = min(ours, time.process_time() - start)

@@ -42,7 +42,7 @@ def test_coefficients_of_0_and_1_leave_no_instruction(coeffs: tuple[float, ...],
     import polynomial
 
     code = polynomial.poly.compile(lw.Array[lw.f32], lw.Array[lw.f32], coeffs=coeffs, target=target)
-    [loop] = inner_loops(code.target.listing(code.compiled.machine))
+    [loop] = inner_loops(code.compiled.listing())
     found = [text.split()[0] for _, _, text, _ in loop]
     assert found[-3:] == ["add", "cmp", "jl"]
     body = ["vfmadd" if word.startswith("vfmadd") else word for word in found[:-3]]

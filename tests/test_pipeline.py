@@ -16,7 +16,7 @@ from loopwright.errors import TargetError, UnsupportedOperationError, VerifyErro
 from loopwright.ir import ops
 from loopwright.ir.function import Function, Instr
 from loopwright.ir.stages import LAST, STAGES
-from loopwright.ir.text import parse
+from loopwright.ir.text import parse, print_function
 from loopwright.settings import Settings
 from loopwright.targets import registry
 from loopwright.targets.pipeline import names_of
@@ -254,3 +254,36 @@ def test_a_wrong_place_is_refused(make: Any, message: str) -> None:
     x, y = arguments()
     with pytest.raises(TargetError, match=message):
         scaled.compile(x, y, target="x86-64-v3", passes=make())
+
+
+ADDITION = "function add(%a: i64, %b: i64) -> i64\n %c = add.i64 %a, %b\n ret.i64 %c\nend"
+
+
+def test_code_that_runs_lets_go_of_what_can_be_made_again() -> None:
+    target = registry.get("x86-64-v3")
+    whole = compiler.compile(parse(ADDITION), target)
+    expected = whole.listing()
+    assert whole.function is whole.function and expected
+    whole.release()
+    assert whole.machine.instructions is None and whole.machine.data and whole.listing() == expected
+    assert whole.function is not whole.function
+    assert print_function(whole.function, target) == print_function(compiler.compile(parse(ADDITION), target).function, target)
+
+    @lw.kernel
+    def k(x: lw.Array[lw.f32]):
+        for i in lw.lanes(len(x)):
+            x[i] += 1
+
+    code = k.compile(np.zeros(4, np.float32))
+    assert code.compiled.machine.instructions is None and "x[i] += 1" in code.asm()
+
+
+def test_what_passes_of_the_users_own_have_made_is_kept() -> None:
+    calls: list[str] = []
+
+    def counting(f: Function, _: Target) -> None:
+        calls.append(f.name)
+
+    made = compiler.compile(parse(ADDITION), registry.get("x86-64-v3"), Settings(passes=[lw.after("simplify", counting)]))
+    made.release()
+    assert made.listing() and made.function is made.function and len(calls) == 1

@@ -153,7 +153,7 @@ if TYPE_CHECKING:
         sub_saturated,
         trailing_zeros,
     )
-    from loopwright.frontend.arrays import local, nontemporal
+    from loopwright.frontend.array_functions import local, nontemporal
     from loopwright.frontend.builder import Function, parse
     from loopwright.frontend.estimates import rcp_estimate, rsqrt_estimate
     from loopwright.frontend.functions import (
@@ -300,8 +300,8 @@ _LAZY: dict[str, tuple[str, str]] = {
     "call": ("loopwright.frontend.native_calls", "native_call"),
     "kernel": ("loopwright.frontend.kernel", "kernel"),
     "lanes": ("loopwright.frontend.loops", "lanes"),
-    "local": ("loopwright.frontend.arrays", "local"),
-    "nontemporal": ("loopwright.frontend.arrays", "nontemporal"),
+    "local": ("loopwright.frontend.array_functions", "local"),
+    "nontemporal": ("loopwright.frontend.array_functions", "nontemporal"),
     "debug_print": ("loopwright.frontend.printing", "debug_print"),
     "debugger": ("loopwright.runtime.debug", "debugger"),
     "perf": ("loopwright.runtime.debug", "perf"),

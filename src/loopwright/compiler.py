@@ -35,7 +35,6 @@ class Compiled:
 
     Attributes:
         source: the function as the front end made it.
-        function: the function after the last pass (allocated, with its frame).
         machine: bytes, constant pool, relocations.
         target: the target it was compiled for.
         order: the register selection order used.
@@ -45,7 +44,7 @@ class Compiled:
         statistics: what register allocation cost.
     """
 
-    __slots__ = ("function", "machine", "order", "passes", "source", "stages", "statistics", "target", "times")
+    __slots__ = ("_function", "machine", "order", "passes", "source", "stages", "statistics", "target", "times")
 
     def __init__(
         self,
@@ -59,7 +58,7 @@ class Compiled:
         passes: tuple[Pass, ...] = (),
     ) -> None:
         self.source = source
-        self.function = function
+        self._function: Function | None = function
         self.machine = machine
         self.target = target
         self.order = order
@@ -67,6 +66,37 @@ class Compiled:
         self.times = times
         self.stages = stages
         self.statistics = function.statistics
+
+    @property
+    def function(self) -> Function:
+        """The function after the last pass (allocated, with its frame); after ``release`` compiled again each time that it is asked for."""
+        if self._function is not None:
+            return self._function
+        return run_passes(self.source, self.target, settings=Settings(ordering=self.order), passes=self.passes)
+
+    def release(self) -> None:
+        """Let go of what can be made again, which is most: the function after the last pass, and its instructions as the encoder had them.
+
+        Code that is called is seldom looked at, and what it keeps is what the garbage collector walks over, time and again. Passes of the user's own may do something
+        else the next time, so that what they took part in is kept.
+        """
+        if any(each.own for each in self.passes):
+            return
+        made = self.machine
+        self._function = None
+        self.machine = MachineCode(made.data, made.code_size, None, made.relocations, made.align)
+
+    @property
+    def instructions(self) -> Any:
+        """The machine's instructions as the encoder had them."""
+        return self._whole().instructions
+
+    def listing(self) -> list[tuple[int, bytes, str, int]]:
+        """The instructions, constants not among them: (offset, bytes, text, user's line) of each."""
+        return self.target.listing(self._whole())
+
+    def _whole(self) -> MachineCode:
+        return self.machine if self._function is not None else self.function.machine
 
 
 _STAGES: Final = frozenset(STAGES)

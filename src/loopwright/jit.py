@@ -78,13 +78,18 @@ class Native(Backend):
     def compile(self, stage: Callable[[], Function], settings: Settings) -> Code:
         _check_settings(settings)
         with _WithoutCollection():
-            return Code(compiler.compile(stage(), target_for(settings.target, settings.vector_bits), settings))
+            made = compiler.compile(stage(), target_for(settings.target, settings.vector_bits), settings)
+            made.release()
+            return Code(made)
 
     def compile_module(self, functions: list[Function], settings: Settings) -> dict[str, Any]:
         _check_settings(settings)
         target = target_for(settings.target, settings.vector_bits)
         with _WithoutCollection():
-            return load([compiler.compile(f, target, settings) for f in functions])
+            parts = [compiler.compile(f, target, settings) for f in functions]
+            for part in parts:
+                part.release()
+            return load(parts)
 
 
 class _WithoutCollection:

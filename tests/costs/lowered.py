@@ -20,7 +20,7 @@ Use = tuple[Any, bool, bool]
 
 def machine_instructions(compiled: compiler.Compiled) -> set[Use]:
     """(form, has a memory operand, has a writemask) of each real instruction."""
-    return {(item[0], item[2] is not None, item[4] != 0) for item in compiled.machine.instructions.items if item[0].kind <= 2}
+    return {(item[0], item[2] is not None, item[4] != 0) for item in compiled.instructions.items if item[0].kind <= 2}
 
 
 def _value(f: Function, type_: Type, p: int, at: int) -> int:

@@ -75,7 +75,7 @@ def test_perf_score_is_the_sum_over_instructions_of_throughput_or_shortened_late
     score = perf_score(compiled, "skylake-avx512")
     expected = 0.0
     machine = timing.get("skylake-avx512")
-    for item in compiled.machine.instructions.items:
+    for item in compiled.instructions.items:
         form, mem = item[0], item[2]
         if form.kind > 2:
             continue
@@ -83,7 +83,7 @@ def test_perf_score_is_the_sum_over_instructions_of_throughput_or_shortened_late
         latency = found.latency + found.load
         expected += max(found.throughput, latency - 1 if latency >= 1 and not found.writes else latency)
     assert score.perf_score == pytest.approx(expected)
-    assert score.instructions == sum(item[0].kind <= 2 or item[0].kind == 12 for item in compiled.machine.instructions.items)
+    assert score.instructions == sum(item[0].kind <= 2 or item[0].kind == 12 for item in compiled.instructions.items)
 
 
 def test_stores_cost_their_throughput() -> None:
@@ -95,7 +95,7 @@ def test_stores_cost_their_throughput() -> None:
 def test_weights_of_machine_instructions_are_those_of_what_they_were_made_of() -> None:
     compiled = compiled_poly(3)
     weights = weights_of(compiled)
-    items = compiled.machine.instructions.items
+    items = compiled.instructions.items
     assert len(weights) == len(items)
     assert set(weights) == {1.0, 8.0}
     multiplications = [w for w, item in zip(weights, items, strict=True) if item[0].mnemonic.startswith("vfm") and item[2] is None]
@@ -105,7 +105,7 @@ def test_weights_of_machine_instructions_are_those_of_what_they_were_made_of() -
 
 def test_blocks_cover_all_items_without_overlap() -> None:
     for compiled in (compiled_poly(5), compiled_poly(5, "x86-64-v4"), nested.compile(target="x86-64-v3").compiled):
-        items = compiled.machine.instructions.items
+        items = compiled.instructions.items
         blocks = blocks_of(items)
         assert [block.first for block in blocks[1:]] == [block.last for block in blocks[:-1]]
         assert blocks[0].first == 0 and blocks[-1].last == len(items)
@@ -162,7 +162,7 @@ def test_a_value_carried_in_a_spill_slot_pays_for_store_forwarding() -> None:
 
 def test_counts_replace_weights() -> None:
     compiled = compiled_poly(3)
-    blocks = blocks_of(compiled.machine.instructions.items)
+    blocks = blocks_of(compiled.instructions.items)
     none = perf_score(compiled, "znver4", [0.0] * len(blocks))
     assert none.perf_score == 0.0 and none.cycles == 0.0
     ones = perf_score(compiled, "znver4", [1.0] * len(blocks))
@@ -262,7 +262,7 @@ def test_comparisons_that_are_left_out_at_the_end_are_neither_weighed_nor_in_the
     code = best_stretch.compile(target="x86-64-v3")
     assert "cmovs" in code.asm()
     compiled = code.compiled
-    assert len(weights_of(compiled)) == len(compiled.machine.instructions.items)
+    assert len(weights_of(compiled)) == len(compiled.instructions.items)
     x = np.array([3, -5, 4, 2, -1, 7, -20, 6] * 5)
     counts = measure.count_blocks(compiled, _words(x))
     assert counts[0] == 1

@@ -101,7 +101,7 @@ def scored(asm: Assembler, counts: list[float] | None = None, weights: list[floa
 
         function.code = [SimpleNamespace(number=n, weight=w, rule=SimpleNamespace(emit=emit)) for n, w in enumerate(weights)]
     target = SimpleNamespace(name="x86-64-v4", assembler=lambda _f: Assembler())
-    compiled: Any = SimpleNamespace(target=target, machine=SimpleNamespace(code_size=77, instructions=program), statistics=statistics, function=function)
+    compiled: Any = SimpleNamespace(target=target, machine=SimpleNamespace(code_size=77), instructions=program, statistics=statistics, function=function)
     return perf_score(compiled, "toy", counts)
 
 

@@ -99,7 +99,7 @@ def test_quotient_and_remainder_are_one_division(runner: Runner, t: Type) -> Non
         want = np.concatenate([op.meaning(vector_of(t, len(a)), VOID, a, b) for op in (quotient, rest) if op.meaning is not None])
         for swapped, variable in ((False, False), (True, False), (False, True)):
             compiled = compile(both(t, floor, swapped, variable), runner.target)
-            listing = [text for _, _, text, _ in runner.target.listing(compiled.machine)]
+            listing = [text for _, _, text, _ in compiled.listing()]
             # (x86-64 divides in 64 bits or, where that is enough, in 32.)
             divisions = 2 if runner.folder == "x86" and t.bits == 64 else 1
             assert sum(text.split()[0].lstrip("isu") in ("div", "divu", "divw", "divuw") for text in listing) == divisions

@@ -206,7 +206,7 @@ def test_counts_known_to_be_below_the_width_need_no_look(machine: Sequence[Runne
             left, right = np.zeros_like(x), np.zeros_like(x)
             code = runner.compiled(shifted_by_low_bits, x, n, left, right, mask=mask)
             leaves(runner, code, [x, n, left, right], {2: x << (n & mask), 3: x >> (n & mask)})
-            sizes.append(len(code.target.listing(code.compiled.machine)))
+            sizes.append(len(code.compiled.listing()))
         # Where the count may be too large there are instructions more. (What has no registers fetches values from wherever they are.)
         assert max(sizes[:2]) < sizes[2] or not runner.target.registers, runner
 

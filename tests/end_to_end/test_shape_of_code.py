@@ -101,7 +101,7 @@ def blur(a: lw.Array[lw.f32, 2], b: lw.Array[lw.f32, 2]):
 def listing(kernel: Any, *types: Any, level: tuple[str, int]) -> list[tuple[int, bytes, str]]:
     """(offset, bytes, text) of each instruction."""
     code = kernel.compile(*types, target=level[0], vector_bits=level[1])
-    return [(offset, data, text) for offset, data, text, _ in code.target.listing(code.compiled.machine)]
+    return [(offset, data, text) for offset, data, text, _ in code.compiled.listing()]
 
 
 def texts(rows: list[tuple[int, bytes, str]]) -> list[str]:

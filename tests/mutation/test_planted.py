@@ -1,11 +1,14 @@
-"""Every planted fault is noticed by the tests that are named beside it, which pass without one."""
+"""Every planted fault is noticed by the tests that are named beside it, of which the one that fails passes without the fault."""
 
 from __future__ import annotations
 
 from pathlib import Path
 
 import pytest
-from tests.mutation.planted import CHECKOUT, PLANTED, Planted, noticed, outcome_of
+from tests.mutation.planted import CHECKOUT, PLANTED, Planted, failed, noticed, outcome_of
+
+#: Tests that have been seen to pass without a fault; several faults are noticed by one.
+_PASSED: set[tuple[str, ...]] = set()
 
 
 def test_the_faults_can_be_planted() -> None:
@@ -22,13 +25,11 @@ def test_the_faults_can_be_planted() -> None:
 @pytest.mark.timeout(600)
 @pytest.mark.parametrize("fault", PLANTED, ids=lambda fault: fault.name)
 def test_planted_faults_are_noticed(fault: Planted, tmp_path: Path) -> None:
-    status, said = outcome_of(fault, fault.tests, tmp_path)
+    status, said = outcome_of(fault, fault.tests, tmp_path / "with")
     assert noticed(status), said
-
-
-@pytest.mark.slow
-@pytest.mark.timeout(600)
-@pytest.mark.parametrize("tests", sorted({fault.tests for fault in PLANTED}), ids=" ".join)
-def test_without_a_fault_the_tests_pass(tests: tuple[str, ...], tmp_path: Path) -> None:
-    status, said = outcome_of(None, tests, tmp_path)
-    assert status == 0, said
+    # By a test that passes where there is no fault.
+    by = tuple(failed(said)) or fault.tests
+    if by not in _PASSED:
+        status, said = outcome_of(None, by, tmp_path / "without")
+        assert status == 0, said
+        _PASSED.add(by)

@@ -271,6 +271,7 @@ def test_errors(source: str, options: list[str], message: str, tmp_path: Path, c
 
 
 @pytest.mark.slow
+@pytest.mark.every_change
 @pytest.mark.timeout(1800)
 @pytest.mark.skipif(CSMITH is None, reason="csmith is not installed (Debian packages csmith and libcsmith-dev)")
 @pytest.mark.parametrize("first", range(1, 100000, 10000))

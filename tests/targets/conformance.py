@@ -375,7 +375,7 @@ class Bench:
 
 def needed(compiled: Compiled) -> set[str]:
     """The CPU features that the instructions of a compiled function need, where their rows say so: a CPU with more of them would run too much."""
-    items = getattr(compiled.machine.instructions, "items", ())
+    items = getattr(compiled.instructions, "items", ())
     return {feature for row in items for feature in row[0].features}
 
 

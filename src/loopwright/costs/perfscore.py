@@ -473,7 +473,7 @@ def perf_score(compiled: Compiled, microarchitecture: str | None = None, counts:
     if not target.name.startswith("x86-64"):
         raise TargetError(f"there are no timing tables for {target.name}")
     machine = timing.get(microarchitecture) if microarchitecture is not None else timing.default_for(target.name)
-    items: list[Item] = compiled.machine.instructions.items
+    items: list[Item] = compiled.instructions.items
     weights = weights_of(compiled) if counts is None else []
     score = Score(compiled, machine)
     blocks = blocks_of(items)

@@ -160,7 +160,7 @@ def show_loops(job: Job, outcome: Outcome) -> None:
     """Print the innermost loops of a job's code, after the lines of Python they come from."""
     code = outcome.code
     lines: dict[int, str] = code.compiled.source.lines
-    for loop in inner_loops(code.target.listing(code.compiled.machine)):
+    for loop in inner_loops(code.compiled.listing()):
         shown = 0
         print(f"\n{job.name}: {len(loop)} instructions, {sum(len(data) for _, data, _, _ in loop)} bytes")
         for offset, data, text, line in loop:

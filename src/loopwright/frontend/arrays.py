@@ -3,11 +3,10 @@
 from __future__ import annotations
 
 import re
-from typing import Any, Final, NoReturn
+from typing import Any, ClassVar, Final, NoReturn
 
 import numpy as np
 
-from loopwright.errors import KernelTypeError
 from loopwright.frontend.complex_numbers import Complex, as_pair
 from loopwright.frontend.emitter import Emitter
 from loopwright.frontend.expr import Value, describe
@@ -16,47 +15,11 @@ from loopwright.ir import ops
 from loopwright.ir.ops import mask_for
 from loopwright.types import BOOL, COMPLEX64, COMPLEX128, F32, I64, PTR, U8, U64, VOID, Type, vector_of
 
-__all__ = ["StagedArray", "local", "local_array", "nontemporal", "parameter_array"]
+__all__ = ["StagedArray", "local_array", "parameter_array"]
 
 
 #: A statement that gives something a name.
 _NAMED: Final = re.compile(r"\s*([^\W\d]\w*)\s*=")
-
-
-def local(element: Type, *extents: int) -> np.ndarray[Any, Any]:
-    """An array of the kernel's own, for as long as a call of it runs: ``row = lw.local(lw.f32, 64)``, ``tile = lw.local(lw.f32, 8, 16)``.
-
-    Where all its indices are known while compiling its elements are registers; otherwise it lies on the stack. What is in it is undefined until it is written.
-
-    Args:
-        element: the type of the elements.
-        extents: outermost first: numbers known while compiling, at most 64 KiB for all local arrays of a kernel together.
-
-    Raises:
-        KernelTypeError: no element type, extents that are not known, or too many elements.
-    """
-    return np.empty(extents, element.dtype)
-
-
-def nontemporal(array: Any) -> None:
-    """What a kernel stores to an array is not to be kept in the caches: ``lw.nontemporal(y)``, anywhere in the kernel.
-
-    For results that are larger than the caches and not soon read again: the stores of loops over lanes, by index of the loop, go past the caches, and lines are not
-    read from memory before they are overwritten. What is stored, and what is read back, stay the same. On x86-64 these are MOVNTPS and its kin, with an SFENCE
-    before the kernel returns; other machines store as always. (OpenMP's clause ``nontemporal``; Intel SDM volume 1, 10.4.6.2.)
-
-    Args:
-        array: a parameter of the kernel, of any element type and number of dimensions.
-
-    Raises:
-        KernelTypeError: it is no array, or one of the kernel's own.
-    """
-    if isinstance(array, StagedArray):
-        if array.array.size:
-            array.emitter.fail(f"lw.nontemporal is for arrays that the kernel is given, and {array.array.name} is its own")
-        array.array.nontemporal = True
-    elif not isinstance(array, np.ndarray):
-        raise KernelTypeError(f"lw.nontemporal takes an array, not {describe(array)}")
 
 
 def local_array(emitter: Emitter, element: Any, extents: tuple[Any, ...], statement: str) -> StagedArray:
@@ -110,8 +73,8 @@ class StagedArray:
     """
 
     __slots__ = ("_shape", "array", "emitter", "number", "pairs")
-    __staged__ = True
-    __array_ufunc__ = None
+    __staged__: ClassVar = True
+    __array_ufunc__: ClassVar = None
 
     def __init__(self, emitter: Emitter, array: ir.Array, number: int, pairs: bool = False) -> None:
         self.emitter = emitter
@@ -173,7 +136,8 @@ class StagedArray:
             f"the array {self.array.name} is compared as a whole: compare elements, {self.array.name}[i], or write `is` for the same array"
         )
 
-    __hash__ = object.__hash__
+    def __hash__(self) -> int:
+        return object.__hash__(self)
 
     def __bool__(self) -> bool:
         raise self.emitter.wrong(f"the array {self.array.name} has no truth value: write len({self.array.name}) != 0")

@@ -11,7 +11,8 @@ import numpy as np
 
 from loopwright.errors import KernelSyntaxError
 from loopwright.frontend.annotations import type_of_dtype
-from loopwright.frontend.arrays import local, local_array
+from loopwright.frontend.array_functions import local
+from loopwright.frontend.arrays import local_array
 from loopwright.frontend.complex_numbers import is_complex
 from loopwright.frontend.containers import changes_once, close, enter, may_change, protect, refuse_length
 from loopwright.frontend.emitter import Emitter

@@ -7,13 +7,14 @@ until it meets a typed value; its :class:`Cell` remembers what has to be given a
 
 from __future__ import annotations
 
-from typing import Any, Final, NoReturn
+from typing import Any, ClassVar, Final, NoReturn
 
 from loopwright.frontend.instructions import InstructionEmitter
 from loopwright.frontend.promotion import spelled
 from loopwright.ir import ops
 from loopwright.ir.function import Instr
 from loopwright.ir.ops import Op
+from loopwright.native_build import mypyc_attr
 from loopwright.types import F64, I64, VOID, Type
 
 __all__ = ["Cell", "Unavailable", "Value", "ValueEmitter", "Weak", "describe", "is_number", "is_staged"]
@@ -90,6 +91,7 @@ class ValueEmitter(InstructionEmitter):
         raise NotImplementedError
 
 
+@mypyc_attr(allow_interpreted_subclasses=True)
 class Value:
     """The value of an expression at run time.
 
@@ -99,15 +101,19 @@ class Value:
         type: its type.
     """
 
-    __slots__ = ("emitter", "operand", "type")
+    __slots__ = ("_type", "emitter", "operand")
 
     #: NumPy scalars and arrays leave operators with a value to the value.
-    __array_ufunc__: Final = None
+    __array_ufunc__: ClassVar = None
 
     def __init__(self, emitter: ValueEmitter, operand: int, type: Type) -> None:
         self.emitter = emitter
         self.operand = operand
-        self.type = type
+        self._type = type
+
+    @property
+    def type(self) -> Type:
+        return self._type
 
     def __converted__(self, type_: Type) -> Any:
         return self.emitter.convert(self, type_)
@@ -329,7 +335,7 @@ class Weak(Value):
         return Weak(self.emitter, self.operand, self.cell)
 
     @property
-    def type(self) -> Type:  # type: ignore[override]
+    def type(self) -> Type:
         return self.cell.root().element
 
     @property
@@ -354,6 +360,10 @@ class Unavailable(Value):
 
     def __iter__(self) -> NoReturn:
         self.emitter.fail(self.reason)
+
+
+# Python looks for an index in the type's slot, which mypyc fills for no method of a compiled class: assigned, it is filled.
+setattr(Value, "__index__", Value.__index__)  # noqa: B010
 
 
 def is_number(value: Any) -> bool:

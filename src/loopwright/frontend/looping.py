@@ -16,7 +16,7 @@ from loopwright.frontend.loops import Lanes, Range
 from loopwright.frontend.merging import leaving, merge
 from loopwright.frontend.program import AND, For, LoopStmt, NameTarget, While
 from loopwright.frontend.staging import Staging
-from loopwright.frontend.state import BREAK, CONTINUE, ENDED, FALLS, FOR_LIMIT, GROWTH_LIMIT, RETURN, UNROLL_LIMIT, Compound, Edge, Guarded, LoopState
+from loopwright.frontend.state import BREAK, CONTINUE, ENDED, FALLS, RETURN, UNROLL_LIMIT, Compound, Edge, Guarded, LoopState
 from loopwright.frontend.steps import MAYBE_NEVER, finish, loop_body
 from loopwright.frontend.variables import assign, carry, release
 from loopwright.ir import ops
@@ -24,6 +24,12 @@ from loopwright.ir.function import Instr
 from loopwright.types import BOOL, I64, VOID
 
 __all__ = ["stage_for", "stage_range", "stage_while"]
+
+# Not final: tests lower them.
+#: Most steps of a for loop that runs while compiling: what it goes over may just be long.
+FOR_LIMIT = 1_000_000
+#: Most instructions that one such loop makes; they take some ten seconds to compile.
+GROWTH_LIMIT = 200_000
 
 
 def stage_for(s: Staging, stmt: For) -> int:
@@ -123,6 +129,7 @@ def _unrolled(s: Staging, stmt: For, items: Any) -> int:
     name = target.name if type(target) is NameTarget else None
     steps = 0
     code = s.emitter.code
+    longest = FOR_LIMIT
     most = len(code) + GROWTH_LIMIT
     while True:
         s.at(stmt.line)
@@ -130,8 +137,8 @@ def _unrolled(s: Staging, stmt: For, items: Any) -> int:
             item = next(items)
         except StopIteration:
             break
-        if steps == FOR_LIMIT or len(code) > most:
-            grown = "has not ended" if steps == FOR_LIMIT else f"has made {GROWTH_LIMIT} instructions"
+        if steps == longest or len(code) > most:
+            grown = "has not ended" if steps == longest else f"has made {GROWTH_LIMIT} instructions"
             s.emitter.fail(
                 f"this loop runs while compiling, because it is over a Python value, and {grown} after {steps} steps: for a loop at run time write for … in lw.range(…)"
             )

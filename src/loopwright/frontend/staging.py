@@ -121,6 +121,13 @@ class Staging(KernelAround):
 
     def explained(self, error: Exception) -> LoopwrightError | None:
         """What Python raised while it ran a part of the kernel, as an error at the user's line; None, and a note, for what a kernel did not cause."""
+        made = self._explained(error)
+        if made is not None:
+            # So has `raise ... from error`, but where mypyc has compiled it.
+            made.__cause__ = error
+        return made
+
+    def _explained(self, error: Exception) -> LoopwrightError | None:
         file, line = self.emitter.at_file, self.emitter.at_line
         if isinstance(error, NameError):
             name = error.name or ""

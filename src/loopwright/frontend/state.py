@@ -44,10 +44,6 @@ RETURN: Final = 4
 
 #: Most steps of a while loop that runs while compiling.
 UNROLL_LIMIT: Final = 10_000
-#: Most steps of a for loop that runs while compiling: what it goes over may just be long.
-FOR_LIMIT: Final = 1_000_000
-#: Most instructions that one such loop makes; they take some ten seconds to compile.
-GROWTH_LIMIT: Final = 200_000
 
 
 class Restage(Exception):

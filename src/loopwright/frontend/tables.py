@@ -30,18 +30,19 @@ def item(s: Staging) -> Callable[[Any, Any], Any]:
 
     def run(value: Any, index: Any) -> Any:
         kind = type(value)
-        if kind is not StagedArray and _of_run_time(index) and (kind in _SEQUENCES or isinstance(value, np.ndarray)):
+        if kind is not StagedArray and _of_run_time(emitter, index) and (kind in _SEQUENCES or isinstance(value, np.ndarray)):
             found = _table(s, value)
             if found is not None:
                 return found[index]
         return value[index]
 
-    def _of_run_time(index: Any) -> bool:
-        if isinstance(index, Value):
-            return index.emitter is emitter
-        return type(index) is tuple and any(isinstance(part, Value) for part in index)
-
     return run
+
+
+def _of_run_time(emitter: Emitter, index: Any) -> bool:
+    if isinstance(index, Value):
+        return index.emitter is emitter
+    return type(index) is tuple and any(isinstance(part, Value) for part in index)
 
 
 def _table(s: Staging, value: Any) -> StagedArray | None:

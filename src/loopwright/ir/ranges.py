@@ -1,13 +1,14 @@
 """Between which bounds the integers of a function lie, at the places where somebody asks.
 
 By abstract interpretation over intervals (P. Cousot and R. Cousot, "Abstract interpretation", POPL 1977): along the structured code, with what a register holds at each place; joined where ways meet; loops by
-rounds until what comes round tells nothing new, where bounds that still move after some rounds become the type's. What a condition says of its operands holds where it leads. What wraps may be anything.
+rounds over the whole function, each of which goes through all loops once, until what comes round tells nothing new; bounds that still move after some rounds become the type's (F. Bourdoncle,
+"Efficient chaotic iteration strategies with widenings", 1993: the iterative strategy, whose time does not grow with the depth of loops). What a condition says of its operands holds where it leads. What wraps may be anything.
 Only registers that the answer hangs on are followed (a backward slice: M. Weiser, "Program slicing", ICSE 1981).
 """
 
 from __future__ import annotations
 
-from typing import Final
+from typing import Any, Final
 
 from loopwright.ir import ops
 from loopwright.ir.brackets import match
@@ -17,16 +18,17 @@ from loopwright.types import BOOL, Type, limits
 __all__ = ["Range", "fits", "ranges_at", "result"]
 
 Range = tuple[int, int]
-_Known = dict[int, Range]
+#: The range of each register of which something is known. (As objects: the native build would take pairs of integers apart, and make new ones, wherever they are handed on.)
+_Known = dict[int, Any]
 
 #: The most that an array's extent is: no process has more bytes of addresses.
 _EXTENT: Final = 1 << 47
-#: Rounds before what moves is widened.
-_ROUNDS: Final = 2
+#: Changes at a loop's head before what moves there is widened; rounds after which it is given up; rounds in which what was widened too far is taken back.
+_CHANGES: Final = 1
+_MOST_ROUNDS: Final = 20
+_BACK: Final = 2
 #: Functions with more instructions are not looked at: what is known is kept for each open bracket.
 _MOST: Final = 4000
-#: How often an instruction is looked at, in the mean over the function, before that is given up.
-_AT_ONCE: Final = 60
 _NAMES: Final = {op.code: name for name, op in ops.COMPARISONS.items()}
 _REMAINDERS: Final = (ops.REM_FLOOR, ops.REM_TRUNC)
 _QUOTIENTS: Final = (ops.DIV_FLOOR, ops.DIV_TRUNC)
@@ -50,6 +52,8 @@ def ranges_at(f: Function, places: set[int]) -> dict[int, list[Range | None]]:
     """
     if len(f.code) > _MOST or any(instr.op.effect == ops.CONTROL and instr.op not in _UNDERSTOOD for instr in f.code):
         return {}
+    if not places:
+        return {}
     walk = _Walk(f, places)
     known: _Known = {}
     for p in f.params:
@@ -59,8 +63,7 @@ def ranges_at(f: Function, places: set[int]) -> dict[int, list[Range | None]]:
         for extent in array.extents:
             if extent in known:
                 known[extent] = (0, _EXTENT)
-    walk.through(0, len(f.code), known)
-    return walk.found if walk.left >= 0 else {}
+    return walk.run(known)
 
 
 class _Frame:
@@ -80,7 +83,25 @@ def _join(a: _Known | None, b: _Known | None) -> _Known | None:
         return b
     if b is None:
         return a
-    return {r: (min(low, b[r][0]), max(high, b[r][1])) for r, (low, high) in a.items() if r in b}
+    made: _Known = {}
+    for r, one in a.items():
+        other = b.get(r)
+        if other is one:
+            made[r] = one
+        elif other is not None:
+            made[r] = _hull(one, other)
+    return made
+
+
+def _hull(one: Any, other: Any) -> Any:
+    """The least range that holds two."""
+    low, high = one
+    less, greater = other
+    if low <= less and greater <= high:
+        return one
+    if less <= low and high <= greater:
+        return other
+    return min(low, less), max(high, greater)
 
 
 class _Walk:
@@ -100,8 +121,42 @@ class _Walk:
         #: The registers that the answer hangs on; per place the next one, from there on, that is control flow or has to do with them.
         self.wanted = self.slice()
         self.stops = self.ahead()
-        #: How many more instructions may be looked at: each loop takes some rounds for each of the loops around.
-        self.left = _AT_ONCE * len(f.code) + _MOST
+        #: By the place of a loop: what is known at its head, and what came there in this round, from in front and from its end.
+        self.heads: dict[int, _Known] = {}
+        self.came: dict[int, _Known] = {}
+        self.changes: dict[int, int] = {}
+        #: The number of this round, 0 for those that take back; whether something in it was not known at a head.
+        self.round = 0
+        self.moved = False
+
+    def run(self, known: _Known) -> dict[int, list[Range | None]]:
+        """What is found, with what is known in the beginning."""
+        while True:
+            self.round += 1
+            if self.round > _MOST_ROUNDS:
+                return {}
+            self.sweep(known)
+            if not self.moved:
+                break
+        found = self.found
+        self.round = 0
+        # What was widened too far: what comes to the heads is enough, if no more comes there then (narrowing).
+        for _ in range(_BACK):
+            if self.came == self.heads:
+                break
+            self.heads = self.came
+            self.sweep(known)
+            if self.moved:
+                break
+            found = self.found
+        return found
+
+    def sweep(self, known: _Known) -> None:
+        """One round over the function."""
+        self.moved = False
+        self.came = {}
+        self.found = {}
+        self.through(0, len(self.code), dict(known))
 
     def slice(self) -> set[int]:
         """The registers that operands at the places asked for are computed from, and those that they are compared with."""
@@ -144,14 +199,70 @@ class _Walk:
         return wanted
 
     def ahead(self) -> list[int]:
-        stops = [len(self.code)] * (len(self.code) + 1)
-        for k in range(len(self.code) - 1, -1, -1):
-            instr = self.code[k]
-            stop = instr.op.effect == ops.CONTROL or k in self.places or instr.dst in self.wanted
+        """Per place the next one to look at. Nothing that is asked for hangs on the others, nor on whole brackets, nor on what is behind the last place asked for."""
+        code, wanted, places = self.code, self.wanted, self.places
+        stops = [len(code)] * (len(code) + 1)
+        matters = self.matters()
+        k = self.end() - 1
+        while k >= 0:
+            instr = code[k]
+            if instr.op is ops.END and self.partner[k] not in matters:
+                # Over the whole bracket.
+                following = stops[k + 1]
+                k = self.partner[k]
+                stops[k] = following
+                k -= 1
+                continue
+            stop = instr.op.effect == ops.CONTROL or k in places or instr.dst in wanted
             if not stop and instr.dst >= 0 and self.f.types[instr.dst] is BOOL:
-                stop = instr.op.code not in _NAMES or any(a in self.wanted for a in instr.args)
+                stop = instr.op.code not in _NAMES or any(a in wanted for a in instr.args)
             stops[k] = k if stop else stops[k + 1]
+            k -= 1
         return stops
+
+    def matters(self) -> set[int]:
+        """Where the brackets begin in which there is a place asked for, something wanted is written, or a way out of them."""
+        open_: list[int] = []
+        found: set[int] = set()
+        #: So many of the open ones, outermost first, are in ``found``.
+        known = 0
+        for k, instr in enumerate(self.code):
+            op = instr.op
+            reaches = len(open_) if k in self.places or instr.dst in self.wanted else 0
+            if op.effect == ops.CONTROL:
+                if op is ops.END:
+                    open_.pop()
+                    known = min(known, len(open_))
+                elif op.opens and not op.closes:
+                    open_.append(k)
+                    # (What a loop counts through is written in it.)
+                    reaches = len(open_) if instr.dst in self.wanted else 0
+                elif op is ops.BR or op is ops.BR_IF:
+                    # (Not of the one to whose end or beginning it goes, where nothing else is known then.)
+                    if instr.imm:
+                        found.update(open_[-instr.imm :])
+                elif not op.closes:
+                    reaches = len(open_)
+            while known < reaches:
+                found.add(open_[known])
+                known += 1
+        return found
+
+    def end(self) -> int:
+        """Behind the last place asked for, and the brackets that it is in."""
+        k = max(self.places) + 1
+        depth = 0
+        for at in range(k - 1, -1, -1):
+            op = self.code[at].op
+            if op is ops.END:
+                depth += 1
+            elif op.opens and not op.closes:
+                depth -= 1
+                if depth < 0:
+                    # An open one, around all so far.
+                    k = self.past(at)
+                    depth = 0
+        return k
 
     def counts(self, r: int) -> bool:
         """Whether a register holds a scalar integer or a bool."""
@@ -178,8 +289,7 @@ class _Walk:
                 break
             instr = code[k]
             op = instr.op
-            self.left -= 1
-            if known is None or self.left < 0:
+            if known is None:
                 # (What is skipped is balanced.)
                 k = self.past(k)
                 continue
@@ -228,34 +338,31 @@ class _Walk:
             end = self.through(k + 1, self.partner[k], dict(known))
             self.frames.pop()
             return _join(end, frame.left)
-        head = dict(known)
-        count = 0
-        while True:
-            behind, back = self.once(head, k)
-            joined = _join(head, back)
-            assert joined is not None
-            if joined == head:
-                break
-            count += 1
-            head = joined if count <= _ROUNDS else self.widened(head, joined)
-        # What was widened too far: what comes round from there is enough, if it brings nothing new (a step of narrowing).
-        for _ in range(_ROUNDS):
-            narrow = _join(known, back)
-            if count <= _ROUNDS or narrow is None or narrow == head:
-                break
-            inside, back = self.once(narrow, k)
-            if _join(narrow, back) != narrow:
-                return self.once(head, k)[0]
-            head, behind = narrow, inside
-        return behind
-
-    def once(self, head: _Known, k: int) -> tuple[_Known | None, _Known | None]:
-        """One turn of a loop: what is known behind the loop, and where it begins again."""
+        # A loop, gone through once with what is known so far.
+        before = self.heads.get(k)
+        if self.round == 0:
+            if before is None:
+                self.moved = True
+                return None
+            head = before
+        elif before is None:
+            head = known
+        else:
+            head = self.raised(k, before, _join(before, known))
         frame = _Frame(True)
         self.frames.append(frame)
         behind, last = self.turn(dict(head), k)
         self.frames.pop()
-        return behind, _join(last, frame.again)
+        back = _join(last, frame.again)
+        came = _join(known, back)
+        assert came is not None
+        self.came[k] = came
+        joined = _join(head, came)
+        if joined != head:
+            self.moved = True
+        if self.round:
+            self.heads[k] = self.raised(k, head, joined)
+        return behind
 
     def turn(self, head: _Known, k: int) -> tuple[_Known | None, _Known | None]:
         """One turn of a loop: what is known behind the loop, and where its body ends and goes on."""
@@ -307,13 +414,22 @@ class _Walk:
         self.frames.pop()
         return _join(_join(ends, other), frame.left)
 
-    def widened(self, head: _Known, joined: _Known) -> _Known:
-        """What still moves becomes what the type holds."""
+    def raised(self, k: int, head: _Known, joined: _Known | None) -> _Known:
+        """What is known at a loop's head, with what comes to it; from some changes on what still moves becomes what the type holds."""
+        assert joined is not None
+        if joined == head:
+            return head
+        changes = self.changes[k] = self.changes.get(k, 0) + 1
+        if changes <= _CHANGES:
+            return joined
         made: _Known = {}
-        for r, (low, high) in joined.items():
+        for r, now in joined.items():
             before = head[r]
+            if now is before:
+                made[r] = now
+                continue
             least, greatest = self.all(r)
-            made[r] = (low if low == before[0] else least, high if high == before[1] else greatest)
+            made[r] = now[0] if now[0] == before[0] else least, now[1] if now[1] == before[1] else greatest
         return made
 
     # --- what instructions give ---------------------------------------------------------------------------

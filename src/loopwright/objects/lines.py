@@ -88,7 +88,7 @@ def table(functions: Sequence[tuple[int, Compiled]], base: int = 0) -> Fields:
 
 def _sequence(made: Fields, start: int, compiled: Compiled, file: int, base: int) -> None:
     """The rows of a function."""
-    rows = [(offset, line) for offset, _, _, line in compiled.target.listing(compiled.machine) if line]
+    rows = [(offset, line) for offset, _, _, line in compiled.listing() if line]
     out = made.data
     out += b"\0\x09\x02"
     made.address(base, start)
@@ -127,7 +127,7 @@ def information(functions: Sequence[tuple[int, Compiled]], name: str, size: int,
     out += struct.pack("<Q", size)
     made.section(".debug_line")
     for start, compiled in functions:
-        lines = [line for _, _, _, line in compiled.target.listing(compiled.machine) if line]
+        lines = [line for _, _, _, line in compiled.listing() if line]
         out += unsigned(2) + compiled.source.name.encode() + b"\0"
         made.address(base, start)
         file = files.index(compiled.source.file) + 1 if compiled.source.file else 0

@@ -291,7 +291,7 @@ def steps(compiled: Compiled) -> bytes:
     if machine is None:
         return b""
     follower = _Follower(machine, compiled)
-    rows = compiled.target.listing(compiled.machine)
+    rows = compiled.listing()
     left = False
     for start, data, text, _ in rows:
         if left:

@@ -338,7 +338,7 @@ def _refuse(raises: Callable[[], NoReturn]) -> Callable[..., Any]:
 def listing(compiled: Compiled, address: int = 0) -> str:
     """The listing of a compiled function, by offsets from its first byte, which stands at ``address`` (0: nowhere here)."""
     source, machine = compiled.source, compiled.machine
-    rows = compiled.target.listing(machine)
+    rows = compiled.listing()
     # Most instructions fit; longer ones push their text to the right.
     width = min(max((len(data) for _, data, _, _ in rows), default=1), 11) * 3
     place = f", at {address:#x}" if address else ""

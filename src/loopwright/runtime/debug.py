@@ -148,7 +148,7 @@ class PerfDump:
         with self._lock:
             for each in placed:
                 address, compiled = block.address + each.start, each.compiled
-                listed = compiled.target.listing(compiled.machine) if compiled is not None else []
+                listed = compiled.listing() if compiled is not None else []
                 rows = [(address + offset, line) for offset, _, _, line in listed if line]
                 if rows and compiled is not None:
                     source = (compiled.source.file or "<text>").encode() + b"\0"

@@ -171,7 +171,7 @@ def _words(number: int, at: int, reached: int | None, stack: int) -> str:
 def _place(code: Any, offset: int) -> list[str]:
     """The line and the instruction at an offset of code."""
     source = code.compiled.source
-    for start, data, text, line in code.target.listing(code.compiled.machine):
+    for start, data, text, line in code.compiled.listing():
         if start <= offset < start + len(data):
             words = source.lines.get(line, "").strip()
             where = [f'  File "{source.file}", line {line}, in {code.name}\n', f"    {words}\n"] if line else []

@@ -542,7 +542,7 @@ class MachineCode:
     Attributes:
         data: the bytes, constants included.
         code_size: bytes of instructions; the constant pool follows.
-        lines: (offset, size, text, user's line) of each instruction, in order; made on request.
+        instructions: each as the encoder had it, for ``Target.listing``; None where they are not kept.
         relocations: (offset, kind, symbol) left for the linker: calls between functions, addresses of functions and globals. Where the machine has whole fields for
             them, what is in the field is added.
         align: alignment the start needs, in bytes.

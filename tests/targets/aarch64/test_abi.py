@@ -29,7 +29,7 @@ TARGET = AArch64()
 
 
 def texts(compiled: Compiled) -> list[str]:
-    return [text for _, _, text, _ in TARGET.listing(compiled.machine)]
+    return [text for _, _, text, _ in compiled.listing()]
 
 
 def weighted(types: list[Type], result: Type, name: str = "weighted") -> Function:

@@ -214,7 +214,7 @@ def crowd(t: Type, count: int, behind_condition: bool, target: Target) -> tuple[
     if behind_condition:
         f.code.append(Instr(ops.END, VOID, NONE, []))
     compiled = compiler.compile(f, target)
-    taken = sum(int(text.split()[-1], 16) for _, _, text, _ in target.listing(compiled.machine) if text.startswith("sub rsp"))
+    taken = sum(int(text.split()[-1], 16) for _, _, text, _ in compiled.listing() if text.startswith("sub rsp"))
     return compiled, taken
 
 
