@@ -82,9 +82,8 @@ class Compiled:
         """
         if any(each.own for each in self.passes):
             return
-        made = self.machine
         self._function = None
-        self.machine = MachineCode(made.data, made.code_size, None, made.relocations, made.align)
+        self.machine.instructions = None
 
     @property
     def instructions(self) -> Any:

@@ -99,7 +99,7 @@ class Worker:
         """Compile once, and tell all about it."""
         compiled = self.compile(f, target, ordering=ordering)
         result = self.metrics(compiled)
-        lines = compiled.listing()
+        lines = target.listing(compiled.machine)
         # The instructions of the listing: what versions keep of a program otherwise differs between them.
         result["instructions"] = len(lines)
         if listing:
