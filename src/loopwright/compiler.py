@@ -296,7 +296,7 @@ def _through(
     stages: dict[str, str] | None,
 ) -> Function:
     """The function after the first ``count`` passes, by resolved settings."""
-    f = function.clone()
+    f = _fitting(function, target).clone()
     first = 0 if f.stage == COLLECT else _resume(f, target, passes)
     if stages is not None:
         stages[f.stage] = text_of(f, target)
@@ -320,6 +320,12 @@ def _through(
             stages[each.name] = text_of(f, target, each.name)
             start = perf_counter()
     return f
+
+
+def _fitting(function: Function, target: Target) -> Function:
+    """What is compiled of a function: where there is one for machines with vectors, that on these."""
+    vectors = function.with_vectors
+    return vectors if vectors is not None and target.vector_bits else function
 
 
 def _name_half_precision(error: UnsupportedOperationError, f: Function, target: Target) -> None:
@@ -379,7 +385,7 @@ def compile(function: Function, target: Target, settings: Settings | None = None
     order: str = told.ordering
     if RECORDERS:
         for recorder in tuple(RECORDERS):
-            recorder(function, target, order)
+            recorder(_fitting(function, target), target, order)
     listed = target.passes()
     if told.passes is not None and told.passes != ():
         listed = with_insertions(listed, told.passes, target.name)

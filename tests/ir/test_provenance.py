@@ -9,7 +9,7 @@ import pytest
 
 import loopwright as lw
 from loopwright.errors import BoundsError
-from loopwright.frontend.llvm.routines import ROUTINES
+from loopwright.frontend.llvm.routines import routine
 from loopwright.ir.module import Module, parse_module
 
 GLOBALS = """
@@ -64,7 +64,7 @@ def through(way: str) -> Module:
     body = WAYS[way]
     return parse_module(
         GLOBALS
-        + ROUTINES["memcpy"]
+        + routine("memcpy")
         + f"""
 function same(%p: ptr) -> ptr
   ret.ptr %p

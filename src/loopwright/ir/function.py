@@ -440,6 +440,7 @@ class Function:
         stage: the last pass that ran ("collect" at first).
         target_name: the target it was lowered for, or "".
         slots, frame: after allocation.
+        with_vectors: the same function for machines with vectors, which have at least 128 bits, where there is another one; a copy has none.
         labels: number of labels, after the jumps pass; ``aligned`` those at heads of innermost loops.
         analysis: what one pass leaves for the next (liveness for allocate, the assembler for encode); not part of the text.
         machine: the machine code, after the last pass.
@@ -479,6 +480,7 @@ class Function:
         "target_name",
         "types",
         "variable",
+        "with_vectors",
     )
 
     def __init__(self, name: str, result: Type = VOID, options: Options | None = None) -> None:
@@ -509,6 +511,7 @@ class Function:
         self.aligned: set[int] = set()
         self.file = ""
         self.lines: dict[int, str] = {}
+        self.with_vectors: Function | None = None
         self.analysis: Any = None
         self.machine: Any = None
         self.statistics: Any = None
@@ -725,6 +728,7 @@ _COPIED: Final = (
     "aligned",
     "file",
     "lines",
+    "with_vectors",
 )
 
 

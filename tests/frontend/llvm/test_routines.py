@@ -12,7 +12,7 @@ declare void @llvm.memcpy.p0.p0.i64(ptr, ptr, i64, i1)
 declare void @llvm.memset.p0.i64(ptr, i8, i64, i1)
 
 define i64 @run(i64 %kind, i64 %to, i64 %from, i64 %n) {
-  %memory = alloca [400 x i8]
+  %memory = alloca [1600 x i8]
   br label %fill
 fill:
   %i = phi i64 [ 0, %0 ], [ %next, %fill ]
@@ -21,7 +21,7 @@ fill:
   %b = trunc i64 %m to i8
   store i8 %b, ptr %p
   %next = add i64 %i, 1
-  %more = icmp ult i64 %next, 400
+  %more = icmp ult i64 %next, 1600
   br i1 %more, label %fill, label %choose
 choose:
   %a = getelementptr i8, ptr %memory, i64 %to
@@ -47,7 +47,7 @@ sum:
   %h1 = mul i64 %h, 1000003
   %h2 = add i64 %h1, %z
   %k1 = add i64 %k, 1
-  %end = icmp eq i64 %k1, 400
+  %end = icmp eq i64 %k1, 1600
   br i1 %end, label %out, label %sum
 out:
   ret i64 %h2
@@ -56,7 +56,7 @@ out:
 
 
 def expected(kind: int, to: int, start: int, n: int) -> int:
-    memory = bytearray(k * 37 & 255 for k in range(400))
+    memory = bytearray(k * 37 & 255 for k in range(1600))
     memory[to : to + n] = bytes([start & 255]) * n if kind == 2 else memory[start : start + n]
     h = 7
     for byte in memory:
@@ -64,15 +64,17 @@ def expected(kind: int, to: int, start: int, n: int) -> int:
     return h - 2**64 if h >> 63 else h
 
 
+SIZES = [*range(36), 63, 64, 65, 95, 97, 100, 128, 199, 256, 257, 390, 511, 700]
 CASES = [
-    *((0, to, start, n) for to, start in ((0, 3), (3, 0), (10, 10), (100, 68), (68, 100), (200, 0)) for n in (0, 1, 7, 8, 31, 32, 33, 100, 199)),
-    *((1, to, start, n) for to, start in ((0, 200), (201, 3)) for n in (0, 5, 31, 64, 77, 190)),
-    *((2, to, byte, n) for to, byte in ((0, 255), (13, 0x80)) for n in (0, 1, 9, 32, 47, 300)),
+    *((0, to, start, n) for to, start in ((0, 3), (3, 0), (10, 10), (0, 33), (33, 0), (100, 68), (68, 100), (800, 0), (1, 0), (700, 100)) for n in SIZES),
+    *((1, to, start, n) for to, start in ((0, 800), (801, 0)) for n in SIZES),
+    *((2, to, byte, n) for to, byte in ((0, 255), (13, 0x80), (4, 1)) for n in SIZES),
 ]
 
 
 def test_in_process() -> None:
     program = lw.from_llvm(TEXT).compile()
+    assert "xmm" in program["__loopwright_memcpy"].asm() and "xmm" in program["__loopwright_memset"].asm()
     for case in CASES:
         assert program.run(*case) == expected(*case), case
 
@@ -80,5 +82,5 @@ def test_in_process() -> None:
 @pytest.mark.parametrize("target", ["aarch64-neon", "rv64gc"])
 def test_for_other_machines(target: str) -> None:
     program = lw.from_llvm(TEXT).compile(target=target)
-    for case in CASES[:: len(CASES) // 6]:
+    for case in CASES[:: len(CASES) // 13]:
         assert program.run.emulate(*case) == expected(*case), case

@@ -16,7 +16,7 @@ from loopwright.frontend.llvm.function import translate
 from loopwright.frontend.llvm.initial import initial
 from loopwright.frontend.llvm.reader import read_module
 from loopwright.frontend.llvm.relative import make_absolute
-from loopwright.frontend.llvm.routines import ROUTINES
+from loopwright.frontend.llvm.routines import routine
 from loopwright.frontend.llvm.syntax import LlvmModule
 from loopwright.frontend.llvm.types import Layout
 from loopwright.frontend.module import Module
@@ -84,7 +84,10 @@ def _functions(read: LlvmModule, layout: Layout, file: str, abi: Abi) -> list[Fu
     made = [translate(function, read, layout, lines, routines, abi) for function in read.functions.values() if function.blocks]
     made += [entry(function, read, layout, abi) for function in read.functions.values() if function.hidden]
     for name in sorted(routines):
-        made += parse_all(ROUTINES[name], file)
+        [function] = parse_all(routine(name), file)
+        if name != "divide":
+            [function.with_vectors] = parse_all(routine(name, True), file)
+        made.append(function)
     return made
 
 

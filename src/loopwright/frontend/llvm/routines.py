@@ -2,11 +2,12 @@
 
 from __future__ import annotations
 
+from collections.abc import Callable
 from typing import Final
 
 from loopwright.types import I64, PTR, U8, U64, Type
 
-__all__ = ["PARAMETERS", "PREFIX", "ROUTINES"]
+__all__ = ["PARAMETERS", "PREFIX", "routine"]
 
 #: In front of the names, so that they are none of C's.
 PREFIX: Final = "__loopwright_"
@@ -19,59 +20,114 @@ PARAMETERS: Final[dict[str, tuple[Type, ...]]] = {
     "divide": (U64, U64, U64, U64, PTR),
 }
 
-#: 32 bytes at a time, then eight, then what is left. (All of a step's are read before any is written: what is copied may overlap what lies below.)
-_UPWARDS: Final = """
-  %most = and.i64 %n, -32
-  for_lines
-  %whole = and.i64 %n, -8
-  %k = for %most, %whole, 8
-    %w = load_at.u64 [%from + %k*1]
-    store_at.u64 %w, [%to + %k*1]
-  end
-  %l = for %whole, %n, 1
-    %b = load_at.u8 [%from + %l*1]
-    store_at.u8 %b, [%to + %l*1]
-  end
-""".replace(
-    "for_lines",
-    "\n  ".join(
-        [
-            "%i = for 0, %most, 32",
-            *(f"  %v{at} = load_at.u64 [%from + %i*1 + {at}]" for at in (0, 8, 16, 24)),
-            *(f"  store_at.u64 %v{at}, [%to + %i*1 + {at}]" for at in (0, 8, 16, 24)),
-            "end",
-        ]
-    ),
-)
+#: Bytes of a step.
+_STEP: Final = 32
 
-#: The text of each in the IR, by LLVM's name.
-ROUTINES: Final[dict[str, str]] = {
-    "memcpy": f"""function {PREFIX}memcpy(%to: ptr, %from: ptr, %n: i64)
-{_UPWARDS}
-end
-""",
-    "memmove": f"""function {PREFIX}memmove(%to: ptr, %from: ptr, %n: i64)
-  %t = convert.i64.ptr %to
-  %f = convert.i64.ptr %from
-  %d = sub.i64 %t, %f
-  %distance = convert.u64.i64 %d
-  %size = convert.u64.i64 %n
-  %apart = ge.u64 %distance, %size
-  if %apart
-{_UPWARDS}
-    ret
-  end
-  %j = for 0, %n, 1
-    %down = sub.i64 %n, %j
-    %c = load_at.u8 [%from + %down*1 - 1]
-    store_at.u8 %c, [%to + %down*1 - 1]
-  end
-end
-""",
-    # Unsigned division of 128 bits: quotient and remainder to memory. The quotient of the upper half by a divisor of 64 bits comes first; what is left is less than
-    # the divisor and goes by two digits of 32 bits (D. Knuth, *The Art of Computer Programming*, volume 2, 4.3.1, algorithm D). A divisor of more than 64 bits is cut to its
-    # upper 64, which makes the quotient too large by 1 at most, and so it is made less by 1 and corrected (H. Warren, *Hacker's Delight*, 2013, 9-5).
-    "divide": f"""function {PREFIX}divide(%a: u64, %b: u64, %c: u64, %d: u64, %made: ptr)
+
+def routine(name: str, vectors: bool = False) -> str:
+    """The text of a function in the IR.
+
+    Args:
+        name: one of ``PARAMETERS``: LLVM's name.
+        vectors: copy and fill by vectors of 128 bits.
+    """
+    if name == "divide":
+        return _DIVIDE
+    wide = _Wide("u64x2", 16) if vectors else _Wide("u64", 8)
+    fills = name == "memset"
+    do = _fill if fills else _move
+    first = ["%words = splat.u64x2 %wide"] if fills and vectors else _downwards(wide) if name == "memmove" else []
+    # What is copied last has to be read first, because a step before may write to it.
+    last = wide.last(_STEP)
+    large = [
+        *([] if fills else _read("z", wide.type, last)),
+        f"%most = sub.i64 %n, {_STEP}",
+        f"%i = for 0, %most, {_STEP}",
+        *do("v", wide.type, [f" + %i*1{place}" for place in wide.first(_STEP)]),
+        "end",
+        *(_fill if fills else _write)("z", wide.type, last),
+    ]
+    parameters = ", ".join(f"%{p}: {type_.name}" for p, type_ in zip(("to", "byte" if fills else "from", "n"), PARAMETERS[name], strict=True))
+    return "\n".join([f"function {PREFIX}{name}({parameters})", *(_REPEATED if fills else []), *first, *_by_size(wide, large, do), "end", ""])
+
+
+class _Wide:
+    """The widest words that are copied at once: their type and its bytes."""
+
+    def __init__(self, type_: str, size: int) -> None:
+        self.type = type_
+        self.size = size
+
+    def first(self, size: int) -> list[str]:
+        """Where they begin in the first bytes of memory, so many."""
+        return [f" + {at}" for at in range(0, size, self.size)]
+
+    def last(self, size: int) -> list[str]:
+        """And in the last of its ``%n`` bytes."""
+        return [f" + %n*1 - {at}" for at in range(size, 0, -self.size)]
+
+
+def _read(name: str, type_: str, places: list[str]) -> list[str]:
+    return [f"%{name}{k} = load_at.{type_} [%from{place}]" for k, place in enumerate(places)]
+
+
+def _write(name: str, type_: str, places: list[str]) -> list[str]:
+    return [f"store_at.{type_} %{name}{k}, [%to{place}]" for k, place in enumerate(places)]
+
+
+def _move(name: str, type_: str, places: list[str]) -> list[str]:
+    """All is read before any is written: what is copied may overlap what lies below or above."""
+    return [*_read(name, type_, places), *_write(name, type_, places)]
+
+
+def _fill(_: str, type_: str, places: list[str]) -> list[str]:
+    return [f"store_at.{type_} %{_CALLED[type_]}, [%to{place}]" for place in places]
+
+
+def _by_size(wide: _Wide, large: list[str], do: Callable[[str, str, list[str]], list[str]]) -> list[str]:
+    """What is done of 32 bytes and more (the lines are given), and of fewer: the first and the last words of a width, which overlap where they have to."""
+    widths = [(16, "h", wide.type, [*wide.first(16), *wide.last(16)]), (8, "o", "u64", ["", " + %n*1 - 8"]), (4, "f", "u32", ["", " + %n*1 - 4"])]
+    lines = [f"%large = ge.i64 %n, {_STEP}", "if %large", *large]
+    for size, name, type_, places in widths:
+        lines += ["else", f"%{name} = ge.i64 %n, {size}", f"if %{name}", *do(name, type_, places)]
+    # (One byte, two or three: the first, the one in the middle, the last.)
+    lines += ["else", "%any = ne.i64 %n, 0", "if %any", "%half = shr.i64 %n, 1", *do("b", "u8", ["", " + %half*1", " + %n*1 - 1"]), "end"]
+    return [*lines, *["end"] * (len(widths) + 1)]
+
+
+def _downwards(wide: _Wide) -> list[str]:
+    """Memory that may overlap is copied from its last bytes on where its place begins within what is read. The first 32 are read first, and written last."""
+    return [
+        "%target = convert.i64.ptr %to",
+        "%source = convert.i64.ptr %from",
+        "%ahead = sub.i64 %target, %source",
+        "%distance = convert.u64.i64 %ahead",
+        "%size = convert.u64.i64 %n",
+        "%within = lt.u64 %distance, %size",
+        f"%whole = ge.i64 %n, {_STEP}",
+        "%downwards = and.bool %within, %whole",
+        "if %downwards",
+        *_read("y", wide.type, wide.first(_STEP)),
+        f"%above = sub.i64 %n, {_STEP}",
+        f"%j = for 0, %above, {_STEP}",
+        "%down = sub.i64 %n, %j",
+        *_move("w", wide.type, [f" + %down*1 - {at}" for at in range(_STEP, 0, -wide.size)]),
+        "end",
+        *_write("y", wide.type, wide.first(_STEP)),
+        "ret",
+        "end",
+    ]
+
+
+#: In front of what fills memory: its byte in words.
+_REPEATED: Final = ["%extended = convert.u64.u8 %byte", "%wide = mul.u64 %extended, 72340172838076673", "%word = convert.u32.u64 %wide"]
+#: What these are called, by their type.
+_CALLED: Final = {"u64x2": "words", "u64": "wide", "u32": "word", "u8": "byte"}
+
+#: Unsigned division of 128 bits: quotient and remainder to memory. The quotient of the upper half by a divisor of 64 bits comes first; what is left is less than
+#: the divisor and goes by two digits of 32 bits (D. Knuth, *The Art of Computer Programming*, volume 2, 4.3.1, algorithm D). A divisor of more than 64 bits is cut to its
+#: upper 64, which makes the quotient too large by 1 at most, and so it is made less by 1 and corrected (H. Warren, *Hacker's Delight*, 2013, 9-5).
+_DIVIDE: Final = f"""function {PREFIX}divide(%a: u64, %b: u64, %c: u64, %d: u64, %made: ptr)
   var %h: u64
   var %l: u64
   var %v: u64
@@ -181,24 +237,4 @@ end
   store_at.u64 %last0, [%made + 16]
   store_at.u64 %last1, [%made + 24]
 end
-""",
-    "memset": f"""function {PREFIX}memset(%to: ptr, %byte: u8, %n: i64)
-  %wide = convert.u64.u8 %byte
-  %eight = mul.u64 %wide, 72340172838076673
-  %whole = and.i64 %n, -8
-  %most = and.i64 %n, -32
-  %i = for 0, %most, 32
-    store_at.u64 %eight, [%to + %i*1]
-    store_at.u64 %eight, [%to + %i*1 + 8]
-    store_at.u64 %eight, [%to + %i*1 + 16]
-    store_at.u64 %eight, [%to + %i*1 + 24]
-  end
-  %j = for %most, %whole, 8
-    store_at.u64 %eight, [%to + %j*1]
-  end
-  %k = for %whole, %n, 1
-    store_at.u8 %byte, [%to + %k*1]
-  end
-end
-""",
-}
+"""
