@@ -22,7 +22,7 @@ global b align 16
 end
 
 global slot align 8
-  zero 16
+  zero 48
 end
 
 global given align 8
@@ -55,6 +55,8 @@ WAYS = {
     "in a global": "%g = global.ptr given\n  %q = load_at.ptr [%g]\n  %v = load_at.i32 [%q + %d*1 - 4]",
     "passed and returned": "%q = call.ptr same(%p)\n  %v = load_at.i32 [%q + %d*1]",
     "copied by words": "store_at.ptr %p, [%s]\n  call_void __loopwright_memcpy(%t, %s, 8)\n  %q = load_at.ptr [%t]\n  %v = load_at.i32 [%q + %d*1]",
+    "copied by words that overlap": "%x = address.ptr [%s + 28]\n  store_at.ptr %p, [%s]\n  call_void __loopwright_memcpy(%x, %s, 12)\n  %q = load_at.ptr [%x]\n  %v = load_at.i32 [%q + %d*1]",
+    "the second of two, copied by words that overlap": "%x = address.ptr [%s + 24]\n  %y = address.ptr [%s + 8]\n  store_at.ptr %p, [%y]\n  call_void __loopwright_memcpy(%x, %s, 20)\n  %q = load_at.ptr [%x + 8]\n  %v = load_at.i32 [%q + %d*1]",
     "copied by bytes": "store_at.ptr %p, [%s]\n  call_void bytes(%t, %s)\n  %q = load_at.ptr [%t]\n  %v = load_at.i32 [%q + %d*1]",
     "an integer in between": "%n = convert.i64.ptr %p\n  %q = convert.ptr.i64 %n\n  %v = load_at.i32 [%q + %d*1]",
 }
