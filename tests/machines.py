@@ -212,13 +212,14 @@ def _runner(folder: str, machine: Machine, name: str, bits: int) -> Runner:
 RUNNERS = list(_found())
 
 
-def runners(wanted: Callable[[Runner], bool] = lambda runner: True) -> list[Any]:
-    """Parameters, one for each runner; those that cannot be run are skipped, with the reason."""
-    return [_parameter(runner) for runner in RUNNERS if wanted(runner)]
+def runners(wanted: Callable[[Runner], bool] = lambda runner: True, at_length: Callable[[Runner], bool] = lambda runner: False) -> list[Any]:
+    """Parameters, one for each runner; those that cannot be run are skipped, with the reason, and those for long runs alone marked ``slow``."""
+    return [_parameter(runner, slow=at_length(runner)) for runner in RUNNERS if wanted(runner)]
 
 
-def _parameter(runner: Runner, *more: Any, name: str = "") -> Any:
-    return pytest.param(runner, *more, id=name or repr(runner), marks=[pytest.mark.skip(reason=f"{runner}: {runner.lacks}")] if runner.lacks else [])
+def _parameter(runner: Runner, *more: Any, name: str = "", slow: bool = False) -> Any:
+    marks = [pytest.mark.skip(reason=f"{runner}: {runner.lacks}")] if runner.lacks else [pytest.mark.slow] if slow else []
+    return pytest.param(runner, *more, id=name or repr(runner), marks=marks)
 
 
 #: Features that no emulator has.

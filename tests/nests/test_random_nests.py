@@ -34,7 +34,7 @@ def drawn(rng: random.Random) -> Random | None:
 
 
 @pytest.mark.parametrize("runner", runners())
-@pytest.mark.parametrize("seed", [0, 1, 2, 3, *[pytest.param(seed, marks=pytest.mark.slow) for seed in (4, 5)]])
+@pytest.mark.parametrize("seed", [0, 1, 2, *[pytest.param(seed, marks=pytest.mark.slow) for seed in (3, 4, 5)]])
 def test_random_nests(runner: Runner, seed: int) -> None:
     rng = random.Random(seed)
     rewritten: Counter[str] = Counter()

@@ -268,6 +268,7 @@ def test_loops_of_several_steps_make_any_number_of_steps(name: str) -> None:
     assert (code.bytes == compiled(counted, name, ["unrolled"]).bytes) is False
 
 
+@pytest.mark.slow
 def test_any_subset_of_the_passes_gives_right_code(request: pytest.FixtureRequest) -> None:
     """A thousand of them, with all that leave out, or leave in, up to two; with ``--exhaustive`` all."""
     pick = random.Random(1)
