@@ -75,6 +75,7 @@ native: $(NATIVE)
 # The native wheel is made of what `make native` built, so that what is tested and measured is what is installed.
 wheels: $(NATIVE)
 	rm -rf dist build/wheels
+	find build/native -name __pycache__ -type d -prune -exec rm -rf {} +
 	$(BIN)/python $(QUIET) setup.py --quiet build --build-base build/wheels/pure $(WHEEL)
 	$(MYPYC) $(BIN)/python $(QUIET) setup.py --quiet build $(NATIVE_BUILD) $(WHEEL)
 	@ls dist/*.whl
