@@ -132,10 +132,8 @@ def _store(s: Staging, target: Store, container: Any, index: Any, value: Any) ->
     except LoopwrightError as error:
         raise emitter.located(error) from None
     except Exception as error:
-        explained = s.explained(error)
-        if explained is None:
-            raise
-        raise explained from error
+        s.explain(error)
+        raise
 
 
 def _put(s: Staging, container: Any, index: Any, value: Any, fresh: bool = False) -> None:
@@ -148,10 +146,8 @@ def _put(s: Staging, container: Any, index: Any, value: Any, fresh: bool = False
     except (LoopwrightError, Restage):
         raise
     except Exception as error:
-        explained = s.explained(error)
-        if explained is None:
-            raise
-        raise explained from error
+        s.explain(error)
+        raise
 
 
 def stage_update(s: Staging, stmt: Update) -> int:
@@ -172,10 +168,8 @@ def stage_update(s: Staging, stmt: Update) -> int:
     except LoopwrightError as error:
         raise s.emitter.located(error) from None
     except Exception as error:
-        explained = s.explained(error)
-        if explained is None:
-            raise
-        raise explained from error
+        s.explain(error)
+        raise
     if (kind is list or kind is dict) and not is_staged(index):
         _put(s, container, index, new, len(s.emitter.code) > before)
     else:

@@ -114,18 +114,16 @@ class Staging(KernelAround):
             self.emitter.located(error)
             raise
         except Exception as error:
-            explained = self.explained(error)
-            if explained is None:
-                raise
-            raise explained from error
+            self.explain(error)
+            raise
 
-    def explained(self, error: Exception) -> LoopwrightError | None:
-        """What Python raised while it ran a part of the kernel, as an error at the user's line; None, and a note, for what a kernel did not cause."""
+    def explain(self, error: Exception) -> None:
+        """Raise what Python raised while it ran a part of the kernel as an error at the user's line; what a kernel did not cause gets a note, and is the caller's to raise again."""
         made = self._explained(error)
         if made is not None:
-            # So has `raise ... from error`, but where mypyc has compiled it.
+            # `raise made from error` sets no cause where mypyc has compiled it.
             made.__cause__ = error
-        return made
+            raise made
 
     def _explained(self, error: Exception) -> LoopwrightError | None:
         file, line = self.emitter.at_file, self.emitter.at_line
@@ -152,10 +150,8 @@ class Staging(KernelAround):
         except LoopwrightError as error:
             raise self.emitter.located(error) from None
         except Exception as error:
-            explained = self.explained(error)
-            if explained is None:
-                raise
-            raise explained from error
+            self.explain(error)
+            raise
 
     # --- names --------------------------------------------------------------------------------------------
 

@@ -52,8 +52,6 @@ def ranges_at(f: Function, places: set[int]) -> dict[int, list[Range | None]]:
     """
     if len(f.code) > _MOST or any(instr.op.effect == ops.CONTROL and instr.op not in _UNDERSTOOD for instr in f.code):
         return {}
-    if not places:
-        return {}
     walk = _Walk(f, places)
     known: _Known = {}
     for p in f.params:
@@ -208,10 +206,9 @@ class _Walk:
             instr = code[k]
             if instr.op is ops.END and self.partner[k] not in matters:
                 # Over the whole bracket.
-                following = stops[k + 1]
-                k = self.partner[k]
-                stops[k] = following
-                k -= 1
+                begin = self.partner[k]
+                stops[begin] = stops[k + 1]
+                k = begin - 1
                 continue
             stop = instr.op.effect == ops.CONTROL or k in places or instr.dst in wanted
             if not stop and instr.dst >= 0 and self.f.types[instr.dst] is BOOL:
@@ -250,18 +247,10 @@ class _Walk:
 
     def end(self) -> int:
         """Behind the last place asked for, and the brackets that it is in."""
-        k = max(self.places) + 1
-        depth = 0
-        for at in range(k - 1, -1, -1):
-            op = self.code[at].op
-            if op is ops.END:
-                depth += 1
-            elif op.opens and not op.closes:
-                depth -= 1
-                if depth < 0:
-                    # An open one, around all so far.
-                    k = self.past(at)
-                    depth = 0
+        last = max(self.places, default=-1)
+        k = 0
+        while k <= last:
+            k = self.past(k)
         return k
 
     def counts(self, r: int) -> bool:

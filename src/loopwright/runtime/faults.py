@@ -15,7 +15,7 @@ import os
 import platform
 import signal
 import sys
-from collections.abc import Callable
+from collections.abc import Callable, Iterator
 from typing import Any, Final
 
 from loopwright.runtime import memory
@@ -139,13 +139,14 @@ def _report(number: int, info: int, context: int) -> None:
         stack = ctypes.c_uint64.from_address(context + _UC_RSP).value
         known = ctypes.c_int.from_address(info + _SI_CODE).value != _SI_KERNEL
         reached = ctypes.c_uint64.from_address(info + _SI_ADDR).value if known else None
-        os.write(2, _words(number, at, reached, stack).encode("utf-8", "replace"))
+        for part in _words(number, at, reached, stack):
+            os.write(2, part.encode("utf-8", "replace"))
     finally:
         _libc.sigaction(number, ctypes.byref(_actions[number]), None)
 
 
-def _words(number: int, at: int, reached: int | None, stack: int) -> str:
-    """The report of a signal.
+def _words(number: int, at: int, reached: int | None, stack: int) -> Iterator[str]:
+    """The report of a signal, in parts: what is known comes before what has to be found out, for which the code is compiled again.
 
     Args:
         number: the signal's.
@@ -163,9 +164,12 @@ def _words(number: int, at: int, reached: int | None, stack: int) -> str:
             remedy = "  With check=True it raises BoundsError for an index outside of its array.\n"
     code = _find(at) if _find is not None else None
     if code is None:
-        return f"loopwright: {what}, in compiled code at {at:#x}\n"
-    checked = code.compiled.source.options.check
-    return "".join([f"loopwright: {what}, in {code.name} for {code.target.name}\n", *_place(code, at - code.address), "" if checked else remedy])
+        yield f"loopwright: {what}, in compiled code at {at:#x}\n"
+        return
+    yield f"loopwright: {what}, in {code.name} for {code.target.name}\n"
+    yield from _place(code, at - code.address)
+    if not code.compiled.source.options.check:
+        yield remedy
 
 
 def _place(code: Any, offset: int) -> list[str]:
