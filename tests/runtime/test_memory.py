@@ -88,16 +88,21 @@ def test_what_surrounds_a_function_traps() -> None:
     assert line == returns(1) + b"\xcc" * (memory.LINE - 6)
 
 
-def test_freed_memory_is_filled_with_traps_and_used_again() -> None:
+def test_freed_memory_is_filled_with_traps_and_used_again(monkeypatch: pytest.MonkeyPatch) -> None:
+    monkeypatch.setattr(memory, "_arenas", [])
+    # Up to the last three lines.
+    before = memory.allocate(b"\xcc" * (memory.ARENA_SIZE - 3 * memory.LINE))
     keep = memory.allocate(returns(1))
     block = memory.allocate(returns(2))
     address = block.address
     block.free()
     assert ctypes.string_at(address, memory.LINE) == b"\xcc" * memory.LINE
     block.free()
-    again = memory.allocate(returns(3))
-    assert again.address <= address
-    assert (function(again)(), function(keep)()) == (3, 1)
+    last = memory.allocate(returns(3))
+    again = memory.allocate(returns(4))
+    assert (again.address, last.address) == (address, address + memory.LINE)
+    assert (function(again)(), function(last)(), function(keep)()) == (4, 3, 1)
+    assert before.size == memory.ARENA_SIZE - 3 * memory.LINE
 
 
 def test_memory_is_freed_with_its_owner() -> None:
@@ -290,13 +295,17 @@ def test_only_memory_that_held_code_before_is_written_with_a_serialising_instruc
     times: list[int] = []
     monkeypatch.setattr(memory, "_serialise", lambda: times.append(1))
     monkeypatch.setattr(memory, "_arenas", [])
-    first = memory.allocate(returns(1))
+    blocks = [memory.allocate(returns(1)) for _ in range(memory.ARENA_SIZE // memory.LINE - 1)]
+    address = blocks[0].address
+    blocks[0].free()
+    # Space that has held no code comes first.
+    last = memory.allocate(returns(2))
+    assert last.address == blocks[-1].address + memory.LINE
     assert times == []
-    address = first.address
-    first.free()
-    second = memory.allocate(returns(2))
-    assert second.address == address
+    again = memory.allocate(returns(3))
+    assert again.address == address
     assert len(times) == 1
+    assert len(memory._arenas) == 1
 
 
 def test_pages_of_one_function_where_there_is_no_memfd(monkeypatch: pytest.MonkeyPatch) -> None:

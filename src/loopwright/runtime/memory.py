@@ -11,8 +11,8 @@ belongs to no function is filled with INT3 (0xCC): a stray jump traps.
 
 Instruction fetch sees the new bytes: caches are coherent by physical address, and a processor that runs code
 written through another linear address has only to execute a serialising instruction first (Intel SDM vol. 3, 9.1.3 "Handling
-Self- and Cross-Modifying Code" and 12.6 "Self-Modifying Code"). Space that held other code before is handed out again only after ``membarrier`` has made every
-running thread of the process do so (MEMBARRIER_CMD_PRIVATE_EXPEDITED_SYNC_CORE, made for this case).
+Self- and Cross-Modifying Code" and 12.6 "Self-Modifying Code"). Space that has held no code comes first, therefore; what held other code is handed out once
+there is none, and only after ``membarrier`` has made every running thread of the process do so (MEMBARRIER_CMD_PRIVATE_EXPEDITED_SYNC_CORE, made for this case).
 
 A fork shares the file, so what one process wrote later would appear in the other. Therefore a fork freezes the
 arenas of both: what is in them stays as it is, and new code goes to new arenas.
@@ -61,6 +61,9 @@ PAGE: Final = mmap.PAGESIZE
 ARENA_SIZE: Final = 1 << 20
 #: An arena's pages are given their INT3s this many bytes at a time, when they are first reached.
 GROWTH: Final = max(1 << 15, PAGE)
+
+#: Where the offset of an arena's file stands at least: further on than files are long.
+_LEAST_MARK: Final = 1 << 56
 
 _MFD_CLOEXEC: Final = 1
 _MFD_NOEXEC_SEAL: Final = 8
@@ -187,18 +190,17 @@ class _Arena:
     """A file mapped executable, and what of it is free.
 
     ``starts`` and ``lengths`` list the free ranges by ascending offset; no two touch. Bytes from ``filled`` on have never
-    been written. ``fresh`` is the offset up to which space has been handed out before.
+    been written. ``fresh`` is the offset up to which space has been handed out before. ``mark`` is where the file's offset stands, by which it is known again.
     """
 
-    __slots__ = ("address", "fd", "filled", "fresh", "identity", "length", "lengths", "pid", "starts", "used")
+    __slots__ = ("address", "fd", "filled", "fresh", "length", "lengths", "mark", "pid", "starts", "used")
 
     def __init__(self, length: int) -> None:
         self.length = length
         self.fd = _memfd()
         try:
             os.ftruncate(self.fd, length)
-            status = os.fstat(self.fd)
-            self.identity = (status.st_dev, status.st_ino)
+            self.mark = os.lseek(self.fd, _LEAST_MARK + int.from_bytes(os.urandom(7), "little"), os.SEEK_SET)
             self.address = _map(length, _PROT_READ | _PROT_EXEC, _MAP_SHARED, self.fd)
         except BaseException:
             os.close(self.fd)
@@ -218,27 +220,26 @@ class _Arena:
         """
         if self.fd < 0:
             return False
-        if self.pid == os.getpid():
-            try:
-                status = os.fstat(self.fd)
-            except OSError:
-                self.fd = -1
-                return False
-            if (status.st_dev, status.st_ino) == self.identity:
-                return True
+        if self.pid != os.getpid():
+            self.freeze()
+        elif not self._named():
             self.fd = -1
+        return self.fd >= 0
+
+    def _named(self) -> bool:
+        """Whether the descriptor still names the file: nobody else has one whose offset stands at the mark, a random number, and ``pwrite`` does not move it."""
+        try:
+            return os.lseek(self.fd, 0, os.SEEK_CUR) == self.mark
+        except OSError:
             return False
-        self.freeze()
-        return False
 
     def freeze(self) -> None:
         """Never write to it again; what is in it stays executable."""
         if self.fd >= 0:
-            fd, self.fd = self.fd, -1
-            with contextlib.suppress(OSError):
-                status = os.fstat(fd)
-                if (status.st_dev, status.st_ino) == self.identity:
-                    os.close(fd)
+            if self._named():
+                with contextlib.suppress(OSError):
+                    os.close(self.fd)
+            self.fd = -1
         self.starts = []
         self.lengths = []
 
@@ -247,28 +248,39 @@ class _Arena:
         _unmap(self.address, self.length)
 
     def take(self, length: int, align: int) -> int:
-        """The offset of a range of ``length`` bytes, now no longer free (first fit), or -1."""
-        starts, lengths = self.starts, self.lengths
-        for k, start in enumerate(starts):
-            offset = -(-(self.address + start) // align) * align - self.address
-            spare = lengths[k] - (offset - start) - length
-            if spare < 0:
-                continue
-            before = offset - start
-            if before and spare:
-                lengths[k] = before
-                starts.insert(k + 1, offset + length)
-                lengths.insert(k + 1, spare)
-            elif before:
-                lengths[k] = before
-            elif spare:
-                starts[k] = offset + length
-                lengths[k] = spare
-            else:
-                del starts[k], lengths[k]
-            self.used += length
+        """The offset of a range of ``length`` bytes, now no longer free, or -1: of one that has held no code, or else of the first that has room."""
+        # What has held no code is at the end.
+        last = len(self.starts) - 1
+        offset = self._within(last, self.fresh, length, align) if last >= 0 else -1
+        if offset >= 0:
             return offset
+        for k in range(last + 1):
+            offset = self._within(k, 0, length, align)
+            if offset >= 0:
+                return offset
         return -1
+
+    def _within(self, k: int, least: int, length: int, align: int) -> int:
+        """Take ``length`` bytes of a free range, at ``least`` or behind; -1 where there is no room."""
+        start, size = self.starts[k], self.lengths[k]
+        offset = -(-(self.address + max(start, least)) // align) * align - self.address
+        before = offset - start
+        spare = size - before - length
+        if spare < 0:
+            return -1
+        if before and spare:
+            self.lengths[k] = before
+            self.starts.insert(k + 1, offset + length)
+            self.lengths.insert(k + 1, spare)
+        elif before:
+            self.lengths[k] = before
+        elif spare:
+            self.starts[k] = offset + length
+            self.lengths[k] = spare
+        else:
+            del self.starts[k], self.lengths[k]
+        self.used += length
+        return offset
 
     def give(self, offset: int, length: int) -> None:
         """Make a range free again, joining it with free neighbours."""
