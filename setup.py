@@ -83,6 +83,13 @@ FLAGS = ("-fvisibility=hidden", "-fno-plt")
 NATIVE = Path(__file__).resolve().parent / "native"
 #: And ways out for exceptions, a third of mypyc's code, stand apart from what runs.
 ERROR_PATHS = ("-include", str(NATIVE / "error_paths.h"))
+#: What LOOPWRIGHT_PROFILE asks for, of gcc: code that counts, as it is used, what of it runs how often (into files beside its objects); or code made by those counts.
+#: What has not run meanwhile is compiled as it is without.
+PROFILES = {
+    "": (),
+    "make": ("-fprofile-generate", "-fprofile-update=single"),
+    "use": ("-fprofile-use", "-fprofile-partial-training", "-w"),
+}
 #: Shorter ways for what the core does most with integers, lists and bytes, in the files that are of modules.
 SHORTCUTS = ("-include", str(NATIVE / "shortcuts.h"))
 
@@ -145,9 +152,11 @@ def extensions() -> list[Any]:
 
     made = mypycify(core_files(), opt_level="2", debug_level="0", multi_file=True, group_name="loopwright")
     if sys.platform == "linux":
+        profile = PROFILES[os.environ.get("LOOPWRIGHT_PROFILE", "")]
         for extension in made:
             # (Modules that only lead to the one with the code know nothing of mypyc's headers.)
-            extension.extra_compile_args = [*extension.extra_compile_args, *FLAGS, *(ERROR_PATHS if extension.include_dirs else ())]
+            extension.extra_compile_args = [*extension.extra_compile_args, *FLAGS, *profile, *(ERROR_PATHS if extension.include_dirs else ())]
+            extension.extra_link_args = [*extension.extra_link_args, *profile[:1]]
     return made
 
 

@@ -62,7 +62,7 @@ WHOLE = "a NumPy array, which is known while compiling: index it with a Python n
         ),
         *((f"y[0] = {a} {op} {b}", WHOLE) for op in ("+", "-", "*", "/", "//", "<", ">>", "&") for a, b in (("n", "TABLE"), ("TABLE", "n"))),
         ("y[0] = np.sum(x)", "write a loop over the elements"),
-        ("y[0] = np.float32(n)", "write lw.f32(…)"),
+        ("y[0] = np.longdouble(n)", "there is no such type in a kernel"),
         ("y[0] = np.spacing(x[0])", "call a C function with lw.call"),
     ],
 )

@@ -158,8 +158,8 @@ def numpy_function(x: lw.Array):
 
 
 @refused(lw.KernelTypeError, "lw.i64(")
-def int_of_a_run_time_value(x: lw.Array):
-    x[0] = int(x[1])
+def int_mapped_over_run_time_values(x: lw.Array):
+    x[0] = list(map(int, [x[1]]))[0]
 
 
 @refused(lw.KernelTypeError, "needs an integer while compiling")

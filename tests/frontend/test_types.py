@@ -174,3 +174,42 @@ def test_weak_variables_take_the_type_they_meet(staged):
     f = staged(kernel, lw.Array[lw.i32])
     types = {f.names[k]: f.types[k].name for k in range(len(f.types)) if f.variable[k]}
     assert types == {"total": "i32", "count": "i32"}
+
+
+@pytest.mark.parametrize("type_", SCALARS)
+def test_numpys_types_convert_as_ours_do(type_):
+    of = np.dtype(type_.dtype).type
+
+    @lw.kernel
+    def by_numpy(x: lw.Array[lw.f64], y: lw.Array[lw.f64]):
+        for i in range(len(x)):
+            y[i] = lw.f64(of(x[i]))
+
+    @lw.kernel
+    def by_ours(x: lw.Array[lw.f64], y: lw.Array[lw.f64]):
+        for i in range(len(x)):
+            y[i] = lw.f64(type_(x[i]))
+
+    x = np.array([0.0, -0.5, 1.75, 127.9, 300.0, -1.0, 1e30, np.nan, 65504.0])
+    y, z = np.empty_like(x), np.empty_like(x)
+    by_numpy(x, y)
+    by_ours(x, z)
+    np.testing.assert_array_equal(y, z)
+
+
+def test_pythons_types_convert():
+    @lw.kernel
+    def kernel(x: lw.Array[lw.f32], u: lw.Array[lw.u8], w: lw.Array[lw.u64], i: lw.Array[lw.i64], d: lw.Array[lw.f64], t: lw.Array[lw.u64]):
+        for k in range(len(x)):
+            i[k] = int(x[k]) + int(u[k]) - 300
+            d[k] = float(u[k]) / 3 + float(bool(x[k]))
+            t[k] = int(w[k]) + (1 if bool(u[k]) else 0)
+
+    x = np.array([0.0, -0.5, 1.75, -127.9, 3e9], np.float32)
+    u = np.array([0, 1, 128, 255, 7], np.uint8)
+    w = np.array([0, 1, 2**63, 2**64 - 2, 5], np.uint64)
+    i, d, t = np.empty(5, np.int64), np.empty(5), np.empty(5, np.uint64)
+    kernel(x, u, w, i, d, t)
+    assert i.tolist() == [int(a) + int(b) - 300 for a, b in zip(x, u, strict=True)]
+    assert d.tolist() == [float(b) / 3 + float(bool(a)) for a, b in zip(x, u, strict=True)]
+    assert t.tolist() == [int(a) + bool(b) for a, b in zip(w, u, strict=True)]

@@ -10,13 +10,14 @@ from tests.random_kernels.compare import targets
 from tests.random_kernels.kernels import make
 from tests.random_kernels.runs import Outcome, run
 
-#: Kernels of a usual run; ``make random-kernels`` compares 10,000.
-KERNELS = 200
+#: Kernels of a quick run, and of what every change must pass: 10,000 functions and more, since each is compiled for five machines, x86-64 in several widths, and checked.
+#: ``make random-kernels`` compares 10,000 kernels.
+QUICK, KERNELS = 200, 1250
 _EACH = 25
 
 
-@pytest.mark.parametrize("start", range(0, KERNELS, _EACH))
-def test_random_kernels_mean_what_plain_python_means(start: int) -> None:
+def compare(start: int) -> None:
+    """A part of the kernels mean what plain Python means, on every target."""
     outcome = Outcome()
     for part in run(range(start, start + _EACH)):
         outcome.add(part)
@@ -24,6 +25,18 @@ def test_random_kernels_mean_what_plain_python_means(start: int) -> None:
     assert outcome.kernels == _EACH
     for target in targets():
         assert outcome.ran[target] == _EACH
+
+
+@pytest.mark.parametrize("start", range(0, QUICK, _EACH))
+def test_random_kernels_mean_what_plain_python_means(start: int) -> None:
+    compare(start)
+
+
+@pytest.mark.slow
+@pytest.mark.every_change
+@pytest.mark.parametrize("start", range(QUICK, KERNELS, _EACH))
+def test_many_random_kernels_mean_what_plain_python_means(start: int) -> None:
+    compare(start)
 
 
 def test_random_kernels_hold_nearly_every_statement_and_operation_on_every_type() -> None:

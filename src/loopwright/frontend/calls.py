@@ -27,7 +27,7 @@ from loopwright.frontend.program import Parsed
 from loopwright.frontend.staging import Staging
 from loopwright.frontend.state import ENDED, FALLS, RETURN, Activation, Edge, Inlined
 from loopwright.ir import ops
-from loopwright.types import VOID, Type
+from loopwright.types import BOOL, F64, I64, U64, VOID, Type
 
 __all__ = ["Inner", "call", "outside_names"]
 
@@ -80,8 +80,9 @@ def call(s: Staging, function: Any, args: tuple[Any, ...], named: dict[str, Any]
             if parsed is not None:
                 return inline(s, parsed, function, args, named)
     elif kind is type:
-        # None of the following: a class is called as it is.
-        pass
+        # None of the following: a class is called as it is, but for what Python converts numbers with.
+        if (function is int or function is float or function is bool) and len(args) == 1 and not named and isinstance(args[0], Value):
+            return _as_python(function, args[0])
     elif kind is Inner:
         return _inline_inner(s, function, args, named)
     elif hasattr(kind, "__inlined__"):
@@ -100,6 +101,11 @@ def call(s: Staging, function: Any, args: tuple[Any, ...], named: dict[str, Any]
     staged = bool(args) and is_staged(args)
     if kind is BuiltinFunctionType or isinstance(function, np.ufunc) or _is_numpys(function):
         if staged:
+            if kind is type and issubclass(function, np.generic):
+                # np.uint8(x[i])
+                type_ = type_of_dtype(function)
+                if type_ is not None:
+                    return _convert(emitter, type_, args, named)
             ours = equivalent(function, len(args)) if not named else None
             if ours is not None:
                 return ours(*args)
@@ -125,6 +131,15 @@ def _convert(emitter: Emitter, type_: Type, args: tuple[Any, ...], named: dict[s
     if not (isinstance(value, Value) or is_number(value) or is_complex(value) or isinstance(value, (np.generic, np.ndarray))):
         emitter.fail(f"lw.{type_}(…) converts a number, not {describe(value)}")
     return type_(value)
+
+
+def _as_python(function: Any, value: Value) -> Any:
+    """Python's ``int``, ``float`` and ``bool`` of a run-time value: i64 (u64 where it is one), f64, and whether it is not 0."""
+    if function is bool:
+        return value if value.type is BOOL else value != 0
+    if function is float:
+        return F64(value)
+    return value if value.type is U64 else I64(value)
 
 
 def _watched(s: Staging, function: Any, args: tuple[Any, ...], named: dict[str, Any]) -> Any:

@@ -44,6 +44,8 @@ MOST_SIDE_BY_SIDE: Final = 64
 MOST_SEEN: Final = 48
 #: So many distances to it are tried.
 MOST_TRIES: Final = 4
+#: So many instructions may be tried in vain, for each that there is.
+MOST_IN_VAIN: Final = 4
 #: Nests whose dependences take more questions than that are not looked at.
 MOST_QUESTIONS: Final = 40
 #: Loops are at most so deep inside each other.
@@ -131,13 +133,13 @@ class _Rolling:
         failed: dict[int, tuple[int, int]] = {}  # by distance, from how many instructions on in a row nothing came of it, and the last of these
         out: list[Instr] = []
         around: list[int] = []  # the indices of open loops, NONE for other brackets
-        position = done = 0
+        position = done = in_vain = 0
         while position < len(code):
             kind = kinds[position]
             same = places[kind]
             made: list[Instr] | None = None
             end = position
-            if len(same) - seen.get(kind, 0) >= FEWEST:
+            if len(same) - seen.get(kind, 0) >= FEWEST and in_vain < MOST_IN_VAIN * len(code):
                 indices = [a for a in reversed(around) if a != NONE][:2]
                 first = seen.get(kind, 0) + 1
                 tries = 0
@@ -161,6 +163,7 @@ class _Rolling:
                             end = position + found.turns * period
                             failed.clear()
                             break
+                        in_vain += period
                         failed[period] = (count + 1 if position == last + 1 else 1), position
             if made is not None:
                 out += made

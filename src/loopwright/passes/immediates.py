@@ -17,8 +17,6 @@ from loopwright.targets.target import Target
 #: Comparisons by code, with the one that holds for exchanged operands.
 _EXCHANGED: Final[dict[int, ops.Op]] = {op.code: ops.COMPARISONS[ops.EXCHANGED[name]] for name, op in ops.COMPARISONS.items()}
 
-_IN_NAMES: Final = str.maketrans("-.", "m_", "+")
-
 #: Integers of so many bits are made by an instruction or two on every machine.
 _SHORT: Final = 1 << 31
 
@@ -262,4 +260,4 @@ def _text(value: int | float | bool) -> str:
     if isinstance(value, bool):
         return "true" if value else "false"
     text = f"{value:g}" if isinstance(value, float) else str(value)
-    return text.translate(_IN_NAMES)
+    return text.replace("-", "m").replace(".", "_").replace("+", "")

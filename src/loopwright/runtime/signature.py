@@ -29,25 +29,24 @@ def signature_of_function(function: Function) -> Signature:
     Raises ``AbiError`` when those are not parameters of the array's own, in a row: text may say otherwise.
     """
     by_base = {array.base: array for array in function.arrays}
-    params = function.params
+    params, names, types = function.params, function.names, function.types
     parameters: list[Parameter] = []
     k = arrays = 0
     while k < len(params):
         array = by_base.get(params[k])
-        if array is None:
-            name, type_ = function.names[params[k]], function.types[params[k]]
-            if type_ in _COMPLEX and name.endswith(".real") and k + 1 < len(params) and function.names[params[k + 1]] == name[:-5] + ".imag":
-                # A parameter that is a complex number, which no name of Python's but the front end's has a dot for.
-                parameters.append(ScalarParameter(name[:-5], _COMPLEX[type_]))
-                k += 2
-                continue
-            parameters.append(ScalarParameter(name, type_))
-            k += 1
+        if array is not None:
+            registers = [array.base, *array.extents, *array.strides]
+            arrays += params[k : k + len(registers)] == registers
+            k += len(registers)
+            parameters.append(ArrayParameter(array.name, _COMPLEX[array.element] if array.pairs else array.element, len(array.extents), array.written))
             continue
-        registers = [array.base, *array.extents, *array.strides]
-        arrays += params[k : k + len(registers)] == registers
-        k += len(registers)
-        parameters.append(ArrayParameter(array.name, _COMPLEX[array.element] if array.pairs else array.element, len(array.extents), array.written))
+        name, type_ = names[params[k]], types[params[k]]
+        k += 1
+        if type_ in _COMPLEX and name.endswith(".real") and k < len(params) and names[params[k]] == name[:-5] + ".imag":
+            # A parameter that is a complex number, which no name of Python's but the front end's has a dot for.
+            name, type_ = name[:-5], _COMPLEX[type_]
+            k += 1
+        parameters.append(ScalarParameter(name, type_))
     if arrays < len(function.arrays) and arrays < len({(array.base, array.name) for array in function.arrays if not array.size}):
         raise AbiError(f"{function.name}: base, extents and strides of an array must be parameters of its own, in this order, for arrays to be passed")
     last = parameters[-1] if parameters else None
