@@ -141,6 +141,11 @@ def test_what_stays(body: str) -> None:
     assert kept(body)
 
 
+def test_what_is_kept_at_a_bound_is_no_search() -> None:
+    text = made("%s = add.i64 %s, %1\n%2 = lt.i64 %s, %c\nif %2\n%s = copy.i64 %c\n%t = copy.i64 %k\nend")
+    assert text.count("select") == 2 and "if" not in text
+
+
 def test_a_branch_outside_of_loops_stays() -> None:
     text = "%1 = load_at.i64 [%a]{of a}\n%s = copy.i64 0\n%2 = lt.i64 %1, %c\nif %2\n%s = copy.i64 1\nend\nret %s"
     assert rewritten(f"{HEAD}{text}\nend", if_conversion, target=TARGET) == block(text)

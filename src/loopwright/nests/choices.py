@@ -1,7 +1,8 @@
 """Branches that are operations in disguise, as these, so that what looks for the greatest of many, or stores one of two values, is seen to do that.
 
 ``if x > m: m = x`` is ``m = max(m, x)``: the operations of the representation compare as Python's ``min`` and ``max`` do (``max(m, x)`` is ``x if x > m else
-m``), also for NaN and zeros. And an ``if`` whose arms store to one element is a choice between the values, where they are cheap and nothing is loaded for them that was not before.
+m``), also for NaN and zeros. A further part of a condition (``q = x == 32 or x == 10``) that loads nothing new is an operation on truth values. And an ``if`` whose arms store to one
+element is a choice between the values, where they are cheap and nothing is loaded for them that was not before.
 """
 
 from __future__ import annotations
@@ -12,8 +13,9 @@ from loopwright.ir import ops
 from loopwright.ir.function import NONE, Function, Instr
 from loopwright.ir.ops import Op
 from loopwright.nests.branches import LONG, LONGEST
+from loopwright.types import BOOL
 
-__all__ = ["run"]
+__all__ = ["numbers", "run"]
 
 #: By comparison, with the new value first: the operation. Of those that hold for equal operands, too, it is the same only where those cannot be told apart.
 _STRICT: Final[dict[Op, Op]] = {ops.GT: ops.MAX, ops.LT: ops.MIN}
@@ -37,7 +39,12 @@ def run(f: Function) -> None:
         found = _extreme(f, code, k) if code[k].op is ops.IF else 0
         stores = _stores(f, code, k) if code[k].op is ops.IF and not found else 0
         again = _stored_again(f, code, k) if code[k].op is ops.IF and not found and not stores else None
-        if stores:
+        joined = _further(f, code, k, out) if code[k].op is ops.IF and not found and not stores and again is None else 0
+        if joined:
+            _join(f, code, k, joined, out)
+            k = joined + 1
+            made = True
+        elif stores:
             _choose(f, code, k, stores, out)
             k = stores + 1
             made = True
@@ -128,6 +135,90 @@ def _stores(f: Function, code: list[Instr], k: int) -> int:
             return 0
         n += 1
     return 0
+
+
+def numbers(f: Function, code: list[Instr]) -> list[Instr]:
+    """Code in which what is 1 where a condition holds, and 0 elsewhere, is made without a branch."""
+    out: list[Instr] = []
+    k = 0
+    while k < len(code):
+        if code[k].op is ops.IF and _truth(f, code, k):
+            _as_number(f, code, k, out)
+            k += 5
+        else:
+            out.append(code[k])
+            k += 1
+    return out
+
+
+def _truth(f: Function, code: list[Instr], k: int) -> bool:
+    """Whether an ``if`` at ``k`` gives a variable 1 in one arm and 0 in the other, and does nothing else."""
+    arms = code[k + 1 : k + 5]
+    if [instr.op for instr in arms] != [ops.COPY, ops.ELSE, ops.COPY, ops.END] or arms[0].dst != arms[2].dst or not arms[0].type.is_integer:
+        return False
+    values = [f.const_values[~instr.args[0]] if instr.args[0] < 0 else None for instr in (arms[0], arms[2])]
+    return values in ([1, 0], [0, 1])
+
+
+def _as_number(f: Function, code: list[Instr], k: int, out: list[Instr]) -> None:
+    """What the condition is as a number."""
+    condition, first = code[k].args[0], code[k + 1]
+    if not f.const_values[~first.args[0]]:
+        holds = condition
+        condition = f.register(BOOL)
+        out.append(Instr(ops.NOT, BOOL, condition, [holds], 0, code[k].line))
+    out.append(Instr(ops.CONVERT, first.type, first.dst, [condition], 0, first.line, BOOL))
+
+
+def _further(f: Function, code: list[Instr], k: int, out: list[Instr]) -> int:
+    """Where an ``if`` at ``k`` ends that makes a further part of a condition, where the part before says that it counts: what it loads has been loaded. 0 where it is none of these.
+
+    ``v = copy a``, ``if a`` or ``if not a``, ``v = copy b``: what is in front stands at the end of ``out``.
+    """
+    end = k + 1
+    while end < len(code) and end - k <= LONGEST and code[end].op is not ops.END:
+        instr = code[end]
+        op = instr.op
+        if op is ops.LOAD:
+            if f.variable[instr.dst] or _earlier(f, code, k, instr, {}) < 0:
+                return 0
+        elif not op.pure or op in LONG or (f.variable[instr.dst] and code[end + 1].op is not ops.END):
+            return 0
+        end += 1
+    last = code[end - 1]
+    if code[end].op is not ops.END or last.op is not ops.COPY or last.type is not BOOL or not f.variable[last.dst]:
+        return 0
+    if any(last.dst in instr.args for instr in code[k + 1 : end]):
+        return 0
+    return end if _part(f, code[k].args[0], last.dst, out) is not None else 0
+
+
+def _part(f: Function, condition: int, variable: int, out: list[Instr]) -> tuple[Op, int] | None:
+    """How a further part is joined to the one in front, which a variable is a copy of, and where that copy is in ``out``; None where it is none."""
+    asked = out[-1] if out and out[-1].dst == condition and out[-1].op is ops.NOT else None
+    place = len(out) - 1 - (asked is not None)
+    if place < 0 or out[place].op is not ops.COPY or out[place].dst != variable:
+        return None
+    part = out[place].args[0]
+    if part < 0 or f.variable[part]:
+        return None
+    if asked is not None:
+        return (ops.OR, place) if asked.args[0] == part else None
+    return (ops.AND, place) if condition == part else None
+
+
+def _join(f: Function, code: list[Instr], k: int, end: int, out: list[Instr]) -> None:
+    """Both parts, one operation."""
+    last = code[end - 1]
+    found = _part(f, code[k].args[0], last.dst, out)
+    assert found is not None
+    op, place = found
+    first = out.pop(place)
+    for instr in code[k + 1 : end - 1]:
+        out.append(Instr(ops.COPY, instr.type, instr.dst, [_earlier(f, code, k, instr, {})], 0, instr.line) if instr.op is ops.LOAD else instr)
+    both = f.register(BOOL)
+    out.append(Instr(op, BOOL, both, [first.args[0], last.args[0]], 0, last.line))
+    out.append(Instr(ops.COPY, BOOL, last.dst, [both], 0, last.line))
 
 
 def _stored_again(f: Function, code: list[Instr], k: int) -> tuple[int, int] | None:

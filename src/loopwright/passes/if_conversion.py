@@ -194,13 +194,17 @@ class _Conversion:
         self.known[r] = told
         return told
 
-    def extreme(self, compare: Instr | None, arms: list[_Arm]) -> bool:
-        """Whether an arm alone gives a variable what that was compared with."""
+    def extreme(self, compare: Instr | None, arms: list[_Arm], loop: int) -> bool:
+        """Whether an arm alone gives a variable what that was compared with, and nothing else in the loop gives it a value: what is kept at a bound goes to and fro."""
         if compare is None or (arms[0].values and arms[1].values):
             return False
         a, b = compare.args
         values = arms[0].values or arms[1].values
-        return values.get(a, a) == b or values.get(b, b) == a
+        ordered = compare.op is not ops.EQ and compare.op is not ops.NE
+        for v, other in ((a, b), (b, a)):
+            if values.get(v, v) == other and not (ordered and len([around for _, _, around in self.writes.get(v, ()) if around == loop]) > 1):
+                return True
+        return False
 
     def through_memory(self, r: int, variables: list[int], loaded: bool, seen: set[int]) -> bool:
         """Whether a value hangs on one of the variables by way of a load."""
@@ -280,7 +284,7 @@ class _Conversion:
             compare = None
         if compare is None and not all(self.target.chooses_by(I64, type_) for type_ in chosen):
             return False
-        if self.extreme(compare, arms):
+        if self.extreme(compare, arms, loops[-1]):
             return False
         if self.through_memory(condition, variables, False, set()) and not self.overlaps(variables, arms, loops):
             # A core that guesses goes on; a choice waits for the load, turn by turn.

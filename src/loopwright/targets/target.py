@@ -746,6 +746,10 @@ class Target:
         """The same of a comparison of scalar floats that says which is greater: ``select_lt``, ``select_nlt`` and so on, but not ``select_eq`` and ``select_ne``."""
         return False
 
+    def scalars_as_lanes(self, type_: Type) -> Type | None:
+        """The vector type in whose lanes scalar integers of a type had better be where a loop waits for minima and maxima of them; None where they stay as they are."""
+        return None
+
     def jump_tables(self) -> bool:
         """Whether it jumps by tables (``jump_table``)."""
         return False

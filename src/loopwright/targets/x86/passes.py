@@ -4,7 +4,7 @@ from __future__ import annotations
 
 from typing import Final
 
-from loopwright.passes import nontemporal
+from loopwright.passes import nontemporal, vector_scalars
 from loopwright.passes.pipeline import CPU
 from loopwright.targets.pipeline import Pass
 
@@ -17,4 +17,13 @@ _NONTEMPORAL: Final = Pass(
     optional=True,
 )
 
-PASSES: Final[tuple[Pass, ...]] = tuple(each for one in CPU for each in ((_NONTEMPORAL, one) if one.name == "vectorize" else (one,)))
+_VECTOR_SCALARS: Final = Pass(
+    "vector-scalars",
+    vector_scalars.run,
+    "integers of 32 bits that a loop carries through minima and maxima are kept in vector registers, where these are one instruction",
+    optional=True,
+)
+#: By the pass in front of which they stand.
+_MORE: Final = {"vectorize": _NONTEMPORAL, "switches": _VECTOR_SCALARS}
+
+PASSES: Final[tuple[Pass, ...]] = tuple(each for one in CPU for each in ((_MORE[one.name], one) if one.name in _MORE else (one,)))

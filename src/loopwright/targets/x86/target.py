@@ -32,7 +32,7 @@ from loopwright.targets.x86.core import CORE
 from loopwright.targets.x86.lowering import missing, rule_for
 from loopwright.targets.x86.operands import X86Assembler, bits_as_immediate, fits32
 from loopwright.targets.x86.registers import K0, RBP, REGISTERS
-from loopwright.types import F32, PTR, U32, VOID, Type
+from loopwright.types import F32, PTR, U32, VOID, Type, vector_of
 
 __all__ = ["V3_FEATURES", "V4_FEATURES", "X86"]
 
@@ -269,6 +269,11 @@ class X86(Target):
 
     def updates(self, op: ops.Op, type_: Type) -> bool:
         return type_.is_integer and type_.bits >= 32 and not type_.lanes
+
+    def scalars_as_lanes(self, type_: Type) -> Type | None:
+        # VPMINSD and its kin take 1 cycle, CMP and CMOVcc 2 (A. Fog, Instruction tables, 2022: Zen 2 to Zen 4, Skylake to Ice Lake). Of 64 bits they
+        # take 2 (Zen 4) or 3 (Ice Lake).
+        return vector_of(type_, 4) if type_.is_integer and type_.bits == 32 and not type_.lanes and self.vector_bits else None
 
     def chooses_by(self, source: Type, type_: Type) -> bool:
         return not source.lanes and not source.is_float and not type_.lanes and (type_.is_integer or type_ is PTR)
