@@ -211,3 +211,34 @@ def test_ranges_of_unsigned_numbers_are_one_comparison(condition: str, dtype: st
 def test_a_comparison_that_is_read_twice_stays() -> None:
     body = "c = x[i] >= 65|s = lw.select(c & (x[i] <= 90), lw.u8(1), lw.u8(0)) + lw.u8(c)"
     assert "sub.u8" not in kernel_of(body).compile(target=V3).ir("promote")
+
+
+@pytest.mark.parametrize("asked", ["c >= 48 and c <= 57", "c < 48 or c > 57", "48 <= c <= 57"])
+def test_two_bounds_that_become_one_condition_are_one_comparison(asked: str) -> None:
+    text = f"""@lw.kernel
+def digits(x: lw.Array[lw.u8], z: lw.Array[lw.i64]):
+    n = lw.i64(0)
+    v = lw.i64(0)
+    for i in range(len(x)):
+        c = x[i]
+        if {asked}:
+            v = v * 10 + c
+        else:
+            z[n] = v
+            n += 1
+            v = lw.i64(0)
+"""
+    file = f"<bounds {asked}>"
+    linecache.cache[file] = (len(text), None, text.splitlines(True), file)
+    scope: dict[str, Any] = {"lw": lw}
+    exec(compile(text, file, "exec"), scope)  # noqa: S102 (texts of this file alone)
+    kernel = scope["digits"]
+    ir = kernel.compile(target=V3).ir("nests")
+    assert ir.count(" = sub.u8 ") + ir.count(" = add.u8 ") == 1
+    assert len(re.findall(r" = (?:lt|le|gt|ge)\.u8 ", ir)) == 1
+    x = np.random.default_rng(3).integers(40, 66, 500).astype(np.uint8)
+    mine, plain = np.zeros(501, np.int64), np.zeros(501, np.int64)
+    kernel(x, mine)
+    with np.errstate(over="ignore"):
+        kernel.function(x.astype(np.int64), plain)
+    np.testing.assert_array_equal(mine, plain)

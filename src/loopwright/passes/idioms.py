@@ -14,7 +14,7 @@ from loopwright.ir.function import Function, Instr
 from loopwright.ir.ops import Op
 from loopwright.types import BOOL, VOID, Type, limits
 
-__all__ = ["run"]
+__all__ = ["between", "run"]
 
 _JOINS: Final = frozenset((ops.OR, ops.XOR, ops.ADD))
 _SUMS: Final = frozenset((ops.ADD, ops.SUB))
@@ -44,11 +44,22 @@ def run(f: Function) -> None:
             roots.append(instr)
     if roots:
         _bounds(f)
-        found = _Idioms(f)
-        for instr in roots:
-            found.look(instr)
-        if found.inner:
-            found.drop()
+        _rewrite(f, roots)
+
+
+def between(f: Function) -> None:
+    """Rewrite the comparisons of a number with two bounds alone, which may have become one condition since."""
+    roots = [instr for instr in f.code if instr.type is BOOL and (instr.op is ops.AND or instr.op is ops.OR)]
+    if roots:
+        _rewrite(f, roots)
+
+
+def _rewrite(f: Function, roots: list[Instr]) -> None:
+    found = _Idioms(f)
+    for instr in roots:
+        found.look(instr)
+    if found.inner:
+        found.drop()
 
 
 def _bounds(f: Function) -> None:

@@ -16,7 +16,7 @@ from loopwright.nests.graph import Graph
 from loopwright.nests.keyed_sums import split_keyed_sums
 from loopwright.nests.leaving import mark_leaving
 from loopwright.nests.nest import nests
-from loopwright.passes import reciprocals
+from loopwright.passes import idioms, reciprocals
 from loopwright.targets.core import Core
 from loopwright.targets.target import Target
 from loopwright.types import I64
@@ -33,6 +33,8 @@ def run(f: Function, target: Target) -> None:
     elif not _kept(f, target) and not _over_lanes(f) and (rolling.run(f, target) or _candidate(f)):
         assert target.core is not None
         improve(f, target, target.core)
+        # (Parts of a condition have become one.)
+        idioms.between(f)
         forwarding.run(f)
         if f.options.fastmath:
             reciprocals.of_elements(f)
