@@ -6,8 +6,8 @@ from __future__ import annotations
 from typing import Any, Final
 
 from loopwright.ir import ops
-from loopwright.ir.function import NONE, Function
 from loopwright.ir.brackets import match
+from loopwright.ir.function import NONE, Function
 from loopwright.ir.loops import IS_LOOP, has_lanes
 from loopwright.nests import forwarding, rolling
 from loopwright.nests.choose import improve, keep_values

@@ -21,6 +21,7 @@ from loopwright.types import I8, I16, I32, I64, U8, U16, U32, U64, VOID, Type, v
 from loopwright.vectors.accesses import Accesses
 from loopwright.vectors.divergence import IN_PAIRS
 from loopwright.vectors.tables import Asked
+from loopwright.vectors.threes import Threes, able
 
 __all__ = ["Interleaving", "dealt"]
 
@@ -111,6 +112,8 @@ class Interleaving:
         #: By register that was loaded: the same as a wider integer; and which of several elements it is in another.
         self.widened: dict[int, int] = {}
         self.within: dict[int, tuple[int, int]] = {}
+        #: Registers that are not made if nobody reads them.
+        self.tentative: set[int] = set()
 
     def run(self, body: list[Instr]) -> list[Instr]:
         """The body with groups made one access."""
@@ -150,7 +153,18 @@ class Interleaving:
                 self._store(instr, group)
             elif group is not None:
                 self._load(group)
-        return out
+        return self._read(out)
+
+    def _read(self, code: list[Instr]) -> list[Instr]:
+        """The code without what is made in more than one way and not read."""
+        read: set[int] = set()
+        kept = []
+        for instr in reversed(code):
+            if instr.dst not in self.tentative or instr.dst in read:
+                kept.append(instr)
+                read.update(instr.args)
+        kept.reverse()
+        return kept
 
     def _member(self, position: int, instr: Instr) -> _Member | None:
         """An access that may belong to a group."""
@@ -282,20 +296,23 @@ class Interleaving:
         type_ = first.instr.type
         if first.apart in IN_PAIRS:
             return 2
-        if first.apart == 3 or not type_.is_integer or not self.target.shifts_elements(type_):
+        if not type_.is_integer or not self.target.shifts_elements(type_):
             return 1
         for times in (4, 2):
             bits = times * type_.bits
-            if first.apart % times or bits > 64 or bits * type_.lanes > self.target.vector_bits:
+            if bits > 64 or bits * type_.lanes > self.target.vector_bits:
                 continue
             wide = _unsigned(type_, times)
-            if first.apart > times and not self.target.interleaves(wide):
+            if first.apart == 3:
+                if not able(type_, times, first.store, self.has):
+                    continue
+            elif first.apart % times or (first.apart > times and not self.target.interleaves(wide)):
                 continue
             if not all(self.has(op, wide, VOID) for op in (ops.AND, ops.OR, ops.SHL, ops.SHR)) or not self.has(ops.CONVERT, _unsigned(type_, 1), wide):
                 continue
-            able = {m.constant for m in group if (self._cut(m.instr.args[1], bits) if first.store else self._widens(m.instr.dst, bits))}
+            wider = {m.constant for m in group if (self._cut(m.instr.args[1], bits) if first.store else self._widens(m.instr.dst, bits))}
             # (What is only moved is converted once more.)
-            if len({m.constant for m in group}) - len(able) <= len(able) // 2:
+            if len({m.constant for m in group}) - len(wider) <= len(wider) // 2:
                 return times
         return 1
 
@@ -308,7 +325,7 @@ class Interleaving:
         made = self.makers.get(value)
         if made is None:
             return False
-        if made.op is ops.CONVERT:
+        if made.op is ops.CONVERT and made.type.is_integer:
             return made.source.is_integer and made.source.bits >= bits
         return made.op is ops.MASKED_LOAD_STRIDED and self._widens(value, bits)
 
@@ -321,6 +338,9 @@ class Interleaving:
         times = first.together
         type_ = first.instr.type
         wide = _unsigned(type_, times)
+        if first.apart == 3 and times > 1:
+            self._load_threes(group, where, mem)
+            return
         parts: dict[int, int] = {}
         for member in group:
             made.line = line = member.instr.line
@@ -337,32 +357,51 @@ class Interleaving:
                     made.out.append(Instr(ops.LOAD_PART[first.apart // times], wide, parts[number], where, number, line, VOID, mem))
             self._take(member.instr, parts[number], times, part % times)
 
+    def _load_threes(self, group: list[_Member], where: list[int], mem: Mem) -> None:
+        """The same of groups of three, as wider integers."""
+        first = group[0]
+        made = self.made
+        made.line = first.instr.line
+        threes = Threes(made, first.instr.type, first.together, where, mem)
+        threes.load()
+        for member in group:
+            instr = member.instr
+            made.line = instr.line
+            part = self.widened[instr.dst] = threes.part(member.constant - self.bases[first.position])
+            made.out.append(Instr(ops.CONVERT, instr.type, instr.dst, [part], 0, instr.line, made.f.types[part]))
+            self.tentative.add(instr.dst)
+
     def _take(self, instr: Instr, whole: int, times: int, number: int) -> None:
-        """An element of several that are one integer: as what has been loaded, and as an integer so wide."""
+        """An element of several that are one integer: as what has been loaded, and, where it is an integer, as one so wide."""
         made = self.made
         f = made.f
         type_ = instr.type
         bits = type_.bits
         narrow, wide = _unsigned(type_, 1), _unsigned(type_, times)
         shifted = whole if not number else made.define(ops.SHR, wide, [whole, f.const(wide, number * bits)], wide)
-        self.widened[instr.dst] = self._extended(type_, whole, shifted, times, number)
         self.within[instr.dst] = whole, number
+        if type_.is_integer:
+            extended = self.widened[instr.dst] = self._extended(type_, whole, shifted, times, number)
+            self.tentative.update((shifted, extended))
         element = instr.dst if narrow is type_ else f.register(narrow, "")
+        self.tentative.update((element, instr.dst))
         made.out.append(Instr(ops.CONVERT, narrow, element, [shifted], 0, instr.line, wide))
         if element != instr.dst:
             made.out.append(Instr(ops.BITCAST, type_, instr.dst, [element], 0, instr.line, narrow))
 
     def _extended(self, type_: Type, whole: int, shifted: int, times: int, number: int) -> int:
-        """An element of several that are one integer, extended as its sign says, in the lanes of a signed integer."""
+        """An element of several that are one integer, extended as its sign says."""
         made = self.made
         f = made.f
         bits = type_.bits
         wide = _unsigned(type_, times)
-        if type_.element.signed and type_.is_integer:
+        if type_.element.signed:
             signed = _signed(wide)
             top = made.define(ops.BITCAST, signed, [whole], signed, wide)
+            self.tentative.add(top)
             if number < times - 1:
                 top = made.define(ops.SHL, signed, [top, f.const(signed, (times - 1 - number) * bits)], signed)
+                self.tentative.add(top)
             return made.define(ops.SHR, signed, [top, f.const(signed, (times - 1) * bits)], signed)
         if number < times - 1:
             shifted = made.define(ops.AND, wide, [shifted, f.const(wide, (1 << bits) - 1)], wide)
@@ -378,7 +417,13 @@ class Interleaving:
         type_ = instr.type
         if type_.is_integer and type_.bits == given.bits:
             return Instr(ops.COPY if type_ is given else ops.BITCAST, type_, instr.dst, [found], 0, instr.line, VOID if type_ is given else given)
-        if type_.bits < given.bits or not self.has(ops.CONVERT, type_, given):
+        if type_.is_float and not given.element.signed:
+            # It is no more than the elements are.
+            signed = _signed(given)
+            if not self.has(ops.CONVERT, type_, signed):
+                return instr
+            found, given = self.made.define(ops.BITCAST, signed, [found], signed, given), signed
+        elif type_.bits < given.bits or not self.has(ops.CONVERT, type_, given):
             return instr
         return Instr(ops.CONVERT, type_, instr.dst, [found], 0, instr.line, given)
 
@@ -390,6 +435,10 @@ class Interleaving:
         where, mem = self._where(min(group, key=_position), parts[0].constant)
         values = [m.instr.args[1] for m in parts]
         apart, type_, times = parts[0].apart, instr.type, parts[0].together
+        if apart == 3 and times > 1:
+            third, _ = self._as_wide(values[2], type_, _unsigned(type_, times))
+            Threes(self.made, type_, times, where, mem).store(self._joined(values[:2], type_, times), third)
+            return
         if times > 1:
             values = [self._joined(values[at : at + times], type_, times) for at in range(0, apart, times)]
             apart, type_ = apart // times, _unsigned(type_, times)
@@ -428,7 +477,8 @@ class Interleaving:
             given = f.types[loaded]
             return (loaded if given is wide else made.define(ops.BITCAST, wide, [loaded], wide, given)), not type_.element.signed
         cut = self.makers.get(value)
-        if cut is not None and cut.op is ops.CONVERT and cut.args[0] >= 0 and not f.variable[cut.args[0]]:
+        if cut is not None and cut.op is ops.CONVERT and type_.is_integer and cut.args[0] >= 0 and not f.variable[cut.args[0]]:
+            self.tentative.add(value)
             given = cut.source
             if given is wide:
                 return cut.args[0], False
