@@ -66,7 +66,7 @@ def _counts(f: Function, code: list[Instr], head: int, instr: Instr) -> bool:
     """Whether it is arithmetic on indices, which is none on lanes."""
     if f.types[instr.dst].bits != 64 or instr.type.bits != 64:
         return False
-    return instr.op in (ops.ADD, ops.SUB, ops.COPY) or (instr.op is ops.MUL and instr.args[0] == code[head].dst and instr.args[1] < 0)
+    return instr.op in (ops.ADD, ops.SUB, ops.COPY) or (instr.op is ops.MUL and code[head].dst in instr.args and min(instr.args) < 0)
 
 
 class _Uses:

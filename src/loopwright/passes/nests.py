@@ -6,8 +6,9 @@ from __future__ import annotations
 from typing import Any, Final
 
 from loopwright.ir import ops
+from loopwright.ir.brackets import match
 from loopwright.ir.function import NONE, Function
-from loopwright.ir.loops import IS_LOOP
+from loopwright.ir.loops import IS_LOOP, has_lanes
 from loopwright.nests import forwarding, rolling
 from loopwright.nests.choose import improve, keep_values
 from loopwright.nests.counting import mark_counting
@@ -15,6 +16,7 @@ from loopwright.nests.extremes import split_extremes
 from loopwright.nests.graph import Graph
 from loopwright.nests.keyed_sums import split_keyed_sums
 from loopwright.nests.leaving import mark_leaving
+from loopwright.nests.narrow import narrow
 from loopwright.nests.nest import nests
 from loopwright.passes import idioms, reciprocals
 from loopwright.targets.core import Core
@@ -48,6 +50,17 @@ def run(f: Function, target: Target) -> None:
         split_keyed_sums(f, target)
         mark_leaving(f, target)
         mark_counting(f, target)
+        _narrow_lanes(f, target)
+
+
+def _narrow_lanes(f: Function, target: Target) -> None:
+    """Loops that were written as ones over lanes compute in as few bits as others."""
+    if not has_lanes(f.code) or target.vector_bits == 0:
+        return
+    ends = match(f.code)
+    for head, instr in enumerate(f.code):
+        if instr.loop is not None and instr.loop.lanes:
+            narrow(f, target, head, ends[head])
 
 
 def _by_hand(f: Function, target: Target, told: Any) -> None:

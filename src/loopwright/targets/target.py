@@ -758,6 +758,10 @@ class Target:
         """Whether it deals elements in turn out to 2 to 4 vectors of a type, and stores them so, by whole loads and stores."""
         return False
 
+    def shifts_elements(self, type_: Type) -> bool:
+        """Whether elements in turn of a type are quicker shifted out of wider integers than dealt out and widened, and shifted into such than cut off and stored in turn."""
+        return False
+
     def repeated_loads(self, type_: Type) -> int:
         """How many multiply-adds had better read the same vector from memory, each for itself, than from a register loaded for them."""
         return 1

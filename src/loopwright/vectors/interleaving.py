@@ -4,6 +4,9 @@
 Interleaved Data for SIMD*, PLDI 2006). Loads may leave some of a group out: what is between is read with the others, but never past the last index that the
 loop accesses, for which the loop over vectors leaves one index to the loop over elements behind it. Where elements are stored as they were loaded, in another order
 (bytes reversed, red and blue exchanged), each vector is shuffled as it is. Elements 6 and 8 apart are pairs that are 3 and 4 apart: as wider integers, of which each is taken apart.
+
+Elements 2 and 4 apart are taken as wider integers, two or four together, where a target says that this is quicker and the loop computes in integers so wide anyway: the four bytes of a pixel
+are one of 32 bits, or two of 16 that are 2 apart. Each is shifted out of them in the place of being widened, and shifted in where it would be cut off.
 """
 
 from __future__ import annotations
@@ -14,15 +17,17 @@ from loopwright.ir import ops
 from loopwright.ir.affine import Form, Forms
 from loopwright.ir.function import NONE, Instr, Mem
 from loopwright.targets.target import Target
-from loopwright.types import I64, U8, U16, U32, U64, VOID, Type, vector_of
+from loopwright.types import I8, I16, I32, I64, U8, U16, U32, U64, VOID, Type, vector_of
 from loopwright.vectors.accesses import Accesses
 from loopwright.vectors.divergence import IN_PAIRS
 from loopwright.vectors.tables import Asked
+from loopwright.vectors.threes import Threes, able
 
 __all__ = ["Interleaving", "dealt"]
 
 _MOST: Final = 4
 _UNSIGNED: Final = {type_.bits: type_ for type_ in (U8, U16, U32, U64)}
+_SIGNED: Final = {type_.bits: type_ for type_ in (I8, I16, I32, I64)}
 #: Bytes within which a shuffle puts them into another order.
 BLOCK: Final = 16
 _Key = tuple[tuple[int, ...], ...]
@@ -40,6 +45,11 @@ def dealt(type_: Type, apart: int, target: Target, has: Asked) -> bool:
     return all(has(op, wide, VOID) for op in (ops.SHR, ops.SHL, ops.OR))
 
 
+def _signed(type_: Type) -> Type:
+    """As many signed integers, as wide."""
+    return vector_of(_SIGNED[type_.bits], type_.lanes)
+
+
 def _unsigned(type_: Type, times: int) -> Type:
     """As many unsigned integers, so many times as wide."""
     return vector_of(_UNSIGNED[times * type_.bits], type_.lanes)
@@ -53,12 +63,14 @@ class _Member:
         apart: how many elements there are from lane to lane.
         key: what is the same of all whose indices differ by constants: apart, rows, and what the last index is made of; the array is not part of it.
         constant: of the last index.
+        together: how many elements are accessed as one integer that is wider.
     """
 
-    __slots__ = ("apart", "array", "constant", "instr", "key", "position", "store")
+    __slots__ = ("apart", "array", "constant", "instr", "key", "position", "store", "together")
 
     def __init__(self, position: int, instr: Instr, apart: int, key: _Key, constant: int) -> None:
         self.position = position
+        self.together = 1
         self.instr = instr
         self.array = instr.imm
         self.apart = apart
@@ -94,10 +106,24 @@ class Interleaving:
         self.bases: dict[int, int] = {}
         #: By register: the group that it was loaded with, and as which element.
         self.loaded: dict[int, tuple[list[_Member], int]] = {}
+        #: By register: the instruction of the body that makes it, and those that convert it.
+        self.makers: dict[int, Instr] = {}
+        self.conversions: dict[int, list[Instr]] = {}
+        #: By register that was loaded: the same as a wider integer; and which of several elements it is in another.
+        self.widened: dict[int, int] = {}
+        self.within: dict[int, tuple[int, int]] = {}
+        #: Registers that are not made if nobody reads them.
+        self.tentative: set[int] = set()
 
     def run(self, body: list[Instr]) -> list[Instr]:
         """The body with groups made one access."""
         self.body = body
+        variable = self.made.f.variable
+        for instr in body:
+            if instr.dst >= 0 and not variable[instr.dst]:
+                self.makers[instr.dst] = instr
+            if instr.op is ops.CONVERT and instr.args[0] >= 0:
+                self.conversions.setdefault(instr.args[0], []).append(instr)
         members: list[_Member] = []
         depth = 0
         for position, instr in enumerate(body):
@@ -119,17 +145,26 @@ class Interleaving:
         self.made.out = out
         for position, instr in enumerate(body):
             if position not in self.groups:
-                out.append(instr)
+                out.append(self._from_widened(instr) if instr.op is ops.CONVERT else instr)
                 continue
             group = self.groups[position]
             if group is not None and instr.op is ops.MASKED_STORE_STRIDED:
                 self.made.line = instr.line
                 self._store(instr, group)
             elif group is not None:
-                for member in group:
-                    self.made.line = member.instr.line
-                    self._load(member.instr, group)
-        return out
+                self._load(group)
+        return self._read(out)
+
+    def _read(self, code: list[Instr]) -> list[Instr]:
+        """The code without what is made in more than one way and not read."""
+        read: set[int] = set()
+        kept = []
+        for instr in reversed(code):
+            if instr.dst not in self.tentative or instr.dst in read:
+                kept.append(instr)
+                read.update(instr.args)
+        kept.reverse()
+        return kept
 
     def _member(self, position: int, instr: Instr) -> _Member | None:
         """An access that may belong to a group."""
@@ -175,8 +210,10 @@ class Interleaving:
                     self.spare = self.spare or not complete
                     self._place_loads(group, members)
             elif complete and len(group) == first.apart and self._movable(group, members):
+                times = self._together(group)
                 for m in group:
                     self.groups[m.position] = None
+                    m.together = times
                 self.groups[max(m.position for m in group)] = group
 
     def _place_loads(self, group: list[_Member], members: list[_Member]) -> None:
@@ -192,7 +229,9 @@ class Interleaving:
             together = [m]
             self.groups[m.position] = together
         base = min(m.constant for m in group)
+        times = self._together(group)
         for m in group:
+            m.together = times
             self.bases[m.position] = base
             if len(together) == len(group):
                 self.loaded[m.instr.dst] = (together, m.constant - base)
@@ -249,25 +288,144 @@ class Interleaving:
             return [rows], Mem(False, 1, base * size, first.apart * instr.type.size, False, -1, instr.imm)
         return [rows, indices[-1]], Mem(True, size, (base - first.constant) * size, first.apart * instr.type.size, False, -1, instr.imm)
 
-    def _load(self, instr: Instr, group: list[_Member]) -> None:
-        """A part."""
+    # --- elements together as wider integers ------------------------------------------------------------------
+
+    def _together(self, group: list[_Member]) -> int:
+        """How many elements of a group are accessed as one integer: as many as the loop computes with in integers so wide, most of them."""
         first = group[0]
+        type_ = first.instr.type
+        if first.apart in IN_PAIRS:
+            return 2
+        if not type_.is_integer or not self.target.shifts_elements(type_):
+            return 1
+        for times in (4, 2):
+            bits = times * type_.bits
+            if bits > 64 or bits * type_.lanes > self.target.vector_bits:
+                continue
+            wide = _unsigned(type_, times)
+            if first.apart == 3:
+                if not able(type_, times, first.store, self.has):
+                    continue
+            elif first.apart % times or (first.apart > times and not self.target.interleaves(wide)):
+                continue
+            if not all(self.has(op, wide, VOID) for op in (ops.AND, ops.OR, ops.SHL, ops.SHR)) or not self.has(ops.CONVERT, _unsigned(type_, 1), wide):
+                continue
+            wider = {m.constant for m in group if (self._cut(m.instr.args[1], bits) if first.store else self._widens(m.instr.dst, bits))}
+            # (What is only moved is converted once more.)
+            if len({m.constant for m in group}) - len(wider) <= len(wider) // 2:
+                return times
+        return 1
+
+    def _widens(self, loaded: int, bits: int) -> bool:
+        """Whether something is computed with what has been loaded in so many bits or more."""
+        return any(instr.type.bits >= bits for instr in self.conversions.get(loaded, ()))
+
+    def _cut(self, value: int, bits: int) -> bool:
+        """Whether what is stored comes of an integer of so many bits or more, or has been loaded with such."""
+        made = self.makers.get(value)
+        if made is None:
+            return False
+        if made.op is ops.CONVERT and made.type.is_integer:
+            return made.source.is_integer and made.source.bits >= bits
+        return made.op is ops.MASKED_LOAD_STRIDED and self._widens(value, bits)
+
+    def _load(self, group: list[_Member]) -> None:
+        """What has been loaded by a group, or by those of it that are loaded together."""
+        first = group[0]
+        made = self.made
         base = self.bases[first.position]
         where, mem = self._where(first, base)
-        part = next(m.constant for m in group if m.instr is instr) - base
-        if first.apart not in IN_PAIRS:
-            self.made.out.append(Instr(ops.LOAD_PART[first.apart], instr.type, instr.dst, where, part, instr.line, VOID, mem))
+        times = first.together
+        type_ = first.instr.type
+        wide = _unsigned(type_, times)
+        if first.apart == 3 and times > 1:
+            self._load_threes(group, where, mem)
             return
-        f = self.made.f
-        narrow, wide = _unsigned(instr.type, 1), _unsigned(instr.type, 2)
-        pair = f.register(wide, "")
-        self.made.out.append(Instr(ops.LOAD_PART[first.apart // 2], wide, pair, where, part // 2, instr.line, VOID, mem))
-        if part % 2:
-            pair = self.made.define(ops.SHR, wide, [pair, f.const(wide, instr.type.bits)], wide)
-        element = instr.dst if narrow is instr.type else f.register(narrow, "")
-        self.made.out.append(Instr(ops.CONVERT, narrow, element, [pair], 0, instr.line, wide))
+        parts: dict[int, int] = {}
+        for member in group:
+            made.line = line = member.instr.line
+            part = member.constant - base
+            if times == 1:
+                made.out.append(Instr(ops.LOAD_PART[first.apart], type_, member.instr.dst, where, part, line, VOID, mem))
+                continue
+            number = part // times
+            if number not in parts:
+                parts[number] = made.f.register(wide, "")
+                if first.apart == times:
+                    made.out.append(Instr(ops.LOAD_AT, wide, parts[number], where, 0, line, VOID, mem))
+                else:
+                    made.out.append(Instr(ops.LOAD_PART[first.apart // times], wide, parts[number], where, number, line, VOID, mem))
+            self._take(member.instr, parts[number], times, part % times)
+
+    def _load_threes(self, group: list[_Member], where: list[int], mem: Mem) -> None:
+        """The same of groups of three, as wider integers."""
+        first = group[0]
+        made = self.made
+        made.line = first.instr.line
+        threes = Threes(made, first.instr.type, first.together, where, mem)
+        threes.load()
+        for member in group:
+            instr = member.instr
+            made.line = instr.line
+            part = self.widened[instr.dst] = threes.part(member.constant - self.bases[first.position])
+            made.out.append(Instr(ops.CONVERT, instr.type, instr.dst, [part], 0, instr.line, made.f.types[part]))
+            self.tentative.add(instr.dst)
+
+    def _take(self, instr: Instr, whole: int, times: int, number: int) -> None:
+        """An element of several that are one integer: as what has been loaded, and, where it is an integer, as one so wide."""
+        made = self.made
+        f = made.f
+        type_ = instr.type
+        bits = type_.bits
+        narrow, wide = _unsigned(type_, 1), _unsigned(type_, times)
+        shifted = whole if not number else made.define(ops.SHR, wide, [whole, f.const(wide, number * bits)], wide)
+        self.within[instr.dst] = whole, number
+        if type_.is_integer:
+            extended = self.widened[instr.dst] = self._extended(type_, whole, shifted, times, number)
+            self.tentative.update((shifted, extended))
+        element = instr.dst if narrow is type_ else f.register(narrow, "")
+        self.tentative.update((element, instr.dst))
+        made.out.append(Instr(ops.CONVERT, narrow, element, [shifted], 0, instr.line, wide))
         if element != instr.dst:
-            self.made.out.append(Instr(ops.BITCAST, instr.type, instr.dst, [element], 0, instr.line, narrow))
+            made.out.append(Instr(ops.BITCAST, type_, instr.dst, [element], 0, instr.line, narrow))
+
+    def _extended(self, type_: Type, whole: int, shifted: int, times: int, number: int) -> int:
+        """An element of several that are one integer, extended as its sign says."""
+        made = self.made
+        f = made.f
+        bits = type_.bits
+        wide = _unsigned(type_, times)
+        if type_.element.signed:
+            signed = _signed(wide)
+            top = made.define(ops.BITCAST, signed, [whole], signed, wide)
+            self.tentative.add(top)
+            if number < times - 1:
+                top = made.define(ops.SHL, signed, [top, f.const(signed, (times - 1 - number) * bits)], signed)
+                self.tentative.add(top)
+            return made.define(ops.SHR, signed, [top, f.const(signed, (times - 1) * bits)], signed)
+        if number < times - 1:
+            shifted = made.define(ops.AND, wide, [shifted, f.const(wide, (1 << bits) - 1)], wide)
+        return shifted
+
+    def _from_widened(self, instr: Instr) -> Instr:
+        """A conversion of what has been loaded, made of that as a wider integer."""
+        found = self.widened.get(instr.args[0])
+        if found is None:
+            return instr
+        f = self.made.f
+        given = f.types[found]
+        type_ = instr.type
+        if type_.is_integer and type_.bits == given.bits:
+            return Instr(ops.COPY if type_ is given else ops.BITCAST, type_, instr.dst, [found], 0, instr.line, VOID if type_ is given else given)
+        if type_.is_float and not given.element.signed:
+            # It is no more than the elements are.
+            signed = _signed(given)
+            if not self.has(ops.CONVERT, type_, signed):
+                return instr
+            found, given = self.made.define(ops.BITCAST, signed, [found], signed, given), signed
+        elif type_.bits < given.bits or not self.has(ops.CONVERT, type_, given):
+            return instr
+        return Instr(ops.CONVERT, type_, instr.dst, [found], 0, instr.line, given)
 
     def _store(self, instr: Instr, group: list[_Member]) -> None:
         """All parts."""
@@ -276,22 +434,60 @@ class Interleaving:
             return
         where, mem = self._where(min(group, key=_position), parts[0].constant)
         values = [m.instr.args[1] for m in parts]
-        apart, type_ = parts[0].apart, instr.type
-        if apart in IN_PAIRS:
-            wide = _unsigned(type_, 2)
-            halves = [self._widened(value, type_) for value in values]
-            upper = [self.made.define(ops.SHL, wide, [half, self.made.f.const(wide, type_.bits)], wide) for half in halves[1::2]]
-            values = [self.made.define(ops.OR, wide, list(pair), wide) for pair in zip(halves[::2], upper, strict=True)]
-            apart, type_ = apart // 2, wide
+        apart, type_, times = parts[0].apart, instr.type, parts[0].together
+        if apart == 3 and times > 1:
+            third, _ = self._as_wide(values[2], type_, _unsigned(type_, times))
+            Threes(self.made, type_, times, where, mem).store(self._joined(values[:2], type_, times), third)
+            return
+        if times > 1:
+            values = [self._joined(values[at : at + times], type_, times) for at in range(0, apart, times)]
+            apart, type_ = apart // times, _unsigned(type_, times)
+        if apart == 1:
+            self.made.out.append(Instr(ops.STORE_AT, type_, NONE, [values[0], *where], 0, instr.line, VOID, mem))
+            return
         self.made.out.append(Instr(ops.STORE_PARTS[apart], type_, NONE, [*values, *where], 0, instr.line, VOID, mem))
 
-    def _widened(self, value: int, type_: Type) -> int:
-        """A vector's elements as unsigned integers twice as wide."""
+    def _joined(self, values: list[int], type_: Type, times: int) -> int:
+        """Elements as one integer, the first in its lowest bits."""
+        made = self.made
+        f = made.f
+        wide = _unsigned(type_, times)
+        total = NONE
+        element = (1 << type_.bits) - 1
+        for number, value in enumerate(values):
+            whole, place = self.within.get(value, (NONE, NONE))
+            if place == number and f.types[whole] is wide:
+                # It stays where it is.
+                one = made.define(ops.AND, wide, [whole, f.const(wide, element << number * type_.bits)], wide)
+            else:
+                one, clean = self._as_wide(value, type_, wide)
+                if not clean and number < times - 1:
+                    one = made.define(ops.AND, wide, [one, f.const(wide, element)], wide)
+                if number:
+                    one = made.define(ops.SHL, wide, [one, f.const(wide, number * type_.bits)], wide)
+            total = one if total == NONE else made.define(ops.OR, wide, [total, one], wide)
+        return total
+
+    def _as_wide(self, value: int, type_: Type, wide: Type) -> tuple[int, bool]:
+        """What is to be stored in lanes that are wider, and whether there is nothing above it."""
+        made = self.made
+        f = made.f
+        loaded = self.widened.get(value)
+        if loaded is not None and f.types[loaded].bits == wide.bits:
+            given = f.types[loaded]
+            return (loaded if given is wide else made.define(ops.BITCAST, wide, [loaded], wide, given)), not type_.element.signed
+        cut = self.makers.get(value)
+        if cut is not None and cut.op is ops.CONVERT and type_.is_integer and cut.args[0] >= 0 and not f.variable[cut.args[0]]:
+            self.tentative.add(value)
+            given = cut.source
+            if given is wide:
+                return cut.args[0], False
+            if given.is_integer and given.bits == wide.bits:
+                return made.define(ops.BITCAST, wide, [cut.args[0]], wide, given), False
         narrow = _unsigned(type_, 1)
         if narrow is not type_:
-            value = self.made.define(ops.BITCAST, narrow, [value], narrow, type_)
-        wide = _unsigned(type_, 2)
-        return self.made.define(ops.CONVERT, wide, [value], wide, narrow)
+            value = made.define(ops.BITCAST, narrow, [value], narrow, type_)
+        return made.define(ops.CONVERT, wide, [value], wide, narrow), True
 
     def _reordered(self, parts: list[_Member]) -> bool:
         """Store what has been loaded as one group, in another order, by vectors as they lie in memory; False where something else is stored."""

@@ -24,7 +24,7 @@ from loopwright.targets.x86.operands import X86Assembler, width
 from loopwright.targets.x86.registers import CODES, INTS, MASKS, VECTORS
 from loopwright.types import I64, U8, U16, U32, U64, VOID, Type, mask_of, vector_of
 
-__all__ = ["blend_rule", "chunks_rule", "literal", "literal_rule", "load_part", "numbers_type", "pattern_rule", "shuffle_rule", "store_parts"]
+__all__ = ["blend_rule", "blends", "chunks_rule", "literal", "literal_rule", "load_part", "numbers_type", "pattern_rule", "shuffle_rule", "store_parts"]
 
 _UNSIGNED: Final[dict[int, Type]] = {8: U8, 16: U16, 32: U32, 64: U64}
 _CHUNK: Final = 16
@@ -176,13 +176,7 @@ class _Parts:
         lanes = self.type_.lanes
         total = vectors[places[0][0]]
         where = [n for _, n in places]
-        seen = {places[0][0]} if len(vectors) != 4 else set()
-        if len(vectors) == 4:
-            # Of each half the ones that are there, in their places: the two halves do not wait for each other.
-            halves = []
-            for half in (0, 2):
-                halves.append(self.chosen(vectors[half], vectors[half + 1], [n + lanes * (v - half) if half <= v < half + 2 else 0 for v, n in places]))
-            return self.chosen(halves[0], halves[1], [k + lanes * (v >= 2) for k, (v, _) in enumerate(places)])
+        seen = {places[0][0]}
         done = [v in seen for v, _ in places]
         for number, vector in enumerate(vectors):
             if number in seen or all(v != number for v, _ in places):
@@ -202,16 +196,37 @@ class _Parts:
             self.emit(Instr(ops.LOAD_AT, type_, made, list(self.where), 0, self.instr.line, VOID, self.mem(number * type_.size, type_.size)))
             vectors.append(made)
         lanes = type_.lanes
+        if self.count == 4:
+            # Lanes of two parts next to each other, of half the vectors each: what the other part of them takes as well.
+            low = part & 2
+            halves = [self.chosen(vectors[at], vectors[at + 1], [4 * n + p for p in (low, low + 1) for n in range(lanes // 2)]) for at in (0, 2)]
+            return self.chosen(halves[0], halves[1], [lanes * half + (part & 1) * (lanes // 2) + n for half in range(2) for n in range(lanes // 2)])
         return self.gathered(vectors, [divmod(self.count * n + part, lanes) for n in range(lanes)])
 
     def store_whole(self, values: list[int]) -> None:
         """Store all vectors."""
         type_ = self.of(self.type_.bits)
         lanes = type_.lanes
+        if self.count == 4:
+            self.store_fours(values)
+            return
         for number in range(self.count):
             places = [((number * lanes + n) % self.count, (number * lanes + n) // self.count) for n in range(lanes)]
             args = [self.gathered(values, places), *self.where]
             self.emit(Instr(ops.STORE_AT, type_, NONE, args, 0, self.instr.line, VOID, self.mem(number * type_.size, type_.size)))
+
+    def store_fours(self, values: list[int]) -> None:
+        """Store four vectors: by pairs, and by pairs of those."""
+        type_ = self.of(self.type_.bits)
+        lanes = type_.lanes
+        for half in range(2):
+            order = [lanes * k + half * (lanes // 2) + n for n in range(lanes // 2) for k in range(2)]
+            pairs = [self.chosen(values[at], values[at + 1], order) for at in (0, 2)]
+            for quarter in range(2):
+                places = [lanes * k + quarter * (lanes // 2) + 2 * n + m for n in range(lanes // 4) for k in range(2) for m in range(2)]
+                args = [self.chosen(pairs[0], pairs[1], places), *self.where]
+                number = 2 * half + quarter
+                self.emit(Instr(ops.STORE_AT, type_, NONE, args, 0, self.instr.line, VOID, self.mem(number * type_.size, type_.size)))
 
     # --- less than a chunk a vector ---------------------------------------------------------------------------
 
@@ -341,9 +356,14 @@ def _shuffle(asm: X86Assembler, f: Function, instr: Instr) -> None:
     asm.emit(form, (CODES[instr.dst], CODES[value]), asm.constant(pattern * (size // _CHUNK)), line=instr.line)
 
 
+def blends(type_: Type) -> bool:
+    """Whether lanes of a type are blended by one instruction."""
+    return type_.size >= _CHUNK and type_.bits > 8
+
+
 def blend_rule(target: Any, instr: Instr) -> Rule | None:
     """VPBLENDD and VPBLENDW by an immediate; with more than 16 registers VPTERNLOGD by a constant."""
-    if instr.type.size < _CHUNK or instr.type.bits == 8:
+    if not blends(instr.type):
         return None
     if target.mask_registers:
         return Rule("blend", (Use(VECTORS), Use(VECTORS, late=True), Use(INTS)), Use(VECTORS), _ternary, tied=0)

@@ -285,6 +285,10 @@ class X86(Target):
     def interleaves(self, type_: Type) -> bool:
         return type_.size >= 2 and type_.lanes >= 2
 
+    def shifts_elements(self, type_: Type) -> bool:
+        # Permutations have one pipe on Intel's cores, on AMD's the two of shifts; VPMOVZX and VPMOV (to narrower lanes) are permutations, too.
+        return True
+
     def repeated_loads(self, type_: Type) -> int:
         # Measured (benchmarks/runtime.py, poly3) on Zen 4: with stores in halves the limit, one instruction less a vector is 5 % faster; with
         # longer chains the load ports become the limit instead. On Zen 5 repeated loads take up to twice the time beyond the first-level cache.
