@@ -3,8 +3,8 @@
 Memory is looked at as chunks of 128 bits. Of vectors with several chunks, chunk n of load number j is the one at ``n * count + j``: permutations then need
 not cross from one to another, which takes longer (Intel optimization manual, "Processing array of structures").
 
-Where a machine chooses lanes from two registers (AVX-512: VPERMT2), vectors of more than 128 bits are loaded and stored whole instead, and each part is put together from them by such
-choices, one less than there are vectors.
+Where a machine chooses lanes from two registers (AVX-512: VPERMT2; Intel SDM volume 2, "VPERMT2B", "VPERMT2W/D/Q/PS/PD"), vectors of more than 128 bits are
+loaded and stored whole instead, and each part is put together from them by such choices, one less than there are vectors; of four, pairs of parts share the first of them.
 
 Of three vectors the elements of one lie at different places of each chunk, as 3 divides no power of two: three chunks blended have all of them, which one
 permutation puts in order.
