@@ -91,6 +91,11 @@ def test_work_grows_with_the_length_of_the_text(shape: str) -> None:
     assert max(found.values()) < 7, found
 
 
+def elsewhere(runner: Runner) -> bool:
+    """Whether what takes long is left to long runs: on all machines but one, whose passes most others share."""
+    return runner.folder != "x86" or is_one_of_several(runner)
+
+
 def chain(length: int) -> str:
     return text("if %c\n" + "".join(f"elif\n%x.{k + 9} = eq.i64 %n, {k}\nthen %x.{k + 9}\n%k = copy.i64 {-k}\n" for k in range(length)) + "end\n")
 
@@ -101,7 +106,7 @@ def test_work_grows_with_the_length_of_a_chain_of_conditions() -> None:
     assert max(found.values()) < 7, found
 
 
-@pytest.mark.parametrize("runner", runners(lambda runner: runner.widest, at_length=is_one_of_several))
+@pytest.mark.parametrize("runner", runners(lambda runner: runner.widest, at_length=elsewhere))
 def test_a_chain_of_conditions_may_be_of_any_length(runner: Runner, monkeypatch: pytest.MonkeyPatch) -> None:
     # The proof of an allocation takes the square of its length.
     monkeypatch.setenv(ENVIRONMENT_PROVE, "0")
@@ -145,7 +150,7 @@ def test_the_builder_refuses_them_where_they_are_opened(kind: str) -> None:
     assert "deep" in str(caught.value)
 
 
-@pytest.mark.parametrize("runner", runners(lambda runner: runner.widest, at_length=is_one_of_several))
+@pytest.mark.parametrize("runner", runners(lambda runner: runner.widest, at_length=elsewhere))
 def test_what_is_as_deep_as_it_may_be_still_does_what_it_says(runner: Runner, monkeypatch: pytest.MonkeyPatch) -> None:
     monkeypatch.setenv(ENVIRONMENT_PROVE, "0")
     f = lw.Function("deep", a=lw.i64, returns=lw.i64)

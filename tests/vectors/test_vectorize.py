@@ -25,7 +25,7 @@ def vectorized(f: Function, bits: int) -> Function:
     return made
 
 
-@pytest.mark.parametrize("start", range(0, 900, EACH))
+@pytest.mark.parametrize("start", [pytest.param(start, marks=pytest.mark.slow) if start >= 600 else start for start in range(0, 900, EACH)])
 def test_random_bodies_mean_the_same_for_vectors(start: int) -> None:
     ran = 0
     for seed in range(start, start + EACH):
