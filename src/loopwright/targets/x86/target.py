@@ -281,7 +281,7 @@ class X86(Target):
         return type_.size >= 2 and type_.lanes >= 2
 
     def shifts_elements(self, type_: Type) -> bool:
-        # Permutations have one pipe on Intel's cores, on AMD's the two of shifts; VPMOVZX and VPMOV (to narrower lanes) are permutations, too.
+        # Permutations have one pipe on Intel's cores, on AMD's the two of shifts (``timing.py``); VPMOVZX and VPMOV (to narrower lanes) are permutations, too.
         return True
 
     def repeated_loads(self, type_: Type) -> int:
