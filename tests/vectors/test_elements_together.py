@@ -147,16 +147,3 @@ def test_four_vectors_take_eight_choices() -> None:
     _, kernel = kernel_of([f"d[4 * i + {c}] = s[4 * i + {(c + 1) % 4}] ^ 7" for c in range(4)], "u8", "u8", "lw.range")
     text = kernel.compile(lw.Array[lw.u8], lw.Array[lw.u8], lw.i64, target=V4).ir("simplify")
     assert text.count("lookup_pair.u8x64") == 4 * text.count("store_at.u8x64") > 0
-
-
-def test_upper_halves_of_products_with_constants() -> None:
-    """Quotients of u32 lanes: one product for the even lanes and one for the odd ones, blended."""
-    _, kernel = kernel_of(["d[i] = s[i] // 255"], "u32", "u32")
-    for target in (V4, "x86-64-v3"):
-        code = kernel.compile(lw.Array[lw.u32], lw.Array[lw.u32], lw.i64, target=target)
-        assert code.ir("expand").count("mul_lower") % 2 == 0 and "blend.u32" in code.ir("expand")
-    data = np.random.default_rng(1).integers(0, 1 << 32, 1000, np.uint32)
-    data[:4] = 0, 254, 255, (1 << 32) - 1
-    out = np.zeros_like(data)
-    kernel(out, data, len(data))
-    assert np.array_equal(out, data // 255)

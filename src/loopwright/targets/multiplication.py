@@ -1,13 +1,13 @@
-"""Sequences for products of 64-bit lanes on machines that multiply halves only, and for upper halves of those of 32-bit lanes."""
+"""Sequences for products of 64-bit lanes on machines that multiply halves only."""
 
 from __future__ import annotations
 
 from loopwright.ir import ops
 from loopwright.ir.function import Function, Instr
 from loopwright.targets.steps import Emit, Steps
-from loopwright.types import I64, U64
+from loopwright.types import U64
 
-__all__ = ["high_by_constant", "high_by_halves", "multiply_by_halves", "multiply_by_shifts"]
+__all__ = ["high_by_halves", "multiply_by_halves", "multiply_by_shifts"]
 
 
 def multiply_by_shifts(f: Function, instr: Instr, a: int, factor: int, emit: Emit) -> bool:
@@ -93,19 +93,3 @@ def high_by_halves(f: Function, instr: Instr, emit: Emit) -> None:
         elif constant >> 63:
             product = s.op(ops.SUB, element, product, a)
     s.op(ops.COPY, element, product, into=instr.dst)
-
-
-def high_by_constant(f: Function, instr: Instr, emit: Emit) -> None:
-    """The upper halves of products of u32 lanes with a constant: of the even lanes brought down from where they come out, of the odd ones in their place already."""
-    s = Steps(f, emit, instr.line, instr.type.lanes // 2)
-    factor = s.const(U64, int(f.const_values[~instr.args[1]]))
-    lanes = instr.type
-    pairs = f.register(s.of(U64))
-    emit(Instr(ops.BITCAST, s.of(U64), pairs, [instr.args[0]], 0, instr.line, lanes))
-    found = []
-    for even in (True, False):
-        product = s.op(ops.MUL_LOWER, U64, pairs if even else s.shifted(U64, pairs, 32), factor)
-        half = f.register(lanes)
-        emit(Instr(ops.BITCAST, lanes, half, [s.shifted(U64, product, 32) if even else product], 0, instr.line, s.of(U64)))
-        found.append(half)
-    emit(Instr(ops.BLEND, lanes, instr.dst, [*found, f.const(I64, 0b1010)], 0, instr.line))

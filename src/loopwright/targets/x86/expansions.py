@@ -229,9 +229,6 @@ def _multiply_high(target: Any, f: Function, instr: Instr, emit: Emit, late: boo
     if type_.bits == 64:
         multiplication.high_by_halves(f, instr, emit)
         return True
-    if type_.bits == 32 and not type_.signed and instr.args[0] >= 0 > instr.args[1] and interleaved.blends(type_):
-        multiplication.high_by_constant(f, instr, emit)
-        return True
     return False
 
 

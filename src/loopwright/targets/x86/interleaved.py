@@ -24,7 +24,7 @@ from loopwright.targets.x86.operands import X86Assembler, width
 from loopwright.targets.x86.registers import CODES, INTS, MASKS, VECTORS
 from loopwright.types import I64, U8, U16, U32, U64, VOID, Type, mask_of, vector_of
 
-__all__ = ["blend_rule", "blends", "chunks_rule", "literal", "literal_rule", "load_part", "numbers_type", "pattern_rule", "shuffle_rule", "store_parts"]
+__all__ = ["blend_rule", "chunks_rule", "literal", "literal_rule", "load_part", "numbers_type", "pattern_rule", "shuffle_rule", "store_parts"]
 
 _UNSIGNED: Final[dict[int, Type]] = {8: U8, 16: U16, 32: U32, 64: U64}
 _CHUNK: Final = 16
@@ -356,14 +356,9 @@ def _shuffle(asm: X86Assembler, f: Function, instr: Instr) -> None:
     asm.emit(form, (CODES[instr.dst], CODES[value]), asm.constant(pattern * (size // _CHUNK)), line=instr.line)
 
 
-def blends(type_: Type) -> bool:
-    """Whether lanes of a type are blended by one instruction."""
-    return type_.size >= _CHUNK and type_.bits > 8
-
-
 def blend_rule(target: Any, instr: Instr) -> Rule | None:
     """VPBLENDD and VPBLENDW by an immediate; with more than 16 registers VPTERNLOGD by a constant."""
-    if not blends(instr.type):
+    if instr.type.size < _CHUNK or instr.type.bits == 8:
         return None
     if target.mask_registers:
         return Rule("blend", (Use(VECTORS), Use(VECTORS, late=True), Use(INTS)), Use(VECTORS), _ternary, tied=0)
