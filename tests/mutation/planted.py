@@ -322,8 +322,8 @@ PLANTED: tuple[Planted, ...] = (
     Planted(
         "the upper of two elements is stored twice",
         "vectors/interleaving.py",
-        "            values = [self.made.define(ops.OR, wide, list(pair), wide) for pair in zip(halves[::2], upper, strict=True)]",
-        "            values = [self.made.define(ops.OR, wide, list(pair), wide) for pair in zip(halves[1::2], upper, strict=True)]",
+        "            one, clean = self._as_wide(value, type_, wide)",
+        "            one, clean = self._as_wide(values[-1], type_, wide)",
         _PACKS,
     ),
     Planted("products and sums of f16 that are rounded once", "passes/algebra.py", "inner.type.bits == 16 and not v.fastmath", "inner.type is None", _F16),

@@ -8,12 +8,14 @@ from tests.passes.generator import AnyTarget, Generator, random_arguments, resul
 from tests.passes.lanes import bodies_arguments, lanes_arguments, random_bodies, random_lanes
 from tests.passes.texts import block, rewritten
 
+from loopwright.compiler import run_passes
 from loopwright.ir import ops
 from loopwright.ir.function import NONE, Function, Instr
 from loopwright.ir.interpret import run
 from loopwright.ir.text import parse
 from loopwright.ir.verify import verify
 from loopwright.passes import addresses, immediates, simplify, unroll
+from loopwright.targets import registry
 from loopwright.types import F64, VOID
 
 
@@ -925,3 +927,32 @@ def test_loads_of_different_types_at_one_address_are_different_values() -> None:
     stores = [f"store_at.{name} %{prefix}{k}, [%q + {64 * k}]" for k, name in enumerate(names) for prefix in ("", "a")]
     found = rewritten("function f(%p: ptr, %q: ptr)\n" + "\n".join([*loads, *stores]) + "\nend", simplify)
     assert [line.split()[2] for line in found.splitlines() if "load" in line] == [f"load_at.{name}" for name in names]
+
+
+def test_what_is_written_over_uses_nothing() -> None:
+    """A store that goes is no user of the value that it would have stored: those that stay decide whether the variable can be written directly."""
+    text = """function f(%x: ptr, %x.n0: i64, %y: ptr, %y.n0: i64, %n: i64)
+  array x: i64[%x.n0] at %x written
+  array y: i64[%y.n0] at %y written
+  var %v: i64
+  %v = copy.i64 0
+  %k = for 0, 3, 1
+    %m = add.i64 %v, 1
+    %v = copy.i64 %m
+    store.i64 %v, x[0]
+    store.i64 7, x[0]
+    %i = for 0, %n, 1
+      %p = mul.i64 %v, 96
+      store.i64 %p, y[%i]
+    end
+  end
+end
+"""
+    f = parse(text)
+    made = run_passes(f, registry.get("x86-64-v3"), "simplify")
+    defined = {*made.params, *(instr.dst for instr in made.code)}
+    assert {a for instr in made.code for a in instr.args if a >= 0} <= defined
+    x, y = np.zeros(1, np.int64), np.zeros(5, np.int64)
+    run(made, x, y, 5)
+    assert x.tolist() == [7]
+    assert y.tolist() == [3 * 96] * 5

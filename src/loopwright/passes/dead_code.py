@@ -125,6 +125,8 @@ class _Backward:
                         self.write_directly(instr)
             elif kind == STORE:
                 if instr.op is ops.STORE_AT and stores.store(instr):
+                    # (What is left out uses nothing: `held_uses` may have it.)
+                    instr.args = []
                     continue
             elif not self.control(instr, kind):
                 continue
