@@ -5,6 +5,7 @@ from __future__ import annotations
 import pytest
 from tests.regalloc.generator import INTS, VECTORS, classes_of, nothing
 
+import loopwright as lw
 from loopwright import compiler
 from loopwright.errors import InternalError
 from loopwright.ir import ops
@@ -482,3 +483,27 @@ def test_the_compiler_checks_when_asked(monkeypatch: pytest.MonkeyPatch) -> None
 
 def test_the_tests_check() -> None:
     assert compiler.resolve().prove
+
+
+@lw.kernel(check=True, contract=False)
+def _widened_from_the_frame(a0: lw.u16, x: lw.Array[lw.i32], a1: lw.u8, y: lw.Array[lw.u8]):
+    n = lw.min(len(x), len(y))
+    if n != 0:
+        v1 = a0
+    else:
+        a1 = lw.u8(1)
+        v1 = a0
+    if 0 < n:  # noqa: SIM300
+        for i in lw.range(0, 6, 1):
+            before = v1
+            _, quotient = (
+                lw.f16(x[lw.min(0, n - 1)]),
+                (lw.u64(x[lw.i64(a1) % n]) // (lw.u64(a1) if i >= 0 else lw.u64(x[lw.i64(y[0 % n]) % n]))),
+            )
+            v1 = lw.u8(lw.u16(quotient)) ^ lw.rem_trunc(before, a0)
+
+
+def test_what_is_widened_is_carried_from_the_frame_as_what_it_was() -> None:
+    """A u8 in the frame is loaded, extended, and copied as the u64 that it has become: the load carries that as well (found by random kernels)."""
+    for target in ("x86-64-v3", "x86-64-v4", "aarch64-neon", "rv64gc"):
+        _widened_from_the_frame.compile(target=target, prove=True)

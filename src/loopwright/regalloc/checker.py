@@ -139,6 +139,7 @@ class _Checker:
         "everywhere",
         "head_of",
         "locations",
+        "names",
         "new",
         "old",
         "overlaps",
@@ -194,6 +195,8 @@ class _Checker:
         #: by width, the values that a move of that width carries whole
         self.carried: dict[int, int] = {}
         self.copied: set[int] = set()
+        #: what is a copy of what, since the last bracket or branch
+        self.names: dict[int, int] = {}
         #: by virtual register, how often it is defined
         self.definitions = [0] * self.values
         for v in before.params:
@@ -385,6 +388,8 @@ class _Checker:
         for n in range(self.everywhere if v in self.copied else self.locations):
             state[n] &= mask
         state[self.everywhere] &= mask
+        if self.names:
+            self.names = {name: source for name, source in self.names.items() if v not in (name, source)}
 
     def write(self, step: _Step, state: list[int], location: int, held: int) -> None:
         """A location is overwritten with something that is all of ``held``."""
@@ -406,6 +411,8 @@ class _Checker:
         if source == copy.dst:
             return
         self.redefine(state, copy.dst)
+        if source >= 0:
+            self.names[copy.dst] = source
         old = 1 << (source if source >= 0 else self.values + ~source)
         new = 1 << copy.dst
         for n in range(self.everywhere + 1):
@@ -441,7 +448,13 @@ class _Checker:
                 raise self.fail(step, f"{self.location_text(operand)} is too small for {a.type.name}")
         if rule is not None and len(a.args) > 1:
             self.scratch(step, state, a, rule, 1)
-        self.write(step, state, to, state[at] & self.whole(a.type))
+        held = state[at]
+        kept = held & self.whole(a.type)
+        for name, source in self.names.items():
+            # A copy of something narrower, whose registers hold it extended: what carries that whole carries the copy.
+            if held >> name & 1 and kept >> source & 1:
+                kept |= 1 << name
+        self.write(step, state, to, kept)
 
     def scratch(self, step: _Step, state: list[int], a: Instr, rule: Rule, count: int) -> None:
         """The scratch registers behind the ``count`` operands."""
@@ -636,6 +649,8 @@ class _Checker:
             b = step.before
             assert b is not None
             op = b.op
+            if op.effect == ops.CONTROL and self.names:
+                self.names = {}
             if op is ops.BLOCK:
                 stack.append(i)
                 arriving[i] = None
