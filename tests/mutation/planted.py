@@ -65,6 +65,7 @@ _TAILS = "passes/unroll.py"
 _PIECE = "vectors/pieces.py"
 
 _PACKS = ("tests/nests/test_packs.py", "-k", "(computed_alike and stored) or (another_order and (reversed or beside or place)) or (in_pairs and 8-x86-64-v3)")
+_TOGETHER = ("tests/vectors/test_elements_together.py", "-k", "random_groups")
 _CARRIED = ("tests/nests/test_carry.py", "tests/nests/test_branches.py", "tests/nests/test_shifted_arrays.py", "-k", "several_arrays or before_it or only_what")
 PLANTED: tuple[Planted, ...] = (
     # --- the encoder ---------------------------------------------------------------------------------------------
@@ -325,6 +326,20 @@ PLANTED: tuple[Planted, ...] = (
         "            one, clean = self._as_wide(value, type_, wide)",
         "            one, clean = self._as_wide(values[-1], type_, wide)",
         _PACKS,
+    ),
+    Planted(
+        "what is above an element is stored with the next one",
+        "vectors/interleaving.py",
+        "                if not clean and number < times - 1:",
+        "                if not clean and number < 0:",
+        _TOGETHER,
+    ),
+    Planted(
+        "elements of groups of three are extended without their signs",
+        "vectors/threes.py",
+        "        signed = type_.element.signed\n",
+        "        signed = False\n",
+        _TOGETHER,
     ),
     Planted("products and sums of f16 that are rounded once", "passes/algebra.py", "inner.type.bits == 16 and not v.fastmath", "inner.type is None", _F16),
     Planted("f64 that become f16 by two roundings", "targets/aarch64/lowering.py", 'return [(i.FCVTXN["2s"], ())', 'return [(i.FCVTN["2s"], ())', _HALVES),
