@@ -12,7 +12,7 @@ from loopwright.types import BOOL, I8, I16, I32, I64, PTR, VOID, Type, mask_of, 
 from loopwright.vectors.divergence import UNIFORM, VARYING, Divergence, Step
 from loopwright.vectors.operations import Operations
 
-__all__ = ["ALONG", "ANYWHERE", "APART", "BACK", "SAME", "Accesses", "lay"]
+__all__ = ["ALONG", "ANYWHERE", "APART", "BACK", "SAME", "SIGNED", "Accesses", "lay"]
 
 #: Of ``Accesses.kind``: one element for all lanes.
 SAME: Final = 0
@@ -25,7 +25,7 @@ APART: Final = 3
 #: It is anywhere.
 ANYWHERE: Final = 4
 
-_SIGNED: Final[dict[int, Type]] = {8: I8, 16: I16, 32: I32, 64: I64}
+SIGNED: Final[dict[int, Type]] = {8: I8, 16: I16, 32: I32, 64: I64}
 
 
 class Accesses(Operations):
@@ -161,7 +161,7 @@ class Accesses(Operations):
         """Of lanes that go down in memory: the mask, and the indices of the last lane's element."""
         mask = self.running(type_.bits)
         if self.mask != self.all:
-            bits = vector_of(_SIGNED[type_.bits], self.lanes)
+            bits = vector_of(SIGNED[type_.bits], self.lanes)
             shown = self.define(ops.REVERSE, bits, [self.define(ops.ONES_WHERE, bits, [mask], bits)], bits)
             mask = self.define(ops.NE, bits, [shown, self.f.const(bits, 0)], mask_of(type_.bits, self.lanes))
         last = self.scalar(ops.SUB, indices[-1], self.f.const(I64, self.lanes - 1))

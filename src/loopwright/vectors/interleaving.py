@@ -17,17 +17,15 @@ from loopwright.ir import ops
 from loopwright.ir.affine import Form, Forms
 from loopwright.ir.function import NONE, Instr, Mem
 from loopwright.targets.target import Target
-from loopwright.types import I8, I16, I32, I64, U8, U16, U32, U64, VOID, Type, vector_of
-from loopwright.vectors.accesses import Accesses
+from loopwright.types import I64, U8, VOID, Type, vector_of
+from loopwright.vectors.accesses import SIGNED, Accesses
 from loopwright.vectors.divergence import IN_PAIRS
-from loopwright.vectors.tables import Asked
+from loopwright.vectors.tables import UNSIGNED, Asked
 from loopwright.vectors.threes import Threes, able
 
 __all__ = ["Interleaving", "dealt"]
 
 _MOST: Final = 4
-_UNSIGNED: Final = {type_.bits: type_ for type_ in (U8, U16, U32, U64)}
-_SIGNED: Final = {type_.bits: type_ for type_ in (I8, I16, I32, I64)}
 #: Bytes within which a shuffle puts them into another order.
 BLOCK: Final = 16
 _Key = tuple[tuple[int, ...], ...]
@@ -47,12 +45,12 @@ def dealt(type_: Type, apart: int, target: Target, has: Asked) -> bool:
 
 def _signed(type_: Type) -> Type:
     """As many signed integers, as wide."""
-    return vector_of(_SIGNED[type_.bits], type_.lanes)
+    return vector_of(SIGNED[type_.bits], type_.lanes)
 
 
 def _unsigned(type_: Type, times: int) -> Type:
     """As many unsigned integers, so many times as wide."""
-    return vector_of(_UNSIGNED[times * type_.bits], type_.lanes)
+    return vector_of(UNSIGNED[times * type_.bits], type_.lanes)
 
 
 class _Member:

@@ -18,11 +18,11 @@ from loopwright.vectors.accesses import ANYWHERE
 from loopwright.vectors.divergence import Divergence
 from loopwright.vectors.totals import Totals
 
-__all__ = ["Asked", "Tables", "parts"]
+__all__ = ["UNSIGNED", "Asked", "Tables", "parts"]
 
 #: By bits of the elements: into how many parts a table may fall, beyond which loads are faster.
 MOST_PARTS: Final[dict[int, int]] = {8: 16, 16: 16, 32: 4, 64: 2}
-_UNSIGNED: Final[dict[int, Type]] = {8: U8, 16: U16, 32: U32, 64: U64}
+UNSIGNED: Final[dict[int, Type]] = {8: U8, 16: U16, 32: U32, 64: U64}
 #: Asked whether the machine has an operation on vectors of two types.
 Asked = Callable[[Op, Type, Type], bool]
 
@@ -35,7 +35,7 @@ def parts(array: Array, lanes: int, has: Asked) -> tuple[Op, int]:
     full = vector_of(element, lanes)
     count = array.size // element.size
     most = MOST_PARTS[element.bits]
-    if element.bits > 8 and full.size > 16 and count <= most * lanes and has(ops.LOOKUP_LANES, full, vector_of(_UNSIGNED[element.bits], lanes)):
+    if element.bits > 8 and full.size > 16 and count <= most * lanes and has(ops.LOOKUP_LANES, full, vector_of(UNSIGNED[element.bits], lanes)):
         return ops.LOOKUP_LANES, lanes
     held = 16 // element.size
     size = max(full.size, 16)
@@ -93,7 +93,7 @@ class Tables(Totals):
         """The elements that an index names, which differs by lane."""
         f = self.f
         element = array.element
-        full = vector_of(_UNSIGNED[element.bits], self.lanes)
+        full = vector_of(UNSIGNED[element.bits], self.lanes)
         narrow = self.shapes.narrow.get(index, index)
         given = self.vector(narrow)
         numbers = given if f.type_of(given) is full else self.define(ops.CONVERT, full, [given], full, f.type_of(given))

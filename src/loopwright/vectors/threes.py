@@ -7,18 +7,13 @@ and the third part: two vectors that overlap, as in memory.
 
 from __future__ import annotations
 
-from typing import Final
-
 from loopwright.ir import ops
 from loopwright.ir.function import NONE, Function, Instr, Mem
-from loopwright.types import I8, I16, I32, I64, U8, U16, U32, U64, VOID, Type, mask_of, vector_of
-from loopwright.vectors.accesses import Accesses
-from loopwright.vectors.tables import Asked
+from loopwright.types import I64, VOID, Type, mask_of, vector_of
+from loopwright.vectors.accesses import SIGNED, Accesses
+from loopwright.vectors.tables import UNSIGNED, Asked
 
 __all__ = ["Threes", "able"]
-
-_UNSIGNED: Final = {type_.bits: type_ for type_ in (U8, U16, U32, U64)}
-_SIGNED: Final = {type_.bits: type_ for type_ in (I8, I16, I32, I64)}
 
 
 def able(type_: Type, times: int, store: bool, has: Asked) -> bool:
@@ -35,7 +30,7 @@ def able(type_: Type, times: int, store: bool, has: Asked) -> bool:
 
 def _units(type_: Type, times: int) -> Type:
     """The vector of wide lanes, as unsigned integers as narrow as the elements."""
-    return vector_of(_UNSIGNED[type_.bits], type_.lanes * times)
+    return vector_of(UNSIGNED[type_.bits], type_.lanes * times)
 
 
 class Threes:
@@ -46,6 +41,8 @@ class Threes:
         type_: of each part; times: how many times as wide it is made.
         where, mem: the address of the first element.
     """
+
+    __slots__ = ("f", "made", "mem", "times", "type_", "units", "vectors", "where")
 
     def __init__(self, made: Accesses, type_: Type, times: int, where: list[int], mem: Mem) -> None:
         self.made = made
@@ -93,7 +90,7 @@ class Threes:
             lanes[n * times + (times - 1 if signed else 0)] = 3 * n + number
         op = ops.LOOKUP_PAIR if len(self.vectors) == 2 else ops.LOOKUP_LANES
         chosen = made.define(op, units, [*self.vectors, self._literal(lanes)], units, units)
-        wide = vector_of((_SIGNED if signed else _UNSIGNED)[times * type_.bits], type_.lanes)
+        wide = vector_of((SIGNED if signed else UNSIGNED)[times * type_.bits], type_.lanes)
         part = made.define(ops.BITCAST, wide, [chosen], wide, units)
         return made.define(ops.SHR, wide, [part, f.const(wide, (times - 1) * type_.bits)], wide) if signed else part
 
