@@ -22,10 +22,12 @@ __all__ = [
     "I64",
     "PTR",
     "SCALARS",
+    "SIGNED",
     "U8",
     "U16",
     "U32",
     "U64",
+    "UNSIGNED",
     "VOID",
     "Type",
     "limits",
@@ -182,6 +184,10 @@ F64: Final = _make("f64", KIND_FLOAT, 64, dtype="float64")
 # (Not among the types by name: text of the intermediate representation has none of them.)
 COMPLEX64: Final = Type("complex64", KIND_COMPLEX, 64, 0, None, -1, "complex64")
 COMPLEX128: Final = Type("complex128", KIND_COMPLEX, 128, 0, None, -2, "complex128")
+
+# Integer types by their number of bits.
+SIGNED: Final[dict[int, Type]] = {8: I8, 16: I16, 32: I32, 64: I64}
+UNSIGNED: Final[dict[int, Type]] = {8: U8, 16: U16, 32: U32, 64: U64}
 
 SCALARS: Final[tuple[Type, ...]] = (BOOL, I8, U8, I16, U16, I32, U32, I64, U64, PTR, F16, BF16, F32, F64)
 

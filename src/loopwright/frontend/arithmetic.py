@@ -17,7 +17,7 @@ from loopwright.frontend.functions import _emitter
 from loopwright.frontend.promotion import refusal
 from loopwright.ir import ops
 from loopwright.ir.ops import Op
-from loopwright.types import F64, I8, I16, I32, I64, U8, U16, U32, U64, Type, limits, vector_of
+from loopwright.types import F64, I8, I16, I32, I64, U8, U16, U32, U64, UNSIGNED, Type, limits, vector_of
 
 __all__ = [
     "abs_diff",
@@ -43,8 +43,6 @@ __all__ = [
     "sub_saturated",
     "trailing_zeros",
 ]
-
-_UNSIGNED = {8: U8, 16: U16, 32: U32, 64: U64}
 
 
 def _without_width(name: str, values: tuple[Any, ...]) -> NoReturn:
@@ -152,13 +150,13 @@ def abs_diff(a: Any, b: Any) -> Any:
         common = constants.apply(ops.MAX, a, b)
         type_ = constants.type_of(common)
         if type_.is_integer:
-            return np.asarray(constants.apply(ops.ABS_DIFF, a, b)).view(_UNSIGNED[type_.bits].dtype)[()]
+            return np.asarray(constants.apply(ops.ABS_DIFF, a, b)).view(UNSIGNED[type_.bits].dtype)[()]
         return constants.absolute(constants.apply(ops.SUB, a, b))
     if any(isinstance(v, (float, np.floating)) or (isinstance(v, Value) and v.type.is_float) for v in (a, b)):
         return emitter.absolute(emitter.binary(ops.SUB, a, b))
     made = emitter.operation(ops.ABS_DIFF, [a, b])
     emitter.settle(made)
-    return functions.bitcast(_UNSIGNED[made.type.bits], made) if made.type.signed else made
+    return functions.bitcast(UNSIGNED[made.type.bits], made) if made.type.signed else made
 
 
 def fms(a: Any, b: Any, c: Any) -> Any:

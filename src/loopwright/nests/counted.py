@@ -14,7 +14,7 @@ from loopwright.ir.function import NONE, Function, Instr
 from loopwright.ir.ops import Op
 from loopwright.nests.lines import Bound, Line, Lines, Writer
 from loopwright.nests.unroll import shifted
-from loopwright.types import I64, PTR, U8, U16, U32, Type
+from loopwright.types import I64, PTR, UNSIGNED, Type
 
 __all__ = ["Counted", "Kept"]
 
@@ -327,7 +327,7 @@ class Counted:
         left = w.line_at_start(distance.start().times(-1 if slope > 0 else 1))
         wide = left
         if distance.bits < 64:
-            unsigned = {8: U8, 16: U16, 32: U32}[distance.bits]
+            unsigned = UNSIGNED[distance.bits]
             wide = w.converted(w.converted(left, unsigned), I64)
         # (Of 64 bits, 2^63 or more is a number below 0, which is too few.)
         step = abs(slope)

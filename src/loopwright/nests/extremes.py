@@ -27,7 +27,7 @@ from loopwright.nests.nest import nests
 from loopwright.nests.operations import has
 from loopwright.nests.unroll import clone, read_once
 from loopwright.targets.target import Target
-from loopwright.types import BOOL, I8, I16, I32, I64, VOID, Type, limits, vector_of
+from loopwright.types import BOOL, I16, I32, I64, SIGNED, VOID, Type, limits, vector_of
 
 __all__ = ["searches", "split_extremes"]
 
@@ -46,7 +46,6 @@ _KINDS: Final[dict[ops.Op, tuple[ops.Op, bool]]] = {
 _EXCHANGED: Final[dict[ops.Op, ops.Op]] = {ops.GT: ops.LT, ops.LT: ops.GT, ops.GE: ops.LE, ops.LE: ops.GE}
 _COMPARISONS: Final = frozenset(ops.COMPARISONS.values())
 _OFFSETS: Final[dict[int, Type]] = {8: I16, 16: I16, 32: I32, 64: I64}
-_FLAGS: Final[dict[int, Type]] = {8: I8, 16: I16, 32: I32, 64: I64}
 
 
 class _Search:
@@ -277,7 +276,7 @@ class _Split:
         stop = self.end_of(start, hi)
         most = self.variable(self.type, self.least())
         accumulators = [(most, self.total, most)]
-        flag = _FLAGS[self.type.bits]
+        flag = SIGNED[self.type.bits]
         some = NONE
         before = NONE
         if not self.first:

@@ -13,14 +13,12 @@ from typing import Final
 from loopwright.ir import ops
 from loopwright.ir.function import NONE, Function, Instr, Mem
 from loopwright.ir.ops import Op
-from loopwright.types import I8, I16, I32, I64, PTR, U8, U16, U32, U64, VOID, Type
+from loopwright.types import I64, PTR, SIGNED, UNSIGNED, VOID, Type
 
 __all__ = ["Bound", "Line", "Lines", "Writer"]
 
 #: How many operations a value is followed through.
 _DEPTH: Final = 40
-_SIGNED: Final[dict[int, Type]] = {8: I8, 16: I16, 32: I32, 64: I64}
-_UNSIGNED: Final[dict[int, Type]] = {8: U8, 16: U16, 32: U32, 64: U64}
 #: What takes lower bits of an integer.
 _CUTS: Final = frozenset((ops.AND, ops.SHR, ops.SHR_MODULO))
 
@@ -111,7 +109,7 @@ class Writer:
 
     def line_at_start(self, line: Line) -> int:
         """The value of a line in the first iteration, as a signed integer of its bits."""
-        type_ = _SIGNED[line.bits]
+        type_ = SIGNED[line.bits]
         made = NONE
         for operand, coefficient in line.terms.items():
             part = self.converted(operand, type_)
@@ -131,7 +129,7 @@ class Writer:
         first = self.line_at_start(line)
         if not line.slope:
             return first
-        type_ = _SIGNED[line.bits]
+        type_ = SIGNED[line.bits]
         steps = self.converted(k, type_)
         if line.slope != 1:
             steps = self.emit(ops.MUL, type_, [steps, self.f.const(type_, line.slope)])
@@ -236,11 +234,11 @@ class Lines:
         if a is None or not a.slope:
             return None
         if instr.op is ops.AND:
-            type_ = _UNSIGNED.get(constant.bit_length())
+            type_ = UNSIGNED.get(constant.bit_length())
             return None if constant < 0 or type_ is None or constant & (constant + 1) else self._extended(a.at(type_.bits), type_, bits)
         if not 0 < constant < bits or any(number % (1 << constant) for number in (a.constant, a.slope, *a.terms.values())):
             return None
-        types = _SIGNED if instr.type.signed else _UNSIGNED
+        types = SIGNED if instr.type.signed else UNSIGNED
         narrow = types.get(bits - constant)
         if narrow is None:
             return None

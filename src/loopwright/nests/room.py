@@ -8,14 +8,13 @@ from typing import Final
 from loopwright.ir import ops
 from loopwright.nests.operations import steps
 from loopwright.targets.target import Target
-from loopwright.types import F32, I8, I16, I32, I64, U8, U16, U32, U64, VOID, Type, vector_of
+from loopwright.types import F32, I8, I16, I32, I64, U32, U64, UNSIGNED, VOID, Type, vector_of
 from loopwright.vectors.sums import COUNT, DISTANCE, PRODUCT, Total
 
 __all__ = ["settle"]
 
 #: A total has room for at least so many steps; as many times that as there is room for make a block, which whole unrolled steps fill.
 LEAST_STEPS: Final = 48
-_UNSIGNED: Final[dict[int, Type]] = {8: U8, 16: U16, 32: U32, 64: U64}
 _WIDE: Final[dict[int, tuple[Type, Type]]] = {32: (U32, I32), 64: (U64, I64)}
 #: What the most frequent term of a kind is made by.
 _OPS: Final[dict[int, ops.Op]] = {DISTANCE: ops.SUM_ABS_DIFF, PRODUCT: ops.DOT_ADD}
@@ -69,7 +68,7 @@ def _takes_bytes(total: Total, target: Target, bits: int) -> bool:
 def _settled(total: Total, width: int, lanes: int, target: Target) -> bool:
     """Find the type of a total's lanes, where there is one."""
     if total.of is VOID:
-        total.element = _UNSIGNED[width]
+        total.element = UNSIGNED[width]
         total.steps = _rounded(((1 << width) - 1) // total.high)
         return lanes * width >= 128 and not total.looped and total.steps > 0
     of = total.of

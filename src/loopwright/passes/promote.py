@@ -11,7 +11,7 @@ from __future__ import annotations
 
 from loopwright.ir import ops
 from loopwright.ir.function import Array, Function, Instr, Mem
-from loopwright.passes import idioms, reciprocals, roots
+from loopwright.passes import bit_loops, idioms, reciprocals, roots
 from loopwright.targets.target import Target
 from loopwright.types import VOID, Type
 
@@ -19,12 +19,13 @@ __all__ = ["run"]
 
 
 def run(f: Function, target: Target) -> None:
-    """Make variables of the local arrays of ``f`` that need no address, returns of places that nothing leads to, and operations of idioms."""
+    """Make variables of the local arrays of ``f`` that need no address, returns of places that nothing leads to, and operations of idioms and of loops through bits."""
     if any(array.size and not array.data for array in f.arrays):
         elements = _elements(f)
         if elements:
             _replace(f, elements)
     _return_from_nowhere(f)
+    bit_loops.run(f)
     idioms.run(f)
     if f.options.fastmath:
         roots.run(f, target)

@@ -11,7 +11,7 @@ from loopwright.ir import ops
 from loopwright.ir.function import NONE, Function, Instr
 from loopwright.ir.ops import Op
 from loopwright.targets.steps import Emit, bracket
-from loopwright.types import I32, I64, U8, U16, U32, U64, Type, vector_of
+from loopwright.types import I32, I64, U32, U64, UNSIGNED, Type, vector_of
 
 #: The ``imm`` of a ``div_trunc`` or ``rem_trunc`` that is the machine's own instruction: its divisor is neither 0 nor -1.
 BARE: Final = 1
@@ -361,7 +361,7 @@ def _signed_quotient(s: _Whole, a: int, b: int, floor: bool) -> int:
 
 
 def _unsigned(type_: Type) -> Type:
-    element = {8: U8, 16: U16, 32: U32, 64: U64}[type_.bits]
+    element = UNSIGNED[type_.bits]
     return vector_of(element, type_.lanes) if type_.lanes else element
 
 

@@ -14,12 +14,9 @@ from loopwright.ir.function import Function, Instr
 from loopwright.ir.ops import Op
 from loopwright.targets import sums
 from loopwright.targets.steps import Emit, Steps
-from loopwright.types import F32, I8, I16, I32, I64, U8, U16, U32, U64, Type, limits, vector_of
+from loopwright.types import F32, I32, U8, U32, U64, UNSIGNED, Type, limits, vector_of
 
 __all__ = ["EXPANDED", "expand", "unsigned"]
-
-_UNSIGNED: Final[dict[int, Type]] = {8: U8, 16: U16, 32: U32, 64: U64}
-_SIGNED: Final[dict[int, Type]] = {8: I8, 16: I16, 32: I32, 64: I64}
 
 
 def expand(f: Function, instr: Instr, emit: Emit, late: bool) -> bool:
@@ -56,14 +53,14 @@ def unsigned(s: Steps, type_: Type, value: int) -> int:
     if not element.signed:
         return value
     if value < 0:
-        return s.const(_UNSIGNED[element.bits], int(s.f.const_values[~value]) & (1 << element.bits) - 1)
-    return s.cast(_UNSIGNED[element.bits], value, element)
+        return s.const(UNSIGNED[element.bits], int(s.f.const_values[~value]) & (1 << element.bits) - 1)
+    return s.cast(UNSIGNED[element.bits], value, element)
 
 
 def _last(s: Steps, instr: Instr, op: Op, *args: int) -> None:
     """The result by an operation on unsigned numbers."""
     t = instr.type.element
-    u = _UNSIGNED[t.bits]
+    u = UNSIGNED[t.bits]
     if t.signed:
         s.cast(t, s.op(op, u, *args), u, instr.dst)
     else:
@@ -158,7 +155,7 @@ def _carryless(s: Steps, instr: Instr) -> None:
     """By products of every fourth bit: at most 16 ones meet in a place, whose carries end in the three above it, which are cut away, or leave the number (T. Pornin, *BearSSL:
     Constant-Time Crypto*, on GHASH)."""
     t = instr.type.element
-    u = _UNSIGNED[t.bits]
+    u = UNSIGNED[t.bits]
     kept = [sum(1 << place for place in range(first, t.bits, 4)) for first in range(4)]
     a, b = [[_masked(s, u, unsigned(s, t, x), mask) for mask in kept] for x in instr.args]
     parts: list[int] = []
@@ -179,7 +176,7 @@ def _masked(s: Steps, u: Type, value: int, mask: int) -> int:
 def _carryless_high(s: Steps, instr: Instr) -> None:
     """The lower half of the product of what is read from the other end; of scalars of 32 bits a part of the one in 64."""
     t = instr.type.element
-    u = _UNSIGNED[t.bits]
+    u = UNSIGNED[t.bits]
     a, b = [unsigned(s, t, x) for x in instr.args]
     if s.lanes or t.bits == 64:
         turned = [s.op(ops.BIT_REVERSE, u, x) for x in (a, b)]
@@ -195,7 +192,7 @@ def _carryless_high(s: Steps, instr: Instr) -> None:
 def _rotate(s: Steps, instr: Instr) -> None:
     t = instr.type.element
     bits = t.bits
-    u = _UNSIGNED[bits]
+    u = UNSIGNED[bits]
     value, count = unsigned(s, t, instr.args[0]), unsigned(s, t, instr.args[1])
     left, right = (ops.SHL, ops.SHR) if instr.op is ops.ROTATE_LEFT else (ops.SHR, ops.SHL)
     if count < 0:
@@ -221,7 +218,7 @@ def _leading_zeros(s: Steps, instr: Instr) -> None:
     elif s.lanes and t.bits == 64:
         _leading_zeros_64(s, instr, x)
     else:
-        u = _UNSIGNED[t.bits]
+        u = UNSIGNED[t.bits]
         places = 1
         while places < t.bits:
             x = s.op(ops.OR, u, x, s.shifted(u, x, places))
@@ -262,7 +259,7 @@ def _leading_zeros_64(s: Steps, instr: Instr, x: int) -> None:
 def _trailing_zeros(s: Steps, instr: Instr) -> None:
     """The ones of x - 1 where x has zeros are those below its lowest 1."""
     t = instr.type.element
-    u = _UNSIGNED[t.bits]
+    u = UNSIGNED[t.bits]
     x = unsigned(s, t, instr.args[0])
     below = s.op(ops.ANDNOT, u, x, s.op(ops.SUB, u, x, s.const(u, 1)))
     if s.lanes and t.bits >= 32:
@@ -281,7 +278,7 @@ def _exchanged(s: Steps, u: Type, x: int, places: int, mask: int) -> tuple[int, 
 def _bit_reverse(s: Steps, instr: Instr) -> None:
     """In each byte neighbours, pairs and fours exchanged; then the bytes (H. S. Warren, *Hacker's Delight*, 2nd edition, section 7-1)."""
     t = instr.type.element
-    u = _UNSIGNED[t.bits]
+    u = UNSIGNED[t.bits]
     x = unsigned(s, t, instr.args[0])
     if s.lanes and t.bits > 8:
         _last(s, instr, ops.BYTE_SWAP, _bytes_reversed(s, u, x))
@@ -312,7 +309,7 @@ def _byte_swap(s: Steps, instr: Instr) -> None:
     if t.bits == 8:
         s.op(ops.COPY, t, instr.args[0], into=instr.dst)
         return
-    u = _UNSIGNED[t.bits]
+    u = UNSIGNED[t.bits]
     x = unsigned(s, t, instr.args[0])
     places = 8
     while 2 * places < t.bits:
@@ -358,7 +355,7 @@ def _zero_extended(s: Steps, instr: Instr, position: int = 0) -> int:
     a, t = instr.args[position], instr.type
     if a < 0:
         return s.const(U32, int(s.f.const_values[~a]) & (1 << t.bits) - 1)
-    return s.convert(_UNSIGNED[t.bits], a, t) if t.signed else a
+    return s.convert(UNSIGNED[t.bits], a, t) if t.signed else a
 
 
 def _cut(s: Steps, instr: Instr, of: Type, value: int) -> None:

@@ -10,13 +10,12 @@ from typing import Final
 from loopwright.ir import ops
 from loopwright.ir.function import NONE, Function, Instr, Mem
 from loopwright.targets.steps import Emit, Steps
-from loopwright.types import I64, PTR, U8, U16, U32, U64, VOID, Type, vector_of
+from loopwright.types import I64, PTR, UNSIGNED, VOID, Type, vector_of
 
 __all__ = ["each_lane", "indexed_access", "masked_access"]
 
 #: Up to so many lanes are written out; more are done in a loop.
 _WRITTEN_OUT: Final = 8
-_UNSIGNED: Final[dict[int, Type]] = {8: U8, 16: U16, 32: U32, 64: U64}
 
 
 class _Copies:
@@ -86,7 +85,7 @@ def masked_access(f: Function, instr: Instr, emit: Emit) -> None:
     loads = instr.op.result != ""
     strided = instr.op in ops.STRIDED
     s = Steps(f, emit, instr.line, 0)
-    held = _UNSIGNED[type_.bits]
+    held = UNSIGNED[type_.bits]
     bits = vector_of(held, type_.lanes)
     # The value, and behind it the mask.
     copies = _Copies(s, type_, 2)
@@ -125,7 +124,7 @@ def indexed_access(f: Function, instr: Instr, emit: Emit) -> None:
     offsets = _Copies(s, offsets_type, 1)
     offsets.store(offsets_type, instr.args[1 if loads else 2], offsets.at, 0)
     masked = mask >= 0 or not f.const_values[~mask]
-    held = _UNSIGNED[type_.bits]
+    held = UNSIGNED[type_.bits]
     if masked:
         bits = vector_of(held, type_.lanes)
         shown = f.register(bits)

@@ -12,7 +12,7 @@ from loopwright.ir import ops
 from loopwright.ir.function import Function, Instr
 from loopwright.targets.integer_sequences import unsigned
 from loopwright.targets.steps import Emit, Steps
-from loopwright.types import BOOL, I32, I64, U32, U64, Type
+from loopwright.types import BOOL, I64, SIGNED, U64, UNSIGNED, Type
 
 __all__ = [
     "divide_by_reciprocal",
@@ -25,9 +25,6 @@ __all__ = [
     "multiply_by_steps",
     "remainder_by_quotient",
 ]
-
-_UNSIGNED: Final[dict[int, Type]] = {32: U32, 64: U64}
-_SIGNED: Final[dict[int, Type]] = {32: I32, 64: I64}
 
 
 def _held(s: Steps, type_: Type, operand: int) -> int:
@@ -67,7 +64,7 @@ def multiply_by_constant(f: Function, instr: Instr, emit: Emit) -> None:
 def multiply_by_steps(f: Function, instr: Instr, emit: Emit) -> None:
     """A product as the sum of what one factor is, shifted, for each bit of the other one; it has branches."""
     type_ = instr.type
-    u = _UNSIGNED[type_.bits]
+    u = UNSIGNED[type_.bits]
     s = Steps(f, emit, instr.line, 0)
     a, b = [unsigned(s, type_, x) for x in instr.args]
     term, left = s.variable(u, a), s.variable(u, b)
@@ -88,13 +85,13 @@ def high_by_other_sign(f: Function, instr: Instr, emit: Emit) -> None:
     factor is taken away, or added."""
     type_ = instr.type
     bits = type_.bits
-    other = _UNSIGNED[bits] if type_.signed else _SIGNED[bits]
+    other = UNSIGNED[bits] if type_.signed else SIGNED[bits]
     s = Steps(f, emit, instr.line, 0)
     a, b = [_held(s, type_, x) for x in instr.args]
     high = s.cast(type_, s.op(ops.MUL_HIGH, other, s.cast(other, a, type_), s.cast(other, b, type_)), other)
     op = ops.SUB if type_.signed else ops.ADD
     for x, y in ((a, b), (b, a)):
-        sign = s.shifted(_SIGNED[bits], x if type_.signed else s.cast(other, x, type_), bits - 1)
+        sign = s.shifted(SIGNED[bits], x if type_.signed else s.cast(other, x, type_), bits - 1)
         masked = s.op(ops.AND, type_, sign if type_.signed else s.cast(type_, sign, other), y)
         high = s.op(op, type_, high, masked)
     s.op(ops.COPY, type_, high, into=instr.dst)
@@ -130,7 +127,7 @@ def divide_by_unsigned(f: Function, instr: Instr, emit: Emit) -> None:
     """``div_trunc`` of signed integers by that of their absolute values. (That of the least one is right as an unsigned number, and so is its quotient by -1, which wraps.)"""
     type_ = instr.type
     bits = type_.bits
-    u = _UNSIGNED[bits]
+    u = UNSIGNED[bits]
     s = Steps(f, emit, instr.line, 0)
     signs: list[int] = []
     sizes: list[int] = []
@@ -206,7 +203,7 @@ def divide_by_reciprocal(f: Function, instr: Instr, emit: Emit) -> None:
 def divide_by_steps(f: Function, instr: Instr, emit: Emit) -> None:
     """``div_trunc`` of unsigned integers bit by bit, from the highest one that the quotient may have; it has branches."""
     u = instr.type
-    signed = _SIGNED[u.bits]
+    signed = SIGNED[u.bits]
     s = Steps(f, emit, instr.line, 0)
     a, b = [_held(s, u, x) for x in instr.args]
     zero, one = s.const(u, 0), s.const(u, 1)

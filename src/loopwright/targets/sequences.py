@@ -11,7 +11,7 @@ from loopwright.ir import ops
 from loopwright.ir.function import NONE, Function, Instr
 from loopwright.ir.ops import Op
 from loopwright.targets.steps import Emit, Steps, bracket
-from loopwright.types import BOOL, I16, I32, I64, U8, U16, U32, U64, Type, limits
+from loopwright.types import BOOL, I16, I32, I64, U16, U32, U64, UNSIGNED, Type, limits
 
 
 def popcount(f: Function, instr: Instr, emit: Emit) -> None:
@@ -47,7 +47,7 @@ def popcount(f: Function, instr: Instr, emit: Emit) -> None:
 def mask_bits(f: Function, instr: Instr, emit: Emit) -> None:
     """The lanes that hold as bits of an integer: of each lane its own bit, and the sum of those. Of 128 bits at most."""
     mask, line = instr.type, instr.line
-    element = {8: U8, 16: U16, 32: U32, 64: U64}[mask.bits]
+    element = UNSIGNED[mask.bits]
     steps = Steps(f, emit, line, mask.lanes)
     lane = steps.op(ops.IOTA, element)
     if mask.lanes > 8:
@@ -168,7 +168,7 @@ def copy_sign(f: Function, instr: Instr, emit: Emit) -> None:
     """``copy_sign`` by the bits."""
     type_ = instr.type.element
     steps = Steps(f, emit, instr.line, instr.type.lanes)
-    bits = {16: U16, 32: U32, 64: U64}[type_.bits]
+    bits = UNSIGNED[type_.bits]
     top = 1 << type_.bits - 1
     size = steps.op(ops.AND, bits, steps.cast(bits, instr.args[0], type_), steps.const(bits, top - 1))
     sign = steps.op(ops.AND, bits, steps.cast(bits, instr.args[1], type_), steps.const(bits, top))

@@ -9,13 +9,11 @@ from loopwright.ir import ops
 from loopwright.ir.function import Function, Instr
 from loopwright.ir.ops import Op
 from loopwright.targets.steps import Emit, Steps
-from loopwright.types import I8, I16, I32, I64, U8, U16, U32, U64, Type, vector_of
+from loopwright.types import I8, I16, SIGNED, U8, U16, UNSIGNED, Type, vector_of
 
 __all__ = ["expand", "expand_dot"]
 
 _ACCUMULATING: Final = (ops.DOT_ADD, ops.DOT_MIXED_ADD)
-#: By bits: unsigned and signed integers.
-_INTEGERS: Final[dict[int, tuple[Type, Type]]] = {8: (U8, I8), 16: (U16, I16), 32: (U32, I32), 64: (U64, I64)}
 
 
 def expand(f: Function, instr: Instr, emit: Emit) -> bool:
@@ -26,7 +24,7 @@ def expand(f: Function, instr: Instr, emit: Emit) -> bool:
     if instr.op is ops.SUM_ABS_DIFF:
         # (The bits of a distance are an unsigned number, also of signed lanes.)
         s = Steps(f, emit, line, source.lanes)
-        plain = _INTEGERS[source.bits][0]
+        plain = UNSIGNED[source.bits]
         apart = s.op(ops.ABS_DIFF, source.element, *instr.args)
         if source.signed:
             apart = s.cast(plain, apart, source.element)
@@ -34,12 +32,12 @@ def expand(f: Function, instr: Instr, emit: Emit) -> bool:
         return True
     if type_.bits > 2 * source.bits:
         # Two by two, as often as it takes.
-        between = vector_of(_INTEGERS[2 * source.bits][1 if source.signed else 0], source.lanes // 2)
+        between = vector_of((SIGNED if source.signed else UNSIGNED)[2 * source.bits], source.lanes // 2)
         pairs = f.register(between)
         emit(Instr(ops.SUM_GROUPS, between, pairs, list(instr.args), 0, line, source))
         emit(Instr(ops.SUM_GROUPS, type_, instr.dst, [pairs], 0, line, between))
         return True
-    wide = _INTEGERS[type_.bits][1 if source.signed else 0]
+    wide = (SIGNED if source.signed else UNSIGNED)[type_.bits]
     s = Steps(f, emit, line, type_.lanes)
     both = f.register(s.of(wide))
     emit(Instr(ops.BITCAST, s.of(wide), both, list(instr.args), 0, line, source))

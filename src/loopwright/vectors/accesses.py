@@ -8,11 +8,11 @@ from loopwright.errors import KernelTypeError
 from loopwright.ir import ops
 from loopwright.ir.function import NONE, Function, Instr, Mem
 from loopwright.ir.ops import Op
-from loopwright.types import BOOL, I8, I16, I32, I64, PTR, VOID, Type, mask_of, vector_of
+from loopwright.types import BOOL, I32, I64, PTR, SIGNED, VOID, Type, mask_of, vector_of
 from loopwright.vectors.divergence import UNIFORM, VARYING, Divergence, Step
 from loopwright.vectors.operations import Operations
 
-__all__ = ["ALONG", "ANYWHERE", "APART", "BACK", "SAME", "SIGNED", "Accesses", "lay"]
+__all__ = ["ALONG", "ANYWHERE", "APART", "BACK", "SAME", "Accesses", "lay"]
 
 #: Of ``Accesses.kind``: one element for all lanes.
 SAME: Final = 0
@@ -24,8 +24,6 @@ BACK: Final = 2
 APART: Final = 3
 #: It is anywhere.
 ANYWHERE: Final = 4
-
-SIGNED: Final[dict[int, Type]] = {8: I8, 16: I16, 32: I32, 64: I64}
 
 
 class Accesses(Operations):

@@ -10,7 +10,7 @@ from typing import Final
 
 from loopwright.ir import ops
 from loopwright.ir.function import NONE, Function, Instr
-from loopwright.types import BOOL, I64, U8, U16, U32, U64, VOID, Type, vector_of
+from loopwright.types import BOOL, I64, U8, U64, UNSIGNED, VOID, Type, vector_of
 from loopwright.vectors.accesses import ALONG, lay
 from loopwright.vectors.divergence import VARYING, Divergence
 from loopwright.vectors.regions import Bracket, Leaf
@@ -25,7 +25,6 @@ BECOMES: Final = 1
 SETS: Final = 2
 CLEARS: Final = 3
 
-_UNSIGNED: Final[dict[int, Type]] = {8: U8, 16: U16, 32: U32, 64: U64}
 #: The most instructions that compute one bit.
 _DEEPEST: Final = 24
 
@@ -345,7 +344,7 @@ class Bitmaps(RunningSums):
     def mask_of_word(self, word: int) -> int:
         """The mask of the lanes whose bit of a word is 1."""
         width, lanes = self.width, self.lanes
-        element = _UNSIGNED[width]
+        element = UNSIGNED[width]
         full = vector_of(element, lanes)
         mine = self.pattern(f"bits of {lanes} by {width}", element, [1 << lane % width for lane in range(lanes)])
         if lanes <= width:

@@ -17,10 +17,10 @@ from loopwright.ir import ops
 from loopwright.ir.affine import Form, Forms
 from loopwright.ir.function import NONE, Instr, Mem
 from loopwright.targets.target import Target
-from loopwright.types import I64, U8, VOID, Type, vector_of
-from loopwright.vectors.accesses import SIGNED, Accesses
+from loopwright.types import I64, SIGNED, U8, UNSIGNED, VOID, Type, vector_of
+from loopwright.vectors.accesses import Accesses
 from loopwright.vectors.divergence import IN_PAIRS
-from loopwright.vectors.tables import UNSIGNED, Asked
+from loopwright.vectors.tables import Asked
 from loopwright.vectors.threes import Threes, able
 
 __all__ = ["Interleaving", "dealt"]

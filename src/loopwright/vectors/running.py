@@ -9,7 +9,7 @@ from __future__ import annotations
 from loopwright.ir import ops
 from loopwright.ir.function import NONE, Function, Instr
 from loopwright.ir.half_floats import is_half
-from loopwright.types import I64, U32, U64, VOID, Type, vector_of
+from loopwright.types import I64, U64, UNSIGNED, VOID, Type, vector_of
 from loopwright.vectors.compaction import Compaction
 from loopwright.vectors.divergence import Divergence
 from loopwright.vectors.regions import Bracket, Leaf, Region
@@ -102,7 +102,7 @@ class RunningSums(Compaction):
         f = self.f
         for bits in (type_.bits, 32):
             count = type_.size * 8 // bits
-            words = vector_of({32: U32, 64: U64}[bits], count) if bits in (32, 64) and count > 1 else VOID
+            words = vector_of(UNSIGNED[bits], count) if bits in (32, 64) and count > 1 else VOID
             if words is not VOID and type_.bits >= bits and self.has(ops.LOOKUP_LANES, words, words):
                 number = f.const(words, count - 1)
                 if bits < type_.bits:

@@ -26,7 +26,7 @@ from typing import Final
 from loopwright.ir import ops
 from loopwright.ir.function import Function, Instr
 from loopwright.ir.loops import IS_LOOP
-from loopwright.types import BOOL, F16, F32, I8, I16, U8, U16, VOID, Type, limits
+from loopwright.types import BOOL, F16, F32, I8, I16, U8, UNSIGNED, VOID, Type, limits
 
 __all__ = ["COUNT", "DISTANCE", "NO_CONDITION", "PRODUCT", "SUM", "Term", "Total", "find"]
 
@@ -40,7 +40,6 @@ PRODUCT: Final = 3
 NO_CONDITION: Final = -(1 << 40)
 #: The greatest constant that is counted by.
 _MOST: Final = 15
-_UNSIGNED: Final[dict[int, Type]] = {8: U8, 16: U16}
 #: Of which two have a product that pairs of lanes have room for.
 _FACTORS: Final = (U8, I8, I16)
 
@@ -296,7 +295,7 @@ class _Survey:
         if a is None or b is None or a[1].source is not b[1].source:
             return None
         source = a[1].source
-        return Term(DISTANCE, [a[0], b[0]], source, _UNSIGNED[source.bits], 0, (1 << source.bits) - 1, [a[1], b[1], inside])
+        return Term(DISTANCE, [a[0], b[0]], source, UNSIGNED[source.bits], 0, (1 << source.bits) - 1, [a[1], b[1], inside])
 
     def product(self, made: Instr) -> Term | None:
         a, b = self.narrow(made.args[0]), self.narrow(made.args[1])

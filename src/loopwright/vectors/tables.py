@@ -13,16 +13,15 @@ from typing import Final
 from loopwright.ir import ops
 from loopwright.ir.function import Array, Function, Instr
 from loopwright.ir.ops import Op
-from loopwright.types import BOOL, I64, PTR, U8, U16, U32, U64, Type, vector_of
+from loopwright.types import BOOL, I64, PTR, U8, UNSIGNED, Type, vector_of
 from loopwright.vectors.accesses import ANYWHERE
 from loopwright.vectors.divergence import Divergence
 from loopwright.vectors.totals import Totals
 
-__all__ = ["UNSIGNED", "Asked", "Tables", "parts"]
+__all__ = ["Asked", "Tables", "parts"]
 
 #: By bits of the elements: into how many parts a table may fall, beyond which loads are faster.
 MOST_PARTS: Final[dict[int, int]] = {8: 16, 16: 16, 32: 4, 64: 2}
-UNSIGNED: Final[dict[int, Type]] = {8: U8, 16: U16, 32: U32, 64: U64}
 #: Asked whether the machine has an operation on vectors of two types.
 Asked = Callable[[Op, Type, Type], bool]
 

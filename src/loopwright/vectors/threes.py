@@ -9,9 +9,9 @@ from __future__ import annotations
 
 from loopwright.ir import ops
 from loopwright.ir.function import NONE, Function, Instr, Mem
-from loopwright.types import I64, VOID, Type, mask_of, vector_of
-from loopwright.vectors.accesses import SIGNED, Accesses
-from loopwright.vectors.tables import UNSIGNED, Asked
+from loopwright.types import I64, SIGNED, UNSIGNED, VOID, Type, mask_of, vector_of
+from loopwright.vectors.accesses import Accesses
+from loopwright.vectors.tables import Asked
 
 __all__ = ["Threes", "able"]
 

@@ -11,12 +11,11 @@ from loopwright.targets import division, integer_sequences, lane_by_lane, multip
 from loopwright.targets.floor_division import divide_floats
 from loopwright.targets.steps import Emit, Steps
 from loopwright.targets.x86 import gathers, interleaved, masked, strided, unsigned, wider_lanes
-from loopwright.types import BOOL, F16, F32, F64, I16, I32, I64, U8, U16, U32, U64, Type, mask_of, vector_of
+from loopwright.types import BOOL, F16, F32, F64, I16, I32, I64, SIGNED, U8, U16, U32, U64, Type, mask_of, vector_of
 
 __all__ = ["EXPANDED", "convert_in_steps", "expand", "middle"]
 
 _COMPARES: Final = frozenset(ops.COMPARISONS.values())
-_AS_INTEGERS: Final[dict[int, Type]] = {16: I16, 32: I32, 64: I64}
 #: What an integer kept in 32 bits needs no sequence for, however narrow it is.
 _NARROW_AS_IT_IS: Final = _COMPARES | frozenset(ops.CHOICES) | {ops.COPY, ops.BITCAST, ops.CONVERT, ops.CONVERT_UNCHECKED, ops.TO_F16}
 
@@ -263,7 +262,7 @@ def _absolute(target: Any, f: Function, instr: Instr, emit: Emit, late: bool) ->
         if not type_.lanes:
             return False
         # All but the sign, so that the constant is made once.
-        whole = _AS_INTEGERS[type_.bits]
+        whole = SIGNED[type_.bits]
         rest = s.op(ops.AND, whole, s.cast(whole, given, element), s.const(whole, (1 << type_.bits - 1) - 1))
         s.cast(element, rest, whole, into=result)
     elif not type_.signed:

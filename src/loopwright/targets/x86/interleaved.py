@@ -22,11 +22,10 @@ from loopwright.targets.target import Rule, Use
 from loopwright.targets.x86.assembler import M, lookup
 from loopwright.targets.x86.operands import X86Assembler, width
 from loopwright.targets.x86.registers import CODES, INTS, MASKS, VECTORS
-from loopwright.types import I64, U8, U16, U32, U64, VOID, Type, mask_of, vector_of
+from loopwright.types import I64, U8, UNSIGNED, VOID, Type, mask_of, vector_of
 
 __all__ = ["blend_rule", "chunks_rule", "literal", "literal_rule", "load_part", "numbers_type", "pattern_rule", "shuffle_rule", "store_parts"]
 
-_UNSIGNED: Final[dict[int, Type]] = {8: U8, 16: U16, 32: U32, 64: U64}
 _CHUNK: Final = 16
 _NOWHERE: Final = 0x80
 
@@ -58,7 +57,7 @@ class _Parts:
 
     def of(self, bits: int) -> Type:
         """The vector's bits as unsigned lanes of a width."""
-        return vector_of(_UNSIGNED[bits], self.type_.size * 8 // bits)
+        return vector_of(UNSIGNED[bits], self.type_.size * 8 // bits)
 
     def cast(self, value: int, to: Type) -> int:
         """The same bits as another type."""
@@ -275,7 +274,7 @@ class _Parts:
 
 def numbers_type(type_: Type) -> Type:
     """The unsigned lanes that are as many and as wide."""
-    return vector_of(_UNSIGNED[type_.bits], type_.lanes)
+    return vector_of(UNSIGNED[type_.bits], type_.lanes)
 
 
 def literal(f: Function, type_: Type, lanes: list[int], line: int, emit: Emit) -> int:

@@ -6,16 +6,12 @@ loop's remainder at most one lane of 16 bits, three of 8. Nothing is touched but
 
 from __future__ import annotations
 
-from typing import Final
-
 from loopwright.ir import ops
 from loopwright.ir.function import NONE, Function, Instr, Mem
 from loopwright.targets.steps import Emit, Steps
-from loopwright.types import I8, I64, PTR, U8, U16, U32, VOID, Type, mask_of, vector_of
+from loopwright.types import I8, I64, PTR, U32, UNSIGNED, VOID, Type, mask_of, vector_of
 
 __all__ = ["access"]
-
-_UNSIGNED: Final[dict[int, Type]] = {8: U8, 16: U16}
 
 
 class _Masked:
@@ -33,7 +29,7 @@ class _Masked:
         self.f = f
         self.type_ = instr.type
         self.s = Steps(f, emit, instr.line, 0)
-        self.element = _UNSIGNED[self.type_.bits]
+        self.element = UNSIGNED[self.type_.bits]
         self.bits = vector_of(self.element, self.type_.lanes)
         self.words = vector_of(U32, self.type_.size // 4)
         self.place = f.register(PTR)

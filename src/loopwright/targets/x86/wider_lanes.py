@@ -12,14 +12,12 @@ from loopwright.ir import ops
 from loopwright.ir.function import Function, Instr
 from loopwright.ir.ops import Op
 from loopwright.targets.steps import Emit, Steps
-from loopwright.types import F32, F64, I8, I16, I32, I64, U8, U16, U32, U64, Type
+from loopwright.types import F32, F64, I16, I32, SIGNED, U16, U32, U64, UNSIGNED, Type
 
 __all__ = ["divide", "multiply_high_bytes"]
 
 _REMAINDERS: Final = (ops.REM_TRUNC, ops.REM_FLOOR)
 _FLOORS: Final = (ops.DIV_FLOOR, ops.REM_FLOOR)
-_SIGNED: Final[dict[int, Type]] = {8: I8, 16: I16, 32: I32, 64: I64}
-_UNSIGNED: Final[dict[int, Type]] = {8: U8, 16: U16, 32: U32, 64: U64}
 
 #: The bits of 2**52 as f64: an integer of 32 bits put below them is added to it.
 _TO_52: Final = 0x4330000000000000
@@ -50,7 +48,7 @@ class _Wider(Steps):
         if part == "all":
             narrow = type_.element
             if wide.signed != type_.signed:
-                narrow = _SIGNED[bits] if wide.signed else _UNSIGNED[bits]
+                narrow = SIGNED[bits] if wide.signed else UNSIGNED[bits]
                 x = self.cast(narrow, x, type_.element)
             return self.convert(wide, x, narrow)
         both = self.f.register(self.of(wide))
