@@ -49,9 +49,10 @@ class Forms:
         leaves: per value: the registers it is computed from.
         registers: per value: the register that it is, or -1 where it is an expression.
         remainders: of values that are what a form leaves divided by a positive constant: the form, the constant.
+        products: of values that are the product of two forms: these.
     """
 
-    __slots__ = ("code", "f", "forms", "leaves", "numbers", "places", "registers", "remainders", "written")
+    __slots__ = ("code", "f", "forms", "leaves", "numbers", "places", "products", "registers", "remainders", "written")
 
     def __init__(self, f: Function, start: int, end: int, places: dict[int, int] | None = None) -> None:
         """``places``, where they are known already."""
@@ -64,6 +65,7 @@ class Forms:
         self.leaves: list[set[int]] = []
         self.registers: list[int] = []
         self.remainders: dict[int, tuple[Form, int]] = {}
+        self.products: dict[int, tuple[Form, Form]] = {}
         variable = f.variable
         if places is None:
             for position in range(len(self.code)):
@@ -127,6 +129,11 @@ class Forms:
                 key.append(part.terms[value])
                 leaves |= self.leaves[value]
         made = self._value(tuple(key), leaves, -1)
+        if op is ops.MUL and instr.type is I64:
+            a, b = self.of(args[0], depth + 1), self.of(args[1], depth + 1)
+            if a is not None and b is not None:
+                (value,) = made.terms
+                self.products[value] = (a, b)
         if op is ops.REM_FLOOR and instr.type is I64 and args[1] < 0 and int(f.const_values[~args[1]]) > 0:
             divided = self.of(args[0], depth + 1)
             if divided is not None:

@@ -27,6 +27,7 @@ from loopwright.nests.folding import Folded, changes, known_value
 from loopwright.nests.nest import Nest, NestLoop, nests
 from loopwright.nests.scalars import PRIVATE, scalars
 from loopwright.nests.unroll import clone, read_once
+from loopwright.nests.wrapped import leading_to_subscripts
 from loopwright.types import BOOL, I64, VOID
 
 __all__ = ["run", "split_conditions"]
@@ -91,12 +92,12 @@ def split_conditions(nest: Nest, loops: list[NestLoop]) -> bool:
 
 
 def _tests(code: list[Instr]) -> bool:
-    """Whether there is a branch in a ``for``."""
+    """Whether there is a branch in a ``for``, or a choice between indices."""
     depth = 0
     opened: list[bool] = []
     for instr in code:
         op = instr.op
-        if op in _TESTS and depth:
+        if (op in _TESTS or (op is ops.SELECT and instr.type is I64)) and depth:
             return True
         if op.opens and not op.closes:
             opened.append(op is ops.FOR)
@@ -112,6 +113,7 @@ def _find(nest: Nest, loops: list[NestLoop]) -> _Condition | None:
     code = f.code
     tested: dict[int, int] = {}
     made: dict[int, int] = {}
+    indices: set[int] | None = None
     for k in range(nest.start + 1, nest.end):
         instr = code[k]
         if instr.op in _COMPARISONS:
@@ -120,6 +122,12 @@ def _find(nest: Nest, loops: list[NestLoop]) -> _Condition | None:
             for a in instr.args:
                 if a >= 0 and not f.variable[a]:
                     tested.setdefault(a, k)
+        elif instr.op is ops.SELECT and instr.type is I64 and instr.args[0] >= 0 and not f.variable[instr.args[0]]:
+            # (Of other numbers both are as good as computed.)
+            if indices is None:
+                indices = leading_to_subscripts(f, code[nest.start : nest.end])
+            if instr.dst in indices:
+                tested.setdefault(instr.args[0], k)
     for register, at in tested.items():
         place = made.get(register, -1)
         if place >= 0:

@@ -25,9 +25,9 @@ FLOW: Final = "flow"
 ANTI: Final = "anti"
 OUTPUT: Final = "output"
 
-#: What has been found for the equations of a pair: their rows and those of the inequalities, how many loops are common, whether one iteration cannot do both, and
-#: whether both are one; then distances, with whether the second is the later one, and whether all are told apart. Nests are asked again after each step.
-_Key = tuple[tuple[tuple[int, ...], ...], tuple[tuple[int, ...], ...], int, bool, bool]
+#: What has been found for the equations of a pair: their rows and those of the inequalities, how many loops are common, whether one iteration cannot do both,
+#: whether both are one, and what both share that changes in the nest; then distances, with whether the second is the later one, and whether all are told apart. Nests are asked again after each step.
+_Key = tuple[tuple[tuple[int, ...], ...], tuple[tuple[int, ...], ...], int, bool, bool, tuple[tuple[int, ...], ...], tuple[int, ...]]
 _known: Final[dict[_Key, tuple[list[tuple[tuple[Component, ...], bool]], bool]]] = {}
 
 #: Directions of one pair of accesses that are told apart; with more, the inner components may be anything.
@@ -257,7 +257,7 @@ def _exclusive(first: Access, second: Access) -> bool:
 class _Pair:
     """Two accesses to one array, ``first`` at most as far in the text as ``second``."""
 
-    __slots__ = ("common", "first", "found", "nest", "parameters", "questions", "second", "system", "told")
+    __slots__ = ("common", "first", "found", "nest", "parameters", "questions", "second", "shared", "system", "told")
 
     def __init__(self, nest: Nest, first: Access, second: Access) -> None:
         self.nest = nest
@@ -272,6 +272,8 @@ class _Pair:
         #: The unknown of each value that does not change in the nest.
         self.parameters: dict[int, int] = {}
         self.found: list[tuple[tuple[Component, ...], bool]] = []
+        #: Of each value that changes in the nest and is in both accesses: in how many common loops both have to be in one iteration for it to be the same.
+        self.shared: list[int] = []
         self.questions = 0
         self.told = True
 
@@ -285,6 +287,8 @@ class _Pair:
             len(self.common),
             within,
             self.first is self.second,
+            tuple([tuple(row) for row in system.followed[len(self.common) :]]),
+            tuple(self.shared),
         )
         known = _known.get(key)
         if known is not None:
@@ -322,11 +326,11 @@ class _Pair:
         first = _Iteration(self, [[place] for place in here], self.first)
         second = _Iteration(self, [[here[k], distances[k]] for k in range(common)] + [[place] for place in beyond], self.second)
         for a, b in zip(self.first.subscripts, self.second.subscripts, strict=True):
-            left = first.value(a)
-            right = second.value(b)
-            if left is None or right is None:
+            if a is None or b is None:
                 self.told = False
                 continue
+            left, right = first.value(a), second.value(b)
+            assert left is not None and right is not None
             system.equations.append(_difference(left, right))
         array = self.nest.f.arrays[self.first.array]
         for iteration, access in ((first, self.first), (second, self.second)):
@@ -341,8 +345,21 @@ class _Pair:
             row = system.row()
             row[place] = 1
             system.followed.append(row)
+        for value in sorted(first.opaque.keys() & second.opaque.keys()):
+            row = system.row()
+            row[first.opaque[value]], row[second.opaque[value]] = 1, -1
+            system.followed.append(row)
+            self.shared.append(self._level(value))
         if any(self.nest.varies(v) for v in self._values() if v not in self.nest.indices):
             self.told = False
+
+    def _level(self, value: int) -> int:
+        """In how many of the common loops an iteration has to be the same for a value that changes in the nest to be."""
+        form = Form(0, {value: 1})
+        loops = [*self.common, *self.first.loops[len(self.common) :], *self.second.loops[len(self.common) :]]
+        deepest = max([k + 1 for k, loop in enumerate(loops) if self.nest.forms.depends(form, loop.head, loop.end)], default=0)
+        # (What is deeper than the common loops may differ in each iteration.)
+        return deepest if deepest <= len(self.common) else len(self.common) + 1
 
     def _values(self) -> set[int]:
         """The values in the subscripts of both."""
@@ -368,6 +385,8 @@ class _Pair:
         row = system.followed[k]
         if not any(row[1:]):
             own = 1 if row[0] > 0 else -1 if row[0] < 0 else 0
+            if own == 0 and sign == 0 and self._share(system, k + 1) and not (system.reduce() and system.satisfiable()):
+                return
             if not (sign == 0 and own < 0 and self.first is self.second):
                 self._explore(system, k + 1, sign if sign else own)
             return
@@ -380,8 +399,19 @@ class _Pair:
                 continue
             self.questions += 1
             part = system.exactly(k, 0) if own == 0 else system.at_least(k, 1) if own > 0 else system.at_most(k, -1)
+            if own == 0 and sign == 0:
+                self._share(part, k + 1)
             if part.reduce() and part.satisfiable():
                 self._explore(part, k + 1, sign if sign else own)
+
+    def _share(self, system: System, same: int) -> bool:
+        """Add that values are the same which are so where both are in one iteration of so many loops. Returns whether there are any."""
+        found = False
+        for n, level in enumerate(self.shared):
+            if level == same:
+                system.equations.append(list(system.followed[len(self.common) + n]))
+                found = True
+        return found
 
     def _enter(self, system: System, sign: int) -> None:
         if sign == 0 and (self.first is self.second or _exclusive(self.first, self.second)):

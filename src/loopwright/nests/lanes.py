@@ -17,19 +17,21 @@ from loopwright.ir.affine import Form
 from loopwright.ir.function import Function, Instr, Loop
 from loopwright.nests.dependence import FLOW, Dependence
 from loopwright.nests.nest import Nest, NestLoop
-from loopwright.nests.operations import asking, has
+from loopwright.nests.operations import MOST_RARELY, MOST_STEPS, asking, has
 from loopwright.nests.room import settle
 from loopwright.nests.scalars import CARRIED, REDUCTION, Scalar, any_order
 from loopwright.targets.target import Target
 from loopwright.types import BOOL, I64, PTR, VOID, Type, mask_of, vector_of
 from loopwright.vectors.divergence import IN_PAIRS, WIDTHS, room_for, width_of
 from loopwright.vectors.interleaving import dealt
+from loopwright.vectors.skipped import long_arm
 from loopwright.vectors.sums import find
 from loopwright.vectors.tables import parts
 
 __all__ = ["adjacent", "free", "in_lanes", "in_pairs", "mark", "obstructs", "strided"]
 
-#: Of an ``if`` whose condition differs by lane both arms run: they may have so many instructions together, or so many times as many as there are lanes.
+#: Of an ``if`` whose condition differs by lane both arms run: they may have so many instructions together, or so many times as many as there are lanes, without long arms
+#: that are passed over (``vectors/skipped.py``).
 MOST_BRANCHED: Final = 24
 BRANCHED_PER_LANE: Final = 10
 #: What has been stored so few iterations before is not loaded again by vectors, of which each would wait for two stores.
@@ -306,10 +308,11 @@ class _Body:
         self.lanes = max(1, self.target.vector_bits // self.width)
         depth = 0  # brackets open within one that lanes go through each for itself
         branched = 0
+        skipped = 0  # where the long arm ends that is passed over where no lane needs it
         for k in range(self.loop.head + 1, self.loop.end):
             instr = code[k]
             op = instr.op
-            branched += depth > 0
+            branched += depth > 0 and k > skipped
             if op.effect == ops.CONTROL:
                 if op is ops.FOR and (depth or any(self._of(a) for a in instr.args)):
                     return False
@@ -319,6 +322,8 @@ class _Body:
                 if op.opens and not op.closes:
                     if depth or op is ops.BLOCK or (op is ops.IF and self._of(instr.args[0])):
                         depth += 1
+                        if op is ops.IF and k > skipped:
+                            skipped = max(skipped, long_arm(code, k))
                 elif op is ops.END and depth:
                     depth -= 1
                 elif op in _BRANCHES and not depth:
@@ -326,17 +331,17 @@ class _Body:
             elif op is ops.LOAD or op is ops.STORE:
                 if not self._accesses(instr, depth > 0):
                     return False
-            elif self._of(instr.dst) == _VARYING and not self._done(instr):
+            elif self._of(instr.dst) == _VARYING and not self._done(instr, MOST_RARELY if k < skipped else MOST_STEPS):
                 return False
         if self.strided and not self._in_order():
             return False
         return branched <= max(MOST_BRANCHED, BRANCHED_PER_LANE * self.lanes)
 
-    def _done(self, instr: Instr) -> bool:
-        """Whether an operation whose result differs by lane is done in lanes."""
+    def _done(self, instr: Instr, most: int) -> bool:
+        """Whether an operation whose result differs by lane is done in lanes, by so many instructions at most."""
         if id(instr) in self.summed or id(instr) in self.wide:
             return True
-        return self._has(instr) and not any(self._of(a) == _AFFINE for a in instr.args)
+        return self._has(instr, most) and not any(self._of(a) == _AFFINE for a in instr.args)
 
     def _find_indices(self) -> None:
         """Find the indices that are only read by loads from constant tables."""
@@ -518,8 +523,8 @@ class _Body:
         """Whether the loop's masks can be made masks for an element."""
         return element.bits == self.width or has(self.target, ops.MASK_CONVERT, mask_of(element.bits, self.lanes), mask_of(self.width, self.lanes))
 
-    def _has(self, instr: Instr) -> bool:
-        """Whether an operation whose result differs by lane is one that lanes have."""
+    def _has(self, instr: Instr, most: int) -> bool:
+        """Whether an operation whose result differs by lane is one that lanes have, by so many instructions at most."""
         op, type_, source = instr.op, instr.type, instr.source
         masks = mask_of(self.width, self.lanes)
         if type_ is PTR or source is PTR:
@@ -538,13 +543,13 @@ class _Body:
             # The lanes count in the type itself.
             return has(self.target, ops.ADD, full)
         if op is ops.CONVERT or op in ops.CASTS or op in ops.UNCHECKED:
-            return has(self.target, op, full, vector_of(source, self.lanes))
+            return has(self.target, op, full, vector_of(source, self.lanes), most=most)
         if op.operands.count("T") != len(instr.args):
             return False
         divisor = None
         if op in _BY_CONSTANTS and type_.is_integer and instr.args[1] < 0:
             divisor = int(self.nest.f.const_values[~instr.args[1]])
-        return has(self.target, op, full, VOID, divisor)
+        return has(self.target, op, full, VOID, divisor, most)
 
     def _fits(self, element: Type) -> bool:
         """Whether masks for an element can be made masks of the loop."""

@@ -16,13 +16,14 @@ from loopwright.ir.roles import role_type
 from loopwright.targets.target import Target
 from loopwright.types import VOID, Type
 
-__all__ = ["asking", "has", "steps"]
+__all__ = ["MOST_RARELY", "MOST_STEPS", "asking", "has", "steps"]
 
-#: The most instructions that an operation may take.
+#: The most instructions that an operation may take, and one that is rarely done.
 MOST_STEPS: Final = 10
+MOST_RARELY: Final = 40
 
 
-def has(target: Target, op: Op, type_: Type, source: Type = VOID, divisor: int | None = None) -> bool:
+def has(target: Target, op: Op, type_: Type, source: Type = VOID, divisor: int | None = None, most: int = MOST_STEPS) -> bool:
     """Whether a machine does an operation in a few instructions.
 
     Args:
@@ -31,11 +32,12 @@ def has(target: Target, op: Op, type_: Type, source: Type = VOID, divisor: int |
         type_: the vector (or mask) type.
         source: the type that a conversion is from.
         divisor: the second operand, where it is a constant and what the sequence is depends on it.
+        most: how many instructions are a few.
     """
-    return steps(target, op, type_, source, divisor) >= 0
+    return steps(target, op, type_, source, divisor, most) >= 0
 
 
-def steps(target: Target, op: Op, type_: Type, source: Type = VOID, divisor: int | None = None) -> int:
+def steps(target: Target, op: Op, type_: Type, source: Type = VOID, divisor: int | None = None, most: int = MOST_STEPS) -> int:
     """How many instructions a machine does an operation in, -1 where that is not in a few; the arguments are those of ``has``."""
     key = (op.code, type_.number, source.number, divisor)
     known = target.known_operations.get(key)
@@ -43,7 +45,7 @@ def steps(target: Target, op: Op, type_: Type, source: Type = VOID, divisor: int
         probe = _Probe(target)
         known = probe.count if probe.possible(op, type_, source, divisor) else -1
         target.known_operations[key] = known
-    return known
+    return known if known <= most else -1
 
 
 def asking(target: Target) -> Callable[[Op, Type, Type], bool]:
@@ -91,7 +93,7 @@ class _Probe:
             self.early(Instr(op, type_, dst, args, 0, 0, source, mem))
         except LoopwrightError:
             return False
-        return not self.branches and self.count <= MOST_STEPS
+        return not self.branches and self.count <= MOST_RARELY
 
     def early(self, instr: Instr) -> None:
         """As ``expand`` does."""

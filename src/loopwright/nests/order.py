@@ -101,6 +101,8 @@ def _moves(nest: Nest, access: Access, loop: NestLoop) -> int:
     for place, form in enumerate(access.subscripts):
         if form is None:
             return -1
+        if any(value not in nest.indices and loop.index in nest.forms.leaves[value] for value in form.terms):
+            return -1
         coefficient = _coefficient(nest, form, loop)
         if coefficient:
             found = 1 if place == last and found == 0 and coefficient == 1 else -1

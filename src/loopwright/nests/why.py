@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 from loopwright.ir import ops
+from loopwright.ir.affine import Form
 from loopwright.ir.function import Instr
 from loopwright.nests.dependence import Dependence
 from loopwright.nests.jam import Refusal
@@ -94,7 +95,7 @@ def _accessed(nest: Nest, loop: NestLoop, access: Access) -> str:
             return f"the index of an access to {name} is not linear in the loops' indices"
         for value, coefficient in form.terms.items():
             known = nest.indices.get(value)
-            if known is None and nest.varies(value):
+            if known is None and nest.forms.depends(Form(0, {value: 1}), loop.head, loop.end):
                 if _loaded(nest, value):
                     return f"{name} is accessed at an index that comes from an array"
                 return f"the index of an access to {name} is not linear in the loops' indices"

@@ -45,6 +45,7 @@ def run(f: Function) -> dict[int, list[str]]:
     Returns:
         Per index of an outermost loop: what was done in it, for the report.
     """
+    _count_from_zero(f)
     writer = _Writer(f)
     if any(writer.known(instr, MOST_TURNS) for instr in f.code):
         out: list[Instr] = []
@@ -52,6 +53,27 @@ def run(f: Function) -> dict[int, list[str]]:
         if writer.done:
             f.code = out
     return writer.done
+
+
+def _count_from_zero(f: Function) -> None:
+    """Loops whose bounds are a known number apart, and not known themselves (``for k in range(i - 1, i + 2)``), count from 0 instead; where they are, is added to that."""
+    forms: Forms | None = None
+    found: list[tuple[int, int]] = []
+    for at, head in enumerate(f.code):
+        if head.op is not ops.FOR or head.loop is not None or head.args[0] < 0 or head.args[1] < 0 or head.args[2] >= 0:
+            continue
+        if forms is None:
+            forms = Forms(f, 0, len(f.code))
+        lo, hi = forms.of(head.args[0]), forms.of(head.args[1])
+        apart = hi.plus(lo, -1) if lo is not None and hi is not None else None
+        if apart is not None and not apart.terms and len(range(0, apart.constant, int(f.const_values[~head.args[2]]) or 1)) <= MOST_TURNS:
+            found.append((at, apart.constant))
+    for at, apart_by in reversed(found):
+        head = f.code[at]
+        counter = f.register(I64, f.names[head.dst])
+        f.code.insert(at + 1, Instr(ops.ADD, I64, head.dst, [counter, head.args[0]], 0, head.line))
+        head.dst = counter
+        head.args = [f.const(I64, 0), f.const(I64, apart_by), head.args[2]]
 
 
 class _Writer:

@@ -39,6 +39,7 @@ from loopwright.vectors.divergence import WIDTHS, Divergence
 from loopwright.vectors.outer_totals import move_out
 from loopwright.vectors.regions import Bracket, Leaf, part, tree
 from loopwright.vectors.running import straight
+from loopwright.vectors.skipped import skip
 
 #: Rows of which less is read may have so many elements: pixels, and points in homogeneous coordinates.
 _PIXEL: Final = 4
@@ -55,6 +56,7 @@ def run(f: Function, target: Target) -> None:
         _keep_scalar(code)
         return
     merge(f)
+    skip(f)
     code = f.code
     first, last = _mentions(f)
     out: list[Instr] = []

@@ -1,0 +1,174 @@
+"""Indices that wrap around, as choices between two that do not.
+
+::
+
+    for j = 0, n                              for j = 0, n
+      %r = rem_floor (j + 1), n       →         %r = j + 1 - n if j + 1 >= n else j + 1
+      … x[%r] …                                 … x[%r] …
+    end                                       end
+
+Grids without borders (the game of life on a torus, spins, periodic boundary conditions) are written with remainders, of which no more is known than that they are some number. Where an index is
+known to be within one or two times the divisor of 0, a remainder is one of two numbers, and the loop is split where it changes from one to the other (``conditions.py``): of what is left all indices are
+linear. What has to hold for a distance of several (``(j + 3) % n`` takes three elements at least) is asked in front of the nest.
+"""
+
+from __future__ import annotations
+
+from typing import Final
+
+from loopwright.ir import ops
+from loopwright.ir.affine import Form
+from loopwright.ir.function import Function, Instr
+from loopwright.ir.ops import Op
+from loopwright.nests import apart
+from loopwright.nests.candidates import innermost_loops
+from loopwright.nests.nest import Nest, NestLoop, nests
+from loopwright.nests.unroll import clone
+from loopwright.types import BOOL, I64
+
+__all__ = ["leading_to_subscripts", "run"]
+
+_REMAINDERS: Final = frozenset((ops.REM_FLOOR, ops.REM_TRUNC))
+_LINEAR: Final = frozenset((ops.ADD, ops.SUB, ops.MUL, ops.NEG, ops.COPY, ops.SELECT))
+#: So far from the index at most.
+MOST_APART: Final = 64
+#: So many remainders of a nest are looked at.
+MOST: Final = 8
+
+
+def run(f: Function) -> None:
+    """Rewrite such remainders in the innermost loops of a function."""
+    if not any(instr.op in _REMAINDERS and instr.type is I64 for instr in f.code):
+        return
+    for nest in reversed(nests(f)):
+        _unwrap(nest)
+
+
+def leading_to_subscripts(f: Function, code: list[Instr]) -> set[int]:
+    """The registers of i64 that subscripts in a stretch of code are computed from, by sums and choices."""
+    found: set[int] = set()
+    for instr in reversed(code):
+        if instr.op is ops.LOAD or instr.op is ops.STORE:
+            found.update(instr.args[int(instr.op is ops.STORE) :])
+        elif instr.dst in found and instr.type is I64 and instr.op in _LINEAR and not f.variable[instr.dst]:
+            found.update(instr.args[1:] if instr.op is ops.SELECT else instr.args)
+    return found
+
+
+def _unwrap(nest: Nest) -> None:
+    f = nest.f
+    found: dict[int, _Wrap] = {}
+    runs: list[tuple[Op, int, int]] = []
+    feeding: set[int] | None = None
+    for loop in innermost_loops(nest):
+        for k in range(loop.head + 1, loop.end):
+            instr = f.code[k]
+            if instr.op in _REMAINDERS and instr.type is I64 and not f.variable[instr.dst] and len(found) < MOST:
+                if feeding is None:
+                    feeding = leading_to_subscripts(f, f.code[nest.start : nest.end])
+                wrap = _wrap(nest, loop, instr) if instr.dst in feeding else None
+                if wrap is not None:
+                    found[k] = wrap
+                    if wrap.least:
+                        runs.append((ops.GT, instr.args[1], f.const(I64, wrap.least)))
+    if not found:
+        return
+    code = f.code
+    fast: list[Instr] = []
+    for k in range(nest.start, nest.end + 1):
+        if k in found:
+            found[k].write(f, code[k], fast)
+        else:
+            fast.append(code[k])
+    if runs:
+        again: list[Instr] = []
+        clone(f, fast, {}, again)
+        fast = apart.versioned(f, [], code[nest.start : nest.end + 1], again, code[nest.start].line, list(dict.fromkeys(runs)))
+    f.code = code[: nest.start] + fast + code[nest.end + 1 :]
+
+
+class _Wrap:
+    """A remainder that is one of two numbers.
+
+    Attributes:
+        times: how often the divisor is taken away below the place where the remainder changes; above it is once more.
+        least: the divisor has to be greater than that, which is asked; 0 where that is known.
+    """
+
+    __slots__ = ("least", "times")
+
+    def __init__(self, times: int, least: int) -> None:
+        self.times = times
+        self.least = least
+
+    def write(self, f: Function, instr: Instr, out: list[Instr]) -> None:
+        """Append what a remainder becomes."""
+        x, n = instr.args
+        line = instr.line
+        values: list[int] = []
+        for times in (self.times + 1, self.times):
+            if not times:
+                values.append(x)
+                continue
+            values.append(f.register(I64, ""))
+            out.append(Instr(ops.SUB, I64, values[-1], [x, _multiple(f, n, times, line, out)], 0, line))
+        above = f.register(BOOL, "")
+        out.append(Instr(ops.GE, I64, above, [x, _multiple(f, n, self.times + 1, line, out)], 0, line))
+        out.append(Instr(ops.SELECT, I64, instr.dst, [above, *values], 0, line))
+
+
+def _multiple(f: Function, n: int, times: int, line: int, out: list[Instr]) -> int:
+    """An operand that is so many times another."""
+    if n < 0 or not times:
+        return f.const(I64, int(f.const_values[~n]) * times if times else 0)
+    if times == 1:
+        return n
+    made = f.register(I64, "")
+    out.append(Instr(ops.MUL, I64, made, [n, f.const(I64, times)], 0, line))
+    return made
+
+
+def _wrap(nest: Nest, loop: NestLoop, instr: Instr) -> _Wrap | None:
+    """What a remainder is in an innermost loop; None where it may be more than two things."""
+    f, forms = nest.f, nest.forms
+    n = instr.args[1]
+    if loop.step != 1 or len(loop.first) != 1 or loop.first[0].terms or (n >= 0 and (f.variable[n] or forms.places.get(n, -1) > nest.start)):
+        return None
+    x, divisor = forms.of(instr.args[0]), forms.of(n)
+    if x is None or divisor is None or any(nest.indices.get(value) is not None for value in divisor.terms):
+        return None
+    sign = next((coefficient for value, coefficient in x.terms.items() if nest.indices.get(value) is loop), 0)
+    behind = next((end for end in (last.plus(divisor, -1) for last in loop.last) if not end.terms), None)
+    if abs(sign) != 1 or behind is None:
+        return None
+    rest = x.plus(Form(0, {value: sign for value in x.terms if nest.indices.get(value) is loop}), -1)
+    times = _times(rest, divisor)
+    apart_by = rest.plus(divisor, -times)
+    # The loop goes from `low` up to the divisor and `behind` more; it runs, so that the divisor is at least `known`.
+    low, more = loop.first[0].constant, behind.constant
+    known = low - more + 1 if divisor.terms else divisor.constant
+    if apart_by.terms or known < 1:
+        return None
+    # The number that is divided is from `times` divisors and `least` on, up to one divisor more and `most`.
+    if sign > 0:
+        least, most = low + apart_by.constant, more - 1 + apart_by.constant
+    else:
+        times -= 1
+        least, most = apart_by.constant - more + 1, apart_by.constant - low
+    if least < 0:
+        if most >= 0:
+            return None
+        times -= 1
+    bound = most if least >= 0 else -least - 1
+    if (times < 0 and instr.op is ops.REM_TRUNC) or bound > MOST_APART:
+        return None
+    if known > bound:
+        return _Wrap(times, 0)
+    return _Wrap(times, bound) if divisor.terms else None
+
+
+def _times(rest: Form, divisor: Form) -> int:
+    """How often a divisor is in a number."""
+    if not divisor.terms:
+        return (2 * rest.constant + divisor.constant) // (2 * divisor.constant) if divisor.constant > 0 and not rest.terms else 0
+    return next((times for times in (0, 1, -1, 2) if not rest.plus(divisor, -times).terms), 0)
