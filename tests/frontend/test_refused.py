@@ -264,6 +264,11 @@ def integer_too_large_for_its_type(x: lw.Array[lw.u8]):
 
 @refused(lw.KernelTypeError, "0.5 with an operand of integer type i32")
 def float_with_integer(x: lw.Array[lw.i32]):
+    x[0] = x[1] | 0.5
+
+
+@refused(lw.KernelTypeError, "lw.i32(lw.round(x))")
+def sum_with_a_float_stored_to_integers(x: lw.Array[lw.i32]):
     x[0] = x[1] + 0.5
 
 

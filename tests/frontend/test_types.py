@@ -32,8 +32,30 @@ def test_a_python_number_adapts(type_):
     if type_.is_float:
         assert (f.a + 0.5).type is type_
     else:
+        # As in NumPy.
+        assert (f.a + 0.5).type is lw.f64 and (2.5 * f.a).type is lw.f64
+        assert (f.a < 0.5).type.name == "bool"
         with pytest.raises(lw.KernelTypeError, match="Python float"):
-            f.a + 0.5
+            f.a & 0.5
+
+
+@lw.kernel
+def with_floats(x: lw.Array[lw.i32], u: lw.Array[lw.u8], y: lw.Array[lw.f64], z: lw.Array[lw.f32]) -> lw.f64:
+    s = 0.0
+    for i in lw.range(len(x)):
+        y[i] = x[i] * 0.5 + 1.5 * i - 2.0 / (i + 1) + (i**0.5 if i % 2.5 < 1.0 else u[i] // 1.5)
+        z[i] = lw.min(u[i], 120.5) if u[i] > 99.5 else 0.25 * u[i]
+        if -0.5 <= x[i] < 10.5:
+            s += abs(x[i] - 2.5)
+    return s
+
+
+def test_integers_and_python_floats_meet_at_f64():
+    x, u = np.arange(-20, 80, dtype=np.int32), np.arange(0, 200, 2, dtype=np.uint8)
+    found, wanted = ([np.zeros(100), np.zeros(100, np.float32)] for _ in range(2))
+    assert with_floats(x, u, *found) == with_floats.function(x, u, *wanted)
+    for a, b in zip(found, wanted, strict=True):
+        np.testing.assert_allclose(a, b, rtol=1e-6)
 
 
 def test_true_division_of_integers_is_in_f64():

@@ -121,7 +121,26 @@ def packed(a: lw.Array, b: lw.Array):
         b[i] = x
 
 
-KERNELS = [packed, means, pooled, sorted_rows, first_of, exchanged, bits, carried, totals, filtered]
+@lw.kernel(contract=False)
+def around(a: lw.Array, b: lw.Array):
+    for i in lw.range(2, b.shape[0] - 2):
+        most = a[i]
+        for k in lw.range(i - 2, i + 3):
+            most = max(most, a[k])
+        for k in lw.range(i + 2, i, -1):
+            most -= a[k]
+        b[i] = most
+
+
+@lw.kernel(contract=False)
+def from_where_it_is(a: lw.Array, b: lw.Array):
+    for i in lw.range(b.shape[0] // 4):
+        for j in lw.range(4 * i, 4 * i + 4):
+            for k in lw.range(j, j + 2):
+                b[j] += a[k] * (k - j + 1)
+
+
+KERNELS = [around, from_where_it_is, packed, means, pooled, sorted_rows, first_of, exchanged, bits, carried, totals, filtered]
 
 
 @pytest.mark.parametrize("runner", runners(lambda runner: runner.target.core is not None))
@@ -142,10 +161,10 @@ def test_as_written(runner: Runner, kernel: lw.Kernel) -> None:
             runner.run(runner.compiled(kernel, a, b), [a, b], same)
 
 
-@pytest.mark.parametrize("kernel", [means, bits], ids=lambda kernel: kernel.function.__name__)
+@pytest.mark.parametrize("kernel", [means, bits, around], ids=lambda kernel: kernel.function.__name__)
 def test_the_loop_around_runs_over_lanes(kernel: lw.Kernel) -> None:
     array = lw.Array[lw.f32, 1]
-    (nest,) = kernel.compile(array, array, target="x86-64-v4").nests()
+    (nest, *_) = kernel.compile(array, array, target="x86-64-v4").nests()
     assert "lanes(i)" in nest.done and "written out" in nest.done[0]
     assert [loop.name for loop in nest.loops] == ["i"]
 

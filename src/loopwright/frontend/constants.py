@@ -17,7 +17,7 @@ from loopwright.frontend.expr import is_number
 from loopwright.frontend.promotion import SPELLED, TAKES, fitting, meet, refusal
 from loopwright.ir import ops
 from loopwright.ir.ops import Op
-from loopwright.types import BF16, F32, F64, VOID, Type
+from loopwright.types import BF16, F32, F64, KIND_FLOAT, VOID, Type
 
 __all__ = ["absolute", "apply", "choose", "divide", "evaluate", "is_typed", "met", "multiply_add", "power", "square_root", "type_of", "whole"]
 
@@ -45,6 +45,8 @@ def _met(op: Op, values: tuple[Any, ...]) -> tuple[Type, list[Any]]:
         elif not is_number(value):
             raise KernelTypeError(f"`{SPELLED.get(op.name, op.name)}` needs numbers, not {type(value).__name__}")
     assert common is not None
+    if common.is_integer and TAKES[op.code][KIND_FLOAT] and any(type(value) is float for value in values):
+        common = F64
     return common, [met(common, value) for value in values]
 
 

@@ -22,7 +22,7 @@ from loopwright.frontend.promotion import COUNTS, SPELLED, TAKES, meet, refusal
 from loopwright.ir import ops
 from loopwright.ir.function import NONE, Instr
 from loopwright.ir.ops import Op, mask_for
-from loopwright.types import BOOL, F64, I64, KIND_BOOL, KIND_MASK, KIND_PTR, KIND_UINT, VOID, Type, mask_of, vector_of
+from loopwright.types import BOOL, F64, I64, KIND_BOOL, KIND_FLOAT, KIND_MASK, KIND_PTR, KIND_UINT, VOID, Type, mask_of, vector_of
 
 __all__ = ["Emitter", "by_squaring", "elementary"]
 
@@ -205,12 +205,12 @@ class Emitter(ValueEmitter):
                 if a.type is b.type and a.emitter is b.emitter:
                     type_ = a.type
                     x, y = a.operand, b.operand
-            elif (type(b) is float or type(b) is int) and a.type.kind not in _CONDITIONS:
+            elif (type(b) is int and a.type.kind not in _CONDITIONS) or (type(b) is float and a.type.is_float):
                 type_ = a.type
-                x, y = a.operand, self.f.const(type_, b) if type(b) is float and type_.is_float else self.number(type_, b)
-        elif type(b) is Value and (type(a) is float or type(a) is int) and b.type.kind not in _CONDITIONS:
+                x, y = a.operand, self.f.const(type_, b) if type(b) is float else self.number(type_, b)
+        elif type(b) is Value and ((type(a) is int and b.type.kind not in _CONDITIONS) or (type(a) is float and b.type.is_float)):
             type_ = b.type
-            x, y = self.f.const(type_, a) if type(a) is float and type_.is_float else self.number(type_, a), b.operand
+            x, y = self.f.const(type_, a) if type(a) is float else self.number(type_, a), b.operand
         if type_ is not None and TAKES[op.code][type_.kind]:
             result = type_ if op.result == "T" else mask_for(type_)
             return Value(self, self.define(op, type_, [x, y], result), result)
@@ -303,6 +303,9 @@ class Emitter(ValueEmitter):
             typed = F64 if any(type(v) is float for v in values) else BOOL if all(type(v) is bool for v in values) else I64
         if typed is BOOL and weak and op in COUNTS:
             typed = I64
+        elif typed.is_integer and TAKES[op.code][KIND_FLOAT] and any(type(v) is float for v in values):
+            # As an integer array and a Python float do in NumPy.
+            typed = F64
         for value in values:
             if isinstance(value, Weak) and value.open:
                 self.settle(value, typed)

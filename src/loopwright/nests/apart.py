@@ -18,7 +18,11 @@ def pairs(nest: Nest) -> list[tuple[int, int, bool]]:
 
     With True those that may be one: all accesses to them are to one element in each iteration, so that its order is kept whatever becomes of the nest's.
     """
-    return [(a, b, _one(nest, a, b)) for a, b in between([nest])]
+    found = between([nest])
+    if len(found) > 1 and any(_reloads(nest, a, b) for a, b in found):
+        # (An array that may be another is told apart from none: what has been loaded could not be kept past the stores.)
+        return [(a, b, False) for a, b in found]
+    return [(a, b, _one(nest, a, b)) for a, b in found]
 
 
 def between(several: Sequence[Nest]) -> list[tuple[int, int]]:
@@ -29,6 +33,12 @@ def between(several: Sequence[Nest]) -> list[tuple[int, int]]:
     arrays = several[0].f.arrays
     found = [(a, b) for a in written for b in used if a != b and not (b in written and b < a)]
     return [(a, b) for a, b in found if not arrays[a].size and not arrays[b].size]
+
+
+def _reloads(nest: Nest, a: int, b: int) -> bool:
+    """Whether an iteration accesses one of two arrays behind a store to the other."""
+    accesses = [access for access in nest.accesses if access.array == a or access.array == b]
+    return any(store.store and store.array != later.array for n, later in enumerate(accesses) for store in accesses[:n])
 
 
 def _one(nest: Nest, a: int, b: int) -> bool:

@@ -39,6 +39,7 @@ from loopwright.nests.repeated import share
 from loopwright.nests.reverse import upwards
 from loopwright.nests.scalars import REDUCTION, Scalar, scalars
 from loopwright.nests.sharing import shared
+from loopwright.nests.small_indices import by_small_indices
 from loopwright.nests.split import crossing, split
 from loopwright.nests.stepped import by_ones
 from loopwright.nests.sweeps import sweeps
@@ -195,6 +196,9 @@ def _rewrite(nest: Nest, target: Target, core: Core, distinct: set[int]) -> bool
         nest = _again(f, written)
     while hoist(nest, written):
         done = "what is looked up outside of the loop loaded in front of it"
+        nest = _again(f, written)
+    if by_small_indices(nest, target, written.runs):
+        done = done or "indices made floats by way of 32 bits"
         nest = _again(f, written)
     if not done and by_ones(nest, target):
         done = "steps counted one by one"

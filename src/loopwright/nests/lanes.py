@@ -28,7 +28,7 @@ from loopwright.vectors.skipped import long_arm
 from loopwright.vectors.sums import find
 from loopwright.vectors.tables import parts
 
-__all__ = ["adjacent", "free", "in_lanes", "in_pairs", "mark", "obstructs", "strided"]
+__all__ = ["adjacent", "computed", "free", "in_lanes", "in_pairs", "mark", "obstructs", "strided"]
 
 #: Of an ``if`` whose condition differs by lane both arms run: they may have so many instructions together, or so many times as many as there are lanes, without long arms
 #: that are passed over (``vectors/skipped.py``).
@@ -53,7 +53,7 @@ _COUNTING: Final = frozenset((ops.ADD, ops.SUB, ops.MUL, ops.NEG, ops.COPY))
 _CONDITIONS: Final = frozenset((ops.AND, ops.OR, ops.XOR, ops.NOT, ops.SELECT, ops.COPY))
 _BRANCHES: Final = frozenset((ops.BR, ops.BR_IF))
 _REFUSED: Final = frozenset((ops.WHILE, ops.LOOP))
-#: Whose sequences depend on a constant that they divide or shift by.
+#: Whose sequences depend on a constant that they divide or shift by. (Those of products do, too.)
 _BY_CONSTANTS: Final = frozenset((ops.DIV_FLOOR, ops.REM_FLOOR, ops.DIV_TRUNC, ops.REM_TRUNC, ops.SHL, ops.SHR, ops.ROTATE_LEFT, ops.ROTATE_RIGHT))
 
 
@@ -118,6 +118,21 @@ def in_pairs(nest: Nest, loop: NestLoop) -> bool:
 def in_lanes(nest: Nest, loop: NestLoop, target: Target, strided: bool = False) -> bool:
     """Whether lanes have all accesses and operations of a loop that is to be one over them; with ``strided`` accesses may be to elements a few apart."""
     return (strided or _along(nest, loop, False)) and _Body(nest, loop, target, False, None, strided).possible()
+
+
+def computed(nest: Nest, loop: NestLoop, target: Target, code: list[Instr]) -> int:
+    """In how many lanes a loop can run, with code in it that does nothing but compute; 0 where they lack an access or an operation."""
+    body = _Body(nest, loop, target)
+    body.least = max([instr.type.bits for instr in code if instr.dst >= 0 and nest.f.types[instr.dst] is not BOOL], default=0)
+    if not body.possible():
+        return 0
+    for instr in code:
+        if instr.dst >= 0 and instr.op.effect != ops.CONTROL:
+            if nest.f.variable[instr.dst] or any(body.shapes.get(a, _UNIFORM) for a in instr.args):
+                body.shapes[instr.dst] = _VARYING
+            if body.shapes.get(instr.dst, _UNIFORM) and not body.done(instr, MOST_STEPS):
+                return 0
+    return body.lanes
 
 
 def free(loop: NestLoop, found: list[Dependence], near: int = NEAR) -> bool:
@@ -270,12 +285,13 @@ class _Body:
         steps: by how much those that count are more in each lane.
         strided: accesses may be backwards, or to elements that are a little apart.
         lanes, width: how many there are, and the bits of the widest element.
+        least: the widest element has so many bits at least.
         sums: the variables that are sums over the loop.
         summed: ``id`` of the instructions that add narrow values to them, which lanes have.
         wide: ``id`` of the conversions that make indices of constant tables of narrower integers; lanes need no vectors of them.
     """
 
-    __slots__ = ("apart", "lanes", "loop", "nest", "shapes", "steps", "strided", "summed", "sums", "target", "wide", "width")
+    __slots__ = ("apart", "lanes", "least", "loop", "nest", "shapes", "steps", "strided", "summed", "sums", "target", "wide", "width")
 
     def __init__(self, nest: Nest, loop: NestLoop, target: Target, apart: bool = False, sums: list[int] | None = None, strided: bool = False) -> None:
         self.sums: list[int] = sums or []
@@ -290,6 +306,7 @@ class _Body:
         self.steps: dict[int, int] = {nest.f.code[loop.head].dst: 1}
         self.width = 0
         self.lanes = 0
+        self.least = 0
 
     def possible(self) -> bool:
         """Whether every operation on them is one that lanes have."""
@@ -301,7 +318,7 @@ class _Body:
         if any(array.data for array in f.arrays):
             self._find_indices()
         narrow = find(f, code, self.loop.head, self.loop.end, self.sums)
-        self.width = settle(narrow, self._widest, _USUAL, self.target, self.target.vector_bits)
+        self.width = max(self.least, settle(narrow, self._widest, _USUAL, self.target, self.target.vector_bits))
         for total in narrow:
             self.summed |= total.through
             self.summed.update(total.updates)
@@ -331,13 +348,13 @@ class _Body:
             elif op is ops.LOAD or op is ops.STORE:
                 if not self._accesses(instr, depth > 0):
                     return False
-            elif self._of(instr.dst) == _VARYING and not self._done(instr, MOST_RARELY if k < skipped else MOST_STEPS):
+            elif self._of(instr.dst) == _VARYING and not self.done(instr, MOST_RARELY if k < skipped else MOST_STEPS):
                 return False
         if self.strided and not self._in_order():
             return False
         return branched <= max(MOST_BRANCHED, BRANCHED_PER_LANE * self.lanes)
 
-    def _done(self, instr: Instr, most: int) -> bool:
+    def done(self, instr: Instr, most: int) -> bool:
         """Whether an operation whose result differs by lane is done in lanes, by so many instructions at most."""
         if id(instr) in self.summed or id(instr) in self.wide:
             return True
@@ -549,6 +566,8 @@ class _Body:
         divisor = None
         if op in _BY_CONSTANTS and type_.is_integer and instr.args[1] < 0:
             divisor = int(self.nest.f.const_values[~instr.args[1]])
+        elif op is ops.MUL and type_.is_integer and min(instr.args) < 0:
+            divisor = int(self.nest.f.const_values[~min(instr.args)])
         return has(self.target, op, full, VOID, divisor, most)
 
     def _fits(self, element: Type) -> bool:

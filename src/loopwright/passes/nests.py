@@ -9,7 +9,7 @@ from loopwright.ir import ops
 from loopwright.ir.brackets import match
 from loopwright.ir.function import NONE, Function
 from loopwright.ir.loops import IS_LOOP, has_lanes
-from loopwright.nests import forwarding, rolling
+from loopwright.nests import forwarding, iterated, rolling
 from loopwright.nests.choose import improve, keep_values
 from loopwright.nests.counting import mark_counting
 from loopwright.nests.extremes import split_extremes
@@ -32,25 +32,31 @@ def run(f: Function, target: Target) -> None:
     """Rewrite the nests of scalar loops that a function stores from."""
     if f.options.schedule and not f.options.check:
         _by_hand(f, target, None)
-    elif not _kept(f, target) and not _over_lanes(f) and (rolling.run(f, target) or _candidate(f)):
-        assert target.core is not None
-        improve(f, target, target.core)
-        # (Parts of a condition have become one.)
-        idioms.between(f)
-        forwarding.run(f)
-        if f.options.fastmath:
-            reciprocals.of_elements(f)
-        if target.core.window == 0:
-            # It is imported for the targets that need it.
-            from loopwright.pipelining.pipeline import overlap
-
-            overlap(f, target.core)
+    elif not _kept(f, target) and not _over_lanes(f):
+        if rolling.run(f, target) or _candidate(f):
+            _improve(f, target)
+        iterated.run(f, target)
     if f.options.nests and not f.options.schedule:
         split_extremes(f, target)
         split_keyed_sums(f, target)
         mark_leaving(f, target)
         mark_counting(f, target)
         _narrow_lanes(f, target)
+
+
+def _improve(f: Function, target: Target) -> None:
+    assert target.core is not None
+    improve(f, target, target.core)
+    # (Parts of a condition have become one.)
+    idioms.between(f)
+    forwarding.run(f)
+    if f.options.fastmath:
+        reciprocals.of_elements(f)
+    if target.core.window == 0:
+        # It is imported for the targets that need it.
+        from loopwright.pipelining.pipeline import overlap
+
+        overlap(f, target.core)
 
 
 def _narrow_lanes(f: Function, target: Target) -> None:
@@ -101,6 +107,8 @@ def report(f: Function, target: Target) -> Any:
     else:
         assert target.core is not None
         improve(f, target, target.core, made)
+    if not _kept(f, target) and not _over_lanes(f) and iterated.run(f, target, made):
+        made.because = ""
     return made
 
 

@@ -1,0 +1,154 @@
+"""Loops whose iterations compute until something holds, as loops over lanes.
+
+::
+
+    for x = 0, n                              for x = 0, n lanes
+      z, k = …                                  z, k = …
+      while k < 50 and |z| < 2                  while k < 50 and |z| < 2          (as long as it holds in one of the lanes)
+        z, k = z * z + c, k + 1        →          z, k = z * z + c, k + 1
+      end                                       end
+      o[x] = k                                  o[x] = k
+    end                                       end
+
+Sets of Mandelbrot's and Julia's kind, Newton's method and continued fractions are such: what is repeated, and how often, hangs on what is computed alone, and touches no memory. What of the loop around it is to be
+told is told of the loop without it, as if it were one operation.
+"""
+
+from __future__ import annotations
+
+from typing import Any, Final
+
+from loopwright.ir import ops
+from loopwright.ir.brackets import match
+from loopwright.ir.function import Function, Instr
+from loopwright.ir.loops import IS_LOOP
+from loopwright.ir.ops import Op
+from loopwright.nests import apart
+from loopwright.nests.dependence import Dependence, dependences, questions
+from loopwright.nests.lanes import adjacent, computed, free, mark
+from loopwright.nests.nest import nests
+from loopwright.nests.scalars import scalars
+from loopwright.nests.small_indices import by_small_indices
+from loopwright.nests.unroll import clone
+from loopwright.targets.target import Target
+
+__all__ = ["run"]
+
+#: Nests whose dependences take more questions are not looked at.
+MOST_QUESTIONS: Final = 40
+#: So many instructions at most are repeated.
+LONGEST: Final = 200
+#: Integers alone are repeated in so many lanes at least: each of their operations takes a cycle, and whether a lane goes on half a dozen, while of lanes that need
+#: twice as many iterations as others half are idle (Collatz' sequences in four lanes take 1.2 times as long as one by one; Newton's method 0.3).
+FEWEST: Final = 8
+_LEAVES: Final = frozenset((ops.BR, ops.BR_IF))
+
+
+def run(f: Function, target: Target, report: Any = None) -> bool:
+    """Make such loops of a function, which has no loop over lanes yet, ones over lanes.
+
+    Args:
+        f: the function, before it has vectors.
+        target: the machine.
+        report: the ``Report`` that is told what was done, or None.
+
+    Returns:
+        Whether there were any.
+    """
+    if not target.vector_bits or not any(instr.op is ops.WHILE or instr.op in _LEAVES for instr in f.code):
+        return False
+    done: set[int] = set()
+    found = False
+    again = True
+    while again:
+        again = False
+        partner = match(f.code)
+        for start, end in _repeated(f, partner):
+            head = _around(f, partner, start)
+            if head >= 0 and f.code[head].dst not in done:
+                done.add(f.code[head].dst)
+                if _lanes(f, target, head, (start, end), report):
+                    found = again = True
+                    break
+    return found
+
+
+def _repeated(f: Function, partner: list[int]) -> list[tuple[int, int]]:
+    """Where loops begin and end, with the block that they are left by, that compute and do nothing else."""
+    found: list[tuple[int, int]] = []
+    code = f.code
+    for k, instr in enumerate(code):
+        if not IS_LOOP[instr.op.code] or instr.op is ops.LOOP:
+            continue
+        end = partner[partner[k]] if instr.op is ops.WHILE else partner[k]
+        if end - k > LONGEST:
+            continue
+        if any(
+            (other.op.effect != ops.PURE and other.op.effect != ops.CONTROL) or IS_LOOP[other.op.code] or other.op is ops.RET for other in code[k + 1 : end]
+        ):
+            continue
+        start = k
+        if k and code[k - 1].op is ops.BLOCK and partner[k - 1] == end + 1:
+            start, end = k - 1, end + 1
+        if (instr.op is ops.WHILE or start < k) and _inside(code[start : end + 1]):
+            found.append((start, end))
+    return found
+
+
+def _inside(code: list[Instr]) -> bool:
+    """Whether nothing leaves a bracket but by its end."""
+    depth = 0
+    for instr in code:
+        op = instr.op
+        if op in _LEAVES and instr.imm >= depth:
+            return False
+        if op.opens and not op.closes:
+            depth += 1
+        elif op is ops.END:
+            depth -= 1
+    return True
+
+
+def _around(f: Function, partner: list[int], start: int) -> int:
+    """The head of the ``for`` that a place is directly in; -1 where there is none, or something is between."""
+    for k in range(start - 1, -1, -1):
+        op = f.code[k].op
+        if op.opens and partner[k] > start:
+            return k if op is ops.FOR and f.code[k].loop is None else -1
+    return -1
+
+
+def _lanes(f: Function, target: Target, head: int, repeated: tuple[int, int], report: Any) -> bool:
+    """Make a loop one over lanes, if what is around the part that is repeated can be and that part is computed in lanes."""
+    original = f.code
+    index = original[head].dst
+    whole = next(one for one in nests(f) if one.start <= head <= one.end)
+    runs: list[tuple[Op, int, int]] = []
+    if by_small_indices(whole, target, runs):
+        repeated = next((start, end) for start, end in _repeated(f, match(f.code)) if f.code[end - 1 : end + 1] == original[repeated[1] - 1 : repeated[1] + 1])
+    code = f.code
+    start, end = repeated
+    written = dict.fromkeys(instr.dst for instr in code[start:end] if instr.dst >= 0 and f.variable[instr.dst])
+    # (An operation on each variable that it writes stands for it.)
+    f.code = [*code[:start], *[Instr(ops.COPY, f.types[v], v, [v], 0, code[start].line) for v in written], *code[end + 1 :]]
+    nest = next(one for one in nests(f) if any(loop.index == index for loop in one.loops))
+    loop = next(one for one in nest.loops if one.index == index)
+    variables = scalars(nest)
+    lanes = 0
+    found: list[Dependence] = []
+    if not nest.obstacles and questions(nest) <= MOST_QUESTIONS and loop in adjacent(nest, variables, target):
+        found = dependences(nest)
+        lanes = computed(nest, loop, target, code[start : end + 1]) if free(loop, found) else 0
+    if not lanes or (lanes < FEWEST and not any(instr.type.is_float for instr in code[start:end])):
+        f.code = original
+        return False
+    mark(nest, loop, variables, found)
+    if report is not None:
+        report.did(nest.loops[0].line, f"lanes({nest.name(loop)})")
+    plain: list[Instr] = []
+    clone(f, original[whole.start : whole.end + 1], {}, plain)
+    for instr in plain:
+        instr.loop = None
+    fast = code[whole.start : len(code) - (len(original) - 1 - whole.end)]
+    f.code = original[: whole.start] + apart.versioned(f, apart.pairs(nest), plain, fast, original[whole.start].line, runs) + original[whole.end + 1 :]
+    return True

@@ -1,0 +1,144 @@
+"""Loops whose iterations compute until something holds: in lanes, with results as written, bit for bit."""
+
+from __future__ import annotations
+
+import numpy as np
+import pytest
+from tests.machines import Runner, runners
+
+import loopwright as lw
+
+
+@lw.kernel(contract=False)
+def mandelbrot(o: lw.Array[lw.i32, 2]):
+    for y in lw.range(o.shape[0]):
+        for x in lw.range(o.shape[1]):
+            cr, ci = x * 0.08 - 2.0, y * 0.06 - 1.0
+            zr, zi, n = 0.0, 0.0, 0
+            while n < 50 and zr * zr + zi * zi < 4.0:
+                zr, zi, n = zr * zr - zi * zi + cr, 2 * zr * zi + ci, n + 1
+            o[y, x] = n
+
+
+@lw.kernel(contract=False)
+def julia(o: lw.Array[lw.f32, 2]):
+    for y in lw.range(o.shape[0]):
+        for x in lw.range(o.shape[1]):
+            zr, zi = lw.f32(x) * 0.04 - 1, lw.f32(y) * 0.05 - 1
+            last = lw.f32(0)
+            for _ in lw.range(30):
+                if zr * zr + zi * zi > 4:
+                    break
+                zr, zi = zr * zr - zi * zi - 0.4, 2 * zr * zi + 0.6
+                last += 1
+            o[y, x] = last + zr
+
+
+@lw.kernel(contract=False)
+def roots(x: lw.Array[lw.f64], o: lw.Array[lw.f64]):
+    for i in lw.range(len(x)):
+        a = x[i]
+        r = a + 1
+        while abs(r * r - a) > 1e-9 * a:
+            r = 0.5 * (r + a / r)
+        o[i] = r
+
+
+@lw.kernel(contract=False)
+def steps(x: lw.Array[lw.f64], o: lw.Array[lw.f64]):
+    total = lw.i64(0)
+    for i in lw.range(len(x)):
+        a = x[i]
+        k = lw.i64(0)
+        while a > 1.5:
+            a = a * 0.75 if k % 2 == 0 else a - 0.5
+            k += 1
+        o[i] = a
+        total += k
+    o[0] = total
+
+
+@lw.kernel(contract=False)
+def read_behind(x: lw.Array[lw.f64], o: lw.Array[lw.f64]):
+    a = 0.0
+    for i in lw.range(len(x)):
+        a = x[i]
+        while a > 1.0:
+            a *= 0.5
+        o[i] = a
+    o[0] += a
+
+
+@lw.kernel(contract=False)
+def handed_on(x: lw.Array[lw.f64], o: lw.Array[lw.f64]):
+    a = 100.0
+    for i in lw.range(len(x)):
+        while a > x[i]:
+            a *= 0.5
+        o[i] = a
+        a += 7
+
+
+@lw.kernel(contract=False)
+def looked_up(x: lw.Array[lw.f64], o: lw.Array[lw.f64]):
+    for i in lw.range(len(x)):
+        k = i
+        while k > 0 and x[k] > 1.0:
+            k -= 1
+        o[i] = k
+
+
+LINES = {roots: True, steps: True, read_behind: False, handed_on: False, looked_up: False}
+
+
+@pytest.mark.parametrize("runner", runners(lambda runner: runner.target.core is not None))
+@pytest.mark.parametrize("kernel", [mandelbrot, julia], ids=lambda kernel: kernel.function.__name__)
+@pytest.mark.parametrize("shape", [(1, 1), (3, 5), (7, 41)])
+def test_pictures(kernel: lw.Kernel, shape: tuple[int, int], runner: Runner) -> None:
+    element = np.int32 if kernel is mandelbrot else np.float32
+    found, wanted = np.zeros(shape, element), np.zeros(shape, element)
+    lw.kernel(kernel.function, contract=False, nests="off")(wanted)
+    assert shape[1] < 41 or len(set(wanted.ravel().tolist())) > 3
+    runner.run(runner.compiled(kernel, found), [found], lambda _: np.testing.assert_array_equal(found, wanted))
+
+
+@pytest.mark.parametrize("runner", runners(lambda runner: runner.target.core is not None))
+@pytest.mark.parametrize("kernel", LINES, ids=lambda kernel: kernel.function.__name__)
+@pytest.mark.parametrize("shift", [None, 0, 1, 50])
+def test_lines(kernel: lw.Kernel, shift: int | None, runner: Runner) -> None:
+    if shift is not None and runner.lacks:
+        pytest.skip("one machine of a kind is enough")
+    found, wanted = (np.random.default_rng(4).random(150) * 40 + 0.1 for _ in range(2))
+
+    def arguments(a: np.ndarray) -> list[np.ndarray]:
+        return [a[:70], a[75:145]] if shift is None else [a[:70], a[shift : shift + 70]]
+
+    lw.kernel(kernel.function, contract=False, nests="off")(*arguments(wanted))
+    if shift is None:
+        x, o = (a.copy() for a in arguments(found))
+        runner.run(runner.compiled(kernel, x, o), [x, o], lambda _: np.testing.assert_array_equal(o, wanted[75:145]))
+    else:
+        kernel(*arguments(found))
+        np.testing.assert_array_equal(found, wanted)
+
+
+@pytest.mark.parametrize("kernel", [mandelbrot, julia, *LINES], ids=lambda kernel: kernel.function.__name__)
+def test_which_are_in_lanes(kernel: lw.Kernel) -> None:
+    report = str(kernel.compile(target="x86-64-v3").nests())
+    assert ("lanes(" in report) == LINES.get(kernel, True)
+    if "lanes(" in report:
+        assert "as written" not in report or "Then it runs as written" in report
+
+
+def test_integers_take_lanes_where_there_are_many() -> None:
+    @lw.kernel
+    def collatz(x: lw.Array[lw.i64], o: lw.Array[lw.i64]):
+        for i in lw.range(len(x)):
+            v, n = x[i], 0
+            while v != 1:
+                v = 3 * v + 1 if v & 1 else v >> 1
+                n += 1
+            o[i] = n
+
+    assert "lanes(i)" not in str(collatz.compile(target="x86-64-v3").nests())
+    assert "lanes(i)" in str(collatz.compile(target="x86-64-v4", vector_bits=512).nests())
