@@ -13,7 +13,7 @@ from typing import Any, Final
 from loopwright.ir import ops
 from loopwright.ir.affine import Form
 from loopwright.ir.function import NONE, Function, Instr
-from loopwright.nests import apart, choices, conditions, distribute, flattened, fusion, previous, reassociate, shortcuts, wrapped, written_out
+from loopwright.nests import apart, borders, choices, conditions, distribute, flattened, fusion, previous, reassociate, shortcuts, wrapped, written_out
 from loopwright.nests.block_by_block import BLOCK, in_blocks
 from loopwright.nests.blocks import widen
 from loopwright.nests.branches import converted
@@ -77,7 +77,9 @@ def improve(f: Function, target: Target, core: Core, report: Any = None) -> None
     out = written_out.run(f)
     shortcuts.run(f)
     wrapped.run(f)
-    conditions.run(f)
+    left: set[int] = set()
+    borders.run(f, left)
+    conditions.run(f, left)
     choices.run(f)
     flattened.run(f)
     if f.options.fastmath:

@@ -17,6 +17,7 @@ for Modern Architectures, 2001, section 5.7; F. Allen and J. Cocke, "A catalogue
 
 from __future__ import annotations
 
+from collections.abc import Set as AbstractSet
 from typing import Final
 
 from loopwright.ir import ops
@@ -30,11 +31,11 @@ from loopwright.nests.unroll import clone, read_once
 from loopwright.nests.wrapped import leading_to_subscripts
 from loopwright.types import BOOL, I64, VOID
 
-__all__ = ["run", "split_conditions"]
+__all__ = ["append_loop", "arithmetic", "computed", "decides", "known_in", "own_variables", "run", "split_conditions", "tested"]
 
 #: So many conditions of a function are taken out, of loops that have no more instructions than that.
 MOST: Final = 12
-LONGEST: Final = 120
+LONGEST: Final = 200
 
 _COMPARISONS: Final = frozenset(ops.COMPARISONS.values())
 _TESTS: Final = frozenset((ops.IF, ops.THEN, ops.BR_IF))
@@ -62,19 +63,23 @@ class _Condition:
         self.sign = sign
 
 
-def run(f: Function) -> bool:
-    """Split the loops of a function at all such conditions. Returns whether there were any."""
-    if not _tests(f.code):
-        return False
+def run(f: Function, left: AbstractSet[int]) -> None:
+    """Split the loops of a function at all such conditions.
+
+    Args:
+        f: the function.
+        left: the indices of loops that stay as they are.
+    """
+    if not decides(f.code):
+        return
     done = 0
-    while done < MOST and any(split_conditions(nest, nest.loops) for nest in reversed(nests(f))):
+    while done < MOST and any(split_conditions(nest, nest.loops, left) for nest in reversed(nests(f))):
         done += 1
-    return done > 0
 
 
-def split_conditions(nest: Nest, loops: list[NestLoop]) -> bool:
+def split_conditions(nest: Nest, loops: list[NestLoop], left: AbstractSet[int] = frozenset()) -> bool:
     """Split one loop of a nest, of those that are given, at one condition; False where there is none. The nest does not describe the code any more."""
-    found = _find(nest, loops)
+    found = _find(nest, loops, left)
     if found is None:
         return False
     f = nest.f
@@ -91,7 +96,7 @@ def split_conditions(nest: Nest, loops: list[NestLoop]) -> bool:
     return True
 
 
-def _tests(code: list[Instr]) -> bool:
+def decides(code: list[Instr]) -> bool:
     """Whether there is a branch in a ``for``, or a choice between indices."""
     depth = 0
     opened: list[bool] = []
@@ -107,11 +112,11 @@ def _tests(code: list[Instr]) -> bool:
     return False
 
 
-def _find(nest: Nest, loops: list[NestLoop]) -> _Condition | None:
-    """The first condition in the text that a loop can be split at."""
+def tested(nest: Nest) -> dict[int, int]:
+    """The conditions that something in a nest is decided by, in the order of the text: the register, and where it is compared, or where it is tested if it comes from in front of the nest."""
     f = nest.f
     code = f.code
-    tested: dict[int, int] = {}
+    asked: dict[int, int] = {}
     made: dict[int, int] = {}
     indices: set[int] | None = None
     for k in range(nest.start + 1, nest.end):
@@ -121,21 +126,24 @@ def _find(nest: Nest, loops: list[NestLoop]) -> _Condition | None:
         elif instr.op in _TESTS or (instr.op in _COMBINED and instr.type is BOOL):
             for a in instr.args:
                 if a >= 0 and not f.variable[a]:
-                    tested.setdefault(a, k)
+                    asked.setdefault(a, k)
         elif instr.op is ops.SELECT and instr.type is I64 and instr.args[0] >= 0 and not f.variable[instr.args[0]]:
             # (Of other numbers both are as good as computed.)
             if indices is None:
                 indices = leading_to_subscripts(f, code[nest.start : nest.end])
             if instr.dst in indices:
-                tested.setdefault(instr.args[0], k)
-    for register, at in tested.items():
-        place = made.get(register, -1)
-        if place >= 0:
-            condition = _of_comparison(nest, loops, place, register)
-        elif nest.forms.places.get(register, -1) < nest.start:
-            condition = _unchanging(nest, loops, at, register)
-        else:
-            condition = None
+                asked.setdefault(instr.args[0], k)
+    return {register: made.get(register, at) for register, at in asked.items() if register in made or nest.forms.places.get(register, -1) < nest.start}
+
+
+def _find(nest: Nest, loops: list[NestLoop], left: AbstractSet[int]) -> _Condition | None:
+    """The first condition in the text that a loop can be split at; ``left`` are the indices of loops that stay as they are."""
+    stay = [loop for loop in nest.loops if loop.index in left]
+    for register, place in tested(nest).items():
+        if any(loop.head < place < loop.end for loop in stay):
+            continue
+        compared = nest.f.code[place].dst == register
+        condition = _of_comparison(nest, loops, place, register) if compared else _unchanging(nest, loops, place, register)
         if condition is not None:
             return condition
     return None
@@ -179,7 +187,7 @@ def _of_comparison(nest: Nest, loops: list[NestLoop], place: int, register: int)
                 if any(loop.index in nest.forms.leaves[value] for value in others):
                     # (What the index is compared with is computed from it: `min(i, n) == i`.)
                     return None
-                if abs(coefficient) != 1 or abs(loop.step) != 1 or loop not in loops or not _possible(nest, loop) or _chain(nest, loop, place) is None:
+                if abs(coefficient) != 1 or abs(loop.step) != 1 or loop not in loops or not _possible(nest, loop) or arithmetic(nest, loop, place) is None:
                     return None
                 return _Condition(place, register, loop, coefficient)
     return _unchanging(nest, loops, place, register)
@@ -195,7 +203,7 @@ def _coefficient(nest: Nest, form: Form, loop: NestLoop) -> int:
 def _unchanging(nest: Nest, loops: list[NestLoop], place: int, register: int) -> _Condition | None:
     """What a condition is of the outermost loop that it stays the same in."""
     for loop in _around(loops, place):
-        positions = _chain(nest, loop, place)
+        positions = arithmetic(nest, loop, place)
         if positions is not None and loop.index not in _read(nest.f, positions, place) and _possible(nest, loop):
             return _Condition(place, register, loop, 0)
     return None
@@ -205,7 +213,7 @@ def _read(f: Function, positions: list[int], place: int) -> set[int]:
     return {a for k in [*positions, place] for a in f.code[k].args}
 
 
-def _chain(nest: Nest, loop: NestLoop, place: int) -> list[int] | None:
+def arithmetic(nest: Nest, loop: NestLoop, place: int) -> list[int] | None:
     """Where in a loop the operands of an instruction are computed, in order; None where that is by more than arithmetic on its index and what does not change."""
     f = nest.f
     code = f.code
@@ -235,7 +243,7 @@ def _unswitch(nest: Nest, found: _Condition, folded: Folded, out: list[Instr]) -
     f = nest.f
     code = f.code
     line = code[found.position].line
-    positions = _chain(nest, found.loop, found.position) or []
+    positions = arithmetic(nest, found.loop, found.position) or []
     rename: dict[int, int] = {}
     clone(f, [code[k] for k in positions], rename, out)
     condition = found.register
@@ -243,13 +251,13 @@ def _unswitch(nest: Nest, found: _Condition, folded: Folded, out: list[Instr]) -
         clone(f, [code[found.position]], rename, out)
         condition = rename[condition]
     known = _same_tests(nest, found)
-    own = _own(nest, found.loop)
+    own = own_variables(nest, found.loop)
     for value in (True, False):
         out.append(Instr(ops.IF, VOID, NONE, [condition], 0, line) if value else Instr(ops.ELSE, VOID, NONE, [], 0, line))
         body = folded.body({register: value for register in known})
         if changes(f, body):
             head = code[found.loop.head]
-            _append(f, head, head.args[0], head.args[1], body, own, out)
+            append_loop(f, head, head.args[0], head.args[1], body, own, out)
     out.append(Instr(ops.END, VOID, NONE, [], 0, line))
 
 
@@ -280,16 +288,16 @@ def _split(nest: Nest, found: _Condition, folded: Folded, out: list[Instr]) -> N
     hi = read_once(f, head.args[1], line, out)
     # Where the index would be 0 both operands are computed: what they differ by there is where it makes them equal.
     rename = {loop.index: f.const(I64, 0)}
-    clone(f, [code[k] for k in _chain(nest, loop, found.position) or []], rename, out)
+    clone(f, [code[k] for k in arithmetic(nest, loop, found.position) or []], rename, out)
     a, b = [rename.get(x, x) for x in test.args]
-    zero = _computed(f, ops.SUB, b, a, line, out) if found.sign > 0 else _computed(f, ops.SUB, a, b, line, out)
+    zero = computed(f, ops.SUB, b, a, line, out) if found.sign > 0 else computed(f, ops.SUB, a, b, line, out)
     op = test.op if found.sign > 0 else ops.COMPARISONS[ops.EXCHANGED[test.op.name]]
     ends = _ENDS[op]
     spans: list[tuple[int | None, int | None]] = [(None, ends[0])]
     spans += [(end + 1, after) for end, after in zip(ends, [*ends[1:], None], strict=True)]
     form = _difference(nest, found.position, found.sign)
     place = Form(0, {value: 1 for value in form.terms if nest.indices.get(value) is loop}).plus(form, -1)
-    own = _own(nest, loop)
+    own = own_variables(nest, loop)
     starts, stops = nest.forms.of(head.args[0]), nest.forms.of(head.args[1])
     for first, last in spans if loop.step > 0 else reversed(spans):
         # The first index, and the one behind the last, as far as the condition says.
@@ -304,16 +312,16 @@ def _split(nest: Nest, found: _Condition, folded: Folded, out: list[Instr]) -> N
             if after < 0 or _same(place, begin, starts):
                 low = lo
             elif not after:
-                low = _computed(f, ops.MAX if loop.step > 0 else ops.MIN, lo, low, line, out)
+                low = computed(f, ops.MAX if loop.step > 0 else ops.MIN, lo, low, line, out)
         if end is not None:
             high = _moved(f, zero, end, line, out)
             if before > 0 or _same(place, end, stops):
                 high = hi
             elif not before:
-                high = _computed(f, ops.MIN if loop.step > 0 else ops.MAX, hi, high, line, out)
-        body = folded.body(_known(nest, loop, form, first, last))
+                high = computed(f, ops.MIN if loop.step > 0 else ops.MAX, hi, high, line, out)
+        body = folded.body(known_in(nest, loop, form, first, last))
         if changes(f, body):
-            _append(f, head, low, high, body, own, out)
+            append_loop(f, head, low, high, body, own, out)
 
 
 def _sign(place: Form, more: int | None, other: Form | None) -> int:
@@ -341,7 +349,7 @@ def _difference(nest: Nest, place: int, sign: int) -> Form:
     return a.plus(b, -1) if sign > 0 else b.plus(a, -1)
 
 
-def _known(nest: Nest, loop: NestLoop, form: Form, first: int | None, last: int | None) -> dict[int, bool]:
+def known_in(nest: Nest, loop: NestLoop, form: Form, first: int | None, last: int | None) -> dict[int, bool]:
     """What comparisons in a loop give while a form is between two numbers: those of the form and a constant with 0."""
     found: dict[int, bool] = {}
     code = nest.f.code
@@ -363,8 +371,8 @@ def _known(nest: Nest, loop: NestLoop, form: Form, first: int | None, last: int 
     return found
 
 
-def _append(f: Function, head: Instr, low: int, high: int, body: list[Instr], own: list[int], out: list[Instr]) -> None:
-    """Append a loop with a body of its own, and variables: those that each iteration writes anew."""
+def append_loop(f: Function, head: Instr, low: int, high: int, body: list[Instr], own: list[int], out: list[Instr]) -> int:
+    """Append a loop with a body of its own, and variables: those that each iteration writes anew. Returns its index."""
     index = f.register(I64, f.names[head.dst])
     out.append(Instr(ops.FOR, head.type, index, [low, high, head.args[2]], 0, head.line))
     rename = {head.dst: index}
@@ -372,9 +380,10 @@ def _append(f: Function, head: Instr, low: int, high: int, body: list[Instr], ow
         rename[variable] = f.register(f.types[variable], f.names[variable], True)
     clone(f, body, rename, out)
     out.append(Instr(ops.END, VOID, NONE, [], 0, head.line))
+    return index
 
 
-def _own(nest: Nest, loop: NestLoop) -> list[int]:
+def own_variables(nest: Nest, loop: NestLoop) -> list[int]:
     """The variables that each iteration of a loop writes anew, and nothing else mentions."""
     found: list[int] = []
     for scalar in scalars(nest):
@@ -386,10 +395,10 @@ def _own(nest: Nest, loop: NestLoop) -> list[int]:
 
 
 def _moved(f: Function, operand: int, by: int, line: int, out: list[Instr]) -> int:
-    return operand if by == 0 else _computed(f, ops.ADD, operand, f.const(I64, by), line, out)
+    return operand if by == 0 else computed(f, ops.ADD, operand, f.const(I64, by), line, out)
 
 
-def _computed(f: Function, op: Op, a: int, b: int, line: int, out: list[Instr]) -> int:
+def computed(f: Function, op: Op, a: int, b: int, line: int, out: list[Instr]) -> int:
     """An operand that is an operation of two others."""
     if a < 0 and b < 0:
         x, y = int(f.const_values[~a]), int(f.const_values[~b])

@@ -1,0 +1,110 @@
+"""Loops that treat what is near their borders in another way: results as written, for loops of any length, and lanes in between."""
+
+from __future__ import annotations
+
+import random
+from typing import Any
+
+import numpy as np
+import pytest
+from tests.machines import Runner, runners
+from tests.nests.test_flattened import kernel_of
+
+#: Lines of a loop over ``j`` below ``n``, and whether it has lanes.
+BODIES = {
+    "inside or 0": ("s = x[0] * 0|for d in range(-2, 3):|    if j + d >= 0 and j + d < n:|        s += x[j + d] * (d + 3)|y[j] = s", True),
+    "kept inside": (
+        "s = x[0] * 0|for d in range(-2, 3):|    c = j + d|    if c < 0:|        c = 0|    if c >= n:|        c = n - 1|    s += x[c] * (d + 3)|y[j] = s",
+        True,
+    ),
+    "least and greatest": ("y[j] = x[min(j + 2, n - 1)] - x[max(j - 1, 0)] * 3", True),
+    "both at once": ("y[j] = x[min(max(j - 3, 0), n - 1)] + x[max(min(j + 3, n - 1), 0)]", True),
+    "mirrored": ("a = abs(j - 2)|b = j + 1 if j + 1 < n else 2 * n - 2 - j|y[j] = x[b] + j", True),
+    "one of two": ("if j == 0:|    c = n - 1|else:|    c = j - 1|y[j] = x[c]", True),
+    "first and last": ("if j == 0 or j == n - 1:|    y[j] = x[j]|else:|    y[j] = x[j - 1] + x[j + 1]", True),
+    "three at the end": ("if j < n - 3 and j > 1:|    y[j] = x[j + 2]|elif j != n - 1:|    y[j] = x[j] + 1", True),
+    "far from the border": ("if j > 40 and j < 50:|    y[j] = x[j] + 1|if j == 60:|    y[j] = 0", True),
+    "not linear": ("y[j] = x[min(j * j, n - 1)] + x[max(j % 3, 1)]", False),
+    "carried": ("c = j - 1|if c < 0:|    c = n - 1|x[j] = x[j] + x[c]", False),
+    "read behind": ("c = j|if j > n - 3:|    c = 0|y[j] = x[c]|if c == 0:|    y[j] = y[j] + c + 1", True),
+}
+SIZES = (1, 2, 3, 4, 5, 6, 17, 70)
+
+
+def body_of(name: str) -> str:
+    return "for j in range(n):|" + "|".join(f"    {line}" for line in BODIES[name][0].split("|"))
+
+
+@pytest.mark.parametrize("runner", runners(lambda runner: runner.target.core is not None))
+@pytest.mark.parametrize("name", BODIES)
+def test_as_written(name: str, runner: Runner) -> None:
+    fast, plain = kernel_of(body_of(name)), kernel_of(body_of(name), nests="off")
+    for n in SIZES:
+        r = np.random.default_rng(n)
+        given = [r.integers(-50, 50, n + 90, dtype=np.int32) for _ in range(2)]
+        wanted = [a.copy() for a in given]
+        plain(*wanted, n, 1)
+
+        def same(_: Any, given: Any = given, wanted: Any = wanted, n: int = n) -> None:
+            for a, b in zip(given, wanted, strict=True):
+                np.testing.assert_array_equal(a, b, err_msg=f"{name}, {n}")
+
+        runner.run(runner.compiled(fast), [*given, n, 1], same)
+
+
+@pytest.mark.parametrize("name", BODIES)
+def test_which_have_lanes(name: str) -> None:
+    report = str(kernel_of(body_of(name)).compile(target="x86-64-v3").nests())
+    assert ("lanes(j)" in report) == BODIES[name][1]
+
+
+def test_loops_over_borders_stay_as_they_are() -> None:
+    code = kernel_of(body_of("inside or 0")).compile(target="x86-64-v3").ir("nests")
+    # As written where it is short, or where arrays overlap; otherwise the beginning, the middle, the end.
+    assert code.count(" lanes") == 1 and code.count("= for ") <= 7
+
+
+def random_body(chooser: random.Random) -> str:
+    rows = chooser.random() < 0.5
+    lines = ["for i in range(n):", "    for j in range(m):"] if rows else ["for j in range(n):"]
+    inner = "        " if rows else "    "
+    end, i = ("m", "i * m + ") if rows else ("n", "")
+    terms: list[str] = []
+    for k in range(chooser.randint(1, 3)):
+        d = chooser.randint(-3, 3)
+        kind = chooser.randrange(6)
+        if kind == 0:
+            place = f"min(max(j + {d}, 0), {end} - 1)"
+        elif kind == 1:
+            place = f"(j + {d}) % {end}"
+        elif kind == 2:
+            lines += [f"{inner}c{k} = j + {d}", f"{inner}if c{k} < 0:", f"{inner}    c{k} = {chooser.choice(['0', f'{end} - 1', f'0 - c{k}'])}"]
+            lines += [f"{inner}if c{k} > {end} - 1:", f"{inner}    c{k} = {end} - 1", f"{inner}if c{k} < 0:", f"{inner}    c{k} = 0"]
+            place = f"c{k}"
+        elif kind == 3:
+            place = f"(j + {d} if j + {d} >= 0 and j + {d} < {end} else {end} - 1)"
+        elif kind == 4:
+            lines += [
+                f"{inner}if j {chooser.choice(['<', '<=', '>', '>=', '==', '!='])} {chooser.choice([abs(d), f'{end} - {abs(d)}'])}:",
+                f"{inner}    y[{i}j] = {k}",
+            ]
+            place = "j"
+        else:
+            place = "j"
+        terms.append(f"x[{i}{place}] * {chooser.randint(1, 4)}")
+    lines.append(f"{inner}{chooser.choice(['y', 'y', 'x'])}[{i}j] {chooser.choice(['=', '+='])} {' + '.join(terms)}")
+    return "\n".join(lines)
+
+
+@pytest.mark.parametrize("seed", range(80))
+def test_random_borders(seed: int) -> None:
+    body = random_body(random.Random(seed))
+    fast, plain = kernel_of(body), kernel_of(body, nests="off")
+    for n, m in ((1, 1), (2, 3), (5, 4), (7, 40)):
+        r = np.random.default_rng(seed)
+        found = [r.integers(-9, 9, n * m + 30, dtype=np.int32) for _ in range(2)]
+        wanted = [a.copy() for a in found]
+        plain(*wanted, n, m)
+        fast(*found, n, m)
+        for a, b in zip(found, wanted, strict=True):
+            np.testing.assert_array_equal(a, b, err_msg=f"{body}\n{n} x {m}")
