@@ -49,6 +49,8 @@ def long_arm(code: list[Instr], at: int) -> int:
 def skip(f: Function) -> None:
     """Put a test in front of every such arm of the loops over lanes of ``f``."""
     code = f.code
+    if not any(instr.op is ops.IF for instr in code):
+        return
     out: list[Instr] = []
     around = -1  # how many brackets are open around the loop over lanes; -1 outside of one
     depth = 0
