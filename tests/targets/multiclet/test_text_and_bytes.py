@@ -108,6 +108,12 @@ def test_mistakes_are_named_with_line_and_column(text: str, processor: Processor
     assert f"{caught.value}".startswith(f"a.s:{message}")
 
 
+@pytest.mark.parametrize(("written", "number"), [("0", 0), ("00", 0), ("01", 1), ("007", 7), ("0x1F", 31), ("0B11", 3), ("'a'", 97), ("-010", -10)])
+def test_numbers_are_read_as_they_are_meant(written: str, number: int) -> None:
+    units = [assemble(f"m:\n    add_l 1, {text}\ncomplete\n") for text in (written, number)]
+    assert encode(units[0], S2) == encode(units[1], S2)
+
+
 def test_a_paragraph_holds_what_the_cells_hold() -> None:
     text = "m:\n" + "    add_l 1, 2\n" * 257 + "complete\n"
     with pytest.raises(AssemblyError, match=r"258: column 5: the paragraph has 257 commands; a cell of multiclet-s2 holds 64, all cells 256"):

@@ -97,7 +97,8 @@ class Words:
         found = match[0]
         if found[0] == "'":
             return ord(_unescaped(found[1:-1]))
-        return int(found, 0) if found[:1] != "0" or len(found) < 3 or not found.isdigit() else int(found)
+        # (Of digits alone a 0 in front says nothing.)
+        return int(found) if found.isdigit() else int(found, 0)
 
     def integer(self) -> int:
         """The integer, with or without a sign, that has to come next."""
