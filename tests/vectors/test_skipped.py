@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import linecache
+from functools import cache
 from typing import Any
 
 import numpy as np
@@ -89,6 +90,7 @@ FORMS = {
 }
 
 
+@cache
 def of_form(name: str, loop: str, **settings: Any) -> Any:
     text = (
         f"def k(x: lw.Array[lw.i32], y: lw.Array[lw.i32], n: lw.i64) -> lw.i32:\n    t = lw.i32(0)\n    for i in {loop}(len(x)):\n{FORMS[name]}    return t\n"
