@@ -136,7 +136,9 @@ def _borders(nest: Nest, loop: NestLoop, conditions: dict[int, int]) -> list[_Bo
     if head.op is not ops.FOR or head.loop is not None or loop.step != 1 or head.args[0] >= 0 or loop.end - loop.head > LONGEST:
         return []
     found = [border for border in [_border(nest, loop, place) for place in conditions.values() if loop.head < place < loop.end] if border is not None]
-    return found if len({place for border in found for place in border.changes}) > 1 and not _left_early(nest, loop) else []
+    # (One alone is for `conditions.py`.)
+    several = len({place for border in found for place in border.changes if place}) > 1
+    return found if several and not _left_early(nest, loop) else []
 
 
 def _left_early(nest: Nest, loop: NestLoop) -> bool:
