@@ -142,7 +142,7 @@ def _borders(nest: Nest, loop: NestLoop, conditions: dict[int, int]) -> list[_Bo
 
 
 def _left_early(nest: Nest, loop: NestLoop) -> bool:
-    """Whether something in a loop leaves it."""
+    """Whether something in a loop leaves it, or a ``while`` is in it."""
     depth = 0
     for instr in nest.f.code[loop.head + 1 : loop.end]:
         op = instr.op
@@ -150,7 +150,7 @@ def _left_early(nest: Nest, loop: NestLoop) -> bool:
             depth += 1
         elif op is ops.END:
             depth -= 1
-        elif op is ops.RET or op is ops.FAIL or ((op is ops.BR or op is ops.BR_IF) and instr.imm > depth):
+        elif op is ops.RET or op is ops.FAIL or op is ops.DO or ((op is ops.BR or op is ops.BR_IF) and instr.imm > depth):
             return True
     return False
 
