@@ -88,7 +88,18 @@ def looked_up(x: lw.Array[lw.f64], o: lw.Array[lw.f64]):
         o[i] = k
 
 
-LINES = {roots: True, steps: True, read_behind: False, handed_on: False, looked_up: False}
+@lw.kernel(contract=False)
+def by_its_index(x: lw.Array[lw.f64], o: lw.Array[lw.f64]):
+    for i in lw.range(len(x)):
+        a = x[i]
+        least = lw.f64(0)
+        while a > least:
+            a *= 0.5
+            least = lw.f64(i)
+        o[i] = a
+
+
+LINES = {by_its_index: True, roots: True, steps: True, read_behind: False, handed_on: False, looked_up: False}
 
 
 @pytest.mark.parametrize("runner", runners(lambda runner: runner.target.core is not None))

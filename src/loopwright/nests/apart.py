@@ -19,7 +19,7 @@ def pairs(nest: Nest) -> list[tuple[int, int, bool]]:
     With True those that may be one: all accesses to them are to one element in each iteration, so that its order is kept whatever becomes of the nest's.
     """
     found = between([nest])
-    if len(found) > 1 and any(_reloads(nest, a, b) for a, b in found):
+    if len(found) > 1 and _reloads(nest, {number for pair in found for number in pair}):
         # (An array that may be another is told apart from none: what has been loaded could not be kept past the stores.)
         return [(a, b, False) for a, b in found]
     return [(a, b, _one(nest, a, b)) for a, b in found]
@@ -35,10 +35,16 @@ def between(several: Sequence[Nest]) -> list[tuple[int, int]]:
     return [(a, b) for a, b in found if not arrays[a].size and not arrays[b].size]
 
 
-def _reloads(nest: Nest, a: int, b: int) -> bool:
-    """Whether an iteration accesses one of two arrays behind a store to the other."""
-    accesses = [access for access in nest.accesses if access.array == a or access.array == b]
-    return any(store.store and store.array != later.array for n, later in enumerate(accesses) for store in accesses[:n])
+def _reloads(nest: Nest, arrays: set[int]) -> bool:
+    """Whether an iteration accesses one of some arrays behind a store to another of them."""
+    stored: set[int] = set()
+    for access in nest.accesses:
+        if access.array in arrays:
+            if stored - {access.array}:
+                return True
+            if access.store:
+                stored.add(access.array)
+    return False
 
 
 def _one(nest: Nest, a: int, b: int) -> bool:

@@ -25,7 +25,7 @@ from loopwright.ir.affine import Form
 from loopwright.ir.function import Function, Instr
 from loopwright.ir.ops import Op
 from loopwright.nests import apart
-from loopwright.nests.conditions import append_loop, arithmetic, computed, decides, known_in, own_variables, tested
+from loopwright.nests.conditions import append_loop, arithmetic, computed, decides, known_in, own_variables, separable, tested
 from loopwright.nests.folding import Folded, changes
 from loopwright.nests.nest import Nest, NestLoop, nests
 from loopwright.nests.unroll import clone
@@ -86,10 +86,11 @@ def _divide_all(nest: Nest, left: set[int]) -> None:
         last = original[loop.head].args[1] if loop.step else 0
         if last >= 0 and not f.variable[last] and nest.forms.places.get(last, -1) < nest.start:
             asked[last] = 0
+    inside = [nest]
     for _ in range(MOST):
-        inside = [one for one in nests(f) if start <= one.start and one.end < len(f.code) - behind]
         if not any(_divide_one(one, asked, left) for one in reversed(inside)):
             break
+        inside = [one for one in nests(f) if start <= one.start and one.end < len(f.code) - behind]
     if f.code is original:
         return
     plain: list[Instr] = []
@@ -132,27 +133,12 @@ def _long_enough(nest: Nest, loop: NestLoop, least: int, asked: dict[int, int]) 
 
 def _borders(nest: Nest, loop: NestLoop, conditions: dict[int, int]) -> list[_Border]:
     """The conditions that change near the ends of a loop, if there are several."""
-    head = nest.f.code[loop.head]
-    if head.op is not ops.FOR or head.loop is not None or loop.step != 1 or head.args[0] >= 0 or loop.end - loop.head > LONGEST:
+    if loop.step != 1 or nest.f.code[loop.head].args[0] >= 0 or loop.end - loop.head > LONGEST:
         return []
     found = [border for border in [_border(nest, loop, place) for place in conditions.values() if loop.head < place < loop.end] if border is not None]
     # (One alone is for `conditions.py`.)
     several = len({place for border in found for place in border.changes if place}) > 1
-    return found if several and not _left_early(nest, loop) else []
-
-
-def _left_early(nest: Nest, loop: NestLoop) -> bool:
-    """Whether something in a loop leaves it, or a ``while`` is in it."""
-    depth = 0
-    for instr in nest.f.code[loop.head + 1 : loop.end]:
-        op = instr.op
-        if op.opens and not op.closes:
-            depth += 1
-        elif op is ops.END:
-            depth -= 1
-        elif op is ops.RET or op is ops.FAIL or op is ops.DO or ((op is ops.BR or op is ops.BR_IF) and instr.imm > depth):
-            return True
-    return False
+    return found if several and separable(nest, loop) else []
 
 
 def _border(nest: Nest, loop: NestLoop, place: int) -> _Border | None:

@@ -31,7 +31,7 @@ from loopwright.nests.unroll import clone, read_once
 from loopwright.nests.wrapped import leading_to_subscripts
 from loopwright.types import BOOL, I64, VOID
 
-__all__ = ["append_loop", "arithmetic", "computed", "decides", "known_in", "own_variables", "run", "split_conditions", "tested"]
+__all__ = ["append_loop", "arithmetic", "computed", "decides", "known_in", "own_variables", "run", "separable", "split_conditions", "tested"]
 
 #: So many conditions of a function are taken out, of loops that have no more instructions than that.
 MOST: Final = 12
@@ -151,8 +151,13 @@ def _find(nest: Nest, loops: list[NestLoop], left: AbstractSet[int]) -> _Conditi
 
 def _possible(nest: Nest, loop: NestLoop) -> bool:
     """Whether a loop may be split: it is short, in steps of 1, and not left early."""
+    return loop.end - loop.head <= LONGEST and separable(nest, loop)
+
+
+def separable(nest: Nest, loop: NestLoop) -> bool:
+    """Whether a loop may become several: it counts, nothing leaves it early, and there is no ``while`` in it."""
     code = nest.f.code
-    if loop.end - loop.head > LONGEST or code[loop.head].op is not ops.FOR or code[loop.head].loop is not None:
+    if code[loop.head].op is not ops.FOR or code[loop.head].loop is not None:
         return False
     depth = 0
     for k in range(loop.head + 1, loop.end):

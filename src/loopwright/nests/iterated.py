@@ -125,7 +125,7 @@ def _lanes(f: Function, target: Target, head: int, repeated: tuple[int, int], re
     whole = next(one for one in nests(f) if one.start <= head <= one.end)
     runs: list[tuple[Op, int, int]] = []
     if by_small_indices(whole, target, runs):
-        repeated = next((start, end) for start, end in _repeated(f, match(f.code)) if f.code[end - 1 : end + 1] == original[repeated[1] - 1 : repeated[1] + 1])
+        repeated = next((start, end) for start, end in _repeated(f, match(f.code)) if f.code[end] is original[repeated[1]])
     code = f.code
     start, end = repeated
     written = dict.fromkeys(instr.dst for instr in code[start:end] if instr.dst >= 0 and f.variable[instr.dst])

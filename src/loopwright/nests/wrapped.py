@@ -86,6 +86,8 @@ def _choose(f: Function) -> None:
             continue
         v, before, arms, end = choice
         values: list[int] = []
+        if len(arms) == 1:
+            out.pop()
         for first, last in arms:
             for instr in code[first:last]:
                 if instr.dst == v:
@@ -95,7 +97,6 @@ def _choose(f: Function) -> None:
                     out.append(instr)
         if len(arms) == 1:
             values.append(before)
-            out.remove(code[k - 1])
         out.append(Instr(ops.SELECT, I64, v, [code[k].args[0], *values], 0, code[k].line))
         f.variable[v] = False
         k = end + 1
