@@ -8,6 +8,7 @@ test and are made by one program. What came out is looked at by the function giv
 from __future__ import annotations
 
 import importlib
+import re
 from collections.abc import Callable, Iterator, Sequence
 from typing import Any
 
@@ -44,6 +45,8 @@ class Runner:
     roots_of_powers = True
     #: What it does otherwise than the machine: operations, by name, type of the elements, type of the operand's.
     misjudged: frozenset[tuple[str, str, str]] = frozenset()
+    #: Instructions that it does not know, as listings have them.
+    unknown: re.Pattern[str] | None = None
 
     def __init__(self, folder: str, name: str, bits: int, lacks: str) -> None:
         self.folder = folder
@@ -66,6 +69,10 @@ class Runner:
     def compiled(self, kernel: Any, *args: Any, **how: Any) -> Any:
         """A kernel or a function of the builder, compiled for the target."""
         return kernel.compile(*args, target=self.name, vector_bits=self.bits or None, **how)
+
+    def knows(self, code: Code) -> bool:
+        """Whether it knows all instructions of some code."""
+        return self.unknown is None or self.unknown.search(code.asm()) is None
 
     def call(self, code: Code | Compiled, *args: Any) -> Any:
         """Call code, and return what it returns; arrays are written in place."""
@@ -113,12 +120,14 @@ class Simulated(Emulated):
 
 
 class UnderBochs(Emulated):
-    """Under Bochs, whose version 2.7 differs from the Intel SDM in six places: VPSRAVQ by 64 does nothing (volume 2, VPSRAVW/VPSRAVD/VPSRAVQ: the sign
+    """Under Bochs, whose version 2.7 differs from the Intel SDM in seven places: VPSRAVQ by 64 does nothing (volume 2, VPSRAVW/VPSRAVD/VPSRAVQ: the sign
     everywhere), VCVTUDQ2PS rounds down, VCVTTPD2UQQ takes nothing above 2^63, and multiply-adds of f64 that cancel are wrong now and then (the same code
-    is right on CPUs; it makes floors of quotients, and remainders), VCVTPS2PH rounds ties up (``ties_of_halves``), and VRSQRT14PS gives 2 of 0.5, as of
-    other odd powers of two (``roots_of_powers``)."""
+    is right on CPUs; it makes floors of quotients, and remainders), VCVTPS2PH rounds ties up (``ties_of_halves``), VRSQRT14PS gives 2 of 0.5, as of
+    other odd powers of two (``roots_of_powers``), and gathers and scatters whose indices are in vectors 16 to 31 are undefined (volume 2, 2.7.2: EVEX.V'
+    with SIB.index; ``unknown``)."""
 
     ties_of_halves = False
+    unknown = re.compile(r"v?p?(gather|scatter)[dq]\w+ .*[xyz]mm(1[6-9]|2\d|3[01])\*")
     roots_of_powers = False
 
     misjudged = frozenset(

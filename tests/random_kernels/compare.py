@@ -239,7 +239,11 @@ def check(loaded: Loaded, only: str = "") -> tuple[list[Difference], list[str], 
                 continue
             try:
                 with _quiet():
-                    emulated.append(Emulated(target, loaded, _compiled(loaded, runner.name, runner.bits or None)))
+                    code = _compiled(loaded, runner.name, runner.bits or None)
+                if runner.knows(code):
+                    emulated.append(Emulated(target, loaded, code))
+                else:
+                    ran.append(target)
             except Exception as error:  # noqa: BLE001 (whatever it is, it is a difference)
                 found.append(_failed(target, error))
     return found, ran, emulated

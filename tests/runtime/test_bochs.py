@@ -15,7 +15,7 @@ from loopwright.compiler import compile
 from loopwright.errors import InternalError
 from loopwright.ir.function import Function
 from loopwright.ir.text import parse
-from loopwright.runtime import bochs, emulate
+from loopwright.runtime import bochs, elf, emulate
 from loopwright.runtime.code import Code
 from loopwright.targets import registry
 from loopwright.targets.x86 import start
@@ -88,3 +88,14 @@ def test_a_program_without_end_is_stopped() -> None:
     code = compile(parse("function f()\n  loop\n    br 0\n  end\nend\n"), registry.get("x86-64-v4"))
     with pytest.raises(TimeoutError):
         emulate.run(code, timeout=1)
+
+
+@needs_bochs
+def test_what_died_says_where() -> None:
+    # Behind nop, ud2 (SDM volume 2, UD: 0F 0B).
+    code = elf.Segment(0x1_0000, bytes.fromhex("90 0f 0b"), elf.READ | elf.EXECUTE)
+    emulator = registry.machines()["x86"].emulator
+    assert emulator is not None
+    status, _, said = bochs.execute(str(shutil.which("bochs")), emulator, 0x1_0000, [code], [], 20)
+    assert status < 0
+    assert said.endswith(", at 0x10001")

@@ -137,7 +137,7 @@ plugin_ctrl: unmapped=1, speaker=0, extfpuirq=0, parallel=0, serial=0, gameport=
 clock: sync=none
 panic: action=fatal
 error: action=ignore
-info: action=ignore
+info: action=report
 debug: action=ignore
 log: {folder}/log
 """
@@ -269,4 +269,6 @@ def _cause(log: str) -> str:
     except OSError:
         return ""
     found = [line.strip() for line in lines if "exception" in line or "PANIC" in line]
-    return found[-1] if found else ""
+    # The CPU's state stands behind it.
+    places = [line.split("RIP=")[1].split()[0] for line in lines if "RIP=" in line]
+    return (found[-1] if found else "") + (f", at {int(places[0], 16):#x}" if places else "")
