@@ -12,7 +12,7 @@ from tests.random_kernels.runs import Outcome, run
 
 #: Kernels of a quick run, and of what every change must pass: 10,000 functions and more, since each is compiled for five machines, x86-64 in several widths, and checked.
 #: ``make random-kernels`` compares 10,000 kernels.
-QUICK, KERNELS = 100, 1250
+QUICK, KERNELS = 50, 1250
 _EACH = 25
 
 

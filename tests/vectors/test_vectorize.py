@@ -4,6 +4,7 @@ from __future__ import annotations
 
 import numpy as np
 import pytest
+from tests.machines import EVERY_CHANGE
 from tests.passes.texts import block, body
 from tests.vectors.bodies import Body, arguments
 
@@ -25,7 +26,13 @@ def vectorized(f: Function, bits: int) -> Function:
     return made
 
 
-@pytest.mark.parametrize("start", [pytest.param(start, marks=pytest.mark.slow) if start >= 600 else start for start in range(0, 900, EACH)])
+@pytest.mark.parametrize(
+    "start",
+    [
+        pytest.param(start, marks=pytest.mark.slow) if start >= 600 else pytest.param(start, marks=EVERY_CHANGE) if start >= 240 else start
+        for start in range(0, 900, EACH)
+    ],
+)
 def test_random_bodies_mean_the_same_for_vectors(start: int) -> None:
     ran = 0
     for seed in range(start, start + EACH):

@@ -164,8 +164,9 @@ def _linked(calls: Sequence[tuple[OfModule | Compiled, Sequence[Any]]]) -> list[
 
 def _refuse_outside(part: Compiled) -> None:
     """Refuse a function that calls, or takes the address of, something of this process."""
-    f = part.function
-    for instr in part.function.code:
+    # (As it was before the passes: afterwards would be another compilation, and none of them calls anything.)
+    f = part.source
+    for instr in f.code:
         if instr.op is ops.CALL or instr.op is ops.CALL_VOID or instr.op is ops.TAIL_CALL:
             callee = f.callees[instr.imm]
             if callee.address:
