@@ -25,7 +25,7 @@ from loopwright.ir.affine import Form
 from loopwright.ir.function import Function, Instr
 from loopwright.ir.ops import Op
 from loopwright.nests import apart
-from loopwright.nests.conditions import append_loop, arithmetic, computed, decides, known_in, own_variables, separable, tested
+from loopwright.nests.conditions import append_loop, arithmetic, comparisons, computed, decides, known_in, own_variables, separable, tested
 from loopwright.nests.folding import Folded, changes
 from loopwright.nests.nest import Nest, NestLoop, nests
 from loopwright.nests.unroll import clone
@@ -186,6 +186,7 @@ def _divide(nest: Nest, loop: NestLoop, found: list[_Border], left: set[int]) ->
     parts += [(a, b, False, False) for a, b in pairwise(ends)]
     out = code[: loop.head]
     own = own_variables(nest, loop)
+    compared = comparisons(nest, loop)
     folded = Folded(f, code, loop.head)
     for begin, end, behind, up_to in parts:
         known: dict[int, bool] = {}
@@ -198,7 +199,7 @@ def _divide(nest: Nest, loop: NestLoop, found: list[_Border], left: set[int]) ->
             else:
                 first = begin - border.at if not behind else None
                 last = (end if not up_to else -high) - 1 - border.at
-            told = known_in(nest, loop, border.form, first, last)
+            told = known_in(compared, border.form, first, last)
             known.update(told)
             whole = whole and bool(told)
         body = folded.body(known)

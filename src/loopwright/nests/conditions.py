@@ -31,7 +31,7 @@ from loopwright.nests.unroll import clone, read_once
 from loopwright.nests.wrapped import leading_to_subscripts
 from loopwright.types import BOOL, I64, VOID
 
-__all__ = ["append_loop", "arithmetic", "computed", "decides", "known_in", "own_variables", "run", "separable", "split_conditions", "tested"]
+__all__ = ["append_loop", "arithmetic", "comparisons", "computed", "decides", "known_in", "own_variables", "run", "separable", "split_conditions", "tested"]
 
 #: So many conditions of a function are taken out, of loops that have no more instructions than that.
 MOST: Final = 12
@@ -303,6 +303,7 @@ def _split(nest: Nest, found: _Condition, folded: Folded, out: list[Instr]) -> N
     form = _difference(nest, found.position, found.sign)
     place = Form(0, {value: 1 for value in form.terms if nest.indices.get(value) is loop}).plus(form, -1)
     own = own_variables(nest, loop)
+    compared = comparisons(nest, loop)
     starts, stops = nest.forms.of(head.args[0]), nest.forms.of(head.args[1])
     for first, last in spans if loop.step > 0 else reversed(spans):
         # The first index, and the one behind the last, as far as the condition says.
@@ -324,7 +325,7 @@ def _split(nest: Nest, found: _Condition, folded: Folded, out: list[Instr]) -> N
                 high = hi
             elif not before:
                 high = computed(f, ops.MIN if loop.step > 0 else ops.MAX, hi, high, line, out)
-        body = folded.body(known_in(nest, loop, form, first, last))
+        body = folded.body(known_in(compared, form, first, last))
         if changes(f, body):
             append_loop(f, head, low, high, body, own, out)
 
@@ -354,23 +355,28 @@ def _difference(nest: Nest, place: int, sign: int) -> Form:
     return a.plus(b, -1) if sign > 0 else b.plus(a, -1)
 
 
-def known_in(nest: Nest, loop: NestLoop, form: Form, first: int | None, last: int | None) -> dict[int, bool]:
-    """What comparisons in a loop give while a form is between two numbers: those of the form and a constant with 0."""
+def comparisons(nest: Nest, loop: NestLoop) -> list[tuple[Instr, Form]]:
+    """The comparisons in a loop, and of each its first operand less the second, where that is a form."""
+    found: list[tuple[Instr, Form]] = []
+    for instr in nest.f.code[loop.head + 1 : loop.end]:
+        if instr.op in _COMPARISONS and instr.type is I64:
+            a, b = nest.forms.of(instr.args[0]), nest.forms.of(instr.args[1])
+            if a is not None and b is not None:
+                found.append((instr, a.plus(b, -1)))
+    return found
+
+
+def known_in(compared: list[tuple[Instr, Form]], form: Form, first: int | None, last: int | None) -> dict[int, bool]:
+    """What comparisons give while a form is between two numbers: those of the form and a constant with 0."""
     found: dict[int, bool] = {}
-    code = nest.f.code
-    for k in range(loop.head + 1, loop.end):
-        instr = code[k]
-        if instr.op not in _COMPARISONS or instr.type is not I64:
+    terms = form.terms
+    for instr, own in compared:
+        if len(own.terms) != len(terms):
             continue
-        a, b = nest.forms.of(instr.args[0]), nest.forms.of(instr.args[1])
-        if a is None or b is None:
+        sign = 1 if own.terms == terms else -1
+        if sign < 0 and any(own.terms.get(value) != -coefficient for value, coefficient in terms.items()):
             continue
-        own = a.plus(b, -1)
-        sign = 1 if own.terms == form.terms else -1
-        rest = own.plus(form, -sign)
-        if rest.terms:
-            continue
-        value = known_value(instr.op, sign, rest.constant, first, last)
+        value = known_value(instr.op, sign, own.constant - sign * form.constant, first, last)
         if value is not None:
             found[instr.dst] = value
     return found
