@@ -48,6 +48,14 @@ def pytest_ignore_collect(collection_path: Path, config: pytest.Config) -> bool 
     return True if collection_path.name == "test_wheels.py" and not config.getoption("--wheels") else None
 
 
+@pytest.hookimpl(tryfirst=True)
+def pytest_collection_modifyitems(items: list[pytest.Item]) -> None:
+    # What every change must pass (on the native build, which is the faster one) is a long run otherwise. Before tests are chosen by their marks.
+    for item in items:
+        if item.get_closest_marker("every_change") is not None:
+            item.add_marker(pytest.mark.slow)
+
+
 def pytest_report_header() -> str:
     return f"loopwright: {'native build' if is_native() else 'pure Python'}, {Path(loopwright.__file__).parent}"
 

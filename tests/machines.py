@@ -23,7 +23,7 @@ from loopwright.targets import registry
 from loopwright.targets.machine import Machine
 from loopwright.targets.target import Target
 
-__all__ = ["EVERY_CHANGE", "RUNNERS", "Emulated", "Here", "Runner", "Simulated", "families", "finish", "forget", "runners", "simulated"]
+__all__ = ["RUNNERS", "Emulated", "Here", "Runner", "Simulated", "families", "finish", "forget", "runners", "simulated"]
 
 Check = Callable[[Any], None]
 
@@ -221,19 +221,15 @@ def _runner(folder: str, machine: Machine, name: str, bits: int) -> Runner:
 RUNNERS = list(_found())
 
 
-#: Of what takes long and is still to pass before every change: then on the native build, which is the faster one, and otherwise in long runs.
-EVERY_CHANGE = (pytest.mark.slow, pytest.mark.every_change)
-
-
 def runners(wanted: Callable[[Runner], bool] = lambda runner: True, at_length: Callable[[Runner], bool] = lambda runner: False) -> list[Any]:
     """Parameters, one for each runner; those that cannot be run are skipped, with the reason, and those for long runs alone marked ``slow``."""
-    return [_parameter(runner, marks=(pytest.mark.slow,) if at_length(runner) else ()) for runner in RUNNERS if wanted(runner)]
+    return [_parameter(runner, marks=[pytest.mark.slow] if at_length(runner) else []) for runner in RUNNERS if wanted(runner)]
 
 
 def _parameter(runner: Runner, *more: Any, name: str = "", marks: Sequence[pytest.MarkDecorator] = ()) -> Any:
     if not marks and not runner.widest:
         # Other widths of the same machine differ in little.
-        marks = EVERY_CHANGE
+        marks = [pytest.mark.every_change]
     return pytest.param(runner, *more, id=name or repr(runner), marks=[pytest.mark.skip(reason=f"{runner}: {runner.lacks}")] if runner.lacks else marks)
 
 
@@ -261,11 +257,11 @@ HALF_ARITHMETIC = [*with_features("asimdhp"), *with_features("avx512_fp16")]
 def with_each(
     values: Callable[[Runner], Sequence[Any]],
     wanted: Callable[[Runner], bool] = lambda runner: True,
-    at_length: Callable[[Runner], bool] = lambda runner: False,
+    every_change: Callable[[Runner], bool] = lambda runner: False,
 ) -> list[Any]:
-    """Parameters (runner, value), for each of the values there are for a runner; some for long runs and before every change."""
+    """Parameters (runner, value), for each of the values there are for a runner; those for long runs and before every change marked so."""
     return [
-        _parameter(runner, value, name=f"{runner}-{value}", marks=EVERY_CHANGE if at_length(runner) else ())
+        _parameter(runner, value, name=f"{runner}-{value}", marks=[pytest.mark.every_change] if every_change(runner) else [])
         for runner in RUNNERS
         if wanted(runner)
         for value in values(runner)

@@ -7,7 +7,6 @@ import sys
 
 import pytest
 from tests.costs.exhaustive import Exhaustive
-from tests.machines import EVERY_CHANGE
 from tests.regalloc.generator import INTS, Generator, Machine, classes_of, nothing, random_input, random_order
 
 from loopwright import compiler
@@ -119,7 +118,7 @@ def not_above_linear_scan(seed: int) -> bool:
     return best.proven and attained
 
 
-@pytest.mark.parametrize("part", [0, *[pytest.param(part, marks=EVERY_CHANGE) for part in (1, 2)]])
+@pytest.mark.parametrize("part", [0, *[pytest.param(part, marks=pytest.mark.every_change) for part in (1, 2)]])
 def test_linear_scan_never_costs_less_than_the_optimum(part: int) -> None:
     assert sum(not_above_linear_scan(seed) for seed in range(60 * part, 60 * part + 60)) > 12
 

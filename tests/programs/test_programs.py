@@ -270,7 +270,6 @@ def test_errors(source: str, options: list[str], message: str, tmp_path: Path, c
     assert message in capfd.readouterr().err
 
 
-@pytest.mark.slow
 @pytest.mark.every_change
 @pytest.mark.timeout(1800)
 @pytest.mark.skipif(CSMITH is None, reason="csmith is not installed (Debian packages csmith and libcsmith-dev)")

@@ -32,7 +32,6 @@ def test_random_kernels_mean_what_plain_python_means(start: int) -> None:
     compare(start)
 
 
-@pytest.mark.slow
 @pytest.mark.every_change
 @pytest.mark.parametrize("start", range(QUICK, KERNELS, _EACH))
 def test_many_random_kernels_mean_what_plain_python_means(start: int) -> None:

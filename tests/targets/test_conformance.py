@@ -98,13 +98,13 @@ def sources(op: ops.Op, t: Type, among: list[Type]) -> list[Type]:
     return found
 
 
-@pytest.mark.parametrize(("runner", "t"), with_each(every_type, at_length=simulated))
+@pytest.mark.parametrize(("runner", "t"), with_each(every_type, every_change=simulated))
 def test_operations_do_what_their_rows_say(runner: Runner, t: Type) -> None:
     # Scalars are few: every special value against every other.
     check(runner, [op for op in PLAIN if admitted(op, t)], t, VOID, count=COUNT if t.lanes else 4 * COUNT)
 
 
-@pytest.mark.parametrize(("runner", "t"), with_each(every_type, at_length=simulated))
+@pytest.mark.parametrize(("runner", "t"), with_each(every_type, every_change=simulated))
 def test_conversions_do_what_their_rows_say(runner: Runner, t: Type) -> None:
     for s in every_type(runner):
         # (What a float is as a pointer no row says.)
@@ -130,7 +130,8 @@ LIMITED: dict[str, dict[str, tuple[str, int, tuple[int, ...], tuple[int, ...], t
 
 
 @pytest.mark.parametrize(
-    ("runner", "registers"), with_each(lambda r: [name for name, row in LIMITED.get(r.folder, {}).items() if (r.name, r.bits) == row[:2]], at_length=simulated)
+    ("runner", "registers"),
+    with_each(lambda r: [name for name, row in LIMITED.get(r.folder, {}).items() if (r.name, r.bits) == row[:2]], every_change=simulated),
 )
 def test_whatever_registers_there_are(runner: Runner, registers: str) -> None:
     target = limited(runner.target, *LIMITED[runner.folder][registers][2:])

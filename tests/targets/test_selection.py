@@ -11,7 +11,7 @@ from pathlib import Path
 
 import pytest
 from tests.golden import hold
-from tests.machines import EVERY_CHANGE, RUNNERS, Runner, simulated
+from tests.machines import RUNNERS, Runner, simulated
 from tests.targets.conformance import MODES, Bench, admitted, available
 from tests.targets.test_conformance import CONVERSIONS, NARROW, PLAIN, SCALARS, cases_of, sources, types_of, vectors
 
@@ -49,6 +49,6 @@ def _line(target: Target, t: Type, among: list[Type], mode: str, what: str) -> l
     return [f"{t}, {mode}{what}: {size} bytes, {checksum:08x}"] if size else []
 
 
-@pytest.mark.parametrize("runner", [pytest.param(runner, id=repr(runner), marks=EVERY_CHANGE if simulated(runner) else ()) for runner in RUNNERS])
+@pytest.mark.parametrize("runner", [pytest.param(runner, id=repr(runner), marks=[pytest.mark.every_change] if simulated(runner) else []) for runner in RUNNERS])
 def test_the_code_of_operations_is_what_it_was(runner: Runner, bless: bool) -> None:
     hold(FOLDER / f"{runner}.txt", made(runner.target), "other code is made", bless)

@@ -4,7 +4,6 @@ from __future__ import annotations
 
 import numpy as np
 import pytest
-from tests.machines import EVERY_CHANGE
 from tests.passes.texts import block, body
 from tests.vectors.bodies import Body, arguments
 
@@ -29,7 +28,7 @@ def vectorized(f: Function, bits: int) -> Function:
 @pytest.mark.parametrize(
     "start",
     [
-        pytest.param(start, marks=pytest.mark.slow) if start >= 600 else pytest.param(start, marks=EVERY_CHANGE) if start >= 240 else start
+        pytest.param(start, marks=pytest.mark.slow) if start >= 600 else pytest.param(start, marks=pytest.mark.every_change) if start >= 240 else start
         for start in range(0, 900, EACH)
     ],
 )

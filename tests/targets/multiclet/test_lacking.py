@@ -9,7 +9,7 @@ from typing import Final
 
 import numpy as np
 import pytest
-from tests.machines import EVERY_CHANGE, RUNNERS
+from tests.machines import RUNNERS
 from tests.targets.test_conformance import CONVERSIONS, PLAIN, admitted, check, sources
 
 import loopwright as lw
@@ -58,7 +58,7 @@ PROCESSORS: Final[list[tuple[Processor, list[Type]]]] = [
 ]
 EACH: Final = [
     # (Of each processor the first and the last type before every change; the others run with the long ones.)
-    pytest.param(processor, t, id=f"{processor.name}-{t.name}", marks=EVERY_CHANGE if t in (types[0], types[-1]) else pytest.mark.slow)
+    pytest.param(processor, t, id=f"{processor.name}-{t.name}", marks=pytest.mark.every_change if t in (types[0], types[-1]) else pytest.mark.slow)
     for processor, types in PROCESSORS
     for t in types
 ]
