@@ -27,7 +27,7 @@ from loopwright.types import BOOL, F64, I16, I32, I64, PTR, U8, U32, U64, VOID, 
 MODES: Final = ("registers", "memory", "constants", "spilled")
 
 #: Operations whose lanes do not stand each for itself, beside those whose operands say so.
-ACROSS: Final = (ops.IOTA, ops.REVERSE, ops.COMPRESS, ops.EXPAND, ops.ZIP_LOW, ops.ZIP_HIGH, ops.UNZIP_EVEN, ops.UNZIP_ODD)
+ACROSS: Final = ops.ACROSS_LANES | {ops.IOTA}
 
 #: Integers of a mask's width.
 INTEGER: Final[dict[int, Type]] = {8: U8, 16: I16, 32: I32, 64: I64}

@@ -1275,6 +1275,18 @@ def _where() -> dict[Op, Op]:
 WHERE: Final[dict[Op, Op]] = _where()
 UNDER_MASKS: Final[frozenset[Op]] = frozenset(WHERE.values())
 
+#: Those of which a lane of the result depends on other lanes than that one of the operands, though they are as many.
+ACROSS_LANES: Final = frozenset(
+    (
+        *(SLIDE, REVERSE, COMPRESS, EXPAND, ZIP_LOW, ZIP_HIGH, UNZIP_EVEN, UNZIP_ODD, SHUFFLE_BYTES),
+        *(LOOKUP_BYTES, LOOKUP_LANES, LOOKUP_PAIR, SUM_GROUPS, SUM_ABS_DIFF),
+    )
+)
+#: Those that make each lane of one vector of the same lanes of others, where all have as many: in whatever order the lanes of all stand.
+LANE_BY_LANE: Final = frozenset(
+    op for op in OPS if op.pure and op.operands and op.result in ("T", "M") and set(op.operands) <= {"T", "S", "M"} and op not in ACROSS_LANES
+)
+
 #: The comparison inside each of these.
 CHOICES: Final[dict[Op, str]] = {op: condition for condition, op in SELECT_CMP.items()}
 

@@ -24,7 +24,18 @@ from loopwright.targets.x86.operands import X86Assembler, width
 from loopwright.targets.x86.registers import CODES, INTS, MASKS, VECTORS
 from loopwright.types import I64, U8, UNSIGNED, VOID, Type, mask_of, vector_of
 
-__all__ = ["blend_rule", "chunks_rule", "literal", "literal_rule", "load_part", "numbers_type", "pattern_rule", "shuffle_rule", "store_parts"]
+__all__ = [
+    "blend_rule",
+    "chunks_rule",
+    "deal_as_it_lies",
+    "literal",
+    "literal_rule",
+    "load_part",
+    "numbers_type",
+    "pattern_rule",
+    "shuffle_rule",
+    "store_parts",
+]
 
 _CHUNK: Final = 16
 _NOWHERE: Final = 0x80
@@ -36,11 +47,13 @@ class _Parts:
     Attributes:
         type_: of each vector; count: how many vectors.
         where: the operands of the address.
+        apart: whether the chunks of a vector in memory are those of every such load, instead of next to each other: then elements come out in their order.
     """
 
-    __slots__ = ("count", "emit", "f", "instr", "type_", "where")
+    __slots__ = ("apart", "count", "emit", "f", "instr", "type_", "where")
 
-    def __init__(self, f: Function, instr: Instr, emit: Emit) -> None:
+    def __init__(self, f: Function, instr: Instr, emit: Emit, apart: bool = True) -> None:
+        self.apart = apart
         self.f = f
         self.instr = instr
         self.emit = emit
@@ -95,15 +108,21 @@ class _Parts:
         return Mem(given.indexed, given.scale, given.disp + disp, size, False, -1, given.array)
 
     def load(self, number: int) -> int:
-        """Chunks ``number``, ``number + count``, …"""
+        """Chunks ``number``, ``number + count``, …; or those that come next."""
         type_ = self.of(self.type_.bits)
         made = self.f.register(type_)
+        if not self.apart:
+            self.emit(Instr(ops.LOAD_AT, type_, made, list(self.where), 0, self.instr.line, VOID, self.mem(type_.size * number, type_.size)))
+            return made
         self.emit(Instr(ops.LOAD_CHUNKS_AT, type_, made, list(self.where), _CHUNK * self.count, self.instr.line, VOID, self.mem(_CHUNK * number, type_.size)))
         return made
 
     def store(self, number: int, value: int) -> None:
         type_ = self.of(self.type_.bits)
         args = [self.cast(value, type_), *self.where]
+        if not self.apart:
+            self.emit(Instr(ops.STORE_AT, type_, NONE, args, 0, self.instr.line, VOID, self.mem(type_.size * number, type_.size)))
+            return
         self.emit(Instr(ops.STORE_CHUNKS_AT, type_, NONE, args, _CHUNK * self.count, self.instr.line, VOID, self.mem(_CHUNK * number, type_.size)))
 
     # --- whole chunks -----------------------------------------------------------------------------------------
@@ -312,9 +331,27 @@ def load_part(target: Any, f: Function, instr: Instr, emit: Emit) -> bool:
         made = parts.whole_part(instr.imm)
     else:
         made = parts.dealt_out(instr.imm) if instr.type.size >= _CHUNK else parts.small_part(instr.imm)
+    _result(f, instr, emit, made)
+    return True
+
+
+def _result(f: Function, instr: Instr, emit: Emit, made: int) -> None:
+    """What has been made, as the instruction's result."""
     given = f.type_of(made)
     emit(Instr(ops.COPY if given is instr.type else ops.BITCAST, instr.type, instr.dst, [made], 0, instr.line, VOID if given is instr.type else given))
-    return True
+
+
+def deal_as_it_lies(f: Function, instr: Instr, emit: Emit) -> None:
+    """A load or store of two or four vectors in turn, each of whole vectors in memory. Every chunk has all elements of some lanes.
+
+    The lanes of all vectors then stand in one order, which depends on how many vectors there are alone; a store is the inverse of loads.
+    """
+    parts = _Parts(f, instr, emit, False)
+    if instr.dst >= 0:
+        _result(f, instr, emit, parts.dealt_out(instr.imm))
+    else:
+        type_ = parts.of(instr.type.bits)
+        parts.put_together([parts.cast(value, type_) for value in instr.args[: parts.count]])
 
 
 def store_parts(target: Any, f: Function, instr: Instr, emit: Emit) -> bool:

@@ -7,6 +7,7 @@ from typing import Final
 from loopwright.passes import nontemporal, vector_scalars
 from loopwright.passes.pipeline import CPU
 from loopwright.targets.pipeline import Pass
+from loopwright.targets.x86 import lane_order
 
 __all__ = ["PASSES"]
 
@@ -23,7 +24,13 @@ _VECTOR_SCALARS: Final = Pass(
     "integers of 32 bits that a loop carries through minima and maxima are kept in vector registers, where these are one instruction",
     optional=True,
 )
+_LANE_ORDER: Final = Pass(
+    "lane-order",
+    lane_order.run,
+    "elements in turn whose order in vectors does not matter are loaded and stored as they lie in memory",
+    optional=True,
+)
 #: By the pass in front of which they stand.
-_MORE: Final = {"vectorize": _NONTEMPORAL, "switches": _VECTOR_SCALARS}
+_MORE: Final = {"vectorize": _NONTEMPORAL, "expand": _LANE_ORDER, "switches": _VECTOR_SCALARS}
 
 PASSES: Final[tuple[Pass, ...]] = tuple(each for one in CPU for each in ((_MORE[one.name], one) if one.name in _MORE else (one,)))
