@@ -24,10 +24,9 @@ ADDRESS: Final = "address"
 JUMP: Final = "tail"
 
 #: What is filled in when addresses are known.
-_BRANCH: Final = 0
-_JUMP: Final = 1
-_POOL: Final = 2
-_TABLE: Final = 3
+_LABEL: Final = 0
+_POOL: Final = 1
+_TABLE: Final = 2
 
 _INVERSE: Final[dict[int, Row]] = {
     i.BEQ.number: i.BNE,
@@ -129,12 +128,12 @@ class Assembler:
 
     def branch(self, row: Row, rs1: int, rs2: int, label: int) -> None:
         """A conditional branch to a label, however far."""
-        self._fixes.append((len(self._rows), _BRANCH, label))
+        self._fixes.append((len(self._rows), _LABEL, label))
         self.emit(row, rs1, rs2, 0)
 
     def jump(self, label: int) -> None:
         """A jump to a label. One beyond 1 MiB goes through ``ra`` (see ``RiscV.prologue``)."""
-        self._fixes.append((len(self._rows), _JUMP, label))
+        self._fixes.append((len(self._rows), _LABEL, label))
         self.emit(i.JAL, ZERO, 0)
 
     def call(self, symbol: str) -> None:
@@ -316,7 +315,7 @@ class Assembler:
         """Give every branch its final size, smallest first, growing those that do not reach until all do."""
         rows = self._rows
         values = self._values
-        jumps = [(index, label) for index, kind, label in self._fixes if kind < _POOL]
+        jumps = [(index, label) for index, kind, label in self._fixes if kind == _LABEL]
         for index, _ in jumps:
             if self.compressed:
                 row = rows[index]
