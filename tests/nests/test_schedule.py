@@ -240,6 +240,31 @@ def test_a_product_with_lanes_and_rows_at_once() -> None:
         product.schedule(lanes("k")).compile(target=V3)
 
 
+@lw.kernel
+def total_of_all(a: lw.Array[lw.f32, 2], z: lw.Array[lw.f32]):
+    s = lw.f32(0)
+    for i in range(a.shape[0]):
+        for j in range(a.shape[1]):
+            s += a[i, j]
+    z[0] = s
+
+
+@lw.kernel
+def handed_on(a: lw.Array[lw.f32, 2], z: lw.Array[lw.f32]):
+    last = lw.f32(0)
+    for i in range(a.shape[0]):
+        for j in range(a.shape[1]):
+            z[j] = last
+            last = a[i, j] - last
+
+
+def test_a_variable_that_keeps_loops_in_their_order_is_named() -> None:
+    with pytest.raises(lw.ScheduleError, match="the total s would be added up in another order, which rounds differently"):
+        total_of_all.schedule(interchange("i", "j")).compile(target=V3)
+    with pytest.raises(lw.ScheduleError, match="an iteration of i reads what the one before has left in last"):
+        handed_on.schedule(interchange("i", "j")).compile(target=V3)
+
+
 def test_overlap_is_asked_for_steps_by_hand_too() -> None:
     code = smoothed.schedule(interchange("i", "j")).compile(target=V3)
     if not code.address:
