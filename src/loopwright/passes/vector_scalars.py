@@ -21,6 +21,7 @@ from typing import Final
 
 from loopwright.ir import ops
 from loopwright.ir.function import NONE, Function, Instr
+from loopwright.ir.groups import Groups
 from loopwright.ir.loops import IS_LOOP, loops, weights
 from loopwright.targets.target import Target
 from loopwright.types import F32, F64, Type, vector_of
@@ -63,18 +64,18 @@ class _Values:
     """The registers of one type, in groups that only move together.
 
     Attributes:
-        group: by register: another one of its group, or itself (a forest of disjoint sets).
+        groups: registers that move together.
         outside: registers that something else than ``_ALIKE`` makes; no variables.
         moved: by register of those that move: its lanes.
     """
 
-    __slots__ = ("f", "group", "lanes", "moved", "outside", "type", "weights")
+    __slots__ = ("f", "groups", "lanes", "moved", "outside", "type", "weights")
 
     def __init__(self, f: Function, type_: Type, lanes: Type) -> None:
         self.f = f
         self.type = type_
         self.lanes = lanes
-        self.group: dict[int, int] = {}
+        self.groups = Groups()
         self.outside: set[int] = set()
         self.moved: dict[int, int] = {}
         self.weights: list[float] = []
@@ -88,30 +89,18 @@ class _Values:
             if self.alike(instr):
                 for a in instr.args:
                     if a >= 0 and a not in self.outside:
-                        self.join(instr.dst, a)
+                        self.groups.join(instr.dst, a)
         chosen = self.carried() - self.dear()
         if not chosen:
             return
         for r in range(len(f.types)):
-            if f.types[r] is self.type and r not in self.outside and self.root(r) in chosen:
+            if f.types[r] is self.type and r not in self.outside and self.groups.root(r) in chosen:
                 self.moved[r] = f.register(self.lanes, f.names[r], f.variable[r])
         self.rewrite()
 
     def alike(self, instr: Instr) -> bool:
         """Whether an instruction is one that either kind of register has."""
         return instr.op in _ALIKE and instr.type is self.type and instr.mem is None
-
-    def root(self, r: int) -> int:
-        """What the group of a register is known by."""
-        group = self.group
-        while group.get(r, r) != r:
-            group[r] = group.get(group[r], group[r])
-            r = group[r]
-        return r
-
-    def join(self, a: int, b: int) -> None:
-        """Two registers move together."""
-        self.group[self.root(a)] = self.root(b)
 
     # --- what is worth it ---------------------------------------------------------------------------------
 
@@ -128,7 +117,7 @@ class _Values:
             if not any(instr.op in _EXTREMES for instr in body):
                 continue
             written = {instr.dst for instr in body if instr.dst >= 0 and f.variable[instr.dst]}
-            found.update(self.root(v) for v in written if self.waits(v, body))
+            found.update(self.groups.root(v) for v in written if self.waits(v, body))
         return found
 
     def waits(self, variable: int, body: list[Instr]) -> bool:
@@ -159,7 +148,7 @@ class _Values:
             weight = self.weights[k]
             dst = instr.dst
             if self.alike(instr):
-                r = self.root(dst)
+                r = self.groups.root(dst)
                 if instr.op in _EXTREMES:
                     gained[r] = gained.get(r, 0.0) + weight
                     most[r] = max(most.get(r, 0.0), weight)
@@ -168,11 +157,11 @@ class _Values:
                         lost[r] = lost.get(r, 0.0) + _INTO * min(made.get(a, 1.0), weight)
                 continue
             if dst >= 0 and self.f.types[dst] is self.type and self.f.variable[dst] and instr.op is not ops.LOAD_AT:
-                r = self.root(dst)
+                r = self.groups.root(dst)
                 lost[r] = lost.get(r, 0.0) + _INTO * weight
             for position, a in enumerate(instr.args):
                 if a >= 0 and self.f.types[a] is self.type and a not in self.outside and not (instr.op is ops.STORE_AT and position == 0):
-                    r = self.root(a)
+                    r = self.groups.root(a)
                     lost[r] = lost.get(r, 0.0) + _OUT_OF * weight
                     out[r] = max(out.get(r, 0.0), weight)
         return {r for r in {*lost, *gained} if lost.get(r, 0.0) >= gained.get(r, 0.0) or out.get(r, 0.0) >= most.get(r, 0.0)}

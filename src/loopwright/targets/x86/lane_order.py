@@ -18,6 +18,7 @@ from typing import Any, Final
 
 from loopwright.ir import ops
 from loopwright.ir.function import Function, Instr
+from loopwright.ir.groups import Groups
 from loopwright.targets.x86 import interleaved
 
 __all__ = ["run"]
@@ -45,17 +46,17 @@ class _Dealt:
     """The vectors of a function, in groups whose lanes stand in one order.
 
     Attributes:
-        group: by register: another one of its group, or itself (a forest of disjoint sets).
+        groups: registers whose lanes stand in one order.
         alike: registers all of whose lanes are the same.
         counts: by register that is loaded or stored in turn: how many vectors are.
         fixed: registers whose lanes have to stand in their order.
     """
 
-    __slots__ = ("alike", "counts", "f", "fixed", "group")
+    __slots__ = ("alike", "counts", "f", "fixed", "groups")
 
     def __init__(self, f: Function) -> None:
         self.f = f
-        self.group: dict[int, int] = {}
+        self.groups = Groups()
         self.alike: set[int] = set()
         self.counts: dict[int, int] = {}
         self.fixed: set[int] = set()
@@ -63,23 +64,15 @@ class _Dealt:
     def run(self) -> None:
         for instr in self.f.code:
             self.look(instr)
-        fixed = {self.root(r) for r in self.fixed}
+        fixed = {self.groups.root(r) for r in self.fixed}
         counts: dict[int, int] = {}
         for r, count in self.counts.items():
-            root = self.root(r)
+            root = self.groups.root(r)
             if counts.setdefault(root, count) != count:
                 fixed.add(root)
         free = {root for root in counts if root not in fixed}
         if free:
             self.rewrite(free)
-
-    def root(self, r: int) -> int:
-        """What the group of a register is known by."""
-        group = self.group
-        while group.get(r, r) != r:
-            group[r] = group.get(group[r], group[r])
-            r = group[r]
-        return r
 
     def vectors(self, registers: list[int]) -> list[int]:
         """Those of some operands that are vectors or masks whose lanes are not all the same."""
@@ -99,7 +92,7 @@ class _Dealt:
             # (What all lanes have alike is stored in any order.)
             if instr.type.size == _SIZE and op.parts * instr.type.bits <= 8 * _PART:
                 for r in own:
-                    self.join(own[0], r)
+                    self.groups.join(own[0], r)
                     self.counts[r] = op.parts
             else:
                 self.fixed.update(own)
@@ -111,7 +104,7 @@ class _Dealt:
                 return
             for r in read:
                 if types[r].lanes == types[dst].lanes:
-                    self.join(dst, r)
+                    self.groups.join(dst, r)
                 else:
                     self.fixed.update((dst, r))
         elif not (op in _OF_MASKS or (op in _IN_ANY_ORDER and instr.type.is_integer)):
@@ -119,17 +112,13 @@ class _Dealt:
             if makes:
                 self.fixed.add(dst)
 
-    def join(self, a: int, b: int) -> None:
-        """The lanes of two registers stand in one order."""
-        self.group[self.root(a)] = self.root(b)
-
     def rewrite(self, free: set[int]) -> None:
         """Loads and stores of groups whose order does not matter."""
         f = self.f
         out: list[Instr] = []
         for instr in f.code:
             own = [instr.dst] if instr.op in _LOADS else self.vectors(instr.args) if instr.op in _STORES else []
-            if own and self.root(own[0]) in free:
+            if own and self.groups.root(own[0]) in free:
                 interleaved.deal_as_it_lies(f, instr, out.append)
             else:
                 out.append(instr)
