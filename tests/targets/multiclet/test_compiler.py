@@ -505,7 +505,7 @@ def test_results_of_r1_do_not_cross_paragraphs() -> None:
 def test_a_pass_that_has_to_run_cannot_be_left_out() -> None:
     with pytest.raises(TargetError, match=r"the pass order has to run; of those for multiclet-s2 counted, choices, .* may be left out"):
         collatz.compile(ARRAY, ARRAY, lw.i32, target="multiclet-s2", passes=[lw.without("order")])
-    with pytest.raises(TargetError, match=r"the pass simplify has to run; of those for x86-64-v3 counted, nontemporal, vector-scalars may be left out"):
+    with pytest.raises(TargetError, match=r"the pass simplify has to run; of those for x86-64-v3 counted, .*, vector-scalars may be left out"):
         collatz.compile(ARRAY, ARRAY, lw.i32, target="x86-64-v3", passes=[lw.without("simplify")])
     with pytest.raises(TargetError, match="there is no pass 'phi' to leave out"):
         collatz.compile(ARRAY, ARRAY, lw.i32, target="multiclet-s2", passes=[lw.without("phi")])
