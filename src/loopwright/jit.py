@@ -43,7 +43,7 @@ def target_for(name: str | Description | None, vector_bits: int | None) -> Targe
         name = registry.best_with_features(features)
         if name is None:
             raise CpuError("there is no target for this CPU: it lacks AVX2; name a target to compile for another machine, as in target='x86-64-v3'")
-        known = _best[features, vector_bits] = registry.get(name, vector_bits, data_path=cpu.data_path(features))
+        known = _best[features, vector_bits] = registry.get(name, vector_bits, tuning=cpu.tuning(features))
     return known
 
 

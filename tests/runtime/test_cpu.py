@@ -103,9 +103,10 @@ def test_other_machines_have_no_features(monkeypatch: pytest.MonkeyPatch) -> Non
         cpu.require({"avx2"}, "x86-64-v3")
 
 
-def test_a_cpu_that_takes_512_bits_in_halves_is_known_by_its_features() -> None:
+def test_what_other_code_is_better_for_is_known_by_a_cpus_features() -> None:
     v4 = cpu.LEVELS["x86-64-v4"]
-    assert cpu.data_path(v4) == 512  # Intel's
-    assert cpu.data_path(v4 | {"clzero"}) == 256  # Zen 4
-    assert cpu.data_path(v4 | {"clzero", "avx_vnni"}) == 512  # Zen 5
-    assert cpu.data_path(cpu.LEVELS["x86-64-v3"] | {"clzero"}) == 256
+    v3 = cpu.LEVELS["x86-64-v3"]
+    assert cpu.tuning(v3) == cpu.tuning(v4) == set()  # Intel's
+    assert cpu.tuning(v3 | {"clzero"}) == {"slow-gathers"}  # Zen 3
+    assert cpu.tuning(v4 | {"clzero"}) == {"halved-512"}  # Zen 4
+    assert cpu.tuning(v4 | {"clzero", "avx_vnni"}) == set()  # Zen 5

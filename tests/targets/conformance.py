@@ -65,7 +65,7 @@ def limited(target: Target, ints: tuple[int, ...], vectors: tuple[int, ...], mas
     machine = registry.machine_of(target.name)
     assert machine is not None
     # One of its own: those of the registry are shared.
-    made = machine.make(target.name, target.vector_bits, target.convention.name, 512)
+    made = machine.make(target.name, target.vector_bits, target.convention.name, frozenset())
     made.orders = [tuple(r for r in order if target.registers[r].code in kept) for order, kept in zip(target.orders, (ints, vectors, masks), strict=False)]
     made.order_masks = [[1 << r for r in order] for order in made.orders]
     made.class_masks = [sum(order) for order in made.order_masks]

@@ -101,7 +101,7 @@ def test_a_folder_that_is_put_beside_the_others_is_found(tmp_path: Path) -> None
     (folder / "__init__.py").touch()
     (folder / "entry.py").write_text(
         "from loopwright.targets.machine import Level, Machine\n"
-        "def make(name, vector_bits, convention, data_path):\n"
+        "def make(name, vector_bits, convention, tuning):\n"
         "    from loopwright.targets import registry\n"
         "    return registry.get('rv64gc')\n"
         "MACHINE = Machine('pdp11', {'pdp11-40': Level('a line')}, ('octal',), make)\n"

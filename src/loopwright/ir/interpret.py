@@ -365,7 +365,7 @@ class Interpreter:
                 raise self._error(instr, f"there is no array number {instr.imm}")
         elif op in ops.STRIDED:
             step.kind = _STRIDED
-        elif op in ops.INDEXED:
+        elif op in ops.INDEXED or op is ops.GATHER_SINGLY:
             step.kind = _INDEXED
         elif op in ops.CHUNKS:
             step.kind = _CHUNKS
@@ -1022,10 +1022,18 @@ class Interpreter:
     def _indexed(self, step: _Step, values: list[Any]) -> Any:
         """Elements each at an offset of its own, loaded or stored in the order of the lanes."""
         instr = step.instr
-        address, origin = self._address(step, values)
-        offsets = values[step.address - 1]
+        if instr.op is ops.GATHER_SINGLY:
+            if step.mem is not None:
+                self._memory_operand(step, values)
+            offsets, base = values
+            address, origin = (base.address, base.origin if self._traced else None) if type(base) is Pointer else (int(base), None)
+            on = np.arange(step.type.lanes)
+        else:
+            address, origin = self._address(step, values)
+            offsets = values[step.address - 1]
+            on = np.flatnonzero(values[0])
         found = np.zeros(step.type.lanes, _dtype(step.type))
-        for lane in np.flatnonzero(values[0]):
+        for lane in on:
             at = self._bytes(step, address + int(offsets[lane]) * instr.imm, origin, step.type.element.size, not instr.op.result)
             if instr.op.result:
                 found[lane] = at.view(found.dtype)[0]

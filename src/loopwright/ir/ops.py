@@ -988,6 +988,9 @@ SCATTER_AT: Final = row(
     None,
     WRITES,
 )
+GATHER_SINGLY: Final = row(
+    "gather_singly", "S P -> T", "int float vector", "the elements imm * offset bytes from a pointer, loaded one by one", None, READS, since="select"
+)
 #: Those whose lanes each have an address of their own. Their ``imm`` is what the offsets count in: 1, 2, 4 or 8 bytes.
 INDEXED: Final = frozenset((GATHER_AT, SCATTER_AT))
 #: Operations on what is in memory, which leave their result there, as the select pass makes them.

@@ -17,7 +17,7 @@ from loopwright.passes.divisions import DIVISIONS, QUOTIENTS, partner
 from loopwright.passes.shared_registers import Sharing
 from loopwright.targets.steps import Emit
 from loopwright.targets.target import Target
-from loopwright.types import BOOL, I32, I64, U8, VOID, Type, same_lanes
+from loopwright.types import BOOL, I32, I64, PTR, U8, VOID, Type, same_lanes
 
 _SELECT: Final = STAGES.index("select")
 #: So many branches and choices may have a comparison each for itself.
@@ -179,6 +179,8 @@ class Selection:
                 instr = self.choose(instr)
             elif op is ops.MAX or op is ops.MIN:
                 instr = self.by_sign(instr)
+            elif op is ops.GATHER_AT:
+                instr = self.gather(instr)
             elif self.combines and op in _BITWISE and instr.type.lanes and instr.type.is_integer:
                 self.combine(instr)
             elif op is ops.AND and instr.type.is_mask:
@@ -213,6 +215,19 @@ class Selection:
                 self.memory += 1
         if dst >= 0 and self.f.variable[dst]:
             self.write(dst)
+
+    def gather(self, instr: Instr) -> Instr:
+        """A gather of all lanes as loads of one element each, where these are quicker; else the gather."""
+        mask, offsets, *place = instr.args
+        mem = instr.mem
+        assert mem is not None
+        if mask >= 0 or not self.f.const_values[~mask] or not self.target.gathers_singly(instr):
+            return instr
+        base = place[0]
+        if mem.indexed or mem.disp:
+            base = self.f.register(PTR)
+            self.make(Instr(ops.ADDRESS, PTR, base, place, 0, instr.line, VOID, Mem(mem.indexed, mem.scale, mem.disp, 0)))
+        return Instr(ops.GATHER_SINGLY, instr.type, instr.dst, [offsets, base], instr.imm, instr.line, instr.source)
 
     def by_sign(self, instr: Instr) -> Instr:
         """The greater or the less of an integer and 0 as a choice by the integer's sign, which what has made it may have left in the flags; else the operation."""

@@ -83,6 +83,8 @@ def _work(f: Function, body: list[Instr], loaded: set[tuple[int, ...]]) -> int:
         if op.effect == ops.READS:
             # Repeated loads are made once.
             loaded.add((instr.imm, *instr.args))
+            if op is ops.GATHER_AT:
+                work += type_.lanes - 1
         elif op is ops.COPY or (type_ is I64 and op.pure) or op is ops.END or (op is ops.SELECT and instr.dst >= 0 and f.variable[instr.dst]):
             # Moves, indices that go into addresses, and the masking of reductions go away.
             continue

@@ -24,7 +24,7 @@ from loopwright.environment import variable
 from loopwright.errors import CpuError
 from loopwright.runtime import memory
 
-__all__ = ["LEVELS", "ROWS", "data_path", "host_features", "host_level", "require"]
+__all__ = ["LEVELS", "ROWS", "host_features", "host_level", "require", "tuning"]
 
 VARIABLE: Final = "LOOPWRIGHT_CPU_FEATURES"
 
@@ -166,13 +166,19 @@ def host_level() -> str:
     return reached
 
 
-def data_path(features: frozenset[str]) -> int:
-    """How many bits of a vector the load units and arithmetic of a CPU with these features take at once: 512, or 256 where 512 are taken in two halves.
+def tuning(features: frozenset[str]) -> frozenset[str]:
+    """What other code is better for on a CPU with these features, by the names that targets know.
 
-    Of the CPUs with AVX-512, AMD's Zen 4 does that (A. J. Yee, Zen 5's AVX512 Teardown, numberworld.org, 2024). The bits that say so, of CPUID leaf
-    0x8000001A, may be 0 in virtual machines. That it has CLZERO, which AMD's CPUs alone have, and not AVX-VNNI, which came with Zen 5, is seen there too.
+    ``halved-512``: the load units and arithmetic take vectors of 512 bits in two halves. Of the CPUs with AVX-512, AMD's Zen 4 does that (A. J. Yee, Zen 5's AVX512
+    Teardown, numberworld.org, 2024). The bits that say so, of CPUID leaf 0x8000001A, may be 0 in virtual machines. That it has CLZERO, which AMD's CPUs alone have, and
+    not AVX-VNNI, which came with Zen 5, is seen there too.
+
+    ``slow-gathers``: VPGATHERDD and its kin take longer than loading the elements one by one. So they do on AMD's CPUs without AVX-512, Zen to Zen 3, where one of eight
+    lanes is 39 operations and more (A. Fog, Instruction tables, 2022).
     """
-    return 512 if "avx512f" in features and ("clzero" not in features or "avx_vnni" in features) else 256
+    if "clzero" not in features or "avx_vnni" in features:
+        return frozenset()
+    return frozenset(("halved-512",)) if "avx512f" in features else frozenset(("slow-gathers",))
 
 
 def require(features: Iterable[str], target_name: str) -> None:

@@ -96,8 +96,8 @@ class Machine:
         family: what the names of its targets begin with, and of no other machine's.
         levels: its targets by name, the least first.
         conventions: the calling conventions it knows, the usual one first.
-        make: called as ``make(name, vector_bits, convention, data_path)`` with what is declared here; 0 bits where there are no vectors. Behind the name may
-            stand optional features of the level, each after a ``+``.
+        make: called as ``make(name, vector_bits, convention, tuning)`` with what is declared here; 0 bits where there are no vectors. Behind the name may
+            stand optional features of the level, each after a ``+``. ``tuning`` is what makes other code better on the CPU at hand, as in ``registry.get``.
         best: the name of the best target whose features are all among those given, or None.
         architectures: what ``platform.machine()`` says, in lower case, where its code is called in this process; none if it is nowhere.
         windows: the convention of calls on Windows, where that is not the usual one.
@@ -113,7 +113,7 @@ class Machine:
         family: str,
         levels: dict[str, Level],
         conventions: tuple[str, ...],
-        make: Callable[[str, int, str, int], Target],
+        make: Callable[[str, int, str, frozenset[str]], Target],
         best: Callable[[frozenset[str]], str | None] = _none,
         architectures: tuple[str, ...] = (),
         windows: str = "",

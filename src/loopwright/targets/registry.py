@@ -18,7 +18,7 @@ from loopwright.targets.target import Target
 __all__ = ["best", "best_with_features", "described", "get", "lines", "machine_of", "machine_that_has", "machines", "names", "target_of"]
 
 _machines: dict[str, Machine] = {}
-_known: Final[dict[tuple[str, int, str, int], Target]] = {}
+_known: Final[dict[tuple[str, int, str, frozenset[str]], Target]] = {}
 
 
 def machines() -> dict[str, Machine]:
@@ -97,19 +97,19 @@ def names() -> list[str]:
     return list(lines())
 
 
-def get(name: str, vector_bits: int | None = None, convention: str | None = None, data_path: int = 512) -> Target:
+def get(name: str, vector_bits: int | None = None, convention: str | None = None, tuning: frozenset[str] = frozenset()) -> Target:
     """A target by name; the same object each time, so that its caches of rules are shared.
 
     Args:
         name: one of ``names()``, or one with optional features behind it, each after a ``+``.
         vector_bits: width of the vectors to use; None for the widest.
         convention: one of the machine's calling conventions; None for the usual one.
-        data_path: bits of a vector that the CPU takes at once, 256 or 512; what is better code for 512-bit vectors depends on it.
+        tuning: what is known of the CPU that makes other code better, not what it can run: names of ``cpu.tuning``, of which each machine takes those it knows.
 
     Raises:
         TargetError: unknown name, or a width or convention the target does not have.
     """
-    key = (name, vector_bits or 0, convention or "", data_path)
+    key = (name, vector_bits or 0, convention or "", tuning)
     known = _known.get(key)
     if known is not None:
         return known
@@ -132,7 +132,7 @@ def get(name: str, vector_bits: int | None = None, convention: str | None = None
         has = f"{name} has the calling convention" if len(machine.conventions) == 1 else f"{machine.family} has the calling conventions"
         raise TargetError(f"{has} {', '.join(machine.conventions)}, not {convention!r}")
     widest = level.widths[-1] if level.widths else 0
-    made = machine.make(name, vector_bits or widest, convention or machine.conventions[0], data_path)
+    made = machine.make(name, vector_bits or widest, convention or machine.conventions[0], tuning)
     if vector_bits:
         made.stream_bits = 0
     return _known.setdefault(key, made)

@@ -754,6 +754,10 @@ class Target:
         """Whether it jumps by tables (``jump_table``)."""
         return False
 
+    def gathers_singly(self, instr: Instr) -> bool:
+        """Whether the elements of a ``gather_at`` without a mask are quicker loaded one by one (``gather_singly``), for which their offsets may be in memory."""
+        return False
+
     def interleaves(self, type_: Type) -> bool:
         """Whether it deals elements in turn out to 2 to 4 vectors of a type, and stores them so, by whole loads and stores."""
         return False

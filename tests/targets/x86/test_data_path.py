@@ -28,9 +28,9 @@ def total(x: lw.Array[lw.f32]) -> lw.f32:
     return t
 
 
-@pytest.mark.parametrize(("data_path", "loads"), [(512, 1), (256, 0)])
-def test_loads_are_repeated_only_where_that_is_cheaper(data_path: int, loads: int) -> None:
-    target = registry.get("x86-64-v4", data_path=data_path)
+@pytest.mark.parametrize(("tuning", "loads"), [((), 1), (("halved-512",), 0)])
+def test_loads_are_repeated_only_where_that_is_cheaper(tuning: tuple[str, ...], loads: int) -> None:
+    target = registry.get("x86-64-v4", tuning=frozenset(tuning))
     text = Code(compiler.compile(cubic.stage(cubic.signature((lw.Array[lw.f32], lw.Array[lw.f32]), {})), target)).asm()
     first = text[: text.index("vmovups zmmword ptr")]
     assert len(re.findall(r"vmovups zmm\d+, zmmword", first)) == loads

@@ -10,7 +10,7 @@ from loopwright.targets.target import Target
 __all__ = ["MACHINE"]
 
 
-def _make(name: str, vector_bits: int, convention: str, data_path: int) -> Target:
+def _make(name: str, vector_bits: int, convention: str, tuning: frozenset[str]) -> Target:
     from loopwright.targets.aarch64.target import AArch64
 
     return AArch64(name)

@@ -10,7 +10,7 @@ from loopwright.targets.target import Target
 __all__ = ["MACHINE"]
 
 
-def _make(name: str, vector_bits: int, convention: str, data_path: int) -> Target:
+def _make(name: str, vector_bits: int, convention: str, tuning: frozenset[str]) -> Target:
     from loopwright.targets.riscv.target import rv64gc
 
     return rv64gc()

@@ -10,10 +10,10 @@ from loopwright.targets.target import Target
 __all__ = ["MACHINE"]
 
 
-def _make(name: str, vector_bits: int, convention: str, data_path: int) -> Target:
+def _make(name: str, vector_bits: int, convention: str, tuning: frozenset[str]) -> Target:
     from loopwright.targets.x86.target import X86
 
-    return X86(name, vector_bits, convention, data_path)
+    return X86(name, vector_bits, convention, tuning)
 
 
 def _best(features: frozenset[str]) -> str | None:

@@ -10,7 +10,7 @@ from loopwright.ir.function import Function, Instr
 from loopwright.targets import division, integer_sequences, lane_by_lane, multiplication, sequences, sums
 from loopwright.targets.floor_division import divide_floats
 from loopwright.targets.steps import Emit, Steps
-from loopwright.targets.x86 import gathers, interleaved, masked, strided, unsigned, wider_lanes
+from loopwright.targets.x86 import gathers, interleaved, masked, one_by_one, strided, unsigned, wider_lanes
 from loopwright.types import BOOL, F16, F32, F64, I16, I32, I64, SIGNED, U8, U16, U32, U64, Type, mask_of, vector_of
 
 __all__ = ["EXPANDED", "convert_in_steps", "expand", "middle"]
@@ -439,7 +439,7 @@ def _masked_strided(target: Any, f: Function, instr: Instr, emit: Emit, late: bo
 
 def _indexed(target: Any, f: Function, instr: Instr, emit: Emit, late: bool) -> bool:
     """The machine's own gathers and scatters take their address in one register."""
-    if gathers.has(target, instr):
+    if gathers.has(target, instr) or (instr.op is ops.GATHER_AT and not late and one_by_one.has(target, instr)):
         return gathers.expand(f, instr, emit)
     if late:
         lane_by_lane.indexed_access(f, instr, emit)

@@ -15,7 +15,7 @@ from loopwright.ir.function import Function, Instr
 from loopwright.ir.ops import Op
 from loopwright.targets.sequences import shift_count
 from loopwright.targets.target import ANY_TIED, LEFT, Rule, Target, Use
-from loopwright.targets.x86 import arithmetic, control, gathers, interleaved, moves, strided
+from loopwright.targets.x86 import arithmetic, control, gathers, interleaved, moves, one_by_one, strided
 from loopwright.targets.x86.assembler import Form, lookup
 from loopwright.targets.x86.operands import FLOAT_LETTER, LETTER, register_name, vector_load, vector_store, width
 from loopwright.targets.x86.registers import INTS, R11, RAX, RCX, RDX, VECTORS
@@ -792,6 +792,7 @@ _SPECIAL: Final[dict[int, _Special]] = {
     ops.STORE_STRIDED_AT.code: strided.rule,
     ops.GATHER_AT.code: gathers.rule,
     ops.SCATTER_AT.code: gathers.rule,
+    ops.GATHER_SINGLY.code: one_by_one.rule,
     ops.MASKED_LOAD_AT.code: _masked,
     ops.MASKED_STORE_AT.code: _masked,
     ops.ADD.code: _add,

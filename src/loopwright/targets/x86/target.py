@@ -26,7 +26,7 @@ from loopwright.targets.target import (
     vectors_and_masks,
     widens,
 )
-from loopwright.targets.x86 import assembler, expansions, selection
+from loopwright.targets.x86 import assembler, expansions, gathers, one_by_one, selection
 from loopwright.targets.x86.abi import CONVENTIONS, SYSV, int_order, vector_order
 from loopwright.targets.x86.core import CORE
 from loopwright.targets.x86.lowering import missing, rule_for
@@ -96,14 +96,14 @@ class X86(Target):
         name: ``x86-64-v3`` or ``x86-64-v4``, and optional features, each after a ``+``.
         vector_bits: 128, 256, or with v4 also 512.
         convention: ``sysv`` or ``win64``.
-        data_path: 256 if the CPU takes vectors of 512 bits in two halves, else 512.
+        tuning: ``halved-512`` if the CPU takes vectors of 512 bits in two halves; ``slow-gathers`` if it loads elements faster one by one (``runtime/cpu.py``).
         framed: rbp is left to point to frames.
     """
 
     frame_pointer = RBP
     jumps_to_calls = True
 
-    def __init__(self, name: str, vector_bits: int = 0, convention: str = "sysv", data_path: int = 512, framed: bool = False) -> None:
+    def __init__(self, name: str, vector_bits: int = 0, convention: str = "sysv", tuning: frozenset[str] = frozenset(), framed: bool = False) -> None:
         level, *optional = name.split("+")
         evex = level == "x86-64-v4"
         widths = (128, 256, 512) if evex else (128, 256)
@@ -123,12 +123,14 @@ class X86(Target):
         super().__init__(rules, REGISTERS, classes, (V4_FEATURES if evex else V3_FEATURES).union(optional))
         self.name = name
         self.vector_bits = bits
-        self.halves = data_path < bits
+        self.tuning = tuning
+        self.halves = bits == 512 and "halved-512" in tuning
+        self.slow_gathers = "slow-gathers" in tuning
         # Measured on Zen 4 (benchmarks/runtime.py, sum): one 512-bit load a cache line leaves the hardware prefetcher behind; two
         # 256-bit ones are 10 % faster out of the first-level cache and as fast inside it. With a whole data path (Zen 5) they take twice the time inside it.
         # Sums of two arrays and the like take 0.8 to 1.0 of the time: vectors of 64 bytes that do not begin at a multiple of 64 all cross a cache line, half of those of 32 do.
         # Rows of 33 f32 that add up what is above them, most of whose vectors lie across two lines, take 0.55 of the time in 256 bits.
-        self.stream_bits = data_path if self.halves else 0
+        self.stream_bits = 256 if self.halves else 0
         self.mask_registers = evex
         self.masked_bits = 0 if evex else 32
         # VPMASKMOVD to memory: 42 operations, one in 12 cycles on Zen 2 and later (A. Fog, Instruction tables, 2022); on Intel's cores 4 operations, one a cycle.
@@ -145,7 +147,7 @@ class X86(Target):
 
     def framed(self) -> Target:
         if self._framed is None:
-            self._framed = X86(self.name, self.vector_bits, self.convention.name, 256 if self.halves else 512, True)
+            self._framed = X86(self.name, self.vector_bits, self.convention.name, self.tuning, True)
         return self._framed
 
     # --- asked by the passes ------------------------------------------------------------------------------
@@ -281,6 +283,9 @@ class X86(Target):
     def chooses_by_floats(self, type_: Type) -> bool:
         # UCOMISS and CMOVA, CMOVAE.
         return not type_.lanes and (type_.is_integer or type_ is PTR) and type_.bits >= 32
+
+    def gathers_singly(self, instr: Instr) -> bool:
+        return (self.slow_gathers or not gathers.has(self, instr)) and one_by_one.has(self, instr)
 
     def interleaves(self, type_: Type) -> bool:
         return type_.size >= 2 and type_.lanes >= 2
