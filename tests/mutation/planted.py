@@ -368,7 +368,22 @@ def outcome_of(fault: Planted | None, tests: tuple[str, ...], scratch: Path) -> 
             raise ValueError(f"{fault.name}: what it changes is in {fault.module} {text.count(fault.before)} times")
         path.write_text(text.replace(fault.before, fault.after), encoding="utf-8")
     environment = dict(os.environ, PYTHONPATH=f"{source}{os.pathsep}{CHECKOUT}", PYTHONDONTWRITEBYTECODE="1")
-    command = [sys.executable, "-m", "pytest", "-x", "-q", "-p", "no:cacheprovider", "-p", "no:xdist", "-m", "not slow or every_change", "--rootdir", str(CHECKOUT), *tests]
+    command = [
+        sys.executable,
+        "-m",
+        "pytest",
+        "-x",
+        "-q",
+        "-p",
+        "no:cacheprovider",
+        "-p",
+        "no:xdist",
+        "-m",
+        "not slow or every_change",
+        "--rootdir",
+        str(CHECKOUT),
+        *tests,
+    ]
     try:
         done = subprocess.run(command, cwd=CHECKOUT, env=environment, capture_output=True, text=True, timeout=LIMIT, check=False)
     except subprocess.TimeoutExpired:

@@ -14,21 +14,21 @@ from typing import Final
 
 from loopwright.ir import ops
 from loopwright.ir.affine import Form
-from loopwright.ir.function import Function, Instr, Loop
+from loopwright.ir.function import NONE, Function, Instr, Loop
 from loopwright.nests.dependence import FLOW, Dependence
-from loopwright.nests.nest import Nest, NestLoop
-from loopwright.nests.operations import MOST_RARELY, MOST_STEPS, asking, has
+from loopwright.nests.nest import Access, Nest, NestLoop
+from loopwright.nests.operations import MOST_RARELY, MOST_STEPS, asking, gains, has
 from loopwright.nests.room import settle
 from loopwright.nests.scalars import CARRIED, REDUCTION, Scalar, any_order
 from loopwright.targets.target import Target
-from loopwright.types import BOOL, I64, PTR, VOID, Type, mask_of, vector_of
+from loopwright.types import BOOL, I32, I64, PTR, U32, VOID, Type, mask_of, vector_of
 from loopwright.vectors.divergence import IN_PAIRS, WIDTHS, room_for, width_of
 from loopwright.vectors.interleaving import dealt
 from loopwright.vectors.skipped import long_arm
 from loopwright.vectors.sums import find
 from loopwright.vectors.tables import parts
 
-__all__ = ["adjacent", "computed", "free", "in_lanes", "in_pairs", "mark", "obstructs", "strided"]
+__all__ = ["adjacent", "computed", "free", "in_lanes", "in_pairs", "looked_up", "mark", "obstructs", "strided"]
 
 #: Of an ``if`` whose condition differs by lane both arms run: they may have so many instructions together, or so many times as many as there are lanes, without long arms
 #: that are passed over (``vectors/skipped.py``).
@@ -53,6 +53,7 @@ _COUNTING: Final = frozenset((ops.ADD, ops.SUB, ops.MUL, ops.NEG, ops.COPY))
 _CONDITIONS: Final = frozenset((ops.AND, ops.OR, ops.XOR, ops.NOT, ops.SELECT, ops.COPY))
 _BRANCHES: Final = frozenset((ops.BR, ops.BR_IF))
 _REFUSED: Final = frozenset((ops.WHILE, ops.LOOP))
+_CONVERSIONS: Final = frozenset((ops.CONVERT, *ops.UNCHECKED))
 #: Whose sequences depend on a constant that they divide or shift by. (Those of products do, too.)
 _BY_CONSTANTS: Final = frozenset((ops.DIV_FLOOR, ops.REM_FLOOR, ops.DIV_TRUNC, ops.REM_TRUNC, ops.SHL, ops.SHR, ops.ROTATE_LEFT, ops.ROTATE_RIGHT))
 
@@ -207,8 +208,8 @@ def _along(nest: Nest, loop: NestLoop, apart: bool) -> bool:
     for access in nest.accesses:
         if not loop.head < access.position < loop.end:
             continue
-        if nest.f.arrays[access.array].data:
-            # Nothing writes to it: which element is read makes no difference to the order.
+        if nest.f.arrays[access.array].data or looked_up(nest, loop, access):
+            # Nothing writes to it, or what does is a dependence: which element is read makes no difference to the order.
             continue
         last = len(access.subscripts) - 1
         for place, form in enumerate(access.subscripts):
@@ -219,7 +220,7 @@ def _along(nest: Nest, loop: NestLoop, apart: bool) -> bool:
                 known = nest.indices.get(value)
                 if known is loop:
                     moves = coefficient
-                elif known is None and nest.forms.depends(Form(0, {value: 1}), loop.head, loop.end):
+                elif _differs(nest, loop, value):
                     return False
             if moves == 1 and place != last and apart and not access.store:
                 below += 1
@@ -229,6 +230,22 @@ def _along(nest: Nest, loop: NestLoop, apart: bool) -> bool:
             if access.store and place == last and moves != 1:
                 return False
     return below <= beside
+
+
+def looked_up(nest: Nest, loop: NestLoop, access: Access) -> bool:
+    """Whether an access loads an element whose last subscript alone differs from one iteration of a loop to the next, and not by a known number."""
+    if access.store:
+        return False
+    *others, last = access.subscripts
+    for form in others:
+        if form is None or any(nest.indices.get(value) is loop or _differs(nest, loop, value) for value in form.terms):
+            return False
+    return last is None or any(_differs(nest, loop, value) for value in last.terms)
+
+
+def _differs(nest: Nest, loop: NestLoop, value: int) -> bool:
+    """Whether a value of a form, which is no index of the nest, may be another one in each iteration of a loop."""
+    return value not in nest.indices and nest.forms.depends(Form(0, {value: 1}), loop.head, loop.end)
 
 
 def _scalars(nest: Nest, loop: NestLoop, variables: list[Scalar]) -> bool:
@@ -288,15 +305,17 @@ class _Body:
         least: the widest element has so many bits at least.
         sums: the variables that are sums over the loop.
         summed: ``id`` of the instructions that add narrow values to them, which lanes have.
-        wide: ``id`` of the conversions that make indices of constant tables of narrower integers; lanes need no vectors of them.
+        indices: by register, the conversions that make indices of narrower integers by which something is looked up; lanes need no vectors of them.
+        wide: ``id`` of these.
     """
 
-    __slots__ = ("apart", "lanes", "least", "loop", "nest", "shapes", "steps", "strided", "summed", "sums", "target", "wide", "width")
+    __slots__ = ("apart", "indices", "lanes", "least", "loop", "nest", "shapes", "steps", "strided", "summed", "sums", "target", "wide", "width")
 
     def __init__(self, nest: Nest, loop: NestLoop, target: Target, apart: bool = False, sums: list[int] | None = None, strided: bool = False) -> None:
         self.sums: list[int] = sums or []
         self.summed: set[int] = set()
         self.wide: set[int] = set()
+        self.indices: dict[int, Instr] = {}
         self.apart = apart
         self.strided = strided
         self.nest = nest
@@ -315,14 +334,16 @@ class _Body:
         if any(code[k].op in _REFUSED for k in range(self.loop.head + 1, self.loop.end)):
             return False
         self._spread()
-        if any(array.data for array in f.arrays):
-            self._find_indices()
+        self._find_indices()
         narrow = find(f, code, self.loop.head, self.loop.end, self.sums)
         self.width = max(self.least, settle(narrow, self._widest, _USUAL, self.target, self.target.vector_bits))
         for total in narrow:
             self.summed |= total.through
             self.summed.update(total.updates)
         self.lanes = max(1, self.target.vector_bits // self.width)
+        looks_up = self._looks_up()
+        if looks_up and not self._bounded():
+            return False
         depth = 0  # brackets open within one that lanes go through each for itself
         branched = 0
         skipped = 0  # where the long arm ends that is passed over where no lane needs it
@@ -348,8 +369,9 @@ class _Body:
             elif op is ops.LOAD or op is ops.STORE:
                 if not self._accesses(instr, depth > 0):
                     return False
-            elif self._of(instr.dst) == _VARYING and not self.done(instr, MOST_RARELY if k < skipped else MOST_STEPS):
-                return False
+            elif self._of(instr.dst) == _VARYING:
+                if not self.done(instr, MOST_RARELY if k < skipped else MOST_STEPS) or (looks_up and not self._gains(instr)):
+                    return False
         if self.strided and not self._in_order():
             return False
         return branched <= max(MOST_BRANCHED, BRANCHED_PER_LANE * self.lanes)
@@ -360,18 +382,51 @@ class _Body:
             return True
         return self._has(instr, most) and not any(self._of(a) == _AFFINE for a in instr.args)
 
+    def _gains(self, instr: Instr) -> bool:
+        """Whether a conversion takes no longer in lanes: looking up gains nothing that could be lost to it."""
+        if instr.op not in _CONVERSIONS or id(instr) in self.wide or self._of(instr.args[0]) != _VARYING or BOOL in (instr.type, instr.source):
+            return True
+        # (What does not fit is mended in both.)
+        op = ops.CONVERT_UNCHECKED if instr.source.is_float and instr.type.is_integer else instr.op
+        return gains(self.target, op, vector_of(instr.type, self.lanes), vector_of(instr.source, self.lanes))
+
+    def _looks_up(self) -> bool:
+        """Whether an element is looked up that is in no constant table."""
+        f = self.nest.f
+        for k in range(self.loop.head + 1, self.loop.end):
+            instr = f.code[k]
+            if instr.op is ops.LOAD and self._of(instr.args[-1]) == _VARYING and not f.arrays[instr.imm].data:
+                return True
+        return False
+
+    def _bounded(self) -> bool:
+        """Whether the bounds of the loop are not found anew in each iteration of the one around: such rows, of sparse matrices, are mostly too short for lanes to gain anything."""
+        around = self.loop.parent
+        if around is None:
+            return True
+        forms = (*self.loop.first, *self.loop.last)
+        return len(forms) > 1 and not any(_differs(self.nest, around, value) for form in forms for value in form.terms)
+
     def _find_indices(self) -> None:
-        """Find the indices that are only read by loads from constant tables."""
+        """Find the indices that are only read by loads that look something up."""
         f = self.nest.f
         made: dict[int, Instr] = {}
         for k in range(self.loop.head + 1, self.loop.end):
             instr = f.code[k]
             if instr.op is ops.CONVERT and instr.type is I64 and instr.source.is_integer and instr.source.bits < 64 and not f.variable[instr.dst]:
                 made[instr.dst] = instr
-            elif not (instr.op is ops.LOAD and f.arrays[instr.imm].data and len(instr.args) == 1):
+            else:
+                kept = NONE
+                if instr.op is ops.LOAD and not any(self._of(a) for a in instr.args[:-1]):
+                    # (Offsets of 32 bits have a sign, those of a shuffle need none.)
+                    last = made.get(instr.args[-1])
+                    if last is not None and (last.source is not U32 or f.arrays[instr.imm].data):
+                        kept = instr.args[-1]
                 for a in instr.args:
-                    made.pop(a, None)
-        self.wide = {id(instr) for dst, instr in made.items() if self._of(dst) == _VARYING}
+                    if a != kept:
+                        made.pop(a, None)
+        self.indices = {dst: instr for dst, instr in made.items() if self._of(dst) == _VARYING}
+        self.wide = {id(instr) for instr in self.indices.values()}
 
     def _of(self, operand: int) -> int:
         return self.shapes.get(operand, _UNIFORM) if operand >= 0 else _UNIFORM
@@ -487,7 +542,7 @@ class _Body:
                 continue
             if instr.op is ops.LOAD or instr.op is ops.STORE:
                 found = max(found, room_for(self._apart(instr), f.arrays[instr.imm].element.bits))
-            if instr.op is ops.LOAD and f.arrays[instr.imm].data:
+            if instr.op is ops.LOAD and (f.arrays[instr.imm].data or instr.args[-1] in self.indices):
                 found = max(found, instr.type.bits)
                 continue
             if instr.op is ops.STORE:
@@ -518,8 +573,15 @@ class _Body:
         places = instr.args[1:] if store else instr.args
         shapes = [self._of(a) for a in places]
         type_ = vector_of(instr.type, self.lanes)
-        if shapes[-1] == _VARYING and self.nest.f.arrays[instr.imm].data:
-            return not store and parts(self.nest.f.arrays[instr.imm], self.lanes, asking(self.target))[1] > 0
+        if (
+            shapes[-1] == _VARYING
+            and self.nest.f.arrays[instr.imm].data
+            and not store
+            and parts(self.nest.f.arrays[instr.imm], self.lanes, asking(self.target))[1] > 0
+        ):
+            return True
+        if shapes[-1] == _VARYING and not store and not any(shapes[:-1]):
+            return self._gathered(type_, places[-1]) and (not some or (self._masks(instr.type) and type_.bits >= 32))
         if self.apart and not store and not some and not shapes[-1] and shapes[:-1].count(_LINEAR) == 1 and _VARYING not in shapes:
             return instr.type.bits == self.width
         if self.strided and self._row(places) and not any(shapes[:-2]):
@@ -535,6 +597,14 @@ class _Body:
         if shapes[-1] and not has(self.target, ops.STORE_AT if store else ops.LOAD_AT, type_):
             return False
         return not some or (self._masks(instr.type) and (not shapes[-1] or has(self.target, ops.MASKED_STORE_AT if store else ops.MASKED_LOAD_AT, type_)))
+
+    def _gathered(self, type_: Type, index: int) -> bool:
+        """Whether a machine looks elements up at the values of an index."""
+        made = self.indices.get(index)
+        if made is None or id(made) not in self.wide:
+            return self.width == 64 and self.target.looks_up(type_, vector_of(I64, self.lanes))
+        source = made.source if made.source.bits == 32 or type_.bits < 32 else I32
+        return self.target.looks_up(type_, vector_of(source, self.lanes))
 
     def _masks(self, element: Type) -> bool:
         """Whether the loop's masks can be made masks for an element."""

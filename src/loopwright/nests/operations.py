@@ -16,7 +16,7 @@ from loopwright.ir.roles import role_type
 from loopwright.targets.target import Target
 from loopwright.types import VOID, Type
 
-__all__ = ["MOST_RARELY", "MOST_STEPS", "asking", "has", "steps"]
+__all__ = ["MOST_RARELY", "MOST_STEPS", "asking", "gains", "has", "steps"]
 
 #: The most instructions that an operation may take, and one that is rarely done.
 MOST_STEPS: Final = 10
@@ -38,14 +38,29 @@ def has(target: Target, op: Op, type_: Type, source: Type = VOID, divisor: int |
 
 
 def steps(target: Target, op: Op, type_: Type, source: Type = VOID, divisor: int | None = None, most: int = MOST_STEPS) -> int:
-    """How many instructions a machine does an operation in, -1 where that is not in a few; the arguments are those of ``has``."""
+    """How many operations of its own a machine does an operation in, -1 where that is not in a few; the arguments are those of ``has``."""
+    count, _ = _found(target, op, type_, source, divisor)
+    return count if count <= most else -1
+
+
+def gains(target: Target, op: Op, type_: Type, source: Type = VOID, divisor: int | None = None) -> bool:
+    """Whether a machine does an operation on a vector in no more instructions than on its elements one by one; the arguments are those of ``has``."""
+    _, lanes = _found(target, op, type_, source, divisor)
+    if lanes <= type_.lanes:
+        return lanes >= 0
+    _, each = _found(target, op, type_.element, source.element, divisor)
+    return each < 0 or lanes <= each * type_.lanes
+
+
+def _found(target: Target, op: Op, type_: Type, source: Type, divisor: int | None) -> tuple[int, int]:
+    """In how many operations of its own a machine does one, and in how many instructions these are, about; twice -1 where it does not."""
     key = (op.code, type_.number, source.number, divisor)
     known = target.known_operations.get(key)
     if known is None:
         probe = _Probe(target)
-        known = probe.count if probe.possible(op, type_, source, divisor) else -1
+        known = (probe.count, probe.instructions) if probe.possible(op, type_, source, divisor) else (-1, -1)
         target.known_operations[key] = known
-    return known if known <= most else -1
+    return known
 
 
 def asking(target: Target) -> Callable[[Op, Type, Type], bool]:
@@ -68,12 +83,13 @@ class _Asked:
 class _Probe:
     """One question: the operation in a function of its own, as the passes ``expand`` and ``select`` treat it."""
 
-    __slots__ = ("branches", "count", "f", "target")
+    __slots__ = ("branches", "count", "f", "instructions", "target")
 
     def __init__(self, target: Target) -> None:
         self.target = target
         self.f = Function("probe", VOID)
         self.count = 0
+        self.instructions = 0
         self.branches = False
 
     def possible(self, op: Op, type_: Type, source: Type, divisor: int | None) -> bool:
@@ -109,5 +125,5 @@ class _Probe:
         for position, a in enumerate(instr.args):
             if a < 0 and not self.target.immediate(instr, position, f.const_types[~a], f.const_values[~a]):
                 instr.args[position] = f.register(f.const_types[~a])
-        self.target.rule(f, instr)
         self.count += 1
+        self.instructions += self.target.rule(f, instr).count

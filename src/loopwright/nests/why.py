@@ -7,10 +7,11 @@ from loopwright.ir.affine import Form
 from loopwright.ir.function import Instr
 from loopwright.nests.dependence import Dependence
 from loopwright.nests.jam import Refusal
-from loopwright.nests.lanes import adjacent, free
+from loopwright.nests.lanes import adjacent, free, looked_up
 from loopwright.nests.nest import Access, Nest, NestLoop
 from loopwright.nests.scalars import CARRIED, REDUCTION, Scalar, any_order
 from loopwright.targets.target import Target
+from loopwright.types import F64, I64, vector_of
 
 __all__ = ["lanes_refusal"]
 
@@ -44,7 +45,7 @@ def lanes_refusal(nest: Nest, loop: NestLoop, found: list[Dependence], variables
         return refused
     for access in nest.accesses:
         if loop.head < access.position < loop.end:
-            sentence = _accessed(nest, loop, access)
+            sentence = _accessed(nest, loop, access, target)
             if sentence:
                 return Refusal(sentence, access.line)
     if depends is not None:
@@ -85,11 +86,13 @@ def _scalars(nest: Nest, loop: NestLoop, variables: list[Scalar]) -> Refusal | N
     return None
 
 
-def _accessed(nest: Nest, loop: NestLoop, access: Access) -> str:
+def _accessed(nest: Nest, loop: NestLoop, access: Access, target: Target) -> str:
     """What is wrong with an access for lanes along a loop; "" for nothing."""
     name = nest.f.arrays[access.array].name
     last = len(access.subscripts) - 1
     moves_last = False
+    if looked_up(nest, loop, access) and target.vector_bits and target.looks_up(vector_of(F64, 2), vector_of(I64, 2)):
+        return ""
     for place, form in enumerate(access.subscripts):
         if form is None:
             return f"the index of an access to {name} is not linear in the loops' indices"

@@ -400,11 +400,13 @@ class Rule:
         temps: classes of scratch registers it needs, appended to its operands by the allocator.
         loads: the operands that a load of their type, used nowhere else, may become, as bits.
         emit: called as ``emit(assembler, function, instr)`` by the assemble pass.
+        count: about how many instructions it emits.
     """
 
     __slots__ = (
         "clobbers",
         "commutes",
+        "count",
         "demands",
         "emit",
         "kills",
@@ -436,6 +438,7 @@ class Rule:
         loads: int = 0,
         results: Run | None = None,
         parts: tuple[int, ...] = (),
+        count: int = 1,
     ) -> None:
         self.name = name
         self.uses = uses
@@ -451,6 +454,7 @@ class Rule:
         self.results = results
         self.parts = parts
         self.loads = loads
+        self.count = count
         self.demands = tuple([use.fixed for use in uses])
 
     def __deepcopy__(self, memo: dict[int, object]) -> Rule:
@@ -623,7 +627,7 @@ class Target:
         self.order_masks: list[list[int]] = [[1 << r for r in order] for order in self.orders]
         self.class_of_register: list[int] = [register.cls for register in registers]
         self.core: Core | None = None
-        self.known_operations: dict[tuple[int, int, int, int | None], int] = {}
+        self.known_operations: dict[tuple[int, int, int, int | None], tuple[int, int]] = {}
         self.class_masks: list[int] = []
         for order in self.orders:
             mask = 0
@@ -752,6 +756,10 @@ class Target:
 
     def jump_tables(self) -> bool:
         """Whether it jumps by tables (``jump_table``)."""
+        return False
+
+    def looks_up(self, type_: Type, source: Type) -> bool:
+        """Whether the elements of a vector are gathered from anywhere in memory, at offsets of another type, about as quickly as a scalar loop loads them."""
         return False
 
     def gathers_singly(self, instr: Instr) -> bool:

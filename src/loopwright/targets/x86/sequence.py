@@ -590,4 +590,5 @@ def rule(instr: Instr, sequence: Sequence, commutes: bool = False, emit: Emit | 
         commutes=tied >= 0 and commutes and instr.mem is None,
         temps=tuple(classes[sequence.count + 1 :]),
         loads=loads(instr, sequence.types, bits, sequence.constants if result == VECTORS else 0),
+        count=len(sequence.steps),
     )

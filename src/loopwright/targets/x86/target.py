@@ -9,7 +9,7 @@ from typing import Final
 
 from loopwright.errors import TargetError
 from loopwright.ir import ops
-from loopwright.ir.function import Function, Instr
+from loopwright.ir.function import NONE, Function, Instr
 from loopwright.targets import division
 from loopwright.targets.pipeline import Pass
 from loopwright.targets.steps import Emit
@@ -283,6 +283,10 @@ class X86(Target):
     def chooses_by_floats(self, type_: Type) -> bool:
         # UCOMISS and CMOVA, CMOVAE.
         return not type_.lanes and (type_.is_integer or type_ is PTR) and type_.bits >= 32
+
+    def looks_up(self, type_: Type, source: Type) -> bool:
+        gather = Instr(ops.GATHER_AT, type_, NONE, [], 0, 0, source)
+        return gathers.has(self, gather) or one_by_one.has(self, gather)
 
     def gathers_singly(self, instr: Instr) -> bool:
         return (self.slow_gathers or not gathers.has(self, instr)) and one_by_one.has(self, instr)
