@@ -369,9 +369,10 @@ class _Body:
             elif op is ops.LOAD or op is ops.STORE:
                 if not self._accesses(instr, depth > 0):
                     return False
-            elif self._of(instr.dst) == _VARYING:
-                if not self.done(instr, MOST_RARELY if k < skipped else MOST_STEPS) or (looks_up and not self._gains(instr)):
-                    return False
+            elif self._of(instr.dst) == _VARYING and not (
+                self.done(instr, MOST_RARELY if k < skipped else MOST_STEPS) and (not looks_up or self._gains(instr))
+            ):
+                return False
         if self.strided and not self._in_order():
             return False
         return branched <= max(MOST_BRANCHED, BRANCHED_PER_LANE * self.lanes)

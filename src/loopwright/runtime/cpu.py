@@ -175,10 +175,13 @@ def tuning(features: frozenset[str]) -> frozenset[str]:
 
     ``slow-gathers``: VPGATHERDD and its kin take longer than loading the elements one by one. So they do on AMD's CPUs without AVX-512, Zen to Zen 3, where one of eight
     lanes is 39 operations and more (A. Fog, Instruction tables, 2022).
+
+    ``slow-permutations``: VPERMPS, VPERMD, VPERMQ and VPERMPD, which choose from a whole register, are two operations and more, and VPERM2F128 is one (the same, Zen 2 and
+    Zen 3).
     """
     if "clzero" not in features or "avx_vnni" in features:
         return frozenset()
-    return frozenset(("halved-512",)) if "avx512f" in features else frozenset(("slow-gathers",))
+    return frozenset(("halved-512",)) if "avx512f" in features else frozenset(("slow-gathers", "slow-permutations"))
 
 
 def require(features: Iterable[str], target_name: str) -> None:

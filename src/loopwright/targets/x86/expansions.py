@@ -449,7 +449,7 @@ def _indexed(target: Any, f: Function, instr: Instr, emit: Emit, late: bool) -> 
 def _reverse(target: Any, f: Function, instr: Instr, emit: Emit, late: bool) -> bool:
     """Lanes by their numbers, which are a constant that loops keep in a register, where one instruction moves them between all parts of 128 bits."""
     type_ = instr.type
-    if late or type_.size <= 16 or (type_.size == 32 and type_.bits == 64):
+    if late or type_.size <= 16 or (type_.size == 32 and (type_.bits == 64 or target.slow_permutations)):
         return False
     numbers = interleaved.numbers_type(type_)
     if target.known(f, Instr(ops.LOOKUP_LANES, type_, instr.dst, [0, 0], 0, instr.line, numbers)) is None:

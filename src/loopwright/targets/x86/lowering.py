@@ -650,9 +650,15 @@ def _within(target: Any, instr: Instr) -> Rule | None:
 
 
 def _reverse(target: Any, instr: Instr) -> Rule | None:
-    """Lanes within each part of 128 bits, then the parts; lanes of 64 bits, and of 32 bits in ymm, at once."""
+    """Lanes within each part of 128 bits, then the parts; lanes of 64 bits, and of 32 bits in ymm, at once where that is as quick."""
     type_ = instr.type
     bits, shape = type_.bits, width(type_)
+    if shape == "ymm" and target.slow_permutations:
+        swap = "VPERM2F128 d, d, d, 1"
+        if bits >= 32:
+            return _by_text(target, instr, f"VPERMILP{'S d, a, 0x1b' if bits == 32 else 'D d, a, 0x5'}\n{swap}")
+    else:
+        swap = "VPERMQ d, d, 0x4e" if shape == "ymm" else "VSHUFI64X2 d, d, d, 0x1b"
     if shape == "ymm" and bits == 64:
         return _by_text(target, instr, "VPERMQ d, a, 0x1b")
     if shape == "ymm" and bits == 32:
@@ -669,7 +675,7 @@ def _reverse(target: Any, instr: Instr) -> Rule | None:
         inside = f"VPSHUFB d, a, ={int.from_bytes(pattern, 'little'):#x}.128"
     if shape == "xmm":
         return _by_text(target, instr, inside)
-    return _by_text(target, instr, inside + ("\nVPERMQ d, d, 0x4e" if shape == "ymm" else "\nVSHUFI64X2 d, d, d, 0x1b"))
+    return _by_text(target, instr, f"{inside}\n{swap}")
 
 
 # --- conversions ---------------------------------------------------------------------------------------------------

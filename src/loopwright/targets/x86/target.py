@@ -96,7 +96,8 @@ class X86(Target):
         name: ``x86-64-v3`` or ``x86-64-v4``, and optional features, each after a ``+``.
         vector_bits: 128, 256, or with v4 also 512.
         convention: ``sysv`` or ``win64``.
-        tuning: ``halved-512`` if the CPU takes vectors of 512 bits in two halves; ``slow-gathers`` if it loads elements faster one by one (``runtime/cpu.py``).
+        tuning: ``halved-512`` if the CPU takes vectors of 512 bits in two halves; ``slow-gathers`` if it loads elements faster one by one, ``slow-permutations``
+            if it moves lanes faster within parts of 128 bits first (``runtime/cpu.py``).
         framed: rbp is left to point to frames.
     """
 
@@ -126,6 +127,7 @@ class X86(Target):
         self.tuning = tuning
         self.halves = bits == 512 and "halved-512" in tuning
         self.slow_gathers = "slow-gathers" in tuning
+        self.slow_permutations = "slow-permutations" in tuning
         # Measured on Zen 4 (benchmarks/runtime.py, sum): one 512-bit load a cache line leaves the hardware prefetcher behind; two
         # 256-bit ones are 10 % faster out of the first-level cache and as fast inside it. With a whole data path (Zen 5) they take twice the time inside it.
         # Sums of two arrays and the like take 0.8 to 1.0 of the time: vectors of 64 bytes that do not begin at a multiple of 64 all cross a cache line, half of those of 32 do.

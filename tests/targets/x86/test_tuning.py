@@ -1,9 +1,11 @@
-"""Code for 512-bit vectors, where the CPU takes them whole and where it takes them in halves."""
+"""What other code is made where a CPU is quicker with it: vectors of 512 bits that it takes in halves, permutations that take it longer."""
 
 from __future__ import annotations
 
 import re
+from typing import Any
 
+import numpy as np
 import pytest
 
 import loopwright as lw
@@ -79,3 +81,29 @@ def test_what_is_moved_more_than_computed_takes_half_vectors_unless_a_width_is_a
     arrays = tuple([lw.Array[lw.f32]] * len(kernel.parameters))
     text = jit.BACKEND.compile(lambda: kernel.stage(kernel.signature(arrays, {})), Settings(vector_bits=asked)).asm()
     assert ("zmm" in text) == (width == "zmm")
+
+
+@lw.kernel
+def reversed_(x: lw.Array, y: lw.Array):
+    n = len(y)
+    for i in lw.lanes(n):
+        y[i] = x[n - 1 - i]
+
+
+@pytest.mark.skipif(not cpu.host_features() >= cpu.LEVELS["x86-64-v3"], reason="no x86-64 CPU with AVX2")
+@pytest.mark.parametrize("element", [lw.u8, lw.i16, lw.f16, lw.u32, lw.f32, lw.i64, lw.f64], ids=str)
+def test_lanes_in_the_opposite_order_where_permutations_are_slow(element: Any, monkeypatch: pytest.MonkeyPatch) -> None:
+    had = cpu.LEVELS["x86-64-v3"] | {"clzero"}
+    monkeypatch.setattr(cpu, "host_features", lambda: had)
+    code = reversed_.compile(lw.Array[element], lw.Array[element])
+    text = code.asm()
+    assert "vperm2f128" in text and not re.search(r"vperm(ps|d|q|pd) ", text)
+    for n in (0, 1, 5, 16, 31, 32, 33, 200):
+        x, y = np.arange(n).astype(element.dtype), np.zeros(n, element.dtype)
+        code(x, y)
+        assert np.array_equal(y, x[::-1])
+
+
+def test_lanes_in_the_opposite_order_elsewhere(monkeypatch: pytest.MonkeyPatch) -> None:
+    monkeypatch.setattr(cpu, "host_features", lambda: cpu.LEVELS["x86-64-v3"])
+    assert "vpermps" in reversed_.compile(lw.Array[lw.f32], lw.Array[lw.f32]).asm()
