@@ -796,6 +796,13 @@ BLEND: Final = row(
     "of each 128 bits lane n of b where bit n of the constant is 1, of a elsewhere",
     lambda t, s, a, b, m: _blended(t, a, b, m),
 )
+CHOOSE_CHUNKS: Final = row(
+    "choose_chunks",
+    "T T C -> T",
+    "int vector",
+    "of the 128 bits that a has twice, numbers 0 and 1, and b, 2 and 3, those of the constant's lowest four bits, then those of the next four",
+    lambda t, s, a, b, m: np.concatenate([np.concatenate([_parts_of(t, a), _parts_of(t, b)])[int(m) >> n & 3] for n in (0, 4)]),
+)
 LANE_PATTERN: Final = row(
     "lane_pattern",
     "C -> T",

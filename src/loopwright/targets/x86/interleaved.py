@@ -48,12 +48,14 @@ class _Parts:
         type_: of each vector; count: how many vectors.
         where: the operands of the address.
         apart: whether the chunks of a vector in memory are those of every such load, instead of next to each other: then elements come out in their order.
+        pairs: whether chunks of two vectors are put together in registers, to be stored as one.
     """
 
-    __slots__ = ("apart", "count", "emit", "f", "instr", "type_", "where")
+    __slots__ = ("apart", "count", "emit", "f", "instr", "pairs", "type_", "where")
 
-    def __init__(self, f: Function, instr: Instr, emit: Emit, apart: bool = True) -> None:
+    def __init__(self, f: Function, instr: Instr, emit: Emit, apart: bool = True, pairs: bool = False) -> None:
         self.apart = apart
+        self.pairs = pairs
         self.f = f
         self.instr = instr
         self.emit = emit
@@ -117,13 +119,23 @@ class _Parts:
         self.emit(Instr(ops.LOAD_CHUNKS_AT, type_, made, list(self.where), _CHUNK * self.count, self.instr.line, VOID, self.mem(_CHUNK * number, type_.size)))
         return made
 
-    def store(self, number: int, value: int) -> None:
+    def store(self, vectors: list[int]) -> None:
+        """Store what is in memory chunk by chunk of each vector in turn; or the vectors one behind the other."""
         type_ = self.of(self.type_.bits)
-        args = [self.cast(value, type_), *self.where]
-        if not self.apart:
-            self.emit(Instr(ops.STORE_AT, type_, NONE, args, 0, self.instr.line, VOID, self.mem(type_.size * number, type_.size)))
-            return
-        self.emit(Instr(ops.STORE_CHUNKS_AT, type_, NONE, args, _CHUNK * self.count, self.instr.line, VOID, self.mem(_CHUNK * number, type_.size)))
+        vectors = [self.cast(vector, type_) for vector in vectors]
+        if self.apart and self.pairs:
+            # Chunk n of the memory is number n // count of vector n % count.
+            chosen = [(n % self.count, n // self.count) for n in range(2 * self.count)]
+            vectors = [
+                self.op(ops.CHOOSE_CHUNKS, type_, [vectors[a], vectors[b], self.f.const(I64, m | (n + 2) << 4)])
+                for (a, m), (b, n) in zip(chosen[::2], chosen[1::2], strict=True)
+            ]
+        for number, vector in enumerate(vectors):
+            if self.apart and not self.pairs:
+                op, step, mem = ops.STORE_CHUNKS_AT, _CHUNK * self.count, self.mem(_CHUNK * number, type_.size)
+            else:
+                op, step, mem = ops.STORE_AT, 0, self.mem(type_.size * number, type_.size)
+            self.emit(Instr(op, type_, NONE, [vector, *self.where], step, self.instr.line, VOID, mem))
 
     # --- whole chunks -----------------------------------------------------------------------------------------
 
@@ -163,20 +175,21 @@ class _Parts:
                 for n in range(lanes):
                     order[(3 * n + part) % lanes] = n
                 spread.append(self.ordered(value, order))
+            made = []
             for j in range(3):
                 both = self.blended(spread[0], spread[1], _channels(lanes, j, 1))
-                self.store(j, self.blended(both, spread[2], _channels(lanes, j, 2)))
+                made.append(self.blended(both, spread[2], _channels(lanes, j, 2)))
+            self.store(made)
         elif self.count == 2:
-            for j in range(2):
-                self.store(j, self.zipped(bits, values[0], values[1], j == 1))
+            self.store([self.zipped(bits, values[0], values[1], high) for high in (False, True)])
         elif bits == 64:
-            for j in range(4):
-                self.store(j, self.zipped(64, values[2 * (j & 1)], values[2 * (j & 1) + 1], j >= 2))
+            self.store([self.zipped(64, values[2 * (j & 1)], values[2 * (j & 1) + 1], j >= 2) for j in range(4)])
         else:
+            made = []
             for half in range(2):
                 pairs = [self.zipped(bits, values[n], values[n + 1], half == 1) for n in (0, 2)]
-                for j in range(2):
-                    self.store(2 * half + j, self.zipped(2 * bits, pairs[0], pairs[1], j == 1))
+                made += [self.zipped(2 * bits, pairs[0], pairs[1], high) for high in (False, True)]
+            self.store(made)
 
     # --- whole vectors -----------------------------------------------------------------------------------------
 
@@ -358,7 +371,7 @@ def store_parts(target: Any, f: Function, instr: Instr, emit: Emit) -> bool:
     """``store_parts2`` to ``store_parts4``."""
     if instr.type.size < 2 or instr.type.lanes < 2:
         return False
-    parts = _Parts(f, instr, emit)
+    parts = _Parts(f, instr, emit, pairs=not target.mask_registers and instr.type.size == 2 * _CHUNK)
     values = instr.args[: parts.count]
     if instr.type.size < _CHUNK:
         parts.store_small(values)
@@ -499,6 +512,22 @@ def _blend(asm: X86Assembler, f: Function, instr: Instr) -> None:
     words = bits // 32
     chunk = sum(1 << n for n in range(4) if mask >> n // words & 1)
     asm.emit(lookup("VPBLENDD", f"{shape},{shape},{shape},imm8"), (d, a, b), None, chunk | (chunk << 4 if shape == "ymm" else 0), line=line)
+
+
+def choose_rule(target: Any, instr: Instr) -> Rule | None:
+    """VPERM2I128; VPBLENDD where the chunks stay in their places."""
+    if target.mask_registers or instr.type.size != 2 * _CHUNK:
+        return None
+    return Rule("choose_chunks", (Use(VECTORS), Use(VECTORS), Use(INTS)), Use(VECTORS), _choose)
+
+
+def _choose(asm: X86Assembler, f: Function, instr: Instr) -> None:
+    codes = (CODES[instr.dst], CODES[instr.args[0]], CODES[instr.args[1]])
+    chunks = int(f.const_values[~instr.args[2]])
+    if chunks == 0x30:
+        asm.emit(lookup("VPBLENDD", "ymm,ymm,ymm,imm8"), codes, None, 0xF0, line=instr.line)
+    else:
+        asm.emit(lookup("VPERM2I128", "ymm,ymm,ymm,imm8"), codes, None, chunks, line=instr.line)
 
 
 def chunks_rule(target: Any, instr: Instr) -> Rule | None:

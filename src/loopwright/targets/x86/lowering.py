@@ -819,6 +819,7 @@ _SPECIAL: Final[dict[int, _Special]] = {
     ops.REVERSE.code: _reverse,
     ops.SHUFFLE_BYTES.code: interleaved.shuffle_rule,
     ops.BLEND.code: interleaved.blend_rule,
+    ops.CHOOSE_CHUNKS.code: interleaved.choose_rule,
     **{op.code: _within for op in _WITHIN},
     ops.LANE_PATTERN.code: interleaved.pattern_rule,
     ops.LITERAL.code: interleaved.literal_rule,

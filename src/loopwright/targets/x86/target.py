@@ -175,7 +175,7 @@ class X86(Target):
             return type_.bits <= 32 or fits32(bits_as_immediate(type_, value))
         if op is ops.SWITCH or op is ops.JUMP_TABLE:
             return position == 1 and fits32(int(value))
-        if op is ops.SLIDE or op is ops.BLEND:
+        if op is ops.SLIDE or op is ops.BLEND or op is ops.CHOOSE_CHUNKS:
             return position == 2
         if op is ops.SHUFFLE_BYTES:
             return position > 0
