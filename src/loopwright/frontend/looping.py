@@ -15,6 +15,7 @@ from loopwright.frontend.lanes import stage_lanes
 from loopwright.frontend.loops import Lanes, Range
 from loopwright.frontend.merging import leaving, merge
 from loopwright.frontend.program import AND, For, LoopStmt, NameTarget, While
+from loopwright.frontend.python_ranges import MANY, counts_only, holds_loops
 from loopwright.frontend.staging import Staging
 from loopwright.frontend.state import BREAK, CONTINUE, ENDED, FALLS, RETURN, UNROLL_LIMIT, Compound, Edge, Guarded, LoopState
 from loopwright.frontend.steps import MAYBE_NEVER, finish, loop_body
@@ -42,11 +43,13 @@ def stage_for(s: Staging, stmt: For) -> int:
         return stage_lanes(s, stmt, iterable)
     if isinstance(iterable, (Value, StagedArray)):
         iter(iterable)
+    if kind is range and counts_only(s, stmt, iterable) and holds_loops(s, stmt.body):
+        return stage_range(s, stmt, Range(iterable.start, iterable.stop, iterable.step))
     try:
         items = iter(iterable)
     except TypeError:
         s.emitter.fail(f"`for` over {kind.__name__}: loop over lw.range(…), lw.lanes(…), or a Python value that can be iterated over")
-    return _unrolled(s, stmt, items)
+    return _unrolled(s, stmt, items, iterable if kind is range else range(0))
 
 
 # --- loops that run while compiling ------------------------------------------------------------------------------
@@ -122,15 +125,16 @@ class _Unrolling:
         return merge(s, edges, loop.exit_names, set())
 
 
-def _unrolled(s: Staging, stmt: For, items: Any) -> int:
-    """A ``for`` over a Python value."""
+def _unrolled(s: Staging, stmt: For, items: Any, numbers: range) -> int:
+    """A ``for`` over a Python value, ``numbers`` if it is a range of these."""
     unrolling = _Unrolling(s, stmt)
     target = stmt.target
     name = target.name if type(target) is NameTarget else None
     steps = 0
     code = s.emitter.code
     longest = FOR_LIMIT
-    most = len(code) + GROWTH_LIMIT
+    before = len(code)
+    most = before + GROWTH_LIMIT
     while True:
         s.at(stmt.line)
         try:
@@ -149,6 +153,10 @@ def _unrolled(s: Staging, stmt: For, items: Any) -> int:
             bind(s, target, item)
         if not unrolling.step():
             break
+        if steps == 1 and (len(code) - before) * len(numbers) > MANY and counts_only(s, stmt, numbers[1:]):
+            status = unrolling.finish()
+            assert status == FALLS
+            return stage_range(s, stmt, Range(numbers.start + numbers.step, numbers.stop, numbers.step))
     return unrolling.finish()
 
 

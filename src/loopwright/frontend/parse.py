@@ -159,6 +159,60 @@ def _without_last_continue(body: list[ast.stmt]) -> list[ast.stmt]:
     return body
 
 
+class _Counting(ast.NodeVisitor):
+    """What a name is an index of, and a bound.
+
+    Attributes:
+        indexed: the arrays.
+        beside: the other names in those indices and bounds, but for the numbers of ranges inside.
+        other: it is read in other ways, or written.
+    """
+
+    def __init__(self, name: str) -> None:
+        self.name = name
+        self.indexed: set[str] = set()
+        self.beside: set[str] = set()
+        self.inside: set[str] = set()
+        self.other = False
+
+    def visit_Name(self, node: ast.Name) -> None:
+        self.other = self.other or node.id == self.name
+
+    def visit_Subscript(self, node: ast.Subscript) -> None:
+        self.visit(node.value)
+        for index in node.slice.elts if isinstance(node.slice, ast.Tuple) else [node.slice]:
+            if self.counts(index) and isinstance(node.value, ast.Name):
+                self.indexed.add(node.value.id)
+
+    def visit_For(self, node: ast.For) -> None:
+        of_range = isinstance(node.iter, ast.Call) and isinstance(node.iter.func, ast.Name) and node.iter.func.id == "range"
+        if of_range and isinstance(node.iter, ast.Call):
+            for bound in node.iter.args:
+                self.counts(bound)
+        else:
+            self.visit(node.iter)
+        if of_range and isinstance(node.target, ast.Name) and node.target.id != self.name:
+            self.inside.add(node.target.id)
+        else:
+            self.visit(node.target)
+        for stmt in node.body:
+            self.visit(stmt)
+
+    def counts(self, node: ast.expr) -> bool:
+        """Look at an index or bound: whether the name is in it, which has to be a sum or product, quotient or remainder, of whole numbers then."""
+        names = [part.id for part in ast.walk(node) if isinstance(part, ast.Name)]
+        if self.name not in names or not self.whole(node):
+            self.visit(node)
+            return False
+        self.beside.update(names)
+        return True
+
+    def whole(self, node: ast.expr) -> bool:
+        if isinstance(node, ast.BinOp):
+            return isinstance(node.op, (ast.Add, ast.Sub, ast.Mult, ast.FloorDiv, ast.Mod)) and self.whole(node.left) and self.whole(node.right)
+        return isinstance(node, ast.Name) or (isinstance(node, ast.Constant) and type(node.value) is int)
+
+
 def _is(node: ast.expr, target: ast.Name | ast.Subscript) -> bool:
     """Whether an expression is what is assigned to."""
     if isinstance(target, ast.Name):
@@ -281,6 +335,13 @@ class _Parser:
         writes: set[str] = set()
         iterable = self.expression(node.iter, reads)
         made = For(node.lineno, self.target(node.target, writes, reads), iterable, self.loop_body(node.body))
+        if isinstance(node.target, ast.Name):
+            counting = _Counting(node.target.id)
+            for stmt in node.body:
+                counting.visit(stmt)
+            if not counting.other:
+                made.indexed = counting.indexed
+                made.beside = counting.beside - counting.inside - {node.target.id}
         self.gather(made, made.body)
         made.reads |= reads
         made.head = reads

@@ -196,12 +196,18 @@ class LoopStmt(Stmt):
 
 
 class For(LoopStmt):
-    __slots__ = ("iterable", "target")
+    """``indexed``: names of what its number is an index of, if it is read as nothing else but a bound of loops inside; None if it is read in other ways. ``beside``: the
+    other names in such indices and bounds, but for the numbers of loops inside.
+    """
+
+    __slots__ = ("beside", "indexed", "iterable", "target")
 
     def __init__(self, line: int, target: Target, iterable: CodeType, body: list[Stmt]) -> None:
         super().__init__(line, body)
         self.target = target
         self.iterable = iterable
+        self.indexed: set[str] | None = None
+        self.beside: set[str] = set()
 
 
 class While(LoopStmt):

@@ -1,0 +1,85 @@
+"""Loops over Python's own ``range`` that are loops of the generated code all the same: where nobody can tell, but by how long it takes.
+
+``for t in range(100)`` runs while its kernel is staged, and its body stands there a hundred times, which is what a body needs to which ``t`` is one of Python's numbers. To one that only
+counts with it, or has it for an index, it makes no difference; if such a body has loops of the generated code in it, or makes many instructions, it is staged once.
+"""
+
+from __future__ import annotations
+
+from types import BuiltinFunctionType, FunctionType, ModuleType
+from typing import Final
+
+import numpy as np
+
+from loopwright.frontend.arrays import StagedArray
+from loopwright.frontend.complex_numbers import Complex
+from loopwright.frontend.expr import Value
+from loopwright.frontend.flow import RESULT
+from loopwright.frontend.program import Evaluate, For, If, LoopStmt, NameTarget, Stmt
+from loopwright.frontend.staging import Staging
+from loopwright.types import I64, Type
+
+__all__ = ["MANY", "counts_only", "holds_loops"]
+
+#: So many instructions, of all iterations, are many.
+MANY: Final = 4_000
+#: Fewer iterations stand side by side.
+FEWEST: Final = 3
+#: The same, of those whose number is an index: columns of a few, say, which may be accessed together.
+FEWEST_INDICES: Final = 9
+#: What stays as it is whatever a body does with it.
+_CONSTANT: Final = (Value, StagedArray, Complex, int, float, complex, bool, str, bytes, Type, np.generic, type, FunctionType, BuiltinFunctionType, ModuleType)
+
+
+def holds_loops(s: Staging, body: list[Stmt]) -> bool:
+    """Whether a body has loops in it whose bounds, or condition, are known at run time only."""
+    for stmt in body:
+        if isinstance(stmt, LoopStmt):
+            if any(_of_run_time(s, name, stmt) for name in stmt.head) or holds_loops(s, stmt.body):
+                return True
+        elif isinstance(stmt, If) and (holds_loops(s, stmt.body) or holds_loops(s, stmt.orelse)):
+            return True
+    return False
+
+
+def _of_run_time(s: Staging, name: str, stmt: LoopStmt) -> bool:
+    value = s.act.env.get(name)
+    if isinstance(value, StagedArray):
+        return not value.array.size
+    return isinstance(value, Value) and value.operand >= 0
+
+
+def counts_only(s: Staging, stmt: For, numbers: range) -> bool:
+    """Whether a loop does the same if it runs at run time: of what its body does, only indices of arrays depend on the number, and all that it hands on has a type."""
+    if type(stmt.target) is not NameTarget or stmt.indexed is None or stmt.breaks or stmt.continues or RESULT in stmt.writes:
+        return False
+    name = stmt.target.name
+    if len(numbers) < (FEWEST_INDICES if stmt.indexed else FEWEST) or name in stmt.live or name in s.act.sticky:
+        return False
+    env = s.act.env
+    for indexed in stmt.indexed:
+        array = env.get(indexed)
+        if not isinstance(array, StagedArray) or array.array.size:
+            return False
+    for other in stmt.beside:
+        # (A narrower number would have made the index as narrow.)
+        value = env.get(other)
+        if type(value) is not int and not (isinstance(value, Value) and value.type is I64):
+            return False
+    handed_on = stmt.live.union(stmt.carried)
+    for written in stmt.writes:
+        if written != name and written in handed_on and not isinstance(env.get(written), (Value, Complex)):
+            return False
+    return all(isinstance(env.get(read, 0), _CONSTANT) for read in stmt.reads) and not _has_effects(stmt.body)
+
+
+def _has_effects(body: list[Stmt]) -> bool:
+    """Whether a body has calls for their own sake, which may print while compiling, or add to a list."""
+    for stmt in body:
+        if isinstance(stmt, Evaluate):
+            return True
+        if isinstance(stmt, LoopStmt) and _has_effects(stmt.body):
+            return True
+        if isinstance(stmt, If) and (_has_effects(stmt.body) or _has_effects(stmt.orelse)):
+            return True
+    return False

@@ -1,0 +1,107 @@
+"""Loops over Python's own range: staged once where that makes no difference, step by step where it does; the same results either way."""
+
+from __future__ import annotations
+
+from typing import Any
+
+import numpy as np
+import pytest
+
+import loopwright as lw
+from loopwright.errors import KernelTypeError
+from loopwright.frontend import looping
+
+
+def kernel(source: str, **options: Any) -> Any:
+    space: dict[str, Any] = {"lw": lw, "weights": [1, 2, 3, 4, 5, 6, 7, 8, 9, 10, 11, 12]}
+    exec(source, space)  # noqa: S102 (the sources below)
+    function = space["f"]
+    function.__annotations__.update(dict.fromkeys(function.__code__.co_varnames[: function.__code__.co_argcount], lw.Array))
+    return lw.kernel(source=source, nests="off", **options)(function)
+
+
+def loops(source: str, *given: Any) -> int:
+    """How many loops of the generated code there are as staged."""
+    compiled = kernel(source).compile(*given, keep=True, target="x86-64-v3")
+    return sum(" = for " in line for line in str(compiled.ir("collect")).splitlines())
+
+
+def check(source: str, *given: Any) -> None:
+    """Compare with Python."""
+    space: dict[str, Any] = {"weights": [1, 2, 3, 4, 5, 6, 7, 8, 9, 10, 11, 12]}
+    exec(source, space)  # noqa: S102
+    wanted, found = [a.copy() for a in given], [a.copy() for a in given]
+    space["f"](*wanted)
+    kernel(source)(*found)
+    for a, b in zip(found, wanted, strict=True):
+        np.testing.assert_array_equal(a, b)
+
+
+def whole(*shape: int, dtype: Any = np.int64) -> Any:
+    return np.random.default_rng(0).integers(0, 50, shape).astype(dtype)
+
+
+#: (loops there are at run time, arguments, source)
+SOURCES = {
+    "steps of time": (
+        2,
+        "def f(u, v):\n    for t in range(5):\n        for i in range(1, len(u) - 1):\n            v[i] = u[i - 1] + u[i + 1]\n        u[0] = v[1]\n",
+    ),
+    "backwards": (2, "def f(u, v):\n    for t in range(9, 0, -2):\n        for i in range(len(u)):\n            u[i] += v[i]\n"),
+    "a number that counts": (2, "def f(u, v):\n    for k in range(10):\n        for i in range(len(u) - 10):\n            u[i + k] += v[k]\n"),
+    "a bound": (2, "def f(u, v):\n    for k in range(10):\n        for i in range(k, len(u)):\n            u[i] += v[k]\n"),
+    "remainders": (2, "def f(u, v):\n    n = len(u)\n    for k in range(12):\n        for i in range(n):\n            u[(k * 3 - i) % n] += v[k // 2]\n"),
+    "a while": (1, "def f(u, v):\n    for t in range(4):\n        i = 0\n        while i < len(u):\n            u[i] += v[i]\n            i += 1\n"),
+}
+KEPT = {
+    "few": "def f(u, v):\n    for t in range(2):\n        for i in range(len(u)):\n            u[i] += v[i]\n",
+    "few columns": "def f(u, v):\n    for k in range(4):\n        for i in range(len(u) - 4):\n            u[i + k] += v[i]\n",
+    "its number is computed with": "def f(u, v):\n    for t in range(4):\n        for i in range(len(u)):\n            u[i] += t\n",
+    "its number is compared": "def f(u, v):\n    for t in range(4):\n        for i in range(len(u)):\n            if t > 1:\n                u[i] += v[i]\n",
+    "a number of Python's goes on": "def f(u, v):\n    s = 1\n    for t in range(4):\n        for i in range(len(u)):\n            u[i] += s\n        s *= 2\n",
+    "arrays change places": "def f(u, v):\n    for t in range(4):\n        for i in range(1, len(u)):\n            v[i] = u[i - 1] + 1\n        u, v = v, u\n",
+    "an index of a list": "def f(u, v):\n    for k in range(10):\n        for i in range(len(u)):\n            u[i] += weights[k] * v[k]\n",
+    "it is left": "def f(u, v):\n    for t in range(4):\n        for i in range(len(u)):\n            u[i] += v[i]\n        if u[0] > 60:\n            break\n",
+    "a list grows": "def f(u, v):\n    terms = []\n    for t in range(4):\n        for i in range(len(u)):\n            u[i] += v[i]\n        terms.append(u[0])\n    v[0] = terms[0] + terms[3]\n",
+    "it is read behind": "def f(u, v):\n    for t in range(4):\n        for i in range(len(u)):\n            u[i] += v[i]\n    u[0] = t\n",
+    "nothing inside runs at run time": "def f(u, v):\n    for t in range(20):\n        for d in range(2):\n            u[d] += v[d]\n",
+    "a narrow number beside it": "def f(u, v):\n    for k in range(12):\n        for i in range(len(u) - 30):\n            n = v[i] % 3\n            u[n + k] += 1\n",
+}
+
+
+@pytest.mark.parametrize("dtype", [np.int64, np.uint8, np.float64])
+@pytest.mark.parametrize("name", [*SOURCES, *KEPT])
+def test_the_results_are_pythons(name: str, dtype: Any) -> None:
+    source = SOURCES[name][1] if name in SOURCES else KEPT[name]
+    if dtype is not np.int64 and name in ("a narrow number beside it", "remainders"):
+        pytest.skip("wraps, or is no index")
+    check(source, whole(40, dtype=dtype), whole(40, dtype=dtype) % 3)
+
+
+@pytest.mark.parametrize("name", SOURCES)
+def test_what_makes_no_difference_is_staged_once(name: str) -> None:
+    assert loops(SOURCES[name][1], whole(40), whole(40)) == SOURCES[name][0]
+
+
+@pytest.mark.parametrize("name", KEPT)
+def test_what_makes_a_difference_runs_while_compiling(name: str) -> None:
+    steps = {"few": 2, "nothing inside runs at run time": 0, "an index of a list": 10, "a narrow number beside it": 12}.get(name, 4)
+    dtype = np.uint8 if name == "a narrow number beside it" else np.int64
+    assert loops(KEPT[name], whole(40, dtype=dtype), whole(40, dtype=dtype)) == steps
+
+
+def test_many_instructions_are_made_once() -> None:
+    source = "def f(u, v):\n    for i in range({0}):\n        for j in range({0}):\n            u[i] = (u[i] * 3 + v[j]) % 1000\n"
+    assert loops(source.format(10), whole(100), whole(100)) == 0
+    # (The first iteration has told how many they would be.)
+    assert loops(source.format(50), whole(100), whole(100)) == 1
+    check(source.format(50), whole(100), whole(100))
+    total = "def f(u, v):\n    s = 0\n    for i in range(60):\n        for j in range(60):\n            s += u[i] * v[j]\n        u[i] = s\n    v[0] = s\n"
+    assert loops(total, whole(100), whole(100)) == 1
+    check(total, whole(100), whole(100))
+
+
+def test_a_loop_that_cannot_be_one_of_run_time_says_so(monkeypatch: pytest.MonkeyPatch) -> None:
+    monkeypatch.setattr(looping, "GROWTH_LIMIT", 200)
+    with pytest.raises(KernelTypeError, match="has made 200 instructions after"):
+        kernel("def f(u, v):\n    for i in range(500):\n        u[i] = v[i] * i\n").compile(whole(500), whole(500))
