@@ -4,14 +4,14 @@ What LLVM calls scalar replacement of aggregates: the elements are followed by v
 variable.
 
 What is written in wider integers than it needs, or as shifts, becomes the operation that it is (``idioms.py``); under ``fastmath`` what is divided by a root is multiplied with its reciprocal (``roots.py``), and
-what is divided by the same in all iterations of a loop as well (``reciprocals.py``).
+what is divided by the same in all iterations of a loop as well (``reciprocals.py``); sums of products with a common factor are one product (``factors.py``).
 """
 
 from __future__ import annotations
 
 from loopwright.ir import ops
 from loopwright.ir.function import Array, Function, Instr, Mem
-from loopwright.passes import bit_loops, idioms, reciprocals, roots
+from loopwright.passes import bit_loops, factors, idioms, reciprocals, roots
 from loopwright.targets.target import Target
 from loopwright.types import VOID, Type
 
@@ -30,6 +30,7 @@ def run(f: Function, target: Target) -> None:
     if f.options.fastmath:
         roots.run(f, target)
         reciprocals.run(f)
+        factors.run(f)
 
 
 def _return_from_nowhere(f: Function) -> None:
