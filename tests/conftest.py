@@ -48,10 +48,36 @@ def pytest_ignore_collect(collection_path: Path, config: pytest.Config) -> bool 
     return True if collection_path.name == "test_wheels.py" and not config.getoption("--wheels") else None
 
 
+#: Modules all of whose tests are marked ``every_change``: code as it was, random programs, C programs, branches and moves of every length, and commands as a whole, which take a third of
+#: the time of all tests in pure Python.
+AT_LENGTH = frozenset(
+    f"{folder}/{name}.py"
+    for folder, names in {
+        "corpus": "test_collections test_compare",
+        "costs": "test_exact",
+        "end_to_end": "test_code_made test_random",
+        "nests": "test_random_nests",
+        "programs": "test_library_system test_objects test_programs test_simulated test_structs",
+        "random_kernels": "test_random_kernels",
+        "regalloc": "test_faults test_fuzz",
+        "search": "test_genetic test_orders",
+        "targets": "test_boundaries test_labels test_selection",
+        "targets/aarch64": "test_abi test_moves test_roles",
+        "targets/riscv": "test_boundaries",
+        ".": "test_capabilities",
+    }.items()
+    for name in names.split()
+)
+
+
 @pytest.hookimpl(tryfirst=True)
 def pytest_collection_modifyitems(items: list[pytest.Item]) -> None:
     # What every change must pass (on the native build, which is the faster one) is a long run otherwise. Before tests are chosen by their marks.
+    here = Path(__file__).parent
+    modules = {here / name for name in AT_LENGTH}
     for item in items:
+        if item.path in modules:
+            item.add_marker(pytest.mark.every_change)
         if item.get_closest_marker("every_change") is not None:
             item.add_marker(pytest.mark.slow)
 

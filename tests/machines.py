@@ -227,8 +227,8 @@ def runners(wanted: Callable[[Runner], bool] = lambda runner: True, at_length: C
 
 
 def _parameter(runner: Runner, *more: Any, name: str = "", marks: Sequence[pytest.MarkDecorator] = ()) -> Any:
-    if not marks and not runner.widest:
-        # Other widths of the same machine differ in little.
+    if not marks and (not runner.widest or isinstance(runner, (Simulated, UnderBochs))):
+        # Other widths of the same machine differ in little; simulating one takes its time.
         marks = [pytest.mark.every_change]
     return pytest.param(runner, *more, id=name or repr(runner), marks=[pytest.mark.skip(reason=f"{runner}: {runner.lacks}")] if runner.lacks else marks)
 

@@ -232,7 +232,7 @@ def test_each_local_array_is_aligned_once() -> None:
     assert sum(line.startswith("and r") for line in lines) == 2
 
 
-@lw.kernel
+@lw.kernel(nests="off")
 def looked_up(k: lw.Array, t: lw.Array[lw.f64], y: lw.Array[lw.f64]):
     for i in lw.range(len(k)):
         y[i] = t[k[i]]
