@@ -61,6 +61,8 @@ KEPT = {
     "a number of Python's goes on": "def f(u, v):\n    s = 1\n    for t in range(4):\n        for i in range(len(u)):\n            u[i] += s\n        s *= 2\n",
     "arrays change places": "def f(u, v):\n    for t in range(4):\n        for i in range(1, len(u)):\n            v[i] = u[i - 1] + 1\n        u, v = v, u\n",
     "an index of a list": "def f(u, v):\n    for k in range(10):\n        for i in range(len(u)):\n            u[i] += weights[k] * v[k]\n",
+    "an index of what a name holds": "def f(u, v):\n    for k in range(10):\n        for i in range(len(u)):\n            u[i] += [weights, weights][0][k] * v[k]\n",
+    "an item of a list changes": "def f(u, v):\n    seen = [0]\n    for t in range(4):\n        for i in range(len(u)):\n            u[i] += v[i]\n        seen[0] += 1\n    v[0] = seen[0]\n",
     "it is left": "def f(u, v):\n    for t in range(4):\n        for i in range(len(u)):\n            u[i] += v[i]\n        if u[0] > 60:\n            break\n",
     "a list grows": "def f(u, v):\n    terms = []\n    for t in range(4):\n        for i in range(len(u)):\n            u[i] += v[i]\n        terms.append(u[0])\n    v[0] = terms[0] + terms[3]\n",
     "it is read behind": "def f(u, v):\n    for t in range(4):\n        for i in range(len(u)):\n            u[i] += v[i]\n    u[0] = t\n",
@@ -85,7 +87,13 @@ def test_what_makes_no_difference_is_staged_once(name: str) -> None:
 
 @pytest.mark.parametrize("name", KEPT)
 def test_what_makes_a_difference_runs_while_compiling(name: str) -> None:
-    steps = {"few": 2, "nothing inside runs at run time": 0, "an index of a list": 10, "a narrow number beside it": 12}.get(name, 4)
+    steps = {
+        "few": 2,
+        "nothing inside runs at run time": 0,
+        "an index of a list": 10,
+        "an index of what a name holds": 10,
+        "a narrow number beside it": 12,
+    }.get(name, 4)
     dtype = np.uint8 if name == "a narrow number beside it" else np.int64
     assert loops(KEPT[name], whole(40, dtype=dtype), whole(40, dtype=dtype)) == steps
 

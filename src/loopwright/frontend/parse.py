@@ -181,7 +181,9 @@ class _Counting(ast.NodeVisitor):
     def visit_Subscript(self, node: ast.Subscript) -> None:
         self.visit(node.value)
         for index in node.slice.elts if isinstance(node.slice, ast.Tuple) else [node.slice]:
-            if self.counts(index) and isinstance(node.value, ast.Name):
+            if not isinstance(node.value, ast.Name):
+                self.visit(index)
+            elif self.counts(index):
                 self.indexed.add(node.value.id)
 
     def visit_For(self, node: ast.For) -> None:
