@@ -71,10 +71,11 @@ AT_LENGTH = frozenset(
 
 
 @pytest.hookimpl(tryfirst=True)
-def pytest_collection_modifyitems(items: list[pytest.Item]) -> None:
+def pytest_collection_modifyitems(config: pytest.Config, items: list[pytest.Item]) -> None:
     # What every change must pass (on the native build, which is the faster one) is a long run otherwise. Before tests are chosen by their marks.
     here = Path(__file__).parent
-    modules = {here / name for name in AT_LENGTH}
+    # (One that is named on the command line is wanted.)
+    modules = {here / name for name in AT_LENGTH} - {(config.invocation_params.dir / argument.partition("::")[0]).resolve() for argument in config.args}
     for item in items:
         if item.path in modules:
             item.add_marker(pytest.mark.every_change)
