@@ -413,6 +413,7 @@ def test_every_row_is_covered() -> None:
         "lookup_pair",
         "literal",
         "blend",
+        "choose_chunks",
         "lane_pattern",
         "shuffle_bytes",
         "dot",
