@@ -158,6 +158,17 @@ P_AT_K_AGAIN = "%2 = load_at.i64 [%p + %k*8]\n" + add("%2")
 )
 def test_a_store_changes_its_own_array_and_others_at_the_same_index(body: str, left: int, same: bool) -> None:
     assert loads(simplified(of_arrays(body), same=same)) == left
+    # Being apart from other arrays takes nothing away from that.
+    head = HEAD.replace("at %p written", "at %p written apart 1")
+    assert loads(simplified(of_arrays(body), head, same=same)) == left
+
+
+def test_a_store_changes_no_array_that_has_nothing_to_do_with_its_own() -> None:
+    # At an index that is not known, and at the same.
+    body = P0 + "%5 = add.ptr %q, 16\nstore_at.i64 %s, [%5]{of q}\nstore_at.i64 %s, [%q]\n" + P0_AGAIN
+    head = HEAD.replace("at %p written", "at %p written apart 1")
+    for other, left in ((1, 1), (2, 2)):
+        assert loads(simplified(of_arrays(body), head.replace("at %q written", f"at %q written apart {other}"), same=False)) == left
 
 
 @pytest.mark.parametrize(

@@ -229,14 +229,14 @@ class Memory:
             return max(self.everything, self.arrays[array])
         if places.shared[array]:
             return max(self.everything, self.outside)
-        group = places.apart[array]
-        if group:
-            return max([self.everything, self.arrays[places.first[array]], *[last for other, last in self.groups.items() if other != group]])
+        own = max(self.everything, self.arrays[places.first[array]])
         place = self.place(instr, values)
-        if place is None:
-            return self.stores
-        last = max(self.everything, self.arrays[places.first[array]], self.others)
-        return max(last, self.indices.get(place, 0)) if self.indices else last
+        last = self.stores if place is None else max(own, self.others, self.indices.get(place, 0))
+        group = places.apart[array]
+        if group and last > own:
+            # Of arrays that are apart from this one no store is seen, wherever it is.
+            last = min(last, max([own, *[other for number, other in self.groups.items() if number != group]]))
+        return last
 
     def key(self, op: ops.Op, instr: Instr, values: list[int], address: int) -> tuple[int, ...]:
         """What identifies what ``op`` gives, of the address that stands in ``instr`` behind ``address`` operands."""
