@@ -363,7 +363,9 @@ def test_a_row_and_a_column_at_one_index_are_told_apart_whatever_the_size_of_ele
     for type_ in ("i16", "i32", "i64"):
         # (The number of the register that holds the stride is another one each time.)
         for others in range(7):
-            made = rewritten(text.format(before="".join(f"%b{n}: i64, " for n in range(others)), type=type_), addresses, simplify, target=AnyTarget(indexed=False))
+            made = rewritten(
+                text.format(before="".join(f"%b{n}: i64, " for n in range(others)), type=type_), addresses, simplify, target=AnyTarget(indexed=False)
+            )
             row, column = re.findall(r"load_at\.\w+ \[(%[\w.]+)\]", made)
             assert row != column
 

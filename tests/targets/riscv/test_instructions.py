@@ -136,7 +136,16 @@ def test_decoding_gives_back_row_and_operands() -> None:
 
 @pytest.mark.parametrize(
     ("mnemonic", "values"),
-    [("addi", (1, 2, 2048)), ("addi", (1, 2, -2049)), ("beq", (1, 2, 3)), ("slliw", (1, 1, 32)), ("c.lw", (3, 0, 8)), ("c.addi", (8, 0)), ("lui", (1, -1)), ("csrrs", (1, 4096, 0))],
+    [
+        ("addi", (1, 2, 2048)),
+        ("addi", (1, 2, -2049)),
+        ("beq", (1, 2, 3)),
+        ("slliw", (1, 1, 32)),
+        ("c.lw", (3, 0, 8)),
+        ("c.addi", (8, 0)),
+        ("lui", (1, -1)),
+        ("csrrs", (1, 4096, 0)),
+    ],
 )
 def test_operands_out_of_range_are_refused(mnemonic: str, values: tuple[int, ...]) -> None:
     row = next(r for r in ROWS if r.mnemonic == mnemonic)
