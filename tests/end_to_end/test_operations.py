@@ -327,3 +327,27 @@ def test_a_clamp_of_the_program_is_the_only_one(machine: Sequence[Runner], t: An
         leaves(runner, code, [x, y], {1: want})
         plain = runner.compiled(unclamped, x, y).asm()
         assert all(code.asm().count(word) == plain.count(word) for word in ("vmaxps", "vminps")), runner
+
+
+@pytest.mark.parametrize("runner", runners(lambda runner: runner.widest))
+@pytest.mark.parametrize("type_", NARROW)
+def test_narrow_parameters_are_operands_of_saturating_sums_and_distances(runner: Runner, type_: Any) -> None:
+    text = """
+    function both(%a: {0}, %b: {0}, %z: ptr, %z.n0: i64)
+      array z: {0}[%z.n0] at %z written
+      %1 = add_saturated.{0} %a, %b
+      %2 = sub_saturated.{0} %a, 100
+      %3 = abs_diff.{0} %a, %b
+      %4 = average_up.{0} %b, %a
+      store.{0} %1, z[0]
+      store.{0} %2, z[1]
+      store.{0} %3, z[2]
+      store.{0} %4, z[3]
+    end
+    """
+    info = np.iinfo(type_.dtype)
+    code = runner.compiled(lw.parse(text.format(type_)))
+    for a in (info.min, -1 if info.min else 1, 5, 100, info.max):
+        for b in (info.min, 7, info.max):
+            wanted = [min(max(a + b, info.min), info.max), min(max(a - 100, info.min), info.max), abs(a - b), (a + b + 1) >> 1]
+            leaves(runner, code, [a, b, np.zeros(4, type_.dtype)], {2: np.array(wanted).astype(type_.dtype)})

@@ -108,3 +108,17 @@ def test_random_borders(seed: int) -> None:
         fast(*found, n, m)
         for a, b in zip(found, wanted, strict=True):
             np.testing.assert_array_equal(a, b, err_msg=f"{body}\n{n} x {m}")
+
+
+@pytest.mark.parametrize("index", ["min(j + 1, n - 1)", "min(n - 1, j + 1)", "max(j - 1, 0)", "max(0, j - 1)", "(j - 1) % n", "(j - n + 1) % n"])
+def test_the_element_beyond_the_border_has_a_loop_of_its_own(index: str) -> None:
+    code = kernel_of(f"for j in range(n):|    y[j] = x[{index}]").compile(target="x86-64-v3")
+    assert len(code.nests()) == 2 and "lanes(j)" in str(code.nests())
+
+
+@pytest.mark.parametrize(
+    ("end", "index", "same"), [(64, "(j + 63) % 64", "(j - 1) % 64"), (50, "(j + 45) % 50", "(j - 5) % 50"), (40, "(j + 44) % 40", "(j + 4) % 40")]
+)
+def test_lengths_that_are_known_are_taken_away_from_indices(end: int, index: str, same: str) -> None:
+    reports = [str(kernel_of(f"for j in lw.range({end}):|    y[j] = x[{place}]").compile(target="x86-64-v3").nests()) for place in (index, same)]
+    assert reports[0] == reports[1] and "lanes(j)" in reports[0]

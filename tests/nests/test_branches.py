@@ -334,3 +334,21 @@ def test_results_of_what_is_stored_again(kernel: lw.Kernel) -> None:
         kernel(x, y)
         kernel.function(x, want)
         np.testing.assert_array_equal(y, want)
+
+
+@lw.kernel
+def stored_between(a: lw.Array[lw.i32], b: lw.Array[lw.i32], c: lw.Array[lw.i32]):
+    for i in lw.range(len(a)):
+        greater = a[i] > b[i]
+        b[i] = 5
+        if greater:
+            c[i] = b[i] + 1
+        else:
+            c[i] = 7
+
+
+def test_what_is_stored_right_before_a_branch_is_what_its_arms_load() -> None:
+    a, b = np.arange(-10, 40, dtype=np.int32), np.full(50, 9, np.int32)
+    c = np.zeros(50, np.int32)
+    stored_between(a, b, c)
+    np.testing.assert_array_equal(c, np.where(a > 9, 6, 7))

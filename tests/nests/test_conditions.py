@@ -320,3 +320,21 @@ def test_an_index_compared_with_what_is_computed_from_it() -> None:
         lw.kernel(names["f"], source=text)(x, y, 8)
         kept = [i for i in range(12) if eval(f"{first} {test}", {"least": min, "most": max, "i": i, "n": 8})]
         assert y.tolist() == [7 + i for i in kept] + [0] * (12 - len(kept)), first
+
+
+def test_what_is_asked_twice_is_asked_once_in_front_of_the_loop() -> None:
+    @lw.kernel
+    def steps(a: lw.Array[lw.i32], c: lw.i64):
+        for i in lw.range(len(a)):
+            if c > 3:
+                a[i] += 1
+            a[i] = a[i] * 3
+            if c > 3:
+                a[i] -= 4
+
+    text = steps.compile(target="x86-64-v3").ir("nests")
+    assert text.count("gt.i64 %c, 3") == 1 and text.count("= for ") == 2
+    for c in (3, 4):
+        a = np.arange(50, dtype=np.int32)
+        steps(a, c)
+        np.testing.assert_array_equal(a, np.arange(50) * 3 if c == 3 else (np.arange(50) + 1) * 3 - 4)

@@ -211,3 +211,10 @@ def test_a_search_by_halves_inside_of_a_loop() -> None:
     at = np.zeros(200, np.int64)
     places(s, at)
     assert (at == np.searchsorted(s, np.arange(200) * 20)).all()
+
+
+@pytest.mark.parametrize(("name", "count"), [("u8", 2048), ("i16", 1024), ("f32", 512), ("f64", 256)])
+def test_pieces_that_are_looked_at_again_have_2048_bytes(name: str, count: int) -> None:
+    x = np.zeros(10, getattr(lw, name).dtype)
+    text = kernel(SEARCH.format(condition="x[i] > best")).compile(x, x.copy(), target="x86-64-v3", keep=True).ir("nests")
+    assert f"%block = for 1, %x.n0, {count} " in text

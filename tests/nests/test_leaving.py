@@ -184,6 +184,26 @@ def test_what_carries_more_stays(body: str) -> None:
     assert "lanes" not in made(source, "i32", "x86-64-v3").ir("nests")
 
 
+def test_a_body_that_begins_with_a_branch() -> None:
+    source = """def kernel(x, y, out):
+    copies = out[0] > 0
+    for i in lw.lanes(len(x)):
+        if copies:
+            y[i] = x[i]
+        if x[i] == 5:
+            return i
+    return -1
+"""
+    slow = kernel(source.replace("lanes", "range"), nests="off")
+    for first in (0, 1):
+        for n in (0, 1, 20, 77):
+            x, out = np.arange(n, dtype=np.int32) % 31 + 3 * (n > 70), np.array([first], np.int32)
+            x[n // 2 :] = 5
+            y, wanted = np.zeros(n, np.int32), np.zeros(n, np.int32)
+            assert kernel(source)(x, y, out) == slow(x, wanted, out)
+            np.testing.assert_array_equal(y, wanted)
+
+
 def place(x: Any, key: Any) -> Any:
     for i in lw.lanes(len(x)):
         if x[i] == key:

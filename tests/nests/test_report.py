@@ -160,6 +160,25 @@ def calls(a: lw.Array[lw.f64, 2]):
             a[i, j] = lw.call(half, a[i, j - 1])
 
 
+def test_a_variable_read_behind_the_loop_that_alone_writes_it() -> None:
+    text = """
+    function k(%a: ptr, %a.n0: i64) -> f64
+      option nests
+      array a: f64[%a.n0] at %a written
+      var %v: f64
+      %i = for 0, %a.n0, 1
+        %1 = load.f64 a[%i]
+        %v = mul.f64 %1, 2.0
+        %2 = add.f64 %v, 1.0
+        store.f64 %2, a[%i]
+      end
+      ret %v
+    end
+    """
+    (refusal,) = [refusal for _, refusal in lw.parse(text).compile(target=V3).nests()[0].not_lanes]
+    assert refusal.because == "v is read after the loop over i"
+
+
 def test_a_call() -> None:
     (refusal,) = nest(calls).kept
     assert refusal.because.startswith("calls ") and refusal.line == line(calls, "lw.call")

@@ -163,6 +163,36 @@ def test_what_is_inside_anyway_is_loaded_at_once() -> None:
     assert "block" not in text and text.count("if ") == text.count("br_if") == 0 and "select" in text
 
 
+def test_a_short_else_is_written_for_each_part_and_a_long_one_once() -> None:
+    @lw.kernel
+    def short(a: lw.Array[lw.i32], b: lw.Array[lw.i32]):
+        for i in lw.range(a.shape[0]):
+            if i > 0 and a[i - 1] > 3:
+                b[i] = 1
+            else:
+                b[i] = 2
+
+    @lw.kernel
+    def long(a: lw.Array[lw.i32], b: lw.Array[lw.i32]):
+        for i in lw.range(a.shape[0]):
+            if i > 0 and a[i - 1] > 3:
+                b[i] = 1
+            else:
+                b[i] = (a[i] * 5 + 3) * a[i] + 9
+
+    @lw.kernel
+    def another_if(a: lw.Array[lw.i32], b: lw.Array[lw.i32], c: lw.bool_):
+        for i in lw.range(a.shape[0]):
+            if i > 0 and a[i - 1] > 3:
+                b[i] = 1
+            elif c:
+                b[i] = 2
+
+    assert "block" not in rewritten(short) and rewritten(short).count(" 2, b[%i]") + rewritten(short).count(", 1, 2 ") == 2
+    assert "block" in rewritten(long) and rewritten(long).count("mul.i32") == 2
+    assert "block" in rewritten(another_if) and rewritten(another_if).count("store.i32 2, b[%i]") == 1
+
+
 def test_loops_that_are_left_stay() -> None:
     @lw.kernel
     def first(a: lw.Array[lw.i32], b: lw.Array[lw.i32]):

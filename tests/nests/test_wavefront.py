@@ -127,3 +127,23 @@ def test_on_every_machine(runner: Runner) -> None:
 
 def _same(stencil: Stencil, given: list[Any], wanted: list[Any], _: object) -> None:
     same(stencil, given, wanted)
+
+
+def test_what_the_next_row_writes_over_stays_in_registers_until_the_strip_ends() -> None:
+    @lw.kernel
+    def along(a: lw.Array[lw.i32], b: lw.Array[lw.i32], c: lw.Array[lw.i32]):
+        for i in lw.range(len(a)):
+            for j in lw.range(1, len(c)):
+                c[j] = lw.max(c[j], c[j - 1]) + a[i] * b[j]
+
+    text = along.compile(target="x86-64-v3").ir("nests")
+    # (Vectors of ``a`` are loaded in front of the diagonals, in the loop over strips; those of ``c`` are stored behind them.)
+    indents = [{len(line) - len(line.lstrip()) for line in text.splitlines() if f"{name}_strided" in line} for name in ("load", "store")]
+    assert indents[0] == indents[1] != set()
+    rng = np.random.default_rng(4)
+    for rows in (1, 7, 8, 33, 70):
+        a, b, c = (rng.integers(-9, 9, n).astype(np.int32) for n in (rows, 90, 90))
+        wanted = c.copy()
+        lw.kernel(along.function, nests="off")(a, b, wanted)
+        along(a, b, c)
+        np.testing.assert_array_equal(c, wanted)

@@ -2,6 +2,8 @@
 
 from __future__ import annotations
 
+import re
+
 import numpy as np
 import pytest
 from tests.passes.generator import AnyTarget, Generator, random_arguments, results
@@ -345,6 +347,27 @@ def test_rows_beside_are_reached_from_the_row_itself() -> None:
         %15 = load_at.i64 [%a.row.16]{of a}
         ret %3
     """)
+
+
+def test_a_row_and_a_column_at_one_index_are_told_apart_whatever_the_size_of_elements() -> None:
+    text = """
+    function f({before}%a: ptr, %a.n0: i64, %a.n1: i64, %a.s0: i64, %i: i64) -> u8
+      array a: {type}[%a.n0, %a.n1] strides [%a.s0] at %a
+      %1 = load.{type} a[%i, 0]
+      %2 = load.{type} a[0, %i]
+      %3 = xor.{type} %1, %2
+      %4 = convert.u8.{type} %3
+      ret %4
+    end
+    """
+    for type_ in ("i16", "i32", "i64"):
+        # (The number of the register that holds the stride is another one each time.)
+        for others in range(7):
+            made = rewritten(
+                text.format(before="".join(f"%b{n}: i64, " for n in range(others)), type=type_), addresses, simplify, target=AnyTarget(indexed=False)
+            )
+            row, column = re.findall(r"load_at\.\w+ \[(%[\w.]+)\]", made)
+            assert row != column
 
 
 def test_a_machine_without_indexed_addresses_computes_an_address_once_as_long_as_the_index_stays() -> None:

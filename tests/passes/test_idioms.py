@@ -13,6 +13,9 @@ import pytest
 from tests.machines import Runner, runners
 
 import loopwright as lw
+from loopwright.ir.text import parse, print_function
+from loopwright.ir.verify import verify
+from loopwright.passes import idioms
 
 V3 = "x86-64-v3"
 
@@ -242,3 +245,20 @@ def digits(x: lw.Array[lw.u8], z: lw.Array[lw.i64]):
     with np.errstate(over="ignore"):
         kernel.function(x.astype(np.int64), plain)
     np.testing.assert_array_equal(mine, plain)
+
+
+@pytest.mark.parametrize(
+    ("parameter", "local", "behind", "found"),
+    [
+        ("", "  var %v: i32\n", "", True),
+        ("var %v: i32, ", "", "", False),
+        ("", "  var %v: i32\n", "%v = add.i32 %v, 1\n%4 = convert.u8.i32 %v\nstore.u8 %4, y[%i]", False),
+    ],
+)
+def test_a_bound_put_by_a_branch_is_found_unless_the_variable_is_given_or_changed(parameter: str, local: str, behind: str, found: bool) -> None:
+    body = "%1 = load.i32 x[%i]\n%2 = gt.i32 %1, 255\n%v = copy.i32 %1\nif %2\n%v = copy.i32 255\nend\n%3 = convert.u8.i32 %v\nstore.u8 %3, z[%i]"
+    arrays = "  array x: i32[%n] at %x\n  array y: u8[%n] at %y written\n  array z: u8[%n] at %z written\n"
+    f = parse(f"function k({parameter}%x: ptr, %y: ptr, %z: ptr, %n: i64)\n{arrays}{local}%i = for 0, %n, 1\n{body}\n{behind}\nend\nend\n")
+    idioms.run(f)
+    verify(f)
+    assert ("min.i32" in print_function(f)) == found

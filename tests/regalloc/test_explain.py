@@ -110,6 +110,16 @@ def test_each_decision_names_its_filters_with_the_candidates_before_and_after() 
     assert "decided by M REG_ORDER" in text and "keep the candidates that" in text
 
 
+def test_a_value_is_told_to_be_where_it_is_put() -> None:
+    for case in (SMALL, SPILLING, ELSEWHERE):
+        e = explained(*case)
+        told = re.findall(r"^ +(?:result|use) (\S+) -> (\S+?)(?::|$)", e.text(), re.MULTILINE)
+        assert told
+        registers = {(e.name(stay.value), e.target.registers[stay.register].name) for stay in e.stays()}
+        spilled = {e.name(spill.value) for spill in e.spills}
+        assert all(name in spilled if where == "memory" else (name, where) in registers for name, where in told)
+
+
 def test_the_costs_of_the_spilled_values_add_up_to_the_weight_of_the_whole() -> None:
     e = explained(*SPILLING)
     assert e.statistics.spilled == len(e.spills) > 0

@@ -25,7 +25,7 @@ from loopwright.runtime import cpu, entry, memory
 from loopwright.runtime.code import Code
 from loopwright.runtime.dispatch import ARRAY, CONST, SCALAR, Dispatcher, Formal, Frozen, Key, Specializations, freeze, signature_of
 from loopwright.targets.target import Convention, MachineCode, Target
-from loopwright.types import BOOL, F32, F64, I32, I64, U8
+from loopwright.types import BF16, BOOL, F32, F64, I32, I64, U8
 
 pytestmark = pytest.mark.skipif(not cpu.is_x86_64() or sys.platform == "win32", reason="needs x86-64 and System V's convention")
 
@@ -161,6 +161,13 @@ def test_the_signature_of_a_call() -> None:
     assert signature_of((X1, Y2, 1, 2, (1.0,)), FORMALS) == ((U8, 1), (F32, 2), F32, I64, Frozen((1.0,)))
     for value, type_ in ((1.5, F64), (True, BOOL), (np.float32(1), F32), (np.int32(1), I32), (np.bool_(False), BOOL), (np.uint8(3), U8)):
         assert signature_of((X1, Y2, 1, value, None), FORMALS)[3] is type_
+
+
+def test_a_number_of_ml_dtypes_is_bf16_or_none() -> None:
+    package = pytest.importorskip("ml_dtypes")
+    assert signature_of((X1, Y2, 1, package.bfloat16(1.5), None), FORMALS)[3] is BF16
+    with pytest.raises(ArgumentError, match="b: a number is expected, got float8_e5m2"):
+        signature_of((X1, Y2, 1, package.float8_e5m2(1.5), None), FORMALS)
 
 
 @pytest.mark.parametrize(

@@ -259,6 +259,14 @@ def test_differences_of_pointers(level: str, tmp_path: Path) -> None:
         assert (ours == theirs).all()
 
 
+@pytest.mark.parametrize(("mask", "lanes"), [(7, False), (63, True)])
+@pytest.mark.parametrize("value", ["3", "k", "k * 5", "k * 5 - 3", "(k ^ 5) * k - 1"])
+def test_what_a_loop_unrolled_by_eight_leaves_over_is_done_one_by_one(value: str, mask: int, lanes: bool) -> None:
+    body = f"size_t m = n & {mask}; int w = {value}; if (m) do {{ *a++ += w; }} while (--m);"
+    code = lw.from_llvm(_ir(_source("rest", "size_t n, int *a, int k", "n I k", body), "-O1")).compile(target="x86-64-v3")["rest"]
+    assert (" lanes" in code.ir("counted")) is lanes
+
+
 def test_report(tmp_path: Path, capfd: pytest.CaptureFixture[str]) -> None:
     """Which loops run in lanes, by lines of C, and why others do not."""
     file = tmp_path / "loops.c"
@@ -268,14 +276,16 @@ def test_report(tmp_path: Path, capfd: pytest.CaptureFixture[str]) -> None:
         "void b(int n, int *x) {\n  for (int i = 1; i < n; i++)\n    x[i] += x[i - 1];\n}\n"
         "void c(int n, int *x) {\n  for (int i = 0; i < n; i++)\n    x[i] = f(i);\n}\n"
         "int d(const char *x) {\n  int n = 0;\n  while (x[n])\n    n++;\n  return n;\n}\n"
+        "int e(int n, const int *x) {\n  int v = 0, w = 0;\n  for (int i = 0; i < n; i++) {\n    w = v;\n    v = x[i];\n  }\n  return w;\n}\n"
     )
     assert cli.main(["cc", str(file), "-g", "--nests"]) == 0
     lines = capfd.readouterr().out.replace(str(tmp_path) + "/", "").splitlines()
     assert lines[0] == "loops.c:3: loop in lanes [a]"
-    assert [line.split(": ")[0] for line in lines] == ["loops.c:3", "loops.c:7", "loops.c:11", "loops.c:16"]
+    assert [line.split(": ")[0] for line in lines] == ["loops.c:3", "loops.c:7", "loops.c:11", "loops.c:16", "loops.c:22"]
     assert "reads what the one before has left" in lines[1]
     assert "calls f" in lines[2]
     assert "ends by what it finds" in lines[3]
+    assert "a value of its last iteration but one is used behind it" in lines[4]
 
 
 @pytest.mark.parametrize(

@@ -9,7 +9,7 @@ import subprocess
 
 import pytest
 
-from loopwright.targets.riscv.instructions import ROWS, Row, decode
+from loopwright.targets.riscv.instructions import CSRRS, ROWS, Row, decode
 
 LLVM_MC = shutil.which("llvm-mc") or next((path for v in range(21, 12, -1) if (path := shutil.which(f"llvm-mc-{v}"))), None)
 OBJDUMP = shutil.which("riscv64-linux-gnu-objdump")
@@ -136,9 +136,26 @@ def test_decoding_gives_back_row_and_operands() -> None:
 
 @pytest.mark.parametrize(
     ("mnemonic", "values"),
-    [("addi", (1, 2, 2048)), ("addi", (1, 2, -2049)), ("beq", (1, 2, 3)), ("slliw", (1, 1, 32)), ("c.lw", (3, 0, 8)), ("c.addi", (8, 0)), ("lui", (1, -1))],
+    [
+        ("addi", (1, 2, 2048)),
+        ("addi", (1, 2, -2049)),
+        ("beq", (1, 2, 3)),
+        ("slliw", (1, 1, 32)),
+        ("c.lw", (3, 0, 8)),
+        ("c.addi", (8, 0)),
+        ("lui", (1, -1)),
+        ("csrrs", (1, 4096, 0)),
+    ],
 )
 def test_operands_out_of_range_are_refused(mnemonic: str, values: tuple[int, ...]) -> None:
     row = next(r for r in ROWS if r.mnemonic == mnemonic)
     with pytest.raises(ValueError, match="cannot be"):
         row.encode(values)
+
+
+@pytest.mark.parametrize("number", [0, 1, 0xC00, 4095])
+def test_every_control_and_status_register_can_be_read(number: int) -> None:
+    word = CSRRS.encode((10, number, 0))
+    assert word == number << 20 | 0x2573
+    assert CSRRS.text((10, number, 0)) == f"csrrs a0, {number}, zero"
+    assert decode(word) == (CSRRS, (10, number, 0))
