@@ -126,6 +126,7 @@ WRAPPED = {
     "both sides": ("for j in range(n):|    y[j] = x[(j + 1) % n] - 3 * x[(j - 1) % n] + x[(j + n - 1) % n]", "lanes(j)"),
     "far": ("for j in range(n):|    y[j] = x[(j + 5) % n] + x[(j - 4) % n]", "lanes(j)"),
     "from 2 on": ("for j in range(2, n):|    y[j] = x[(j + 1) % n] - x[(j - 2) % n]", "lanes(j)"),
+    "a length before": ("for j in range(n):|    y[j] = x[(j - n + 1) % n]", "lanes(j)"),
     "backwards": ("for j in range(n):|    y[j] = x[(n - j) % n] + 2 * x[(n - 1 - j) % n]", "lanes(j)"),
     "stored": ("for j in range(n):|    y[(j + 7) % n] = x[j]", "lanes(j)"),
     "known": ("for j in range(20):|    y[j] = x[(j + 19) % 20] * 3 - x[(j + 4) % 20]", "lanes("),

@@ -64,6 +64,25 @@ def test_where_it_begins_and_how_far_it_goes_are_computed_in_front() -> None:
     """)
 
 
+def test_what_is_taken_away_counts_where_the_counter_begins_at_0() -> None:
+    text = f"""{HEAD}  %t = copy.i64 0
+      %k = for 0, %n, 1
+        %1 = sub.i64 %k, %lo
+        %2 = mul.i64 %1, %a.s0
+        %3 = xor.i64 %t, %2
+        %t = add.i64 %3, 1
+      end
+      ret %t
+    end"""
+    f = parse(text)
+    strength.run(f, AnyTarget())
+    assert ops.MUL not in [instr.op for instr in f.code[next(k for k in range(len(f.code)) if f.code[k].op is ops.FOR) :]]
+    wanted = 0
+    for k in range(5):
+        wanted = (wanted ^ (k - 7) * 24) + 1
+    assert run(f, np.zeros((2, 3), np.int64), 7, 5, False) == wanted
+
+
 def test_several_addresses_from_one_scaled_index_have_a_pointer_each() -> None:
     assert made("""
         %k = for 0, %n, 2
