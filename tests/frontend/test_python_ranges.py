@@ -31,7 +31,8 @@ def check(source: str, *given: Any) -> None:
     space: dict[str, Any] = {"weights": [1, 2, 3, 4, 5, 6, 7, 8, 9, 10, 11, 12]}
     exec(source, space)  # noqa: S102
     wanted, found = [a.copy() for a in given], [a.copy() for a in given]
-    space["f"](*wanted)
+    with np.errstate(over="ignore"):
+        space["f"](*wanted)
     kernel(source)(*found)
     for a, b in zip(found, wanted, strict=True):
         np.testing.assert_array_equal(a, b)
@@ -54,6 +55,12 @@ SOURCES = {
     "a while": (1, "def f(u, v):\n    for t in range(4):\n        i = 0\n        while i < len(u):\n            u[i] += v[i]\n            i += 1\n"),
 }
 KEPT = {
+    "a number that is known when it is, computed with": "def f(u, v):\n    for k in range(4):\n        for i in range(len(u)):\n            for j in range(k):\n                u[i] += v[i] * j\n",
+    "a number that is known when it is, an index of a list": "def f(u, v):\n    for k in range(4):\n        for i in range(len(u)):\n            for j in range(k):\n                u[i] += weights[j]\n",
+    "a number that is known when it is, read behind": "def f(u, v):\n    j = 1\n    for k in range(4):\n        for i in range(len(u)):\n            for j in range(k):\n                u[i] += v[i]\n    u[0] = j\n",
+    "a variable gets another type": "def f(u, v):\n    s = len(u)\n    for k in range(4):\n        for i in range(len(u)):\n            u[i] += v[i]\n        s = s * 0.5\n    u[0] = s > 3\n",
+    "a step": "def f(u, v):\n    for k in range(1, 5):\n        for i in range(len(u)):\n            for j in range(0, 9, k):\n                u[j] += v[i]\n",
+    "a number inside is narrow elsewhere": "def f(u, v):\n    for k in range(12):\n        for i in range(len(u) - 30):\n            for j in range(2):\n                u[i] += v[j]\n        j = v[0] % 3\n        u[j + k] += 1\n",
     "few": "def f(u, v):\n    for t in range(2):\n        for i in range(len(u)):\n            u[i] += v[i]\n",
     "few columns": "def f(u, v):\n    for k in range(4):\n        for i in range(len(u) - 4):\n            u[i + k] += v[i]\n",
     "its number is computed with": "def f(u, v):\n    for t in range(4):\n        for i in range(len(u)):\n            u[i] += t\n",
@@ -75,7 +82,7 @@ KEPT = {
 @pytest.mark.parametrize("name", [*SOURCES, *KEPT])
 def test_the_results_are_pythons(name: str, dtype: Any) -> None:
     source = SOURCES[name][1] if name in SOURCES else KEPT[name]
-    if dtype is not np.int64 and name in ("a narrow number beside it", "remainders"):
+    if dtype is not np.int64 and (name == "remainders" or "narrow" in name):
         pytest.skip("wraps, or is no index")
     check(source, whole(40, dtype=dtype), whole(40, dtype=dtype) % 3)
 
@@ -93,9 +100,30 @@ def test_what_makes_a_difference_runs_while_compiling(name: str) -> None:
         "an index of a list": 10,
         "an index of what a name holds": 10,
         "a narrow number beside it": 12,
+        "a number inside is narrow elsewhere": 12,
     }.get(name, 4)
-    dtype = np.uint8 if name == "a narrow number beside it" else np.int64
+    dtype = np.uint8 if "narrow" in name else np.int64
     assert loops(KEPT[name], whole(40, dtype=dtype), whole(40, dtype=dtype)) == steps
+
+
+def test_narrow_totals_stay_narrow() -> None:
+    """The number of a range that ends at another number is one of Python's: it takes the type of what it meets."""
+    source = "def f(u, v):\n    for k in range(10):\n        for i in range(len(u)):\n            s = u[i] + v[i]\n            for j in range(k):\n                s += v[i] * j\n            u[i] = s // 3\n"
+    check(source, whole(40, dtype=np.uint8), whole(40, dtype=np.uint8))
+
+
+@pytest.mark.parametrize(
+    ("numbers", "index", "message"),
+    [
+        ("range(-1, 12)", "k", r"u\[-1\]: an index does not count from the end"),
+        ("range(12)", "3 - k", r"u\[-1\]: an index does not count from the end"),
+        ("range(12)", "5 // k", "integer division or modulo by zero"),
+    ],
+)
+def test_indices_that_are_refused_while_compiling_are(numbers: str, index: str, message: str) -> None:
+    source = f"def f(u, v):\n    for k in {numbers}:\n        for i in range(len(v)):\n            v[i] += u[{index}]\n"
+    with pytest.raises(KernelTypeError, match=message):
+        kernel(source).compile(whole(40), whole(40))
 
 
 def test_many_instructions_are_made_once() -> None:

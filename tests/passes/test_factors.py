@@ -63,3 +63,12 @@ def test_products_that_are_the_same_in_all_iterations() -> None:
     assert before == after and text.count("mul.f64") == 2
     text, before, after = rewritten(loop("%1"))
     assert before == after and text.count("mul.f64") == 1
+
+
+def test_floats_of_16_bits_stay() -> None:
+    """Their sum may be infinite where the products are small."""
+    head = "function f(%a: f64, %b: f64) -> f64\n  option fastmath\n"
+    body = "  %1 = convert.f16.f64 %a\n  %2 = convert.f16.f64 %b\n  %3 = mul.f16 %2, %1\n  %4 = mul.f16 %2, %1\n  %5 = add.f16 %3, %4\n  %6 = convert.f64.f16 %5\n  ret.f64 %6\n"
+    f = parse(head + body + TAIL)
+    factors.run(f)
+    assert run(f, 40000.0, 0.01) == pytest.approx(800, rel=0.01)

@@ -6,6 +6,7 @@ from typing import Any
 
 import numpy as np
 
+from loopwright.errors import LoopwrightError
 from loopwright.frontend.arrays import StagedArray
 from loopwright.frontend.assigning import bind
 from loopwright.frontend.conditions import compound_value, decide, leave_unless
@@ -15,7 +16,7 @@ from loopwright.frontend.lanes import stage_lanes
 from loopwright.frontend.loops import Lanes, Range
 from loopwright.frontend.merging import leaving, merge
 from loopwright.frontend.program import AND, For, LoopStmt, NameTarget, While
-from loopwright.frontend.python_ranges import MANY, counts_only, holds_loops
+from loopwright.frontend.python_ranges import MANY, counts_only, holds_loops, unrolled
 from loopwright.frontend.staging import Staging
 from loopwright.frontend.state import BREAK, CONTINUE, ENDED, FALLS, RETURN, UNROLL_LIMIT, Compound, Edge, Guarded, LoopState
 from loopwright.frontend.steps import MAYBE_NEVER, finish, loop_body
@@ -44,7 +45,7 @@ def stage_for(s: Staging, stmt: For) -> int:
     if isinstance(iterable, (Value, StagedArray)):
         iter(iterable)
     if kind is range and counts_only(s, stmt, iterable) and holds_loops(s, stmt.body):
-        return stage_range(s, stmt, Range(iterable.start, iterable.stop, iterable.step))
+        return _at_run_time(s, stmt, iterable)
     try:
         items = iter(iterable)
     except TypeError:
@@ -156,7 +157,7 @@ def _unrolled(s: Staging, stmt: For, items: Any, numbers: range) -> int:
         if steps == 1 and (len(code) - before) * len(numbers) > MANY and counts_only(s, stmt, numbers[1:]):
             status = unrolling.finish()
             assert status == FALLS
-            return stage_range(s, stmt, Range(numbers.start + numbers.step, numbers.stop, numbers.step))
+            return _at_run_time(s, stmt, numbers[1:])
     return unrolling.finish()
 
 
@@ -197,6 +198,15 @@ def stage_while(s: Staging, stmt: While) -> int:
 
 
 # --- loops that run at run time ----------------------------------------------------------------------------------
+
+
+def _at_run_time(s: Staging, stmt: For, numbers: range) -> int:
+    """A Python range as one of the generated code; where that is refused, as a variable of another type in each iteration is, the next attempt unrolls it."""
+    try:
+        return stage_range(s, stmt, Range(numbers.start, numbers.stop, numbers.step))
+    except LoopwrightError:
+        s.note(unrolled(s, stmt), 1)
+        raise
 
 
 def stage_range(s: Staging, stmt: For, spec: Range) -> int:

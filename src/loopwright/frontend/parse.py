@@ -160,59 +160,76 @@ def _without_last_continue(body: list[ast.stmt]) -> list[ast.stmt]:
 
 
 class _Counting(ast.NodeVisitor):
-    """What a name is an index of, and a bound.
+    """What a name is an index of, and a bound. The numbers of ranges inside count as it does if it is in their bounds: they are known when it is.
 
     Attributes:
+        numbers: the name, and those numbers.
         indexed: the arrays.
-        beside: the other names in those indices and bounds, but for the numbers of ranges inside.
-        other: it is read in other ways, or written.
+        places: those indices, and the bounds, with whether it is an index.
+        beside: the other names in them, but for the numbers of ranges inside.
+        seen: what is read in other ways, or written.
     """
 
     def __init__(self, name: str) -> None:
-        self.name = name
+        self.numbers = {name}
         self.indexed: set[str] = set()
+        self.places: list[tuple[ast.expr, bool]] = []
         self.beside: set[str] = set()
-        self.inside: set[str] = set()
-        self.other = False
+        self.seen: set[str] = set()
+        self.inside: list[str] = []
 
     def visit_Name(self, node: ast.Name) -> None:
-        self.other = self.other or node.id == self.name
+        self.seen.add(node.id)
 
     def visit_Subscript(self, node: ast.Subscript) -> None:
         self.visit(node.value)
         for index in node.slice.elts if isinstance(node.slice, ast.Tuple) else [node.slice]:
             if not isinstance(node.value, ast.Name):
                 self.visit(index)
-            elif self.counts(index):
+            elif self.counts(index, True):
                 self.indexed.add(node.value.id)
 
     def visit_For(self, node: ast.For) -> None:
-        of_range = isinstance(node.iter, ast.Call) and isinstance(node.iter.func, ast.Name) and node.iter.func.id == "range"
-        if of_range and isinstance(node.iter, ast.Call):
-            for bound in node.iter.args:
-                self.counts(bound)
-        else:
-            self.visit(node.iter)
-        if of_range and isinstance(node.target, ast.Name) and node.target.id != self.name:
-            self.inside.add(node.target.id)
-        else:
-            self.visit(node.target)
+        target, call = node.target, node.iter
+        if not (
+            isinstance(target, ast.Name) and isinstance(call, ast.Call) and isinstance(call.func, ast.Name) and call.func.id == "range" and not call.keywords
+        ):
+            self.generic_visit(node)
+            return
+        # (A step of 0 is an error while compiling.)
+        for step in call.args[2:]:
+            self.visit(step)
+        bounds = [self.counts(bound, False) for bound in call.args[:2]]
+        if any(bounds):
+            self.numbers.add(target.id)
+        elif target.id in self.numbers:
+            self.visit(target)
+        inside = target.id not in self.numbers and not any(target.id in _written(stmt) for stmt in node.body)
+        if inside:
+            self.inside.append(target.id)
         for stmt in node.body:
             self.visit(stmt)
+        if inside:
+            self.inside.pop()
 
-    def counts(self, node: ast.expr) -> bool:
+    def counts(self, node: ast.expr, index: bool) -> bool:
         """Look at an index or bound: whether the name is in it, which has to be a sum or product, quotient or remainder, of whole numbers then."""
-        names = [part.id for part in ast.walk(node) if isinstance(part, ast.Name)]
-        if self.name not in names or not self.whole(node):
+        names = {part.id for part in ast.walk(node) if isinstance(part, ast.Name)}
+        if not (names & self.numbers and self.whole(node)):
             self.visit(node)
             return False
-        self.beside.update(names)
+        self.places.append((node, index))
+        self.beside.update(names.difference(self.inside))
         return True
 
     def whole(self, node: ast.expr) -> bool:
         if isinstance(node, ast.BinOp):
             return isinstance(node.op, (ast.Add, ast.Sub, ast.Mult, ast.FloorDiv, ast.Mod)) and self.whole(node.left) and self.whole(node.right)
         return isinstance(node, ast.Name) or (isinstance(node, ast.Constant) and type(node.value) is int)
+
+
+def _written(node: ast.AST) -> set[str]:
+    return {part.id for part in ast.walk(node) if isinstance(part, ast.Name) and isinstance(part.ctx, ast.Store)}
 
 
 def _is(node: ast.expr, target: ast.Name | ast.Subscript) -> bool:
@@ -341,9 +358,11 @@ class _Parser:
             counting = _Counting(node.target.id)
             for stmt in node.body:
                 counting.visit(stmt)
-            if not counting.other:
+            if not counting.numbers & counting.seen:
+                made.numbers = counting.numbers
                 made.indexed = counting.indexed
-                made.beside = counting.beside - counting.inside - {node.target.id}
+                made.places = counting.places
+                made.beside = counting.beside - counting.numbers
         self.gather(made, made.body)
         made.reads |= reads
         made.head = reads

@@ -5,6 +5,7 @@ Parsed once for each Python function; staging walks it for each signature.
 
 from __future__ import annotations
 
+import ast
 from types import CodeType
 from typing import Final
 
@@ -196,17 +197,20 @@ class LoopStmt(Stmt):
 
 
 class For(LoopStmt):
-    """``indexed``: names of what its number is an index of, if it is read as nothing else but a bound of loops inside; None if it is read in other ways. ``beside``: the
-    other names in such indices and bounds, but for the numbers of loops inside.
+    """``numbers``: the name of its number, and of those that are known when it is, if they are read as nothing but indices and bounds of loops inside; none if it is read in
+    other ways. ``indexed``: names of what they are indices of. ``places``: such indices and bounds, with whether it is an index. ``beside``: the other names in them, but for
+    the numbers of loops inside.
     """
 
-    __slots__ = ("beside", "indexed", "iterable", "target")
+    __slots__ = ("beside", "indexed", "iterable", "numbers", "places", "target")
 
     def __init__(self, line: int, target: Target, iterable: CodeType, body: list[Stmt]) -> None:
         super().__init__(line, body)
         self.target = target
         self.iterable = iterable
-        self.indexed: set[str] | None = None
+        self.numbers: set[str] = set()
+        self.indexed: set[str] = set()
+        self.places: list[tuple[ast.expr, bool]] = []
         self.beside: set[str] = set()
 
 

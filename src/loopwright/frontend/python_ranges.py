@@ -6,8 +6,9 @@ counts with it, or has it for an index, it makes no difference; if such a body h
 
 from __future__ import annotations
 
+import ast
 from types import BuiltinFunctionType, FunctionType, ModuleType
-from typing import Final
+from typing import Any, Final
 
 import numpy as np
 
@@ -19,7 +20,7 @@ from loopwright.frontend.program import Evaluate, For, If, LoopStmt, NameTarget,
 from loopwright.frontend.staging import Staging
 from loopwright.types import I64, Type
 
-__all__ = ["MANY", "counts_only", "holds_loops"]
+__all__ = ["MANY", "counts_only", "holds_loops", "unrolled"]
 
 #: So many instructions, of all iterations, are many.
 MANY: Final = 4_000
@@ -51,10 +52,12 @@ def _of_run_time(s: Staging, name: str, stmt: LoopStmt) -> bool:
 
 def counts_only(s: Staging, stmt: For, numbers: range) -> bool:
     """Whether a loop does the same if it runs at run time: of what its body does, only indices of arrays depend on the number, and all that it hands on has a type."""
-    if type(stmt.target) is not NameTarget or stmt.indexed is None or stmt.breaks or stmt.continues or RESULT in stmt.writes:
+    if type(stmt.target) is not NameTarget or not stmt.numbers or stmt.breaks or stmt.continues or RESULT in stmt.writes:
+        return False
+    if s.notes and unrolled(s, stmt) in s.notes:
         return False
     name = stmt.target.name
-    if len(numbers) < (FEWEST_INDICES if stmt.indexed else FEWEST) or name in stmt.live or name in s.act.sticky:
+    if len(numbers) < (FEWEST_INDICES if stmt.indexed else FEWEST) or any(each in stmt.live or each in s.act.sticky for each in stmt.numbers):
         return False
     env = s.act.env
     for indexed in stmt.indexed:
@@ -70,7 +73,30 @@ def counts_only(s: Staging, stmt: For, numbers: range) -> bool:
     for written in stmt.writes:
         if written != name and written in handed_on and not isinstance(env.get(written), (Value, Complex)):
             return False
-    return all(isinstance(env.get(read, 0), _CONSTANT) for read in stmt.reads) and not _has_effects(stmt.body)
+    if not all(isinstance(env.get(read, 0), _CONSTANT) for read in stmt.reads) or _has_effects(stmt.body):
+        return False
+    return not any(_refused(place, index, name, numbers, env) for place, index in stmt.places)
+
+
+def _refused(place: ast.expr, index: bool, name: str, numbers: range, env: dict[str, Any]) -> bool:
+    """Whether an index or bound that is made of a loop's number and of Python's is an error while compiling, for some number. (What else is in it is not looked at.)"""
+    known = {part.id: env.get(part.id) for part in ast.walk(place) if isinstance(part, ast.Name)}
+    if not all(each == name or type(value) is int for each, value in known.items()):
+        return False
+    code = compile(ast.Expression(place), "", "eval")
+    for number in numbers:
+        known[name] = number
+        try:
+            if eval(code, known) < 0 and index:
+                return True
+        except ZeroDivisionError:
+            return True
+    return False
+
+
+def unrolled(s: Staging, stmt: For) -> tuple[Any, ...]:
+    """Notes that a loop has been tried at run time, and has to be unrolled."""
+    return id(stmt), s.act.path, "unrolled"
 
 
 def _has_effects(body: list[Stmt]) -> bool:

@@ -292,6 +292,7 @@ class Printer:
             parts.append(str(instr.imm))
         elif form == _LABEL:
             parts.append(f"L{instr.imm}")
+        first = len(parts)
         if instr.mem is None:
             parts += [self.operand(x, t) for x, t in zip(args, types, strict=False)]
         else:
@@ -299,7 +300,7 @@ class Printer:
             address, taken = self._address(instr, at)
             parts += [self.operand(x, t) for x, t in zip(args[:at], types, strict=False)]
             role = instr.mem.role
-            parts.insert(role if 0 <= role < len(parts) else len(parts), address)
+            parts.insert(first + role if 0 <= role < len(parts) - first else len(parts), address)
             parts += [self.operand(x) for x in args[at + taken :]]
         if parts:
             text = f"{text} {', '.join(parts)}"

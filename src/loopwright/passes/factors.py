@@ -7,7 +7,8 @@
     %4 = add.f64 %1, %2
 
 The two take as many operations, once a product and a sum have become one, or one more where ``%a`` or ``%b`` is a product itself; and ``%y`` is waited for once, not by a chain of two. (LLVM's
-reassociation factors sums of more terms, too.) A product that is the same in all iterations stays: it is made in front of the loop.
+reassociation factors sums of more terms, too.) A product that is the same in all iterations stays: it is made in front of the loop. So do those of floats of 16 bits, whose range is
+short: a sum of factors may lie outside it where the products do not.
 """
 
 from __future__ import annotations
@@ -15,6 +16,7 @@ from __future__ import annotations
 from loopwright.ir import ops
 from loopwright.ir.brackets import match
 from loopwright.ir.function import Function, Instr
+from loopwright.ir.half_floats import is_half
 from loopwright.ir.loops import IS_LOOP
 
 __all__ = ["run"]
@@ -72,7 +74,7 @@ class _Factors:
                     out.append((-1, total))
             if instr.dst >= 0:
                 self.written[instr.dst] = at
-                if instr.op is ops.MUL and instr.type.is_float and not f.variable[instr.dst] and self.reads[instr.dst] == 1:
+                if instr.op is ops.MUL and instr.type.is_float and not is_half(instr.type) and not f.variable[instr.dst] and self.reads[instr.dst] == 1:
                     self.made[instr.dst] = (at, instr)
             out.append((at, instr))
         if self.gone:

@@ -11,7 +11,7 @@ import pytest
 import loopwright as lw
 from loopwright import compiler
 from loopwright.ir.interpret import run
-from loopwright.ir.text import print_function
+from loopwright.ir.text import parse, print_function
 from loopwright.runtime import cpu
 from loopwright.targets import registry
 
@@ -114,7 +114,8 @@ def test_rows_of_a_table() -> None:
 def test_the_interpreter_does_the_same(kernel: lw.Kernel, index: Any) -> None:
     for element in (lw.u8, lw.i16, lw.f32, lw.f64):
         f = lowered(kernel, lw.Array[element], lw.Array[index], lw.Array[element])
-        assert "gather_singly" in print_function(f)
+        text = print_function(f)
+        assert "gather_singly" in text and print_function(parse(text)) == text
         table, k, y = inputs(element, index, 45, kernel is looked_up_further_on)
         run(f, table, k, y)
         assert np.array_equal(y, table[k.astype(np.int64) + (128 if kernel is looked_up_further_on else 0)])
