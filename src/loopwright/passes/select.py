@@ -14,6 +14,7 @@ from loopwright.ir.function import NONE, Function, Instr, Mem
 from loopwright.ir.stages import STAGES
 from loopwright.passes import advances, origins, results
 from loopwright.passes.divisions import DIVISIONS, QUOTIENTS, partner
+from loopwright.passes.packed import Packed
 from loopwright.passes.shared_registers import Sharing
 from loopwright.targets.steps import Emit
 from loopwright.targets.target import Target
@@ -85,6 +86,8 @@ class Selection:
         self.made_at: dict[int, tuple[int, int]] = {}
         # Sums of lanes that a choice may become one operation with.
         self.sums: dict[int, tuple[int, int]] = {}
+        # What conversions of lanes may come to, once somebody asks.
+        self.packed: Packed | None = None
         # Registers that are 0.
         self.zeros: set[int] = set()
         # Operations of lanes that a choice may take under its mask: where in the code made, and where in that given; the state of control flow and of memory then.
@@ -181,6 +184,10 @@ class Selection:
                 instr = self.by_sign(instr)
             elif op is ops.GATHER_AT:
                 instr = self.gather(instr)
+            elif op is ops.CONVERT and instr.type.lanes and self.target.packs(instr.type, instr.source):
+                if self.packed is None:
+                    self.packed = Packed(self.f)
+                instr = self.packed.saturated(instr)
             elif self.combines and op in _BITWISE and instr.type.lanes and instr.type.is_integer:
                 self.combine(instr)
             elif op is ops.AND and instr.type.is_mask:

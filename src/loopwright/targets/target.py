@@ -766,6 +766,10 @@ class Target:
         """Whether the elements of a ``gather_at`` without a mask are quicker loaded one by one (``gather_singly``), for which their offsets may be in memory."""
         return False
 
+    def packs(self, type_: Type, source: Type) -> bool:
+        """Whether lanes of integers that fit a narrower type are quicker converted by ``convert_saturated``, from the signed type of their width, than by ``convert``."""
+        return False
+
     def interleaves(self, type_: Type) -> bool:
         """Whether it deals elements in turn out to 2 to 4 vectors of a type, and stores them so, by whole loads and stores."""
         return False

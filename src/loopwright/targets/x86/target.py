@@ -293,6 +293,10 @@ class X86(Target):
     def gathers_singly(self, instr: Instr) -> bool:
         return (self.slow_gathers or not gathers.has(self, instr)) and one_by_one.has(self, instr)
 
+    def packs(self, type_: Type, source: Type) -> bool:
+        # VEXTRACTI128 and a pack, beside a shuffle of bytes and a permutation of whole registers.
+        return not self.mask_registers and source.size > 16 and source.is_integer and source.bits in (16, 32) and type_.is_integer and type_.bits < source.bits
+
     def interleaves(self, type_: Type) -> bool:
         return type_.size >= 2 and type_.lanes >= 2
 
