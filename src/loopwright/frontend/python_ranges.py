@@ -84,7 +84,8 @@ def _refused(place: ast.expr, index: bool, name: str, numbers: range, env: dict[
     if not all(each == name or type(value) is int for each, value in known.items()):
         return False
     code = compile(ast.Expression(place), "", "eval")
-    for number in numbers:
+    # (Sums and multiples are least at an end.)
+    for number in numbers if len(numbers) <= MANY else (numbers[0], numbers[-1]):
         known[name] = number
         try:
             if eval(code, known) < 0 and index:
