@@ -144,10 +144,10 @@ def test_a_loop_that_cannot_be_one_of_run_time_says_so(monkeypatch: pytest.Monke
 
 
 def test_many_numbers_are_not_tried_one_by_one() -> None:
-    @lw.kernel
-    def steps(x: lw.Array[lw.i32], y: lw.Array[lw.i32]):
-        for t in range(1 << 40):
-            for i in lw.range(y.shape[0]):
-                y[i] += x[t + 1]
-
-    assert "for 0, 1099511627776" in str(steps.compile().ir())
+    source = """
+def f(x, y):
+    for t in range(1 << 40):
+        for i in lw.range(y.shape[0]):
+            y[i] += x[t + 1]
+"""
+    assert loops(source, lw.Array[lw.i32], lw.Array[lw.i32]) == 2
