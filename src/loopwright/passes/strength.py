@@ -267,8 +267,9 @@ class _Strength:
                 folded = f.folded(op, I64, VOID, [value, other])
                 if folded is not None:
                     return folded
-            if known == 0 and (op is not ops.SUB or b == linear):
-                return other if op is ops.ADD or op is ops.SUB else value
+            # (Of a difference it is the first operand that is linear.)
+            if known == 0 and op is not ops.SUB:
+                return other if op is ops.ADD else value
             if op is ops.MUL and known > 0 and known & (known - 1) == 0:
                 if known == 1:
                     return other
