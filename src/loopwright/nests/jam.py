@@ -24,12 +24,14 @@ from loopwright.ir import ops
 from loopwright.ir.affine import Form
 from loopwright.ir.brackets import match
 from loopwright.ir.function import NONE, Function, Instr
+from loopwright.ir.loops import IS_LOOP
 from loopwright.nests.dependence import Dependence
 from loopwright.nests.nest import Nest, NestLoop
 from loopwright.nests.omega import LOWEST
 from loopwright.nests.scalars import PRIVATE, Scalar, any_order
 from loopwright.nests.unroll import clone, last_multiple, read_once
 from loopwright.types import I64, VOID
+from loopwright.vectors.side_by_side import Test, around, test_of, write_test
 
 __all__ = ["Refusal", "begin_parts", "combine", "invariant", "jam", "refusal", "stop_of", "unroll_and_jam"]
 
@@ -102,15 +104,25 @@ def _outlives(nest: Nest, loop: NestLoop, variable: int) -> bool:
 
 
 class _Part:
-    """A part of a loop's body: a loop that copies share, or code of which each copy has its own."""
+    """A part of a loop's body: a loop that copies share, or code of which each copy has its own.
 
-    __slots__ = ("end", "parts", "shared", "start")
+    Attributes:
+        start, end: where it is, brackets included.
+        shared: it is a loop that copies share.
+        parts: what is in such a loop.
+        test: of one that lanes leave, how it asks whether one is left; ``parts`` are in front of that.
+        behind: and these behind it.
+    """
+
+    __slots__ = ("behind", "end", "parts", "shared", "start", "test")
 
     def __init__(self, start: int, end: int, shared: bool) -> None:
         self.start = start
         self.end = end
         self.shared = shared
         self.parts: list[_Part] = []
+        self.behind: list[_Part] = []
+        self.test: Test | None = None
 
 
 def _parts(nest: Nest, loop: NestLoop) -> list[_Part]:
@@ -119,19 +131,26 @@ def _parts(nest: Nest, loop: NestLoop) -> list[_Part]:
     return _split(code, {loop.head + k: loop.head + other for k, other in enumerate(match(code[loop.head : loop.end + 1]))}, loop.head + 1, loop.end)
 
 
-def _split(code: list[Instr], partner: dict[int, int], start: int, end: int) -> list[_Part]:
+def _split(code: list[Instr], partner: dict[int, int], start: int, end: int, lanes: bool = False) -> list[_Part]:
+    """What is between two places in parts; with ``lanes`` loops that lanes leave are shared, too."""
     parts: list[_Part] = []
     begun = start
     k = start
     while k < end:
         op = code[k].op
-        if op is ops.FOR:
+        block = lanes and op is ops.BLOCK and around(code, k, partner)
+        left = test_of(code, k + block, partner) if block or (lanes and IS_LOOP[op.code] and op is not ops.FOR) else None
+        if left is not None or op is ops.FOR:
             if begun < k:
                 parts.append(_Part(begun, k, False))
-            made = _Part(k, partner[k] + 1, True)
-            made.parts = _split(code, partner, k + 1, partner[k])
+            last = partner[k] if op is not ops.WHILE else partner[partner[k]]
+            made = _Part(k, last + 1, True)
+            made.test = left
+            made.parts = _split(code, partner, k + 1 + block, left.start if left is not None else last, lanes)
+            if left is not None:
+                made.behind = _split(code, partner, left.end, last - block, lanes)
             parts.append(made)
-            k = begun = partner[k] + 1
+            k = begun = last + 1
         elif op.opens:
             # Loops inside of other brackets are not shared.
             while not (code[k].op is ops.END):
@@ -267,7 +286,7 @@ def jam(f: Function, body: list[Instr], renames: list[dict[int, int]], out: list
         by_statement: the copies are vectors of lanes, and may go statement by statement where there are no branches: what all of them load is not kept longer
             than for one statement of each.
     """
-    _jam(f, body, _split(body, dict(enumerate(match(body))), 0, len(body)), renames, out, by_statement)
+    _jam(f, body, _split(body, dict(enumerate(match(body))), 0, len(body), by_statement), renames, out, by_statement)
 
 
 def _jam(f: Function, code: list[Instr], parts: list[_Part], renames: list[dict[int, int]], out: list[Instr], by_statement: bool = False) -> None:
@@ -287,6 +306,9 @@ def _jam(f: Function, code: list[Instr], parts: list[_Part], renames: list[dict[
             for n, rename in enumerate(renames):
                 _copy(f, code[part.start : part.end], rename, renames[0] if n else None, stored, out)
             continue
+        if part.test is not None:
+            _jam_left(f, code, part, renames, out, by_statement)
+            continue
         # The copies share the loop, and its bounds are the same for all.
         before = len(out)
         head = code[part.start]
@@ -300,6 +322,26 @@ def _jam(f: Function, code: list[Instr], parts: list[_Part], renames: list[dict[
             rename[index] = out[before].dst
         _jam(f, code, part.parts, renames, out, by_statement)
         out.append(Instr(ops.END, VOID, NONE, [], 0, code[part.end - 1].line))
+
+
+def _jam_left(f: Function, code: list[Instr], part: _Part, renames: list[dict[int, int]], out: list[Instr], by_statement: bool) -> None:
+    """Append a loop that lanes leave, which copies share: it goes on as long as there is a lane that does in one of them."""
+    test = part.test
+    assert test is not None
+    head = code[part.start]
+    if head.op is ops.BLOCK:
+        out.append(head.copy())
+        head = code[part.start + 1]
+    before = len(out)
+    clone(f, [head], renames[0], out)
+    if head.dst >= 0:
+        for rename in renames:
+            rename[head.dst] = out[before].dst
+    for n, parts in enumerate((part.parts, part.behind)):
+        if n:
+            write_test(f, code, test, renames, out)
+        _jam(f, code, parts, renames, out, by_statement)
+    out += [instr.copy() for instr in code[part.end - (2 if code[part.start].op is ops.BLOCK else 1) : part.end]]
 
 
 def _copy(f: Function, body: list[Instr], rename: dict[int, int], first: dict[int, int] | None, stored: set[int], out: list[Instr]) -> None:

@@ -32,6 +32,7 @@ from loopwright.passes.partial_totals import in_parts
 from loopwright.targets.target import Target
 from loopwright.types import BOOL, I64, VOID
 from loopwright.vectors.pieces import in_pieces
+from loopwright.vectors.side_by_side import vectors_at_once
 
 #: So many loads make a stencil.
 STENCIL_LOADS: Final = 3
@@ -57,10 +58,10 @@ def run(f: Function, target: Target) -> None:
         reuse.run(f, target)
 
 
-def steps_at_once(f: Function, target: Target, body: list[Instr], reduction: bool) -> int:
-    """The unroll factor for a loop over lanes, from the size of its body."""
+def steps_at_once(f: Function, target: Target, head: Instr, body: list[Instr], reduction: bool) -> int:
+    """The unroll factor for a loop over lanes, from the size of its body, or from what the loops in it wait for."""
     if has_loops(body):
-        return 1
+        return vectors_at_once(f, target, head, body)
     loaded: set[tuple[int, ...]] = set()
     work = _work(f, body, loaded)
     unrolling = target.unrolling
@@ -160,7 +161,7 @@ def _split(
     waited = around if around is not None and target.masks_hold_loads else ()
     lo, hi, step_operand = head.args
     step = int(f.const_values[~step_operand])
-    unroll = loop.unroll if loop.unroll > 0 else steps_at_once(f, target, body, bool(loop.accumulators))
+    unroll = loop.unroll if loop.unroll > 0 else steps_at_once(f, target, head, body, bool(loop.accumulators))
     while loop.unroll == 0 and loop.accumulators and unroll > 1 and not _fits(f, target, loop, body, unroll):
         unroll //= 2
     if nested and loop.unroll == 0 and len(loop.accumulators) == 1 and unroll > SHORT_TOTALS and _loads(body) > 1:
