@@ -31,6 +31,7 @@ from loopwright.nests.scalars import scalars
 from loopwright.nests.small_indices import by_small_indices
 from loopwright.nests.unroll import clone
 from loopwright.targets.target import Target
+from loopwright.types import I64
 
 __all__ = ["run"]
 
@@ -42,6 +43,7 @@ LONGEST: Final = 200
 #: twice as many iterations as others half are idle (Collatz' sequences in four lanes take 1.2 times as long as one by one; Newton's method 0.3).
 FEWEST: Final = 8
 _LEAVES: Final = frozenset((ops.BR, ops.BR_IF))
+_COMPUTES: Final = frozenset((ops.PURE, ops.CONTROL))
 
 
 def run(f: Function, target: Target, report: Any = None) -> bool:
@@ -78,14 +80,12 @@ def _repeated(f: Function, partner: list[int]) -> list[tuple[int, int]]:
     found: list[tuple[int, int]] = []
     code = f.code
     for k, instr in enumerate(code):
-        if not IS_LOOP[instr.op.code] or instr.op is ops.LOOP:
+        if not IS_LOOP[instr.op.code]:
             continue
         end = partner[partner[k]] if instr.op is ops.WHILE else partner[k]
         if end - k > LONGEST:
             continue
-        if any(
-            (other.op.effect != ops.PURE and other.op.effect != ops.CONTROL) or IS_LOOP[other.op.code] or other.op is ops.RET for other in code[k + 1 : end]
-        ):
+        if any(other.op is not ops.LOAD and (other.op.effect not in _COMPUTES or IS_LOOP[other.op.code] or other.op is ops.RET) for other in code[k + 1 : end]):
             continue
         start = k
         if k and code[k - 1].op is ops.BLOCK and partner[k - 1] == end + 1:
@@ -118,6 +118,57 @@ def _around(f: Function, partner: list[int], start: int) -> int:
     return -1
 
 
+def _once(f: Function, repeated: list[Instr]) -> list[Instr]:
+    """What stands for a loop that is repeated: what it does, once, whatever the variables hold that it writes, and the number of a step."""
+    line = repeated[0].line
+    stands: list[Instr] = []
+    for v in dict.fromkeys(instr.dst for instr in repeated if instr.dst >= 0 and (f.variable[instr.dst] or instr.op is ops.FOR)):
+        if f.variable[v]:
+            stands.append(Instr(ops.COPY, f.types[v], v, [v], 0, line))
+        else:
+            # (Of a variable that is written twice nobody knows what it holds.)
+            any_ = f.register(I64, "", True)
+            stands += [Instr(ops.COPY, I64, any_, [f.const(I64, n)], 0, line) for n in range(2)]
+            stands.append(Instr(ops.COPY, I64, v, [any_], 0, line))
+    return [*stands, *[instr for instr in repeated if instr.op.effect != ops.CONTROL]]
+
+
+def _walks(f: Function, code: list[Instr], where: tuple[int, int, int]) -> bool:
+    """Whether a loop that is repeated looks elements up by what it counts alone, each lane its own: one after the other they are there sooner, and when it ends is guessed.
+
+    ``where`` are the head of the loop around it, and where it begins and ends.
+    """
+    head, start, end = where
+    repeated = code[start:end]
+    made = {instr.dst: instr for instr in repeated if instr.dst >= 0 and not f.variable[instr.dst]}
+    steps: dict[int, bool] = {}  # whether a variable is one more, or less, by a number, in each step
+    for instr in repeated:
+        if instr.dst >= 0 and f.variable[instr.dst]:
+            update = made.get(instr.args[0], instr) if instr.op is ops.COPY else instr
+            counts = update.op in (ops.ADD, ops.SUB) and update.args[0] == instr.dst and update.args[1] not in made
+            steps[instr.dst] = steps.get(instr.dst, True) and counts
+    own = {code[head].dst, *(instr.dst for instr in code[head:start])}
+    behind = {a for instr in code[end:] for a in instr.args}
+    for load in repeated:
+        if load.op is not ops.LOAD:
+            continue
+        roots: set[int] = set()
+        open_ = [load.args[-1]]
+        looked_up = False
+        while open_:
+            a = open_.pop()
+            instr = made.get(a)
+            if instr is None or instr.op is ops.FOR:
+                roots.add(a)
+            else:
+                looked_up = looked_up or instr.op is ops.LOAD
+                open_ += instr.args
+        counted = [a for a in roots if a in steps]
+        if counted and not looked_up and all(steps[a] for a in counted) and any(a in behind or a in own for a in roots):
+            return True
+    return False
+
+
 def _lanes(f: Function, target: Target, head: int, repeated: tuple[int, int], report: Any) -> bool:
     """Make a loop one over lanes, if what is around the part that is repeated can be and that part is computed in lanes."""
     original = f.code
@@ -128,15 +179,13 @@ def _lanes(f: Function, target: Target, head: int, repeated: tuple[int, int], re
         repeated = next((start, end) for start, end in _repeated(f, match(f.code)) if f.code[end] is original[repeated[1]])
     code = f.code
     start, end = repeated
-    written = dict.fromkeys(instr.dst for instr in code[start:end] if instr.dst >= 0 and f.variable[instr.dst])
-    # (An operation on each variable that it writes stands for it.)
-    f.code = [*code[:start], *[Instr(ops.COPY, f.types[v], v, [v], 0, code[start].line) for v in written], *code[end + 1 :]]
+    f.code = [*code[:start], *_once(f, code[start : end + 1]), *code[end + 1 :]]
     nest = next(one for one in nests(f) if any(loop.index == index for loop in one.loops))
     loop = next(one for one in nest.loops if one.index == index)
     variables = scalars(nest)
     lanes = 0
     found: list[Dependence] = []
-    if not nest.obstacles and questions(nest) <= MOST_QUESTIONS and loop in adjacent(nest, variables, target):
+    if not _walks(f, code, (head, start, end)) and not nest.obstacles and questions(nest) <= MOST_QUESTIONS and loop in adjacent(nest, variables, target):
         found = dependences(nest)
         lanes = computed(nest, loop, target, code[start : end + 1]) if free(loop, found) else 0
     if not lanes or (lanes < FEWEST and not any(instr.type.is_float for instr in code[start:end])):

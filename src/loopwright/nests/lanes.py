@@ -121,19 +121,19 @@ def in_lanes(nest: Nest, loop: NestLoop, target: Target, strided: bool = False) 
     return (strided or _along(nest, loop, False)) and _Body(nest, loop, target, False, None, strided).possible()
 
 
-def computed(nest: Nest, loop: NestLoop, target: Target, code: list[Instr]) -> int:
-    """In how many lanes a loop can run, with code in it that does nothing but compute; 0 where they lack an access or an operation."""
+def computed(nest: Nest, loop: NestLoop, target: Target, repeated: list[Instr]) -> int:
+    """In how many lanes a loop can run, part of which some lanes repeat more often than others; 0 where they lack an access or an operation.
+
+    Args:
+        nest: the nest, in which that part stands once and without its brackets.
+        loop: the loop.
+        target: the machine that has the lanes.
+        repeated: the instructions of that part.
+    """
     body = _Body(nest, loop, target)
-    body.least = max([instr.type.bits for instr in code if instr.dst >= 0 and nest.f.types[instr.dst] is not BOOL], default=0)
-    if not body.possible():
-        return 0
-    for instr in code:
-        if instr.dst >= 0 and instr.op.effect != ops.CONTROL:
-            if nest.f.variable[instr.dst] or any(body.shapes.get(a, _UNIFORM) for a in instr.args):
-                body.shapes[instr.dst] = _VARYING
-            if body.shapes.get(instr.dst, _UNIFORM) and not body.done(instr, MOST_STEPS):
-                return 0
-    return body.lanes
+    body.least = max([instr.type.bits for instr in repeated if instr.dst >= 0 and nest.f.types[instr.dst] is not BOOL], default=0)
+    possible = body.possible() and all(body.done_under_mask(instr) for instr in repeated if instr.op is ops.LOAD)
+    return body.lanes if possible else 0
 
 
 def free(loop: NestLoop, found: list[Dependence], near: int = NEAR) -> bool:
@@ -382,6 +382,10 @@ class _Body:
         if id(instr) in self.summed or id(instr) in self.wide:
             return True
         return self._has(instr, most) and not any(self._of(a) == _AFFINE for a in instr.args)
+
+    def done_under_mask(self, load: Instr) -> bool:
+        """Whether a load is one that lanes have where not all of them make it."""
+        return self._accesses(load, True)
 
     def _gains(self, instr: Instr) -> bool:
         """Whether a conversion takes no longer in lanes: looking up gains nothing that could be lost to it."""
