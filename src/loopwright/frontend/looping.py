@@ -16,7 +16,7 @@ from loopwright.frontend.lanes import stage_lanes
 from loopwright.frontend.loops import Lanes, Range
 from loopwright.frontend.merging import leaving, merge
 from loopwright.frontend.program import AND, For, LoopStmt, NameTarget, While
-from loopwright.frontend.python_ranges import MANY, counts_only, holds_loops, unrolled
+from loopwright.frontend.python_ranges import FEWEST_LEFT, MANY, counts_only, holds_loops, once, unrolled
 from loopwright.frontend.staging import Staging
 from loopwright.frontend.state import BREAK, CONTINUE, ENDED, FALLS, RETURN, UNROLL_LIMIT, Compound, Edge, Guarded, LoopState
 from loopwright.frontend.steps import MAYBE_NEVER, finish, loop_body
@@ -44,7 +44,7 @@ def stage_for(s: Staging, stmt: For) -> int:
         return stage_lanes(s, stmt, iterable)
     if isinstance(iterable, (Value, StagedArray)):
         iter(iterable)
-    if kind is range and counts_only(s, stmt, iterable) and holds_loops(s, stmt.body):
+    if kind is range and ((counts_only(s, stmt, iterable) and holds_loops(s, stmt.body)) or (once(s, stmt) in s.notes and unrolled(s, stmt) not in s.notes)):
         return _at_run_time(s, stmt, iterable)
     try:
         items = iter(iterable)
@@ -154,6 +154,9 @@ def _unrolled(s: Staging, stmt: For, items: Any, numbers: range) -> int:
             bind(s, target, item)
         if not unrolling.step():
             break
+        # (What is compared may be known in the first iteration.)
+        if steps <= 2 and unrolling.loop.exits and len(numbers) >= FEWEST_LEFT and counts_only(s, stmt, numbers, True):
+            s.note(once(s, stmt), 1)
         if steps == 1 and (len(code) - before) * len(numbers) > MANY and counts_only(s, stmt, numbers[1:]):
             status = unrolling.finish()
             assert status == FALLS

@@ -228,6 +228,24 @@ class _Counting(ast.NodeVisitor):
         return isinstance(node, ast.Name) or (isinstance(node, ast.Constant) and type(node.value) is int)
 
 
+def _counters(body: list[ast.stmt]) -> set[str]:
+    """The names of which statements do nothing but add a number to them."""
+    mentions: dict[str, int] = {}
+    counted: dict[str, int] = {}
+    for stmt in body:
+        for node in ast.walk(stmt):
+            if isinstance(node, ast.Name):
+                mentions[node.id] = mentions.get(node.id, 0) + 1
+            elif isinstance(node, ast.AugAssign) and isinstance(node.target, ast.Name) and isinstance(node.value, ast.Constant):
+                if isinstance(node.op, (ast.Add, ast.Sub)):
+                    counted[node.target.id] = counted.get(node.target.id, 0) + 1
+            elif isinstance(node, ast.Assign) and len(node.targets) == 1 and isinstance(node.targets[0], ast.Name) and isinstance(node.value, ast.BinOp):
+                name, value = node.targets[0].id, node.value
+                if isinstance(value.op, (ast.Add, ast.Sub)) and isinstance(value.left, ast.Name) and value.left.id == name and isinstance(value.right, ast.Constant):
+                    counted[name] = counted.get(name, 0) + 2
+    return {name for name, times in counted.items() if mentions[name] == times}
+
+
 def _written(node: ast.AST) -> set[str]:
     return {part.id for part in ast.walk(node) if isinstance(part, ast.Name) and isinstance(part.ctx, ast.Store)}
 
@@ -363,6 +381,7 @@ class _Parser:
                 made.indexed = counting.indexed
                 made.places = counting.places
                 made.beside = counting.beside - counting.numbers
+                made.counters = _counters(node.body)
         self.gather(made, made.body)
         made.reads |= reads
         made.head = reads

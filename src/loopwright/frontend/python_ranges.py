@@ -20,7 +20,7 @@ from loopwright.frontend.program import Evaluate, For, If, LoopStmt, NameTarget,
 from loopwright.frontend.staging import Staging
 from loopwright.types import I64, Type
 
-__all__ = ["MANY", "counts_only", "holds_loops", "unrolled"]
+__all__ = ["FEWEST_LEFT", "MANY", "counts_only", "holds_loops", "once", "unrolled"]
 
 #: So many instructions, of all iterations, are many.
 MANY: Final = 4_000
@@ -28,6 +28,8 @@ MANY: Final = 4_000
 FEWEST: Final = 3
 #: The same, of those whose number is an index: columns of a few, say, which may be accessed together.
 FEWEST_INDICES: Final = 9
+#: The same, of a loop that is left before its end.
+FEWEST_LEFT: Final = 5
 #: What stays as it is whatever a body does with it.
 _CONSTANT: Final = (Value, StagedArray, Complex, int, float, complex, bool, str, bytes, Type, np.generic, type, FunctionType, BuiltinFunctionType, ModuleType)
 
@@ -50,9 +52,12 @@ def _of_run_time(s: Staging, name: str, stmt: LoopStmt) -> bool:
     return isinstance(value, Value) and value.operand >= 0
 
 
-def counts_only(s: Staging, stmt: For, numbers: range) -> bool:
-    """Whether a loop does the same if it runs at run time: of what its body does, only indices of arrays depend on the number, and all that it hands on has a type."""
-    if type(stmt.target) is not NameTarget or not stmt.numbers or stmt.breaks or stmt.continues or RESULT in stmt.writes:
+def counts_only(s: Staging, stmt: For, numbers: range, left: bool = False) -> bool:
+    """Whether a loop does the same if it runs at run time: of what its body does, only indices of arrays depend on the number, and all that it hands on has a type.
+
+    With ``left`` it may be left before its end, which has to be at run time: what counts how often it has run has a type behind it then, and nothing else reads that inside.
+    """
+    if type(stmt.target) is not NameTarget or not stmt.numbers or (stmt.breaks and not left) or stmt.continues or RESULT in stmt.writes:
         return False
     if s.notes and unrolled(s, stmt) in s.notes:
         return False
@@ -71,7 +76,10 @@ def counts_only(s: Staging, stmt: For, numbers: range) -> bool:
             return False
     handed_on = stmt.live.union(stmt.carried)
     for written in stmt.writes:
-        if written != name and written in handed_on and not isinstance(env.get(written), (Value, Complex)):
+        if written == name or written not in handed_on:
+            continue
+        value = env.get(written)
+        if not isinstance(value, (Value, Complex)) and not (left and written in stmt.counters and type(value) in (int, float)):
             return False
     if not all(isinstance(env.get(read, 0), _CONSTANT) for read in stmt.reads) or _has_effects(stmt.body):
         return False
@@ -93,6 +101,11 @@ def _refused(place: ast.expr, index: bool, name: str, numbers: range, env: dict[
         except ZeroDivisionError:
             return True
     return False
+
+
+def once(s: Staging, stmt: For) -> tuple[Any, ...]:
+    """Notes that a loop is left at run time, and does the same if it runs then."""
+    return id(stmt), s.act.path, "once"
 
 
 def unrolled(s: Staging, stmt: For) -> tuple[Any, ...]:

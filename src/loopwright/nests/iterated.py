@@ -29,7 +29,7 @@ from loopwright.nests.lanes import adjacent, computed, free, mark
 from loopwright.nests.nest import nests
 from loopwright.nests.scalars import scalars
 from loopwright.nests.small_indices import by_small_indices
-from loopwright.nests.unroll import clone
+from loopwright.nests.unroll import clone, written_first
 from loopwright.targets.target import Target
 from loopwright.types import I64
 
@@ -38,7 +38,7 @@ __all__ = ["run"]
 #: Nests whose dependences take more questions are not looked at.
 MOST_QUESTIONS: Final = 40
 #: So many instructions at most are repeated.
-LONGEST: Final = 200
+LONGEST: Final = 400
 #: Integers alone are repeated in so many lanes at least: each of their operations takes a cycle, and whether a lane goes on half a dozen, while of lanes that need
 #: twice as many iterations as others half are idle (Collatz' sequences in four lanes take 1.2 times as long as one by one; Newton's method 0.3).
 FEWEST: Final = 8
@@ -121,8 +121,12 @@ def _around(f: Function, partner: list[int], start: int) -> int:
 def _once(f: Function, repeated: list[Instr]) -> list[Instr]:
     """What stands for a loop that is repeated: what it does, once, whatever the variables hold that it writes, and the number of a step."""
     line = repeated[0].line
+    around = 2 if repeated[0].op is ops.BLOCK else 1
     stands: list[Instr] = []
+    own = written_first(f, repeated[around:-around])
     for v in dict.fromkeys(instr.dst for instr in repeated if instr.dst >= 0 and (f.variable[instr.dst] or instr.op is ops.FOR)):
+        if v in own:
+            continue
         if f.variable[v]:
             stands.append(Instr(ops.COPY, f.types[v], v, [v], 0, line))
         else:
@@ -130,7 +134,17 @@ def _once(f: Function, repeated: list[Instr]) -> list[Instr]:
             any_ = f.register(I64, "", True)
             stands += [Instr(ops.COPY, I64, any_, [f.const(I64, n)], 0, line) for n in range(2)]
             stands.append(Instr(ops.COPY, I64, v, [any_], 0, line))
-    return [*stands, *[instr for instr in repeated if instr.op.effect != ops.CONTROL]]
+    depth = 0  # brackets that are open inside of those of the loop
+    for instr in repeated[around:-around]:
+        op = instr.op
+        if op in _LEAVES and instr.imm >= depth or (op is ops.DO and not depth):
+            continue
+        if op.opens and not op.closes:
+            depth += 1
+        elif op is ops.END:
+            depth -= 1
+        stands.append(instr)
+    return stands
 
 
 def _walks(f: Function, code: list[Instr], where: tuple[int, int, int]) -> bool:

@@ -30,9 +30,10 @@ from loopwright.types import BOOL, VOID
 
 __all__ = ["Test", "around", "test_of", "vectors_at_once", "write_test"]
 
-#: So many vectors are done at once at most, and at least.
+#: So many vectors are done at once at most, and at least; where the body has more than so many instructions, which wait less, the least.
 MOST: Final = 3
 LEAST: Final = 2
+SHORT: Final = 80
 #: Registers for what a step computes in between.
 BETWEEN: Final = 2
 _WRITES: Final = (ops.WRITES, ops.CALLS)
@@ -162,7 +163,9 @@ def vectors_at_once(f: Function, target: Target, head: Instr, body: list[Instr])
             return 1
         room = _held(f, target, body[k:end])
         least = min(least, room) if least else room
-    return max(LEAST, min(MOST, least)) if least and _in_any_order(f, body) else 1
+    if not least or not _in_any_order(f, body):
+        return 1
+    return max(LEAST, min(MOST, least)) if len(body) <= SHORT else LEAST
 
 
 def around(code: Sequence[Instr], start: int, partner: Sequence[int] | dict[int, int]) -> bool:
