@@ -99,7 +99,90 @@ def by_its_index(x: lw.Array[lw.f64], o: lw.Array[lw.f64]):
         o[i] = a
 
 
-LINES = {by_its_index: True, roots: True, steps: True, read_behind: False, handed_on: False, looked_up: False}
+@lw.kernel(contract=False)
+def searched(x: lw.Array[lw.f64], o: lw.Array[lw.f64]):
+    for i in lw.range(len(x)):
+        lo, hi = 0, len(x)
+        while lo < hi:
+            middle = (lo + hi) // 2
+            if x[middle] * 0.4 < x[i]:
+                lo = middle + 1
+            else:
+                hi = middle
+        o[i] = lo
+
+
+@lw.kernel(contract=False)
+def tabled(x: lw.Array[lw.f64], o: lw.Array[lw.f64]):
+    for i in lw.range(len(x)):
+        s = 0.0
+        for k in lw.range(len(x)):
+            s += x[k] * x[i]
+            if s > 2000:
+                break
+        o[i] = s
+
+
+@lw.kernel(contract=False)
+def left(x: lw.Array[lw.f64], o: lw.Array[lw.f64]):
+    for i in lw.range(len(x)):
+        a, n = x[i], 0
+        for _ in range(25):
+            if a < 0.5:
+                break
+            a *= 0.75
+            n += 1
+        o[i] = a + n
+
+
+@lw.kernel(contract=False)
+def forever(x: lw.Array[lw.f64], o: lw.Array[lw.f64]):
+    for i in lw.range(len(x)):
+        a = x[i]
+        while True:
+            better = 0.5 * (a + x[i] / a)
+            if abs(better - a) < 1e-6:
+                break
+            a = better
+        o[i] = a
+
+
+@lw.kernel(contract=False)
+def walked(x: lw.Array[lw.f64], o: lw.Array[lw.f64]):
+    for i in lw.range(len(x)):
+        k = 0
+        while k < len(x) - 1 and x[k] < x[i]:
+            k += 1
+        o[i] = k
+
+
+@lw.kernel(contract=False)
+def stored_to(x: lw.Array[lw.f64], o: lw.Array[lw.f64]):
+    for i in lw.range(len(x)):
+        lo, hi = 0, len(x)
+        while lo < hi:
+            middle = (lo + hi) // 2
+            if o[middle] < x[i]:
+                lo = middle + 1
+            else:
+                hi = middle
+        o[i] = lo
+
+
+LINES = {
+    by_its_index: True,
+    roots: True,
+    steps: True,
+    read_behind: False,
+    handed_on: False,
+    looked_up: False,
+    searched: True,
+    tabled: True,
+    left: True,
+    forever: True,
+    walked: False,
+    stored_to: False,
+}
 
 
 @pytest.mark.parametrize("runner", runners(lambda runner: runner.target.core is not None))

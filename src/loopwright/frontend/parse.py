@@ -241,7 +241,12 @@ def _counters(body: list[ast.stmt]) -> set[str]:
                     counted[node.target.id] = counted.get(node.target.id, 0) + 1
             elif isinstance(node, ast.Assign) and len(node.targets) == 1 and isinstance(node.targets[0], ast.Name) and isinstance(node.value, ast.BinOp):
                 name, value = node.targets[0].id, node.value
-                if isinstance(value.op, (ast.Add, ast.Sub)) and isinstance(value.left, ast.Name) and value.left.id == name and isinstance(value.right, ast.Constant):
+                if (
+                    isinstance(value.op, (ast.Add, ast.Sub))
+                    and isinstance(value.left, ast.Name)
+                    and value.left.id == name
+                    and isinstance(value.right, ast.Constant)
+                ):
                     counted[name] = counted.get(name, 0) + 2
     return {name for name, times in counted.items() if mentions[name] == times}
 

@@ -122,29 +122,28 @@ def _once(f: Function, repeated: list[Instr]) -> list[Instr]:
     """What stands for a loop that is repeated: what it does, once, whatever the variables hold that it writes, and the number of a step."""
     line = repeated[0].line
     around = 2 if repeated[0].op is ops.BLOCK else 1
-    stands: list[Instr] = []
-    own = written_first(f, repeated[around:-around])
-    for v in dict.fromkeys(instr.dst for instr in repeated if instr.dst >= 0 and (f.variable[instr.dst] or instr.op is ops.FOR)):
-        if v in own:
-            continue
-        if f.variable[v]:
-            stands.append(Instr(ops.COPY, f.types[v], v, [v], 0, line))
-        else:
-            # (Of a variable that is written twice nobody knows what it holds.)
-            any_ = f.register(I64, "", True)
-            stands += [Instr(ops.COPY, I64, any_, [f.const(I64, n)], 0, line) for n in range(2)]
-            stands.append(Instr(ops.COPY, I64, v, [any_], 0, line))
+    step: list[Instr] = []
     depth = 0  # brackets that are open inside of those of the loop
     for instr in repeated[around:-around]:
         op = instr.op
-        if op in _LEAVES and instr.imm >= depth or (op is ops.DO and not depth):
+        if (op in _LEAVES and instr.imm >= depth) or (op is ops.DO and not depth):
             continue
         if op.opens and not op.closes:
             depth += 1
         elif op is ops.END:
             depth -= 1
-        stands.append(instr)
-    return stands
+        step.append(instr)
+    stands: list[Instr] = []
+    own = written_first(f, step)
+    for v in dict.fromkeys(instr.dst for instr in repeated if instr.dst >= 0 and (f.variable[instr.dst] or instr.op is ops.FOR)):
+        if not f.variable[v]:
+            # (Of a variable that is written twice nobody knows what it holds.)
+            anything = f.register(I64, "", True)
+            stands += [Instr(ops.COPY, I64, anything, [f.const(I64, n)], 0, line) for n in range(2)]
+            stands.append(Instr(ops.COPY, I64, v, [anything], 0, line))
+        elif v not in own:
+            stands.append(Instr(ops.COPY, f.types[v], v, [v], 0, line))
+    return [*stands, *step]
 
 
 def _walks(f: Function, code: list[Instr], where: tuple[int, int, int]) -> bool:
