@@ -10,6 +10,9 @@ import pytest
 from tests.machines import Runner, runners
 
 import loopwright as lw
+from loopwright.compiler import run_passes, text_of
+from loopwright.ir.parse import parse
+from loopwright.targets import registry
 
 
 @lw.kernel(contract=False)
@@ -250,3 +253,27 @@ def test_a_loop_of_known_length_does_no_more_at_once_than_there_are() -> None:
     wanted = found.copy()
     one_by_one(lw.kernel(twenty.function), x, wanted)
     np.testing.assert_array_equal(found, wanted)
+
+
+@lw.kernel(contract=False)
+def most_steps(x: lw.Array[lw.f32], o: lw.Array[lw.f32]):
+    for i in lw.lanes(len(x)):
+        a, n = x[i], lw.i64(0)
+        while n < 9 and a > 1:
+            a = a * 0.75
+            n += 1
+        o[i] = a
+
+
+@pytest.mark.parametrize(
+    ("kernel", "common", "other"),
+    [(most_steps, "lt.i64 %n, 9", "lt.i64 %n, %i"), (left, "for 0, 11, 1", "for 0, %i, 1")],
+    ids=["a condition", "a bound"],
+)
+def test_what_all_lanes_ask_is_the_same_for_all_vectors(kernel: lw.Kernel, common: str, other: str) -> None:
+    target = registry.get("x86-64-v3")
+    text = str(kernel.compile(target="x86-64-v3", keep=True).ir("vectorize"))
+    assert text.count(common) == 1
+    for changed, most in ((text, 24), (text.replace(common, other), 8)):
+        after = text_of(run_passes(parse(changed), target, "unroll"), target)
+        assert max(int(step) for step in re.findall(r" = for .*, (\d+)(?:  ;|$)", after, re.MULTILINE)) == most
