@@ -52,6 +52,27 @@ SOURCES = {
     "a number that counts": (2, "def f(u, v):\n    for k in range(10):\n        for i in range(len(u) - 10):\n            u[i + k] += v[k]\n"),
     "a bound": (2, "def f(u, v):\n    for k in range(10):\n        for i in range(k, len(u)):\n            u[i] += v[k]\n"),
     "remainders": (2, "def f(u, v):\n    n = len(u)\n    for k in range(12):\n        for i in range(n):\n            u[(k * 3 - i) % n] += v[k // 2]\n"),
+    "it is left early": (
+        2,
+        "def f(u, v):\n    for t in range(9):\n        for i in range(len(u)):\n            u[i] += v[i]\n        if u[0] > 60:\n            break\n",
+    ),
+    "it goes on, and is left": (
+        1,
+        "def f(u, v):\n    for t in range(9):\n        if u[1] > 2:\n            u[1] -= 1\n            continue\n        if u[0] > 50:\n            break\n        u[0] += v[0]\n",
+    ),
+    "it is left at once": (1, "def f(u, v):\n    for t in range(9):\n        if u[0] > 20:\n            break\n        u[0] += v[1] + 3\n"),
+    "what counts it goes on": (
+        1,
+        "def f(u, v):\n    s = v[0]\n    n = 0\n    m = 7\n    for t in range(20):\n        if s > 90:\n            break\n        s += 2\n        n += 1\n        m = m - 2\n    u[0] = s\n    u[1] = n\n    v[2] = n * 3 - m\n",
+    ),
+    "it is known in the first iteration": (
+        1,
+        "def f(u, v):\n    s = 0\n    n = 0\n    for t in range(20):\n        if s > 9:\n            break\n        s = s + v[1] + 1\n        n += 1\n    u[1] = n\n    u[0] = s\n",
+    ),
+    "one in another": (
+        2,
+        "def f(u, v):\n    for i in range(len(u)):\n        a = u[i]\n        for t in range(12):\n            if a < 3:\n                break\n            a = a // 2\n        u[i] = a\n",
+    ),
     "a while": (1, "def f(u, v):\n    for t in range(4):\n        i = 0\n        while i < len(u):\n            u[i] += v[i]\n            i += 1\n"),
 }
 KEPT = {
@@ -71,6 +92,10 @@ KEPT = {
     "an index of what a name holds": "def f(u, v):\n    for k in range(10):\n        for i in range(len(u)):\n            u[i] += [weights, weights][0][k] * v[k]\n",
     "an item of a list changes": "def f(u, v):\n    seen = [0]\n    for t in range(4):\n        for i in range(len(u)):\n            u[i] += v[i]\n        seen[0] += 1\n    v[0] = seen[0]\n",
     "it is left": "def f(u, v):\n    for t in range(4):\n        for i in range(len(u)):\n            u[i] += v[i]\n        if u[0] > 60:\n            break\n",
+    "what counts it is computed with": "def f(u, v):\n    n = 0\n    for t in range(9):\n        for i in range(2):\n            u[i] += n\n        n += 1\n        if u[0] > 60:\n            break\n    v[0] = n\n",
+    "it is left, and computed with": "def f(u, v):\n    for t in range(9):\n        if u[0] > 50:\n            break\n        u[0] += t\n",
+    "it is left, and read behind": "def f(u, v):\n    for t in range(9):\n        if u[0] > 50:\n            break\n        u[0] += v[0]\n    v[0] = t\n",
+    "it is left while compiling": "def f(u, v):\n    for t in range(9):\n        u[0] += v[0]\n        if len(weights) > 3:\n            break\n",
     "a list grows": "def f(u, v):\n    terms = []\n    for t in range(4):\n        for i in range(len(u)):\n            u[i] += v[i]\n        terms.append(u[0])\n    v[0] = terms[0] + terms[3]\n",
     "it is read behind": "def f(u, v):\n    for t in range(4):\n        for i in range(len(u)):\n            u[i] += v[i]\n    u[0] = t\n",
     "nothing inside runs at run time": "def f(u, v):\n    for t in range(20):\n        for d in range(2):\n            u[d] += v[d]\n",
@@ -97,6 +122,10 @@ def test_what_makes_a_difference_runs_while_compiling(name: str) -> None:
     steps = {
         "few": 2,
         "nothing inside runs at run time": 0,
+        "what counts it is computed with": 0,
+        "it is left, and computed with": 0,
+        "it is left, and read behind": 0,
+        "it is left while compiling": 0,
         "an index of a list": 10,
         "an index of what a name holds": 10,
         "a narrow number beside it": 12,
