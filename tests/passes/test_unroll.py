@@ -238,7 +238,6 @@ THREE = LOAD + "%90 = add.i64 %i, 1\n%101 = masked_load.f32x4 %m, x[%90]\n%91 = 
         (THREE + sums(46), False, 256, 1),
         (THREE.replace("[%91]", "[%90]") + sums(11), False, 256, 2),
         (THREE.replace("[%91]", "[%90]") + sums(10), False, 256, 4),
-        ("%j = for 0, 3, 1\nend\n", False, 256, 1),
         # What goes away does not count: copies, indices, what masks a reduction, the ends of brackets.
         (sums(12) + "\n%40 = copy.f32x4 %1\n%41 = add.i64 %i, 1\n%t = select.f32x4 %m, %1, %t\n", False, 256, 4),
         (sums(12) + "\n%40 = select.f32x4 %m, %1, %t\n", False, 256, 2),

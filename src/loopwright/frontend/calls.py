@@ -13,7 +13,7 @@ from loopwright.errors import KernelSyntaxError
 from loopwright.frontend.annotations import type_of_dtype
 from loopwright.frontend.array_functions import local
 from loopwright.frontend.arrays import local_array
-from loopwright.frontend.complex_numbers import is_complex
+from loopwright.frontend.complex_numbers import Complex, is_complex
 from loopwright.frontend.containers import changes_once, close, enter, may_change, protect, refuse_length
 from loopwright.frontend.emitter import Emitter
 from loopwright.frontend.equivalents import equivalent
@@ -27,7 +27,7 @@ from loopwright.frontend.program import Parsed
 from loopwright.frontend.staging import Staging
 from loopwright.frontend.state import ENDED, FALLS, RETURN, Activation, Edge, Inlined
 from loopwright.ir import ops
-from loopwright.types import BOOL, F64, I64, U64, VOID, Type
+from loopwright.types import BOOL, COMPLEX128, F64, I64, U64, VOID, Type
 
 __all__ = ["Inner", "call", "outside_names"]
 
@@ -83,6 +83,8 @@ def call(s: Staging, function: Any, args: tuple[Any, ...], named: dict[str, Any]
         # None of the following: a class is called as it is, but for what Python converts numbers with.
         if (function is int or function is float or function is bool) and len(args) == 1 and not named and isinstance(args[0], Value):
             return _as_python(function, args[0])
+        if function is complex and 1 <= len(args) <= 2 and not named and any(isinstance(arg, (Value, Complex)) for arg in args):
+            return _convert(s.emitter, COMPLEX128, args, named)
     elif kind is Inner:
         return _inline_inner(s, function, args, named)
     elif hasattr(kind, "__inlined__"):

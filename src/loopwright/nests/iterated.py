@@ -65,33 +65,64 @@ def run(f: Function, target: Target, report: Any = None) -> bool:
     while again:
         again = False
         partner = match(f.code)
-        for start, end in _repeated(f, partner):
-            head = _around(f, partner, start)
-            if head >= 0 and f.code[head].dst not in done:
-                done.add(f.code[head].dst)
-                if _lanes(f, target, head, (start, end), report):
-                    found = again = True
-                    break
+        for part in _repeated(f, partner):
+            for head in _around(f, partner, part.start):
+                if f.code[head].dst not in done:
+                    done.add(f.code[head].dst)
+                    if _lanes(f, target, head, part, report):
+                        found = again = True
+                        break
+            if again:
+                break
     return found
 
 
-def _repeated(f: Function, partner: list[int]) -> list[tuple[int, int]]:
-    """Where loops begin and end, with the block that they are left by, that compute and do nothing else."""
-    found: list[tuple[int, int]] = []
+class _Part:
+    """A part of a loop that computes until something holds: a loop, or a block that one is in, which it leaves.
+
+    Attributes:
+        start, end: where it begins and ends.
+        first, last: and where the loop in it does.
+    """
+
+    __slots__ = ("end", "first", "last", "start")
+
+    def __init__(self, start: int, end: int, first: int, last: int) -> None:
+        self.start = start
+        self.end = end
+        self.first = first
+        self.last = last
+
+
+def _repeated(f: Function, partner: list[int]) -> list[_Part]:
+    """The loops that compute, load and do nothing else, with the blocks that they leave."""
+    found: list[_Part] = []
     code = f.code
+    open_: list[int] = []
     for k, instr in enumerate(code):
-        if not IS_LOOP[instr.op.code]:
+        op = instr.op
+        if op is ops.END:
+            open_.pop()
+        elif op.opens and not op.closes:
+            open_.append(k)
+        if not IS_LOOP[op.code]:
             continue
-        end = partner[partner[k]] if instr.op is ops.WHILE else partner[k]
+        end = partner[partner[k]] if op is ops.WHILE else partner[k]
         if end - k > LONGEST:
             continue
-        if any(other.op is not ops.LOAD and (other.op.effect not in _COMPUTES or IS_LOOP[other.op.code] or other.op is ops.RET) for other in code[k + 1 : end]):
-            continue
-        start = k
-        if k and code[k - 1].op is ops.BLOCK and partner[k - 1] == end + 1:
-            start, end = k - 1, end + 1
-        if (instr.op is ops.WHILE or start < k) and _inside(code[start : end + 1]):
-            found.append((start, end))
+        start, last, first = k, end, k
+        for around in open_[-2::-1]:
+            if code[around].op is not ops.BLOCK or _inside(code[start : last + 1]):
+                break
+            start, last = around, partner[around]
+        inside = code[start:first] + code[first + 1 : last]
+        if (
+            last - start <= LONGEST
+            and (op is ops.WHILE or start < first)
+            and _inside(code[start : last + 1])
+            and all(other.op is ops.LOAD or (other.op.effect in _COMPUTES and not IS_LOOP[other.op.code] and other.op is not ops.RET) for other in inside)
+        ):
+            found.append(_Part(start, last, first, end))
     return found
 
 
@@ -109,31 +140,24 @@ def _inside(code: list[Instr]) -> bool:
     return True
 
 
-def _around(f: Function, partner: list[int], start: int) -> int:
-    """The head of the ``for`` that a place is directly in; -1 where there is none, or something is between."""
+def _around(f: Function, partner: list[int], start: int) -> list[int]:
+    """The heads of the ``for`` loops that a place is in, the innermost first, as long as nothing else is between."""
+    found: list[int] = []
     for k in range(start - 1, -1, -1):
         op = f.code[k].op
-        if op.opens and partner[k] > start:
-            return k if op is ops.FOR and f.code[k].loop is None else -1
-    return -1
+        if op.opens and not op.closes and (partner[partner[k]] if op is ops.WHILE else partner[k]) > start:
+            if op is not ops.FOR or f.code[k].loop is not None:
+                break
+            found.append(k)
+    return found
 
 
-def _once(f: Function, repeated: list[Instr]) -> list[Instr]:
-    """What stands for a loop that is repeated: what it does, once, whatever the variables hold that it writes, and the number of a step."""
-    line = repeated[0].line
-    around = 2 if repeated[0].op is ops.BLOCK else 1
-    step: list[Instr] = []
-    depth = 0  # brackets that are open inside of those of the loop
-    for instr in repeated[around:-around]:
-        op = instr.op
-        if (op in _LEAVES and instr.imm >= depth) or (op is ops.DO and not depth):
-            continue
-        if op.opens and not op.closes:
-            depth += 1
-        elif op is ops.END:
-            depth -= 1
-        step.append(instr)
+def _once(f: Function, code: list[Instr], part: _Part) -> list[Instr]:
+    """What stands for a part that is repeated: what it does, once, whatever the variables hold that it writes, and the number of a step."""
+    line = code[part.first].line
+    repeated = code[part.first : part.last + 1]
     stands: list[Instr] = []
+    step = _without_ways_out(repeated[1:-1])
     own = written_first(f, step)
     for v in dict.fromkeys(instr.dst for instr in repeated if instr.dst >= 0 and (f.variable[instr.dst] or instr.op is ops.FOR)):
         if not f.variable[v]:
@@ -143,16 +167,32 @@ def _once(f: Function, repeated: list[Instr]) -> list[Instr]:
             stands.append(Instr(ops.COPY, I64, v, [anything], 0, line))
         elif v not in own:
             stands.append(Instr(ops.COPY, f.types[v], v, [v], 0, line))
-    return [*stands, *step]
+    before = [instr for instr in code[part.start : part.first] if instr.op is not ops.BLOCK]
+    return [*before, *stands, *step, *_without_ways_out(code[part.last + 1 : part.end])]
 
 
-def _walks(f: Function, code: list[Instr], where: tuple[int, int, int]) -> bool:
+def _without_ways_out(code: list[Instr]) -> list[Instr]:
+    """The code between brackets without what leaves these, and where a ``while`` asks; brackets that end in it and begin before it are gone."""
+    kept: list[Instr] = []
+    depth = 0
+    for instr in code:
+        op = instr.op
+        if (op in _LEAVES and instr.imm >= depth) or (op.closes and not depth):
+            continue
+        if op.opens and not op.closes:
+            depth += 1
+        elif op is ops.END:
+            depth -= 1
+        kept.append(instr)
+    return kept
+
+
+def _walks(f: Function, code: list[Instr], head: int, part: _Part) -> bool:
     """Whether a loop that is repeated looks elements up by what it counts alone, each lane its own: one after the other they are there sooner, and when it ends is guessed.
 
-    ``where`` are the head of the loop around it, and where it begins and ends.
+    ``head`` is that of the loop around it.
     """
-    head, start, end = where
-    repeated = code[start:end]
+    repeated = code[part.first : part.last]
     made = {instr.dst: instr for instr in repeated if instr.dst >= 0 and not f.variable[instr.dst]}
     steps: dict[int, bool] = {}  # whether a variable is one more, or less, by a number, in each step
     for instr in repeated:
@@ -160,8 +200,8 @@ def _walks(f: Function, code: list[Instr], where: tuple[int, int, int]) -> bool:
             update = made.get(instr.args[0], instr) if instr.op is ops.COPY else instr
             counts = update.op in (ops.ADD, ops.SUB) and update.args[0] == instr.dst and update.args[1] not in made
             steps[instr.dst] = steps.get(instr.dst, True) and counts
-    own = {code[head].dst, *(instr.dst for instr in code[head:start])}
-    behind = {a for instr in code[end:] for a in instr.args}
+    own = {code[head].dst, *(instr.dst for instr in code[head : part.first])}
+    behind = {a for instr in code[part.last :] for a in instr.args}
     for load in repeated:
         if load.op is not ops.LOAD:
             continue
@@ -182,26 +222,25 @@ def _walks(f: Function, code: list[Instr], where: tuple[int, int, int]) -> bool:
     return False
 
 
-def _lanes(f: Function, target: Target, head: int, repeated: tuple[int, int], report: Any) -> bool:
+def _lanes(f: Function, target: Target, head: int, part: _Part, report: Any) -> bool:
     """Make a loop one over lanes, if what is around the part that is repeated can be and that part is computed in lanes."""
     original = f.code
     index = original[head].dst
     whole = next(one for one in nests(f) if one.start <= head <= one.end)
     runs: list[tuple[Op, int, int]] = []
     if by_small_indices(whole, target, runs):
-        repeated = next((start, end) for start, end in _repeated(f, match(f.code)) if f.code[end] is original[repeated[1]])
+        part = next(found for found in _repeated(f, match(f.code)) if f.code[found.end] is original[part.end])
     code = f.code
-    start, end = repeated
-    f.code = [*code[:start], *_once(f, code[start : end + 1]), *code[end + 1 :]]
+    f.code = [*code[: part.start], *_once(f, code, part), *code[part.end + 1 :]]
     nest = next(one for one in nests(f) if any(loop.index == index for loop in one.loops))
     loop = next(one for one in nest.loops if one.index == index)
     variables = scalars(nest)
     lanes = 0
     found: list[Dependence] = []
-    if not _walks(f, code, (head, start, end)) and not nest.obstacles and questions(nest) <= MOST_QUESTIONS and loop in adjacent(nest, variables, target):
+    if not _walks(f, code, head, part) and not nest.obstacles and questions(nest) <= MOST_QUESTIONS and loop in adjacent(nest, variables, target):
         found = dependences(nest)
-        lanes = computed(nest, loop, target, code[start : end + 1]) if free(loop, found) else 0
-    if not lanes or (lanes < FEWEST and not any(instr.type.is_float for instr in code[start:end])):
+        lanes = computed(nest, loop, target, code[part.first : part.last + 1]) if free(loop, found) else 0
+    if not lanes or (lanes < FEWEST and not any(instr.type.is_float for instr in code[part.first : part.last])):
         f.code = original
         return False
     mark(nest, loop, variables, found)

@@ -169,45 +169,58 @@ def local_variables(f: Function, body: list[Instr], references: dict[int, int]) 
     variable = f.variable
     inside: dict[int, int] = {}
     carried: set[int] = set()
-    written: set[int] = set()
-    # Per open bracket: what was written when it began, and at the end of each of its finished branches.
-    entry: list[set[int]] = []
+    # What has been written; None where control does not get to.
+    written: set[int] | None = set()
+    # Per open bracket: what was written when its part began that may be the last, and where control leaves it by a branch, or at the end of a part.
+    entry: list[set[int] | None] = []
     meet: list[set[int] | None] = []
     opener: list[ops.Op] = []
     for instr in body:
         for a in instr.args:
             if a >= 0 and variable[a]:
                 inside[a] = inside.get(a, 0) + 1
-                if a not in written:
+                if written is not None and a not in written:
                     carried.add(a)
         op = instr.op
-        if op.closes:
-            if op is ops.END:
-                first = opener.pop()
-                before = entry.pop()
-                met = meet.pop()
-                # Only an if … else is sure to run one of its branches to the end; a block may be left early.
-                written = written & met if met is not None and first is ops.ELSE else set(before)
+        if op is ops.END:
+            first, before, met = opener.pop(), entry.pop(), meet.pop()
+            if first is ops.FOR or first is ops.DO:
+                written = before
+            elif first is not ops.LOOP:
+                # (A loop ends where nothing goes back from its end.)
+                written = _both(written, met)
+                if first is not ops.BLOCK and first is not ops.ELSE:
+                    written = _both(written, before)
+        elif op.closes:
+            if op is ops.ELSE or op is ops.ELIF:
+                meet[-1] = _both(meet[-1], written)
+                written = set(entry[-1]) if entry[-1] is not None else None
             else:
-                met = meet[-1]
-                if op is ops.ELSE or op is ops.ELIF:
-                    meet[-1] = set(written) if met is None else met & written
-                    written = set(entry[-1])
-                opener[-1] = op
+                entry[-1] = set(written) if written is not None else None
+            opener[-1] = op
         elif op.opens:
-            entry.append(set(written))
+            entry.append(set(written) if written is not None else None)
             meet.append(None)
             opener.append(op)
         elif op is ops.BR or op is ops.BR_IF:
-            # A branch that leaves an if … else early: treat that bracket as one that may write nothing.
-            k = instr.imm
-            if k < len(meet):
-                meet[-1 - k] = set(entry[-1 - k])
+            if instr.imm < len(meet):
+                # (To a loop it is the next step.)
+                meet[-1 - instr.imm] = _both(meet[-1 - instr.imm], written)
+            if op is ops.BR:
+                written = None
         d = instr.dst
         if d >= 0 and variable[d]:
             inside[d] = inside.get(d, 0) + 1
-            written.add(d)
+            if written is not None:
+                written.add(d)
     return [v for v, count in inside.items() if v not in carried and references.get(v, 0) == count]
+
+
+def _both(one: set[int] | None, other: set[int] | None) -> set[int] | None:
+    """What has been written whichever way control has come; None is a way that there is not."""
+    if one is None or other is None:
+        return set(other) if one is None and other is not None else one
+    return one & other
 
 
 def written_first(f: Function, body: list[Instr]) -> list[int]:

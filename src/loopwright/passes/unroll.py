@@ -58,10 +58,8 @@ def run(f: Function, target: Target) -> None:
         reuse.run(f, target)
 
 
-def steps_at_once(f: Function, target: Target, head: Instr, body: list[Instr], reduction: bool) -> int:
-    """The unroll factor for a loop over lanes, from the size of its body, or from what the loops in it wait for."""
-    if has_loops(body):
-        return vectors_at_once(f, target, head, body)
+def steps_at_once(f: Function, target: Target, body: list[Instr], reduction: bool) -> int:
+    """The unroll factor for a loop over lanes without loops in it, from the size of its body."""
     loaded: set[tuple[int, ...]] = set()
     work = _work(f, body, loaded)
     unrolling = target.unrolling
@@ -161,7 +159,9 @@ def _split(
     waited = around if around is not None and target.masks_hold_loads else ()
     lo, hi, step_operand = head.args
     step = int(f.const_values[~step_operand])
-    unroll = loop.unroll if loop.unroll > 0 else steps_at_once(f, target, head, body, bool(loop.accumulators))
+    unroll = loop.unroll
+    if unroll == 0:
+        unroll = vectors_at_once(f, target, head, body) if has_loops(body) else steps_at_once(f, target, body, bool(loop.accumulators))
     while loop.unroll == 0 and loop.accumulators and unroll > 1 and not _fits(f, target, loop, body, unroll):
         unroll //= 2
     if nested and loop.unroll == 0 and len(loop.accumulators) == 1 and unroll > SHORT_TOTALS and _loads(body) > 1:
