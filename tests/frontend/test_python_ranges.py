@@ -180,3 +180,80 @@ def f(x, y):
             y[i] += x[t + 1]
 """
     assert loops(source, lw.Array[lw.i32], lw.Array[lw.i32]) == 2
+
+
+def doublings(x: Any) -> Any:
+    for k in range(20):
+        if x > 90:
+            return k
+        x = x * 2 + 1
+    return -1
+
+
+def first_above(x: Any, y: Any) -> Any:
+    for k in range(20):
+        if y[k] > x:
+            return y[k] * 2
+    return 0
+
+
+def narrow(x: Any) -> Any:
+    for k in range(20):
+        if x > 90:
+            return k * x
+        x = x + 7
+    return 0
+
+
+@lw.kernel
+def of_doublings(u: lw.Array, v: lw.Array):
+    for i in lw.range(len(u)):
+        v[i] = doublings(u[i])
+
+
+@lw.kernel
+def of_first_above(u: lw.Array, v: lw.Array):
+    for i in lw.range(len(u)):
+        u[i] = first_above(u[i], v)
+
+
+@lw.kernel
+def of_narrow(u: lw.Array, v: lw.Array):
+    for i in lw.range(len(u)):
+        v[i] = narrow(u[i])
+
+
+@lw.kernel
+def left_at_the_top(u: lw.Array) -> lw.i32:
+    for k in range(30):
+        if u[0] > 1000:
+            return k
+        u[0] = u[0] * 2 + 1
+    return 77
+
+
+@pytest.mark.parametrize(
+    ("kernel", "count"), [(of_doublings, 2), (of_first_above, 2), (of_narrow, 1)], ids=["its number", "what is looked up", "computed with"]
+)
+@pytest.mark.parametrize("dtype", [np.int64, np.int32, np.uint8])
+def test_functions_that_return_out_of_them(kernel: lw.Kernel, count: int, dtype: Any) -> None:
+    u, v = whole(40, dtype=dtype), whole(40, dtype=dtype) % 60
+    wanted = [u.copy(), v.copy()]
+    with np.errstate(over="ignore"):
+        for i in range(40):
+            if kernel is of_first_above:
+                wanted[0][i] = first_above(wanted[0][i], v)
+            else:
+                wanted[1][i] = (doublings if kernel is of_doublings else narrow)(u[i])
+    staged = str(lw.kernel(kernel.function, nests="off").compile(u, v, keep=True, target="x86-64-v3").ir("collect"))
+    assert sum(" = for " in line for line in staged.splitlines()) == count
+    kernel(u, v)
+    np.testing.assert_array_equal(u, wanted[0])
+    np.testing.assert_array_equal(v, wanted[1])
+
+
+def test_a_kernel_that_returns_out_of_one() -> None:
+    # (Its result is narrower than the number of a loop of run time.)
+    u = np.array([5], np.int64)
+    assert left_at_the_top(u) == 8
+    assert u[0] == 1535

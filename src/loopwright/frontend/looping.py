@@ -64,6 +64,7 @@ class _Unrolling:
         self.s = s
         self.stmt = stmt
         self.branches = len(emitter.branches)
+        self.returned = s.act.returned
         self.loop = LoopState("python", stmt, s.act, s.values_of(stmt.writes))
         if stmt.breaks:
             self.loop.exit = emitter.open(ops.BLOCK, VOID, [])
@@ -81,6 +82,10 @@ class _Unrolling:
         stmt = self.stmt
         status = self.status = self._continuing(stmt) if stmt.continues else self.s.block(stmt.body)
         return status in (FALLS, CONTINUE)
+
+    def left(self) -> bool:
+        """Whether something at run time leaves it, by a break or return."""
+        return bool(self.loop.exits) or self.s.act.returned > self.returned
 
     def _continuing(self, stmt: LoopStmt) -> int:
         """Stage a body that paths of run time may continue from."""
@@ -155,7 +160,7 @@ def _unrolled(s: Staging, stmt: For, items: Any, numbers: range) -> int:
         if not unrolling.step():
             break
         # (What is compared may be known in the first iteration.)
-        if steps <= 2 and unrolling.loop.exits and len(numbers) >= FEWEST_LEFT and counts_only(s, stmt, numbers, True):
+        if steps <= 2 and len(numbers) >= FEWEST_LEFT and unrolling.left() and counts_only(s, stmt, numbers, True):
             s.note(once(s, stmt), 1)
         if steps == 1 and (len(code) - before) * len(numbers) > MANY and counts_only(s, stmt, numbers[1:]):
             status = unrolling.finish()

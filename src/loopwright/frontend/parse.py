@@ -163,6 +163,7 @@ class _Counting(ast.NodeVisitor):
     """What a name is an index of, and a bound. The numbers of ranges inside count as it does if it is in their bounds: they are known when it is.
 
     Attributes:
+        name: the name, which may be returned besides.
         numbers: the name, and those numbers.
         indexed: the arrays.
         places: those indices, and the bounds, with whether it is an index.
@@ -171,6 +172,7 @@ class _Counting(ast.NodeVisitor):
     """
 
     def __init__(self, name: str) -> None:
+        self.name = name
         self.numbers = {name}
         self.indexed: set[str] = set()
         self.places: list[tuple[ast.expr, bool]] = []
@@ -180,6 +182,11 @@ class _Counting(ast.NodeVisitor):
 
     def visit_Name(self, node: ast.Name) -> None:
         self.seen.add(node.id)
+
+    def visit_Return(self, node: ast.Return) -> None:
+        # (What is returned from a loop that goes on otherwise has a type, whether the number has one or not.)
+        if node.value is not None and not (isinstance(node.value, ast.Name) and node.value.id == self.name):
+            self.visit(node.value)
 
     def visit_Subscript(self, node: ast.Subscript) -> None:
         self.visit(node.value)

@@ -57,7 +57,7 @@ def counts_only(s: Staging, stmt: For, numbers: range, left: bool = False) -> bo
 
     With ``left`` it may be left before its end, which has to be at run time: what counts how often it has run has a type behind it then, and nothing else reads that inside.
     """
-    if type(stmt.target) is not NameTarget or not stmt.numbers or (stmt.breaks and not left) or stmt.continues or RESULT in stmt.writes:
+    if type(stmt.target) is not NameTarget or not stmt.numbers or stmt.continues or (not left and (stmt.breaks or RESULT in stmt.writes)):
         return False
     if s.notes and unrolled(s, stmt) in s.notes:
         return False
@@ -76,7 +76,7 @@ def counts_only(s: Staging, stmt: For, numbers: range, left: bool = False) -> bo
             return False
     handed_on = stmt.live.union(stmt.carried)
     for written in stmt.writes:
-        if written == name or written not in handed_on:
+        if written in (name, RESULT) or written not in handed_on:
             continue
         value = env.get(written)
         if not isinstance(value, (Value, Complex)) and not (left and written in stmt.counters and type(value) in (int, float)):

@@ -258,12 +258,13 @@ class Activation:
         regions: the run-time bracket in which each name was last bound to a Python container.
         loops: the loops around, innermost last.
         result: paths by which a return leaves the inlined function.
+        returned: how many returns have been staged that leave it at run time.
         block: the bracket such a return branches to.
         caller: the call it was inlined into, and the line there; None for the kernel itself.
         path: the lines of the calls that led here: tells the places apart where one function is inlined.
     """
 
-    __slots__ = ("block", "caller", "depth", "env", "lines", "loops", "missing", "parsed", "path", "regions", "result", "sticky", "top")
+    __slots__ = ("block", "caller", "depth", "env", "lines", "loops", "missing", "parsed", "path", "regions", "result", "returned", "sticky", "top")
 
     def __init__(self, parsed: Parsed, env: dict[str, Any], top: bool, path: tuple[int, ...] = ()) -> None:
         self.parsed = parsed
@@ -276,6 +277,7 @@ class Activation:
         self.regions: dict[str, int] = {}
         self.loops: list[LoopState] = []
         self.result: list[Edge] = []
+        self.returned = 0
         self.block: Instr | None = None
         self.caller: tuple[Activation, int] | None = None
         self.depth = 0

@@ -83,6 +83,7 @@ class Statements(Staging):
         value = self.evaluate(stmt.value) if stmt.value is not None else None
         act, emitter = self.act, self.emitter
         if act.top:
+            act.returned += 1
             return self._return_top(value)
         if not is_number(value) and value is not None:
             value = emitter.snapshot(value)
@@ -97,6 +98,7 @@ class Statements(Staging):
         act.env[RESULT] = value
         edge = leaving(self, {RESULT}, emitter.branch(act.block))
         act.result.append(edge)
+        act.returned += 1
         return ENDED
 
     def _return_top(self, value: Any) -> int:
