@@ -218,3 +218,84 @@ def test_pieces_that_are_looked_at_again_have_2048_bytes(name: str, count: int) 
     x = np.zeros(10, getattr(lw, name).dtype)
     text = kernel(SEARCH.format(condition="x[i] > best")).compile(x, x.copy(), target="x86-64-v3", keep=True).ir("nests")
     assert f"%block = for 1, %x.n0, {count} " in text
+
+
+BY_PLACE = """def search(x, out):
+    at = lw.i64(0)
+    for i in lw.range(1, len(x)):
+        if {condition}:
+            at = i
+    out[0] = x[at]
+    return at
+"""
+
+
+@pytest.mark.parametrize("comparison", COMPARISONS)
+@pytest.mark.parametrize("name", ["f32", "f64", "u8", "i32", "i64"])
+@pytest.mark.parametrize("turned", [False, True])
+def test_by_where_it_is(name: str, comparison: str, turned: bool) -> None:
+    """What is compared is the element at the index kept, which is in a variable from then on."""
+    dtype = np.dtype(getattr(lw, name).dtype)
+    opposite = {">": "<", "<": ">", ">=": "<=", "<=": ">="}[comparison]
+    condition = f"x[at] {opposite} x[i]" if turned else f"x[i] {comparison} x[at]"
+    searched = kernel(BY_PLACE.format(condition=condition))
+    array = lw.Array[getattr(lw, name)]
+    assert " lanes" in searched.compile(array, array, target="x86-64-v3", keep=True).ir("nests")
+    out = np.zeros(1, dtype)
+    for n in (1, 2, 25, 66, 515):
+        for x in numbers(dtype, n):
+            at, best = expected(x, comparison)
+            assert searched(x, out) == at
+            np.testing.assert_array_equal(out[0], best)
+
+
+def test_pivots_and_exchanges() -> None:
+    source = """def search(x, out):
+    n = len(out)
+    for p in lw.range(n):
+        m = p
+        for i in lw.range(p + 1, x.shape[1]):
+            if abs(x[p, i]) > abs(x[p, m]):
+                m = i
+        t = x[p, p]
+        x[p, p] = x[p, m]
+        x[p, m] = t
+        out[p] = m
+    return lw.i64(0)
+"""
+    searched = kernel(source)
+    x = np.random.default_rng(0).standard_normal((40, 70))
+    wanted, out = x.copy(), np.zeros(40, np.int64)
+    for p in range(40):
+        m = p + int(np.argmax(np.abs(wanted[p, p:])))
+        wanted[p, [p, m]] = wanted[p, [m, p]]
+    searched(x, out)
+    np.testing.assert_array_equal(x, wanted)
+    assert " lanes" in searched.compile(x, out, target="x86-64-v3", keep=True).ir("nests")
+
+
+@pytest.mark.parametrize(
+    "body",
+    [
+        # another place is compared with
+        "if x[i] < x[at - 1]: at = i",
+        # what is compared is computed otherwise
+        "if x[i] * 2 < x[at]: at = i",
+        # the place is read besides
+        "if x[i] < x[at] + at: at = i",
+        # it is written elsewhere, too
+        "if x[i] < x[at]: at = i\n        at = lw.min(at, 7)",
+        # what is stored changes what is there
+        "if x[i] < x[at]: at = i\n        x[i] = 3",
+    ],
+)
+def test_by_where_something_else_is(body: str) -> None:
+    source = f"def search(x, out):\n    at = lw.i64(1)\n    for i in lw.range(1, len(x)):\n        {body}\n    out[0] = at\n    return at\n"
+    searched = kernel(source)
+    x = np.random.default_rng(1).integers(0, 100, 200)
+    wanted, out = x.copy(), np.zeros(1, np.int64)
+    space: dict[str, Any] = {"lw": type("Plain", (), {"i64": int, "range": range, "min": min})}
+    exec(source, space)  # noqa: S102 (the source above)
+    at = space["search"](wanted, np.zeros(1, np.int64))
+    assert searched(x, out) == at
+    np.testing.assert_array_equal(x, wanted)

@@ -22,6 +22,7 @@ from typing import Final
 
 from loopwright.ir import ops
 from loopwright.ir.function import NONE, Function, Instr, Loop
+from loopwright.nests.best_held import held
 from loopwright.nests.lanes import in_lanes
 from loopwright.nests.nest import nests
 from loopwright.nests.operations import has
@@ -85,13 +86,28 @@ def split_extremes(f: Function, target: Target) -> None:
     while position < len(f.code):
         instr = f.code[position]
         if instr.op is ops.FOR and instr.loop is None:
-            search = _search(f, position)
-            if search is not None:
-                made = _Split(f, search).made()
-                if _possible(f, target, search, made):
-                    position += len(made)
-                    continue
+            position = _split(f, target, position) or position
         position += 1
+
+
+def _split(f: Function, target: Target, position: int) -> int:
+    """Rewrite the loop at a position, if it is of this kind; where what it has become ends, or 0."""
+    before = f.code
+    search = _search(f, position)
+    if search is None:
+        kept = held(f, position)
+        if kept is None:
+            return 0
+        made, front, behind = kept
+        f.code = [*before[:position], *made, *before[behind:]]
+        position += front
+        search = _search(f, position)
+    if search is not None:
+        made = _Split(f, search).made()
+        if _possible(f, target, search, made):
+            return position + len(made) - 1
+    f.code = before
+    return 0
 
 
 def searches(f: Function, head: int) -> bool:
