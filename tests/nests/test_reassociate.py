@@ -2,15 +2,19 @@
 
 from __future__ import annotations
 
+import re
+
 import numpy as np
 import pytest
 
 import loopwright as lw
+from loopwright.compiler import text_of
 from loopwright.ir import ops
 from loopwright.ir.interpret import run
 from loopwright.ir.text import parse
 from loopwright.ir.verify import verify
 from loopwright.nests import reassociate
+from loopwright.targets import registry
 
 FORMS = [
     "s + x[i] - T(1)",
@@ -115,3 +119,43 @@ def test_how_long_a_sum_has_to_be(count: int, several: bool) -> None:
     run(f, values, got)
     signs = np.array([-1 if k % 7 == 6 else 1 for k in range(count)])
     np.testing.assert_allclose(got, [(values[i : i + count] * signs).sum() for i in range(3)])
+
+
+#: (statements, what becomes of them)
+CHAINS = {
+    "of two that wait the later comes last": (
+        "v = x[i] * 0.2 + a\n        a = x[i] * 0.4 - v * 0.7 + b\n        b = x[i] * 0.2 - v * 0.3",
+        r"(%\S+) = add.f64 %\S+, %b .*%a = sub.f64 \1, %",
+    ),
+    "added": ("v = x[i] + a\n        a = x[i] + v * 0.7 - b\n        b = y[i] - v", r"(%\S+) = sub.f64 %\S+, %b .*%a = add.f64 %\S+, \1 "),
+    "constants are one": ("v = a + 0.01\n        a = 1 / (v + 0.1) + v", r"(%\S+) = add.f64 0.01, 0.1 .* = add.f64 %a, \1 "),
+    "one less what is waited for": ("g = a / (a + 0.1)\n        a = a * (1 - g)", r"(%\S+) = mul.f64 %a, %\S+ .*%\S+ = sub.f64 %a, \1 "),
+    "one more": ("g = a / (a + 2)\n        a = (g + 1) * a", r"(%\S+) = mul.f64 %a, %\S+ .*%\S+ = add.f64 %a, \1 "),
+    "what waits as long stays": (
+        "v = a * 0.5 - b * 0.25\n        a = x[i] + v\n        b = y[i] + v",
+        r"(%\S+) = sub.f64 .*%a = add.f64 %\S+, \1 .*%b = add.f64 %\S+, \1 ",
+    ),
+    "another than 1 stays": ("g = a / (a + 0.1)\n        a = a * (2 - g)", r"(%\S+) = sub.f64 2.0, .*%\S+ = mul.f64 %a, \1 "),
+    "read elsewhere it stays": ("g = a / (a + 0.1)\n        v = 1 - g\n        a = a * v\n        z[i] = v", r"(%\S+) = sub.f64 1.0, .*%\S+ = mul.f64 %a, \1 "),
+}
+
+
+@pytest.mark.parametrize("name", CHAINS)
+def test_what_is_waited_for_longest_comes_last(name: str) -> None:
+    statements, lines = CHAINS[name]
+    source = f"def nest(x, y, z):\n    a = 1.0\n    b = 0.5\n    for i in lw.range(x.shape[0]):\n        {statements}\n        z[i] = a - b\n"
+    space: dict[str, object] = {"lw": lw}
+    exec(source, space)  # noqa: S102 (the loop above)
+    function = space["nest"]
+    function.__annotations__.update(dict.fromkeys("xyz", lw.Array))
+    rng = np.random.default_rng(1)
+    x, y, z, wanted = rng.random(50), rng.random(50), np.zeros(50), np.zeros(50)
+    lw.kernel(source=source, nests="off")(function)(x, y, wanted)
+    fast = lw.kernel(source=source, fastmath=True)(function)
+    fast(x, y, z)
+    np.testing.assert_allclose(z, wanted, rtol=1e-9)
+    f = parse(fast.compile(x, y, z, keep=True).ir("collect"))
+    reassociate.run(f)
+    verify(f)
+    found = text_of(f, registry.get("x86-64-v3"))
+    assert re.search(lines, found, re.DOTALL), found

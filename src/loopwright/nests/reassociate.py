@@ -23,6 +23,11 @@ from loopwright.nests.scalars import CARRIED, scalars
 __all__ = ["run"]
 
 _SUMS: Final = frozenset((ops.ADD, ops.SUB))
+#: After so many iterations it is seen what waits for what.
+_ITERATIONS: Final = 4
+#: When what does not wait is there.
+_EARLY: Final = -1000
+_LATENCIES: Final = {ops.DIV: 13, ops.SQRT: 16}
 #: Sums of so many terms are added up in parts, and in so many.
 LONG_SUM: Final = 12
 PARTS: Final = 4
@@ -47,55 +52,140 @@ def run(f: Function) -> None:
 def _shorten(nest: Nest, loop: NestLoop, variables: set[int]) -> None:
     f = nest.f
     body = f.code[loop.head + 1 : loop.end]
-    while _rotate(f, body, variables):
-        pass
+    for _ in range(len(body)):
+        if not _step(f, body, _Arrivals(f, body, variables)):
+            break
     f.code = [*f.code[: loop.head + 1], *body, *f.code[loop.end :]]
 
 
-def _rotate(f: Function, body: list[Instr], variables: set[int]) -> bool:
-    """Take one sum apart in which what is waited for goes through two additions: ``(p + d) + c`` as ``p + (d + c)``. False where there is none."""
-    waits = set(variables)
+class _Arrivals:
+    """When the values of a loop's body are there, in cycles, after some iterations; what does not wait for the iteration before is there from the start.
+
+    Attributes:
+        of: by register, when its value is there, where it waits; a variable's as it is at the beginning of an iteration.
+        uses: how often each register is read.
+    """
+
+    __slots__ = ("of", "uses")
+
+    def __init__(self, f: Function, body: list[Instr], variables: set[int]) -> None:
+        self.uses: dict[int, int] = {}
+        for instr in body:
+            for a in instr.args:
+                self.uses[a] = self.uses.get(a, 0) + 1
+        fused: set[int] = set()  # products that become part of the sum that they go into
+        if f.options.contract:
+            products = {instr.dst for instr in body if instr.op is ops.MUL and instr.type.is_float and self.uses.get(instr.dst) == 1}
+            for instr in body:
+                if instr.op in _SUMS:
+                    fused.update(a for a in instr.args if a in products)
+        starts = dict.fromkeys(variables, 0)
+        for _ in range(_ITERATIONS):
+            self.of = dict(starts)
+            now = dict(starts)
+            for instr in body:
+                if instr.dst < 0:
+                    continue
+                waited = [now[a] for a in instr.args if a in now]
+                if waited:
+                    now[instr.dst] = max(waited) + (0 if instr.dst in fused else _latency(instr))
+                    if instr.dst not in starts:
+                        self.of[instr.dst] = now[instr.dst]
+                elif f.variable[instr.dst]:
+                    now.pop(instr.dst, None)
+            starts = {v: now.get(v, _EARLY) for v in variables}
+
+    def __call__(self, operand: int) -> int:
+        return self.of.get(operand, _EARLY)
+
+
+def _latency(instr: Instr) -> int:
+    """About how many cycles an operation takes on present cores."""
+    if instr.op is ops.COPY:
+        return 0
+    if not instr.type.is_float:
+        return 1
+    return _LATENCIES.get(instr.op, 4)
+
+
+def _step(f: Function, body: list[Instr], arrivals: _Arrivals) -> bool:
+    """Rewrite one sum or product of a body, so that its result is there earlier. False where there is none.
+
+    A sum in which what is waited for goes through two additions is taken apart, ``(p + d) + c`` as ``p + (d + c)``; and ``p * (1 - d)`` becomes ``p - p * d``, one operation where it
+    can be contracted.
+    """
     made: dict[int, int] = {}
-    uses: dict[int, int] = {}
-    for instr in body:
-        for a in instr.args:
-            uses[a] = uses.get(a, 0) + 1
     for k, instr in enumerate(body):
-        if instr.dst < 0:
+        if instr.dst < 0 or not instr.type.is_float or is_half(instr.type):
             continue
-        if instr.op in _SUMS and instr.type.is_float:
+        if instr.op in _SUMS:
             for place in (0, 1) if instr.op is ops.ADD else (0,):
-                inner = instr.args[place]
-                at = made.get(inner, -1)
-                other = instr.args[1 - place]
-                if at >= 0 and inner in waits and other not in waits and uses[inner] == 1 and _apart(f, body, at, k, other, waits, instr.op):
+                at = made.get(instr.args[place], -1)
+                if at >= 0 and body[at].op in _SUMS and _apart(f, body, at, k, place, arrivals):
                     return True
-        if any(a in waits for a in instr.args):
-            waits.add(instr.dst)
-        if instr.op in _SUMS and instr.type.is_float and not is_half(instr.type) and not f.variable[instr.dst]:
+        elif instr.op is ops.MUL and f.options.contract:
+            for place in (0, 1):
+                at = made.get(instr.args[place], -1)
+                if at >= 0 and body[at].op in _SUMS and _distributed(f, body, at, k, place, arrivals):
+                    return True
+        if instr.op in _SUMS and not f.variable[instr.dst]:
             made[instr.dst] = k
     return False
 
 
-def _apart(f: Function, body: list[Instr], at: int, k: int, other: int, waits: set[int], op: Op) -> bool:
-    """Rewrite the sum at ``k`` of ``other`` and the sum at ``at``, of which one operand waits; False where both do."""
+def _apart(f: Function, body: list[Instr], at: int, k: int, place: int, arrivals: _Arrivals) -> bool:
+    """Rewrite the sum at ``k``, one of whose operands is the sum at ``at``, in which one operand is waited for longest; False where that is not so."""
     first, second = body[at], body[k]
+    other = second.args[1 - place]
     p, d = first.args
-    if p not in waits and d in waits and first.op is ops.ADD:
+    exchanged = arrivals(p) < arrivals(d)
+    if exchanged:
         p, d = d, p
-    if p not in waits or d in waits or (p >= 0 and f.variable[p] and any(instr.dst == p for instr in body[at:k])):
+    # (Where it is read elsewhere it stays; a sum of constants costs nothing more.)
+    again = arrivals.uses[first.dst] > 1
+    if arrivals(p) < 0 or max(arrivals(d), arrivals(other)) + 4 > arrivals(p) or (again and (d >= 0 or other >= 0)):
         return False
-    # (p + d) + c = p + (d + c), (p + d) - c = p + (d - c), (p - d) + c = p - (d - c), (p - d) - c = p - (d + c)
-    inside = ops.ADD if (first.op is ops.ADD) == (op is ops.ADD) else ops.SUB
-    if any(a >= 0 and f.variable[a] and any(instr.dst == a for instr in body[at:k]) for a in (d, other)):
+    if any(_changes(f, body, a, at, k) for a in (p, d, other)):
+        return False
+    made = f.register(second.type, "")
+    if exchanged and first.op is ops.SUB:
+        # (d - p) + c = (d + c) - p, (d - p) - c = (d - c) - p
+        inside, outside = second.op, [made, p]
+    else:
+        # (p + d) + c = p + (d + c), (p + d) - c = p + (d - c), (p - d) + c = p - (d - c), (p - d) - c = p - (d + c)
+        inside, outside = ops.ADD if (first.op is ops.ADD) == (second.op is ops.ADD) else ops.SUB, [p, made]
+    body[k : k + 1] = [
+        Instr(inside, second.type, made, [d, other], 0, second.line),
+        Instr(first.op, second.type, second.dst, outside, 0, second.line),
+    ]
+    if not again:
+        del body[at]
+    return True
+
+
+def _distributed(f: Function, body: list[Instr], at: int, k: int, place: int, arrivals: _Arrivals) -> bool:
+    """Rewrite the product at ``k``, one of whose operands is the sum at ``at`` of 1 and something that is waited for longer than the other operand; False where that is not so."""
+    first, second = body[at], body[k]
+    factor = second.args[1 - place]
+    one, d = first.args
+    if first.op is ops.ADD and d < 0:
+        one, d = d, one
+    if one >= 0 or f.const_values[~one] != 1 or d < 0 or arrivals.uses[first.dst] > 1 or arrivals(d) < 0 or arrivals(factor) > arrivals(d):
+        return False
+    if any(_changes(f, body, a, at, k) for a in (d, factor)):
         return False
     made = f.register(second.type, "")
     body[k : k + 1] = [
-        Instr(inside, second.type, made, [d, other], 0, second.line),
-        Instr(first.op, second.type, second.dst, [p, made], 0, second.line),
+        Instr(ops.MUL, second.type, made, [factor, d], 0, second.line),
+        Instr(first.op, second.type, second.dst, [factor, made], 0, second.line),
     ]
     del body[at]
     return True
+
+
+def _changes(f: Function, body: list[Instr], operand: int, at: int, k: int) -> bool:
+    """Whether a variable is written between two places."""
+    return operand >= 0 and f.variable[operand] and any(instr.dst == operand for instr in body[at:k])
 
 
 def _in_parts(f: Function, head: int, end: int) -> None:
