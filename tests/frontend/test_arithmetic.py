@@ -340,3 +340,22 @@ def mixed(x: lw.Array[lw.u32], key: lw.u32):
 def test_rotations_by_whole_bytes_are_one_shuffle_on_avx2_and_one_rotation_on_avx512() -> None:
     assert "vpshufb" in mixed.compile(target="x86-64-v3").asm() and "vpsll" not in mixed.compile(target="x86-64-v3").asm()
     assert "vprold" in mixed.compile(target="x86-64-v4").asm()
+
+
+@lw.kernel
+def whole_numbers(x: lw.Array, out: lw.Array[lw.i64, 2]):
+    for i in lw.range(len(x)):
+        out[i, 0] = math.floor(x[i])
+        out[i, 1] = math.ceil(x[i])
+        out[i, 2] = math.trunc(x[i])
+        out[i, 3] = x[i] - math.floor(x[i]) > 0.25
+
+
+@pytest.mark.parametrize("dtype", [np.float32, np.float64, np.int32, np.uint8, np.uint64])
+def test_functions_of_math_that_give_integers(dtype: type) -> None:
+    x = (np.random.default_rng(0).random(50) * 100 - (50 if np.dtype(dtype).kind in "fi" else 0)).astype(dtype)
+    out = np.zeros((50, 4), np.int64)
+    whole_numbers(x, out)
+    numbers = x.tolist()
+    wanted = [[math.floor(v), math.ceil(v), math.trunc(v), int(v - math.floor(v) > 0.25)] for v in numbers]
+    assert out.tolist() == wanted

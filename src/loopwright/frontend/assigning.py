@@ -16,6 +16,7 @@ from loopwright.frontend.elements import element
 from loopwright.frontend.expr import Value, is_staged
 from loopwright.frontend.lanes import reduce_into, update_reduction
 from loopwright.frontend.merging import CONTAINERS
+from loopwright.frontend.numpy_arrays import holds_run_time
 from loopwright.frontend.program import Assign, NameTarget, Store, Target, TupleTarget, Update
 from loopwright.frontend.staging import Staging
 from loopwright.frontend.state import FALLS, Restage, Summed
@@ -115,14 +116,17 @@ def _store(s: Staging, target: Store, container: Any, index: Any, value: Any) ->
         _put(s, container, index, value)
         return
     if is_staged(index):
+        holds_run_time(s, container)
         emitter.fail(
             f"`{target.name or 'this'}` is a Python {type(container).__name__}: it cannot be stored to at a run-time index; use an array argument, or lw.local(lw.f32, 64) for one of the kernel's own"
         )
     if emitter.region and s.act.regions.get(target.name, 0) != emitter.region:
+        holds_run_time(s, container)
         emitter.fail(
             f"`{target.name or 'this'}` is a Python {type(container).__name__} and cannot change under run-time control flow: use a list, an array argument, or variables"
         )
     if isinstance(container, np.ndarray) and is_staged(value):
+        holds_run_time(s, container)
         emitter.fail(
             f"`{target.name or 'this'}` is a NumPy array, which holds what is known while compiling, and cannot hold a run-time value: "
             "use a variable for each element, a list of them, or an lw.Array argument"
@@ -160,6 +164,8 @@ def stage_update(s: Staging, stmt: Update) -> int:
         if isinstance(known, Summed):
             update_reduction(s, known, stmt.operator, s.evaluate(stmt.value))
             return FALLS
+    if s.made and is_staged(index):
+        holds_run_time(s, container)
     before = len(s.emitter.code)
     try:
         old = container[index]

@@ -21,6 +21,7 @@ from loopwright.frontend.expr import Value, describe, is_number, is_staged
 from loopwright.frontend.flow import RESULT
 from loopwright.frontend.merging import merge
 from loopwright.frontend.native_calls import C_FUNCTION, call_native, native_call
+from loopwright.frontend.numpy_arrays import make, makes
 from loopwright.frontend.parse import parse, parse_if_possible
 from loopwright.frontend.printing import debug_print, print_values
 from loopwright.frontend.program import Parsed
@@ -112,6 +113,8 @@ def call(s: Staging, function: Any, args: tuple[Any, ...], named: dict[str, Any]
             if ours is not None:
                 return ours(*args)
             _refuse_builtin(emitter, function)
+        if makes(function):
+            return make(s, function, args, named)
         owner = getattr(function, "__self__", None)
         if isinstance(owner, (list, dict, set)) and getattr(function, "__name__", "") in _MUTATING and (s.cells.get(id(owner)) or _older(s, owner)):
             refuse_length(s, owner, f".{function.__name__}()")

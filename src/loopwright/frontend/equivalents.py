@@ -15,6 +15,7 @@ import numpy as np
 
 from loopwright.frontend import arithmetic, functions
 from loopwright.frontend.emitter import elementary
+from loopwright.types import I64, U64
 
 __all__ = ["equivalent"]
 
@@ -99,8 +100,22 @@ _OF_NUMPY: Final[dict[str, Function | str]] = {
     **_TESTS,
     **_BOTH,
 }
-#: By ``math``'s name. Its ``floor``, ``ceil`` and ``trunc`` give integers, which the functions of that name here do not.
+
+
+def _whole(rounded: Function) -> Function:
+    """A function of ``math`` that rounds to an integer, which those of this package do not."""
+
+    def whole(x: Any) -> Any:
+        return x if x.type is U64 else I64(x) if x.type.is_integer else I64(rounded(x))
+
+    return whole
+
+
+#: By ``math``'s name.
 _OF_MATH: Final[dict[str, Function | str]] = {
+    "floor": _whole(functions.floor),
+    "ceil": _whole(functions.ceil),
+    "trunc": _whole(functions.trunc),
     "sqrt": functions.sqrt,
     "fabs": functions.abs,
     "fmod": functions.fmod,

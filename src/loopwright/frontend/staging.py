@@ -41,6 +41,7 @@ class Staging(KernelAround):
         makers: what makes the hooks of rewritten expressions, by name; ``hooks`` are those made.
         open: the constructs around that depend on what happens at run time, outermost first.
         born: id of a list or dictionary that the kernel made -> itself, and what was open then.
+        made: id of an array that the kernel made with NumPy -> itself, and what notes that it is to be a local one.
         cells: id of a list or dictionary -> index -> the variable that the element is.
         frozen: a path on which a name stands for a list has left the code before its end.
         merged: lists that names stand for where others have met, with those others.
@@ -59,6 +60,7 @@ class Staging(KernelAround):
         self.again = False
         self.open: list[Construct] = []
         self.born: dict[int, tuple[Any, tuple[Construct, ...]]] = {}
+        self.made: dict[int, tuple[Any, tuple[Any, ...]]] = {}
         self.cells: dict[int, dict[Any, Any]] = {}
         self.merged: list[tuple[Any, list[Any]]] = []
         self.frozen = False
@@ -71,6 +73,7 @@ class Staging(KernelAround):
         self.hooks = {}
         self.open = []
         self.born = {}
+        self.made = {}
 
     def equip(self, env: dict[str, Any], hooks: list[str]) -> None:
         """Give a call's names the builtins, and the hooks that its expressions use."""
