@@ -160,12 +160,10 @@ def _unrolled(s: Staging, stmt: For, items: Any, numbers: range) -> int:
         if not unrolling.step():
             break
         # (What is compared may be known in the first iteration.)
-        if steps <= 2 and len(numbers) >= FEWEST_LEFT and unrolling.left() and counts_only(s, stmt, numbers, True):
+        if steps <= 2 and len(numbers) >= FEWEST_LEFT and unrolling.left() and counts_only(s, stmt, numbers, left=True):
             s.note(once(s, stmt), 1)
-        if steps == 1 and (len(code) - before) * len(numbers) > MANY and counts_only(s, stmt, numbers[1:]):
-            status = unrolling.finish()
-            assert status == FALLS
-            return _at_run_time(s, stmt, numbers[1:])
+        if steps == 1 and (len(code) - before) * len(numbers) > MANY and counts_only(s, stmt, numbers, many=True):
+            s.note(once(s, stmt), 1)
     return unrolling.finish()
 
 

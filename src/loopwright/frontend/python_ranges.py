@@ -52,10 +52,10 @@ def _of_run_time(s: Staging, name: str, stmt: LoopStmt) -> bool:
     return isinstance(value, Value) and value.operand >= 0
 
 
-def counts_only(s: Staging, stmt: For, numbers: range, left: bool = False) -> bool:
+def counts_only(s: Staging, stmt: For, numbers: range, left: bool = False, many: bool = False) -> bool:
     """Whether a loop does the same if it runs at run time: of what its body does, only indices of arrays depend on the number, and all that it hands on has a type.
 
-    With ``left`` it may be left before its end, which has to be at run time: what counts how often it has run has a type behind it then, and nothing else reads that inside.
+    With ``many`` instructions elements of local arrays are not to become variables. With ``left`` it may be left before its end, which has to be at run time: what counts how often it has run has a type behind it then, and nothing else reads that inside.
     """
     if type(stmt.target) is not NameTarget or not stmt.numbers or stmt.continues or (not left and (stmt.breaks or RESULT in stmt.writes)):
         return False
@@ -67,7 +67,7 @@ def counts_only(s: Staging, stmt: For, numbers: range, left: bool = False) -> bo
     env = s.act.env
     for indexed in stmt.indexed:
         array = env.get(indexed)
-        if not isinstance(array, StagedArray) or array.array.size:
+        if not isinstance(array, StagedArray) or (array.array.size and not many):
             return False
     for other in stmt.beside:
         # (A narrower number would have made the index as narrow.)
@@ -104,7 +104,7 @@ def _refused(place: ast.expr, index: bool, name: str, numbers: range, env: dict[
 
 
 def once(s: Staging, stmt: For) -> tuple[Any, ...]:
-    """Notes that a loop is left at run time, and does the same if it runs then."""
+    """Notes that a loop does the same at run time, as its first iterations have shown."""
     return id(stmt), s.act.path, "once"
 
 
