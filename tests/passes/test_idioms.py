@@ -262,3 +262,44 @@ def test_a_bound_put_by_a_branch_is_found_unless_the_variable_is_given_or_change
     idioms.run(f)
     verify(f)
     assert ("min.i32" in print_function(f)) == found
+
+
+#: Of numbers with a sign, conditions between 0 and a bound: whether one comparison is left of two.
+NOT_NEGATIVE = {
+    "(a >= 0) & (a < 100)": True,
+    "(a < 100) & (a >= 0)": True,
+    "(0 <= a) & (a <= 99)": True,
+    "(a > -1) & (100 > a)": True,
+    "(a < 0) | (a >= 100)": True,
+    "(a <= -1) | (99 < a)": True,
+    "(a >= 0) & (a < len(x))": True,
+    "(len(x) > a) & (0 <= a)": True,
+    "(a < 0) | (a >= len(x))": True,
+    "(a >= 0) & (b != 3) & (a < 100)": True,
+    "(a >= 0) & (b >= 0) & (a < 100) & (b < len(x))": True,
+    "(a > 0) & (a < 100)": False,
+    "(a >= 0) & (a < -5)": False,
+    "(a >= 0) & (a < 0)": False,
+    "(a >= 0) & (b < 100)": False,
+    "(a >= 0) | (a < 100)": False,
+    "(a >= 0) & (a > 100)": False,
+    "(a < len(x)) & (a < 100)": False,
+}
+
+
+@pytest.mark.parametrize("dtype", ["i8", "i32", "i64"])
+@pytest.mark.parametrize("condition", NOT_NEGATIVE)
+def test_numbers_between_0_and_a_bound_are_compared_once(condition: str, dtype: str) -> None:
+    types = f"lw.{dtype}"
+    body = f"a, b = x[i], y[i]|s = lw.select({condition}, {types}(1), {types}(0))"
+    kernel = kernel_of(body, source=dtype, to=dtype, loop="lw.range")
+    text = kernel.compile(target=V3).ir("promote")
+    # (An extent is compared in 64 bits.)
+    count = len(re.findall(r" = (?:lt|le|gt|ge)\.u", text))
+    assert (count > 0) == (NOT_NEGATIVE[condition] and not ("len" in condition and dtype != "i64" and "b >= 0" not in condition))
+    info = np.iinfo(f"int{dtype[1:]}")
+    x = np.array([info.min, info.min + 1, -101, -100, -2, -1, 0, 1, 2, 3, 4, 5, 98, 99, 100, 101, info.max - 1, info.max, 12, 13, 14, 15], f"int{dtype[1:]}")
+    for n in (x.size, 7):
+        given, y, got = x[:n].copy(), x[:n][::-1].copy(), np.zeros(n, x.dtype)
+        kernel(given, y, got)
+        assert got.tolist() == [bool(eval(condition, {"a": int(a), "b": int(b), "x": given})) for a, b in zip(given, y, strict=True)]

@@ -12,7 +12,7 @@ from typing import Final
 from loopwright.ir import ops
 from loopwright.ir.function import Function, Instr
 from loopwright.ir.ops import Op
-from loopwright.types import BOOL, VOID, Type, limits
+from loopwright.types import BOOL, I64, UNSIGNED, VOID, Type, limits
 
 __all__ = ["between", "run"]
 
@@ -58,7 +58,7 @@ def _rewrite(f: Function, roots: list[Instr]) -> None:
     found = _Idioms(f)
     for instr in roots:
         found.look(instr)
-    if found.inner:
+    if found.inner or found.added:
         found.drop()
 
 
@@ -189,6 +189,7 @@ class _Idioms:
         """Rewrite an instruction, if it ends an idiom."""
         if instr.type is BOOL and instr.op is not ops.CONVERT:
             self.between(instr)
+            self.not_negative(instr)
             return
         if instr.op is not ops.CONVERT:
             self.rotation(instr)
@@ -354,6 +355,65 @@ class _Idioms:
         if op is ops.GE or op is ops.GT:
             return made, x, True, bound + (op is ops.GT)
         return made, x, False, bound - (op is ops.LT)
+
+    def not_negative(self, instr: Instr) -> None:
+        """Whether numbers with a sign are not negative and below a bound that is not either, among other conditions: one comparison without a sign (Warren, as above)."""
+        if instr.type is not BOOL or (instr.op is not ops.AND and instr.op is not ops.OR):
+            return
+        inside = instr.op is ops.AND
+        lows: dict[int, tuple[Instr, Instr]] = {}
+        highs: dict[int, tuple[Instr, Instr, int, Op]] = {}
+        joins = [instr]
+        while joins:
+            join = joins.pop()
+            for a in join.args:
+                made = self.made.get(a) if a >= 0 else None
+                if made is None or self.reads[a] != 1:
+                    continue
+                if made.op is instr.op and made.type is BOOL:
+                    joins.append(made)
+                elif made.op in _ORDER and made.type.is_integer and made.type.signed and not made.type.lanes and id(made) not in self.added:
+                    self.sort(made, join, inside, lows, highs)
+        for x, (low, join) in lows.items():
+            if x in highs and highs[x][0].type is low.type:
+                self.without_sign(x, (low, join), highs[x], inside)
+
+    def sort(self, made: Instr, join: Instr, inside: bool, lows: dict[int, tuple[Instr, Instr]], highs: dict[int, tuple[Instr, Instr, int, Op]]) -> None:
+        """Enter a comparison of a number, if it is one with 0 from below, or with what is not negative from above."""
+        x, bound, op = made.args[0], made.args[1], made.op
+        if x < 0 or any(x in array.extents for array in self.f.arrays):
+            x, bound, op = bound, x, _TURNED[op]
+        if x < 0 or not self.stable(x):
+            return
+        if not inside:
+            op = _OPPOSITE[op]
+        known = self.constant(bound)
+        if op is ops.GE or op is ops.GT:
+            if known is not None and known == (-1 if op is ops.GT else 0):
+                lows[x] = made, join
+        elif known > 0 if known is not None else any(bound in array.extents for array in self.f.arrays):
+            highs[x] = made, join, bound, op
+
+    def without_sign(self, x: int, low: tuple[Instr, Instr], high: tuple[Instr, Instr, int, Op], inside: bool) -> None:
+        """Make two comparisons of a number one: the first becomes the number without its sign, the second compares that."""
+        f = self.f
+        type_ = low[0].type
+        kind = UNSIGNED[type_.bits]
+        bound, op = high[2], high[3]
+        first = next(instr for instr in f.code if instr is low[0] or instr is high[0])
+        (first, join), second = (low, high[0]) if first is low[0] else (high[:2], low[0])
+        join.args = [f.const(BOOL, inside) if a == first.dst else a for a in join.args]
+        del self.made[first.dst]
+        cast = f.register(kind)
+        if bound < 0:
+            bound = f.const(kind, f.const_values[~bound])
+        elif type_ is I64:
+            # (An extent is the same number.)
+            wide = f.register(kind)
+            self.added[id(first)] = Instr(ops.BITCAST, kind, wide, [bound], 0, first.line, type_)
+            bound = wide
+        first.op, first.type, first.source, first.dst, first.args = ops.BITCAST, kind, type_, cast, [x]
+        second.op, second.type, second.args = op if inside else _OPPOSITE[op], kind, [cast, bound]
 
     # --- rotations --------------------------------------------------------------------------------------------
 
