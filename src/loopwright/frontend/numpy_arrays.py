@@ -60,9 +60,9 @@ def _fill(s: Staging, staged: StagedArray, array: Any) -> None:
     emitter = s.emitter
     indices: list[Value] = []
     for extent in array.shape:
-        index = emitter.f.register(I64, "")
-        emitter.open(ops.FOR, VOID, [emitter.f.const(I64, 0), emitter.f.const(I64, extent), emitter.f.const(I64, 1)], index)
-        indices.append(Value(emitter, index, I64))
+        counter = emitter.f.register(I64, "")
+        emitter.open(ops.FOR, VOID, [emitter.f.const(I64, 0), emitter.f.const(I64, extent), emitter.f.const(I64, 1)], counter)
+        indices.append(Value(emitter, counter, I64))
     staged[tuple(indices)] = value
     for _ in array.shape:
         emitter.close()

@@ -210,12 +210,12 @@ def _walks(f: Function, code: list[Instr], head: int, part: _Part) -> bool:
         looked_up = False
         while open_:
             a = open_.pop()
-            instr = made.get(a)
-            if instr is None or instr.op is ops.FOR:
+            maker = made.get(a)
+            if maker is None or maker.op is ops.FOR:
                 roots.add(a)
             else:
-                looked_up = looked_up or instr.op is ops.LOAD
-                open_ += instr.args
+                looked_up = looked_up or maker.op is ops.LOAD
+                open_ += maker.args
         counted = [a for a in roots if a in steps]
         if counted and not looked_up and all(steps[a] for a in counted) and any(a in behind or a in own for a in roots):
             return True

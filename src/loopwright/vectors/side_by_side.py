@@ -26,7 +26,7 @@ from loopwright.ir.brackets import match
 from loopwright.ir.function import NONE, Function, Instr
 from loopwright.ir.loops import IS_LOOP
 from loopwright.targets.target import Target
-from loopwright.types import BOOL, VOID
+from loopwright.types import BOOL, VOID, Type
 
 __all__ = ["Test", "around", "test_of", "vectors_at_once", "write_test"]
 
@@ -104,7 +104,7 @@ def write_test(f: Function, code: Sequence[Instr], test: Test, renames: Sequence
     asked, last = code[test.start], code[test.end - 1]
     mask_type, line = asked.type, last.line
 
-    def emit(op: ops.Op, type_: ops.Type, result: ops.Type, args: list[int]) -> int:
+    def emit(op: ops.Op, type_: Type, result: Type, args: list[int]) -> int:
         made = f.register(result, "")
         out.append(Instr(op, type_, made, args, 0, line))
         return made
