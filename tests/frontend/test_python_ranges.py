@@ -197,6 +197,22 @@ def first_above(x: Any, y: Any) -> Any:
     return 0
 
 
+def a_float_otherwise(x: Any) -> Any:
+    for k in range(20):
+        if x > 90:
+            return k
+        x = x * 2 + 1
+    return 0.5
+
+
+def a_narrower_one_otherwise(x: Any) -> Any:
+    for k in range(20):
+        if x > 90:
+            return k
+        x = x * 2 + 1
+    return x
+
+
 def narrow(x: Any) -> Any:
     for k in range(20):
         if x > 90:
@@ -218,6 +234,18 @@ def of_first_above(u: lw.Array, v: lw.Array):
 
 
 @lw.kernel
+def of_a_float_otherwise(u: lw.Array, v: lw.Array):
+    for i in lw.range(len(u)):
+        v[i] = lw.i64(a_float_otherwise(u[i]) * 2)
+
+
+@lw.kernel
+def of_a_narrower_one_otherwise(u: lw.Array, v: lw.Array):
+    for i in lw.range(len(u)):
+        v[i] = a_narrower_one_otherwise(u[i])
+
+
+@lw.kernel
 def of_narrow(u: lw.Array, v: lw.Array):
     for i in lw.range(len(u)):
         v[i] = narrow(u[i])
@@ -232,19 +260,33 @@ def left_at_the_top(u: lw.Array) -> lw.i32:
     return 77
 
 
+FUNCTIONS = {
+    of_doublings: doublings,
+    of_a_float_otherwise: lambda x: int(a_float_otherwise(x) * 2),
+    of_a_narrower_one_otherwise: a_narrower_one_otherwise,
+    of_narrow: narrow,
+}
+
+
 @pytest.mark.parametrize(
-    ("kernel", "count"), [(of_doublings, 2), (of_first_above, 2), (of_narrow, 1)], ids=["its number", "what is looked up", "computed with"]
+    ("kernel", "count"),
+    [(of_doublings, 2), (of_first_above, 2), (of_a_float_otherwise, 1), (of_a_narrower_one_otherwise, 0), (of_narrow, 1)],
+    ids=["its number", "what is looked up", "its number, or a float", "its number, or a narrower one", "computed with"],
 )
 @pytest.mark.parametrize("dtype", [np.int64, np.int32, np.uint8])
 def test_functions_that_return_out_of_them(kernel: lw.Kernel, count: int, dtype: Any) -> None:
     u, v = whole(40, dtype=dtype), whole(40, dtype=dtype) % 60
+    if kernel is of_a_float_otherwise:
+        v = v.astype(np.int64)
+    if kernel is of_a_narrower_one_otherwise:
+        count = 2 if dtype is np.int64 else 1
     wanted = [u.copy(), v.copy()]
     with np.errstate(over="ignore"):
         for i in range(40):
             if kernel is of_first_above:
                 wanted[0][i] = first_above(wanted[0][i], v)
             else:
-                wanted[1][i] = (doublings if kernel is of_doublings else narrow)(u[i])
+                wanted[1][i] = FUNCTIONS[kernel](u[i])
     staged = str(lw.kernel(kernel.function, nests="off").compile(u, v, keep=True, target="x86-64-v3").ir("collect"))
     assert sum(" = for " in line for line in staged.splitlines()) == count
     kernel(u, v)
@@ -257,3 +299,11 @@ def test_a_kernel_that_returns_out_of_one() -> None:
     u = np.array([5], np.int64)
     assert left_at_the_top(u) == 8
     assert u[0] == 1535
+
+
+def test_what_is_refused_either_way_is_told_of_the_first() -> None:
+    source = (
+        "def f(u, v):\n    n = 0\n    for k in range(20):\n        if u[0] > 90:\n            break\n        u[0] += 7\n        n += 1\n    v[nothing] = n\n"
+    )
+    with pytest.raises(KernelTypeError, match="`nothing` is not defined"):
+        kernel(source).compile(whole(40), whole(40))

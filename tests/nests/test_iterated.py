@@ -236,3 +236,43 @@ def test_integers_take_lanes_where_there_are_many() -> None:
 
     assert "lanes(i)" not in str(collatz.compile(target="x86-64-v3").nests())
     assert "lanes(i)" in str(collatz.compile(target="x86-64-v4", vector_bits=512).nests())
+
+
+def escapes(x, y):  # type: ignore[no-untyped-def]
+    if x > 20 or (y > 30 and x < 3):
+        return -1
+    zr, zi = 0.0, 0.0
+    for k in range(40):
+        zr, zi = zr * zr - zi * zi + x * 0.03, 2 * zr * zi + y * 0.02
+        if zr * zr + zi * zi >= 4:
+            return k
+    return 255
+
+
+@lw.kernel(contract=False)
+def returned(x: lw.Array[lw.f64], o: lw.Array[lw.f64]):
+    for i in lw.range(len(x)):
+        o[i] = escapes(x[i], x[0])
+
+
+@lw.kernel(contract=False)
+def columns(x: lw.Array[lw.f64], o: lw.Array[lw.f64, 2]):
+    for j in lw.range(o.shape[1]):
+        a = x[j] * 0.5
+        for i in lw.range(o.shape[0]):
+            b = a + i
+            while b > 1:
+                b *= 0.5
+            o[i, j] = b
+
+
+@pytest.mark.parametrize("runner", runners(lambda runner: runner.target.core is not None))
+@pytest.mark.parametrize("count", [1, 9, 100])
+def test_functions_that_return_and_columns(count: int, runner: Runner) -> None:
+    x = np.random.default_rng(4).random(count) * 40 + 0.1
+    for kernel, shape in ((returned, (count,)), (columns, (7, count))):
+        found, wanted = np.zeros(shape), np.zeros(shape)
+        kernel.function(x, wanted)
+        lanes = "lanes(i)" if kernel is returned else "lanes(j)"
+        assert lanes in str(kernel.compile(target="x86-64-v3").nests())
+        runner.run(runner.compiled(kernel, x, found), [x, found], lambda _, found=found, wanted=wanted: np.testing.assert_array_equal(found, wanted))

@@ -161,9 +161,9 @@ def _unrolled(s: Staging, stmt: For, items: Any, numbers: range) -> int:
             break
         # (What is compared may be known in the first iteration.)
         if steps <= 2 and len(numbers) >= FEWEST_LEFT and unrolling.left() and counts_only(s, stmt, numbers, left=True):
-            s.note(once(s, stmt), 1)
+            s.note(once(s, stmt), len(numbers))
         if steps == 1 and (len(code) - before) * len(numbers) > MANY and counts_only(s, stmt, numbers, many=True):
-            s.note(once(s, stmt), 1)
+            s.note(once(s, stmt), len(numbers))
     return unrolling.finish()
 
 
@@ -209,14 +209,14 @@ def stage_while(s: Staging, stmt: While) -> int:
 def _at_run_time(s: Staging, stmt: For, numbers: range) -> int:
     """A Python range as one of the generated code; where that is refused, as a variable of another type in each iteration is, the next attempt unrolls it."""
     try:
-        return stage_range(s, stmt, Range(numbers.start, numbers.stop, numbers.step))
+        return stage_range(s, stmt, Range(numbers.start, numbers.stop, numbers.step), True)
     except LoopwrightError:
         s.note(unrolled(s, stmt), 1)
         raise
 
 
-def stage_range(s: Staging, stmt: For, spec: Range) -> int:
-    """A range of the generated code."""
+def stage_range(s: Staging, stmt: For, spec: Range, number: bool = False) -> int:
+    """A range of the generated code; with ``number`` one of Python's, whose number has a type only for that."""
     emitter = s.emitter
     step = spec.step
     if not isinstance(step, Value) and not is_number(step):
@@ -245,6 +245,8 @@ def stage_range(s: Staging, stmt: For, spec: Range) -> int:
     if stmt.breaks:
         loop.exit = emitter.open(ops.BLOCK, VOID, [])
     index = emitter.f.register(I64, stmt.target.name)
+    if number:
+        s.numbers.add(index)
     loop.next = emitter.open(ops.FOR, VOID, [lo.operand, hi.operand, emitter.number(I64, step)], index)
     assign(s, stmt.target.name, Value(emitter, index, I64))
     loop_body(s, stmt, loop)

@@ -20,7 +20,7 @@ from loopwright.frontend.program import Evaluate, For, If, LoopStmt, NameTarget,
 from loopwright.frontend.staging import Staging
 from loopwright.types import I64, Type
 
-__all__ = ["FEWEST_LEFT", "MANY", "counts_only", "holds_loops", "once", "unrolled"]
+__all__ = ["FEWEST_LEFT", "MANY", "counts_only", "holds_loops", "once", "unroll_all", "unrolled"]
 
 #: So many instructions, of all iterations, are many.
 MANY: Final = 4_000
@@ -30,6 +30,8 @@ FEWEST: Final = 3
 FEWEST_INDICES: Final = 9
 #: The same, of a loop that is left before its end.
 FEWEST_LEFT: Final = 5
+#: Loops that were to do the same at run time and do not are unrolled up to so many iterations.
+MOST_UNROLLED: Final = 1_000
 #: What stays as it is whatever a body does with it.
 _CONSTANT: Final = (Value, StagedArray, Complex, int, float, complex, bool, str, bytes, Type, np.generic, type, FunctionType, BuiltinFunctionType, ModuleType)
 
@@ -106,6 +108,14 @@ def _refused(place: ast.expr, index: bool, name: str, numbers: range, env: dict[
 def once(s: Staging, stmt: For) -> tuple[Any, ...]:
     """Notes that a loop does the same at run time, as its first iterations have shown."""
     return id(stmt), s.act.path, "once"
+
+
+def unroll_all(notes: dict[Any, Any]) -> bool:
+    """Note of all loops that were to do the same at run time that they have to be unrolled: behind one of them something is refused. Whether there was one, of not too many iterations."""
+    loops = [key for key, count in notes.items() if key[-1] == "once" and count <= MOST_UNROLLED and (*key[:-1], "unrolled") not in notes]
+    for key in loops:
+        notes[*key[:-1], "unrolled"] = 1
+    return bool(loops)
 
 
 def unrolled(s: Staging, stmt: For) -> tuple[Any, ...]:

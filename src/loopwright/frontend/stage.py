@@ -18,6 +18,7 @@ from loopwright.frontend.hooks import BUILTINS, HOOKS
 from loopwright.frontend.parameters import CONST, SCALAR, Parameter
 from loopwright.frontend.parse import parse
 from loopwright.frontend.program import Parsed
+from loopwright.frontend.python_ranges import unroll_all
 from loopwright.frontend.state import FALLS, Activation, Restage
 from loopwright.frontend.statements import Statements
 from loopwright.frontend.tables import place_tables
@@ -36,12 +37,20 @@ def stage(function: Any, parameters: list[Parameter], result: Type, options: Opt
     """Stage a kernel's function for a signature, one item a parameter; once more for each wrong guess about it."""
     parsed = parse(function)
     notes: dict[Any, Any] = {}
+    refused: LoopwrightError | None = None  # what was wrong while loops over Python's range ran at run time
     for _ in range(ATTEMPTS):
         try:
             # Typed constants wrap and overflow in silence, as run-time values do.
             with np.errstate(all="ignore"):
                 made = _attempt(function, parsed, parameters, result, options, signature, notes)
         except Restage:
+            continue
+        except LoopwrightError as error:
+            if refused is not None:
+                raise refused from None
+            if not unroll_all(notes):
+                raise
+            refused = error
             continue
         if made is not None:
             return made

@@ -42,6 +42,7 @@ class Staging(KernelAround):
         open: the constructs around that depend on what happens at run time, outermost first.
         born: id of a list or dictionary that the kernel made -> itself, and what was open then.
         made: id of an array that the kernel made with NumPy -> itself, and what notes that it is to be a local one.
+        numbers: registers of the numbers of loops over Python's range that run at run time.
         cells: id of a list or dictionary -> index -> the variable that the element is.
         frozen: a path on which a name stands for a list has left the code before its end.
         merged: lists that names stand for where others have met, with those others.
@@ -61,6 +62,7 @@ class Staging(KernelAround):
         self.open: list[Construct] = []
         self.born: dict[int, tuple[Any, tuple[Construct, ...]]] = {}
         self.made: dict[int, tuple[Any, tuple[Any, ...]]] = {}
+        self.numbers: set[int] = set()
         self.cells: dict[int, dict[Any, Any]] = {}
         self.merged: list[tuple[Any, list[Any]]] = []
         self.frozen = False

@@ -85,6 +85,8 @@ class Statements(Staging):
         if act.top:
             act.returned += 1
             return self._return_top(value)
+        if isinstance(value, Value) and value.operand in self.numbers:
+            act.numbered = True
         if not is_number(value) and value is not None:
             value = emitter.snapshot(value)
         if stmt.tail:

@@ -167,17 +167,22 @@ def _once(f: Function, code: list[Instr], part: _Part) -> list[Instr]:
             stands.append(Instr(ops.COPY, I64, v, [anything], 0, line))
         elif v not in own:
             stands.append(Instr(ops.COPY, f.types[v], v, [v], 0, line))
-    before = [instr for instr in code[part.start : part.first] if instr.op is not ops.BLOCK]
-    return [*before, *stands, *step, *_without_ways_out(code[part.last + 1 : part.end])]
+    return [*_without_ways_out(code[part.start : part.first]), *stands, *step, *_without_ways_out(code[part.last + 1 : part.end])]
 
 
 def _without_ways_out(code: list[Instr]) -> list[Instr]:
-    """The code between brackets without what leaves these, and where a ``while`` asks; brackets that end in it and begin before it are gone."""
+    """Code without what leaves it, and where a ``while`` asks; brackets that begin or end elsewhere are gone."""
+    open_: list[int] = []
+    for k, instr in enumerate(code):
+        if instr.op.opens and not instr.op.closes:
+            open_.append(k)
+        elif instr.op is ops.END and open_:
+            open_.pop()
     kept: list[Instr] = []
     depth = 0
-    for instr in code:
+    for k, instr in enumerate(code):
         op = instr.op
-        if (op in _LEAVES and instr.imm >= depth) or (op.closes and not depth):
+        if k in open_ or (op in _LEAVES and instr.imm >= depth) or (op.closes and not depth):
             continue
         if op.opens and not op.closes:
             depth += 1

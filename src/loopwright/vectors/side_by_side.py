@@ -180,23 +180,25 @@ def _in_any_order(f: Function, body: list[Instr]) -> bool:
         if instr.op.effect == ops.CALLS:
             return False
         if instr.op.effect == ops.WRITES:
-            array = instr.imm if instr.mem is None else instr.mem.array
-            if array < 0:
-                return False
-            places = _places(f, instr)
-            if stored.setdefault(f.arrays[array].base, places) != places:
+            array, places = _accessed(f, instr)
+            if array == NONE or stored.setdefault(array, places) != places:
                 return False
     for instr in body:
         if instr.op.effect == ops.READS:
-            array = instr.imm if instr.mem is None else instr.mem.array
-            if array < 0 or (f.arrays[array].base in stored and (instr.mem is not None or stored[f.arrays[array].base] != _places(f, instr))):
+            array, places = _accessed(f, instr)
+            if array == NONE or (array in stored and (instr.mem is not None or stored[array] != places)):
                 return False
     return True
 
 
-def _places(f: Function, instr: Instr) -> list[int]:
-    """The subscripts of an access; its operands, where it is to an address."""
-    return instr.args[-len(f.arrays[instr.imm].extents) :] if instr.mem is None else instr.args
+def _accessed(f: Function, instr: Instr) -> tuple[int, list[int]]:
+    """Where the array begins that an instruction accesses (``NONE`` where that is not known), and its subscripts, behind what they are apart for lanes that are not next to each other."""
+    if instr.mem is not None:
+        return f.arrays[instr.mem.array].base if instr.mem.array >= 0 else NONE, instr.args
+    if instr.op.operands[-1:] != ("*L",):
+        return NONE, []
+    count = len(f.arrays[instr.imm].extents) + (instr.op in ops.STRIDED)
+    return f.arrays[instr.imm].base, instr.args[-count:]
 
 
 def _held(f: Function, target: Target, code: list[Instr]) -> int:
