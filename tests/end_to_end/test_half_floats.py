@@ -315,3 +315,47 @@ def test_without_rounding_between_under_fastmath() -> None:
 def arithmetic_of_two(x: lw.Array, y: lw.Array):
     for i in lw.lanes(len(x)):
         y[i] = x[i] * x[i] - 1
+
+
+@lw.kernel
+def powers(x: lw.Array, out: lw.Array, lanes: lw.Const):
+    n = len(x)
+    for i in lw.lanes(n) if lanes else lw.range(n):
+        for k, exponent in enumerate((-3, -2, -1, 2, 3, 5)):
+            out[i + k * n] = x[i] ** exponent
+
+
+@each_machine
+@each_half
+@pytest.mark.parametrize("lanes", [False, True])
+def test_powers_are_rounded_once_and_may_be_larger_in_between(runner: Runner, half: str, lanes: bool) -> None:
+    needs_ties(runner, half)
+    t = array_type(half)
+    bits = numbers(half, 333, 1)
+    x = bits[np.abs(value_of(half, bits)) < 1e6]
+    out = np.zeros(6 * len(x), x.dtype)
+
+    def compare(_: Any) -> None:
+        with np.errstate(all="ignore"):
+            a = value_of(half, x).astype(np.float32)
+            square = a * a
+            want = [1 / (a * square), 1 / square, 1 / a, square, a * square, a * (square * square)]
+        for k, exact in enumerate(want):
+            got = value_of(half, out[k * len(x) : (k + 1) * len(x)])
+            expected = [v if not np.isfinite(v) else rounded(half, Fraction(float(v))) for v in exact]
+            assert np.array_equal(got, expected, equal_nan=True), k
+
+    runner.run(runner.compiled(powers, t, t, lanes), [x, out], compare)
+
+
+def test_powers_of_constants_are_those_of_run_time() -> None:
+    @lw.kernel
+    def k(out: lw.Array[lw.f16], c: lw.Const):
+        for n, exponent in enumerate((-3, -2, -1, 0, 1, 2, 3, 5)):
+            out[n] = c**exponent
+            out[n + 8] = out[16] ** exponent
+
+    for number in (300.0, 3.0, -1.7, 0.01):
+        out = np.full(17, number, np.float16)
+        k(out, np.float16(number))
+        assert np.array_equal(out[:8], out[8:16]) and out[1] > 0

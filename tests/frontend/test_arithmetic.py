@@ -230,6 +230,63 @@ def test_functions_of_numpy_mean_those_of_loopwright(type_: Any) -> None:
     agreeing("functions", out, want)(None)
 
 
+OPERATORS = {
+    "integers": "bitwise_and bitwise_or bitwise_xor left_shift right_shift invert bitwise_count",
+    "numbers": (
+        "add subtract multiply divide floor_divide remainder equal not_equal less less_equal greater greater_equal "
+        "logical_and logical_or logical_xor logical_not negative positive signbit fabs round around"
+    ),
+}
+
+
+@pytest.mark.parametrize("type_", [lw.u8, lw.i8, lw.i32, lw.u64, lw.f16, lw.f32, lw.f64], ids=str)
+def test_ufuncs_that_are_operators_mean_these(type_: Any) -> None:
+    if type_.is_float:
+        x, y = (np.ascontiguousarray(v.ravel()) for v in np.meshgrid(*[np.array([0.0, -0.0, 1.0, -2.5, np.inf, np.nan], type_.dtype)] * 2))
+    else:
+        least, most = np.iinfo(type_.dtype).min, np.iinfo(type_.dtype).max
+        x = np.array([0, 0, 1, 7, most, least, most, least, 85], type_.dtype)
+        y = np.array([0, 5, 0, 2, 3, 1, 5, 6, 7], type_.dtype)
+    names = OPERATORS["numbers"].split() + (OPERATORS["integers"].split() if type_.is_integer else [])
+    for name in names:
+        function: Any = getattr(np, name)
+        alone = name in ("invert", "bitwise_count", "logical_not", "negative", "positive", "signbit", "fabs", "round", "around")
+
+        @lw.kernel
+        def k(x: lw.Array, y: lw.Array, out: lw.Array):
+            for i in lw.lanes(len(x)):
+                out[i] = function(x[i]) if alone else function(x[i], y[i])  # noqa: B023
+
+        with np.errstate(all="ignore"):
+            want = function(x) if alone else function(x, y)
+        if want.dtype == bool:
+            want = want.astype(np.uint8)
+        out = np.empty_like(want)
+        k(x, y, out)
+        agreeing(name, out, want)(None)
+
+
+def test_ufuncs_of_conditions_and_of_constants() -> None:
+    @lw.kernel
+    def k(x: lw.Array[lw.f32], out: lw.Array[lw.f64]):
+        for i in lw.lanes(len(x)):
+            v = x[i]
+            found = 1.0 if np.logical_and(np.isnan(v), np.logical_not(v > 2)) else 2.0 if np.logical_or(v, False) else 3.0
+            out[i] = found + math.fabs(lw.i8(-128)) + np.fabs(-3)
+
+    x = np.array([0, -0.0, 1, np.nan, np.inf], np.float32)
+    out = np.empty(5)
+    k(x, out)
+    assert out.tolist() == [134, 134, 133, 132, 133]
+
+    @lw.kernel
+    def digits(x: lw.Array[lw.f32]):
+        x[0] = np.round(x[0], 1)
+
+    with pytest.raises(lw.KernelTypeError, match="np.round works on Python and NumPy values"):
+        digits(x)
+
+
 @lw.kernel
 def remainders(x: lw.Array, y: lw.Array, out: lw.Array):
     for i in lw.lanes(len(x)):

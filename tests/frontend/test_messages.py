@@ -75,6 +75,7 @@ def test_numpy_arrays_in_kernels(body: str, message: str) -> None:
     [
         ("for i in lw.lanes(0, n, 2): x[i] = 1", "the indices of lw.lanes are consecutive: count the steps, as in for k in lw.lanes("),
         ("for i in reversed(lw.range(0, 9, n)): x[i] = 1", "reversed(lw.range(…)) takes a step that is known while compiling"),
+        ("y[0] = pow(lw.i32(x[0]), 2, 5)", "takes no modulus: multiply in a loop"),
         ("y[0] = round(x[0], 2)", "write, for 2 of them, lw.round(v * 100) / 100"),
         ("t = lw.local(lw.f32, n)", "pass it as lw.Const, or the array as an lw.Array"),
     ],

@@ -5,6 +5,7 @@ from __future__ import annotations
 import copy
 import ctypes
 import importlib
+import linecache
 import math
 import os
 import pickle
@@ -233,6 +234,25 @@ def test_errors_there_name_the_lines_here() -> None:
         errors.append(str(caught.value))
     assert errors[0] == errors[1]
     assert errors[0].startswith(f"{__file__}:") and "return v & 1\n  called from" in errors[0]
+
+
+def test_functions_of_a_dictionary_without_a_name_go_along() -> None:
+    text = """
+def twice(v):
+    return v * 2
+
+def k(x: lw.Array):
+    for i in lw.lanes(len(x)):
+        x[i] = twice(x[i])
+"""
+    scope: dict[str, Any] = {"lw": lw}
+    exec(compile(text, "<without a name>", "exec"), scope)  # noqa: S102 (the text above alone)
+    linecache.cache["<without a name>"] = (len(text), None, text.splitlines(True), "<without a name>")
+    again = travel(lw.kernel(scope["k"]))
+    assert again.function.__module__ is None
+    x = np.ones(3, np.float32)
+    again(x)
+    assert (x == 2).all()
 
 
 def test_a_kernel_without_a_source_says_so_when_it_is_pickled() -> None:

@@ -1005,3 +1005,40 @@ def test_lanes_under_another_type_need_no_register_of_their_own(name: str) -> No
     assert opcodes(f).count("bitcast") == 0 and opcodes(f).count("load_at") == 1 and "and_or" not in opcodes(f)
     code = lw.parse(RETYPED).compile(name, prove=True)
     assert "vmovaps" not in str(code.asm())
+
+
+AS_ANOTHER = """function f(%x: ptr, %x.n0: i64, %y: ptr, %y.n0: i64) -> u64
+  stage addresses
+  array x: u64[%x.n0] at %x written
+  array y: u64[%y.n0] at %y written
+  %loaded = load_at.u64 [%x]
+  %given = convert.i64.u64 %loaded
+  %made = MADE
+  %other = convert.u64.i64 %made
+  READ
+  store_at.u64 %other, [%y]
+  ret %other
+end
+"""
+
+
+@pytest.mark.parametrize("name", ["x86-64-v3", "aarch64-neon", "rv64gc"])
+@pytest.mark.parametrize("made", ["add.i64 %given, 3", "and.i64 %given, 12", "neg.i64 %given"])
+@pytest.mark.parametrize("read", ["store_at.u64 %other, [%x]", "store_at.i64 %made, [%x]", "%none = eq.u64 %other, 0\nif %none\nstore_at.u64 9, [%y + 8]\nend"])
+def test_what_is_read_under_another_type_too_is_not_part_of_one_reader(read: str, made: str, name: str) -> None:
+    text = AS_ANOTHER.replace("MADE", made).replace("READ", read)
+    same_meaning(text, *((np.array([n], np.uint64), np.zeros(2, np.uint64)) for n in (0, 5, 3, 1 << 63)), name=name)
+
+
+@pytest.mark.parametrize("name", ["x86-64-v3", "aarch64-neon", "rv64gc"])
+@pytest.mark.parametrize("made", ["add.i64 %given, 3", "and.i64 %given, 12"])
+def test_what_is_read_under_another_type_alone_is_part_of_its_reader(made: str, name: str) -> None:
+    target = registry.get(name)
+    adds = made.startswith("add")
+    text = AS_ANOTHER.replace("MADE", made).replace(
+        "READ", "store_at.u64 %other, [%x]" if adds else "%none = eq.u64 %other, 0\nif %none\nstore_at.u64 9, [%y + 8]\nend"
+    )
+    text = text.replace("  store_at.u64 %other, [%y]\n  ret %other", "  ret 1")
+    f = same_meaning(text, *((np.array([n], np.uint64), np.zeros(2, np.uint64)) for n in (0, 5, 3, 1 << 63)), name=name)
+    joined = target.updates(ops.ADD, lw.i64) if adds else target.tests_bits(lw.i64)
+    assert (("add" if adds else "and") not in opcodes(f)) == joined

@@ -425,7 +425,7 @@ def test_what_to_do_about_the_number_of_dimensions_depends_on_which_there_are() 
     def first(x: lw.Array[lw.f32]) -> lw.f32:
         return x[0]
 
-    with pytest.raises(ArgumentError, match=r"got 0 dimensions.*use np\.atleast_1d\(x\)"):
+    with pytest.raises(ArgumentError, match=r"got 0 dimensions.*use np\.atleast_1d\(x\)$"):
         first(np.array(1, np.float32))
     with pytest.raises(ArgumentError, match=r"got 2 dimensions.*use x\.reshape\(…\), x\.ravel\(\), or an index such as x\[0\]"):
         first(np.zeros((2, 3), np.float32))

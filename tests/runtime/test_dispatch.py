@@ -176,6 +176,7 @@ def test_a_number_of_ml_dtypes_is_bf16_or_none() -> None:
         ({0: [1, 2]}, r"x: a NumPy array is expected, got list; use np\.asarray\(x\)"),
         ({0: np.zeros(3, np.clongdouble)}, r"x: arrays of complex256 are not available"),
         ({0: np.zeros(3, ">f4")}, r"x: arrays of >f4 \(the other byte order\) are not available.*newbyteorder"),
+        ({0: np.zeros(3, [("a", "f4"), ("b", "f4")])}, r"x: arrays of structures are not available; .* x\['a'\]\.copy\(\)"),
         ({0: np.array(1.0)}, r"x: an array of at least 1 dimension is expected"),
         ({1: 7}, r"y: a NumPy array of float32 with 2 dimensions is expected, got int"),
         ({3: "s"}, r"b: a number is expected, got str"),

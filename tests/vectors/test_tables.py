@@ -99,6 +99,16 @@ def test_lists_tuples_and_bytes_are_tables_too() -> None:
         assert (y == np.asarray(given)[x]).all()
 
 
+@pytest.mark.parametrize("dtype", [">i2", ">u4", ">i8", ">f2", ">f4", ">f8", ">c8", ">c16"])
+def test_elements_in_the_other_byte_order_are_those_numbers(dtype: str) -> None:
+    table = np.array([1, 2, 300, 0], dtype)
+    x = np.array([3, 1, 0, 2, 2, 1, 0], np.uint8)
+    for kernel in (looked_up, looked_up_plainly):
+        y = np.zeros(7, np.complex128 if table.dtype.kind == "c" else np.float64)
+        kernel(x, y, table)
+        assert np.array_equal(y, table[x])
+
+
 def test_tables_have_as_many_dimensions_as_they_are_written_with() -> None:
     @lw.kernel
     def of_pairs(a: lw.Array, b: lw.Array, y: lw.Array, score: lw.Const):

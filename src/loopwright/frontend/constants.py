@@ -16,6 +16,7 @@ from loopwright.frontend.emitter import by_squaring, elementary
 from loopwright.frontend.expr import is_number
 from loopwright.frontend.promotion import SPELLED, TAKES, fitting, meet, refusal
 from loopwright.ir import ops
+from loopwright.ir.half_floats import is_half
 from loopwright.ir.ops import Op
 from loopwright.types import BF16, F32, F64, KIND_FLOAT, VOID, Type
 
@@ -143,6 +144,8 @@ def power(a: Any, exponent: Any) -> Any:
         if type_of(a).is_float or (type_of(exponent).is_float if is_typed(exponent) else type(exponent) is float):
             return elementary("pow")(a, exponent)
         return a**exponent
+    if is_half(type_of(a)) and not 0 <= exponent <= 2:
+        return type_of(a)(power(F32(a), exponent))
     if exponent < 0:
         if type_of(a).is_integer:
             raise KernelTypeError("an integer to a negative power: convert it first, as in lw.f64(x) ** -1")

@@ -21,8 +21,9 @@ from loopwright.frontend.expr import Cell, Value, ValueEmitter, Weak, describe, 
 from loopwright.frontend.promotion import COUNTS, SPELLED, TAKES, meet, refusal
 from loopwright.ir import ops
 from loopwright.ir.function import NONE, Instr
+from loopwright.ir.half_floats import is_half
 from loopwright.ir.ops import Op, mask_for
-from loopwright.types import BOOL, F64, I64, KIND_BOOL, KIND_FLOAT, KIND_MASK, KIND_PTR, KIND_UINT, VOID, Type, mask_of, vector_of
+from loopwright.types import BOOL, F32, F64, I64, KIND_BOOL, KIND_FLOAT, KIND_MASK, KIND_PTR, KIND_UINT, VOID, Type, mask_of, vector_of
 
 __all__ = ["Emitter", "by_squaring", "elementary"]
 
@@ -380,7 +381,7 @@ class Emitter(ValueEmitter):
         return self.operation(op, [x, y])
 
     def power(self, a: Any, exponent: Any) -> Any:
-        """``a ** n`` for a small Python integer n, by squaring; ``a ** 0.5``; other powers of floats as ``lw.pow``."""
+        """``a ** n`` for a small Python integer n, by squaring, of floats of 16 bits in f32; ``a ** 0.5``; other powers of floats as ``lw.pow``."""
         if is_complex(a) or is_complex(exponent):
             return complex_numbers.power(self, a, exponent)
         if type(exponent) is float and exponent == 0.5:
@@ -391,10 +392,15 @@ class Emitter(ValueEmitter):
         if exponent < 0:
             if value.type.is_integer:
                 self.fail("an integer to a negative power: convert it first, as in lw.f64(x) ** -1")
+            if is_half(value.type):
+                # (What is above the range of f16 has a reciprocal within it.)
+                return self.convert(self.power(self.convert(value, F32), exponent), value.type)
             return self.true_divide(1.0, self.power(value, -exponent))
         if exponent == 0:
             self.settle(value)
             return Value(self, self.f.const(value.type, 1), value.type)
+        if is_half(value.type) and exponent > 2:
+            return self.convert(self.power(self.convert(value, F32), exponent), value.type)
         return by_squaring(value, exponent, lambda x, y: self.binary(ops.MUL, x, y))
 
     def _float_power(self, a: Any, exponent: Any) -> Any:

@@ -13,9 +13,10 @@ from typing import Any, Final
 
 import numpy as np
 
-from loopwright.frontend import arithmetic, functions
+from loopwright.frontend import arithmetic, constants, functions
 from loopwright.frontend.emitter import elementary
-from loopwright.types import I64, U64
+from loopwright.frontend.expr import Value
+from loopwright.types import BOOL, F64, I64, U8, U64, Type
 
 __all__ = ["equivalent"]
 
@@ -61,6 +62,79 @@ def _square(x: Any) -> Any:
     return x * x
 
 
+def _fabs(x: Any) -> Any:
+    """Of an integer the absolute value as a float, which has no least number."""
+    return functions.abs(F64(x) if _type_of(x).is_integer else x)
+
+
+def _signbit(x: Any) -> Any:
+    return arithmetic.copysign(1.0, x) < 0 if _type_of(x).is_float else x < 0
+
+
+def _bitwise_count(x: Any) -> Any:
+    """NumPy's: of a negative integer the bits of its absolute value."""
+    return U8(functions.popcount(functions.abs(x)))
+
+
+def _type_of(x: Any) -> Type:
+    """The type of a number, of which a Python number has that which it has alone."""
+    if isinstance(x, Value):
+        return x.type
+    if constants.is_typed(x):
+        return constants.type_of(x)
+    return F64 if isinstance(x, float) else I64
+
+
+def _holds(x: Any) -> Any:
+    """Whether a number is not 0; a condition as it is."""
+    return x if _type_of(x) is BOOL else x != 0
+
+
+def _both_hold(a: Any, b: Any) -> Any:
+    return _holds(a) & _holds(b)
+
+
+def _one_holds(a: Any, b: Any) -> Any:
+    return _holds(a) | _holds(b)
+
+
+def _just_one_holds(a: Any, b: Any) -> Any:
+    return _holds(a) ^ _holds(b)
+
+
+def _fails(x: Any) -> Any:
+    return ~_holds(x)
+
+
+#: By NumPy's name: the operators.
+_OPERATORS: Final[dict[str, Function]] = {
+    "add": operator.add,
+    "subtract": operator.sub,
+    "multiply": operator.mul,
+    "divide": operator.truediv,
+    "floor_divide": operator.floordiv,
+    "remainder": operator.mod,
+    "negative": operator.neg,
+    "positive": operator.pos,
+    "bitwise_and": operator.and_,
+    "bitwise_or": operator.or_,
+    "bitwise_xor": operator.xor,
+    "invert": operator.invert,
+    "left_shift": operator.lshift,
+    "right_shift": operator.rshift,
+    "equal": operator.eq,
+    "not_equal": operator.ne,
+    "less": operator.lt,
+    "less_equal": operator.le,
+    "greater": operator.gt,
+    "greater_equal": operator.ge,
+    "logical_and": _both_hold,
+    "logical_or": _one_holds,
+    "logical_xor": _just_one_holds,
+    "logical_not": _fails,
+}
+
+
 #: What NumPy and ``math`` call by one name.
 _TESTS: Final[dict[str, Function | str]] = {"isnan": _is_nan, "isfinite": _is_finite, "isinf": _is_infinite, "copysign": arithmetic.copysign}
 #: Elementary functions that NumPy and ``math`` have by the same name as this package.
@@ -72,23 +146,25 @@ _OF_NUMPY: Final[dict[str, Function | str]] = {
     "ceil": functions.ceil,
     "trunc": functions.trunc,
     "rint": functions.round,
+    "round": functions.round,
+    "around": functions.round,
     "absolute": functions.abs,
     "real": functions.real,
     "imag": functions.imag,
     "conjugate": functions.conj,
     "angle": functions.angle,
-    "fabs": functions.abs,
+    "fabs": _fabs,
+    "signbit": _signbit,
+    "bitwise_count": _bitwise_count,
     "minimum": minimum,
     "maximum": maximum,
     "fmin": _fmin,
     "fmax": _fmax,
     "where": functions.select,
-    "floor_divide": operator.floordiv,
     "fmod": functions.rem_trunc,
     "sign": arithmetic.sign,
     "clip": _clip,
     "square": _square,
-    "remainder": operator.mod,
     "power": "power",
     "arccos": "acos",
     "arccosh": "acosh",
@@ -97,6 +173,7 @@ _OF_NUMPY: Final[dict[str, Function | str]] = {
     "arctan": "atan",
     "arctan2": "atan2",
     "arctanh": "atanh",
+    **_OPERATORS,
     **_TESTS,
     **_BOTH,
 }
@@ -117,7 +194,7 @@ _OF_MATH: Final[dict[str, Function | str]] = {
     "ceil": _whole(functions.ceil),
     "trunc": _whole(functions.trunc),
     "sqrt": functions.sqrt,
-    "fabs": functions.abs,
+    "fabs": _fabs,
     "fmod": functions.fmod,
     "acos": "acos",
     "acosh": "acosh",
@@ -144,6 +221,10 @@ _OF_COMPLEX_MATH: Final[dict[str, Function | str]] = {
 }
 
 
+#: Functions that take one number in a kernel, and elsewhere a base or a number of digits besides.
+_OF_ONE: Final = frozenset(("log", "round", "around"))
+
+
 def equivalent(function: Any, count: int) -> Function | None:
     """What a function of NumPy or ``math`` called with so many run-time values means in a kernel; None if nothing does."""
     name = getattr(function, "__name__", "")
@@ -154,6 +235,6 @@ def equivalent(function: Any, count: int) -> Function | None:
         found = _OF_COMPLEX_MATH.get(name)
     elif getattr(np, name, None) is function:
         found = _OF_NUMPY.get(name)
-    if found is None or name in ("where", "clip") and count != 3 or name == "log" and count != 1:
+    if found is None or name in ("where", "clip") and count != 3 or name in _OF_ONE and count != 1:
         return None
     return elementary(found) if isinstance(found, str) else found

@@ -6,6 +6,7 @@ import builtins
 from collections.abc import Callable
 from typing import Any, Final
 
+from loopwright.errors import KernelTypeError
 from loopwright.frontend import constants, functions, loops
 from loopwright.frontend.arrays import StagedArray
 from loopwright.frontend.calls import call
@@ -71,7 +72,11 @@ def _abs(number: Any) -> Any:
 
 
 def _pow(base: Any, exponent: Any, *modulus: Any) -> Any:
-    return builtins.pow(base, exponent, *modulus) if modulus else constants.power(base, exponent)
+    if not modulus:
+        return constants.power(base, exponent)
+    if is_staged((base, exponent, *modulus)):
+        raise KernelTypeError("pow() of a run-time value takes no modulus: multiply in a loop, and take the remainder in each step")
+    return builtins.pow(base, exponent, *modulus)
 
 
 #: Python's builtins as kernels see them. (The name of a hook is there to tell the frames of kernels' expressions from others: ``tracebacks``.)

@@ -99,7 +99,11 @@ def function_of(form: Form) -> FunctionType:
     """The function written down, without the values of the names it uses."""
     name, qualified, module, file, first, text, free, flags = form
     code = defined(text, first, name, file, free, flags)
-    made = FunctionType(code, {"__name__": module, "__builtins__": builtins}, name, None, tuple([CellType() for _ in code.co_freevars]))
+    outside: dict[str, Any] = {"__builtins__": builtins}
+    # A text that was executed in a dictionary without a name has none.
+    if module is not None:
+        outside["__name__"] = module
+    made = FunctionType(code, outside, name, None, tuple([CellType() for _ in code.co_freevars]))
     made.__qualname__ = qualified
     made.__module__ = module
     made.__dict__[GIVEN] = text

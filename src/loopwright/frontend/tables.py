@@ -68,7 +68,7 @@ def _table(s: Staging, value: Any) -> StagedArray | None:
         emitter.fail(
             f"{name} is indexed with a run-time value, and takes {elements.nbytes} bytes, more than {MOST_TABLE} of a constant table: pass it as an lw.Array"
         )
-    data = np.ascontiguousarray(elements).tobytes()
+    data = np.ascontiguousarray(elements, elements.dtype.newbyteorder("=")).tobytes()
     known = emitter.tables.get((element, elements.shape, data))
     if known is None:
         f = emitter.f

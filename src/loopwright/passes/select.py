@@ -329,12 +329,15 @@ class Selection:
             self.uses[a] += self.uses[instr.dst] - 1
             self.fused_uses[a] += self.fused_uses[instr.dst]
         self.alias[instr.dst] = a
-        if instr.type.lanes:
+        if not counted or self.uses[a] > 1:
             # What would become part of its one reader may have several now.
+            self.bits_at.pop(a, None)
+            self.made_at.pop(a, None)
+            if instr.type.lanes:
+                self.load_at.pop(a, None)
+                self.sums.pop(a, None)
+        if instr.type.lanes:
             self.worked_at.pop(a, None)
-            if not counted or self.uses[a] > 1:
-                for joined in (self.load_at, self.bits_at, self.sums):
-                    joined.pop(a, None)
         if instr.type.bits != instr.source.bits:
             # In memory it is narrower.
             self.load_at.pop(a, None)

@@ -184,9 +184,8 @@ def admit(parameter: ArrayParameter, value: object) -> np.ndarray[Any, Any]:
             if array.ndim < rank
             else f"{name}.reshape(…), {name}.ravel(), or an index such as {name}[0]"
         )
-        raise ArgumentError(
-            f"{name}: an array of {_dimensions(rank)} is expected, got {_dimensions(array.ndim)}, shape {array.shape}; use {advice}, or compile for {_dimensions(array.ndim)}"
-        )
+        otherwise = f", or compile for {_dimensions(array.ndim)}" if array.ndim else ""
+        raise ArgumentError(f"{name}: an array of {_dimensions(rank)} is expected, got {_dimensions(array.ndim)}, shape {array.shape}; use {advice}{otherwise}")
     if parameter.written and not array.flags.writeable:
         raise ArgumentError(
             f"{name}: the kernel writes to this array, which is read-only; pass {name}.copy(), or set {name}.flags.writeable = True if it owns its memory"

@@ -261,6 +261,10 @@ def _item(value: object, formal: Formal) -> Item:
     if element is None:
         element = _ELEMENT_TYPES.get(value.dtype.name) if value.dtype.isnative else None
         if element is None:
+            if value.dtype.names:
+                raise ArgumentError(
+                    f"{name}: arrays of structures are not available; where all fields are of one type, pass {name}.view(np.float32), or whichever it is, and take them in turn, as in {name}[2 * i]; else a copy of a field, {name}[{value.dtype.names[0]!r}].copy()"
+                )
             what = value.dtype.name if value.dtype.isnative else value.dtype.str + " (the other byte order)"
             to = "np.float32" if value.dtype.isnative else f'{name}.dtype.newbyteorder("=")'
             raise ArgumentError(f"{name}: arrays of {what} are not available; convert it, for example with {name}.astype({to})")
