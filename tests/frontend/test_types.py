@@ -4,6 +4,7 @@ from __future__ import annotations
 
 import math
 import operator
+from typing import Any
 
 import numpy as np
 import pytest
@@ -235,3 +236,54 @@ def test_pythons_types_convert():
     assert i.tolist() == [int(a) + int(b) - 300 for a, b in zip(x, u, strict=True)]
     assert d.tolist() == [float(b) / 3 + float(bool(a)) for a, b in zip(x, u, strict=True)]
     assert t.tolist() == [int(a) + bool(b) for a, b in zip(w, u, strict=True)]
+
+
+@lw.kernel
+def roots_of(parent: lw.Array, out: lw.Array):
+    for i in lw.range(len(parent)):
+        r = i
+        while parent[r] != r:
+            r = parent[r]
+        out[i] = r
+
+
+@pytest.mark.parametrize("dtype", [np.uint8, np.int16, np.int32, np.int64])
+def test_variables_take_what_they_can_hold(dtype: type) -> None:
+    parent = np.array([0, 0, 1, 3, 3, 4, 2, 7, 5], dtype)
+    out = np.zeros(9, np.int64)
+    roots_of(parent, out)
+    assert out.tolist() == [0, 0, 0, 3, 3, 3, 0, 7, 3]
+
+
+@pytest.mark.parametrize(
+    ("start", "given", "taken"),
+    [
+        ("i64", "u32", True),
+        ("i64", "u64", False),
+        ("u64", "i32", False),
+        ("i32", "i64", False),
+        ("u16", "u8", True),
+        ("f64", "f32", True),
+        ("f64", "i32", True),
+        ("f64", "u32", True),
+        ("f64", "i64", False),
+        ("f32", "i16", True),
+        ("f32", "i32", False),
+        ("f32", "f64", False),
+        ("i32", "f32", False),
+    ],
+)
+def test_which_types_a_variable_takes(start: str, given: str, taken: bool) -> None:
+    source = f"def f(x, out):\n    s = lw.{start}(1)\n    for i in lw.range(len(x)):\n        if x[i] > 2:\n            s = x[i]\n    out[0] = s\n"
+    space: dict[str, Any] = {"lw": lw}
+    exec(source, space)  # noqa: S102 (the source above)
+    space["f"].__annotations__.update({"x": lw.Array, "out": lw.Array})
+    kernel = lw.kernel(source=source)(space["f"])
+    x = np.array([3, 1, 5, 2], getattr(lw, given).dtype)
+    out = np.zeros(1, getattr(lw, start).dtype)
+    if taken:
+        kernel(x, out)
+        assert out.tolist() == [5]
+    else:
+        with pytest.raises(lw.KernelTypeError, match="a variable keeps its type in run-time code"):
+            kernel(x, out)

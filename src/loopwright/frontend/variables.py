@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-from typing import Any, NoReturn
+from typing import Any, Final, NoReturn
 
 import numpy as np
 
@@ -14,9 +14,12 @@ from loopwright.frontend.merging import JOINED, MISSING, indices, item_of, rebui
 from loopwright.frontend.program import LoopStmt
 from loopwright.frontend.staging import Staging
 from loopwright.frontend.state import LoopState, Sticky, Summed, shown
-from loopwright.types import BOOL
+from loopwright.types import BOOL, Type
 
 __all__ = ["assign", "begin", "carry", "lose_written", "release", "write"]
+
+#: By the bits of a float, those of the integers that it holds exactly.
+_EXACT: Final = {64: 32, 32: 16, 16: 8}
 
 
 def assign(s: Staging, name: str, value: Any, fresh: bool = False) -> None:
@@ -90,7 +93,9 @@ def write(s: Staging, sticky: Any, value: Any, fresh: bool) -> None:
                 _mistyped(s, sticky, str(new.type))
             emitter.settle(variable, new.type.element)
         have, want = new.type, variable.type
-        if have is not want:
+        if have is not want and have.lanes == want.lanes and _holds_all(have.element, want.element):
+            new, fresh = emitter.convert(new, want), True
+        elif have is not want:
             _mistyped(s, sticky, "a condition" if have is BOOL else str(have))
     _copy(s, variable, new, fresh)
 
@@ -129,6 +134,15 @@ def _copy(s: Staging, variable: Value, new: Value, fresh: bool) -> None:
         emitter.weak_copy(variable, new)
         return
     emitter.copy_to(variable.operand, variable.type, new.operand)
+
+
+def _holds_all(have: Type, want: Type) -> bool:
+    """Whether a type holds all numbers of another one as they are (NumPy's "safe" casts)."""
+    if have.is_integer and want.is_integer:
+        return have.bits < want.bits and (want.signed or not have.signed)
+    if have.is_float and want.is_float:
+        return have.bits < want.bits
+    return have.is_integer and want.is_float and have.bits <= _EXACT.get(want.bits, 0)
 
 
 def _mistyped(s: Staging, sticky: Sticky, found: str) -> NoReturn:

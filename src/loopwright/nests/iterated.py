@@ -193,38 +193,49 @@ def _without_ways_out(code: list[Instr]) -> list[Instr]:
 
 
 def _walks(f: Function, code: list[Instr], head: int, part: _Part) -> bool:
-    """Whether a loop that is repeated looks elements up by what it counts alone, each lane its own: one after the other they are there sooner, and when it ends is guessed.
+    """Whether a loop that is repeated looks elements up by what it counts alone, each lane its own, or by what it has looked up: one after the other they are there sooner.
 
     ``head`` is that of the loop around it.
     """
     repeated = code[part.first : part.last]
     made = {instr.dst: instr for instr in repeated if instr.dst >= 0 and not f.variable[instr.dst]}
     steps: dict[int, bool] = {}  # whether a variable is one more, or less, by a number, in each step
+    loaded: set[int] = set()  # the variables that hold what has been loaded
     for instr in repeated:
         if instr.dst >= 0 and f.variable[instr.dst]:
             update = made.get(instr.args[0], instr) if instr.op is ops.COPY else instr
             counts = update.op in (ops.ADD, ops.SUB) and update.args[0] == instr.dst and update.args[1] not in made
             steps[instr.dst] = steps.get(instr.dst, True) and counts
+            if _roots(made, instr.args)[1]:
+                loaded.add(instr.dst)
     own = {code[head].dst, *(instr.dst for instr in code[head : part.first])}
     behind = {a for instr in code[part.last :] for a in instr.args}
     for load in repeated:
         if load.op is not ops.LOAD:
             continue
-        roots: set[int] = set()
-        open_ = [load.args[-1]]
-        looked_up = False
-        while open_:
-            a = open_.pop()
-            maker = made.get(a)
-            if maker is None or maker.op is ops.FOR:
-                roots.add(a)
-            else:
-                looked_up = looked_up or maker.op is ops.LOAD
-                open_ += maker.args
+        roots, looked_up = _roots(made, load.args[-1:])
         counted = [a for a in roots if a in steps]
+        if not loaded.isdisjoint(roots):
+            return True
         if counted and not looked_up and all(steps[a] for a in counted) and any(a in behind or a in own for a in roots):
             return True
     return False
+
+
+def _roots(made: dict[int, Instr], operands: list[int]) -> tuple[set[int], bool]:
+    """What operands are computed from in a step: registers from before it and variables, and whether something is loaded for it."""
+    roots: set[int] = set()
+    loads = False
+    open_ = list(operands)
+    while open_:
+        a = open_.pop()
+        maker = made.get(a)
+        if maker is None or maker.op is ops.FOR:
+            roots.add(a)
+        else:
+            loads = loads or maker.op is ops.LOAD
+            open_ += maker.args
+    return roots, loads
 
 
 def _lanes(f: Function, target: Target, head: int, part: _Part, report: Any) -> bool:
