@@ -40,6 +40,20 @@ def triangle(a: lw.Array[lw.f64, 2], b: lw.Array[lw.f64, 2]):
             b[i, j] = total
 
 
+@lw.kernel
+def two_in_one(a: lw.Array[lw.i32, 2], b: lw.Array[lw.i32, 3], n: lw.i64) -> lw.i32:
+    """Statements that become two loops, in which blocks might be had of the one as of both together."""
+    most = lw.i32(0)
+    count = lw.i32(100)
+    for i in lw.range(0, n - 1):
+        for j in lw.range(1, a.shape[0] - 1):
+            if j < n - 1:
+                count += 1
+            for k in lw.range(1, n - 2):
+                most = lw.max(most, a[k, k - 1] + lw.max(a[k - 1, j - 1], b[i, k - 1, n - 1 - i]))
+    return most
+
+
 def _inner(listing: str, operation: str) -> list[str]:
     """The instructions of the stretch between jumps that has an operation most often."""
     stretches = [[]]
@@ -135,6 +149,15 @@ def _kernel(source: str, element: type, **options: object) -> object:
     function = space["nest"]
     function.__annotations__.update(dict.fromkeys("abc", lw.Array))
     return lw.kernel(source=source, contract=False, **options)(function)
+
+
+def test_of_loops_in_each_other_one_becomes_a_block() -> None:
+    code = two_in_one.compile(target="x86-64-v3")
+    assert sum("unroll_and_jam" in step for step in code.nests()[0].done) == 1
+    for n in (0, 3, 4, 9, 21):
+        rng = np.random.default_rng(n)
+        a, b = rng.integers(-99, 99, (n, n), np.int32), rng.integers(-99, 99, (n, n, n), np.int32)
+        assert code(a, b, n) == two_in_one.function(a, b, n)
 
 
 @pytest.mark.parametrize("source", SOURCES)

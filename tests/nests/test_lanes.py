@@ -292,6 +292,13 @@ def test_a_loop_split_where_two_subscripts_cross(first: str) -> None:
         assert made.count(" lanes") == (1 if first in ("k", "k + 1") else 2)
 
 
+@pytest.mark.parametrize("share", [0.0, 0.5, 1.0])
+def test_a_loop_that_counts_down_is_split_where_two_subscripts_cross(share: float) -> None:
+    source = "def nest(a, b):\n    k = b[0]\n    for i in range(a.shape[0] - 1, -1, -1):\n        a[i] -= a[k]\n"
+    for n in (1, 2, 5, 33, 40):
+        assert " lanes" in rewritten(source, whole(n, dtype=np.int32) + 1, np.array([share * (n - 1)], np.int64))
+
+
 def test_two_crossings_are_too_many() -> None:
     source = SHORTEST.format("0").replace("a[i, k]", "a[i, k] + a[i, k // 2]")
     assert " lanes" not in rewritten(source, whole(20, 20, dtype=np.int32))

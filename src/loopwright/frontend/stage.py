@@ -107,7 +107,7 @@ def _attempt(
         raise error
     if emitter.tables:
         place_tables(emitter)
-    if not options.check and not has_lanes(f.code):
+    if not has_lanes(f.code):
         _share(f)
     return f
 

@@ -79,6 +79,9 @@ def widen(
         if (jam is None and any(change.loop.head < innermost.head < change.loop.end for change in changes)) or (jam is not None and jam.slant):
             continue
         loop = jam.loop if jam is not None else across.parent
+        if loop is not None and any(change is not jam and loop.head <= change.loop.head < loop.end for change in changes):
+            # (Something else is done to a loop in it already.)
+            loop = None
         graph = graph_of(nest, innermost, found, core)
         best = _best(nest, target, core, graph, across, innermost, loop, found, variables, lanes)
         if best is None:

@@ -9,7 +9,7 @@
                                                 for j = max(lo, k + 1), hi
                                                   …
 
-The first and the last loop carry nothing (index-set splitting at a crossing of two subscripts: R. Allen and K. Kennedy, Optimizing Compilers for Modern
+Of a loop that counts down it is ``k - 1``, and the least and the greatest change places. The first and the last loop carry nothing (index-set splitting at a crossing of two subscripts: R. Allen and K. Kennedy, Optimizing Compilers for Modern
 Architectures, 2001, section 5.7). All shortest paths and Gauss and Jordan's elimination are of this kind.
 """
 
@@ -39,7 +39,7 @@ def crossing(nest: Nest, loop: NestLoop, found: list[Dependence]) -> Access | No
 
     Args:
         nest: the nest.
-        loop: a loop whose steps are 1.
+        loop: a loop whose steps are 1, or -1.
         found: the nest's dependences.
     """
     code = nest.f.code
@@ -101,11 +101,12 @@ def split(nest: Nest, loop: NestLoop, at: Access) -> None:
     last = code[at.position].args[-1]
     place = rename.get(last, last)
     behind = f.register(I64, "")
-    out.append(Instr(ops.ADD, I64, behind, [place, f.const(I64, 1)], 0, line))
+    out.append(Instr(ops.ADD, I64, behind, [place, f.const(I64, loop.step)], 0, line))
+    nearer, farther = (ops.MIN, ops.MAX) if loop.step > 0 else (ops.MAX, ops.MIN)
     bounds = [
-        (lo, _limit(f, ops.MIN, hi, place, line, out)),
-        (_limit(f, ops.MAX, lo, place, line, out), _limit(f, ops.MIN, hi, behind, line, out)),
-        (_limit(f, ops.MAX, lo, behind, line, out), hi),
+        (lo, _limit(f, nearer, hi, place, line, out)),
+        (_limit(f, farther, lo, place, line, out), _limit(f, nearer, hi, behind, line, out)),
+        (_limit(f, farther, lo, behind, line, out), hi),
     ]
     for low, high in bounds:
         index = f.register(I64, f.names[head.dst])

@@ -71,7 +71,9 @@ def bounds_error(source: Function, number: int, index: int, extent: int) -> Boun
 
 
 def index_groups(function: Function) -> list[int]:
-    """Per array, a number shared by the arrays that may be one and the same; -1 for those that may not, -2 for those not accessed.
+    """Per array, a number shared by the arrays that may be one and the same; -1 for those that may not, -2 for those that may overlap anything.
+
+    The last are those not accessed, and those of functions whose loops are all plain: the code heeds that they may be one memory.
 
     They may where all accesses of both are at one and the same index, or at the same index of each of several loops, none of which
     is inside another. The index of a loop is the same register throughout its body; a variable is left out, since it may change between
@@ -88,8 +90,8 @@ def index_groups(function: Function) -> list[int]:
             indices[instr.imm].add(index if fixed else (*index, number))
     numbers: dict[frozenset[tuple[int, ...]], int] = {}
     return [
-        UNUSED if not seen else numbers.setdefault(frozenset(seen), len(numbers)) if len(seen) == 1 or _one_after_the_other(seen, loops) else -1
-        for seen in indices
+        UNUSED if not seen or array.shared else numbers.setdefault(frozenset(seen), len(numbers)) if len(seen) == 1 or _one_after_the_other(seen, loops) else -1
+        for array, seen in zip(function.arrays, indices, strict=True)
     ]
 
 
