@@ -79,7 +79,7 @@ def run(f: Function, target: Target, report: Any = None) -> bool:
 
 
 def _hoist(f: Function) -> None:
-    """Load what is loaded in the first step in any case, and is the same in all, in front of a loop that is repeated: nothing is stored in it."""
+    """Load what is loaded in the first step in any case, and is the same in all, in front of a loop that is repeated, if it is not loaded there already: nothing is stored in it."""
     again = True
     while again:
         again = False
@@ -88,10 +88,10 @@ def _hoist(f: Function) -> None:
             step = code[part.start : part.end + 1]
             written = {instr.dst for instr in step if instr.dst >= 0}
             held: dict[tuple[int, ...], int] = {}
-            for load in _sure(f, code, part):
+            for load in (*_in_front(f, code, part.start), *_sure(f, code, part)):
                 if written.isdisjoint(load.args):
                     held.setdefault((load.imm, *load.args), load.dst)
-            if not held:
+            if not any(instr.op is ops.LOAD and (instr.imm, *instr.args) in held and not f.variable[instr.dst] for instr in step):
                 continue
             before: list[Instr] = []
             rename: dict[int, int] = {}
@@ -109,6 +109,19 @@ def _hoist(f: Function) -> None:
             f.code = [*code[: part.start], *before, *kept, *code[part.end + 1 :]]
             again = True
             break
+
+
+def _in_front(f: Function, code: list[Instr], start: int) -> list[Instr]:
+    """The loads right in front of a place, behind the last store and bracket."""
+    found: list[Instr] = []
+    for k in range(start - 1, -1, -1):
+        instr = code[k]
+        if instr.op is ops.LOAD:
+            if not f.variable[instr.dst] and not any(a >= 0 and f.variable[a] for a in instr.args):
+                found.append(instr)
+        elif instr.op.effect != ops.PURE:
+            break
+    return found
 
 
 def _sure(f: Function, code: list[Instr], part: _Part) -> list[Instr]:
