@@ -87,7 +87,7 @@ def _rewritten(
         if instr is not compared and not from_place.isdisjoint(instr.args):
             from_place.add(instr.dst)
             moved.append(instr)
-    if other not in from_place or any(a in from_place for instr in arm for a in instr.args):
+    if other not in from_place or own in from_place or any(a in from_place for instr in arm for a in instr.args):
         return None
     type_ = f.types[other]
     line = head.line
