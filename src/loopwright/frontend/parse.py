@@ -163,7 +163,7 @@ class _Counting(ast.NodeVisitor):
     """What a name is an index of, and a bound. The numbers of ranges inside count as it does if it is in their bounds: they are known when it is.
 
     Attributes:
-        name: the name, which may be returned besides.
+        name: the name, which may be returned and stored besides.
         numbers: the name, and those numbers.
         indexed: the arrays.
         places: those indices, and the bounds, with whether it is an index.
@@ -184,9 +184,19 @@ class _Counting(ast.NodeVisitor):
         self.seen.add(node.id)
 
     def visit_Return(self, node: ast.Return) -> None:
-        # (What is returned from a loop that goes on otherwise has a type, whether the number has one or not.)
-        if node.value is not None and not (isinstance(node.value, ast.Name) and node.value.id == self.name):
+        # (What is returned from a loop that goes on otherwise has a type, whether the number has one or not; and what is stored the type of the elements.)
+        if node.value is not None and not self.alone(node.value):
             self.visit(node.value)
+
+    def visit_Assign(self, node: ast.Assign) -> None:
+        for target in node.targets:
+            self.visit(target)
+        if not (self.alone(node.value) and all(isinstance(target, ast.Subscript) for target in node.targets)):
+            self.visit(node.value)
+
+    def alone(self, node: ast.expr) -> bool:
+        """Whether an expression is the name."""
+        return isinstance(node, ast.Name) and node.id == self.name
 
     def visit_Subscript(self, node: ast.Subscript) -> None:
         self.visit(node.value)
@@ -373,6 +383,7 @@ class _Parser:
         reads: set[str] = set()
         forever = isinstance(node.test, ast.Constant) and bool(node.test.value)
         made = While(node.lineno, self.test(node.test, reads), self.loop_body(node.body), forever)
+        made.counters = _counters(node.body)
         self.gather(made, made.body)
         made.reads |= reads
         made.head = reads
