@@ -332,7 +332,7 @@ def test_whiles_that_are_left(name: str) -> None:
 
 
 def test_numbers_that_are_stored() -> None:
-    source = "def f(u, v):\n    for k in range(50):\n        if u[0] > 300:\n            break\n        u[0] += 7\n        v[1] = k\n"
+    source = "def f(u, v):\n    for k in range(50):\n        if u[0] > 200:\n            break\n        u[0] += 7\n        v[1] = k\n"
     for dtype, count in ((np.int64, 1), (np.float64, 1), (np.uint8, 0)):
         given = whole(40, dtype=dtype), whole(40, dtype=dtype) % 3
         if dtype is not np.uint8:
