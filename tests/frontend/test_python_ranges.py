@@ -333,8 +333,9 @@ def test_whiles_that_are_left(name: str) -> None:
 
 def test_numbers_that_are_stored() -> None:
     source = "def f(u, v):\n    for k in range(50):\n        if u[0] > 200:\n            break\n        u[0] += 7\n        v[1] = k\n"
-    for dtype, count in ((np.int64, 1), (np.float64, 1), (np.uint8, 0)):
+    for dtype in (np.int64, np.float64, np.uint8):
         given = whole(40, dtype=dtype), whole(40, dtype=dtype) % 3
-        if dtype is not np.uint8:
-            check(source, *given)
-        assert loops(source, *given) == count
+        check(source, *given)
+        assert loops(source, *given) == 1
+    with pytest.raises(KernelTypeError, match="256 does not fit in u8"):
+        kernel(source.replace("range(50)", "range(500)")).compile(whole(40, dtype=np.uint8), whole(40, dtype=np.uint8))

@@ -169,6 +169,7 @@ class _Counting(ast.NodeVisitor):
         places: those indices, and the bounds, with whether it is an index.
         beside: the other names in them, but for the numbers of ranges inside.
         seen: what is read in other ways, or written.
+        stored: the arrays in which the name is stored.
     """
 
     def __init__(self, name: str) -> None:
@@ -178,6 +179,7 @@ class _Counting(ast.NodeVisitor):
         self.places: list[tuple[ast.expr, bool]] = []
         self.beside: set[str] = set()
         self.seen: set[str] = set()
+        self.stored: set[str] = set()
         self.inside: list[str] = []
 
     def visit_Name(self, node: ast.Name) -> None:
@@ -191,7 +193,10 @@ class _Counting(ast.NodeVisitor):
     def visit_Assign(self, node: ast.Assign) -> None:
         for target in node.targets:
             self.visit(target)
-        if not (self.alone(node.value) and all(isinstance(target, ast.Subscript) for target in node.targets)):
+        arrays = [target.value.id for target in node.targets if isinstance(target, ast.Subscript) and isinstance(target.value, ast.Name)]
+        if self.alone(node.value) and len(arrays) == len(node.targets):
+            self.stored.update(arrays)
+        else:
             self.visit(node.value)
 
     def alone(self, node: ast.expr) -> bool:
@@ -404,6 +409,7 @@ class _Parser:
                 made.indexed = counting.indexed
                 made.places = counting.places
                 made.beside = counting.beside - counting.numbers
+                made.stored = counting.stored
                 made.counters = _counters(node.body)
         self.gather(made, made.body)
         made.reads |= reads

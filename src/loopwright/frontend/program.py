@@ -201,10 +201,10 @@ class LoopStmt(Stmt):
 class For(LoopStmt):
     """``numbers``: the name of its number, and of those that are known when it is, if they are read as nothing but indices and bounds of loops inside; none if it is read in
     other ways. ``indexed``: names of what they are indices of. ``places``: such indices and bounds, with whether it is an index. ``beside``: the other names in them, but for
-    the numbers of loops inside.
+    the numbers of loops inside. ``stored``: names of arrays in which its number is stored.
     """
 
-    __slots__ = ("beside", "indexed", "iterable", "numbers", "places", "target")
+    __slots__ = ("beside", "indexed", "iterable", "numbers", "places", "stored", "target")
 
     def __init__(self, line: int, target: Target, iterable: CodeType, body: list[Stmt]) -> None:
         super().__init__(line, body)
@@ -214,6 +214,7 @@ class For(LoopStmt):
         self.indexed: set[str] = set()
         self.places: list[tuple[ast.expr, bool]] = []
         self.beside: set[str] = set()
+        self.stored: set[str] = set()
 
 
 class While(LoopStmt):

@@ -18,7 +18,7 @@ from loopwright.frontend.expr import Value
 from loopwright.frontend.flow import RESULT
 from loopwright.frontend.program import Evaluate, For, If, LoopStmt, NameTarget, Stmt
 from loopwright.frontend.staging import Staging
-from loopwright.types import I64, Type
+from loopwright.types import I64, Type, limits
 
 __all__ = ["FEWEST_LEFT", "MANY", "counts_only", "hands_on_numbers", "holds_loops", "once", "unroll_all", "unrolled"]
 
@@ -71,6 +71,8 @@ def counts_only(s: Staging, stmt: For, numbers: range, left: bool = False, many:
         array = env.get(indexed)
         if not isinstance(array, StagedArray) or (array.array.size and not many):
             return False
+    if not all(_holds(env.get(stored), numbers) for stored in stmt.stored):
+        return False
     for other in stmt.beside:
         # (A narrower number would have made the index as narrow.)
         value = env.get(other)
@@ -98,6 +100,19 @@ def _hands_on(stmt: LoopStmt, env: dict[str, Any], name: str, left: bool) -> boo
         if not isinstance(value, (Value, Complex)) and not (left and written in stmt.counters and type(value) in (int, float)):
             return False
     return True
+
+
+def _holds(array: Any, numbers: range) -> bool:
+    """Whether the elements of an array can hold all numbers of a range, as is asked of Python's."""
+    if not isinstance(array, StagedArray) or array.pairs:
+        return False
+    element = array.array.element
+    if element.is_float:
+        return True
+    if not element.is_integer:
+        return False
+    low, high = limits(element)
+    return bool(low <= min(numbers[0], numbers[-1]) and max(numbers[0], numbers[-1]) <= high)
 
 
 def _refused(place: ast.expr, index: bool, name: str, numbers: range, env: dict[str, Any]) -> bool:
