@@ -187,11 +187,11 @@ _VECTORS: Final = "works on vectors already"
 _CHANGES: Final = {ops.ALLOCA: "takes memory of the stack", ops.BARRIER: "accesses volatile memory"}
 
 
-_LEAVES: Final = frozenset((ops.BR, ops.BR_IF, ops.RET))
+_LEAVES: Final = frozenset((ops.BR, ops.BR_IF, ops.RET, ops.FAIL))
 
 
 def nests(f: Function) -> list[Nest]:
-    """The nests of a function that is at a stage before ``addresses``. (Of a loop that is left early the loops in it are nests by themselves.)"""
+    """The nests of a function that is at a stage before ``addresses``. (Of a loop that is left early, or calls something, the loops in it are nests by themselves.)"""
     found: list[Nest] = []
     code: list[Instr] = f.code
     places, mentions = _places(f)
@@ -227,8 +227,8 @@ def nest_of(f: Function, start: int, end: int) -> Nest:
 
 
 def _left(code: list[Instr]) -> set[int]:
-    """The loops that branches leave, and that hold others."""
-    if not any(instr.op in _LEAVES for instr in code):
+    """The loops that branches leave, or that call something, and hold others."""
+    if not any(instr.op in _LEAVES or instr.op.effect == ops.CALLS for instr in code):
         return set()
     left: set[int] = set()
     hold: set[int] = set()
@@ -241,9 +241,11 @@ def _left(code: list[Instr]) -> set[int]:
             if IS_LOOP[op.code]:
                 hold.update(open_)
             open_.append(k)
-        elif op in _LEAVES:
-            # (A branch to a loop's own bracket is its next step.)
-            left.update(open_ if op is ops.RET else open_[len(open_) - instr.imm :])
+        elif op is ops.BR or op is ops.BR_IF:
+            # (To a loop's own bracket it is its next step.)
+            left.update(open_[len(open_) - instr.imm :])
+        elif op in _LEAVES or op.effect == ops.CALLS:
+            left.update(open_)
     return left & hold
 
 
