@@ -34,7 +34,7 @@ def held(f: Function, head: int) -> tuple[list[Instr], int, int] | None:
     code = f.code
     branch = _straight(code, head + 1)
     last = _straight(code, branch + 1)
-    if code[branch].op is not ops.IF or code[last].op is not ops.END or code[last + 1].op is not ops.END:
+    if last + 1 >= len(code) or code[branch].op is not ops.IF or code[last].op is not ops.END or code[last + 1].op is not ops.END:
         return None
     computed, arm = code[head + 1 : branch], code[branch + 1 : last]
     index = code[head].dst
@@ -54,7 +54,7 @@ def held(f: Function, head: int) -> tuple[list[Instr], int, int] | None:
 
 def _straight(code: list[Instr], start: int) -> int:
     """Where what is loaded and computed from a position on ends."""
-    while code[start].op is ops.LOAD or code[start].op.pure:
+    while start < len(code) and (code[start].op is ops.LOAD or code[start].op.pure):
         start += 1
     return start
 

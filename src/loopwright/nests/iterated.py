@@ -310,7 +310,10 @@ def _lanes(f: Function, target: Target, head: int, part: _Part, report: Any) -> 
     """Make a loop one over lanes, if what is around the part that is repeated can be and that part is computed in lanes."""
     original = f.code
     index = original[head].dst
-    whole = next(one for one in nests(f) if one.start <= head <= one.end)
+    whole = next((one for one in nests(f) if one.start <= head <= one.end), None)
+    if whole is None:
+        # (A branch leaves it.)
+        return False
     runs: list[tuple[Op, int, int]] = []
     if by_small_indices(whole, target, runs):
         part = next(found for found in _repeated(f, match(f.code)) if f.code[found.end] is original[part.end])

@@ -33,13 +33,34 @@ def run(f: Function) -> None:
         return
     made = {instr.dst: instr for instr in f.code if instr.dst >= 0 and not f.variable[instr.dst]}
     out: list[Instr] = []
+    joined = False
     for instr in f.code:
         out.append(instr)
         if instr.op is ops.BR_IF:
-            _same_way(f, out, made)
+            joined |= _same_way(f, out, made)
         elif instr.op is ops.END:
-            _two_ways(f, out, made)
-    f.code = out
+            joined |= _two_ways(f, out, made)
+    if joined:
+        f.code = _without_unread(f, out)
+
+
+def _without_unread(f: Function, code: list[Instr]) -> list[Instr]:
+    """The code without comparisons, and their opposites, that nothing reads any more."""
+    reads = [0] * len(f.types)
+    for instr in code:
+        for a in instr.args:
+            if a >= 0:
+                reads[a] += 1
+    kept: list[Instr] = []
+    for instr in reversed(code):
+        asks = instr.op in _OPPOSITE or (instr.op is ops.NOT and instr.type is BOOL)
+        if not asks or reads[instr.dst] or f.variable[instr.dst]:
+            kept.append(instr)
+            continue
+        for a in instr.args:
+            if a >= 0:
+                reads[a] -= 1
+    return kept[::-1]
 
 
 class _Test:
@@ -85,39 +106,41 @@ def _before(out: list[Instr], last: int) -> int:
     return k
 
 
-def _same_way(f: Function, out: list[Instr], made: dict[int, Instr]) -> None:
-    """The branch that comes last, and one in front of it to the same place, which leave where a number is outside of a range."""
+def _same_way(f: Function, out: list[Instr], made: dict[int, Instr]) -> bool:
+    """Join the branch that comes last, and one in front of it to the same place, which leave where a number is outside of a range."""
     second = out[-1]
     k = _before(out, len(out) - 1)
     if k < 0 or out[k].op is not ops.BR_IF or out[k].imm != second.imm:
-        return
+        return False
     a, b = _test(made, f, out[k].args[0]), _test(made, f, second.args[0])
     if a is None or b is None or a.x != b.x or a.instr.type is not b.instr.type or (a.compare in _ABOVE) == (b.compare in _ABOVE) or not _range(f, a, b, False):
-        return
+        return False
     del out[k]
     out[-1:] = _joined(f, a, b, ops.OR, second, second.imm)
+    return True
 
 
-def _two_ways(f: Function, out: list[Instr], made: dict[int, Instr]) -> None:
-    """The block that ends here, whose first branch leaves it, and whose second goes further, where a number is inside of a range."""
+def _two_ways(f: Function, out: list[Instr], made: dict[int, Instr]) -> bool:
+    """Join the branches of the block that ends here, whose first leaves it, and whose second goes further, where a number is inside of a range."""
     second = out[-2] if len(out) > 1 else out[-1]
     if second.op is not ops.BR_IF or second.imm < 1:
-        return
+        return False
     k = _before(out, len(out) - 2)
     if k < 0 or out[k].op is not ops.BR_IF or out[k].imm != 0:
-        return
+        return False
     start = _before(out, k)
     if start < 0 or out[start].op is not ops.BLOCK:
-        return
+        return False
     a, b = _test(made, f, out[k].args[0]), _test(made, f, second.args[0])
     if a is None or b is None or a.x != b.x or a.instr.type is not b.instr.type:
-        return
+        return False
     a.compare = _OPPOSITE[a.compare]
     if (a.compare in _ABOVE) == (b.compare in _ABOVE) or not _range(f, a, b, True):
-        return
+        return False
     del out[k]
     out[-2:] = _joined(f, a, b, ops.AND, second, second.imm - 1)
     del out[start]
+    return True
 
 
 def _range(f: Function, a: _Test, b: _Test, inside: bool) -> bool:
