@@ -3,10 +3,13 @@
 ``if c >= 65 and c <= 90`` is two branches, the second of which is asked where the first does not decide. Of one number and two constants a single comparison decides both
 (``idioms.py``), so that the two are joined here::
 
-    br_if n, lt c, 65                                block
-    br_if n, gt c, 90   →   br_if n, (lt c, 65) or (gt c, 90)     br_if 0, lt c, 65
-                                                     br_if n, le c, 90   →   br_if n - 1, (ge c, 65) and (le c, 90)
-                                                   end
+    br_if n, lt c, 65
+    br_if n, gt c, 90      →   br_if n, (lt c, 65) or (gt c, 90)
+
+    block
+      br_if 0, lt c, 65
+      br_if n, le c, 90    →   br_if n - 1, (ge c, 65) and (le c, 90)
+    end
 """
 
 from __future__ import annotations
