@@ -276,3 +276,22 @@ def test_functions_that_return_and_columns(count: int, runner: Runner) -> None:
         lanes = "lanes(i)" if kernel is returned else "lanes(j)"
         assert lanes in str(kernel.compile(target="x86-64-v3").nests())
         runner.run(runner.compiled(kernel, x, found), [x, found], lambda _, found=found, wanted=wanted: np.testing.assert_array_equal(found, wanted))
+
+
+@lw.kernel(contract=False)
+def for_nothing(x: lw.Array[lw.f64], o: lw.Array[lw.f64]):
+    for i in lw.range(len(x)):
+        a = x[i]
+        for k in lw.range(lw.i32(a) & 15):
+            if k > 3:
+                break
+            a = x[i] + 1
+        o[i] = 3
+
+
+def test_what_stays_as_written_is_not_looked_at_again() -> None:
+    """What is run where arrays overlap could have lanes, too, where nothing is read of what is loaded."""
+    x, o = np.arange(20.0), np.zeros(20)
+    compiled = for_nothing.compile(x, o, target="x86-64-v3")
+    assert len(compiled.nests()) == 1
+    assert compiled.ir("nests").count(" lanes") == 1
