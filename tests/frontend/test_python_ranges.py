@@ -307,3 +307,35 @@ def test_what_is_refused_either_way_is_told_of_the_first() -> None:
     )
     with pytest.raises(KernelTypeError, match="`nothing` is not defined"):
         kernel(source).compile(whole(40), whole(40))
+
+
+WHILES = {
+    "it counts": (1, "n = 0\n    while n < 200:\n        u[0] += v[1] + 1\n        n += 1\n        if u[0] > 300:\n            break\n    v[0] = n"),
+    "it counts down": (1, "n = 150\n    while n > 0:\n        if u[0] > 300:\n            break\n        n -= 2\n        u[0] += v[1] + 1\n    v[0] = n"),
+    "few": (0, "n = 0\n    while n < 4:\n        u[0] += v[1] + 1\n        n += 1\n        if u[0] > 60:\n            break\n    v[0] = n"),
+    "not left": (0, "n = 0\n    while n < 12:\n        u[n] += v[1] + 1\n        n += 1\n    v[0] = n"),
+    "computed with": (0, "n = 0\n    while n < 12:\n        u[0] += v[1] + n\n        n += 1\n        if u[0] > 60:\n            break\n    v[0] = n"),
+    "another number": (
+        0,
+        "n = 0\n    m = 1\n    while n < 12:\n        u[0] += v[1]\n        n += 1\n        m *= 2\n        if u[0] > 60:\n            break\n    v[0] = m",
+    ),
+}
+
+
+@pytest.mark.parametrize("name", WHILES)
+def test_whiles_that_are_left(name: str) -> None:
+    count, body = WHILES[name]
+    source = f"def f(u, v):\n    {body}\n"
+    check(source, whole(40), whole(40) % 3)
+    text = str(kernel(source).compile(whole(40), whole(40), keep=True, target="x86-64-v3").ir("collect"))
+    assert sum(line.strip().startswith("while") for line in text.splitlines()) == count
+
+
+def test_numbers_that_are_stored() -> None:
+    source = "def f(u, v):\n    for k in range(50):\n        if u[0] > 200:\n            break\n        u[0] += 7\n        v[1] = k\n"
+    for dtype in (np.int64, np.float64, np.uint8):
+        given = whole(40, dtype=dtype), whole(40, dtype=dtype) % 3
+        check(source, *given)
+        assert loops(source, *given) == 1
+    with pytest.raises(KernelTypeError, match="256 does not fit in u8"):
+        kernel(source.replace("range(50)", "range(500)")).compile(whole(40, dtype=np.uint8), whole(40, dtype=np.uint8))

@@ -287,3 +287,37 @@ def test_which_types_a_variable_takes(start: str, given: str, taken: bool) -> No
     else:
         with pytest.raises(lw.KernelTypeError, match="a variable keeps its type in run-time code"):
             kernel(x, out)
+
+
+@lw.kernel
+def hermite(x: lw.Array[lw.f64], c: lw.Array[lw.f64], out: lw.Array[lw.f64]):
+    for i in lw.range(len(x)):
+        a = 1.0
+        b = 2 * x[i]
+        s = c[0] + c[1] * b
+        for n in lw.range(2, len(c)):
+            t = 2 * x[i] * b - 2 * (n - 1) * a
+            a = b
+            b = t
+            s += c[n] * b
+        out[i] = s
+
+
+@lw.kernel
+def factorials(out: lw.Array[lw.f64]):
+    p = 1.0
+    for n in lw.range(len(out)):
+        out[n] = p
+        p *= n + 1
+
+
+def test_python_floats_and_integers_meet_at_f64() -> None:
+    rng = np.random.default_rng(0)
+    x, c = rng.random(30), rng.random(9)
+    found, wanted = np.zeros(30), np.zeros(30)
+    hermite(x, c, found)
+    hermite.function(x, c, wanted)
+    np.testing.assert_allclose(found, wanted, rtol=1e-12)
+    out = np.zeros(15)
+    factorials(out)
+    assert out.tolist() == [math.factorial(n) for n in range(15)]

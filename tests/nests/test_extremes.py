@@ -281,6 +281,8 @@ def test_pivots_and_exchanges() -> None:
         "if x[i] < x[at - 1]: at = i",
         # what is compared is computed otherwise
         "if x[i] * 2 < x[at]: at = i",
+        # it is on both sides
+        "if x[i] + x[at] < x[at] + x[at]: at = i",
         # the place is read besides
         "if x[i] < x[at] + at: at = i",
         # it is written elsewhere, too

@@ -279,6 +279,58 @@ def test_functions_that_return_and_columns(count: int, runner: Runner) -> None:
 
 
 @lw.kernel(contract=False)
+def marched(p: lw.Array[lw.f64, 2], o: lw.Array[lw.f64]):
+    for i in lw.range(len(o)):
+        t = 0.0
+        for _ in lw.range(30):
+            x, y, z = p[i, 0] * t, p[i, 1] * t, p[i, 2] * t - 3
+            r = lw.sqrt(x * x + y * y + z * z) - 1
+            if r < 1e-3 or t > 20:
+                break
+            t += r
+        o[i] = t
+
+
+@lw.kernel(contract=False)
+def fractal(p: lw.Array[lw.f64, 2], o: lw.Array[lw.f64]):
+    for i in lw.range(len(o)):
+        a, b, n = p[i, 0], p[i, 1], 0.0
+        while a * a + b * b < 4 and n < 25:
+            a, b = a * a - b * b + p[i, 0], 2 * a * b + p[i, 1]
+            n += 1
+        o[i] = n
+
+
+@lw.kernel(contract=False)
+def perhaps_outside(p: lw.Array[lw.f64, 2], o: lw.Array[lw.f64]):
+    for i in lw.range(len(o)):
+        a = lw.f64(i)
+        while a > 3:
+            a = a * 0.5 + p[i - 4, 1] * 0.25
+        o[i] = a
+
+
+@pytest.mark.parametrize("runner", runners(lambda runner: runner.target.core is not None))
+@pytest.mark.parametrize(("kernel", "columns"), [(marched, 3), (fractal, 2), (perhaps_outside, 2)], ids=["rows of three", "pairs", "not loaded at first"])
+@pytest.mark.parametrize("count", [1, 7, 60])
+def test_rows(kernel: lw.Kernel, columns: int, count: int, runner: Runner) -> None:
+    p = np.random.default_rng(5).random((count, columns)) * 2 - 1
+    found, wanted = np.zeros(count), np.zeros(count)
+    kernel.function(p, wanted)
+    if kernel is not perhaps_outside:
+        assert "lanes(i)" in str(kernel.compile(target="x86-64-v3").nests())
+    runner.run(runner.compiled(kernel, p, found), [p, found], lambda _: np.testing.assert_array_equal(found, wanted))
+
+
+def test_what_all_steps_load_is_loaded_in_front() -> None:
+    text = str(marched.compile(target="x86-64-v3", keep=True).ir("nests"))
+    inside = text[text.index("for 0, 30, 1") :]
+    assert " = load.f64 p" not in inside[: inside.index("end  ;")]
+    text = str(perhaps_outside.compile(target="x86-64-v3", keep=True).ir("nests"))
+    assert text.index(" = load.f64 p") > text.index("while")
+
+
+@lw.kernel(contract=False)
 def for_nothing(x: lw.Array[lw.f64], o: lw.Array[lw.f64]):
     for i in lw.range(len(x)):
         a = x[i]

@@ -36,6 +36,11 @@ def elementary(name: str) -> Callable[..., Any]:
     return found
 
 
+def _floating(value: Any) -> bool:
+    """Whether something is a Python float, or holds one and has no type yet."""
+    return type(value) is float or (isinstance(value, Weak) and value.open and value.cell.root().floating)
+
+
 class Emitter(ValueEmitter):
     """Emits into one function what is done with values."""
 
@@ -304,7 +309,7 @@ class Emitter(ValueEmitter):
             typed = F64 if any(type(v) is float for v in values) else BOOL if all(type(v) is bool for v in values) else I64
         if typed is BOOL and weak and op in COUNTS:
             typed = I64
-        elif typed.is_integer and TAKES[op.code][KIND_FLOAT] and any(type(v) is float for v in values):
+        elif typed.is_integer and TAKES[op.code][KIND_FLOAT] and any(_floating(v) for v in values):
             # As an integer array and a Python float do in NumPy.
             typed = F64
         for value in values:

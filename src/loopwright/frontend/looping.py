@@ -16,7 +16,7 @@ from loopwright.frontend.lanes import stage_lanes
 from loopwright.frontend.loops import Lanes, Range
 from loopwright.frontend.merging import leaving, merge
 from loopwright.frontend.program import AND, For, LoopStmt, NameTarget, While
-from loopwright.frontend.python_ranges import FEWEST_LEFT, MANY, counts_only, holds_loops, once, unrolled
+from loopwright.frontend.python_ranges import FEWEST_LEFT, MANY, counts_only, hands_on_numbers, holds_loops, once, unrolled
 from loopwright.frontend.staging import Staging
 from loopwright.frontend.state import BREAK, CONTINUE, ENDED, FALLS, RETURN, UNROLL_LIMIT, Compound, Edge, Guarded, LoopState
 from loopwright.frontend.steps import MAYBE_NEVER, finish, loop_body
@@ -171,6 +171,8 @@ def stage_while(s: Staging, stmt: While) -> int:
     """A ``while``: as long as its condition is known it runs while compiling, from then on at run time."""
     if stmt.forever:
         return _runtime_while(s, stmt)
+    if once(s, stmt) in s.notes and unrolled(s, stmt) not in s.notes:
+        return _runtime_while(s, stmt)
     emitter = s.emitter
     unrolling: _Unrolling | None = None
     steps = 0
@@ -200,6 +202,8 @@ def stage_while(s: Staging, stmt: While) -> int:
             )
         if not unrolling.step():
             break
+        if steps == FEWEST_LEFT and unrolling.left() and hands_on_numbers(s, stmt):
+            s.note(once(s, stmt), steps)
     return unrolling.finish() if unrolling is not None else FALLS
 
 

@@ -163,12 +163,13 @@ class _Counting(ast.NodeVisitor):
     """What a name is an index of, and a bound. The numbers of ranges inside count as it does if it is in their bounds: they are known when it is.
 
     Attributes:
-        name: the name, which may be returned besides.
+        name: the name, which may be returned and stored besides.
         numbers: the name, and those numbers.
         indexed: the arrays.
         places: those indices, and the bounds, with whether it is an index.
         beside: the other names in them, but for the numbers of ranges inside.
         seen: what is read in other ways, or written.
+        stored: the arrays in which the name is stored.
     """
 
     def __init__(self, name: str) -> None:
@@ -178,15 +179,29 @@ class _Counting(ast.NodeVisitor):
         self.places: list[tuple[ast.expr, bool]] = []
         self.beside: set[str] = set()
         self.seen: set[str] = set()
+        self.stored: set[str] = set()
         self.inside: list[str] = []
 
     def visit_Name(self, node: ast.Name) -> None:
         self.seen.add(node.id)
 
     def visit_Return(self, node: ast.Return) -> None:
-        # (What is returned from a loop that goes on otherwise has a type, whether the number has one or not.)
-        if node.value is not None and not (isinstance(node.value, ast.Name) and node.value.id == self.name):
+        # (What is returned from a loop that goes on otherwise has a type, whether the number has one or not; and what is stored the type of the elements.)
+        if node.value is not None and not self.alone(node.value):
             self.visit(node.value)
+
+    def visit_Assign(self, node: ast.Assign) -> None:
+        for target in node.targets:
+            self.visit(target)
+        arrays = [target.value.id for target in node.targets if isinstance(target, ast.Subscript) and isinstance(target.value, ast.Name)]
+        if self.alone(node.value) and len(arrays) == len(node.targets):
+            self.stored.update(arrays)
+        else:
+            self.visit(node.value)
+
+    def alone(self, node: ast.expr) -> bool:
+        """Whether an expression is the name."""
+        return isinstance(node, ast.Name) and node.id == self.name
 
     def visit_Subscript(self, node: ast.Subscript) -> None:
         self.visit(node.value)
@@ -373,6 +388,7 @@ class _Parser:
         reads: set[str] = set()
         forever = isinstance(node.test, ast.Constant) and bool(node.test.value)
         made = While(node.lineno, self.test(node.test, reads), self.loop_body(node.body), forever)
+        made.counters = _counters(node.body)
         self.gather(made, made.body)
         made.reads |= reads
         made.head = reads
@@ -393,6 +409,7 @@ class _Parser:
                 made.indexed = counting.indexed
                 made.places = counting.places
                 made.beside = counting.beside - counting.numbers
+                made.stored = counting.stored
                 made.counters = _counters(node.body)
         self.gather(made, made.body)
         made.reads |= reads

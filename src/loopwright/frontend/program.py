@@ -178,10 +178,11 @@ class LoopStmt(Stmt):
     follows may read. ``parting``: those that are assigned on the way out by a break or return only. ``running``: totals that are read in the loop, too,
     where they are added to in one place only.
 
-    ``head``: names its condition or iterable reads. ``breaks``, ``continues``: the body has a statement of that kind for this loop.
+    ``head``: names its condition or iterable reads. ``breaks``, ``continues``: the body has a statement of that kind for this loop. ``counters``: names of which the body does
+    nothing but add a number to them.
     """
 
-    __slots__ = ("body", "breaks", "carried", "continues", "head", "left", "live", "parting", "running")
+    __slots__ = ("body", "breaks", "carried", "continues", "counters", "head", "left", "live", "parting", "running")
 
     def __init__(self, line: int, body: list[Stmt]) -> None:
         super().__init__(line)
@@ -194,15 +195,16 @@ class LoopStmt(Stmt):
         self.running: set[str] = set()
         self.breaks = False
         self.continues = False
+        self.counters: set[str] = set()
 
 
 class For(LoopStmt):
     """``numbers``: the name of its number, and of those that are known when it is, if they are read as nothing but indices and bounds of loops inside; none if it is read in
     other ways. ``indexed``: names of what they are indices of. ``places``: such indices and bounds, with whether it is an index. ``beside``: the other names in them, but for
-    the numbers of loops inside. ``counters``: names of which the body does nothing but add a number to them.
+    the numbers of loops inside. ``stored``: names of arrays in which its number is stored.
     """
 
-    __slots__ = ("beside", "counters", "indexed", "iterable", "numbers", "places", "target")
+    __slots__ = ("beside", "indexed", "iterable", "numbers", "places", "stored", "target")
 
     def __init__(self, line: int, target: Target, iterable: CodeType, body: list[Stmt]) -> None:
         super().__init__(line, body)
@@ -212,7 +214,7 @@ class For(LoopStmt):
         self.indexed: set[str] = set()
         self.places: list[tuple[ast.expr, bool]] = []
         self.beside: set[str] = set()
-        self.counters: set[str] = set()
+        self.stored: set[str] = set()
 
 
 class While(LoopStmt):

@@ -18,9 +18,9 @@ from loopwright.frontend.expr import Value
 from loopwright.frontend.flow import RESULT
 from loopwright.frontend.program import Evaluate, For, If, LoopStmt, NameTarget, Stmt
 from loopwright.frontend.staging import Staging
-from loopwright.types import I64, Type
+from loopwright.types import I64, Type, limits
 
-__all__ = ["FEWEST_LEFT", "MANY", "counts_only", "holds_loops", "once", "unroll_all", "unrolled"]
+__all__ = ["FEWEST_LEFT", "MANY", "counts_only", "hands_on_numbers", "holds_loops", "once", "unroll_all", "unrolled"]
 
 #: So many instructions, of all iterations, are many.
 MANY: Final = 4_000
@@ -71,11 +71,27 @@ def counts_only(s: Staging, stmt: For, numbers: range, left: bool = False, many:
         array = env.get(indexed)
         if not isinstance(array, StagedArray) or (array.array.size and not many):
             return False
+    if not all(_holds(env.get(stored), numbers) for stored in stmt.stored):
+        return False
     for other in stmt.beside:
         # (A narrower number would have made the index as narrow.)
         value = env.get(other)
         if type(value) is not int and not (isinstance(value, Value) and value.type is I64):
             return False
+    if not _hands_on(stmt, env, name, left):
+        return False
+    if not all(isinstance(env.get(read, 0), _CONSTANT) for read in stmt.reads) or _has_effects(stmt.body):
+        return False
+    return not any(_refused(place, index, name, numbers, env) for place, index in stmt.places)
+
+
+def hands_on_numbers(s: Staging, stmt: LoopStmt) -> bool:
+    """Whether what a loop hands on from one iteration to the next, or to what is behind it, has a type, or counts how often it has run."""
+    return RESULT not in stmt.writes and not stmt.continues and _hands_on(stmt, s.act.env, "", True) and not _has_effects(stmt.body)
+
+
+def _hands_on(stmt: LoopStmt, env: dict[str, Any], name: str, left: bool) -> bool:
+    """Whether all that a loop hands on, but its number and what is returned, has a type; or, with ``left``, counts."""
     handed_on = stmt.live.union(stmt.carried)
     for written in stmt.writes:
         if written in (name, RESULT) or written not in handed_on:
@@ -83,9 +99,20 @@ def counts_only(s: Staging, stmt: For, numbers: range, left: bool = False, many:
         value = env.get(written)
         if not isinstance(value, (Value, Complex)) and not (left and written in stmt.counters and type(value) in (int, float)):
             return False
-    if not all(isinstance(env.get(read, 0), _CONSTANT) for read in stmt.reads) or _has_effects(stmt.body):
+    return True
+
+
+def _holds(array: Any, numbers: range) -> bool:
+    """Whether the elements of an array can hold all numbers of a range, as is asked of Python's."""
+    if not isinstance(array, StagedArray) or array.pairs:
         return False
-    return not any(_refused(place, index, name, numbers, env) for place, index in stmt.places)
+    element = array.array.element
+    if element.is_float:
+        return True
+    if not element.is_integer:
+        return False
+    low, high = limits(element)
+    return bool(low <= min(numbers[0], numbers[-1]) and max(numbers[0], numbers[-1]) <= high)
 
 
 def _refused(place: ast.expr, index: bool, name: str, numbers: range, env: dict[str, Any]) -> bool:
@@ -105,7 +132,7 @@ def _refused(place: ast.expr, index: bool, name: str, numbers: range, env: dict[
     return False
 
 
-def once(s: Staging, stmt: For) -> tuple[Any, ...]:
+def once(s: Staging, stmt: LoopStmt) -> tuple[Any, ...]:
     """Notes that a loop does the same at run time, as its first iterations have shown."""
     return id(stmt), s.act.path, "once"
 
@@ -118,7 +145,7 @@ def unroll_all(notes: dict[Any, Any]) -> bool:
     return bool(loops)
 
 
-def unrolled(s: Staging, stmt: For) -> tuple[Any, ...]:
+def unrolled(s: Staging, stmt: LoopStmt) -> tuple[Any, ...]:
     """Notes that a loop has been tried at run time, and has to be unrolled."""
     return id(stmt), s.act.path, "unrolled"
 

@@ -56,7 +56,7 @@ def held(f: Function, head: int) -> tuple[list[Instr], int, int] | None:
 
 def _straight(code: list[Instr], start: int) -> int:
     """Where what is loaded and computed from a position on ends."""
-    while code[start].op is ops.LOAD or code[start].op.pure:
+    while start < len(code) and (code[start].op is ops.LOAD or code[start].op.pure):
         start += 1
     return start
 
@@ -89,7 +89,7 @@ def _rewritten(
         if instr is not compared and not from_place.isdisjoint(instr.args):
             from_place.add(instr.dst)
             moved.append(instr)
-    if other == place or other not in from_place or any(a in from_place for instr in arm for a in instr.args):
+    if other == place or other not in from_place or own in from_place or any(a in from_place for instr in arm for a in instr.args):
         return None
     type_ = f.types[other]
     line = head.line

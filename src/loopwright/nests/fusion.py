@@ -24,7 +24,7 @@ from loopwright.nests import apart
 from loopwright.nests.dependence import Dependence, dependences, questions
 from loopwright.nests.jam import Refusal
 from loopwright.nests.lanes import adjacent, free
-from loopwright.nests.nest import Nest, NestLoop, nests
+from loopwright.nests.nest import Nest, NestLoop, nest_of, nests
 from loopwright.nests.scalars import PRIVATE, scalars
 from loopwright.nests.unroll import clone, written_first
 from loopwright.targets.target import Target
@@ -74,7 +74,10 @@ def fuse(f: Function, first: tuple[int, int], second: tuple[int, int]) -> tuple[
     middle = first[0] + len(between) + 1 + len(body)
     f.code = [*code[: first[0]], *fused, *code[second[1] + 1 :]]
     head = first[0] + len(between)
-    nest = next(nest for nest in nests(f) if nest.start <= head < nest.end)
+    nest = next((nest for nest in nests(f) if nest.start <= head < nest.end), None)
+    if nest is None:
+        # (One of them calls something, or is left early, and holds other loops.)
+        nest = nest_of(f, head, middle + len(moved))
     loop = next(loop for loop in nest.loops if loop.head == head)
     refusal = _backwards(nest, loop, middle)
     if refusal is not None:

@@ -20,12 +20,12 @@ from typing import Any, Final
 
 from loopwright.ir import ops
 from loopwright.ir.brackets import match
-from loopwright.ir.function import Function, Instr
+from loopwright.ir.function import NONE, Function, Instr
 from loopwright.ir.loops import IS_LOOP
 from loopwright.ir.ops import Op
 from loopwright.nests import apart
 from loopwright.nests.dependence import Dependence, dependences, questions
-from loopwright.nests.lanes import adjacent, computed, free, mark
+from loopwright.nests.lanes import adjacent, computed, free, mark, strided
 from loopwright.nests.nest import nests
 from loopwright.nests.scalars import scalars
 from loopwright.nests.small_indices import by_small_indices
@@ -59,6 +59,7 @@ def run(f: Function, target: Target, report: Any = None) -> bool:
     """
     if not target.vector_bits or not any(instr.op is ops.WHILE or instr.op in _LEAVES for instr in f.code):
         return False
+    _hoist(f)
     done: set[int] = set()
     found = False
     again = True
@@ -75,6 +76,73 @@ def run(f: Function, target: Target, report: Any = None) -> bool:
             if again:
                 break
     return found
+
+
+def _hoist(f: Function) -> None:
+    """Load what is loaded in the first step in any case, and is the same in all, in front of a loop that is repeated, if it is not loaded there already: nothing is stored in it."""
+    again = True
+    while again:
+        again = False
+        for part in _repeated(f, match(f.code)):
+            code = f.code
+            step = code[part.start : part.end + 1]
+            written = {instr.dst for instr in step if instr.dst >= 0}
+            held: dict[tuple[int, ...], int] = {}
+            for load in (*_in_front(f, code, part.start), *_sure(f, code, part)):
+                if written.isdisjoint(load.args):
+                    held.setdefault((load.imm, *load.args), load.dst)
+            if not any(instr.op is ops.LOAD and (instr.imm, *instr.args) in held and not f.variable[instr.dst] for instr in step):
+                continue
+            before: list[Instr] = []
+            rename: dict[int, int] = {}
+            kept: list[Instr] = []
+            for instr in step:
+                holder = held.get((instr.imm, *instr.args), NONE) if instr.op is ops.LOAD and not f.variable[instr.dst] else NONE
+                if holder == NONE:
+                    kept.append(instr)
+                elif holder == instr.dst:
+                    before.append(instr)
+                else:
+                    rename[instr.dst] = holder
+            for instr in kept:
+                instr.args = [rename.get(a, a) for a in instr.args]
+            f.code = [*code[: part.start], *before, *kept, *code[part.end + 1 :]]
+            again = True
+            break
+
+
+def _in_front(f: Function, code: list[Instr], start: int) -> list[Instr]:
+    """The loads right in front of a place, behind the last store and bracket."""
+    found: list[Instr] = []
+    for k in range(start - 1, -1, -1):
+        instr = code[k]
+        if instr.op is ops.LOAD:
+            if not f.variable[instr.dst] and not any(a >= 0 and f.variable[a] for a in instr.args):
+                found.append(instr)
+        elif instr.op.effect != ops.PURE:
+            break
+    return found
+
+
+def _sure(f: Function, code: list[Instr], part: _Part) -> list[Instr]:
+    """The loads that are made in the first step of a part whatever happens."""
+    head = code[part.first]
+    if head.op is ops.FOR and not (max(head.args) < 0 and _runs(f, head)):
+        return []
+    found: list[Instr] = []
+    for k in (*range(part.start, part.first), *range(part.first + 1, part.last)):
+        op = code[k].op
+        if op.effect == ops.CONTROL and op is not ops.BLOCK:
+            break
+        if op is ops.LOAD and not f.variable[code[k].dst]:
+            found.append(code[k])
+    return found
+
+
+def _runs(f: Function, head: Instr) -> bool:
+    """Whether a loop with known bounds has an iteration."""
+    lo, hi, step = (int(f.const_values[~a]) for a in head.args)
+    return len(range(lo, hi, step)) > 0
 
 
 class _Part:
@@ -242,7 +310,10 @@ def _lanes(f: Function, target: Target, head: int, part: _Part, report: Any, don
     """Make a loop one over lanes, if what is around the part that is repeated can be and that part is computed in lanes; ``done`` receives the loops of what stays as it was."""
     original = f.code
     index = original[head].dst
-    whole = next(one for one in nests(f) if one.start <= head <= one.end)
+    whole = next((one for one in nests(f) if one.start <= head <= one.end), None)
+    if whole is None:
+        # (A branch leaves it.)
+        return False
     runs: list[tuple[Op, int, int]] = []
     if by_small_indices(whole, target, runs):
         part = next(found for found in _repeated(f, match(f.code)) if f.code[found.end] is original[part.end])
@@ -253,9 +324,11 @@ def _lanes(f: Function, target: Target, head: int, part: _Part, report: Any, don
     variables = scalars(nest)
     lanes = 0
     found: list[Dependence] = []
-    if not _walks(f, code, head, part) and not nest.obstacles and questions(nest) <= MOST_QUESTIONS and loop in adjacent(nest, variables, target):
-        found = dependences(nest)
-        lanes = computed(nest, loop, target, code[part.first : part.last + 1]) if free(loop, found) else 0
+    if not _walks(f, code, head, part) and not nest.obstacles and questions(nest) <= MOST_QUESTIONS:
+        beside = loop in adjacent(nest, variables, target)
+        if beside or loop in strided(nest, variables, target, []):
+            found = dependences(nest)
+            lanes = computed(nest, loop, target, code[part.first : part.last + 1], not beside) if free(loop, found) else 0
     if not lanes or (lanes < FEWEST and not any(instr.type.is_float for instr in code[part.first : part.last])):
         f.code = original
         return False

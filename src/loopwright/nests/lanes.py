@@ -121,7 +121,7 @@ def in_lanes(nest: Nest, loop: NestLoop, target: Target, strided: bool = False) 
     return (strided or _along(nest, loop, False)) and _Body(nest, loop, target, False, None, strided).possible()
 
 
-def computed(nest: Nest, loop: NestLoop, target: Target, repeated: list[Instr]) -> int:
+def computed(nest: Nest, loop: NestLoop, target: Target, repeated: list[Instr], strided: bool = False) -> int:
     """In how many lanes a loop can run, part of which some lanes repeat more often than others; 0 where they lack an access or an operation.
 
     Args:
@@ -129,8 +129,9 @@ def computed(nest: Nest, loop: NestLoop, target: Target, repeated: list[Instr]) 
         loop: the loop.
         target: the machine that has the lanes.
         repeated: the instructions of that part.
+        strided: accesses may be to elements a few apart.
     """
-    body = _Body(nest, loop, target)
+    body = _Body(nest, loop, target, False, None, strided)
     body.least = max([instr.type.bits for instr in repeated if instr.dst >= 0 and nest.f.types[instr.dst] is not BOOL], default=0)
     possible = body.possible() and all(body.done_under_mask(instr) for instr in repeated if instr.op is ops.LOAD)
     return body.lanes if possible else 0

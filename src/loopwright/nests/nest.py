@@ -187,11 +187,15 @@ _VECTORS: Final = "works on vectors already"
 _CHANGES: Final = {ops.ALLOCA: "takes memory of the stack", ops.BARRIER: "accesses volatile memory"}
 
 
+_LEAVES: Final = frozenset((ops.BR, ops.BR_IF, ops.RET, ops.FAIL))
+
+
 def nests(f: Function) -> list[Nest]:
-    """The nests of a function that is at a stage before ``addresses``."""
+    """The nests of a function that is at a stage before ``addresses``. (Of a loop that is left early, or calls something, the loops in it are nests by themselves.)"""
     found: list[Nest] = []
     code: list[Instr] = f.code
     places, mentions = _places(f)
+    passed = _left(code)
     depth = 0
     start = -1
     inside = 0
@@ -204,7 +208,7 @@ def nests(f: Function) -> list[Nest]:
                     found.append(_read(Nest(f, start, k, places, mentions)))
                     start = -1
         elif op.opens:
-            if start < 0 and IS_LOOP[op.code]:
+            if start < 0 and IS_LOOP[op.code] and k not in passed:
                 start = k
                 inside = depth
             depth += 1
@@ -220,6 +224,29 @@ def nest_of(f: Function, start: int, end: int) -> Nest:
     """
     places, mentions = _places(f)
     return _read(Nest(f, start, end, places, mentions))
+
+
+def _left(code: list[Instr]) -> set[int]:
+    """The loops that branches leave, or that call something, and hold others."""
+    if not any(instr.op in _LEAVES or instr.op.effect == ops.CALLS for instr in code):
+        return set()
+    left: set[int] = set()
+    hold: set[int] = set()
+    open_: list[int] = []
+    for k, instr in enumerate(code):
+        op = instr.op
+        if op is ops.END:
+            open_.pop()
+        elif op.opens and not op.closes:
+            if IS_LOOP[op.code]:
+                hold.update(open_)
+            open_.append(k)
+        elif op is ops.BR or op is ops.BR_IF:
+            # (To a loop's own bracket it is its next step.)
+            left.update(open_[len(open_) - instr.imm :])
+        elif op in _LEAVES or op.effect == ops.CALLS:
+            left.update(open_)
+    return left & hold
 
 
 class _Open:

@@ -3,7 +3,7 @@
 What LLVM calls scalar replacement of aggregates: the elements are followed by value, carried round loops in registers, and become vectors, like every other
 variable.
 
-What is written in wider integers than it needs, or as shifts, becomes the operation that it is (``idioms.py``); under ``fastmath`` what is divided by a root is multiplied with its reciprocal (``roots.py``), and
+What is written in wider integers than it needs, or as shifts, becomes the operation that it is (``idioms.py``), after branches on two bounds of one number have been joined (``joined_tests.py``); under ``fastmath`` what is divided by a root is multiplied with its reciprocal (``roots.py``), and
 what is divided by the same in all iterations of a loop as well (``reciprocals.py``); sums of products with a common factor are one product (``factors.py``).
 """
 
@@ -11,7 +11,7 @@ from __future__ import annotations
 
 from loopwright.ir import ops
 from loopwright.ir.function import Array, Function, Instr, Mem
-from loopwright.passes import bit_loops, factors, idioms, reciprocals, roots
+from loopwright.passes import bit_loops, factors, idioms, joined_tests, reciprocals, roots
 from loopwright.targets.target import Target
 from loopwright.types import VOID, Type
 
@@ -26,6 +26,7 @@ def run(f: Function, target: Target) -> None:
             _replace(f, elements)
     _return_from_nowhere(f)
     bit_loops.run(f)
+    joined_tests.run(f)
     idioms.run(f)
     if f.options.fastmath:
         roots.run(f, target)
