@@ -104,7 +104,8 @@ def _hoist(f: Function) -> None:
                     before.append(instr)
                 else:
                     rename[instr.dst] = holder
-            for instr in kept:
+            # (What is loaded in every first step may be read behind the loop as well.)
+            for instr in (*kept, *code[part.end + 1 :]):
                 instr.args = [rename.get(a, a) for a in instr.args]
             f.code = [*code[: part.start], *before, *kept, *code[part.end + 1 :]]
             again = True
