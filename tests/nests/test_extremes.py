@@ -301,3 +301,13 @@ def test_by_where_something_else_is(body: str) -> None:
     at = space["search"](wanted, np.zeros(1, np.int64))
     assert searched(x, out) == at
     np.testing.assert_array_equal(x, wanted)
+
+
+@pytest.mark.parametrize("target", ["x86-64-v3", "aarch64-neon"])
+def test_loops_at_the_end_that_do_nothing(target: str) -> None:
+    @lw.kernel
+    def nothing(x: lw.Array[lw.f64]):
+        for _ in lw.range(len(x)):
+            pass
+
+    assert nothing.compile(target=target).size

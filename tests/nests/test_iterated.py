@@ -328,3 +328,58 @@ def test_what_all_steps_load_is_loaded_in_front() -> None:
     assert " = load.f64 p" not in inside[: inside.index("end  ;")]
     text = str(perhaps_outside.compile(target="x86-64-v3", keep=True).ir("nests"))
     assert text.index(" = load.f64 p") > text.index("while")
+
+
+@lw.kernel(contract=False)
+def for_nothing(x: lw.Array[lw.f64], o: lw.Array[lw.f64]):
+    for i in lw.range(len(x)):
+        a = x[i]
+        for k in lw.range(lw.i32(a) & 15):
+            if k > 3:
+                break
+            a = x[i] + 1
+        o[i] = 3
+
+
+def test_what_stays_as_written_is_not_looked_at_again() -> None:
+    """What is run where arrays overlap could have lanes, too, where nothing is read of what is loaded."""
+    x, o = np.arange(20.0), np.zeros(20)
+    compiled = for_nothing.compile(x, o, target="x86-64-v3")
+    assert len(compiled.nests()) == 1
+    assert compiled.ir("nests").count(" lanes") == 1
+
+
+@lw.kernel(contract=False)
+def read_behind(x: lw.Array[lw.f64], o: lw.Array[lw.f64]):
+    for i in lw.range(len(x)):
+        a, b, n = x[i], 0.0, lw.i64(0)
+        while True:
+            b = x[i]
+            if a < 3 or n > 9:
+                break
+            a = a * 0.5
+            n += 1
+        o[i] = a + b
+
+
+@lw.kernel(contract=False)
+def read_behind_twice(x: lw.Array[lw.f64], o: lw.Array[lw.f64]):
+    for i in lw.range(1, len(x)):
+        b = 0.0
+        a = lw.f64(i)
+        while True:
+            c = x[i - 1]
+            b = x[i - 1]
+            if a < c or a < 1:
+                break
+            a = a * 0.5
+        o[i] = a + b
+
+
+@pytest.mark.parametrize("runner", runners(lambda runner: runner.target.core is not None))
+@pytest.mark.parametrize("kernel", [read_behind, read_behind_twice], ids=["loaded in front", "loaded twice"])
+def test_what_is_loaded_inside_and_read_behind(kernel: lw.Kernel, runner: Runner) -> None:
+    x = np.random.default_rng(5).random(50) * 9
+    found, wanted = np.zeros(50), np.zeros(50)
+    kernel.function(x, wanted)
+    runner.run(runner.compiled(kernel, x, found, prove=True), [x, found], lambda _: np.testing.assert_array_equal(found, wanted))

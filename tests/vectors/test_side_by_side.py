@@ -277,3 +277,73 @@ def test_what_all_lanes_ask_is_the_same_for_all_vectors(kernel: lw.Kernel, commo
     for changed, most in ((text, 24), (text.replace(common, other), 8)):
         after = text_of(run_passes(parse(changed), target, "unroll"), target)
         assert max(int(step) for step in re.findall(r" = for .*, (\d+)(?:  ;|$)", after, re.MULTILINE)) == most
+
+
+def with_lanes(unroll: int, at_once: str, body: str) -> lw.Kernel:
+    """A kernel of a loop over lanes, of so many vectors in a step; ``at_once`` is a condition of all lanes, for whose vectors ``most`` is 20 instead of 3."""
+    source = "\n".join(
+        [
+            "def k(x: lw.Array[lw.f32], o: lw.Array[lw.f32]):",
+            f"    for i in lw.lanes(16, len(x), unroll={unroll}):",
+            "        a, most, n = x[i], lw.i64(3), lw.i64(0)",
+            f"        if {at_once}:",
+            "            most = lw.i64(20)",
+            *[f"        {line}" for line in body.split("\n")],
+        ]
+    )
+    space: dict[str, Any] = {"lw": lw}
+    exec(source, space)  # noqa: S102 (the text above)
+    return lw.kernel(source=source, contract=False)(space["k"])
+
+
+WHILE = "while n < most and a > 1:\n    a *= 0.5\n    n += 1\no[i] = a"
+OWN_STEPS = {
+    "while": WHILE,
+    "for": "for k in lw.range(most):\n    a *= 0.75\no[i] = a",
+    "left": "for k in lw.range(most):\n    if a < 1:\n        break\n    a *= 0.75\no[i] = a",
+    "inside": "m = lw.i64(0)\nwhile m < 2 and a > 1:\n    n = lw.i64(0)\n    while n < most and a > 1:\n        a *= 0.5\n        n += 1\n    m += 1\n    a *= 20\no[i] = a",
+    "counted": "steps = lw.i64(0)\nif lw.any(x[i] > 100):\n    for k in lw.range(17):\n        steps += 1\nwhile n < steps + 3 and a > 1:\n    a *= 0.5\n    n += 1\no[i] = a",
+}
+
+
+@pytest.mark.parametrize("body", OWN_STEPS.values(), ids=OWN_STEPS)
+@pytest.mark.parametrize("unroll", [0, 2, 3])
+@pytest.mark.parametrize("target", ["x86-64-v3", "x86-64-v4"])
+def test_vectors_that_are_to_do_more_steps_than_others(target: str, unroll: int, body: str) -> None:
+    """What a condition of all lanes of a vector decides is not decided for the others."""
+    kernel = with_lanes(unroll, "lw.any(a > 100)", body)
+    x = numbers(16 * 15) + 40
+    x[16 * 8 : 16 * 9] += 4000
+    x[16 * 12 : 16 * 13] += 4000
+    found, wanted = np.zeros_like(x), np.zeros_like(x)
+    try:
+        compiled = kernel.compile(x, found, target=target)
+        compiled(x, found)
+    except lw.CpuError as error:
+        pytest.skip(str(error))
+    kernel.function(x, wanted)
+    np.testing.assert_array_equal(found, wanted)
+
+
+@pytest.mark.parametrize(
+    "body",
+    [
+        "a = o[i - 16]\nfor k in lw.range(3):\n    a = a * 0.5 + x[i - k]\no[i] = a",
+        "a = o[i - 16]\nwhile a > 1 and n < 9:\n    a *= 0.75\n    n += 1\no[i] = a + x[i]",
+        "for k in lw.range(3):\n    a = a * 0.5 + 1\n    o[i] = a\n    a += o[i - 16]\no[i] = a",
+    ],
+    ids=["for", "while", "stored inside"],
+)
+@pytest.mark.parametrize("unroll", [0, 2, 4])
+@pytest.mark.parametrize("target", ["x86-64-v3", "x86-64-v4"])
+def test_vectors_that_load_what_others_have_stored(target: str, unroll: int, body: str) -> None:
+    """Of so many vectors in a step the second, or third, loads what the first has stored."""
+    kernel = with_lanes(unroll, "x[i] > 9", body)
+    x, found = numbers(200), numbers(200)
+    wanted = found.copy()
+    try:
+        kernel.compile(x, found, target=target)(x, found)
+    except lw.CpuError as error:
+        pytest.skip(str(error))
+    kernel.function(x, wanted)
+    np.testing.assert_array_equal(found, wanted)

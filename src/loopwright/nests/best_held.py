@@ -33,8 +33,10 @@ def held(f: Function, head: int) -> tuple[list[Instr], int, int] | None:
     """
     code = f.code
     branch = _straight(code, head + 1)
+    if code[branch].op is not ops.IF:
+        return None
     last = _straight(code, branch + 1)
-    if last + 1 >= len(code) or code[branch].op is not ops.IF or code[last].op is not ops.END or code[last + 1].op is not ops.END:
+    if code[last].op is not ops.END or code[last + 1].op is not ops.END:
         return None
     computed, arm = code[head + 1 : branch], code[branch + 1 : last]
     index = code[head].dst
@@ -87,7 +89,7 @@ def _rewritten(
         if instr is not compared and not from_place.isdisjoint(instr.args):
             from_place.add(instr.dst)
             moved.append(instr)
-    if other not in from_place or own in from_place or any(a in from_place for instr in arm for a in instr.args):
+    if other == place or other not in from_place or own in from_place or any(a in from_place for instr in arm for a in instr.args):
         return None
     type_ = f.types[other]
     line = head.line

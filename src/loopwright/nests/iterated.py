@@ -70,7 +70,7 @@ def run(f: Function, target: Target, report: Any = None) -> bool:
             for head in _around(f, partner, part.start):
                 if f.code[head].dst not in done:
                     done.add(f.code[head].dst)
-                    if _lanes(f, target, head, part, report):
+                    if _lanes(f, target, head, part, report, done):
                         found = again = True
                         break
             if again:
@@ -104,7 +104,8 @@ def _hoist(f: Function) -> None:
                     before.append(instr)
                 else:
                     rename[instr.dst] = holder
-            for instr in kept:
+            # (What is loaded in every first step may be read behind the loop as well.)
+            for instr in (*kept, *code[part.end + 1 :]):
                 instr.args = [rename.get(a, a) for a in instr.args]
             f.code = [*code[: part.start], *before, *kept, *code[part.end + 1 :]]
             again = True
@@ -306,8 +307,8 @@ def _roots(made: dict[int, Instr], operands: list[int]) -> tuple[set[int], bool]
     return roots, loads
 
 
-def _lanes(f: Function, target: Target, head: int, part: _Part, report: Any) -> bool:
-    """Make a loop one over lanes, if what is around the part that is repeated can be and that part is computed in lanes."""
+def _lanes(f: Function, target: Target, head: int, part: _Part, report: Any, done: set[int]) -> bool:
+    """Make a loop one over lanes, if what is around the part that is repeated can be and that part is computed in lanes; ``done`` receives the loops of what stays as it was."""
     original = f.code
     index = original[head].dst
     whole = next((one for one in nests(f) if one.start <= head <= one.end), None)
@@ -339,6 +340,8 @@ def _lanes(f: Function, target: Target, head: int, part: _Part, report: Any) -> 
     clone(f, original[whole.start : whole.end + 1], {}, plain)
     for instr in plain:
         instr.loop = None
+        if instr.op is ops.FOR:
+            done.add(instr.dst)
     fast = code[whole.start : len(code) - (len(original) - 1 - whole.end)]
     f.code = original[: whole.start] + apart.versioned(f, apart.pairs(nest), plain, fast, original[whole.start].line, runs) + original[whole.end + 1 :]
     return True

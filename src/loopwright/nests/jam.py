@@ -24,14 +24,13 @@ from loopwright.ir import ops
 from loopwright.ir.affine import Form
 from loopwright.ir.brackets import match
 from loopwright.ir.function import NONE, Function, Instr
-from loopwright.ir.loops import IS_LOOP
 from loopwright.nests.dependence import Dependence
 from loopwright.nests.nest import Nest, NestLoop
 from loopwright.nests.omega import LOWEST
 from loopwright.nests.scalars import PRIVATE, Scalar, any_order
 from loopwright.nests.unroll import clone, last_multiple, read_once
 from loopwright.types import I64, VOID
-from loopwright.vectors.side_by_side import Test, around, test_of, write_test
+from loopwright.vectors.side_by_side import Test, around, write_test
 
 __all__ = ["Refusal", "begin_parts", "combine", "invariant", "jam", "refusal", "stop_of", "unroll_and_jam"]
 
@@ -131,24 +130,24 @@ def _parts(nest: Nest, loop: NestLoop) -> list[_Part]:
     return _split(code, {loop.head + k: loop.head + other for k, other in enumerate(match(code[loop.head : loop.end + 1]))}, loop.head + 1, loop.end)
 
 
-def _split(code: list[Instr], partner: dict[int, int], start: int, end: int, lanes: bool = False) -> list[_Part]:
-    """What is between two places in parts; with ``lanes`` loops that lanes leave are shared, too."""
+def _split(code: list[Instr], partner: dict[int, int], start: int, end: int, shared: dict[int, Test | None] | None = None) -> list[_Part]:
+    """What is between two places in parts: the loops that are ``shared``, those that lanes leave among them, by default all of ``for``, and what is between them."""
     parts: list[_Part] = []
     begun = start
     k = start
     while k < end:
         op = code[k].op
-        block = lanes and op is ops.BLOCK and around(code, k, partner)
-        left = test_of(code, k + block, partner) if block or (lanes and IS_LOOP[op.code] and op is not ops.FOR) else None
-        if left is not None or op is ops.FOR:
+        block = op is ops.BLOCK and shared is not None and k + 1 in shared and around(code, k, partner)
+        left = shared.get(k + block) if shared is not None else None
+        if op is ops.FOR if shared is None else k + block in shared:
             if begun < k:
                 parts.append(_Part(begun, k, False))
             last = partner[k] if op is not ops.WHILE else partner[partner[k]]
             made = _Part(k, last + 1, True)
             made.test = left
-            made.parts = _split(code, partner, k + 1 + block, left.start if left is not None else last, lanes)
+            made.parts = _split(code, partner, k + 1 + block, left.start if left is not None else last, shared)
             if left is not None:
-                made.behind = _split(code, partner, left.end, last - block, lanes)
+                made.behind = _split(code, partner, left.end, last - block, shared)
             parts.append(made)
             k = begun = last + 1
         elif op.opens:
@@ -275,18 +274,18 @@ def unroll_and_jam(nest: Nest, loop: NestLoop, factor: int, variables: list[Scal
     f.code = out
 
 
-def jam(f: Function, body: list[Instr], renames: list[dict[int, int]], out: list[Instr], by_statement: bool) -> None:
+def jam(f: Function, body: list[Instr], renames: list[dict[int, int]], out: list[Instr], shared: dict[int, Test | None] | None = None) -> None:
     """Append copies of the body of a loop to ``out``, which share the loops in it.
 
     Args:
         f: the function.
         body: the instructions between the loop's brackets.
-        renames: per copy, by what operands are replaced, as ``clone`` has it; the bounds of loops in the body must be the same in all.
+        renames: per copy, by what operands are replaced, as ``clone`` has it; the bounds of loops that are shared must be the same in all.
         out: what they are appended to.
-        by_statement: the copies are vectors of lanes, and may go statement by statement where there are no branches: what all of them load is not kept longer
-            than for one statement of each.
+        shared: where the copies are vectors of lanes, the loops that they share (``side_by_side.shared_loops``). They may go statement by statement then where there are no
+            branches: what all of them load is not kept longer than for one statement of each.
     """
-    _jam(f, body, _split(body, dict(enumerate(match(body))), 0, len(body), by_statement), renames, out, by_statement)
+    _jam(f, body, _split(body, dict(enumerate(match(body))), 0, len(body), shared), renames, out, shared is not None)
 
 
 def _jam(f: Function, code: list[Instr], parts: list[_Part], renames: list[dict[int, int]], out: list[Instr], by_statement: bool = False) -> None:

@@ -262,7 +262,7 @@ class Panels:
         body: list[Instr] = []
         for position in range(self.rows.head + 1, self.rows.end):
             self._step(position, deep, column, row, body)
-        jam(f, body, renames, made.out, False)
+        jam(f, body, renames, made.out)
         made.end()
 
     def _step(self, position: int, deep: tuple[int, int], column: int, row: int, out: list[Instr]) -> None:

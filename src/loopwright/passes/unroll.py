@@ -32,7 +32,7 @@ from loopwright.passes.partial_totals import in_parts
 from loopwright.targets.target import Target
 from loopwright.types import BOOL, I64, VOID
 from loopwright.vectors.pieces import in_pieces
-from loopwright.vectors.side_by_side import vectors_at_once
+from loopwright.vectors.side_by_side import in_any_order, shared_loops, vectors_at_once
 
 #: So many loads make a stencil.
 STENCIL_LOADS: Final = 3
@@ -276,8 +276,8 @@ def _main_loop(
     if not once:
         i = f.register(I64, f.names[head.dst])
         out.append(Instr(ops.FOR, head.type, i, [lo, stop, f.const(I64, unroll * step)], 0, line))
-    # Vectors beside each other in the loops inside, where each has its own registers for all that it writes.
-    beside = unroll > 1 and has_loops(body) and _own(f, body, [*own, *[registers[0] for registers in copies]])
+    # Vectors beside each other in the loops inside, where each has its own registers for all that it writes, and none accesses what another stores.
+    beside = unroll > 1 and has_loops(body) and _own(f, body, [*own, *[registers[0] for registers in copies]]) and in_any_order(f, head, body)
     renames: list[dict[int, int]] = []
     for k in range(unroll):
         index = i
@@ -296,7 +296,7 @@ def _main_loop(
         else:
             clone(f, body, rename, out)
     if beside:
-        jam(f, body, renames, out, True)
+        jam(f, body, renames, out, shared_loops(f, head, body))
     if not once:
         out.append(Instr(ops.END, VOID, NONE, [], 0, end.line))
     for registers, (variable, op, _identity) in zip(copies, loop.accumulators if copies else [], strict=True):

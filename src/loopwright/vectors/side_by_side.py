@@ -26,9 +26,9 @@ from loopwright.ir.brackets import match
 from loopwright.ir.function import NONE, Function, Instr
 from loopwright.ir.loops import IS_LOOP
 from loopwright.targets.target import Target
-from loopwright.types import BOOL, VOID, Type
+from loopwright.types import BOOL, I64, VOID, Type
 
-__all__ = ["Test", "around", "test_of", "vectors_at_once", "write_test"]
+__all__ = ["Test", "around", "in_any_order", "shared_loops", "test_of", "vectors_at_once", "write_test"]
 
 #: So many vectors are done at once at most, and at least; where the body has more than so many instructions, which wait less, the least.
 MOST: Final = 3
@@ -37,6 +37,7 @@ SHORT: Final = 80
 #: Registers for what a step computes in between.
 BETWEEN: Final = 2
 _WRITES: Final = (ops.WRITES, ops.CALLS)
+_BRANCHES: Final = (ops.BR, ops.BR_IF)
 
 
 class Test:
@@ -131,41 +132,59 @@ def vectors_at_once(f: Function, target: Target, head: Instr, body: list[Instr])
         body: what is in it.
     """
     partner = match(body)
-    differ: set[int] | None = None
-    shared = 0  # brackets that copies share are open: nothing else may be around a loop
-    brackets = 0
+    shared = shared_loops(f, head, body)
     least = 0
     for k, instr in enumerate(body):
-        op = instr.op
-        if op is ops.END:
-            brackets -= 1
-            shared = min(shared, brackets)
-        if not op.opens or op.closes:
+        if not IS_LOOP[instr.op.code]:
             continue
-        brackets += 1
-        if op is ops.BLOCK and around(body, k, partner):
-            shared += shared == brackets - 1
-            continue
-        if not IS_LOOP[op.code]:
-            continue
-        test = test_of(body, k, partner)
-        if test is None or shared < brackets - 1:
+        if shared.get(k) is None:
             return 1
-        shared = brackets
-        same = [a for a in (*instr.args, test.common) if a >= 0]
-        if same:
-            if differ is None:
-                differ = _differ(f, head, body)
-            if not differ.isdisjoint(same):
-                return 1
-        end = partner[partner[k]] if op is ops.WHILE else partner[k]
+        end = partner[partner[k]] if instr.op is ops.WHILE else partner[k]
         if any(each.op.effect in _WRITES for each in body[k:end]):
             return 1
         room = _held(f, target, body[k:end])
         least = min(least, room) if least else room
-    if not least or not _in_any_order(f, body):
+    if not least or not in_any_order(f, head, body):
         return 1
     return max(LEAST, min(MOST, least)) if len(body) <= SHORT else LEAST
+
+
+def shared_loops(f: Function, head: Instr, body: list[Instr]) -> dict[int, Test | None]:
+    """The loops in the body of one over lanes that several vectors can share, by their positions, with how those ask that lanes leave.
+
+    Nothing but others of them is around them, and what decides how often they run is the same in all vectors.
+    """
+    partner = match(body)
+    found: dict[int, Test | None] = {}
+    ends: list[int] = []  # where those end that are open
+    k = 0
+    while k < len(body):
+        op = body[k].op
+        if ends and k == ends[-1]:
+            ends.pop()
+        elif op.opens and not op.closes:
+            block = op is ops.BLOCK and around(body, k, partner)
+            test = test_of(body, k + block, partner) if block or IS_LOOP[op.code] else None
+            last = partner[partner[k]] if op is ops.WHILE else partner[k]
+            if test is not None or op is ops.FOR:
+                found[k + block] = test
+                ends.append(last)
+                k += block
+                if block:
+                    ends.append(last - 1)
+            else:
+                while body[k].op is not ops.END:
+                    k = partner[k]
+        k += 1
+    while found:
+        differ = _differ(f, head, body, partner, found)
+        other = [loop for loop, test in found.items() if not differ.isdisjoint(body[loop].args) or (test is not None and test.common in differ)]
+        if not other:
+            break
+        for loop in other:
+            end = partner[partner[loop]] if body[loop].op is ops.WHILE else partner[loop]
+            found = {k: test for k, test in found.items() if not loop <= k <= end}
+    return found
 
 
 def around(code: Sequence[Instr], start: int, partner: Sequence[int] | dict[int, int]) -> bool:
@@ -173,32 +192,65 @@ def around(code: Sequence[Instr], start: int, partner: Sequence[int] | dict[int,
     return code[start + 1].op is ops.FOR and partner[start] == partner[start + 1] + 1 and test_of(code, start + 1, partner) is not None
 
 
-def _in_any_order(f: Function, body: list[Instr]) -> bool:
-    """Whether no vector loads what one before it may have stored: what is stored is loaded at the same index alone."""
-    stored: dict[int, list[int]] = {}
+def in_any_order(f: Function, head: Instr, body: list[Instr]) -> bool:
+    """Whether no vector accesses what another may store: of every array that is stored to all accesses have the index of the loop over lanes, or so many times that index and
+    so much more as the others, as the same subscript. (Where the only one is a store outside of loops, that of the last lane comes last anyway.)"""
+    stored: dict[int, int] = {}  # how often what stores to an array runs, by where it begins: 2 is often
+    loops: list[bool] = []
     for instr in body:
-        if instr.op.effect == ops.CALLS:
+        op = instr.op
+        if op is ops.END:
+            loops.pop()
+        elif op.opens and not op.closes:
+            loops.append(IS_LOOP[op.code])
+        elif op.effect == ops.CALLS:
             return False
-        if instr.op.effect == ops.WRITES:
-            array, places = _accessed(f, instr)
-            if array == NONE or stored.setdefault(array, places) != places:
-                return False
+        elif op.effect == ops.WRITES:
+            array, _ = _accessed(f, instr)
+            stored[array] = stored.get(array, 0) + (2 if any(loops) else 1)
+    if NONE in stored:
+        return False
+    own = _own_places(f, head, body) if stored else set()
+    common: dict[int, dict[int, int]] = {}  # by array: of which dimensions the subscript is such, and the same everywhere
     for instr in body:
+        if instr.op.effect not in (ops.READS, ops.WRITES):
+            continue
+        array, places = _accessed(f, instr)
+        if array == NONE:
+            return not stored
+        if array not in stored:
+            continue
         if instr.op.effect == ops.READS:
-            array, places = _accessed(f, instr)
-            if array == NONE or (array in stored and (instr.mem is not None or stored[array] != places)):
-                return False
-    return True
+            stored[array] = 2
+        named = {dimension: place for dimension, place in enumerate(places) if place in own}
+        before = common.get(array)
+        common[array] = named if before is None else {d: place for d, place in named.items() if before.get(d) == place}
+    return all(times == 1 or common[array] for array, times in stored.items())
+
+
+def _own_places(f: Function, head: Instr, body: list[Instr]) -> set[int]:
+    """The registers that are a multiple of a loop's index, which is not 0, and a number that is the same in all iterations."""
+    own = {head.dst}
+    made = {instr.dst for instr in body}
+    for instr in body:
+        if instr.dst < 0 or f.variable[instr.dst] or instr.type is not I64:
+            continue
+        args = instr.args
+        inside = [a for a in args if a in own]
+        if len(inside) != 1 or any(a in made or (a >= 0 and f.variable[a]) for a in args if a not in own):
+            continue
+        if instr.op is ops.ADD or instr.op is ops.SUB or (instr.op is ops.MUL and all(a in own or (a < 0 and f.const_values[~a] != 0) for a in args)):
+            own.add(instr.dst)
+    return own
 
 
 def _accessed(f: Function, instr: Instr) -> tuple[int, list[int]]:
-    """Where the array begins that an instruction accesses (``NONE`` where that is not known), and its subscripts, behind what they are apart for lanes that are not next to each other."""
+    """Where the array begins that an instruction accesses (``NONE`` where that is not known), and its subscripts."""
     if instr.mem is not None:
-        return f.arrays[instr.mem.array].base if instr.mem.array >= 0 else NONE, instr.args
+        return f.arrays[instr.mem.array].base if instr.mem.array >= 0 else NONE, []
     if instr.op.operands[-1:] != ("*L",):
         return NONE, []
-    count = len(f.arrays[instr.imm].extents) + (instr.op in ops.STRIDED)
-    return f.arrays[instr.imm].base, instr.args[-count:]
+    return f.arrays[instr.imm].base, instr.args[-len(f.arrays[instr.imm].extents) :]
 
 
 def _held(f: Function, target: Target, code: list[Instr]) -> int:
@@ -214,18 +266,38 @@ def _held(f: Function, target: Target, code: list[Instr]) -> int:
     return max(1, min([len(target.orders[cls]) // (len(kept.get(cls, ())) + BETWEEN) for cls in vectors], default=MOST))
 
 
-def _differ(f: Function, head: Instr, body: list[Instr]) -> set[int]:
-    """The registers that may hold something else in each vector: what comes from the loop's index, from lanes, or from memory."""
+def _differ(f: Function, head: Instr, body: list[Instr], partner: Sequence[int], shared: dict[int, Test | None]) -> set[int]:
+    """The registers that may hold something else in each vector: what comes from the loop's index, from lanes, or from memory, or is written where such a condition holds.
+
+    Of the ``shared`` loops all vectors do as many steps.
+    """
     found = {head.dst}
-    count = 0
-    while count < len(found):
-        count = len(found)
-        for instr in body:
-            if instr.dst >= 0 and (instr.op.effect not in (ops.PURE, ops.CONTROL) or f.types[instr.dst].lanes or not found.isdisjoint(instr.args)):
-                found.add(instr.dst)
+    leaves = {test.end - 1 for test in shared.values() if test is not None}
+    split: set[int] = set()  # the brackets in which not all vectors do the same
+    count = -1
+    while count < len(found) + len(split):
+        count = len(found) + len(split)
+        open_: list[int] = []
+        for k, instr in enumerate(body):
+            op = instr.op
+            if op is ops.END:
+                open_.pop()
+                continue
+            splits = not split.isdisjoint(open_)
+            if op.opens and not op.closes:
+                open_.append(k)
+                if (op is ops.IF or op is ops.FOR) and not found.isdisjoint(instr.args):
+                    split.add(k)
+            elif k not in leaves and (op in _BRANCHES or op is ops.THEN or op is ops.DO) and (splits or not found.isdisjoint(instr.args)):
+                # (What is behind it is done by some of them, and as many steps of loops that it leaves as each has.)
+                outer = max(0, len(open_) - 1 - instr.imm) if op in _BRANCHES else len(open_) - 1
+                split.update(open_[outer:])
+            dst = instr.dst
+            differs = splits and dst >= 0 and f.variable[dst]
             for a in instr.args:
                 if a >= 0 and f.types[a].lanes:
                     found.add(a)
-                    if instr.dst >= 0:
-                        found.add(instr.dst)
+                    differs = True
+            if dst >= 0 and (differs or instr.op.effect not in (ops.PURE, ops.CONTROL) or f.types[dst].lanes or not found.isdisjoint(instr.args)):
+                found.add(dst)
     return found
