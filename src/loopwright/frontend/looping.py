@@ -11,14 +11,14 @@ from loopwright.frontend.arrays import StagedArray
 from loopwright.frontend.assigning import bind
 from loopwright.frontend.conditions import compound_value, decide, leave_unless
 from loopwright.frontend.containers import close, enter
-from loopwright.frontend.expr import Value, describe, is_number
+from loopwright.frontend.expr import Value, Weak, describe, is_number
 from loopwright.frontend.lanes import stage_lanes
 from loopwright.frontend.loops import Lanes, Range
 from loopwright.frontend.merging import leaving, merge
 from loopwright.frontend.program import AND, For, LoopStmt, NameTarget, While
-from loopwright.frontend.python_ranges import FEWEST_LEFT, MANY, counts_only, holds_loops, once, unrolled
+from loopwright.frontend.python_ranges import FEWEST_LEFT, MANY, counters, counts_only, holds_loops, once, unrolled
 from loopwright.frontend.staging import Staging
-from loopwright.frontend.state import BREAK, CONTINUE, ENDED, FALLS, RETURN, UNROLL_LIMIT, Compound, Edge, Guarded, LoopState
+from loopwright.frontend.state import BREAK, CONTINUE, ENDED, FALLS, RETURN, UNROLL_LIMIT, Compound, Count, Edge, Guarded, LoopState
 from loopwright.frontend.steps import MAYBE_NEVER, finish, loop_body
 from loopwright.frontend.variables import assign, carry, release
 from loopwright.ir import ops
@@ -208,15 +208,21 @@ def stage_while(s: Staging, stmt: While) -> int:
 
 def _at_run_time(s: Staging, stmt: For, numbers: range) -> int:
     """A Python range as one of the generated code; where that is refused, as a variable of another type in each iteration is, the next attempt unrolls it."""
+    count = Count(unrolled(s, stmt), min(numbers[0], numbers[-1]), max(numbers[0], numbers[-1]), True, False)
+    counts = counters(s, stmt, numbers)
+    s.counting.add((id(stmt), s.act.path))
     try:
-        return stage_range(s, stmt, Range(numbers.start, numbers.stop, numbers.step), True)
+        status = stage_range(s, stmt, Range(numbers.start, numbers.stop, numbers.step), count)
     except LoopwrightError:
         s.note(unrolled(s, stmt), 1)
         raise
+    env = s.act.env
+    s.counts += [(env[name], count) for name, count in counts.items() if isinstance(env.get(name), Weak)]
+    return status
 
 
-def stage_range(s: Staging, stmt: For, spec: Range, number: bool = False) -> int:
-    """A range of the generated code; with ``number`` one of Python's, whose number has a type only for that."""
+def stage_range(s: Staging, stmt: For, spec: Range, count: Count | None = None) -> int:
+    """A range of the generated code; with ``count`` one of Python's, whose number has a type only for that."""
     emitter = s.emitter
     step = spec.step
     if not isinstance(step, Value) and not is_number(step):
@@ -245,8 +251,8 @@ def stage_range(s: Staging, stmt: For, spec: Range, number: bool = False) -> int
     if stmt.breaks:
         loop.exit = emitter.open(ops.BLOCK, VOID, [])
     index = emitter.f.register(I64, stmt.target.name)
-    if number:
-        s.numbers.add(index)
+    if count is not None:
+        s.numbers[index] = count
     loop.next = emitter.open(ops.FOR, VOID, [lo.operand, hi.operand, emitter.number(I64, step)], index)
     assign(s, stmt.target.name, Value(emitter, index, I64))
     loop_body(s, stmt, loop)

@@ -199,7 +199,7 @@ class LoopStmt(Stmt):
 class For(LoopStmt):
     """``numbers``: the name of its number, and of those that are known when it is, if they are read as nothing but indices and bounds of loops inside; none if it is read in
     other ways. ``indexed``: names of what they are indices of. ``places``: such indices and bounds, with whether it is an index. ``beside``: the other names in them, but for
-    the numbers of loops inside. ``counters``: names of which the body does nothing but add a number to them.
+    the numbers of loops inside. ``counters``: names of which the body does nothing but add a number to them, with these.
     """
 
     __slots__ = ("beside", "counters", "indexed", "iterable", "numbers", "places", "target")
@@ -212,7 +212,7 @@ class For(LoopStmt):
         self.indexed: set[str] = set()
         self.places: list[tuple[ast.expr, bool]] = []
         self.beside: set[str] = set()
-        self.counters: set[str] = set()
+        self.counters: dict[str, list[float]] = {}
 
 
 class While(LoopStmt):

@@ -7,6 +7,7 @@ counts with it, or has it for an index, it makes no difference; if such a body h
 from __future__ import annotations
 
 import ast
+import math
 from types import BuiltinFunctionType, FunctionType, ModuleType
 from typing import Any, Final
 
@@ -18,7 +19,8 @@ from loopwright.frontend.expr import Value
 from loopwright.frontend.flow import RESULT
 from loopwright.frontend.program import Evaluate, For, If, LoopStmt, NameTarget, Stmt
 from loopwright.frontend.staging import Staging
-from loopwright.types import I64, Type
+from loopwright.frontend.state import Count
+from loopwright.types import BF16, F16, F32, F64, I64, Type, limits
 
 __all__ = ["FEWEST_LEFT", "MANY", "counts_only", "holds_loops", "once", "unroll_all", "unrolled"]
 
@@ -32,6 +34,8 @@ FEWEST_INDICES: Final = 9
 FEWEST_LEFT: Final = 5
 #: Loops that were to do the same at run time and do not are unrolled up to so many iterations.
 MOST_UNROLLED: Final = 1_000
+#: By the type of floats, up to where it holds all whole numbers.
+_WHOLE: Final = {F32: 1 << 24, F16: 1 << 11, BF16: 1 << 8}
 #: What stays as it is whatever a body does with it.
 _CONSTANT: Final = (Value, StagedArray, Complex, int, float, complex, bool, str, bytes, Type, np.generic, type, FunctionType, BuiltinFunctionType, ModuleType)
 
@@ -103,6 +107,36 @@ def _refused(place: ast.expr, index: bool, name: str, numbers: range, env: dict[
         except ZeroDivisionError:
             return True
     return False
+
+
+def counters(s: Staging, stmt: For, numbers: range) -> dict[str, Count]:
+    """What such a loop counts: the names of Python numbers, and what is known of these."""
+    env = s.act.env
+    found: dict[str, Count] = {}
+    for name, added in stmt.counters.items():
+        start = env.get(name)
+        if type(start) is int or type(start) is float:
+            down, up = (len(numbers) * sum(bound(0, number) for number in added) for bound in (min, max))
+            whole = all(math.isfinite(number) and number == int(number) for number in (start, *added))
+            found[name] = Count(unrolled(s, stmt), start + down, start + up, whole, True)
+    return found
+
+
+def too_narrow(s: Staging) -> bool:
+    """Whether a number that a loop counts has met a type that does not hold all of them. Such loops are noted: if they are unrolled, each of these numbers is looked at."""
+    narrow = [count for value, count in s.counts if not _holds(value.type, count)]
+    for count in narrow:
+        s.notes[count.key] = 1
+    return bool(narrow)
+
+
+def _holds(type_: Type, count: Count) -> bool:
+    if type_ is F64 or type_ is I64 or (type_.is_integer and count.wraps):
+        return True
+    if type_.is_float:
+        return count.whole and -_WHOLE[type_] <= count.least and count.most <= _WHOLE[type_]
+    low, high = limits(type_) if type_.is_integer else (0, 0)
+    return low <= count.least and count.most <= high
 
 
 def once(s: Staging, stmt: For) -> tuple[Any, ...]:
