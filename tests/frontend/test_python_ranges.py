@@ -166,6 +166,14 @@ def test_many_instructions_are_made_once() -> None:
     check(total, whole(100), whole(100))
 
 
+def test_what_many_iterations_have_last_is_there_behind_them() -> None:
+    source = "def f(u, v):\n    for k in range(1500):\n        t = u[k % 40] * 2 + u[(k + 1) % 40]\n        v[k % 40] += t\n    v[0] = t\n"
+    assert loops(source, whole(40), whole(40)) == 1
+    check(source, whole(40), whole(40))
+    left = "def f(u, v):\n    for k in range(1100):\n        t = u[k % 40] + v[0]\n        if t > 1000:\n            break\n    v[0] = t\n"
+    check(left, whole(40), whole(40))
+
+
 def test_a_loop_that_cannot_be_one_of_run_time_says_so(monkeypatch: pytest.MonkeyPatch) -> None:
     monkeypatch.setattr(looping, "GROWTH_LIMIT", 200)
     with pytest.raises(KernelTypeError, match="has made 200 instructions after"):

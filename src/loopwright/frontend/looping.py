@@ -87,6 +87,10 @@ class _Unrolling:
         """Whether something at run time leaves it, by a break or return."""
         return bool(self.loop.exits) or self.s.act.returned > self.returned
 
+    def hands_on(self) -> bool:
+        """Whether a name has its first value in this loop and is read behind it, so that its first iteration has to be known to run."""
+        return any(name not in self.loop.bound and name in self.stmt.live for name in self.s.act.env.keys() & self.stmt.writes)
+
     def _continuing(self, stmt: LoopStmt) -> int:
         """Stage a body that paths of run time may continue from."""
         s, emitter, loop = self.s, self.s.emitter, self.loop
@@ -160,10 +164,14 @@ def _unrolled(s: Staging, stmt: For, items: Any, numbers: range) -> int:
         if not unrolling.step():
             break
         # (What is compared may be known in the first iteration.)
-        if steps <= 2 and len(numbers) >= FEWEST_LEFT and unrolling.left() and counts_only(s, stmt, numbers, left=True):
+        if steps <= 2 and len(numbers) >= FEWEST_LEFT and unrolling.left() and not unrolling.hands_on() and counts_only(s, stmt, numbers, left=True):
             s.note(once(s, stmt), len(numbers))
         if steps == 1 and (len(code) - before) * len(numbers) > MANY and counts_only(s, stmt, numbers, many=True):
-            s.note(once(s, stmt), len(numbers))
+            if not unrolling.hands_on():
+                s.note(once(s, stmt), len(numbers))
+            status = unrolling.finish()
+            assert status == FALLS
+            return _at_run_time(s, stmt, numbers[1:])
     return unrolling.finish()
 
 
