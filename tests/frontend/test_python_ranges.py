@@ -327,6 +327,8 @@ def test_variables_take_the_type_of_each_assignment(start: Any) -> None:
     source = "def f(u, v, w):\n    s = w[0]\n    for k in range(9):\n        if u[k] > 48:\n            break\n        v[k] = s * 200\n        s = {}\n"
     for assigned in ("u[k]", "5"):
         check(source.format(assigned), np.minimum(whole(40), 48).astype(np.uint8), np.zeros(40), np.ones(1, start))
+    branches = "5\n        if u[k] > 20:\n            s = 7\n        else:\n            s = 9"
+    check(source.format(branches), np.minimum(whole(40), 48).astype(np.uint8), np.zeros(40), np.ones(1, start))
     check(source.format("2"), whole(40, dtype=np.uint8) % 48, np.zeros(40), np.ones(1, np.uint8))
 
 

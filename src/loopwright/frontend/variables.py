@@ -74,7 +74,7 @@ def write(s: Staging, sticky: Any, value: Any, fresh: bool) -> None:
             emitter.fail(f"`{name}` is a condition (line {sticky.line}) and is assigned the number {value!r}: use another name")
         if type(value) is float and not variable.type.is_float:
             _mistyped(s, sticky, "a Python float")
-        if _counted(s, sticky, True):
+        if _counted(s, sticky):
             _mistyped(s, sticky, "a Python number")
         new = Value(emitter, emitter.number(variable.type, value), variable.type)
     else:
@@ -87,7 +87,7 @@ def write(s: Staging, sticky: Any, value: Any, fresh: bool) -> None:
                 emitter.unite(variable, new)
                 _copy(s, variable, new, fresh)
                 return
-            if _counted(s, sticky, True):
+            if _counted(s, sticky):
                 _mistyped(s, sticky, "a Python number")
             emitter.settle(new, variable.type.element)
         if open_:
@@ -140,12 +140,9 @@ def _copy(s: Staging, variable: Value, new: Value, fresh: bool) -> None:
     emitter.copy_to(variable.operand, variable.type, new.operand)
 
 
-def _counted(s: Staging, sticky: Sticky, number: bool = False) -> bool:
-    """Whether a loop over Python's range carries a variable, which has to do at run time what it does if it is unrolled: each assignment gives the variable its own type there.
-    A ``number`` of Python's has none; on one path of several it takes that of the others."""
-    if sticky.key[:2] not in s.counting:
-        return False
-    return not number or any(id(loop.stmt) == sticky.key[0] and loop.depth == len(s.emitter.brackets) for loop in s.act.loops)
+def _counted(s: Staging, sticky: Sticky) -> bool:
+    """Whether a loop over Python's range carries a variable, which has to do at run time what it does if it is unrolled: each assignment gives the variable its own type there, and a number of Python's none."""
+    return sticky.key[:2] in s.counting
 
 
 def _holds_all(have: Type, want: Type) -> bool:
