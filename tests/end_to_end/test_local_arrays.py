@@ -308,6 +308,30 @@ def test_stores_to_other_arrays_leave_a_local_array_alone() -> None:
     assert not any(instr.op is ops.LOAD_AT for instr in f.code)
 
 
+@lw.kernel
+def made_in_a_loop(x: lw.Array, y: lw.Array):
+    for i in lw.range(len(x)):
+        a = lw.local(lw.f64, 4)
+        a[0] = 0
+        a[1] = 0
+        if x[i] > 3:
+            b = lw.local(lw.f64, 3)
+            b[i % 3] = 7
+            a[0] = b[i % 3]
+        a[i % 4] = x[i]
+        y[i] = a[0] + a[1]
+
+
+@pytest.mark.parametrize("check", [False, True])
+@pytest.mark.parametrize("nests", ["fast", "off"])
+def test_loops_that_there_are_twice_have_them_in_common(check: bool, nests: str) -> None:
+    # (One version is for arrays that overlap.)
+    x, y, wanted = np.arange(30) * 7 % 20, np.zeros(30), np.zeros(30)
+    lw.kernel(made_in_a_loop.function, check=check, nests=nests)(x, y)
+    made_in_a_loop.function(x, wanted)
+    np.testing.assert_array_equal(y, wanted)
+
+
 def test_the_builder_makes_them_too() -> None:
     f = lw.Function("f", returns=lw.i32, n=lw.i64)
     table = f.local(lw.i32, 4)

@@ -62,6 +62,23 @@ def helped(x: lw.Array, out: lw.Array):
 
 
 @lw.kernel
+def at_an_index_of_run_time(x: lw.Array, out: lw.Array):
+    for i in range(len(x)):
+        v = np.zeros(4)
+        v[i % 4] = x[i]
+        out[i] = v[0] + v[1] * 2
+
+
+@lw.kernel
+def of_one_branch(x: lw.Array, out: lw.Array):
+    for i in range(len(x)):
+        if x[i] > 0.5:
+            v = np.ones(4)
+            v[i % 4] = x[i]
+            out[i] = v[0] + v[1] * 2
+
+
+@lw.kernel
 def known_while_compiling(x: lw.Array, out: lw.Array):
     w = np.zeros(3)
     w[0] = 0.25
@@ -72,7 +89,9 @@ def known_while_compiling(x: lw.Array, out: lw.Array):
 
 
 @pytest.mark.parametrize(
-    "kernel", [counted, in_two_dimensions, elements_by_name, anew_in_each_iteration, helped, known_while_compiling], ids=lambda kernel: kernel.function.__name__
+    "kernel",
+    [counted, in_two_dimensions, elements_by_name, anew_in_each_iteration, helped, at_an_index_of_run_time, of_one_branch, known_while_compiling],
+    ids=lambda kernel: kernel.function.__name__,
 )
 @pytest.mark.parametrize("nests", ["fast", "off"])
 def test_results_are_pythons(kernel: lw.Kernel, nests: str) -> None:
@@ -132,6 +151,19 @@ def of_another_kind(x: lw.Array):
     v[0] = x[0]
 
 
+@lw.kernel
+def filled_with_an_array(x: lw.Array):
+    v = np.full((2, 3), [1, 2, 3])
+    v[0, 1] = x[0] > 2
+    x[1] = v[1, 2]
+
+
+@lw.kernel
+def without_dimensions(x: lw.Array):
+    v = np.zeros(())
+    v[()] = x[0]
+
+
 @pytest.mark.parametrize(
     ("kernel", "message"),
     [
@@ -139,8 +171,10 @@ def of_another_kind(x: lw.Array):
         (too_large, "with v the local arrays of this kernel take 80000000 bytes"),
         (in_lanes, "lw.local is made in front of a loop over lanes"),
         (of_another_kind, "cannot hold a run-time value"),
+        (filled_with_an_array, "cannot hold a run-time value"),
+        (without_dimensions, "cannot hold a run-time value"),
     ],
-    ids=["as long as another", "too large", "in lanes", "of another kind"],
+    ids=["as long as another", "too large", "in lanes", "of another kind", "filled with an array", "without dimensions"],
 )
 def test_what_cannot_be_says_so(kernel: lw.Kernel, message: str) -> None:
     with pytest.raises(lw.KernelTypeError, match=message):

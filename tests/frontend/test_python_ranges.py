@@ -166,6 +166,14 @@ def test_many_instructions_are_made_once() -> None:
     check(total, whole(100), whole(100))
 
 
+def test_what_many_iterations_have_last_is_there_behind_them() -> None:
+    source = "def f(u, v):\n    for k in range(1500):\n        t = u[k % 40] * 2 + u[(k + 1) % 40]\n        v[k % 40] += t\n    v[0] = t\n"
+    assert loops(source, whole(40), whole(40)) == 1
+    check(source, whole(40), whole(40))
+    left = "def f(u, v):\n    for k in range(1100):\n        t = u[k % 40] + v[0]\n        if t > 1000:\n            break\n    v[0] = t\n"
+    check(left, whole(40), whole(40))
+
+
 def test_a_loop_that_cannot_be_one_of_run_time_says_so(monkeypatch: pytest.MonkeyPatch) -> None:
     monkeypatch.setattr(looping, "GROWTH_LIMIT", 200)
     with pytest.raises(KernelTypeError, match="has made 200 instructions after"):
@@ -187,7 +195,7 @@ def doublings(x: Any) -> Any:
         if x > 90:
             return k
         x = x * 2 + 1
-    return -1
+    return 99
 
 
 def first_above(x: Any, y: Any) -> Any:
@@ -268,9 +276,65 @@ FUNCTIONS = {
 }
 
 
+@lw.kernel
+def of_doublings_computed_with(u: lw.Array, v: lw.Array):
+    for i in lw.range(len(u)):
+        v[i] = (doublings(u[i]) + 120) * u[i]
+
+
+@pytest.mark.parametrize("dtype", [np.int8, np.int16, np.float32])
+def test_what_they_return_takes_the_type_of_what_it_meets(dtype: Any) -> None:
+    """As a Python number does: nobody can tell that a loop at run time has counted it."""
+    u, v = whole(40, dtype=dtype), np.zeros(40)
+    wanted = v.copy()
+    with np.errstate(over="ignore"):
+        for i in range(40):
+            wanted[i] = dtype(doublings(u[i]) + 120) * u[i]
+    of_doublings_computed_with(u, v)
+    np.testing.assert_array_equal(v, wanted)
+
+
+@lw.kernel
+def of_more_than_it_holds(u: lw.Array, v: lw.Array):
+    for i in lw.range(len(u)):
+        v[i] = index_of(u[i], v) * u[i]
+
+
+def index_of(x: Any, y: Any) -> Any:
+    for k in range(300):
+        if y[k] > x:
+            return k
+    return 0
+
+
+def test_what_they_return_is_refused_where_it_does_not_fit() -> None:
+    with pytest.raises(KernelTypeError, match="the Python integer 256 does not fit in u8"):
+        of_more_than_it_holds.compile(whole(40, dtype=np.uint8), whole(300))
+
+
+@pytest.mark.parametrize("dtype", [np.float16, np.float32, np.float64])
+def test_what_counts_fractions_is_rounded_once(dtype: Any) -> None:
+    source = "def f(u, v):\n    n = 0.0\n    for k in range(20):\n        if u[k] > 48:\n            break\n        n += {}\n    v[0] = u[2] * n\n"
+    u = np.minimum(whole(40), 48).astype(dtype)
+    for step, count in ("0.1", int(dtype is np.float64)), ("2.0", 1), ("2", 1):
+        check(source.format(step), u, u)
+        assert loops(source.format(step), u, u) == count
+
+
+@pytest.mark.parametrize("start", [np.float64, np.int64, np.int16])
+def test_variables_take_the_type_of_each_assignment(start: Any) -> None:
+    """A loop of run time has a variable that keeps its type; where that is wider, as here, a product of a narrow one would not wrap."""
+    source = "def f(u, v, w):\n    s = w[0]\n    for k in range(9):\n        if u[k] > 48:\n            break\n        v[k] = s * 200\n        s = {}\n"
+    for assigned in ("u[k]", "5"):
+        check(source.format(assigned), np.minimum(whole(40), 48).astype(np.uint8), np.zeros(40), np.ones(1, start))
+    branches = "5\n        if u[k] > 20:\n            s = 7\n        else:\n            s = 9"
+    check(source.format(branches), np.minimum(whole(40), 48).astype(np.uint8), np.zeros(40), np.ones(1, start))
+    check(source.format("2"), whole(40, dtype=np.uint8) % 48, np.zeros(40), np.ones(1, np.uint8))
+
+
 @pytest.mark.parametrize(
     ("kernel", "count"),
-    [(of_doublings, 2), (of_first_above, 2), (of_a_float_otherwise, 1), (of_a_narrower_one_otherwise, 0), (of_narrow, 1)],
+    [(of_doublings, 2), (of_first_above, 2), (of_a_float_otherwise, 2), (of_a_narrower_one_otherwise, 2), (of_narrow, 1)],
     ids=["its number", "what is looked up", "its number, or a float", "its number, or a narrower one", "computed with"],
 )
 @pytest.mark.parametrize("dtype", [np.int64, np.int32, np.uint8])
@@ -278,8 +342,6 @@ def test_functions_that_return_out_of_them(kernel: lw.Kernel, count: int, dtype:
     u, v = whole(40, dtype=dtype), whole(40, dtype=dtype) % 60
     if kernel is of_a_float_otherwise:
         v = v.astype(np.int64)
-    if kernel is of_a_narrower_one_otherwise:
-        count = 2 if dtype is np.int64 else 1
     wanted = [u.copy(), v.copy()]
     with np.errstate(over="ignore"):
         for i in range(40):

@@ -105,6 +105,9 @@ class Emitter(ValueEmitter):
             instr.type = element
             if instr.dst >= 0 and instr.op.result == "T":
                 types[instr.dst] = element
+        for instr in cell.opened:
+            instr.op, instr.source = (ops.COPY, VOID) if element is I64 else (ops.CONVERT, I64)
+            instr.type = types[instr.dst] = element
         for instr, position, number in cell.numbers:
             instr.args[position] = self.number(instr.type, number)
 
@@ -125,6 +128,7 @@ class Emitter(ValueEmitter):
             kept.element = F64
         kept.instrs += gone.instrs
         kept.numbers += gone.numbers
+        kept.opened += gone.opened
         gone.parent = kept
         return kept
 
@@ -178,6 +182,15 @@ class Emitter(ValueEmitter):
         instr.dst = self.f.register(BOOL if compares else instr.type)
         self.code.append(instr)
         return Value(self, instr.dst, BOOL) if compares else Weak(self, instr.dst, cell)
+
+    def opened(self, number: Value) -> Weak:
+        """A number of i64 as one of open type, as a Python number is that it stands for."""
+        cell = Cell(False)
+        made = Weak(self, self.f.register(I64), cell)
+        instr = Instr(ops.COPY, I64, made.operand, [number.operand], 0, self.line)
+        cell.opened.append(instr)
+        self.code.append(instr)
+        return made
 
     def select_open(self, condition: Value, a: Any, b: Any) -> Weak:
         """One of two open values or Python numbers: of open type itself."""

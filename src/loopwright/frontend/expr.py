@@ -295,11 +295,11 @@ class Cell:
         element: the element type, final once ``settled``.
         instrs: instructions of the open type.
         numbers: (instruction, operand position, Python number) of the constants in them.
-        masks: conversions of the masks of comparisons to a known width.
+        opened: what makes values of open type of numbers of i64.
         parent: the cell this one was united with.
     """
 
-    __slots__ = ("element", "floating", "instrs", "numbers", "parent", "settled")
+    __slots__ = ("element", "floating", "instrs", "numbers", "opened", "parent", "settled")
 
     def __init__(self, floating: bool) -> None:
         self.floating = floating
@@ -307,6 +307,7 @@ class Cell:
         self.settled = False
         self.instrs: list[Instr] = []
         self.numbers: list[tuple[Instr, int, int | float]] = []
+        self.opened: list[Instr] = []
         self.parent: Cell | None = None
 
     def root(self) -> Cell:

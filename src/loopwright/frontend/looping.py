@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import math
 from typing import Any
 
 import numpy as np
@@ -11,14 +12,14 @@ from loopwright.frontend.arrays import StagedArray
 from loopwright.frontend.assigning import bind
 from loopwright.frontend.conditions import compound_value, decide, leave_unless
 from loopwright.frontend.containers import close, enter
-from loopwright.frontend.expr import Value, describe, is_number
+from loopwright.frontend.expr import Value, Weak, describe, is_number
 from loopwright.frontend.lanes import stage_lanes
 from loopwright.frontend.loops import Lanes, Range
 from loopwright.frontend.merging import leaving, merge
 from loopwright.frontend.program import AND, For, LoopStmt, NameTarget, While
-from loopwright.frontend.python_ranges import FEWEST_LEFT, MANY, counts_only, hands_on_numbers, holds_loops, once, unrolled
+from loopwright.frontend.python_ranges import FEWEST_LEFT, MANY, counters, counts_only, hands_on_numbers, holds_loops, once, unrolled
 from loopwright.frontend.staging import Staging
-from loopwright.frontend.state import BREAK, CONTINUE, ENDED, FALLS, RETURN, UNROLL_LIMIT, Compound, Edge, Guarded, LoopState
+from loopwright.frontend.state import BREAK, CONTINUE, ENDED, FALLS, RETURN, UNROLL_LIMIT, Compound, Count, Edge, Guarded, LoopState
 from loopwright.frontend.steps import MAYBE_NEVER, finish, loop_body
 from loopwright.frontend.variables import assign, carry, release
 from loopwright.ir import ops
@@ -86,6 +87,10 @@ class _Unrolling:
     def left(self) -> bool:
         """Whether something at run time leaves it, by a break or return."""
         return bool(self.loop.exits) or self.s.act.returned > self.returned
+
+    def hands_on(self) -> bool:
+        """Whether a name has its first value in this loop and is read behind it, so that its first iteration has to be known to run."""
+        return any(name not in self.loop.bound and name in self.stmt.live for name in self.s.act.env.keys() & self.stmt.writes)
 
     def _continuing(self, stmt: LoopStmt) -> int:
         """Stage a body that paths of run time may continue from."""
@@ -160,10 +165,14 @@ def _unrolled(s: Staging, stmt: For, items: Any, numbers: range) -> int:
         if not unrolling.step():
             break
         # (What is compared may be known in the first iteration.)
-        if steps <= 2 and len(numbers) >= FEWEST_LEFT and unrolling.left() and counts_only(s, stmt, numbers, left=True):
+        if steps <= 2 and len(numbers) >= FEWEST_LEFT and unrolling.left() and not unrolling.hands_on() and counts_only(s, stmt, numbers, left=True):
             s.note(once(s, stmt), len(numbers))
         if steps == 1 and (len(code) - before) * len(numbers) > MANY and counts_only(s, stmt, numbers, many=True):
-            s.note(once(s, stmt), len(numbers))
+            if not unrolling.hands_on():
+                s.note(once(s, stmt), len(numbers))
+            status = unrolling.finish()
+            assert status == FALLS
+            return _at_run_time(s, stmt, numbers[1:])
     return unrolling.finish()
 
 
@@ -172,7 +181,7 @@ def stage_while(s: Staging, stmt: While) -> int:
     if stmt.forever:
         return _runtime_while(s, stmt)
     if once(s, stmt) in s.notes and unrolled(s, stmt) not in s.notes:
-        return _runtime_while(s, stmt)
+        return _while_at_run_time(s, stmt)
     emitter = s.emitter
     unrolling: _Unrolling | None = None
     steps = 0
@@ -212,15 +221,35 @@ def stage_while(s: Staging, stmt: While) -> int:
 
 def _at_run_time(s: Staging, stmt: For, numbers: range) -> int:
     """A Python range as one of the generated code; where that is refused, as a variable of another type in each iteration is, the next attempt unrolls it."""
+    count = Count(unrolled(s, stmt), min(numbers[0], numbers[-1]), max(numbers[0], numbers[-1]), True, False)
+    counts = counters(s, stmt, len(numbers))
+    s.counting.add((id(stmt), s.act.path))
     try:
-        return stage_range(s, stmt, Range(numbers.start, numbers.stop, numbers.step), True)
+        status = stage_range(s, stmt, Range(numbers.start, numbers.stop, numbers.step), count)
     except LoopwrightError:
         s.note(unrolled(s, stmt), 1)
         raise
+    env = s.act.env
+    s.counts += [(env[name], count) for name, count in counts.items() if isinstance(env.get(name), Weak)]
+    return status
 
 
-def stage_range(s: Staging, stmt: For, spec: Range, number: bool = False) -> int:
-    """A range of the generated code; with ``number`` one of Python's, whose number has a type only for that."""
+def _while_at_run_time(s: Staging, stmt: While) -> int:
+    """A ``while`` whose condition is known, as one of run time; the same where that is refused."""
+    counts = counters(s, stmt, math.inf)
+    s.counting.add((id(stmt), s.act.path))
+    try:
+        status = _runtime_while(s, stmt)
+    except LoopwrightError:
+        s.note(unrolled(s, stmt), 1)
+        raise
+    env = s.act.env
+    s.counts += [(env[name], count) for name, count in counts.items() if isinstance(env.get(name), Weak)]
+    return status
+
+
+def stage_range(s: Staging, stmt: For, spec: Range, count: Count | None = None) -> int:
+    """A range of the generated code; with ``count`` one of Python's, whose number has a type only for that."""
     emitter = s.emitter
     step = spec.step
     if not isinstance(step, Value) and not is_number(step):
@@ -249,8 +278,8 @@ def stage_range(s: Staging, stmt: For, spec: Range, number: bool = False) -> int
     if stmt.breaks:
         loop.exit = emitter.open(ops.BLOCK, VOID, [])
     index = emitter.f.register(I64, stmt.target.name)
-    if number:
-        s.numbers.add(index)
+    if count is not None:
+        s.numbers[index] = count
     loop.next = emitter.open(ops.FOR, VOID, [lo.operand, hi.operand, emitter.number(I64, step)], index)
     assign(s, stmt.target.name, Value(emitter, index, I64))
     loop_body(s, stmt, loop)

@@ -19,6 +19,8 @@ __all__ = ["holds_run_time", "make", "makes"]
 
 #: By name: what the elements hold; None for anything, and for what the second argument is.
 _HOLD: Final[dict[str, int | None]] = {"zeros": 0, "ones": 1, "empty": None, "full": None}
+#: Arrays of a kernel's own have no more dimensions.
+MOST_EXTENTS: Final = 8
 #: So many elements are filled one by one, which makes variables of them where all their indices are known.
 _FEW: Final = 16
 
@@ -34,7 +36,12 @@ def make(s: Staging, function: Any, args: tuple[Any, ...], named: dict[str, Any]
     array = function(*args, **named)
     key = s.act.path, s.emitter.at_line, "array"
     element = type_of_dtype(array.dtype)
-    if key not in s.notes or element is None or not array.size:
+    if element is None or not array.size or not 1 <= array.ndim <= MOST_EXTENTS:
+        return array
+    if function.__name__ != "empty" and array.tobytes() != array.flat[0].tobytes() * array.size:
+        # It was filled with an array.
+        return array
+    if key not in s.notes:
         s.made[id(array)] = array, key
         return array
     staged = local_array(s.emitter, element, array.shape, s.act.statement(s.emitter.at_line))
@@ -46,7 +53,7 @@ def make(s: Staging, function: Any, args: tuple[Any, ...], named: dict[str, Any]
 def holds_run_time(s: Staging, container: Any) -> None:
     """Something of run time is stored in an array: if the kernel has made it so, it starts again with a local one."""
     made = s.made.get(id(container))
-    if made is not None and made[0] is container and type_of_dtype(container.dtype) is not None and container.size:
+    if made is not None and made[0] is container:
         s.note(made[1], 1)
 
 

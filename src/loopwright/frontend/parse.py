@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import ast
+import math
 import threading
 from collections.abc import Callable
 from types import CodeType, FunctionType
@@ -250,17 +251,29 @@ class _Counting(ast.NodeVisitor):
         return isinstance(node, ast.Name) or (isinstance(node, ast.Constant) and type(node.value) is int)
 
 
-def _counters(body: list[ast.stmt]) -> set[str]:
-    """The names of which statements do nothing but add a number to them."""
+def _counters(body: list[ast.stmt]) -> dict[str, list[Any]]:
+    """The names of which statements do nothing but add a number to them; with these numbers, and infinity where it is not known how often one is added."""
     mentions: dict[str, int] = {}
     counted: dict[str, int] = {}
+    numbers: dict[str, list[Any]] = {}
+    repeated = {id(part) for stmt in body for node in ast.walk(stmt) if isinstance(node, (ast.For, ast.While)) for part in ast.walk(node)}
+
+    def count(name: str, times: int, node: ast.stmt, op: ast.operator, number: Any) -> None:
+        counted[name] = counted.get(name, 0) + times
+        if type(number) in (int, float):
+            if isinstance(op, ast.Sub):
+                number = -number
+            if id(node) in repeated:
+                number *= math.inf
+        numbers.setdefault(name, []).append(number)
+
     for stmt in body:
         for node in ast.walk(stmt):
             if isinstance(node, ast.Name):
                 mentions[node.id] = mentions.get(node.id, 0) + 1
             elif isinstance(node, ast.AugAssign) and isinstance(node.target, ast.Name) and isinstance(node.value, ast.Constant):
                 if isinstance(node.op, (ast.Add, ast.Sub)):
-                    counted[node.target.id] = counted.get(node.target.id, 0) + 1
+                    count(node.target.id, 1, node, node.op, node.value.value)
             elif isinstance(node, ast.Assign) and len(node.targets) == 1 and isinstance(node.targets[0], ast.Name) and isinstance(node.value, ast.BinOp):
                 name, value = node.targets[0].id, node.value
                 if (
@@ -269,8 +282,8 @@ def _counters(body: list[ast.stmt]) -> set[str]:
                     and value.left.id == name
                     and isinstance(value.right, ast.Constant)
                 ):
-                    counted[name] = counted.get(name, 0) + 2
-    return {name for name, times in counted.items() if mentions[name] == times}
+                    count(name, 2, node, value.op, value.right.value)
+    return {name: numbers[name] for name, times in counted.items() if mentions[name] == times and all(type(number) in (int, float) for number in numbers[name])}
 
 
 def _written(node: ast.AST) -> set[str]:

@@ -179,7 +179,7 @@ class LoopStmt(Stmt):
     where they are added to in one place only.
 
     ``head``: names its condition or iterable reads. ``breaks``, ``continues``: the body has a statement of that kind for this loop. ``counters``: names of which the body does
-    nothing but add a number to them.
+    nothing but add a number to them, with these.
     """
 
     __slots__ = ("body", "breaks", "carried", "continues", "counters", "head", "left", "live", "parting", "running")
@@ -195,7 +195,7 @@ class LoopStmt(Stmt):
         self.running: set[str] = set()
         self.breaks = False
         self.continues = False
-        self.counters: set[str] = set()
+        self.counters: dict[str, list[float]] = {}
 
 
 class For(LoopStmt):

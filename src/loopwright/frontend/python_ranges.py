@@ -7,6 +7,7 @@ counts with it, or has it for an index, it makes no difference; if such a body h
 from __future__ import annotations
 
 import ast
+import math
 from types import BuiltinFunctionType, FunctionType, ModuleType
 from typing import Any, Final
 
@@ -18,7 +19,8 @@ from loopwright.frontend.expr import Value
 from loopwright.frontend.flow import RESULT
 from loopwright.frontend.program import Evaluate, For, If, LoopStmt, NameTarget, Stmt
 from loopwright.frontend.staging import Staging
-from loopwright.types import I64, Type, limits
+from loopwright.frontend.state import Count
+from loopwright.types import BF16, F16, F32, F64, I64, Type, limits
 
 __all__ = ["FEWEST_LEFT", "MANY", "counts_only", "hands_on_numbers", "holds_loops", "once", "unroll_all", "unrolled"]
 
@@ -32,6 +34,8 @@ FEWEST_INDICES: Final = 9
 FEWEST_LEFT: Final = 5
 #: Loops that were to do the same at run time and do not are unrolled up to so many iterations.
 MOST_UNROLLED: Final = 1_000
+#: By the type of floats, up to where it holds all whole numbers.
+_WHOLE: Final = {F32: 1 << 24, F16: 1 << 11, BF16: 1 << 8}
 #: What stays as it is whatever a body does with it.
 _CONSTANT: Final = (Value, StagedArray, Complex, int, float, complex, bool, str, bytes, Type, np.generic, type, FunctionType, BuiltinFunctionType, ModuleType)
 
@@ -71,7 +75,7 @@ def counts_only(s: Staging, stmt: For, numbers: range, left: bool = False, many:
         array = env.get(indexed)
         if not isinstance(array, StagedArray) or (array.array.size and not many):
             return False
-    if not all(_holds(env.get(stored), numbers) for stored in stmt.stored):
+    if not all(_stores(env.get(stored), numbers) for stored in stmt.stored):
         return False
     for other in stmt.beside:
         # (A narrower number would have made the index as narrow.)
@@ -102,7 +106,7 @@ def _hands_on(stmt: LoopStmt, env: dict[str, Any], name: str, left: bool) -> boo
     return True
 
 
-def _holds(array: Any, numbers: range) -> bool:
+def _stores(array: Any, numbers: range) -> bool:
     """Whether the elements of an array can hold all numbers of a range, as is asked of Python's."""
     if not isinstance(array, StagedArray) or array.pairs:
         return False
@@ -130,6 +134,40 @@ def _refused(place: ast.expr, index: bool, name: str, numbers: range, env: dict[
         except ZeroDivisionError:
             return True
     return False
+
+
+def counters(s: Staging, stmt: LoopStmt, steps: float) -> dict[str, Count]:
+    """What such a loop counts, which has so many steps at most: the names of Python numbers, and what is known of these."""
+    env = s.act.env
+    found: dict[str, Count] = {}
+    for name, added in stmt.counters.items():
+        start = env.get(name)
+        if type(start) is int or type(start) is float:
+            down, up = (_times(steps, sum(bound(0, number) for number in added)) for bound in (min, max))
+            whole = all(math.isfinite(number) and number == int(number) for number in (start, *added))
+            found[name] = Count(unrolled(s, stmt), start + down, start + up, whole, True)
+    return found
+
+
+def _times(steps: float, number: float) -> float:
+    return steps * number if number else 0
+
+
+def too_narrow(s: Staging) -> bool:
+    """Whether a number that a loop counts has met a type that does not hold all of them. Such loops are noted: if they are unrolled, each of these numbers is looked at."""
+    narrow = [count for value, count in s.counts if not _holds(value.type, count)]
+    for count in narrow:
+        s.notes[count.key] = 1
+    return bool(narrow)
+
+
+def _holds(type_: Type, count: Count) -> bool:
+    if type_ is F64 or type_ is I64 or (type_.is_integer and count.wraps):
+        return True
+    if type_.is_float:
+        return count.whole and -_WHOLE[type_] <= count.least and count.most <= _WHOLE[type_]
+    low, high = limits(type_) if type_.is_integer else (0, 0)
+    return low <= count.least and count.most <= high
 
 
 def once(s: Staging, stmt: LoopStmt) -> tuple[Any, ...]:

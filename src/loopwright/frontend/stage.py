@@ -18,7 +18,7 @@ from loopwright.frontend.hooks import BUILTINS, HOOKS
 from loopwright.frontend.parameters import CONST, SCALAR, Parameter
 from loopwright.frontend.parse import parse
 from loopwright.frontend.program import Parsed
-from loopwright.frontend.python_ranges import unroll_all
+from loopwright.frontend.python_ranges import too_narrow, unroll_all
 from loopwright.frontend.state import FALLS, Activation, Restage
 from loopwright.frontend.statements import Statements
 from loopwright.frontend.tables import place_tables
@@ -99,7 +99,7 @@ def _attempt(
             raise
     finally:
         s.end()
-    if s.again:
+    if s.again or too_narrow(s):
         return None
     if status == FALLS and f.result is not VOID:
         error = KernelSyntaxError(f"`{parsed.name}` returns {result}, but can come to its end without `return`: return a value on every path")

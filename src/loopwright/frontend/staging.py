@@ -19,7 +19,7 @@ from loopwright.frontend.emitter import Emitter
 from loopwright.frontend.expr import Unavailable, Value
 from loopwright.frontend.instructions import KernelAround
 from loopwright.frontend.program import If, Stmt
-from loopwright.frontend.state import Activation, Construct, Restage
+from loopwright.frontend.state import Activation, Construct, Count, Restage
 from loopwright.types import Type
 
 __all__ = ["NOT_EVERYWHERE", "Staging"]
@@ -42,7 +42,9 @@ class Staging(KernelAround):
         open: the constructs around that depend on what happens at run time, outermost first.
         born: id of a list or dictionary that the kernel made -> itself, and what was open then.
         made: id of an array that the kernel made with NumPy -> itself, and what notes that it is to be a local one.
-        numbers: registers of the numbers of loops over Python's range that run at run time.
+        counting: loops over Python's range that run at run time, by their statement and the calls that led there.
+        numbers: registers of the numbers of such loops -> what is known of these.
+        counts: what stands for Python numbers that such loops count, with what is known of these.
         cells: id of a list or dictionary -> index -> the variable that the element is.
         frozen: a path on which a name stands for a list has left the code before its end.
         merged: lists that names stand for where others have met, with those others.
@@ -62,7 +64,9 @@ class Staging(KernelAround):
         self.open: list[Construct] = []
         self.born: dict[int, tuple[Any, tuple[Construct, ...]]] = {}
         self.made: dict[int, tuple[Any, tuple[Any, ...]]] = {}
-        self.numbers: set[int] = set()
+        self.counting: set[tuple[Any, ...]] = set()
+        self.numbers: dict[int, Count] = {}
+        self.counts: list[tuple[Value, Count]] = []
         self.cells: dict[int, dict[Any, Any]] = {}
         self.merged: list[tuple[Any, list[Any]]] = []
         self.frozen = False

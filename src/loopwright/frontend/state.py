@@ -20,6 +20,7 @@ __all__ = [
     "Activation",
     "Compound",
     "Construct",
+    "Count",
     "Edge",
     "Guarded",
     "Inlined",
@@ -76,6 +77,26 @@ class Compound:
         self.kind = kind
         self.first = first
         self.rest = rest
+
+
+class Count:
+    """What is known of the Python numbers that a loop counts which runs at run time.
+
+    Attributes:
+        key: what notes that the loop is to be unrolled.
+        least, most: the numbers lie between.
+        whole: none has a fraction.
+        wraps: it is a variable, which may wrap.
+    """
+
+    __slots__ = ("key", "least", "most", "whole", "wraps")
+
+    def __init__(self, key: tuple[Any, ...], least: float, most: float, whole: bool, wraps: bool) -> None:
+        self.key = key
+        self.least = least
+        self.most = most
+        self.whole = whole
+        self.wraps = wraps
 
 
 class Sticky:
@@ -259,13 +280,12 @@ class Activation:
         loops: the loops around, innermost last.
         result: paths by which a return leaves the inlined function.
         returned: how many returns have been staged that leave it at run time.
-        numbered: one of them returns the number of a loop over Python's range.
         block: the bracket such a return branches to.
         caller: the call it was inlined into, and the line there; None for the kernel itself.
         path: the lines of the calls that led here: tells the places apart where one function is inlined.
     """
 
-    __slots__ = ("block", "caller", "depth", "env", "lines", "loops", "missing", "numbered", "parsed", "path", "regions", "result", "returned", "sticky", "top")
+    __slots__ = ("block", "caller", "depth", "env", "lines", "loops", "missing", "parsed", "path", "regions", "result", "returned", "sticky", "top")
 
     def __init__(self, parsed: Parsed, env: dict[str, Any], top: bool, path: tuple[int, ...] = ()) -> None:
         self.parsed = parsed
@@ -279,7 +299,6 @@ class Activation:
         self.loops: list[LoopState] = []
         self.result: list[Edge] = []
         self.returned = 0
-        self.numbered = False
         self.block: Instr | None = None
         self.caller: tuple[Activation, int] | None = None
         self.depth = 0

@@ -82,11 +82,13 @@ class Statements(Staging):
     def _return(self, stmt: Return) -> int:
         value = self.evaluate(stmt.value) if stmt.value is not None else None
         act, emitter = self.act, self.emitter
+        if isinstance(value, Value) and value.operand in self.numbers:
+            count = self.numbers[value.operand]
+            value = emitter.opened(value)
+            self.counts.append((value, count))
         if act.top:
             act.returned += 1
             return self._return_top(value)
-        if isinstance(value, Value) and value.operand in self.numbers:
-            act.numbered = True
         if not is_number(value) and value is not None:
             value = emitter.snapshot(value)
         if stmt.tail:

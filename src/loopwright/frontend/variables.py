@@ -74,6 +74,8 @@ def write(s: Staging, sticky: Any, value: Any, fresh: bool) -> None:
             emitter.fail(f"`{name}` is a condition (line {sticky.line}) and is assigned the number {value!r}: use another name")
         if type(value) is float and not variable.type.is_float:
             _mistyped(s, sticky, "a Python float")
+        if _counted(s, sticky):
+            _mistyped(s, sticky, "a Python number")
         new = Value(emitter, emitter.number(variable.type, value), variable.type)
     else:
         wrapped = emitter.wrap(value)
@@ -85,15 +87,17 @@ def write(s: Staging, sticky: Any, value: Any, fresh: bool) -> None:
                 emitter.unite(variable, new)
                 _copy(s, variable, new, fresh)
                 return
+            if _counted(s, sticky):
+                _mistyped(s, sticky, "a Python number")
             emitter.settle(new, variable.type.element)
         if open_:
             if new.type.element is BOOL:
                 emitter.fail(f"`{name}` is a number (line {sticky.line}) and is assigned a condition: use another name")
-            if isinstance(variable, Weak) and variable.cell.root().floating and not new.type.is_float:
+            if isinstance(variable, Weak) and variable.cell.root().floating and not new.type.is_float or _counted(s, sticky):
                 _mistyped(s, sticky, str(new.type))
             emitter.settle(variable, new.type.element)
         have, want = new.type, variable.type
-        if have is not want and have.lanes == want.lanes and _holds_all(have.element, want.element):
+        if have is not want and have.lanes == want.lanes and _holds_all(have.element, want.element) and not _counted(s, sticky):
             new, fresh = emitter.convert(new, want), True
         elif have is not want:
             _mistyped(s, sticky, "a condition" if have is BOOL else str(have))
@@ -134,6 +138,11 @@ def _copy(s: Staging, variable: Value, new: Value, fresh: bool) -> None:
         emitter.weak_copy(variable, new)
         return
     emitter.copy_to(variable.operand, variable.type, new.operand)
+
+
+def _counted(s: Staging, sticky: Sticky) -> bool:
+    """Whether a loop over Python's range carries a variable, which has to do at run time what it does if it is unrolled: each assignment gives the variable its own type there, and a number of Python's none."""
+    return sticky.key[:2] in s.counting
 
 
 def _holds_all(have: Type, want: Type) -> bool:

@@ -24,6 +24,7 @@ def run(f: Function, target: Target) -> None:
         elements = _elements(f)
         if elements:
             _replace(f, elements)
+        _make_in_front(f)
     _return_from_nowhere(f)
     bit_loops.run(f)
     joined_tests.run(f)
@@ -32,6 +33,22 @@ def run(f: Function, target: Target) -> None:
         roots.run(f, target)
         reciprocals.run(f)
         factors.run(f)
+
+
+def _make_in_front(f: Function) -> None:
+    """The addresses of the arrays that are left are made in front of all loops and conditions: code that is copied has them in common."""
+    made: list[Instr] = []
+    kept: list[Instr] = []
+    depth = 0
+    for instr in f.code:
+        op = instr.op
+        if op is ops.LOCAL and depth:
+            made.append(instr)
+            continue
+        depth += bool(op.opens) - bool(op.closes)
+        kept.append(instr)
+    if made:
+        f.code = made + kept
 
 
 def _return_from_nowhere(f: Function) -> None:
