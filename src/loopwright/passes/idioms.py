@@ -410,9 +410,9 @@ class _Idioms:
         elif type_ is I64:
             # (An extent is the same number.)
             wide = f.register(kind)
-            self.added[id(first)] = Instr(ops.BITCAST, kind, wide, [bound], 0, first.line, type_)
+            self.added[id(first)] = Instr(ops.CONVERT, kind, wide, [bound], 0, first.line, type_)
             bound = wide
-        first.op, first.type, first.source, first.dst, first.args = ops.BITCAST, kind, type_, cast, [x]
+        first.op, first.type, first.source, first.dst, first.args = ops.CONVERT, kind, type_, cast, [x]
         second.op, second.type, second.args = op if inside else _OPPOSITE[op], kind, [cast, bound]
 
     # --- rotations --------------------------------------------------------------------------------------------
