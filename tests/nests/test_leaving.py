@@ -219,3 +219,48 @@ def places(x: lw.Array, y: lw.Array, out: lw.Array) -> lw.i64:
 def test_a_function_that_returns_from_its_loop() -> None:
     x, y = np.arange(100, dtype=np.float32), np.arange(50, dtype=np.float32)
     assert places(x, y, np.array([77, 49], np.float32)) == 77049
+
+
+@lw.kernel(contract=False)
+def left_and_holding(x: lw.Array[lw.f64], y: lw.Array[lw.f64, 2], o: lw.Array[lw.f64]):
+    for i in lw.range(len(x)):
+        if x[i] > 0.25 and y[i % y.shape[0], 0] < 0.75:
+            o[i] += 1
+        s = 0.0
+        for j in lw.range(y.shape[1]):
+            s += y[i % y.shape[0], j] * x[i]
+        for j in lw.range(y.shape[1]):
+            y[i % y.shape[0], j] = y[i % y.shape[0], j] * 0.5 + s
+        o[i] += s
+        if x[i] > 0.95:
+            break
+
+
+@lw.kernel(contract=False)
+def returned_from(x: lw.Array[lw.f64], y: lw.Array[lw.f64, 2], o: lw.Array[lw.f64]):
+    for i in lw.range(len(x)):
+        for j in lw.range(y.shape[1]):
+            y[0, j] = y[0, j] + x[i]
+        if x[i] > 0.9 or (o[i] > 0.5 and x[i] > 0.5):
+            return
+        k = lw.i64(0)
+        for j in lw.range(y.shape[1]):
+            if y[0, j] > x[i] and y[0, j] < 2:
+                o[k] = y[0, j]
+                k += 1
+
+
+@pytest.mark.parametrize("kernel", [left_and_holding, returned_from], ids=lambda kernel: kernel.function.__name__)
+@pytest.mark.parametrize("target", ["x86-64-v3", "x86-64-v4", "aarch64-neon"])
+def test_loops_in_loops_that_are_left_are_nests(kernel: lw.Kernel, target: str) -> None:
+    report = kernel.compile(target=target).nests()
+    assert len(report) >= 2
+    assert "lanes(j)" in str(report)
+    rng = np.random.default_rng(3)
+    for n in (1, 5, 40):
+        x, y, o = rng.random(n), rng.random((3, 37)), np.zeros(max(n, 37))
+        wanted = [y.copy(), o.copy()]
+        kernel.function(x, *wanted)
+        kernel(x, y, o)
+        np.testing.assert_array_equal(o, wanted[1])
+        np.testing.assert_array_equal(y, wanted[0])

@@ -209,8 +209,8 @@ def _plus(f: Function, value: int, more: int, line: int, out: list[Instr]) -> in
 
 def _possible(f: Function, index: int, target: Target) -> bool:
     """Whether the loop that counts in a register may run over lanes, as it is or with choices instead of branches."""
-    nest = next(one for one in nests(f) if any(loop.index == index for loop in one.loops))
-    if nest.obstacles:
+    nest = next((one for one in nests(f) if any(loop.index == index for loop in one.loops)), None)
+    if nest is None or nest.obstacles:
         return False
     if any(loop.index == index for loop in adjacent(nest, scalars(nest), target)):
         return True

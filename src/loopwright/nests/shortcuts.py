@@ -163,7 +163,10 @@ def _inside(f: Function, choice: _Choice, known: list[Nest]) -> bool:
         return True
     if not known:
         known += nests(f)
-    nest = next(one for one in known if one.start < choice.start < one.end)
+    nest = next((one for one in known if one.start < choice.start < one.end), None)
+    if nest is None:
+        # (Branches leave the loop.)
+        return False
     loop = next(loop for loop in reversed(nest.loops) if loop.head < choice.start < loop.end)
     if nest.obstacles or any(other.parent is loop for other in nest.loops):
         return False
