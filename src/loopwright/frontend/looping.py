@@ -222,30 +222,38 @@ def stage_while(s: Staging, stmt: While) -> int:
 def _at_run_time(s: Staging, stmt: For, numbers: range) -> int:
     """A Python range as one of the generated code; where that is refused, as a variable of another type in each iteration is, the next attempt unrolls it."""
     count = Count(unrolled(s, stmt), min(numbers[0], numbers[-1]), max(numbers[0], numbers[-1]), True, False)
-    counts = counters(s, stmt, len(numbers))
-    s.counting.add((id(stmt), s.act.path))
+    counts = _begin_counting(s, stmt, len(numbers))
     try:
         status = stage_range(s, stmt, Range(numbers.start, numbers.stop, numbers.step), count)
     except LoopwrightError:
         s.note(unrolled(s, stmt), 1)
         raise
-    env = s.act.env
-    s.counts += [(env[name], count) for name, count in counts.items() if isinstance(env.get(name), Weak)]
+    _end_counting(s, counts)
     return status
 
 
 def _while_at_run_time(s: Staging, stmt: While) -> int:
     """A ``while`` whose condition is known, as one of run time; the same where that is refused."""
-    counts = counters(s, stmt, math.inf)
-    s.counting.add((id(stmt), s.act.path))
+    counts = _begin_counting(s, stmt, math.inf)
     try:
         status = _runtime_while(s, stmt)
     except LoopwrightError:
         s.note(unrolled(s, stmt), 1)
         raise
+    _end_counting(s, counts)
+    return status
+
+
+def _begin_counting(s: Staging, stmt: LoopStmt, steps: float) -> dict[str, Count]:
+    """What a loop counts in Python's numbers that is to run at run time, for so many steps at most."""
+    s.counting.add((id(stmt), s.act.path))
+    return counters(s, stmt, steps)
+
+
+def _end_counting(s: Staging, counts: dict[str, Count]) -> None:
+    """The types that such numbers get are looked at when all is staged."""
     env = s.act.env
     s.counts += [(env[name], count) for name, count in counts.items() if isinstance(env.get(name), Weak)]
-    return status
 
 
 def stage_range(s: Staging, stmt: For, spec: Range, count: Count | None = None) -> int:
