@@ -17,8 +17,8 @@ from loopwright.types import I64, VOID
 
 __all__ = ["holds_run_time", "make", "makes"]
 
-#: By name: what the elements hold; None for anything, and for what the second argument is.
-_HOLD: Final[dict[str, int | None]] = {"zeros": 0, "ones": 1, "empty": None, "full": None}
+#: What makes arrays, by name.
+_HOLD: Final = frozenset({"zeros", "ones", "empty", "full"})
 #: Arrays of a kernel's own have no more dimensions.
 MOST_EXTENTS: Final = 8
 #: So many elements are filled one by one, which makes variables of them where all their indices are known.

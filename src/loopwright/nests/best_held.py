@@ -21,7 +21,7 @@ from loopwright.ir.function import NONE, Function, Instr
 from loopwright.nests.unroll import clone
 from loopwright.types import BOOL, I64, VOID
 
-__all__ = ["held"]
+__all__ = ["held", "straight"]
 
 
 def held(f: Function, head: int) -> tuple[list[Instr], int, int] | None:
@@ -32,10 +32,10 @@ def held(f: Function, head: int) -> tuple[list[Instr], int, int] | None:
         head: the position of a ``for``.
     """
     code = f.code
-    branch = _straight(code, head + 1)
+    branch = straight(code, head + 1)
     if code[branch].op is not ops.IF:
         return None
-    last = _straight(code, branch + 1)
+    last = straight(code, branch + 1)
     if code[last].op is not ops.END or code[last + 1].op is not ops.END:
         return None
     computed, arm = code[head + 1 : branch], code[branch + 1 : last]
@@ -54,7 +54,7 @@ def held(f: Function, head: int) -> tuple[list[Instr], int, int] | None:
     return None
 
 
-def _straight(code: list[Instr], start: int) -> int:
+def straight(code: list[Instr], start: int) -> int:
     """Where what is loaded and computed from a position on ends."""
     while start < len(code) and (code[start].op is ops.LOAD or code[start].op.pure):
         start += 1

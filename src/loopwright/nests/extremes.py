@@ -22,7 +22,7 @@ from typing import Final
 
 from loopwright.ir import ops
 from loopwright.ir.function import NONE, Function, Instr, Loop
-from loopwright.nests.best_held import held
+from loopwright.nests.best_held import held, straight
 from loopwright.nests.lanes import in_lanes
 from loopwright.nests.nest import nests
 from loopwright.nests.operations import has
@@ -127,15 +127,10 @@ def _search(f: Function, head: int) -> _Search | None:
     lo, hi, step = opener.args
     if step >= 0 or f.const_values[~step] != 1 or (lo < 0 and hi < 0 and f.const_values[~hi] - f.const_values[~lo] < SHORT):
         return None
-    k = head + 1
-    while code[k].op is ops.LOAD or code[k].op.pure:
-        k += 1
-    branch = k
+    branch = straight(code, head + 1)
     if code[branch].op is not ops.IF:
         return None
-    k += 1
-    while code[k].op is ops.LOAD or code[k].op.pure:
-        k += 1
+    k = straight(code, branch + 1)
     if code[k].op is not ops.END or code[k + 1].op is not ops.END:
         return None
     computed, arm = code[head + 1 : branch], code[branch + 1 : k]

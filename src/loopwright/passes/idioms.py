@@ -14,14 +14,15 @@ from loopwright.ir.function import Function, Instr
 from loopwright.ir.ops import Op
 from loopwright.types import BOOL, I64, UNSIGNED, VOID, Type, limits
 
-__all__ = ["between", "run"]
+__all__ = ["OPPOSITE", "TURNED", "between", "run"]
 
 _JOINS: Final = frozenset((ops.OR, ops.XOR, ops.ADD))
 _SUMS: Final = frozenset((ops.ADD, ops.SUB))
 _ORDER: Final = frozenset((ops.LT, ops.LE, ops.GT, ops.GE))
-#: A comparison of the operands the other way round, and what holds where it does not.
-_TURNED: Final[dict[Op, Op]] = {ops.LT: ops.GT, ops.LE: ops.GE, ops.GT: ops.LT, ops.GE: ops.LE}
-_OPPOSITE: Final[dict[Op, Op]] = {ops.LT: ops.GE, ops.LE: ops.GT, ops.GT: ops.LE, ops.GE: ops.LT}
+#: A comparison of the operands the other way round.
+TURNED: Final[dict[Op, Op]] = {ops.LT: ops.GT, ops.LE: ops.GE, ops.GT: ops.LT, ops.GE: ops.LE}
+#: What holds where a comparison of integers does not.
+OPPOSITE: Final[dict[Op, Op]] = {ops.LT: ops.GE, ops.LE: ops.GT, ops.GT: ops.LE, ops.GE: ops.LT}
 
 
 def run(f: Function) -> None:
@@ -347,11 +348,11 @@ class _Idioms:
             return None
         x, bound, op = made.args[0], self.constant(made.args[1]), made.op
         if bound is None:
-            x, bound, op = made.args[1], self.constant(made.args[0]), _TURNED[made.op]
+            x, bound, op = made.args[1], self.constant(made.args[0]), TURNED[made.op]
         if bound is None or x < 0 or not self.stable(x):
             return None
         if not inside:
-            op = _OPPOSITE[op]
+            op = OPPOSITE[op]
         if op is ops.GE or op is ops.GT:
             return made, x, True, bound + (op is ops.GT)
         return made, x, False, bound - (op is ops.LT)
@@ -382,11 +383,11 @@ class _Idioms:
         """Enter a comparison of a number, if it is one with 0 from below, or with what is not negative from above."""
         x, bound, op = made.args[0], made.args[1], made.op
         if x < 0 or any(x in array.extents for array in self.f.arrays):
-            x, bound, op = bound, x, _TURNED[op]
+            x, bound, op = bound, x, TURNED[op]
         if x < 0 or not self.stable(x):
             return
         if not inside:
-            op = _OPPOSITE[op]
+            op = OPPOSITE[op]
         known = self.constant(bound)
         if op is ops.GE or op is ops.GT:
             if known is not None and known == (-1 if op is ops.GT else 0):
@@ -413,7 +414,7 @@ class _Idioms:
             self.added[id(first)] = Instr(ops.CONVERT, kind, wide, [bound], 0, first.line, type_)
             bound = wide
         first.op, first.type, first.source, first.dst, first.args = ops.CONVERT, kind, type_, cast, [x]
-        second.op, second.type, second.args = op if inside else _OPPOSITE[op], kind, [cast, bound]
+        second.op, second.type, second.args = op if inside else OPPOSITE[op], kind, [cast, bound]
 
     # --- rotations --------------------------------------------------------------------------------------------
 

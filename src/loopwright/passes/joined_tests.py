@@ -19,14 +19,11 @@ from typing import Final
 from loopwright.ir import ops
 from loopwright.ir.function import NONE, Function, Instr
 from loopwright.ir.ops import Op
+from loopwright.passes.idioms import OPPOSITE, TURNED
 from loopwright.types import BOOL
 
 __all__ = ["run"]
 
-#: What holds where a comparison of integers does not.
-_OPPOSITE: Final[dict[Op, Op]] = {ops.LT: ops.GE, ops.LE: ops.GT, ops.GT: ops.LE, ops.GE: ops.LT}
-#: A comparison of the operands the other way round.
-_TURNED: Final[dict[Op, Op]] = {ops.LT: ops.GT, ops.LE: ops.GE, ops.GT: ops.LT, ops.GE: ops.LE}
 _ABOVE: Final = (ops.GT, ops.GE)
 
 
@@ -56,7 +53,7 @@ def _without_unread(f: Function, code: list[Instr]) -> list[Instr]:
                 reads[a] += 1
     kept: list[Instr] = []
     for instr in reversed(code):
-        asks = instr.op in _OPPOSITE or (instr.op is ops.NOT and instr.type is BOOL)
+        asks = instr.op in OPPOSITE or (instr.op is ops.NOT and instr.type is BOOL)
         if not asks or reads[instr.dst] or f.variable[instr.dst]:
             kept.append(instr)
             continue
@@ -91,20 +88,20 @@ def _test(made: dict[int, Instr], f: Function, condition: int) -> _Test | None:
     while instr is not None and instr.op is ops.NOT and instr.type is BOOL:
         turned = not turned
         instr = made.get(instr.args[0])
-    if instr is None or instr.op not in _OPPOSITE or not instr.type.is_integer or instr.type.lanes:
+    if instr is None or instr.op not in OPPOSITE or not instr.type.is_integer or instr.type.lanes:
         return None
     (x, bound), op = instr.args, instr.op
     if x < 0:
-        x, bound, op = bound, x, _TURNED[op]
+        x, bound, op = bound, x, TURNED[op]
     if x < 0 or bound >= 0 or f.variable[x]:
         return None
-    return _Test(instr, _OPPOSITE[op] if turned else op, x, bound)
+    return _Test(instr, OPPOSITE[op] if turned else op, x, bound)
 
 
 def _before(out: list[Instr], last: int) -> int:
     """Where the instruction in front of a branch is that does more than compare."""
     k = last - 1
-    while k >= 0 and (out[k].op in _OPPOSITE or (out[k].op is ops.NOT and out[k].type is BOOL)):
+    while k >= 0 and (out[k].op in OPPOSITE or (out[k].op is ops.NOT and out[k].type is BOOL)):
         k -= 1
     return k
 
@@ -137,7 +134,7 @@ def _two_ways(f: Function, out: list[Instr], made: dict[int, Instr]) -> bool:
     a, b = _test(made, f, out[k].args[0]), _test(made, f, second.args[0])
     if a is None or b is None or a.x != b.x or a.instr.type is not b.instr.type:
         return False
-    a.compare = _OPPOSITE[a.compare]
+    a.compare = OPPOSITE[a.compare]
     if (a.compare in _ABOVE) == (b.compare in _ABOVE) or not _range(f, a, b, True):
         return False
     del out[k]
