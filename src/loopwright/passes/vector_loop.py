@@ -18,7 +18,7 @@ from loopwright.nests.room import settle
 from loopwright.nests.unroll import last_multiple, read_once
 from loopwright.targets.target import Target
 from loopwright.types import I64, VOID, vector_of
-from loopwright.vectors.accesses import ALONG, lay
+from loopwright.vectors.accesses import ALONG, APART, BACK, lay
 from loopwright.vectors.bitmaps import bit_accesses
 from loopwright.vectors.carried import Carried
 from loopwright.vectors.divergence import LINEAR, VARYING, Divergence
@@ -308,7 +308,7 @@ def _reads_one_stream(shapes: Divergence, leaves: list[Leaf], loop: Loop) -> boo
 
 
 def _moves(f: Function, target: Target, shapes: Divergence, leaves: list[Leaf]) -> bool:
-    """Whether a loop loads and stores more than it computes: elements of one width that are next to each other, of each array those of one index."""
+    """Whether a loop loads and stores more than it computes: elements of one width that are next to each other, forwards or backwards, or every second one; of each array those of one index."""
     where: dict[int, list[int]] = {}
     accesses: set[tuple[int, int]] = set()
     widths: set[int] = set()
@@ -320,7 +320,13 @@ def _moves(f: Function, target: Target, shapes: Divergence, leaves: list[Leaf]) 
             return False
         if op is ops.LOAD or op is ops.STORE:
             places = instr.args[-len(f.arrays[instr.imm].extents) :]
-            if where.setdefault(instr.imm, places) != places or lay(shapes, places) != ALONG:
+            if where.setdefault(instr.imm, places) != places:
+                return False
+            kind = lay(shapes, places)
+            if kind == BACK or (op is ops.LOAD and _every_second(shapes, places[-1], kind)):
+                # (Putting the lanes in order goes through the units that compute.)
+                work += 1
+            elif kind != ALONG:
                 return False
             accesses.add((op.code, instr.imm))
         elif not op.pure or op in _SLOW:
@@ -337,3 +343,9 @@ def _moves(f: Function, target: Target, shapes: Divergence, leaves: list[Leaf]) 
             work += count
         widths.add(instr.type.bits)
     return work <= len(accesses) and len(widths) == 1
+
+
+def _every_second(shapes: Divergence, index: int, kind: int) -> bool:
+    """Whether lanes access every second element."""
+    step = shapes.step(index)
+    return kind == APART and step is not None and step.of == NONE and step.times == 2

@@ -54,6 +54,24 @@ def scaled_sum(x: lw.Array[lw.f32], y: lw.Array[lw.f32], z: lw.Array[lw.f32]):
 
 
 @lw.kernel
+def turned(x: lw.Array[lw.f32], y: lw.Array[lw.f32]):
+    for i in lw.lanes(len(y)):
+        y[i] = x[len(y) - 1 - i]
+
+
+@lw.kernel
+def every_second(x: lw.Array[lw.f32], y: lw.Array[lw.f32]):
+    for i in lw.lanes(len(y)):
+        y[i] = x[2 * i]
+
+
+@lw.kernel
+def pairs(x: lw.Array[lw.f32], y: lw.Array[lw.f32]):
+    for i in lw.lanes(len(y)):
+        y[i] = x[2 * i] + x[2 * i + 1]
+
+
+@lw.kernel
 def neighbours(x: lw.Array[lw.f32], y: lw.Array[lw.f32]):
     for i in lw.lanes(1, len(y) - 1):
         y[i] = x[i - 1] + x[i + 1]
@@ -70,6 +88,10 @@ def quotients(x: lw.Array[lw.f32], y: lw.Array[lw.f32]):
     (scaled_sum, 512, "zmm"),
     (total, 512, "zmm"),
     (cubic, None, "zmm"),
+    (turned, None, "ymm"),
+    (every_second, None, "ymm"),
+    (every_second, 512, "zmm"),
+    (pairs, None, "zmm"),
     (neighbours, None, "zmm"),
     (quotients, None, "zmm"),
 ])  # fmt: skip
