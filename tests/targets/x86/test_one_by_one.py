@@ -63,9 +63,11 @@ def lowered(kernel: lw.Kernel, *types: Any, target: Any = SLOW) -> Any:
     return compiler.run_passes(kernel.stage(kernel.signature(types, {})), target, after="select")
 
 
-@pytest.fixture
-def slow(monkeypatch: pytest.MonkeyPatch) -> None:
-    had = cpu.LEVELS["x86-64-v3"] | {"clzero"}
+@pytest.fixture(params=["x86-64-v3", "x86-64-v4"])
+def slow(request: pytest.FixtureRequest, monkeypatch: pytest.MonkeyPatch) -> None:
+    if not cpu.host_features() >= cpu.LEVELS[request.param]:
+        pytest.skip(f"no CPU of {request.param}")
+    had = cpu.LEVELS[request.param] | {"clzero"}
     monkeypatch.setattr(cpu, "host_features", lambda: had)
 
 
@@ -137,7 +139,7 @@ def test_indices_of_single_loads_are_never_in_a_vector() -> None:
     assert "gather" not in text and "vpextrq" in text
 
 
-@pytest.mark.parametrize(("features", "gathers"), [({"clzero"}, False), (set(), True), ({"clzero", "avx512f"}, True)])
+@pytest.mark.parametrize(("features", "gathers"), [({"clzero"}, False), (set(), True), ({"clzero", "avx512f"}, False), ({"clzero", "avx512f", "avx_vnni"}, True)])
 def test_gathers_are_made_where_the_cpu_is_quick_with_them(features: set[str], gathers: bool, monkeypatch: pytest.MonkeyPatch) -> None:
     had = cpu.LEVELS["x86-64-v3"] | features
     monkeypatch.setattr(cpu, "host_features", lambda: had)
