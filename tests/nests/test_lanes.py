@@ -102,6 +102,19 @@ def test_elements_of_all_widths(expression: str, given: Any, result: Any) -> Non
     assert " lanes" in rewritten(source, a, b, np.zeros((5, 77), result))
 
 
+@pytest.mark.parametrize(
+    ("result", "low", "high", "given"),
+    [("u8", 0, 255, "int16"), ("u8", 0, 255, "int32"), ("i16", -32768, 32767, "int32"), ("i16", -32768, 32767, "int64"), ("u8", 0, 255, "float32")],
+)
+def test_what_is_kept_within_a_type_s_bounds_is_converted_so_in_lanes(result: str, low: int, high: int, given: str) -> None:
+    value = "i32(a[i] * 100)" if given == "float32" else "a[i]"
+    source = f"def nest(a, d):\n    for i in range(a.shape[0]):\n        d[i] = {result}(max(min({value}, {high}), {low}))\n"
+    numbers = (np.arange(100) * 1777 - 80000).astype(given)
+    dtype = {"u8": np.uint8, "i16": np.int16}[result]
+    made = rewritten(source, numbers, np.zeros(100, dtype))
+    assert " lanes" in made and "convert_saturated" in made
+
+
 def test_sixteen_bits_do_where_no_more_are_used() -> None:
     source = "def nest(a, b, c):\n    for j in range(c.shape[0]):\n        c[j] = u8((i32(a[j]) * 77 + i32(b[j]) * {}) >> {})\n"
     arrays = [whole(300, dtype=np.uint8) for _ in range(3)]

@@ -17,7 +17,7 @@ from loopwright.frontend.lanes import stage_lanes
 from loopwright.frontend.loops import Lanes, Range
 from loopwright.frontend.merging import leaving, merge
 from loopwright.frontend.program import AND, For, LoopStmt, NameTarget, While
-from loopwright.frontend.python_ranges import FEWEST_LEFT, MANY, counters, counts_only, hands_on_numbers, holds_loops, once, unrolled
+from loopwright.frontend.python_ranges import FEWEST_LEFT, MANY, counters, counts_only, dense, hands_on_numbers, holds_loops, is_dense, once, unrolled
 from loopwright.frontend.staging import Staging
 from loopwright.frontend.state import BREAK, CONTINUE, ENDED, FALLS, RETURN, UNROLL_LIMIT, Compound, Count, Edge, Guarded, LoopState
 from loopwright.frontend.steps import MAYBE_NEVER, finish, loop_body
@@ -45,13 +45,23 @@ def stage_for(s: Staging, stmt: For) -> int:
         return stage_lanes(s, stmt, iterable)
     if isinstance(iterable, (Value, StagedArray)):
         iter(iterable)
-    if kind is range and ((counts_only(s, stmt, iterable) and holds_loops(s, stmt.body)) or (once(s, stmt) in s.notes and unrolled(s, stmt) not in s.notes)):
+    if kind is range and _does_the_same(s, stmt, iterable):
         return _at_run_time(s, stmt, iterable)
     try:
         items = iter(iterable)
     except TypeError:
         s.emitter.fail(f"`for` over {kind.__name__}: loop over lw.range(…), lw.lanes(…), or a Python value that can be iterated over")
     return _unrolled(s, stmt, items, iterable if kind is range else range(0))
+
+
+def _does_the_same(s: Staging, stmt: For, numbers: range) -> bool:
+    """Whether a loop over Python's numbers is to be one of run time, as far as is known before its first iteration."""
+    if (counts_only(s, stmt, numbers) and holds_loops(s, stmt.body)) or (once(s, stmt) in s.notes and unrolled(s, stmt) not in s.notes):
+        return True
+    if s.dense and counts_only(s, stmt, numbers, many=True, dense=True):
+        s.notes[once(s, stmt)] = len(numbers)
+        return True
+    return False
 
 
 # --- loops that run while compiling ------------------------------------------------------------------------------
@@ -167,6 +177,9 @@ def _unrolled(s: Staging, stmt: For, items: Any, numbers: range) -> int:
         # (What is compared may be known in the first iteration.)
         if steps <= 2 and len(numbers) >= FEWEST_LEFT and unrolling.left() and not unrolling.hands_on() and counts_only(s, stmt, numbers, left=True):
             s.note(once(s, stmt), len(numbers))
+        if steps == 1 and is_dense(stmt.body, code, before, len(numbers)) and not unrolling.hands_on() and counts_only(s, stmt, numbers, many=True, dense=True):
+            s.notes[dense(s, stmt)] = 1
+            s.note(once(s, stmt), len(numbers))
         if steps == 1 and (len(code) - before) * len(numbers) > MANY and counts_only(s, stmt, numbers, many=True):
             if not unrolling.hands_on():
                 s.note(once(s, stmt), len(numbers))
@@ -223,11 +236,14 @@ def _at_run_time(s: Staging, stmt: For, numbers: range) -> int:
     """A Python range as one of the generated code; where that is refused, as a variable of another type in each iteration is, the next attempt unrolls it."""
     count = Count(unrolled(s, stmt), min(numbers[0], numbers[-1]), max(numbers[0], numbers[-1]), True, False)
     counts = _begin_counting(s, stmt, len(numbers))
+    around = s.dense
+    s.dense = around or dense(s, stmt) in s.notes
     try:
         status = stage_range(s, stmt, Range(numbers.start, numbers.stop, numbers.step), count)
     except LoopwrightError:
         s.note(unrolled(s, stmt), 1)
         raise
+    s.dense = around
     _end_counting(s, counts)
     return status
 

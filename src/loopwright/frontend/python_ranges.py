@@ -20,12 +20,16 @@ from loopwright.frontend.flow import RESULT
 from loopwright.frontend.program import Evaluate, For, If, LoopStmt, NameTarget, Stmt
 from loopwright.frontend.staging import Staging
 from loopwright.frontend.state import Count
+from loopwright.ir import ops
+from loopwright.ir.function import Instr
 from loopwright.types import BF16, F16, F32, F64, I64, Type, limits
 
-__all__ = ["FEWEST_LEFT", "MANY", "counts_only", "hands_on_numbers", "holds_loops", "once", "unroll_all", "unrolled"]
+__all__ = ["FEWEST_LEFT", "MANY", "counts_only", "dense", "hands_on_numbers", "holds_loops", "is_dense", "once", "unroll_all", "unrolled"]
 
 #: So many instructions, of all iterations, are many.
 MANY: Final = 4_000
+#: So many accesses, of all iterations of loops in each other, are more than a nest is looked at with (``nests/nest.py``).
+MANY_ACCESSES: Final = 250
 #: Fewer iterations stand side by side.
 FEWEST: Final = 3
 #: The same, of those whose number is an index: columns of a few, say, which may be accessed together.
@@ -58,17 +62,28 @@ def _of_run_time(s: Staging, name: str, stmt: LoopStmt) -> bool:
     return isinstance(value, Value) and value.operand >= 0
 
 
-def counts_only(s: Staging, stmt: For, numbers: range, left: bool = False, many: bool = False) -> bool:
+def is_dense(body: list[Stmt], code: list[Instr], first: int, steps: int) -> bool:
+    """Whether so many times what an iteration has made, the code from a position on, of a body with loops in it, has too many accesses to be looked at as a nest."""
+    if (len(code) - first) * steps <= 2 * MANY_ACCESSES or not _has_loops(body):
+        return False
+    return sum(instr.op is ops.LOAD or instr.op is ops.STORE for instr in code[first:]) * steps > MANY_ACCESSES
+
+
+def _has_loops(body: list[Stmt]) -> bool:
+    return any(isinstance(stmt, For) or (isinstance(stmt, If) and (_has_loops(stmt.body) or _has_loops(stmt.orelse))) for stmt in body)
+
+
+def counts_only(s: Staging, stmt: For, numbers: range, left: bool = False, many: bool = False, dense: bool = False) -> bool:
     """Whether a loop does the same if it runs at run time: of what its body does, only indices of arrays depend on the number, and all that it hands on has a type.
 
-    With ``many`` instructions elements of local arrays are not to become variables. With ``left`` it may be left before its end, which has to be at run time: what counts how often it has run has a type behind it then, and nothing else reads that inside.
+    With ``many`` instructions elements of local arrays are not to become variables; in loops that are ``dense`` a few columns are no reason to unroll. With ``left`` it may be left before its end, which has to be at run time: what counts how often it has run has a type behind it then, and nothing else reads that inside.
     """
     if type(stmt.target) is not NameTarget or not stmt.numbers or stmt.continues or (not left and (stmt.breaks or RESULT in stmt.writes)):
         return False
     if s.notes and unrolled(s, stmt) in s.notes:
         return False
     name = stmt.target.name
-    if len(numbers) < (FEWEST_INDICES if stmt.indexed else FEWEST) or any(each in stmt.live or each in s.act.sticky for each in stmt.numbers):
+    if len(numbers) < (FEWEST_INDICES if stmt.indexed and not dense else FEWEST) or any(each in stmt.live or each in s.act.sticky for each in stmt.numbers):
         return False
     env = s.act.env
     for indexed in stmt.indexed:
@@ -173,6 +188,11 @@ def _holds(type_: Type, count: Count) -> bool:
 def once(s: Staging, stmt: LoopStmt) -> tuple[Any, ...]:
     """Notes that a loop does the same at run time, as its first iterations have shown."""
     return id(stmt), s.act.path, "once"
+
+
+def dense(s: Staging, stmt: LoopStmt) -> tuple[Any, ...]:
+    """Notes that what a loop and those in it make has too many accesses if they are unrolled."""
+    return id(stmt), s.act.path, "dense"
 
 
 def unroll_all(notes: dict[Any, Any]) -> bool:

@@ -43,6 +43,7 @@ class Staging(KernelAround):
         born: id of a list or dictionary that the kernel made -> itself, and what was open then.
         made: id of an array that the kernel made with NumPy -> itself, and what notes that it is to be a local one.
         counting: loops over Python's range that run at run time, by their statement and the calls that led there.
+        dense: what is staged is in such a loop because there would be too many accesses otherwise.
         numbers: registers of the numbers of such loops -> what is known of these.
         counts: what stands for Python numbers that such loops count, with what is known of these.
         cells: id of a list or dictionary -> index -> the variable that the element is.
@@ -65,6 +66,7 @@ class Staging(KernelAround):
         self.born: dict[int, tuple[Any, tuple[Construct, ...]]] = {}
         self.made: dict[int, tuple[Any, tuple[Any, ...]]] = {}
         self.counting: set[tuple[Any, ...]] = set()
+        self.dense = False
         self.numbers: dict[int, Count] = {}
         self.counts: list[tuple[Value, Count]] = []
         self.cells: dict[int, dict[Any, Any]] = {}

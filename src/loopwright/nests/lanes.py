@@ -53,7 +53,7 @@ _COUNTING: Final = frozenset((ops.ADD, ops.SUB, ops.MUL, ops.NEG, ops.COPY))
 _CONDITIONS: Final = frozenset((ops.AND, ops.OR, ops.XOR, ops.NOT, ops.SELECT, ops.COPY))
 _BRANCHES: Final = frozenset((ops.BR, ops.BR_IF))
 _REFUSED: Final = frozenset((ops.WHILE, ops.LOOP))
-_CONVERSIONS: Final = frozenset((ops.CONVERT, *ops.UNCHECKED))
+_CONVERSIONS: Final = frozenset((ops.CONVERT, ops.CONVERT_SATURATED, *ops.UNCHECKED))
 #: Whose sequences depend on a constant that they divide or shift by. (Those of products do, too.)
 _BY_CONSTANTS: Final = frozenset((ops.DIV_FLOOR, ops.REM_FLOOR, ops.DIV_TRUNC, ops.REM_TRUNC, ops.SHL, ops.SHR, ops.ROTATE_LEFT, ops.ROTATE_RIGHT))
 
@@ -635,7 +635,7 @@ class _Body:
         if op is ops.CONVERT and type_.is_integer and self._of(instr.args[0]) == _LINEAR:
             # The lanes count in the type itself.
             return has(self.target, ops.ADD, full)
-        if op is ops.CONVERT or op in ops.CASTS or op in ops.UNCHECKED:
+        if op is ops.CONVERT or op is ops.CONVERT_SATURATED or op in ops.CASTS or op in ops.UNCHECKED:
             return has(self.target, op, full, vector_of(source, self.lanes), most=most)
         if op.operands.count("T") != len(instr.args):
             return False

@@ -427,7 +427,7 @@ def _has(target: Target, instr: Instr, lanes: int, width: int) -> bool:
     if type_ is BOOL:
         return has(target, op, masks)
     full = vector_of(type_, lanes)
-    if op is ops.CONVERT or op in ops.CASTS:
+    if op is ops.CONVERT or op is ops.CONVERT_SATURATED or op in ops.CASTS:
         return has(target, op, full, vector_of(source, lanes))
     if op is ops.SELECT or op in _COMPARISONS:
         return _fits(target, type_, lanes, width) and has(target, op, full)

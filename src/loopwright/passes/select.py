@@ -200,7 +200,7 @@ class Selection:
                     self.fold(instr)
                 self.emit(instr)
                 if dst >= 0 and dst < self.known and (self.uses[dst] == 1 or self.may_repeat(instr) or self.may_share(instr)) and not self.f.variable[dst]:
-                    if op is ops.LOAD_AT:
+                    if op is ops.LOAD_AT or (op is ops.SPLAT and instr.mem is not None):
                         self.load_at[dst] = len(self.out) - 1
                         self.load_stretch[dst] = self.memory
                     elif op.result == "M" or op in _QUESTIONS:
@@ -390,7 +390,7 @@ class Selection:
         )
 
     def fold(self, instr: Instr) -> None:
-        """Make a load the memory operand of an instruction that reads it: the only one, or one of few."""
+        """Make a load, or one of an element that is repeated in every lane, the memory operand of an instruction that reads it: the only one, or one of few."""
         if instr.mem is not None:
             return
         args = instr.args
@@ -400,8 +400,11 @@ class Selection:
             if at < 0 or self.load_stretch[a] != self.memory or args.count(a) > 1:
                 # (What is read twice by one instruction is loaded once.)
                 continue
-            if self.target.fold_memory(self.f, instr, position):
-                load = self.out[at]
+            load = self.out[at]
+            repeated = load.op is ops.SPLAT
+            if repeated and load.type.bits != instr.type.bits:
+                continue
+            if self.target.fold_repeated(self.f, instr, position) if repeated else self.target.fold_memory(self.f, instr, position):
                 self.uses[a] -= 1
                 if not self.uses[a]:
                     self.out[at] = _GONE
@@ -411,8 +414,8 @@ class Selection:
                 if position == 0 and instr.op.commutes:
                     # What is left becomes the first operand.
                     position = 1
-                if position != len(args) - 1:
-                    memory = Mem(memory.indexed, memory.scale, memory.disp, memory.size, False, position, memory.array)
+                if repeated or position != len(args) - 1:
+                    memory = Mem(memory.indexed, memory.scale, memory.disp, memory.size, repeated, position, memory.array)
                 instr.mem = memory
                 if not self.uses[a]:
                     del self.load_at[a]

@@ -398,7 +398,7 @@ class Rule:
             the register of operand j, which the instruction modifies in place, reads late, and which is no constant. In the rules of the ``part``s ``result.fixed`` is LEFT.
         demands: per operand, the only register it may be in, or ANY_REGISTER.
         temps: classes of scratch registers it needs, appended to its operands by the allocator.
-        loads: the operands that a load of their type, used nowhere else, may become, as bits.
+        loads: the operands that a load of their type, used nowhere else, may become, as bits; repeats: those of them that one element may become that is repeated in every lane.
         emit: called as ``emit(assembler, function, instr)`` by the assemble pass.
         count: about how many instructions it emits.
     """
@@ -414,6 +414,7 @@ class Rule:
         "name",
         "overwrites",
         "parts",
+        "repeats",
         "result",
         "results",
         "run",
@@ -436,6 +437,7 @@ class Rule:
         overwrites: bool = False,
         run: Run | None = None,
         loads: int = 0,
+        repeats: int = 0,
         results: Run | None = None,
         parts: tuple[int, ...] = (),
         count: int = 1,
@@ -454,6 +456,7 @@ class Rule:
         self.results = results
         self.parts = parts
         self.loads = loads
+        self.repeats = repeats
         self.count = count
         self.demands = tuple([use.fixed for use in uses])
 
@@ -719,6 +722,10 @@ class Target:
 
     def fold_memory(self, function: Function, instr: Instr, position: int) -> bool:
         """Whether the operand at ``position`` of ``instr``, a load used once, could be its memory operand (it becomes the last)."""
+        return False
+
+    def fold_repeated(self, function: Function, instr: Instr, position: int) -> bool:
+        """Whether the same holds of a load of one element that is repeated in every lane."""
         return False
 
     def same_register(self, type_: Type, source: Type, zeros: bool) -> bool:

@@ -482,7 +482,8 @@ def _fused(target: Any, instr: Instr) -> Rule | None:
     suffix = ("P" if type_.lanes else "S") + FLOAT_LETTER[type_.bits]
     emitter = arithmetic.FusedMultiplyAdd(_FUSED[instr.op], suffix, type_)
     found = loads(instr, [type_] * 3, [emitter.form132.operands[2].memory] * 3)
-    return Rule(instr.op.name, _without(instr, (VECTOR_MEMORY,) * 3), VECTOR, emitter.emit, tied=ANY_TIED, overwrites=True, loads=found)
+    repeats = found if type_.lanes and type_.bits >= 32 else 0
+    return Rule(instr.op.name, _without(instr, (VECTOR_MEMORY,) * 3), VECTOR, emitter.emit, tied=ANY_TIED, overwrites=True, loads=found, repeats=repeats)
 
 
 def _reduction(target: Any, instr: Instr) -> Rule | None:

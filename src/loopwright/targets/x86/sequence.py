@@ -138,6 +138,14 @@ class Sequence:
         self.late = 0
         self.near = False
 
+    def repeats(self, type_: Type) -> bool:
+        """Whether what operands of a vector type, and no others, are in memory as can be one element that the instruction repeats in every lane."""
+        return all(
+            _repeated_bits(step.repeated or step.in_memory) == type_.bits and self.types[step.registers[step.rm] - 1] is type_
+            for step in self.steps
+            if step.rm >= 0 and 0 < step.registers[step.rm] <= self.count and self.bits[step.registers[step.rm] - 1]
+        )
+
     # --- emitting -----------------------------------------------------------------------------------------
 
     def emit(self, asm: X86Assembler, f: Function, instr: Instr) -> None:
@@ -581,6 +589,7 @@ def rule(instr: Instr, sequence: Sequence, commutes: bool = False, emit: Emit | 
         # The operands may be exchanged.
         bits = [bits[1 - tied]] * 2
     late_address = result == INTS and role >= 0 and (tied >= 0 or sequence.late >> role & 1 == 1)
+    may_load = loads(instr, sequence.types, bits, sequence.constants if result == VECTORS else 0)
     return Rule(
         instr.op.name,
         (*uses, *addresses(instr, late_address)),
@@ -589,6 +598,7 @@ def rule(instr: Instr, sequence: Sequence, commutes: bool = False, emit: Emit | 
         (tied if role < 0 or role > tied else tied - 1) if tied >= 0 else ANY_TIED if sequence.near else -1,
         commutes=tied >= 0 and commutes and instr.mem is None,
         temps=tuple(classes[sequence.count + 1 :]),
-        loads=loads(instr, sequence.types, bits, sequence.constants if result == VECTORS else 0),
+        loads=may_load,
+        repeats=may_load if result != INTS and instr.type.lanes and sequence.repeats(instr.type) else 0,
         count=len(sequence.steps),
     )

@@ -260,6 +260,12 @@ class X86(Target):
         found = self.known(function, instr)
         return found is not None and found.loads >> position & 1 == 1
 
+    def fold_repeated(self, function: Function, instr: Instr, position: int) -> bool:
+        if not self.mask_registers:
+            return False
+        found = self.known(function, instr)
+        return found is not None and found.repeats >> position & 1 == 1
+
     def divide_both(self, function: Function, quotient: Instr, remainder: Instr, emit: Emit) -> bool:
         division.divide_both(function, quotient, remainder, emit, at_once=True)
         return True
