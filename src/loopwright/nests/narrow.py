@@ -35,6 +35,7 @@ def narrow(f: Function, target: Target, head: int, end: int) -> None:
     code: list[Instr] = f.code
     wide: list[Instr] = []
     compared: list[Instr] = []
+    inside: set[int] = set()  # what the loop makes but for multiples of its indices
     for k in range(head + 1, end):
         instr = code[k]
         op = instr.op
@@ -43,18 +44,22 @@ def narrow(f: Function, target: Target, head: int, end: int) -> None:
                 return
             continue
         if op is ops.STORE or op is ops.LOAD:
+            inside.add(instr.dst)
             if instr.type.bits > _BITS or (op is ops.LOAD and f.variable[instr.dst]):
                 return
             continue
         if instr.dst < 0 or not op.pure or instr.type.is_float or instr.source.is_float:
             return
         type_ = f.types[instr.dst]
-        if type_.bits > _BITS and not _counts(f, code, head, instr):
+        if type_.bits > _BITS and not _counts(f, instr, inside):
+            inside.add(instr.dst)
             if f.variable[instr.dst] or not type_.is_integer:
                 return
             wide.append(instr)
-        elif op in _COMPARISONS and instr.type.bits > _BITS:
-            compared.append(instr)
+        elif type_.bits <= _BITS:
+            inside.add(instr.dst)
+            if op in _COMPARISONS and instr.type.bits > _BITS:
+                compared.append(instr)
     if wide:
         found = _Uses(f, code, head, end, wide, compared)
         type_ = found.type()
@@ -62,11 +67,11 @@ def narrow(f: Function, target: Target, head: int, end: int) -> None:
             _rewrite(f, code, head, end, wide, compared, type_)
 
 
-def _counts(f: Function, code: list[Instr], head: int, instr: Instr) -> bool:
+def _counts(f: Function, instr: Instr, inside: set[int]) -> bool:
     """Whether it is arithmetic on indices, which is none on lanes."""
     if f.types[instr.dst].bits != 64 or instr.type.bits != 64:
         return False
-    return instr.op in (ops.ADD, ops.SUB, ops.COPY) or (instr.op is ops.MUL and code[head].dst in instr.args and min(instr.args) < 0)
+    return instr.op in (ops.ADD, ops.SUB, ops.COPY) or (instr.op is ops.MUL and not any(a in inside for a in instr.args))
 
 
 class _Uses:

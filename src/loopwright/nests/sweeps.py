@@ -12,6 +12,7 @@ the offsets, and for a slope the least offsets are the longest paths (T. Cormen 
 
 from __future__ import annotations
 
+from collections import Counter
 from typing import Final
 
 from loopwright.ir import ops
@@ -317,7 +318,10 @@ class _Reader:
                     tiled = True
                 elif form is not None and self.time in form.terms:
                     constants = {other.constant for one, _ in accesses for other in [one.subscripts[dim]] if other is not None}
-                    planes = len(constants) if len(constants) > 1 else 0
+                    # (Of ``a[2*t]`` and ``a[2*t + 1]`` no other step accesses what one does.)
+                    modulus = abs(form.terms[self.time])
+                    planes = max(Counter(constant % modulus for constant in constants).values())
+                    planes = planes if planes > 1 else 0
                 elif form is None or any(value in self.nest.indices and self.nest.indices[value].depth > self.loop.depth for value in form.terms):
                     dims.append(dim)
                 elif any(self.nest.forms.depends(Form(0, {value: 1}), self.loop.head, self.loop.end) for value in form.terms):
