@@ -135,7 +135,14 @@ CHAINS = {
         "v = a * 0.5 - b * 0.25\n        a = x[i] + v\n        b = y[i] + v",
         r"(%\S+) = sub.f64 .*%a = add.f64 %\S+, \1 .*%b = add.f64 %\S+, \1 ",
     ),
-    "another than 1 stays": ("g = a / (a + 0.1)\n        a = a * (2 - g)", r"(%\S+) = sub.f64 2.0, .*%\S+ = mul.f64 %a, \1 "),
+    "another than 1 less that": (
+        "g = a / (a + 0.1)\n        a = a * (2 - g)",
+        r"(%\S+) = mul.f64 %a, 2.0 .*(%\S+) = mul.f64 %a, %\S+ .*%\S+ = sub.f64 \1, \2 ",
+    ),
+    "a product of what comes early and late": (
+        "v = a\n        a = x[i] * 0.3 + (a + b) * 0.7\n        b = (a - v) * 0.1 + b * 0.9",
+        r"(%\S+) = mul.f64 0.7, %b .*(%\S+) = mul.f64 0.1, %a .*%b = sub.f64 \2, %",
+    ),
     "read elsewhere it stays": ("g = a / (a + 0.1)\n        v = 1 - g\n        a = a * v\n        z[i] = v", r"(%\S+) = sub.f64 1.0, .*%\S+ = mul.f64 %a, \1 "),
 }
 

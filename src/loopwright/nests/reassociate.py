@@ -63,13 +63,15 @@ class _Arrivals:
 
     Attributes:
         of: by register, when its value is there, where it waits; a variable's as it is at the beginning of an iteration.
+        written: by variable, where in the body it is written, and when that is there.
         uses: how often each register is read.
     """
 
-    __slots__ = ("of", "uses")
+    __slots__ = ("of", "uses", "written")
 
     def __init__(self, f: Function, body: list[Instr], variables: set[int]) -> None:
         self.uses: dict[int, int] = {}
+        self.written: dict[int, list[tuple[int, int]]] = {}
         for instr in body:
             for a in instr.args:
                 self.uses[a] = self.uses.get(a, 0) + 1
@@ -82,20 +84,27 @@ class _Arrivals:
         starts = dict.fromkeys(variables, 0)
         for _ in range(_ITERATIONS):
             self.of = dict(starts)
+            self.written = {}
             now = dict(starts)
-            for instr in body:
+            for k, instr in enumerate(body):
                 if instr.dst < 0:
                     continue
                 waited = [now[a] for a in instr.args if a in now]
                 if waited:
                     now[instr.dst] = max(waited) + (0 if instr.dst in fused else _latency(instr))
-                    if instr.dst not in starts:
+                    if not f.variable[instr.dst]:
                         self.of[instr.dst] = now[instr.dst]
                 elif f.variable[instr.dst]:
                     now.pop(instr.dst, None)
+                if f.variable[instr.dst]:
+                    self.written.setdefault(instr.dst, []).append((k, now.get(instr.dst, _EARLY)))
             starts = {v: now.get(v, _EARLY) for v in variables}
 
-    def __call__(self, operand: int) -> int:
+    def __call__(self, operand: int, place: int) -> int:
+        """When an operand of the instruction at a place is there."""
+        for k, arrival in reversed(self.written.get(operand, ())):
+            if k < place:
+                return arrival
         return self.of.get(operand, _EARLY)
 
 
@@ -111,8 +120,8 @@ def _latency(instr: Instr) -> int:
 def _step(f: Function, body: list[Instr], arrivals: _Arrivals) -> bool:
     """Rewrite one sum or product of a body, so that its result is there earlier. False where there is none.
 
-    A sum in which what is waited for goes through two additions is taken apart, ``(p + d) + c`` as ``p + (d + c)``; and ``p * (1 - d)`` becomes ``p - p * d``, one operation where it
-    can be contracted.
+    A sum in which what is waited for goes through two additions is taken apart, ``(p + d) + c`` as ``p + (d + c)``; and ``p * (1 - d)`` becomes ``p - p * d``, ``c * (p + d)``
+    ``c * p + c * d``, one operation behind what is waited for where it can be contracted.
     """
     made: dict[int, int] = {}
     for k, instr in enumerate(body):
@@ -138,12 +147,13 @@ def _apart(f: Function, body: list[Instr], at: int, k: int, place: int, arrivals
     first, second = body[at], body[k]
     other = second.args[1 - place]
     p, d = first.args
-    exchanged = arrivals(p) < arrivals(d)
+    exchanged = arrivals(p, at) < arrivals(d, at)
     if exchanged:
         p, d = d, p
     # (Where it is read elsewhere it stays; a sum of constants costs nothing more.)
     again = arrivals.uses[first.dst] > 1
-    if arrivals(p) < 0 or max(arrivals(d), arrivals(other)) + 4 > arrivals(p) or (again and (d >= 0 or other >= 0)):
+    late = arrivals(p, at)
+    if late < 0 or max(arrivals(d, at), arrivals(other, k)) + 4 > late or (again and (d >= 0 or other >= 0)):
         return False
     if any(_changes(f, body, a, at, k) for a in (p, d, other)):
         return False
@@ -164,21 +174,33 @@ def _apart(f: Function, body: list[Instr], at: int, k: int, place: int, arrivals
 
 
 def _distributed(f: Function, body: list[Instr], at: int, k: int, place: int, arrivals: _Arrivals) -> bool:
-    """Rewrite the product at ``k``, one of whose operands is the sum at ``at`` of 1 and something that is waited for longer than the other operand; False where that is not so."""
+    """Rewrite the product at ``k``, one of whose operands is the sum at ``at``, so that what is waited for longest goes through one multiplication and addition; False where it does so.
+
+    That is a sum of 1 and something that is waited for longer than the other factor; or one of whose terms one is waited for longer than the other, and than the factor.
+    """
     first, second = body[at], body[k]
     factor = second.args[1 - place]
-    one, d = first.args
-    if first.op is ops.ADD and d < 0:
-        one, d = d, one
-    if one >= 0 or f.const_values[~one] != 1 or d < 0 or arrivals.uses[first.dst] > 1 or arrivals(d) < 0 or arrivals(factor) > arrivals(d):
+    x, y = first.args
+    if arrivals.uses[first.dst] > 1:
         return False
-    if any(_changes(f, body, a, at, k) for a in (d, factor)):
+    one, d = (y, x) if first.op is ops.ADD and y < 0 else (x, y)
+    of_one = one < 0 and f.const_values[~one] == 1
+    if of_one:
+        gains = d >= 0 and arrivals(d, at) >= 0 and arrivals(factor, k) <= arrivals(d, at)
+    else:
+        early, late = sorted((arrivals(x, at), arrivals(y, at)))
+        gains = late >= 0 and max(early, arrivals(factor, k)) + 4 <= late
+    if not gains or any(_changes(f, body, a, at, k) for a in (x, y, factor)):
         return False
-    made = f.register(second.type, "")
-    body[k : k + 1] = [
-        Instr(ops.MUL, second.type, made, [factor, d], 0, second.line),
-        Instr(first.op, second.type, second.dst, [factor, made], 0, second.line),
-    ]
+    made: list[Instr] = []
+    terms: list[int] = []
+    for term in (one, d) if of_one else (x, y):
+        if of_one and term == one:
+            terms.append(factor)
+            continue
+        made.append(Instr(ops.MUL, second.type, f.register(second.type, ""), [factor, term], 0, second.line))
+        terms.append(made[-1].dst)
+    body[k : k + 1] = [*made, Instr(first.op, second.type, second.dst, terms, 0, second.line)]
     del body[at]
     return True
 
