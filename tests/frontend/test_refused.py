@@ -91,6 +91,15 @@ def path_without_return(x: lw.Array) -> lw.f32:
         return x[0]
 
 
+@refused(lw.KernelSyntaxError, "`i` is not assigned on every path")
+def lanes_index_behind_a_loop_that_may_not_be_left(x: lw.Array[lw.f32], y: lw.Array[lw.i64]):
+    i = lw.i64(77)
+    for i in lw.lanes(len(x)):
+        if x[i] == 5:
+            break
+    y[0] = i
+
+
 @refused(lw.KernelSyntaxError, "`t` is not assigned on every path")
 def not_assigned_on_every_path(x: lw.Array) -> lw.f32:
     if x[0] > 1:

@@ -143,6 +143,7 @@ CHAINS = {
         "v = a\n        a = x[i] * 0.3 + (a + b) * 0.7\n        b = (a - v) * 0.1 + b * 0.9",
         r"(%\S+) = mul.f64 0.7, %b .*(%\S+) = mul.f64 0.1, %a .*%b = sub.f64 \2, %",
     ),
+    "of the least of several": ("a = min(x[i], min(a + 1, y[i]))", r"%(\S+) = min.f64 %\S+, %\S+ .*= min.f64 %\S+, %\1 "),
     "read elsewhere it stays": ("g = a / (a + 0.1)\n        v = 1 - g\n        a = a * v\n        z[i] = v", r"(%\S+) = sub.f64 1.0, .*%\S+ = mul.f64 %a, \1 "),
 }
 
@@ -166,3 +167,41 @@ def test_what_is_waited_for_longest_comes_last(name: str) -> None:
     verify(f)
     found = text_of(f, registry.get("x86-64-v3"))
     assert re.search(lines, found, re.DOTALL), found
+
+
+@pytest.mark.parametrize("op", ["min", "max"])
+def test_extremes_of_integers_always(op: str) -> None:
+    source = f"def nest(x, y):\n    a = lw.i32(3)\n    for i in lw.range(x.shape[0]):\n        a = {op}({op}(a + x[i], y[i]), x[i])\n        y[i] = a\n"
+    space: dict[str, object] = {"lw": lw}
+    exec(source, space)  # noqa: S102 (the loop above)
+    function = space["nest"]
+    function.__annotations__.update(dict.fromkeys("xy", lw.Array))
+    rng = np.random.default_rng(1)
+    x, y = rng.integers(-99, 99, (2, 50)).astype(np.int32)
+    wanted = y.copy()
+    lw.kernel(source=source, nests="off")(function)(x, wanted)
+    made = lw.kernel(source=source)(function)
+    got = y.copy()
+    made(x, got)
+    np.testing.assert_array_equal(got, wanted)
+    f = parse(made.compile(x, y, keep=True).ir("collect"))
+    reassociate.run(f)
+    verify(f)
+    assert re.search(rf"%(\S+) = {op}.i32 %\S+, %\S+ .*= {op}.i32 %\S+, %\1 ", text_of(f, registry.get("x86-64-v3")), re.DOTALL)
+
+
+def test_what_iterations_hand_on_in_memory_comes_last() -> None:
+    source = "def nest(x, c):\n    for i in lw.range(1, x.shape[0]):\n        c[i] = x[i] + min(x[i - 1], min(x[i] * 2, c[i - 1]))\n"
+    space: dict[str, object] = {"lw": lw}
+    exec(source, space)  # noqa: S102 (the loop above)
+    function = space["nest"]
+    function.__annotations__.update(dict.fromkeys("xc", lw.Array))
+    x = np.random.default_rng(1).random(50)
+    got, wanted = np.ones(50), np.ones(50)
+    lw.kernel(source=source, nests="off")(function)(x, wanted)
+    made = lw.kernel(source=source, fastmath=True)(function)
+    made(x, got)
+    np.testing.assert_allclose(got, wanted)
+    inner = made.compile(x, got, keep=True, target="x86-64-v3").ir("nests")
+    # In each iteration the first is of what has been loaded.
+    assert re.search(r"%(\d+) = min.f64 %\d+, %\d+ .*\n.*= min.f64 %\S+, %\1 ", inner), inner

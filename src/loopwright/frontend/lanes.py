@@ -71,6 +71,8 @@ def stage_lanes(s: Staging, stmt: For, spec: Lanes) -> int:
     emitter.in_lanes = False
     s.open.pop()
     if made or loop.exit is not None:
+        # (Where it ends without a break its index has no value, none from in front of it either.)
+        bound.pop(stmt.target.name, None)
         finish(s, stmt, loop, made, bound, True, branches)
     for summed in sums:
         if summed.container is None:

@@ -1121,6 +1121,9 @@ for _n in (2, 3, 4):
     ADVANCES[LOAD_PARTS[_n]] = LOAD_PARTS_ADVANCE[_n]
     ADVANCES[STORE_PARTS[_n]] = STORE_PARTS_ADVANCE[_n]
 
+ADD_SCALED: Final = row(
+    "add_scaled", "T T C -> T", "int scalar", "a + b * c, c being 2, 4 or 8", _quiet(lambda t, s, a, b, c: _as(t, a + b * _as(t, c))), since="select"
+)
 DIV_REM: Final = row(
     "div_rem", "T T -> T T", "int scalar", "quotient and, as its part, remainder, truncated; the divisor is neither 0 nor -1", None, since="select"
 )

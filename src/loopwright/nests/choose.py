@@ -82,8 +82,7 @@ def improve(f: Function, target: Target, core: Core, report: Any = None) -> None
     conditions.run(f, left)
     choices.run(f)
     flattened.run(f)
-    if f.options.fastmath:
-        reassociate.run(f)
+    reassociate.run(f)
     previous.run(f, target)
     found = nests(f)
     written = f.code
@@ -110,7 +109,11 @@ def improve(f: Function, target: Target, core: Core, report: Any = None) -> None
             untouched.add(nest.loops[0].index)
     if f.code is not written:
         found = nests(f)
+    written = f.code
     keep_values(f, found, report, distinct)
+    if f.code is not written:
+        # (What was loaded goes from one iteration to the next now.)
+        reassociate.run(f)
     if untouched:
         for nest in reversed(nests(f)):
             if nest.loops[0].index in untouched:

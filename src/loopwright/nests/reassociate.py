@@ -1,4 +1,4 @@
-"""Sums in loops that wait for their own results, added up so that what is waited for comes last; under ``fastmath``, which allows that.
+"""Sums in loops that wait for their own results, added up so that what is waited for comes last; under ``fastmath``, which allows that. So are the least and the greatest of several, of integers always.
 
 ``s = max(x[i], s + x[i] - 1)`` waits for two additions and a comparison in each iteration, ``s = max(x[i], s + (x[i] - 1))`` for one addition less: what does not depend
 on the iteration before is computed while that is under way (tree-height reduction: D. Kuck, The Structure of Computers and Computations, 1978, chapter 2).
@@ -19,10 +19,12 @@ from loopwright.ir.half_floats import is_half
 from loopwright.ir.ops import Op
 from loopwright.nests.nest import Nest, NestLoop, nests
 from loopwright.nests.scalars import CARRIED, scalars
+from loopwright.types import Type
 
 __all__ = ["run"]
 
 _SUMS: Final = frozenset((ops.ADD, ops.SUB))
+_EXTREMES: Final = frozenset((ops.MIN, ops.MAX))
 #: After so many iterations it is seen what waits for what.
 _ITERATIONS: Final = 4
 #: When what does not wait is there.
@@ -34,19 +36,27 @@ PARTS: Final = 4
 
 
 def run(f: Function) -> None:
-    """Rewrite such sums in every innermost loop without branches."""
+    """Rewrite such sums and extremes in every innermost loop without branches."""
+    fast = f.options.fastmath
+    if not fast and sum(instr.op in _EXTREMES for instr in f.code) < 2:
+        return
     for nest in reversed(nests(f)):
         if nest.obstacles:
             continue
-        carried = [scalar for scalar in scalars(nest) if scalar.kind == CARRIED and f.types[scalar.variable].is_float and not is_half(f.types[scalar.variable])]
+        carried = [scalar for scalar in scalars(nest) if scalar.kind == CARRIED and _exact(f, f.types[scalar.variable])]
         for loop in reversed(nest.loops):
             variables = {scalar.variable for scalar in carried if scalar.loop is loop}
             if any(instr.op.effect == ops.CONTROL for instr in f.code[loop.head + 1 : loop.end]):
                 continue
             if variables:
                 _shorten(nest, loop, variables)
-            if loop.end - loop.head > LONG_SUM:
+            if fast and loop.end - loop.head > LONG_SUM:
                 _in_parts(f, loop.head, loop.end)
+
+
+def _exact(f: Function, type_: Type) -> bool:
+    """Whether the order makes no difference that is not allowed, for sums or for extremes."""
+    return f.options.fastmath and not is_half(type_) if type_.is_float else type_.is_integer
 
 
 def _shorten(nest: Nest, loop: NestLoop, variables: set[int]) -> None:
@@ -125,9 +135,16 @@ def _step(f: Function, body: list[Instr], arrivals: _Arrivals) -> bool:
     """
     made: dict[int, int] = {}
     for k, instr in enumerate(body):
-        if instr.dst < 0 or not instr.type.is_float or is_half(instr.type):
+        if instr.dst < 0 or not _exact(f, instr.type):
             continue
-        if instr.op in _SUMS:
+        if instr.op in _EXTREMES:
+            for place in (0, 1):
+                at = made.get(instr.args[place], -1)
+                if at >= 0 and body[at].op is instr.op and body[at].type is instr.type and _apart(f, body, at, k, place, arrivals):
+                    return True
+        elif not instr.type.is_float:
+            continue
+        elif instr.op in _SUMS:
             for place in (0, 1) if instr.op is ops.ADD else (0,):
                 at = made.get(instr.args[place], -1)
                 if at >= 0 and body[at].op in _SUMS and _apart(f, body, at, k, place, arrivals):
@@ -137,13 +154,13 @@ def _step(f: Function, body: list[Instr], arrivals: _Arrivals) -> bool:
                 at = made.get(instr.args[place], -1)
                 if at >= 0 and body[at].op in _SUMS and _distributed(f, body, at, k, place, arrivals):
                     return True
-        if instr.op in _SUMS and not f.variable[instr.dst]:
+        if (instr.op in _SUMS or instr.op in _EXTREMES) and not f.variable[instr.dst]:
             made[instr.dst] = k
     return False
 
 
 def _apart(f: Function, body: list[Instr], at: int, k: int, place: int, arrivals: _Arrivals) -> bool:
-    """Rewrite the sum at ``k``, one of whose operands is the sum at ``at``, in which one operand is waited for longest; False where that is not so."""
+    """Rewrite the sum or extreme at ``k``, one of whose operands is that at ``at``, in which one operand is waited for longest; False where that is not so."""
     first, second = body[at], body[k]
     other = second.args[1 - place]
     p, d = first.args
@@ -153,12 +170,14 @@ def _apart(f: Function, body: list[Instr], at: int, k: int, place: int, arrivals
     # (Where it is read elsewhere it stays; a sum of constants costs nothing more.)
     again = arrivals.uses[first.dst] > 1
     late = arrivals(p, at)
-    if late < 0 or max(arrivals(d, at), arrivals(other, k)) + 4 > late or (again and (d >= 0 or other >= 0)):
+    if late < 0 or max(arrivals(d, at), arrivals(other, k)) + _latency(first) > late or (again and (d >= 0 or other >= 0)):
         return False
     if any(_changes(f, body, a, at, k) for a in (p, d, other)):
         return False
     made = f.register(second.type, "")
-    if exchanged and first.op is ops.SUB:
+    if first.op in _EXTREMES:
+        inside, outside = first.op, [p, made]
+    elif exchanged and first.op is ops.SUB:
         # (d - p) + c = (d + c) - p, (d - p) - c = (d - c) - p
         inside, outside = second.op, [made, p]
     else:

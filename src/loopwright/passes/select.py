@@ -90,6 +90,8 @@ class Selection:
         self.packed: Packed | None = None
         # Registers that are 0.
         self.zeros: set[int] = set()
+        # Multiples of scalar integers that may become part of a sum: where they were made, and the stretch.
+        self.scaled_at: dict[int, tuple[int, int]] = {}
         # Operations of lanes that a choice may take under its mask: where in the code made, and where in that given; the state of control flow and of memory then.
         self.worked_at: dict[int, tuple[int, int, int, int]] = {}
         # Quotients and remainders that have been made with their partners, by position.
@@ -192,6 +194,8 @@ class Selection:
                 self.combine(instr)
             elif op is ops.AND and instr.type.is_mask:
                 instr = self.compare_where(instr)
+            elif op is ops.ADD and self.scaled_at:
+                instr = self.add_scaled(instr)
             if not self.target.expand(self.f, instr, make, True):
                 if op is ops.STORE_AT:
                     if self.made_at:
@@ -211,6 +215,8 @@ class Selection:
                         self.compare_memory[dst] = self.memory
                     elif _JOINS[op.code]:
                         self.note(instr)
+                    elif (op is ops.SHL or op is ops.MUL) and instr.args[1] < 0 and instr.mem is None and self.target.adds_scaled(instr.type):
+                        self.scaled_at[dst] = (len(self.out) - 1, self.stretch)
                     if (
                         instr.type.lanes
                         and _WHERE[instr.op.code] is not None
@@ -585,6 +591,30 @@ class Selection:
         del self.worked_at[chosen]
         self.sums.pop(chosen, None)
         return Instr(ops.WHERE[made.op], choice.type, choice.dst, [mask, value, *args], 0, choice.line, VOID, place)
+
+    def add_scaled(self, total: Instr) -> Instr:
+        """A sum of an integer and a multiple of another, which nobody else reads, as one operation; else the sum."""
+        for position in (1, 0):
+            at, stretch = self.scaled_at.get(total.args[position], (-1, -1))
+            other = total.args[1 - position]
+            if at < 0 or stretch != self.stretch or other < 0 or other == total.args[position] or other in self.load_at:
+                # (What is in memory is added from there.)
+                continue
+            made = self.out[at]
+            number = int(self.f.const_values[~made.args[1]])
+            factor = 1 << number if made.op is ops.SHL and number <= 3 else min(number & -number, 8) if made.op is ops.MUL else 1
+            if factor < 2:
+                continue
+            value = made.args[0]
+            if made.op is ops.MUL:
+                value = made.dst
+                self.out[at] = Instr(ops.MUL, made.type, value, [made.args[0], self.f.const(made.type, number // factor)], 0, made.line)
+                self.out[at].rule = self.target.rule(self.f, self.out[at])
+            else:
+                self.out[at] = _GONE
+            del self.scaled_at[total.args[position]]
+            return Instr(ops.ADD_SCALED, total.type, total.dst, [other, value, self.f.const(I64, factor)], 0, total.line)
+        return total
 
     def compare_where(self, both: Instr) -> Instr:
         """A mask and a comparison of lanes, which nobody else reads: the comparison under the mask. Else the two."""

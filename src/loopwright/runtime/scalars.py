@@ -47,6 +47,14 @@ _RESULTS: Final[dict[Type, Any]] = {
 }
 
 
+#: What is taken for a number of each kind. (A union written where it is asked for would be made anew each time.)
+_NUMBERS: Final = (complex, float, int, np.number, np.bool_)
+_COMPLEX: Final = (complex, np.complexfloating)
+_REAL: Final = (float, int, np.floating, np.integer, np.bool_)
+_WHOLE: Final = (int, np.integer, np.bool_)
+_TRUTH: Final = (bool, np.bool_)
+
+
 # The base of every ctypes function pointer, which ctypes does not export by a public name.
 FunctionPointer: Final[Any] = ctypes.CFUNCTYPE(None).__base__
 
@@ -82,23 +90,23 @@ def convert(parameter: ScalarParameter, value: object) -> int | float | complex:
     if isinstance(value, np.ndarray) and value.ndim == 0:
         value = value[()]
     if type_.is_complex:
-        if isinstance(value, complex | float | int | np.number | np.bool_):
+        if isinstance(value, _NUMBERS):
             return complex(value)
         _wrong_kind(parameter, value, "a number is expected")
     if type_.is_float:
-        if isinstance(value, complex | np.complexfloating):
+        if isinstance(value, _COMPLEX):
             _wrong_kind(parameter, value, f"a real number is expected; use {parameter.name}.real, or annotate the parameter lw.complex128")
-        if isinstance(value, float | int | np.floating | np.integer | np.bool_):
+        if isinstance(value, _REAL):
             try:
                 return float(value)
             except OverflowError:
                 raise ArgumentError(f"{parameter.name}: the integer given is too large for {type_.name}") from None
         _wrong_kind(parameter, value, "a number is expected")
     if type_ is BOOL:
-        if isinstance(value, bool | np.bool_):
+        if isinstance(value, _TRUTH):
             return int(value)
         _wrong_kind(parameter, value, f"True or False is expected; use bool({parameter.name})")
-    if isinstance(value, int | np.integer | np.bool_):
+    if isinstance(value, _WHOLE):
         whole = int(value)
         low, high = limits(type_)
         if low <= whole <= high:

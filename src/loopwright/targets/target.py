@@ -741,6 +741,10 @@ class Target:
         """Whether a branch, or a choice, can ask whether two integers have bits in common (``ops.TESTS``)."""
         return False
 
+    def adds_scaled(self, type_: Type) -> bool:
+        """Whether a sum of a scalar integer and twice, four or eight times another is one operation (``ops.ADD_SCALED``), and multiples of 3, 5 and 9 are quick."""
+        return False
+
     def tests_masks(self, type_: Type) -> bool:
         """Whether a branch can ask how two masks of a type stand to each other (``ops.MASK_TESTS``)."""
         return False

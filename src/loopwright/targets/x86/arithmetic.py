@@ -70,21 +70,38 @@ class Add:
 
 
 class MultiplyByConstant:
-    """3, 5 and 9 times a register are it and 2, 4 or 8 times it: LEA. Other products are left to ``other``."""
+    """3, 5 and 9 times a register are it and 2, 4 or 8 times it: LEA; and a shift makes multiples of these. Other products are left to ``other``."""
 
-    __slots__ = ("lea", "other")
+    __slots__ = ("lea", "other", "shift")
 
     def __init__(self, type_: Type, other: Callable[[X86Assembler, Function, Instr], None]) -> None:
         self.lea = lookup("LEA", f"{register_name(type_)},m")
+        self.shift = lookup("SHL", f"{register_name(type_)},imm8")
         self.other = other
 
     def emit(self, asm: X86Assembler, f: Function, instr: Instr) -> None:
         a, b = instr.args[:2]
         factor = immediate_value(f, b)
-        if factor in (3, 5, 9) and a < SLOT:
-            asm.emit(self.lea, (CODES[instr.dst],), M(CODES[a], CODES[a], factor - 1, 0), line=instr.line)
+        places = max((factor & -factor).bit_length() - 1, 0)
+        if factor > 0 and factor >> places in (3, 5, 9) and a < SLOT:
+            asm.emit(self.lea, (CODES[instr.dst],), M(CODES[a], CODES[a], (factor >> places) - 1, 0), line=instr.line)
+            if places:
+                asm.emit(self.shift, (CODES[instr.dst],), None, places, line=instr.line)
         else:
             self.other(asm, f, instr)
+
+
+class AddScaled:
+    """``dst = a + b * c``: LEA."""
+
+    __slots__ = ("lea",)
+
+    def __init__(self, type_: Type) -> None:
+        self.lea = lookup("LEA", f"{register_name(type_)},m")
+
+    def emit(self, asm: X86Assembler, f: Function, instr: Instr) -> None:
+        a, b, c = instr.args
+        asm.emit(self.lea, (CODES[instr.dst],), M(CODES[a], CODES[b], immediate_value(f, c), 0), line=instr.line)
 
 
 class Divide:

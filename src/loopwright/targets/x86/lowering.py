@@ -393,6 +393,10 @@ def _multiply(target: Any, instr: Instr) -> Rule | None:
     return made
 
 
+def _add_scaled(target: Any, instr: Instr) -> Rule | None:
+    return Rule(instr.op.name, (INT, INT, INT), INT, arithmetic.AddScaled(instr.type).emit)
+
+
 def _divide(target: Any, instr: Instr) -> Rule | None:
     op, type_ = instr.op, instr.type
     if type_.lanes or type_.is_float or type_.bits < 32 or op is ops.DIV_FLOOR or op is ops.REM_FLOOR:
@@ -832,6 +836,7 @@ _SPECIAL: Final[dict[int, _Special]] = {
     ops.MASK_CONVERT.code: _narrow,
     ops.BITCAST.code: _bitcast,
     ops.MUL.code: _multiply,
+    ops.ADD_SCALED.code: _add_scaled,
     ops.MUL_HIGH.code: _multiply_high,
     **{op.code: _compare for op in _COMPARES},
     ops.SELECT.code: _select,
