@@ -53,3 +53,43 @@ def test_lanes_along_both(kernel: object) -> None:
     code = kernel.compile(target="x86-64-v3")
     assert "lanes(k)" in code.nests()[0].done
     assert "ymm" in code.asm()
+
+
+@lw.kernel
+def most_likely(a: lw.Array[lw.f32, 2], b: lw.Array[lw.f32, 2], c: lw.Array[lw.f32, 2], d: lw.Array[lw.i32, 2]):
+    for t in lw.range(1, c.shape[0]):
+        for j in lw.range(a.shape[0]):
+            best = c[t - 1, 0] + a[0, j]
+            at = lw.i32(0)
+            for i in lw.range(1, a.shape[0]):
+                v = c[t - 1, i] + a[i, j]
+                if v > best:
+                    best = v
+                    at = lw.i32(i)
+            c[t, j] = best + b[j, t]
+            d[t, j] = at
+
+
+@pytest.mark.parametrize("runner", runners(lambda runner: runner.target.core is not None))
+def test_what_is_loaded_down_a_column_outside_of_the_inner_loop(runner: Runner) -> None:
+    rng = np.random.default_rng(2)
+    for n, steps in ((1, 3), (5, 4), (37, 6)):
+        a, b, c = (rng.integers(0, 50, shape).astype(np.float32) for shape in ((n, n), (n, steps), (steps, n)))
+        d = np.zeros((steps, n), np.int32)
+        best, places = c.copy(), d.copy()
+        for t in range(1, steps):
+            sums = best[t - 1][:, None] + a
+            places[t] = sums.argmax(0)
+            best[t] = sums.max(0) + b[:, t]
+        arrays = [a, b, c, d]
+
+        def same(_: object, c: np.ndarray = c, d: np.ndarray = d, best: np.ndarray = best, places: np.ndarray = places) -> None:
+            np.testing.assert_array_equal(c, best)
+            np.testing.assert_array_equal(d, places)
+
+        runner.run(runner.compiled(most_likely, *arrays), arrays, same)
+
+
+def test_lanes_though_a_column_is_loaded_outside_of_the_inner_loop() -> None:
+    for target in ("x86-64-v3", "x86-64-v4"):
+        assert "lanes(j)" in most_likely.compile(target=target).nests()[0].done

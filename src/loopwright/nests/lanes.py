@@ -204,7 +204,11 @@ def _follows(nest: Nest, around: NestLoop, last: Form, bound: Form) -> bool:
 
 
 def _along(nest: Nest, loop: NestLoop, apart: bool) -> bool:
-    """Whether accesses move by one element in each iteration, or not at all; stores by one. With ``apart`` loads may move by a row, as many as move by an element."""
+    """Whether accesses move by one element in each iteration, or not at all; stores by one.
+
+    With ``apart`` loads may move by a row, as many as move by an element; those outside of the loops inside may in any case, which are done once for all of an inner loop.
+    """
+    inner = [other for other in nest.loops if other.parent is loop]
     beside = below = 0
     for access in nest.accesses:
         if not loop.head < access.position < loop.end:
@@ -223,6 +227,8 @@ def _along(nest: Nest, loop: NestLoop, apart: bool) -> bool:
                     moves = coefficient
                 elif _differs(nest, loop, value):
                     return False
+            if moves == 1 and place != last and not access.store and inner and not any(other.head < access.position < other.end for other in inner):
+                continue
             if moves == 1 and place != last and apart and not access.store:
                 below += 1
             elif moves != 0 and (place != last or moves != 1):
@@ -345,6 +351,7 @@ class _Body:
         looks_up = self._looks_up()
         if looks_up and not self._bounded():
             return False
+        inner = [other for other in self.nest.loops if other.parent is self.loop]
         depth = 0  # brackets open within one that lanes go through each for itself
         branched = 0
         skipped = 0  # where the long arm ends that is passed over where no lane needs it
@@ -368,7 +375,8 @@ class _Body:
                 elif op in _BRANCHES and not depth:
                     return False
             elif op is ops.LOAD or op is ops.STORE:
-                if not self._accesses(instr, depth > 0):
+                rare = bool(inner) and not any(other.head < k < other.end for other in inner)
+                if not self._accesses(instr, depth > 0, self.apart or rare):
                     return False
             elif self._of(instr.dst) == _VARYING and not (
                 self.done(instr, MOST_RARELY if k < skipped else MOST_STEPS) and (not looks_up or self._gains(instr))
@@ -386,7 +394,7 @@ class _Body:
 
     def done_under_mask(self, load: Instr) -> bool:
         """Whether a load is one that lanes have where not all of them make it."""
-        return self._accesses(load, True)
+        return self._accesses(load, True, self.apart)
 
     def _gains(self, instr: Instr) -> bool:
         """Whether a conversion takes no longer in lanes: looking up gains nothing that could be lost to it."""
@@ -571,8 +579,8 @@ class _Body:
             return width_of(int(self.nest.f.const_values[~places[-1]]))
         return self.steps.get(places[-1], 0)
 
-    def _accesses(self, instr: Instr, some: bool) -> bool:
-        """Whether an access is one that lanes have; ``some``: not all of them may make it."""
+    def _accesses(self, instr: Instr, some: bool, apart: bool) -> bool:
+        """Whether an access is one that lanes have; ``some``: not all of them may make it; ``apart``: it may be down a column."""
         if instr.type is BOOL:
             return False
         store = instr.op is ops.STORE
@@ -588,7 +596,7 @@ class _Body:
             return True
         if shapes[-1] == _VARYING and not store and not any(shapes[:-1]):
             return self._gathered(type_, places[-1]) and (not some or (self._masks(instr.type) and type_.bits >= 32))
-        if self.apart and not store and not some and not shapes[-1] and shapes[:-1].count(_LINEAR) == 1 and _VARYING not in shapes:
+        if apart and not store and not some and not shapes[-1] and shapes[:-1].count(_LINEAR) == 1 and _VARYING not in shapes:
             return instr.type.bits == self.width
         if self.strided and self._row(places) and not any(shapes[:-2]):
             # (Whether rows are next to each other is asked by the pass ``vectorize``.)
