@@ -13,6 +13,7 @@ from typing import Any, Final
 from loopwright.ir import ops
 from loopwright.ir.affine import Form
 from loopwright.ir.function import NONE, Function, Instr
+from loopwright.ir.ops import Op
 from loopwright.nests import apart, borders, choices, conditions, distribute, flattened, fusion, previous, reassociate, shortcuts, wrapped, written_out
 from loopwright.nests.block_by_block import BLOCK, in_blocks
 from loopwright.nests.blocks import widen
@@ -47,7 +48,7 @@ from loopwright.nests.time_tiles import best_tiles
 from loopwright.nests.unroll import clone, has_loops
 from loopwright.targets.core import Core
 from loopwright.targets.target import Target
-from loopwright.types import VOID
+from loopwright.types import I64, VOID
 
 __all__ = ["improve", "keep_values"]
 
@@ -62,6 +63,10 @@ FAST_UNROLLED: Final = 2
 #: Nests whose dependences take more questions than that are not looked at, and so many times fewer where only values to be carried are wanted.
 MOST_QUESTIONS: Final = 40
 FEWER: Final = 4
+#: Innermost loops of fewer iterations, of so many instructions at most, are quicker one by one than as a part of a vector; with more for each sum but one, and for further loops with sums.
+FEWEST_LANES: Final = 4
+MORE_FOR_SUMS: Final = 2
+MOST_SHORT: Final = 24
 
 
 def improve(f: Function, target: Target, core: Core, report: Any = None) -> None:
@@ -580,8 +585,9 @@ def _apply(
     if kept:
         # (What is in a register must not be in two arrays.)
         asked = [(a, b, False) for a, b, _ in asked]
+    runs = [*written.runs, *(_long_enough(nest, lanes, variables, bool(changes)) if asked or (changes and lanes and lanes[0].depth > 1) else [])]
     plain: list[Instr] = []
-    if asked or written.runs:
+    if asked or runs:
         # With registers of its own.
         clone(f, original[written.start : written.end + 1], {}, plain)
     record = nest.record
@@ -609,7 +615,34 @@ def _apply(
         f.code = f.code[: rows.head] + [*blocks, *f.code[rows.head : behind], Instr(ops.END, VOID, NONE, [], 0, rows.line)] + f.code[behind:]
     fast = f.code[written.start : len(f.code) - (len(original) - 1 - written.end)]
     distinct.update([instr.dst for instr in fast if instr.op is ops.FOR])
-    f.code = original[: written.start] + apart.versioned(f, asked, plain, fast, original[written.start].line, written.runs) + original[written.end + 1 :]
+    f.code = original[: written.start] + apart.versioned(f, asked, plain, fast, original[written.start].line, runs) + original[written.end + 1 :]
+
+
+def _long_enough(nest: Nest, lanes: list[NestLoop], variables: list[Scalar], changed: bool) -> list[tuple[Op, int, int]]:
+    """What has to hold for innermost loops over lanes to gain anything, as far as it is known in front of the nest: a few short iterations are done as written.
+
+    Measured (Zen 4, rows of 3 to 20 elements): from 4 elements on a sum of two rows takes less time in lanes, and one total; two loops with a total each from 6, three totals from 8. Of the
+    triangles of Cholesky's factors, whose rows are half as long and whose iterations are jammed, those of matrices from 18 on.
+    """
+    f = nest.f
+    inside = {instr.dst for instr in f.code[nest.start : nest.end + 1] if instr.dst >= 0}
+    sums = [sum(scalar.kind == REDUCTION and scalar.loop is loop for scalar in variables) for loop in lanes]
+    more = max([0, *[count - 1 for count in sums]]) + (sum(count > 0 for count in sums) > 1)
+    found: list[tuple[Op, int, int]] = []
+    for loop in lanes:
+        body = f.code[loop.head + 1 : loop.end]
+        if loop.parent is None or loop.step != 1 or len(body) > MOST_SHORT or has_loops(body):
+            continue
+        lo, hi, _ = f.code[loop.head].args
+        least = FEWEST_LANES + MORE_FOR_SUMS * more
+        outer = next((other for other in nest.loops if other.index == hi), None) if hi >= 0 else None
+        if outer is not None and outer.step == 1:
+            # (As many as have been around so far.)
+            least *= 4 if changed else 2
+            hi = f.code[outer.head].args[1]
+        if lo < 0 and hi >= 0 and hi not in inside:
+            found.append((ops.GE, hi, f.const(I64, int(f.const_values[~lo]) + least)))
+    return found
 
 
 def _columns(nest: Nest, target: Target, found: list[Dependence], variables: list[Scalar]) -> list[NestLoop]:
