@@ -15,7 +15,7 @@ from loopwright.ir.ops import Op
 from loopwright.nests.branches import LONG, LONGEST
 from loopwright.types import BOOL
 
-__all__ = ["numbers", "run"]
+__all__ = ["earlier", "numbers", "run"]
 
 #: By comparison, with the new value first: the operation. Of those that hold for equal operands, too, it is the same only where those cannot be told apart.
 _STRICT: Final[dict[Op, Op]] = {ops.GT: ops.MAX, ops.LT: ops.MIN}
@@ -101,7 +101,7 @@ def _operation(f: Function, code: list[Instr], k: int, end: int) -> Op | None:
     known = {a: a}
     for instr in code[k + 1 : end]:
         copies = instr is last and instr.op is ops.COPY
-        same = known.get(instr.args[0], instr.args[0]) if copies else _earlier(f, code, k, instr, known)
+        same = known.get(instr.args[0], instr.args[0]) if copies else earlier(f, code, k, instr, known)
         if same < 0 and not copies:
             return None
         if instr is last:
@@ -129,7 +129,7 @@ def _stores(f: Function, code: list[Instr], k: int) -> int:
             if len(stores) != 2 or stores[0].imm != stores[1].imm or stores[0].args[1:] != stores[1].args[1:] or stores[0].type is not stores[1].type:
                 return 0
             return n
-        elif op is ops.LOAD and not f.variable[instr.dst] and _earlier(f, code, k, instr, {}) >= 0:
+        elif op is ops.LOAD and not f.variable[instr.dst] and earlier(f, code, k, instr, {}) >= 0:
             pass
         elif op is not ops.ELSE and (not op.pure or op in LONG or f.variable[instr.dst]):
             return 0
@@ -180,7 +180,7 @@ def _further(f: Function, code: list[Instr], k: int, out: list[Instr]) -> int:
         instr = code[end]
         op = instr.op
         if op is ops.LOAD:
-            if f.variable[instr.dst] or _earlier(f, code, k, instr, {}) < 0:
+            if f.variable[instr.dst] or earlier(f, code, k, instr, {}) < 0:
                 return 0
         elif not op.pure or op in LONG or (f.variable[instr.dst] and code[end + 1].op is not ops.END):
             return 0
@@ -215,7 +215,7 @@ def _join(f: Function, code: list[Instr], k: int, end: int, out: list[Instr]) ->
     op, place = found
     first = out.pop(place)
     for instr in code[k + 1 : end - 1]:
-        out.append(Instr(ops.COPY, instr.type, instr.dst, [_earlier(f, code, k, instr, {})], 0, instr.line) if instr.op is ops.LOAD else instr)
+        out.append(Instr(ops.COPY, instr.type, instr.dst, [earlier(f, code, k, instr, {})], 0, instr.line) if instr.op is ops.LOAD else instr)
     both = f.register(BOOL)
     out.append(Instr(op, BOOL, both, [first.args[0], last.args[0]], 0, last.line))
     out.append(Instr(ops.COPY, BOOL, last.dst, [both], 0, last.line))
@@ -265,7 +265,7 @@ def _choose(f: Function, code: list[Instr], k: int, end: int, out: list[Instr]) 
     stores = [instr for instr in code[k + 1 : end] if instr.op is ops.STORE]
     for instr in code[k + 1 : end]:
         if instr.op is ops.LOAD:
-            out.append(Instr(ops.COPY, instr.type, instr.dst, [_earlier(f, code, k, instr, {})], 0, instr.line))
+            out.append(Instr(ops.COPY, instr.type, instr.dst, [earlier(f, code, k, instr, {})], 0, instr.line))
         elif instr.op.pure:
             out.append(instr)
     first, second = stores
@@ -274,7 +274,7 @@ def _choose(f: Function, code: list[Instr], k: int, end: int, out: list[Instr]) 
     out.append(Instr(ops.STORE, first.type, NONE, [chosen, *first.args[1:]], first.imm, first.line))
 
 
-def _earlier(f: Function, code: list[Instr], k: int, instr: Instr, known: dict[int, int]) -> int:
+def earlier(f: Function, code: list[Instr], k: int, instr: Instr, known: dict[int, int]) -> int:
     """The register that holds what an instruction computes, made in the same stretch of code in front of ``k``; -1 for none."""
     args = [known.get(a, a) for a in instr.args]
     for n in range(k - 1, -1, -1):

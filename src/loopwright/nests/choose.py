@@ -14,7 +14,7 @@ from loopwright.ir import ops
 from loopwright.ir.affine import Form
 from loopwright.ir.function import NONE, Function, Instr
 from loopwright.ir.ops import Op
-from loopwright.nests import apart, borders, choices, conditions, distribute, flattened, fusion, previous, reassociate, shortcuts, wrapped, written_out
+from loopwright.nests import added_arms, apart, borders, choices, conditions, distribute, flattened, fusion, previous, reassociate, shortcuts, wrapped, written_out
 from loopwright.nests.block_by_block import BLOCK, in_blocks
 from loopwright.nests.blocks import widen
 from loopwright.nests.branches import converted
@@ -86,6 +86,7 @@ def improve(f: Function, target: Target, core: Core, report: Any = None) -> None
     borders.run(f, left)
     conditions.run(f, left)
     choices.run(f)
+    added_arms.run(f)
     flattened.run(f)
     reassociate.run(f)
     previous.run(f, target)
