@@ -20,6 +20,7 @@ from loopwright.nests.operations import asking
 from loopwright.nests.scalars import PRIVATE, REDUCTION, Scalar, any_order, scalars
 from loopwright.nests.unroll import clone
 from loopwright.targets.target import Target
+from loopwright.types import I64
 from loopwright.vectors.carried import Carried, carried_by
 from loopwright.vectors.regions import part, tree
 
@@ -29,6 +30,8 @@ __all__ = ["carries", "mark_counting"]
 MOST_PAIRS: Final = 6
 #: Running sums take lanes where there are so many: each takes as many steps as it takes to double one lane to all.
 LEAST_LANES: Final = 4
+#: Running sums of rows have lanes where there are so many elements (measured on Zen 4: 0.7 of the time one by one of 16, 1.5 of 7).
+LEAST_IN_ROWS: Final = 10
 
 
 def mark_counting(f: Function, target: Target) -> None:
@@ -119,7 +122,10 @@ def _mark(f: Function, target: Target, head: int, end: int, found: Carried) -> N
     plain: list[Instr] = []
     clone(f, code[head : end + 1], {}, plain)
     mark(nest, loop, [scalar for scalar in variables if scalar.variable not in found.counters and scalar.variable not in found.sums])
-    f.code = [*code[:head], *versioned(f, asked, plain, code[head : end + 1], opener.line), *code[end + 1 :]]
+    lo, hi, _ = opener.args
+    # (Rows of a few are added up sooner one by one.)
+    runs = [(ops.GE, hi, f.const(I64, int(f.const_values[~lo]) + LEAST_IN_ROWS))] if found.sums and loop.parent is not None and lo < 0 <= hi else []
+    f.code = [*code[:head], *versioned(f, asked, plain, code[head : end + 1], opener.line, runs), *code[end + 1 :]]
 
 
 def _apart(body: list[Instr], index: int, found: Carried) -> list[Instr]:

@@ -333,6 +333,10 @@ class Specializations:
         self._ready.clear()
 
 
+#: NumPy's scalars that Python has a number for.
+_SCALARS: Final = frozenset(np.dtype(code).type for code in "?bBhHiIlLqQfd")
+
+
 class Dispatcher:
     """Calls a kernel with whatever arguments: finds or compiles the code for them, and runs it.
 
@@ -398,6 +402,7 @@ def _make_call(
         "_lw_miscounted": miscounted,
         "_lw_name": name,
         "_lw_names": names,
+        "_lw_scalars": _SCALARS,
     }
     parts: list[str] = []
     heads: list[str] = []
@@ -413,6 +418,8 @@ def _make_call(
     values = "".join(f"{n}, " for n in names)
     absent = "".join(f"{n} is _lw_missing or " for n in names)
     run_time = ", ".join(formal.name for formal in formals if formal.kind != CONST)
+    # (The code's own quick way takes Python's numbers.)
+    plain = "".join(f"  if {formal.name}.__class__ in _lw_scalars: {formal.name} = {formal.name}.item()\n" for formal in formals if formal.kind not in (ARRAY, CONST))
     source = f"""\
 def _lw_call({"".join(heads)}*_lw_extra, **_lw_unknown):
  try:
@@ -429,7 +436,7 @@ def _lw_call({"".join(heads)}*_lw_extra, **_lw_unknown):
     if _lw_key is not None:
       _lw_quick[_lw_key] = _lw_code
   _lw_noticed(_lw_code, ({values}))
-  return _lw_code({run_time})
+{plain}  return _lw_code({run_time})
  except Exception as _lw_error:
   from loopwright.tracebacks import shorten as _lw_shorten
   _lw_shorten(_lw_error)
