@@ -186,6 +186,14 @@ def test_crc32c_is_the_remainder_of_a_division(crc: int, data: int, s: Type) -> 
     assert same(ops.CRC32C.meaning(U32, s, np.uint32(crc), scalar(s, data)), np.uint32(crc_by_division(crc, data, s.bits)))
 
 
+@pytest.mark.parametrize("factor", [2, 4, 8])
+@pytest.mark.parametrize("t", [I32, I64], ids=str)
+def test_a_sum_of_a_multiple_wraps(t: Type, factor: int) -> None:
+    assert ops.ADD_SCALED.meaning is not None
+    for a, b in ((3, 4), (-1, 7), (limits(t)[1], 1), (5, limits(t)[0])):
+        assert same(ops.ADD_SCALED.meaning(t, VOID, scalar(t, a), scalar(t, b), np.int64(factor)), scalar(t, wrap(t, a + b * factor)))
+
+
 def test_pointers_move_by_64_bit_numbers() -> None:
     assert ops.ADD.meaning is not None and ops.SUB.meaning is not None
     top = np.uint64(2**64 - 9)

@@ -194,7 +194,7 @@ class Selection:
                 self.combine(instr)
             elif op is ops.AND and instr.type.is_mask:
                 instr = self.compare_where(instr)
-            elif op is ops.ADD and self.scaled_at:
+            elif op is ops.ADD and self.scaled_at and instr.type.is_integer:
                 instr = self.add_scaled(instr)
             if not self.target.expand(self.f, instr, make, True):
                 if op is ops.STORE_AT:
