@@ -44,9 +44,7 @@ def run(f: Function) -> None:
         instr = code[k]
         if instr.op is ops.FOR:
             head, end = k, ends[k]
-        elif k == end:
-            head = end = NONE
-        elif instr.op.opens and not instr.op.closes and instr.op is not ops.IF:
+        elif k == end or (instr.op.opens and not instr.op.closes and instr.op is not ops.IF):
             head = end = NONE
         found = _Arms(f, code, k, _end(code, k)) if instr.op is ops.IF and k < end else None
         if found is not None and found.read() and _reads(code, head, end, found):

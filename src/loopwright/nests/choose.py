@@ -14,7 +14,21 @@ from loopwright.ir import ops
 from loopwright.ir.affine import Form
 from loopwright.ir.function import NONE, Function, Instr
 from loopwright.ir.ops import Op
-from loopwright.nests import added_arms, apart, borders, choices, conditions, distribute, flattened, fusion, previous, reassociate, shortcuts, wrapped, written_out
+from loopwright.nests import (
+    added_arms,
+    apart,
+    borders,
+    choices,
+    conditions,
+    distribute,
+    flattened,
+    fusion,
+    previous,
+    reassociate,
+    shortcuts,
+    wrapped,
+    written_out,
+)
 from loopwright.nests.block_by_block import BLOCK, in_blocks
 from loopwright.nests.blocks import widen
 from loopwright.nests.branches import converted

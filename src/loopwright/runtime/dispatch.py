@@ -419,7 +419,9 @@ def _make_call(
     absent = "".join(f"{n} is _lw_missing or " for n in names)
     run_time = ", ".join(formal.name for formal in formals if formal.kind != CONST)
     # (The code's own quick way takes Python's numbers.)
-    plain = "".join(f"  if {formal.name}.__class__ in _lw_scalars: {formal.name} = {formal.name}.item()\n" for formal in formals if formal.kind not in (ARRAY, CONST))
+    plain = "".join(
+        f"  if {formal.name}.__class__ in _lw_scalars: {formal.name} = {formal.name}.item()\n" for formal in formals if formal.kind not in (ARRAY, CONST)
+    )
     source = f"""\
 def _lw_call({"".join(heads)}*_lw_extra, **_lw_unknown):
  try:

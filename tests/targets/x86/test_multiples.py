@@ -67,8 +67,10 @@ def test_a_sum_of_a_multiple_is_one_operation() -> None:
         "%m = shl.i64 %b, 1\n %s = add.i64 %m, %m\n ret %s",
         "%m = shl.i64 %b, 4\n %s = add.i64 %m, %a\n ret %s",
         "%m = shl.i64 %b, 1\n %s = add.i64 %m, %a\n %t = xor.i64 %s, %m\n ret %t",
-        "var %v: i64\n var %t: i64\n %v = copy.i64 %b\n %t = copy.i64 0\n %i = for 0, %a, 1\n %m = shl.i64 %v, 1\n %v = xor.i64 %v, %b\n %s = add.i64 %m, %v\n"
-        " %t = xor.i64 %t, %s\n end\n ret %t",
+        (
+            "var %v: i64\n var %t: i64\n %v = copy.i64 %b\n %t = copy.i64 0\n %i = for 0, %a, 1\n %m = shl.i64 %v, 1\n %v = xor.i64 %v, %b\n %s = add.i64 %m, %v\n"
+            " %t = xor.i64 %t, %s\n end\n ret %t"
+        ),
     ],
 )
 def test_what_stays_a_sum(body: str) -> None:

@@ -139,7 +139,9 @@ def test_indices_of_single_loads_are_never_in_a_vector() -> None:
     assert "gather" not in text and "vpextrq" in text
 
 
-@pytest.mark.parametrize(("features", "gathers"), [({"clzero"}, False), (set(), True), ({"clzero", "avx512f"}, False), ({"clzero", "avx512f", "avx_vnni"}, True)])
+@pytest.mark.parametrize(
+    ("features", "gathers"), [({"clzero"}, False), (set(), True), ({"clzero", "avx512f"}, False), ({"clzero", "avx512f", "avx_vnni"}, True)]
+)
 def test_gathers_are_made_where_the_cpu_is_quick_with_them(features: set[str], gathers: bool, monkeypatch: pytest.MonkeyPatch) -> None:
     had = cpu.LEVELS["x86-64-v3"] | features
     monkeypatch.setattr(cpu, "host_features", lambda: had)
