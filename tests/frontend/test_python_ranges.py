@@ -168,6 +168,11 @@ def test_many_instructions_are_made_once() -> None:
     check(total, whole(100), whole(100))
 
 
+def test_a_loop_of_run_time_that_does_not_run_in_the_last_iteration_around_it() -> None:
+    source = "def f(u, v):\n    for i in range(12):\n        for j in range(11):\n            s = v[j]\n            for k in range(i, 11):\n                s += u[k] * v[k]\n            u[j] = s % 1000\n"
+    check(source, whole(20), whole(20))
+
+
 def test_what_many_iterations_have_last_is_there_behind_them() -> None:
     source = "def f(u, v):\n    for k in range(1500):\n        t = u[k % 40] * 2 + u[(k + 1) % 40]\n        v[k % 40] += t\n    v[0] = t\n"
     assert loops(source, whole(40), whole(40)) == 1

@@ -56,6 +56,8 @@ def stage_for(s: Staging, stmt: For) -> int:
 
 def _does_the_same(s: Staging, stmt: For, numbers: range) -> bool:
     """Whether a loop over Python's numbers is to be one of run time, as far as is known before its first iteration."""
+    if not numbers:
+        return False
     if (counts_only(s, stmt, numbers) and holds_loops(s, stmt.body)) or (once(s, stmt) in s.notes and unrolled(s, stmt) not in s.notes):
         return True
     if s.dense and counts_only(s, stmt, numbers, many=True, dense=True):

@@ -175,7 +175,9 @@ def _parts(nest: Nest, loop: NestLoop, units: list[Unit], found: list[Dependence
         # Each time that it is written anew another part may begin.
         begun = mentioned[0]
         for k, number in enumerate(mentioned):
-            if k and units[number].end == units[number].start + 1 and register not in nest.f.code[units[number].start].args:
+            instr = nest.f.code[units[number].start]
+            # (What reads it may do so by arithmetic in front of it.)
+            if k and units[number].end == units[number].start + 1 and instr.dst == register and register not in instr.args:
                 begun = number
             join(begun, number)
     parts: list[list[Unit]] = [[]]
