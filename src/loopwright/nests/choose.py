@@ -600,7 +600,7 @@ def _apply(
     if kept:
         # (What is in a register must not be in two arrays.)
         asked = [(a, b, False) for a, b, _ in asked]
-    runs = [*written.runs, *(_long_enough(nest, lanes, variables, bool(changes)) if asked or (changes and lanes and lanes[0].depth > 1) else [])]
+    runs = [*written.runs, *(_long_enough(nest, written.start, lanes, variables, bool(changes)) if asked or (changes and lanes and lanes[0].depth > 1) else [])]
     plain: list[Instr] = []
     if asked or runs:
         # With registers of its own.
@@ -633,14 +633,14 @@ def _apply(
     f.code = original[: written.start] + apart.versioned(f, asked, plain, fast, original[written.start].line, runs) + original[written.end + 1 :]
 
 
-def _long_enough(nest: Nest, lanes: list[NestLoop], variables: list[Scalar], changed: bool) -> list[tuple[Op, int, int]]:
-    """What has to hold for innermost loops over lanes to gain anything, as far as it is known in front of the nest: a few short iterations are done as written.
+def _long_enough(nest: Nest, start: int, lanes: list[NestLoop], variables: list[Scalar], changed: bool) -> list[tuple[Op, int, int]]:
+    """What has to hold for innermost loops over lanes to gain anything, as far as it is known where the nest, with all that belongs to it, starts: a few short iterations are done as written.
 
     Measured (Zen 4, rows of 3 to 20 elements): from 4 elements on a sum of two rows takes less time in lanes, and one total; two loops with a total each from 6, three totals from 8. Of the
     triangles of Cholesky's factors, whose rows are half as long and whose iterations are jammed, those of matrices from 18 on.
     """
     f = nest.f
-    inside = {instr.dst for instr in f.code[nest.start : nest.end + 1] if instr.dst >= 0}
+    inside = {instr.dst for instr in f.code[start : nest.end + 1] if instr.dst >= 0}
     sums = [sum(scalar.kind == REDUCTION and scalar.loop is loop for scalar in variables) for loop in lanes]
     more = max([0, *[count - 1 for count in sums]]) + (sum(count > 0 for count in sums) > 1)
     found: list[tuple[Op, int, int]] = []

@@ -339,14 +339,16 @@ class Selection:
             # What would become part of its one reader may have several now.
             self.bits_at.pop(a, None)
             self.made_at.pop(a, None)
+            self.scaled_at.pop(a, None)
             if instr.type.lanes:
                 self.load_at.pop(a, None)
                 self.sums.pop(a, None)
         if instr.type.lanes:
             self.worked_at.pop(a, None)
         if instr.type.bits != instr.source.bits:
-            # In memory it is narrower.
+            # In memory it is narrower, and a multiple of what it is a multiple of is not cut off.
             self.load_at.pop(a, None)
+            self.scaled_at.pop(a, None)
         return True
 
     def load_part(self, instr: Instr) -> None:

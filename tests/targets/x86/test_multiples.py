@@ -8,9 +8,10 @@ import numpy as np
 import pytest
 
 import loopwright as lw
-from loopwright import compiler
+from loopwright import compiler, jit
 from loopwright.ir.interpret import run
 from loopwright.ir.text import parse, print_function
+from loopwright.settings import Settings
 from loopwright.targets import registry
 from loopwright.types import Type, limits
 
@@ -79,3 +80,24 @@ def test_what_stays_a_sum(body: str) -> None:
     f = compiler.run_passes(parse(text), registry.get("x86-64-v3"), after="select")
     assert "add_scaled" not in print_function(f)
     assert run(f, 5, 3) == before
+
+
+@pytest.mark.parametrize(
+    "body",
+    [
+        # Several read it, under another type.
+        "%m = shl.i64 %b, 1\n %u = convert.u64.i64 %m\n %s = add.u64 %u, %c\n %t = xor.u64 %s, %u\n %r = convert.i64.u64 %t",
+        # It wraps at 32 bits.
+        "%n = convert.u32.i64 %b\n %m = shl.u32 %n, 3\n %w = convert.i64.u32 %m\n %r = add.i64 %w, %a",
+        "%n = convert.u32.i64 %b\n %m = mul.u32 %n, 40\n %w = convert.i64.u32 %m\n %r = add.i64 %w, %a",
+        "%m = shl.i64 %b, 3\n %n = convert.u32.i64 %m\n %d = convert.u32.i64 %a\n %s = add.u32 %n, %d\n %r = convert.i64.u32 %s",
+    ],
+)
+def test_multiples_that_are_read_under_another_type(body: str) -> None:
+    text = f"function f(%a: i64, %b: i64, %c: u64) -> i64\n {body}\n ret %r\nend\n"
+    f = compiler.run_passes(parse(text), registry.get("x86-64-v3"), after="select")
+    code = jit.BACKEND.compile(lambda: parse(text), Settings(target="x86-64-v3"))
+    for a, b, c in ((5, 3, 7), (-1, 0x7FFFFFFF, 1), (3, 0xFFFFFFFF, 9), (0, -12345678901, 4)):
+        wanted = run(parse(text), a, b, c)
+        assert run(f, a, b, c) == wanted
+        assert code(a, b, c) == wanted
