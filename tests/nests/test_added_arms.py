@@ -12,7 +12,7 @@ import loopwright as lw
 from loopwright.ir.text import print_function
 from loopwright.nests import added_arms
 
-#: Statements, with ``d`` and ``w`` variables, ``p`` a number of the same type.
+#: Statements, with ``d`` a variable, and ``p`` a number of the same type.
 BODIES = {
     "one arm": "if a[i] == 40:\n            d += 1",
     "up and down": "if a[i] == 40:\n            d += 1\n        elif a[i] == 41:\n            d -= 1",

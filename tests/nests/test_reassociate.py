@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import re
+from typing import Any
 
 import numpy as np
 import pytest
@@ -28,13 +29,18 @@ FORMS = [
 ]
 
 
+def written(source: str, arrays: str) -> Any:
+    """The function ``nest`` of a text, whose parameters are arrays."""
+    space: dict[str, Any] = {"T": np.float64, "lw": lw}
+    exec(source, space)  # noqa: S102 (the loop given)
+    function = space["nest"]
+    function.__annotations__.update(dict.fromkeys(arrays, lw.Array))
+    return function
+
+
 def _kernel(form: str, **options: object) -> object:
     source = f"def nest(x, y, z):\n    s = T(0.0)\n    for i in lw.range(x.shape[0]):\n        s = lw.max(x[i], T(0.5) * ({form}))\n        z[i] = s\n"
-    space: dict[str, object] = {"T": np.float64, "lw": lw}
-    exec(source, space)  # noqa: S102 (the loop above)
-    function = space["nest"]
-    function.__annotations__.update(dict.fromkeys("xyz", lw.Array))
-    return lw.kernel(source=source, **options)(function)
+    return lw.kernel(source=source, **options)(written(source, "xyz"))
 
 
 @pytest.mark.parametrize("form", FORMS)
@@ -152,10 +158,7 @@ CHAINS = {
 def test_what_is_waited_for_longest_comes_last(name: str) -> None:
     statements, lines = CHAINS[name]
     source = f"def nest(x, y, z):\n    a = 1.0\n    b = 0.5\n    for i in lw.range(x.shape[0]):\n        {statements}\n        z[i] = a - b\n"
-    space: dict[str, object] = {"lw": lw}
-    exec(source, space)  # noqa: S102 (the loop above)
-    function = space["nest"]
-    function.__annotations__.update(dict.fromkeys("xyz", lw.Array))
+    function = written(source, "xyz")
     rng = np.random.default_rng(1)
     x, y, z, wanted = rng.random(50), rng.random(50), np.zeros(50), np.zeros(50)
     lw.kernel(source=source, nests="off")(function)(x, y, wanted)
@@ -172,10 +175,7 @@ def test_what_is_waited_for_longest_comes_last(name: str) -> None:
 @pytest.mark.parametrize("op", ["min", "max"])
 def test_extremes_of_integers_always(op: str) -> None:
     source = f"def nest(x, y):\n    a = lw.i32(3)\n    for i in lw.range(x.shape[0]):\n        a = {op}({op}(a + x[i], y[i]), x[i])\n        y[i] = a\n"
-    space: dict[str, object] = {"lw": lw}
-    exec(source, space)  # noqa: S102 (the loop above)
-    function = space["nest"]
-    function.__annotations__.update(dict.fromkeys("xy", lw.Array))
+    function = written(source, "xy")
     rng = np.random.default_rng(1)
     x, y = rng.integers(-99, 99, (2, 50)).astype(np.int32)
     wanted = y.copy()
@@ -192,10 +192,7 @@ def test_extremes_of_integers_always(op: str) -> None:
 
 def test_what_iterations_hand_on_in_memory_comes_last() -> None:
     source = "def nest(x, c):\n    for i in lw.range(1, x.shape[0]):\n        c[i] = x[i] + min(x[i - 1], min(x[i] * 2, c[i - 1]))\n"
-    space: dict[str, object] = {"lw": lw}
-    exec(source, space)  # noqa: S102 (the loop above)
-    function = space["nest"]
-    function.__annotations__.update(dict.fromkeys("xc", lw.Array))
+    function = written(source, "xc")
     x = np.random.default_rng(1).random(50)
     got, wanted = np.ones(50), np.ones(50)
     lw.kernel(source=source, nests="off")(function)(x, wanted)

@@ -20,10 +20,9 @@ from typing import Final
 
 from loopwright.ir import ops
 from loopwright.ir.brackets import match
-from loopwright.ir.function import NONE, Function, Instr
+from loopwright.ir.function import NONE, Function, Instr, wrap
 from loopwright.nests.branches import LONG, LONGEST
 from loopwright.nests.choices import earlier
-from loopwright.types import limits
 
 __all__ = ["run"]
 
@@ -110,7 +109,7 @@ class _Arms:
                 self.conditions.append(instr.args[0])
                 condition = False
             elif condition:
-                if not self._may_be_asked(n, instr):
+                if not self._may_be_asked(instr):
                     return False
             elif last is not None or not self._adds(instr):
                 return False
@@ -118,7 +117,7 @@ class _Arms:
                 last = instr
         return self.variable != NONE and not any(self.variable in instr.args for instr in self.before)
 
-    def _may_be_asked(self, n: int, instr: Instr) -> bool:
+    def _may_be_asked(self, instr: Instr) -> bool:
         """Whether an instruction of a condition may be done though the condition is not asked."""
         if instr.dst < 0 or self.f.variable[instr.dst]:
             return False
@@ -168,9 +167,7 @@ class _Arms:
         if instr.op is ops.ADD:
             return other
         if other < 0:
-            least, greatest = limits(type_)
-            number = -int(f.const_values[~other])
-            return f.const(type_, number if least <= number <= greatest else number + (1 << type_.bits) if number < least else number - (1 << type_.bits))
+            return f.const(type_, wrap(type_, -int(f.const_values[~other])))
         made = f.register(type_, "")
         out.append(Instr(ops.SUB, type_, made, [f.const(type_, 0), other], 0, instr.line))
         return made

@@ -208,7 +208,6 @@ def _along(nest: Nest, loop: NestLoop, apart: bool) -> bool:
 
     With ``apart`` loads may move by a row, as many as move by an element; those outside of the loops inside may in any case, which are done once for all of an inner loop.
     """
-    inner = [other for other in nest.loops if other.parent is loop]
     beside = below = 0
     for access in nest.accesses:
         if not loop.head < access.position < loop.end:
@@ -227,7 +226,7 @@ def _along(nest: Nest, loop: NestLoop, apart: bool) -> bool:
                     moves = coefficient
                 elif _differs(nest, loop, value):
                     return False
-            if moves == 1 and place != last and not access.store and inner and not any(other.head < access.position < other.end for other in inner):
+            if moves == 1 and place != last and not access.store and _seldom(nest, loop, access.position):
                 continue
             if moves == 1 and place != last and apart and not access.store:
                 below += 1
@@ -237,6 +236,12 @@ def _along(nest: Nest, loop: NestLoop, apart: bool) -> bool:
             if access.store and place == last and moves != 1:
                 return False
     return below <= beside
+
+
+def _seldom(nest: Nest, loop: NestLoop, position: int) -> bool:
+    """Whether a place in a loop with others inside is in none of these: what is there is done once for all of an inner loop."""
+    inner = [other for other in nest.loops if other.parent is loop]
+    return bool(inner) and not any(other.head < position < other.end for other in inner)
 
 
 def looked_up(nest: Nest, loop: NestLoop, access: Access) -> bool:
@@ -351,7 +356,6 @@ class _Body:
         looks_up = self._looks_up()
         if looks_up and not self._bounded():
             return False
-        inner = [other for other in self.nest.loops if other.parent is self.loop]
         depth = 0  # brackets open within one that lanes go through each for itself
         branched = 0
         skipped = 0  # where the long arm ends that is passed over where no lane needs it
@@ -375,8 +379,7 @@ class _Body:
                 elif op in _BRANCHES and not depth:
                     return False
             elif op is ops.LOAD or op is ops.STORE:
-                rare = bool(inner) and not any(other.head < k < other.end for other in inner)
-                if not self._accesses(instr, depth > 0, self.apart or rare):
+                if not self._accesses(instr, depth > 0, self.apart or _seldom(self.nest, self.loop, k)):
                     return False
             elif self._of(instr.dst) == _VARYING and not (
                 self.done(instr, MOST_RARELY if k < skipped else MOST_STEPS) and (not looks_up or self._gains(instr))
@@ -643,7 +646,7 @@ class _Body:
         if op is ops.CONVERT and type_.is_integer and self._of(instr.args[0]) == _LINEAR:
             # The lanes count in the type itself.
             return has(self.target, ops.ADD, full)
-        if op is ops.CONVERT or op is ops.CONVERT_SATURATED or op in ops.CASTS or op in ops.UNCHECKED:
+        if op in _CONVERSIONS or op in ops.CASTS:
             return has(self.target, op, full, vector_of(source, self.lanes), most=most)
         if op.operands.count("T") != len(instr.args):
             return False

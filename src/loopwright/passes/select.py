@@ -412,7 +412,7 @@ class Selection:
             repeated = load.op is ops.SPLAT
             if repeated and load.type.bits != instr.type.bits:
                 continue
-            if self.target.fold_repeated(self.f, instr, position) if repeated else self.target.fold_memory(self.f, instr, position):
+            if self.target.fold_memory(self.f, instr, position, repeated):
                 self.uses[a] -= 1
                 if not self.uses[a]:
                     self.out[at] = _GONE

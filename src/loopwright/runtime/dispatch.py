@@ -221,6 +221,8 @@ _SCALAR_TYPES: Final[dict[type, Type]] = {
     np.complex64: COMPLEX64,
     np.complex128: COMPLEX128,
 }
+#: NumPy's of these, which Python has a number for each.
+_SCALARS: Final = frozenset(kind for kind in _SCALAR_TYPES if issubclass(kind, np.generic))
 _ELEMENT_TYPES: Final[dict[str, Type]] = {t.dtype: t for t in (I8, U8, I16, U16, I32, U32, I64, U64, F16, F32, F64, BOOL, COMPLEX64, COMPLEX128)}
 # (Of the package ml_dtypes.)
 _ELEMENT_TYPES["bfloat16"] = BF16
@@ -331,10 +333,6 @@ class Specializations:
     def clear(self) -> None:
         """Forget all code; what is in use elsewhere stays valid."""
         self._ready.clear()
-
-
-#: NumPy's scalars that Python has a number for.
-_SCALARS: Final = frozenset(np.dtype(code).type for code in "?bBhHiIlLqQfd")
 
 
 class Dispatcher:

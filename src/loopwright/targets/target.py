@@ -720,12 +720,8 @@ class Target:
         """The rule that will emit ``instr``. Raises ``UnsupportedOperationError`` when there is none."""
         raise NotImplementedError
 
-    def fold_memory(self, function: Function, instr: Instr, position: int) -> bool:
-        """Whether the operand at ``position`` of ``instr``, a load used once, could be its memory operand (it becomes the last)."""
-        return False
-
-    def fold_repeated(self, function: Function, instr: Instr, position: int) -> bool:
-        """Whether the same holds of a load of one element that is repeated in every lane."""
+    def fold_memory(self, function: Function, instr: Instr, position: int, repeated: bool = False) -> bool:
+        """Whether the operand at ``position`` of ``instr``, a load used once, or with ``repeated`` one of an element that every lane has, could be its memory operand (it becomes the last)."""
         return False
 
     def same_register(self, type_: Type, source: Type, zeros: bool) -> bool:

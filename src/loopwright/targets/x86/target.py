@@ -258,15 +258,11 @@ class X86(Target):
             found = self._rules[key] = rule_for(self, function, instr)
         return found
 
-    def fold_memory(self, function: Function, instr: Instr, position: int) -> bool:
+    def fold_memory(self, function: Function, instr: Instr, position: int, repeated: bool = False) -> bool:
         found = self.known(function, instr)
-        return found is not None and found.loads >> position & 1 == 1
-
-    def fold_repeated(self, function: Function, instr: Instr, position: int) -> bool:
-        if not self.mask_registers:
+        if found is None or (repeated and not self.mask_registers):
             return False
-        found = self.known(function, instr)
-        return found is not None and found.repeats >> position & 1 == 1
+        return (found.repeats if repeated else found.loads) >> position & 1 == 1
 
     def divide_both(self, function: Function, quotient: Instr, remainder: Instr, emit: Emit) -> bool:
         division.divide_both(function, quotient, remainder, emit, at_once=True)
