@@ -81,23 +81,31 @@ class Loop:
         mask: the register that holds the lanes in range in each step (the second result of the ``for``), or NONE; for the unroll pass.
         unroll: how many steps to do at once; 0 lets the pass decide.
         whole: the mask holds in every lane of every step: what is left of the indices has a loop of its own, of one at least where ``lanes`` asks for it.
+        rest: it does what another loop over lanes has left, in a step or two, all of which are done under the mask.
         accumulators: (variable, operation, identity) of each reduction carried by the loop: the variable is changed by updates
             with the operation alone. The identity changes nothing: the operation's ``neutral``, or what the variable holds before.
     """
 
-    __slots__ = ("accumulators", "lanes", "mask", "unroll", "whole")
+    __slots__ = ("accumulators", "lanes", "mask", "rest", "unroll", "whole")
 
     def __init__(
-        self, mask: int = NONE, unroll: int = 1, accumulators: list[tuple[int, Op, int]] | None = None, lanes: bool = False, whole: bool = False
+        self,
+        mask: int = NONE,
+        unroll: int = 1,
+        accumulators: list[tuple[int, Op, int]] | None = None,
+        lanes: bool = False,
+        whole: bool = False,
+        rest: bool = False,
     ) -> None:
         self.lanes = lanes
+        self.rest = rest
         self.whole = whole
         self.mask = mask
         self.unroll = unroll
         self.accumulators: list[tuple[int, Op, int]] = accumulators if accumulators is not None else []
 
     def __reduce__(self) -> tuple[object, ...]:
-        return Loop, (self.mask, self.unroll, self.accumulators, self.lanes, self.whole)
+        return Loop, (self.mask, self.unroll, self.accumulators, self.lanes, self.whole, self.rest)
 
 
 class Instr:

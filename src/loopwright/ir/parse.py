@@ -764,10 +764,11 @@ class _Parser(Tokens):
             self.need(":")
             self.define(mask, self.type(), column)
         whole = (lanes or mask != NONE) and self.take("whole")
+        rest = (lanes or mask != NONE) and self.take("rest")
         if self.take("unroll"):
-            instr.loop = Loop(mask, self.count("how many steps to unroll"), None, lanes, whole)
+            instr.loop = Loop(mask, self.count("how many steps to unroll"), None, lanes, whole, rest)
         elif mask != NONE or lanes:
-            instr.loop = Loop(mask, int(not lanes), None, lanes, whole)
+            instr.loop = Loop(mask, int(not lanes), None, lanes, whole, rest)
         while self.take("accumulate"):
             if instr.loop is None:
                 instr.loop = Loop()

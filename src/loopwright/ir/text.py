@@ -312,7 +312,7 @@ class Printer:
                 text += " lanes whole" if loop.whole else " lanes"
             if loop.mask != NONE:
                 text += f" mask {self.virtual(loop.mask)}: {self._type_name(loop.mask)}{' whole' if loop.whole else ''}"
-            text += f" unroll {loop.unroll}"
+            text += f" rest unroll {loop.unroll}" if loop.rest else f" unroll {loop.unroll}"
             for variable, operation, identity in loop.accumulators:
                 text += f" accumulate {self.virtual(variable)} {operation.name} {self.operand(identity, self._type(variable))}"
         return text

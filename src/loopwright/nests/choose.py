@@ -621,13 +621,11 @@ def _apply(
         narrow(f, target, loop.head, loop.end)
     marked = f.code
     blocks = tall.apply() if tall is not None else []
-    for change in sorted(changes, key=_place, reverse=True):
+    for change in sorted(changes, key=_place, reverse=True) if tall is None else ():
         # (What comes in front of a change is where it was.)
         change.apply(nest, variables)
     if tall is not None:
-        rows = tall.rows
-        behind = len(f.code) - (len(marked) - 1 - rows.end)
-        f.code = f.code[: rows.head] + [*blocks, *f.code[rows.head : behind], Instr(ops.END, VOID, NONE, [], 0, rows.line)] + f.code[behind:]
+        f.code = marked[: tall.rows.head] + blocks + marked[tall.rows.head :]
     fast = f.code[written.start : len(f.code) - (len(original) - 1 - written.end)]
     distinct.update([instr.dst for instr in fast if instr.op is ops.FOR])
     f.code = original[: written.start] + apart.versioned(f, asked, plain, fast, original[written.start].line, runs) + original[written.end + 1 :]

@@ -107,10 +107,10 @@ class _Part:
 
     Attributes:
         start, end: where it is, brackets included.
-        shared: it is a loop that copies share.
-        parts: what is in such a loop.
-        test: of one that lanes leave, how it asks whether one is left; ``parts`` are in front of that.
-        behind: and these behind it.
+        shared: it is a loop that copies share, or a branch.
+        parts: what is in such a loop or branch.
+        test: of a loop that lanes leave, how it asks whether one is left; ``parts`` are in front of that.
+        behind: and these behind it; or what is behind the ``else`` of a branch.
     """
 
     __slots__ = ("behind", "end", "parts", "shared", "start", "test")
@@ -130,8 +130,13 @@ def _parts(nest: Nest, loop: NestLoop) -> list[_Part]:
     return _split(code, {loop.head + k: loop.head + other for k, other in enumerate(match(code[loop.head : loop.end + 1]))}, loop.head + 1, loop.end)
 
 
-def _split(code: list[Instr], partner: dict[int, int], start: int, end: int, shared: dict[int, Test | None] | None = None) -> list[_Part]:
-    """What is between two places in parts: the loops that are ``shared``, those that lanes leave among them, by default all of ``for``, and what is between them."""
+def _split(
+    code: list[Instr], partner: dict[int, int], start: int, end: int, shared: dict[int, Test | None] | None = None, common: int | None = None
+) -> list[_Part]:
+    """What is between two places in parts: the loops that are ``shared``, those that lanes leave among them, by default all of ``for``, and what is between them.
+
+    Branches by a condition that is ``common`` to all copies are shared as well.
+    """
     parts: list[_Part] = []
     begun = start
     k = start
@@ -139,15 +144,20 @@ def _split(code: list[Instr], partner: dict[int, int], start: int, end: int, sha
         op = code[k].op
         block = op is ops.BLOCK and shared is not None and k + 1 in shared and around(code, k, partner)
         left = shared.get(k + block) if shared is not None else None
-        if op is ops.FOR if shared is None else k + block in shared:
+        if (op is ops.FOR if shared is None else k + block in shared) or (op is ops.IF and code[k].args[0] == common):
             if begun < k:
                 parts.append(_Part(begun, k, False))
             last = partner[k] if op is not ops.WHILE else partner[partner[k]]
+            other = last
+            if code[last].op is ops.ELSE:
+                last = partner[last]
             made = _Part(k, last + 1, True)
             made.test = left
-            made.parts = _split(code, partner, k + 1 + block, left.start if left is not None else last, shared)
+            made.parts = _split(code, partner, k + 1 + block, left.start if left is not None else other, shared, common)
             if left is not None:
-                made.behind = _split(code, partner, left.end, last - block, shared)
+                made.behind = _split(code, partner, left.end, last - block, shared, common)
+            elif other < last:
+                made.behind = _split(code, partner, other + 1, last, shared, common)
             parts.append(made)
             k = begun = last + 1
         elif op.opens:
@@ -274,7 +284,9 @@ def unroll_and_jam(nest: Nest, loop: NestLoop, factor: int, variables: list[Scal
     f.code = out
 
 
-def jam(f: Function, body: list[Instr], renames: list[dict[int, int]], out: list[Instr], shared: dict[int, Test | None] | None = None) -> None:
+def jam(
+    f: Function, body: list[Instr], renames: list[dict[int, int]], out: list[Instr], shared: dict[int, Test | None] | None = None, common: int | None = None
+) -> None:
     """Append copies of the body of a loop to ``out``, which share the loops in it.
 
     Args:
@@ -284,8 +296,9 @@ def jam(f: Function, body: list[Instr], renames: list[dict[int, int]], out: list
         out: what they are appended to.
         shared: where the copies are vectors of lanes, the loops that they share (``side_by_side.shared_loops``). They may go statement by statement then where there are no
             branches: what all of them load is not kept longer than for one statement of each.
+        common: a condition that is the same for all copies, which share the branches that it decides.
     """
-    _jam(f, body, _split(body, dict(enumerate(match(body))), 0, len(body), shared), renames, out, shared is not None)
+    _jam(f, body, _split(body, dict(enumerate(match(body))), 0, len(body), shared, common), renames, out, shared is not None)
 
 
 def _jam(f: Function, code: list[Instr], parts: list[_Part], renames: list[dict[int, int]], out: list[Instr], by_statement: bool = False) -> None:
@@ -316,10 +329,13 @@ def _jam(f: Function, code: list[Instr], parts: list[_Part], renames: list[dict[
         if shared is not None and head.loop is not None:
             # Each copy has accumulators of its own.
             shared.accumulators = [(rename.get(v, v), op, rename.get(c, c)) for rename in renames for v, op, c in head.loop.accumulators]
-        index = head.dst
-        for rename in renames:
-            rename[index] = out[before].dst
+        if head.op is ops.FOR:
+            for rename in renames:
+                rename[head.dst] = out[before].dst
         _jam(f, code, part.parts, renames, out, by_statement)
+        if part.behind:
+            out.append(Instr(ops.ELSE, VOID, NONE, [], 0, code[part.behind[0].start - 1].line))
+            _jam(f, code, part.behind, renames, out, by_statement)
         out.append(Instr(ops.END, VOID, NONE, [], 0, code[part.end - 1].line))
 
 

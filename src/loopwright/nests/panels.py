@@ -5,21 +5,20 @@ matrices in another page, and of extents that are powers of two all in a few set
 block's vectors wide and some hundred rows high, is copied first (K. Goto and R. van de Geijn, "Anatomy of high-performance matrix multiplication", ACM TOMS 34
 (2008), section 4)::
 
-    for i = a, b                       for i, j of whole blocks: store 0, c[i, j]
-      for j = c, d                     for k.panel = e, g, K                          (K: rows of a panel)
-        t = 0                            for j.panels = c, d, P*W                     (P: panels beside each other, W: columns of a panel)
-        for k = e, g               →       for p, k and j of the panels: panel[p*K + k - k.panel, j] = b[k, j.panels + p*W + j]
-          t += a[i, k] * b[k, j]           for i.tiles = a, b, R                      (R: rows that read all panels while a cache holds what they read beside)
-        store t, c[i, j]                     for p = 0, P
-                                               for i of the tile, U at once
+    for i = a, b                       for k.panel = e, g, K                            (K: rows of a panel)
+      for j = c, d                       for j.panels = c, d, P*W                       (P: panels beside each other, W: columns of a panel)
+        t = 0                              for p, k and j of the panels: panel[p*K + k - k.panel, j] = b[k, j.panels + p*W + j]
+        for k = e, g               →       for i.tiles = a, b, R                        (R: rows that read all panels while a cache holds what they read beside)
+          t += a[i, k] * b[k, j]             for p = 0, P
+        store t, c[i, j]                       for i of the tile, U at once
                                                  for j = 0, W
-                                                   t = c[i, j.panels + p*W + j]
-                                                   for k of the panel: t += a[i, k] * panel[p*K + k - k.panel, j]
+                                                   t = 0 if k.panel is the first, else c[i, j.panels + p*W + j]
+                                                   for k of the panel: t += a[i, k] * rows[k - k.panel, j]
                                                    store t, c[i, j.panels + p*W + j]
 
-That is done for blocks of U rows and W columns. The loops as they are do what is left: columns behind the last whole block, then rows below; and everything where it does
-not pay, which is told at run time. Sums are added up in the same order. Where what is behind the loop over ``k`` is more than the store, there is one panel, if it is high
-enough.
+There is one such nest for all sizes: where panels do not pay, which is told at run time, none is copied; ``rows`` is where ``b`` is, and one "panel" has all of the
+iterations. (A nest of its own for that took as long to compile once more.) It does whole blocks of U rows and W columns; another, of U rows, does the columns that are left, and the loops as they
+are do the rows that are left. Sums are added up in the same order. Where what is behind the loop over ``k`` is more than the store, there is one panel, if it is high enough.
 """
 
 from __future__ import annotations
@@ -28,7 +27,7 @@ from typing import Final
 
 from loopwright.ir import ops
 from loopwright.ir.affine import Form
-from loopwright.ir.function import LOCAL_ALIGN, MOST_LOCAL, NONE, Array, Function, Instr, Loop
+from loopwright.ir.function import LOCAL_ALIGN, MOST_LOCAL, NONE, Array, Function, Instr, Loop, Mem
 from loopwright.ir.ops import Op
 from loopwright.nests.candidates import Jam
 from loopwright.nests.carry import needed
@@ -62,16 +61,25 @@ class _Read:
         access: the first of the loads.
         same: the positions of all of them.
         dim: the dimension that the innermost loop runs along.
+        back: it does so from its end.
         panel: number of the local array.
+        view: number of what is read: a panel, or the array as it is.
+        base: the address of the first of the panels beside each other, or of what they would be of.
+        stride, beside: bytes from one row to the next, and from one panel to that beside it.
     """
 
-    __slots__ = ("access", "dim", "panel", "same")
+    __slots__ = ("access", "back", "base", "beside", "dim", "panel", "same", "stride", "view")
 
-    def __init__(self, access: Access, dim: int) -> None:
+    def __init__(self, access: Access, dim: int, back: bool) -> None:
         self.access = access
         self.dim = dim
+        self.back = back
         self.same = {access.position}
         self.panel = NONE
+        self.view = NONE
+        self.base = NONE
+        self.stride = NONE
+        self.beside = NONE
 
 
 class Panels:
@@ -86,23 +94,21 @@ class Panels:
         total: what goes from one panel to the next by way of an element that is stored, or NONE.
         store: position of that store.
         early, ahead: positions inside of what bounds are computed by, and the registers that have them in front of all.
-        first: positions in front of the innermost loop of what is done once, not for each panel.
+        begins: what the total begins with is computed in front of the innermost loop; else it is the element.
         vectors: how many the loop over lanes does at once.
         near: bytes of the first cache.
-        place: in the loops that are made, the index of the loop over lanes within a panel.
     """
 
     __slots__ = (
         "across",
         "ahead",
+        "begins",
         "early",
         "factor",
-        "first",
         "height",
         "inner",
         "near",
         "nest",
-        "place",
         "reads",
         "rows",
         "store",
@@ -115,7 +121,6 @@ class Panels:
         self.nest = nest
         self.vectors = vectors
         self.near = near
-        self.place = NONE
         self.rows = rows
         self.across = across
         self.inner = inner
@@ -125,7 +130,7 @@ class Panels:
         self.reads: list[_Read] = []
         self.total = NONE
         self.store = NONE
-        self.first: list[int] = []
+        self.begins = False
         self.early: list[int] = []
         self.ahead: dict[int, int] = {}
 
@@ -135,28 +140,19 @@ class Panels:
         return f"{names} read from panels of {self.height} x {self.width}, where far apart in much memory"
 
     def apply(self) -> list[Instr]:
-        """Code for whole blocks, where panels pay, and the head of a loop over what is left, whose bounds the loops of the nest get."""
+        """Code for whole blocks of rows. The loops of the nest get the rows that are left."""
         f = self.nest.f
-        rows, across = f.code[self.rows.head], f.code[self.across.head]
+        rows = f.code[self.rows.head]
         out: list[Instr] = []
         clone(f, [f.code[at] for at in self.early], self.ahead, out)
         top, bottom = rows.args[:2]
         left, right = self._bounds(self.across)
         made = _Code(f, self.rows.line, out)
-        lower, beside, parts = made.variable(top), made.variable(left), made.variable(made.const(1))
-        out.append(Instr(ops.IF, VOID, NONE, [self._pays(made)], 0, made.line))
-        made.set(lower, stop_of(f, top, bottom, self.factor, 1, made.line, out))
-        made.set(beside, stop_of(f, left, right, self.width, 1, made.line, out))
-        made.set(parts, made.const(2))
-        if self.first:
-            self._begin(made, (top, lower), (left, beside))
-        self._blocks(made, (top, lower), (left, beside))
-        made.end()
-        part = made.begin(made.const(0), parts, 1)
-        behind = made.op(ops.EQ, part, made.const(0), BOOL)
-        bounds = [made.select(behind, a, b) for a, b in ((top, lower), (beside, left), (right, beside))]
-        rows.args = [bounds[0], bottom, rows.args[2]]
-        across.args = [bounds[1], bounds[2], across.args[2]]
+        lower = stop_of(f, top, bottom, self.factor, 1, made.line, out)
+        beside = stop_of(f, left, right, self.width, 1, made.line, out)
+        self._blocks(made, self._pays(made), (top, lower), (left, beside))
+        self._rows(made, (top, lower), _Columns(self._bounds(self.inner), (beside, right), 1))
+        rows.args = [lower, bottom, rows.args[2]]
         return out
 
     def _bounds(self, loop: NestLoop) -> tuple[int, int]:
@@ -185,22 +181,8 @@ class Panels:
         inside = [variable for variable, (start, stop) in self.nest.mentions.items() if self.rows.head < start and stop < self.rows.end]
         return {variable: f.register(f.types[variable], f.names[variable], True) for variable in inside}
 
-    def _begin(self, made: _Code, down: tuple[int, int], along: tuple[int, int]) -> None:
-        """What is done once: totals as they begin, stored."""
-        code = made.f.code
-        rename = self._private()
-        rename[self.rows.index] = made.begin(down[0], down[1], 1)
-        clone(made.f, code[self.rows.head + 1 : self.across.head], rename, made.out)
-        rename[self.across.index] = made.lanes(along[0], along[1], 0)
-        clone(made.f, code[self.across.head + 1 : self.inner.head], rename, made.out)
-        slices = needed(made.f, self.across, self.store, set())
-        assert slices is not None
-        clone(made.f, [code[at] for at in [*slices, self.store]], rename, made.out)
-        made.end()
-        made.end()
-
-    def _blocks(self, made: _Code, down: tuple[int, int], along: tuple[int, int]) -> None:
-        """Whole blocks, panel by panel."""
+    def _blocks(self, made: _Code, pays: int, down: tuple[int, int], along: tuple[int, int]) -> None:
+        """Whole blocks, panel by panel; where panels do not pay there is one, as high as all, which is where it is."""
         f = made.f
         name = self.nest.name
         for read in self.reads:
@@ -209,49 +191,83 @@ class Panels:
             panel.written = True
             read.panel = len(f.arrays) - 1
             made.out.append(Instr(ops.LOCAL, PTR, panel.base, [made.const(read.panel)], 0, made.line))
+            size = self.width * array.element.size
+            stride = array.strides[read.dim]
+            if read.back:
+                stride = made.op(ops.SUB, made.const(0), stride)
+            read.stride = made.select(pays, made.const(size), stride)
+            read.beside = made.select(pays, made.const(size * self.height), made.const(size))
         low, high = self._bounds(self.inner)
-        top = made.begin(low, high, self.height, f"{name(self.inner)}.panel")
-        deep = (top, made.op(ops.MIN, made.op(ops.ADD, top, made.const(self.height)), high))
+        # (Without iterations of the innermost loop, too, totals are stored.)
+        top = made.begin(low, made.select(pays, high, made.op(ops.ADD, low, made.const(1))), self.height, f"{name(self.inner)}.panel")
+        deep = (top, made.select(pays, made.op(ops.MIN, made.op(ops.ADD, top, made.const(self.height)), high), high))
+        later = made.op(ops.NE, top, low, BOOL) if self.begins else None
         begin = made.begin(along[0], along[1], self.width * BESIDE, f"{name(self.across)}.panels")
         end = made.op(ops.MIN, made.op(ops.ADD, begin, made.const(self.width * BESIDE)), along[1])
         count = made.op(ops.DIV_FLOOR, made.op(ops.SUB, end, begin), made.const(self.width))
-        row, column = self._panel(made, count, begin)
+        made.out.append(Instr(ops.IF, VOID, NONE, [pays], 0, made.line))
+        number = made.begin(made.const(0), count, 1)
         for read in self.reads:
-            self._copy(read, made, deep, column, row)
+            self._copy(read, made, deep, self._column(made, begin, number), made.op(ops.MUL, number, made.const(self.height)))
         made.end()
+        made.end()
+        for read in self.reads:
+            read.base = made.select(pays, f.arrays[read.panel].base, self._address(read, made, top, begin), PTR)
         size = TILE // self.factor * self.factor
         upper = made.begin(down[0], down[1], size, f"{name(self.rows)}.tiles")
         lower = made.op(ops.MIN, made.op(ops.ADD, upper, made.const(size)), down[1])
-        row, column = self._panel(made, count, begin)
-        self._rows(made, (upper, lower), deep, column, row)
+        number = made.begin(made.const(0), count, 1)
+        for read in self.reads:
+            self._view(read, made, deep, number)
+        self._rows(made, (upper, lower), _Columns(deep, (made.const(0), made.const(self.width)), self.vectors, self._column(made, begin, number), later))
         for _ in range(4):
             made.end()
 
-    def _panel(self, made: _Code, count: int, begin: int) -> tuple[int, int]:
-        """A loop over panels beside each other: in which row of the local array the panel begins, and the column that it begins with."""
-        number = made.begin(made.const(0), count, 1)
-        return made.op(ops.MUL, number, made.const(self.height)), made.op(ops.ADD, begin, made.op(ops.MUL, number, made.const(self.width)))
+    def _column(self, made: _Code, begin: int, number: int) -> int:
+        """The column that a panel begins with, of those beside each other."""
+        return made.op(ops.ADD, begin, made.op(ops.MUL, number, made.const(self.width)))
 
-    def _copy(self, read: _Read, made: _Code, deep: tuple[int, int], column: int, row: int) -> None:
-        """Fill a panel."""
+    def _load(self, read: _Read, made: _Code, k: int, column: int) -> Instr:
+        """The load that a panel stands for, in one iteration of the innermost loop and of that over lanes."""
         code = made.f.code
         position = read.access.position
         slices = _subscripts(made.f, self.across, self.inner, position)
         assert slices is not None
-        k = made.begin(deep[0], deep[1], 1)
-        j = made.lanes(made.const(0), made.const(self.width), 0)
-        rename = {self.inner.index: k, self.across.index: made.op(ops.ADD, column, j)}
+        rename = {self.inner.index: k, self.across.index: column}
         clone(made.f, [code[at] for at in slices], rename, made.out)
         load = code[position]
-        value = made.f.register(load.type, "")
-        made.out.append(Instr(ops.LOAD, load.type, value, [rename.get(a, a) for a in load.args], load.imm, made.line))
+        return Instr(ops.LOAD, load.type, made.f.register(load.type, ""), [rename.get(a, a) for a in load.args], load.imm, made.line)
+
+    def _copy(self, read: _Read, made: _Code, deep: tuple[int, int], column: int, row: int) -> None:
+        """Fill a panel."""
+        k = made.begin(deep[0], deep[1], 1)
+        j = made.lanes(made.const(0), made.const(self.width), 0)
+        load = self._load(read, made, k, made.op(ops.ADD, column, j))
         place = [made.op(ops.ADD, row, made.op(ops.SUB, k, deep[0])), j]
-        made.out.append(Instr(ops.STORE, load.type, NONE, [value, *place], read.panel, made.line))
+        made.out += [load, Instr(ops.STORE, load.type, NONE, [load.dst, *place], read.panel, made.line)]
         made.end()
         made.end()
 
-    def _rows(self, made: _Code, down: tuple[int, int], deep: tuple[int, int], column: int, row: int) -> None:
-        """The rows of a tile, of which several are one iteration."""
+    def _address(self, read: _Read, made: _Code, k: int, column: int) -> int:
+        """The address of an element that a panel would stand for."""
+        load = self._load(read, made, k, column)
+        array = made.f.arrays[load.imm]
+        offset = made.op(ops.MUL, load.args[-1], made.const(array.element.size))
+        for subscript, stride in zip(load.args, array.strides, strict=False):
+            offset = made.op(ops.ADD, offset, made.op(ops.MUL, subscript, stride))
+        return made.address(array.base, offset)
+
+    def _view(self, read: _Read, made: _Code, deep: tuple[int, int], number: int) -> None:
+        """What is read: a panel, or the array as it is."""
+        f = made.f
+        array = f.arrays[read.access.array]
+        base = made.address(read.base, made.op(ops.MUL, number, read.beside))
+        read.view = len(f.arrays)
+        extents = [made.op(ops.SUB, deep[1], deep[0]), made.const(self.width)]
+        f.arrays.append(Array(f"{array.name}.rows", array.element, base, extents, [read.stride], view=True, shared=array.shared))
+
+    def _rows(self, made: _Code, down: tuple[int, int], columns: _Columns) -> None:
+        """Rows, of which several are one iteration."""
         f = made.f
         index = made.begin(down[0], down[1], self.factor, self.nest.name(self.rows))
         renames: list[dict[int, int]] = []
@@ -261,35 +277,41 @@ class Panels:
             renames.append(rename)
         body: list[Instr] = []
         for position in range(self.rows.head + 1, self.rows.end):
-            self._step(position, deep, column, row, body)
-        jam(f, body, renames, made.out)
+            self._step(position, columns, body)
+        jam(f, body, renames, made.out, common=columns.later)
         made.end()
 
-    def _step(self, position: int, deep: tuple[int, int], column: int, row: int, out: list[Instr]) -> None:
-        """One instruction of the loop over rows, as it is where panels are read."""
+    def _step(self, position: int, columns: _Columns, out: list[Instr]) -> None:
+        """One instruction of the loop over rows, as it is for some of its columns."""
         f = self.nest.f
-        instr: Instr = f.code[position]
+        instr: Instr = f.code[position].copy()
         made = _Code(f, instr.line, out)
-        if position in self.first:
-            return
         if position == self.across.head:
-            j = made.lanes(made.const(0), made.const(self.width), self.vectors)
-            # (The loop's own index becomes that of the column.)
-            out.append(Instr(ops.ADD, I64, self.across.index, [column, j], 0, instr.line))
-            self.place = j
-            return
-        if position == self.inner.head:
-            if self.first:
-                self._take(made)
-            instr = instr.copy()
-            instr.args = [deep[0], deep[1], instr.args[2]]
-        for read in self.reads:
-            if position in read.same:
-                place = [made.op(ops.ADD, row, made.op(ops.SUB, self.inner.index, deep[0])), self.place]
-                instr = Instr(ops.LOAD, instr.type, instr.dst, place, read.panel, instr.line)
+            if columns.panel == NONE:
+                instr.args = [*columns.along, instr.args[2]]
+                instr.loop = Loop(unroll=columns.vectors, lanes=True, rest=True)
+            else:
+                columns.place = made.lanes(*columns.along, columns.vectors)
+                # (The loop's own index becomes that of the column.)
+                instr = Instr(ops.ADD, I64, self.across.index, [columns.panel, columns.place], 0, instr.line)
+        elif position == self.inner.head:
+            if columns.panel != NONE and self.total != NONE:
+                self._take(made, columns.later)
+            instr.args = [*columns.deep, instr.args[2]]
+        elif columns.panel != NONE:
+            if self.total != NONE and position < self.inner.head and instr.op in (ops.LOAD, ops.STORE) and instr.imm == f.code[self.store].imm:
+                # (The element has the total of the panels before until it is stored behind the innermost loop.)
+                if instr.op is ops.STORE:
+                    columns.stored = instr.args[0]
+                    return
+                if columns.stored is not None:
+                    instr = Instr(ops.COPY, instr.type, instr.dst, [columns.stored], 0, instr.line)
+            for read in self.reads:
+                if position in read.same:
+                    instr = Instr(ops.LOAD, instr.type, instr.dst, [made.op(ops.SUB, self.inner.index, columns.deep[0]), columns.place], read.view, instr.line)
         out.append(instr)
 
-    def _take(self, made: _Code) -> None:
+    def _take(self, made: _Code, later: int | None) -> None:
         """The total, as the panel before has left it."""
         f = self.nest.f
         code = f.code
@@ -299,8 +321,37 @@ class Panels:
         rename: dict[int, int] = {}
         clone(f, [code[at] for at in slices], rename, made.out)
         value = f.register(store.type, "")
+        if later is not None:
+            made.out.append(Instr(ops.IF, VOID, NONE, [later], 0, made.line))
         made.out.append(Instr(ops.LOAD, store.type, value, [rename.get(a, a) for a in store.args[1:]], store.imm, made.line))
         made.out.append(Instr(ops.COPY, store.type, self.total, [value], 0, made.line))
+        if later is not None:
+            made.end()
+
+
+class _Columns:
+    """What rows are done for.
+
+    Attributes:
+        deep: bounds of the innermost loop.
+        along: bounds of the loop over lanes.
+        vectors: how many it does at once.
+        panel: the column that a panel begins with; NONE for columns that are in none.
+        later: whether the panel is not the first of the total's; None where that makes no difference.
+        place: the index of the loop over lanes within a panel.
+        stored: what is stored in front of the innermost loop, to the element that has the total.
+    """
+
+    __slots__ = ("along", "deep", "later", "panel", "place", "stored", "vectors")
+
+    def __init__(self, deep: tuple[int, int], along: tuple[int, int], vectors: int, panel: int = NONE, later: int | None = None) -> None:
+        self.deep = deep
+        self.along = along
+        self.vectors = vectors
+        self.panel = panel
+        self.later = later
+        self.place = NONE
+        self.stored: int | None = None
 
 
 class _Code:
@@ -334,17 +385,14 @@ class _Code:
     def end(self) -> None:
         self.out.append(Instr(ops.END, VOID, NONE, [], 0, self.line))
 
-    def variable(self, value: int) -> int:
-        made = self.f.register(I64, "", True)
-        self.set(made, value)
+    def select(self, condition: int, a: int, b: int, type_: Type = I64) -> int:
+        made = self.f.register(type_, "")
+        self.out.append(Instr(ops.SELECT, type_, made, [condition, a, b], 0, self.line))
         return made
 
-    def set(self, variable: int, value: int) -> None:
-        self.out.append(Instr(ops.COPY, I64, variable, [value], 0, self.line))
-
-    def select(self, condition: int, a: int, b: int) -> int:
-        made = self.f.register(I64, "")
-        self.out.append(Instr(ops.SELECT, I64, made, [condition, a, b], 0, self.line))
+    def address(self, base: int, offset: int) -> int:
+        made = self.f.register(PTR, "")
+        self.out.append(Instr(ops.ADDRESS, PTR, made, [base, offset], 0, self.line, mem=Mem(True, 1, 0)))
         return made
 
 
@@ -374,12 +422,13 @@ def panels(nest: Nest, block: Jam, lanes: int, vectors: int, core: Core, found: 
             dim = _dimension(nest, access, rows, across, inner)
             if dim is None:
                 continue
+            form = access.subscripts[dim]
             load = nest.f.code[access.position]
             known = next((read for read in made.reads if nest.f.code[read.access.position].imm == load.imm and _same(read.access, access)), None)
             if known is not None:
                 known.same.add(access.position)
             else:
-                made.reads.append(_Read(access, dim))
+                made.reads.append(_Read(access, dim, any(nest.indices.get(v) is inner and c < 0 for v, c in _terms(form).items())))
     width = sum([nest.f.arrays[read.access.array].element.size * made.width for read in made.reads]) * BESIDE
     early = _early(nest, rows, across, inner)
     if early is None or not made.reads or nest.f.local_bytes() + BYTES + LOCAL_ALIGN * len(made.reads) > MOST_LOCAL:
@@ -495,18 +544,13 @@ def _carried(made: Panels, variables: list[Scalar]) -> None:
     if all(access.position > inner.head for access in stores) and _loads(f, front, total, last.array):
         made.total, made.store = total, last.position
         return
-    # What is done for the first panel only is not used in the others.
-    hidden: set[int] = set()
-    first: list[int] = []
-    for k in range(across.head + 1, inner.head):
-        instr = code[k]
-        if not instr.op.pure or (instr.dst >= 0 and f.variable[instr.dst]) or not hidden.isdisjoint(instr.args):
-            first.append(k)
-            hidden.add(instr.dst)
-    used = {a for k in range(inner.head, across.end) for a in code[k].args if a >= 0}
-    if not first or (last.arms and last.arms[-1][0] > across.head) or hidden & used - {total}:
+    # What is in front is computed anew for each panel, but for what is stored.
+    kept = [instr for instr in front if instr.op is ops.STORE]
+    if kept and any(instr.op.effect == ops.CONTROL or (instr.op is ops.STORE and instr.args[0] >= 0 and f.variable[instr.args[0]]) for instr in front):
         return
-    made.total, made.store, made.first = total, last.position, first
+    if (last.arms and last.arms[-1][0] > across.head) or all(instr.dst != total for instr in front):
+        return
+    made.total, made.store, made.begins = total, last.position, True
 
 
 def _loads(f: Function, front: list[Instr], total: int, array: int) -> bool:

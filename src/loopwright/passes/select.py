@@ -69,6 +69,8 @@ class Selection:
         self.compare_place: dict[int, tuple[int, int]] = {}
         self.written: dict[int, int] = {}
         self.memory = 0
+        # The state of memory and of what addresses are computed by, as far as loads are concerned.
+        self.loaded = 0
         self.compare_at: dict[int, int] = {}
         self.compare_stretch: dict[int, int] = {}
         self.compare_memory: dict[int, int] = {}
@@ -206,7 +208,7 @@ class Selection:
                 if dst >= 0 and dst < self.known and (self.uses[dst] == 1 or self.may_repeat(instr) or self.may_share(instr)) and not self.f.variable[dst]:
                     if op is ops.LOAD_AT or (op is ops.SPLAT and instr.mem is not None):
                         self.load_at[dst] = len(self.out) - 1
-                        self.load_stretch[dst] = self.memory
+                        self.load_stretch[dst] = self.loaded
                     elif op.result == "M" or op in _QUESTIONS:
                         if self.uses[dst] > 1:
                             self.shared.add(dst)
@@ -226,6 +228,7 @@ class Selection:
                         self.worked_at[dst] = (len(self.out) - 1, self.position, self.region, self.memory)
             if op.effect == ops.WRITES:
                 self.memory += 1
+                self.loaded += 1
         if dst >= 0 and self.f.variable[dst]:
             self.write(dst)
 
@@ -260,12 +263,17 @@ class Selection:
         self.written[variable] = self.position
         self.stretch += 1
         self.memory += 1
+        type_ = self.f.types[variable]
+        if not type_.lanes and not type_.is_float:
+            # (No address is computed by others.)
+            self.loaded += 1
 
     def part_ways(self) -> None:
         """Control may go elsewhere, or come from there."""
         self.region += 1
         self.stretch += 1
         self.memory += 1
+        self.loaded += 1
 
     def holds(self, c: int, compare: Instr) -> bool:
         """Whether a comparison would give here what it has given."""
@@ -405,7 +413,7 @@ class Selection:
         for position in range(len(args) - 1, -1, -1):
             a = args[position]
             at = self.load_at.get(a, -1)
-            if at < 0 or self.load_stretch[a] != self.memory or args.count(a) > 1:
+            if at < 0 or self.load_stretch[a] != self.loaded or args.count(a) > 1:
                 # (What is read twice by one instruction is loaded once.)
                 continue
             load = self.out[at]
@@ -443,7 +451,7 @@ class Selection:
                 return store
             other = made.args[0]
         else:
-            loaded = [self.load_at.get(a, -1) if self.load_stretch.get(a, -1) == self.memory and self.uses[a] == 1 else -1 for a in made.args]
+            loaded = [self.load_at.get(a, -1) if self.load_stretch.get(a, -1) == self.loaded and self.uses[a] == 1 else -1 for a in made.args]
             position = 0 if loaded[0] >= 0 else 1
             if loaded[position] < 0 or (position == 1 and not made.op.commutes):
                 return store
@@ -459,6 +467,7 @@ class Selection:
         if instr.op is ops.ALLOCA or instr.op in ops.BARRIERS:
             self.emit(instr)
             self.memory += 1
+            self.loaded += 1
             self.stretch += 1
             return
         f = self.f
@@ -484,7 +493,7 @@ class Selection:
     def load_late(self, value: int) -> None:
         """Load a value right here if it can be loaded as well here as where it is: a struct on its way to the stack takes one register, not one for each of its parts."""
         at = self.load_at.get(value, -1)
-        if at < 0 or self.load_stretch[value] != self.memory or self.uses[value] != 1:
+        if at < 0 or self.load_stretch[value] != self.loaded or self.uses[value] != 1:
             return
         load = self.out[at]
         self.out[at] = _GONE
@@ -758,6 +767,7 @@ class Selection:
         args = [] if f.result is VOID else [f.const(f.result, 0)]
         self.emit(Instr(ops.RET, f.result, NONE, args, 0, instr.line))
         self.memory += 1
+        self.loaded += 1
 
     def begin_if(self, c: int, line: int) -> None:
         name, found, negate = self.condition(c, line)

@@ -186,7 +186,10 @@ def _split(
         whole = -1
         if unroll * step == 1:
             left = 0
-    if whole != 0:
+    masked = loop.rest and left < 0 and not loop.whole and not _masked_dearly(target, loop, body, nested, waited)
+    if masked:
+        stop = lo
+    elif whole != 0:
         _main_loop(f, head, body, end, out, references, lo, stop, step, unroll)
     if left == 0:
         return
@@ -200,7 +203,7 @@ def _split(
         if left == 0:
             return
         stop, unroll = last, 1
-    elif not loop.whole and unroll > 1 and left < 0 and _masked_dearly(target, loop, body, nested, waited):
+    elif not loop.whole and unroll > 1 and left < 0 and not masked and _masked_dearly(target, loop, body, nested, waited):
         # Whole vectors of what is left without masks.
         last = last_multiple(f, stop, hi, step, line, out)
         _main_loop(f, head, body, end, out, references, stop, last, step, 1)
@@ -209,7 +212,7 @@ def _split(
         if unroll > 1:
             _main_loop(f, head, body, end, out, references, stop, hi, step, 1)
         return
-    if unroll > 1 and not 0 < left <= step:
+    if masked or (unroll > 1 and not 0 < left <= step):
         out.append(Instr(ops.FOR, head.type, i, [stop, hi, step_operand], 0, line))
     elif left < 0:
         condition = f.register(BOOL, "")

@@ -111,7 +111,7 @@ class VectorLoop:
             self.index = f.register(I64, f.names[self.head.dst])
             self.first, self.stop, self.lo, self.hi = _downwards(f, self.lo, self.hi, self.lanes, self.head.line, out)
         self.made = self.predication(shapes, leaves, width, ample)
-        self.described = Loop(self.made.all, loop.unroll, whole=whole)
+        self.described = Loop(self.made.all, loop.unroll, whole=whole, rest=loop.rest)
         self.usual = [row for row in loop.accumulators if row[0] not in self.made.totals]
 
     def shape(self, shapes: Divergence, leaves: list[Leaf], plain: bool, bits: int) -> tuple[int, int]:

@@ -150,9 +150,9 @@ def vectors_at_once(f: Function, target: Target, head: Instr, body: list[Instr])
 
 
 def shared_loops(f: Function, head: Instr, body: list[Instr]) -> dict[int, Test | None]:
-    """The loops in the body of one over lanes that several vectors can share, by their positions, with how those ask that lanes leave.
+    """The loops in the body of one over lanes that several vectors can share, by their positions, with how those ask that lanes leave; and branches.
 
-    Nothing but others of them is around them, and what decides how often they run is the same in all vectors.
+    Nothing but others of them is around them, and what decides how often they run, or whether, is the same in all vectors.
     """
     partner = match(body)
     found: dict[int, Test | None] = {}
@@ -165,8 +165,10 @@ def shared_loops(f: Function, head: Instr, body: list[Instr]) -> dict[int, Test 
         elif op.opens and not op.closes:
             block = op is ops.BLOCK and around(body, k, partner)
             test = test_of(body, k + block, partner) if block or IS_LOOP[op.code] else None
-            last = partner[partner[k]] if op is ops.WHILE else partner[k]
-            if test is not None or op is ops.FOR:
+            last = partner[k]
+            if op is ops.WHILE or body[last].op is ops.ELSE:
+                last = partner[last]
+            if test is not None or op is ops.FOR or op is ops.IF:
                 found[k + block] = test
                 ends.append(last)
                 k += block
@@ -182,7 +184,9 @@ def shared_loops(f: Function, head: Instr, body: list[Instr]) -> dict[int, Test 
         if not other:
             break
         for loop in other:
-            end = partner[partner[loop]] if body[loop].op is ops.WHILE else partner[loop]
+            end = partner[loop]
+            if body[end].op is not ops.END:
+                end = partner[end]
             found = {k: test for k, test in found.items() if not loop <= k <= end}
     return found
 
