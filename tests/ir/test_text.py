@@ -130,6 +130,13 @@ def everything() -> Function:
     return f
 
 
+@pytest.mark.parametrize("said", ["lanes rest unroll 1", "lanes whole unroll 2", "mask %m: mask32x4 rest unroll 1", "mask %m: mask32x4 whole rest unroll 1"])
+def test_what_is_known_of_a_loop_is_in_its_text(said: str) -> None:
+    step = 1 if said.startswith("lanes") else 4
+    text = f"function f(%n: i64)\n  %i = for 0, %n, {step} {said}\n  end\nend\n"
+    assert said in round_trip(parse(text))
+
+
 def test_everything_in_a_function_is_in_its_text() -> None:
     text = round_trip(everything())
     assert 'function "odd \\"name\\""' in text
@@ -170,6 +177,9 @@ CHANGES: list[Callable[[Function], Any]] = [
     lambda f: setattr(f.code[8], "imm", 1),
     lambda f: setattr(f.code[12].loop, "unroll", 1),
     lambda f: setattr(f.code[12].loop, "mask", NONE),
+    lambda f: setattr(f.code[12].loop, "rest", True),
+    lambda f: setattr(f.code[12].loop, "whole", True),
+    lambda f: setattr(f.arrays[0], "view", True),
     lambda f: f.code[12].loop and f.code[12].loop.accumulators.pop(),
     lambda f: setattr(f.code[12], "loop", None),
     lambda f: setattr(f.code[21], "imm", 0),

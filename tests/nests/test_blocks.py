@@ -139,6 +139,7 @@ SOURCES = [
             "inner": "k in range(2, b.shape[0] - 1)",
             "update": "s += a[i - 1, k - 1] * b[k - 1, j + 1]",
         },
+        {"update": "s += a[i, k] * b[b.shape[0] - 1 - k, j]"},
     )
 ]
 
@@ -164,6 +165,28 @@ def test_of_loops_in_each_other_one_becomes_a_block() -> None:
 def test_panels_are_found(source: str) -> None:
     zeros = [np.zeros((2, 2))] * 3
     assert "panels" in str(_kernel(source, np.float64).compile(*zeros, target="x86-64-v3").nests())
+
+
+@pytest.mark.parametrize(("rows", "inside"), [(30, 0), (31, 5), (31, 500)])
+def test_what_a_total_is_stored_over_is_not_read(rows: int, inside: int) -> None:
+    for source in SOURCES[:2]:
+        a, b = np.ones((rows, inside)), np.ones((inside, 100))
+        c = np.full((rows, 75), np.nan)
+        _kernel(source, np.float64)(a, b[:, :75], c)
+        np.testing.assert_array_equal(c, inside)
+
+
+def test_of_blocks_with_panels_and_without_there_is_one() -> None:
+    text = _kernel(SOURCES[0], np.float64).compile(*[np.zeros((2, 2))] * 3, target="x86-64-v4")
+    # One nest of whole blocks; one vector of columns and one row are left over.
+    ends = re.findall(r"^ +[0-9a-f]+  (?:[0-9a-f]{2} )+ +(v(?:fmadd231|mul|add)\w+ zmm)", text.asm(), re.MULTILINE)
+    wide = sum("fmadd" in name or "add" in name for name in ends)
+    assert wide <= 12 + 6 + 2 + 5
+    # Both vectors of a row go on from the panel before by one branch.
+    code = text.ir("unroll")
+    later = re.search(r"(%\d+) = ne\.i64 %k\.panel, 0", code)
+    assert later is not None
+    assert code.count(f"if {later[1]} ") == 1
 
 
 @pytest.mark.parametrize("runner", runners(lambda runner: runner.target.core is not None))

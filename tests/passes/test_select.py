@@ -421,6 +421,40 @@ def test_a_load_moves_into_a_block() -> None:
     assert loads_left("%v = load.i64 x[1]\n block\n %t = add.i64 %s, %v\n %s = copy.i64 %t\n end\n ret %s") == 0
 
 
+def test_a_load_moves_over_writes_of_what_no_address_is_computed_by() -> None:
+    text = """
+    function f(%x: ptr, %y: ptr)
+      var %s: f32x8
+      var %t: f32x8
+      %s = load_at.f32x8 [%y]
+      %t = load_at.f32x8 [%y + 32]
+      %a = load_at.f32x8 [%x]
+      %b = load_at.f32x8 [%x + 32]
+      %s = add.f32x8 %s, %a
+      %t = add.f32x8 %t, %b
+      store_at.f32x8 %s, [%y]
+      store_at.f32x8 %t, [%y + 32]
+    end
+    """
+    # (The two that variables begin with stay.)
+    assert opcodes(lowered(text)).count("load_at") == 2
+
+
+def test_a_load_does_not_move_over_a_write_of_its_index() -> None:
+    text = """
+    function f(%x: ptr, %n: i64) -> i64
+      var %k: i64
+      %k = copy.i64 %n
+      %a = load_at.i64 [%x + %k*8]
+      %k = add.i64 %k, 1
+      %b = add.i64 %a, %n
+      %c = mul.i64 %b, %k
+      ret %c
+    end
+    """
+    assert opcodes(lowered(text)).count("load_at") == 1
+
+
 def test_a_load_used_twice_stays_a_load() -> None:
     assert loads_left("%v = load.i64 x[1]\n %t = add.i64 %a, %v\n %u = add.i64 %t, %v\n ret %u") == 1
 

@@ -64,6 +64,24 @@ def test_where_it_begins_and_how_far_it_goes_are_computed_in_front() -> None:
     """)
 
 
+def test_what_the_loop_begins_at_taken_away_from_its_index_begins_at_0() -> None:
+    f = parse(f"""{HEAD}  %t = copy.i64 0
+      %k = for %lo, %n, 1
+        %1 = sub.i64 %k, %lo
+        %2 = mul.i64 %1, %a.s0
+        %t = xor.i64 %t, %2
+      end
+      ret %t
+    end""")
+    strength.run(f, AnyTarget())
+    assert [instr.op for instr in f.code].count(ops.SUB) == 0
+    assert [instr.op for instr in f.code].count(ops.MUL) == 0
+    wanted = 0
+    for k in range(2, 5):
+        wanted ^= (k - 2) * 24
+    assert run(f, np.zeros((2, 3), np.int64), 2, 5, False) == wanted
+
+
 def test_what_is_taken_away_counts_where_the_counter_begins_at_0() -> None:
     text = f"""{HEAD}  %t = copy.i64 0
       %k = for 0, %n, 1

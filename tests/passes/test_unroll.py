@@ -55,6 +55,17 @@ def test_one_step_at_once_leaves_an_if_behind() -> None:
     """)
 
 
+def test_what_another_loop_has_left_is_done_under_the_mask() -> None:
+    assert rewritten(double("%lo, %x.n0", "rest unroll 1"), unroll_pass) == block("""
+        %i = for %lo, %x.n0, 4
+        %m = lane_mask.mask32x4 %i, %x.n0
+        %1 = masked_load.f32x4 %m, x[%i]
+        %2 = add.f32x4 %1, %1
+        masked_store.f32x4 %m, %2, x[%i]
+        end
+    """)
+
+
 def test_constant_counts_need_no_remainder_or_no_main_loop() -> None:
     code = rewritten(double("0, 16", "unroll 2"), unroll_pass)
     assert code.count("for ") == 1 and "mask" not in code

@@ -451,7 +451,8 @@ def _unique(names: list[str]) -> list[str]:
 
 def _kinds(array: Array) -> tuple[object, ...]:
     """What an array is, but for the registers it is made of."""
-    return array.name, array.element, array.written, array.size, array.pairs, array.shared, array.nontemporal, array.aligned, array.align, array.apart
+    kinds = (array.name, array.element, array.written, array.size, array.view, array.pairs, array.shared, array.nontemporal, array.aligned)
+    return *kinds, array.align, array.apart
 
 
 def _shown_name(f: Function, r: int) -> str:
@@ -528,7 +529,7 @@ class _Comparison:
             return k is h
         if (
             k.unroll != h.unroll
-            or k.lanes != h.lanes
+            or (k.lanes, k.whole, k.rest) != (h.lanes, h.whole, h.rest)
             or (k.mask == NONE) != (h.mask == NONE)
             or (k.mask != NONE and not self.virtual(k.mask, h.mask))
             or len(k.accumulators) != len(h.accumulators)

@@ -12,7 +12,7 @@ from typing import Any, Final
 
 from loopwright.ir import ops
 from loopwright.ir.affine import Form
-from loopwright.ir.function import NONE, Function, Instr
+from loopwright.ir.function import Function, Instr
 from loopwright.ir.ops import Op
 from loopwright.nests import (
     added_arms,
@@ -62,7 +62,7 @@ from loopwright.nests.time_tiles import best_tiles
 from loopwright.nests.unroll import clone, has_loops
 from loopwright.targets.core import Core
 from loopwright.targets.target import Target
-from loopwright.types import I64, VOID
+from loopwright.types import I64
 
 __all__ = ["improve", "keep_values"]
 

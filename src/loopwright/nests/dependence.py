@@ -257,7 +257,7 @@ def _exclusive(first: Access, second: Access) -> bool:
 class _Pair:
     """Two accesses to one array, ``first`` at most as far in the text as ``second``."""
 
-    __slots__ = ("common", "first", "found", "nest", "parameters", "questions", "second", "shared", "system", "told")
+    __slots__ = ("common", "count", "equations", "first", "followed", "found", "inequalities", "nest", "parameters", "questions", "second", "shared", "told")
 
     def __init__(self, nest: Nest, first: Access, second: Access) -> None:
         self.nest = nest
@@ -268,7 +268,11 @@ class _Pair:
             if a is not b:
                 break
             self.common.append(a)
-        self.system = System(0)
+        # The system as it is written down: how many unknowns there are, and rows by what is in them, 0 standing for the constant.
+        self.count = 0
+        self.equations: list[dict[int, int]] = []
+        self.inequalities: list[dict[int, int]] = []
+        self.followed: list[dict[int, int]] = []
         #: The unknown of each value that does not change in the nest.
         self.parameters: dict[int, int] = {}
         self.found: list[tuple[tuple[Component, ...], bool]] = []
@@ -278,8 +282,7 @@ class _Pair:
         self.told = True
 
     def dependences(self) -> list[Dependence]:
-        self._state()
-        system = self.system
+        system = self._state()
         within = self.first is self.second or _exclusive(self.first, self.second)
         key = (
             tuple([tuple(row) for row in system.equations]),
@@ -316,42 +319,53 @@ class _Pair:
 
     # --- the equations
 
-    def _state(self) -> None:
+    def _state(self) -> System:
         """Write down where both accesses touch one element, in iterations that there are. Followed: the distances in the common loops."""
-        system = self.system
         common = len(self.common)
-        here = [system.unknown() for _ in self.first.loops]
-        distances = [system.unknown() for _ in self.common]
-        beyond = [system.unknown() for _ in self.second.loops[common:]]
+        here = [self.unknown() for _ in self.first.loops]
+        distances = [self.unknown() for _ in self.common]
+        beyond = [self.unknown() for _ in self.second.loops[common:]]
         first = _Iteration(self, [[place] for place in here], self.first)
         second = _Iteration(self, [[here[k], distances[k]] for k in range(common)] + [[place] for place in beyond], self.second)
         for a, b in zip(self.first.subscripts, self.second.subscripts, strict=True):
             if a is None or b is None:
                 self.told = False
-                continue
-            left, right = first.value(a), second.value(b)
-            assert left is not None and right is not None
-            system.equations.append(_difference(left, right))
+            else:
+                self.equations.append(_difference(first.value(a), second.value(b)))
         array = self.nest.f.arrays[self.first.array]
         for iteration, access in ((first, self.first), (second, self.second)):
             iteration.bound()
             start = self._runs(access)
             for subscript, extent in zip(access.subscripts, array.extents, strict=True):
-                iteration.within(subscript, self.nest.forms.of(extent))
-                if start is not None and subscript is not None and any(v not in self.nest.indices and self.nest.varies(v) for v in subscript.terms):
+                if subscript is None:
+                    continue
+                most = self.nest.forms.of(extent)
+                iteration.within(subscript, most)
+                if start is not None and any(v not in self.nest.indices and self.nest.varies(v) for v in subscript.terms):
                     # (An offset that is loaded is seen not to be negative by that.)
-                    iteration.within(_at_start(self.nest, subscript, start), self.nest.forms.of(extent))
-        for place in distances:
-            row = system.row()
-            row[place] = 1
-            system.followed.append(row)
+                    iteration.within(_at_start(self.nest, subscript, start), most)
+        self.followed += [{place: 1} for place in distances]
         for value in sorted(first.opaque.keys() & second.opaque.keys()):
-            row = system.row()
-            row[first.opaque[value]], row[second.opaque[value]] = 1, -1
-            system.followed.append(row)
+            self.followed.append({first.opaque[value]: 1, second.opaque[value]: -1})
             self.shared.append(self._level(value))
         if any(self.nest.varies(v) for v in self._values() if v not in self.nest.indices):
             self.told = False
+        system = System(self.count)
+        system.equations = [self._row(terms) for terms in self.equations]
+        system.inequalities = [self._row(terms) for terms in self.inequalities]
+        system.followed = [self._row(terms) for terms in self.followed]
+        return system
+
+    def unknown(self) -> int:
+        """One more unknown. Returns its number."""
+        self.count += 1
+        return self.count
+
+    def _row(self, terms: dict[int, int]) -> list[int]:
+        row = [0] * (self.count + 1)
+        for place, coefficient in terms.items():
+            row[place] = coefficient
+        return row
 
     def _level(self, value: int) -> int:
         """In how many of the common loops an iteration has to be the same for a value that changes in the nest to be."""
@@ -434,121 +448,91 @@ class _Iteration:
         counters: per loop around the access, the unknowns whose sum counts it.
     """
 
-    __slots__ = ("access", "counters", "indices", "opaque", "pair")
+    __slots__ = ("access", "counters", "indices", "opaque", "pair", "values")
 
     def __init__(self, pair: _Pair, counters: list[list[int]], access: Access) -> None:
         self.pair = pair
         self.counters = counters
         self.access = access
         self.opaque: dict[int, int] = {}
-        self.indices: dict[int, list[int]] = {}
+        self.indices: dict[int, dict[int, int]] = {}
+        #: Forms and what they are, by ``id``: those of bounds and subscripts are asked for several times.
+        self.values: dict[int, tuple[Form, dict[int, int]]] = {}
 
-    def value(self, form: Form | None) -> list[int] | None:
-        """A form in this iteration."""
-        if form is None:
-            return None
+    def value(self, form: Form) -> dict[int, int]:
+        """A form in this iteration. (The row is not to be changed.)"""
+        before = self.values.get(id(form))
+        if before is not None:
+            return before[1]
         nest = self.pair.nest
-        places: list[tuple[int, int]] = []
-        indices: list[tuple[int, list[int]]] = []
+        row = {0: form.constant}
         for value, coefficient in form.terms.items():
             loop = nest.indices.get(value)
             if loop is not None and loop.depth < len(self.access.loops) and self.access.loops[loop.depth] is loop:
-                indices.append((coefficient, self._index(loop)))
-            elif loop is None and not nest.varies(value):
-                places.append((coefficient, self._unknown(value, self.pair.parameters)))
-            else:
-                places.append((coefficient, self._unknown(value, self.opaque)))
-        row = self.pair.system.row(form.constant)
-        for coefficient, place in places:
-            row[place] += coefficient
-        for coefficient, index in indices:
-            for k in range(len(index)):
-                row[k] += coefficient * index[k]
+                _add(row, self._index(loop), coefficient)
+                continue
+            known = self.pair.parameters if loop is None and not nest.varies(value) else self.opaque
+            place = known.get(value, 0) or self._unknown(value, known)
+            row[place] = row.get(place, 0) + coefficient
+        self.values[id(form)] = form, row
         return row
 
     def _unknown(self, value: int, known: dict[int, int]) -> int:
-        place = known.get(value, 0)
-        if not place:
-            place = self.pair.system.unknown()
-            known[value] = place
-            remainder = self.pair.nest.forms.remainders.get(value)
-            if remainder is not None and known is self.opaque:
-                self._remainder(place, *remainder)
+        place = known[value] = self.pair.unknown()
+        remainder = self.pair.nest.forms.remainders.get(value)
+        if remainder is not None and known is self.opaque:
+            self._remainder(place, *remainder)
         return place
 
     def _remainder(self, place: int, divided: Form, divisor: int) -> None:
         """The unknown is what a form leaves divided by a positive constant."""
         row = self.value(divided)
-        if row is None:
-            return
-        system = self.pair.system
-        quotient = system.unknown()
-        whole = system.row()
-        whole[place], whole[quotient] = 1, divisor
-        system.equations.append(_difference(row, whole))
-        least, most = system.row(), system.row(divisor - 1)
-        least[place], most[place] = 1, -1
-        system.inequalities += [least, most]
+        self.pair.equations.append(_difference(row, {place: 1, self.pair.unknown(): divisor}))
+        self.pair.inequalities += [{place: 1}, {0: divisor - 1, place: -1}]
 
-    def _counter(self, depth: int, factor: int) -> list[int]:
-        row = self.pair.system.row()
-        for place in self.counters[depth]:
-            row[place] = factor
-        return row
+    def _counter(self, depth: int, factor: int) -> dict[int, int]:
+        return {place: factor for place in self.counters[depth]}
 
-    def _index(self, loop: NestLoop) -> list[int]:
-        """The index of a loop around the access."""
-        step = loop.step
-        if step == 1 or step == -1:
-            return self._counter(loop.depth, step)
+    def _index(self, loop: NestLoop) -> dict[int, int]:
+        """The index of a loop around the access. (The row is not to be changed.)"""
         known = self.indices.get(loop.number)
         if known is None:
-            start = self.value(loop.first[0]) if step and len(loop.first) == 1 else None
-            if start is None:
+            step = loop.step
+            if step == 1 or step == -1:
+                known = self._counter(loop.depth, step)
+            elif step and len(loop.first) == 1:
+                known = self._counter(loop.depth, step)
+                _add(known, self.value(loop.first[0]), 1)
+            else:
                 # It is some number.
                 self.pair.told = False
-                place = self.pair.system.unknown()
-                known = self.pair.system.row()
-                known[place] = 1
-            else:
-                known = self._counter(loop.depth, step)
-                for k in range(len(start)):
-                    known[k] += start[k]
+                known = {self.pair.unknown(): 1}
             self.indices[loop.number] = known
         return known
 
     def bound(self) -> None:
         """The loops around the access are in an iteration that there is."""
-        system = self.pair.system
+        inequalities = self.pair.inequalities
         for loop in self.access.loops:
             sign = 1 if loop.step > 0 else -1
             if loop.step != 1 and loop.step != -1:
                 # Iterations are counted from 0.
-                system.inequalities.append(self._counter(loop.depth, 1))
+                inequalities.append(self._counter(loop.depth, 1))
             else:
-                for form in loop.first:
-                    start = self.value(form)
-                    if start is not None:
-                        system.inequalities.append(_difference(self._index(loop), start, sign))
+                inequalities += [_difference(self._index(loop), self.value(form), sign) for form in loop.first]
             for form in loop.last:
-                last = self.value(form)
-                if last is not None:
-                    row = _difference(last, self._index(loop), sign)
-                    row[0] -= 1
-                    system.inequalities.append(row)
+                row = _difference(self.value(form), self._index(loop), sign)
+                row[0] = row.get(0, 0) - 1
+                inequalities.append(row)
 
-    def within(self, subscript: Form | None, extent: Form | None) -> None:
+    def within(self, subscript: Form, extent: Form | None) -> None:
         """A subscript is in its array: what is outside is not accessed."""
         row = self.value(subscript)
-        if row is not None:
-            most = self.value(extent)
-            row = self.value(subscript)
-            assert row is not None
-            self.pair.system.inequalities.append(row)
-            if most is not None:
-                above = _difference(most, row)
-                above[0] -= 1
-                self.pair.system.inequalities.append(above)
+        self.pair.inequalities.append(row)
+        if extent is not None:
+            above = _difference(self.value(extent), row)
+            above[0] = above.get(0, 0) - 1
+            self.pair.inequalities.append(above)
 
 
 def _at_start(nest: Nest, form: Form, loop: NestLoop) -> Form:
@@ -560,14 +544,16 @@ def _at_start(nest: Nest, form: Form, loop: NestLoop) -> Form:
     return made
 
 
-def _difference(a: list[int], b: list[int], sign: int = 1) -> list[int]:
-    """The row ``a - b``, or ``b - a``. Either may have been made before the system's last unknowns."""
-    count = max(len(a), len(b))
-    row = [0] * count
-    for k in range(len(a)):
-        row[k] += sign * a[k]
-    for k in range(len(b)):
-        row[k] -= sign * b[k]
+def _add(row: dict[int, int], other: dict[int, int], factor: int) -> None:
+    """Add a multiple of another row to a row."""
+    for place, coefficient in other.items():
+        row[place] = row.get(place, 0) + factor * coefficient
+
+
+def _difference(a: dict[int, int], b: dict[int, int], sign: int = 1) -> dict[int, int]:
+    """The row ``a - b``, or ``b - a``."""
+    row: dict[int, int] = dict(a) if sign > 0 else {place: -coefficient for place, coefficient in a.items()}
+    _add(row, b, -sign)
     return row
 
 

@@ -590,14 +590,17 @@ class Selection:
         if any(a >= 0 and self.f.variable[a] and self.written.get(a, -1) > position for a in made.args):
             return choice
         args = made.args
-        if made.op in ops.FUSED:
-            # (The instruction adds to what it leaves where the mask does not hold.)
-            if made.mem is not None or args[2] != value:
-                return choice
-            args = args[:2]
         place = made.mem
-        if place is not None and place.role >= 0:
-            place = Mem(place.indexed, place.scale, place.disp, place.size, place.broadcast, place.role + 2, place.array)
+        role = place.role if place is not None else -1
+        if made.op in ops.FUSED:
+            # (The instruction adds to what it leaves where the mask does not hold; of the factors the last may be in memory.)
+            adds = 2 if place is None else 1
+            if (place is not None and role not in (0, 1)) or args[adds] != value:
+                return choice
+            args = args[:adds] + args[adds + 1 :]
+            role = 1
+        if place is not None and role >= 0:
+            place = Mem(place.indexed, place.scale, place.disp, place.size, place.broadcast, role + 2, place.array)
         self.out[at] = _GONE
         del self.worked_at[chosen]
         self.sums.pop(chosen, None)

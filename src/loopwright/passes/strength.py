@@ -261,6 +261,8 @@ class _Strength:
         op = instr.op
         a, b = instr.args
         other = b if a == linear else a
+        if op is ops.SUB and other == value:
+            return f.const(I64, 0)
         if value < 0:
             known = int(f.const_values[~value])
             if other < 0:

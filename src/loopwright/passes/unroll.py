@@ -173,6 +173,7 @@ def _split(
     hi = read_once(f, hi, line, out)
     lo = read_once(f, lo, line, out)
     left = -1  # elements the remainder has to do, where known
+    masked = False  # all is done under the mask
     if lo < 0 and hi < 0:
         first = int(f.const_values[~lo])
         count = max(int(f.const_values[~hi]) - first, 0)
@@ -182,14 +183,12 @@ def _split(
         stop = f.const(I64, first + count - left)
         whole = count - left
     else:
-        stop = last_multiple(f, lo, hi, unroll * step, line, out)
-        whole = -1
+        masked = loop.rest and not loop.whole and not _masked_dearly(target, loop, body, nested, waited)
+        stop = lo if masked else last_multiple(f, lo, hi, unroll * step, line, out)
+        whole = 0 if masked else -1
         if unroll * step == 1:
             left = 0
-    masked = loop.rest and left < 0 and not loop.whole and not _masked_dearly(target, loop, body, nested, waited)
-    if masked:
-        stop = lo
-    elif whole != 0:
+    if whole != 0:
         _main_loop(f, head, body, end, out, references, lo, stop, step, unroll)
     if left == 0:
         return

@@ -38,6 +38,8 @@ SHORT: Final = 80
 BETWEEN: Final = 2
 _WRITES: Final = (ops.WRITES, ops.CALLS)
 _BRANCHES: Final = (ops.BR, ops.BR_IF)
+#: By the operation's number, whether control goes on elsewhere than behind it, and in no bracket of its own.
+_LEAVES: Final = [op.effect == ops.CONTROL and not op.opens and not op.closes for op in ops.OPS]
 
 
 class Test:
@@ -168,7 +170,7 @@ def shared_loops(f: Function, head: Instr, body: list[Instr]) -> dict[int, Test 
             last = partner[k]
             if op is ops.WHILE or body[last].op is ops.ELSE:
                 last = partner[last]
-            if test is not None or op is ops.FOR or op is ops.IF:
+            if test is not None or op is ops.FOR or (op is ops.IF and not any(_LEAVES[instr.op.code] for instr in body[k + 1 : last])):
                 found[k + block] = test
                 ends.append(last)
                 k += block
