@@ -69,11 +69,12 @@ def opposed(instr: Instr, label: int) -> Instr:
 
 #: What goes to a label always, or by a table.
 _JUMPING: Final = frozenset((ops.JUMP, ops.JUMP_TABLE, ops.JUMP_CASE))
-
-
-def _conditional(instr: Instr) -> bool:
-    op = instr.op
-    return op is ops.JUMP_IF or op is ops.JUMP_UNLESS or (op is not ops.JUMP_CASE and op.compare != "" and ops.JUMP_CMP.get(op.compare) is op)
+_CONDITIONAL: Final = [
+    op is ops.JUMP_IF or op is ops.JUMP_UNLESS or (op is not ops.JUMP_CASE and op.compare != "" and ops.JUMP_CMP.get(op.compare) is op) for op in ops.OPS
+]
+#: By the operation's number: whether an instruction goes to a label; whether it neither does so nor is one.
+_GOES: Final = [op in _JUMPING or _CONDITIONAL[op.code] for op in ops.OPS]
+_PLAIN: Final = [op is not ops.LABEL and not _GOES[op.code] for op in ops.OPS]
 
 
 def straightened(code: list[Instr]) -> list[Instr]:
@@ -88,9 +89,13 @@ def straightened(code: list[Instr]) -> list[Instr]:
     k = 0
     while k < len(code):
         instr = code[k]
+        if _PLAIN[instr.op.code]:
+            out.append(instr)
+            k += 1
+            continue
         if instr.op is ops.LABEL:
             placed.add(instr.imm)
-        if k + 1 < len(code) and code[k + 1].op is ops.JUMP and _conditional(instr):
+        if k + 1 < len(code) and code[k + 1].op is ops.JUMP and _CONDITIONAL[instr.op.code]:
             jump = code[k + 1]
             if instr.imm in labels_at(code, k + 2):
                 out.append(opposed(instr, jump.imm))
@@ -117,7 +122,7 @@ def straightened(code: list[Instr]) -> list[Instr]:
             continue
         out.append(instr)
         k += 1
-    used = {instr.imm for instr in out if instr.op in _JUMPING or _conditional(instr)}
+    used = {instr.imm for instr in out if _GOES[instr.op.code]}
     return [instr for instr in out if instr.op is not ops.LABEL or instr.imm in used]
 
 
@@ -134,7 +139,7 @@ def redirected(code: list[Instr]) -> None:
     if not goes:
         return
     for instr in code:
-        if instr.op in _JUMPING or _conditional(instr):
+        if _GOES[instr.op.code]:
             seen: set[int] = set()
             while instr.imm in goes and instr.imm not in seen:
                 seen.add(instr.imm)

@@ -16,6 +16,7 @@ that branches have in several places is made at each of them.
 from __future__ import annotations
 
 from bisect import bisect_right
+from collections import Counter
 from typing import Final
 
 from loopwright.ir import ops
@@ -55,7 +56,8 @@ def _may_be_short(f: Function, target: Target) -> bool:
     most = 2 * len(target.orders[integers])
     if len(f.types) <= most:
         return False
-    return sum([target.class_of(type_) == integers for type_ in f.types]) > most
+    # (Of each type there are many.)
+    return sum([count for type_, count in Counter(f.types).items() if target.class_of(type_) == integers]) > most
 
 
 class _Sinking:
@@ -104,35 +106,43 @@ class _Sinking:
     def look(self) -> None:
         """One walk over the code."""
         region = calls = 0
-        read: list[tuple[int, int]] = []
-        for k, instr in enumerate(self.f.code):
+        regions, made = self.region, self.calls
+        uses, written, defined_in = self.uses, self.written, self.defined_in
+        code = self.f.code
+        for k in range(len(code)):
+            instr = code[k]
             op = instr.op
             if op.closes:
                 if self.loop[region] == region and region:
                     self.ends[region] = k
                 region = self.parent[region]
-            self.region.append(region)
-            self.calls.append(calls)
+            regions.append(region)
+            made.append(calls)
             if op.effect == ops.CALLS:
                 calls += 1
             for a in instr.args:
                 if a >= 0:
-                    self.uses[a].append(k)
-                    read.append((a, k))
-            if instr.dst >= 0:
-                self.defined_in[instr.dst] = region
-                self.written[instr.dst].append(k)
+                    uses[a].append(k)
+            dst = instr.dst
+            if dst >= 0:
+                defined_in[dst] = region
+                written[dst].append(k)
             if op.opens:
                 self.parent.append(region)
                 self.loop.append(len(self.loop) if IS_LOOP[op.code] else self.loop[region])
                 region = len(self.parent) - 1
-        for a, k in read:
-            self.keep(a, k)
+        for a in range(len(uses)):
+            for k in uses[a]:
+                self.keep(a, k)
 
     def keep(self, a: int, k: int) -> None:
         """A register is read at a position."""
-        # (What is made in front of a loop lives until the loop ends.)
-        end = k if self.f.variable[a] else self.reach(k, self.defined_in[a])
+        end = k
+        if not self.f.variable[a]:
+            # (What is made in front of a loop lives until the loop ends.)
+            home, loop = self.loop[self.defined_in[a]], self.loop[self.region[k]]
+            if home != loop:
+                end = self.reach(k, self.defined_in[a])
         self.last[a] = max(self.last[a], end)
 
     def reach(self, k: int, region: int) -> int:
