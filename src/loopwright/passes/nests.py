@@ -18,7 +18,7 @@ from loopwright.nests.keyed_sums import split_keyed_sums
 from loopwright.nests.leaving import mark_leaving
 from loopwright.nests.narrow import narrow
 from loopwright.nests.nest import nests
-from loopwright.passes import idioms, reciprocals
+from loopwright.passes import idioms, invariant_terms, reciprocals
 from loopwright.targets.core import Core
 from loopwright.targets.target import Target
 from loopwright.types import I64
@@ -42,6 +42,8 @@ def run(f: Function, target: Target) -> None:
         mark_leaving(f, target)
         mark_counting(f, target)
         _narrow_lanes(f, target)
+    if not f.options.schedule:
+        invariant_terms.run(f)
 
 
 def _improve(f: Function, target: Target) -> None:
