@@ -1,5 +1,5 @@
 """The ``nests`` pass: loop nests whose iterations can be put into a better order (``nests/choose.py``); for cores that start operations in order, iterations of
-innermost loops that overlap (``pipelining/pipeline.py``)."""
+innermost loops that overlap (``pipelining/pipeline.py``). What loops do not change is taken together at the end (``invariant_terms.py``)."""
 
 from __future__ import annotations
 

@@ -61,7 +61,7 @@ CPU: Final[tuple[Pass, ...]] = (
     Pass(
         "nests",
         nests.run,
-        "plain loops that carry nothing to loops over lanes; iterations of enclosing loops jammed, or walked by diagonals in lanes, where the innermost waits for its own results; values carried in registers from one to the next; iterations of innermost loops overlap on cores that start operations in order",
+        "plain loops that carry nothing to loops over lanes; iterations of enclosing loops jammed, or walked by diagonals in lanes, where the innermost waits for its own results; values carried in registers from one to the next; terms and factors that a loop does not change taken together; iterations of innermost loops overlap on cores that start operations in order",
     ),
     Pass(
         "vectorize",
