@@ -264,7 +264,7 @@ class Panels:
         base = made.address(read.base, made.op(ops.MUL, number, read.beside))
         read.view = len(f.arrays)
         extents = [made.op(ops.SUB, deep[1], deep[0]), made.const(self.width)]
-        f.arrays.append(Array(f"{array.name}.rows", array.element, base, extents, [read.stride], view=True, shared=array.shared))
+        f.arrays.append(Array(f"{array.name}.rows", array.element, base, extents, [read.stride], view=True, shared=array.shared, apart=array.apart))
 
     def _rows(self, made: _Code, down: tuple[int, int], columns: _Columns) -> None:
         """Rows, of which several are one iteration."""
