@@ -58,6 +58,8 @@ def search(nest: Nest, innermost: NestLoop, lanes: NestLoop | None, graph: Graph
     for cycles, _, steps in sorted(scored, key=_score)[:MOST_TRIED]:
         if cycles >= most:
             return False
+        # (Steps change instructions where they are, and may be refused when that has been done.)
+        f.code = [instr.copy() for instr in original]
         try:
             rewrite_by(nest, steps, target)
             return True
