@@ -267,6 +267,35 @@ def test_errors_show_lines_of_the_text_that_is_given() -> None:
     assert (refused.value.line, refused.value.statement) == (3, "del x")
 
 
+HELPED = """
+import loopwright as lw
+
+def at_least(x, low):
+    for i in lw.range(len(x)):
+        if x[i] >= low and x[i] < 9:
+            return i
+    return lw.i64(-1)
+
+def k(x: lw.Array[lw.f32]) -> lw.i64:
+    return at_least(x, 2.0)
+"""
+
+
+def test_the_text_may_hold_what_the_kernel_calls() -> None:
+    text = HELPED
+    scope = executed(text, "<string>")
+    assert lw.kernel(scope["k"], source=text)(X) == 2
+    # Not one of another text.
+    other = executed(text.replace("-1", "-2"), "<string>")
+    scope["at_least"] = other["at_least"]
+    with pytest.raises(lw.KernelTypeError, match=r"Python itself ran `at_least`, whose source cannot be read, because it was defined by exec.*source=text"):
+        lw.kernel(scope["k"], source=text)(X)
+    text = "def k(x: lw.Array[lw.f32]):\n    x[0] = between(x[1])\n"
+    between = lambda v: 1 if v > 1 and v < 2 else 0
+    with pytest.raises(lw.KernelTypeError, match="Python itself ran a lambda: write it with `def`"):
+        lw.kernel(executed(text, "<string>", between=between)["k"], source=text)(X)
+
+
 def test_the_text_may_use_names_around_the_function_and_imports_from_the_future() -> None:
     text = "from __future__ import annotations\ndef made(scale):\n    @lw.kernel(source=text)\n    def k(x: lw.Array):\n        x[0] = x[0] + scale\n    return k\n"
     scope = executed(text, "<string>", text=text)

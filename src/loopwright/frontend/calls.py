@@ -9,7 +9,7 @@ from typing import Any, Final
 
 import numpy as np
 
-from loopwright.errors import KernelSyntaxError
+from loopwright.errors import KernelSyntaxError, KernelTypeError
 from loopwright.frontend.annotations import type_of_dtype
 from loopwright.frontend.array_functions import local
 from loopwright.frontend.arrays import local_array
@@ -25,6 +25,7 @@ from loopwright.frontend.numpy_arrays import make, makes
 from loopwright.frontend.parse import parse, parse_if_possible
 from loopwright.frontend.printing import debug_print, print_values
 from loopwright.frontend.program import Parsed
+from loopwright.frontend.source import why_not
 from loopwright.frontend.staging import Staging
 from loopwright.frontend.state import ENDED, FALLS, RETURN, Activation, Edge, Inlined
 from loopwright.ir import ops
@@ -77,7 +78,7 @@ def call(s: Staging, function: Any, args: tuple[Any, ...], named: dict[str, Any]
                 return local_array(s.emitter, args[0], args[1:], s.act.statement(s.emitter.at_line))
             return function(*args, **named)
         if not _is_numpys(function) and (is_staged(args) or is_staged(tuple(named.values())) or _captures(function) or may_change(s, args)):
-            parsed = parse_if_possible(function)
+            parsed = _parsed(s, function)
             if parsed is not None:
                 return inline(s, parsed, function, args, named)
     elif kind is type:
@@ -97,7 +98,7 @@ def call(s: Staging, function: Any, args: tuple[Any, ...], named: dict[str, Any]
     elif kind is partial:
         return call(s, function.func, (*function.args, *args), {**function.keywords, **named})
     elif kind is MethodType and isinstance(function.__func__, FunctionType) and is_staged(args):
-        parsed = parse_if_possible(function.__func__)
+        parsed = _parsed(s, function.__func__)
         if parsed is not None:
             return inline(s, parsed, function.__func__, (function.__self__, *args), named)
     emitter = s.emitter
@@ -120,10 +121,36 @@ def call(s: Staging, function: Any, args: tuple[Any, ...], named: dict[str, Any]
             refuse_length(s, owner, f".{function.__name__}()")
     if staged:
         args = tuple([emitter.snapshot(arg) for arg in args])
-    result = _watched(s, function, args, named) if s.open else function(*args, **named)
+    try:
+        result = _watched(s, function, args, named) if s.open else function(*args, **named)
+    except KernelTypeError as error:
+        if staged and kind is FunctionType and function.__globals__.get("__name__", "").partition(".")[0] != _OURS:
+            _run_by_python(function, error)
+        raise
     if (type(result) is list or type(result) is dict) and (function in (list, dict, sorted) or getattr(function, "__name__", "") == "copy"):
         s.new(result)
     return result
+
+
+def _parsed(s: Staging, function: FunctionType) -> Parsed | None:
+    """The parsed form of a function that is called, or None when its source cannot be read. The text given with the kernel may be that of a whole program."""
+    parsed = parse_if_possible(function)
+    if parsed is None and s.text is not None and function.__globals__ is s.scope:
+        parsed = parse_if_possible(function, s.text)
+    return parsed
+
+
+def _run_by_python(function: FunctionType, error: KernelTypeError) -> None:
+    """Say with an error that Python ran a function itself, with run-time values, and why."""
+    if "Python itself ran" not in error.message:
+        name = function.__name__
+        if name == "<lambda>":
+            why = "a lambda: write it with `def`"
+        else:
+            why = (
+                f"`{name}`, whose source cannot be read, because {why_not(function)}: the text given with the kernel, @lw.kernel(source=text), may hold it, too"
+            )
+        error.message = f"{error.message}. Python itself ran {why}"
 
 
 def _convert(emitter: Emitter, type_: Type, args: tuple[Any, ...], named: dict[str, Any]) -> Any:

@@ -78,10 +78,13 @@ def parse(function: FunctionType) -> Parsed:
     raise without_source(function)
 
 
-def parse_if_possible(function: FunctionType) -> Parsed | None:
-    """The parsed form of a function, or None when it has no source that can be read (a lambda, a built-in, a string)."""
+def parse_if_possible(function: FunctionType, text: str | None = None) -> Parsed | None:
+    """The parsed form of a function, or None when it has no source that can be read (a lambda, a built-in, a string).
+
+    ``text`` is a text that may have it.
+    """
     code = function.__code__
-    key = (code, code.co_filename, getattr(function, GIVEN, None))
+    key = (code, code.co_filename, getattr(function, GIVEN, text))
     try:
         return _cache[key]
     except KeyError:
@@ -89,7 +92,7 @@ def parse_if_possible(function: FunctionType) -> Parsed | None:
     with _lock:
         if key not in _cache:
             try:
-                source = source_of(function) if code.co_name != "<lambda>" else None
+                source = source_of(function, text) if code.co_name != "<lambda>" else None
                 _cache[key] = _parse(source, code) if source is not None else None
             except RecursionError:
                 raise KernelSyntaxError(

@@ -19,7 +19,7 @@ from typing import Any, Final
 
 from loopwright.errors import KernelSyntaxError
 
-__all__ = ["GIVEN", "Source", "compiled", "defined", "source_of", "texts_of", "without_source"]
+__all__ = ["GIVEN", "Source", "compiled", "defined", "source_of", "texts_of", "why_not", "without_source"]
 
 #: The attribute of a function that holds the text given with it (``source=``).
 GIVEN: Final = "__loopwright_source__"
@@ -51,8 +51,8 @@ class Source:
         self.lines = lines
 
 
-def source_of(function: FunctionType) -> Source | None:
-    """The source of a function, or None when it has none that can be read.
+def source_of(function: FunctionType, text: str | None = None) -> Source | None:
+    """The source of a function, or None when it has none that can be read. ``text`` is one that may have it.
 
     Raises:
         KernelSyntaxError: what there is, is another function's.
@@ -61,6 +61,11 @@ def source_of(function: FunctionType) -> Source | None:
     given = getattr(function, GIVEN, None)
     if given is not None:
         return _given(function, given)
+    if text is not None:
+        try:
+            return _given(function, text)
+        except KernelSyntaxError:
+            return None
     for lines in texts_of(function):
         made = _in_lines(function, lines)
         if made is not None:
@@ -79,12 +84,16 @@ def without_source(function: FunctionType) -> KernelSyntaxError:
     code = function.__code__
     if code.co_name == "<lambda>":
         return KernelSyntaxError("a lambda cannot be a kernel: write it with `def`", code.co_filename, code.co_firstlineno)
-    why = "it was defined by exec, read from standard input, or typed at a prompt" if _is_pseudo(code.co_filename) else "there is no such file"
     return KernelSyntaxError(
-        f"the source of {code.co_name} cannot be read, because {why}: give its text, as in @lw.kernel(source=text), or define it in a file or a notebook's cell",
+        f"the source of {code.co_name} cannot be read, because {why_not(function)}: give its text, as in @lw.kernel(source=text), or define it in a file or a notebook's cell",
         code.co_filename,
         code.co_firstlineno,
     )
+
+
+def why_not(function: FunctionType) -> str:
+    """Why the source of a function cannot be read."""
+    return "it was defined by exec, read from standard input, or typed at a prompt" if _is_pseudo(function.__code__.co_filename) else "there is no such file"
 
 
 def texts_of(function: FunctionType) -> Iterator[list[str]]:

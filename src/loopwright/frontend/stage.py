@@ -19,6 +19,7 @@ from loopwright.frontend.parameters import CONST, SCALAR, Parameter
 from loopwright.frontend.parse import parse
 from loopwright.frontend.program import Parsed
 from loopwright.frontend.python_ranges import too_narrow, unroll_all
+from loopwright.frontend.source import GIVEN
 from loopwright.frontend.state import FALLS, Activation, Restage
 from loopwright.frontend.statements import Statements
 from loopwright.frontend.tables import place_tables
@@ -71,6 +72,7 @@ def _attempt(
     emitter = Emitter(f)
     emitter.line = emitter.at_line = parsed.line
     s = Statements(emitter, notes, BUILTINS, HOOKS)
+    s.text, s.scope = getattr(function, GIVEN, None), function.__globals__
     env = outside_names(parsed, function)
     s.equip(env, parsed.hooks)
     act = Activation(parsed, env, True)

@@ -49,6 +49,7 @@ class Staging(KernelAround):
         cells: id of a list or dictionary -> index -> the variable that the element is.
         frozen: a path on which a name stands for a list has left the code before its end.
         merged: lists that names stand for where others have met, with those others.
+        text, scope: the text given with the kernel (``source=``), or None, and the globals of the kernel.
     """
 
     def __init__(self, emitter: Emitter, notes: dict[Any, Any], builtins: dict[str, Any], makers: dict[str, Callable[[Staging], Callable[..., Any]]]) -> None:
@@ -72,6 +73,8 @@ class Staging(KernelAround):
         self.cells: dict[int, dict[Any, Any]] = {}
         self.merged: list[tuple[Any, list[Any]]] = []
         self.frozen = False
+        self.text: str | None = None
+        self.scope: dict[str, Any] = {}
         emitter.staging = self
 
     def end(self) -> None:

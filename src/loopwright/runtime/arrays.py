@@ -30,7 +30,7 @@ import numpy as np
 from loopwright.errors import ArgumentError, OverlapError
 from loopwright.types import BF16, Type
 
-__all__ = ["UNUSED", "ArrayParameter", "address_of", "admit", "bind", "check_overlap", "layout_holds", "overlap", "shape_passed"]
+__all__ = ["UNUSED", "ArrayParameter", "address_of", "admit", "bind", "check_overlap", "instead_of_structures", "layout_holds", "overlap", "shape_passed"]
 
 # numpy/ndarraytypes.h, struct tagPyArrayObject_fields, after the object header of 16 bytes.
 DATA: Final = 16
@@ -225,9 +225,24 @@ def _wrong_dtype(parameter: ArrayParameter, array: np.ndarray[Any, Any]) -> NoRe
         raise ArgumentError(
             f"{name}: elements of {expected.name} in this machine's byte order are expected, got {array.dtype.str}; use {name}.astype(np.{expected.name})"
         )
-    got = array.dtype.name if array.dtype.names is None else "records " + str(array.dtype)
+    if array.dtype.names is not None:
+        raise ArgumentError(
+            f"{name}: an array of {expected.name} is expected, got one of structures, which are not available; {instead_of_structures(name, array.dtype)}"
+        )
+    got = array.dtype.name
     advice = f"allocate it with dtype=np.{expected.name}" if parameter.written else f"use {name}.astype(np.{expected.name})"
-    raise ArgumentError(f"{name}: an array of {expected.name} is expected, got {got}; {advice}, or compile the kernel for {got}")
+    other = f", or compile the kernel for {got}" if array.dtype.kind in "biufc" else ""
+    raise ArgumentError(f"{name}: an array of {expected.name} is expected, got {got}; {advice}{other}")
+
+
+def instead_of_structures(name: str, dtype: np.dtype[Any]) -> str:
+    """What to pass for an array of structures."""
+    names = dtype.names
+    assert names is not None
+    return (
+        f"where all fields are of one type, pass {name}.view(np.float32), or whichever it is, and take them in turn, as in {name}[{len(names)} * i]; "
+        f"else a copy of a field, {name}[{names[0]!r}].copy()"
+    )
 
 
 def _not_an_array(parameter: ArrayParameter, value: object) -> NoReturn:

@@ -19,7 +19,7 @@ from typing import Any, Final
 import numpy as np
 
 from loopwright.errors import ArgumentError, KernelTypeError
-from loopwright.runtime.arrays import ArrayParameter, admit
+from loopwright.runtime.arrays import ArrayParameter, admit, instead_of_structures
 from loopwright.runtime.call import miscounted, missing
 from loopwright.runtime.code import Code
 from loopwright.runtime.entry import Hub
@@ -264,9 +264,7 @@ def _item(value: object, formal: Formal) -> Item:
         element = _ELEMENT_TYPES.get(value.dtype.name) if value.dtype.isnative else None
         if element is None:
             if value.dtype.names:
-                raise ArgumentError(
-                    f"{name}: arrays of structures are not available; where all fields are of one type, pass {name}.view(np.float32), or whichever it is, and take them in turn, as in {name}[2 * i]; else a copy of a field, {name}[{value.dtype.names[0]!r}].copy()"
-                )
+                raise ArgumentError(f"{name}: arrays of structures are not available; {instead_of_structures(name, value.dtype)}")
             what = value.dtype.name if value.dtype.isnative else value.dtype.str + " (the other byte order)"
             to = "np.float32" if value.dtype.isnative else f'{name}.dtype.newbyteorder("=")'
             raise ArgumentError(f"{name}: arrays of {what} are not available; convert it, for example with {name}.astype({to})")
