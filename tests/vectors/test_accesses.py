@@ -47,6 +47,13 @@ def apart(x: lw.Array, y: lw.Array, z: lw.Array, distance: lw.i64):
         z[i] = x[5 * i + 1] + y[i * distance]
 
 
+def far_apart_where(x: lw.Array, y: lw.Array, z: lw.Array):
+    for i in lw.lanes(len(z)):
+        z[i] = 0
+        if x[8 * i] > 3 and y[6 * i + 5] != 1:
+            z[i] = x[8 * i + 7] + y[6 * i + 1]
+
+
 def columns(a: lw.Array, y: lw.Array):
     for i in lw.lanes(a.shape[0]):
         y[i] = a[i, 3] + a[i, 0]
@@ -157,6 +164,7 @@ ALONG: list[tuple[Callable[..., None], Made]] = [
     (apart, lambda n, of, _: [of(max(5 * n - 3, 0)), of(max(7 * n - 6, 0)), of(n), 7]),
     (columns, lambda n, of, _: [of(4 * n).reshape(n, 4), of(n)]),
     (alternating, lambda n, of, _: [of(n), of(2 * n)]),
+    (far_apart_where, lambda n, of, _: [of(8 * n), of(6 * n), of(n)]),
     (apart_where, lambda n, of, _: [of(n), of(max(5 * n - 3, 0)), of(3 * n)]),
     (to_planes, lambda n, of, _: [of(3 * n), of(n), of(n), of(n)]),
     (from_planes, lambda n, of, _: [of(n), of(n), of(n), of(3 * n)]),

@@ -40,8 +40,8 @@ WIDTHS: Final = (2, 3, 4, *IN_PAIRS)
 
 
 def room_for(apart: int, bits: int) -> int:
-    """How many bits of a vector an element takes, where elements so far apart are dealt out."""
-    return 2 * bits if apart in IN_PAIRS else bits
+    """How many bits of a vector an element takes, where elements so far apart are dealt out. (Elements of 64 bits are not, in pairs.)"""
+    return 2 * bits if apart in IN_PAIRS and bits <= 32 else bits
 
 
 def width_of(last: int) -> int:
