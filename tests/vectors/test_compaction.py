@@ -6,6 +6,7 @@ from typing import Any
 
 import numpy as np
 import pytest
+from tests.end_to_end.guarded import guarded
 from tests.machines import Runner, runners
 
 import loopwright as lw
@@ -150,6 +151,28 @@ def test_whole_vectors_are_stored_as_long_as_enough_is_to_come(name: str) -> Non
                 y = np.full(len(wanted) + 70, 77, x.dtype)
                 assert code(x, y, np.array([100], x.dtype)) == len(wanted)
                 assert y.tolist() == [*wanted.tolist(), *[77] * 70]
+
+
+def kept_of_pairs(x: lw.Array, y: lw.Array, limit: lw.Array) -> lw.i64:
+    k = 0
+    for i in lw.lanes(len(x) // 2):
+        if x[2 * i + 1] < limit[0]:
+            y[k] = x[2 * i]
+            k += 1
+    return k
+
+
+@pytest.mark.parametrize("name", TYPES)
+def test_what_is_dealt_out_is_packed(name: str) -> None:
+    """Vectors of the last elements of a pair reach behind it: the last of the loops that a loop is divided into has what is left over."""
+    for target in HERE:
+        code = lw.kernel(kept_of_pairs).compile(lw.Array[getattr(lw, name)], lw.Array[getattr(lw, name)], lw.Array[getattr(lw, name)], target=target)
+        for n in (0, 1, 63, 64, 65, 127, 128, 192, 198, 255, 256, 257, 320, 1000):
+            for share in SHARES:
+                x, limit = elements(name, 2 * n, share)
+                y, wanted = np.zeros(n, x.dtype), np.zeros(n, x.dtype)
+                assert code(guarded(x, True), y, limit) == kept_of_pairs(x, wanted, limit)
+                np.testing.assert_array_equal(y, wanted)
 
 
 def test_an_array_may_be_packed_into_itself() -> None:

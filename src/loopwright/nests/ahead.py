@@ -72,7 +72,7 @@ def divided(f: Function, body: list[Instr], found: dict[int, Counter], lanes: in
     out.append(Instr(ops.SUB, I64, first, [stop, f.const(I64, BLOCK)], 0, line))
     out.append(Instr(ops.COPY, I64, stop, [first], 0, line))
     totals = [(count, ops.ADD, f.const(I64, 0)) for count in left.values()]
-    counting = Instr(ops.FOR, VOID, within, [f.const(I64, 0), f.const(I64, BLOCK), f.const(I64, 1)], 0, line, loop=Loop(NONE, 0, totals, True, True))
+    counting = Instr(ops.FOR, VOID, within, [f.const(I64, 0), f.const(I64, BLOCK), f.const(I64, 1)], 0, line, loop=Loop(NONE, 0, totals, True))
     out += [counting, Instr(ops.ADD, I64, index, [first, within], 0, line)]
     clone(f, [*counted, body[-1]], {**_fresh(f, counted, private), **left, head.dst: index}, out)
     out += [Instr(ops.BR, VOID, NONE, [], 0, line), Instr(ops.END, VOID, NONE, [], 0, line), Instr(ops.END, VOID, NONE, [], 0, line)]

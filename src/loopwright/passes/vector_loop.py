@@ -63,7 +63,7 @@ class VectorLoop:
         leaving: how lanes leave it, if they may.
         carried: what it carries, if anything.
         near: distances between rows that are known, in bytes.
-        ample: whole vectors may be stored at counters.
+        ample: whole vectors may be stored at counters, because more indices come behind the loop.
         bits: of its vectors, at most; 0 for the target's.
     """
 
@@ -93,6 +93,7 @@ class VectorLoop:
         self.leaving = leaving
         self.carried = carried
         self.near = near or {}
+        self.ample = ample
         loop = self.head.loop
         assert loop is not None
         self.loop = loop
@@ -216,7 +217,8 @@ class VectorLoop:
             body = interleaving.run(body)
             spare = spare or interleaving.spare
         if self.whole and upwards:
-            if spare:
+            # (Of the index behind the last, which then has to be there; of such a loop it is.)
+            if spare and not self.ample:
                 made.out = self.out
                 self.hi = made.scalar(ops.SUB, made.scalar(ops.MAX, self.hi, self.lo), f.const(I64, 1))
             self.stop = self.hi = last_multiple(f, self.lo, self.hi, self.lanes, head.line, self.out)
