@@ -88,6 +88,85 @@ def test_what_both_arms_load_is_loaded_in_front() -> None:
     )
 
 
+def test_chains_of_elif_are_choices_of_choices() -> None:
+    body = "%2 = gt.i64 %1, %c\nif %2\n%s = copy.i64 7\nelif\n%3 = lt.i64 %1, 5\nthen %3\n%s = copy.i64 3\nend"
+    text = made(body)
+    assert text.count("select") == 2 and "if" not in text
+    # With more tests than three they stay for tables and halving.
+    more = "".join(f"elif\n%{k} = eq.i64 %1, {k}\nthen %{k}\n%s = copy.i64 {k}\n" for k in (4, 5))
+    assert kept(body.removesuffix("end") + more + "end")
+    # What cannot be a choice is a branch in the other's arm.
+    assert made(body.replace("copy.i64 7", "div_trunc.i64 %s, 7")).count("if") == 1
+
+
+def test_a_bound_that_one_arm_keeps_is_one_of_a_value_that_changes_nothing_in_the_other() -> None:
+    for op, least in (("max", -(1 << 63)), ("min", (1 << 63) - 1)):
+        text = made(f"%2 = gt.i64 %1, 5\nif %2\n%s = add.i64 %s, 1\n%t = {op}.i64 %t, %s\nelse\n%s = copy.i64 0\nend")
+        lines = [line.strip() for line in text.splitlines()]
+        assert "if" not in text and text.count("select") == 2
+        assert any(line.startswith("%t") and f"= {op}.i64 %t" in line for line in lines) and f", {least}" in text
+    # Not where the other arm changes it as well, or what is made is read besides.
+    assert "-9223372036854775808" not in made("%2 = gt.i64 %1, 5\nif %2\n%t = max.i64 %t, %1\nelse\n%t = copy.i64 0\nend")
+    assert "-9223372036854775808" not in made("%2 = gt.i64 %1, 5\nif %2\n%t = max.i64 %t, %1\n%s = copy.i64 %t\nend")
+    # Nor where it is of what another choice has changed by then.
+    assert "-9223372036854775808" not in made("%2 = gt.i64 %1, 5\nif %2\n%t = max.i64 %t, %s\n%s = add.i64 %1, 1\nend")
+
+
+@lw.kernel(nests="off")
+def switched(x: lw.Array[lw.f32], out: lw.Array[lw.u8], best: lw.Array[lw.i32], high: lw.f32, low: lw.f32):
+    state = lw.u8(0)
+    on = False
+    run = lw.i32(0)
+    most = lw.i32(0)
+    for i in range(len(x)):
+        if x[i] > high:
+            state = lw.u8(2)
+        elif not x[i] >= low:
+            state = lw.u8(1)
+        if x[i] >= low:
+            run += 1
+            most = max(most, run)
+            on = True
+        else:
+            run = lw.i32(0)
+            on = on and x[i] < high
+        out[i] = state + lw.u8(4) if on else state
+    best[0] = most
+
+
+@pytest.mark.parametrize("runner", runners())
+def test_states_that_floats_decide(runner: Runner) -> None:
+    x = np.random.default_rng(5).random(300).astype(np.float32)
+    x[::17] = np.nan
+    x[3::29] = 0.75
+    out, best = np.zeros(300, np.uint8), np.zeros(1, np.int32)
+    want, most = np.zeros_like(out), np.zeros_like(best)
+    switched.function(x, want, most, np.float32(0.75), np.float32(0.25))
+    code = runner.compiled(switched)
+    runner.call(code, x, out, best, 0.75, 0.25)
+    assert (out == want).all() and (best == most).all()
+
+
+@lw.kernel(nests="off")
+def longest(x: lw.Array[lw.f32], best: lw.Array[lw.i32], low: lw.f32):
+    run = lw.i32(0)
+    most = lw.i32(0)
+    for i in range(len(x)):
+        if x[i] >= low:
+            run += 1
+            most = max(most, run)
+        else:
+            run = lw.i32(0)
+    best[0] = most
+
+
+def test_conditions_of_floats_are_no_numbers_where_they_decide() -> None:
+    for target in ("x86-64-v3", "x86-64-v4"):
+        text = longest.compile(target=target).asm()
+        # What two choices have in common is compared once.
+        assert "vcmpss" not in text and "kmov" not in text and text.count("vucomiss") == 1 and text.count("cmov") == 3
+
+
 @lw.kernel(nests="off")
 def runs(x: lw.Array, out: lw.Array, least: lw.Array):
     total = x[0] - x[0]

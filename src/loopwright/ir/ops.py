@@ -1250,7 +1250,7 @@ for _c in (*CONDITIONS, *TESTS):
     SELECT_CMP[_c] = row(
         f"select_{_c}",
         "S S T T -> T",
-        "int scalar ptr",
+        "int bool scalar ptr",
         f"the third where the comparison {_c} of the first two holds, else the fourth",
         _chosen_by(TESTS[_c] if _c in TESTS else COMPARISONS[_c.removeprefix("n") if _c != "ne" else _c].meaning, _c in COMPARISONS or _c in TESTS),
         since="select",

@@ -21,12 +21,16 @@ from typing import Final
 from loopwright.ir import ops
 from loopwright.ir.function import NONE, Function, Instr
 from loopwright.ir.loops import IS_LOOP
+from loopwright.passes.elif_ import nested
 from loopwright.targets.target import Target
-from loopwright.types import BOOL, I64, VOID, Type
+from loopwright.types import BOOL, I64, VOID, Type, limits
 
 #: Both arms together may have so many operations, and give so many variables a value.
 _MOST: Final = 6
 _VARIABLES: Final = 3
+#: Chains of ``elif`` with so many tests, in so many instructions, are looked at.
+_TESTS: Final = 3
+_LONGEST: Final = 24
 #: What takes a cycle, or two or three.
 _CHEAP: Final = frozenset((ops.ADD, ops.SUB, ops.AND, ops.OR, ops.XOR, ops.SHL, ops.SHR, ops.NEG, ops.MUL, ops.MIN, ops.MAX, ops.SELECT, ops.CONVERT, ops.COPY))
 
@@ -67,14 +71,41 @@ def run(f: Function, target: Target) -> None:
     """Convert the branches of ``f`` that are worth it."""
     if not target.chooses_by(I64, I64):
         return
-    branches = choices = False
+    branches = choices = alternatives = False
     for instr in f.code:
         branches = branches or instr.op is ops.IF
+        alternatives = alternatives or instr.op is ops.ELIF
         choices = choices or (instr.op is ops.SELECT and not instr.type.lanes)
+    if alternatives:
+        chains = _chains(f.code)
+        if chains:
+            f.code = nested(f.code, chains)
     if branches:
         _Conversion(f, target).run()
     if choices:
         f.code = gathered(f)
+
+
+def _chains(code: list[Instr]) -> set[int]:
+    """Where the short chains of ``elif`` in loops begin. (Longer ones are left to the pass ``switches``.)"""
+    found: set[int] = set()
+    heads: list[int] = []
+    tests: list[int] = []
+    loops = 0
+    for k, instr in enumerate(code):
+        op = instr.op
+        if op.opens and not op.closes:
+            heads.append(k)
+            tests.append(1)
+            loops += IS_LOOP[op.code]
+        elif op is ops.THEN:
+            tests[-1] += 1
+        elif op is ops.END:
+            head, count = heads.pop(), tests.pop()
+            loops -= IS_LOOP[code[head].op.code]
+            if loops and 1 < count <= _TESTS and k - head <= _LONGEST:
+                found.add(head)
+    return found
 
 
 def gathered(f: Function) -> list[Instr]:
@@ -294,11 +325,35 @@ class _Conversion:
         if compare is not None and self.uses[condition] == 1:
             out.pop()
         out.extend(loads)
+        bounds = self.bounds(variables, arms)
         out.extend(arms[0].made)
         out.extend(arms[1].made)
         self.store(arms, condition, compare, line)
-        self.choose(variables, arms, condition, compare, line)
+        self.choose(variables, arms, condition, compare, line, bounds)
         return True
+
+    def bounds(self, variables: list[int], arms: list[_Arm]) -> dict[int, Instr]:
+        """By variable: the least or the greatest of it and another value that one arm makes of it, where the other leaves it as it is; taken out of the arm.
+
+        What the next iteration waits for is that alone then, of a value that changes nothing where the arm is not the one that counts.
+        """
+        found: dict[int, Instr] = {}
+        for arm, other in ((arms[0], arms[1]), (arms[1], arms[0])):
+            for v, value in arm.values.items():
+                made = next((each for each in arm.made if each.dst == value), None)
+                if made is None or (made.op is not ops.MIN and made.op is not ops.MAX) or other.values.get(v, v) != v or made.args.count(v) != 1:
+                    continue
+                if (
+                    made.args[made.args[0] == v] in variables
+                    or any(value in each.args for each in arm.made)
+                    or (arm.store is not None and value in arm.store.args)
+                ):
+                    continue
+                if list(arm.values.values()).count(value) == 1:
+                    found[v] = made
+        for arm in arms:
+            arm.made = [each for each in arm.made if all(each is not bound for bound in found.values())]
+        return found
 
     def join(self, closed: _Open, variable: int, arm: _Arm) -> bool:
         """Conditions of several parts: a further part that is asked where the others hold, or where none does, and takes their place."""
@@ -421,7 +476,7 @@ class _Conversion:
             self.select(value, first.args[0], second.args[0], condition, compare, line)
         self.out.append(Instr(first.op, first.type, NONE, [value, *first.args[1:]], first.imm, first.line, first.source, first.mem))
 
-    def choose(self, variables: list[int], arms: list[_Arm], condition: int, compare: Instr | None, line: int) -> None:
+    def choose(self, variables: list[int], arms: list[_Arm], condition: int, compare: Instr | None, line: int, bounds: dict[int, Instr]) -> None:
         """Give each variable the value of the arm that counts; those that are compared come last."""
         f, out = self.f, self.out
         compared = compare.args if compare is not None else []
@@ -442,7 +497,16 @@ class _Conversion:
             if v in compared and k < len(order) - 1:
                 into = self.register(f.types[v])
                 late.append((v, into))
-            self.select(into, values[0][k], values[1][k], condition, compare, line)
+            bound = bounds.get(v)
+            if bound is None:
+                self.select(into, values[0][k], values[1][k], condition, compare, line)
+                continue
+            type_ = f.types[v]
+            chosen = [f.const(type_, limits(type_)[bound.op is ops.MIN])] * 2
+            chosen[values[0][k] == v] = bound.args[bound.args[0] == v]
+            other = self.register(type_)
+            self.select(other, chosen[0], chosen[1], condition, compare, line)
+            out.append(Instr(bound.op, type_, into, [v, other], 0, bound.line))
         for v, made in late:
             out.append(Instr(ops.COPY, f.types[v], v, [made], 0, line))
 

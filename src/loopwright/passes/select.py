@@ -394,15 +394,14 @@ class Selection:
         return instr.op is ops.LOAD_AT and uses == self.fused_uses[instr.dst] and uses <= self.target.repeated_loads(instr.type)
 
     def may_share(self, instr: Instr) -> bool:
-        """Whether it is a comparison of integers that a few branches or choices may have each for itself: flags are cheaper made again than kept as a number."""
+        """Whether it is a comparison of scalars that a few branches or choices may have each for itself: flags are cheaper made again than kept as a number."""
         dst = instr.dst
         return (
             instr.op.result == "M"
             and dst < self.known
             and 1 < self.uses[dst] <= _SHARED
             and not instr.type.lanes
-            and instr.type.is_integer
-            and self.target.chooses_by(instr.type, instr.type)
+            and (self.target.chooses_by(instr.type, instr.type) if instr.type.is_integer else instr.type.is_float and self.target.chooses_by_floats(I64))
         )
 
     def fold(self, instr: Instr) -> None:

@@ -41,8 +41,17 @@ def random_step(rng: random.Random) -> list[Callable[[Assembler], None]]:
         condition = rng.choice(("L", "G", "B", "E", "S", "O", "A", "NE", "GE", "NS"))
         return [emits(name, f"{r},{r}", (a, b)), emits(f"CMOV{condition}", "r64,r64", (into, b))]
 
+    def floats(x: int, y: int) -> list[Callable[[Assembler], None]]:
+        return [emits("VUCOMISD", "xmm,xmm", (x, y)), emits(f"CMOV{rng.choice(('A', 'AE', 'B', 'BE', 'P', 'E'))}", "r64,r64", (a, b))]
+
+    x, y = rng.randrange(3), rng.randrange(3)
     return rng.choice(
         [
+            floats(x, y),
+            floats(0, 1),
+            [emits("VMOVQ", "xmm,r64", (x, a))],
+            [emits("VADDSD", "xmm,xmm,xmm", (x, y, 0)), *floats(0, 1)],
+            [emits("VUCOMISD", "xmm,m64", (x,), M(7, NO_REGISTER, 1, 8)), emits("CMOVA", "r64,r64", (a, b))],
             compares("CMP", a, b),
             compares("CMP", b, a),
             compares("TEST", a, a),
@@ -85,6 +94,8 @@ def test_leaving_comparisons_out_changes_no_result() -> None:
             cells = start.copy()
             for n, register in enumerate(POOL):
                 asm.emit(lookup("MOV", "r64,m64"), (register,), M(7, NO_REGISTER, 1, 8 * n))
+            for n in range(3):
+                asm.emit(lookup("VMOVQ", "xmm,r64"), (n, POOL[n]))
             for step in steps:
                 step(asm)
             left_out += len(asm.items) if isinstance(asm, Assembler) and not isinstance(asm, X86Assembler) else -len(asm.items)
@@ -136,3 +147,21 @@ def test_what_is_known_of_the_flags() -> None:
     assert emitted(("SUB", "r64,r64", (0, 1)), ("TEST", "r64,r64", (0, 0))) == ["sub", "test"]
     assert emitted(compare, 7, compare) == ["cmp", "LABEL".lower(), "cmp"]
     assert emitted(compare, ("CALL", "r64", (3,)), compare) == ["cmp", "call", "cmp"]
+
+
+def test_floats_that_have_been_compared_are_not_compared_again() -> None:
+    compare, choose = ("VUCOMISS", "xmm,xmm", (0, 1)), ("CMOVA", "r64,r64", (2, 1))
+
+    def encoded(*steps: tuple[str, str, tuple[int, ...]]) -> int:
+        asm = assembler()
+        for name, shape, ops in steps:
+            asm.emit(lookup(name, shape), ops)
+        asm.encode()
+        return sum(form.mnemonic == "vucomiss" for form, *_ in asm.items)
+
+    assert encoded(compare, choose, compare, choose) == 1
+    assert encoded(compare, choose, ("VMOVAPS", "xmm,xmm", (2, 3)), choose, compare) == 1
+    assert encoded(compare, ("VMOVAPS", "xmm,xmm", (1, 3)), compare) == 2
+    assert encoded(compare, ("ADD", "r64,r64", (2, 1)), compare) == 2
+    assert encoded(compare, ("CMP", "r64,r64", (2, 1)), compare) == 2
+    assert encoded(compare, ("VUCOMISS", "xmm,xmm", (1, 0)), compare) == 3

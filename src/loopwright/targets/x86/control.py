@@ -166,6 +166,31 @@ class ChooseFloat:
         asm.emit(self.move, (CODES[instr.dst], CODES[other]), line=instr.line)
 
 
+class SetFloat:
+    """A comparison of float scalars that says which is greater, as a bool."""
+
+    __slots__ = ("exchanged", "form", "set")
+
+    def __init__(self, condition: str, type_: Type) -> None:
+        self.exchanged, code = _FLOAT_JUMPS[condition]
+        self.form = lookup("VUCOMIS" + FLOAT_LETTER[type_.bits], "xmm,xmm")
+        self.set = lookup("SET" + CONDITIONS[code].upper(), "r8")
+
+    def emit(self, asm: X86Assembler, f: Function, instr: Instr) -> None:
+        """SETcc writes a byte (``arithmetic.SetCondition``)."""
+        a, b = roles(instr)
+        if self.exchanged:
+            a, b = b, a
+        mem = in_memory(asm, instr, b, instr.type)
+        at = len(asm.items)
+        asm.emit(self.form, (CODES[a],) if mem is not None else (CODES[a], CODES[b]), mem, line=instr.line)
+        d = CODES[instr.dst]
+        cleared = asm.clear_before(at, d, instr.line)
+        asm.emit(self.set, (d,), line=instr.line)
+        if not cleared:
+            asm.emit(lookup("MOVZX", "r32,r8"), (d, d), line=instr.line)
+
+
 def jump_table(asm: X86Assembler, f: Function, instr: Instr) -> None:
     """Go where a table says, of distances from itself (SDM volume 2, JMP, near and absolute, indirect)."""
     value, count, distance, table = instr.args

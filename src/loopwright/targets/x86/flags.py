@@ -12,29 +12,32 @@ from typing import Final
 from loopwright.targets.x86.assembler import ALIGN, ALWAYS, CALL, CONDITIONS, JUMP, LABEL, Item
 from loopwright.targets.x86.encoder import Form, M, lookup
 
-__all__ = ["ARITHMETIC", "COMPARES", "MOVES", "QUIET", "Flags", "effect", "without_test"]
+__all__ = ["COMPARES", "FLOATS", "MOVES", "QUIET", "Flags", "effect", "without_test"]
 
-# What an instruction does to the flags and to the integer registers. Those up to LOGIC say something of the flags.
+# What an instruction does to the flags and to the integer registers. Those up to FLOATS say something of the flags.
 #: It compares two integer registers, or one with an immediate.
 COMPARES: Final = 0
 #: A bitwise operation into an integer register: it leaves the flags of a TEST of its result with itself (AND, OR, XOR, TEST: CF and OF are 0).
 LOGIC: Final = 1
 #: An operation on integers into a register: zero and sign are those of its result, carry and overflow are not a TEST's.
 ARITHMETIC: Final = 2
+#: It compares two scalar floats in registers, or one with what is in memory.
+FLOATS: Final = 3
 #: It moves an integer register to another.
-MOVES: Final = 3
+MOVES: Final = 4
 #: It writes integer registers, if any, and no flags.
-KEEPS: Final = 4
+KEEPS: Final = 5
 #: It changes flags, or is not known not to.
-CHANGES: Final = 5
+CHANGES: Final = 6
 #: It has to do with neither.
-QUIET: Final = 6
+QUIET: Final = 7
 
 _KEEPS: Final = re.compile(
     r"MOV(ABS|ZX|SX|SXD)?|LEA|CMOV\w+|SET\w+|BSWAP|NOT|XCHG|PUSH|POP|RORX|SARX|SHLX|SHRX|PDEP|PEXT|MULX|CRC32|NOP|PREFETCH\w+"
     r"|V(?!U?COMIS|TESTP|PTEST$)\w+|K(?!ORTEST|TEST)\w+"
 )
 _WHOLE: Final = ("r32", "r64")
+_FLOATS: Final = ("VUCOMISS", "VUCOMISD", "VUCOMISH")
 _SHIFTS: Final = ("SHL", "SHR", "SAR")
 #: Conditions of a TEST of a register with itself by those of what made its value: overflow is 0 after TEST, so that less is the sign.
 _OF_RESULT: Final = {4: 4, 5: 5, 8: 8, 9: 9, 12: 8, 13: 9}
@@ -50,6 +53,8 @@ def effect(form: Form) -> int:
         return LOGIC
     if mnemonic in ("ADD", "SUB", "NEG") and operands[0].register in _WHOLE:
         return ARITHMETIC
+    if mnemonic in _FLOATS:
+        return FLOATS
     # (By 0 a shift leaves the flags as they are.)
     if mnemonic in _SHIFTS and operands[0].register in _WHOLE and operands[-1].immediate:
         return ARITHMETIC
@@ -66,13 +71,16 @@ class Flags:
     Attributes:
         known: whether there is one. Cleared where code may come from elsewhere.
         result: the register with whose value zero and sign agree, or -1. Cleared likewise.
+        floats: the comparison of floats in registers that the flags hold, or None. Cleared likewise.
     """
 
-    __slots__ = ("_bits", "_imm", "_left", "_result_bits", "_right", "_tests", "known", "result")
+    __slots__ = ("_bits", "_floats_in", "_imm", "_left", "_result_bits", "_right", "_tests", "floats", "known", "result")
 
     def __init__(self) -> None:
         self.known = False
         self.result = -1
+        self.floats: Form | None = None
+        self._floats_in: tuple[int, ...] = ()
         self._result_bits = 0
         self._tests = False
         self._bits = 0
@@ -83,6 +91,17 @@ class Flags:
 
     def step(self, form: Form, kind: int, ops: tuple[int, ...], mem: M | None, imm: int, before: Form | None, before_ops: tuple[int, ...]) -> bool:
         """An instruction comes, with what was emitted before it: does the comparison that it makes stand in the flags already?"""
+        if kind == FLOATS:
+            if self.floats is form and self._floats_in == ops and mem is None:
+                return True
+            self.known = False
+            self.result = -1
+            self.floats, self._floats_in = form if mem is None else None, ops
+            return False
+        if self.floats is not None and (kind <= ARITHMETIC or kind == CHANGES or self._writes_float(form, ops, mem)):
+            self.floats = None
+        if kind == QUIET:
+            return False
         if kind == CHANGES:
             self.known = False
             self.result = -1
@@ -109,6 +128,19 @@ class Flags:
     def tests_result(self, form: Form, ops: tuple[int, ...]) -> bool:
         """Whether a comparison, before ``step`` hears of it, is a TEST of the value that zero and sign are of."""
         return self.result >= 0 and form.mnemonic == "test" and ops == (self.result, self.result) and _bits(form) == self._result_bits
+
+    def _writes_float(self, form: Form, ops: tuple[int, ...], mem: M | None) -> bool:
+        """Whether an instruction writes one of the registers whose floats have been compared."""
+        at = 0
+        for position, each in enumerate(form.operands):
+            if each.fixed and each.role != "r":
+                return True
+            if each.fixed or each.immediate or not each.register or (mem is not None and position == form.memory_at):
+                continue
+            if each.role != "r" and each.register[:1] not in "rk" and ops[at] in self._floats_in:
+                return True
+            at += 1
+        return False
 
     def _compare(self, form: Form, ops: tuple[int, ...], mem: M | None, imm: int, before: Form | None, before_ops: tuple[int, ...]) -> bool:
         if mem is not None:
@@ -195,7 +227,7 @@ def without_test(items: list[Item], at: int) -> bool:
             kind = effect(form) if form.effect < 0 else form.effect
             if kind == CHANGES:
                 return False
-            if kind <= ARITHMETIC:
+            if kind <= FLOATS:
                 if kind == ARITHMETIC and form.operands[-1].immediate and item[3] == 0:
                     return False
                 break

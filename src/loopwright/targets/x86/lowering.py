@@ -325,8 +325,14 @@ def _compared(instr: Instr) -> tuple[Use, Use]:
 
 def _compare(target: Any, instr: Instr) -> Rule | None:
     type_ = instr.type
-    if type_.lanes or type_.is_float:
+    if type_.lanes:
         return None
+    if type_.is_float:
+        if instr.op is ops.EQ or instr.op is ops.NE:
+            # (They would have to ask for parity, too.)
+            return None
+        asked = control.SetFloat(instr.op.name, type_)
+        return Rule(instr.op.name, _without(instr, (VECTOR_MEMORY, VECTOR) if asked.exchanged else (VECTOR, VECTOR_MEMORY), True), INT, asked.emit)
     uses = tuple([Use(INTS, memory=use.memory, late=True) for use in _compared(instr)])
     emit = arithmetic.SetCondition(arithmetic.conditions(type_)[instr.op.name]).emit
     return Rule(instr.op.name, _without(instr, uses, True), INT, emit, loads=loads(instr, [type_, type_], [0, _bits(instr)[1]]))

@@ -11,7 +11,7 @@ from loopwright.ir.function import INCOMING, SLOT, Frame, Function, Instr
 from loopwright.targets.target import MachineCode
 from loopwright.targets.x86.assembler import Assembler, Form, M, lookup
 from loopwright.targets.x86.encoder import NO_REGISTER
-from loopwright.targets.x86.flags import ARITHMETIC, COMPARES, MOVES, QUIET, Flags, effect, without_test
+from loopwright.targets.x86.flags import COMPARES, FLOATS, MOVES, QUIET, Flags, effect, without_test
 from loopwright.targets.x86.registers import CODES, INTS, REGISTERS, VECTORS
 from loopwright.types import BOOL, Type
 
@@ -121,7 +121,7 @@ class X86Assembler(Assembler):
             # (In 32 bits it clears the upper half.)
             return
         flags = self._flags
-        if kind != QUIET and (kind <= ARITHMETIC or flags.known or flags.result >= 0):
+        if kind <= FLOATS or flags.floats is not None or (kind != QUIET and (flags.known or flags.result >= 0)):
             before: Form | None = None
             before_ops: tuple[int, ...] = ()
             if self.items:
@@ -155,6 +155,7 @@ class X86Assembler(Assembler):
     def _forget_flags(self) -> None:
         self._flags.known = False
         self._flags.result = -1
+        self._flags.floats = None
 
     def encode(self) -> MachineCode:
         """The bytes, without the comparisons whose answer the flags of what is in front of them give. Raises as ``Assembler.encode``."""

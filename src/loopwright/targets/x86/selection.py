@@ -507,7 +507,7 @@ lt               | floatx                        | VCMPP$ d, a, b, 0x11
 le               | floatx                        | VCMPP$ d, a, b, 0x12
 gt               | floatx                        | VCMPP$ d, a, b, 0x1e
 ge               | floatx                        | VCMPP$ d, a, b, 0x1d
-# Those that become part of a branch have the same operand in memory as here (``JumpFloat``).
+# (Which of two is greater is asked for by VUCOMIS: ``control.py``.)
 eq               | float                         | VCMPS$ t:k, a, b, 0x00
                  |                               | KMOVW d, t
 eq               | float                         | VCMPS$ t, a, b, 0x00
@@ -516,26 +516,6 @@ eq               | float                         | VCMPS$ t, a, b, 0x00
 ne               | float                         | VCMPS$ t:k, a, b, 0x04
                  |                               | KMOVW d, t
 ne               | float                         | VCMPS$ t, a, b, 0x04
-                 |                               | VMOVD d, t
-                 |                               | AND d, 1
-lt               | float                         | VCMPS$ t:k, b, a, 0x1e
-                 |                               | KMOVW d, t
-lt               | float                         | VCMPS$ t, b, a, 0x1e
-                 |                               | VMOVD d, t
-                 |                               | AND d, 1
-le               | float                         | VCMPS$ t:k, b, a, 0x1d
-                 |                               | KMOVW d, t
-le               | float                         | VCMPS$ t, b, a, 0x1d
-                 |                               | VMOVD d, t
-                 |                               | AND d, 1
-gt               | float                         | VCMPS$ t:k, a, b, 0x1e
-                 |                               | KMOVW d, t
-gt               | float                         | VCMPS$ t, a, b, 0x1e
-                 |                               | VMOVD d, t
-                 |                               | AND d, 1
-ge               | float                         | VCMPS$ t:k, a, b, 0x1d
-                 |                               | KMOVW d, t
-ge               | float                         | VCMPS$ t, a, b, 0x1d
                  |                               | VMOVD d, t
                  |                               | AND d, 1
 eq               | intx                          | VPCMP~? d, a, b, 0

@@ -32,7 +32,7 @@ from loopwright.targets.x86.core import CORE
 from loopwright.targets.x86.lowering import missing, rule_for
 from loopwright.targets.x86.operands import X86Assembler, bits_as_immediate, fits32
 from loopwright.targets.x86.registers import K0, RBP, REGISTERS
-from loopwright.types import F32, PTR, U32, VOID, Type, vector_of
+from loopwright.types import BOOL, F32, PTR, U32, VOID, Type, vector_of
 
 __all__ = ["V3_FEATURES", "V4_FEATURES", "X86"]
 
@@ -212,7 +212,9 @@ class X86(Target):
         return _ADDRESSING
 
     def same_register(self, type_: Type, source: Type, zeros: bool) -> bool:
-        # (A u32 is extended with zeros, as is a narrow integer without a sign.)
+        # (A u32 is extended with zeros, as is a narrow integer without a sign. A bool is 0 or 1.)
+        if source is BOOL:
+            return type_.is_integer and not type_.lanes and type_.bits <= 32
         if source.is_half_word:
             zeros = zeros or source is U32
             if type_.is_half_word:
@@ -288,11 +290,11 @@ class X86(Target):
         return vector_of(type_, 4) if type_.is_integer and type_.bits == 32 and not type_.lanes and self.vector_bits else None
 
     def chooses_by(self, source: Type, type_: Type) -> bool:
-        return not source.lanes and not source.is_float and not type_.lanes and (type_.is_integer or type_ is PTR)
+        return not source.lanes and not source.is_float and not type_.lanes and (type_.is_integer or type_ is PTR or type_ is BOOL)
 
     def chooses_by_floats(self, type_: Type) -> bool:
         # UCOMISS and CMOVA, CMOVAE.
-        return not type_.lanes and (type_.is_integer or type_ is PTR) and type_.bits >= 32
+        return not type_.lanes and (type_.is_integer or type_ is PTR or type_ is BOOL)
 
     def looks_up(self, type_: Type, source: Type) -> bool:
         gather = Instr(ops.GATHER_AT, type_, NONE, [], 0, 0, source)
