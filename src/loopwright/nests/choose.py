@@ -11,7 +11,6 @@ from collections.abc import Set as AbstractSet
 from typing import Any, Final
 
 from loopwright.ir import ops
-from loopwright.ir.affine import Form
 from loopwright.ir.function import Function, Instr
 from loopwright.ir.ops import Op
 from loopwright.nests import (
@@ -25,6 +24,7 @@ from loopwright.nests import (
     fusion,
     previous,
     reassociate,
+    short_loops,
     shortcuts,
     wrapped,
     written_out,
@@ -34,7 +34,6 @@ from loopwright.nests.blocks import widen
 from loopwright.nests.branches import converted
 from loopwright.nests.candidates import LEAST_GAIN, Change, Jam, Wave, best_changes, innermost_loops, interval, live
 from loopwright.nests.carry import carry, rereads
-from loopwright.nests.counting import carries
 from loopwright.nests.dependence import Dependence, dependences, forget, questions
 from loopwright.nests.distances import by_distance
 from loopwright.nests.extremes import searches
@@ -48,7 +47,6 @@ from loopwright.nests.order import reorder
 from loopwright.nests.packs import packs
 from loopwright.nests.panels import Panels, panels
 from loopwright.nests.partial import divide, totals
-from loopwright.nests.powers import shorten
 from loopwright.nests.registers import keep, repeats
 from loopwright.nests.repeated import share
 from loopwright.nests.reverse import upwards
@@ -68,12 +66,6 @@ __all__ = ["improve", "keep_values"]
 
 #: In so many parts totals are added up.
 PARTS: Final = (2, 4, 8)
-#: Loops with so few instructions are unrolled, so many times.
-SHORTEST: Final = 12
-UNROLLED: Final = 4
-#: The same of loops whose minima and maxima go to vector registers (``Target.scalars_as_lanes``), where each operation takes one cycle: of four copies the
-#: cores that send operations to units before these are free (Zen) let some wait for others (1.7 cycles an iteration instead of 1, best profits).
-FAST_UNROLLED: Final = 2
 #: Nests whose dependences take more questions than that are not looked at, and so many times fewer where only values to be carried are wanted.
 MOST_QUESTIONS: Final = 40
 FEWER: Final = 4
@@ -137,7 +129,7 @@ def improve(f: Function, target: Target, core: Core, report: Any = None) -> None
     if untouched:
         for nest in reversed(nests(f)):
             if nest.loops[0].index in untouched:
-                _unroll(nest, target, report)
+                short_loops.unroll(nest, target, report)
 
 
 def keep_values(f: Function, found: list[Nest], report: Any = None, distinct: AbstractSet[int] = frozenset()) -> None:
@@ -183,32 +175,6 @@ def _several(nest: Nest) -> bool:
     """Whether arrays are written that may be parts of each other."""
     arrays = nest.f.arrays
     return len({access.array for access in nest.accesses if access.store and not arrays[access.array].size}) > 1
-
-
-def _unroll(nest: Nest, target: Target, report: Any) -> None:
-    """Unroll the innermost loops that are so short that counting is a good part of their work, but for those that take lanes later."""
-    code = nest.f.code
-    for loop in reversed(innermost_loops(nest)):
-        body = code[loop.head + 1 : loop.end]
-        if loop.step and len(body) <= SHORTEST and loop.long() and all(instr.op.effect != ops.CONTROL for instr in body) and not _scattered(nest, loop):
-            if target.vector_bits and carries(nest.f, target, loop.head, loop.end) is not None:
-                continue
-            fast = any((instr.op is ops.MIN or instr.op is ops.MAX) and target.scalars_as_lanes(instr.type) is not None for instr in body)
-            times = FAST_UNROLLED if fast else UNROLLED
-            if report is not None:
-                report.did(nest.loops[0].line, f"unroll({nest.name(loop)}={times})")
-            divide(nest, loop, times, [])
-            shorten(nest.f, next(k for k in range(loop.head, len(nest.f.code)) if nest.f.code[k].op is ops.FOR))
-
-
-def _scattered(nest: Nest, loop: NestLoop) -> bool:
-    """Whether it accesses an array at places that it computes: then the core does not know which accesses are to one, and the fewer are under way the better."""
-    return any(
-        form is None or any(value not in nest.indices and nest.forms.depends(Form(0, {value: 1}), loop.head, loop.end) for value in form.terms)
-        for access in nest.accesses
-        if access.loops[-1] is loop
-        for form in access.subscripts
-    )
 
 
 def _rewrite(nest: Nest, target: Target, core: Core, distinct: set[int]) -> bool:

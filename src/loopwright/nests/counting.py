@@ -24,7 +24,7 @@ from loopwright.types import I64
 from loopwright.vectors.carried import Carried, carried_by
 from loopwright.vectors.regions import part, tree
 
-__all__ = ["carries", "mark_counting"]
+__all__ = ["carries", "counts", "mark_counting"]
 
 #: The most pairs of arrays that are compared in front of a loop.
 MOST_PAIRS: Final = 6
@@ -109,16 +109,10 @@ def _mark(f: Function, target: Target, head: int, end: int, found: Carried) -> N
     """Make one loop one over lanes, if it carries nothing but that, and totals."""
     code = f.code
     opener = code[head]
-    if opener.args[2] >= 0 or f.const_values[~opener.args[2]] != 1 or exits(code, head, end):
+    fitting = _fitting(f, target, head, end, found)
+    if fitting is None:
         return
-    f.code = [*code[:head], opener, *_apart(code[head + 1 : end], opener.dst, found), *code[end:]]
-    nest, loop = _nest(f, head)
-    variables = [scalar for scalar in scalars(nest) if scalar.loop is loop]
-    fits = in_lanes(nest, loop, target) and _carries(f, nest, loop, variables, found) and free(loop, dependences(nest, True))
-    asked = [(a, b, False) for a, b, _ in pairs(nest) if _together(nest, loop, a, b)]
-    f.code = code
-    if not fits or len(asked) > MOST_PAIRS:
-        return
+    nest, loop, variables, asked = fitting
     plain: list[Instr] = []
     clone(f, code[head : end + 1], {}, plain)
     mark(nest, loop, [scalar for scalar in variables if scalar.variable not in found.counters and scalar.variable not in found.sums])
@@ -126,6 +120,27 @@ def _mark(f: Function, target: Target, head: int, end: int, found: Carried) -> N
     # (Rows of a few are added up sooner one by one.)
     runs = [(ops.GE, hi, f.const(I64, int(f.const_values[~lo]) + LEAST_IN_ROWS))] if found.sums and loop.parent is not None and lo < 0 <= hi else []
     f.code = [*code[:head], *versioned(f, asked, plain, code[head : end + 1], opener.line, runs), *code[end + 1 :]]
+
+
+def _fitting(f: Function, target: Target, head: int, end: int, found: Carried) -> tuple[Nest, NestLoop, list[Scalar], list[tuple[int, int, bool]]] | None:
+    """The loop as one of a nest, its variables and what has to be asked about its arrays, if it carries nothing but counters and running sums, and totals; else None."""
+    code = f.code
+    opener = code[head]
+    if opener.args[2] >= 0 or f.const_values[~opener.args[2]] != 1 or exits(code, head, end):
+        return None
+    f.code = [*code[:head], opener, *_apart(code[head + 1 : end], opener.dst, found), *code[end:]]
+    nest, loop = _nest(f, head)
+    variables = [scalar for scalar in scalars(nest) if scalar.loop is loop]
+    fits = in_lanes(nest, loop, target) and _carries(f, nest, loop, variables, found) and free(loop, dependences(nest, True))
+    asked = [(a, b, False) for a, b, _ in pairs(nest) if _together(nest, loop, a, b)]
+    f.code = code
+    return (nest, loop, variables, asked) if fits and len(asked) <= MOST_PAIRS else None
+
+
+def counts(f: Function, target: Target, head: int, end: int) -> bool:
+    """Whether a loop is one that ``mark_counting`` makes one over lanes."""
+    found = carries(f, target, head, end)
+    return found is not None and _fitting(f, target, head, end, found) is not None
 
 
 def _apart(body: list[Instr], index: int, found: Carried) -> list[Instr]:
