@@ -147,7 +147,7 @@ CHAINS = {
     ),
     "a product of what comes early and late": (
         "v = a\n        a = x[i] * 0.3 + (a + b) * 0.7\n        b = (a - v) * 0.1 + b * 0.9",
-        r"(%\S+) = mul.f64 0.7, %b .*(%\S+) = mul.f64 0.1, %a .*%b = sub.f64 \2, %",
+        r"(%\S+) = mul.f64 0.7, %b .*(%\S+) = mul.f64 0.1, %a .*%b = add.f64 \2, %",
     ),
     "of the least of several": ("a = min(x[i], min(a + 1, y[i]))", r"%(\S+) = min.f64 %\S+, %\S+ .*= min.f64 %\S+, %\1 "),
     "read elsewhere it stays": ("g = a / (a + 0.1)\n        v = 1 - g\n        a = a * v\n        z[i] = v", r"(%\S+) = sub.f64 1.0, .*%\S+ = mul.f64 %a, \1 "),
@@ -188,6 +188,51 @@ def test_extremes_of_integers_always(op: str) -> None:
     reassociate.run(f)
     verify(f)
     assert re.search(rf"%(\S+) = {op}.i32 %\S+, %\S+ .*= {op}.i32 %\S+, %\1 ", text_of(f, registry.get("x86-64-v3")), re.DOTALL)
+
+
+#: (statements, what becomes of them)
+UPDATES = {
+    "added and taken away": ("s += x[i]\n        s -= y[i]\n        z[i] = s", r"(%\S+) = sub.T (%\S+), (%\S+) .*%s = add.T %s, \1 "),
+    "taken away and added": ("s -= x[i]\n        s += y[i]\n        z[i] = s", r"(%\S+) = sub.T (%\S+), (%\S+) .*%s = add.T %s, \1 "),
+    "three": ("s += x[i]\n        s += y[i]\n        s += x[i - 3]\n        z[i] = s", r"(%\S+) = add.T .*(%\S+) = add.T \1, .*%s = add.T %s, \2 "),
+    "in one expression": ("s = s + x[i] - y[i]\n        z[i] = s", r"(%\S+) = sub.T (%\S+), (%\S+) .*%s = add.T %s, \1 "),
+    "beside a branch": ("s += x[i]\n        s -= y[i]\n        if s > 2:\n            z[i] = s", r"(%\S+) = sub.T (%\S+), (%\S+) .*%s = add.T %s, \1 "),
+    "read in between": ("s += x[i]\n        z[i] = s\n        s -= y[i]", r"%s = add.T %s, .*store.*%s = sub.T %s, "),
+    "of its double": ("s += x[i]\n        s += s\n        z[i] = s", r"%s = add.T %s, (?!%s).*%s = add.T %s, %s "),
+    "under a condition": ("s += x[i]\n        if x[i - 1] > y[i]:\n            s -= y[i]\n            z[i] = s", r"%s = add.T %s, .*%s = sub.T %s, "),
+}
+
+
+@pytest.mark.parametrize("number", [lw.i32, lw.u8, lw.f64])
+@pytest.mark.parametrize("name", UPDATES)
+def test_updates_that_nothing_reads_in_between_are_one(name: str, number: lw.Type) -> None:
+    statements, lines = UPDATES[name]
+    source = f"def nest(x, y, z):\n    s = lw.{number}(5)\n    for i in lw.range(3, x.shape[0]):\n        {statements}\n"
+    function = written(source, "xyz")
+    rng = np.random.default_rng(1)
+    x, y = (rng.integers(0, 200, 100).astype(number.dtype) for _ in range(2))
+    given = [x, y, np.zeros_like(x)]
+    wanted = [x, y, np.zeros_like(x)]
+    lw.kernel(source=source, nests="off")(function)(*wanted)
+    made = lw.kernel(source=source, fastmath=True)(function)
+    made(*given)
+    np.testing.assert_array_equal(given[2], wanted[2])
+    f = parse(made.compile(*given, keep=True).ir("collect"))
+    reassociate.run(f)
+    verify(f)
+    found = text_of(f, registry.get("x86-64-v3"))
+    assert re.search(lines.replace(".T", rf"\.{number}"), found, re.DOTALL), found
+    if number is lw.i32 and name in list(UPDATES)[:4]:
+        assert "lanes" in made.compile(*given, target="x86-64-v4").ir("nests")
+
+
+def test_updates_of_floats_stay_as_written() -> None:
+    source = "def nest(x, y, z):\n    s = 0.0\n    for i in lw.range(x.shape[0]):\n        s += x[i]\n        s -= y[i]\n        z[i] = s\n"
+    function = written(source, "xyz")
+    f = parse(lw.kernel(source=source)(function).compile(*[np.zeros(9)] * 3, keep=True).ir("collect"))
+    before = list(f.code)
+    reassociate.run(f)
+    assert f.code == before
 
 
 def test_what_iterations_hand_on_in_memory_comes_last() -> None:

@@ -1,7 +1,9 @@
-"""Sums in loops that wait for their own results, added up so that what is waited for comes last; under ``fastmath``, which allows that. So are the least and the greatest of several, of integers always.
+"""Sums in loops that wait for their own results, added up so that what is waited for comes last: of integers always, of floats under ``fastmath``, which allows that. So are the least and the
+greatest of several.
 
 ``s = max(x[i], s + x[i] - 1)`` waits for two additions and a comparison in each iteration, ``s = max(x[i], s + (x[i] - 1))`` for one addition less: what does not depend
-on the iteration before is computed while that is under way (tree-height reduction: D. Kuck, The Structure of Computers and Computations, 1978, chapter 2).
+on the iteration before is computed while that is under way (tree-height reduction: D. Kuck, The Structure of Computers and Computations, 1978, chapter 2). Two updates of a variable that
+nothing reads in between (``s += x[i]``, ``s -= x[i - w]``) are one, so that a running sum has one place where it is added to (``vectors/running.py``).
 
 Long sums that are written down term by term, or come of loops that were unrolled as the kernel was staged, are added up in several parts side by side for the same reason: a core has not the
 room to begin so many iterations at once that their chains would keep its units busy.
@@ -16,6 +18,7 @@ from typing import Final
 from loopwright.ir import ops
 from loopwright.ir.function import Function, Instr
 from loopwright.ir.half_floats import is_half
+from loopwright.ir.loops import IS_LOOP
 from loopwright.ir.ops import Op
 from loopwright.nests.nest import Nest, NestLoop, nests
 from loopwright.nests.scalars import CARRIED, scalars
@@ -36,9 +39,9 @@ PARTS: Final = 4
 
 
 def run(f: Function) -> None:
-    """Rewrite such sums and extremes in every innermost loop without branches."""
+    """Rewrite such sums and extremes in every innermost loop; between its branches, where it has some."""
     fast = f.options.fastmath
-    if not fast and sum(instr.op in _EXTREMES for instr in f.code) < 2:
+    if not fast and not _candidate(f):
         return
     for nest in reversed(nests(f)):
         if nest.obstacles:
@@ -46,12 +49,30 @@ def run(f: Function) -> None:
         carried = [scalar for scalar in scalars(nest) if scalar.kind == CARRIED and _exact(f, f.types[scalar.variable])]
         for loop in reversed(nest.loops):
             variables = {scalar.variable for scalar in carried if scalar.loop is loop}
-            if any(instr.op.effect == ops.CONTROL for instr in f.code[loop.head + 1 : loop.end]):
+            branches = [instr.op for instr in f.code[loop.head + 1 : loop.end] if instr.op.effect == ops.CONTROL]
+            if any(IS_LOOP[op.code] for op in branches):
                 continue
             if variables:
                 _shorten(nest, loop, variables)
-            if fast and loop.end - loop.head > LONG_SUM:
+            if fast and not branches and loop.end - loop.head > LONG_SUM:
                 _in_parts(f, loop.head, loop.end)
+
+
+def _candidate(f: Function) -> bool:
+    """Whether there may be integers to be put into another order: a sum or an extreme of one that reads what a loop may carry."""
+    late = {register for register, variable in enumerate(f.variable) if variable}  # and what is made of variables
+    made: set[int] = set()  # sums and extremes of that
+    if not late:
+        return False
+    for instr in f.code:
+        if instr.dst < 0 or late.isdisjoint(instr.args):
+            continue
+        late.add(instr.dst)
+        if (instr.op in _SUMS or instr.op in _EXTREMES) and instr.type.is_integer:
+            if not made.isdisjoint(instr.args):
+                return True
+            made.add(instr.dst)
+    return False
 
 
 def _exact(f: Function, type_: Type) -> bool:
@@ -135,6 +156,8 @@ def _step(f: Function, body: list[Instr], arrivals: _Arrivals) -> bool:
     """
     made: dict[int, int] = {}
     for k, instr in enumerate(body):
+        if instr.op.effect == ops.CONTROL:
+            made.clear()
         if instr.dst < 0 or not _exact(f, instr.type):
             continue
         if instr.op in _EXTREMES:
@@ -142,20 +165,20 @@ def _step(f: Function, body: list[Instr], arrivals: _Arrivals) -> bool:
                 at = made.get(instr.args[place], -1)
                 if at >= 0 and body[at].op is instr.op and body[at].type is instr.type and _apart(f, body, at, k, place, arrivals):
                     return True
-        elif not instr.type.is_float:
-            continue
         elif instr.op in _SUMS:
             for place in (0, 1) if instr.op is ops.ADD else (0,):
                 at = made.get(instr.args[place], -1)
                 if at >= 0 and body[at].op in _SUMS and _apart(f, body, at, k, place, arrivals):
                     return True
-        elif instr.op is ops.MUL and f.options.contract:
+        elif instr.op is ops.MUL and instr.type.is_float and f.options.contract:
             for place in (0, 1):
                 at = made.get(instr.args[place], -1)
-                if at >= 0 and body[at].op in _SUMS and _distributed(f, body, at, k, place, arrivals):
+                if at >= 0 and body[at].op in _SUMS and not f.variable[body[at].dst] and _distributed(f, body, at, k, place, arrivals):
                     return True
-        if (instr.op in _SUMS or instr.op in _EXTREMES) and not f.variable[instr.dst]:
+        if instr.op in _SUMS or instr.op in _EXTREMES:
             made[instr.dst] = k
+        elif f.variable[instr.dst]:
+            made.pop(instr.dst, None)
     return False
 
 
@@ -169,23 +192,31 @@ def _apart(f: Function, body: list[Instr], at: int, k: int, place: int, arrivals
         p, d = d, p
     # (Where it is read elsewhere it stays; a sum of constants costs nothing more.)
     again = arrivals.uses[first.dst] > 1
+    if f.variable[first.dst]:
+        if second.dst != first.dst or other == first.dst or any(first.dst in instr.args for instr in body[at + 1 : k]):
+            return False
+        again = False
     late = arrivals(p, at)
     if late < 0 or max(arrivals(d, at), arrivals(other, k)) + _latency(first) > late or (again and (d >= 0 or other >= 0)):
         return False
-    if any(_changes(f, body, a, at, k) for a in (p, d, other)):
+    if any(_changes(f, body, a, at + 1, k) for a in (p, d, other)):
         return False
     made = f.register(second.type, "")
+    op, terms = first.op, [d, other]
     if first.op in _EXTREMES:
         inside, outside = first.op, [p, made]
     elif exchanged and first.op is ops.SUB:
         # (d - p) + c = (d + c) - p, (d - p) - c = (d - c) - p
         inside, outside = second.op, [made, p]
+    elif first.op is ops.SUB and second.op is ops.ADD:
+        # (p - d) + c = p + (c - d)
+        inside, op, terms, outside = ops.SUB, ops.ADD, [other, d], [p, made]
     else:
-        # (p + d) + c = p + (d + c), (p + d) - c = p + (d - c), (p - d) + c = p - (d - c), (p - d) - c = p - (d + c)
+        # (p + d) + c = p + (d + c), (p + d) - c = p + (d - c), (p - d) - c = p - (d + c)
         inside, outside = ops.ADD if (first.op is ops.ADD) == (second.op is ops.ADD) else ops.SUB, [p, made]
     body[k : k + 1] = [
-        Instr(inside, second.type, made, [d, other], 0, second.line),
-        Instr(first.op, second.type, second.dst, outside, 0, second.line),
+        Instr(inside, second.type, made, terms, 0, second.line),
+        Instr(op, second.type, second.dst, outside, 0, second.line),
     ]
     if not again:
         del body[at]
