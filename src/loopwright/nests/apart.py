@@ -8,9 +8,10 @@ from loopwright.ir import ops
 from loopwright.ir.function import NONE, Array, Function, Instr, Mem
 from loopwright.ir.ops import Op
 from loopwright.nests.nest import Nest
+from loopwright.nests.unroll import clone
 from loopwright.types import BOOL, I64, PTR, VOID, Type
 
-__all__ = ["between", "pairs", "question", "versioned"]
+__all__ = ["as_written", "between", "pairs", "question", "versioned"]
 
 
 def pairs(nest: Nest) -> list[tuple[int, int, bool]]:
@@ -61,6 +62,23 @@ def _one(nest: Nest, a: int, b: int) -> bool:
             if x is None or y is None or x.terms != y.terms or x.constant != y.constant or any(v not in nest.indices and nest.varies(v) for v in x.terms):
                 return False
     return True
+
+
+def as_written(f: Function, code: list[Instr], start: int, end: int) -> list[Instr]:
+    """A copy of a stretch of code, which is to stand beside what is made of that, with registers of its own: variables, too, unless something else names them.
+
+    (Of a variable that both name it would seem that one reads behind a loop what the other has written in it.)
+    """
+    variable = f.variable
+    own = {r for instr in code[start:end] for r in (instr.dst, *instr.args) if r >= 0 and variable[r]}
+    if own:
+        for instr in [*code[:start], *code[end:]]:
+            own.discard(instr.dst)
+            own.difference_update(instr.args)
+        own.difference_update(f.params)
+    made: list[Instr] = []
+    clone(f, code[start:end], {r: f.register(f.types[r], f.names[r], True) for r in sorted(own)}, made)
+    return made
 
 
 def versioned(

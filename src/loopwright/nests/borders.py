@@ -22,13 +22,12 @@ from typing import Final
 
 from loopwright.ir import ops
 from loopwright.ir.affine import Form
-from loopwright.ir.function import Function, Instr
+from loopwright.ir.function import Function
 from loopwright.ir.ops import Op
 from loopwright.nests import apart
 from loopwright.nests.conditions import append_loop, arithmetic, comparisons, computed, decides, known_in, own_variables, separable, tested
 from loopwright.nests.folding import Folded, changes
 from loopwright.nests.nest import Nest, NestLoop, nests
-from loopwright.nests.unroll import clone
 from loopwright.types import I64
 
 __all__ = ["run"]
@@ -93,8 +92,7 @@ def _divide_all(nest: Nest, left: set[int]) -> None:
         inside = [one for one in nests(f) if start <= one.start and one.end < len(f.code) - behind]
     if f.code is original:
         return
-    plain: list[Instr] = []
-    clone(f, original[start : nest.end + 1], {}, plain)
+    plain = apart.as_written(f, original, start, nest.end + 1)
     left.update([instr.dst for instr in plain if instr.op is ops.FOR])
     runs = [(ops.GE, last, f.const(I64, least)) for last, least in asked.items() if least]
     fast = f.code[start : len(f.code) - behind]

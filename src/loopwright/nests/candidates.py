@@ -131,7 +131,12 @@ def best_changes(nest: Nest, target: Target, core: Core, found: list[Dependence]
     """
     chosen: list[Change] = []
     for innermost in innermost_loops(nest):
-        if innermost.parent is None or not innermost.step or any(instr.op.opens for instr in nest.f.code[innermost.head + 1 : innermost.end]):
+        if (
+            innermost.parent is None
+            or not innermost.step
+            or not innermost.reaches(2)
+            or any(instr.op.opens for instr in nest.f.code[innermost.head + 1 : innermost.end])
+        ):
             # (What a branch decides, the core guesses, and does not wait for.)
             continue
         graph = graph_of(nest, innermost, found, core)
@@ -164,6 +169,8 @@ def _best_jam(nest: Nest, innermost: NestLoop, graph: Graph, core: Core, found: 
     loop: NestLoop | None = innermost.parent
     while loop is not None and (best is None or best.interval > least) and not any(other.parent is loop and other is not inside for other in nest.loops):
         for factor in FACTORS:
+            if not loop.reaches(factor):
+                break
             if loop in lanes or factor * live(graph) > core.registers:
                 if record is not None:
                     because = "its iterations run in lanes" if loop in lanes else "more values would be live than there are registers"
@@ -223,7 +230,7 @@ def _slant(nest: Nest, loop: NestLoop, innermost: NestLoop, factor: int, found: 
 def _best_wave(nest: Nest, innermost: NestLoop, graph: Graph, target: Target, core: Core, found: list[Dependence], variables: list[Scalar]) -> Wave | None:
     """The rows of a nest to walk by diagonals in lanes; None where that gains too little."""
     loop = innermost.parent
-    if loop is None or not target.vector_bits or any(other.parent is loop and other is not innermost for other in nest.loops):
+    if loop is None or not target.vector_bits or not innermost.long() or any(other.parent is loop and other is not innermost for other in nest.loops):
         return None
     rows = Rows(nest, loop, innermost, variables)
     if not rows.possible(nest.f):
@@ -236,6 +243,8 @@ def _best_wave(nest: Nest, innermost: NestLoop, graph: Graph, target: Target, co
     best: Wave | None = None
     for parts in range(1, MOST_PARTS + 1):
         count = parts * lanes
+        if not loop.reaches(count):
+            break
         slant = least_slant(loop, count, found, True)
         if slant is None or slant > STEEPEST or refusal(nest, loop, count, found, variables, (), slant) is not None:
             break

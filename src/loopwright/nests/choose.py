@@ -57,7 +57,7 @@ from loopwright.nests.split import crossing, split
 from loopwright.nests.stepped import by_ones
 from loopwright.nests.sweeps import sweeps
 from loopwright.nests.time_tiles import best_tiles
-from loopwright.nests.unroll import clone, has_loops
+from loopwright.nests.unroll import has_loops
 from loopwright.targets.core import Core
 from loopwright.targets.target import Target
 from loopwright.types import I64
@@ -158,8 +158,7 @@ def _carried_apart(nest: Nest, inner: bool, report: Any) -> int:
     original = f.code
     # (What is in a register must not be in two arrays.)
     asked = [(a, b, False) for a, b, _ in apart.pairs(nest)]
-    plain: list[Instr] = []
-    clone(f, original[nest.start : nest.end + 1], {}, plain)
+    plain = apart.as_written(f, original, nest.start, nest.end + 1)
     count = carry(nest, dependences(nest, inner))
     if count:
         behind = len(original) - nest.end - 1
@@ -567,10 +566,7 @@ def _apply(
         # (What is in a register must not be in two arrays.)
         asked = [(a, b, False) for a, b, _ in asked]
     runs = [*written.runs, *(_long_enough(nest, written.start, lanes, variables, bool(changes)) if asked or (changes and lanes and lanes[0].depth > 1) else [])]
-    plain: list[Instr] = []
-    if asked or runs:
-        # With registers of its own.
-        clone(f, original[written.start : written.end + 1], {}, plain)
+    plain = apart.as_written(f, original, written.start, written.end + 1) if asked or runs else []
     record = nest.record
     if record is not None:
         record.asks(f, asked)

@@ -24,11 +24,12 @@ from loopwright.ir.function import Function, Instr
 from loopwright.nests import apart
 from loopwright.nests.branches import converted
 from loopwright.nests.candidates import best_changes
+from loopwright.nests.conditions import own_variables
 from loopwright.nests.dependence import Dependence, dependences, questions
 from loopwright.nests.lanes import free
 from loopwright.nests.nest import Access, Nest, NestLoop, nests
 from loopwright.nests.reverse import upwards
-from loopwright.nests.scalars import CARRIED, PRIVATE, Scalar, scalars
+from loopwright.nests.scalars import CARRIED, PRIVATE, Scalar, any_order, scalars
 from loopwright.nests.unroll import clone
 from loopwright.targets.core import Core
 from loopwright.targets.target import Target
@@ -163,9 +164,13 @@ def _parts(nest: Nest, loop: NestLoop, units: list[Unit], found: list[Dependence
         source, sink = _unit_at(units, dependence.source.position), _unit_at(units, dependence.sink.position)
         if source > sink >= 0:
             join(sink, source)
+    totals = {scalar.variable for scalar in variables if scalar.loop is loop and any_order(nest.f, scalar)}
     for register, mentioned in _shared(nest, loop, units).items():
         if not nest.f.variable[register]:
             join(mentioned[0], mentioned[-1])
+            continue
+        if register in totals:
+            # (What each part adds may come in any order.)
             continue
         first, last = nest.mentions[register]
         private = any(s.variable == register and s.loop is loop and s.kind == PRIVATE for s in variables)
@@ -289,8 +294,17 @@ def alone(nest: Nest, loop: NestLoop, part: list[Unit]) -> list[Instr]:
     own = {k for unit in part for k in range(unit.start, unit.end)}
     body = [code[k] for k in range(loop.head + 1, loop.end) if k in own or (k not in inside and _needed(code, k, loop, own))]
     out: list[Instr] = []
-    clone(f, [head, *body, code[loop.end]], {}, out)
+    clone(f, [head, *body, code[loop.end]], _renamed(nest, loop, body), out)
     return out
+
+
+def _renamed(nest: Nest, loop: NestLoop, body: list[Instr]) -> dict[int, int]:
+    """New variables for a part of a loop's body, in the place of those that are written anew in each iteration: what one part leaves in one would seem to be read by the next."""
+    f = nest.f
+    named = {r for instr in body for r in (instr.dst, *instr.args) if r >= 0 and f.variable[r]}
+    if not any(loop.head < nest.mentions[r][0] and nest.mentions[r][1] < loop.end for r in named if r in nest.mentions):
+        return {}
+    return {r: f.register(f.types[r], f.names[r], True) for r in own_variables(nest, loop) if r in named}
 
 
 def _needed(code: list[Instr], k: int, loop: NestLoop, own: set[int]) -> bool:
@@ -311,7 +325,7 @@ def _rewrite(nest: Nest, loop: NestLoop, parts: list[list[Unit]], written: set[i
     asked = apart.pairs(nest)
     plain: list[Instr] = []
     if asked:
-        clone(f, code[nest.start : nest.end + 1], {}, plain)
+        plain = apart.as_written(f, code, nest.start, nest.end + 1)
         written.add(plain[0].dst)
     fast = code[nest.start : loop.head]
     for part in parts:

@@ -26,7 +26,7 @@ from loopwright.nests.jam import Refusal
 from loopwright.nests.lanes import adjacent, free
 from loopwright.nests.nest import Nest, NestLoop, nest_of, nests
 from loopwright.nests.scalars import PRIVATE, scalars
-from loopwright.nests.unroll import clone, written_first
+from loopwright.nests.unroll import written_first
 from loopwright.targets.target import Target
 
 __all__ = ["Refused", "fuse", "run"]
@@ -207,8 +207,7 @@ def _beside(f: Function, written: list[Instr], start: int, nest: Nest, made: Fus
         return
     behind = len(f.code) - 1 - nest.end
     fast = f.code[start : nest.end + 1]
-    plain: list[Instr] = []
-    clone(f, written[start : len(written) - behind], {}, plain)
+    plain = apart.as_written(f, written, start, len(written) - behind)
     depth = 0
     for instr in plain:
         if instr.op is ops.FOR and not depth:

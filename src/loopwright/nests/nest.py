@@ -54,10 +54,14 @@ class NestLoop:
 
     def long(self) -> bool:
         """Whether it may have more than a few iterations."""
+        return self.reaches(FEW)
+
+    def reaches(self, count: int) -> bool:
+        """Whether it may have so many iterations."""
         for first in self.first:
             for last in self.last:
                 span = last.plus(first, -1)
-                if not span.terms and span.constant * (1 if self.step > 0 else -1) < FEW * abs(self.step):
+                if not span.terms and span.constant * (1 if self.step > 0 else -1) <= (count - 1) * abs(self.step):
                     return False
         return True
 
@@ -134,14 +138,14 @@ class Nest:
     def requires(self, head: Instr, step: int) -> bool:
         """Have it asked in front of the nest whether a loop that it has been made into runs (``runs``); False where its bounds are not known there."""
         lo, hi = head.args[0], head.args[1]
-        if not self._ahead(lo) or not self._ahead(hi):
+        if not self.ahead(lo) or not self.ahead(hi):
             return False
         asked = (ops.LT if step > 0 else ops.GT, lo, hi)
         if asked not in self.runs:
             self.runs.append(asked)
         return True
 
-    def _ahead(self, operand: int) -> bool:
+    def ahead(self, operand: int) -> bool:
         """Whether an operand has its value in front of the nest."""
         if operand < 0:
             return True
