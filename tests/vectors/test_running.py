@@ -137,3 +137,48 @@ def test_checked_loops_that_keep_tests_take_one_index_after_the_other() -> None:
     assert y.tolist() == (1 + x.cumsum()).tolist()
     with pytest.raises(IndexError, match="index 60 "):
         kernel(x, y[:60], 3)
+
+
+def rows_of_sums(x: lw.Array[lw.i32, 2], y: lw.Array[lw.i32, 2], z: lw.Array[lw.i32]) -> None:
+    for i in range(x.shape[0]):
+        s = z[i]
+        for k in range(x.shape[1]):
+            s += x[i, k]
+            y[i, k] = s
+        z[i] = s
+
+
+def rows_twice(x: lw.Array[lw.i32, 2], y: lw.Array[lw.i32, 2], z: lw.Array[lw.i32]) -> None:
+    for i in range(x.shape[0]):
+        s = z[i]
+        for k in range(x.shape[1]):
+            s += x[i, k]
+            y[i, k] = s
+        for k in range(x.shape[1] - i):
+            s += y[i, k]
+            x[i, k] = s
+        z[i] = s
+
+
+@pytest.mark.parametrize("function", [rows_of_sums, rows_twice])
+@pytest.mark.parametrize("columns", [0, 1, 3, 9, 10, 40])
+def test_rows_of_running_sums(function: Any, columns: int) -> None:
+    kernel, plain = lw.kernel(function), lw.kernel(function, nests="off")
+    rng = np.random.default_rng(columns)
+    for apart in (True, False):
+        made = []
+        for used in (kernel, plain):
+            rng = np.random.default_rng(columns)
+            x, y, z = (rng.integers(0, 99, shape).astype(np.int32) for shape in ((30, columns), (30, columns), 30 * max(1, columns)))
+            # (Where arrays overlap, what one row stores the next one loads.)
+            used(x, y if apart else x, z if apart else x.reshape(-1) if columns else z)
+            made.append((x.tolist(), y.tolist(), z.tolist()))
+        assert made[0] == made[1]
+
+
+def test_short_rows_are_asked_for_in_front_of_all_rows() -> None:
+    target = "x86-64-v4"
+    text = lw.kernel(rows_of_sums).compile(lw.Array[lw.i32, 2], lw.Array[lw.i32, 2], lw.Array[lw.i32], target=target).ir("nests")
+    assert taken(lw.kernel(rows_of_sums).compile(lw.Array[lw.i32, 2], lw.Array[lw.i32, 2], lw.Array[lw.i32], target=target))
+    assert text.index("if %") < text.index("= for")
+    assert text.count("if %") == 1

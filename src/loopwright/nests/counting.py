@@ -11,14 +11,13 @@ from typing import Final
 from loopwright.ir import ops
 from loopwright.ir.function import Function, Instr
 from loopwright.ir.loops import IS_LOOP
-from loopwright.nests.apart import pairs, versioned
+from loopwright.nests.apart import as_written, pairs, versioned
 from loopwright.nests.dependence import dependences
 from loopwright.nests.lanes import free, in_lanes, mark
 from loopwright.nests.leaving import exits
 from loopwright.nests.nest import Nest, NestLoop, nests
 from loopwright.nests.operations import asking
 from loopwright.nests.scalars import PRIVATE, REDUCTION, Scalar, any_order, scalars
-from loopwright.nests.unroll import clone
 from loopwright.targets.target import Target
 from loopwright.types import I64
 from loopwright.vectors.carried import Carried, carried_by
@@ -32,6 +31,8 @@ MOST_PAIRS: Final = 6
 LEAST_LANES: Final = 4
 #: Running sums of rows have lanes where there are so many elements (measured on Zen 4: 0.7 of the time one by one of 16, 1.5 of 7).
 LEAST_IN_ROWS: Final = 10
+#: Nests of more instructions do not stand there twice.
+LONGEST: Final = 200
 
 
 def mark_counting(f: Function, target: Target) -> None:
@@ -42,10 +43,11 @@ def mark_counting(f: Function, target: Target) -> None:
         target: the machine.
     """
     if target.vector_bits:
-        for head, end in reversed(_candidates(f)):
+        candidates = _candidates(f)
+        for head, end in reversed(candidates):
             found = carries(f, target, head, end)
             if found is not None:
-                _mark(f, target, head, end, found)
+                _mark(f, target, head, end, found, [other for other, _ in candidates if other != head])
 
 
 def carries(f: Function, target: Target, head: int, end: int) -> Carried | None:
@@ -105,21 +107,33 @@ def _candidates(f: Function) -> list[tuple[int, int]]:
     return found
 
 
-def _mark(f: Function, target: Target, head: int, end: int, found: Carried) -> None:
-    """Make one loop one over lanes, if it carries nothing but that, and totals."""
+def _mark(f: Function, target: Target, head: int, end: int, found: Carried, others: list[int]) -> None:
+    """Make one loop one over lanes, if it carries nothing but that, and totals. What has to hold for it is asked in front of the outermost loop around it, where it is known and none of ``others`` is in that."""
     code = f.code
     opener = code[head]
     fitting = _fitting(f, target, head, end, found)
     if fitting is None:
         return
     nest, loop, variables, asked = fitting
-    plain: list[Instr] = []
-    clone(f, code[head : end + 1], {}, plain)
-    mark(nest, loop, [scalar for scalar in variables if scalar.variable not in found.counters and scalar.variable not in found.sums])
     lo, hi, _ = opener.args
     # (Rows of a few are added up sooner one by one.)
     runs = [(ops.GE, hi, f.const(I64, int(f.const_values[~lo]) + LEAST_IN_ROWS))] if found.sums and loop.parent is not None and lo < 0 <= hi else []
-    f.code = [*code[:head], *versioned(f, asked, plain, code[head : end + 1], opener.line, runs), *code[end + 1 :]]
+    start, stop = head, end
+    if (asked or runs) and loop.parent is not None and not any(nest.start < other < nest.end for other in others):
+        all_ = [(a, b, False) for a, b, _ in pairs(nest)]
+        if len(all_) <= MOST_PAIRS and _before(nest, all_, hi):
+            start, stop, asked = nest.start, nest.end, all_
+    plain = as_written(f, code, start, stop + 1)
+    mark(nest, loop, [scalar for scalar in variables if scalar.variable not in found.counters and scalar.variable not in found.sums])
+    f.code = [*code[:start], *versioned(f, asked, plain, code[start : stop + 1], opener.line, runs), *code[stop + 1 :]]
+
+
+def _before(nest: Nest, asked: list[tuple[int, int, bool]], hi: int) -> bool:
+    """Whether it may be asked in front of a nest whether arrays overlap, and how often a loop runs."""
+    if nest.obstacles or nest.end - nest.start > LONGEST or not nest.ahead(hi):
+        return False
+    arrays = [nest.f.arrays[number] for a, b, _ in asked for number in (a, b)]
+    return all(nest.ahead(register) for array in arrays for register in (array.base, *array.extents, *array.strides))
 
 
 def _fitting(f: Function, target: Target, head: int, end: int, found: Carried) -> tuple[Nest, NestLoop, list[Scalar], list[tuple[int, int, bool]]] | None:
