@@ -115,3 +115,34 @@ def test_an_element_that_the_loop_stores_to_is_divided_by() -> None:
     lw.kernel(scaled, fastmath=True)(a, b)
     # (The first is 0 / 2, and all others are divided by it.)
     assert a[0] == 0 and np.isinf(a[1:]).all()
+
+
+def means(a: lw.Array[lw.f64, 2], b: lw.Array[lw.f64], c: lw.Array[lw.f64]) -> None:
+    n = a.shape[1]
+    for i in lw.range(a.shape[0]):
+        s = 0.0
+        for j in lw.range(n):
+            s += a[i, j]
+        b[i] = s / lw.f64(n)
+        c[i] = s * s / lw.f64(n + 1)
+        b[i] += 1.0 / lw.f64(n)
+
+
+def of_indices(a: lw.Array[lw.f64], n: lw.i64) -> None:
+    for i in lw.range(n):
+        a[i] = a[i] / lw.f64(i + 1)
+
+
+def test_what_is_computed_in_the_loop_from_what_it_does_not_change() -> None:
+    kernel = lw.kernel(means, fastmath=True)
+    # (The last is no product: it is the reciprocal.)
+    assert [text.count("1.0") for _, text in divisions(kernel)] == [1, 1, 1]
+    assert max(depth for depth, _ in divisions(kernel, "simplify")) == 0
+    assert max(depth for depth, _ in divisions(lw.kernel(means), "simplify")) > 0
+    a = np.random.default_rng(1).random((5, 21))
+    b, c, wanted, others = (np.zeros(5) for _ in range(4))
+    kernel(a, b, c)
+    lw.kernel(means)(a, wanted, others)
+    np.testing.assert_allclose(b, wanted, rtol=1e-14)
+    np.testing.assert_allclose(c, others, rtol=1e-14)
+    assert [text for _, text in divisions(lw.kernel(of_indices, fastmath=True)) if "1.0" in text] == []

@@ -7,7 +7,7 @@
       %3 = div.f32 %2, %s          →        %2 = load.f32 a[i]
                                             %3 = mul.f32 %2, %4
 
-So are divisions by constants. A product is rounded twice so, and is off by 1.5 ulp at most where the reciprocal is a normal number. An element of an array that the loop does not store to (``a[r, r]`` in a loop over ``i``)
+So are divisions by constants. What is computed in the loop from what does not change in it (``f32(n)``) has its reciprocal right behind it, and both leave the loop. A product is rounded twice so, and is off by 1.5 ulp at most where the reciprocal is a normal number. An element of an array that the loop does not store to (``a[r, r]`` in a loop over ``i``)
 stays the same as well: its reciprocal is computed where it is loaded, and leaves the loop with it (``simplify``).
 """
 
@@ -76,22 +76,37 @@ def run(f: Function) -> None:
     places: dict[int, int] = {}
     inside = _divisions(f, places)
     ahead: dict[int, list[Instr]] = {}
+    behind: dict[int, Instr] = {}
     made: dict[tuple[int, int], int] = {}
+    fixed: dict[tuple[int, int], bool] = {}
     for k, loop in inside.items():
         instr = code[k]
         divisor = _same(f, places, instr.args[1], loop)
-        if divisor < 0 or instr.args[0] < 0:
+        if instr.args[0] < 0:
             continue
-        reciprocal = made.get((loop.head, divisor), NONE)
+        where = loop.head
+        if divisor < 0:
+            divisor = instr.args[1]
+            where = places.get(divisor, NONE)
+            if divisor < 0 or f.variable[divisor] or not _fixed(f, places, divisor, loop, fixed):
+                continue
+        reciprocal = made.get((where, divisor), NONE)
         if reciprocal == NONE:
-            reciprocal = made[loop.head, divisor] = f.register(instr.type, "")
-            ahead.setdefault(loop.head, []).append(Instr(ops.DIV, instr.type, reciprocal, [f.const(instr.type, 1.0), divisor], 0, instr.line))
+            reciprocal = made[where, divisor] = f.register(instr.type, "")
+            one = Instr(ops.DIV, instr.type, reciprocal, [f.const(instr.type, 1.0), divisor], 0, instr.line)
+            if where == loop.head:
+                ahead.setdefault(where, []).append(one)
+            else:
+                # (It leaves the loop with the divisor.)
+                behind[where] = one
         instr.op, instr.args = ops.MUL, [instr.args[0], reciprocal]
-    if ahead:
+    if made:
         out: list[Instr] = []
         for k, instr in enumerate(code):
             out += ahead.get(k, [])
             out.append(instr)
+            if k in behind:
+                out.append(behind[k])
         f.code = out
 
 
@@ -127,6 +142,7 @@ def of_elements(f: Function) -> None:
     behind: dict[int, list[Instr]] = {}
     stored: dict[int, set[int]] = {}
     made: dict[int, int] = {}
+    fixed: dict[tuple[int, int], bool] = {}
     for k, loop in inside.items():
         instr = code[k]
         place = places.get(instr.args[1], NONE)
@@ -137,7 +153,7 @@ def of_elements(f: Function) -> None:
         array = code[place].imm
         if any(other < 0 or other == array or not f.never_meet(array, other) for other in stored[loop.head]):
             continue
-        if not all(_fixed(f, places, a, loop) for a in code[place].args):
+        if not all(_fixed(f, places, a, loop, fixed) for a in code[place].args):
             continue
         if place not in made:
             made[place] = f.register(instr.type, "")
@@ -161,8 +177,8 @@ def _stored(f: Function, head: int) -> set[int]:
     return found
 
 
-def _fixed(f: Function, places: dict[int, int], operand: int, loop: _Loop) -> bool:
-    """Whether an operand is computed from what comes from in front of a loop alone."""
+def _fixed(f: Function, places: dict[int, int], operand: int, loop: _Loop, known: dict[tuple[int, int], bool]) -> bool:
+    """Whether an operand is computed from what comes from in front of a loop alone; ``known`` keeps the answers, by the loop's head and the operand."""
     if operand < 0:
         return True
     if f.variable[operand]:
@@ -170,4 +186,7 @@ def _fixed(f: Function, places: dict[int, int], operand: int, loop: _Loop) -> bo
     place = places.get(operand, NONE)
     if place < loop.head:
         return True
-    return place > loop.head and f.code[place].op.pure and all(_fixed(f, places, a, loop) for a in f.code[place].args)
+    asked = (loop.head, operand)
+    if asked not in known:
+        known[asked] = place > loop.head and f.code[place].op.pure and all(_fixed(f, places, a, loop, known) for a in f.code[place].args)
+    return known[asked]
