@@ -338,6 +338,19 @@ def test_constant_counts_leave_what_is_left(bounds: str, unroll: int, wanted: tu
     assert shape(bounds, unroll) == wanted
 
 
+@pytest.mark.parametrize("name", ["x86-64-v3", "x86-64-v4"])
+def test_whole_vectors_of_short_rows_have_no_masks(name: str) -> None:
+    f = parse(double("0, %x.n0", "unroll 4").replace("%i = for", "%k = for 0, %lo, 1\n      %i = for").replace("end\n    end", "end\n      end\n    end"))
+    unroll_pass.run(f, registry.get(name))
+    verify(f)
+    kinds = [instr.op.name for instr in f.code if instr.op in (ops.FOR, ops.IF)]
+    # Rows, four vectors at once, one at once; and what is less than a vector, once, whose stores go to memory in pieces.
+    assert kinds[:4] == ["for", "for", "for", "if"]
+    heads = [k for k, instr in enumerate(f.code) if instr.op in (ops.FOR, ops.IF)][:4]
+    ends = match(f.code)
+    assert [sum(instr.op is ops.MASKED_LOAD for instr in f.code[k : ends[k]]) for k in heads] == [1, 0, 0, 1]
+
+
 @pytest.mark.parametrize(
     ("bounds", "unroll", "wanted"),
     [
