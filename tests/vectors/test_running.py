@@ -182,3 +182,71 @@ def test_short_rows_are_asked_for_in_front_of_all_rows() -> None:
     assert taken(lw.kernel(rows_of_sums).compile(lw.Array[lw.i32, 2], lw.Array[lw.i32, 2], lw.Array[lw.i32], target=target))
     assert text.index("if %") < text.index("= for")
     assert text.count("if %") == 1
+
+
+#: (statements of an iteration, whether integers, floats under ``fastmath`` take lanes)
+FORMS = {
+    "read before": ("y[i] = s\n        s += x[i]", True, False),
+    "read before and behind": ("y[i] = s * 3\n        s += x[i]\n        z[i] = s", True, False),
+    "read before in a branch": ("if x[i] > 7:\n            y[i] = s\n        s += x[i] * 2", True, False),
+    "in place": ("t = x[i]\n        x[i] = s\n        s += t", True, False),
+    "what has been stored is added": ("x[i] = s\n        s += x[i]", False, False),
+    "taken away": ("s -= x[i]\n        y[i] = s", True, True),
+    "taken from": ("s = x[i] - s\n        y[i] = s", False, False),
+    "another name": ("t = s\n        s = t + x[i]\n        y[i] = s", True, True),
+    "kept a while": ("t = s + x[i]\n        y[i] = t\n        z[i] = s\n        s = t", True, False),
+    "in memory": ("if i > 0:\n            y[i] = y[i - 1] + x[i]", True, True),
+    "ahead in memory": ("if i + 1 < len(x):\n            y[i + 1] = y[i] - x[i]", True, True),
+    "of itself": ("y[i] = s\n        s += x[i] * s", False, False),
+    "of itself by way of memory": ("y[i] = s\n        z[i] = s\n        s += z[i]", False, False),
+    "of itself by way of a branch": ("t = x[i]\n        if s > 9:\n            t = x[i] * 2\n        s += t\n        y[i] = s", False, False),
+    "two": ("y[i] = s + u\n        s += x[i]\n        u -= x[i] * 2\n        z[i] = u", True, False),
+    "one of the other": ("y[i] = s\n        u += s\n        s += x[i]\n        z[i] = u", True, False),
+    "product of what is 1 in floats": ("s *= x[i] + 1\n        y[i] = s", True, True),
+    "greatest": ("s = max(s, x[i])\n        y[i] = s", True, True),
+    "least and greatest": ("s = min(s, x[i])\n        u = max(u, x[i] * 2)\n        y[i] = u - s", True, True),
+    "greatest read before": ("y[i] = s\n        s = max(s, x[i])", False, False),
+    "greatest in memory": ("if i > 0:\n            y[i] = max(y[i - 1], x[i])", True, True),
+    "bits": ("s |= x[i]\n        y[i] = s", True, False),
+    "bits that all have": ("s &= x[i] | 64\n        y[i] = s", True, False),
+    "parity": ("s ^= x[i]\n        y[i] = s", True, False),
+    "a place that is counted": ("z[i] = s\n        y[u] = x[i]\n        u += 1\n        s += 3\n        if u >= len(x):\n            u = 0 * u", False, False),
+    "next iteration early": ("y[i] = s\n        if x[i] > 9:\n            continue\n        s += x[i]", False, False),
+    "left early": ("y[i] = s\n        if x[i] > 90:\n            break\n        s += x[i]", False, False),
+}
+
+
+def form(name: str, **options: Any) -> Any:
+    source = f"def loop(x, y, z):\n    s = x.dtype(5)\n    u = {'lw.i64' if 'y[u]' in FORMS[name][0] else 'x.dtype'}(0)\n    for i in range(len(x)):\n        {FORMS[name][0]}\n    z[0] = s + x.dtype(u)\n"
+    space: dict[str, Any] = {"lw": lw}
+    exec(source, space)  # noqa: S102 (the source above)
+    space["loop"].__annotations__.update(dict.fromkeys("xyz", lw.Array))
+    return lw.kernel(source=source, **options)(space["loop"])
+
+
+@pytest.mark.parametrize("dtype", ["i4", "u1", "i8", "f4"])
+@pytest.mark.parametrize("name", FORMS)
+def test_running_sums_in_other_words(name: str, dtype: str) -> None:
+    if dtype == "f4" and ("bits" in name or name == "parity"):
+        pytest.skip("of integers only")
+    fast, plain = form(name, fastmath=True), form(name, nests="off")
+    for n in (1, 2, 7, 16, 17, 33, 64, 67):
+        x = np.random.default_rng(n).integers(0, 100 if dtype != "f4" else 10, n).astype(dtype)
+        if "itself" in name and dtype == "f4":
+            x %= 2
+        if "product" in name and dtype == "f4":
+            x = np.where(x == 9, x, 0)
+        made = []
+        for kernel in (fast, plain):
+            for y, z in ((0, 0), (1, 0), (0, 1)):
+                given = [x.copy(), *(np.zeros(n, dtype) for _ in range(2))]
+                # (Arrays that are one, or begin in the middle of another.)
+                arrays = [given[0], given[0] if y else given[1], given[0][: n // 2 + 1] if z else given[2]]
+                if z and "z[i]" in FORMS[name][0]:
+                    arrays[2] = given[0]
+                kernel(*arrays)
+                made.append([array.tolist() for array in given])
+        np.testing.assert_allclose(np.array(made[:3], float), np.array(made[3:], float), rtol=1e-5)
+    target = "x86-64-v4"
+    if dtype in ("i4", "f4"):
+        assert taken(fast.compile(x, x, x, target=target)) == FORMS[name][2 if dtype == "f4" else 1]

@@ -17,13 +17,14 @@ from loopwright.nests.lanes import free, in_lanes, mark
 from loopwright.nests.leaving import exits
 from loopwright.nests.nest import Nest, NestLoop, nests
 from loopwright.nests.operations import asking
+from loopwright.nests.running_sums import in_place
 from loopwright.nests.scalars import PRIVATE, REDUCTION, Scalar, any_order, scalars
 from loopwright.targets.target import Target
 from loopwright.types import I64
 from loopwright.vectors.carried import Carried, carried_by
 from loopwright.vectors.regions import part, tree
 
-__all__ = ["carries", "counts", "mark_counting"]
+__all__ = ["carries", "mark_counting", "takes_lanes"]
 
 #: The most pairs of arrays that are compared in front of a loop.
 MOST_PAIRS: Final = 6
@@ -45,9 +46,33 @@ def mark_counting(f: Function, target: Target) -> None:
     if target.vector_bits:
         candidates = _candidates(f)
         for head, end in reversed(candidates):
-            found = carries(f, target, head, end)
-            if found is not None:
-                _mark(f, target, head, end, found, [other for other, _ in candidates if other != head])
+            original = f.code
+            found, behind = _put(f, target, head, end)
+            if found is None or not _mark(f, target, head, behind, found, [other for other, _ in candidates if other != head], original):
+                f.code = original
+
+
+def takes_lanes(f: Function, target: Target, head: int, end: int) -> bool:
+    """Whether a loop is one that ``mark_counting`` makes one over lanes: besides totals it carries what may be made counters and running sums that a machine's lanes have."""
+    original = f.code
+    found, behind = _put(f, target, head, end)
+    fits = found is not None and _fitting(f, target, head, behind, found) is not None
+    f.code = original
+    return fits
+
+
+def _put(f: Function, target: Target, head: int, end: int) -> tuple[Carried | None, int]:
+    """What a loop carries, once its running sums are in one place, which the code is rewritten for; and where the loop ends then."""
+    original = f.code
+    body = in_place(f, head, end)
+    if body is not None:
+        behind = head + 1 + len(body)
+        f.code = [*original[: head + 1], *body, *original[end:]]
+        found = carries(f, target, head, behind)
+        if found is not None:
+            return found, behind
+        f.code = original
+    return carries(f, target, head, end), end
 
 
 def carries(f: Function, target: Target, head: int, end: int) -> Carried | None:
@@ -61,7 +86,7 @@ def carries(f: Function, target: Target, head: int, end: int) -> Carried | None:
     added: set[int] = set()
     read: set[int] = set()
     for instr in f.code[head + 1 : end]:
-        updates = instr.op is ops.ADD and instr.dst in instr.args and f.variable[instr.dst]
+        updates = instr.op.reduction is not None and instr.dst in instr.args and f.variable[instr.dst]
         if updates:
             added.add(instr.dst)
         read.update([a for a in instr.args if not (updates and a == instr.dst)])
@@ -85,11 +110,14 @@ def _candidates(f: Function) -> list[tuple[int, int]]:
     innermost = -1  # the loop that was opened last
     lanes = -1  # how many brackets are around the loop over lanes that is open
     stores = adds = False
+    copied: set[int] = set()  # registers that hold what a variable was
     for k, instr in enumerate(f.code):
         op = instr.op
         if op.effect != ops.CONTROL:
             stores = stores or op is ops.STORE
-            adds = adds or (op is ops.ADD and instr.dst in instr.args)
+            adds = adds or ((op.reduction is not None or op is ops.SUB) and any(a >= 0 and (f.variable[a] or a in copied) for a in instr.args))
+            if op is ops.COPY and instr.args[0] >= 0 and f.variable[instr.args[0]]:
+                copied.add(instr.dst)
         elif op.opens:
             if not op.closes:
                 if IS_LOOP[op.code]:
@@ -107,13 +135,14 @@ def _candidates(f: Function) -> list[tuple[int, int]]:
     return found
 
 
-def _mark(f: Function, target: Target, head: int, end: int, found: Carried, others: list[int]) -> None:
-    """Make one loop one over lanes, if it carries nothing but that, and totals. What has to hold for it is asked in front of the outermost loop around it, where it is known and none of ``others`` is in that."""
+def _mark(f: Function, target: Target, head: int, end: int, found: Carried, others: list[int], original: list[Instr]) -> bool:
+    """Make one loop one over lanes, if it carries nothing but that, and totals; False where it carries more. What has to hold for it is asked in front of the outermost loop around it, where it
+    is known and none of ``others`` is in that; as written, it is part of ``original``."""
     code = f.code
     opener = code[head]
     fitting = _fitting(f, target, head, end, found)
     if fitting is None:
-        return
+        return False
     nest, loop, variables, asked = fitting
     lo, hi, _ = opener.args
     # (Rows of a few are added up sooner one by one.)
@@ -123,9 +152,10 @@ def _mark(f: Function, target: Target, head: int, end: int, found: Carried, othe
         all_ = [(a, b, False) for a, b, _ in pairs(nest)]
         if len(all_) <= MOST_PAIRS and _before(nest, all_, hi):
             start, stop, asked = nest.start, nest.end, all_
-    plain = as_written(f, code, start, stop + 1)
+    plain = as_written(f, original, start, stop + 1 + len(original) - len(code))
     mark(nest, loop, [scalar for scalar in variables if scalar.variable not in found.counters and scalar.variable not in found.sums])
     f.code = [*code[:start], *versioned(f, asked, plain, code[start : stop + 1], opener.line, runs), *code[stop + 1 :]]
+    return True
 
 
 def _before(nest: Nest, asked: list[tuple[int, int, bool]], hi: int) -> bool:
@@ -149,12 +179,6 @@ def _fitting(f: Function, target: Target, head: int, end: int, found: Carried) -
     asked = [(a, b, False) for a, b, _ in pairs(nest) if _together(nest, loop, a, b)]
     f.code = code
     return (nest, loop, variables, asked) if fits and len(asked) <= MOST_PAIRS else None
-
-
-def counts(f: Function, target: Target, head: int, end: int) -> bool:
-    """Whether a loop is one that ``mark_counting`` makes one over lanes."""
-    found = carries(f, target, head, end)
-    return found is not None and _fitting(f, target, head, end, found) is not None
 
 
 def _apart(body: list[Instr], index: int, found: Carried) -> list[Instr]:

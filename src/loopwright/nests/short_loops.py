@@ -14,7 +14,7 @@ from loopwright.ir.affine import Form
 from loopwright.ir.function import Instr
 from loopwright.nests.branches import LONG
 from loopwright.nests.candidates import innermost_loops
-from loopwright.nests.counting import counts
+from loopwright.nests.counting import takes_lanes
 from loopwright.nests.nest import Nest, NestLoop
 from loopwright.nests.partial import divide
 from loopwright.nests.powers import shorten
@@ -47,7 +47,7 @@ def unroll(nest: Nest, target: Target, report: Any) -> None:
     for loop in reversed(innermost_loops(nest)):
         body = code[loop.head + 1 : loop.end]
         times = _times(nest, target, loop, body) if loop.step and len(body) <= SHORT_BRANCHES and loop.long() else 1
-        if times == 1 or (target.vector_bits and counts(nest.f, target, loop.head, loop.end)):
+        if times == 1 or (target.vector_bits and takes_lanes(nest.f, target, loop.head, loop.end)):
             continue
         if report is not None:
             report.did(nest.loops[0].line, f"unroll({nest.name(loop)}={times})")

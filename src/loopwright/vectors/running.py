@@ -1,4 +1,4 @@
-"""Running sums: a total that each index adds to and reads (``s += x[i]; y[i] = s``).
+"""Running sums: a total that each index adds to and reads (``s += x[i]; y[i] = s``). So are running products, extremes, and what else a total may be combined by.
 
 Of a vector every lane gets the sum of the lanes up to it, in as many steps as it takes to double one lane to all (Hillis and Steele, *Data Parallel Algorithms*, CACM 29(12), 1986), and what came
 before. That is kept in all lanes of a register of its own, to which only the sum of a whole vector is added, so that no vector waits for the steps of another.
@@ -6,9 +6,12 @@ before. That is kept in all lanes of a register of its own, to which only the su
 
 from __future__ import annotations
 
+import math
+
 from loopwright.ir import ops
 from loopwright.ir.function import NONE, Function, Instr
 from loopwright.ir.half_floats import is_half
+from loopwright.ir.ops import Op
 from loopwright.types import I64, U64, UNSIGNED, VOID, Type, vector_of
 from loopwright.vectors.compaction import Compaction
 from loopwright.vectors.divergence import Divergence
@@ -23,16 +26,18 @@ class Running:
 
     Attributes:
         variable: its register.
+        op: what it is added to by.
         added: what each index adds, an operand.
         region: where it does.
         carry: the variable with what came before the vector, in every lane.
         value: the register with the sums of this vector's lanes, once they have been made.
     """
 
-    __slots__ = ("added", "carry", "region", "value", "variable")
+    __slots__ = ("added", "carry", "op", "region", "value", "variable")
 
-    def __init__(self, variable: int, added: int, region: Region) -> None:
+    def __init__(self, variable: int, op: Op, added: int, region: Region) -> None:
         self.variable = variable
+        self.op = op
         self.added = added
         self.region = region
         self.carry = NONE
@@ -52,15 +57,27 @@ def running_sum(f: Function, root: Bracket, leaves: list[Leaf], variable: int) -
             if found is None and variable in instr.args:
                 return None
             continue
-        if found is not None or instr.op is not ops.ADD or instr.args.count(variable) != 1:
+        if found is not None or instr.op.reduction is None or instr.args.count(variable) != 1:
             return None
         around = leaf.region
         while around.bracket is not root:
             if around.bracket.loop or around.parent is None:
                 return None
             around = around.parent
-        found = Running(variable, instr.args[1] if instr.args[0] == variable else instr.args[0], leaf.region)
+        found = Running(variable, instr.op, instr.args[1] if instr.args[0] == variable else instr.args[0], leaf.region)
     return found
+
+
+def _nothing(op: Op, type_: Type) -> int | float:
+    """The number that changes nothing."""
+    if op.neutral is not None or op is ops.OR:
+        return op.neutral or 0
+    if type_.is_float:
+        return math.inf if op is ops.MIN else -math.inf
+    least = -(1 << (type_.bits - 1)) if type_.signed else 0
+    if op is ops.AND:
+        return -1 if type_.signed else (1 << type_.bits) - 1
+    return least if op is ops.MAX else least + (1 << type_.bits) - 1
 
 
 class RunningSums(Compaction):
@@ -87,15 +104,16 @@ class RunningSums(Compaction):
         f = self.f
         sum_ = self.sums[variable]
         type_ = self.full(f.types[variable])
-        none = f.const(type_, 0)
+        op = sum_.op
+        none = f.const(type_, _nothing(op, type_.element))
         sums = self.define(ops.SELECT, type_, [self.fitted(self.mask, type_.bits), self.vector(sum_.added), none], type_)
         shift = 1
         while shift < self.lanes:
             moved = self.define(ops.SLIDE, type_, [none, sums, f.const(I64, self.lanes - shift)], type_)
-            sums = self.define(ops.ADD, type_, [sums, moved], type_)
+            sums = self.define(op, type_, [sums, moved], type_)
             shift *= 2
-        sum_.value = self.define(ops.ADD, type_, [sums, sum_.carry], type_)
-        self.out.append(Instr(ops.ADD, type_, sum_.carry, [sum_.carry, self.last_everywhere(type_, sums)], 0, self.line))
+        sum_.value = self.define(op, type_, [sums, sum_.carry], type_)
+        self.out.append(Instr(op, type_, sum_.carry, [sum_.carry, self.last_everywhere(type_, sums)], 0, self.line))
 
     def last_everywhere(self, type_: Type, value: int) -> int:
         """The last lane of a vector in every lane: chosen by its number, as lanes of 64 bits or two of 32 where the machine does that."""
@@ -132,4 +150,4 @@ def straight(root: Bracket, found: dict[int, Running]) -> bool:
 
 def steps(f: Function, found: dict[int, Running], lanes: int) -> list[tuple[ops.Op, Type]]:
     """The operations that running sums need, with the types of vectors of so many lanes."""
-    return [(op, vector_of(f.types[variable], lanes)) for variable in found for op in (ops.ADD, ops.SLIDE)]
+    return [(op, vector_of(f.types[variable], lanes)) for variable, sum_ in found.items() for op in (sum_.op, ops.SLIDE)]
