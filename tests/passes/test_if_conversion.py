@@ -268,3 +268,27 @@ def test_choices_by_one_condition_stand_together() -> None:
     # One that reads what has been written between stays.
     text = loop("%2 = lt.i64 %s, %1\n%3 = select.i64 %2, 0, %1\n%s = sub.i64 %s, %3\n%4 = select.i64 %2, %s, %c\n%t = add.i64 %t, %4")
     assert rewritten(f"{HEAD}{text}\nend", if_conversion, target=TARGET) == block(text)
+
+
+def test_each_choice_by_a_comparison_of_floats_has_its_own() -> None:
+    @lw.kernel
+    def streaks(x: lw.Array[lw.f32], out: lw.Array[lw.i32]):
+        s = lw.i32(0)
+        m = lw.i32(0)
+        for i in lw.range(len(x)):
+            if x[i] > 0.5:
+                s += 1
+                m = lw.max(m, s)
+            else:
+                s = lw.i32(0)
+        out[0] = m
+
+    rng = np.random.default_rng(3)
+    for n in (0, 1, 50, 300):
+        x = rng.random(n).astype(np.float32)
+        x[::7] = np.nan
+        out = np.zeros(1, np.int32)
+        streaks(x, out)
+        assert out[0] == max([len(part) for part in "".join("x" if v > 0.5 else " " for v in x).split()], default=0)
+    text = streaks.compile(lw.Array[lw.f32], lw.Array[lw.i32], target="x86-64-v4").asm()
+    assert text.count("ucomiss") == 2 and "kmov" not in text

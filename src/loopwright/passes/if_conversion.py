@@ -311,7 +311,7 @@ class _Conversion:
             return False
         if arms[0].store is not None:
             chosen.append(arms[0].store.type)
-        if compare is not None and not all(self.target.chooses_by(compare.type, type_) for type_ in chosen):
+        if compare is not None and not all(self.chooses_by(compare, type_) for type_ in chosen):
             compare = None
         if compare is None and not all(self.target.chooses_by(I64, type_) for type_ in chosen):
             return False
@@ -528,6 +528,12 @@ class _Conversion:
             condition = self.register(BOOL)
             self.out.append(Instr(compare.op, compare.type, condition, list(compare.args), compare.imm, compare.line))
         self.out.append(Instr(ops.SELECT, type_, into, [condition, first, second], 0, line, VOID))
+
+    def chooses_by(self, compare: Instr, type_: Type) -> bool:
+        """Whether a comparison and a choice between two of a type are one operation."""
+        if compare.type.is_float:
+            return compare.op is not ops.EQ and compare.op is not ops.NE and self.target.chooses_by_floats(type_)
+        return self.target.chooses_by(compare.type, type_)
 
     def register(self, type_: Type) -> int:
         """A new register."""
