@@ -338,6 +338,37 @@ def test_constant_counts_leave_what_is_left(bounds: str, unroll: int, wanted: tu
     assert shape(bounds, unroll) == wanted
 
 
+def test_totals_of_short_rows_are_combined_only_where_there_were_several() -> None:
+    f = parse("""
+    function f(%x: ptr, %x.n0: i64, %y: ptr, %y.n0: i64)
+      array x: f32[%x.n0] at %x
+      array y: f32[%y.n0] at %y written
+      var %t: f32x4
+      %k = for 0, %y.n0, 1
+        %t = copy.f32x4 0.0
+        %i = for 0, %x.n0, 4 mask %m: mask32x4 unroll 4 accumulate %t add 0.0
+          %1 = masked_load.f32x4 %m, x[%i]
+          %2 = add.f32x4 %t, %1
+          %t = select.f32x4 %m, %2, %t
+        end
+        %3 = reduce_add.f32x4 %t
+        store.f32 %3, y[%k]
+      end
+    end
+    """)
+    unroll_pass.run(f, registry.get("x86-64-v3"))
+    verify(f)
+    ends = match(f.code)
+    asked = next(k for k, instr in enumerate(f.code) if instr.op is ops.IF)
+    inside = f.code[asked : ends[asked]]
+    assert [instr.op.name for instr in inside[:5]] == ["if", "copy", "copy", "copy", "for"]
+    assert [instr.op.name for instr in inside[-3:]] == ["add"] * 3
+    for n in (0, 3, 4, 15, 16, 17, 40):
+        x, y = np.arange(n).astype(np.float32), np.zeros(3, np.float32)
+        run(f, x, y)
+        assert y.tolist() == [x.sum()] * 3
+
+
 @pytest.mark.parametrize("name", ["x86-64-v3", "x86-64-v4"])
 def test_whole_vectors_of_short_rows_have_no_masks(name: str) -> None:
     f = parse(double("0, %x.n0", "unroll 4").replace("%i = for", "%k = for 0, %lo, 1\n      %i = for").replace("end\n    end", "end\n      end\n    end"))

@@ -14,7 +14,7 @@
 
 Where accesses under a mask are dear (``Target.masked_bits``), or a loop is come to again and again that adds up, or stores, whole vectors of
 what is left have a loop without masks in between: making the masks takes longer than what they are for (rows of 16 and 18 elements: 0.7 to 0.9 of the time on Zen 4), and the one mask that remains is the same for all rows of one length. What is left
-then goes to memory in pieces where stores under a mask take long (``Target.dear_masks``), or the loop around loads from an array that is stored to.
+then goes to memory in pieces where stores under a mask take long (``Target.dear_masks``), or the loop around loads from an array that is stored to. The totals of such loops have copies, which are combined behind the main loop, only where that runs.
 """
 
 from __future__ import annotations
@@ -190,7 +190,15 @@ def _split(
         if unroll * step == 1:
             left = 0
     if whole != 0:
+        # (Of short rows it seldom runs: then there is nothing to be combined.)
+        asked = nested and whole < 0 and unroll > 1 and bool(loop.accumulators)
+        if asked:
+            condition = f.register(BOOL, "")
+            out.append(Instr(ops.LT, I64, condition, [lo, stop], 0, line))
+            out.append(Instr(ops.IF, VOID, NONE, [condition], 0, line))
         _main_loop(f, head, body, end, out, references, lo, stop, step, unroll)
+        if asked:
+            out.append(Instr(ops.END, VOID, NONE, [], 0, line))
     if left == 0:
         return
     body = in_parts(f, body)
