@@ -250,3 +250,22 @@ def test_running_sums_in_other_words(name: str, dtype: str) -> None:
     target = "x86-64-v4"
     if dtype in ("i4", "f4"):
         assert taken(fast.compile(x, x, x, target=target)) == FORMS[name][2 if dtype == "f4" else 1]
+
+
+@pytest.mark.skipif(not emulate.available("aarch64-neon"), reason="nothing emulates aarch64 here")
+def test_in_other_words_on_aarch64() -> None:
+    calls = []
+    for name in ("greatest", "parity", "product of what is 1 in floats", "read before", "ahead in memory"):
+        for dtype in (np.int32, np.uint8):
+            kernel, plain = form(name), form(name, nests="off")
+            for n in (1, 7, 67):
+                x = np.random.default_rng(n).integers(0, 100, n).astype(dtype)
+                given = [[x.copy(), *(np.zeros(n, dtype) for _ in range(2))] for _ in range(2)]
+                code = kernel.compile(*given[0], target="aarch64-neon")
+                assert taken(code)
+                calls.append((code, given[0], given[1], plain))
+    emulate.run_many([(code, tuple(arrays)) for code, arrays, _, _ in calls])
+    for _, arrays, wanted, plain in calls:
+        plain(*wanted)
+        for x, y in zip(arrays, wanted, strict=True):
+            np.testing.assert_array_equal(x, y)
