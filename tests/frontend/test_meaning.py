@@ -430,6 +430,38 @@ def comprehensions(x: lw.Array, y: lw.Array):
         y[i] = max(v) + sum(v) + w[1] - min(v[0], v[1])
 
 
+def applied(f, *values):
+    return f(*values)
+
+
+@case(ints_(9), ints_(9))
+def names_read_behind_a_lambda(x: lw.Array, y: lw.Array):
+    z = lw.i32(0)
+    w = lw.i32(1)
+    for i in lw.range(len(x)):
+        y[i] = applied(lambda q, k=3: q + k, z) + w
+        z = x[i]
+        if z > 0:
+            w = z * 2
+
+
+@case(ints_(9), ints_(9))
+def names_that_comprehensions_and_lambdas_bind(x: lw.Array, y: lw.Array):
+    e = 3
+    f = lw.i32(7)
+    for i in lw.range(len(x) - 3):
+        v = [x[i + e] for e in range(4)]
+        w = {e: x[i + e] for e in range(2)}
+        s = sum(x[i + e] + f for e in range(2) if e < 2)
+        g = lambda e, k=f: v[e] + k
+        e = 1
+        v[e] = w[e - 1] + s
+        for e, k in ((0, 1), (2, 3), (0, 2)):
+            v[e], v[k] = lw.min(v[e], v[k]), lw.max(v[e], v[k])
+        y[i] = g(e) + sum([f for f in v])
+        f = v[3]
+
+
 @lw.kernel
 def inner_k(a: lw.f32, b: lw.f32) -> lw.f32:
     if a > b:

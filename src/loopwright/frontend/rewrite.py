@@ -8,6 +8,7 @@ not be evaluated as lambdas. (NumPy's power of two constants is not what multipl
 from __future__ import annotations
 
 import ast
+from collections.abc import Callable
 from types import CodeType
 from typing import Any, Final, NoReturn, TypeVar
 
@@ -109,12 +110,15 @@ class Rewriter(ast.NodeVisitor):
         return node
 
     def visit_Lambda(self, node: ast.Lambda) -> ast.expr:
-        before = self.reads
-        self.reads = set()
+        around, self.reads = self.reads, set()
         made = self.generic_visit(node)
         assert isinstance(made, ast.Lambda)
+        self.reads -= {part.arg for part in ast.walk(node.args) if isinstance(part, ast.arg)}
+        # (Defaults are evaluated around it.)
+        self.reads |= names_read(*node.args.defaults, *node.args.kw_defaults)
         self.kept |= self.reads
-        self.reads |= before
+        around |= self.reads
+        self.reads = around
         return made
 
     def visit_BoolOp(self, node: ast.BoolOp) -> ast.expr:
@@ -194,13 +198,32 @@ class Rewriter(ast.NodeVisitor):
         return self._new(made) if isinstance(node.slice, ast.Slice) else made
 
     def visit_ListComp(self, node: ast.ListComp) -> ast.expr:
-        return self._new(_at(ast.ListComp(self._held(node.elt), [self.visit(g) for g in node.generators]), node))
+        return self._within(node.generators, lambda: self._new(_at(ast.ListComp(self._held(node.elt), self._parts(node.generators)), node)))
 
     def visit_DictComp(self, node: ast.DictComp) -> ast.expr:
-        return self._new(_at(ast.DictComp(self.visit(node.key), self._held(node.value), [self.visit(g) for g in node.generators]), node))
+        return self._within(
+            node.generators, lambda: self._new(_at(ast.DictComp(self.visit(node.key), self._held(node.value), self._parts(node.generators)), node))
+        )
 
     def visit_SetComp(self, node: ast.SetComp) -> ast.expr:
-        return _at(ast.SetComp(self._held(node.elt), [self.visit(g) for g in node.generators]), node)
+        return self._within(node.generators, lambda: _at(ast.SetComp(self._held(node.elt), self._parts(node.generators)), node))
+
+    def visit_GeneratorExp(self, node: ast.GeneratorExp) -> ast.expr:
+        return self._within(node.generators, lambda: _at(ast.GeneratorExp(self.visit(node.elt), self._parts(node.generators)), node))
+
+    def _parts(self, generators: list[ast.comprehension]) -> list[ast.comprehension]:
+        return [self.visit(generator) for generator in generators]
+
+    def _within(self, generators: list[ast.comprehension], make: Callable[[], ast.expr]) -> ast.expr:
+        """A comprehension: what it binds is its own, and is none of the names that are read around it."""
+        around, self.reads = self.reads, set()
+        made = make()
+        self.reads -= {
+            part.id for generator in generators for part in ast.walk(generator.target) if isinstance(part, ast.Name) and isinstance(part.ctx, ast.Store)
+        }
+        around |= self.reads | names_read(generators[0].iter)
+        self.reads = around
+        return made
 
     def visit_NamedExpr(self, node: ast.NamedExpr) -> ast.expr:
         self.refuse(node, "`:=`", "assign in a statement of its own, before")
