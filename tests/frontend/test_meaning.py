@@ -3,6 +3,7 @@
 
 from __future__ import annotations
 
+from functools import partial
 from typing import Any
 
 import numpy as np
@@ -460,6 +461,22 @@ def names_that_comprehensions_and_lambdas_bind(x: lw.Array, y: lw.Array):
             v[e], v[k] = lw.min(v[e], v[k]), lw.max(v[e], v[k])
         y[i] = g(e) + sum([f for f in v])
         f = v[3]
+
+
+@case(ints_(9), ints_(9))
+def defaults_and_arguments_by_name_keep_values(x: lw.Array, y: lw.Array):
+    z = lw.i32(2)
+    for i in lw.range(len(x)):
+        f = lambda v, z=z: v * z
+        g = lambda v, *, z=z: v + z * 3
+        h = partial(applied_to, v=z)
+        d = dict(z=z)
+        z = x[i]
+        y[i] = f(x[i]) + g(i) * 5 + h(lambda v: v * 7) + d["z"] * 11
+
+
+def applied_to(f, v):
+    return f(v)
 
 
 @lw.kernel

@@ -121,6 +121,8 @@ def call(s: Staging, function: Any, args: tuple[Any, ...], named: dict[str, Any]
             refuse_length(s, owner, f".{function.__name__}()")
     if staged:
         args = tuple([emitter.snapshot(arg) for arg in args])
+    if named and is_staged(tuple(named.values())):
+        named = {name: emitter.snapshot(value) for name, value in named.items()}
     try:
         result = _watched(s, function, args, named) if s.open else function(*args, **named)
     except KernelTypeError as error:

@@ -110,16 +110,18 @@ class Rewriter(ast.NodeVisitor):
         return node
 
     def visit_Lambda(self, node: ast.Lambda) -> ast.expr:
+        given = node.args
+        # Defaults are evaluated around it, at once, and kept.
+        defaults = [self._held(value) for value in given.defaults]
+        keyword_defaults = [self._held(value) if value is not None else None for value in given.kw_defaults]
         around, self.reads = self.reads, set()
-        made = self.generic_visit(node)
-        assert isinstance(made, ast.Lambda)
-        self.reads -= {part.arg for part in ast.walk(node.args) if isinstance(part, ast.arg)}
-        # (Defaults are evaluated around it.)
-        self.reads |= names_read(*node.args.defaults, *node.args.kw_defaults)
+        body: ast.expr = self.visit(node.body)
+        self.reads -= {part.arg for part in ast.walk(given) if isinstance(part, ast.arg)}
         self.kept |= self.reads
         around |= self.reads
         self.reads = around
-        return made
+        args = ast.arguments(given.posonlyargs, given.args, given.vararg, given.kwonlyargs, keyword_defaults, given.kwarg, defaults)
+        return _at(ast.Lambda(args, body), node)
 
     def visit_BoolOp(self, node: ast.BoolOp) -> ast.expr:
         parts: list[ast.expr] = [self.visit(value) for value in node.values]
