@@ -956,3 +956,55 @@ end
     run(made, x, y, 5)
     assert x.tolist() == [7]
     assert y.tolist() == [3 * 96] * 5
+
+
+@pytest.mark.parametrize(
+    "body",
+    [
+        # A copy in a loop inside of the one that it is made in front of, and one behind the loop that writes the variable: nobody wants either, as what comes behind uses the register.
+        """
+    %v = copy.i64 %m
+    %i = for 0, %n, 1
+      %v = copy.i64 %m
+      %c = copy.i64 %v
+      %o = load.i64 y[%k]
+      %s = add.i64 %o, %c
+      store.i64 %s, y[%k]
+      %v = copy.i64 3
+    end
+""",
+        """
+    %v = copy.i64 %m
+    %i = for 0, %n, 1
+      %o = load.i64 y[%k]
+      %s = add.i64 %o, %v
+      store.i64 %s, y[%k]
+      %v = copy.i64 7
+    end
+    %v = copy.i64 %m
+    %p = mul.i64 %v, 96
+    %q = load.i64 y[%k]
+    %t = add.i64 %p, %q
+    store.i64 %t, y[%k]
+    %v = copy.i64 3
+""",
+    ],
+)
+def test_a_variable_holds_a_value_by_one_copy(body: str) -> None:
+    text = f"""function f(%y: ptr, %y.n0: i64, %n: i64)
+  array y: i64[%y.n0] at %y written
+  var %v: i64
+  %v = copy.i64 0
+  %k = for 0, 5, 1
+    %v = add.i64 %v, 1
+    %m = add.i64 %k, 10
+{body}
+  end
+end
+"""
+    f = parse(text)
+    made = run_passes(f, registry.get("x86-64-v3"), "simplify")
+    y, wanted = np.zeros(5, np.int64), np.zeros(5, np.int64)
+    run(f, wanted, 3)
+    run(made, y, 3)
+    assert y.tolist() == wanted.tolist()

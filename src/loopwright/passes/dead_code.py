@@ -37,7 +37,15 @@ class _Pending:
         self.users = users
 
 
-def remove(f: Function, code: list[Instr], bit: list[int], ends: list[Bracket], held_by: dict[int, int], held_uses: dict[int, list[Instr]]) -> list[Instr]:
+def remove(
+    f: Function,
+    code: list[Instr],
+    bit: list[int],
+    ends: list[Bracket],
+    held_by: dict[int, int],
+    held_uses: dict[int, list[Instr]],
+    held_since: dict[int, Instr],
+) -> list[Instr]:
     """``code`` without what nobody uses, and with variables written by what computes their values.
 
     Args:
@@ -47,8 +55,9 @@ def remove(f: Function, code: list[Instr], bit: list[int], ends: list[Bracket], 
         ends: the brackets in the order of their ends; used up.
         held_by, held_uses: per register, the variable that was made a copy of it last, and the instructions that use
             the register while the variable still is.
+        held_since: per register, the copy that made it so, where there was no other in between.
     """
-    walk = _Backward(f, bit, ends, held_by, held_uses)
+    walk = _Backward(f, bit, ends, held_by, held_uses, held_since)
     walk.run(code)
     return [instr for instr in reversed(walk.out) if instr is not None]
 
@@ -56,14 +65,33 @@ def remove(f: Function, code: list[Instr], bit: list[int], ends: list[Bracket], 
 class _Backward:
     """The backward walk."""
 
-    __slots__ = ("bit", "ends", "exits", "f", "held_by", "held_uses", "levels", "out", "overtaken", "pending", "stores", "used", "waiting", "wanted")
+    __slots__ = (
+        "bit",
+        "ends",
+        "exits",
+        "f",
+        "held_by",
+        "held_since",
+        "held_uses",
+        "levels",
+        "out",
+        "overtaken",
+        "pending",
+        "stores",
+        "used",
+        "waiting",
+        "wanted",
+    )
 
-    def __init__(self, f: Function, bit: list[int], ends: list[Bracket], held_by: dict[int, int], held_uses: dict[int, list[Instr]]) -> None:
+    def __init__(
+        self, f: Function, bit: list[int], ends: list[Bracket], held_by: dict[int, int], held_uses: dict[int, list[Instr]], held_since: dict[int, Instr]
+    ) -> None:
         self.f = f
         self.bit = bit
         self.ends = ends
         self.held_by = held_by
         self.held_uses = held_uses
+        self.held_since = held_since
         #: Per register, how often it is used behind.
         self.used = [0] * len(f.types)
         #: Variables that will be read, as bits.
@@ -164,7 +192,7 @@ class _Backward:
         used = self.used
         users: list[Instr] = []
         if used[a] > 0:
-            if self.held_by.get(a, -1) != dst or a in self.overtaken:
+            if self.held_by.get(a, -1) != dst or self.held_since.get(a) is not instr or a in self.overtaken:
                 return False
             users = self.held_uses[a]
             if sum(user.args.count(a) for user in users) != used[a]:

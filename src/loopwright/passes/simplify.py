@@ -37,7 +37,7 @@ def run(f: Function, target: Target) -> None:
     walk = _Forward(f, target)
     walk.survey()
     walk.run()
-    f.code = dead_code.remove(f, walk.buffers[0], walk.bit, walk.ends, walk.held_by, walk.held_uses)
+    f.code = dead_code.remove(f, walk.buffers[0], walk.bit, walk.ends, walk.held_by, walk.held_uses, walk.held_since)
     if walk.removed or walk.guarded:
         _remove_brackets(f, walk)
 
@@ -67,6 +67,7 @@ class _Forward(Values):
         "guarded",
         "held",
         "held_by",
+        "held_since",
         "held_uses",
         "log",
         "logged",
@@ -115,6 +116,8 @@ class _Forward(Values):
         self.reads = 0
         #: Per register, the variable that was made a copy of it last, and the instructions that used it while it still was.
         self.held_by: dict[int, int] = {}
+        #: The copy that made it so, unless there was another one in a loop inside.
+        self.held_since: dict[int, Instr] = {}
         self.held_uses: dict[int, list[Instr]] = {}
         #: Brackets in the order of their ends; branches with the bracket they go to; openers of those that are to vanish.
         self.ends: list[Bracket] = []
@@ -407,8 +410,12 @@ class _Forward(Values):
             current[dst] = value
             if 0 <= value < opaque and self.made_by[value] is not None and self.level[value] & _LEVEL == len(self.buffers) - 1:
                 self.held_by[value] = dst
+                self.held_since[value] = instr
                 self.held_uses[value] = []
                 self.level[value] |= _SPECIAL
+            elif value in self.held_since and self.held_by[value] == dst:
+                # What uses it from here on sees this copy, which may be one that nobody wants.
+                del self.held_since[value]
         else:
             current[dst] = value
             if value < opaque:
