@@ -479,6 +479,19 @@ def applied_to(f, v):
     return f(v)
 
 
+@case(ints_(9), ints_(9))
+def operators_that_give_an_operand_give_its_value(x: lw.Array, y: lw.Array):
+    z = lw.i32(2)
+    c = lw.complex128(1, 2)
+    for i in lw.range(len(x)):
+        f = lambda q=z**1: q
+        v = [+c, c + 0, c**1]
+        w = (+z, c.real)
+        z = x[i]
+        c = c * 1j + 1
+        y[i] = f() + w[0] * 3 + lw.i32(v[0].real + v[1].real * 5 + v[2].imag * 7 + w[1])
+
+
 @lw.kernel
 def inner_k(a: lw.f32, b: lw.f32) -> lw.f32:
     if a > b:

@@ -165,7 +165,8 @@ class Rewriter(ast.NodeVisitor):
     def _held(self, node: ast.expr) -> ast.expr:
         """An element of a display: a variable is copied, so that the display keeps its value."""
         made: ast.expr = self.visit(node)
-        if isinstance(node, (ast.Name, ast.Call, ast.IfExp, ast.Subscript)):
+        # (Of an operator, an operand may be what comes out, as of +z and z ** 1.)
+        if isinstance(node, (ast.Name, ast.Call, ast.IfExp, ast.Subscript, ast.UnaryOp, ast.BinOp, ast.BoolOp, ast.Attribute)):
             return self._hook(node, HOLD_HOOK, [made])
         return made
 
