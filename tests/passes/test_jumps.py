@@ -11,6 +11,7 @@ from loopwright.compiler import run_passes
 from loopwright.ir import ops
 from loopwright.ir.function import Function
 from loopwright.ir.interpret import Interpreter
+from loopwright.ir.interpret import run as interpret
 from loopwright.ir.text import parse
 from loopwright.passes import jumps
 from loopwright.targets import registry
@@ -424,3 +425,59 @@ def test_a_loop_goes_on_by_its_last_conditional_jump_and_jumps_lead_to_no_jumps(
       L3:
       ret %r
     """)
+
+
+ARMS = """
+function f(%a: ptr, %a.n0: i64) -> i64
+  array a: i64[%a.n0] at %a written
+  var %k: i64
+  var %v: i64
+  %k = copy.i64 0
+  %v = copy.i64 0
+  loop
+    %x = load_at.i64 [%a + %k*8]{of a}
+    IF
+      store_at.i64 %v, [%a + %k*8]{of a}
+      %v = copy.i64 0
+    else
+      REST
+    end
+    %k = add.i64 %k, 1
+    br_lt.i64 0, %k, %a.n0
+  end
+  ret %v
+end
+"""
+
+
+@pytest.mark.parametrize(
+    ("first", "rest", "aside"),
+    [
+        ("if_eq.i64 %x, 44", "%v = add.i64 %v, %x", True),
+        # Of two arms neither is known to run more often.
+        ("if_lt.i64 %x, 44", "%v = add.i64 %v, %x", False),
+        ("if_eq.i64 %x, %v", "%v = add.i64 %v, %x", False),
+        ("if_lt.i64 %x, 44", "if_lt.i64 %x, 99\n%v = add.i64 %v, 1\nelse\n%v = add.i64 %v, %x\nend", True),
+        # (Of the two that are left neither is.)
+        ("if_lt.i64 %x, 44", "if_lt.i64 %x, 99\n%v = add.i64 %v, 1\nend", True),
+        ("if_lt.i64 %x, 44", "block\nbr_lt.i64 0, %x, 99\n%v = add.i64 %v, 1\nend", False),
+    ],
+)
+def test_first_arms_that_are_put_aside(first: str, rest: str, aside: bool) -> None:
+    text = ARMS.replace("IF", first).replace("REST", rest)
+    made = jumped(text)
+    places = [k for k, instr in enumerate(made.code) if instr.op is ops.STORE_AT]
+    returns = next(k for k, instr in enumerate(made.code) if instr.op is ops.RET)
+    assert (places[0] > returns) == aside
+    # Back from there is where the arms meet.
+    assert not aside or made.code[-1].op is ops.JUMP
+    for values in ([44, 3, 44, 50], [1, 2], [100, 44, 200]):
+        given = np.array(values)
+        want = given.copy()
+        assert interpret(made, given) == interpret(parse(text), want) and (given == want).all()
+
+
+def test_arms_outside_of_loops_and_long_ones_stay() -> None:
+    longer = ARMS.replace("IF", "if_eq.i64 %x, 44\n" + "%v = add.i64 %v, %x\n" * 9).replace("REST", "%v = add.i64 %v, 1")
+    made = jumped(longer)
+    assert made.code[-1].op is ops.RET

@@ -2,7 +2,7 @@
 
 What a loop does seldom goes behind the function's end, so that nothing has to jump over it: the body of an ``if`` that returns, as tests of checked mode do, and of one that compares a value
 with the greatest or least so far and makes it that. Of values in any order the n-th is such a record with a probability of 1/n (A. Rényi, *Théorie des éléments saillants d'une suite
-d'observations*, 1962).
+d'observations*, 1962). So do short first arms of chains, and of an ``if`` for a number that is equal to a constant.
 """
 
 from __future__ import annotations
@@ -67,6 +67,9 @@ def opposed(instr: Instr, label: int) -> Instr:
     return made
 
 
+#: Arms of so few instructions are put aside, in functions of so few: there short jumps get to them and back.
+_SHORT_ARM: Final = 9
+_LARGEST: Final = 1000
 #: What goes to a label always, or by a table.
 _JUMPING: Final = frozenset((ops.JUMP, ops.JUMP_TABLE, ops.JUMP_CASE))
 _CONDITIONAL: Final = [
@@ -205,8 +208,13 @@ class _Jumps:
             elif instr.op is ops.ELSE:
                 self.otherwise(instr)
             elif instr.op.opens:
-                end = _seldom(code, k) if ends and not self.dead and weight[k] > 1.0 else -1
-                if end >= 0:
+                may = ends and not self.dead and weight[k] > 1.0
+                end = _seldom(code, k) if may else -1
+                other = _alternative(self.f, k) if may and end < 0 else -1
+                if other >= 0:
+                    self.arm_aside(code, k, other, weight[k + 1])
+                    past = other
+                elif end >= 0:
                     self.put_aside(code, k, end, weight[k + 1] if code[end - 1].op is ops.RET else weight[k] / LOOP_WEIGHT)
                     past = end
                 else:
@@ -288,6 +296,20 @@ class _Jumps:
         for instr in aside:
             instr.weight = weight
         self.aside += aside
+
+    def arm_aside(self, code: list[Instr], k: int, other: int, weight: float) -> None:
+        """The first arm of the ``if`` at ``k`` behind the function's end; the other, whose ``else`` is at ``other``, follows here."""
+        opened = _Open(False)
+        opened.leave = self.label()
+        there = self.label()
+        self.used.update((there, opened.leave))
+        self.out.append(jump_when(code[k], there))
+        line = code[k].line
+        aside = [Instr(ops.LABEL, VOID, NONE, [], there, line), *code[k + 1 : other], Instr(ops.JUMP, VOID, NONE, [], opened.leave, code[other].line)]
+        for instr in aside:
+            instr.weight = weight
+        self.aside += aside
+        self.stack.append(opened)
 
     def label(self) -> int:
         """The number of a new label."""
@@ -380,6 +402,35 @@ def _seldom(code: list[Instr], k: int) -> int:
     if code[at].op is ops.RET and code[at + 1].op is ops.END:
         return at + 1
     return _record(code, k) if op.compare else -1
+
+
+def _alternative(f: Function, k: int) -> int:
+    """Where the ``else`` is of an ``if`` at ``k`` whose first arm is short, and one of three or more, or for a number that is equal to a constant; else -1.
+
+    Of n tests in a row, each over an arm, a number that none holds for makes n jumps, with the arms put aside none, and one that any but the first holds for two at most. Numbers seldom are what they are compared with (T. Ball and
+    J. Larus, "Branch prediction for free", PLDI 1993, the opcode heuristic).
+    """
+    code = f.code
+    instr = code[k]
+    op = instr.op
+    if not _asks(op) or len(code) > _LARGEST:
+        return -1
+    at = k + 1
+    while code[at].op.effect != ops.CONTROL:
+        at += 1
+    if code[at].op is not ops.ELSE or at - k > _SHORT_ARM:
+        return -1
+    if op.compare == "eq" and instr.type.is_integer and any(a < 0 for a in instr.args):
+        return at
+    following = at + 1
+    while code[following].op.effect != ops.CONTROL:
+        following += 1
+    return at if _asks(code[following].op) else -1
+
+
+def _asks(op: ops.Op) -> bool:
+    """Whether an operation opens an ``if``."""
+    return op is ops.IF or (op.compare != "" and ops.IF_CMP.get(op.compare) is op)
 
 
 def _record(code: list[Instr], k: int) -> int:
