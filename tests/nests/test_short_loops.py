@@ -101,7 +101,7 @@ ARRAYS = (lw.Array[lw.u8], lw.Array[lw.i64], lw.Array[lw.i64])
     ("kernel", "times"),
     [
         (numbers, 4),
-        (words, 4),
+        (words, 2),
         (pairs, 8),
         (scattered, 4),
         # Of choices, each waits for the one before; a table that is followed, and divisions, take longer than jumping back.

@@ -2,7 +2,7 @@
 
 Loops of a few instructions are; so are those that look something up, or count it, at places that they compute, and short ones with branches that stay branches: each copy of a branch is
 guessed by itself, and of the two jumps of an iteration, past an arm and back, one goes. Measured (Zen 4): numbers parsed from text 0.54 of the time, varints 0.85, words and numbers counted in
-text 0.87, digits of a radix sort counted 0.7. What will be choices waits for itself from one iteration to the next, whatever the loop jumps (two thresholds 1.07), and stays.
+text 0.9, digits of a radix sort counted 0.7. What will be choices waits for itself from one iteration to the next, whatever the loop jumps (two thresholds 1.07), and stays.
 """
 
 from __future__ import annotations
@@ -25,8 +25,11 @@ __all__ = ["unroll"]
 
 #: Loops with so few instructions are unrolled, so many times; with branches of so few.
 SHORTEST: Final = 12
-SHORT_BRANCHES: Final = 36
+SHORT_BRANCHES: Final = 24
 UNROLLED: Final = 4
+#: Longer ones with branches, of so few instructions, twice: more copies gain little more, and take their time to compile.
+LONG_BRANCHES: Final = 36
+TWICE: Final = 2
 #: Those that access an array at places that they compute may be longer, and short ones are unrolled so many times: what a core has learnt of which loads wait for which stores it
 #: keeps by instruction (pairs of bytes counted 0.65 of the time).
 SHORT_SCATTERED: Final = 20
@@ -46,7 +49,7 @@ def unroll(nest: Nest, target: Target, report: Any) -> None:
     code = nest.f.code
     for loop in reversed(innermost_loops(nest)):
         body = code[loop.head + 1 : loop.end]
-        times = _times(nest, target, loop, body) if loop.step and len(body) <= SHORT_BRANCHES and loop.long() else 1
+        times = _times(nest, target, loop, body) if loop.step and len(body) <= LONG_BRANCHES and loop.long() else 1
         if times == 1 or (target.vector_bits and takes_lanes(nest.f, target, loop.head, loop.end)):
             continue
         if report is not None:
@@ -58,7 +61,7 @@ def unroll(nest: Nest, target: Target, report: Any) -> None:
 def _times(nest: Nest, target: Target, loop: NestLoop, body: list[Instr]) -> int:
     """How many times a loop is unrolled; once where it stays."""
     if any(instr.op.effect == ops.CONTROL for instr in body):
-        return UNROLLED if _branches(nest, body) else 1
+        return (UNROLLED if len(body) <= SHORT_BRANCHES else TWICE) if _branches(nest, body) else 1
     if len(body) > SHORT_SCATTERED:
         return 1
     if _scattered(nest, loop):
