@@ -67,7 +67,8 @@ def _times(nest: Nest, target: Target, loop: NestLoop, body: list[Instr]) -> int
     if _scattered(nest, loop):
         if _followed(nest, body):
             return 1
-        return SCATTERED_UNROLLED if len(body) <= SHORTEST else UNROLLED
+        # (Inner loops may have few iterations.)
+        return SCATTERED_UNROLLED if len(body) <= SHORTEST and loop.parent is None else UNROLLED
     if len(body) > SHORTEST:
         return 1
     fast = any((instr.op is ops.MIN or instr.op is ops.MAX) and target.scalars_as_lanes(instr.type) is not None for instr in body)

@@ -169,12 +169,12 @@ class ChooseFloat:
 class SetFloat:
     """A comparison of float scalars that says which is greater, as a bool."""
 
-    __slots__ = ("exchanged", "form", "set")
+    __slots__ = ("exchanged", "form", "sets")
 
     def __init__(self, condition: str, type_: Type) -> None:
         self.exchanged, code = _FLOAT_JUMPS[condition]
         self.form = lookup("VUCOMIS" + FLOAT_LETTER[type_.bits], "xmm,xmm")
-        self.set = lookup("SET" + CONDITIONS[code].upper(), "r8")
+        self.sets = lookup("SET" + CONDITIONS[code].upper(), "r8")
 
     def emit(self, asm: X86Assembler, f: Function, instr: Instr) -> None:
         """SETcc writes a byte (``arithmetic.SetCondition``)."""
@@ -186,7 +186,7 @@ class SetFloat:
         asm.emit(self.form, (CODES[a],) if mem is not None else (CODES[a], CODES[b]), mem, line=instr.line)
         d = CODES[instr.dst]
         cleared = asm.clear_before(at, d, instr.line)
-        asm.emit(self.set, (d,), line=instr.line)
+        asm.emit(self.sets, (d,), line=instr.line)
         if not cleared:
             asm.emit(lookup("MOVZX", "r32,r8"), (d, d), line=instr.line)
 
