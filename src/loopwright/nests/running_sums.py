@@ -181,6 +181,7 @@ class _Sum:
             added = negative
         out.append(Instr(op, type_, variable, [variable, added], 0, line))
         rename = {total: variable} if total != variable else {}
+        less = NONE
         if reads:
             less = f.register(type_, "")
             out.append(Instr(ops.SUB, type_, less, [variable, added], 0, line))
