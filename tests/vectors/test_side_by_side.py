@@ -347,3 +347,40 @@ def test_vectors_that_load_what_others_have_stored(target: str, unroll: int, bod
         pytest.skip(str(error))
     kernel.function(x, wanted)
     np.testing.assert_array_equal(found, wanted)
+
+
+@lw.kernel(contract=False)
+def shifted(x: lw.Array[lw.f32, 2], o: lw.Array[lw.f32], mode: lw.i32):
+    for j in lw.lanes(x.shape[1]):
+        t = lw.f32(0)
+        if mode == 1:
+            t = x[0, j]
+        elif mode == 2:
+            t = x[1, j] * 2
+        elif mode > 5:
+            t = lw.f32(9)
+        else:
+            t = -x[0, j]
+        for i in lw.range(x.shape[0]):
+            t += x[i, j]
+        if mode == 3:
+            t = t * 0.5
+        o[j] = t
+
+
+@pytest.mark.parametrize("runner", runners(lambda runner: runner.target.vector_bits > 0))
+def test_branches_that_all_vectors_take_alike(runner: Runner) -> None:
+    for columns in (1, 17, 100):
+        x = np.random.default_rng(columns).random((5, columns), np.float32)
+        for mode in (0, 1, 2, 3, 7):
+            start = {1: x[0], 2: x[1] * 2, 7: np.full(columns, np.float32(9))}.get(mode, -x[0])
+            wanted = start
+            for row in x:
+                wanted = wanted + row
+            wanted = wanted * np.float32(0.5) if mode == 3 else wanted
+            given = [x, np.zeros(columns, np.float32), mode]
+
+            def same(_: object, given: list[Any] = given, wanted: Any = wanted) -> None:
+                np.testing.assert_array_equal(given[1], wanted)
+
+            runner.run(runner.compiled(shifted, *given), given, same)

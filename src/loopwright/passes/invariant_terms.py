@@ -128,7 +128,9 @@ class _Terms:
         for k, instr in enumerate(f.code):
             op = instr.op
             if op.closes:
-                open_.pop()
+                closed = open_.pop()
+                if open_:
+                    open_[-1].written |= closed.written
             self.inside.append(open_[-1] if open_ else None)
             if op.opens:
                 made = _Bracket(k)
@@ -143,8 +145,8 @@ class _Terms:
                     self.reader[a] = k
             if instr.dst >= 0:
                 if f.variable[instr.dst]:
-                    for bracket in open_:
-                        bracket.written.add(instr.dst)
+                    if open_:
+                        open_[-1].written.add(instr.dst)
                 else:
                     self.places[instr.dst] = k
 

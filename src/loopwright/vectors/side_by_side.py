@@ -170,7 +170,11 @@ def shared_loops(f: Function, head: Instr, body: list[Instr]) -> dict[int, Test 
             last = partner[k]
             if op is ops.WHILE or body[last].op is ops.ELSE:
                 last = partner[last]
-            if test is not None or op is ops.FOR or (op is ops.IF and not any(_LEAVES[instr.op.code] for instr in body[k + 1 : last])):
+            if (
+                test is not None
+                or op is ops.FOR
+                or (op is ops.IF and body[last].op is ops.END and not any(_LEAVES[instr.op.code] for instr in body[k + 1 : last]))
+            ):
                 found[k + block] = test
                 ends.append(last)
                 k += block
