@@ -4,6 +4,7 @@ from __future__ import annotations
 
 import itertools
 import random
+from typing import Any
 
 import islpy
 import pytest
@@ -11,6 +12,7 @@ from tests.nests.random_nests import Access, Linear, Loop, Random
 
 import loopwright as lw
 from loopwright.ir.parse import parse
+from loopwright.nests import dependence
 from loopwright.nests.dependence import Component, Dependence, dependences
 from loopwright.nests.nest import Nest, nests
 
@@ -253,3 +255,39 @@ def test_remainders(plane: str) -> None:
                 if element == same and (number or before):
                     real.add((before, number, (sign(t - t0), sign(i - i0))))
         assert directions(dependences(nest)) == real, source
+
+
+@lw.kernel
+def three_sweeps(v: lw.Array[lw.f64, 3], p: lw.Array[lw.f64, 2], steps: lw.i64):
+    for _ in lw.range(steps):
+        for i in lw.range(2, v.shape[0] - 2):
+            for j in lw.range(2, v.shape[1] - 2):
+                for k in lw.range(2, v.shape[2] - 2):
+                    v[i, j, k] = v[i - 1, j - 1, k - 2]
+        for i in lw.range(2, v.shape[0] - 2):
+            for j in lw.range(2, v.shape[1] - 2):
+                for k in lw.range(2, v.shape[2] - 2):
+                    v[i, j, k] = p[j, k] + p[j, k]
+        for i in lw.range(2, v.shape[0] - 2):
+            for j in lw.range(2, v.shape[1] - 2):
+                for k in lw.range(2, v.shape[2] - 2):
+                    v[i, j, k] = lw.min(v[i, j, k] * 0.5, v[i - 1, j - 1, k] + 5)
+
+
+@pytest.mark.skipif(not str(dependence.__file__).endswith(".py"), reason="methods of the native build are what they are")
+def test_tiles_over_time_steps_are_not_asked_for_all_their_directions() -> None:
+    """Of seven loops in common there may be thousands."""
+    asked = 0
+    explore = dependence._Pair._explore
+
+    def counted(self: Any, *args: Any) -> None:
+        nonlocal asked
+        asked += 1
+        explore(self, *args)
+
+    dependence._Pair._explore = counted
+    try:
+        three_sweeps.compile(target="x86-64-v3")
+    finally:
+        dependence._Pair._explore = explore
+    assert asked < 300
