@@ -230,6 +230,22 @@ def test_functions_of_numpy_mean_those_of_loopwright(type_: Any) -> None:
     agreeing("functions", out, want)(None)
 
 
+@pytest.mark.parametrize("function", [np.radians, np.deg2rad, np.degrees, np.rad2deg, math.radians, math.degrees])
+@pytest.mark.parametrize("type_", [lw.f32, lw.f64, lw.i32], ids=str)
+def test_angles_in_other_units(function: Any, type_: Any) -> None:
+    @lw.kernel
+    def turned(x: lw.Array, out: lw.Array):
+        for i in range(len(x)):
+            out[i] = function(x[i])
+
+    x = np.array([0, 1, -1, 33, 180, 360, 7.7, 1e6], type_.dtype)
+    of_numpy = {"radians": np.radians, "degrees": np.degrees}.get(function.__name__, function)
+    want = of_numpy(x)
+    out = np.empty_like(want)
+    turned(x, out)
+    np.testing.assert_array_equal(out, want)
+
+
 OPERATORS = {
     "integers": "bitwise_and bitwise_or bitwise_xor left_shift right_shift invert bitwise_count",
     "numbers": (

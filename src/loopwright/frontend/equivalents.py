@@ -67,6 +67,21 @@ def _fabs(x: Any) -> Any:
     return functions.abs(F64(x) if _type_of(x).is_integer else x)
 
 
+def _radians(x: Any) -> Any:
+    return _turned(x, math.pi, 180.0)
+
+
+def _degrees(x: Any) -> Any:
+    return _turned(x, 180.0, math.pi)
+
+
+def _turned(x: Any, whole: float, of: float) -> Any:
+    """An angle in other units: the factor is rounded as NumPy does, a quotient of numbers of the angle's type."""
+    x = F64(x) if _type_of(x).is_integer else x
+    number: Any = np.float64 if _type_of(x) is F64 else np.float32
+    return x * float(number(whole) / number(of))
+
+
 def _signbit(x: Any) -> Any:
     return arithmetic.copysign(1.0, x) < 0 if _type_of(x).is_float else x < 0
 
@@ -165,6 +180,10 @@ _OF_NUMPY: Final[dict[str, Function | str]] = {
     "sign": arithmetic.sign,
     "clip": _clip,
     "square": _square,
+    "radians": _radians,
+    "deg2rad": _radians,
+    "degrees": _degrees,
+    "rad2deg": _degrees,
     "power": "power",
     "arccos": "acos",
     "arccosh": "acosh",
@@ -196,6 +215,8 @@ _OF_MATH: Final[dict[str, Function | str]] = {
     "sqrt": functions.sqrt,
     "fabs": _fabs,
     "fmod": functions.fmod,
+    "radians": _radians,
+    "degrees": _degrees,
     "acos": "acos",
     "acosh": "acosh",
     "asin": "asin",
