@@ -157,3 +157,65 @@ def test_no_iteration_at_all() -> None:
         kernel(source)(a, z)
         kernel(source, nests="off")(a, wanted)
         assert np.array_equal(z, wanted)
+
+
+@lw.kernel
+def differences(a: lw.Array[lw.i32, 2], o: lw.Array[lw.i32, 2]):
+    for r in range(a.shape[0]):
+        p = lw.i32(3)
+        for i in range(a.shape[1]):
+            d = a[r, i] - p
+            p = a[r, i]
+            o[r, i] = (d << 1) ^ (d >> 31)
+
+
+@lw.kernel
+def starts(a: lw.Array[lw.i32], o: lw.Array[lw.i32]) -> lw.i32:
+    p = lw.i32(-1)
+    for i in range(len(a)):
+        o[i] = 1 if a[i] != p else 0
+        p = a[i]
+    return p
+
+
+@lw.kernel
+def in_place(a: lw.Array[lw.i32]):
+    p = lw.i32(0)
+    for i in range(len(a)):
+        d = a[i] - p
+        p = a[i]
+        a[i] = d
+
+
+def test_loops_that_store_have_lanes_where_arrays_do_not_overlap() -> None:
+    for kernel in (differences, starts):
+        assert "lanes(i)" in kernel.compile(target="x86-64-v3").nests()[0].done
+    assert not any("lanes" in step for nest in in_place.compile(target="x86-64-v3").nests() for step in nest.done)
+
+
+@pytest.mark.parametrize("runner", RUNNERS)
+@pytest.mark.parametrize("shift", [None, 0, 1])
+@pytest.mark.parametrize("columns", [0, 1, 2, 16, 17, 100])
+def test_loops_that_store_give_what_is_written(columns: int, shift: int | None, runner: Runner) -> None:
+    """To another array, to that which is read, to one that begins an element further on."""
+    count = 4 * columns
+    for kernel in (differences, starts):
+        memory, plain = (np.random.default_rng(columns).integers(-9, 9, 2 * count + 1).astype(np.int32) for _ in range(2))
+        at = count if shift is None else shift
+        given, wanted = ([x[:count], x[at : at + count]] for x in (memory, plain))
+        if kernel is differences:
+            given, wanted = ([x.reshape(4, columns) for x in views] for views in (given, wanted))
+        with np.errstate(over="ignore"):
+            kernel.function(*wanted)
+
+        def same(_: object, memory: Any = memory, plain: Any = plain) -> None:
+            np.testing.assert_array_equal(memory, plain)
+
+        runner.run(runner.compiled(kernel, *given), given, same)
+
+
+def test_what_is_stored_where_it_is_read_goes_one_by_one() -> None:
+    a, wanted = (np.arange(50, dtype=np.int32) ** 2 % 17 for _ in range(2))
+    in_place(a)
+    in_place.function(wanted)
+    np.testing.assert_array_equal(a, wanted)

@@ -95,11 +95,11 @@ def improve(f: Function, target: Target, core: Core, report: Any = None) -> None
     added_arms.run(f)
     flattened.run(f)
     reassociate.run(f)
-    previous.run(f, target)
+    apart_before = previous.run(f, target)
     found = nests(f)
     written = f.code
     fused = fusion.run(f, found, target)
-    distinct = fused.distinct
+    distinct = fused.distinct | apart_before
     if f.code is not written:
         found = nests(f)
         written = f.code

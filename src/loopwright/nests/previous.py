@@ -12,8 +12,8 @@
                                               end
 
 Compilers of vectors call such a variable a first-order recurrence, and take it from the vector before by a shuffle; to load and compute it again costs less than to tell lanes
-apart, where it is short. The first iteration, which has it from in front of the loop, stands by itself. It is done where the loop stores nothing, which might be what is loaded again,
-and only where lanes come of it.
+apart, where it is short. The first iteration, which has it from in front of the loop, stands by itself. It is done only where lanes come of it, and where the loop stores to none of the arrays that it
+loads from again; that these do not overlap is asked in front of it.
 """
 
 from __future__ import annotations
@@ -22,6 +22,7 @@ from typing import Final
 
 from loopwright.ir import ops
 from loopwright.ir.function import NONE, Function, Instr
+from loopwright.nests.apart import as_written, pairs, versioned
 from loopwright.nests.branches import LONG, converted
 from loopwright.nests.choices import numbers
 from loopwright.nests.lanes import adjacent
@@ -38,18 +39,20 @@ MOST_AGAIN: Final = 12
 MOST_BODY: Final = 40
 
 
-def run(f: Function, target: Target) -> None:
-    """Rewrite every such loop of a function that is at a stage before ``addresses``."""
+def run(f: Function, target: Target) -> set[int]:
+    """Rewrite every such loop of a function that is at a stage before ``addresses``. Returns the indices of the outermost loops of nests that run only where their arrays do not overlap."""
+    distinct: set[int] = set()
     if not target.vector_bits or not _candidates(f):
-        return
+        return distinct
     for nest in reversed(nests(f)):
         if nest.obstacles:
             continue
         for loop in reversed(nest.loops):
             body = f.code[loop.head + 1 : loop.end]
-            if loop.step == 1 and loop.long() and len(body) <= MOST_BODY and not has_loops(body) and _rewrite(nest, loop, body, target):
+            if loop.step == 1 and loop.long() and len(body) <= MOST_BODY and not has_loops(body) and _rewrite(nest, loop, body, target, distinct):
                 # (What stands in front of it is where it was; other loops of the nest are not.)
                 break
+    return distinct
 
 
 def _candidates(f: Function) -> bool:
@@ -69,10 +72,10 @@ def _candidates(f: Function) -> bool:
     return False
 
 
-def _rewrite(nest: Nest, loop: NestLoop, body: list[Instr], target: Target) -> bool:
-    """Rewrite one loop; False where it stays as it is."""
+def _rewrite(nest: Nest, loop: NestLoop, body: list[Instr], target: Target, distinct: set[int]) -> bool:
+    """Rewrite one loop; False where it stays as it is. ``distinct`` receives the nest's outermost index where it is asked in front of that whether its arrays overlap."""
     f = nest.f
-    if any(instr.op is ops.STORE or (instr.op.effect == ops.CONTROL and instr.op not in (ops.IF, ops.ELSE, ops.END)) for instr in body):
+    if any(instr.op.effect == ops.CONTROL and instr.op not in (ops.IF, ops.ELSE, ops.END) for instr in body):
         return False
     carried: list[int] = []
     private: list[int] = []
@@ -87,10 +90,20 @@ def _rewrite(nest: Nest, loop: NestLoop, body: list[Instr], target: Target) -> b
     again = _again(f, body, carried) if carried else None
     if again is None:
         return False
+    stored = {instr.imm for instr in body if instr.op is ops.STORE}
+    if any(instr.op is ops.LOAD and instr.imm in stored for instr in again):
+        return False
     before, names = f.code, len(f.types)
     made = _written(f, before[loop.head], body, again, carried, private)
     f.code = before[: loop.head] + made + before[loop.end + 1 :]
     if _possible(f, loop.index, target):
+        asked = [(a, b, False) for a, b, _ in pairs(nest)] if stored else []
+        if asked:
+            plain = as_written(f, before, nest.start, nest.end + 1)
+            behind = len(f.code) - (len(before) - 1 - nest.end)
+            fast = f.code[nest.start : behind]
+            f.code = f.code[: nest.start] + versioned(f, asked, plain, fast, before[nest.start].line) + f.code[behind:]
+            distinct.add(nest.loops[0].index)
         return True
     f.code = before
     del f.types[names:], f.names[names:], f.variable[names:]
