@@ -127,8 +127,8 @@ PLANTED: tuple[Planted, ...] = (
     Planted(
         "multiply-adds under a mask add to something else",
         "passes/select.py",
-        "if made.mem is not None or args[2] != value:",
-        "if made.mem is not None:",
+        "if (place is not None and role not in (0, 1)) or args[adds] != value:",
+        "if place is not None and role not in (0, 1):",
         _SELECT,
     ),
     Planted(
@@ -141,7 +141,7 @@ PLANTED: tuple[Planted, ...] = (
     Planted(
         "loads moved past stores",
         "passes/select.py",
-        "if at < 0 or self.load_stretch[a] != self.memory or args.count(a) > 1:",
+        "if at < 0 or self.load_stretch[a] != self.loaded or args.count(a) > 1:",
         "if at < 0 or args.count(a) > 1:",
         _SELECT,
     ),

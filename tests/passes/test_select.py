@@ -957,6 +957,11 @@ def test_a_choice_behind_arithmetic_is_arithmetic_under_a_mask(of: str, name: st
         assert worked(of, text) == [ops.WHERE[op]]
 
 
+def test_an_operation_whose_operands_have_changed_stays_in_front_of_the_choice() -> None:
+    # (All are in registers: what is in memory stays for that alone.)
+    assert worked("f32", "%1 = add.f32x4 %v, %a\n%v = add.f32x4 %c, %a\n%v = select.f32x4 %m, %1, %v") == []
+
+
 def test_a_multiply_add_under_a_mask_adds_to_what_it_leaves() -> None:
     for name in ("fma", "fms", "fnma", "fnms"):
         assert worked("f32", f"%1 = {name}.f32x4 %a, %b, %v\n%v = select.f32x4 %m, %1, %v") == [ops.WHERE[ops.BY_NAME[name]]]

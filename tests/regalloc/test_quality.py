@@ -28,10 +28,10 @@ def values(count: int, name: str = "v") -> list[str]:
 
 
 def chain(names: list[str], first: str, prefix: str, indent: str = "  ") -> tuple[list[str], str]:
-    """XORs of values, one after the other, beginning with ``first``."""
+    """XORs and differences of values in turn, one after the other, beginning with ``first``. (Of one operation alone what a loop does not change would be taken together.)"""
     lines, last = [], first
     for k, name in enumerate(names):
-        lines.append(f"{indent}%{prefix}{k} = xor.i64 {last}, %{name}")
+        lines.append(f"{indent}%{prefix}{k} = {'sub' if k % 2 else 'xor'}.i64 {last}, %{name}")
         last = f"%{prefix}{k}"
     return lines, last
 
