@@ -193,7 +193,7 @@ def scattered(a: lw.Array[lw.f64], p: lw.Array[lw.i64], x: lw.Array[lw.f64]):
 def test_an_index_through_an_array() -> None:
     made = nest(scattered)
     assert [(name, refusal.because) for name, refusal in made.not_lanes] == [("i", "a is accessed at an index that comes from an array")]
-    assert made.done == ["unroll(i=8)"] and any(not d.told for d in made.dependences)
+    assert not made.done and any(not d.told for d in made.dependences)
 
 
 @lw.kernel

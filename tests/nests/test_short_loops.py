@@ -128,3 +128,13 @@ def test_the_results_are_those_of_the_loops_as_written(runner: Runner, kernel: A
             kernel.function(x, want, number)
         runner.call(code, x, out, count)
         assert (out == want).all() and (count == number).all(), size
+
+
+@lw.kernel
+def counted_by_key(x: lw.Array[lw.u8], counts: lw.Array[lw.i32]):
+    for i in range(len(x)):
+        counts[x[i]] += 1
+
+
+def test_a_histogram_stays_a_short_loop() -> None:
+    assert not any("unroll" in step for nest in counted_by_key.compile(target="x86-64-v3").nests() for step in nest.done)

@@ -33,6 +33,8 @@ TWICE: Final = 2
 #: Those that access an array at places that they compute may be longer, and short ones are unrolled so many times: what a core has learnt of which loads wait for which stores it
 #: keeps by instruction (pairs of bytes counted 0.65 of the time).
 SHORT_SCATTERED: Final = 20
+#: Those of fewer instructions stay: a histogram (``h[x[i]] += 1``) waits for its loads and stores alone, and where there are few keys (8) four copies take 1.4 times as long as one.
+FEWEST_SCATTERED: Final = 7
 SCATTERED_UNROLLED: Final = 8
 #: The same of loops whose minima and maxima go to vector registers (``Target.scalars_as_lanes``), where each operation takes one cycle: of four copies the
 #: cores that send operations to units before these are free (Zen) let some wait for others (1.7 cycles an iteration instead of 1, best profits).
@@ -65,7 +67,7 @@ def _times(nest: Nest, target: Target, loop: NestLoop, body: list[Instr]) -> int
     if len(body) > SHORT_SCATTERED:
         return 1
     if _scattered(nest, loop):
-        if _followed(nest, body):
+        if len(body) < FEWEST_SCATTERED or _followed(nest, body):
             return 1
         # (Inner loops may have few iterations.)
         return SCATTERED_UNROLLED if len(body) <= SHORTEST and loop.parent is None else UNROLLED
