@@ -138,3 +138,14 @@ def counted_by_key(x: lw.Array[lw.u8], counts: lw.Array[lw.i32]):
 
 def test_a_histogram_stays_a_short_loop() -> None:
     assert not any("unroll" in step for nest in counted_by_key.compile(target="x86-64-v3").nests() for step in nest.done)
+
+
+@lw.kernel(fastmath=True)
+def added_by_key(key: lw.Array[lw.u8], x: lw.Array[lw.f32], sums: lw.Array[lw.f32]):
+    for i in range(len(x)):
+        sums[key[i] & 15] += x[i] * 0.5
+
+
+def test_sums_by_key_keep_their_tables() -> None:
+    """They are added up in pairs (``nests/keyed_sums.py``), which takes the loop as it is."""
+    assert "sums.pairs" in str(added_by_key.compile(target="x86-64-v3").ir("nests"))

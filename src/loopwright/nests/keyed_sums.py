@@ -26,7 +26,7 @@ from loopwright.nests.unroll import clone, own_array, read_once
 from loopwright.targets.target import Target
 from loopwright.types import BOOL, F64, I64, U8, VOID, Type, vector_of
 
-__all__ = ["split_keyed_sums"]
+__all__ = ["adds_by_key", "split_keyed_sums"]
 
 #: A key has so many bits at most, half of an index of the table.
 KEY_BITS: Final = 4
@@ -100,6 +100,12 @@ def split_keyed_sums(f: Function, target: Target) -> None:
         if instr.op.opens:
             lanes.append(instr.loop is not None and (instr.loop.lanes or instr.loop.mask != NONE))
         position += 1
+
+
+def adds_by_key(f: Function, head: int) -> bool:
+    """Whether the loop at a position is one of this kind, and adds numbers of its own, not always one: what is counted may well have many keys."""
+    found = _sums(f, head)
+    return found is not None and found.value >= 0
 
 
 # --- which loops ---------------------------------------------------------------------------------------------

@@ -15,6 +15,7 @@ from loopwright.ir.function import Instr
 from loopwright.nests.branches import LONG
 from loopwright.nests.candidates import innermost_loops
 from loopwright.nests.counting import takes_lanes
+from loopwright.nests.keyed_sums import adds_by_key
 from loopwright.nests.nest import Nest, NestLoop
 from loopwright.nests.partial import divide
 from loopwright.nests.powers import shorten
@@ -52,7 +53,7 @@ def unroll(nest: Nest, target: Target, report: Any) -> None:
     for loop in reversed(innermost_loops(nest)):
         body = code[loop.head + 1 : loop.end]
         times = _times(nest, target, loop, body) if loop.step and len(body) <= LONG_BRANCHES and loop.long() else 1
-        if times == 1 or (target.vector_bits and takes_lanes(nest.f, target, loop.head, loop.end)):
+        if times == 1 or (target.vector_bits and (takes_lanes(nest.f, target, loop.head, loop.end) or adds_by_key(nest.f, loop.head))):
             continue
         if report is not None:
             report.did(nest.loops[0].line, f"unroll({nest.name(loop)}={times})")
