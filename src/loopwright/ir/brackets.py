@@ -2,13 +2,32 @@
 
 from __future__ import annotations
 
+from collections.abc import Sequence
 from typing import Final
 
 from loopwright.errors import VerifyError
 from loopwright.ir import ops
 from loopwright.ir.function import Instr
 
-__all__ = ["BLOCK", "DEEPEST", "DEEPEST_LOOPS", "DO", "ELIF", "ELSE", "END", "FOR", "IF", "KIND", "LOOP", "PLAIN", "THEN", "WHILE", "BracketError", "match"]
+__all__ = [
+    "BLOCK",
+    "DEEPEST",
+    "DEEPEST_LOOPS",
+    "DO",
+    "ELIF",
+    "ELSE",
+    "END",
+    "FOR",
+    "IF",
+    "KIND",
+    "LOOP",
+    "PLAIN",
+    "THEN",
+    "WHILE",
+    "BracketError",
+    "end_of",
+    "match",
+]
 
 PLAIN: Final = 0
 BLOCK: Final = 1
@@ -93,3 +112,11 @@ def match(code: list[Instr]) -> list[int]:
     if last:
         raise BracketError(f"`{code[first[-1]].op.name}` is never closed: `end` missing", first[-1], code[first[-1]].line)
     return partner
+
+
+def end_of(code: Sequence[Instr], partner: Sequence[int] | dict[int, int], start: int) -> int:
+    """Where the bracket that begins at a position ends, past its ``else`` or ``do``; ``partner`` is what ``match`` gives."""
+    end = partner[start]
+    while code[end].op is not ops.END:
+        end = partner[end]
+    return end

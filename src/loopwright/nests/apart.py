@@ -11,7 +11,7 @@ from loopwright.nests.nest import Nest
 from loopwright.nests.unroll import clone
 from loopwright.types import BOOL, I64, PTR, VOID, Type
 
-__all__ = ["as_written", "between", "pairs", "question", "versioned"]
+__all__ = ["as_written", "between", "pairs", "question", "rewritten", "versioned"]
 
 
 def pairs(nest: Nest) -> list[tuple[int, int, bool]]:
@@ -103,6 +103,12 @@ def versioned(
     out += plain
     out.append(Instr(ops.END, VOID, NONE, [], 0, line))
     return out
+
+
+def rewritten(f: Function, original: list[Instr], start: int, end: int, asked: list[tuple[int, int, bool]], plain: list[Instr]) -> None:
+    """Let what has been made of a stretch of the code, which was ``original`` before, run only where none of the pairs of arrays overlaps, and ``plain`` elsewhere."""
+    behind = len(f.code) - (len(original) - end)
+    f.code = f.code[:start] + versioned(f, asked, plain, f.code[start:behind], original[start].line) + f.code[behind:]
 
 
 def _tell_apart(f: Function, asked: list[tuple[int, int, bool]], code: list[Instr]) -> None:

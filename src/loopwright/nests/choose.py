@@ -161,10 +161,7 @@ def _carried_apart(nest: Nest, inner: bool, report: Any) -> int:
     plain = apart.as_written(f, original, nest.start, nest.end + 1)
     count = carry(nest, dependences(nest, inner))
     if count:
-        behind = len(original) - nest.end - 1
-        end = len(f.code) - behind
-        fast = f.code[nest.start : end]
-        f.code = f.code[: nest.start] + apart.versioned(f, asked, plain, fast, original[nest.start].line) + f.code[end:]
+        apart.rewritten(f, original, nest.start, nest.end + 1, asked, plain)
         if report is not None:
             report.asked(nest.loops[0].line, f, asked)
     return count

@@ -152,13 +152,13 @@ def questions(nest: Nest, inner: bool = False) -> int:
             if first.array != second.array or not (first.store or second.store) or (inner and not _inner(first, second)):
                 continue
             if _distances(nest, first, second) is None:
-                count += 1 << max(0, _common(first, second) - FEW_LOOPS)
+                count += 1 << max(0, len(_common(first, second)) - FEW_LOOPS)
     return count
 
 
-def _common(first: Access, second: Access) -> int:
-    """How many loops are around both accesses."""
-    return sum([a is b for a, b in zip(first.loops, second.loops, strict=False)])
+def _common(first: Access, second: Access) -> list[NestLoop]:
+    """The loops around both accesses."""
+    return [a for a, b in zip(first.loops, second.loops, strict=False) if a is b]
 
 
 # --- the usual case, without equations
@@ -273,11 +273,7 @@ class _Pair:
         self.nest = nest
         self.first = first
         self.second = second
-        self.common: list[NestLoop] = []
-        for a, b in zip(first.loops, second.loops, strict=False):
-            if a is not b:
-                break
-            self.common.append(a)
+        self.common = _common(first, second)
         # The system as it is written down: how many unknowns there are, and rows by what is in them, 0 standing for the constant.
         self.count = 0
         self.equations: list[dict[int, int]] = []

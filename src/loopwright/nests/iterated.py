@@ -19,7 +19,7 @@ from __future__ import annotations
 from typing import Any, Final
 
 from loopwright.ir import ops
-from loopwright.ir.brackets import match
+from loopwright.ir.brackets import end_of, match
 from loopwright.ir.function import NONE, Function, Instr
 from loopwright.ir.loops import IS_LOOP
 from loopwright.ir.ops import Op
@@ -176,7 +176,7 @@ def _repeated(f: Function, partner: list[int]) -> list[_Part]:
             open_.append(k)
         if not IS_LOOP[op.code]:
             continue
-        end = partner[partner[k]] if op is ops.WHILE else partner[k]
+        end = end_of(f.code, partner, k)
         if end - k > LONGEST:
             continue
         start, last, first = k, end, k

@@ -22,7 +22,7 @@ from collections.abc import Sequence
 
 from loopwright.ir import ops
 from loopwright.ir.affine import Form
-from loopwright.ir.brackets import match
+from loopwright.ir.brackets import end_of, match
 from loopwright.ir.function import NONE, Function, Instr
 from loopwright.nests.dependence import Dependence
 from loopwright.nests.nest import Nest, NestLoop
@@ -147,10 +147,8 @@ def _split(
         if (op is ops.FOR if shared is None else k + block in shared) or (op is ops.IF and code[k].args[0] == common):
             if begun < k:
                 parts.append(_Part(begun, k, False))
-            last = partner[k] if op is not ops.WHILE else partner[partner[k]]
-            other = last
-            if code[last].op is ops.ELSE:
-                last = partner[last]
+            last = end_of(code, partner, k)
+            other = partner[k] if op is ops.IF else last
             made = _Part(k, last + 1, True)
             made.test = left
             made.parts = _split(code, partner, k + 1 + block, left.start if left is not None else other, shared, common)
@@ -162,9 +160,7 @@ def _split(
             k = begun = last + 1
         elif op.opens:
             # Loops inside of other brackets are not shared.
-            while not (code[k].op is ops.END):
-                k = partner[k]
-            k += 1
+            k = end_of(code, partner, k) + 1
         else:
             k += 1
     if begun < end:

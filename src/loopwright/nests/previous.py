@@ -22,7 +22,7 @@ from typing import Final
 
 from loopwright.ir import ops
 from loopwright.ir.function import NONE, Function, Instr
-from loopwright.nests.apart import as_written, pairs, versioned
+from loopwright.nests.apart import as_written, pairs, rewritten
 from loopwright.nests.branches import LONG, converted
 from loopwright.nests.choices import numbers
 from loopwright.nests.lanes import adjacent
@@ -99,10 +99,7 @@ def _rewrite(nest: Nest, loop: NestLoop, body: list[Instr], target: Target, dist
     if _possible(f, loop.index, target):
         asked = [(a, b, False) for a, b, _ in pairs(nest)] if stored else []
         if asked:
-            plain = as_written(f, before, nest.start, nest.end + 1)
-            behind = len(f.code) - (len(before) - 1 - nest.end)
-            fast = f.code[nest.start : behind]
-            f.code = f.code[: nest.start] + versioned(f, asked, plain, fast, before[nest.start].line) + f.code[behind:]
+            rewritten(f, before, nest.start, nest.end + 1, asked, as_written(f, before, nest.start, nest.end + 1))
             distinct.add(nest.loops[0].index)
         return True
     f.code = before

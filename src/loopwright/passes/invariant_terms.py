@@ -117,6 +117,9 @@ class _Terms:
             out += self.ahead.get(k, ())
             if instr.dst not in self.gone:
                 out.append(instr)
+        for instr in out:
+            if not self.gone.keys().isdisjoint(instr.args):
+                instr.args = [self.there(a) for a in instr.args]
         f.code = out
         return True
 
@@ -211,25 +214,14 @@ class _Terms:
             return
         for k, other in found.dropped:
             self.gone[self.f.code[k].dst] = other
-        for k in (root, *self.below(root, inner)):
-            part = self.f.code[k]
-            part.args = [self.there(a) for a in part.args]
         ahead = all(a < 0 or self.f.variable[a] or self.places.get(a, NONE) < loop.head for a, _ in found.same)
         # (A block that is there for a loop has nothing else in it.)
         place = loop.head if ahead and self.f.code[loop.head - 1].op is not ops.BLOCK else root
         value, negative = self.together(found, instr, self.ahead.setdefault(place, []))
         self.put(root, found.own, value, negative)
 
-    def below(self, root: int, inner: set[int]) -> list[int]:
-        """The parts of a sum."""
-        parts: list[int] = []
-        for a in self.f.code[root].args:
-            place = self.places.get(a, NONE) if a >= 0 else NONE
-            if place in inner and self.reader[a] == root:
-                parts += [place, *self.below(place, inner)]
-        return parts
-
     def there(self, operand: int) -> int:
+        """What has taken the place of an operand."""
         while operand in self.gone:
             operand = self.gone[operand]
         return operand

@@ -227,8 +227,7 @@ class Selection:
                     ):
                         self.worked_at[dst] = (len(self.out) - 1, self.position, self.region, self.memory)
             if op.effect == ops.WRITES:
-                self.memory += 1
-                self.loaded += 1
+                self.memory_changes()
         if dst >= 0 and self.f.variable[dst]:
             self.write(dst)
 
@@ -268,12 +267,16 @@ class Selection:
             # (No address is computed by others.)
             self.loaded += 1
 
+    def memory_changes(self) -> None:
+        """What has been loaded, or compared with memory, is not to be looked up again further down."""
+        self.memory += 1
+        self.loaded += 1
+
     def part_ways(self) -> None:
         """Control may go elsewhere, or come from there."""
         self.region += 1
         self.stretch += 1
-        self.memory += 1
-        self.loaded += 1
+        self.memory_changes()
 
     def holds(self, c: int, compare: Instr) -> bool:
         """Whether a comparison would give here what it has given."""
@@ -465,8 +468,7 @@ class Selection:
     def call(self, instr: Instr) -> None:
         if instr.op is ops.ALLOCA or instr.op in ops.BARRIERS:
             self.emit(instr)
-            self.memory += 1
-            self.loaded += 1
+            self.memory_changes()
             self.stretch += 1
             return
         f = self.f
@@ -768,8 +770,7 @@ class Selection:
             self.emit(store)
         args = [] if f.result is VOID else [f.const(f.result, 0)]
         self.emit(Instr(ops.RET, f.result, NONE, args, 0, instr.line))
-        self.memory += 1
-        self.loaded += 1
+        self.memory_changes()
 
     def begin_if(self, c: int, line: int) -> None:
         name, found, negate = self.condition(c, line)

@@ -12,7 +12,7 @@ from loopwright.ir import ops
 from loopwright.ir.function import NONE, Function, Instr
 from loopwright.ir.half_floats import is_half
 from loopwright.ir.ops import Op
-from loopwright.types import I64, U64, UNSIGNED, VOID, Type, vector_of
+from loopwright.types import I64, U64, UNSIGNED, VOID, Type, limits, vector_of
 from loopwright.vectors.compaction import Compaction
 from loopwright.vectors.divergence import Divergence
 from loopwright.vectors.regions import Bracket, Leaf, Region
@@ -74,10 +74,10 @@ def _nothing(op: Op, type_: Type) -> int | float:
         return op.neutral or 0
     if type_.is_float:
         return math.inf if op is ops.MIN else -math.inf
-    least = -(1 << (type_.bits - 1)) if type_.signed else 0
+    least, most = limits(type_)
     if op is ops.AND:
-        return -1 if type_.signed else (1 << type_.bits) - 1
-    return least if op is ops.MAX else least + (1 << type_.bits) - 1
+        return -1 if type_.signed else most
+    return least if op is ops.MAX else most
 
 
 class RunningSums(Compaction):

@@ -22,7 +22,7 @@ from collections.abc import Sequence
 from typing import Final
 
 from loopwright.ir import ops
-from loopwright.ir.brackets import match
+from loopwright.ir.brackets import end_of, match
 from loopwright.ir.function import NONE, Function, Instr
 from loopwright.ir.loops import IS_LOOP
 from loopwright.targets.target import Target
@@ -141,7 +141,7 @@ def vectors_at_once(f: Function, target: Target, head: Instr, body: list[Instr])
             continue
         if shared.get(k) is None:
             return 1
-        end = partner[partner[k]] if instr.op is ops.WHILE else partner[k]
+        end = end_of(body, partner, k)
         if any(each.op.effect in _WRITES for each in body[k:end]):
             return 1
         room = _held(f, target, body[k:end])
@@ -167,13 +167,11 @@ def shared_loops(f: Function, head: Instr, body: list[Instr]) -> dict[int, Test 
         elif op.opens and not op.closes:
             block = op is ops.BLOCK and around(body, k, partner)
             test = test_of(body, k + block, partner) if block or IS_LOOP[op.code] else None
-            last = partner[k]
-            if op is ops.WHILE or body[last].op is ops.ELSE:
-                last = partner[last]
+            last = end_of(body, partner, k)
             if (
                 test is not None
                 or op is ops.FOR
-                or (op is ops.IF and body[last].op is ops.END and not any(_LEAVES[instr.op.code] for instr in body[k + 1 : last]))
+                or (op is ops.IF and body[partner[k]].op is not ops.ELIF and not any(_LEAVES[instr.op.code] for instr in body[k + 1 : last]))
             ):
                 found[k + block] = test
                 ends.append(last)
@@ -181,8 +179,7 @@ def shared_loops(f: Function, head: Instr, body: list[Instr]) -> dict[int, Test 
                 if block:
                     ends.append(last - 1)
             else:
-                while body[k].op is not ops.END:
-                    k = partner[k]
+                k = end_of(body, partner, k)
         k += 1
     while found:
         differ = _differ(f, head, body, partner, found)
@@ -190,9 +187,7 @@ def shared_loops(f: Function, head: Instr, body: list[Instr]) -> dict[int, Test 
         if not other:
             break
         for loop in other:
-            end = partner[loop]
-            if body[end].op is not ops.END:
-                end = partner[end]
+            end = end_of(body, partner, loop)
             found = {k: test for k, test in found.items() if not loop <= k <= end}
     return found
 
