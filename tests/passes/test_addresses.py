@@ -42,6 +42,42 @@ def test_constants_go_into_the_displacement_and_rows_share_their_pointer() -> No
     """)
 
 
+def test_each_row_is_one_on_from_the_row_before() -> None:
+    text = """
+    function f(%a: ptr, %a.n0: i64, %a.n1: i64, %a.s0: i64, %i: i64, %j: i64) -> f32
+      array a: f32[%a.n0, %a.n1] strides [%a.s0] at %a
+      %1 = add.i64 %i, 1
+      %2 = add.i64 %i, 2
+      %3 = sub.i64 %i, 1
+      %4 = sub.i64 %i, 2
+      %5 = load.f32 a[%1, %j]
+      %6 = load.f32 a[%2, %j]
+      %7 = load.f32 a[%3, %j]
+      %8 = load.f32 a[%4, %j]
+      %9 = add.f32 %5, %6
+      %10 = add.f32 %9, %7
+      %11 = add.f32 %10, %8
+      ret %11
+    end
+    """
+    assert rewritten(text, addresses, simplify) == block("""
+        %12 = mul.i64 %i, %a.s0
+        %a.row.13 = add.ptr %a, %12
+        %a.row.14 = add.ptr %a.row.13, %a.s0
+        %5 = load_at.f32 [%a.row.14 + %j*4]{of a}
+        %a.row.15 = add.ptr %a.row.14, %a.s0
+        %6 = load_at.f32 [%a.row.15 + %j*4]{of a}
+        %a.row.16 = sub.ptr %a.row.13, %a.s0
+        %7 = load_at.f32 [%a.row.16 + %j*4]{of a}
+        %a.row.17 = sub.ptr %a.row.16, %a.s0
+        %8 = load_at.f32 [%a.row.17 + %j*4]{of a}
+        %9 = add.f32 %5, %6
+        %10 = add.f32 %9, %7
+        %11 = add.f32 %10, %8
+        ret %11
+    """)
+
+
 def test_a_machine_without_indexed_addresses_computes_them() -> None:
     text = """
     function f(%a: ptr, %a.n0: i64, %i: i64) -> i64

@@ -28,6 +28,8 @@ _ADD: Final = ops.ADD.code
 _MUL: Final = ops.MUL.code
 #: Of keys: pointer + index * size.
 _SCALED: Final = -1
+#: Of keys: pointer + rows * stride.
+_MOVED: Final = -2
 _WRAP: Final = (1 << 64) - 1
 
 
@@ -236,13 +238,21 @@ class _Addresses:
         return made
 
     def offset_rows(self, pointer: int, stride: int, rows: int, name: str) -> int:
-        """``pointer`` moved by a constant number of rows; the distance depends on the stride alone, so that it is made once."""
-        if rows == 1 or rows == -1:
-            op = ops.ADD if rows > 0 else ops.SUB
-            return self.shared((op.code, pointer, stride), op, PTR, pointer, stride, name + ".row")
-        count = self.f.const(I64, rows)
-        distance = self.shared((_MUL, stride, count), ops.MUL, I64, stride, count, "")
-        return self.shared((_ADD, pointer, distance), ops.ADD, PTR, pointer, distance, name + ".row")
+        """``pointer`` moved by a constant number of rows: by one from the row before, where that is known, else by a distance that depends on the stride alone."""
+        key = (_MOVED, pointer, stride, rows)
+        made = self.known.get(key)
+        if made is not None:
+            return made
+        closer = rows - 1 if rows > 0 else rows + 1
+        before = self.known.get((_MOVED, pointer, stride, closer)) if closer else pointer
+        if before is not None:
+            made = self.emit(ops.ADD if rows > 0 else ops.SUB, self.f.register(PTR, name + ".row"), before, stride)
+        else:
+            count = self.f.const(I64, rows)
+            distance = self.shared((_MUL, stride, count), ops.MUL, I64, stride, count, "")
+            made = self.emit(ops.ADD, self.f.register(PTR, name + ".row"), pointer, distance)
+        self.enter(key, made)
+        return made
 
     def computed(self, pointer: int, index: int, size: int) -> int:
         """``pointer + index * size`` by instructions, for machines whose addresses hold no index."""
