@@ -36,13 +36,27 @@ class _Carried:
 
 
 def rereads(nest: Nest) -> bool:
-    """Whether some load differs from a store to its array, in the same loops, by constants only, so that it may read what an earlier iteration has stored."""
+    """Whether a load in an innermost loop differs from a store to its array there by constants only, so that it may read what an earlier iteration has stored."""
+    fitting: dict[int, bool] = {}
     for store in nest.accesses:
-        if store.store:
+        if store.store and store.loops:
+            loop = store.loops[-1]
+            if loop.number not in fitting:
+                fitting[loop.number] = _carries(nest.f.code, loop)
+            if not fitting[loop.number]:
+                continue
             for load in nest.accesses:
                 if not load.store and load.array == store.array and load.loops == store.loops and _differ(store, load):
                     return True
     return False
+
+
+def _carries(code: list[Instr], loop: NestLoop) -> bool:
+    """Whether values can go from one iteration of a loop to a later one in variables: it runs in its order, and holds no other."""
+    described = code[loop.head].loop
+    if not loop.step or (described is not None and described.lanes):
+        return False
+    return not any(IS_LOOP[instr.op.code] for instr in code[loop.head + 1 : loop.end])
 
 
 def _differ(store: Access, load: Access) -> bool:
@@ -70,8 +84,7 @@ def carry(nest: Nest, found: list[Dependence]) -> int:
     done = 0
     replaced = 0
     for loop in nest.loops:
-        described = code[loop.head].loop
-        if not loop.step or (described is not None and described.lanes) or any(IS_LOOP[instr.op.code] for instr in code[loop.head + 1 : loop.end]):
+        if not _carries(code, loop):
             continue
         chosen = _choose(nest, loop, found)
         if chosen:

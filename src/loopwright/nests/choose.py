@@ -34,7 +34,7 @@ from loopwright.nests.blocks import widen
 from loopwright.nests.branches import converted
 from loopwright.nests.candidates import LEAST_GAIN, Change, Jam, Wave, best_changes, innermost_loops, interval, live
 from loopwright.nests.carry import carry, rereads
-from loopwright.nests.dependence import Dependence, dependences, forget, questions
+from loopwright.nests.dependence import MOST_QUESTIONS, Dependence, dependences, forget, questions, too_many
 from loopwright.nests.distances import by_distance
 from loopwright.nests.extremes import searches
 from loopwright.nests.graph import graph_of, recurrence_bound, resource_bound
@@ -66,9 +66,8 @@ __all__ = ["improve", "keep_values"]
 
 #: In so many parts totals are added up.
 PARTS: Final = (2, 4, 8)
-#: Nests whose dependences take more questions than that are not looked at, and so many times fewer where only values to be carried are wanted.
-MOST_QUESTIONS: Final = 40
-FEWER: Final = 4
+#: Where only values to be carried are wanted, nests whose dependences take more questions than that are not looked at.
+FEW_QUESTIONS: Final = MOST_QUESTIONS // 4
 #: Innermost loops of fewer iterations, of so many instructions at most, are quicker one by one than as a part of a vector; with more for each sum but one, and for further loops with sums.
 FEWEST_LANES: Final = 4
 MORE_FOR_SUMS: Final = 2
@@ -144,8 +143,8 @@ def keep_values(f: Function, found: list[Nest], report: Any = None, distinct: Ab
     for nest in reversed(found):
         if nest.obstacles or not rereads(nest):
             continue
-        inner = questions(nest) > MOST_QUESTIONS // FEWER
-        if not inner or questions(nest, True) <= MOST_QUESTIONS // FEWER:
+        inner = too_many(nest, most=FEW_QUESTIONS)
+        if not inner or not too_many(nest, True, FEW_QUESTIONS):
             asked = _several(nest) and nest.loops[0].index not in distinct
             count = _carried_apart(nest, inner, report) if asked else carry(nest, dependences(nest, inner))
             if report is not None:
@@ -223,10 +222,10 @@ def _rewrite_as(nest: Nest, target: Target, core: Core, written: Nest, original:
     if not beside and not around and not _worth(nest, target, variables):
         if record is not None and len(nest.loops) > 1:
             record.keeps("no loop has adjacent accesses that could be lanes, and the bounds of the innermost change with all around it", nest.loops[0].line)
-        return nest is written and questions(nest) <= MOST_QUESTIONS and _without_branches(nest, target, core, distinct)
+        return nest is written and not too_many(nest) and _without_branches(nest, target, core, distinct)
     # Where too much would have to be asked, each innermost loop is looked at by itself.
-    inner = questions(nest) > MOST_QUESTIONS
-    if inner and questions(nest, True) > MOST_QUESTIONS:
+    inner = too_many(nest)
+    if inner and too_many(nest, True):
         if record is not None:
             record.keeps(
                 f"its accesses are too many to tell apart: {questions(nest)} pairs take equations, and {MOST_QUESTIONS} are looked at", nest.loops[0].line

@@ -19,7 +19,7 @@ from loopwright.ir.affine import Form
 from loopwright.nests.nest import Access, Nest, NestLoop
 from loopwright.nests.omega import HIGHEST, LOWEST, System
 
-__all__ = ["ANTI", "FLOW", "OUTPUT", "Component", "Dependence", "dependences", "forget", "questions"]
+__all__ = ["ANTI", "FLOW", "OUTPUT", "Component", "Dependence", "dependences", "forget", "questions", "too_many"]
 
 FLOW: Final = "flow"
 ANTI: Final = "anti"
@@ -32,6 +32,8 @@ _known: Final[dict[_Key, tuple[list[tuple[tuple[Component, ...], bool]], bool]]]
 
 #: Directions of one pair of accesses that are told apart; with more, the inner components may be anything.
 MOST_DIRECTIONS: Final = 81
+#: Nests whose dependences take more questions than that are not looked at.
+MOST_QUESTIONS: Final = 40
 #: Pairs with so many loops in common, and no more, take about as long as others.
 FEW_LOOPS: Final = 5
 
@@ -141,19 +143,34 @@ def _inner(first: Access, second: Access) -> bool:
     return first.loops == second.loops and first.loops[-1].long()
 
 
-def questions(nest: Nest, inner: bool = False) -> int:
-    """How many pairs of accesses have to be told apart by equations, which takes about half a millisecond each; ``inner`` as in ``dependences``.
+def questions(nest: Nest, inner: bool = False, most: int = 0) -> int:
+    """How many pairs of accesses have to be told apart by equations, which takes about half a millisecond each.
 
     A pair that has many loops in common counts as several: it is asked for as many directions (tiles over time steps are loops, too).
+
+    Args:
+        nest: the nest.
+        inner: as in ``dependences``.
+        most: it is not counted further than to more than so many; 0 for all.
     """
     count = 0
-    for n, second in enumerate(nest.accesses):
-        for first in nest.accesses[: n + 1]:
-            if first.array != second.array or not (first.store or second.store) or (inner and not _inner(first, second)):
+    by_array: dict[int, list[Access]] = {}
+    for second in nest.accesses:
+        of = by_array.setdefault(second.array, [])
+        of.append(second)
+        for first in of:
+            if not (first.store or second.store) or (inner and not _inner(first, second)):
                 continue
             if _distances(nest, first, second) is None:
                 count += 1 << max(0, len(_common(first, second)) - FEW_LOOPS)
+        if most and count > most:
+            break
     return count
+
+
+def too_many(nest: Nest, inner: bool = False, most: int = MOST_QUESTIONS) -> bool:
+    """Whether more than so many pairs of accesses have to be told apart by equations (``questions``), so that a nest is not looked at."""
+    return questions(nest, inner, most) > most
 
 
 def _common(first: Access, second: Access) -> list[NestLoop]:

@@ -25,7 +25,7 @@ from loopwright.nests import apart
 from loopwright.nests.branches import converted
 from loopwright.nests.candidates import best_changes
 from loopwright.nests.conditions import own_variables
-from loopwright.nests.dependence import Dependence, dependences, questions
+from loopwright.nests.dependence import Dependence, dependences, too_many
 from loopwright.nests.lanes import free
 from loopwright.nests.nest import Access, Nest, NestLoop, nests
 from loopwright.nests.reverse import upwards
@@ -36,8 +36,6 @@ from loopwright.targets.target import Target
 
 __all__ = ["Unit", "alone", "parts_of", "run"]
 
-#: Nests whose dependences take more questions are not looked at.
-MOST_QUESTIONS: Final = 40
 #: A nest has so many loops at least.
 FEWEST: Final = 3
 #: So many loops of a function are distributed.
@@ -87,7 +85,7 @@ def run(f: Function, found: list[Nest], target: Target, core: Core) -> set[int]:
 def _distribute(nest: Nest, target: Target, core: Core, written: set[int]) -> bool:
     """Distribute the outermost loop of a nest that gains by it; False where none does."""
     wanted = [(loop, units) for loop in nest.loops for units in [_units(nest, loop)] if _several(nest, loop, units)]
-    if not wanted or questions(nest) > MOST_QUESTIONS:
+    if not wanted or too_many(nest):
         return False
     found = dependences(nest)
     variables = scalars(nest)

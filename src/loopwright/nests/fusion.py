@@ -21,7 +21,7 @@ from loopwright.ir import ops
 from loopwright.ir.affine import Forms
 from loopwright.ir.function import Function, Instr
 from loopwright.nests import apart
-from loopwright.nests.dependence import Dependence, dependences, questions
+from loopwright.nests.dependence import Dependence, dependences, too_many
 from loopwright.nests.jam import Refusal
 from loopwright.nests.lanes import adjacent, free
 from loopwright.nests.nest import Nest, NestLoop, nest_of, nests
@@ -232,7 +232,7 @@ def _pays(first: Nest, second: Nest, target: Target) -> bool:
 def _streams(nest: Nest, target: Target) -> bool:
     """Whether each loop holds the next, and the innermost, which carries nothing, can run in lanes: no other way to do it is better."""
     innermost = nest.loops[-1]
-    if any(loop.parent is not before for before, loop in zip(nest.loops, nest.loops[1:], strict=False)) or questions(nest) > MOST_QUESTIONS:
+    if any(loop.parent is not before for before, loop in zip(nest.loops, nest.loops[1:], strict=False)) or too_many(nest, most=MOST_QUESTIONS):
         return False
     if any(access.loops[-1] is not innermost for access in nest.accesses) or any(loop.step != 1 for loop in nest.loops):
         return False

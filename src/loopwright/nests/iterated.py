@@ -24,7 +24,7 @@ from loopwright.ir.function import NONE, Function, Instr
 from loopwright.ir.loops import IS_LOOP
 from loopwright.ir.ops import Op
 from loopwright.nests import apart
-from loopwright.nests.dependence import Dependence, dependences, questions
+from loopwright.nests.dependence import Dependence, dependences, too_many
 from loopwright.nests.lanes import adjacent, computed, free, mark, strided
 from loopwright.nests.nest import nests
 from loopwright.nests.scalars import scalars
@@ -35,8 +35,6 @@ from loopwright.types import I64
 
 __all__ = ["run"]
 
-#: Nests whose dependences take more questions are not looked at.
-MOST_QUESTIONS: Final = 40
 #: So many instructions at most are repeated.
 LONGEST: Final = 400
 #: Integers alone are repeated in so many lanes at least: each of their operations takes a cycle, and whether a lane goes on half a dozen, while of lanes that need
@@ -325,7 +323,7 @@ def _lanes(f: Function, target: Target, head: int, part: _Part, report: Any, don
     variables = scalars(nest)
     lanes = 0
     found: list[Dependence] = []
-    if not _walks(f, code, head, part) and not nest.obstacles and questions(nest) <= MOST_QUESTIONS:
+    if not _walks(f, code, head, part) and not nest.obstacles and not too_many(nest):
         beside = loop in adjacent(nest, variables, target)
         if beside or loop in strided(nest, variables, target, []):
             found = dependences(nest)

@@ -25,7 +25,7 @@ from loopwright.ir import ops
 from loopwright.ir.affine import Forms
 from loopwright.ir.function import NONE, Function, Instr
 from loopwright.ir.half_floats import is_half
-from loopwright.nests.dependence import dependences, questions
+from loopwright.nests.dependence import dependences, too_many
 from loopwright.nests.lanes import adjacent, free, strided
 from loopwright.nests.nest import nests
 from loopwright.nests.scalars import scalars
@@ -46,8 +46,6 @@ MOST_SEEN: Final = 48
 MOST_TRIES: Final = 4
 #: So many instructions may be tried in vain, for each that there is.
 MOST_IN_VAIN: Final = 4
-#: Nests whose dependences take more questions than that are not looked at.
-MOST_QUESTIONS: Final = 40
 #: Loops are at most so deep inside each other.
 MOST_LEVELS: Final = 4
 
@@ -77,7 +75,7 @@ def _gains(f: Function, target: Target, made: set[int]) -> bool:
         beside = adjacent(nest, variables, target)
         beside += strided(nest, variables, target, beside)
         beside = [loop for loop in beside if loop in own]
-        if not beside or questions(nest, True) > MOST_QUESTIONS:
+        if not beside or too_many(nest, True):
             continue
         found = dependences(nest, True)
         if any(free(loop, found) for loop in beside):

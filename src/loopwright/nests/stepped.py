@@ -14,7 +14,7 @@ from typing import Final
 
 from loopwright.ir import ops
 from loopwright.ir.function import Function, Instr
-from loopwright.nests.dependence import dependences, questions
+from loopwright.nests.dependence import dependences, too_many
 from loopwright.nests.lanes import free, strided
 from loopwright.nests.nest import Nest, NestLoop, nests
 from loopwright.nests.scalars import scalars
@@ -26,8 +26,6 @@ __all__ = ["by_ones"]
 
 #: Elements that are further apart are not dealt out.
 MOST: Final = 8
-#: Nests whose dependences take more questions than that are not looked at.
-MOST_QUESTIONS: Final = 40
 _BITS: Final = 8
 
 
@@ -51,7 +49,7 @@ def by_ones(nest: Nest, target: Target) -> bool:
     counted = [made.loops[loop.number] for loop in wanted]
     if not made.obstacles:
         beside = strided(made, scalars(made), target, [])
-        if all(loop in beside for loop in counted) and questions(made, True) <= MOST_QUESTIONS:
+        if all(loop in beside for loop in counted) and not too_many(made, True):
             found = dependences(made, True)
             if all(free(loop, found) for loop in counted):
                 return True

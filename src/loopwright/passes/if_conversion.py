@@ -71,19 +71,45 @@ def run(f: Function, target: Target) -> None:
     """Convert the branches of ``f`` that are worth it."""
     if not target.chooses_by(I64, I64):
         return
-    branches = choices = alternatives = False
+    choices = alternatives = False
     for instr in f.code:
-        branches = branches or instr.op is ops.IF
         alternatives = alternatives or instr.op is ops.ELIF
         choices = choices or (instr.op is ops.SELECT and not instr.type.lanes)
     if alternatives:
         chains = _chains(f.code)
         if chains:
             f.code = nested(f.code, chains)
-    if branches:
+    if _computing(f.code):
         _Conversion(f, target).run()
     if choices:
         f.code = gathered(f)
+
+
+def _computing(code: list[Instr]) -> bool:
+    """Whether there is a branch in a loop that holds no other bracket and no vectors, and loads nothing in one arm alone."""
+    loops = 0
+    #: Per open bracket: whether it is a loop.
+    begun: list[bool] = []
+    #: Whether the last bracket that began is a branch, and nothing in it so far is more than that.
+    simple = other = loads = False
+    for instr in code:
+        op = instr.op
+        if op is ops.ELSE:
+            other = True
+        elif op is ops.END:
+            if simple and loops and (other or not loads):
+                return True
+            simple = False
+            loops -= begun.pop()
+        elif op.opens and not op.closes:
+            begun.append(IS_LOOP[op.code])
+            loops += begun[-1]
+            simple, other, loads = op is ops.IF, False, False
+        elif instr.type.lanes or op.effect == ops.CONTROL:
+            simple = False
+        elif op.effect == ops.READS:
+            loads = True
+    return False
 
 
 def _chains(code: list[Instr]) -> set[int]:

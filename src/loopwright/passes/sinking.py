@@ -132,8 +132,9 @@ class _Sinking:
                 self.loop.append(len(self.loop) if IS_LOOP[op.code] else self.loop[region])
                 region = len(self.parent) - 1
         for a in range(len(uses)):
-            for k in uses[a]:
-                self.keep(a, k)
+            if uses[a]:
+                # (No earlier use keeps it for longer: a loop around that one that ends later has this one in it, too.)
+                self.keep(a, uses[a][-1])
 
     def keep(self, a: int, k: int) -> None:
         """A register is read at a position."""

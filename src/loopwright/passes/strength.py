@@ -193,6 +193,7 @@ class _Strength:
         f = self.f
         target = self.target
         whole = target.class_of(I64)
+        most = len(target.orders[whole]) - more
         seen: set[int] = set()
         for k in range(loop.head, loop.end):
             instr = f.code[k]
@@ -204,7 +205,9 @@ class _Strength:
                     seen.add(a)
             if dst in self.counters:
                 seen.add(dst)
-        return len(seen) + more <= len(target.orders[whole])
+            if len(seen) > most:
+                return False
+        return len(seen) <= most
 
     # --- what becomes of it -------------------------------------------------------------------------------
 

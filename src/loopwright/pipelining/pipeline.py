@@ -6,7 +6,7 @@ from typing import Final
 
 from loopwright.ir.function import Function, Instr
 from loopwright.nests import apart
-from loopwright.nests.dependence import Dependence, dependences, questions
+from loopwright.nests.dependence import Dependence, dependences, too_many
 from loopwright.nests.graph import Graph
 from loopwright.nests.jam import Refusal
 from loopwright.nests.nest import Nest, NestLoop, nests
@@ -68,7 +68,7 @@ def overlap(f: Function, core: Core) -> list[Report]:
     """
     reports: list[Report] = []
     for nest in reversed(nests(f)):
-        if nest.obstacles or questions(nest) > MOST_QUESTIONS:
+        if nest.obstacles or too_many(nest, most=MOST_QUESTIONS):
             continue
         found = dependences(nest)
         asked = apart.pairs(nest)

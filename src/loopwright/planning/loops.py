@@ -5,7 +5,7 @@ from __future__ import annotations
 from loopwright.corpus import collections, files
 from loopwright.ir.function import Function
 from loopwright.ir.parse import parse
-from loopwright.nests.dependence import dependences, questions
+from loopwright.nests.dependence import dependences, too_many
 from loopwright.nests.graph import Graph, graph_of
 from loopwright.nests.nest import nests
 from loopwright.targets.core import Core
@@ -20,7 +20,7 @@ def of_function(f: Function, core: Core) -> list[Graph]:
     """The graphs of the innermost loops of a function that is as the front end made it; of those without branches, in nests that can be read."""
     found: list[Graph] = []
     for nest in nests(f):
-        if nest.obstacles or questions(nest) > _MOST_QUESTIONS:
+        if nest.obstacles or too_many(nest, most=_MOST_QUESTIONS):
             continue
         between = dependences(nest)
         for loop in nest.loops:
