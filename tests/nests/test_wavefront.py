@@ -147,3 +147,46 @@ def test_what_the_next_row_writes_over_stays_in_registers_until_the_strip_ends()
         lw.kernel(along.function, nests="off")(a, b, wanted)
         along(a, b, c)
         np.testing.assert_array_equal(c, wanted)
+
+
+def test_the_last_strip_of_a_table_overlaps_the_one_before() -> None:
+    @lw.kernel
+    def table(a: lw.Array[lw.i32, 2], x: lw.Array[lw.u8], y: lw.Array[lw.u8]):
+        for i in lw.range(1, a.shape[0]):
+            for j in lw.range(1, a.shape[1]):
+                a[i, j] = lw.min(lw.min(a[i - 1, j], a[i, j - 1]) + 1, a[i - 1, j - 1] + lw.i32(x[i] != y[j]))
+
+    # (The other nest is as written, for arrays that overlap.)
+    assert table.compile(target="x86-64-v3").ir("nests").count("store_strided") == 1
+    (report,) = table.compile(target="x86-64-v3").nests()
+    assert "skew" in str(report)
+    rng = np.random.default_rng(8)
+    for rows in range(1, 40):
+        x, y = rng.integers(0, 3, rows).astype(np.uint8), rng.integers(0, 3, 45).astype(np.uint8)
+        a = rng.integers(0, 9, (rows, 45)).astype(np.int32)
+        wanted = a.copy()
+        lw.kernel(table.function, nests="off")(wanted, x, y)
+        table(a, x, y)
+        np.testing.assert_array_equal(a, wanted)
+
+
+def test_rows_that_are_written_over_are_done_once() -> None:
+    """In place, also where two parameters are one array, which is allowed where both are accessed at one index."""
+
+    @lw.kernel
+    def smoothed(x: lw.Array[lw.f32, 2], y: lw.Array[lw.f32, 2]):
+        for i in lw.range(x.shape[0]):
+            s = lw.f32(0)
+            for j in lw.range(x.shape[1]):
+                s = s * 0.5 + x[i, j]
+                y[i, j] = s
+
+    rng = np.random.default_rng(9)
+    for rows in (3, 8, 9, 15, 17, 31, 45, 70):
+        x = rng.random((rows, 50), np.float32)
+        wanted, y = x.copy(), x.copy()
+        lw.kernel(smoothed.function, nests="off")(x, wanted)
+        smoothed(x, y)
+        np.testing.assert_array_equal(y, wanted)
+        smoothed(x, x)
+        np.testing.assert_array_equal(x, wanted)

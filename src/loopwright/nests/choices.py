@@ -1,6 +1,6 @@
 """Branches that are operations in disguise, as these, so that what looks for the greatest of many, or stores one of two values, is seen to do that.
 
-``if x > m: m = x`` is ``m = max(m, x)``: the operations of the representation compare as Python's ``min`` and ``max`` do (``max(m, x)`` is ``x if x > m else
+``if x > m: m = x`` is ``m = max(m, x)``, and so is ``m = x if x > m else m``: the operations of the representation compare as Python's ``min`` and ``max`` do (``max(m, x)`` is ``x if x > m else
 m``), also for NaN and zeros. A further part of a condition (``q = x == 32 or x == 10``) that loads nothing new is an operation on truth values. And an ``if`` whose arms store to one
 element is a choice between the values, where they are cheap and nothing is loaded for them that was not before.
 """
@@ -20,6 +20,7 @@ __all__ = ["earlier", "numbers", "run"]
 #: By comparison, with the new value first: the operation. Of those that hold for equal operands, too, it is the same only where those cannot be told apart.
 _STRICT: Final[dict[Op, Op]] = {ops.GT: ops.MAX, ops.LT: ops.MIN}
 _LOOSE: Final[dict[Op, Op]] = {ops.GE: ops.MAX, ops.LE: ops.MIN}
+_COMPARISONS: Final = frozenset(ops.COMPARISONS.values())
 
 
 def run(f: Function) -> None:
@@ -36,10 +37,10 @@ def run(f: Function) -> None:
     made = False
     k = 0
     while k < len(code):
-        found = _extreme(f, code, k) if code[k].op is ops.IF else 0
-        stores = _stores(f, code, k) if code[k].op is ops.IF and not found else 0
-        again = _stored_again(f, code, k) if code[k].op is ops.IF and not found and not stores else None
-        joined = _further(f, code, k, out) if code[k].op is ops.IF and not found and not stores and again is None else 0
+        extreme = _extreme(f, code, k) if code[k].op is ops.IF else None
+        stores = _stores(f, code, k) if code[k].op is ops.IF and extreme is None else 0
+        again = _stored_again(f, code, k) if code[k].op is ops.IF and extreme is None and not stores else None
+        joined = _further(f, code, k, out) if code[k].op is ops.IF and extreme is None and not stores and again is None else 0
         if joined:
             _join(f, code, k, joined, out)
             k = joined + 1
@@ -57,11 +58,16 @@ def run(f: Function) -> None:
             out.append(Instr(ops.STORE, last.type, NONE, [value, *last.args[1:]], last.imm, last.line))
             k = end + 1
             made = True
-        elif found:
+        elif extreme is not None:
+            if extreme.begins:
+                out.pop()
             if uses[code[k].args[0]] == 1:
                 out.pop()
-            out.append(_rewritten(f, code, k, found))
-            k = found + 1
+            out.append(extreme.made)
+            k = extreme.end + 1
+            if code[k].op is ops.COPY and code[k].args[0] == extreme.made.dst and uses[extreme.made.dst] == 1:
+                extreme.made.dst = code[k].dst
+                k += 1
             made = True
         else:
             out.append(code[k])
@@ -70,45 +76,79 @@ def run(f: Function) -> None:
         f.code = out
 
 
-def _extreme(f: Function, code: list[Instr], k: int) -> int:
-    """Where the branch that begins at ``k`` ends, or 0 where it is none of these."""
-    if k == 0:
-        return 0
-    test = code[k - 1]
-    if test.dst != code[k].args[0] or test.dst < 0 or f.variable[test.dst] or test.op not in ops.COMPARISONS.values():
-        return 0
-    end = k + 1
-    while end < len(code) - 1 and (code[end].op.pure or code[end].op is ops.LOAD):
-        end += 1
-    if end == k + 1 or code[end].op is not ops.END:
-        return 0
-    # What is inside: one write of a variable, and what it is computed by, all of which stands in front of the test as well.
-    last = code[end - 1]
-    if last.dst < 0 or not f.variable[last.dst] or any(f.variable[instr.dst] for instr in code[k + 1 : end - 1]):
-        return 0
-    return end if _operation(f, code, k, end) is not None else 0
+class _Extreme:
+    """A branch that is a minimum or maximum.
+
+    Attributes:
+        made: the operation.
+        end: where the branch ends.
+        begins: whether the variable gets the value that it has otherwise right in front of the branch.
+    """
+
+    __slots__ = ("begins", "end", "made")
+
+    def __init__(self, made: Instr, end: int, begins: bool) -> None:
+        self.made = made
+        self.end = end
+        self.begins = begins
 
 
-def _operation(f: Function, code: list[Instr], k: int, end: int) -> Op | None:
-    test, last = code[k - 1], code[end - 1]
-    variable = last.dst
+def _extreme(f: Function, code: list[Instr], k: int) -> _Extreme | None:
+    """The branch that begins at ``k``, if it gives a variable one or the other of the two values that have been compared; None for others.
+
+    ``if x > m: m = x``, ``v = x if x > m else m``, and ``v = m`` with ``if x > m: v = x``.
+    """
+    begins = k > 1 and code[k - 1].op is ops.COPY and code[k - 1].dst >= 0 and f.variable[code[k - 1].dst]
+    test = code[k - 1 - begins] if k > begins else code[k]
+    if test.dst != code[k].args[0] or test.dst < 0 or f.variable[test.dst] or test.op not in _COMPARISONS:
+        return None
+    arm = _arm(f, code, k, k + 1)
+    if arm is None:
+        return None
+    variable, value, end = arm
+    if code[end].op is ops.ELSE:
+        other = _arm(f, code, k, end + 1)
+        if other is None or other[0] != variable or begins:
+            return None
+        _, otherwise, end = other
+    elif begins:
+        otherwise = code[k - 1].args[0]
+        if code[k - 1].dst != variable or variable in test.args:
+            return None
+    else:
+        otherwise = variable
+    if code[end].op is not ops.END or variable == value:
+        return None
+    op = _operation(f, test, value, otherwise)
+    return None if op is None else _Extreme(Instr(op, test.type, variable, [otherwise, value], 0, code[k + 1].line), end, begins)
+
+
+def _arm(f: Function, code: list[Instr], k: int, start: int) -> tuple[int, int, int] | None:
+    """Of an arm of the branch at ``k``, which gives a variable a value and computes nothing that has not been in front of the branch: variable, value, where it ends."""
+    known: dict[int, int] = {}
+    for n in range(start, len(code)):
+        instr = code[n]
+        dst = instr.dst
+        if not instr.op.pure and instr.op is not ops.LOAD:
+            return None
+        copies = instr.op is ops.COPY
+        same = known.get(instr.args[0], instr.args[0]) if copies else earlier(f, code, k, instr, known)
+        if not copies and same < 0:
+            return None
+        if f.variable[dst]:
+            return (dst, same, n + 1) if code[n + 1].op in (ops.ELSE, ops.END) else None
+        known[dst] = same
+    return None
+
+
+def _operation(f: Function, test: Instr, value: int, otherwise: int) -> Op | None:
+    """What a choice between two values is, the first of which is taken where a test holds; None where it is no minimum or maximum."""
     a, b = test.args
     op = test.op
-    if a == variable:
-        a, b, op = b, a, ops.COMPARISONS[ops.EXCHANGED[op.name]]
-    if b != variable or a == variable:
+    if (value, otherwise) == (b, a):
+        op = ops.COMPARISONS[ops.EXCHANGED[op.name]]
+    elif (value, otherwise) != (a, b):
         return None
-    known = {a: a}
-    for instr in code[k + 1 : end]:
-        copies = instr is last and instr.op is ops.COPY
-        same = known.get(instr.args[0], instr.args[0]) if copies else earlier(f, code, k, instr, known)
-        if same < 0 and not copies:
-            return None
-        if instr is last:
-            if same != a:
-                return None
-        else:
-            known[instr.dst] = same
     if op in _STRICT:
         return _STRICT[op]
     return _LOOSE.get(op) if not test.type.is_float or f.options.fastmath else None
@@ -293,11 +333,3 @@ def earlier(f: Function, code: list[Instr], k: int, instr: Instr, known: dict[in
         ):
             return other.dst
     return -1
-
-
-def _rewritten(f: Function, code: list[Instr], k: int, end: int) -> Instr:
-    test, last = code[k - 1], code[end - 1]
-    op = _operation(f, code, k, end)
-    assert op is not None
-    value = test.args[1] if test.args[0] == last.dst else test.args[0]
-    return Instr(op, test.type, last.dst, [last.dst, value], 0, last.line)

@@ -12,7 +12,8 @@ triangles, which run row by row::
     end                              end
                                      for i = stop, hi … as before … end
 
-What rows keep between these parts is in local arrays, an element for each row.
+What rows keep between these parts is in local arrays, an element for each row. Rows that may be done twice (of tables that are made of what is above, and not in place) have no
+``for i = stop, hi``: the last strip begins so early that it ends with the last row.
 """
 
 from __future__ import annotations
@@ -20,7 +21,8 @@ from __future__ import annotations
 from loopwright.ir import ops
 from loopwright.ir.function import NONE, Array, Function, Instr
 from loopwright.ir.ops import Op
-from loopwright.nests.dependence import ANTI, Dependence
+from loopwright.nests.apart import pairs
+from loopwright.nests.dependence import ANTI, FLOW, Dependence
 from loopwright.nests.jam import Refusal, refusal, stop_of
 from loopwright.nests.nest import Nest, NestLoop
 from loopwright.nests.omega import LOWEST
@@ -138,6 +140,19 @@ class Rows:
         )
 
 
+def repeatable(nest: Nest, rows: Rows) -> bool:
+    """Whether the last rows may be done twice: nothing that a row reads, or has stored, is written over by itself or a later row, and nothing is added up."""
+    # (Two arrays that may be one are another case: what is read is written over then.)
+    if rows.totals or nest.told is None or any(one for _, _, one in pairs(nest)):
+        return False
+    depth = rows.loop.depth
+    for dependence in nest.told:
+        within = len(dependence.loops) > depth and dependence.loops[depth] is rows.loop and all(c.low <= 0 <= c.high for c in dependence.vector[:depth])
+        if within and dependence.kind != FLOW:
+            return False
+    return True
+
+
 class Strip:
     """What is emitted for the strips of a nest.
 
@@ -185,6 +200,14 @@ class Strip:
     def plus(self, a: int, number: int) -> int:
         """An index and a constant."""
         return self.number(ops.ADD, a, self.const(number)) if number else a
+
+    def all_rows(self, low: int, high: int) -> int:
+        """Where strips stop of which the last may overlap the one before: behind the last row, or in front of the first where there are fewer rows than a strip has."""
+        enough = self.f.register(BOOL)
+        self.out.append(Instr(ops.GE, I64, enough, [self.number(ops.SUB, high, low), self.const(self.count)], 0, self.line))
+        stop = self.f.register(I64, "stop")
+        self.out.append(Instr(ops.SELECT, I64, stop, [enough, high, low], 0, self.line))
+        return stop
 
     def begin(self, name: str, low: int, high: int, step: int = 1) -> int:
         """Begin a ``for``; the register it counts in."""
@@ -321,9 +344,12 @@ def skew(nest: Nest, rows: Rows, count: int, slant: int, diagonals: Diagonals | 
     strip = Strip(f, rows, count, slant, out)
     lo = read_once(f, head.args[0], head.line, out)
     hi = read_once(f, head.args[1], head.line, out)
-    stop = stop_of(f, lo, hi, count, rows.loop.step, head.line, out)
+    again = rows.loop.step == 1 and repeatable(nest, rows)
+    stop = strip.all_rows(lo, hi) if again else stop_of(f, lo, hi, count, rows.loop.step, head.line, out)
     strip.keep()
     strip.index = strip.begin(f.names[head.dst], lo, stop, count * rows.loop.step)
+    if again:
+        strip.index = strip.number(ops.MIN, strip.index, strip.number(ops.SUB, hi, strip.const(count)))
     rename = strip.row(strip.const(0))
     bounds = code[rows.inner.head].args
     strip.low, strip.high = rename.get(bounds[0], bounds[0]), rename.get(bounds[1], bounds[1])

@@ -22,6 +22,7 @@ from loopwright.ir.affine import Form
 from loopwright.ir.function import Function, Instr
 from loopwright.ir.loops import IS_LOOP
 from loopwright.nests.carry import needed
+from loopwright.nests.conditions import append_loop, own_variables
 from loopwright.nests.dependence import Dependence
 from loopwright.nests.lanes import obstructs
 from loopwright.nests.nest import Access, Nest, NestLoop
@@ -108,10 +109,9 @@ def split(nest: Nest, loop: NestLoop, at: Access) -> None:
         (_limit(f, farther, lo, place, line, out), _limit(f, nearer, hi, behind, line, out)),
         (_limit(f, farther, lo, behind, line, out), hi),
     ]
+    own = own_variables(nest, loop)
     for low, high in bounds:
-        index = f.register(I64, f.names[head.dst])
-        out.append(Instr(ops.FOR, head.type, index, [low, high, head.args[2]], 0, line))
-        clone(f, code[loop.head + 1 : loop.end + 1], {head.dst: index}, out)
+        append_loop(f, head, low, high, code[loop.head + 1 : loop.end], own, out)
     f.code = out + code[loop.end + 1 :]
 
 
