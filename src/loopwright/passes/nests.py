@@ -9,7 +9,7 @@ from loopwright.ir import ops
 from loopwright.ir.brackets import match
 from loopwright.ir.function import NONE, Function
 from loopwright.ir.loops import IS_LOOP, has_lanes
-from loopwright.nests import forwarding, iterated, rolling
+from loopwright.nests import forwarding, iterated, rolling, whiles
 from loopwright.nests.choose import improve, keep_values
 from loopwright.nests.counting import mark_counting
 from loopwright.nests.extremes import split_extremes
@@ -33,6 +33,7 @@ def run(f: Function, target: Target) -> None:
     if f.options.schedule and not f.options.check:
         _by_hand(f, target, None)
     elif not _kept(f, target) and not _over_lanes(f):
+        whiles.run(f)
         if rolling.run(f, target) or _candidate(f):
             _improve(f, target)
         iterated.run(f, target)
@@ -101,6 +102,8 @@ def report(f: Function, target: Target) -> Any:
     made.because = _kept(f, target)
     if not made.because and _over_lanes(f):
         made.because = "the function has a loop over lanes, whose order is its own"
+    if not made.because:
+        whiles.run(f)
     if not made.because and not rolling.run(f, target) and not _candidate(f):
         made.because = "no innermost loop stores to an array, or adds up what it loads"
     if made.because:
