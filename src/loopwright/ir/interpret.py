@@ -66,6 +66,7 @@ _UNREACHABLE: Final = 30
 _STACK_POINTER: Final = 31
 _SWITCH: Final = 32
 _CASE: Final = 33
+_STORE_SOME: Final = 34
 
 #: Calls that may nest, and the frames of Python's that one of them takes at most.
 _DEEPEST: Final = 10_000
@@ -78,6 +79,7 @@ _HALVES: Final = ("float16", "bfloat16")
 #: What ends a C program, and with what status, if that is no argument: this process goes on.
 _ENDS: Final = {"exit": -1, "_exit": -1, "_Exit": -1, "quick_exit": -1, "abort": 128 + 6, "__assert_fail": 128 + 6}
 _ADVANCES: Final = frozenset(ops.ADVANCES.values())
+_STORES_SOME: Final = frozenset(ops.STORE_SOME.values())
 #: What a word of an address can hold.
 _WORD: Final = 0xFFFF_FFFF_FFFF_FFFF
 
@@ -380,6 +382,8 @@ class Interpreter:
             step.meaning = ops.DONE_IN_PLACE[op].meaning
         elif op is ops.DIV_REM:
             step.kind = _DIV_REM
+        elif op in _STORES_SOME:
+            step.kind = _STORE_SOME
         elif op.parts > 1:
             step.kind = _LOAD_PARTS if op.result else _STORE_PARTS
         elif op is ops.PART:
@@ -818,6 +822,8 @@ class Interpreter:
                 result = self._parts[step.instr.imm]
             elif kind == _STORE_PARTS:
                 self._store_parts(step, values)
+            elif kind == _STORE_SOME:
+                self._store_some(step, values)
             elif kind == _ADVANCE:
                 result = self._advance(step, values)
             elif kind == _UPDATE:
@@ -980,6 +986,14 @@ class Interpreter:
     def _store_parts(self, step: _Step, values: list[Any]) -> None:
         stored = np.column_stack(values[: step.address]).ravel().view(np.uint8)
         self._bytes(step, *self._address(step, values), stored.size, True)[:] = stored
+
+    def _store_some(self, step: _Step, values: list[Any]) -> None:
+        """The same of some bytes; the others are not touched."""
+        stored = np.column_stack(values[: step.address]).ravel().view(np.uint8)
+        address, origin = self._address(step, values)
+        for n in range(stored.size):
+            if step.instr.imm >> n % 16 & 1:
+                self._bytes(step, address + n, origin, 1, True)[:] = stored[n]
 
     def _advance(self, step: _Step, values: list[Any]) -> Any:
         """An access that moves its pointer on; of a load, what is behind its result is kept for its parts."""

@@ -1092,6 +1092,20 @@ for _n in (2, 3, 4):
         WRITES,
     )
     LOAD_PART[_n].parts = LOAD_PARTS[_n].parts = STORE_PARTS[_n].parts = _n
+#: The same where some bytes of each group stay as they are in memory: stored are those whose bits ``imm`` has, 16 of which say which of 128 bits.
+STORE_SOME: Final[dict[int, Op]] = {}
+for _n in (1, 2, 4):
+    STORE_SOME[_n] = row(
+        f"store_some{_n}",
+        "T " * _n + "A ->",
+        "int float vector",
+        f"store the elements of {_n} vectors in turn, of each 16 bytes those whose bits imm has"
+        if _n > 1
+        else "store, of each 16 bytes, those whose bits imm has",
+        None,
+        WRITES,
+    )
+    STORE_SOME[_n].parts = _n
 
 #: Accesses that move their pointer on by ``imm`` bytes: the pointer behind the access is a result, of a load the last one, as a ``part``. The access is
 #: where the pointer is before, or, where the address has a displacement, which is ``imm`` then, behind.

@@ -73,7 +73,7 @@ _OPTIONS: Final = "contract, fastmath, check, nests, search or schedule"
 _DEPTH_OPS: Final = frozenset((ops.BR, ops.BR_IF, *ops.BR_CMP.values()))
 _LABEL_OPS: Final = frozenset((ops.JUMP, ops.JUMP_TABLE, ops.JUMP_IF, ops.JUMP_UNLESS, *ops.JUMP_CMP.values()))
 _COUNT_OPS: Final = frozenset(
-    (ops.FAIL, ops.STORE_ARG, ops.PART, ops.GATHER_SINGLY, *ops.INDEXED, *ops.CHUNKS, *ops.LOAD_PART.values(), *ops.ADVANCES.values())
+    (ops.FAIL, ops.STORE_ARG, ops.PART, ops.GATHER_SINGLY, *ops.INDEXED, *ops.CHUNKS, *ops.LOAD_PART.values(), *ops.STORE_SOME.values(), *ops.ADVANCES.values())
 )
 
 

@@ -64,7 +64,17 @@ def _forms() -> list[int]:
         forms[op.code] = _DEPTH
     for op in (ops.LABEL, ops.JUMP, ops.JUMP_TABLE, ops.JUMP_IF, ops.JUMP_UNLESS, *ops.JUMP_CMP.values()):
         forms[op.code] = _LABEL
-    for op in (ops.FAIL, ops.STORE_ARG, ops.PART, ops.GATHER_SINGLY, *ops.INDEXED, *ops.CHUNKS, *ops.LOAD_PART.values(), *ops.ADVANCES.values()):
+    for op in (
+        ops.FAIL,
+        ops.STORE_ARG,
+        ops.PART,
+        ops.GATHER_SINGLY,
+        *ops.INDEXED,
+        *ops.CHUNKS,
+        *ops.LOAD_PART.values(),
+        *ops.STORE_SOME.values(),
+        *ops.ADVANCES.values(),
+    ):
         forms[op.code] = _NUMBER
     return forms
 

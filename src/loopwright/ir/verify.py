@@ -24,6 +24,7 @@ from loopwright.types import BOOL, I32, I64, KIND_BOOL, KIND_MASK, KIND_PTR, PTR
 __all__ = ["verify"]
 
 _ADVANCES: Final = frozenset(ops.ADVANCES.values())
+_STORES_SOME: Final = frozenset(ops.STORE_SOME.values())
 _DEPTH_OPS: Final = frozenset((ops.BR, ops.BR_IF, *ops.BR_CMP.values()))
 _JUMP_OPS: Final = frozenset((ops.JUMP, ops.JUMP_TABLE, ops.JUMP_IF, ops.JUMP_UNLESS, *ops.JUMP_CMP.values()))
 _TAIL_CALLS: Final = frozenset(ops.TAIL_CALLS.values())
@@ -438,6 +439,8 @@ class _Verifier:
             raise self.error(f"there is no label L{imm}: the function has {f.labels}")
         elif op.parts > 1 and op.until <= _SELECT and not 0 <= imm < op.parts:
             raise self.error(f"there is no part {imm} of {op.parts}")
+        elif op in _STORES_SOME and not 0 < imm < 1 << 16:
+            raise self.error(f"{imm} has no bits for 16 bytes")
         elif op in _ADVANCES and instr.mem is not None and (instr.mem.indexed or instr.mem.disp not in (0, imm)):
             raise self.error("the access is neither where its pointer is before nor where it is behind")
 

@@ -36,6 +36,7 @@ from loopwright.vectors.bitmaps import bit_accesses
 from loopwright.vectors.carried import Carried, carried_by
 from loopwright.vectors.compaction import room
 from loopwright.vectors.divergence import WIDTHS, Divergence
+from loopwright.vectors.interleaving import stores_some
 from loopwright.vectors.outer_totals import move_out
 from loopwright.vectors.regions import Bracket, Leaf, part, tree
 from loopwright.vectors.running import straight
@@ -334,7 +335,7 @@ def _split(
     index = f.register(I64, f.names[head.dst])
     rest: list[Instr] = []
     clone(f, code[1:], {head.dst: index}, rest)
-    alternatives = _near(f, shapes, leaves) if carried is None else []
+    alternatives = _near(f, target, shapes, leaves) if carried is None else []
     if alternatives:
         stop = f.register(I64, "stop", True)
         narrow = any(array.element.bits <= 16 for array in f.arrays if array.strides and array.strides[-1] in alternatives[0])
@@ -388,10 +389,10 @@ def _versions(
     out.append(Instr(ops.END, VOID, NONE, [], 0, line))
 
 
-def _near(f: Function, shapes: Divergence, leaves: list[Leaf]) -> list[dict[int, int]]:
+def _near(f: Function, target: Target, shapes: Divergence, leaves: list[Leaf]) -> list[dict[int, int]]:
     """What distances would have to be, in bytes, for rows of a few elements, one for each lane, to be next to each other: those of pairs, or of pixels.
 
-    (Their distance is known at run time only, but usual: rows end behind the last element that is accessed, or, where they are only read, have four.)
+    (Their distance is known at run time only, but usual: rows end behind the last element that is accessed, or, where they are only read or one of them can be left alone, have four.)
     """
     most: dict[int, int] = {}
     number: dict[int, int] = {}
@@ -419,7 +420,18 @@ def _near(f: Function, shapes: Divergence, leaves: list[Leaf]) -> list[dict[int,
     counts = [{distance: last + 1 if last + 1 in WIDTHS else wide[distance] for distance, last in most.items()}]
     if wide != counts[0]:
         counts.append(wide)
+    if _spared(f, target, shapes, most, number, stored):
+        fours = dict.fromkeys(most, _PIXEL)
+        # (Where some rows have four, the others are likely to.)
+        counts.insert(0 if _PIXEL - 1 in most.values() else len(counts), fours)
     return [{distance: count * f.arrays[number[distance]].element.size for distance, count in each.items()} for each in counts]
+
+
+def _spared(f: Function, target: Target, shapes: Divergence, most: dict[int, int], number: dict[int, int], stored: set[int]) -> bool:
+    """Whether rows of which three elements are stored may have a fourth, which is left alone, and all others have no more."""
+    three = [distance for distance in stored if most[distance] == _PIXEL - 2]
+    lanes = _lanes(target, shapes)
+    return bool(three) and max(most.values()) < _PIXEL and all(stores_some(vector_of(f.arrays[number[d]].element, lanes), _PIXEL, target) for d in three)
 
 
 def _if_long(f: Function, loop: VectorLoop, bounds: tuple[int, int], out: list[Instr]) -> int:

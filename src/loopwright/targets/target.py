@@ -781,6 +781,10 @@ class Target:
         """Whether it deals elements in turn out to 2 to 4 vectors of a type, and stores them so, by whole loads and stores."""
         return False
 
+    def stores_some(self, type_: Type) -> bool:
+        """Whether, of elements in turn of a type, it stores some alone by whole stores (``ops.STORE_SOME``), which do not touch the others."""
+        return False
+
     def shifts_elements(self, type_: Type) -> bool:
         """Whether elements in turn of a type are quicker shifted out of wider integers than dealt out and widened, and shifted into such than cut off and stored in turn."""
         return False

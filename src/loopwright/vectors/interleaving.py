@@ -2,7 +2,7 @@
 
 ``x[3 * i]``, ``x[3 * i + 1]`` and ``x[3 * i + 2]`` have between them all elements of a stretch of memory (Nuzman, Rosen and Zaks, *Auto-Vectorization of
 Interleaved Data for SIMD*, PLDI 2006). Loads may leave some of a group out: what is between is read with the others, but never past the last index that the
-loop accesses, for which the loop over vectors leaves one index to the loop over elements behind it. Where elements are stored as they were loaded, in another order
+loop accesses, for which the loop over vectors leaves one index to the loop over elements behind it. So may stores on machines that leave bytes of a vector in memory alone (three bytes of a pixel of four). Where elements are stored as they were loaded, in another order
 (bytes reversed, red and blue exchanged), each vector is shuffled as it is. Elements 6 and 8 apart are pairs that are 3 and 4 apart: as wider integers, of which each is taken apart.
 
 Elements 2 and 4 apart are taken as wider integers, two or four together, where a target says that this is quicker and the loop computes in integers so wide anyway: the four bytes of a pixel
@@ -23,7 +23,7 @@ from loopwright.vectors.divergence import IN_PAIRS
 from loopwright.vectors.tables import Asked
 from loopwright.vectors.threes import Threes, able
 
-__all__ = ["Interleaving", "dealt"]
+__all__ = ["Interleaving", "dealt", "stores_some"]
 
 _MOST: Final = 4
 #: Bytes within which a shuffle puts them into another order.
@@ -51,6 +51,11 @@ def _signed(type_: Type) -> Type:
 def _unsigned(type_: Type, times: int) -> Type:
     """As many unsigned integers, so many times as wide."""
     return vector_of(UNSIGNED[times * type_.bits], type_.lanes)
+
+
+def stores_some(type_: Type, apart: int, target: Target) -> bool:
+    """Whether of elements so far apart some can be stored and those between left alone."""
+    return apart in (2, 4) and apart * type_.element.size <= BLOCK and target.stores_some(type_)
 
 
 class _Member:
@@ -207,7 +212,7 @@ class Interleaving:
                 if complete or (always and self.gaps):
                     self.spare = self.spare or not complete
                     self._place_loads(group, members)
-            elif complete and len(group) == first.apart and self._movable(group, members):
+            elif self._storable(group, complete) and self._movable(group, members):
                 times = self._together(group)
                 for m in group:
                     self.groups[m.position] = None
@@ -233,6 +238,11 @@ class Interleaving:
             self.bases[m.position] = base
             if len(together) == len(group):
                 self.loaded[m.instr.dst] = (together, m.constant - base)
+
+    def _storable(self, group: list[_Member], complete: bool) -> bool:
+        """Whether the stores of a group are to one element each, and to all or to some that can be stored alone."""
+        first = group[0]
+        return len(group) == len({m.constant for m in group}) and (complete or stores_some(first.instr.type, first.apart, self.target))
 
     def _meets(self, since: int, load: _Member, known: dict[int, _Member]) -> bool:
         """Whether a store between a place and a load may change what that gives."""
@@ -426,13 +436,16 @@ class Interleaving:
         return Instr(ops.CONVERT, type_, instr.dst, [found], 0, instr.line, given)
 
     def _store(self, instr: Instr, group: list[_Member]) -> None:
-        """All parts."""
+        """All parts; zeros in the place of those that are to stay as they are in memory."""
         parts = sorted(group, key=lambda m: m.constant)
-        if self._reordered(parts):
+        some = self._some(parts)
+        if not some and self._reordered(parts):
             return
         where, mem = self._where(min(group, key=_position), parts[0].constant)
-        values = [m.instr.args[1] for m in parts]
         apart, type_, times = parts[0].apart, instr.type, parts[0].together
+        given = {m.constant - parts[0].constant: m.instr.args[1] for m in parts}
+        nothing = self.made.f.const(type_, 0)
+        values = [given.get(n, nothing) for n in range(apart)]
         if apart == 3 and times > 1:
             third, _ = self._as_wide(values[2], type_, _unsigned(type_, times))
             Threes(self.made, type_, times, where, mem).store(self._joined(values[:2], type_, times), third)
@@ -440,10 +453,22 @@ class Interleaving:
         if times > 1:
             values = [self._joined(values[at : at + times], type_, times) for at in range(0, apart, times)]
             apart, type_ = apart // times, _unsigned(type_, times)
+        if some:
+            self.made.out.append(Instr(ops.STORE_SOME[apart], type_, NONE, [*values, *where], some, instr.line, VOID, mem))
+            return
         if apart == 1:
             self.made.out.append(Instr(ops.STORE_AT, type_, NONE, [values[0], *where], 0, instr.line, VOID, mem))
             return
         self.made.out.append(Instr(ops.STORE_PARTS[apart], type_, NONE, [*values, *where], 0, instr.line, VOID, mem))
+
+    def _some(self, parts: list[_Member]) -> int:
+        """Which of 16 bytes are stored, as bits; 0 where all are."""
+        first = parts[0]
+        if len(parts) == first.apart:
+            return 0
+        size = first.instr.type.element.size
+        bits = sum((1 << size) - 1 << (m.constant - first.constant) * size for m in parts)
+        return sum(bits << at for at in range(0, BLOCK, first.apart * size))
 
     def _joined(self, values: list[int], type_: Type, times: int) -> int:
         """Elements as one integer, the first in its lowest bits."""

@@ -497,7 +497,7 @@ _SEQUENCES: Final[dict[int, _Sequence]] = {
     ops.SCATTER_AT.code: _indexed,
     ops.REVERSE.code: _reverse,
     **{op.code: _load_part for op in ops.LOAD_PART.values()},
-    **{op.code: _store_parts for op in ops.STORE_PARTS.values()},
+    **{op.code: _store_parts for op in (*ops.STORE_PARTS.values(), *ops.STORE_SOME.values())},
     ops.DIV_TRUNC.code: _divide,
     ops.REM_TRUNC.code: _divide,
     ops.DIV_FLOOR.code: _divide,

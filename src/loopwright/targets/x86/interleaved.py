@@ -35,10 +35,12 @@ __all__ = [
     "pattern_rule",
     "shuffle_rule",
     "store_parts",
+    "stores_some",
 ]
 
 _CHUNK: Final = 16
 _NOWHERE: Final = 0x80
+_STORES_SOME: Final = frozenset(ops.STORE_SOME.values())
 
 
 class _Parts:
@@ -49,9 +51,10 @@ class _Parts:
         where: the operands of the address.
         apart: whether the chunks of a vector in memory are those of every such load, instead of next to each other: then elements come out in their order.
         pairs: whether chunks of two vectors are put together in registers, to be stored as one.
+        some: of ``store_some`` the bytes of each chunk that are stored, as bits; else 0.
     """
 
-    __slots__ = ("apart", "count", "emit", "f", "instr", "pairs", "type_", "where")
+    __slots__ = ("apart", "count", "emit", "f", "instr", "pairs", "some", "type_", "where")
 
     def __init__(self, f: Function, instr: Instr, emit: Emit, apart: bool = True, pairs: bool = False) -> None:
         self.apart = apart
@@ -61,6 +64,7 @@ class _Parts:
         self.emit = emit
         self.type_ = instr.type
         self.count = instr.op.parts
+        self.some = instr.imm if instr.op in _STORES_SOME else 0
         self.where = instr.args[address_at(instr) :]
 
     # --- steps ------------------------------------------------------------------------------------------------
@@ -131,11 +135,26 @@ class _Parts:
                 for (a, m), (b, n) in zip(chosen[::2], chosen[1::2], strict=True)
             ]
         for number, vector in enumerate(vectors):
-            if self.apart and not self.pairs:
+            if self.apart and not self.pairs and not self.some:
                 op, step, mem = ops.STORE_CHUNKS_AT, _CHUNK * self.count, self.mem(_CHUNK * number, type_.size)
             else:
-                op, step, mem = ops.STORE_AT, 0, self.mem(type_.size * number, type_.size)
+                self.put(type_, vector, number)
+                continue
             self.emit(Instr(op, type_, NONE, [vector, *self.where], step, self.instr.line, VOID, mem))
+
+    def put(self, type_: Type, vector: int, number: int) -> None:
+        """Store a vector as it lies in memory; of ``store_some`` those of its bytes that are to be."""
+        line, mem = self.instr.line, self.mem(type_.size * number, type_.size)
+        if not self.some:
+            self.emit(Instr(ops.STORE_AT, type_, NONE, [vector, *self.where], 0, line, VOID, mem))
+            return
+        size = type_.bits // 8
+        lanes = [self.some >> at & (1 << size) - 1 for at in range(0, _CHUNK, size)]
+        if any(bits and bits != (1 << size) - 1 for bits in lanes):
+            bytes_ = vector_of(U8, type_.size)
+            vector, type_, lanes = self.cast(vector, bytes_), bytes_, [self.some >> n & 1 for n in range(_CHUNK)]
+        mask = self.op(ops.LANE_PATTERN, mask_of(type_.bits, type_.lanes), [self.f.const(I64, sum(1 << n for n, bits in enumerate(lanes) if bits))])
+        self.emit(Instr(ops.MASKED_STORE_AT, type_, NONE, [mask, vector, *self.where], 0, line, VOID, mem))
 
     # --- whole chunks -----------------------------------------------------------------------------------------
 
@@ -243,8 +262,7 @@ class _Parts:
             return
         for number in range(self.count):
             places = [((number * lanes + n) % self.count, (number * lanes + n) // self.count) for n in range(lanes)]
-            args = [self.gathered(values, places), *self.where]
-            self.emit(Instr(ops.STORE_AT, type_, NONE, args, 0, self.instr.line, VOID, self.mem(number * type_.size, type_.size)))
+            self.put(type_, self.gathered(values, places), number)
 
     def store_fours(self, values: list[int]) -> None:
         """Store four vectors: by pairs, and by pairs of those."""
@@ -255,9 +273,7 @@ class _Parts:
             pairs = [self.chosen(values[at], values[at + 1], order) for at in (0, 2)]
             for quarter in range(2):
                 places = [lanes * k + quarter * (lanes // 2) + 2 * n + m for n in range(lanes // 4) for k in range(2) for m in range(2)]
-                args = [self.chosen(pairs[0], pairs[1], places), *self.where]
-                number = 2 * half + quarter
-                self.emit(Instr(ops.STORE_AT, type_, NONE, args, 0, self.instr.line, VOID, self.mem(number * type_.size, type_.size)))
+                self.put(type_, self.chosen(pairs[0], pairs[1], places), 2 * half + quarter)
 
     # --- less than a chunk a vector ---------------------------------------------------------------------------
 
@@ -367,9 +383,14 @@ def deal_as_it_lies(f: Function, instr: Instr, emit: Emit) -> None:
         parts.put_together([parts.cast(value, type_) for value in instr.args[: parts.count]])
 
 
+def stores_some(target: Any, type_: Type) -> bool:
+    """Whether vectors of a type are stored whole, under masks of their bytes."""
+    return target.mask_registers and (type_.size == _CHUNK or _chooses(target, type_))
+
+
 def store_parts(target: Any, f: Function, instr: Instr, emit: Emit) -> bool:
-    """``store_parts2`` to ``store_parts4``."""
-    if instr.type.size < 2 or instr.type.lanes < 2:
+    """``store_parts2`` to ``store_parts4``, and ``store_some``."""
+    if instr.type.size < 2 or instr.type.lanes < 2 or (instr.op in _STORES_SOME and not stores_some(target, instr.type)):
         return False
     parts = _Parts(f, instr, emit, pairs=not target.mask_registers and instr.type.size == 2 * _CHUNK)
     values = instr.args[: parts.count]
@@ -378,7 +399,9 @@ def store_parts(target: Any, f: Function, instr: Instr, emit: Emit) -> bool:
     else:
         type_ = parts.of(instr.type.bits)
         values = [parts.cast(value, type_) for value in values]
-        if _chooses(target, instr.type):
+        if parts.count == 1:
+            parts.put(type_, values[0], 0)
+        elif _chooses(target, instr.type):
             parts.store_whole(values)
         else:
             parts.put_together(values)
