@@ -717,8 +717,8 @@ def test_counting_under_a_mask() -> None:
 def test_lanes_move_together_and_apart() -> None:
     mask, values, t = np.array([False, True, False, True]), np.array([5, 6, 7, 8], np.uint32), vector_of(U32, 4)
     assert ops.COMPRESS.meaning is not None and ops.EXPAND.meaning is not None and ops.FIRST_LANES.meaning is not None
-    assert ops.COMPRESS.meaning(t, VOID, mask, values).tolist() == [6, 8, 5, 5]
-    assert ops.EXPAND.meaning(t, VOID, mask, values).tolist() == [5, 5, 5, 6]
+    assert ops.COMPRESS.meaning(t, VOID, mask, values).tolist() == [6, 8, 0, 0]
+    assert ops.EXPAND.meaning(t, VOID, mask, values).tolist() == [0, 5, 0, 6]
     assert [ops.FIRST_LANES.meaning(mask_of(32, 4), VOID, np.int64(n)).tolist().count(True) for n in range(5)] == [0, 1, 2, 3, 4]
 
 

@@ -596,14 +596,14 @@ def _parts_of(t: Type, a: Any) -> Any:
 
 
 def _compressed(t: Type, mask: Any, b: Any) -> Any:
-    made = np.full(t.lanes, b[0], b.dtype)
+    made = np.zeros(t.lanes, b.dtype)
     kept = b[np.asarray(mask)]
     made[: len(kept)] = kept
     return made
 
 
 def _expanded(t: Type, mask: Any, b: Any) -> Any:
-    made = np.full(t.lanes, b[0], b.dtype)
+    made = np.zeros(t.lanes, b.dtype)
     held = np.asarray(mask)
     made[held] = b[: np.count_nonzero(held)]
     return made
@@ -769,14 +769,14 @@ COMPRESS: Final = row(
     "compress",
     "M T -> T",
     "int float vector",
-    "the lanes of b where a holds, next to each other from the first on; behind them the first lane of b",
+    "the lanes of b where a holds, next to each other from the first on; behind them 0",
     lambda t, s, m, b: _compressed(t, m, b),
 )
 EXPAND: Final = row(
     "expand",
     "M T -> T",
     "int float vector",
-    "where a holds one lane of b after the other, from the first on; elsewhere the first",
+    "where a holds one lane of b after the other, from the first on; elsewhere 0",
     lambda t, s, m, b: _expanded(t, m, b),
 )
 ZIP_LOW: Final = row(

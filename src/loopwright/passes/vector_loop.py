@@ -12,6 +12,7 @@ from typing import Final
 from loopwright.ir import ops
 from loopwright.ir.affine import Forms
 from loopwright.ir.function import NONE, Function, Instr, Loop
+from loopwright.nests.ahead import BLOCK
 from loopwright.nests.leaving import Leaving
 from loopwright.nests.operations import asking, steps
 from loopwright.nests.room import settle
@@ -24,6 +25,7 @@ from loopwright.vectors.carried import Carried
 from loopwright.vectors.divergence import LINEAR, VARYING, Divergence
 from loopwright.vectors.inside import Inside
 from loopwright.vectors.interleaving import Interleaving
+from loopwright.vectors.passed_over import in_groups, vectors_a_step
 from loopwright.vectors.predication import Predication
 from loopwright.vectors.regions import Leaf
 from loopwright.vectors.sums import Total, find
@@ -64,6 +66,7 @@ class VectorLoop:
         carried: what it carries, if anything.
         near: distances between rows that are known, in bytes.
         ample: whole vectors may be stored at counters, because more indices come behind the loop.
+        blocks: it has a multiple of ``ahead.BLOCK`` indices.
         bits: of its vectors, at most; 0 for the target's.
     """
 
@@ -81,6 +84,7 @@ class VectorLoop:
         carried: Carried | None = None,
         near: dict[int, int] | None = None,
         ample: bool = False,
+        blocks: bool = False,
         bits: int = 0,
     ) -> None:
         self.f = f
@@ -111,7 +115,7 @@ class VectorLoop:
             # Counted from 0; the first lane is at ``first`` less that.
             self.index = f.register(I64, f.names[self.head.dst])
             self.first, self.stop, self.lo, self.hi = _downwards(f, self.lo, self.hi, self.lanes, self.head.line, out)
-        self.made = self.predication(shapes, leaves, width, ample)
+        self.made = self.predication(shapes, leaves, width, ample, blocks)
         self.described = Loop(self.made.all, loop.unroll, whole=whole, rest=loop.rest)
         self.usual = [row for row in loop.accumulators if row[0] not in self.made.totals]
 
@@ -130,7 +134,7 @@ class VectorLoop:
                 bits //= 2
         return width, max(1, bits // width)
 
-    def predication(self, shapes: Divergence, leaves: list[Leaf], width: int, ample: bool) -> Predication:
+    def predication(self, shapes: Divergence, leaves: list[Leaf], width: int, ample: bool, blocks: bool) -> Predication:
         """What makes vectors and masks of the body."""
         f = self.f
         target = self.target
@@ -149,6 +153,7 @@ class VectorLoop:
             made.sums = self.carried.sums
             made.buffered = buffers(target)
             made.ample = ample
+            made.skips = blocks
             made.begin_counting()
             made.begin_running()
         made.begin_totals(self.narrow)
@@ -234,8 +239,13 @@ class VectorLoop:
             zero = nothing(f, f.types[total])
             self.made.copy(total, zero)
             self.described.accumulators.append((total, ops.ADD, zero))
-        self.out.append(Instr(ops.FOR, head.type, self.index, [begin, last, f.const(I64, self.lanes)], 0, head.line, loop=self.described))
-        self.out.extend(body)
+        made = self.made
+        times = vectors_a_step(self.lanes, BLOCK, not self.ample) if made.kept else 1
+        grouped = in_groups(f, body, made.kept, self.index, made.all, self.lanes, times, not self.ample) if times > 1 else None
+        described = self.described if grouped is None else None
+        step = self.lanes if grouped is None else self.lanes * times
+        self.out.append(Instr(ops.FOR, head.type, self.index, [begin, last, f.const(I64, step)], 0, head.line, loop=described))
+        self.out.extend(body if grouped is None else grouped)
         self.out.append(self.root.end)
         return begin != self.lo
 

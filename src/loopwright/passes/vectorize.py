@@ -94,13 +94,15 @@ def run(f: Function, target: Target) -> None:
             body = code[position : end + 1]
             _keep_scalar(body)
             out.extend(body)
-        elif found is not None and divisions.divide(f, target, shapes, (position, end), found, outside):
+        elif found is not None and divisions.divide(f, target, shapes, (position, end), found, outside, regular):
             code = f.code
             first, last = _mentions(f)
             part(root)
             continue
         elif instr in divisions.whole:
-            VectorLoop(f, target, shapes, leaves, (position, end), out, True, carried=found, ample=instr in divisions.ample).write()
+            VectorLoop(
+                f, target, shapes, leaves, (position, end), out, True, carried=found, ample=instr in divisions.ample, blocks=instr in divisions.blocks
+            ).write()
         elif (
             target.scalar_remainders
             or not regular
@@ -139,31 +141,33 @@ class _Divisions:
     """Loops that have been divided where they may no longer store whole vectors.
 
     Attributes:
-        whole: heads of loops of whole steps that came of it; ample: those of them that may store whole vectors; done: those of what is behind.
+        whole: heads of loops of whole steps that came of it; ample: those of them that may store whole vectors; blocks: those that store; done: those of what is behind.
     """
 
-    __slots__ = ("ample", "done", "whole")
+    __slots__ = ("ample", "blocks", "done", "whole")
 
     def __init__(self) -> None:
         self.whole: list[Instr] = []
         self.ample: list[Instr] = []
+        self.blocks: list[Instr] = []
         self.done: list[Instr] = []
 
-    def divide(self, f: Function, target: Target, shapes: Divergence, span: tuple[int, int], found: Carried, outside: set[int]) -> bool:
+    def divide(self, f: Function, target: Target, shapes: Divergence, span: tuple[int, int], found: Carried, outside: set[int], regular: bool) -> bool:
         """Put the search for where a loop is to be divided, and both its parts, in the place of the loop, where that pays."""
         code = f.code
         head = code[span[0]]
-        if not found.counters or not buffers(target) or head in self.done or head in self.whole:
+        if not found.counters or not (regular or buffers(target)) or head in self.done or head in self.whole:
             return False
         body = code[span[0] : span[1] + 1]
         private = {instr.dst for instr in body if instr.dst >= 0 and f.variable[instr.dst] and instr.dst not in outside}
-        made = divided(f, body, found.counters, _lanes(target, shapes), private)
+        made = divided(f, body, found.counters, _lanes(target, shapes), private, not buffers(target))
         self.done.append(head)
         if made is None:
             return False
         f.code = [*code[: span[0]], *made[0], *code[span[1] + 1 :]]
-        self.whole += made[1:]
-        self.ample.append(made[2])
+        self.whole += [made[1], *made[2]]
+        self.ample.append(made[2][0])
+        self.blocks += made[2]
         return True
 
 

@@ -128,6 +128,8 @@ class Compaction(Packing):
         counters: variable -> what it counts.
         buffered: stores under a mask are slow.
         ample: as many elements as a vector has are still to be stored behind each of them, so that whole vectors may be.
+        skips: vectors of which nothing is kept are passed over, several at once.
+        kept: brackets (the ids of their ``if``) of what is done where a lane is kept; it changes nothing, or what is overwritten later, where none is.
     """
 
     def __init__(self, f: Function, shapes: Divergence, lanes: int, width: int, has: Asked) -> None:
@@ -135,6 +137,8 @@ class Compaction(Packing):
         self.counters: dict[int, Counter] = {}
         self.buffered = False
         self.ample = False
+        self.skips = False
+        self.kept: set[int] = set()
 
     def begin_counting(self) -> None:
         """In front of the loop: the buffers, empty."""
@@ -157,10 +161,13 @@ class Compaction(Packing):
         """A store at a counter: the values of the lanes that run, behind what the buffer holds."""
         counter = self.counters[instr.args[-1]]
         type_ = self.full(instr.type)
-        # (Where few are kept, most vectors have none. A whole vector is stored sooner than it has been guessed whether there are any.)
-        if not self.ample and (not counter.together or instr is counter.stores[0]):
+        # (Where few are kept, most vectors have none.)
+        if (self.skips or not self.ample) and (not counter.together or instr is counter.stores[0]):
             some = self.define(ops.NE, I64, [self.bits(), self.f.const(I64, 0)], BOOL)
-            self.out.append(Instr(ops.IF, VOID, NONE, [some], 0, self.line))
+            opener = Instr(ops.IF, VOID, NONE, [some], 0, self.line)
+            self.out.append(opener)
+            if self.skips and counter.together:
+                self.kept.add(id(opener))
         at = counter.fill if counter.fill != NONE else counter.variable
         for packed, count in self.packed(type_, self.vector(instr.args[0])):
             if counter.fill != NONE:
@@ -171,7 +178,7 @@ class Compaction(Packing):
                 masked = self.f.type_of(packed)
                 self.out.append(Instr(ops.MASKED_STORE, masked, NONE, [self._first(masked, count), packed, *instr.args[1:-1], at], instr.imm, self.line))
             at = self.scalar(ops.ADD, at, count)
-        if not self.ample and not counter.together:
+        if (self.skips or not self.ample) and not counter.together:
             self._end()
 
     def deal_out(self, instr: Instr) -> int:
@@ -191,7 +198,7 @@ class Compaction(Packing):
         self._put(goes_on, self.count(), ops.ADD)
         if counter.fill != NONE:
             self._empty_full(counter)
-        if counter.together and counter.stores and not self.ample:
+        if counter.together and counter.stores and (self.skips or not self.ample):
             self._end()
 
     def _empty_full(self, counter: Counter) -> None:

@@ -579,6 +579,9 @@ def _mask_bits(target: Any, instr: Instr) -> Rule | None:
     type_ = instr.type
     lanes = type_.lanes
     if target.mask_registers:
+        if lanes in (8, 16):
+            # (The moves of so many bits leave none above them.)
+            return _by_text(target, instr, f"KMOV{'B' if lanes == 8 else 'W'} d:r32, a")
         lines = ["KMOVQ d, a"]
     elif type_.bits >= 32:
         lines = [f"VMOVMSKP{'S' if type_.bits == 32 else 'D'} d:r32, a"]
@@ -602,11 +605,11 @@ def _mask_bits(target: Any, instr: Instr) -> Rule | None:
 
 
 def _move_lanes(target: Any, instr: Instr) -> Rule | None:
-    """``compress`` and ``expand`` of 32- and 64-bit lanes. What is not written is the first lane."""
+    """``compress`` and ``expand`` of 32- and 64-bit lanes. What is not written is 0."""
     type_ = instr.type
     if type_.bits < 32 or type_.size < 16 or not target.mask_registers:
         return None
-    return _by_text(target, instr, f"VPBROADCAST? d, b:xmm\nVP{'COMPRESS' if instr.op is ops.COMPRESS else 'EXPAND'}? d{{a}}, b")
+    return _by_text(target, instr, f"VP{'COMPRESS' if instr.op is ops.COMPRESS else 'EXPAND'}? d{{a}}z, b")
 
 
 def _slide(target: Any, instr: Instr) -> Rule | None:
