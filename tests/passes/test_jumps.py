@@ -481,3 +481,39 @@ def test_arms_outside_of_loops_and_long_ones_stay() -> None:
     longer = ARMS.replace("IF", "if_eq.i64 %x, 44\n" + "%v = add.i64 %v, %x\n" * 9).replace("REST", "%v = add.i64 %v, 1")
     made = jumped(longer)
     assert made.code[-1].op is ops.RET
+
+
+ENDED = """
+function f(%a: ptr, %a.n0: i64) -> i64
+  array a: i64[%a.n0] at %a
+  var %k: i64
+  var %v: i64
+  %k = copy.i64 0
+  %v = copy.i64 0
+  loop
+    %x = load_at.i64 [%a + %k*8]{of a}
+    if_lt.i64 %x, 44
+      %v = add.i64 %v, %x
+    else
+      %v = sub.i64 %v, 3
+    end
+    END
+    br_lt.i64 0, %k, %a.n0
+  end
+  ret %v
+end
+"""
+
+
+@pytest.mark.parametrize(("times", "copied"), [(1, True), (4, True), (5, False)])
+def test_arms_have_short_ends_of_loops_themselves(times: int, copied: bool) -> None:
+    text = ENDED.replace("END", "%k = add.i64 %k, 1\n" + "%v = xor.i64 %v, %k\n" * (times - 1))
+    made = jumped(text)
+    # (From either arm control goes back to the head, and the first goes on behind the other's end.)
+    assert sum(instr.op is ops.JUMP_CMP["lt"] for instr in made.code) == 1 + copied
+    (jump,) = [instr for instr in made.code if instr.op is ops.JUMP]
+    behind = [made.code[k + 1].op for k, instr in enumerate(made.code) if instr.op is ops.LABEL and instr.imm == jump.imm]
+    assert behind == [ops.RET if copied else ops.ADD]
+    for values in ([44, 3, 44, 50], [1, 2], [100, 44, 200], [7]):
+        given = np.array(values)
+        assert interpret(made, given) == interpret(parse(text), given)

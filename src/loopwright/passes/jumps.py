@@ -3,6 +3,9 @@
 What a loop does seldom goes behind the function's end, so that nothing has to jump over it: the body of an ``if`` that returns, as tests of checked mode do, and of one that compares a value
 with the greatest or least so far and makes it that. Of values in any order the n-th is such a record with a probability of 1/n (A. Rényi, *Théorie des éléments saillants d'une suite
 d'observations*, 1962). So do short first arms of chains, and of an ``if`` for a number that is equal to a constant.
+
+What would jump to the short end of a loop, where that counts and asks whether it goes on, does so itself: an arm is left by one jump that is taken instead of two, and each of them is learnt for itself (F. Mueller and
+D. B. Whalley, "Avoiding unconditional jumps by code replication", PLDI 1992).
 """
 
 from __future__ import annotations
@@ -70,6 +73,8 @@ def opposed(instr: Instr, label: int) -> Instr:
 #: Arms of so few instructions are put aside, in functions of so few: there short jumps get to them and back.
 _SHORT_ARM: Final = 9
 _LARGEST: Final = 1000
+#: So many instructions the end of a loop has at most that arms have a copy of.
+_SHORT_END: Final = 4
 #: What goes to a label always, or by a table.
 _JUMPING: Final = frozenset((ops.JUMP, ops.JUMP_TABLE, ops.JUMP_CASE))
 _CONDITIONAL: Final = [
@@ -127,6 +132,68 @@ def straightened(code: list[Instr]) -> list[Instr]:
         k += 1
     used = {instr.imm for instr in out if _GOES[instr.op.code]}
     return [instr for instr in out if instr.op is not ops.LABEL or instr.imm in used]
+
+
+def with_ends(f: Function, code: list[Instr]) -> list[Instr]:
+    """Short ends of loops in the place of jumps to them.
+
+    Args:
+        f: the function, which may get labels.
+        code: labels and jumps, no brackets.
+    """
+    where = {instr.imm: k for k, instr in enumerate(code) if instr.op is ops.LABEL}
+    ends: dict[int, int] = {}
+    for instr in code:
+        if instr.op is ops.JUMP and instr.weight > 1.0 and instr.imm not in ends:
+            ends[instr.imm] = _short_end(code, where, instr.imm)
+    if not any(end >= 0 for end in ends.values()):
+        return code
+    # Where control goes on behind each of them: to a label, which is made if there is none.
+    ways: dict[int, int] = {}
+    labelled: dict[int, Instr] = {}
+    for end in ends.values():
+        if end >= 0 and end not in ways:
+            following = code[end + 1]
+            if following.op is not ops.LABEL and following.op is not ops.JUMP:
+                labelled[end] = Instr(ops.LABEL, VOID, NONE, [], f.labels, following.line)
+                labelled[end].weight = following.weight
+                f.labels += 1
+                following = labelled[end]
+            ways[end] = following.imm
+    out: list[Instr] = []
+    for k, instr in enumerate(code):
+        end = ends.get(instr.imm, -1) if instr.op is ops.JUMP and instr.weight > 1.0 else -1
+        if end < 0:
+            out.append(instr)
+            if k in labelled:
+                out.append(labelled[k])
+            continue
+        for each in code[where[instr.imm] : end + 1]:
+            if each.op is not ops.LABEL:
+                copy = each.copy()
+                copy.weight = instr.weight
+                out.append(copy)
+        on = Instr(ops.JUMP, VOID, NONE, [], ways[end], code[end].line)
+        on.weight = 1.0
+        out.append(on)
+    return out
+
+
+def _short_end(code: list[Instr], where: dict[int, int], label: int) -> int:
+    """Where the conditional jump stands by which a loop goes on, if what is between a label and that is short; else -1."""
+    start = where[label]
+    k = start
+    count = 0
+    while count <= _SHORT_END:
+        op = code[k].op
+        if _CONDITIONAL[op.code]:
+            return k if where[code[k].imm] < start else -1
+        if op is not ops.LABEL:
+            if not _PLAIN[op.code] or op.effect == ops.CONTROL or op.effect == ops.CALLS:
+                return -1
+            count += 1
+        k += 1
+    return -1
 
 
 def redirected(code: list[Instr]) -> None:
@@ -234,6 +301,10 @@ class _Jumps:
             while len(self.f.code) < before:
                 before = len(self.f.code)
                 self.f.code = straightened(self.f.code)
+            if len(self.f.code) <= _LARGEST:
+                ended = with_ends(self.f, self.f.code)
+                if ended is not self.f.code:
+                    self.f.code = straightened(ended)
 
     def switch(self, code: list[Instr], k: int, weight: float) -> int:
         """The switch at ``k`` with its cases; where it ends. What is moved on the way to a case stands behind the last of them."""

@@ -153,7 +153,7 @@ CPU: Final[tuple[Pass, ...]] = (
     Pass(
         "jumps",
         jumps.run,
-        "brackets to labels and conditional jumps; drops unreachable code, jumps over jumps and to jumps; marks heads of innermost loops for alignment",
+        "brackets to labels and conditional jumps; drops unreachable code, jumps over jumps and to jumps; arms have a copy of a loop's short end; marks heads of innermost loops for alignment",
         "no brackets",
     ),
     Pass(
