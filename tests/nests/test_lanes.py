@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import math
 import re
 from typing import Any
 
@@ -384,3 +385,28 @@ def test_an_element_that_only_conditions_access_is_not_touched_without_them() ->
 
     (nest,) = sometimes.compile(target="x86-64-v4").nests()
     assert "elements that stay the same kept in registers" not in nest.done
+
+
+def roots(x: lw.Array[lw.u32], y: lw.Array[lw.u32]):
+    for i in range(len(x)):
+        v = x[i]
+        r = lw.u32(0)
+        bit = lw.u32(1) << 30
+        for _k in range(16):
+            if v >= r + bit:
+                v = v - (r + bit)
+                r = (r >> 1) + bit
+            else:
+                r = r >> 1
+            bit = bit >> 2
+        y[i] = r
+
+
+def test_many_short_branches_one_after_the_other_have_lanes() -> None:
+    """Together they are long, but what stands between them, which all lanes run, is as well."""
+    code = lw.kernel(roots).compile(target="x86-64-v3")
+    assert "lanes(i)" in str(code.nests())
+    x = np.concatenate([np.arange(70), np.random.default_rng(2).integers(0, 2**32, 500), [2**32 - 1, 65535**2, 65535**2 - 1]]).astype(np.uint32)
+    y = np.zeros_like(x)
+    code(x, y)
+    assert y.tolist() == [math.isqrt(v) for v in x.tolist()]

@@ -12,14 +12,12 @@ from typing import Final
 from loopwright.ir import ops
 from loopwright.ir.function import NONE, Function, Instr
 from loopwright.ir.ops import Op
+from loopwright.nests.bounds import normalized, toward
 from loopwright.nests.branches import LONG, LONGEST
 from loopwright.types import BOOL
 
 __all__ = ["earlier", "numbers", "run"]
 
-#: By comparison, with the new value first: the operation. Of those that hold for equal operands, too, it is the same only where those cannot be told apart.
-_STRICT: Final[dict[Op, Op]] = {ops.GT: ops.MAX, ops.LT: ops.MIN}
-_LOOSE: Final[dict[Op, Op]] = {ops.GE: ops.MAX, ops.LE: ops.MIN}
 _COMPARISONS: Final = frozenset(ops.COMPARISONS.values())
 
 
@@ -28,6 +26,7 @@ def run(f: Function) -> None:
     code = f.code
     if not any(instr.op is ops.IF for instr in code):
         return
+    code = normalized(f, code)
     uses = [0] * len(f.types)
     for instr in code:
         for a in instr.args:
@@ -65,15 +64,23 @@ def run(f: Function) -> None:
                 out.pop()
             out.append(extreme.made)
             k = extreme.end + 1
-            if code[k].op is ops.COPY and code[k].args[0] == extreme.made.dst and uses[extreme.made.dst] == 1:
-                extreme.made.dst = code[k].dst
-                k += 1
             made = True
         else:
             out.append(code[k])
             k += 1
-    if made:
+        if _handed_on(f, out[-1], code, k, uses):
+            out[-1].dst = code[k].dst
+            k += 1
+            made = True
+    if made or code is not f.code:
         f.code = out
+
+
+def _handed_on(f: Function, last: Instr, code: list[Instr], k: int, uses: list[int]) -> bool:
+    """Whether an operation that has just been made is for the copy at ``k`` alone."""
+    if (last.op is not ops.MIN and last.op is not ops.MAX) or not f.variable[last.dst] or k == len(code):
+        return False
+    return code[k].op is ops.COPY and code[k].args[0] == last.dst and uses[last.dst] == 1
 
 
 class _Extreme:
@@ -119,7 +126,7 @@ def _extreme(f: Function, code: list[Instr], k: int) -> _Extreme | None:
         otherwise = variable
     if code[end].op is not ops.END or variable == value:
         return None
-    op = _operation(f, test, value, otherwise)
+    op = toward(f, test, value, otherwise)
     return None if op is None else _Extreme(Instr(op, test.type, variable, [otherwise, value], 0, code[k + 1].line), end, begins)
 
 
@@ -139,19 +146,6 @@ def _arm(f: Function, code: list[Instr], k: int, start: int) -> tuple[int, int, 
             return (dst, same, n + 1) if code[n + 1].op in (ops.ELSE, ops.END) else None
         known[dst] = same
     return None
-
-
-def _operation(f: Function, test: Instr, value: int, otherwise: int) -> Op | None:
-    """What a choice between two values is, the first of which is taken where a test holds; None where it is no minimum or maximum."""
-    a, b = test.args
-    op = test.op
-    if (value, otherwise) == (b, a):
-        op = ops.COMPARISONS[ops.EXCHANGED[op.name]]
-    elif (value, otherwise) != (a, b):
-        return None
-    if op in _STRICT:
-        return _STRICT[op]
-    return _LOOSE.get(op) if not test.type.is_float or f.options.fastmath else None
 
 
 def _stores(f: Function, code: list[Instr], k: int) -> int:

@@ -31,7 +31,7 @@ from loopwright.vectors.tables import parts
 __all__ = ["adjacent", "computed", "free", "in_lanes", "in_pairs", "looked_up", "mark", "obstructs", "strided"]
 
 #: Of an ``if`` whose condition differs by lane both arms run: they may have so many instructions together, or so many times as many as there are lanes, without long arms
-#: that are passed over (``vectors/skipped.py``).
+#: that are passed over (``vectors/skipped.py``); or, where there is much else, which lanes gain by, so many times half as many as that has.
 MOST_BRANCHED: Final = 24
 BRANCHED_PER_LANE: Final = 10
 #: What has been stored so few iterations before is not loaded again by vectors, of which each would wait for two stores.
@@ -361,11 +361,13 @@ class _Body:
             return False
         depth = 0  # brackets open within one that lanes go through each for itself
         branched = 0
+        common = 0  # instructions that all lanes run
         skipped = 0  # where the long arm ends that is passed over where no lane needs it
         for k in range(self.loop.head + 1, self.loop.end):
             instr = code[k]
             op = instr.op
             branched += depth > 0 and k > skipped
+            common += depth == 0
             if op.effect == ops.CONTROL:
                 if op is ops.FOR and (depth or any(self._of(a) for a in instr.args)):
                     return False
@@ -390,7 +392,7 @@ class _Body:
                 return False
         if self.strided and not self._in_order():
             return False
-        return branched <= max(MOST_BRANCHED, BRANCHED_PER_LANE * self.lanes)
+        return branched <= max(MOST_BRANCHED, BRANCHED_PER_LANE * self.lanes, common * self.lanes // 2)
 
     def done(self, instr: Instr, most: int) -> bool:
         """Whether an operation whose result differs by lane is done in lanes, by so many instructions at most."""
