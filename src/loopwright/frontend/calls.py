@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-import math
+import functools
 from functools import partial
 from types import BuiltinFunctionType, FunctionType, MethodType
 from typing import Any, Final
@@ -16,9 +16,10 @@ from loopwright.frontend.arrays import local_array
 from loopwright.frontend.complex_numbers import Complex, is_complex
 from loopwright.frontend.containers import changes_once, close, enter, may_change, protect, refuse_length
 from loopwright.frontend.emitter import Emitter
-from loopwright.frontend.equivalents import equivalent
-from loopwright.frontend.expr import Value, describe, is_number, is_staged
+from loopwright.frontend.equivalents import equivalent, loop_for
+from loopwright.frontend.expr import Value, describe, is_number, is_staged, python_integer
 from loopwright.frontend.flow import RESULT
+from loopwright.frontend.instead import is_numpys, refuse
 from loopwright.frontend.merging import merge
 from loopwright.frontend.native_calls import C_FUNCTION, call_native, native_call
 from loopwright.frontend.numpy_arrays import make, makes
@@ -29,24 +30,15 @@ from loopwright.frontend.source import why_not
 from loopwright.frontend.staging import Staging
 from loopwright.frontend.state import ENDED, FALLS, RETURN, Activation, Edge, Inlined
 from loopwright.ir import ops
-from loopwright.types import BOOL, COMPLEX128, F64, I64, U64, VOID, Type
+from loopwright.types import BOOL, COMPLEX128, F64, VOID, Type
 
-__all__ = ["Inner", "call", "outside_names"]
+__all__ = ["Inner", "call", "outside_names", "reduce"]
 
 #: Functions inlined within each other at most: more is a recursion that does not end.
 DEPTH_LIMIT: Final = 64
 
 _OURS: Final = "loopwright"
 _MUTATING: Final = frozenset(("append", "extend", "insert", "pop", "remove", "clear", "update", "add", "discard", "setdefault", "popitem", "sort", "reverse"))
-_IN_LOOPWRIGHT: Final = frozenset(("sqrt", "floor", "ceil", "trunc", "fma", "minimum", "maximum", "rint", "where", "abs", "fabs", "absolute"))
-_MAKES_ARRAYS: Final = frozenset(
-    ("zeros", "ones", "empty", "full", "zeros_like", "ones_like", "empty_like", "full_like", "arange", "linspace", "array", "asarray")
-    + ("asanyarray", "ascontiguousarray", "copy", "stack", "concatenate", "tile", "repeat", "eye", "identity", "frombuffer", "fromiter")
-)
-_OF_ARRAYS: Final = frozenset(
-    ("sum", "prod", "mean", "std", "var", "min", "max", "amin", "amax", "dot", "vdot", "inner", "any", "all", "cumsum", "count_nonzero")
-)
-_OUR_NAME: Final = {"minimum": "min", "maximum": "max", "rint": "round", "where": "select", "fabs": "abs", "absolute": "abs"}
 
 
 class Inner:
@@ -77,7 +69,7 @@ def call(s: Staging, function: Any, args: tuple[Any, ...], named: dict[str, Any]
                     s.emitter.fail("lw.local takes the element type, then the extents by position, as in lw.local(lw.f32, 64)")
                 return local_array(s.emitter, args[0], args[1:], s.act.statement(s.emitter.at_line))
             return function(*args, **named)
-        if not _is_numpys(function) and (is_staged(args) or is_staged(tuple(named.values())) or _captures(function) or may_change(s, args)):
+        if not is_numpys(function) and (is_staged(args) or is_staged(tuple(named.values())) or _captures(function) or may_change(s, args)):
             parsed = _parsed(s, function)
             if parsed is not None:
                 return inline(s, parsed, function, args, named)
@@ -103,17 +95,20 @@ def call(s: Staging, function: Any, args: tuple[Any, ...], named: dict[str, Any]
             return inline(s, parsed, function.__func__, (function.__self__, *args), named)
     emitter = s.emitter
     staged = bool(args) and is_staged(args)
-    if kind is BuiltinFunctionType or isinstance(function, np.ufunc) or _is_numpys(function):
+    if kind is BuiltinFunctionType or isinstance(function, np.ufunc) or is_numpys(function):
         if staged:
             if kind is type and issubclass(function, np.generic):
                 # np.uint8(x[i])
                 type_ = type_of_dtype(function)
                 if type_ is not None:
                     return _convert(emitter, type_, args, named)
-            ours = equivalent(function, len(args)) if not named else None
+            ours = equivalent(function, len(args), bool(named))
             if ours is not None:
-                return ours(*args)
-            _refuse_builtin(emitter, function)
+                return ours(*args, **named)
+            loop = loop_for(function)
+            if loop is not None and len(args) > 1 and not named:
+                return functools.reduce(lambda a, b: inline(s, parse(loop), loop, (a, b), {}), args)
+            refuse(emitter, function, bool(named))
         if makes(function):
             return make(s, function, args, named)
         owner = getattr(function, "__self__", None)
@@ -173,7 +168,7 @@ def _as_python(function: Any, value: Value) -> Any:
         return value if value.type is BOOL else value != 0
     if function is float:
         return F64(value)
-    return value if value.type is U64 else I64(value)
+    return python_integer(value)
 
 
 def _watched(s: Staging, function: Any, args: tuple[Any, ...], named: dict[str, Any]) -> Any:
@@ -221,37 +216,6 @@ def _filled(cell: Any) -> bool:
     except ValueError:
         return False
     return True
-
-
-def _is_numpys(function: Any) -> bool:
-    module = getattr(function, "__module__", None)
-    return type(module) is str and (module == "numpy" or module.startswith("numpy."))
-
-
-def _refuse_builtin(emitter: Emitter, function: Any) -> None:
-    """A function of math or NumPy on a run-time value."""
-    module = getattr(function, "__module__", "") or ""
-    name = getattr(function, "__name__", "")
-    if module == "math" or _is_numpys(function) or isinstance(function, np.ufunc) or getattr(math, name, None) is function:
-        where = "math" if getattr(math, name, None) is function else "np"
-        emitter.fail(f"{where}.{name} works on Python and NumPy values, not on a run-time value: {_instead(function, name)}")
-
-
-def _instead(function: Any, name: str) -> str:
-    """What to write for a function of math or NumPy."""
-    if name in _IN_LOOPWRIGHT:
-        return f"write lw.{_OUR_NAME.get(name, name)}"
-    if isinstance(function, type) and issubclass(function, np.generic):
-        type_ = type_of_dtype(function)
-        return f"write lw.{type_}(…)" if type_ is not None else "there is no such type in a kernel"
-    if name in _MAKES_ARRAYS:
-        return (
-            "a kernel makes no arrays at run time; pass one to it as an lw.Array argument, made by the caller with the size it needs, "
-            "or use variables, or a list of them, where the size is known while compiling"
-        )
-    if name in _OF_ARRAYS:
-        return "write a loop over the elements, as in for i in lw.lanes(len(x)): total += x[i]"
-    return "write it with the operators and functions of lw, or call a C function with lw.call"
 
 
 def _bind(s: Staging, parsed: Parsed, defaults: dict[str, Any], args: tuple[Any, ...], named: dict[str, Any]) -> dict[str, Any]:
@@ -309,6 +273,14 @@ def inline(s: Staging, parsed: Parsed, function: Any, args: tuple[Any, ...], nam
         defaults.update(function.__kwdefaults__)
     env = outside_names(parsed, function)
     env.update(_bind(s, parsed, defaults, args, named))
+    if s.cells:
+        protect(s, list(env.values()))
+    return _run(s, parsed, env)
+
+
+def reduce(s: Staging, parsed: Parsed, args: tuple[Any, ...]) -> Any:
+    """Stage the loop that ``sum(… for …)`` or one of its like stands for."""
+    env = _bind(s, parsed, {}, args, {})
     if s.cells:
         protect(s, list(env.values()))
     return _run(s, parsed, env)

@@ -17,7 +17,7 @@ from loopwright.errors import KernelTypeError
 from loopwright.frontend import complex_numbers, mixed_signs
 from loopwright.frontend.annotations import BY_DTYPE
 from loopwright.frontend.complex_numbers import Complex, is_complex
-from loopwright.frontend.expr import Cell, Value, ValueEmitter, Weak, describe, is_number
+from loopwright.frontend.expr import Cell, Value, ValueEmitter, Weak, Whole, describe, is_number
 from loopwright.frontend.promotion import COUNTS, SPELLED, TAKES, meet, refusal
 from loopwright.ir import ops
 from loopwright.ir.function import NONE, Instr
@@ -320,7 +320,8 @@ class Emitter(ValueEmitter):
                 return None, values
             # Only Python numbers: they have Python's own types.
             typed = F64 if any(type(v) is float for v in values) else BOOL if all(type(v) is bool for v in values) else I64
-        if typed is BOOL and weak and op in COUNTS:
+        if typed is BOOL and op in COUNTS and (weak or any(type(v) is int for v in values)):
+            # Conditions are counted.
             typed = I64
         elif typed.is_integer and TAKES[op.code][KIND_FLOAT] and any(_floating(v) for v in values):
             # As an integer array and a Python float do in NumPy.
@@ -451,6 +452,8 @@ class Emitter(ValueEmitter):
 
     def _converted(self, value: Value, type_: Type) -> Value:
         self.settle(value)
+        if isinstance(value, Whole) and type_.is_integer and type_.bits < 64 and not type_.lanes:
+            value = value.whole
         source = value.type
         if type_.lanes:
             if type_.kind == KIND_MASK:

@@ -13,41 +13,47 @@ from typing import Any, Final
 
 import numpy as np
 
-from loopwright.frontend import arithmetic, constants, functions
+from loopwright.frontend import arithmetic, functions, whole_numbers
 from loopwright.frontend.emitter import elementary
-from loopwright.frontend.expr import Value
-from loopwright.types import BOOL, F64, I64, U8, U64, Type
+from loopwright.frontend.expr import python_integer
+from loopwright.frontend.short_sequences import (
+    clip,
+    copysign,
+    distance,
+    divided,
+    float_power,
+    heaviside,
+    hypot,
+    is_close,
+    is_close_by_both,
+    is_nan,
+    isqrt,
+    log,
+    log_add,
+    log_add_2,
+    maximum,
+    minimum,
+    nan_to_num,
+    parts,
+    product,
+    reciprocal,
+    rounded,
+    sinc,
+    type_of,
+)
+from loopwright.types import BOOL, F64, U8
 
-__all__ = ["equivalent"]
+__all__ = ["equivalent", "loop_for"]
 
 Function = Callable[..., Any]
 
 
-def _is_nan(x: Any) -> Any:
-    return x != x  # noqa: PLR0124
-
-
-def minimum(a: Any, b: Any) -> Any:
-    """NumPy's: NaN if one of them is."""
-    return functions.select(_is_nan(b), b, functions.min(a, b))
-
-
-def maximum(a: Any, b: Any) -> Any:
-    """NumPy's: NaN if one of them is."""
-    return functions.select(_is_nan(b), b, functions.max(a, b))
-
-
 def _fmin(a: Any, b: Any) -> Any:
-    return functions.select(_is_nan(a), b, functions.min(a, b))
+    return functions.select(is_nan(a), b, functions.min(a, b))
 
 
 def _fmax(a: Any, b: Any) -> Any:
-    return functions.select(_is_nan(a), b, functions.max(a, b))
-
-
-def _clip(value: Any, low: Any, high: Any) -> Any:
-    """NumPy's: NaN if one of them is."""
-    return minimum(maximum(value, low), high)
+    return functions.select(is_nan(a), b, functions.max(a, b))
 
 
 def _is_finite(x: Any) -> Any:
@@ -58,13 +64,21 @@ def _is_infinite(x: Any) -> Any:
     return functions.abs(x) == math.inf
 
 
+def _is_positive_infinity(x: Any) -> Any:
+    return x == math.inf
+
+
+def _is_negative_infinity(x: Any) -> Any:
+    return x == -math.inf
+
+
 def _square(x: Any) -> Any:
     return x * x
 
 
 def _fabs(x: Any) -> Any:
     """Of an integer the absolute value as a float, which has no least number."""
-    return functions.abs(F64(x) if _type_of(x).is_integer else x)
+    return functions.abs(F64(x) if type_of(x).is_integer else x)
 
 
 def _radians(x: Any) -> Any:
@@ -77,13 +91,13 @@ def _degrees(x: Any) -> Any:
 
 def _turned(x: Any, whole: float, of: float) -> Any:
     """An angle in other units: the factor is rounded as NumPy does, a quotient of numbers of the angle's type."""
-    x = F64(x) if _type_of(x).is_integer else x
-    number: Any = np.float64 if _type_of(x) is F64 else np.float32
+    x = F64(x) if type_of(x).is_integer else x
+    number: Any = np.float64 if type_of(x) is F64 else np.float32
     return x * float(number(whole) / number(of))
 
 
 def _signbit(x: Any) -> Any:
-    return arithmetic.copysign(1.0, x) < 0 if _type_of(x).is_float else x < 0
+    return arithmetic.copysign(1.0, x) < 0 if type_of(x).is_float else x < 0
 
 
 def _bitwise_count(x: Any) -> Any:
@@ -91,18 +105,9 @@ def _bitwise_count(x: Any) -> Any:
     return U8(functions.popcount(functions.abs(x)))
 
 
-def _type_of(x: Any) -> Type:
-    """The type of a number, of which a Python number has that which it has alone."""
-    if isinstance(x, Value):
-        return x.type
-    if constants.is_typed(x):
-        return constants.type_of(x)
-    return F64 if isinstance(x, float) else I64
-
-
 def _holds(x: Any) -> Any:
     """Whether a number is not 0; a condition as it is."""
-    return x if _type_of(x) is BOOL else x != 0
+    return x if type_of(x) is BOOL else x != 0
 
 
 def _both_hold(a: Any, b: Any) -> Any:
@@ -151,9 +156,9 @@ _OPERATORS: Final[dict[str, Function]] = {
 
 
 #: What NumPy and ``math`` call by one name.
-_TESTS: Final[dict[str, Function | str]] = {"isnan": _is_nan, "isfinite": _is_finite, "isinf": _is_infinite, "copysign": arithmetic.copysign}
+_TESTS: Final[dict[str, Function | str]] = {"isnan": is_nan, "isfinite": _is_finite, "isinf": _is_infinite, "copysign": copysign, "modf": parts}
 #: Elementary functions that NumPy and ``math`` have by the same name as this package.
-_BOTH: Final = {name: name for name in ("cbrt", "cos", "cosh", "exp", "exp2", "expm1", "hypot", "log", "log10", "log1p", "log2", "sin", "sinh", "tan", "tanh")}
+_BOTH: Final = {name: name for name in ("cbrt", "cos", "cosh", "exp", "exp2", "expm1", "log10", "log1p", "log2", "sin", "sinh", "tan", "tanh")}
 #: By NumPy's name: functions of this package, and names of elementary ones.
 _OF_NUMPY: Final[dict[str, Function | str]] = {
     "sqrt": functions.sqrt,
@@ -161,8 +166,8 @@ _OF_NUMPY: Final[dict[str, Function | str]] = {
     "ceil": functions.ceil,
     "trunc": functions.trunc,
     "rint": functions.round,
-    "round": functions.round,
-    "around": functions.round,
+    "round": rounded,
+    "around": rounded,
     "absolute": functions.abs,
     "real": functions.real,
     "imag": functions.imag,
@@ -178,8 +183,22 @@ _OF_NUMPY: Final[dict[str, Function | str]] = {
     "where": functions.select,
     "fmod": functions.rem_trunc,
     "sign": arithmetic.sign,
-    "clip": _clip,
+    "clip": clip,
     "square": _square,
+    "reciprocal": reciprocal,
+    "fix": functions.trunc,
+    "divmod": divided,
+    "heaviside": heaviside,
+    "sinc": sinc,
+    "logaddexp": log_add,
+    "logaddexp2": log_add_2,
+    "nan_to_num": nan_to_num,
+    "isclose": is_close,
+    "isposinf": _is_positive_infinity,
+    "isneginf": _is_negative_infinity,
+    "float_power": float_power,
+    "hypot": "hypot",
+    "log": "log",
     "radians": _radians,
     "deg2rad": _radians,
     "degrees": _degrees,
@@ -202,7 +221,7 @@ def _whole(rounded: Function) -> Function:
     """A function of ``math`` that rounds to an integer, which those of this package do not."""
 
     def whole(x: Any) -> Any:
-        return x if x.type is U64 else I64(x) if x.type.is_integer else I64(rounded(x))
+        return python_integer(x if x.type.is_integer else rounded(x))
 
     return whole
 
@@ -229,6 +248,12 @@ _OF_MATH: Final[dict[str, Function | str]] = {
     "gamma": "tgamma",
     "lgamma": "lgamma",
     "pow": "pow",
+    "hypot": hypot,
+    "log": log,
+    "dist": distance,
+    "prod": product,
+    "isqrt": isqrt,
+    "isclose": is_close_by_both,
     **_TESTS,
     **_BOTH,
 }
@@ -242,12 +267,22 @@ _OF_COMPLEX_MATH: Final[dict[str, Function | str]] = {
 }
 
 
-#: Functions that take one number in a kernel, and elsewhere a base or a number of digits besides.
-_OF_ONE: Final = frozenset(("log", "round", "around"))
+#: How many arguments functions take in a kernel, where they take others elsewhere, or any number.
+_COUNTS: Final = {"where": (3,), "clip": (2, 3), "round": (1, 2), "around": (1, 2), "nan_to_num": (1,), "isclose": (2, 3, 4), "prod": (1,)}
+#: Functions of which arguments may be given by name.
+_NAMED: Final[frozenset[Any]] = frozenset((is_close, is_close_by_both, product, clip, rounded))
+#: Functions that take a loop, by the name that NumPy and ``math`` have for them.
+_LOOPS: Final[dict[str, Any]] = {"gcd": whole_numbers.gcd, "lcm": whole_numbers.lcm}
 
 
-def equivalent(function: Any, count: int) -> Function | None:
-    """What a function of NumPy or ``math`` called with so many run-time values means in a kernel; None if nothing does."""
+def equivalent(function: Any, count: int, named: bool = False) -> Function | None:
+    """What a function of NumPy or ``math`` called with so many run-time values means in a kernel; None if nothing does.
+
+    Args:
+        function: the function.
+        count: how many arguments are given by position.
+        named: whether others are given by name.
+    """
     name = getattr(function, "__name__", "")
     found: Function | str | None = None
     if getattr(math, name, None) is function:
@@ -256,6 +291,16 @@ def equivalent(function: Any, count: int) -> Function | None:
         found = _OF_COMPLEX_MATH.get(name)
     elif getattr(np, name, None) is function:
         found = _OF_NUMPY.get(name)
-    if found is None or name in ("where", "clip") and count != 3 or name in _OF_ONE and count != 1:
+    if found is None or (name == "log" and found == "log" and count != 1) or (named and found not in _NAMED):
+        return None
+    if name in _COUNTS and not named and count not in _COUNTS[name]:
         return None
     return elementary(found) if isinstance(found, str) else found
+
+
+def loop_for(function: Any) -> Any:
+    """The Python function to stage for one of NumPy or ``math`` that takes a loop, of two numbers each; None for others."""
+    name = getattr(function, "__name__", "")
+    if name in _LOOPS and (getattr(math, name, None) is function or getattr(np, name, None) is function):
+        return _LOOPS[name]
+    return None

@@ -15,9 +15,9 @@ from loopwright.ir import ops
 from loopwright.ir.function import Instr
 from loopwright.ir.ops import Op
 from loopwright.native_build import mypyc_attr
-from loopwright.types import F64, I64, VOID, Type
+from loopwright.types import F64, I64, U64, VOID, Type
 
-__all__ = ["Cell", "Unavailable", "Value", "ValueEmitter", "Weak", "describe", "is_number", "is_staged"]
+__all__ = ["Cell", "Unavailable", "Value", "ValueEmitter", "Weak", "Whole", "describe", "is_number", "is_staged", "python_integer"]
 
 
 class ValueEmitter(InstructionEmitter):
@@ -76,6 +76,10 @@ class ValueEmitter(InstructionEmitter):
 
     def convert(self, value: Any, type_: Type) -> Value:
         """The value converted to a scalar type, lane by lane for a vector."""
+        raise NotImplementedError
+
+    def snapshot(self, value: Any) -> Any:
+        """The value as it is now: a variable that may change later is copied."""
         raise NotImplementedError
 
     def paired(self, type_: Type, real: Any, imaginary: Any) -> Any:
@@ -273,7 +277,7 @@ class Value:
     def __round__(self, digits: int | None = None) -> Any:
         if digits:
             self.emitter.fail("round() of a run-time value takes no number of digits: write, for 2 of them, lw.round(v * 100) / 100")
-        return self.emitter.unary(ops.ROUND, self)
+        return python_integer(self.emitter.unary(ops.ROUND, self) if self.type.is_float else self)
 
     def __iter__(self) -> NoReturn:
         self.emitter.fail(f"a run-time value ({self.type}) cannot be iterated over: a for loop takes lw.range, lw.lanes or a Python value")
@@ -283,6 +287,17 @@ class Value:
 
     def __repr__(self) -> str:
         return f"<run-time {self.type}>"
+
+
+def python_integer(value: Value) -> Value:
+    """Python's ``int`` of a value: i64, and u64 where it is one. Of a float the integer towards zero."""
+    if value.type is U64:
+        return value
+    emitter = value.emitter
+    if not value.type.is_float or value.type.lanes or value.operand < 0:
+        return emitter.convert(value, I64)
+    kept: Value = emitter.snapshot(value)
+    return Whole(emitter, emitter.convert(kept, I64).operand, kept)
 
 
 class Cell:
@@ -342,6 +357,25 @@ class Weak(Value):
     @property
     def open(self) -> bool:
         return not self.cell.root().settled
+
+
+class Whole(Value):
+    """A Python integer that a float became, as of ``int(x)`` and ``round(x)``: an i64.
+
+    Narrower types are made of the float: a number that they do not hold is Python's error (``OverflowError``), and the way by 64 bits takes lanes twice as wide.
+
+    Attributes:
+        whole: the float, in a register that does not change.
+    """
+
+    __slots__ = ("whole",)
+
+    def __init__(self, emitter: ValueEmitter, operand: int, whole: Value) -> None:
+        super().__init__(emitter, operand, I64)
+        self.whole = whole
+
+    def twin(self) -> Value:
+        return Whole(self.emitter, self.operand, self.whole)
 
 
 class Unavailable(Value):

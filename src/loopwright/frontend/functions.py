@@ -310,7 +310,7 @@ def crc32c(crc: Any, data: Any) -> Any:
 def sum(values: Any) -> Any:
     """The sum of a vector's lanes (in the builder), or of the values of a Python sequence."""
     if not isinstance(values, Value):
-        return _python_sum(_sequence("sum", values))
+        return _python_sum(sequence("lw.sum", values))
     emitter = values.emitter
     if emitter.in_lanes:
         emitter.fail("lw.sum inside lw.lanes: the lanes are added with total += x[i] on a variable from before the loop")
@@ -322,9 +322,10 @@ def sum(values: Any) -> Any:
     return emitter.value(ops.REDUCE_ADD, values.type, [values.operand], values.type.element)
 
 
-def _sequence(name: str, values: Any) -> Any:
+def sequence(name: str, values: Any) -> Any:
+    """Values that can be gone through. Raises ``KernelTypeError`` for others."""
     if isinstance(values, str) or not hasattr(type(values), "__iter__"):
-        raise KernelTypeError(f"lw.{name} takes a run-time value, or a sequence of Python values, not {describe(values)}")
+        raise KernelTypeError(f"{name} takes a run-time value, or a sequence of Python values, not {describe(values)}")
     return values
 
 
@@ -340,11 +341,23 @@ def any(condition: Any) -> Any:
     """Whether the condition holds in one lane that runs; a condition known while compiling is its own answer (or: Python's ``any`` of a sequence)."""
     if isinstance(condition, Value):
         return _quantify(ops.ANY, condition)
-    return condition if isinstance(condition, (bool, np.bool_)) else _python_any(_sequence("any", condition))
+    return condition if isinstance(condition, (bool, np.bool_)) else _of_all(True, sequence("lw.any", condition))
 
 
 def all(condition: Any) -> Any:
     """Whether the condition holds in every lane that runs; a condition known while compiling is its own answer (or: Python's ``all`` of a sequence)."""
     if isinstance(condition, Value):
         return _quantify(ops.ALL, condition)
-    return condition if isinstance(condition, (bool, np.bool_)) else _python_all(_sequence("all", condition))
+    return condition if isinstance(condition, (bool, np.bool_)) else _of_all(False, sequence("lw.all", condition))
+
+
+def _of_all(one: bool, conditions: Any) -> Any:
+    """Whether one condition of a sequence holds, or all do: Python's ``any`` and ``all``, with those of run time as they come."""
+    result: Any = None
+    for condition in conditions:
+        if isinstance(condition, Value):
+            c = condition.emitter.condition(condition)
+            result = c if result is None else result | c if one else result & c
+        elif bool(condition) is one:
+            return one
+    return result if result is not None else not one

@@ -3,18 +3,21 @@
 from __future__ import annotations
 
 import builtins
-from collections.abc import Callable
+import math
+from collections.abc import Callable, Iterator
 from typing import Any, Final
 
 from loopwright.errors import KernelTypeError
 from loopwright.frontend import constants, functions, loops
 from loopwright.frontend.arrays import StagedArray
-from loopwright.frontend.calls import call
+from loopwright.frontend.calls import call, reduce
 from loopwright.frontend.conditions import short_circuit
 from loopwright.frontend.expr import Value, is_number, is_staged
+from loopwright.frontend.generators import GREATER, LESS, NOTHING, SOME
 from loopwright.frontend.merging import join, same
+from loopwright.frontend.parse import REDUCTIONS
 from loopwright.frontend.program import AND, OR
-from loopwright.frontend.rewrite import AND_HOOK, CALL_HOOK, CHAIN_HOOK, HOLD_HOOK, IF_HOOK, ITEM_HOOK, NEW_HOOK, NOT_HOOK, OR_HOOK, POWER_HOOK
+from loopwright.frontend.rewrite import AND_HOOK, CALL_HOOK, CHAIN_HOOK, HOLD_HOOK, IF_HOOK, ITEM_HOOK, NEW_HOOK, NOT_HOOK, OR_HOOK, POWER_HOOK, REDUCE_HOOK
 from loopwright.frontend.staging import Staging
 from loopwright.frontend.state import Edge, Guarded
 from loopwright.frontend.tables import item
@@ -49,22 +52,31 @@ def _range(*args: Any) -> Any:
 
 
 def _least(*args: Any, **named: Any) -> Any:
-    return functions.min(*args) if not named and _staged_items(args) else builtins.min(*args, **named)
+    args = _gone_through(args)
+    return functions.min(*args) if _staged_items("min", args, named) else builtins.min(*args, **named)
 
 
 def _greatest(*args: Any, **named: Any) -> Any:
-    return functions.max(*args) if not named and _staged_items(args) else builtins.max(*args, **named)
+    args = _gone_through(args)
+    return functions.max(*args) if _staged_items("max", args, named) else builtins.max(*args, **named)
 
 
-def _staged_items(args: tuple[Any, ...]) -> bool:
+def _gone_through(args: tuple[Any, ...]) -> tuple[Any, ...]:
+    """Arguments of which an iterator has become the list of what it gives."""
+    return (list(args[0]),) if len(args) == 1 and isinstance(args[0], Iterator) else args
+
+
+def _staged_items(name: str, args: tuple[Any, ...], named: dict[str, Any]) -> bool:
     """Whether a run-time value or a typed constant is among what is compared."""
+    key = named.get("key")
+    compared = args if len(args) != 1 or key is None else args[0]
     if len(args) == 1 and not isinstance(args[0], Value):
         args = tuple(args[0]) if type(args[0]) in (tuple, list) else ()
-    return is_staged(args) or builtins.any(constants.is_typed(item) for item in args)
-
-
-def _round(number: Any, ndigits: Any = None) -> Any:
-    return functions.round(number) if ndigits is None and constants.is_typed(number) else builtins.round(number, ndigits)
+    if key is not None and (is_staged(args) or builtins.any(is_staged((key(item),)) for item in compared)):
+        raise KernelTypeError(f"{name}() of run-time values takes no key: keep the best value and what belongs to it in variables of a loop")
+    if is_staged(args):
+        return True
+    return not named and builtins.any(constants.is_typed(item) for item in args)
 
 
 def _abs(number: Any) -> Any:
@@ -79,6 +91,37 @@ def _pow(base: Any, exponent: Any, *modulus: Any) -> Any:
     return builtins.pow(base, exponent, *modulus)
 
 
+class _Nothing:
+    """What a loop of ``min`` or ``max`` begins with, which is no number."""
+
+    why = "min() and max() of what a loop goes through at run time have no value if it is nothing: give one, as in max(…, default=0), or write the loop with one to start with"
+
+
+_NOTHING: Final = _Nothing()
+
+
+def _less(a: Any, b: Any) -> Any:
+    return b if a is _NOTHING else _least(a, b)
+
+
+def _greater(a: Any, b: Any) -> Any:
+    return b if a is _NOTHING else _greatest(a, b)
+
+
+def _some(value: Any) -> Any:
+    if value is _NOTHING:
+        raise KernelTypeError("min() or max() of nothing: what it goes through is empty")
+    return value
+
+
+def _any(values: Any) -> Any:
+    return functions.any(iter(values))
+
+
+def _all(values: Any) -> Any:
+    return functions.all(iter(values))
+
+
 #: Python's builtins as kernels see them. (The name of a hook is there to tell the frames of kernels' expressions from others: ``tracebacks``.)
 BUILTINS: Final[dict[str, Any]] = {
     **vars(builtins),
@@ -86,10 +129,25 @@ BUILTINS: Final[dict[str, Any]] = {
     "range": _range,
     "min": _least,
     "max": _greatest,
-    "round": _round,
     "abs": _abs,
     "pow": _pow,
+    "any": _any,
+    "all": _all,
+    NOTHING: _NOTHING,
+    SOME: _some,
+    LESS: _less,
+    GREATER: _greater,
     CALL_HOOK: None,
+}
+
+#: The functions that go through a generator by a loop, by their names.
+_REDUCERS: Final[dict[str, tuple[Any, ...]]] = {
+    "sum": (builtins.sum, functions.sum),
+    "min": (_least, functions.min),
+    "max": (_greatest, functions.max),
+    "any": (_any, functions.any),
+    "all": (_all, functions.all),
+    "prod": (math.prod,),
 }
 
 
@@ -157,6 +215,14 @@ def _called(s: Staging) -> Callable[..., Any]:
     return called
 
 
+def _reduced(s: Staging) -> Callable[..., Any]:
+    def reduced(function: Any, number: int, written: Callable[[], Any], *args: Any) -> Any:
+        parsed = REDUCTIONS[number]
+        return reduce(s, parsed, args) if function in _REDUCERS.get(parsed.name, ()) else written()
+
+    return reduced
+
+
 def _hold(s: Staging) -> Callable[..., Any]:
     return s.emitter.snapshot
 
@@ -177,6 +243,7 @@ HOOKS: Final[dict[str, Callable[[Staging], Callable[..., Any]]]] = {
     IF_HOOK: _conditional,
     CHAIN_HOOK: _chained,
     CALL_HOOK: _called,
+    REDUCE_HOOK: _reduced,
     HOLD_HOOK: _hold,
     POWER_HOOK: _power,
     NEW_HOOK: _new,

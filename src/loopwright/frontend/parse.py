@@ -41,7 +41,7 @@ from loopwright.frontend.program import (
 from loopwright.frontend.rewrite import Rewriter, names_read
 from loopwright.frontend.source import GIVEN, Source, source_of, without_source
 
-__all__ = ["parse", "parse_if_possible"]
+__all__ = ["REDUCTIONS", "parse", "parse_if_possible"]
 
 _REDUCING: Final = {"Add": "add", "Sub": "sub", "Mult": "mul", "BitAnd": "and", "BitOr": "or", "BitXor": "xor"}
 
@@ -66,6 +66,9 @@ _REFUSED: Final[dict[str, tuple[str, str]]] = {
 #: The parsed forms, by code, file and text given with the function: codes are equal whose files and comments differ.
 _cache: Final[dict[tuple[CodeType, str, str | None], Parsed | None]] = {}
 _lock: Final = threading.RLock()
+
+#: The parsed forms of loops that ``sum(… for …)`` and its like stand for, by number.
+REDUCTIONS: Final[list[Parsed]] = []
 
 _GENERATOR: Final = 0x20
 
@@ -318,12 +321,17 @@ class _Parser:
     def __init__(self, file: str, lines: dict[int, str]) -> None:
         self.file = file
         self.lines = lines
-        self.rewriter = Rewriter(file)
+        self.rewriter = Rewriter(file, self.keep)
         #: Names that inner functions read, at any time.
         self.kept = self.rewriter.kept
 
     def refuse(self, node: ast.AST, what: str, instead: str) -> NoReturn:
         self.rewriter.refuse(node, what, instead)
+
+    def keep(self, node: ast.FunctionDef) -> int:
+        """Keep the parsed form of a function that is staged in place of a call, as long as those of kernels are kept."""
+        REDUCTIONS.append(_Parser(self.file, self.lines).function(node))
+        return len(REDUCTIONS) - 1
 
     def function(self, node: ast.FunctionDef) -> Parsed:
         made = Parsed(node.name, self.file, node.lineno, self.lines)

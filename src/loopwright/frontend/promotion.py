@@ -44,6 +44,7 @@ SPELLED: Final[dict[str, str]] = {
     "ge": ">=",
     "neg": "unary -",
     "not": "~",
+    "copy_sign": "copysign",
 }
 
 

@@ -13,8 +13,22 @@ from types import CodeType
 from typing import Any, Final, NoReturn, TypeVar
 
 from loopwright.errors import KernelSyntaxError
+from loopwright.frontend.generators import beside, function_for, reducer
 
-__all__ = ["AND_HOOK", "CALL_HOOK", "CHAIN_HOOK", "HOLD_HOOK", "IF_HOOK", "NEW_HOOK", "NOT_HOOK", "OR_HOOK", "POWER_HOOK", "Rewriter", "names_read"]
+__all__ = [
+    "AND_HOOK",
+    "CALL_HOOK",
+    "CHAIN_HOOK",
+    "HOLD_HOOK",
+    "IF_HOOK",
+    "NEW_HOOK",
+    "NOT_HOOK",
+    "OR_HOOK",
+    "POWER_HOOK",
+    "REDUCE_HOOK",
+    "Rewriter",
+    "names_read",
+]
 
 AND_HOOK: Final = "__lw_and__"
 OR_HOOK: Final = "__lw_or__"
@@ -26,6 +40,7 @@ HOLD_HOOK: Final = "__lw_hold__"
 POWER_HOOK: Final = "__lw_power__"
 NEW_HOOK: Final = "__lw_new__"
 ITEM_HOOK: Final = "__lw_item__"
+REDUCE_HOOK: Final = "__lw_reduce__"
 
 _LOAD: Final = ast.Load()
 _Node = TypeVar("_Node", bound=ast.expr | ast.keyword)
@@ -51,10 +66,12 @@ class Rewriter(ast.NodeVisitor):
         reads: where the names go that the expression being rewritten reads.
         kept: names that lambdas in them read: at any time, because a lambda may be called later.
         hooks: names of the hooks that they call.
+        keep: keeps a function that is staged in place of a call, and gives the number by which the hook finds it.
     """
 
-    def __init__(self, file: str) -> None:
+    def __init__(self, file: str, keep: Callable[[ast.FunctionDef], int]) -> None:
         self.file = file
+        self.keep = keep
         self.reads: set[str] = set()
         self.kept: set[str] = set()
         self.hooks: set[str] = set()
@@ -157,10 +174,32 @@ class Rewriter(ast.NodeVisitor):
         return self._hook(node, CHAIN_HOOK, [_at(ast.Tuple(names, _LOAD), node), left, rights[0], *(self._later(part) for part in rights[1:])])
 
     def visit_Call(self, node: ast.Call) -> ast.expr:
+        name = reducer(node) if node.args else ""
+        if name:
+            return self._reduced(node, name)
         func: ast.expr = self.visit(node.func)
         args: list[ast.expr] = [self.visit(arg) for arg in node.args]
         keywords = [_at(ast.keyword(k.arg, self.visit(k.value)), k.value) for k in node.keywords]
         return self._hook(node, CALL_HOOK, [func, *args], keywords)
+
+    def _reduced(self, node: ast.Call, name: str) -> ast.expr:
+        """``sum(… for …)`` and its like: the loop it stands for, and the call as it is written, should the name mean something else."""
+        around, self.reads = self.reads, set()
+        comprehension: Any = node.args[0]
+        generator: ast.expr = self.visit(comprehension)
+        names = sorted(self.reads)
+        around |= self.reads
+        self.reads = around
+        func: ast.expr = self.visit(node.func)
+        given = beside(node)
+        start = [self.visit(given)] if given is not None else []
+        keywords = [_at(ast.keyword(k.arg, start[0]), k.value) for k in node.keywords]
+        written = self._hook(node, CALL_HOOK, [func, generator, *([] if keywords else start)], keywords)
+        bound = {part.id for g in comprehension.generators for part in ast.walk(g.target) if isinstance(part, ast.Name)}
+        if bound & names_read(comprehension.generators[0].iter):
+            return written
+        number = _at(ast.Constant(self.keep(function_for(name, node, names))), node)
+        return self._hook(node, REDUCE_HOOK, [func, number, self._later(written), *(_at(ast.Name(each, _LOAD), node) for each in names), *start])
 
     def _held(self, node: ast.expr) -> ast.expr:
         """An element of a display: a variable is copied, so that the display keeps its value."""

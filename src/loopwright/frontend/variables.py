@@ -62,6 +62,9 @@ def write(s: Staging, sticky: Any, value: Any, fresh: bool) -> None:
         if type(variable) in JOINED and type(value) is type(variable):
             _write_items(s, sticky, value)
             return
+        why: str | None = getattr(variable, "why", None)
+        if why is not None:
+            emitter.fail(why)
         emitter.fail(f"`{name}` is a Python value ({shown(variable)}) and cannot change in a loop that runs at run time: only numbers can")
     open_ = isinstance(variable, Weak) and variable.open
     if is_number(value):

@@ -1,0 +1,31 @@
+"""Functions of whole numbers that take a loop: staged in place of a call of ``math``'s or NumPy's, as a function of the user's would be.
+
+In a module that is not compiled, because their text is what is staged.
+"""
+
+from __future__ import annotations
+
+from typing import Any
+
+__all__ = ["gcd", "lcm"]
+
+
+def gcd(a: Any, b: Any) -> Any:
+    """The greatest number that divides both, and is not negative; of 0 and 0 it is 0."""
+    # (Both have the type at which they meet.)
+    zero = (a - a) + (b - b)
+    a, b = abs(a + zero), abs(b + zero)
+    while b != 0:
+        a, b = b, a % b
+    return a
+
+
+def lcm(a: Any, b: Any) -> Any:
+    """The least number that both divide, and is not negative; with a 0 it is 0."""
+    zero = (a - a) + (b - b)
+    a, b = abs(a + zero), abs(b + zero)
+    x, y = a, b
+    while y != 0:
+        x, y = y, x % y
+    # (Division by 0 gives 0.)
+    return a // x * b
